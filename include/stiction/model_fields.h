@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one list of what a model holds. Struct, allocation, size, hash, copy, Python attributes and
+   tests all follow from it. Names and layouts are MuJoCo's where the thing is the same. */
+#ifndef STICTION_MODEL_FIELDS_H
+#define STICTION_MODEL_FIELDS_H
+
+/* X(name, meaning) */
+#define STI_MODEL_SIZES(X)                                                                \
+    X(nq, "generalised coordinates")                                                      \
+    X(nv, "degrees of freedom")                                                           \
+    X(nu, "actuators, controls")                                                          \
+    X(na, "activation states")                                                            \
+    X(nbody, "bodies, the world first")                                                   \
+    X(ntree, "kinematic trees that can move")                                             \
+    X(njnt, "joints")                                                                     \
+    X(ngeom, "geoms")                                                                     \
+    X(nsite, "sites")                                                                     \
+    X(ncam, "cameras")                                                                    \
+    X(nlight, "lights")                                                                   \
+    X(nmat, "materials")                                                                  \
+    X(ntex, "textures (described, not loaded)")                                           \
+    X(nmesh, "meshes")                                                                    \
+    X(nmeshvert, "vertices of all meshes")                                                \
+    X(nmeshface, "triangles of all meshes")                                               \
+    X(nmeshhullvert, "hull vertices of all meshes")                                       \
+    X(nmeshhullface, "hull triangles of all meshes")                                      \
+    X(nmocap, "mocap bodies")                                                             \
+    X(ntendon, "tendons")                                                                 \
+    X(nwrap, "path elements of all tendons")                                              \
+    X(nJten, "nonzeros of the tendon Jacobian")                                           \
+    X(nJmom, "nonzeros of the actuator moment arms")                                      \
+    X(nsensor, "sensors")                                                                 \
+    X(nsensordata, "sensor values")                                                       \
+    X(neq, "equality constraints")                                                        \
+    X(npair, "explicit contact pairs")                                                    \
+    X(nexclude, "excluded body pairs")                                                    \
+    X(nkey, "keyframes")                                                                  \
+    X(nnumeric, "custom numbers")                                                         \
+    X(nnumericdata, "values of all custom numbers")                                       \
+    X(nM, "nonzeros of the lower triangle of the mass matrix")                            \
+    X(nD, "nonzeros of the velocity-derivative matrix (M's pattern and its mirror)")      \
+    X(nname, "bytes of all names")                                                        \
+    X(nnamemap, "slots of the name hash table")
+
+/* X(type, name, rows, cols, vary)
+   type: double, float, int, char
+   vary: C  the same for all worlds of a model
+         W  may be given per world (domain randomisation); kernels read it through the state's
+            parameter table, see src/model/state.h */
+#define STI_MODEL_FIELDS(X)                                                               \
+    /* reference configuration */                                                         \
+    X(double, qpos0, nq, 1, C)                                                            \
+    X(double, qpos_spring, nq, 1, W)                                                      \
+    /* bodies */                                                                          \
+    X(int, body_parentid, nbody, 1, C)                                                    \
+    X(int, body_rootid, nbody, 1, C)                                                      \
+    X(int, body_weldid, nbody, 1, C)                                                      \
+    X(int, body_mocapid, nbody, 1, C)                                                     \
+    X(int, body_jntnum, nbody, 1, C)                                                      \
+    X(int, body_jntadr, nbody, 1, C)                                                      \
+    X(int, body_dofnum, nbody, 1, C)                                                      \
+    X(int, body_dofadr, nbody, 1, C)                                                      \
+    X(int, body_treeid, nbody, 1, C)                                                      \
+    X(int, body_geomnum, nbody, 1, C)                                                     \
+    X(int, body_geomadr, nbody, 1, C)                                                     \
+    X(int, body_lastdof, nbody, 1, C)  /* last dof on the path to the root, -1 if none */ \
+    X(double, body_pos, nbody, 3, W)                                                      \
+    X(double, body_quat, nbody, 4, W)                                                     \
+    X(double, body_ipos, nbody, 3, W)                                                     \
+    X(double, body_iquat, nbody, 4, W)                                                    \
+    X(double, body_mass, nbody, 1, W)                                                     \
+    X(double, body_subtreemass, nbody, 1, W)                                              \
+    X(double, body_inertia, nbody, 3, W)                                                  \
+    X(double, body_invweight0, nbody, 2, C)                                               \
+    X(double, body_gravcomp, nbody, 1, W)                                                 \
+    /* joints */                                                                          \
+    X(int, jnt_type, njnt, 1, C)                                                          \
+    X(int, jnt_qposadr, njnt, 1, C)                                                       \
+    X(int, jnt_dofadr, njnt, 1, C)                                                        \
+    X(int, jnt_bodyid, njnt, 1, C)                                                        \
+    X(int, jnt_group, njnt, 1, C)                                                         \
+    X(int, jnt_limited, njnt, 1, C)                                                       \
+    X(int, jnt_actfrclimited, njnt, 1, C)                                                 \
+    X(int, jnt_actgravcomp, njnt, 1, C)                                                   \
+    X(double, jnt_solref, njnt, 2, C)                                                     \
+    X(double, jnt_solimp, njnt, 5, C)                                                     \
+    X(double, jnt_pos, njnt, 3, W)                                                        \
+    X(double, jnt_axis, njnt, 3, W)                                                       \
+    X(double, jnt_stiffness, njnt, 1, W)                                                  \
+    X(double, jnt_range, njnt, 2, W)                                                      \
+    X(double, jnt_actfrcrange, njnt, 2, W)                                                \
+    X(double, jnt_margin, njnt, 1, C)                                                     \
+    /* degrees of freedom */                                                              \
+    X(int, dof_bodyid, nv, 1, C)                                                          \
+    X(int, dof_jntid, nv, 1, C)                                                           \
+    X(int, dof_parentid, nv, 1, C)                                                        \
+    X(int, dof_treeid, nv, 1, C)                                                          \
+    X(double, dof_solref, nv, 2, C)                                                       \
+    X(double, dof_solimp, nv, 5, C)                                                       \
+    X(double, dof_frictionloss, nv, 1, W)                                                 \
+    X(double, dof_armature, nv, 1, W)                                                     \
+    X(double, dof_damping, nv, 1, W)                                                      \
+    X(double, dof_invweight0, nv, 1, C)                                                   \
+    X(double, dof_M0, nv, 1, C)                                                           \
+    /* sparse mass matrix: row i = dofs on the path from the root to i, ascending, i last */ \
+    X(int, M_rowadr, nv, 1, C)                                                            \
+    X(int, M_rownnz, nv, 1, C)                                                            \
+    X(int, M_colind, nM, 1, C)                                                            \
+    /* velocity derivatives: row i = ancestors, i, and descendants, ascending */          \
+    X(int, D_rowadr, nv, 1, C)                                                            \
+    X(int, D_rownnz, nv, 1, C)                                                            \
+    X(int, D_diag, nv, 1, C)                                                              \
+    X(int, D_colind, nD, 1, C)                                                            \
+    /* geoms */                                                                           \
+    X(int, geom_type, ngeom, 1, C)                                                        \
+    X(int, geom_contype, ngeom, 1, C)                                                     \
+    X(int, geom_conaffinity, ngeom, 1, C)                                                 \
+    X(int, geom_condim, ngeom, 1, C)                                                      \
+    X(int, geom_bodyid, ngeom, 1, C)                                                      \
+    X(int, geom_dataid, ngeom, 1, C)   /* mesh, -1 if none */                             \
+    X(int, geom_matid, ngeom, 1, C)                                                       \
+    X(int, geom_group, ngeom, 1, C)                                                       \
+    X(int, geom_priority, ngeom, 1, C)                                                    \
+    X(double, geom_solmix, ngeom, 1, C)                                                   \
+    X(double, geom_solref, ngeom, 2, C)                                                   \
+    X(double, geom_solimp, ngeom, 5, C)                                                   \
+    X(double, geom_size, ngeom, 3, W)                                                     \
+    X(double, geom_rbound, ngeom, 1, W)                                                   \
+    X(double, geom_pos, ngeom, 3, W)                                                      \
+    X(double, geom_quat, ngeom, 4, W)                                                     \
+    X(double, geom_friction, ngeom, 3, W)                                                 \
+    X(double, geom_margin, ngeom, 1, C)                                                   \
+    X(double, geom_gap, ngeom, 1, C)                                                      \
+    X(double, geom_fluid, ngeom, 12, C)                                                   \
+    X(float, geom_rgba, ngeom, 4, C)                                                      \
+    /* sites */                                                                           \
+    X(int, site_type, nsite, 1, C)                                                        \
+    X(int, site_bodyid, nsite, 1, C)                                                      \
+    X(int, site_matid, nsite, 1, C)                                                       \
+    X(int, site_group, nsite, 1, C)                                                       \
+    X(double, site_size, nsite, 3, C)                                                     \
+    X(double, site_pos, nsite, 3, W)                                                      \
+    X(double, site_quat, nsite, 4, W)                                                     \
+    X(float, site_rgba, nsite, 4, C)                                                      \
+    /* cameras */                                                                         \
+    X(int, cam_mode, ncam, 1, C)                                                          \
+    X(int, cam_bodyid, ncam, 1, C)                                                        \
+    X(int, cam_targetbodyid, ncam, 1, C)                                                  \
+    X(double, cam_pos, ncam, 3, W)                                                        \
+    X(double, cam_quat, ncam, 4, W)                                                       \
+    X(double, cam_poscom0, ncam, 3, C)                                                    \
+    X(double, cam_pos0, ncam, 3, C)                                                       \
+    X(double, cam_mat0, ncam, 9, C)                                                       \
+    X(double, cam_fovy, ncam, 1, C)    /* degrees */                                      \
+    X(int, cam_resolution, ncam, 2, C)                                                    \
+    X(float, cam_sensorsize, ncam, 2, C)                                                  \
+    X(float, cam_intrinsic, ncam, 4, C)                                                   \
+    /* lights */                                                                          \
+    X(int, light_mode, nlight, 1, C)                                                      \
+    X(int, light_bodyid, nlight, 1, C)                                                    \
+    X(int, light_targetbodyid, nlight, 1, C)                                              \
+    X(int, light_directional, nlight, 1, C)                                               \
+    X(int, light_castshadow, nlight, 1, C)                                                \
+    X(int, light_active, nlight, 1, C)                                                    \
+    X(double, light_pos, nlight, 3, W)                                                    \
+    X(double, light_dir, nlight, 3, W)                                                    \
+    X(double, light_poscom0, nlight, 3, C)                                                \
+    X(double, light_pos0, nlight, 3, C)                                                   \
+    X(double, light_dir0, nlight, 3, C)                                                   \
+    X(float, light_ambient, nlight, 3, C)                                                 \
+    X(float, light_diffuse, nlight, 3, C)                                                 \
+    X(float, light_specular, nlight, 3, C)                                                \
+    /* materials and textures */                                                          \
+    X(int, mat_texid, nmat, 1, C)                                                         \
+    X(float, mat_rgba, nmat, 4, C)                                                        \
+    X(float, mat_emission, nmat, 1, C)                                                    \
+    X(float, mat_specular, nmat, 1, C)                                                    \
+    X(float, mat_shininess, nmat, 1, C)                                                   \
+    X(float, mat_reflectance, nmat, 1, C)                                                 \
+    X(float, mat_texrepeat, nmat, 2, C)                                                   \
+    X(int, tex_type, ntex, 1, C)                                                          \
+    X(int, tex_builtin, ntex, 1, C)                                                       \
+    X(float, tex_rgb1, ntex, 3, C)                                                        \
+    X(float, tex_rgb2, ntex, 3, C)                                                        \
+    /* meshes, centred on their volume's centre of mass and principal axes */             \
+    X(int, mesh_vertadr, nmesh, 1, C)                                                     \
+    X(int, mesh_vertnum, nmesh, 1, C)                                                     \
+    X(int, mesh_faceadr, nmesh, 1, C)                                                     \
+    X(int, mesh_facenum, nmesh, 1, C)                                                     \
+    X(int, mesh_hullvertadr, nmesh, 1, C)                                                 \
+    X(int, mesh_hullvertnum, nmesh, 1, C)                                                 \
+    X(int, mesh_hullfaceadr, nmesh, 1, C)                                                 \
+    X(int, mesh_hullfacenum, nmesh, 1, C)                                                 \
+    X(double, mesh_pos, nmesh, 3, C)   /* the centring that was applied */                \
+    X(double, mesh_quat, nmesh, 4, C)                                                     \
+    X(float, mesh_vert, nmeshvert, 3, C)                                                  \
+    X(int, mesh_face, nmeshface, 3, C)                                                    \
+    X(int, mesh_hullvert, nmeshhullvert, 1, C) /* vertex index within the mesh */         \
+    X(int, mesh_hullface, nmeshhullface, 3, C) /* vertex indices within the mesh */       \
+    /* tendons */                                                                         \
+    X(int, tendon_adr, ntendon, 1, C)                                                     \
+    X(int, tendon_num, ntendon, 1, C)                                                     \
+    X(int, tendon_matid, ntendon, 1, C)                                                   \
+    X(int, tendon_group, ntendon, 1, C)                                                   \
+    X(int, tendon_limited, ntendon, 1, C)                                                 \
+    X(int, tendon_actfrclimited, ntendon, 1, C)                                           \
+    X(double, tendon_width, ntendon, 1, C)                                                \
+    X(double, tendon_solref_lim, ntendon, 2, C)                                           \
+    X(double, tendon_solimp_lim, ntendon, 5, C)                                           \
+    X(double, tendon_solref_fri, ntendon, 2, C)                                           \
+    X(double, tendon_solimp_fri, ntendon, 5, C)                                           \
+    X(double, tendon_range, ntendon, 2, W)                                                \
+    X(double, tendon_actfrcrange, ntendon, 2, W)                                          \
+    X(double, tendon_margin, ntendon, 1, C)                                               \
+    X(double, tendon_stiffness, ntendon, 1, W)                                            \
+    X(double, tendon_damping, ntendon, 1, W)                                              \
+    X(double, tendon_armature, ntendon, 1, W)                                             \
+    X(double, tendon_frictionloss, ntendon, 1, W)                                         \
+    X(double, tendon_lengthspring, ntendon, 2, W)                                         \
+    X(double, tendon_length0, ntendon, 1, C)                                              \
+    X(double, tendon_invweight0, ntendon, 1, C)                                           \
+    X(float, tendon_rgba, ntendon, 4, C)                                                  \
+    X(int, wrap_type, nwrap, 1, C)                                                        \
+    X(int, wrap_objid, nwrap, 1, C)                                                       \
+    X(double, wrap_prm, nwrap, 1, C) /* joint coef, pulley divisor, or side site id */    \
+    X(int, ten_J_rowadr, ntendon, 1, C)                                                   \
+    X(int, ten_J_rownnz, ntendon, 1, C)                                                   \
+    X(int, ten_J_colind, nJten, 1, C)                                                     \
+    /* actuators */                                                                       \
+    X(int, actuator_trntype, nu, 1, C)                                                    \
+    X(int, actuator_trnid, nu, 2, C)                                                      \
+    X(int, actuator_dyntype, nu, 1, C)                                                    \
+    X(int, actuator_gaintype, nu, 1, C)                                                   \
+    X(int, actuator_biastype, nu, 1, C)                                                   \
+    X(int, actuator_actadr, nu, 1, C)                                                     \
+    X(int, actuator_actnum, nu, 1, C)                                                     \
+    X(int, actuator_group, nu, 1, C)                                                      \
+    X(int, actuator_ctrllimited, nu, 1, C)                                                \
+    X(int, actuator_forcelimited, nu, 1, C)                                               \
+    X(int, actuator_actlimited, nu, 1, C)                                                 \
+    X(int, actuator_actearly, nu, 1, C)                                                   \
+    X(double, actuator_dynprm, nu, 10, W)                                                 \
+    X(double, actuator_gainprm, nu, 10, W)                                                \
+    X(double, actuator_biasprm, nu, 10, W)                                                \
+    X(double, actuator_ctrlrange, nu, 2, W)                                               \
+    X(double, actuator_forcerange, nu, 2, W)                                              \
+    X(double, actuator_actrange, nu, 2, W)                                                \
+    X(double, actuator_gear, nu, 6, W)                                                    \
+    X(double, actuator_cranklength, nu, 1, C)                                             \
+    X(double, actuator_lengthrange, nu, 2, C)                                             \
+    X(double, actuator_length0, nu, 1, C)                                                 \
+    X(double, actuator_acc0, nu, 1, C)                                                    \
+    X(int, moment_rowadr, nu, 1, C)                                                       \
+    X(int, moment_rownnz, nu, 1, C)                                                       \
+    X(int, moment_colind, nJmom, 1, C)                                                    \
+    /* sensors */                                                                         \
+    X(int, sensor_type, nsensor, 1, C)                                                    \
+    X(int, sensor_datatype, nsensor, 1, C)                                                \
+    X(int, sensor_needstage, nsensor, 1, C)                                               \
+    X(int, sensor_objtype, nsensor, 1, C)                                                 \
+    X(int, sensor_objid, nsensor, 1, C)                                                   \
+    X(int, sensor_reftype, nsensor, 1, C)                                                 \
+    X(int, sensor_refid, nsensor, 1, C)                                                   \
+    X(int, sensor_dim, nsensor, 1, C)                                                     \
+    X(int, sensor_adr, nsensor, 1, C)                                                     \
+    X(double, sensor_cutoff, nsensor, 1, C)                                               \
+    X(double, sensor_noise, nsensor, 1, C)                                                \
+    /* constraints, kept for the contact stage */                                         \
+    X(int, eq_type, neq, 1, C)                                                            \
+    X(int, eq_obj1id, neq, 1, C)                                                          \
+    X(int, eq_obj2id, neq, 1, C)                                                          \
+    X(int, eq_objtype, neq, 1, C)                                                         \
+    X(int, eq_active0, neq, 1, C)                                                         \
+    X(double, eq_solref, neq, 2, C)                                                       \
+    X(double, eq_solimp, neq, 5, C)                                                       \
+    X(double, eq_data, neq, 11, C)                                                        \
+    X(int, pair_dim, npair, 1, C)                                                         \
+    X(int, pair_geom1, npair, 1, C)                                                       \
+    X(int, pair_geom2, npair, 1, C)                                                       \
+    X(double, pair_solref, npair, 2, C)                                                   \
+    X(double, pair_solreffriction, npair, 2, C)                                           \
+    X(double, pair_solimp, npair, 5, C)                                                   \
+    X(double, pair_margin, npair, 1, C)                                                   \
+    X(double, pair_gap, npair, 1, C)                                                      \
+    X(double, pair_friction, npair, 5, C)                                                 \
+    X(int, exclude_body1, nexclude, 1, C)                                                 \
+    X(int, exclude_body2, nexclude, 1, C)                                                 \
+    /* keyframes */                                                                       \
+    X(double, key_time, nkey, 1, C)                                                       \
+    X(double, key_qpos, nkey, nq, C)                                                      \
+    X(double, key_qvel, nkey, nv, C)                                                      \
+    X(double, key_act, nkey, na, C)                                                       \
+    X(double, key_mpos, nkey, nmocap * 3, C)                                              \
+    X(double, key_mquat, nkey, nmocap * 4, C)                                             \
+    X(double, key_ctrl, nkey, nu, C)                                                      \
+    /* custom numbers */                                                                  \
+    X(int, numeric_adr, nnumeric, 1, C)                                                   \
+    X(int, numeric_size, nnumeric, 1, C)                                                  \
+    X(double, numeric_data, nnumericdata, 1, C)                                           \
+    /* names: offsets into `names`, one array per kind; then a hash table over all */     \
+    X(int, name_body, nbody, 1, C)                                                        \
+    X(int, name_jnt, njnt, 1, C)                                                          \
+    X(int, name_geom, ngeom, 1, C)                                                        \
+    X(int, name_site, nsite, 1, C)                                                        \
+    X(int, name_cam, ncam, 1, C)                                                          \
+    X(int, name_light, nlight, 1, C)                                                      \
+    X(int, name_mat, nmat, 1, C)                                                          \
+    X(int, name_tex, ntex, 1, C)                                                          \
+    X(int, name_mesh, nmesh, 1, C)                                                        \
+    X(int, name_tendon, ntendon, 1, C)                                                    \
+    X(int, name_actuator, nu, 1, C)                                                       \
+    X(int, name_sensor, nsensor, 1, C)                                                    \
+    X(int, name_eq, neq, 1, C)                                                            \
+    X(int, name_pair, npair, 1, C)                                                        \
+    X(int, name_exclude, nexclude, 1, C)                                                  \
+    X(int, name_key, nkey, 1, C)                                                          \
+    X(int, name_numeric, nnumeric, 1, C)                                                  \
+    X(char, names, nname, 1, C)                                                           \
+    X(int, name_map, nnamemap, 1, C)
+
+#endif

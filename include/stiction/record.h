@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Trajectories in HDF5 files. */
+#ifndef STICTION_RECORD_H
+#define STICTION_RECORD_H
+
+#include <stiction/world.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sti_recorder sti_recorder;
+
+/* Opens `path` for writing (an existing file is replaced). `fields` is a list of world fields
+   separated by spaces, NULL = "qpos qvel act ctrl sensordata energy"; time is always there. Each field
+   becomes a chunked dataset [frame, n]; attributes carry the model's title, hash and names. */
+STI_API sti_recorder *sti_recorder_create(const char *path, const sti_world *world,
+                                          const char *fields, sti_error *error);
+/* Appends the world's present values. */
+STI_API sti_status sti_recorder_frame(sti_recorder *recorder, const sti_world *world, sti_error *error);
+/* Flushes and closes; the file is complete when this returns STI_OK. NULL is allowed. */
+STI_API sti_status sti_recorder_close(sti_recorder *recorder, sti_error *error);
+
+/* A recording opened for reading. */
+typedef struct sti_recording sti_recording;
+STI_API sti_recording *sti_recording_open(const char *path, const sti_allocator *allocator, sti_error *error);
+STI_API int sti_recording_frames(const sti_recording *recording);
+/* Sets time, qpos, qvel, act and ctrl of the world from a frame, where recorded. */
+STI_API sti_status sti_recording_apply(sti_recording *recording, int frame, sti_world *world, sti_error *error);
+STI_API void sti_recording_close(sti_recording *recording);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

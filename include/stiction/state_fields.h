@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one list of what a world holds besides its model. Names and layouts are MuJoCo's where the
+   thing is the same. */
+#ifndef STICTION_STATE_FIELDS_H
+#define STICTION_STATE_FIELDS_H
+
+/* X(name, rows, cols, role), all double.
+   role: S  state: with time it decides the future; in snapshots and hashes; writable
+         I  input: set by the user, kept over steps; in snapshots and hashes; writable
+         D  derived by the stages; read only for users
+         T  scratch of the stages, not shown */
+#define STI_STATE_FIELDS(X)                                                               \
+    X(time, 1, 1, S)                                                                      \
+    X(qpos, nq, 1, S)                                                                     \
+    X(qvel, nv, 1, S)                                                                     \
+    X(act, na, 1, S)                                                                      \
+    X(ctrl, nu, 1, I)                                                                     \
+    X(qfrc_applied, nv, 1, I)                                                             \
+    X(xfrc_applied, nbody, 6, I)   /* force, torque at the body's com; world frame */     \
+    X(mocap_pos, nmocap, 3, I)                                                            \
+    X(mocap_quat, nmocap, 4, I)                                                           \
+    /* positions */                                                                       \
+    X(xpos, nbody, 3, D)                                                                  \
+    X(xquat, nbody, 4, D)                                                                 \
+    X(xmat, nbody, 9, D)                                                                  \
+    X(xipos, nbody, 3, D)                                                                 \
+    X(ximat, nbody, 9, D)                                                                 \
+    X(xanchor, njnt, 3, D)                                                                \
+    X(xaxis, njnt, 3, D)                                                                  \
+    X(geom_xpos, ngeom, 3, D)                                                             \
+    X(geom_xmat, ngeom, 9, D)                                                             \
+    X(site_xpos, nsite, 3, D)                                                             \
+    X(site_xmat, nsite, 9, D)                                                             \
+    X(cam_xpos, ncam, 3, D)                                                               \
+    X(cam_xmat, ncam, 9, D)                                                               \
+    X(light_xpos, nlight, 3, D)                                                           \
+    X(light_xdir, nlight, 3, D)                                                           \
+    X(subtree_com, nbody, 3, D)                                                           \
+    X(cdof, nv, 6, D)              /* motion axes: rotation, translation; at tree com */  \
+    X(cinert, nbody, 10, D)        /* inertia at tree com: xx yy zz xy xz yz, m*d, m */   \
+    X(crb, nbody, 10, T)                                                                  \
+    X(M, nM, 1, D)                 /* lower triangle by rows, see M_rowadr */             \
+    X(qLD, nM, 1, D)               /* L'*D*L of M */                                      \
+    X(qLDiagInv, nv, 1, D)                                                                \
+    X(ten_length, ntendon, 1, D)                                                          \
+    X(ten_J, nJten, 1, D)                                                                 \
+    X(actuator_length, nu, 1, D)                                                          \
+    X(actuator_moment, nJmom, 1, D)                                                       \
+    /* velocities */                                                                      \
+    X(cvel, nbody, 6, D)           /* rotation, translation; at tree com */               \
+    X(cdof_dot, nv, 6, D)                                                                 \
+    X(ten_velocity, ntendon, 1, D)                                                        \
+    X(actuator_velocity, nu, 1, D)                                                        \
+    X(subtree_linvel, nbody, 3, D)                                                        \
+    X(subtree_angmom, nbody, 3, D)                                                        \
+    /* forces */                                                                          \
+    X(qfrc_bias, nv, 1, D)                                                                \
+    X(qfrc_spring, nv, 1, D)                                                              \
+    X(qfrc_damper, nv, 1, D)                                                              \
+    X(qfrc_gravcomp, nv, 1, D)                                                            \
+    X(qfrc_fluid, nv, 1, D)                                                               \
+    X(qfrc_passive, nv, 1, D)                                                             \
+    X(act_dot, na, 1, D)                                                                  \
+    X(actuator_force, nu, 1, D)                                                           \
+    X(qfrc_actuator, nv, 1, D)                                                            \
+    X(qfrc_smooth, nv, 1, D)                                                              \
+    X(qfrc_constraint, nv, 1, D)                                                          \
+    /* accelerations */                                                                   \
+    X(qacc_smooth, nv, 1, D)                                                              \
+    X(qacc, nv, 1, D)                                                                     \
+    X(cacc, nbody, 6, D)                                                                  \
+    X(cfrc_int, nbody, 6, D)                                                              \
+    X(cfrc_ext, nbody, 6, D)                                                              \
+    X(energy, 2, 1, D)             /* potential, kinetic; J */                            \
+    X(sensordata, nsensordata, 1, D)                                                      \
+    /* scratch of the integrators */                                                      \
+    X(qH, nM, 1, T)                /* M - h*D, factored */                                \
+    X(qHDiagInv, nv, 1, T)                                                                \
+    X(qDeriv, nD, 1, T)            /* d(qfrc_smooth)/d(qvel) */                           \
+    X(qLU, nD, 1, T)
+
+#endif

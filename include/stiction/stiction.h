@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stiction: physics of robots and soft things that touch each other. */
+#ifndef STICTION_H
+#define STICTION_H
+
+#include <stiction/base.h>
+#include <stiction/model.h>
+#include <stiction/picture.h>
+#include <stiction/record.h>
+#include <stiction/spec.h>
+#include <stiction/world.h>
+
+#endif

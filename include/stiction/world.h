@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One simulation of a model: its state, the stages of a step, snapshots and hashes. */
+#ifndef STICTION_WORLD_H
+#define STICTION_WORLD_H
+
+#include <stiction/base.h>
+#include <stiction/model.h>
+#include <stiction/state_fields.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sti_world sti_world;
+
+typedef struct sti_world_options {
+    const sti_allocator *allocator;   /* NULL = malloc */
+    const sti_log *log;               /* NULL = none */
+    bool profile;                     /* keep a stage profile */
+    uint64_t cookie;                  /* set by sti_world_options_default */
+} sti_world_options;
+
+STI_API sti_world_options sti_world_options_default(void);
+
+/* A world at qpos0. The model must outlive it. options may be NULL. */
+STI_API sti_world *sti_world_create(const sti_model *model, const sti_world_options *options,
+                                    sti_error *error);
+STI_API void sti_world_destroy(sti_world *world);
+STI_API const sti_model *sti_world_model(const sti_world *world);
+
+/* Back to qpos0, or to keyframe `key` (>= 0; -1 = none). Inputs are cleared. */
+STI_API sti_status sti_world_reset(sti_world *world, int key);
+
+/* ---- reading and writing ----------------------------------------------------------------- */
+
+typedef enum sti_field {
+#define X(name, rows, cols, role) STI_FIELD_##name,
+    STI_STATE_FIELDS(X)
+#undef X
+    STI_FIELD_COUNT
+} sti_field;
+
+/* A view that stays valid, and current after each forward or step, as long as the world lives. */
+STI_API sti_view sti_world_view(sti_world *world, sti_field field);
+/* The same by name; data is NULL if there is no such field or it is scratch. */
+STI_API sti_view sti_world_view_named(sti_world *world, const char *name);
+
+/* The world's own copy of the options: timestep, gravity, integrator, flags may be changed. */
+STI_API sti_option *sti_world_option(sti_world *world);
+
+/* M as a dense nv x nv matrix into out. */
+STI_API void sti_world_mass_matrix(const sti_world *world, double *out);
+
+/* ---- the step and its stages ------------------------------------------------------------------ */
+
+/* Everything but the integration. A world that meets an error keeps its last good state. */
+STI_API sti_status sti_forward(sti_world *world);
+/* nstep steps; stops at the first error, with the state as it was before that step. */
+STI_API sti_status sti_step(sti_world *world, int nstep);
+/* Details of the last error. */
+STI_API const sti_error *sti_world_error(const sti_world *world);
+
+/* The stages that sti_forward runs, in order; each can be called alone. */
+STI_API void sti_stage_position(sti_world *world);      /* kinematics, inertia, tendons, M */
+STI_API void sti_stage_velocity(sti_world *world);      /* velocities, passive and bias forces */
+STI_API void sti_stage_actuation(sti_world *world);     /* controls to forces */
+STI_API void sti_stage_acceleration(sti_world *world);  /* qfrc_smooth, qacc_smooth, qacc */
+STI_API void sti_stage_sense(sti_world *world);         /* sensordata */
+STI_API void sti_stage_integrate(sti_world *world);     /* advance by opt.timestep */
+
+/* ---- snapshots and hashes ------------------------------------------------------------------------ */
+
+/* Bytes that a snapshot needs. */
+STI_API size_t sti_snapshot_size(const sti_world *world);
+/* Writes the state and inputs; out must hold sti_snapshot_size bytes. */
+STI_API sti_status sti_snapshot_save(const sti_world *world, void *out, size_t size);
+/* Restores exactly; refuses a snapshot of another model (STI_FORMAT). */
+STI_API sti_status sti_snapshot_load(sti_world *world, const void *data, size_t size);
+/* 64-bit hash of state and inputs. */
+STI_API uint64_t sti_world_hash(const sti_world *world);
+
+/* ---- sensors --------------------------------------------------------------------------------------- */
+
+/* Values of a sensor as float32 into out (at most n); returns its dimension, -1 if unknown. */
+STI_API int sti_sensor_value(const sti_world *world, const char *name, float *out, int n);
+
+/* ---- profile ------------------------------------------------------------------------------------------ */
+
+/* Nodes of the stage tree in preorder; NULL and 0 without options.profile. */
+STI_API const sti_profile_node *sti_world_profile(const sti_world *world, int *count);
+STI_API void sti_world_profile_reset(sti_world *world);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

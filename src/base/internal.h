@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What all stages share: allocation, errors, arena, hash, profiler. */
+#ifndef STI_BASE_INTERNAL_H
+#define STI_BASE_INTERNAL_H
+
+#include <stdarg.h>
+#include <stiction/base.h>
+
+#define STI__COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+#define STI__ALIGN 64
+
+#if defined(__GNUC__)
+#define STI__PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define STI__PRINTF(f, a)
+#endif
+
+/* ---- allocation ---------------------------------------------------------------------------- */
+
+/* NULL = malloc's. */
+const sti_allocator *sti__allocator(const sti_allocator *allocator);
+void *sti__alloc(const sti_allocator *allocator, size_t size);          /* zeroed; NULL on failure */
+void *sti__resize(const sti_allocator *allocator, void *ptr, size_t old_size, size_t new_size);
+void sti__free(const sti_allocator *allocator, void *ptr, size_t size); /* ptr may be NULL */
+/* 64-byte aligned, zeroed; free with sti__free_aligned and the same size. */
+void *sti__alloc_aligned(const sti_allocator *allocator, size_t size);
+void sti__free_aligned(const sti_allocator *allocator, void *ptr, size_t size);
+/* a*b and a+b, or SIZE_MAX on overflow (which no allocation satisfies). */
+size_t sti__mul(size_t a, size_t b);
+size_t sti__add(size_t a, size_t b);
+
+/* A growing array of bytes: sti__vec_push(v, &item). Zero it, set allocator and item size first. */
+typedef struct sti__vec {
+    char *data;
+    size_t count, capacity; /* in items */
+    size_t item;            /* bytes per item */
+    const sti_allocator *allocator;
+} sti__vec;
+void sti__vec_init(sti__vec *vec, size_t item, const sti_allocator *allocator);
+void *sti__vec_push(sti__vec *vec, const void *item); /* place of the new item (zeroed if item is NULL), NULL on failure */
+void sti__vec_free(sti__vec *vec);
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+/* Fills error (may be NULL) and returns code. */
+sti_status sti__fail(sti_error *error, sti_status code, const char *format, ...) STI__PRINTF(3, 4);
+/* A place in a file; any pointer may be NULL. */
+typedef struct sti__place {
+    const char *file;
+    int line;
+    const char *element;
+    const char *attribute;
+} sti__place;
+sti_status sti__fail_at(sti_error *error, sti__place place, sti_status code, const char *format, ...) STI__PRINTF(4, 5);
+/* Adds to report (may be NULL). Losing an item to memory shortage only loses its text. */
+void sti__report_add(sti_report *report, sti_severity severity, const sti_error *error);
+/* Text into a fixed buffer, cut at its end, control characters replaced, always valid UTF-8. */
+void sti__copy_text(char *out, size_t size, const char *text);
+
+/* ---- arena: one block, grows up; scratch by mark and release ------------------------------------ */
+
+typedef struct sti__arena {
+    char *base;
+    size_t size, used, peak;
+} sti__arena;
+void *sti__arena_take(sti__arena *arena, size_t bytes); /* 64-byte aligned, NULL when full */
+static inline size_t sti__arena_mark(const sti__arena *arena) { return arena->used; }
+void sti__arena_release(sti__arena *arena, size_t mark); /* red zones under ASan */
+
+/* ---- hash ------------------------------------------------------------------------------------------ */
+
+#define STI__HASH_SEED 0x9e3779b97f4a7c15ull
+uint64_t sti__hash(uint64_t seed, const void *data, size_t size);
+
+/* ---- profiler ---------------------------------------------------------------------------------------- */
+
+#define STI__PROFILE_MAX 64
+typedef struct sti__profile {
+    sti_profile_node node[STI__PROFILE_MAX];
+    int64_t start[16];
+    int stack[16];
+    int count, depth;
+    bool on;
+} sti__profile;
+void sti__profile_enter(sti__profile *profile, const char *name); /* name: a string literal */
+void sti__profile_leave(sti__profile *profile);
+#define STI__ENTER(p, name) do { if ((p)->on) sti__profile_enter((p), (name)); } while (0)
+#define STI__LEAVE(p) do { if ((p)->on) sti__profile_leave((p)); } while (0)
+
+/* ---- numbers ------------------------------------------------------------------------------------------- */
+
+/* Correctly rounded decimal to double, whatever the locale. Returns the first character not used,
+   NULL if there is no number. "nan", "inf" and overflow (1e400) give *ok = false. */
+const char *sti__parse_real(const char *text, const char *end, double *value, bool *ok);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The smooth kernels, once per lane width. Each reads and writes one sti_state. */
+#ifndef STI_DYNAMICS_KERNELS_H
+#define STI_DYNAMICS_KERNELS_H
+
+#include "model/state.h"
+
+/* In the order of a step. */
+#define STI__KERNELS(X)                                                                     \
+    X(kinematics)    /* qpos -> xpos, xquat, xmat, xipos, ximat, xanchor, xaxis; wanted frames */ \
+    X(inertia)       /* subtree_com, cinert, cdof, M */                                     \
+    X(factor)        /* qLD, qLDiagInv */                                                   \
+    X(tendon)        /* ten_length, ten_J; adds tendon armature to M (before factor) */     \
+    X(transmission)  /* actuator_length, actuator_moment */                                 \
+    X(velocity)      /* cvel, cdof_dot, ten_velocity, actuator_velocity */                  \
+    X(passive)       /* qfrc_spring, _damper, _gravcomp, _fluid, _passive */                \
+    X(bias)          /* qfrc_bias */                                                        \
+    X(actuation)     /* act_dot, actuator_force, qfrc_actuator */                           \
+    X(acceleration)  /* qfrc_smooth, qacc_smooth */                                         \
+    X(energy)        /* energy */                                                           \
+    X(subtree)       /* subtree_linvel, subtree_angmom */                                   \
+    X(rnepost)       /* cacc, cfrc_int, cfrc_ext */                                         \
+    X(derivative)    /* qDeriv = d(qfrc_smooth)/d(qvel), by opt.integrator */               \
+    X(euler)         /* integrate stage kernels: advance qpos, qvel, act, time */           \
+    X(implicit)
+
+typedef struct sti__kernels {
+#define X(name) void (*name)(sti_state *state);
+    STI__KERNELS(X)
+#undef X
+    /* x = M^-1 x with qLD, n right-hand sides of length nv */
+    void (*solve_m)(const sti_state *state, double *x);
+    /* qpos (+) h*v for one velocity vector, quaternions on their sphere */
+    void (*integrate_pos)(const sti_state *state, double *qpos, const double *qvel, double h);
+} sti__kernels;
+
+/* The best compiled variant for this machine; lanes 1 or 8. All variants give the same bits. */
+const sti__kernels *sti__kernels_get(int lanes);
+
+#endif

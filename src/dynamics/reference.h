@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fields of a model that need dynamics at qpos0. */
+#ifndef STI_DYNAMICS_REFERENCE_H
+#define STI_DYNAMICS_REFERENCE_H
+
+#include <stiction/model.h>
+
+/* Fills dof_M0, dof_invweight0, body_invweight0, tendon_length0, tendon_lengthspring (where it is
+   -1), tendon_invweight0, actuator_length0, actuator_acc0, biasprm from dampratio, eq_data from
+   relative poses, cam_* and light_* reference values, stat. */
+sti_status sti__reference_values(sti_model *model, sti_report *report, sti_error *error);
+
+#endif

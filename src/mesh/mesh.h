@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Triangle meshes: readers, hulls, mass properties. */
+#ifndef STI_MESH_MESH_H
+#define STI_MESH_MESH_H
+
+#include "base/internal.h"
+
+typedef struct sti__mesh {
+    float *vert;     /* nvert * 3 */
+    int *face;       /* nface * 3, counter-clockwise from outside */
+    int nvert, nface;
+    int *hull_vert;  /* nhullvert indices into vert */
+    int *hull_face;  /* nhullface * 3 indices into vert, outward */
+    int nhullvert, nhullface;
+    const sti_allocator *allocator;
+} sti__mesh;
+
+typedef enum sti__mesh_inertia { STI__INERTIA_CONVEX, STI__INERTIA_EXACT, STI__INERTIA_LEGACY, STI__INERTIA_SHELL } sti__mesh_inertia;
+
+typedef struct sti__mass {
+    double volume;      /* m3, or area for a shell */
+    double com[3];
+    double inertia[6];  /* xx yy zz xy xz yz about com at unit density */
+} sti__mass;
+
+/* Decode by content and file name extension: binary or ASCII STL, OBJ, MSH (MuJoCo's binary).
+   Equal STL vertices are merged as MuJoCo does. Sizes are checked against the data before
+   anything is allocated; errors name place. memory: budget in bytes, reduced by what is used. */
+sti_status sti__mesh_decode(const void *data, size_t size, const char *name, size_t *memory,
+                            const sti_allocator *allocator, sti__place place, sti__mesh *mesh, sti_error *error);
+/* From lists of numbers in the XML; faces may be absent (then the hull's are used). */
+sti_status sti__mesh_from_lists(const double *vert, int nvert3, const double *face, int nface3,
+                                const sti_allocator *allocator, sti__place place, sti__mesh *mesh, sti_error *error);
+/* Convex hull by qhull; maxvert <= 0 = no limit. STI_MESH if the points are flat. */
+sti_status sti__mesh_hull(sti__mesh *mesh, int maxvert, sti__place place, sti_error *error);
+/* Volume, centre, inertia by the mode's rule; STI_MESH if the volume is too small or negative. */
+sti_status sti__mesh_mass(const sti__mesh *mesh, sti__mesh_inertia mode, sti__place place, sti__mass *mass, sti_error *error);
+/* v -> R(quat)^T (v - pos) for all vertices, as MuJoCo centres its meshes. */
+void sti__mesh_transform(sti__mesh *mesh, const double scale[3], const double pos[3], const double quat[4]);
+void sti__mesh_free(sti__mesh *mesh);
+
+#endif

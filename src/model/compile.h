@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Spec to model in four passes:
+   1 gather     walk the spec, list the elements of each kind in model order, check names
+   2 structure  the kinematic tree in small arrays (struct sti__tree)
+   3 size       every kind says how much it needs; one block is allocated
+   4 fill       every kind writes its fields
+   What needs dynamics (values at qpos0) is added afterwards by dynamics/reference.c. */
+#ifndef STI_MODEL_COMPILE_H
+#define STI_MODEL_COMPILE_H
+
+#include "base/internal.h"
+#include "load/element.h"
+#include <stiction/model.h>
+
+/* The tree, known before the model's block exists. */
+typedef struct sti__tree {
+    int *body_parentid, *body_weldid, *body_rootid, *body_lastdof; /* nbody */
+    int *jnt_type, *jnt_bodyid, *jnt_qposadr, *jnt_dofadr;         /* njnt */
+    int *dof_parentid, *dof_bodyid, *dof_jntid;                    /* nv */
+    int *geom_bodyid, *site_bodyid, *cam_bodyid, *light_bodyid;
+} sti__tree;
+
+typedef struct sti__compiler {
+    const sti_spec *spec;
+    const sti_allocator *allocator;
+    sti_report *report;      /* may be NULL */
+    sti_error error;         /* the first one */
+    size_t memory;           /* bytes left of the budget */
+    /* compiler element */
+    bool degree, autolimits, balanceinertia, strippath, discardvisual, fusestatic, inertiafromgeom_auto, inertiafromgeom;
+    double boundmass, boundinertia, settotalmass;
+    int inertiagrouprange[2];
+    char eulerseq[4];
+    const char *meshdir, *texturedir;
+    sti__vec object[STI_OBJ_COUNT]; /* const sti_element *, by kind, in id order */
+    sti__tree tree;
+    sti_model *m;            /* sizes from pass 3 on, arrays from pass 4 on */
+    void *names;             /* name table, see names.c */
+} sti__compiler;
+
+/* Records an error (or a warning) at an element; compilation goes on to find more, and fails at
+   the end of the pass. attribute may be STI_A_COUNT for none. Returns false, for brevity. */
+bool sti__complain(sti__compiler *c, const sti_element *e, sti__aid attribute, sti_status code, const char *format, ...)
+    STI__PRINTF(5, 6);
+void sti__warn(sti__compiler *c, const sti_element *e, sti__aid attribute, const char *format, ...) STI__PRINTF(4, 5);
+static inline bool sti__failed(const sti__compiler *c) { return c->error.code != STI_OK; }
+
+/* Element of an object; NULL for the world body. */
+static inline const sti_element *sti__object(const sti__compiler *c, sti_object kind, int id) {
+    return ((const sti_element *const *)c->object[kind].data)[id];
+}
+/* id of a named object, -1 if there is none (no error). */
+int sti__find(const sti__compiler *c, sti_object kind, const char *name);
+/* id of the object that an attribute names; -1 if unset, or with an error if it names nothing. */
+int sti__reference(sti__compiler *c, const sti_element *e, sti__aid attribute, sti_object kind);
+
+/* Angle attribute values to radians, by compiler@angle. */
+static inline double sti__angle(const sti__compiler *c, double x) { return c->degree ? x * (3.14159265358979323846 / 180) : x; }
+/* quat, axisangle, euler, xyaxes or zaxis of an element to a unit quaternion (w x y z). */
+bool sti__orientation(sti__compiler *c, const sti_element *e, double quat[4]);
+/* limited="auto": true if a range is given and autolimits is on; complains as MuJoCo does. */
+bool sti__limited(sti__compiler *c, const sti_element *e, sti__aid limited, sti__aid range);
+
+/* Sizes and fields per family. bodies.c: bodies, joints, geoms, sites, cameras, lights. assets.c:
+   meshes, materials, textures. */
+void sti__size_assets(sti__compiler *c);      void sti__fill_assets(sti__compiler *c);
+void sti__size_bodies(sti__compiler *c);      void sti__fill_bodies(sti__compiler *c);
+void sti__size_tendons(sti__compiler *c);     void sti__fill_tendons(sti__compiler *c);
+void sti__size_actuators(sti__compiler *c);   void sti__fill_actuators(sti__compiler *c);
+void sti__size_sensors(sti__compiler *c);     void sti__fill_sensors(sti__compiler *c);
+void sti__size_constraints(sti__compiler *c); void sti__fill_constraints(sti__compiler *c); /* equality, pair, exclude */
+void sti__size_keys(sti__compiler *c);        void sti__fill_keys(sti__compiler *c);        /* keyframe, custom */
+void sti__fill_options(sti__compiler *c);     /* option, visual, statistic, sti:record */
+
+/* Passes 1 to 4; the caller adds the reference values. NULL on failure. */
+sti_model *sti__model_build(const sti_spec *spec, sti_report *report, sti_error *error);
+/* A model with sizes set gets its block; false if memory is short. */
+bool sti__model_allocate(sti_model *model, const sti_allocator *allocator, size_t *memory);
+
+#endif
