@@ -65,7 +65,10 @@ typedef struct sti__arena {
 } sti__arena;
 void *sti__arena_take(sti__arena *arena, size_t bytes); /* 64-byte aligned, NULL when full */
 static inline size_t sti__arena_mark(const sti__arena *arena) { return arena->used; }
-void sti__arena_release(sti__arena *arena, size_t mark); /* red zones under ASan */
+void sti__arena_release(sti__arena *arena, size_t mark);
+/* What one take uses up: bytes padded to 64, and a red zone more under ASan. Size arenas by it. */
+size_t sti__arena_cost(size_t bytes);
+void sti__arena_close(sti__arena *arena); /* before its memory goes back to an allocator */
 
 /* ---- hash ------------------------------------------------------------------------------------------ */
 

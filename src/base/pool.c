@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Workers sleep until a job opens, then take pieces from a shared counter. Pieces depend on the
+   grain only. A run that finds the pool busy (from inside a task, or another thread) works inline. */
+#include "base/internal.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define MAX_THREADS 1024
+
+typedef struct job {
+    sti_task_body body;
+    void *context;
+    int count, grain;
+} job;
+
+struct sti_pool {
+    sti_allocator allocator;
+    pthread_mutex_t mutex;
+    pthread_cond_t opened, emptied;
+    job job;
+    uint64_t generation; /* of the open job */
+    int active;          /* workers inside it */
+    bool open, stop;
+    atomic_flag busy;
+    atomic_llong next; /* piece to take */
+    int nworker;
+    pthread_t worker[];
+};
+
+static void run_piece(const job *j, long long piece) {
+    long long begin = piece * j->grain, end = begin + j->grain;
+    j->body(j->context, (int)begin, (int)(end < j->count ? end : j->count));
+}
+
+static void take_pieces(sti_pool *pool, const job *j) {
+    long long pieces = ((long long)j->count + j->grain - 1) / j->grain;
+    for (;;) {
+        long long piece = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
+        if (piece >= pieces) return;
+        run_piece(j, piece);
+    }
+}
+
+static void *work(void *argument) {
+    sti_pool *pool = argument;
+    uint64_t seen = 0;
+    pthread_mutex_lock(&pool->mutex);
+    for (;;) {
+        while (!pool->stop && (!pool->open || pool->generation == seen))
+            pthread_cond_wait(&pool->opened, &pool->mutex);
+        if (pool->stop) break;
+        seen = pool->generation;
+        job j = pool->job;
+        pool->active++;
+        pthread_mutex_unlock(&pool->mutex);
+        take_pieces(pool, &j);
+        pthread_mutex_lock(&pool->mutex);
+        if (--pool->active == 0) pthread_cond_signal(&pool->emptied);
+    }
+    pthread_mutex_unlock(&pool->mutex);
+    return NULL;
+}
+
+static void run_inline(const job *j) {
+    for (long long piece = 0; piece * j->grain < j->count; piece++) run_piece(j, piece);
+}
+
+static void run_shared(sti_pool *pool, const job *j) {
+    pthread_mutex_lock(&pool->mutex);
+    pool->job = *j;
+    pool->generation++;
+    pool->open = true;
+    atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
+    pthread_cond_broadcast(&pool->opened);
+    pthread_mutex_unlock(&pool->mutex);
+    take_pieces(pool, j);
+    pthread_mutex_lock(&pool->mutex);
+    pool->open = false; /* who still sleeps is not waited for */
+    while (pool->active > 0) pthread_cond_wait(&pool->emptied, &pool->mutex);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+static void pool_run(void *system, int count, int grain, sti_task_body body, void *context) {
+    sti_pool *pool = system;
+    job j = {body, context, count, grain > 0 ? grain : 1};
+    if (count <= 0) return;
+    if (pool->nworker == 0 || count <= j.grain || atomic_flag_test_and_set(&pool->busy)) {
+        run_inline(&j);
+        return;
+    }
+    run_shared(pool, &j);
+    atomic_flag_clear(&pool->busy);
+}
+
+static size_t pool_size(int nworker) { return sizeof(sti_pool) + (size_t)nworker * sizeof(pthread_t); }
+
+static bool init_sync(sti_pool *pool) {
+    if (pthread_mutex_init(&pool->mutex, NULL)) return false;
+    if (pthread_cond_init(&pool->opened, NULL)) {
+        pthread_mutex_destroy(&pool->mutex);
+        return false;
+    }
+    if (pthread_cond_init(&pool->emptied, NULL)) {
+        pthread_cond_destroy(&pool->opened);
+        pthread_mutex_destroy(&pool->mutex);
+        return false;
+    }
+    return true;
+}
+
+/* Stops the first `started` workers and frees all. */
+static void dismantle(sti_pool *pool, int started) {
+    pthread_mutex_lock(&pool->mutex);
+    pool->stop = true;
+    pthread_cond_broadcast(&pool->opened);
+    pthread_mutex_unlock(&pool->mutex);
+    for (int i = 0; i < started; i++) pthread_join(pool->worker[i], NULL);
+    pthread_cond_destroy(&pool->emptied);
+    pthread_cond_destroy(&pool->opened);
+    pthread_mutex_destroy(&pool->mutex);
+    sti_allocator allocator = pool->allocator;
+    sti__free(&allocator, pool, pool_size(pool->nworker));
+}
+
+sti_pool *sti_pool_create(int nthread, const sti_allocator *allocator) {
+    if (nthread < 1) nthread = 1;
+    if (nthread > MAX_THREADS) nthread = MAX_THREADS;
+    sti_pool *pool = sti__alloc(allocator, pool_size(nthread - 1));
+    if (!pool) return NULL;
+    pool->allocator = *sti__allocator(allocator);
+    pool->nworker = nthread - 1;
+    atomic_flag_clear(&pool->busy);
+    atomic_init(&pool->next, 0);
+    if (!init_sync(pool)) {
+        sti__free(allocator, pool, pool_size(pool->nworker));
+        return NULL;
+    }
+    for (int i = 0; i < pool->nworker; i++)
+        if (pthread_create(&pool->worker[i], NULL, work, pool)) {
+            dismantle(pool, i);
+            return NULL;
+        }
+    return pool;
+}
+
+void sti_pool_destroy(sti_pool *pool) {
+    if (pool) dismantle(pool, pool->nworker);
+}
+
+sti_tasks sti_pool_tasks(sti_pool *pool) { return (sti_tasks){pool_run, pool, pool->nworker + 1}; }
