@@ -6,6 +6,28 @@
 #include "base/internal.h"
 #include <stiction/spec.h>
 
+/* Flags of elements and attributes in schema.def. */
+enum {
+    STI_F_NODEFAULT = 1,    /* attribute: not allowed inside <default> */
+    STI_F_REQUIRED = 2,     /* attribute: must be given (except inside <default>) */
+    STI_F_LOOKS = 4,        /* kept, affects looks only */
+    STI_F_UNSUPPORTED = 8,  /* valid MJCF, not supported yet: an error, or a warning with LOOKS.
+                               An attribute may be given with its standard value; an element's content is not looked at */
+    STI_F_IDLE = 16,        /* accepted with a warning that it has no effect */
+    STI_F_FIRST = 32,       /* attribute: numbers after the first are not supported yet */
+    STI_F_OWN = 64          /* in the namespace urn:stiction */
+};
+
+/* What default classes tell apart: elements of one kind share their defaults. */
+#define STI__KINDS(X) \
+    X(none) X(geom) X(joint) X(site) X(camera) X(light) X(mesh) X(texture) X(material) X(pair) X(equality) X(tendon) X(actuator)
+typedef enum sti__kind {
+#define X(name) STI_K_##name,
+    STI__KINDS(X)
+#undef X
+        STI_K_COUNT
+} sti__kind;
+
 /* STI_E_geom, STI_E_body, ...: one per schema element (an element of the same tag in another place
    has its own id: STI_E_joint in a body, STI_E_equality_joint, STI_E_fixed_joint). */
 typedef enum sti__eid {
@@ -42,10 +64,17 @@ const sti_load_options *sti__spec_options(const sti_spec *spec);
    "main"), innermost first, by the schema's kind (all actuators share one kind, all tendons too). */
 bool sti__has(const sti_element *element, sti__aid attribute);       /* set there or in a default */
 bool sti__has_own(const sti_element *element, sti__aid attribute);   /* set on the element itself */
+/* The element or default where the attribute is set, NULL if nowhere. An actuator default of another
+   shortcut (kp of a <position> default) says so by its sti__eid_of. */
+const sti_element *sti__where(const sti_element *element, sti__aid attribute);
+/* Walks the defaults of an element, innermost first: pass NULL, then what came back. */
+const sti_element *sti__default_next(const sti_element *element, const sti_element *previous);
 
-/* Numbers: returns how many were given (0 if unset). Fills out[0..max): given ones, then the
-   schema's default for the rest; without a default out keeps what the caller put there. */
+/* Numbers: returns how many the innermost setting gave (0 if unset). Fills out[0..max): the schema's
+   default, over it what outer classes give, over it what inner ones give, as far as each goes.
+   Without any of them out keeps what the caller put there. */
 int sti__reals(const sti_element *element, sti__aid attribute, double *out, int max);
+/* One number; `otherwise` if unset and the schema has no default. */
 double sti__real(const sti_element *element, sti__aid attribute, double otherwise);
 int sti__int(const sti_element *element, sti__aid attribute, int otherwise);
 /* Index of a keyword in the schema's list ("plane|hfield|sphere" -> 0, 1, 2); `otherwise` if unset
@@ -53,8 +82,13 @@ int sti__int(const sti_element *element, sti__aid attribute, int otherwise);
 int sti__keyword(const sti_element *element, sti__aid attribute, int otherwise);
 /* Text or NULL. */
 const char *sti__text(const sti_element *element, sti__aid attribute);
-/* All numbers of a long list (mesh vertex): pointer valid while the spec lives. */
+/* All numbers of a long list (mesh vertex, face): pointer valid while the spec lives. */
 const double *sti__list(const sti_element *element, sti__aid attribute, int *count);
+
+/* Sections may come several times (compiler, option, flag, visual's map, ...) and the last setting of
+   an attribute counts. The last such element that sets it; if there is none, a blank one that gives
+   the schema's defaults. Never NULL: sti__real(sti__setting(spec, STI_E_option, STI_A_timestep), STI_A_timestep, 0). */
+const sti_element *sti__setting(const sti_spec *spec, sti__eid id, sti__aid attribute);
 
 /* Reads a file named in the XML: `dir` (meshdir, may be NULL) and name are joined as MuJoCo does,
    relative to the main file; assets first, then disk; leaving the model's folder is an error.
