@@ -77,6 +77,8 @@
     X(qH, nM, 1, T)                /* M - h*D, factored */                                \
     X(qHDiagInv, nv, 1, T)                                                                \
     X(qDeriv, nD, 1, T)            /* d(qfrc_smooth)/d(qvel) */                           \
-    X(qLU, nD, 1, T)
+    X(qLU, nD, 1, T)                                                                      \
+    X(rk_start, nq + nv + na, 1, T) /* qpos, qvel, act at the start of a Runge-Kutta step */ \
+    X(rk_sum, 2 * nv + na, 1, T)    /* weighted qvel, qacc, act_dot of its stages */
 
 #endif

@@ -22,7 +22,7 @@
     X(rnepost)       /* cacc, cfrc_int, cfrc_ext */                                         \
     X(derivative)    /* qDeriv = d(qfrc_smooth)/d(qvel), by opt.integrator */               \
     X(euler)         /* integrate stage kernels: advance qpos, qvel, act, time */           \
-    X(implicit)
+    X(implicit)      /* implicit and implicitfast, by opt.integrator; after derivative */
 
 typedef struct sti__kernels {
 #define X(name) void (*name)(sti_state *state);
@@ -32,6 +32,8 @@ typedef struct sti__kernels {
     void (*solve_m)(const sti_state *state, double *x);
     /* qpos (+) h*v for one velocity vector, quaternions on their sphere */
     void (*integrate_pos)(const sti_state *state, double *qpos, const double *qvel, double h);
+    /* one timestep: act by act_dot, qvel by qacc, qpos by qvel (NULL: the new one), time */
+    void (*advance)(sti_state *state, const double *qacc, const double *act_dot, const double *qvel);
 } sti__kernels;
 
 /* The best compiled variant for this machine; lanes 1 or 8. All variants give the same bits. */

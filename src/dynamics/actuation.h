@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Activation states, for the integrators. */
+#ifndef STI_DYNAMICS_ACTUATION_H
+#define STI_DYNAMICS_ACTUATION_H
+
+#include "base/lane.h"
+#include "model/state.h"
+
+/* An activation of an actuator after one timestep at the rate act_dot: exact for
+   filterexact, clamped where actlimited. */
+vreal STI_K(next_activation)(const sti_state *s, int actuator, vreal act, vreal act_dot);
+
+#endif
