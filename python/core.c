@@ -1,0 +1,675 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stiction._core: models, worlds and array views on CPython's limited API. Everything that does
+   not touch memory of the library is Python, in stiction/__init__.py. */
+#define Py_LIMITED_API 0x030B0000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdatomic.h>
+#include <stiction/stiction.h>
+#include <string.h>
+
+/* ---- objects -------------------------------------------------------------------------------- */
+
+typedef struct core_state {
+    PyObject *error; /* stiction.Error */
+    PyTypeObject *model, *world, *array, *recorder;
+} core_state;
+
+typedef struct core_model {
+    PyObject_HEAD sti_model *model;
+    PyObject *warnings; /* list of dict */
+} core_model;
+
+typedef struct core_world {
+    PyObject_HEAD sti_world *world;
+    PyObject *model;  /* core_model, kept alive */
+    atomic_flag busy; /* a step runs without the GIL */
+} core_world;
+
+/* A buffer on memory inside a model or world, which it keeps alive. */
+typedef struct core_array {
+    PyObject_HEAD PyObject *owner;
+    void *data;
+    Py_ssize_t shape[2], strides[2];
+    int ndim;
+    bool writable;
+    char format[2];
+    Py_ssize_t item;
+} core_array;
+
+typedef struct core_recorder {
+    PyObject_HEAD sti_recorder *recorder;
+    PyObject *world;
+} core_recorder;
+
+static core_state *state_of(PyObject *module) { return PyModule_GetState(module); }
+static struct PyModuleDef core_module;
+static core_state *state_of_type(PyTypeObject *type) {
+    PyObject *module = PyType_GetModuleByDef(type, &core_module);
+    return module ? state_of(module) : NULL;
+}
+
+/* ---- errors ----------------------------------------------------------------------------------- */
+
+static PyObject *text(const char *s) {
+    PyObject *r = PyUnicode_DecodeUTF8(s, (Py_ssize_t)strlen(s), "replace");
+    return r;
+}
+
+static int set_attr(PyObject *object, const char *name, PyObject *value) {
+    if (!value) return -1;
+    int r = PyObject_SetAttrString(object, name, value);
+    Py_DECREF(value);
+    return r;
+}
+
+/* Raises stiction.Error with all that the library knows; returns NULL. */
+static PyObject *raise_error(core_state *s, const sti_error *e) {
+    if (e->code == STI_NO_MEMORY) return PyErr_NoMemory();
+    char line[1024];
+    PyObject *message = text(sti_error_format(e, line, sizeof line));
+    if (!message) return NULL;
+    PyObject *exception = PyObject_CallFunctionObjArgs(s->error, message, NULL);
+    Py_DECREF(message);
+    if (!exception) return NULL;
+    if (set_attr(exception, "code", text(sti_status_name(e->code))) == 0 &&
+        set_attr(exception, "file", text(e->file)) == 0 &&
+        set_attr(exception, "line", PyLong_FromLong(e->line)) == 0 &&
+        set_attr(exception, "element", text(e->element)) == 0 &&
+        set_attr(exception, "attribute", text(e->attribute)) == 0 &&
+        set_attr(exception, "message", text(e->message)) == 0)
+        PyErr_SetObject(s->error, exception);
+    Py_DECREF(exception);
+    return NULL;
+}
+
+/* ---- arrays ------------------------------------------------------------------------------------- */
+
+static void array_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF(((core_array *)self)->owner);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static int array_getbuffer(PyObject *self, Py_buffer *view, int flags) {
+    core_array *a = (core_array *)self;
+    if ((flags & PyBUF_WRITABLE) && !a->writable) {
+        PyErr_SetString(PyExc_BufferError, "this array is read only");
+        return -1;
+    }
+    view->buf = a->data;
+    view->obj = Py_NewRef(self);
+    view->len = a->item * a->shape[0] * (a->ndim == 2 ? a->shape[1] : 1);
+    view->itemsize = a->item;
+    view->readonly = !a->writable;
+    view->ndim = a->ndim;
+    view->format = (flags & PyBUF_FORMAT) ? a->format : NULL;
+    view->shape = (flags & PyBUF_ND) ? a->shape : NULL;
+    view->strides = (flags & PyBUF_STRIDES) ? a->strides : NULL;
+    view->suboffsets = NULL;
+    view->internal = NULL;
+    return 0;
+}
+
+static PyType_Slot array_slots[] = {
+    {Py_tp_dealloc, array_dealloc},
+    {Py_bf_getbuffer, array_getbuffer},
+    {Py_tp_doc, "A window on an array of a model or world; use numpy.asarray on it."},
+    {0, NULL}};
+static PyType_Spec array_spec = {"stiction._core.Array", sizeof(core_array), 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, array_slots};
+
+/* One column becomes a vector. */
+static PyObject *array_new(core_state *s, PyObject *owner, sti_view v) {
+    static double nothing;
+    core_array *a = PyObject_New(core_array, s->array);
+    if (!a) return NULL;
+    a->owner = Py_NewRef(owner);
+    a->item = v.type == 'd' ? 8 : v.type == 'b' ? 1 : 4;
+    a->format[0] = v.type == 'b' ? 'B' : v.type;
+    a->format[1] = 0;
+    a->data = v.data ? v.data : &nothing;
+    a->writable = v.writable;
+    a->ndim = v.cols == 1 ? 1 : 2;
+    a->shape[0] = v.rows;
+    a->shape[1] = v.cols;
+    a->strides[0] = a->item * v.cols;
+    a->strides[1] = a->item;
+    return (PyObject *)a;
+}
+
+/* ---- model --------------------------------------------------------------------------------------- */
+
+static void model_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    core_model *m = (core_model *)self;
+    sti_model_free(m->model);
+    Py_XDECREF(m->warnings);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *diagnostic(const sti_diagnostic *d) {
+    char line[1024];
+    return Py_BuildValue("{s:s,s:s,s:s,s:i,s:s,s:s,s:N,s:N}", "severity",
+                         d->severity == STI_SEVERITY_ERROR ? "error" : "warning", "code",
+                         sti_status_name(d->error.code), "file", d->error.file, "line", d->error.line, "element",
+                         d->error.element, "attribute", d->error.attribute, "message", text(d->error.message),
+                         "text", text(sti_error_format(&d->error, line, sizeof line)));
+}
+
+static PyObject *report_list(const sti_report *report) {
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && i < report->count; i++) {
+        PyObject *item = diagnostic(&report->items[i]);
+        if (!item || PyList_Append(list, item) < 0) Py_CLEAR(list);
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
+/* dict of name -> bytes to sti_asset; buffers stay held in `views`. */
+typedef struct asset_list {
+    sti_asset *items;
+    Py_buffer *views;
+    int count;
+} asset_list;
+
+static void assets_free(asset_list *list) {
+    for (int i = 0; i < list->count; i++) PyBuffer_Release(&list->views[i]);
+    PyMem_Free(list->items);
+    PyMem_Free(list->views);
+}
+
+static int assets_fill(asset_list *list, PyObject *dict) {
+    memset(list, 0, sizeof *list);
+    if (!dict || dict == Py_None) return 0;
+    if (!PyDict_Check(dict)) {
+        PyErr_SetString(PyExc_TypeError, "assets must be a dict of name: bytes");
+        return -1;
+    }
+    Py_ssize_t n = PyDict_Size(dict), at = 0;
+    list->items = PyMem_Calloc((size_t)n + 1, sizeof *list->items);
+    list->views = PyMem_Calloc((size_t)n + 1, sizeof *list->views);
+    if (!list->items || !list->views) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    PyObject *key, *value;
+    while (PyDict_Next(dict, &at, &key, &value)) {
+        const char *name = PyUnicode_AsUTF8AndSize(key, NULL);
+        if (!name || PyObject_GetBuffer(value, &list->views[list->count], PyBUF_SIMPLE) < 0) return -1;
+        list->items[list->count] = (sti_asset){name, list->views[list->count].buf, (size_t)list->views[list->count].len};
+        list->count++;
+    }
+    return 0;
+}
+
+/* load(path or None, xml or None, assets, allow_outside) -> (Model or None, diagnostics); raises
+   stiction.Error unless check is true. */
+static PyObject *core_load(PyObject *module, PyObject *args) {
+    const char *path = NULL, *xml = NULL;
+    Py_ssize_t xml_size = 0;
+    PyObject *dict = NULL;
+    int outside = 0, check = 0;
+    if (!PyArg_ParseTuple(args, "zz#Opp", &path, &xml, &xml_size, &dict, &outside, &check)) return NULL;
+    core_state *s = state_of(module);
+    asset_list assets;
+    if (assets_fill(&assets, dict) < 0) {
+        assets_free(&assets);
+        return NULL;
+    }
+    sti_load_options options = sti_load_options_default();
+    options.assets = assets.items;
+    options.nasset = assets.count;
+    options.allow_outside = outside;
+    sti_report report;
+    sti_error error = {0};
+    sti_report_init(&report, NULL);
+    sti_model *model = NULL;
+    Py_BEGIN_ALLOW_THREADS
+    if (path) {
+        model = sti_model_load(path, &options, &report, &error);
+    } else {
+        sti_spec *spec = sti_spec_parse(xml, (size_t)xml_size, &options, &report, &error);
+        if (spec) model = sti_model_compile(spec, &report, &error);
+        sti_spec_free(spec);
+    }
+    Py_END_ALLOW_THREADS
+    assets_free(&assets);
+    PyObject *list = report_list(&report);
+    sti_report_free(&report);
+    if (!list || (!model && !check)) {
+        sti_model_free(model);
+        Py_XDECREF(list);
+        return list ? raise_error(s, &error) : NULL;
+    }
+    if (!model) return Py_BuildValue("ON", Py_None, list);
+    core_model *m = PyObject_New(core_model, s->model);
+    if (!m) {
+        sti_model_free(model);
+        Py_DECREF(list);
+        return NULL;
+    }
+    m->model = model;
+    m->warnings = Py_NewRef(list);
+    return Py_BuildValue("NN", (PyObject *)m, list);
+}
+
+static PyObject *model_size(PyObject *self, PyObject *name) {
+    const char *text_name = PyUnicode_AsUTF8AndSize(name, NULL);
+    return text_name ? PyLong_FromLong(sti_model_size(((core_model *)self)->model, text_name)) : NULL;
+}
+
+static PyObject *model_view(PyObject *self, PyObject *name) {
+    const char *field = PyUnicode_AsUTF8AndSize(name, NULL);
+    if (!field) return NULL;
+    sti_view v = sti_model_view(((core_model *)self)->model, field);
+    if (v.type == 0) Py_RETURN_NONE;
+    v.writable = false;
+    return array_new(state_of_type(Py_TYPE(self)), self, v);
+}
+
+static PyObject *model_id(PyObject *self, PyObject *args) {
+    int kind;
+    const char *name;
+    if (!PyArg_ParseTuple(args, "is", &kind, &name)) return NULL;
+    return PyLong_FromLong(sti_model_id(((core_model *)self)->model, (sti_object)kind, name));
+}
+
+static PyObject *model_name(PyObject *self, PyObject *args) {
+    int kind, id;
+    if (!PyArg_ParseTuple(args, "ii", &kind, &id)) return NULL;
+    return text(sti_model_name(((core_model *)self)->model, (sti_object)kind, id));
+}
+
+static PyObject *model_title(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return text(((core_model *)self)->model->title);
+}
+
+static PyObject *model_hash(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(sti_model_hash(((core_model *)self)->model));
+}
+
+/* The members of sti_option, statistic and visual, by name: X(name, type code, count, offset). */
+typedef struct member {
+    const char *name;
+    char type; /* d or i */
+    int count;
+    size_t offset;
+} member;
+#define OPT(name, type, count) {#name, type, count, offsetof(sti_option, name)}
+static const member option_members[] = {
+    OPT(timestep, 'd', 1),     OPT(gravity, 'd', 3),       OPT(wind, 'd', 3),        OPT(magnetic, 'd', 3),
+    OPT(density, 'd', 1),      OPT(viscosity, 'd', 1),     OPT(impratio, 'd', 1),    OPT(tolerance, 'd', 1),
+    OPT(ls_tolerance, 'd', 1), OPT(iterations, 'i', 1),    OPT(ls_iterations, 'i', 1), OPT(integrator, 'i', 1),
+    OPT(cone, 'i', 1),         OPT(solver, 'i', 1),        OPT(disableflags, 'i', 1), OPT(enableflags, 'i', 1)};
+#define STAT(name, type, count) {#name, type, count, offsetof(sti_statistic, name)}
+static const member stat_members[] = {STAT(meaninertia, 'd', 1), STAT(meanmass, 'd', 1), STAT(meansize, 'd', 1),
+                                      STAT(extent, 'd', 1), STAT(center, 'd', 3)};
+
+/* struct_view(which, name) -> Array: a live view on one member of opt (writable) or stat. */
+static PyObject *model_struct_view(PyObject *self, PyObject *args) {
+    const char *which, *name;
+    if (!PyArg_ParseTuple(args, "ss", &which, &name)) return NULL;
+    sti_model *m = ((core_model *)self)->model;
+    bool opt = strcmp(which, "opt") == 0;
+    const member *members = opt ? option_members : stat_members;
+    int n = opt ? (int)(sizeof option_members / sizeof *members) : (int)(sizeof stat_members / sizeof *members);
+    for (int i = 0; i < n; i++) {
+        if (strcmp(members[i].name, name) != 0) continue;
+        char *base = opt ? (char *)&m->opt : (char *)&m->stat;
+        sti_view v = {base + members[i].offset, members[i].count, 1, members[i].type, opt};
+        return array_new(state_of_type(Py_TYPE(self)), self, v);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef model_methods[] = {{"size", model_size, METH_O, "a size by name, -1 if unknown"},
+                                      {"view", model_view, METH_O, "a field by name, None if unknown"},
+                                      {"id", model_id, METH_VARARGS, "id of a named object"},
+                                      {"name", model_name, METH_VARARGS, "name of an object"},
+                                      {"title", model_title, METH_NOARGS, "mujoco@model"},
+                                      {"hash", model_hash, METH_NOARGS, "64-bit hash"},
+                                      {"struct_view", model_struct_view, METH_VARARGS, "a member of opt or stat"},
+                                      {NULL, NULL, 0, NULL}};
+static PyType_Slot model_slots[] = {{Py_tp_dealloc, model_dealloc}, {Py_tp_methods, model_methods}, {0, NULL}};
+static PyType_Spec model_spec = {"stiction._core.Model", sizeof(core_model), 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, model_slots};
+
+/* ---- world --------------------------------------------------------------------------------------- */
+
+static void world_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    core_world *w = (core_world *)self;
+    sti_world_destroy(w->world);
+    Py_XDECREF(w->model);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *core_world_new(PyObject *module, PyObject *args) {
+    PyObject *model;
+    int profile = 0;
+    core_state *s = state_of(module);
+    if (!PyArg_ParseTuple(args, "O!|p", s->model, &model, &profile)) return NULL;
+    sti_world_options options = sti_world_options_default();
+    options.profile = profile;
+    sti_error error = {0};
+    sti_world *world = sti_world_create(((core_model *)model)->model, &options, &error);
+    if (!world) return raise_error(s, &error);
+    core_world *w = PyObject_New(core_world, s->world);
+    if (!w) {
+        sti_world_destroy(world);
+        return NULL;
+    }
+    w->world = world;
+    w->model = Py_NewRef(model);
+    atomic_flag_clear(&w->busy);
+    return (PyObject *)w;
+}
+
+/* One caller at a time; the model's present options are taken over. */
+static bool world_take(core_world *w) {
+    if (atomic_flag_test_and_set(&w->busy)) {
+        PyErr_SetString(PyExc_RuntimeError, "this Data is being stepped by another thread");
+        return false;
+    }
+    *sti_world_option(w->world) = ((core_model *)w->model)->model->opt;
+    return true;
+}
+
+static PyObject *world_done(core_world *w, sti_status status) {
+    atomic_flag_clear(&w->busy);
+    if (status == STI_OK) Py_RETURN_NONE;
+    return raise_error(state_of_type(Py_TYPE((PyObject *)w)), sti_world_error(w->world));
+}
+
+static PyObject *world_step(PyObject *self, PyObject *arg) {
+    core_world *w = (core_world *)self;
+    long n = PyLong_AsLong(arg);
+    if (n == -1 && PyErr_Occurred()) return NULL;
+    if (n < 0 || n > INT32_MAX) return PyErr_Format(PyExc_ValueError, "nstep must be between 0 and 2^31 - 1"), NULL;
+    if (!world_take(w)) return NULL;
+    sti_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = sti_step(w->world, (int)n);
+    Py_END_ALLOW_THREADS
+    return world_done(w, status);
+}
+
+static PyObject *world_forward(PyObject *self, PyObject *unused) {
+    (void)unused;
+    core_world *w = (core_world *)self;
+    if (!world_take(w)) return NULL;
+    sti_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = sti_forward(w->world);
+    Py_END_ALLOW_THREADS
+    return world_done(w, status);
+}
+
+static PyObject *world_reset(PyObject *self, PyObject *arg) {
+    core_world *w = (core_world *)self;
+    long key = PyLong_AsLong(arg);
+    if (key == -1 && PyErr_Occurred()) return NULL;
+    if (!world_take(w)) return NULL;
+    return world_done(w, sti_world_reset(w->world, (int)key));
+}
+
+static PyObject *world_view(PyObject *self, PyObject *name) {
+    const char *field = PyUnicode_AsUTF8AndSize(name, NULL);
+    if (!field) return NULL;
+    core_world *w = (core_world *)self;
+    if (!world_take(w)) return NULL;
+    sti_view v = sti_world_view_named(w->world, field);
+    atomic_flag_clear(&w->busy);
+    if (v.type == 0) Py_RETURN_NONE;
+    return array_new(state_of_type(Py_TYPE(self)), self, v);
+}
+
+static PyObject *world_mass_matrix(PyObject *self, PyObject *out) {
+    core_world *w = (core_world *)self;
+    int nv = sti_world_model(w->world)->nv;
+    Py_buffer b;
+    if (PyObject_GetBuffer(out, &b, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0) return NULL;
+    bool fits = b.len == (Py_ssize_t)sizeof(double) * nv * nv;
+    if (fits) sti_world_mass_matrix(w->world, b.buf);
+    PyBuffer_Release(&b);
+    if (!fits) return PyErr_Format(PyExc_ValueError, "the array must be %d x %d doubles", nv, nv), NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *world_hash(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(sti_world_hash(((core_world *)self)->world));
+}
+
+static PyObject *world_save(PyObject *self, PyObject *unused) {
+    (void)unused;
+    core_world *w = (core_world *)self;
+    size_t n = sti_snapshot_size(w->world);
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)n);
+    if (!bytes) return NULL;
+    if (sti_snapshot_save(w->world, PyBytes_AsString(bytes), n) != STI_OK) Py_CLEAR(bytes);
+    return bytes ? bytes : raise_error(state_of_type(Py_TYPE(self)), sti_world_error(w->world));
+}
+
+static PyObject *world_load(PyObject *self, PyObject *arg) {
+    core_world *w = (core_world *)self;
+    Py_buffer b;
+    if (PyObject_GetBuffer(arg, &b, PyBUF_SIMPLE) < 0) return NULL;
+    sti_status status = STI_OK;
+    bool mine = world_take(w);
+    if (mine) status = sti_snapshot_load(w->world, b.buf, (size_t)b.len);
+    PyBuffer_Release(&b);
+    return mine ? world_done(w, status) : NULL;
+}
+
+static PyObject *world_sensor(PyObject *self, PyObject *args) {
+    const char *name;
+    PyObject *out;
+    if (!PyArg_ParseTuple(args, "sO", &name, &out)) return NULL;
+    Py_buffer b;
+    if (PyObject_GetBuffer(out, &b, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0) return NULL;
+    int n = sti_sensor_value(((core_world *)self)->world, name, b.buf, (int)(b.len / 4));
+    PyBuffer_Release(&b);
+    return PyLong_FromLong(n);
+}
+
+static PyObject *world_profile(PyObject *self, PyObject *unused) {
+    (void)unused;
+    int n = 0;
+    const sti_profile_node *nodes = sti_world_profile(((core_world *)self)->world, &n);
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && i < n; i++) {
+        PyObject *item = Py_BuildValue("(siiLL)", nodes[i].name, nodes[i].parent, nodes[i].depth,
+                                       (long long)nodes[i].count, (long long)nodes[i].ticks);
+        if (!item || PyList_Append(list, item) < 0) Py_CLEAR(list);
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
+/* picture(out, width, height, camera, lookat3 or None, distance, azimuth, elevation, groups, sites) */
+static PyObject *world_picture(PyObject *self, PyObject *args) {
+    core_world *w = (core_world *)self;
+    PyObject *out, *look, *azimuth, *elevation;
+    int sites;
+    sti_picture_options o = sti_picture_options_default(sti_world_model(w->world));
+    if (!PyArg_ParseTuple(args, "OiiiOdOOip", &out, &o.width, &o.height, &o.camera, &look, &o.distance, &azimuth,
+                          &elevation, &o.groups, &sites))
+        return NULL;
+    o.sites = sites;
+    if (look != Py_None && !PyArg_ParseTuple(look, "ddd", &o.lookat[0], &o.lookat[1], &o.lookat[2])) return NULL;
+    if (azimuth != Py_None) o.azimuth = PyFloat_AsDouble(azimuth);
+    if (elevation != Py_None) o.elevation = PyFloat_AsDouble(elevation);
+    if (PyErr_Occurred()) return NULL;
+    Py_buffer b;
+    if (PyObject_GetBuffer(out, &b, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0) return NULL;
+    sti_error error = {0};
+    sti_status status = STI_ARGUMENT;
+    if (b.len != (Py_ssize_t)o.width * o.height * 3)
+        PyErr_SetString(PyExc_ValueError, "the array must be height x width x 3 bytes");
+    else if (world_take(w)) {
+        Py_BEGIN_ALLOW_THREADS
+        status = sti_picture_render(w->world, &o, b.buf, &error);
+        Py_END_ALLOW_THREADS
+        atomic_flag_clear(&w->busy);
+        if (status != STI_OK) raise_error(state_of_type(Py_TYPE(self)), &error);
+    }
+    PyBuffer_Release(&b);
+    if (status != STI_OK) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef world_methods[] = {{"step", world_step, METH_O, "n steps"},
+                                      {"forward", world_forward, METH_NOARGS, "everything but the integration"},
+                                      {"reset", world_reset, METH_O, "to keyframe, -1 = qpos0"},
+                                      {"view", world_view, METH_O, "a field by name, None if unknown"},
+                                      {"mass_matrix", world_mass_matrix, METH_O, "M into an nv x nv array"},
+                                      {"hash", world_hash, METH_NOARGS, "64-bit hash of state and inputs"},
+                                      {"save", world_save, METH_NOARGS, "snapshot as bytes"},
+                                      {"load", world_load, METH_O, "restore a snapshot"},
+                                      {"sensor", world_sensor, METH_VARARGS, "sensor values as float32"},
+                                      {"profile", world_profile, METH_NOARGS, "stage tree"},
+                                      {"picture", world_picture, METH_VARARGS, "RGB picture"},
+                                      {NULL, NULL, 0, NULL}};
+static PyType_Slot world_slots[] = {{Py_tp_dealloc, world_dealloc}, {Py_tp_methods, world_methods}, {0, NULL}};
+static PyType_Spec world_spec = {"stiction._core.World", sizeof(core_world), 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, world_slots};
+
+/* ---- recorder -------------------------------------------------------------------------------------- */
+
+static void recorder_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    core_recorder *r = (core_recorder *)self;
+    sti_recorder_close(r->recorder, NULL);
+    Py_XDECREF(r->world);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *core_recorder_new(PyObject *module, PyObject *args) {
+    core_state *s = state_of(module);
+    const char *path, *fields;
+    PyObject *world;
+    if (!PyArg_ParseTuple(args, "sO!z", &path, s->world, &world, &fields)) return NULL;
+    sti_error error = {0};
+    sti_recorder *recorder = sti_recorder_create(path, ((core_world *)world)->world, fields, &error);
+    if (!recorder) return raise_error(s, &error);
+    core_recorder *r = PyObject_New(core_recorder, s->recorder);
+    if (!r) {
+        sti_recorder_close(recorder, NULL);
+        return NULL;
+    }
+    r->recorder = recorder;
+    r->world = Py_NewRef(world);
+    return (PyObject *)r;
+}
+
+static PyObject *recorder_frame(PyObject *self, PyObject *unused) {
+    (void)unused;
+    core_recorder *r = (core_recorder *)self;
+    sti_error error = {0};
+    if (!r->recorder) return PyErr_Format(PyExc_ValueError, "the recorder is closed"), NULL;
+    if (sti_recorder_frame(r->recorder, ((core_world *)r->world)->world, &error) == STI_OK) Py_RETURN_NONE;
+    return raise_error(state_of_type(Py_TYPE(self)), &error);
+}
+
+static PyObject *recorder_close(PyObject *self, PyObject *unused) {
+    (void)unused;
+    core_recorder *r = (core_recorder *)self;
+    sti_error error = {0};
+    sti_status status = sti_recorder_close(r->recorder, &error);
+    r->recorder = NULL;
+    if (status == STI_OK) Py_RETURN_NONE;
+    return raise_error(state_of_type(Py_TYPE(self)), &error);
+}
+
+static PyMethodDef recorder_methods[] = {{"frame", recorder_frame, METH_NOARGS, "append the present values"},
+                                         {"close", recorder_close, METH_NOARGS, "flush and close"},
+                                         {NULL, NULL, 0, NULL}};
+static PyType_Slot recorder_slots[] = {
+    {Py_tp_dealloc, recorder_dealloc}, {Py_tp_methods, recorder_methods}, {0, NULL}};
+static PyType_Spec recorder_spec = {"stiction._core.Recorder", sizeof(core_recorder), 0,
+                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, recorder_slots};
+
+/* ---- module ------------------------------------------------------------------------------------------ */
+
+static int add_constants(PyObject *module) {
+    PyObject *objects = PyDict_New(), *sizes = PyList_New(0), *fields = PyList_New(0), *state = PyList_New(0);
+    int bad = !objects || !sizes || !fields || !state;
+    PyObject *item;
+#define PUSH(list, value) (bad = bad || !(item = (value)) || PyList_Append(list, item) < 0, bad ? (void)0 : Py_DECREF(item))
+#define X(id, name, field, count)                                                                        \
+    bad = bad || !(item = PyLong_FromLong(STI_OBJ_##id)) || PyDict_SetItemString(objects, name, item) < 0; \
+    if (!bad) Py_DECREF(item);
+    STI_OBJECTS(X)
+#undef X
+#define X(name, meaning) PUSH(sizes, text(#name));
+    STI_MODEL_SIZES(X)
+#undef X
+#define X(type, name, rows, cols, vary) PUSH(fields, text(#name));
+    STI_MODEL_FIELDS(X)
+#undef X
+#define X(name, rows, cols, role) PUSH(state, Py_BuildValue("ss", #name, #role));
+    STI_STATE_FIELDS(X)
+#undef X
+    bad = bad || PyModule_AddObjectRef(module, "OBJECTS", objects) < 0 ||
+          PyModule_AddObjectRef(module, "SIZES", sizes) < 0 || PyModule_AddObjectRef(module, "FIELDS", fields) < 0 ||
+          PyModule_AddObjectRef(module, "STATE", state) < 0 ||
+          PyModule_AddStringConstant(module, "VERSION", sti_version()) < 0;
+    Py_XDECREF(objects);
+    Py_XDECREF(sizes);
+    Py_XDECREF(fields);
+    Py_XDECREF(state);
+    return bad ? -1 : 0;
+}
+
+static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec) {
+    PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
+    if (type && PyModule_AddType(module, (PyTypeObject *)type) < 0) Py_CLEAR(type);
+    return (PyTypeObject *)type;
+}
+
+static int core_exec(PyObject *module) {
+    core_state *s = state_of(module);
+    s->error = PyErr_NewExceptionWithDoc("stiction.Error",
+                                         "What went wrong and where: code, file, line, element, attribute, message.",
+                                         NULL, NULL);
+    if (!s->error || PyModule_AddObjectRef(module, "Error", s->error) < 0) return -1;
+    s->model = add_type(module, &model_spec);
+    s->world = add_type(module, &world_spec);
+    s->array = add_type(module, &array_spec);
+    s->recorder = add_type(module, &recorder_spec);
+    if (!s->model || !s->world || !s->array || !s->recorder) return -1;
+    return add_constants(module);
+}
+
+static void core_free(void *module) {
+    core_state *s = state_of(module);
+    Py_CLEAR(s->error);
+    Py_CLEAR(s->model);
+    Py_CLEAR(s->world);
+    Py_CLEAR(s->array);
+    Py_CLEAR(s->recorder);
+}
+
+static PyMethodDef core_methods[] = {{"load", core_load, METH_VARARGS, "load and compile a model"},
+                                     {"world", core_world_new, METH_VARARGS, "a world of a model"},
+                                     {"recorder", core_recorder_new, METH_VARARGS, "an HDF5 recorder"},
+                                     {NULL, NULL, 0, NULL}};
+static PyModuleDef_Slot core_slots[] = {{Py_mod_exec, core_exec}, {0, NULL}};
+static struct PyModuleDef core_module = {.m_base = PyModuleDef_HEAD_INIT,
+                                         .m_name = "stiction._core",
+                                         .m_size = sizeof(core_state),
+                                         .m_methods = core_methods,
+                                         .m_slots = core_slots,
+                                         .m_free = core_free};
+
+PyMODINIT_FUNC PyInit__core(void);
+PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&core_module); }

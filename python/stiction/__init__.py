@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stiction: physics of robots and soft things that touch each other.
+
+    import stiction
+    model = stiction.Model.from_xml_path("robot.xml")
+    data = stiction.Data(model)
+    stiction.step(model, data, 100)
+    print(data.qpos, data.sensordata)
+
+Names follow MuJoCo's where the thing is the same. Arrays are NumPy views on the library's memory,
+without copies; they stay valid, and keep their owner alive, as long as they are used.
+"""
+import os as _os
+import warnings as _warnings
+
+import numpy as _np
+
+from . import _core
+from ._core import Error
+
+__version__ = _core.VERSION
+__all__ = ["Model", "Data", "Error", "Recorder", "forward", "step", "reset", "mass_matrix", "check", "picture"]
+
+# kind: (prefix of its model fields, size name)
+_KINDS = {
+    "body": ("body_", "nbody"), "joint": ("jnt_", "njnt"), "geom": ("geom_", "ngeom"),
+    "site": ("site_", "nsite"), "camera": ("cam_", "ncam"), "light": ("light_", "nlight"),
+    "material": ("mat_", "nmat"), "texture": ("tex_", "ntex"), "mesh": ("mesh_", "nmesh"),
+    "tendon": ("tendon_", "ntendon"), "actuator": ("actuator_", "nu"), "sensor": ("sensor_", "nsensor"),
+    "equality": ("eq_", "neq"), "pair": ("pair_", "npair"), "exclude": ("exclude_", "nexclude"),
+    "key": ("key_", "nkey"), "numeric": ("numeric_", "nnumeric"),
+}
+_SIZES = frozenset(_core.SIZES)
+_FIELDS = frozenset(_core.FIELDS)
+_STATE = {name: role for name, role in _core.STATE if role != "T"}
+
+
+class _Struct:
+    """Live view on a C struct of numbers: model.opt, model.stat."""
+
+    def __init__(self, core, which):
+        object.__setattr__(self, "_core", core)
+        object.__setattr__(self, "_which", which)
+
+    def _array(self, name):
+        view = self._core.struct_view(self._which, name)
+        if view is None:
+            raise AttributeError(f"{self._which} has no member {name!r}")
+        return _np.asarray(view)
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        array = self._array(name)
+        return array if array.size > 1 else array[0].item()
+
+    def __setattr__(self, name, value):
+        value = _np.asarray(value, dtype=float)
+        if not _np.all(_np.isfinite(value)):
+            raise ValueError(f"{self._which}.{name} must be finite")
+        if name == "timestep" and value <= 0:
+            raise ValueError("timestep must be positive")
+        if name == "integrator" and not 0 <= value <= 3:
+            raise ValueError("integrator must be 0 Euler, 1 RK4, 2 implicit or 3 implicitfast")
+        self._array(name)[:] = value
+
+
+class _Named:
+    """One object of a model or data by name or id: id, name and its rows of the arrays."""
+
+    def __init__(self, owner, kind, index, name):
+        self._owner, self._kind = owner, kind
+        self.id, self.name = index, name
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._owner._named_value(self._kind, self.id, name)
+
+    def __setattr__(self, name, value):
+        if name.startswith("_") or name in ("id", "name"):
+            object.__setattr__(self, name, value)
+        else:
+            self._owner._named_value(self._kind, self.id, name)[...] = value
+
+    def __repr__(self):
+        return f"<{self._kind} {self.id} {self.name!r}>"
+
+
+class _HasNamed:
+    """body("hand"), joint(3), ... for every named kind."""
+
+    def _named(self, kind, which):
+        core, (_, size) = self._model_core, _KINDS[kind]
+        count = core.size(size)
+        if isinstance(which, str):
+            index = core.id(_core.OBJECTS[kind], which)
+            if index < 0:
+                names = [core.name(_core.OBJECTS[kind], i) for i in range(count)]
+                raise KeyError(f"no {kind} named {which!r}; there are {names}")
+        else:
+            index = int(which)
+            if not 0 <= index < count:
+                raise IndexError(f"{kind} {index} is out of range: there are {count}")
+        return _Named(self, kind, index, core.name(_core.OBJECTS[kind], index))
+
+
+def _add_kinds():
+    for kind in _KINDS:
+        def lookup(self, name, _kind=kind):
+            return self._named(_kind, name)
+        lookup.__name__ = kind
+        lookup.__doc__ = f"The {kind} with this name or id."
+        setattr(_HasNamed, kind, lookup)
+
+
+_add_kinds()
+
+
+class Model(_HasNamed):
+    """A compiled model. Fields and sizes are attributes: model.nv, model.body_mass (read only);
+    options may be changed: model.opt.timestep = 0.001."""
+
+    def __init__(self, core, diagnostics):
+        self._model_core = core
+        self.opt = _Struct(core, "opt")
+        self.stat = _Struct(core, "stat")
+        self.warnings = [d["text"] for d in diagnostics]
+        if self.warnings:
+            more = f" (and {len(self.warnings) - 1} more in model.warnings)" if len(self.warnings) > 1 else ""
+            _warnings.warn(self.warnings[0] + more, stacklevel=4)
+
+    @classmethod
+    def from_xml_path(cls, path, assets=None, allow_outside=False):
+        """Load an MJCF file. assets: dict of name to bytes, looked at before the disk.
+        allow_outside: let the file name others outside its own folder."""
+        return cls._load(_os.fspath(path), None, assets, allow_outside)
+
+    @classmethod
+    def from_xml_string(cls, xml, assets=None):
+        """Load MJCF from a string; files it names come from assets, then the working folder."""
+        return cls._load(None, xml, assets, False)
+
+    @classmethod
+    def _load(cls, path, xml, assets, allow_outside):
+        return cls(*_core.load(path, xml, assets, allow_outside, False))
+
+    def __getattr__(self, name):
+        if name in _SIZES:
+            return self._model_core.size(name)
+        if name in _FIELDS:
+            array = _np.asarray(self._model_core.view(name))
+            self.__dict__[name] = array
+            return array
+        raise AttributeError(f"Model has no attribute {name!r}")
+
+    def __dir__(self):
+        return sorted(set(super().__dir__()) | _SIZES | _FIELDS)
+
+    def _named_value(self, kind, index, name):
+        prefix = _KINDS[kind][0]
+        if prefix + name in _FIELDS:
+            return getattr(self, prefix + name)[index]
+        if kind == "joint" and "dof_" + name in _FIELDS:
+            start, count = self.jnt_dofadr[index], (6, 3, 1, 1)[self.jnt_type[index]]
+            return getattr(self, "dof_" + name)[start:start + count]
+        if kind == "joint" and name == "qpos0":
+            start, count = self.jnt_qposadr[index], (7, 4, 1, 1)[self.jnt_type[index]]
+            return self.qpos0[start:start + count]
+        raise AttributeError(f"a {kind} has no {name!r}")
+
+    @property
+    def title(self):
+        """The name of the model."""
+        return self._model_core.title()
+
+    def hash(self):
+        """64-bit hash of all sizes, options and fields."""
+        return self._model_core.hash()
+
+    def get_sensor_value(self, name, data):
+        """The values of a sensor as a float32 array (a copy)."""
+        index = self._model_core.id(_core.OBJECTS["sensor"], name)
+        if index < 0:
+            raise KeyError(f"no sensor named {name!r}")
+        out = _np.zeros(int(self.sensor_dim[index]), _np.float32)
+        data._core.sensor(name, out)
+        return out
+
+    def __repr__(self):
+        return f"<stiction.Model {self.title!r}: {self.nbody} bodies, {self.nv} dofs, {self.nu} actuators>"
+
+
+class Data(_HasNamed):
+    """The state of one simulation, and everything derived from it."""
+
+    def __init__(self, model, profile=False):
+        if not isinstance(model, Model):
+            raise TypeError("Data needs a stiction.Model")
+        self.__dict__["model"] = model
+        self.__dict__["_model_core"] = model._model_core
+        self.__dict__["_core"] = _core.world(model._model_core, profile)
+
+    def _view(self, name):
+        array = self.__dict__.get("view " + name)
+        if array is None:
+            array = _np.asarray(self._core.view(name))
+            self.__dict__["view " + name] = array
+        return array
+
+    def __getattr__(self, name):
+        if name in _STATE:
+            array = self._view(name)
+            return array[0].item() if name == "time" else array
+        raise AttributeError(f"Data has no attribute {name!r}")
+
+    def __setattr__(self, name, value):
+        if name not in _STATE:
+            raise AttributeError(f"Data has no attribute {name!r}")
+        self._view(name)[...] = value
+
+    def __dir__(self):
+        return sorted(set(super().__dir__()) | set(_STATE))
+
+    def _named_value(self, kind, index, name):
+        model = self.model
+        if kind == "joint":
+            t = model.jnt_type[index]
+            if name == "qpos":
+                start = model.jnt_qposadr[index]
+                return self.qpos[start:start + (7, 4, 1, 1)[t]]
+            if name in ("xanchor", "xaxis"):
+                return self._view(name)[index]
+            if name in ("qvel", "qacc", "cdof") or name.startswith("qfrc_"):
+                start = model.jnt_dofadr[index]
+                return self._view(name)[start:start + (6, 3, 1, 1)[t]]
+        if kind == "sensor" and name == "data":
+            start = model.sensor_adr[index]
+            return self.sensordata[start:start + model.sensor_dim[index]]
+        if kind == "actuator" and name == "ctrl":
+            return self.ctrl[index:index + 1]
+        prefix = {"body": "", "geom": "geom_", "site": "site_", "camera": "cam_", "light": "light_",
+                  "tendon": "ten_", "actuator": "actuator_"}.get(kind)
+        rows = {"body": "nbody"}.get(kind)
+        if prefix is not None and prefix + name in _STATE:
+            array = self._view(prefix + name)
+            if rows is None or len(array) == model._model_core.size(rows):
+                return array[index] if array.ndim > 1 else array[index:index + 1]
+        raise AttributeError(f"a {kind} has no {name!r}")
+
+    def hash(self):
+        """64-bit hash of state and inputs."""
+        return self._core.hash()
+
+    def snapshot(self):
+        """State and inputs as bytes; restore(bytes) brings them back exactly."""
+        return self._core.save()
+
+    def restore(self, snapshot):
+        """Back to a snapshot of a world of the same model."""
+        self._core.load(snapshot)
+
+    def profile(self):
+        """The stage tree as a list of (name, parent, depth, count, nanoseconds); Data(model, profile=True)."""
+        return self._core.profile()
+
+    def __repr__(self):
+        return f"<stiction.Data of {self.model.title!r} at t = {self.time:g} s>"
+
+
+class Recorder:
+    """Records a world into an HDF5 file; use as a context manager and call frame() when wanted."""
+
+    def __init__(self, path, data, fields=None):
+        names = None if fields is None else fields if isinstance(fields, str) else " ".join(fields)
+        self._recorder = _core.recorder(_os.fspath(path), data._core, names)
+
+    def frame(self):
+        """Append the present values."""
+        self._recorder.frame()
+
+    def close(self):
+        """Flush and close the file."""
+        self._recorder.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def _same(model, data):
+    if data.model is not model:
+        raise ValueError("this Data belongs to another Model")
+
+
+def forward(model, data):
+    """Everything that follows from the state, without stepping."""
+    _same(model, data)
+    data._core.forward()
+
+
+def step(model, data, nstep=1):
+    """nstep steps of model.opt.timestep. On an error the state is the last good one."""
+    _same(model, data)
+    data._core.step(nstep)
+
+
+def reset(model, data, key=None):
+    """Back to qpos0, or to a keyframe given by name or index."""
+    _same(model, data)
+    data._core.reset(-1 if key is None else model.key(key).id)
+
+
+def mass_matrix(model, data):
+    """The joint-space mass matrix, dense."""
+    _same(model, data)
+    out = _np.zeros((model.nv, model.nv))
+    data._core.mass_matrix(out)
+    return out
+
+
+def check(path, allow_outside=False):
+    """All errors and warnings of an MJCF file, as a list of dicts with line, element and attribute."""
+    return _core.load(_os.fspath(path), None, None, allow_outside, True)[1]
+
+
+def picture(model, data, width=640, height=480, camera=None, lookat=None, distance=0.0, azimuth=None,
+            elevation=None, groups=(0, 1, 2), sites=False):
+    """An RGB picture as a height x width x 3 array, drawn without display or GPU."""
+    _same(model, data)
+    out = _np.zeros((height, width, 3), _np.uint8)
+    index = -1 if camera is None else model.camera(camera).id
+    data._core.picture(out, width, height, index, None if lookat is None else tuple(lookat), distance, azimuth,
+                       elevation, sum(1 << g for g in groups), sites)
+    return out

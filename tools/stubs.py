@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes python/stiction/__init__.pyi from the field lists of the installed package."""
+import pathlib
+import sys
+
+from stiction import _KINDS, _core
+
+HEAD = '''# SPDX-License-Identifier: Apache-2.0
+# Written by tools/stubs.py from the field lists; ./dev docs writes it again.
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__version__: str
+_Array = npt.NDArray[np.float64]
+_IntArray = npt.NDArray[np.int32]
+_Path = str | os.PathLike[str]
+
+class Error(Exception):
+    code: str
+    file: str
+    line: int
+    element: str
+    attribute: str
+    message: str
+
+class Option:
+    timestep: float
+    gravity: _Array
+    wind: _Array
+    magnetic: _Array
+    density: float
+    viscosity: float
+    impratio: float
+    tolerance: float
+    ls_tolerance: float
+    iterations: int
+    ls_iterations: int
+    integrator: int
+    cone: int
+    solver: int
+    disableflags: int
+    enableflags: int
+
+class Statistic:
+    meaninertia: float
+    meanmass: float
+    meansize: float
+    extent: float
+    center: _Array
+
+class Named:
+    id: int
+    name: str
+    def __getattr__(self, name: str) -> Any: ...
+    def __setattr__(self, name: str, value: Any) -> None: ...
+'''
+TAIL = '''
+class Recorder:
+    def __init__(self, path: _Path, data: Data, fields: str | Iterable[str] | None = ...) -> None: ...
+    def frame(self) -> None: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Recorder: ...
+    def __exit__(self, *exception: object) -> None: ...
+
+def forward(model: Model, data: Data) -> None: ...
+def step(model: Model, data: Data, nstep: int = ...) -> None: ...
+def reset(model: Model, data: Data, key: str | int | None = ...) -> None: ...
+def mass_matrix(model: Model, data: Data) -> _Array: ...
+def check(path: _Path, allow_outside: bool = ...) -> list[dict[str, Any]]: ...
+def picture(model: Model, data: Data, width: int = ..., height: int = ..., camera: str | int | None = ...,
+            lookat: Sequence[float] | None = ..., distance: float = ..., azimuth: float | None = ...,
+            elevation: float | None = ..., groups: Iterable[int] = ..., sites: bool = ...) -> npt.NDArray[np.uint8]: ...
+'''
+
+
+def stub():
+    named = "".join(f"    def {kind}(self, name: str | int) -> Named: ...\n" for kind in _KINDS)
+    model = "\nclass Model:\n    opt: Option\n    stat: Statistic\n    warnings: list[str]\n"
+    model += "".join(f"    {name}: int\n" for name in _core.SIZES)
+    model += "".join(f"    {name}: npt.NDArray[Any]\n" for name in _core.FIELDS)
+    model += '''    @classmethod
+    def from_xml_path(cls, path: _Path, assets: dict[str, bytes] | None = ..., allow_outside: bool = ...) -> Model: ...
+    @classmethod
+    def from_xml_string(cls, xml: str, assets: dict[str, bytes] | None = ...) -> Model: ...
+    @property
+    def title(self) -> str: ...
+    def hash(self) -> int: ...
+    def get_sensor_value(self, name: str, data: Data) -> npt.NDArray[np.float32]: ...
+''' + named
+    data = "\nclass Data:\n    model: Model\n    time: float\n"
+    data += "".join(f"    {name}: _Array\n" for name, role in _core.STATE if role != "T" and name != "time")
+    data += '''    def __init__(self, model: Model, profile: bool = ...) -> None: ...
+    def hash(self) -> int: ...
+    def snapshot(self) -> bytes: ...
+    def restore(self, snapshot: bytes) -> None: ...
+    def profile(self) -> list[tuple[str, int, int, int, int]]: ...
+''' + named
+    return HEAD + model + data + TAIL
+
+
+if __name__ == "__main__":
+    path = pathlib.Path(__file__).resolve().parents[1] / "python" / "stiction" / "__init__.pyi"
+    if "--check" in sys.argv:
+        sys.exit(path.read_text() != stub() and "the stubs are stale: run ./dev docs")
+    path.write_text(stub())
+    print(path.name)
