@@ -18,7 +18,12 @@ typedef struct sti__tree {
     int *jnt_type, *jnt_bodyid, *jnt_qposadr, *jnt_dofadr;         /* njnt */
     int *dof_parentid, *dof_bodyid, *dof_jntid;                    /* nv */
     int *geom_bodyid, *site_bodyid, *cam_bodyid, *light_bodyid;
+    int *body_jntadr, *body_geomadr; /* nbody + 1: those of body b are adr[b] to adr[b + 1] */
 } sti__tree;
+
+struct sti__names;   /* names.c */
+struct sti__scratch; /* compile.c */
+struct sti__asset;   /* assets.c: a mesh while it is being compiled */
 
 typedef struct sti__compiler {
     const sti_spec *spec;
@@ -28,6 +33,7 @@ typedef struct sti__compiler {
     size_t memory;           /* bytes left of the budget */
     /* compiler element */
     bool degree, autolimits, balanceinertia, strippath, discardvisual, fusestatic, inertiafromgeom_auto, inertiafromgeom;
+    bool alignfree;
     double boundmass, boundinertia, settotalmass;
     int inertiagrouprange[2];
     char eulerseq[4];
@@ -35,8 +41,19 @@ typedef struct sti__compiler {
     sti__vec object[STI_OBJ_COUNT]; /* const sti_element *, by kind, in id order */
     sti__tree tree;
     sti_model *m;            /* sizes from pass 3 on, arrays from pass 4 on */
-    void *names;             /* name table, see names.c */
+    struct sti__names *names;
+    struct sti__scratch *scratch;
+    struct sti__asset *mesh; /* nmesh */
 } sti__compiler;
+
+/* Zeroed memory until the end of the compilation (never NULL for count 0); complains and returns
+   NULL when memory or its budget runs out. */
+void *sti__scratch(sti__compiler *c, size_t count, size_t size);
+/* Takes bytes from the budget; complains when it is used up. */
+bool sti__spend(sti__compiler *c, const sti_element *e, size_t bytes);
+/* A count as an int; complains and returns 0 if it is too large. */
+int sti__size(sti__compiler *c, size_t count, const char *what);
+static inline int sti__count_of(const sti__compiler *c, sti_object kind) { return (int)c->object[kind].count; }
 
 /* Records an error (or a warning) at an element; compilation goes on to find more, and fails at
    the end of the pass. attribute may be STI_A_COUNT for none. Returns false, for brevity. */
@@ -60,6 +77,15 @@ static inline double sti__angle(const sti__compiler *c, double x) { return c->de
 bool sti__orientation(sti__compiler *c, const sti_element *e, double quat[4]);
 /* limited="auto": true if a range is given and autolimits is on; complains as MuJoCo does. */
 bool sti__limited(sti__compiler *c, const sti_element *e, sti__aid limited, sti__aid range);
+
+/* names.c: the table of names; sizes nname and nnamemap; fields name_*, names, name_map. */
+bool sti__names_gather(sti__compiler *c);
+void sti__names_fill(sti__compiler *c);
+void sti__names_free(sti__compiler *c);
+
+/* structure.c: the tree and the sparse patterns that follow from it. */
+bool sti__structure(sti__compiler *c);
+void sti__size_structure(sti__compiler *c);   void sti__fill_structure(sti__compiler *c);
 
 /* Sizes and fields per family. bodies.c: bodies, joints, geoms, sites, cameras, lights. assets.c:
    meshes, materials, textures. */

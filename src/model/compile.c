@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The frame of the compiler: settings, gathering, the passes in their order, and its memory. */
+#include "model/compile.h"
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- diagnostics ---------------------------------------------------------------------------------- */
+
+static sti__place place_at(const sti_element *e, sti__aid attribute) {
+    if (!e) return (sti__place){0};
+    return attribute == STI_A_COUNT ? sti__place_of(e) : sti__place_attr(e, attribute);
+}
+
+bool sti__complain(sti__compiler *c, const sti_element *e, sti__aid attribute, sti_status code,
+                   const char *format, ...) {
+    char text[sizeof c->error.message];
+    sti_error error = {0};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    sti__fail_at(&error, place_at(e, attribute), code, "%s", text);
+    sti__report_add(c->report, STI_SEVERITY_ERROR, &error);
+    if (!sti__failed(c)) c->error = error;
+    return false;
+}
+
+void sti__warn(sti__compiler *c, const sti_element *e, sti__aid attribute, const char *format, ...) {
+    char text[sizeof c->error.message];
+    sti_error error = {0};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    sti__fail_at(&error, place_at(e, attribute), STI_UNSUPPORTED, "%s", text);
+    sti__report_add(c->report, STI_SEVERITY_WARNING, &error);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------ */
+
+/* Blocks in a list, freed together. */
+struct sti__scratch {
+    struct sti__scratch *next;
+    size_t size;
+};
+
+bool sti__spend(sti__compiler *c, const sti_element *e, size_t bytes) {
+    if (bytes > c->memory)
+        return sti__complain(c, e, STI_A_COUNT, STI_LIMIT, "the model needs more memory than allowed");
+    c->memory -= bytes;
+    return true;
+}
+
+void *sti__scratch(sti__compiler *c, size_t count, size_t size) {
+    const size_t head = STI__ALIGN;
+    size_t bytes = sti__add(sti__mul(count, size), head);
+    if (!sti__spend(c, NULL, bytes)) return NULL;
+    struct sti__scratch *block = sti__alloc(c->allocator, bytes);
+    if (!block) {
+        sti__complain(c, NULL, STI_A_COUNT, STI_NO_MEMORY, "no memory to compile the model");
+        return NULL;
+    }
+    block->size = bytes;
+    block->next = c->scratch;
+    c->scratch = block;
+    return (char *)block + head;
+}
+
+static void free_scratch(sti__compiler *c) {
+    while (c->scratch) {
+        struct sti__scratch *block = c->scratch;
+        c->scratch = block->next;
+        sti__free(c->allocator, block, block->size);
+    }
+}
+
+int sti__size(sti__compiler *c, size_t count, const char *what) {
+    if (count <= INT_MAX / 4) return (int)count;
+    sti__complain(c, NULL, STI_A_COUNT, STI_LIMIT, "the model has too many %s", what);
+    return 0;
+}
+
+/* ---- settings ------------------------------------------------------------------------------------------ */
+
+/* Only what a section sets itself changes what earlier sections said. */
+static int word(const sti_element *e, sti__aid attribute, int now) {
+    return sti__has_own(e, attribute) ? sti__keyword(e, attribute, now) : now;
+}
+static double number(const sti_element *e, sti__aid attribute, double now) {
+    return sti__has_own(e, attribute) ? sti__real(e, attribute, now) : now;
+}
+
+static void read_eulerseq(sti__compiler *c, const sti_element *e) {
+    const char *text = sti__text(e, STI_A_eulerseq);
+    if (!text) return;
+    if (strlen(text) != 3 || strspn(text, "xyzXYZ") != 3) {
+        sti__complain(c, e, STI_A_eulerseq, STI_VALUE, "must be three letters from xyzXYZ");
+        return;
+    }
+    memcpy(c->eulerseq, text, 4);
+}
+
+static void read_inertia_settings(sti__compiler *c, const sti_element *e) {
+    double range[2] = {c->inertiagrouprange[0], c->inertiagrouprange[1]};
+    c->boundmass = number(e, STI_A_boundmass, c->boundmass);
+    c->boundinertia = number(e, STI_A_boundinertia, c->boundinertia);
+    c->settotalmass = number(e, STI_A_settotalmass, c->settotalmass);
+    c->balanceinertia = word(e, STI_A_balanceinertia, c->balanceinertia);
+    if (sti__has_own(e, STI_A_inertiagrouprange)) sti__reals(e, STI_A_inertiagrouprange, range, 2);
+    c->inertiagrouprange[0] = (int)range[0];
+    c->inertiagrouprange[1] = (int)range[1];
+    int from = word(e, STI_A_inertiafromgeom, c->inertiafromgeom_auto ? 2 : c->inertiafromgeom);
+    c->inertiafromgeom = from == 1;
+    c->inertiafromgeom_auto = from == 2;
+}
+
+static void read_folders(sti__compiler *c, const sti_element *e) {
+    if (sti__text(e, STI_A_assetdir)) c->meshdir = c->texturedir = sti__text(e, STI_A_assetdir);
+    if (sti__text(e, STI_A_meshdir)) c->meshdir = sti__text(e, STI_A_meshdir);
+    if (sti__text(e, STI_A_texturedir)) c->texturedir = sti__text(e, STI_A_texturedir);
+    c->strippath = word(e, STI_A_strippath, c->strippath);
+}
+
+static void read_compiler(sti__compiler *c, const sti_element *e) {
+    c->degree = word(e, STI_A_angle, c->degree);
+    c->autolimits = word(e, STI_A_autolimits, c->autolimits);
+    c->alignfree = word(e, STI_A_alignfree, c->alignfree);
+    c->fusestatic = word(e, STI_A_fusestatic, c->fusestatic);
+    c->discardvisual = word(e, STI_A_discardvisual, c->discardvisual);
+    read_eulerseq(c, e);
+    read_inertia_settings(c, e);
+    read_folders(c, e);
+    if (c->fusestatic)
+        sti__complain(c, e, STI_A_fusestatic, STI_UNSUPPORTED, "fusing static bodies is not supported");
+    if (c->discardvisual)
+        sti__complain(c, e, STI_A_discardvisual, STI_UNSUPPORTED, "discarding visual geoms is not supported");
+}
+
+/* MJCF's defaults; sections that follow override what they set. */
+static void read_settings(sti__compiler *c) {
+    const sti_element *root = sti__root(c->spec);
+    c->degree = c->autolimits = c->inertiafromgeom_auto = true;
+    c->settotalmass = -1;
+    c->inertiagrouprange[1] = 5;
+    memcpy(c->eulerseq, "xyz", 4);
+    for (const sti_element *e = sti__first(root, STI_E_compiler); e; e = sti__next_same(e)) read_compiler(c, e);
+    sti__copy_text(c->m->title, sizeof c->m->title, sti__text(root, STI_A_model) ? sti__text(root, STI_A_model) : "");
+}
+
+/* ---- gathering ------------------------------------------------------------------------------------------- */
+
+static bool add_object(sti__compiler *c, sti_object kind, const sti_element *e) {
+    if (sti__vec_push(&c->object[kind], &e)) return true;
+    return sti__complain(c, NULL, STI_A_COUNT, STI_NO_MEMORY, "no memory to compile the model");
+}
+
+/* The element after e in document order within top; children are skipped if `inside` is false. */
+static const sti_element *walk(const sti_element *e, const sti_element *top, bool inside) {
+    if (inside && sti_element_child(e)) return sti_element_child(e);
+    while (e != top && !sti_element_next(e)) e = sti_element_parent(e);
+    return e == top ? NULL : sti_element_next(e);
+}
+
+/* Bodies are numbered in document order; frames only carry poses. */
+static void gather_bodies(sti__compiler *c) {
+    add_object(c, STI_OBJ_BODY, NULL);
+    const sti_element *top = sti__first(sti__root(c->spec), STI_E_worldbody);
+    for (; top; top = sti__next_same(top))
+        for (const sti_element *e = walk(top, top, true); e; e = walk(e, top, true))
+            if (sti__eid_of(e) == STI_E_body && !add_object(c, STI_OBJ_BODY, e)) return;
+}
+
+static sti_object body_part(sti__eid id) {
+    switch (id) {
+    case STI_E_joint:
+    case STI_E_freejoint: return STI_OBJ_JOINT;
+    case STI_E_geom: return STI_OBJ_GEOM;
+    case STI_E_site: return STI_OBJ_SITE;
+    case STI_E_camera: return STI_OBJ_CAMERA;
+    case STI_E_light: return STI_OBJ_LIGHT;
+    default: return STI_OBJ_UNKNOWN;
+    }
+}
+
+/* What belongs to a body: its children and those of its frames, in document order. */
+static void gather_parts(sti__compiler *c, const sti_element *body) {
+    bool inside = true;
+    for (const sti_element *e = walk(body, body, true); e; e = walk(e, body, inside)) {
+        sti_object kind = body_part(sti__eid_of(e));
+        if (kind != STI_OBJ_UNKNOWN && !add_object(c, kind, e)) return;
+        inside = sti__eid_of(e) == STI_E_frame;
+    }
+}
+
+static void gather_all_parts(sti__compiler *c) {
+    const sti_element *top = sti__first(sti__root(c->spec), STI_E_worldbody);
+    for (; top; top = sti__next_same(top)) gather_parts(c, top);
+    for (int b = 1; b < sti__count_of(c, STI_OBJ_BODY); b++) gather_parts(c, sti__object(c, STI_OBJ_BODY, b));
+}
+
+/* The kind of an element in one of the flat sections. */
+static sti_object section_part(sti__eid section, sti__eid id) {
+    switch (section) {
+    case STI_E_tendon: return STI_OBJ_TENDON;
+    case STI_E_actuator: return STI_OBJ_ACTUATOR;
+    case STI_E_sensor: return STI_OBJ_SENSOR;
+    case STI_E_equality: return STI_OBJ_EQUALITY;
+    case STI_E_keyframe: return STI_OBJ_KEY;
+    default: break;
+    }
+    switch (id) {
+    case STI_E_mesh: return STI_OBJ_MESH;
+    case STI_E_material: return STI_OBJ_MATERIAL;
+    case STI_E_texture: return STI_OBJ_TEXTURE;
+    case STI_E_pair: return STI_OBJ_PAIR;
+    case STI_E_exclude: return STI_OBJ_EXCLUDE;
+    case STI_E_numeric: return STI_OBJ_NUMERIC;
+    default: return STI_OBJ_UNKNOWN;
+    }
+}
+
+static void gather_sections(sti__compiler *c) {
+    const sti_element *s = sti_element_child(sti__root(c->spec));
+    for (; s; s = sti_element_next(s)) {
+        sti__eid section = sti__eid_of(s);
+        if (section == STI_E_worldbody || section == STI_E_default) continue;
+        for (const sti_element *e = sti_element_child(s); e; e = sti_element_next(e)) {
+            sti_object kind = section_part(section, sti__eid_of(e));
+            if (kind != STI_OBJ_UNKNOWN && !add_object(c, kind, e)) return;
+        }
+    }
+}
+
+static bool gather(sti__compiler *c) {
+    gather_bodies(c);
+    gather_all_parts(c);
+    gather_sections(c);
+    if (sti__failed(c)) return false;
+#define X(id, text, field, count) c->m->count = sti__size(c, c->object[STI_OBJ_##id].count, text " elements");
+    STI_OBJECTS(X)
+#undef X
+    return !sti__failed(c) && sti__names_gather(c);
+}
+
+/* ---- passes ------------------------------------------------------------------------------------------------ */
+
+static bool size(sti__compiler *c) {
+    sti__size_structure(c);
+    sti__size_assets(c);
+    sti__size_bodies(c);
+    sti__size_tendons(c);
+    sti__size_actuators(c);
+    sti__size_sensors(c);
+    sti__size_constraints(c);
+    sti__size_keys(c);
+    return !sti__failed(c);
+}
+
+static bool allocate(sti__compiler *c) {
+    if (sti__model_allocate(c->m, c->allocator, &c->memory)) return true;
+    return sti__complain(c, NULL, STI_A_COUNT, STI_NO_MEMORY, "no memory for the model");
+}
+
+static bool fill(sti__compiler *c) {
+    sti__names_fill(c);
+    sti__fill_options(c);
+    sti__fill_structure(c);
+    sti__fill_assets(c);
+    sti__fill_bodies(c);
+    sti__fill_tendons(c);
+    sti__fill_actuators(c);
+    sti__fill_sensors(c);
+    sti__fill_constraints(c);
+    sti__fill_keys(c);
+    return !sti__failed(c);
+}
+
+static bool begin(sti__compiler *c) {
+    const sti_load_options *options = sti__spec_options(c->spec);
+    c->allocator = sti__spec_allocator(c->spec);
+    c->memory = options && options->memory_limit ? options->memory_limit : (size_t)4 << 30;
+    for (int k = 0; k < STI_OBJ_COUNT; k++)
+        sti__vec_init(&c->object[k], sizeof(const sti_element *), c->allocator);
+    c->m = sti__alloc(c->allocator, sizeof *c->m);
+    if (!c->m) return sti__complain(c, NULL, STI_A_COUNT, STI_NO_MEMORY, "no memory for the model");
+    c->m->allocator = *sti__allocator(c->allocator);
+    return true;
+}
+
+static sti_model *finish(sti__compiler *c, sti_error *error) {
+    sti__assets_free(c);
+    sti__names_free(c);
+    free_scratch(c);
+    for (int k = 0; k < STI_OBJ_COUNT; k++) sti__vec_free(&c->object[k]);
+    if (error) *error = c->error;
+    if (!sti__failed(c)) return c->m;
+    sti_model_free(c->m);
+    return NULL;
+}
+
+sti_model *sti__model_build(const sti_spec *spec, sti_report *report, sti_error *error) {
+    sti__compiler c = {.spec = spec, .report = report};
+    if (begin(&c)) {
+        read_settings(&c);
+        (void)(gather(&c) && sti__structure(&c) && size(&c) && allocate(&c) && fill(&c));
+    }
+    return finish(&c, error);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The model's one block of memory, and what follows from the list of its fields. */
+#include "model/compile.h"
+#include <string.h>
+
+/* ---- layout ------------------------------------------------------------------------------------ */
+
+/* The sizes as locals, so that the row and column expressions of the list can be evaluated. */
+#define SIZE_LOCAL(name, text)                                                                               \
+    const size_t name = (size_t)m->name;                                                                     \
+    (void)name;
+
+static size_t aligned(size_t bytes) {
+    size_t up = sti__add(bytes, STI__ALIGN - 1);
+    return up == SIZE_MAX ? up : up & ~(size_t)(STI__ALIGN - 1);
+}
+
+/* Bytes of the block; with place also sets the pointers into it. */
+static size_t lay_out(sti_model *m, bool place) {
+    STI_MODEL_SIZES(SIZE_LOCAL)
+    size_t used = 0;
+#define X(type, name, rows, cols, vary)                                                                      \
+    if (place) m->name = (type *)(void *)((char *)m->buffer + used);                                         \
+    used = sti__add(used, aligned(sti__mul(sti__mul(rows, cols), sizeof(type))));
+    STI_MODEL_FIELDS(X)
+#undef X
+    return used;
+}
+
+bool sti__model_allocate(sti_model *m, const sti_allocator *allocator, size_t *memory) {
+    size_t size = lay_out(m, false);
+    if (size > *memory) return false;
+    if (size == 0) size = STI__ALIGN;
+    m->allocator = *sti__allocator(allocator);
+    m->buffer = sti__alloc_aligned(&m->allocator, size);
+    if (!m->buffer) return false;
+    m->nbuffer = size;
+    *memory -= size < *memory ? size : *memory;
+    lay_out(m, true);
+    return true;
+}
+
+void sti_model_free(sti_model *model) {
+    if (!model) return;
+    sti_allocator allocator = model->allocator;
+    if (model->buffer) sti__free_aligned(&allocator, model->buffer, model->nbuffer);
+    sti__free(&allocator, model, sizeof *model);
+}
+
+sti_model *sti_model_copy(const sti_model *model, sti_error *error) {
+    if (!model) {
+        sti__fail(error, STI_ARGUMENT, "no model to copy");
+        return NULL;
+    }
+    size_t memory = SIZE_MAX;
+    sti_model *copy = sti__alloc(&model->allocator, sizeof *copy);
+    if (copy) {
+        *copy = *model;
+        copy->buffer = NULL;
+        if (sti__model_allocate(copy, &model->allocator, &memory)) {
+            memcpy(copy->buffer, model->buffer, model->nbuffer);
+            return copy;
+        }
+        sti__free(&model->allocator, copy, sizeof *copy);
+    }
+    sti__fail(error, STI_NO_MEMORY, "no memory to copy the model");
+    return NULL;
+}
+
+/* ---- by name ------------------------------------------------------------------------------------- */
+
+#define VIEW_double 'd'
+#define VIEW_int 'i'
+#define VIEW_float 'f'
+#define VIEW_char 'b'
+
+sti_view sti_model_view(const sti_model *m, const char *field) {
+    sti_view none = {0};
+    if (!m || !field) return none;
+    STI_MODEL_SIZES(SIZE_LOCAL)
+#define X(type, name, rows, cols, vary)                                                                      \
+    if (strcmp(field, #name) == 0) return (sti_view){m->name, (int)(rows), (int)(cols), VIEW_##type, false};
+    STI_MODEL_FIELDS(X)
+#undef X
+    return none;
+}
+
+int sti_model_size(const sti_model *m, const char *name_) {
+    if (!m || !name_) return -1;
+#define X(name, text)                                                                                        \
+    if (strcmp(name_, #name) == 0) return m->name;
+    STI_MODEL_SIZES(X)
+#undef X
+    return -1;
+}
+
+/* ---- hash ------------------------------------------------------------------------------------------ */
+
+/* Structs are hashed member by member: padding has no say. */
+#define HASH(h, member) h = sti__hash(h, &(member), sizeof(member))
+
+static uint64_t hash_option(uint64_t h, const sti_option *o) {
+    HASH(h, o->timestep);
+    HASH(h, o->gravity);
+    HASH(h, o->wind);
+    HASH(h, o->magnetic);
+    HASH(h, o->density);
+    HASH(h, o->viscosity);
+    HASH(h, o->impratio);
+    HASH(h, o->tolerance);
+    HASH(h, o->ls_tolerance);
+    const int whole[] = {o->iterations, o->ls_iterations, o->integrator,  o->cone,
+                         o->solver,     o->disableflags,  o->enableflags};
+    HASH(h, whole);
+    return h;
+}
+
+uint64_t sti_model_hash(const sti_model *m) {
+    uint64_t h = STI__HASH_SEED;
+    if (!m) return h;
+#define X(name, text) HASH(h, m->name);
+    STI_MODEL_SIZES(X)
+#undef X
+    h = hash_option(h, &m->opt);
+    HASH(h, m->stat);
+    HASH(h, m->record);
+    STI_MODEL_SIZES(SIZE_LOCAL)
+#define X(type, name, rows, cols, vary) h = sti__hash(h, m->name, (rows) * (cols) * sizeof(type));
+    STI_MODEL_FIELDS(X)
+#undef X
+    return h;
+}
