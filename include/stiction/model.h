@@ -126,10 +126,10 @@ typedef enum sti_datatype { STI_DATA_REAL, STI_DATA_POSITIVE, STI_DATA_AXIS, STI
     X(FILTERPARENT, "filterparent", 10) X(ACTUATION, "actuation", 11)                     \
     X(REFSAFE, "refsafe", 12) X(SENSOR, "sensor", 13) X(MIDPHASE, "midphase", 14)         \
     X(EULERDAMP, "eulerdamp", 15) X(AUTORESET, "autoreset", 16)                           \
-    X(NATIVECCD, "nativeccd", 17) X(ISLAND, "island", 18)
+    X(NATIVECCD, "nativeccd", 17) X(ISLAND, "island", 18) X(MULTICCD, "multiccd", 19)
 #define STI_ENABLE_FLAGS(X)                                                               \
     X(OVERRIDE, "override", 0) X(ENERGY, "energy", 1) X(FWDINV, "fwdinv", 2)              \
-    X(INVDISCRETE, "invdiscrete", 3) X(MULTICCD, "multiccd", 4)
+    X(INVDISCRETE, "invdiscrete", 3)
 
 enum {
 #define X(id, text, bit) STI_DISABLE_##id = 1 << bit,

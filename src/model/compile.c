@@ -14,26 +14,26 @@ static sti__place place_at(const sti_element *e, sti__aid attribute) {
 
 bool sti__complain(sti__compiler *c, const sti_element *e, sti__aid attribute, sti_status code,
                    const char *format, ...) {
-    char text[sizeof c->error.message];
+    char message[sizeof c->error.message];
     sti_error error = {0};
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    sti__fail_at(&error, place_at(e, attribute), code, "%s", text);
+    sti__fail_at(&error, place_at(e, attribute), code, "%s", message);
     sti__report_add(c->report, STI_SEVERITY_ERROR, &error);
     if (!sti__failed(c)) c->error = error;
     return false;
 }
 
 void sti__warn(sti__compiler *c, const sti_element *e, sti__aid attribute, const char *format, ...) {
-    char text[sizeof c->error.message];
+    char message[sizeof c->error.message];
     sti_error error = {0};
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    sti__fail_at(&error, place_at(e, attribute), STI_UNSUPPORTED, "%s", text);
+    sti__fail_at(&error, place_at(e, attribute), STI_UNSUPPORTED, "%s", message);
     sti__report_add(c->report, STI_SEVERITY_WARNING, &error);
 }
 
@@ -83,72 +83,62 @@ int sti__size(sti__compiler *c, size_t count, const char *what) {
 
 /* ---- settings ------------------------------------------------------------------------------------------ */
 
-/* Only what a section sets itself changes what earlier sections said. */
-static int word(const sti_element *e, sti__aid attribute, int now) {
-    return sti__has_own(e, attribute) ? sti__keyword(e, attribute, now) : now;
+static int word(const sti__compiler *c, sti__aid attribute) {
+    return sti__keyword(sti__setting(c->spec, STI_E_compiler, attribute), attribute, 0);
 }
-static double number(const sti_element *e, sti__aid attribute, double now) {
-    return sti__has_own(e, attribute) ? sti__real(e, attribute, now) : now;
+static double number(const sti__compiler *c, sti__aid attribute) {
+    return sti__real(sti__setting(c->spec, STI_E_compiler, attribute), attribute, 0);
 }
-
-static void read_eulerseq(sti__compiler *c, const sti_element *e) {
-    const char *text = sti__text(e, STI_A_eulerseq);
-    if (!text) return;
-    if (strlen(text) != 3 || strspn(text, "xyzXYZ") != 3) {
-        sti__complain(c, e, STI_A_eulerseq, STI_VALUE, "must be three letters from xyzXYZ");
-        return;
-    }
-    memcpy(c->eulerseq, text, 4);
+static const char *text(const sti__compiler *c, sti__aid attribute) {
+    return sti__text(sti__setting(c->spec, STI_E_compiler, attribute), attribute);
 }
 
-static void read_inertia_settings(sti__compiler *c, const sti_element *e) {
-    double range[2] = {c->inertiagrouprange[0], c->inertiagrouprange[1]};
-    c->boundmass = number(e, STI_A_boundmass, c->boundmass);
-    c->boundinertia = number(e, STI_A_boundinertia, c->boundinertia);
-    c->settotalmass = number(e, STI_A_settotalmass, c->settotalmass);
-    c->balanceinertia = word(e, STI_A_balanceinertia, c->balanceinertia);
-    if (sti__has_own(e, STI_A_inertiagrouprange)) sti__reals(e, STI_A_inertiagrouprange, range, 2);
+static void read_eulerseq(sti__compiler *c) {
+    const char *given = text(c, STI_A_eulerseq);
+    memcpy(c->eulerseq, "xyz", 4);
+    if (!given) return;
+    if (strlen(given) == 3 && strspn(given, "xyzXYZ") == 3) memcpy(c->eulerseq, given, 4);
+    else
+        sti__complain(c, sti__setting(c->spec, STI_E_compiler, STI_A_eulerseq), STI_A_eulerseq, STI_VALUE,
+                      "must be three letters from xyzXYZ");
+}
+
+static void read_inertia_settings(sti__compiler *c) {
+    double range[2] = {0, 5};
+    c->boundmass = number(c, STI_A_boundmass);
+    c->boundinertia = number(c, STI_A_boundinertia);
+    c->settotalmass = number(c, STI_A_settotalmass);
+    c->balanceinertia = word(c, STI_A_balanceinertia);
+    c->inertiafromgeom = word(c, STI_A_inertiafromgeom) == 1;
+    c->inertiafromgeom_auto = word(c, STI_A_inertiafromgeom) == 2;
+    sti__reals(sti__setting(c->spec, STI_E_compiler, STI_A_inertiagrouprange), STI_A_inertiagrouprange, range,
+               2);
     c->inertiagrouprange[0] = (int)range[0];
     c->inertiagrouprange[1] = (int)range[1];
-    int from = word(e, STI_A_inertiafromgeom, c->inertiafromgeom_auto ? 2 : c->inertiafromgeom);
-    c->inertiafromgeom = from == 1;
-    c->inertiafromgeom_auto = from == 2;
 }
 
-static void read_folders(sti__compiler *c, const sti_element *e) {
-    if (sti__text(e, STI_A_assetdir)) c->meshdir = c->texturedir = sti__text(e, STI_A_assetdir);
-    if (sti__text(e, STI_A_meshdir)) c->meshdir = sti__text(e, STI_A_meshdir);
-    if (sti__text(e, STI_A_texturedir)) c->texturedir = sti__text(e, STI_A_texturedir);
-    c->strippath = word(e, STI_A_strippath, c->strippath);
+static void refuse(sti__compiler *c, sti__aid attribute, const char *what) {
+    if (word(c, attribute))
+        sti__complain(c, sti__setting(c->spec, STI_E_compiler, attribute), attribute, STI_UNSUPPORTED,
+                      "%s is not supported", what);
 }
 
-static void read_compiler(sti__compiler *c, const sti_element *e) {
-    c->degree = word(e, STI_A_angle, c->degree);
-    c->autolimits = word(e, STI_A_autolimits, c->autolimits);
-    c->alignfree = word(e, STI_A_alignfree, c->alignfree);
-    c->fusestatic = word(e, STI_A_fusestatic, c->fusestatic);
-    c->discardvisual = word(e, STI_A_discardvisual, c->discardvisual);
-    read_eulerseq(c, e);
-    read_inertia_settings(c, e);
-    read_folders(c, e);
-    if (c->fusestatic)
-        sti__complain(c, e, STI_A_fusestatic, STI_UNSUPPORTED, "fusing static bodies is not supported");
-    if (c->discardvisual)
-        sti__complain(c, e, STI_A_discardvisual, STI_UNSUPPORTED, "discarding visual geoms is not supported");
-}
-
-/* MJCF's defaults; sections that follow override what they set. */
 static void read_settings(sti__compiler *c) {
-    const sti_element *root = sti__root(c->spec);
-    c->degree = c->autolimits = c->inertiafromgeom_auto = true;
-    c->settotalmass = -1;
-    c->inertiagrouprange[1] = 5;
-    memcpy(c->eulerseq, "xyz", 4);
-    for (const sti_element *e = sti__first(root, STI_E_compiler); e; e = sti__next_same(e)) read_compiler(c, e);
-    sti__copy_text(c->m->title, sizeof c->m->title, sti__text(root, STI_A_model) ? sti__text(root, STI_A_model) : "");
+    const char *title = sti__text(sti__root(c->spec), STI_A_model);
+    sti__copy_text(c->m->title, sizeof c->m->title, title ? title : "");
+    c->degree = word(c, STI_A_angle) == 1;
+    c->autolimits = word(c, STI_A_autolimits);
+    c->strippath = word(c, STI_A_strippath);
+    c->meshdir = text(c, STI_A_meshdir) ? text(c, STI_A_meshdir) : text(c, STI_A_assetdir);
+    c->texturedir = text(c, STI_A_texturedir) ? text(c, STI_A_texturedir) : text(c, STI_A_assetdir);
+    read_eulerseq(c);
+    read_inertia_settings(c);
+    refuse(c, STI_A_fusestatic, "fusing static bodies");
+    refuse(c, STI_A_discardvisual, "discarding visual geoms");
 }
 
-/* ---- gathering ------------------------------------------------------------------------------------------- */
+/* ---- gathering -------------------------------------------------------------------------------------------
+ */
 
 static bool add_object(sti__compiler *c, sti_object kind, const sti_element *e) {
     if (sti__vec_push(&c->object[kind], &e)) return true;
@@ -237,15 +227,17 @@ static bool gather(sti__compiler *c) {
     gather_all_parts(c);
     gather_sections(c);
     if (sti__failed(c)) return false;
-#define X(id, text, field, count) c->m->count = sti__size(c, c->object[STI_OBJ_##id].count, text " elements");
+#define X(id, kind, field, number_) \
+    c->m->number_ = sti__size(c, c->object[STI_OBJ_##id].count, kind " elements");
     STI_OBJECTS(X)
 #undef X
     return !sti__failed(c) && sti__names_gather(c);
 }
 
-/* ---- passes ------------------------------------------------------------------------------------------------ */
+/* ---- passes
+ * ------------------------------------------------------------------------------------------------ */
 
-static bool size(sti__compiler *c) {
+static bool measure(sti__compiler *c) {
     sti__size_structure(c);
     sti__size_assets(c);
     sti__size_bodies(c);
@@ -303,7 +295,7 @@ sti_model *sti__model_build(const sti_spec *spec, sti_report *report, sti_error 
     sti__compiler c = {.spec = spec, .report = report};
     if (begin(&c)) {
         read_settings(&c);
-        (void)(gather(&c) && sti__structure(&c) && size(&c) && allocate(&c) && fill(&c));
+        (void)(gather(&c) && sti__structure(&c) && measure(&c) && allocate(&c) && fill(&c));
     }
     return finish(&c, error);
 }

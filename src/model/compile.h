@@ -32,8 +32,7 @@ typedef struct sti__compiler {
     sti_error error;         /* the first one */
     size_t memory;           /* bytes left of the budget */
     /* compiler element */
-    bool degree, autolimits, balanceinertia, strippath, discardvisual, fusestatic, inertiafromgeom_auto, inertiafromgeom;
-    bool alignfree;
+    bool degree, autolimits, balanceinertia, strippath, inertiafromgeom_auto, inertiafromgeom;
     double boundmass, boundinertia, settotalmass;
     int inertiagrouprange[2];
     char eulerseq[4];
@@ -90,6 +89,7 @@ void sti__size_structure(sti__compiler *c);   void sti__fill_structure(sti__comp
 /* Sizes and fields per family. bodies.c: bodies, joints, geoms, sites, cameras, lights. assets.c:
    meshes, materials, textures. */
 void sti__size_assets(sti__compiler *c);      void sti__fill_assets(sti__compiler *c);
+void sti__assets_free(sti__compiler *c);
 void sti__size_bodies(sti__compiler *c);      void sti__fill_bodies(sti__compiler *c);
 void sti__size_tendons(sti__compiler *c);     void sti__fill_tendons(sti__compiler *c);
 void sti__size_actuators(sti__compiler *c);   void sti__fill_actuators(sti__compiler *c);

@@ -6,8 +6,8 @@
 /* ---- layout ------------------------------------------------------------------------------------ */
 
 /* The sizes as locals, so that the row and column expressions of the list can be evaluated. */
-#define SIZE_LOCAL(name, text)                                                                               \
-    const size_t name = (size_t)m->name;                                                                     \
+#define SIZE_LOCAL(name, text)           \
+    const size_t name = (size_t)m->name; \
     (void)name;
 
 static size_t aligned(size_t bytes) {
@@ -19,8 +19,8 @@ static size_t aligned(size_t bytes) {
 static size_t lay_out(sti_model *m, bool place) {
     STI_MODEL_SIZES(SIZE_LOCAL)
     size_t used = 0;
-#define X(type, name, rows, cols, vary)                                                                      \
-    if (place) m->name = (type *)(void *)((char *)m->buffer + used);                                         \
+#define X(type, name, rows, cols, vary)                              \
+    if (place) m->name = (type *)(void *)((char *)m->buffer + used); \
     used = sti__add(used, aligned(sti__mul(sti__mul(rows, cols), sizeof(type))));
     STI_MODEL_FIELDS(X)
 #undef X
@@ -78,7 +78,7 @@ sti_view sti_model_view(const sti_model *m, const char *field) {
     sti_view none = {0};
     if (!m || !field) return none;
     STI_MODEL_SIZES(SIZE_LOCAL)
-#define X(type, name, rows, cols, vary)                                                                      \
+#define X(type, name, rows, cols, vary) \
     if (strcmp(field, #name) == 0) return (sti_view){m->name, (int)(rows), (int)(cols), VIEW_##type, false};
     STI_MODEL_FIELDS(X)
 #undef X
@@ -87,7 +87,7 @@ sti_view sti_model_view(const sti_model *m, const char *field) {
 
 int sti_model_size(const sti_model *m, const char *name_) {
     if (!m || !name_) return -1;
-#define X(name, text)                                                                                        \
+#define X(name, text) \
     if (strcmp(name_, #name) == 0) return m->name;
     STI_MODEL_SIZES(X)
 #undef X
@@ -109,7 +109,7 @@ static uint64_t hash_option(uint64_t h, const sti_option *o) {
     HASH(h, o->impratio);
     HASH(h, o->tolerance);
     HASH(h, o->ls_tolerance);
-    const int whole[] = {o->iterations, o->ls_iterations, o->integrator,  o->cone,
+    const int whole[] = {o->iterations, o->ls_iterations, o->integrator, o->cone,
                          o->solver,     o->disableflags,  o->enableflags};
     HASH(h, whole);
     return h;

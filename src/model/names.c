@@ -6,10 +6,10 @@
 
 /* Objects are numbered through: all bodies, then all joints, ... in the order of STI_OBJECTS. */
 struct sti__names {
-    sti__vec text;             /* char; starts with one '\0', the empty name */
-    int *offset;               /* total */
-    int *map;                  /* nmap: 0 = free, else 1 + number of an object */
-    int first[STI_OBJ_COUNT];  /* number of the first object of a kind */
+    sti__vec text;            /* char; starts with one '\0', the empty name */
+    int *offset;              /* total */
+    int *map;                 /* nmap: 0 = free, else 1 + number of an object */
+    int first[STI_OBJ_COUNT]; /* number of the first object of a kind */
     int total, nmap;
 };
 
@@ -120,8 +120,8 @@ void sti__names_fill(sti__compiler *c) {
     const struct sti__names *n = c->names;
     sti_model *m = c->m;
     const int *offset = n->offset;
-#define X(id, text_, field, count)                                                                           \
-    memcpy(m->field, offset, (size_t)m->count * sizeof(int));                                                \
+#define X(id, text_, field, count)                            \
+    memcpy(m->field, offset, (size_t)m->count * sizeof(int)); \
     offset += m->count;
     STI_OBJECTS(X)
 #undef X
@@ -154,7 +154,8 @@ int sti__reference(sti__compiler *c, const sti_element *e, sti__aid attribute, s
     const char *name = sti__text(e, attribute);
     if (!name) return -1;
     int id = sti__find(c, kind, name);
-    if (id < 0) sti__complain(c, e, attribute, STI_REFERENCE, "there is no %s named '%s'", kind_text(kind), name);
+    if (id < 0)
+        sti__complain(c, e, attribute, STI_REFERENCE, "there is no %s named '%s'", kind_text(kind), name);
     return id;
 }
 
@@ -163,7 +164,7 @@ int sti__reference(sti__compiler *c, const sti_element *e, sti__aid attribute, s
 int sti_model_count(const sti_model *m, sti_object kind) {
     if (!m) return 0;
     switch (real_kind(kind)) {
-#define X(id, text, field, count)                                                                            \
+#define X(id, text, field, count) \
     case STI_OBJ_##id: return m->count;
         STI_OBJECTS(X)
 #undef X
@@ -174,7 +175,7 @@ int sti_model_count(const sti_model *m, sti_object kind) {
 const char *sti_model_name(const sti_model *m, sti_object kind, int id) {
     if (id < 0 || id >= sti_model_count(m, kind)) return "";
     switch (real_kind(kind)) {
-#define X(id_, text, field, count)                                                                           \
+#define X(id_, text, field, count) \
     case STI_OBJ_##id_: return m->names + m->field[id];
         STI_OBJECTS(X)
 #undef X

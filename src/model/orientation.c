@@ -29,10 +29,7 @@ void sti__quat_from_axes(double q[4], const double x[3], const double y[3], cons
     double d[4] = {x[0] + y[1] + z[2], x[0] - y[1] - z[2], y[1] - x[0] - z[2], z[2] - x[0] - y[1]};
     double a = y[2] - z[1], b = z[0] - x[2], c = x[1] - y[0];
     double e = x[1] + y[0], f = x[2] + z[0], g = y[2] + z[1];
-    int big = d[0] > 0                          ? 0
-              : x[0] > y[1] && x[0] > z[2]      ? 1
-              : y[1] > z[2]                     ? 2
-                                                : 3;
+    int big = d[0] > 0 ? 0 : x[0] > y[1] && x[0] > z[2] ? 1 : y[1] > z[2] ? 2 : 3;
     const double other[4][4] = {{0, a, b, c}, {a, 0, e, f}, {b, e, 0, g}, {c, f, g, 0}};
     double r = 0.5 * sqrt(1 + d[big]);
     for (int i = 0; i < 4; i++) q[i] = i == big ? r : 0.25 * other[big][i] / r;
@@ -52,7 +49,8 @@ static bool from_quat(sti__compiler *c, const sti_element *e, double quat[4]) {
 static bool from_axisangle(sti__compiler *c, const sti_element *e, double quat[4]) {
     double v[4] = {0};
     sti__reals(e, STI_A_axisangle, v, 4);
-    if (v3_norm(v) < STI__TINY) return sti__complain(c, e, STI_A_axisangle, STI_VALUE, "the axis cannot be zero");
+    if (v3_norm(v) < STI__TINY)
+        return sti__complain(c, e, STI_A_axisangle, STI_VALUE, "the axis cannot be zero");
     v3_normalize(v);
     quat_about(quat, v, sti__angle(c, v[3]));
     return true;
@@ -79,7 +77,8 @@ static bool from_euler(sti__compiler *c, const sti_element *e, double quat[4]) {
 static bool from_xyaxes(sti__compiler *c, const sti_element *e, double quat[4]) {
     double v[6] = {0}, *x = v, *y = v + 3, z[3];
     sti__reals(e, STI_A_xyaxes, v, 6);
-    if (v3_norm(x) < STI__TINY) return sti__complain(c, e, STI_A_xyaxes, STI_VALUE, "the x axis cannot be zero");
+    if (v3_norm(x) < STI__TINY)
+        return sti__complain(c, e, STI_A_xyaxes, STI_VALUE, "the x axis cannot be zero");
     v3_normalize(x);
     v3_add_scaled(y, x, -v3_dot(x, y));
     if (v3_norm(y) < STI__TINY)
@@ -93,7 +92,8 @@ static bool from_xyaxes(sti__compiler *c, const sti_element *e, double quat[4]) 
 static bool from_zaxis(sti__compiler *c, const sti_element *e, double quat[4]) {
     double v[3] = {0};
     sti__reals(e, STI_A_zaxis, v, 3);
-    return sti__quat_from_z(quat, v) || sti__complain(c, e, STI_A_zaxis, STI_VALUE, "the z axis cannot be zero");
+    return sti__quat_from_z(quat, v) ||
+           sti__complain(c, e, STI_A_zaxis, STI_VALUE, "the z axis cannot be zero");
 }
 
 bool sti__orientation(sti__compiler *c, const sti_element *e, double quat[4]) {
@@ -111,13 +111,15 @@ bool sti__orientation(sti__compiler *c, const sti_element *e, double quat[4]) {
         own += sti__has_own(e, way[i].attribute);
         if (used < 0 && sti__has(e, way[i].attribute)) used = i;
     }
-    if (own > 1) return sti__complain(c, e, STI_A_COUNT, STI_VALUE, "the orientation is given more than once");
+    if (own > 1)
+        return sti__complain(c, e, STI_A_COUNT, STI_VALUE, "the orientation is given more than once");
     for (int i = 0; own == 1 && i < STI__COUNT(way); i++)
         if (sti__has_own(e, way[i].attribute)) used = i;
     return used < 0 || way[used].read(c, e, quat);
 }
 
-/* ---- frames --------------------------------------------------------------------------------------------- */
+/* ---- frames ---------------------------------------------------------------------------------------------
+ */
 
 void sti__pose_compose(const double frame_pos[3], const double frame_quat[4], double pos[3], double quat[4]) {
     quat_rotate(pos, frame_quat, pos);

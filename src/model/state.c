@@ -19,15 +19,15 @@ static size_t take(size_t *used, size_t count, size_t lanes, size_t item) {
 /* Bytes of the block; with place also sets the pointers into it. */
 static size_t lay_out(sti_state *s, bool place) {
     const sti_model *m = s->model;
-#define X(name, text)                                                                                        \
-    const size_t name = (size_t)m->name;                                                                     \
+#define X(name, text)                    \
+    const size_t name = (size_t)m->name; \
     (void)name;
     STI_MODEL_SIZES(X)
 #undef X
     size_t used = 0, at, lanes = (size_t)s->lanes;
     char *base = s->block;
-#define X(name, rows, cols, role)                                                                            \
-    at = take(&used, (size_t)(rows) * (size_t)(cols), lanes, sizeof(double));                                \
+#define X(name, rows, cols, role)                                             \
+    at = take(&used, (size_t)(rows) * (size_t)(cols), lanes, sizeof(double)); \
     if (place) s->name = (double *)(void *)(base + at);
     STI_STATE_FIELDS(X)
 #undef X

@@ -51,27 +51,32 @@ static void assign_parents(sti__compiler *c) {
     }
 }
 
-/* ---- joints and dofs -------------------------------------------------------------------------------------- */
+/* ---- joints and dofs --------------------------------------------------------------------------------------
+ */
 
 static bool check_joints(sti__compiler *c, int b) {
     const sti__tree *t = &c->tree;
     int first = t->body_jntadr[b], end = t->body_jntadr[b + 1], ndof = 0;
-    bool turned = false;
+    bool ball = false;
     for (int j = first; j < end; j++) {
         const sti_element *e = sti__object(c, STI_OBJ_JOINT, j);
         int type = t->jnt_type[j];
         if (b == 0) return sti__complain(c, e, STI_A_COUNT, STI_SCHEMA, "the world cannot have joints");
         if (type == STI_JOINT_FREE && t->body_parentid[b] != 0)
-            return sti__complain(c, e, STI_A_COUNT, STI_PHYSICS, "a free joint is only possible in a child of the world");
+            return sti__complain(c, e, STI_A_COUNT, STI_PHYSICS,
+                                 "a free joint is only possible in a child of the world");
         if (type == STI_JOINT_FREE && end - first > 1)
-            return sti__complain(c, e, STI_A_COUNT, STI_PHYSICS, "a free joint must be the only joint of its body");
-        if (type == STI_JOINT_BALL && turned)
-            return sti__complain(c, e, STI_A_COUNT, STI_PHYSICS, "a ball joint cannot follow another rotation in its body");
-        turned |= type == STI_JOINT_BALL || type == STI_JOINT_HINGE;
+            return sti__complain(c, e, STI_A_COUNT, STI_PHYSICS,
+                                 "a free joint must be the only joint of its body");
+        if (ball && (type == STI_JOINT_BALL || type == STI_JOINT_HINGE))
+            return sti__complain(c, e, STI_A_COUNT, STI_PHYSICS,
+                                 "no rotation can follow a ball joint in the same body");
+        ball |= type == STI_JOINT_BALL;
         ndof += joint_nv[type];
     }
     if (ndof <= 6) return true;
-    return sti__complain(c, sti__object(c, STI_OBJ_BODY, b), STI_A_COUNT, STI_PHYSICS, "a body has at most 6 degrees of freedom");
+    return sti__complain(c, sti__object(c, STI_OBJ_BODY, b), STI_A_COUNT, STI_PHYSICS,
+                         "a body has at most 6 degrees of freedom");
 }
 
 static bool number_joints(sti__compiler *c) {
@@ -83,7 +88,8 @@ static bool number_joints(sti__compiler *c) {
     if (!t->jnt_type || !t->jnt_qposadr || !t->jnt_dofadr) return false;
     for (size_t j = 0; j < njnt; j++) {
         const sti_element *e = sti__object(c, STI_OBJ_JOINT, (int)j);
-        int type = sti__eid_of(e) == STI_E_freejoint ? STI_JOINT_FREE : sti__keyword(e, STI_A_type, STI_JOINT_HINGE);
+        int type =
+            sti__eid_of(e) == STI_E_freejoint ? STI_JOINT_FREE : sti__keyword(e, STI_A_type, STI_JOINT_HINGE);
         t->jnt_type[j] = type;
         t->jnt_qposadr[j] = (int)nq;
         t->jnt_dofadr[j] = (int)nv;
@@ -123,8 +129,9 @@ static void assign_welds(sti__compiler *c) {
     sti__tree *t = &c->tree;
     for (int b = 1; b < c->m->nbody; b++) {
         int parent = t->body_parentid[b];
-        bool jointed = t->body_jntadr[b + 1] > t->body_jntadr[b];
-        t->body_weldid[b] = jointed ? b : t->body_weldid[parent];
+        bool moves = t->body_jntadr[b + 1] > t->body_jntadr[b] ||
+                     sti__keyword(sti__object(c, STI_OBJ_BODY, b), STI_A_mocap, 0) == 1;
+        t->body_weldid[b] = moves ? b : t->body_weldid[parent];
         t->body_rootid[b] = parent == 0 ? b : t->body_rootid[parent];
     }
 }
@@ -136,8 +143,10 @@ bool sti__structure(sti__compiler *c) {
     for (int i = 0; i < STI__COUNT(per_body); i++)
         if (!(*per_body[i] = sti__scratch(c, nbody, sizeof(int)))) return false;
     assign_parents(c);
-    if (!assign_owners(c, STI_OBJ_JOINT, &t->jnt_bodyid) || !assign_owners(c, STI_OBJ_GEOM, &t->geom_bodyid) ||
-        !assign_owners(c, STI_OBJ_SITE, &t->site_bodyid) || !assign_owners(c, STI_OBJ_CAMERA, &t->cam_bodyid) ||
+    if (!assign_owners(c, STI_OBJ_JOINT, &t->jnt_bodyid) ||
+        !assign_owners(c, STI_OBJ_GEOM, &t->geom_bodyid) ||
+        !assign_owners(c, STI_OBJ_SITE, &t->site_bodyid) ||
+        !assign_owners(c, STI_OBJ_CAMERA, &t->cam_bodyid) ||
         !assign_owners(c, STI_OBJ_LIGHT, &t->light_bodyid))
         return false;
     t->body_jntadr = addresses(c, t->jnt_bodyid, c->m->njnt);
@@ -148,7 +157,8 @@ bool sti__structure(sti__compiler *c) {
     return chain_dofs(c) && !sti__failed(c);
 }
 
-/* ---- patterns ---------------------------------------------------------------------------------------------- */
+/* ---- patterns
+ * ---------------------------------------------------------------------------------------------- */
 
 void sti__size_structure(sti__compiler *c) {
     const sti__tree *t = &c->tree;
@@ -158,6 +168,7 @@ void sti__size_structure(sti__compiler *c) {
     for (size_t i = 0; i < nv; i++) {
         depth[i] = 1 + (t->dof_parentid[i] < 0 ? 0 : depth[t->dof_parentid[i]]);
         nM += (size_t)depth[i];
+        c->m->ntree += t->dof_parentid[i] < 0;
     }
     c->m->nM = sti__size(c, nM, "elements in its mass matrix");
     c->m->nD = 2 * c->m->nM - c->m->nv;
@@ -170,7 +181,8 @@ static void fill_M(sti_model *m) {
         int parent = m->dof_parentid[i], n = parent < 0 ? 0 : m->M_rownnz[parent];
         m->M_rowadr[i] = adr;
         m->M_rownnz[i] = n + 1;
-        if (parent >= 0) memcpy(m->M_colind + adr, m->M_colind + m->M_rowadr[parent], (size_t)n * sizeof(int));
+        if (parent >= 0)
+            memcpy(m->M_colind + adr, m->M_colind + m->M_rowadr[parent], (size_t)n * sizeof(int));
         m->M_colind[adr + n] = i;
         adr += n + 1;
     }
@@ -198,13 +210,16 @@ static void fill_D(sti_model *m) {
 
 /* A tree starts at a dof without a parent; bodies that cannot move have none. */
 static void fill_trees(sti_model *m) {
-    m->ntree = 0;
+    int ntree = 0;
     for (int i = 0; i < m->nv; i++)
-        m->dof_treeid[i] = m->dof_parentid[i] < 0 ? m->ntree++ : m->dof_treeid[m->dof_parentid[i]];
-    for (int b = 0; b < m->nbody; b++) m->body_treeid[b] = m->body_lastdof[b] < 0 ? -1 : m->dof_treeid[m->body_lastdof[b]];
+        m->dof_treeid[i] = m->dof_parentid[i] < 0 ? ntree++ : m->dof_treeid[m->dof_parentid[i]];
+    for (int b = 0; b < m->nbody; b++)
+        m->body_treeid[b] = m->body_lastdof[b] < 0 ? -1 : m->dof_treeid[m->body_lastdof[b]];
 }
 
-static void copy_ints(int *out, const int *from, int count) { memcpy(out, from, (size_t)count * sizeof(int)); }
+static void copy_ints(int *out, const int *from, int count) {
+    memcpy(out, from, (size_t)count * sizeof(int));
+}
 
 static void fill_addresses(sti__compiler *c) {
     const sti__tree *t = &c->tree;
