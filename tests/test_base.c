@@ -445,7 +445,7 @@ TEST(profile_tree) {
 }
 
 TEST(profile_limits) {
-    static char names[100][8];
+    static char names[100][16];
     sti__profile p = {.on = true};
     for (int i = 0; i < 100; i++) {
         snprintf(names[i], sizeof names[i], "n%d", i);

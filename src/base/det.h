@@ -15,6 +15,10 @@ double sti__exp(double x);
 double sti__log(double x);
 double sti__pow(double x, double y);
 
-/* both at once, in lanes; defined in base/det_lane.h for kernels */
+/* x = q pi/2 + (y0 + y1) with |y0| <= pi/4, for any x however large; returns q mod 4 (0 to 3).
+   y0 is a NaN if x is not finite. */
+int sti__reduce_pio2(double x, double *y0, double *y1);
+
+/* Kernels include base/det_lane.h: v_sincos, v_exp, v_atan2, v_acos, v_asin. */
 
 #endif
