@@ -4,6 +4,7 @@
 #include "det_lanes.h"
 #include "test.h"
 #include <float.h>
+#include <stdbool.h>
 
 #define POINTS 1000000
 

@@ -115,9 +115,13 @@ double sti__cos(double x) {
 }
 
 double sti__tan(double x) {
-    double s, c;
-    v_sincos(x, &s, &c);
-    return s / c;
+    double y0, y1, head, tail;
+    uint64_t q = v_reduce_pio2(x, &y0, &y1);
+    if (!(__builtin_fabs(x) >= 0x1p-28)) return x; /* keeps -0 */
+    tail = v_cos_tail(y0, y1, &head);
+    dd s = fast_sum(y0, v_sin_tail(y0, y1)), c = fast_sum(head, tail);
+    dd t = q & 1 ? quotient((dd){-c.hi, -c.lo}, s) : quotient(s, c);
+    return t.hi + t.lo;
 }
 
 double sti__asin(double x) { return v_asin(x); }

@@ -87,29 +87,32 @@ static inline vbits v_reduce_pio2(vreal x, vreal *y0, vreal *y1) {
     return q;
 }
 
-/* |y0| <= pi/4 */
-static inline vreal v_sin_core(vreal y0, vreal y1) {
+/* sin(y0 + y1) = y0 + this, |y0| <= pi/4 */
+static inline vreal v_sin_tail(vreal y0, vreal y1) {
     vreal z = y0 * y0, z2 = z * z;
     vreal a = v_set(-0x1.5555555555549p-3) + z * v_set(0x1.111111110f87dp-7);
     vreal b = v_set(-0x1.a01a019c1201fp-13) + z * v_set(0x1.71de3578157fep-19);
     vreal c = v_set(-0x1.ae5e6687d7684p-26) + z * v_set(0x1.5d931830e4f1cp-33);
     vreal p = a + z2 * (b + z2 * c);
-    return y0 + (z * y0 * p + y1 * (v_set(1) - v_set(0.5) * z));
+    return z * y0 * p + y1 * (v_set(1) - v_set(0.5) * z);
 }
 
-static inline vreal v_cos_core(vreal y0, vreal y1) {
+/* cos(y0 + y1) = *head + this */
+static inline vreal v_cos_tail(vreal y0, vreal y1, vreal *head) {
     vreal z = y0 * y0, z2 = z * z;
     vreal a = v_set(0x1.555555555554cp-5) + z * v_set(-0x1.6c16c16c15181p-10);
     vreal b = v_set(0x1.a01a019cb2165p-16) + z * v_set(-0x1.27e4f80a337f0p-22);
     vreal c = v_set(0x1.1ee9ec1873c86p-29) + z * v_set(-0x1.8faeb5d61f39ep-37);
     vreal half = v_set(0.5) * z, w = v_set(1) - half;
-    return w + (((v_set(1) - w) - half) + (z2 * (a + z2 * (b + z2 * c)) - y0 * y1));
+    *head = w;
+    return ((v_set(1) - w) - half) + (z2 * (a + z2 * (b + z2 * c)) - y0 * y1);
 }
 
 static inline void v_sincos(vreal x, vreal *s, vreal *c) {
-    vreal y0, y1;
+    vreal y0, y1, head;
     vbits q = v_reduce_pio2(x, &y0, &y1);
-    vreal sine = v_sin_core(y0, y1), cosine = v_cos_core(y0, y1);
+    vreal sine = y0 + v_sin_tail(y0, y1), cosine = v_cos_tail(y0, y1, &head);
+    cosine = head + cosine;
     sine = v_select(v_lt(v_abs(y0), v_set(0x1p-28)), y0, sine); /* keeps -0 */
     vmask swap = (vmask)v_bit_mask(q, 0);
     *s = v_flip_sign(v_select(swap, cosine, sine), v_bit_mask(q, 1));
@@ -118,7 +121,7 @@ static inline void v_sincos(vreal x, vreal *s, vreal *c) {
 
 /* ---- exponential ------------------------------------------------------------------------------------ */
 
-/* e^(x + tail), |tail| far below x's last bit */
+/* e^(x + tail), |tail| < 2^-30 */
 static inline vreal v_exp_tail(vreal x, vreal tail) {
     static const double e[] = {0x1.000000000000cp-1,  0x1.5555555555561p-3,  0x1.555555554ff93p-5,
                                0x1.111111110d5d9p-7,  0x1.6c16c185cab3fp-10, 0x1.a01a01bb0316fp-13,
@@ -127,9 +130,9 @@ static inline vreal v_exp_tail(vreal x, vreal tail) {
     x = v_clamp(x, v_set(-746), v_set(710)); /* beyond is 0 or infinity all the same */
     vreal rounded = x * v_set(STI__INV_LN2) + v_set(STI__ROUNDER);
     vreal k = rounded - v_set(STI__ROUNDER);
-    vreal hi = x - k * v_set(STI__LN2_HI), lo = k * v_set(STI__LN2_LO); /* hi is exact */
+    vreal hi = x - k * v_set(STI__LN2_HI), lo = k * v_set(STI__LN2_LO) - tail; /* hi is exact */
     vreal r = hi - lo;
-    vreal p = v_set(1) + (r + (((hi - r) - lo) + tail + r * r * v_horner(r, e, 10)));
+    vreal p = v_set(1) + (r + (((hi - r) - lo) + r * r * v_horner(r, e, 10)));
     /* times 2^k in two steps, since k may be beyond the normal exponents */
     vbits n = v_bits(rounded) - v_bits(v_set(STI__ROUNDER));
     vbits half = ((n + 4096) >> 1) - 2048;
