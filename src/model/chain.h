@@ -11,21 +11,14 @@
 typedef struct sti__dofs {
     int *list, *spare; /* capacity each */
     int count, capacity;
-    const sti_allocator *allocator;
 } sti__dofs;
 
-static inline bool sti__dofs_init(sti__dofs *dofs, int nv, const sti_allocator *allocator) {
-    size_t size = sti__mul((size_t)nv + 1, sizeof(int));
-    *dofs = (sti__dofs){.capacity = nv, .allocator = allocator};
-    dofs->list = sti__alloc(allocator, size);
-    dofs->spare = sti__alloc(allocator, size);
+/* An empty set of dofs below nv, in the compiler's scratch; false if memory is short. */
+static inline bool sti__dofs_init(sti__compiler *c, sti__dofs *dofs, int nv) {
+    *dofs = (sti__dofs){.capacity = nv};
+    dofs->list = sti__scratch(c, (size_t)nv, sizeof(int));
+    dofs->spare = sti__scratch(c, (size_t)nv, sizeof(int));
     return dofs->list && dofs->spare;
-}
-
-static inline void sti__dofs_free(sti__dofs *dofs) {
-    size_t size = sti__mul((size_t)dofs->capacity + 1, sizeof(int));
-    sti__free(dofs->allocator, dofs->list, size);
-    sti__free(dofs->allocator, dofs->spare, size);
 }
 
 /* Adds dof and all its ancestors in parent[]; both sides descend, so one merge from the back does. */
@@ -57,6 +50,9 @@ static inline void sti__dofs_add_range(sti__dofs *dofs, int first, int count) {
         dofs->count++;
     }
 }
+
+/* tendons.c: the dofs that can change a tendon's length. */
+void sti__tendon_dofs(sti__compiler *c, const sti_element *tendon, sti__dofs *dofs);
 
 /* total + more as an int; false if it does not fit. */
 static inline bool sti__count_add(int *total, int more) {

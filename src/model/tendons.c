@@ -13,14 +13,8 @@ static bool tag_is(const sti_element *e, const char *tag) { return e && strcmp(s
 
 static bool is_fixed(const sti_element *tendon) { return tag_is(tendon, "fixed"); }
 
-/* The object that a path element must name. */
-static int require(sti__compiler *c, const sti_element *e, sti__aid attribute, sti_object kind) {
-    if (!sti__text(e, attribute)) sti__complain(c, e, attribute, STI_VALUE, "is required");
-    return sti__reference(c, e, attribute, kind);
-}
-
 static wrap read_joint(sti__compiler *c, const sti_element *e) {
-    wrap w = {STI_WRAP_JOINT, require(c, e, STI_A_joint, STI_OBJ_JOINT), sti__real(e, STI_A_coef, 0)};
+    wrap w = {STI_WRAP_JOINT, sti__reference(c, e, STI_A_joint, STI_OBJ_JOINT), sti__real(e, STI_A_coef, 0)};
     int type = w.id < 0 ? STI_JOINT_HINGE : c->tree.jnt_type[w.id];
     if (type != STI_JOINT_HINGE && type != STI_JOINT_SLIDE)
         sti__complain(c, e, STI_A_joint, STI_VALUE, "a fixed tendon takes hinge and slide joints only");
@@ -29,14 +23,14 @@ static wrap read_joint(sti__compiler *c, const sti_element *e) {
 
 static wrap read_wrap(sti__compiler *c, const sti_element *e) {
     if (tag_is(e, "joint")) return read_joint(c, e);
-    if (tag_is(e, "site")) return (wrap){STI_WRAP_SITE, require(c, e, STI_A_site, STI_OBJ_SITE), 0};
+    if (tag_is(e, "site")) return (wrap){STI_WRAP_SITE, sti__reference(c, e, STI_A_site, STI_OBJ_SITE), 0};
     if (tag_is(e, "pulley")) {
         double divisor = sti__real(e, STI_A_divisor, 0);
         if (!(divisor > 0)) sti__complain(c, e, STI_A_divisor, STI_VALUE, "must be positive");
         return (wrap){STI_WRAP_PULLEY, -1, divisor};
     }
     int side = sti__reference(c, e, STI_A_sidesite, STI_OBJ_SITE);
-    return (wrap){STI_WRAP_SPHERE, require(c, e, STI_A_geom, STI_OBJ_GEOM), side};
+    return (wrap){STI_WRAP_SPHERE, sti__reference(c, e, STI_A_geom, STI_OBJ_GEOM), side};
 }
 
 /* Every geom stands between two sites, and every site has something to be joined to. */
@@ -74,8 +68,7 @@ static void check_path(sti__compiler *c, const sti_element *tendon) {
         sti__complain(c, tendon, STI_A_COUNT, STI_LIMIT, "too many path elements");
 }
 
-/* The dofs that can change the tendon's length. */
-static void path_dofs(sti__compiler *c, const sti_element *tendon, sti__dofs *dofs) {
+void sti__tendon_dofs(sti__compiler *c, const sti_element *tendon, sti__dofs *dofs) {
     dofs->count = 0;
     for (const sti_element *e = sti_element_child(tendon); e; e = sti_element_next(e)) {
         wrap w = read_wrap(c, e);
@@ -89,22 +82,15 @@ static void path_dofs(sti__compiler *c, const sti_element *tendon, sti__dofs *do
 void sti__size_tendons(sti__compiler *c) {
     sti_model *m = c->m;
     sti__dofs dofs;
-    m->ntendon = (int)c->object[STI_OBJ_TENDON].count;
-    m->nwrap = m->nJten = 0;
-    if (!sti__dofs_init(&dofs, m->nv, c->allocator)) {
-        sti__complain(c, NULL, STI_A_COUNT, STI_NO_MEMORY, "out of memory");
-        sti__dofs_free(&dofs);
-        return;
-    }
+    if (!sti__dofs_init(c, &dofs, m->nv)) return;
     for (int i = 0; i < m->ntendon; i++) {
         const sti_element *e = sti__object(c, STI_OBJ_TENDON, i);
         check_path(c, e);
         if (sti__failed(c)) continue;
-        path_dofs(c, e, &dofs);
+        sti__tendon_dofs(c, e, &dofs);
         if (!sti__count_add(&m->nJten, dofs.count))
             sti__complain(c, e, STI_A_COUNT, STI_LIMIT, "the tendon Jacobian has too many nonzeros");
     }
-    sti__dofs_free(&dofs);
 }
 
 static void fill_limits(sti__compiler *c, const sti_element *e, int i) {
@@ -169,7 +155,7 @@ static void fill_path(sti__compiler *c, const sti_element *tendon, int i, int *a
 }
 
 static void fill_pattern(sti__compiler *c, const sti_element *e, int i, int *adr, sti__dofs *dofs) {
-    path_dofs(c, e, dofs);
+    sti__tendon_dofs(c, e, dofs);
     c->m->ten_J_rowadr[i] = *adr;
     c->m->ten_J_rownnz[i] = dofs->count;
     memcpy(c->m->ten_J_colind + *adr, dofs->list, (size_t)dofs->count * sizeof(int));
@@ -194,15 +180,11 @@ static void fill_tendon(sti__compiler *c, const sti_element *e, int i) {
 void sti__fill_tendons(sti__compiler *c) {
     sti__dofs dofs;
     int wrapadr = 0, coladr = 0;
-    if (sti__dofs_init(&dofs, c->m->nv, c->allocator)) {
-        for (int i = 0; i < c->m->ntendon; i++) {
-            const sti_element *e = sti__object(c, STI_OBJ_TENDON, i);
-            fill_tendon(c, e, i);
-            fill_path(c, e, i, &wrapadr);
-            fill_pattern(c, e, i, &coladr, &dofs);
-        }
-    } else {
-        sti__complain(c, NULL, STI_A_COUNT, STI_NO_MEMORY, "out of memory");
+    if (!sti__dofs_init(c, &dofs, c->m->nv)) return;
+    for (int i = 0; i < c->m->ntendon; i++) {
+        const sti_element *e = sti__object(c, STI_OBJ_TENDON, i);
+        fill_tendon(c, e, i);
+        fill_path(c, e, i, &wrapadr);
+        fill_pattern(c, e, i, &coladr, &dofs);
     }
-    sti__dofs_free(&dofs);
 }

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Actuators. All shortcuts (motor, position, ...) are ways to write one general actuator; each default
+   class holds one such actuator, written with `general` or a shortcut. */
+#include "model/chain.h"
+
+/* The part of an actuator that shortcuts write, and what they interact with. */
+typedef struct servo {
+    sti__eid written; /* general, or the shortcut it was written with last */
+    int dyntype, gaintype, biastype, actdim, actearly;
+    double dynprm[10], gainprm[10], biasprm[10];
+    double inheritrange;
+    int ctrllimited, actlimited; /* 0, 1, 2 = auto */
+    double ctrlrange[2], actrange[2];
+} servo;
+
+#define AUTO 2
+
+/* ---- reading ----------------------------------------------------------------------------------------- */
+
+/* Only what the element sets itself; the rest stays as inherited. */
+static double own_real(const sti_element *e, sti__aid a, double now) {
+    return sti__has_own(e, a) ? sti__real(e, a, now) : now;
+}
+static int own_word(const sti_element *e, sti__aid a, int now) {
+    return sti__has_own(e, a) ? sti__keyword(e, a, now) : now;
+}
+static void own_reals(const sti_element *e, sti__aid a, double *out, int max) {
+    double all[10] = {0};
+    if (!sti__has_own(e, a)) return;
+    int given = sti__reals(e, a, all, max);
+    memcpy(out, all, (size_t)(given < max ? given : max) * sizeof(double));
+}
+
+/* Gain, bias and dynamics as MJCF has them without any setting. */
+static void reset(servo *s) {
+    memset(s->dynprm, 0, sizeof s->dynprm);
+    memset(s->gainprm, 0, sizeof s->gainprm);
+    memset(s->biasprm, 0, sizeof s->biasprm);
+    s->dynprm[0] = s->gainprm[0] = 1;
+    s->dyntype = STI_DYN_NONE;
+    s->gaintype = STI_GAIN_FIXED;
+    s->biastype = STI_BIAS_NONE;
+    s->actdim = -1;
+    s->actearly = 0;
+    s->inheritrange = 0;
+}
+
+static void read_general(const sti_element *e, servo *s) {
+    s->dyntype = own_word(e, STI_A_dyntype, s->dyntype);
+    s->gaintype = own_word(e, STI_A_gaintype, s->gaintype);
+    s->biastype = own_word(e, STI_A_biastype, s->biastype);
+    s->actearly = own_word(e, STI_A_actearly, s->actearly);
+    if (sti__has_own(e, STI_A_actdim)) s->actdim = sti__int(e, STI_A_actdim, -1);
+    own_reals(e, STI_A_dynprm, s->dynprm, 10);
+    own_reals(e, STI_A_gainprm, s->gainprm, 10);
+    own_reals(e, STI_A_biasprm, s->biasprm, 10);
+    s->inheritrange = own_real(e, STI_A_inheritrange, s->inheritrange);
+}
+
+static void refuse_negative(sti__compiler *c, const sti_element *e, sti__aid a) {
+    if (own_real(e, a, 0) < 0) sti__complain(c, e, a, STI_VALUE, "must not be negative");
+}
+
+/* kv goes into biasprm[2] as -kv; a damping ratio is kept there as it is, positive, until the
+   reference values are known. */
+static void read_damping(sti__compiler *c, const sti_element *e, servo *s) {
+    refuse_negative(c, e, STI_A_kv);
+    refuse_negative(c, e, STI_A_dampratio);
+    if (sti__has_own(e, STI_A_kv) && sti__has_own(e, STI_A_dampratio))
+        sti__complain(c, e, STI_A_dampratio, STI_VALUE, "cannot be given together with kv");
+    if (sti__has_own(e, STI_A_kv)) s->biasprm[2] = -sti__real(e, STI_A_kv, 0);
+    if (sti__has_own(e, STI_A_dampratio)) s->biasprm[2] = sti__real(e, STI_A_dampratio, 0);
+    if (s->biasprm[2] > 0 && s->gainprm[0] < 0)
+        sti__complain(c, e, STI_A_kp, STI_VALUE, "must not be negative when a damping ratio is given");
+}
+
+/* The range of the setpoint is either given or inherited from the target; the element itself decides
+   between what it and its defaults say. */
+static void read_inheritrange(sti__compiler *c, const sti_element *e, servo *s, sti__aid attribute, double *range) {
+    bool own_range = sti__has_own(e, attribute), own_inherit = sti__has_own(e, STI_A_inheritrange);
+    s->inheritrange = own_real(e, STI_A_inheritrange, s->inheritrange);
+    if (own_range && !own_inherit) s->inheritrange = 0;
+    if (own_inherit && !own_range && s->inheritrange > 0) range[0] = range[1] = 0;
+    if (s->inheritrange > 0 && (range[0] != 0 || range[1] != 0))
+        sti__complain(c, e, attribute, STI_VALUE, "cannot be given together with inheritrange");
+}
+
+static void read_position(sti__compiler *c, const sti_element *e, const servo *old, servo *s) {
+    s->biastype = STI_BIAS_AFFINE;
+    s->gainprm[0] = own_real(e, STI_A_kp, old->gainprm[0]);
+    s->biasprm[1] = -s->gainprm[0];
+    s->biasprm[2] = old->biasprm[2];
+    s->inheritrange = old->inheritrange;
+    if (old->dyntype == STI_DYN_FILTEREXACT) {
+        s->dyntype = STI_DYN_FILTEREXACT;
+        s->dynprm[0] = old->dynprm[0];
+    }
+    refuse_negative(c, e, STI_A_timeconst);
+    if (sti__has_own(e, STI_A_timeconst)) {
+        s->dynprm[0] = sti__real(e, STI_A_timeconst, 0);
+        s->dyntype = s->dynprm[0] == 0 ? STI_DYN_NONE : STI_DYN_FILTEREXACT;
+    }
+    read_damping(c, e, s);
+    read_inheritrange(c, e, s, STI_A_ctrlrange, s->ctrlrange);
+}
+
+static void read_intvelocity(sti__compiler *c, const sti_element *e, const servo *old, servo *s) {
+    s->dyntype = STI_DYN_INTEGRATOR;
+    s->biastype = STI_BIAS_AFFINE;
+    s->gainprm[0] = own_real(e, STI_A_kp, old->gainprm[0]);
+    s->biasprm[1] = -s->gainprm[0];
+    s->biasprm[2] = old->biasprm[2];
+    s->inheritrange = old->inheritrange;
+    read_damping(c, e, s);
+    read_inheritrange(c, e, s, STI_A_actrange, s->actrange);
+}
+
+static void read_velocity(const sti_element *e, const servo *old, servo *s) {
+    s->biastype = STI_BIAS_AFFINE;
+    s->gainprm[0] = own_real(e, STI_A_kv, old->gainprm[0]);
+    s->biasprm[2] = -s->gainprm[0];
+}
+
+static void read_damper(sti__compiler *c, const sti_element *e, const servo *old, servo *s) {
+    double kv = own_real(e, STI_A_kv, -old->gainprm[2]);
+    if (kv < 0) sti__complain(c, e, STI_A_kv, STI_VALUE, "must not be negative");
+    if (s->ctrlrange[0] < 0 || s->ctrlrange[1] < 0)
+        sti__complain(c, e, STI_A_ctrlrange, STI_VALUE, "a damper's control must not be negative");
+    s->gaintype = STI_GAIN_AFFINE;
+    s->gainprm[0] = 0;
+    s->gainprm[2] = -kv;
+    s->ctrllimited = 1;
+}
+
+static void read_cylinder(const sti_element *e, const servo *old, servo *s) {
+    s->dyntype = STI_DYN_FILTER;
+    s->biastype = STI_BIAS_AFFINE;
+    s->dynprm[0] = own_real(e, STI_A_timeconst, old->dynprm[0]);
+    memcpy(s->biasprm, old->biasprm, 3 * sizeof(double));
+    own_reals(e, STI_A_bias, s->biasprm, 3);
+    s->gainprm[0] = own_real(e, STI_A_area, old->gainprm[0]);
+    double diameter = own_real(e, STI_A_diameter, -1);
+    if (diameter >= 0) s->gainprm[0] = 3.14159265358979323846 / 4 * diameter * diameter;
+}
+
+/* ---- defaults ------------------------------------------------------------------------------------------- */
+
+static int shortcut_gaintype(sti__eid shortcut) {
+    return shortcut == STI_E_damper ? STI_GAIN_AFFINE : STI_GAIN_FIXED;
+}
+
+/* Whether a shortcut takes its parameters from a default written in this way. */
+static bool can_inherit(const servo *from, sti__eid shortcut) {
+    if (from->written == shortcut) return true;
+    return from->written == STI_E_general && from->gaintype == shortcut_gaintype(shortcut);
+}
+
+/* Writes element e over chain[0], whose outer classes are chain[1..count). A shortcut inherits its
+   parameters from the nearest of them that is written in its way. */
+static void apply(sti__compiler *c, const sti_element *e, servo *chain, int count) {
+    servo blank = {0}, *s = chain;
+    sti__eid id = sti__eid_of(e);
+    own_reals(e, STI_A_ctrlrange, s->ctrlrange, 2);
+    own_reals(e, STI_A_actrange, s->actrange, 2);
+    s->ctrllimited = own_word(e, STI_A_ctrllimited, s->ctrllimited);
+    s->actlimited = own_word(e, STI_A_actlimited, s->actlimited);
+    if (id == STI_E_general) {
+        read_general(e, s);
+        s->written = id;
+        return;
+    }
+    reset(&blank);
+    for (int i = 0; i < count; i++)
+        if (can_inherit(&chain[i], id)) {
+            blank = chain[i];
+            break;
+        }
+    reset(s);
+    s->written = id;
+    if (id == STI_E_position) read_position(c, e, &blank, s);
+    if (id == STI_E_intvelocity) read_intvelocity(c, e, &blank, s);
+    if (id == STI_E_velocity) read_velocity(e, &blank, s);
+    if (id == STI_E_damper) read_damper(c, e, &blank, s);
+    if (id == STI_E_cylinder) read_cylinder(e, &blank, s);
+}
+
+static bool is_actuator(const sti_element *e) {
+    switch (sti__eid_of(e)) {
+    case STI_E_general:
+    case STI_E_motor:
+    case STI_E_position:
+    case STI_E_velocity:
+    case STI_E_intvelocity:
+    case STI_E_damper:
+    case STI_E_cylinder: return true;
+    default: return false;
+    }
+}
+
+/* The next class outwards that says something about actuators, NULL at the end. */
+static const sti_element *next_class(const sti_element *e, const sti_element **cursor) {
+    const sti_element *before = *cursor ? sti_element_parent(*cursor) : NULL;
+    do *cursor = sti__default_next(e, *cursor);
+    while (*cursor && sti_element_parent(*cursor) == before);
+    return *cursor ? sti_element_parent(*cursor) : NULL;
+}
+
+static int count_classes(const sti_element *e) {
+    const sti_element *cursor = NULL;
+    int count = 0;
+    while (next_class(e, &cursor)) count++;
+    return count;
+}
+
+/* The actuator that e describes: its classes from the outside in, then e itself. */
+static bool resolve(sti__compiler *c, const sti_element *e, servo *out) {
+    servo few[8], *chain = few;
+    const sti_element *class[7], **classes = class, *cursor = NULL;
+    int count = count_classes(e), depth = 0;
+    if (count > STI__COUNT(class)) {
+        chain = sti__scratch(c, (size_t)count + 1, sizeof *chain);
+        classes = sti__scratch(c, (size_t)count, sizeof *classes);
+        if (!chain || !classes) return false;
+    }
+    while (depth < count) classes[depth++] = next_class(e, &cursor);
+    servo *s = chain + count;
+    *s = (servo){.written = STI_E_general, .ctrllimited = AUTO, .actlimited = AUTO};
+    reset(s);
+    for (int k = count - 1; k >= 0; k--) {
+        const sti_element *d = sti_element_child(classes[k]);
+        s--;
+        *s = s[1];
+        for (; d; d = sti_element_next(d))
+            if (is_actuator(d)) apply(c, d, s, count - k + 1);
+    }
+    apply(c, e, chain, count + 1);
+    *out = chain[0];
+    return true;
+}
+
+/* ---- transmission ---------------------------------------------------------------------------------------- */
+
+typedef struct target {
+    int type; /* sti_trn, -1 if there is none */
+    int id[2];
+} target;
+
+/* Exactly one of these attributes says what is driven. */
+static const struct {
+    sti__aid attribute;
+    int type;
+    sti_object kind;
+} transmissions[] = {{STI_A_joint, STI_TRN_JOINT, STI_OBJ_JOINT},
+                     {STI_A_jointinparent, STI_TRN_JOINTINPARENT, STI_OBJ_JOINT},
+                     {STI_A_tendon, STI_TRN_TENDON, STI_OBJ_TENDON},
+                     {STI_A_cranksite, STI_TRN_SLIDERCRANK, STI_OBJ_SITE},
+                     {STI_A_site, STI_TRN_SITE, STI_OBJ_SITE}};
+
+static void check_crank(sti__compiler *c, const sti_element *e, int type) {
+    bool crank = type == STI_TRN_SLIDERCRANK;
+    if (sti__has_own(e, STI_A_refsite) && type != STI_TRN_SITE)
+        sti__complain(c, e, STI_A_refsite, STI_VALUE, "goes with the attribute site only");
+    if (!crank && sti__has_own(e, STI_A_slidersite))
+        sti__complain(c, e, STI_A_slidersite, STI_VALUE, "goes with the attribute cranksite only");
+    if (!crank && sti__has_own(e, STI_A_cranklength))
+        sti__complain(c, e, STI_A_cranklength, STI_VALUE, "goes with the attribute cranksite only");
+    if (crank && !sti__has_own(e, STI_A_slidersite))
+        sti__complain(c, e, STI_A_slidersite, STI_VALUE, "is required with cranksite");
+    if (crank && !(sti__real(e, STI_A_cranklength, 0) > 0))
+        sti__complain(c, e, STI_A_cranklength, STI_VALUE, "must be positive");
+}
+
+static target read_target(sti__compiler *c, const sti_element *e) {
+    target t = {-1, {-1, -1}};
+    for (int k = 0; k < STI__COUNT(transmissions); k++) {
+        const char *name = sti__text(e, transmissions[k].attribute);
+        if (!name || !*name) continue;
+        if (t.type >= 0) sti__complain(c, e, transmissions[k].attribute, STI_VALUE, "a second target");
+        t.type = transmissions[k].type;
+        t.id[0] = sti__reference(c, e, transmissions[k].attribute, transmissions[k].kind);
+    }
+    if (t.type < 0)
+        sti__complain(c, e, STI_A_COUNT, STI_VALUE,
+                      "needs a target: joint, jointinparent, tendon, site or cranksite");
+    check_crank(c, e, t.type);
+    if (t.type == STI_TRN_SITE) t.id[1] = sti__reference(c, e, STI_A_refsite, STI_OBJ_SITE);
+    if (t.type == STI_TRN_SLIDERCRANK) t.id[1] = sti__reference(c, e, STI_A_slidersite, STI_OBJ_SITE);
+    return t;
+}
+
+static void add_site(sti__compiler *c, sti__dofs *dofs, int site) {
+    if (site >= 0) sti__dofs_add_body(dofs, &c->tree, c->tree.site_bodyid[site]);
+}
+
+/* The dofs that the actuator can move. Tendons bring their own pattern, kept in the model. */
+static void target_dofs(sti__compiler *c, target t, sti__dofs *dofs) {
+    static const int ndof[] = {[STI_JOINT_FREE] = 6, [STI_JOINT_BALL] = 3, [STI_JOINT_SLIDE] = 1, [STI_JOINT_HINGE] = 1};
+    dofs->count = 0;
+    if (t.type == STI_TRN_JOINT || t.type == STI_TRN_JOINTINPARENT) {
+        sti__dofs_add_range(dofs, c->tree.jnt_dofadr[t.id[0]], ndof[c->tree.jnt_type[t.id[0]]]);
+    } else if (t.type == STI_TRN_TENDON) {
+        sti__tendon_dofs(c, sti__object(c, STI_OBJ_TENDON, t.id[0]), dofs);
+    } else {
+        add_site(c, dofs, t.id[0]);
+        add_site(c, dofs, t.id[1]);
+    }
+}
+
+/* ---- size --------------------------------------------------------------------------------------------------- */
+
+/* One state for every dyntype but none. */
+static int activation_count(sti__compiler *c, const sti_element *e, const servo *s) {
+    int needed = s->dyntype != STI_DYN_NONE;
+    if (s->actdim >= 0 && s->actdim != needed)
+        sti__complain(c, e, STI_A_actdim, STI_VALUE, "must be %d for this dyntype", needed);
+    return needed;
+}
+
+void sti__size_actuators(sti__compiler *c) {
+    sti_model *m = c->m;
+    sti__dofs dofs;
+    if (!sti__dofs_init(c, &dofs, m->nv)) return;
+    for (int i = 0; i < m->nu; i++) {
+        const sti_element *e = sti__object(c, STI_OBJ_ACTUATOR, i);
+        servo s;
+        target t = read_target(c, e);
+        if (!resolve(c, e, &s)) return;
+        m->na += activation_count(c, e, &s);
+        if (sti__failed(c)) continue;
+        target_dofs(c, t, &dofs);
+        if (!sti__count_add(&m->nJmom, dofs.count))
+            sti__complain(c, e, STI_A_COUNT, STI_LIMIT, "the actuator moments have too many nonzeros");
+    }
+}
+
+/* ---- fill --------------------------------------------------------------------------------------------------- */
+
+/* Limits that are not spelled out follow from the range, if the compiler may infer them. */
+static bool limited(sti__compiler *c, const sti_element *e, int word, const double range[2], sti__aid attribute) {
+    bool on = word == 1 || (word == AUTO && c->autolimits && range[0] < range[1]);
+    if (word == AUTO && !c->autolimits && (range[0] != 0 || range[1] != 0))
+        sti__complain(c, e, attribute, STI_VALUE, "is given without saying whether it is a limit (autolimits is off)");
+    if (on && range[0] >= range[1])
+        sti__complain(c, e, attribute, STI_VALUE, "the first value must be below the second");
+    return on;
+}
+
+/* ctrlrange, or actrange of an integrator, as the target's range scaled about its middle. */
+static void inherit_range(sti__compiler *c, const sti_element *e, target t, servo *s) {
+    const sti_model *m = c->m;
+    const double *range = t.type == STI_TRN_TENDON ? m->tendon_range + 2 * t.id[0] : m->jnt_range + 2 * t.id[0];
+    bool servoed = s->gaintype == STI_GAIN_FIXED && s->biastype == STI_BIAS_AFFINE && s->gainprm[0] == -s->biasprm[1];
+    if (!(s->inheritrange > 0) || !servoed) return;
+    if (t.type != STI_TRN_JOINT && t.type != STI_TRN_JOINTINPARENT && t.type != STI_TRN_TENDON) {
+        sti__complain(c, e, STI_A_inheritrange, STI_VALUE, "needs a joint or tendon as target");
+        return;
+    }
+    if (t.type != STI_TRN_TENDON && m->jnt_type[t.id[0]] < STI_JOINT_SLIDE) {
+        sti__complain(c, e, STI_A_inheritrange, STI_VALUE, "needs a hinge or slide joint");
+        return;
+    }
+    if (range[0] == range[1]) {
+        sti__complain(c, e, STI_A_inheritrange, STI_VALUE, "the target has no range");
+        return;
+    }
+    double middle = 0.5 * (range[1] + range[0]), half = 0.5 * (range[1] - range[0]) * s->inheritrange;
+    double *out = s->dyntype == STI_DYN_INTEGRATOR ? s->actrange : s->ctrlrange;
+    out[0] = middle - half;
+    out[1] = middle + half;
+}
+
+static void fill_ranges(sti__compiler *c, const sti_element *e, int i, servo *s) {
+    sti_model *m = c->m;
+    double *force = m->actuator_forcerange + 2 * i;
+    sti__reals(e, STI_A_forcerange, force, 2);
+    m->actuator_ctrllimited[i] = limited(c, e, s->ctrllimited, s->ctrlrange, STI_A_ctrlrange);
+    m->actuator_actlimited[i] = limited(c, e, s->actlimited, s->actrange, STI_A_actrange);
+    m->actuator_forcelimited[i] = limited(c, e, sti__keyword(e, STI_A_forcelimited, AUTO), force, STI_A_forcerange);
+    if (m->actuator_actlimited[i] && s->dyntype == STI_DYN_NONE)
+        sti__complain(c, e, STI_A_actrange, STI_VALUE, "is given, but the actuator has no activation");
+    memcpy(m->actuator_ctrlrange + 2 * i, s->ctrlrange, sizeof s->ctrlrange);
+    memcpy(m->actuator_actrange + 2 * i, s->actrange, sizeof s->actrange);
+}
+
+static void fill_servo(sti_model *m, int i, const servo *s, int *actadr) {
+    m->actuator_dyntype[i] = s->dyntype;
+    m->actuator_gaintype[i] = s->gaintype;
+    m->actuator_biastype[i] = s->biastype;
+    m->actuator_actearly[i] = s->actearly;
+    m->actuator_actnum[i] = s->dyntype != STI_DYN_NONE;
+    m->actuator_actadr[i] = m->actuator_actnum[i] ? (*actadr)++ : -1;
+    memcpy(m->actuator_dynprm + 10 * i, s->dynprm, sizeof s->dynprm);
+    memcpy(m->actuator_gainprm + 10 * i, s->gainprm, sizeof s->gainprm);
+    memcpy(m->actuator_biasprm + 10 * i, s->biasprm, sizeof s->biasprm);
+}
+
+static void fill_transmission(sti__compiler *c, const sti_element *e, int i, target t, sti__dofs *dofs, int *adr) {
+    sti_model *m = c->m;
+    m->actuator_trntype[i] = t.type;
+    memcpy(m->actuator_trnid + 2 * i, t.id, sizeof t.id);
+    m->actuator_gear[6 * i] = 1;
+    sti__reals(e, STI_A_gear, m->actuator_gear + 6 * i, 6);
+    sti__reals(e, STI_A_lengthrange, m->actuator_lengthrange + 2 * i, 2);
+    m->actuator_cranklength[i] = sti__real(e, STI_A_cranklength, 0);
+    m->actuator_group[i] = sti__int(e, STI_A_group, 0);
+    target_dofs(c, t, dofs);
+    m->moment_rowadr[i] = *adr;
+    m->moment_rownnz[i] = dofs->count;
+    memcpy(m->moment_colind + *adr, dofs->list, (size_t)dofs->count * sizeof(int));
+    *adr += dofs->count;
+}
+
+void sti__fill_actuators(sti__compiler *c) {
+    sti__dofs dofs;
+    int actadr = 0, coladr = 0;
+    if (!sti__dofs_init(c, &dofs, c->m->nv)) return;
+    for (int i = 0; i < c->m->nu; i++) {
+        const sti_element *e = sti__object(c, STI_OBJ_ACTUATOR, i);
+        servo s;
+        target t = read_target(c, e);
+        if (!resolve(c, e, &s)) return;
+        inherit_range(c, e, t, &s);
+        fill_ranges(c, e, i, &s);
+        fill_servo(c->m, i, &s, &actadr);
+        fill_transmission(c, e, i, t, &dofs, &coladr);
+    }
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sensors: what each kind is attached to and how many values of which sort it gives. */
+#include "model/compile.h"
+#include <limits.h>
+#include <string.h>
+
+/* Where the object of a sensor is named. */
+typedef enum place_kind { NOTHING, AT_SITE, ON_SCALAR, ON_BALL, ON_TENDON, ON_ACTUATOR, ON_BODY, ON_FRAME, ON_ANY } place_kind;
+
+typedef struct sensor_kind {
+    place_kind place;
+    int dim, datatype;
+} sensor_kind;
+
+/* clang-format off */
+static const sensor_kind kinds[STI_SENSOR_COUNT] = {
+    [STI_SENSOR_ACCELEROMETER] = {AT_SITE, 3, STI_DATA_REAL},
+    [STI_SENSOR_VELOCIMETER]   = {AT_SITE, 3, STI_DATA_REAL},
+    [STI_SENSOR_GYRO]          = {AT_SITE, 3, STI_DATA_REAL},
+    [STI_SENSOR_FORCE]         = {AT_SITE, 3, STI_DATA_REAL},
+    [STI_SENSOR_TORQUE]        = {AT_SITE, 3, STI_DATA_REAL},
+    [STI_SENSOR_MAGNETOMETER]  = {AT_SITE, 3, STI_DATA_REAL},
+    [STI_SENSOR_CAMPROJECTION] = {AT_SITE, 2, STI_DATA_REAL},
+    [STI_SENSOR_JOINTPOS]      = {ON_SCALAR, 1, STI_DATA_REAL},
+    [STI_SENSOR_JOINTVEL]      = {ON_SCALAR, 1, STI_DATA_REAL},
+    [STI_SENSOR_TENDONPOS]     = {ON_TENDON, 1, STI_DATA_REAL},
+    [STI_SENSOR_TENDONVEL]     = {ON_TENDON, 1, STI_DATA_REAL},
+    [STI_SENSOR_ACTUATORPOS]   = {ON_ACTUATOR, 1, STI_DATA_REAL},
+    [STI_SENSOR_ACTUATORVEL]   = {ON_ACTUATOR, 1, STI_DATA_REAL},
+    [STI_SENSOR_ACTUATORFRC]   = {ON_ACTUATOR, 1, STI_DATA_REAL},
+    [STI_SENSOR_JOINTACTFRC]   = {ON_SCALAR, 1, STI_DATA_REAL},
+    [STI_SENSOR_TENDONACTFRC]  = {ON_TENDON, 1, STI_DATA_REAL},
+    [STI_SENSOR_BALLQUAT]      = {ON_BALL, 4, STI_DATA_QUATERNION},
+    [STI_SENSOR_BALLANGVEL]    = {ON_BALL, 3, STI_DATA_REAL},
+    [STI_SENSOR_FRAMEPOS]      = {ON_FRAME, 3, STI_DATA_REAL},
+    [STI_SENSOR_FRAMEQUAT]     = {ON_FRAME, 4, STI_DATA_QUATERNION},
+    [STI_SENSOR_FRAMEXAXIS]    = {ON_FRAME, 3, STI_DATA_AXIS},
+    [STI_SENSOR_FRAMEYAXIS]    = {ON_FRAME, 3, STI_DATA_AXIS},
+    [STI_SENSOR_FRAMEZAXIS]    = {ON_FRAME, 3, STI_DATA_AXIS},
+    [STI_SENSOR_FRAMELINVEL]   = {ON_FRAME, 3, STI_DATA_REAL},
+    [STI_SENSOR_FRAMEANGVEL]   = {ON_FRAME, 3, STI_DATA_REAL},
+    [STI_SENSOR_FRAMELINACC]   = {ON_FRAME, 3, STI_DATA_REAL},
+    [STI_SENSOR_FRAMEANGACC]   = {ON_FRAME, 3, STI_DATA_REAL},
+    [STI_SENSOR_SUBTREECOM]    = {ON_BODY, 3, STI_DATA_REAL},
+    [STI_SENSOR_SUBTREELINVEL] = {ON_BODY, 3, STI_DATA_REAL},
+    [STI_SENSOR_SUBTREEANGMOM] = {ON_BODY, 3, STI_DATA_REAL},
+    [STI_SENSOR_INSIDESITE]    = {ON_FRAME, 1, STI_DATA_POSITIVE},
+    [STI_SENSOR_E_POTENTIAL]   = {NOTHING, 1, STI_DATA_REAL},
+    [STI_SENSOR_E_KINETIC]     = {NOTHING, 1, STI_DATA_REAL},
+    [STI_SENSOR_CLOCK]         = {NOTHING, 1, STI_DATA_REAL},
+    [STI_SENSOR_USER]          = {ON_ANY, 0, STI_DATA_REAL},
+};
+
+static const struct { const char *tag; int stage; } tags[STI_SENSOR_COUNT] = {
+#define X(id, text, stage) [STI_SENSOR_##id] = {text, stage},
+    STI_SENSORS(X)
+#undef X
+};
+/* clang-format on */
+
+static int sensor_type(const sti_element *e) {
+    const char *tag = sti_element_name(e);
+    for (int t = 0; t < STI_SENSOR_COUNT; t++)
+        if (strcmp(tags[t].tag, tag) == 0) return t;
+    return -1;
+}
+
+static int sensor_dim(const sti_element *e, int type) {
+    return type == STI_SENSOR_USER ? sti__int(e, STI_A_dim, 0) : kinds[type].dim;
+}
+
+void sti__size_sensors(sti__compiler *c) {
+    sti_model *m = c->m;
+    for (int i = 0; i < m->nsensor; i++) {
+        const sti_element *e = sti__object(c, STI_OBJ_SENSOR, i);
+        int type = sensor_type(e);
+        if (type < 0) {
+            sti__complain(c, e, STI_A_COUNT, STI_UNSUPPORTED, "this sensor is not supported yet");
+            continue;
+        }
+        int dim = sensor_dim(e, type);
+        if (dim < 0) sti__complain(c, e, STI_A_dim, STI_VALUE, "must not be negative");
+        else if (dim > INT_MAX / 4 - m->nsensordata)
+            sti__complain(c, e, STI_A_dim, STI_LIMIT, "too many sensor values");
+        else m->nsensordata += dim;
+    }
+}
+
+/* ---- objects ------------------------------------------------------------------------------------------- */
+
+typedef struct object {
+    int type, id;
+} object;
+
+static object named(sti__compiler *c, const sti_element *e, sti__aid attribute, sti_object kind) {
+    return (object){kind, sti__reference(c, e, attribute, kind)};
+}
+
+static object joint(sti__compiler *c, const sti_element *e, bool ball) {
+    object o = named(c, e, STI_A_joint, STI_OBJ_JOINT);
+    int type = o.id < 0 ? -1 : c->m->jnt_type[o.id];
+    if (type >= 0 && ball && type != STI_JOINT_BALL)
+        sti__complain(c, e, STI_A_joint, STI_VALUE, "must be a ball joint");
+    if (type >= 0 && !ball && type != STI_JOINT_HINGE && type != STI_JOINT_SLIDE)
+        sti__complain(c, e, STI_A_joint, STI_VALUE, "must be a hinge or slide joint");
+    return o;
+}
+
+/* A frame is named by two attributes, its kind and its name; both or none. */
+static object frame(sti__compiler *c, const sti_element *e, sti__aid kind, sti__aid name) {
+    static const sti_object order[] = {STI_OBJ_BODY, STI_OBJ_XBODY, STI_OBJ_GEOM, STI_OBJ_SITE, STI_OBJ_CAMERA};
+    int word = sti__keyword(e, kind, -1);
+    if (word < 0 && !sti__has_own(e, name)) return (object){STI_OBJ_UNKNOWN, -1};
+    if (word < 0 || !sti__has_own(e, name)) {
+        sti__complain(c, e, word < 0 ? kind : name, STI_VALUE, "is required, as its partner is given");
+        return (object){STI_OBJ_UNKNOWN, -1};
+    }
+    return named(c, e, name, order[word]);
+}
+
+/* User sensors may belong to any named object. */
+static object any(sti__compiler *c, const sti_element *e) {
+    const char *text = sti__text(e, STI_A_objtype);
+    if (!text && !sti__has_own(e, STI_A_objname)) return (object){STI_OBJ_UNKNOWN, -1};
+#define X(kind, word, field, count)                                                                          \
+    if (text && strcmp(text, word) == 0) return named(c, e, STI_A_objname, STI_OBJ_##kind);
+    STI_OBJECTS(X)
+#undef X
+    if (text && strcmp(text, "xbody") == 0) return named(c, e, STI_A_objname, STI_OBJ_XBODY);
+    sti__complain(c, e, STI_A_objtype, STI_VALUE, "is not a kind of object");
+    return (object){STI_OBJ_UNKNOWN, -1};
+}
+
+static object sensed(sti__compiler *c, const sti_element *e, place_kind place) {
+    switch (place) {
+    case AT_SITE: return named(c, e, STI_A_site, STI_OBJ_SITE);
+    case ON_SCALAR: return joint(c, e, false);
+    case ON_BALL: return joint(c, e, true);
+    case ON_TENDON: return named(c, e, STI_A_tendon, STI_OBJ_TENDON);
+    case ON_ACTUATOR: return named(c, e, STI_A_actuator, STI_OBJ_ACTUATOR);
+    case ON_BODY: return named(c, e, STI_A_body, STI_OBJ_BODY);
+    case ON_FRAME: return frame(c, e, STI_A_objtype, STI_A_objname);
+    case ON_ANY: return any(c, e);
+    case NOTHING: break;
+    }
+    return (object){STI_OBJ_UNKNOWN, -1};
+}
+
+static object reference(sti__compiler *c, const sti_element *e, int type) {
+    if (type == STI_SENSOR_CAMPROJECTION) return named(c, e, STI_A_camera, STI_OBJ_CAMERA);
+    if (type == STI_SENSOR_INSIDESITE) return named(c, e, STI_A_site, STI_OBJ_SITE);
+    if (type >= STI_SENSOR_FRAMEPOS && type <= STI_SENSOR_FRAMEANGVEL)
+        return frame(c, e, STI_A_reftype, STI_A_refname);
+    return (object){STI_OBJ_UNKNOWN, -1};
+}
+
+/* ---- fill ------------------------------------------------------------------------------------------------ */
+
+static void fill_numbers(sti__compiler *c, const sti_element *e, int i) {
+    sti_model *m = c->m;
+    int data = m->sensor_datatype[i], dim = m->sensor_dim[i];
+    m->sensor_cutoff[i] = sti__real(e, STI_A_cutoff, 0);
+    m->sensor_noise[i] = sti__real(e, STI_A_noise, 0);
+    if (m->sensor_cutoff[i] < 0) sti__complain(c, e, STI_A_cutoff, STI_VALUE, "must not be negative");
+    if (m->sensor_noise[i] < 0) sti__complain(c, e, STI_A_noise, STI_VALUE, "must not be negative");
+    if (m->sensor_cutoff[i] > 0 && (data == STI_DATA_AXIS || data == STI_DATA_QUATERNION))
+        sti__complain(c, e, STI_A_cutoff, STI_VALUE, "cannot be applied to axes and quaternions");
+    if ((data == STI_DATA_AXIS && dim != 3) || (data == STI_DATA_QUATERNION && dim != 4))
+        sti__complain(c, e, STI_A_dim, STI_VALUE, "must be %d for this datatype", data == STI_DATA_AXIS ? 3 : 4);
+}
+
+void sti__fill_sensors(sti__compiler *c) {
+    sti_model *m = c->m;
+    int adr = 0;
+    for (int i = 0; i < m->nsensor; i++) {
+        const sti_element *e = sti__object(c, STI_OBJ_SENSOR, i);
+        int type = sensor_type(e);
+        bool user = type == STI_SENSOR_USER;
+        object on = sensed(c, e, kinds[type].place), ref = reference(c, e, type);
+        m->sensor_type[i] = type;
+        m->sensor_datatype[i] = user ? sti__keyword(e, STI_A_datatype, STI_DATA_REAL) : kinds[type].datatype;
+        m->sensor_needstage[i] = user ? 1 + sti__keyword(e, STI_A_needstage, 2) : tags[type].stage;
+        m->sensor_objtype[i] = on.type;
+        m->sensor_objid[i] = on.id;
+        m->sensor_reftype[i] = ref.type;
+        m->sensor_refid[i] = ref.id;
+        m->sensor_dim[i] = sensor_dim(e, type);
+        m->sensor_adr[i] = adr;
+        adr += m->sensor_dim[i];
+        fill_numbers(c, e, i);
+    }
+}
