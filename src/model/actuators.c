@@ -76,7 +76,8 @@ static void read_damping(sti__compiler *c, const sti_element *e, servo *s) {
 
 /* The range of the setpoint is either given or inherited from the target; the element itself decides
    between what it and its defaults say. */
-static void read_inheritrange(sti__compiler *c, const sti_element *e, servo *s, sti__aid attribute, double *range) {
+static void read_inheritrange(sti__compiler *c, const sti_element *e, servo *s, sti__aid attribute,
+                              double *range) {
     bool own_range = sti__has_own(e, attribute), own_inherit = sti__has_own(e, STI_A_inheritrange);
     s->inheritrange = own_real(e, STI_A_inheritrange, s->inheritrange);
     if (own_range && !own_inherit) s->inheritrange = 0;
@@ -143,7 +144,8 @@ static void read_cylinder(const sti_element *e, const servo *old, servo *s) {
     if (diameter >= 0) s->gainprm[0] = 3.14159265358979323846 / 4 * diameter * diameter;
 }
 
-/* ---- defaults ------------------------------------------------------------------------------------------- */
+/* ---- defaults -------------------------------------------------------------------------------------------
+ */
 
 static int shortcut_gaintype(sti__eid shortcut) {
     return shortcut == STI_E_damper ? STI_GAIN_AFFINE : STI_GAIN_FIXED;
@@ -238,7 +240,8 @@ static bool resolve(sti__compiler *c, const sti_element *e, servo *out) {
     return true;
 }
 
-/* ---- transmission ---------------------------------------------------------------------------------------- */
+/* ---- transmission ----------------------------------------------------------------------------------------
+ */
 
 typedef struct target {
     int type; /* sti_trn, -1 if there is none */
@@ -294,7 +297,8 @@ static void add_site(sti__compiler *c, sti__dofs *dofs, int site) {
 
 /* The dofs that the actuator can move. Tendons bring their own pattern, kept in the model. */
 static void target_dofs(sti__compiler *c, target t, sti__dofs *dofs) {
-    static const int ndof[] = {[STI_JOINT_FREE] = 6, [STI_JOINT_BALL] = 3, [STI_JOINT_SLIDE] = 1, [STI_JOINT_HINGE] = 1};
+    static const int ndof[] = {
+        [STI_JOINT_FREE] = 6, [STI_JOINT_BALL] = 3, [STI_JOINT_SLIDE] = 1, [STI_JOINT_HINGE] = 1};
     dofs->count = 0;
     if (t.type == STI_TRN_JOINT || t.type == STI_TRN_JOINTINPARENT) {
         sti__dofs_add_range(dofs, c->tree.jnt_dofadr[t.id[0]], ndof[c->tree.jnt_type[t.id[0]]]);
@@ -306,7 +310,8 @@ static void target_dofs(sti__compiler *c, target t, sti__dofs *dofs) {
     }
 }
 
-/* ---- size --------------------------------------------------------------------------------------------------- */
+/* ---- size
+ * --------------------------------------------------------------------------------------------------- */
 
 /* One state for every dyntype but none. */
 static int activation_count(sti__compiler *c, const sti_element *e, const servo *s) {
@@ -333,13 +338,16 @@ void sti__size_actuators(sti__compiler *c) {
     }
 }
 
-/* ---- fill --------------------------------------------------------------------------------------------------- */
+/* ---- fill
+ * --------------------------------------------------------------------------------------------------- */
 
 /* Limits that are not spelled out follow from the range, if the compiler may infer them. */
-static bool limited(sti__compiler *c, const sti_element *e, int word, const double range[2], sti__aid attribute) {
+static bool limited(sti__compiler *c, const sti_element *e, int word, const double range[2],
+                    sti__aid attribute) {
     bool on = word == 1 || (word == AUTO && c->autolimits && range[0] < range[1]);
     if (word == AUTO && !c->autolimits && (range[0] != 0 || range[1] != 0))
-        sti__complain(c, e, attribute, STI_VALUE, "is given without saying whether it is a limit (autolimits is off)");
+        sti__complain(c, e, attribute, STI_VALUE,
+                      "is given without saying whether it is a limit (autolimits is off)");
     if (on && range[0] >= range[1])
         sti__complain(c, e, attribute, STI_VALUE, "the first value must be below the second");
     return on;
@@ -348,8 +356,10 @@ static bool limited(sti__compiler *c, const sti_element *e, int word, const doub
 /* ctrlrange, or actrange of an integrator, as the target's range scaled about its middle. */
 static void inherit_range(sti__compiler *c, const sti_element *e, target t, servo *s) {
     const sti_model *m = c->m;
-    const double *range = t.type == STI_TRN_TENDON ? m->tendon_range + 2 * t.id[0] : m->jnt_range + 2 * t.id[0];
-    bool servoed = s->gaintype == STI_GAIN_FIXED && s->biastype == STI_BIAS_AFFINE && s->gainprm[0] == -s->biasprm[1];
+    const double *range =
+        t.type == STI_TRN_TENDON ? m->tendon_range + 2 * t.id[0] : m->jnt_range + 2 * t.id[0];
+    bool servoed =
+        s->gaintype == STI_GAIN_FIXED && s->biastype == STI_BIAS_AFFINE && s->gainprm[0] == -s->biasprm[1];
     if (!(s->inheritrange > 0) || !servoed) return;
     if (t.type != STI_TRN_JOINT && t.type != STI_TRN_JOINTINPARENT && t.type != STI_TRN_TENDON) {
         sti__complain(c, e, STI_A_inheritrange, STI_VALUE, "needs a joint or tendon as target");
@@ -375,7 +385,8 @@ static void fill_ranges(sti__compiler *c, const sti_element *e, int i, servo *s)
     sti__reals(e, STI_A_forcerange, force, 2);
     m->actuator_ctrllimited[i] = limited(c, e, s->ctrllimited, s->ctrlrange, STI_A_ctrlrange);
     m->actuator_actlimited[i] = limited(c, e, s->actlimited, s->actrange, STI_A_actrange);
-    m->actuator_forcelimited[i] = limited(c, e, sti__keyword(e, STI_A_forcelimited, AUTO), force, STI_A_forcerange);
+    m->actuator_forcelimited[i] =
+        limited(c, e, sti__keyword(e, STI_A_forcelimited, AUTO), force, STI_A_forcerange);
     if (m->actuator_actlimited[i] && s->dyntype == STI_DYN_NONE)
         sti__complain(c, e, STI_A_actrange, STI_VALUE, "is given, but the actuator has no activation");
     memcpy(m->actuator_ctrlrange + 2 * i, s->ctrlrange, sizeof s->ctrlrange);
@@ -394,7 +405,8 @@ static void fill_servo(sti_model *m, int i, const servo *s, int *actadr) {
     memcpy(m->actuator_biasprm + 10 * i, s->biasprm, sizeof s->biasprm);
 }
 
-static void fill_transmission(sti__compiler *c, const sti_element *e, int i, target t, sti__dofs *dofs, int *adr) {
+static void fill_transmission(sti__compiler *c, const sti_element *e, int i, target t, sti__dofs *dofs,
+                              int *adr) {
     sti_model *m = c->m;
     m->actuator_trntype[i] = t.type;
     memcpy(m->actuator_trnid + 2 * i, t.id, sizeof t.id);

@@ -16,8 +16,8 @@ static void read_solver(const sti_element *e, double *solref, double *solimp) {
 /* ---- equality ---------------------------------------------------------------------------------------- */
 
 /* The two objects; the second may be missing, and is then `otherwise`. */
-static void read_objects(sti__compiler *c, const sti_element *e, int i, sti__aid a1, sti__aid a2, sti_object kind,
-                         int otherwise) {
+static void read_objects(sti__compiler *c, const sti_element *e, int i, sti__aid a1, sti__aid a2,
+                         sti_object kind, int otherwise) {
     sti_model *m = c->m;
     m->eq_obj1id[i] = sti__reference(c, e, a1, kind);
     m->eq_obj2id[i] = sti__has_own(e, a2) ? sti__reference(c, e, a2, kind) : otherwise;
@@ -32,12 +32,16 @@ static bool read_frames(sti__compiler *c, const sti_element *e, int i) {
     c->m->eq_objtype[i] = sites ? STI_OBJ_SITE : STI_OBJ_BODY;
     if (sites) {
         for (int k = 0; k < STI__COUNT(alone); k++)
-            if (sti__has_own(e, alone[k])) sti__complain(c, e, alone[k], STI_VALUE, "cannot be given together with sites");
-        if (!sti__has_own(e, STI_A_site1)) sti__complain(c, e, STI_A_site1, STI_VALUE, "is required with site2");
-        if (!sti__has_own(e, STI_A_site2)) sti__complain(c, e, STI_A_site2, STI_VALUE, "is required with site1");
+            if (sti__has_own(e, alone[k]))
+                sti__complain(c, e, alone[k], STI_VALUE, "cannot be given together with sites");
+        if (!sti__has_own(e, STI_A_site1))
+            sti__complain(c, e, STI_A_site1, STI_VALUE, "is required with site2");
+        if (!sti__has_own(e, STI_A_site2))
+            sti__complain(c, e, STI_A_site2, STI_VALUE, "is required with site1");
         read_objects(c, e, i, STI_A_site1, STI_A_site2, STI_OBJ_SITE, -1);
     } else {
-        if (!sti__has_own(e, STI_A_body1)) sti__complain(c, e, STI_A_body1, STI_VALUE, "is required, or two sites");
+        if (!sti__has_own(e, STI_A_body1))
+            sti__complain(c, e, STI_A_body1, STI_VALUE, "is required, or two sites");
         read_objects(c, e, i, STI_A_body1, STI_A_body2, STI_OBJ_BODY, 0);
     }
     return sites;
@@ -47,7 +51,8 @@ static bool read_frames(sti__compiler *c, const sti_element *e, int i) {
 static void fill_connect(sti__compiler *c, const sti_element *e, int i, double *data) {
     memset(data, 0, 11 * sizeof *data);
     if (read_frames(c, e, i)) return;
-    if (!sti__has_own(e, STI_A_anchor)) sti__complain(c, e, STI_A_anchor, STI_VALUE, "is required with bodies");
+    if (!sti__has_own(e, STI_A_anchor))
+        sti__complain(c, e, STI_A_anchor, STI_VALUE, "is required with bodies");
     sti__reals(e, STI_A_anchor, data, 3);
     data[10] = 1;
 }
@@ -107,7 +112,8 @@ static void fill_equality(sti__compiler *c, const sti_element *e, int i) {
     }
 }
 
-/* ---- contact -------------------------------------------------------------------------------------------- */
+/* ---- contact --------------------------------------------------------------------------------------------
+ */
 
 static void sort_two(int *a, int *b, bool swap) {
     int first = *a;
@@ -125,7 +131,8 @@ static void fill_pair(sti__compiler *c, const sti_element *e, int i) {
     *g2 = sti__reference(c, e, STI_A_geom2, STI_OBJ_GEOM);
     if (*g1 >= 0 && *g2 >= 0) sort_two(g1, g2, m->geom_bodyid[*g1] > m->geom_bodyid[*g2]);
     m->pair_dim[i] = dim;
-    if (dim != 1 && dim != 3 && dim != 4 && dim != 6) sti__complain(c, e, STI_A_condim, STI_VALUE, "must be 1, 3, 4 or 6");
+    if (dim != 1 && dim != 3 && dim != 4 && dim != 6)
+        sti__complain(c, e, STI_A_condim, STI_VALUE, "must be 1, 3, 4 or 6");
     read_solver(e, m->pair_solref + 2 * i, m->pair_solimp + 5 * i);
     sti__reals(e, STI_A_solreffriction, m->pair_solreffriction + 2 * i, 2);
     m->pair_margin[i] = sti__real(e, STI_A_margin, 0);

@@ -18,7 +18,8 @@ static int numeric_size(sti__compiler *c, const sti_element *e) {
 
 void sti__size_keys(sti__compiler *c) {
     size_t total = 0;
-    for (int i = 0; i < c->m->nnumeric; i++) total += (size_t)numeric_size(c, sti__object(c, STI_OBJ_NUMERIC, i));
+    for (int i = 0; i < c->m->nnumeric; i++)
+        total += (size_t)numeric_size(c, sti__object(c, STI_OBJ_NUMERIC, i));
     c->m->nnumericdata = sti__size(c, total, "custom numbers");
 }
 
@@ -36,7 +37,8 @@ static void fill_numerics(sti__compiler *c) {
     }
 }
 
-/* ---- keyframes ------------------------------------------------------------------------------------------- */
+/* ---- keyframes -------------------------------------------------------------------------------------------
+ */
 
 /* Copies what is given over the values that are there already. */
 static void fill_vector(sti__compiler *c, const sti_element *e, sti__aid attribute, double *out, int size) {
@@ -47,7 +49,8 @@ static void fill_vector(sti__compiler *c, const sti_element *e, sti__aid attribu
         return;
     }
     if (given > 0 && given < size)
-        sti__warn(c, e, attribute, "has only %d of %d values; the others keep their standard value", given, size);
+        sti__warn(c, e, attribute, "has only %d of %d values; the others keep their standard value", given,
+                  size);
     if (given > 0) memcpy(out, values, (size_t)given * sizeof(double));
 }
 
@@ -71,7 +74,8 @@ static void fill_mocap(const sti_model *m, double *mpos, double *mquat) {
 static void fill_key(sti__compiler *c, const sti_element *e, size_t i) {
     sti_model *m = c->m;
     size_t nq = (size_t)m->nq, nmocap = (size_t)m->nmocap;
-    double *qpos = m->key_qpos + i * nq, *mpos = m->key_mpos + i * nmocap * 3, *mquat = m->key_mquat + i * nmocap * 4;
+    double *qpos = m->key_qpos + i * nq, *mpos = m->key_mpos + i * nmocap * 3,
+           *mquat = m->key_mquat + i * nmocap * 4;
     m->key_time[i] = sti__real(e, STI_A_time, 0);
     if (nq) memcpy(qpos, m->qpos0, nq * sizeof(double));
     fill_mocap(m, mpos, mquat);

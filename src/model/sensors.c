@@ -5,7 +5,17 @@
 #include <string.h>
 
 /* Where the object of a sensor is named. */
-typedef enum place_kind { NOTHING, AT_SITE, ON_SCALAR, ON_BALL, ON_TENDON, ON_ACTUATOR, ON_BODY, ON_FRAME, ON_ANY } place_kind;
+typedef enum place_kind {
+    NOTHING,
+    AT_SITE,
+    ON_SCALAR,
+    ON_BALL,
+    ON_TENDON,
+    ON_ACTUATOR,
+    ON_BODY,
+    ON_FRAME,
+    ON_ANY
+} place_kind;
 
 typedef struct sensor_kind {
     place_kind place;
@@ -108,7 +118,8 @@ static object joint(sti__compiler *c, const sti_element *e, bool ball) {
 
 /* A frame is named by two attributes, its kind and its name; both or none. */
 static object frame(sti__compiler *c, const sti_element *e, sti__aid kind, sti__aid name) {
-    static const sti_object order[] = {STI_OBJ_BODY, STI_OBJ_XBODY, STI_OBJ_GEOM, STI_OBJ_SITE, STI_OBJ_CAMERA};
+    static const sti_object order[] = {STI_OBJ_BODY, STI_OBJ_XBODY, STI_OBJ_GEOM, STI_OBJ_SITE,
+                                       STI_OBJ_CAMERA};
     int word = sti__keyword(e, kind, -1);
     if (word < 0 && !sti__has_own(e, name)) return (object){STI_OBJ_UNKNOWN, -1};
     if (word < 0 || !sti__has_own(e, name)) {
@@ -122,7 +133,7 @@ static object frame(sti__compiler *c, const sti_element *e, sti__aid kind, sti__
 static object any(sti__compiler *c, const sti_element *e) {
     const char *text = sti__text(e, STI_A_objtype);
     if (!text && !sti__has_own(e, STI_A_objname)) return (object){STI_OBJ_UNKNOWN, -1};
-#define X(kind, word, field, count)                                                                          \
+#define X(kind, word, field, count) \
     if (text && strcmp(text, word) == 0) return named(c, e, STI_A_objname, STI_OBJ_##kind);
     STI_OBJECTS(X)
 #undef X
@@ -154,7 +165,8 @@ static object reference(sti__compiler *c, const sti_element *e, int type) {
     return (object){STI_OBJ_UNKNOWN, -1};
 }
 
-/* ---- fill ------------------------------------------------------------------------------------------------ */
+/* ---- fill ------------------------------------------------------------------------------------------------
+ */
 
 static void fill_numbers(sti__compiler *c, const sti_element *e, int i) {
     sti_model *m = c->m;
@@ -166,7 +178,8 @@ static void fill_numbers(sti__compiler *c, const sti_element *e, int i) {
     if (m->sensor_cutoff[i] > 0 && (data == STI_DATA_AXIS || data == STI_DATA_QUATERNION))
         sti__complain(c, e, STI_A_cutoff, STI_VALUE, "cannot be applied to axes and quaternions");
     if ((data == STI_DATA_AXIS && dim != 3) || (data == STI_DATA_QUATERNION && dim != 4))
-        sti__complain(c, e, STI_A_dim, STI_VALUE, "must be %d for this datatype", data == STI_DATA_AXIS ? 3 : 4);
+        sti__complain(c, e, STI_A_dim, STI_VALUE, "must be %d for this datatype",
+                      data == STI_DATA_AXIS ? 3 : 4);
 }
 
 void sti__fill_sensors(sti__compiler *c) {

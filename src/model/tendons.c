@@ -9,7 +9,9 @@ typedef struct wrap {
     double prm;
 } wrap;
 
-static bool tag_is(const sti_element *e, const char *tag) { return e && strcmp(sti_element_name(e), tag) == 0; }
+static bool tag_is(const sti_element *e, const char *tag) {
+    return e && strcmp(sti_element_name(e), tag) == 0;
+}
 
 static bool is_fixed(const sti_element *tendon) { return tag_is(tendon, "fixed"); }
 
@@ -38,7 +40,8 @@ static void check_neighbours(sti__compiler *c, const sti_element *e, const sti_e
     const sti_element *after = sti_element_next(e);
     if (tag_is(e, "pulley")) {
         if (!after) sti__complain(c, e, STI_A_COUNT, STI_VALUE, "a path cannot end with a pulley");
-        if (tag_is(after, "pulley")) sti__complain(c, after, STI_A_COUNT, STI_VALUE, "follows another pulley");
+        if (tag_is(after, "pulley"))
+            sti__complain(c, after, STI_A_COUNT, STI_VALUE, "follows another pulley");
     } else if (tag_is(e, "geom")) {
         if (!tag_is(before, "site") || !tag_is(after, "site"))
             sti__complain(c, e, STI_A_COUNT, STI_VALUE, "a wrapping geom must stand between two sites");
@@ -57,7 +60,8 @@ static void check_path(sti__compiler *c, const sti_element *tendon) {
         if (w.type == last.type && w.id >= 0 && w.id == last.id)
             sti__complain(c, e, STI_A_COUNT, STI_VALUE, "repeats the element before it");
         if (w.type == STI_WRAP_SPHERE && sti__real(tendon, STI_A_armature, 0) != 0)
-            sti__complain(c, tendon, STI_A_armature, STI_VALUE, "a tendon that wraps geoms cannot have armature");
+            sti__complain(c, tendon, STI_A_armature, STI_VALUE,
+                          "a tendon that wraps geoms cannot have armature");
         last = w;
         before = e;
     }
@@ -166,7 +170,8 @@ static void fill_tendon(sti__compiler *c, const sti_element *e, int i) {
     sti_model *m = c->m;
     fill_limits(c, e, i);
     fill_springlength(c, e, m->tendon_lengthspring + 2 * i);
-    fill_solver(e, STI_A_solreflimit, STI_A_solimplimit, m->tendon_solref_lim + 2 * i, m->tendon_solimp_lim + 5 * i);
+    fill_solver(e, STI_A_solreflimit, STI_A_solimplimit, m->tendon_solref_lim + 2 * i,
+                m->tendon_solimp_lim + 5 * i);
     fill_solver(e, STI_A_solreffriction, STI_A_solimpfriction, m->tendon_solref_fri + 2 * i,
                 m->tendon_solimp_fri + 5 * i);
     m->tendon_stiffness[i] = sti__real(e, STI_A_stiffness, 0);
