@@ -4,7 +4,13 @@
    2 structure  the kinematic tree in small arrays (struct sti__tree)
    3 size       every kind says how much it needs; one block is allocated
    4 fill       every kind writes its fields
-   What needs dynamics (values at qpos0) is added afterwards by dynamics/reference.c. */
+   What needs dynamics (values at qpos0) is added afterwards by dynamics/reference.c. Until then some
+   fields carry its input:
+     dof_M0, dof_invweight0 of a joint's first dof   time constant and damping ratio of springdamper (0: none)
+     actuator_biasprm[2] > 0, gainprm[0] = -biasprm[1]   damping ratio
+     tendon_lengthspring -1 -1                       the length at qpos_spring
+     eq_data of a weld with a zero quaternion        the relative pose
+     stat fields that are not NaN                    given in the file */
 #ifndef STI_MODEL_COMPILE_H
 #define STI_MODEL_COMPILE_H
 
