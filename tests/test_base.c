@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Errors, allocation, arena, hash, pool, numbers and profile. */
 #include "base/internal.h"
+#include "base/simd.h"
 #include "test.h"
 #include <locale.h>
 #include <pthread.h>
@@ -459,8 +460,35 @@ TEST(profile_limits) {
     CHECK(p.depth == 0 && p.count == STI__COUNT(p.stack) && p.node[0].count == 1);
 }
 
+/* ---- vector loops ----------------------------------------------------------------------------------------
+ */
+
+TEST(simd_equals_scalar) {
+    double a[103], b[103], y[103], z[103];
+    uint64_t seed = 3;
+    for (int n = 0; n <= 100; n++) {
+        double exact = 0, size = 0;
+        for (int i = 0; i < n + 3; i++) {
+            a[i] = (double)(int64_t)random_bits(&seed) * 0x1p-60;
+            b[i] = (double)(int64_t)random_bits(&seed) * 0x1p-63;
+            y[i] = z[i] = a[i] - 3 * b[i];
+        }
+        for (int i = 0; i < n; i++) exact += a[i + 1] * b[i], size += fabs(a[i + 1] * b[i]);
+        double s = sti__dot_scalar(a + 1, b, n), v = sti__dot_simd(a + 1, b, n); /* not aligned */
+        CHECK(memcmp(&s, &v, sizeof s) == 0);
+        CHECK_NEAR(v, exact, 1e-14 * size);
+        sti__axpy_scalar(y + 1, 0.3, a, n);
+        sti__axpy_simd(z + 1, 0.3, a, n);
+        CHECK(memcmp(y, z, sizeof(double) * (size_t)(n + 3)) == 0);
+        CHECK(n == 0 || z[n] == (a[n] - 3 * b[n]) + 0.3 * a[n - 1]);
+        sti__scale_sub_scalar(y, 0.7, b + 2, n);
+        sti__scale_sub_simd(z, 0.7, b + 2, n);
+        CHECK(memcmp(y, z, sizeof(double) * (size_t)(n + 3)) == 0);
+    }
+}
+
 MAIN(CASE(statuses), CASE(error_text), CASE(text_is_clean), CASE(reports), CASE(sizes_saturate),
      CASE(allocation), CASE(vectors_grow), CASE(arenas), CASE(hash_mixes), CASE(hash_tells_lengths_apart),
      CASE(pool_covers_once), CASE(pool_nests), CASE(pool_serves_two_callers), CASE(pool_memory),
      CASE(numbers), CASE(numbers_long), CASE(numbers_round_trip), CASE(numbers_ignore_locale),
-     CASE(profile_tree), CASE(profile_limits))
+     CASE(profile_tree), CASE(profile_limits), CASE(simd_equals_scalar))
