@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Potential energy of gravity and springs; kinetic energy. */
+#include "dynamics/spring.h"
+
+void STI_K(energy)(sti_state *s);
+
+static vreal gravity_energy(const sti_state *s) {
+    vreal sum = v_set(0), g[3];
+    if (s->opt.disableflags & STI_DISABLE_GRAVITY) return sum;
+    for (int k = 0; k < 3; k++) g[k] = v_set(s->opt.gravity[k]);
+    for (int i = 1; i < s->model->nbody; i++)
+        sum = sum - PAR(s, body_mass, i) * v3_dot(g, CLANES(s->xipos) + 3 * i);
+    return sum;
+}
+
+static vreal spring_energy(const sti_state *s) {
+    const sti_model *m = s->model;
+    vreal sum = v_set(0);
+    if (s->opt.disableflags & STI_DISABLE_SPRING) return sum;
+    for (int j = 0; j < m->njnt; j++) {
+        vreal k = PAR(s, jnt_stiffness, j), offset[6];
+        if (v_all(v_eq(k, v_set(0)))) continue;
+        int n = spring_offset(s, j, offset);
+        for (int d = 0; d < n; d++) sum = sum + v_set(0.5) * k * (offset[d] * offset[d]);
+    }
+    for (int i = 0; i < m->ntendon; i++) {
+        vreal offset = tendon_offset(s, i);
+        sum = sum + v_set(0.5) * PAR(s, tendon_stiffness, i) * (offset * offset);
+    }
+    return sum;
+}
+
+/* v'Mv/2 */
+static vreal kinetic_energy(const sti_state *s) {
+    const sti_model *m = s->model;
+    const vreal *qvel = CLANES(s->qvel);
+    vreal sum = v_set(0);
+    for (int i = 0; i < m->nv; i++) {
+        const vreal *row = CLANES(s->M) + m->M_rowadr[i];
+        const int *col = m->M_colind + m->M_rowadr[i], n = m->M_rownnz[i] - 1;
+        vreal dot = v_set(0.5) * row[n] * qvel[i];
+        for (int k = 0; k < n; k++) dot = dot + row[k] * qvel[col[k]];
+        sum = sum + dot * qvel[i];
+    }
+    return sum;
+}
+
+void STI_K(energy)(sti_state *s) {
+    LANES(s->energy)[0] = gravity_energy(s) + spring_energy(s);
+    LANES(s->energy)[1] = kinetic_energy(s);
+}

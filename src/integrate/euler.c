@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Semi-implicit Euler: velocity first, then position with the new velocity; joint damping implicit. */
+#include "dynamics/actuation.h"
+#include "dynamics/factor.h"
+#include "dynamics/position.h"
+#include "dynamics/spatial.h"
+
+void STI_K(euler)(sti_state *s);
+
+/* Lanes that have joint damping to be treated implicitly. */
+static inline vmask damped(const sti_state *s) {
+    vmask any = v_lt(v_set(0), v_set(0));
+    if (s->opt.disableflags & (STI_DISABLE_EULERDAMP | STI_DISABLE_DAMPER)) return any;
+    for (int d = 0; d < s->model->nv; d++) any |= v_lt(v_set(0), PAR(s, dof_damping, d));
+    return any;
+}
+
+/* qacc of (M + h*damping) qacc = all forces */
+static void damped_acceleration(const sti_state *s, vreal *restrict qacc) {
+    const sti_model *m = s->model;
+    const vreal *restrict M = CLANES(s->M), *restrict smooth = CLANES(s->qfrc_smooth);
+    const vreal *restrict constraint = CLANES(s->qfrc_constraint);
+    vreal *restrict H = LANES(s->qH), h = v_set(s->opt.timestep);
+    for (int k = 0; k < m->nM; k++) H[k] = M[k];
+    for (int d = 0; d < m->nv; d++) {
+        int k = m->M_rowadr[d] + m->M_rownnz[d] - 1;
+        H[k] = H[k] + h * PAR(s, dof_damping, d);
+        qacc[d] = smooth[d] + constraint[d];
+    }
+    STI_K(ltdl_factor)(m, H, LANES(s->qHDiagInv));
+    STI_K(ltdl_solve)(m, H, CLANES(s->qHDiagInv), qacc);
+}
+
+static void advance_activations(const sti_state *s) {
+    const sti_model *m = s->model;
+    vreal *act = LANES(s->act);
+    for (int i = 0; i < m->nu; i++) {
+        int first = m->actuator_actadr[i];
+        for (int k = first; k < first + m->actuator_actnum[i]; k++)
+            act[k] = STI_K(next_activation)(s, i, act[k], CLANES(s->act_dot)[k]);
+    }
+}
+
+void STI_K(euler)(sti_state *s) {
+    const sti_model *m = s->model;
+    vreal h = v_set(s->opt.timestep);
+    advance_activations(s);
+    vreal *restrict qvel = LANES(s->qvel), *restrict acc = LANES(s->scratch);
+    const vreal *restrict qacc = CLANES(s->qacc);
+    vmask any = damped(s);
+    if (v_any(any)) {
+        damped_acceleration(s, acc);
+        for (int d = 0; d < m->nv; d++) qvel[d] = qvel[d] + h * v_select(any, acc[d], qacc[d]);
+    } else {
+        for (int d = 0; d < m->nv; d++) qvel[d] = qvel[d] + h * qacc[d];
+    }
+    STI_K(integrate_pos)(s, s->qpos, s->qvel, s->opt.timestep);
+    LANES(s->time)[0] = LANES(s->time)[0] + h;
+}
