@@ -19,7 +19,8 @@ static void add_body_forces(const sti_state *s, vmask any, vreal *out) {
     vreal *force = LANES(s->scratch), *joint = force + 6 * m->nbody;
     for (int i = 1; i < m->nbody; i++) {
         const vreal *f = CLANES(s->xfrc_applied) + 6 * i;
-        force_at(force + 6 * i, f, f + 3, CLANES(s->xipos) + 3 * i, CLANES(s->subtree_com) + 3 * m->body_rootid[i]);
+        force_at(force + 6 * i, f, f + 3, CLANES(s->xipos) + 3 * i,
+                 CLANES(s->subtree_com) + 3 * m->body_rootid[i]);
     }
     project_forces(s, force, joint);
     for (int d = 0; d < m->nv; d++) out[d] = v_select(any, out[d] + joint[d], out[d]);

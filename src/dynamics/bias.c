@@ -5,6 +5,7 @@
 #include "dynamics/tendon.h"
 
 void STI_K(bias)(sti_state *s);
+void STI_K(tendon_bias)(sti_state *s) __attribute__((weak));
 
 /* Gravity enters as the world accelerating upwards. */
 void STI_K(world_acceleration)(const sti_state *s, vreal acc[6]) {
@@ -22,9 +23,11 @@ static inline void body_force(vreal *restrict f, const vreal I[10], const vreal 
     v6_add(f, turning);
 }
 
-void STI_K(inertial_forces)(const sti_state *s, const vreal *qacc, vreal *restrict cacc, vreal *restrict force) {
+void STI_K(inertial_forces)(const sti_state *s, const vreal *qacc, vreal *restrict cacc,
+                            vreal *restrict force) {
     const sti_model *m = s->model;
-    const vreal *restrict qvel = CLANES(s->qvel), *restrict cdof = CLANES(s->cdof), *restrict dot = CLANES(s->cdof_dot);
+    const vreal *restrict qvel = CLANES(s->qvel), *restrict cdof = CLANES(s->cdof),
+                          *restrict dot = CLANES(s->cdof_dot);
     STI_K(world_acceleration)(s, cacc);
     v6_zero(force);
     for (int i = 1; i < m->nbody; i++) {
@@ -44,5 +47,5 @@ void STI_K(bias)(sti_state *s) {
     vreal *cacc = LANES(s->scratch), *force = cacc + 6 * s->model->nbody;
     STI_K(inertial_forces)(s, NULL, cacc, force);
     project_forces(s, force, LANES(s->qfrc_bias));
-    if (s->model->ntendon > 0) STI_K(tendon_bias)(s);
+    if (s->model->ntendon > 0 && STI_K(tendon_bias)) STI_K(tendon_bias)(s);
 }

@@ -2,12 +2,11 @@
 /* The tables of smooth kernels, one per lane width and instruction set. */
 #include "dynamics/kernels.h"
 
-#define DECLARE_VARIANT(v)                                                                   \
-    STI__KERNELS(DECLARE_##v)                                                                \
-    void solve_m##v(const sti_state *state, double *x);                                      \
+#define DECLARE_VARIANT(v)                              \
+    STI__KERNELS(DECLARE_##v)                           \
+    void solve_m##v(const sti_state *state, double *x); \
     void integrate_pos##v(const sti_state *state, double *qpos, const double *qvel, double h);
-#define TABLE(v)                                                                             \
-    static const sti__kernels table##v = {STI__KERNELS(ENTRY_##v) solve_m##v, integrate_pos##v};
+#define TABLE(v) static const sti__kernels table##v = {STI__KERNELS(ENTRY_##v) solve_m##v, integrate_pos##v};
 
 #define DECLARE__w1(name) void name##_w1(sti_state *state);
 #define DECLARE__w8(name) void name##_w8(sti_state *state);
@@ -29,13 +28,33 @@ TABLE(_w1_avx2)
 TABLE(_w8_avx512)
 #endif
 
-const sti__kernels *sti__kernels_baseline(int lanes) {
-    return lanes == 8 ? &table_w8 : &table_w1;
-}
+#pragma weak tendon_w1
+#pragma weak tendon_w8
+#pragma weak tendon_w1_avx2
+#pragma weak tendon_w8_avx512
+#pragma weak transmission_w1
+#pragma weak transmission_w8
+#pragma weak transmission_w1_avx2
+#pragma weak transmission_w8_avx512
+#pragma weak actuation_w1
+#pragma weak actuation_w8
+#pragma weak actuation_w1_avx2
+#pragma weak actuation_w8_avx512
+#pragma weak derivative_w1
+#pragma weak derivative_w8
+#pragma weak derivative_w1_avx2
+#pragma weak derivative_w8_avx512
+#pragma weak implicit_w1
+#pragma weak implicit_w8
+#pragma weak implicit_w1_avx2
+#pragma weak implicit_w8_avx512
+
+const sti__kernels *sti__kernels_baseline(int lanes) { return lanes == 8 ? &table_w8 : &table_w1; }
 
 const sti__kernels *sti__kernels_get(int lanes) {
 #ifdef STI_HAVE_ISA
-    if (lanes == 8 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return &table_w8_avx512;
+    if (lanes == 8 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+        return &table_w8_avx512;
     if (lanes == 1 && __builtin_cpu_supports("avx2")) return &table_w1_avx2;
 #endif
     return sti__kernels_baseline(lanes);

@@ -36,6 +36,8 @@ typedef struct sti__kernels {
     void (*advance)(sti_state *state, const double *qacc, const double *act_dot, const double *qvel);
 } sti__kernels;
 
+/* The plain variant, for tests. */
+const sti__kernels *sti__kernels_baseline(int lanes);
 /* The best compiled variant for this machine; lanes 1 or 8. All variants give the same bits. */
 const sti__kernels *sti__kernels_get(int lanes);
 

@@ -94,8 +94,8 @@ static inline void free_pose(const sti_state *s, int j, vreal pos[3], vreal quat
 }
 
 /* pos and mat of something fixed to body i at (at, turn). */
-static inline void attached_frame(const sti_state *s, int i, const vreal at[3], const vreal turn[4], vreal *restrict pos,
-                                  vreal *restrict mat) {
+static inline void attached_frame(const sti_state *s, int i, const vreal at[3], const vreal turn[4],
+                                  vreal *restrict pos, vreal *restrict mat) {
     const vreal *xpos = CLANES(s->xpos) + 3 * i, *xmat = CLANES(s->xmat) + 9 * i;
     vreal offset[3], quat[4];
     vmask centred = v3_is_zero(at), same = quat_is_identity(turn);
@@ -139,7 +139,8 @@ static void geom_frames(const sti_state *s) {
         vreal at[3], turn[4];
         PAR_ROW(at, s, geom_pos, g, 3);
         PAR_ROW(turn, s, geom_quat, g, 4);
-        attached_frame(s, m->geom_bodyid[g], at, turn, LANES(s->geom_xpos) + 3 * g, LANES(s->geom_xmat) + 9 * g);
+        attached_frame(s, m->geom_bodyid[g], at, turn, LANES(s->geom_xpos) + 3 * g,
+                       LANES(s->geom_xmat) + 9 * g);
     }
 }
 
@@ -149,7 +150,8 @@ static void site_frames(const sti_state *s) {
         vreal at[3], turn[4];
         PAR_ROW(at, s, site_pos, i, 3);
         PAR_ROW(turn, s, site_quat, i, 4);
-        attached_frame(s, m->site_bodyid[i], at, turn, LANES(s->site_xpos) + 3 * i, LANES(s->site_xmat) + 9 * i);
+        attached_frame(s, m->site_bodyid[i], at, turn, LANES(s->site_xpos) + 3 * i,
+                       LANES(s->site_xmat) + 9 * i);
     }
 }
 

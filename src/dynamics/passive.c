@@ -4,6 +4,7 @@
 #include "dynamics/spring.h"
 
 void STI_K(passive)(sti_state *s);
+void STI_K(fluid)(sti_state *s) __attribute__((weak));
 
 static void fill(vreal *r, int n) {
     for (int k = 0; k < n; k++) r[k] = v_set(0);
@@ -38,7 +39,8 @@ static void springs(sti_state *s) {
     fill(force, m->nv);
     if (s->opt.disableflags & STI_DISABLE_SPRING) return;
     joint_springs(s, force);
-    for (int i = 0; i < m->ntendon; i++) pull(s, i, -PAR(s, tendon_stiffness, i) * tendon_offset(s, i), force);
+    for (int i = 0; i < m->ntendon; i++)
+        pull(s, i, -PAR(s, tendon_stiffness, i) * tendon_offset(s, i), force);
 }
 
 static void dampers(sti_state *s) {
@@ -79,7 +81,8 @@ static void gravity_compensation(sti_state *s) {
     for (int i = 1; i < m->nbody; i++) {
         vreal lift = -PAR(s, body_mass, i) * PAR(s, body_gravcomp, i), f[3];
         for (int k = 0; k < 3; k++) f[k] = lift * v_set(s->opt.gravity[k]);
-        force_at(force + 6 * i, f, none, CLANES(s->xipos) + 3 * i, CLANES(s->subtree_com) + 3 * m->body_rootid[i]);
+        force_at(force + 6 * i, f, none, CLANES(s->xipos) + 3 * i,
+                 CLANES(s->subtree_com) + 3 * m->body_rootid[i]);
     }
     project_forces(s, force, out);
     for (int d = 0; d < m->nv; d++) out[d] = v_select(any, out[d], v_set(0));
@@ -113,6 +116,6 @@ void STI_K(passive)(sti_state *s) {
     springs(s);
     dampers(s);
     gravity_compensation(s);
-    if (s->opt.density > 0 || s->opt.viscosity > 0) STI_K(fluid)(s);
+    if ((s->opt.density > 0 || s->opt.viscosity > 0) && STI_K(fluid)) STI_K(fluid)(s);
     add_up(s);
 }

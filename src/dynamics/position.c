@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Moving along a velocity on the manifold of configurations. */
-#include "base/det_lane.h"
 #include "dynamics/position.h"
+#include "base/det_lane.h"
 #include "dynamics/spatial.h"
-
-
 
 /* q = q * exp(h w / 2), w in the body's frame; the result is unit. */
 static inline void quat_integrate(vreal *restrict q, const vreal *restrict w, vreal h) {

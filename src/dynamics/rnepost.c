@@ -11,7 +11,8 @@ static void external_forces(sti_state *s) {
     v6_zero(out);
     for (int i = 1; i < m->nbody; i++) {
         const vreal *f = CLANES(s->xfrc_applied) + 6 * i;
-        force_at(out + 6 * i, f, f + 3, CLANES(s->xipos) + 3 * i, CLANES(s->subtree_com) + 3 * m->body_rootid[i]);
+        force_at(out + 6 * i, f, f + 3, CLANES(s->xipos) + 3 * i,
+                 CLANES(s->subtree_com) + 3 * m->body_rootid[i]);
     }
 }
 

@@ -17,8 +17,8 @@ static inline void body_motion(const sti_state *s, int i, vreal linear[3], vreal
 }
 
 /* momentum += (p - p0) x mass (v - v0) */
-static inline void add_moment(vreal *restrict momentum, const vreal *p, const vreal *p0, const vreal *v, const vreal *v0,
-                              vreal mass) {
+static inline void add_moment(vreal *restrict momentum, const vreal *p, const vreal *p0, const vreal *v,
+                              const vreal *v0, vreal mass) {
     vreal arm[3], dv[3], moment[3];
     v3_sub(arm, p, p0);
     v3_sub(dv, v, v0);

@@ -5,8 +5,8 @@
 void STI_K(velocity)(sti_state *s);
 
 /* n axes that start from the same velocity (one for slide and hinge, three for a ball). */
-static inline void joint_velocity(const vreal *restrict cdof, const vreal *restrict qvel, vreal *restrict cdof_dot, int n,
-                                  vreal vel[6]) {
+static inline void joint_velocity(const vreal *restrict cdof, const vreal *restrict qvel,
+                                  vreal *restrict cdof_dot, int n, vreal vel[6]) {
     for (int k = 0; k < n; k++) cross_motion(cdof_dot + 6 * k, vel, cdof + 6 * k);
     for (int k = 0; k < n; k++) v6_add_scaled(vel, cdof + 6 * k, qvel[k]);
 }
@@ -35,8 +35,8 @@ static inline void body_velocity(const sti_state *s, int i) {
 }
 
 /* out = J qvel for n sparse rows */
-static void sparse_velocity(const sti_state *s, int n, const int *adr, const int *nnz, const int *col, const vreal *J,
-                            vreal *out) {
+static void sparse_velocity(const sti_state *s, int n, const int *adr, const int *nnz, const int *col,
+                            const vreal *J, vreal *out) {
     const vreal *qvel = CLANES(s->qvel);
     for (int i = 0; i < n; i++) {
         vreal sum = v_set(0);
@@ -51,6 +51,6 @@ void STI_K(velocity)(sti_state *s) {
     for (int i = 1; i < m->nbody; i++) body_velocity(s, i);
     sparse_velocity(s, m->ntendon, m->ten_J_rowadr, m->ten_J_rownnz, m->ten_J_colind, CLANES(s->ten_J),
                     LANES(s->ten_velocity));
-    sparse_velocity(s, m->nu, m->moment_rowadr, m->moment_rownnz, m->moment_colind, CLANES(s->actuator_moment),
-                    LANES(s->actuator_velocity));
+    sparse_velocity(s, m->nu, m->moment_rowadr, m->moment_rownnz, m->moment_colind,
+                    CLANES(s->actuator_moment), LANES(s->actuator_velocity));
 }

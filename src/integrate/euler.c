@@ -6,6 +6,8 @@
 #include "dynamics/spatial.h"
 
 void STI_K(euler)(sti_state *s);
+vreal STI_K(next_activation)(const sti_state *s, int actuator, vreal act, vreal act_dot)
+    __attribute__((weak));
 
 /* Lanes that have joint damping to be treated implicitly. */
 static inline vmask damped(const sti_state *s) {
