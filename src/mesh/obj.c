@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wavefront OBJ: vertices and faces; everything else is skipped. Faces may name vertices that come
+   later in the file, so vertices are read in a first pass and faces in a second. */
+#include "math/rot.h"
+#include "mesh/readers.h"
+#include <limits.h>
+#include <string.h>
+
+/* concave polygons up to this size are cut by ears, larger ones as fans */
+#define MAX_EARS 16
+
+/* ---- numbers --------------------------------------------------------------------------------------- */
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* Up to 19 digits with a small exponent; an error of one or two double roundings does not survive the
+   rounding to float. NULL: let the careful parser have a look. */
+static const char *quick_number(const char *p, const char *end, float *value) {
+    static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    bool negative = p < end && *p == '-';
+    if (negative) p++;
+    const char *start = p;
+    uint64_t head = 0;
+    int fraction = 0;
+    while (p < end && is_digit(*p)) head = 10 * head + (uint64_t)(*p++ - '0');
+    if (p < end && *p == '.') {
+        const char *point = ++p;
+        while (p < end && is_digit(*p)) head = 10 * head + (uint64_t)(*p++ - '0');
+        fraction = (int)(p - point < 64 ? p - point : 64);
+    }
+    bool plain = p == end || sti__mesh_blank(*p) || *p == '\n';
+    if (!plain || p - start > 19 || p - start - (fraction > 0) < 1) return NULL;
+    double x = (double)head / power[fraction];
+    *value = (float)(negative ? -x : x);
+    return p;
+}
+
+bool sti__mesh_number(const char **p, const char *end, float *value) {
+    const char *q = *p;
+    while (q < end && sti__mesh_blank(*q)) q++;
+    const char *after = quick_number(q, end, value);
+    if (!after) {
+        double x;
+        bool ok;
+        after = sti__parse_real(q, end, &x, &ok);
+        if (!after || !ok || fabs(x) > 1e30) return false;
+        *value = (float)x;
+    }
+    *p = after;
+    return true;
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------- */
+
+typedef struct obj {
+    sti__mesh_reader *r;
+    sti__vec vert;     /* float[3] */
+    sti__vec polygon;  /* int, the face at hand */
+    sti__vec face;     /* int[3] */
+    const char *faces; /* first line with a face */
+    int64_t faces_line;
+    size_t seen; /* vertices before the line at hand */
+    int64_t line;
+} obj;
+
+static sti_status refuse(const obj *o, sti_status code, const char *why) {
+    return sti__mesh_refuse(o->r, code, o->line, why);
+}
+
+static sti_status no_memory(const obj *o) { return refuse(o, STI_NO_MEMORY, "out of memory for the mesh"); }
+
+static const char *line_end(const char *p, const char *end) {
+    const char *n = memchr(p, '\n', (size_t)(end - p));
+    return n ? n : end;
+}
+
+static const char *next_line(const char *p, const char *end) {
+    p = line_end(p, end);
+    return p < end ? p + 1 : end;
+}
+
+static bool starts(const char *p, const char *end, char c) {
+    return end - p >= 2 && p[0] == c && (p[1] == ' ' || p[1] == '\t');
+}
+
+static sti_status read_vertex(obj *o, const char *p, const char *end) {
+    float v[3];
+    for (int k = 0; k < 3; k++)
+        if (!sti__mesh_number(&p, end, &v[k]))
+            return refuse(o, STI_MESH, "a vertex is not three finite numbers");
+    return sti__vec_push(&o->vert, v) ? STI_OK : no_memory(o);
+}
+
+/* Pass 1 */
+static sti_status read_vertices(obj *o) {
+    const char *p = o->r->data, *end = p + o->r->size;
+    o->line = 1;
+    for (; p < end; p = next_line(p, end), o->line++) {
+        while (p < end && (*p == ' ' || *p == '\t')) p++;
+        if (starts(p, end, 'v')) {
+            sti_status status = read_vertex(o, p + 2, line_end(p, end));
+            if (status != STI_OK) return status;
+        } else if (!o->faces && starts(p, end, 'f')) {
+            o->faces = p;
+            o->faces_line = o->line;
+            o->seen = o->vert.count;
+        }
+    }
+    return STI_OK;
+}
+
+/* ---- faces --------------------------------------------------------------------------------------------- */
+
+static const float *corner(const obj *o, int i) {
+    int v = ((const int *)o->polygon.data)[i];
+    return (const float *)o->vert.data + 3 * (size_t)v;
+}
+
+static void edge(double r[3], const float *a, const float *b) {
+    for (int k = 0; k < 3; k++) r[k] = (double)b[k] - a[k];
+}
+
+static bool add_triangle(obj *o, int a, int b, int c) {
+    const int *v = (const int *)o->polygon.data;
+    int t[3] = {v[a], v[b], v[c]};
+    return sti__vec_push(&o->face, t) != NULL;
+}
+
+/* A quadrilateral is cut along its shorter diagonal. */
+static bool cut_quad(obj *o) {
+    double d02[3], d13[3];
+    edge(d02, corner(o, 0), corner(o, 2));
+    edge(d13, corner(o, 1), corner(o, 3));
+    if (v3_dot(d02, d02) < v3_dot(d13, d13)) return add_triangle(o, 0, 1, 2) && add_triangle(o, 0, 2, 3);
+    return add_triangle(o, 0, 1, 3) && add_triangle(o, 1, 2, 3);
+}
+
+static bool cut_fan(obj *o, int n) {
+    for (int i = 1; i + 1 < n; i++)
+        if (!add_triangle(o, 0, i, i + 1)) return false;
+    return true;
+}
+
+/* twice the area of the triangle, positive if it turns as the normal says */
+static double turn(const obj *o, const double normal[3], int a, int b, int c) {
+    double ab[3], ac[3], n[3];
+    edge(ab, corner(o, a), corner(o, b));
+    edge(ac, corner(o, a), corner(o, c));
+    v3_cross(n, ab, ac);
+    return v3_dot(n, normal);
+}
+
+/* Newell's sum over the fan: right for any flat polygon. */
+static void polygon_normal(const obj *o, int n, double normal[3]) {
+    v3_zero(normal);
+    for (int i = 1; i + 1 < n; i++) {
+        double ab[3], ac[3], c[3];
+        edge(ab, corner(o, 0), corner(o, i));
+        edge(ac, corner(o, 0), corner(o, i + 1));
+        v3_cross(c, ab, ac);
+        v3_add(normal, normal, c);
+    }
+}
+
+static bool is_ear(const obj *o, const double normal[3], const int *loop, int n, int i) {
+    int a = loop[(i + n - 1) % n], b = loop[i], c = loop[(i + 1) % n];
+    if (turn(o, normal, a, b, c) <= 0) return false;
+    for (int k = 0; k < n; k++) {
+        int p = loop[k];
+        if (p == a || p == b || p == c) continue;
+        if (turn(o, normal, a, b, p) >= 0 && turn(o, normal, b, c, p) >= 0 && turn(o, normal, c, a, p) >= 0)
+            return false;
+    }
+    return true;
+}
+
+/* Ears are tried from the second corner on, which makes a fan of a convex polygon. */
+static bool cut_ears(obj *o, int n) {
+    int loop[MAX_EARS];
+    double normal[3];
+    polygon_normal(o, n, normal);
+    for (int i = 0; i < n; i++) loop[i] = i;
+    while (n > 3) {
+        int ear = 1;
+        while (ear < n && !is_ear(o, normal, loop, n, ear)) ear++;
+        if (ear == n) ear = is_ear(o, normal, loop, n, 0) ? 0 : 1;
+        if (!add_triangle(o, loop[(ear + n - 1) % n], loop[ear], loop[(ear + 1) % n])) return false;
+        memmove(loop + ear, loop + ear + 1, (size_t)(n - 1 - ear) * sizeof(int));
+        n--;
+    }
+    return add_triangle(o, loop[0], loop[1], loop[2]);
+}
+
+/* Points and lines are no faces. */
+static sti_status cut_polygon(obj *o) {
+    int n = (int)o->polygon.count;
+    bool ok = n < 3 || (n == 3          ? add_triangle(o, 0, 1, 2)
+                        : n == 4        ? cut_quad(o)
+                        : n <= MAX_EARS ? cut_ears(o, n)
+                                        : cut_fan(o, n));
+    return ok ? STI_OK : no_memory(o);
+}
+
+/* "7", "7/1", "7//3", "7/1/3" or negative, counted back from the last vertex: an index from 0. */
+static const char *read_index(const obj *o, const char *p, const char *end, int *index) {
+    bool negative = p < end && *p == '-';
+    if (negative) p++;
+    if (p == end || !is_digit(*p)) return NULL;
+    int64_t i = 0;
+    for (; p < end && is_digit(*p); p++) i = i > INT_MAX ? i : 10 * i + (*p - '0');
+    while (p < end && (is_digit(*p) || *p == '/' || *p == '-')) p++;
+    i = negative ? (int64_t)o->seen - i : i - 1;
+    if ((p < end && !sti__mesh_blank(*p)) || i < 0 || i >= (int64_t)o->vert.count) return NULL;
+    *index = (int)i;
+    return p;
+}
+
+static sti_status read_face(obj *o, const char *p, const char *end) {
+    o->polygon.count = 0;
+    for (;;) {
+        while (p < end && sti__mesh_blank(*p)) p++;
+        if (p == end || *p == '#') return cut_polygon(o);
+        int index;
+        p = read_index(o, p, end, &index);
+        if (!p) return refuse(o, STI_MESH, "a face names a vertex that does not exist");
+        if (!sti__vec_push(&o->polygon, &index)) return no_memory(o);
+    }
+}
+
+/* Pass 2. Only the first object of a file counts, as in MuJoCo. */
+static sti_status read_faces(obj *o) {
+    const char *p = o->faces, *end = o->r->data + o->r->size;
+    o->line = o->faces_line;
+    for (; p && p < end; p = next_line(p, end), o->line++) {
+        while (p < end && (*p == ' ' || *p == '\t')) p++;
+        if (starts(p, end, 'v')) o->seen++;
+        else if (o->face.count && (starts(p, end, 'o') || starts(p, end, 'g'))) break;
+        else if (starts(p, end, 'f')) {
+            sti_status status = read_face(o, p + 2, line_end(p, end));
+            if (status != STI_OK) return status;
+        }
+    }
+    return STI_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------------------
+ */
+
+static sti_status store(obj *o) {
+    sti_status status = sti__mesh_reserve(o->r, o->vert.count, o->face.count);
+    if (status != STI_OK) return status;
+    sti__mesh *m = o->r->mesh;
+    const float *v = (const float *)o->vert.data;
+    for (size_t i = 0; i < 3 * o->vert.count; i++) m->vert[i] = v[i];
+    if (m->nface) memcpy(m->face, o->face.data, o->face.count * 3 * sizeof(int));
+    return STI_OK;
+}
+
+sti_status sti__mesh_read_obj(sti__mesh_reader *r) {
+    /* what a file of this size can grow to, at 6 bytes for a vertex and 2 for a triangle */
+    if (sti__mul(r->size, 16) > *r->memory)
+        return sti__mesh_refuse(r, STI_LIMIT, 0, "the mesh needs more than the memory budget");
+    obj o = {.r = r};
+    sti__vec_init(&o.vert, 3 * sizeof(float), r->mesh->allocator);
+    sti__vec_init(&o.polygon, sizeof(int), r->mesh->allocator);
+    sti__vec_init(&o.face, 3 * sizeof(int), r->mesh->allocator);
+    sti_status status = read_vertices(&o);
+    if (status == STI_OK) status = read_faces(&o);
+    if (status == STI_OK) status = store(&o);
+    sti__vec_free(&o.vert);
+    sti__vec_free(&o.polygon);
+    sti__vec_free(&o.face);
+    return status;
+}
