@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which sensor kernel to run, and what it needs. */
+#include "sense/sense.h"
+
+sti__sense_kernel sti__sense_w1, sti__sense_w8;
+#ifdef STI_HAVE_ISA
+sti__sense_kernel sti__sense_w1_avx2, sti__sense_w8_avx512;
+#endif
+
+sti__sense_kernel *sti__sense_get(int lanes) {
+#ifdef STI_HAVE_ISA
+    __builtin_cpu_init();
+    if (lanes == 1 && __builtin_cpu_supports("avx2")) return sti__sense_w1_avx2;
+    if (lanes == 8 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+        return sti__sense_w8_avx512;
+#endif
+    return lanes == 1 ? sti__sense_w1 : sti__sense_w8;
+}
+
+static uint32_t wants_object(int type) {
+    switch (type) {
+    case STI_OBJ_GEOM: return STI__WANT_GEOM;
+    case STI_OBJ_SITE: return STI__WANT_SITE;
+    case STI_OBJ_CAMERA: return STI__WANT_CAMLIGHT;
+    default: return 0;
+    }
+}
+
+static uint32_t wants_sensor(int type) {
+    switch (type) {
+    case STI_SENSOR_ACCELEROMETER:
+    case STI_SENSOR_FORCE:
+    case STI_SENSOR_TORQUE:
+    case STI_SENSOR_FRAMELINACC:
+    case STI_SENSOR_FRAMEANGACC: return STI__WANT_RNEPOST;
+    case STI_SENSOR_SUBTREELINVEL:
+    case STI_SENSOR_SUBTREEANGMOM: return STI__WANT_SUBTREE;
+    case STI_SENSOR_E_POTENTIAL:
+    case STI_SENSOR_E_KINETIC: return STI__WANT_ENERGY;
+    default: return 0;
+    }
+}
+
+uint32_t sti__sense_wants(const sti_model *m) {
+    uint32_t wants = 0;
+    for (int i = 0; i < m->nsensor; i++) {
+        wants |= wants_sensor(m->sensor_type[i]) | wants_object(m->sensor_objtype[i]);
+        if (m->sensor_refid[i] >= 0) wants |= wants_object(m->sensor_reftype[i]);
+    }
+    return wants;
+}
