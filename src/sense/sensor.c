@@ -102,8 +102,8 @@ static void sense_camprojection(const sti_state *s, int i, vreal *out) {
     m3_mul_vec_t(p, eye.mat, d);
     vreal tiny = v_select(v_lt(p[2], v_set(0)), v_set(-1e-15), v_set(1e-15));
     vreal depth = v_select(v_lt(v_abs(p[2]), v_set(1e-15)), tiny, p[2]);
-    out[0] = v_set(-fx) * p[0] / depth + v_set(0.5 * (res[0] - 1));
-    out[1] = v_set(fy) * p[1] / depth + v_set(0.5 * (res[1] - 1));
+    out[0] = v_set(-fx) * p[0] / depth + v_set(0.5 * res[0]);
+    out[1] = v_set(fy) * p[1] / depth + v_set(0.5 * res[1]);
 }
 
 static vreal squared(vreal x) { return x * x; }
