@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stages of a step in their order. Nothing here allocates. */
+#include "world/world.h"
+
+#include "integrate/integrate.h"
+#include <math.h>
+#include <string.h>
+
+/* Beyond this a number is taken for a simulation that has blown up. */
+#define ABSURD 1e10
+
+#define RUN(world, kernel)                                                                                   \
+    do {                                                                                                     \
+        STI__ENTER(&(world)->profile, #kernel);                                                              \
+        (world)->kernels->kernel((world)->state);                                                            \
+        STI__LEAVE(&(world)->profile);                                                                       \
+    } while (0)
+
+/* ---- errors ----------------------------------------------------------------------------------- */
+
+static sti_status fail(sti_world *world, sti_status code, const char *text) {
+    sti__fail(&world->error, code, "%s", text);
+    if (world->log.write) world->log.write(world->log.context, STI_LOG_ERROR, world->error.message);
+    return code;
+}
+
+/* The first bad number, -1 if there is none; the common case is one pass without branches. */
+static int find_bad(const double *x, int count) {
+    int bad = 0;
+    for (int i = 0; i < count; i++) bad |= !(fabs(x[i]) <= ABSURD);
+    for (int i = 0; bad && i < count; i++)
+        if (!(fabs(x[i]) <= ABSURD)) return i;
+    return -1;
+}
+
+/* Whose number it is. */
+static void owner_of(const sti_model *m, sti_field field, int i, sti_object *kind, int *id) {
+    *kind = STI_OBJ_ACTUATOR;
+    *id = i;
+    switch (field) {
+    case STI_FIELD_qpos:
+        *kind = STI_OBJ_JOINT;
+        for (int j = 0; j < m->njnt && m->jnt_qposadr[j] <= i; j++) *id = j;
+        break;
+    case STI_FIELD_qvel:
+    case STI_FIELD_qacc:
+        *kind = STI_OBJ_JOINT;
+        *id = m->dof_jntid[i];
+        break;
+    case STI_FIELD_act:
+        for (int u = 0; u < m->nu; u++)
+            if (i >= m->actuator_actadr[u] && i < m->actuator_actadr[u] + m->actuator_actnum[u]) *id = u;
+        break;
+    case STI_FIELD_mocap_pos:
+    case STI_FIELD_mocap_quat:
+        *kind = STI_OBJ_BODY;
+        for (int b = 0; b < m->nbody; b++)
+            if (m->body_mocapid[b] == i / sti__field_cols(field)) *id = b;
+        break;
+    default: break;
+    }
+}
+
+static sti_status fail_bad(sti_world *world, sti_field field, int i, const char *then) {
+    const sti_model *m = world->model;
+    static const char *const kinds[] = {[STI_OBJ_BODY] = "body", [STI_OBJ_JOINT] = "joint", [STI_OBJ_ACTUATOR] = "actuator"};
+    sti_object kind;
+    int id;
+    owner_of(m, field, i, &kind, &id);
+    const char *name = sti_model_name(m, kind, id);
+    sti__fail(&world->error, STI_NONFINITE, "%s[%d] of %s %d%s%s%s is %g at time %g s; %s", sti__field_name(field),
+              i, kinds[kind], id, *name ? " (" : "", name, *name ? ")" : "",
+              sti__field_data(world->state, field)[i], *world->state->time, then);
+    if (world->log.write) world->log.write(world->log.context, STI_LOG_ERROR, world->error.message);
+    return STI_NONFINITE;
+}
+
+static sti_status check_field(sti_world *world, sti_field field, const char *then) {
+    int bad = find_bad(sti__field_data(world->state, field), (int)sti__field_size(world->model, field));
+    return bad < 0 ? STI_OK : fail_bad(world, field, bad, then);
+}
+
+/* On a bad number the state becomes what it was in `fallback`. */
+static sti_status check_state(sti_world *world, const double *fallback) {
+    static const sti_field fields[] = {STI_FIELD_qpos, STI_FIELD_qvel, STI_FIELD_act};
+    for (int k = 0; k < STI__COUNT(fields); k++) {
+        sti_status status = check_field(world, fields[k], "the last good state is back");
+        if (status == STI_OK) continue;
+        sti__world_copy_in(world, fallback);
+        return status;
+    }
+    if (isfinite(*world->state->time)) return STI_OK;
+    sti__world_copy_in(world, fallback);
+    return fail(world, STI_NONFINITE, "time is not finite; the last good state is back");
+}
+
+static sti_status check_inputs(sti_world *world) {
+    static const sti_field fields[] = {STI_FIELD_ctrl, STI_FIELD_mocap_pos, STI_FIELD_mocap_quat};
+    for (int k = 0; k < STI__COUNT(fields); k++) {
+        sti_status status = check_field(world, fields[k], "set it to a finite value to go on");
+        if (status != STI_OK) return status;
+    }
+    const sti_option *opt = &world->state->opt;
+    if (!(opt->timestep > 0 && opt->timestep < ABSURD))
+        return fail(world, STI_ARGUMENT, "option timestep must be positive");
+    if (opt->integrator < STI_INTEGRATOR_EULER || opt->integrator > STI_INTEGRATOR_IMPLICITFAST)
+        return fail(world, STI_ARGUMENT, "option integrator is none of Euler, RK4, implicit, implicitfast");
+    return STI_OK;
+}
+
+/* ---- stages ------------------------------------------------------------------------------------ */
+
+static void run_position(sti_world *world) {
+    STI__ENTER(&world->profile, "position");
+    RUN(world, kinematics);
+    RUN(world, inertia);
+    if (world->model->ntendon) RUN(world, tendon);
+    RUN(world, factor);
+    if (world->model->nu) RUN(world, transmission);
+    STI__LEAVE(&world->profile);
+}
+
+static void run_velocity(sti_world *world) {
+    STI__ENTER(&world->profile, "velocity");
+    RUN(world, velocity);
+    RUN(world, passive);
+    RUN(world, bias);
+    STI__LEAVE(&world->profile);
+}
+
+static void run_actuation(sti_world *world) {
+    STI__ENTER(&world->profile, "actuation");
+    RUN(world, actuation);
+    STI__LEAVE(&world->profile);
+}
+
+static void run_acceleration(sti_world *world) {
+    sti_state *s = world->state;
+    STI__ENTER(&world->profile, "acceleration");
+    RUN(world, acceleration);
+    if (world->model->nv) memcpy(s->qacc, s->qacc_smooth, (size_t)world->model->nv * sizeof(double));
+    STI__LEAVE(&world->profile);
+}
+
+/* Outputs that are only computed when something reads them. */
+static void run_wanted_velocity(sti_world *world) {
+    sti_state *s = world->state;
+    if (s->wanted & STI__WANT_SUBTREE) RUN(world, subtree);
+    if ((s->wanted & STI__WANT_ENERGY) || (s->opt.enableflags & STI_ENABLE_ENERGY)) RUN(world, energy);
+    else s->energy[0] = s->energy[1] = 0;
+}
+
+static void run_sense(sti_world *world) {
+    sti_state *s = world->state;
+    if (world->model->nsensor == 0 || (s->opt.disableflags & STI_DISABLE_SENSOR)) return;
+    STI__ENTER(&world->profile, "sense");
+    world->sense(s, STI__SENSE_POSITION);
+    world->sense(s, STI__SENSE_VELOCITY);
+    world->sense(s, STI__SENSE_ACCELERATION);
+    STI__LEAVE(&world->profile);
+}
+
+/* What the integrators with several stages need of a forward pass: no sensors, no extra outputs. */
+static void forward_core(void *context) {
+    sti_world *world = context;
+    run_position(world);
+    run_velocity(world);
+    run_actuation(world);
+    run_acceleration(world);
+}
+
+static void reached(sti_world *world, sti__progress progress) {
+    if (world->progress < progress) world->progress = progress;
+}
+
+static void forward(sti_world *world) {
+    STI__ENTER(&world->profile, "forward");
+    sti__world_copy_out(world, world->before);
+    run_position(world);
+    run_velocity(world);
+    run_wanted_velocity(world);
+    run_actuation(world);
+    run_acceleration(world);
+    if (world->state->wanted & STI__WANT_RNEPOST) RUN(world, rnepost);
+    run_sense(world);
+    world->progress = STI__AT_ACCELERATION;
+    STI__LEAVE(&world->profile);
+}
+
+static void integrate(sti_world *world) {
+    STI__ENTER(&world->profile, "integrate");
+    sti__integrate(world->state, world->kernels, &world->arena, forward_core, world);
+    STI__LEAVE(&world->profile);
+}
+
+/* ---- the step ------------------------------------------------------------------------------------ */
+
+sti_status sti_forward(sti_world *world) {
+    world->error = (sti_error){0};
+    sti_status status = check_state(world, world->good);
+    if (status == STI_OK) status = check_inputs(world);
+    if (status != STI_OK) return status;
+    sti__world_copy_out(world, world->good);
+    forward(world);
+    return check_field(world, STI_FIELD_qacc, "look at the forces and inertias");
+}
+
+/* One step from a checked state. */
+static sti_status step(sti_world *world) {
+    forward(world);
+    sti_status status = check_field(world, STI_FIELD_qacc, "the step was not taken");
+    if (status != STI_OK) return status;
+    integrate(world);
+    return check_state(world, world->before);
+}
+
+sti_status sti_step(sti_world *world, int nstep) {
+    world->error = (sti_error){0};
+    if (nstep < 0) return fail(world, STI_ARGUMENT, "the number of steps is negative");
+    sti_status status = check_state(world, world->good);
+    if (status == STI_OK) status = check_inputs(world);
+    for (int i = 0; i < nstep && status == STI_OK; i++) {
+        STI__ENTER(&world->profile, "step");
+        status = step(world);
+        STI__LEAVE(&world->profile);
+    }
+    sti__world_copy_out(world, world->good);
+    return status;
+}
+
+/* ---- stages one by one --------------------------------------------------------------------------- */
+
+void sti_stage_position(sti_world *world) {
+    sti__world_copy_out(world, world->before);
+    run_position(world);
+    reached(world, STI__AT_POSITION);
+}
+
+void sti_stage_velocity(sti_world *world) {
+    sti__world_copy_out(world, world->before);
+    run_velocity(world);
+    run_wanted_velocity(world);
+    reached(world, STI__AT_VELOCITY);
+}
+
+void sti_stage_actuation(sti_world *world) { run_actuation(world); }
+
+void sti_stage_acceleration(sti_world *world) {
+    run_acceleration(world);
+    if (world->state->wanted & STI__WANT_RNEPOST) RUN(world, rnepost);
+    reached(world, STI__AT_ACCELERATION);
+}
+
+void sti_stage_sense(sti_world *world) { run_sense(world); }
+void sti_stage_integrate(sti_world *world) { integrate(world); }

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making, resetting and reading worlds. */
+#include "world/world.h"
+
+#include "integrate/integrate.h"
+#include <string.h>
+
+#define OPTIONS_COOKIE 0x5354492d776f726cull
+
+sti_world_options sti_world_options_default(void) { return (sti_world_options){.cookie = OPTIONS_COOKIE}; }
+
+/* ---- creation ------------------------------------------------------------------------------- */
+
+static bool make_arena(sti_world *world) {
+    size_t state = sti__mul(sti__world_nstate(world->model), sizeof(double));
+    size_t size = sti__add(sti__mul(sti__arena_cost(state), 3), sti__integrate_memory(world->model));
+    world->arena.base = sti__alloc_aligned(&world->allocator, size);
+    if (!world->arena.base) return false;
+    world->arena.size = size;
+    world->good = sti__arena_take(&world->arena, state);
+    world->before = sti__arena_take(&world->arena, state);
+    return world->good && world->before;
+}
+
+/* Frames that tendons, transmissions and fluid forces read. */
+static uint32_t dynamics_wants(const sti_model *m) {
+    uint32_t wants = 0;
+    for (int i = 0; i < m->nwrap; i++) {
+        if (m->wrap_type[i] >= STI_WRAP_SITE) wants |= STI__WANT_SITE;
+        if (m->wrap_type[i] > STI_WRAP_SITE) wants |= STI__WANT_GEOM;
+    }
+    for (int i = 0; i < m->nu; i++)
+        if (m->actuator_trntype[i] == STI_TRN_SITE || m->actuator_trntype[i] == STI_TRN_SLIDERCRANK)
+            wants |= STI__WANT_SITE;
+    for (int i = 0; i < m->ngeom; i++)
+        if (m->geom_fluid[12 * i] > 0) wants |= STI__WANT_GEOM;
+    return wants;
+}
+
+static sti_status fill_world(sti_world *world, const sti_world_options *options, sti_error *error) {
+    if (options->log) world->log = *options->log;
+    world->profile.on = options->profile;
+    world->kernels = sti__kernels_get(1);
+    world->sense = sti__sense_get(1);
+    world->state = sti__state_create(world->model, 1, &world->allocator, error);
+    if (!world->state) return STI_NO_MEMORY;
+    if (!make_arena(world)) return sti__fail(error, STI_NO_MEMORY, "no memory for a world");
+    world->state->opt = world->model->opt;
+    world->state->wanted |= sti__sense_wants(world->model) | dynamics_wants(world->model);
+    return sti_world_reset(world, -1);
+}
+
+sti_world *sti_world_create(const sti_model *model, const sti_world_options *options, sti_error *error) {
+    sti_world_options defaults = sti_world_options_default();
+    if (error) *error = (sti_error){0};
+    if (!options) options = &defaults;
+    if (!model || options->cookie != OPTIONS_COOKIE) {
+        sti__fail(error, STI_ARGUMENT, "%s",
+                  model ? "options must come from sti_world_options_default" : "the model is NULL");
+        return NULL;
+    }
+    const sti_allocator *allocator = sti__allocator(options->allocator);
+    sti_world *world = sti__alloc(allocator, sizeof *world);
+    if (!world) {
+        sti__fail(error, STI_NO_MEMORY, "no memory for a world");
+        return NULL;
+    }
+    world->allocator = *allocator;
+    world->model = model;
+    if (fill_world(world, options, error) == STI_OK) return world;
+    sti_world_destroy(world);
+    return NULL;
+}
+
+void sti_world_destroy(sti_world *world) {
+    if (!world) return;
+    sti_allocator allocator = world->allocator;
+    if (world->arena.base) sti__arena_close(&world->arena);
+    sti__free_aligned(&allocator, world->arena.base, world->arena.size);
+    sti__state_free(world->state);
+    sti__free(&allocator, world, sizeof *world);
+}
+
+const sti_model *sti_world_model(const sti_world *world) { return world->model; }
+sti_option *sti_world_option(sti_world *world) { return &world->state->opt; }
+const sti_error *sti_world_error(const sti_world *world) { return &world->error; }
+
+uint64_t sti__world_model_hash(const sti_world *world) {
+    sti_world *w = (sti_world *)world; /* a cache; the world looks the same from outside */
+    uint64_t hash = atomic_load_explicit(&w->model_hash, memory_order_relaxed);
+    if (hash == 0) {
+        hash = sti_model_hash(world->model);
+        atomic_store_explicit(&w->model_hash, hash, memory_order_relaxed);
+    }
+    return hash;
+}
+
+/* ---- reset ------------------------------------------------------------------------------------ */
+
+static void copy(double *to, const double *from, int count) {
+    if (count > 0) memcpy(to, from, (size_t)count * sizeof *to);
+}
+
+static void clear_state(sti_state *s) {
+    const sti_model *m = s->model;
+    for (int f = 0; f < STI_FIELD_COUNT; f++) {
+        size_t size = sti__field_size(m, (sti_field)f);
+        if (size) memset(sti__field_data(s, (sti_field)f), 0, size * sizeof(double));
+    }
+    copy(s->qpos, m->qpos0, m->nq);
+    for (int b = 0; b < m->nbody; b++) s->xquat[4 * b] = 1;
+    for (int i = 0; i < m->neq; i++) s->eq_active[i] = m->eq_active0[i];
+    for (int b = 0; b < m->nbody; b++) {
+        int mocap = m->body_mocapid[b];
+        if (mocap < 0) continue;
+        copy(s->mocap_pos + 3 * mocap, s->par.body_pos + 3 * b, 3);
+        copy(s->mocap_quat + 4 * mocap, s->par.body_quat + 4 * b, 4);
+    }
+}
+
+static void apply_key(sti_state *s, int key) {
+    const sti_model *m = s->model;
+    size_t k = (size_t)key;
+    *s->time = m->key_time[k];
+    copy(s->qpos, m->key_qpos + k * (size_t)m->nq, m->nq);
+    copy(s->qvel, m->key_qvel + k * (size_t)m->nv, m->nv);
+    copy(s->act, m->key_act + k * (size_t)m->na, m->na);
+    copy(s->ctrl, m->key_ctrl + k * (size_t)m->nu, m->nu);
+    copy(s->mocap_pos, m->key_mpos + k * 3 * (size_t)m->nmocap, 3 * m->nmocap);
+    copy(s->mocap_quat, m->key_mquat + k * 4 * (size_t)m->nmocap, 4 * m->nmocap);
+}
+
+sti_status sti_world_reset(sti_world *world, int key) {
+    if (key < -1 || key >= world->model->nkey)
+        return sti__fail(&world->error, STI_ARGUMENT, "there is no keyframe %d: the model has %d", key,
+                         world->model->nkey);
+    clear_state(world->state);
+    if (key >= 0) apply_key(world->state, key);
+    sti__world_copy_out(world, world->good);
+    sti__world_copy_out(world, world->before);
+    world->progress = STI__AT_NOTHING;
+    world->error = (sti_error){0};
+    return STI_OK;
+}
+
+void sti__world_copy_out(const sti_world *world, double *to) {
+    const sti_model *m = world->model;
+    const sti_state *s = world->state;
+    to[0] = *s->time;
+    copy(to + 1, s->qpos, m->nq);
+    copy(to + 1 + m->nq, s->qvel, m->nv);
+    copy(to + 1 + m->nq + m->nv, s->act, m->na);
+}
+
+void sti__world_copy_in(sti_world *world, const double *from) {
+    const sti_model *m = world->model;
+    sti_state *s = world->state;
+    *s->time = from[0];
+    copy(s->qpos, from + 1, m->nq);
+    copy(s->qvel, from + 1 + m->nq, m->nv);
+    copy(s->act, from + 1 + m->nq + m->nv, m->na);
+}
+
+/* ---- views ------------------------------------------------------------------------------------ */
+
+/* Computes groups that nobody wanted so far, as the stages would have done it. */
+static void catch_up(sti_world *world, uint32_t groups) {
+    const sti__kernels *k = world->kernels;
+    sti_state *s = world->state;
+    if (groups & (STI__WANT_GEOM | STI__WANT_SITE)) k->kinematics(s);
+    if (groups & STI__WANT_CAMLIGHT) { /* they may follow the com, which the inertia kernel finds */
+        k->inertia(s);
+        k->tendon(s); /* adds its armature to M again */
+    }
+    if (world->progress < STI__AT_VELOCITY) return;
+    if (groups & STI__WANT_SUBTREE) k->subtree(s);
+    if (groups & STI__WANT_ENERGY) k->energy(s);
+    if (world->progress < STI__AT_ACCELERATION) return;
+    if (groups & STI__WANT_RNEPOST) k->rnepost(s);
+}
+
+void sti__world_want(sti_world *world, uint32_t groups) {
+    uint32_t missing = groups & ~world->state->wanted;
+    world->state->wanted |= groups;
+    if (!missing || world->progress == STI__AT_NOTHING) return;
+    /* derived arrays belong to the state before the last integration */
+    size_t mark = sti__arena_mark(&world->arena);
+    double *now = sti__arena_take(&world->arena, sti__world_nstate(world->model) * sizeof(double));
+    if (!now) return;
+    sti__world_copy_out(world, now);
+    sti__world_copy_in(world, world->before);
+    catch_up(world, missing);
+    sti__world_copy_in(world, now);
+    sti__arena_release(&world->arena, mark);
+}
+
+sti_view sti_world_view(sti_world *world, sti_field field) {
+    sti_view none = {.type = 'd'};
+    if ((unsigned)field >= STI_FIELD_COUNT || sti__field_role(field) == 'T') return none;
+    sti__world_want(world, sti__field_group(field));
+    char role = sti__field_role(field);
+    return (sti_view){.data = sti__field_data(world->state, field),
+                      .rows = sti__field_rows(world->model, field),
+                      .cols = sti__field_cols(field),
+                      .type = 'd',
+                      .writable = role == 'S' || role == 'I'};
+}
+
+sti_view sti_world_view_named(sti_world *world, const char *name) {
+    return sti_world_view(world, sti__field_find(name, strlen(name)));
+}
+
+void sti_world_mass_matrix(const sti_world *world, double *out) {
+    const sti_model *m = world->model;
+    size_t nv = (size_t)m->nv;
+    if (nv) memset(out, 0, nv * nv * sizeof *out);
+    for (size_t i = 0; i < nv; i++) {
+        for (int k = 0; k < m->M_rownnz[i]; k++) {
+            int at = m->M_rowadr[i] + k;
+            size_t j = (size_t)m->M_colind[at];
+            out[i * nv + j] = out[j * nv + i] = world->state->M[at];
+        }
+    }
+}
+
+int sti_sensor_value(const sti_world *world, const char *name, float *out, int n) {
+    const sti_model *m = world->model;
+    int id = sti_model_id(m, STI_OBJ_SENSOR, name);
+    if (id < 0) return -1;
+    for (int k = 0; k < m->sensor_dim[id] && k < n; k++)
+        out[k] = (float)world->state->sensordata[m->sensor_adr[id] + k];
+    return m->sensor_dim[id];
+}
+
+/* ---- profile ---------------------------------------------------------------------------------- */
+
+const sti_profile_node *sti_world_profile(const sti_world *world, int *count) {
+    int n = world->profile.on ? world->profile.count : 0;
+    if (count) *count = n;
+    return n ? world->profile.node : NULL;
+}
+
+void sti_world_profile_reset(sti_world *world) {
+    bool on = world->profile.on;
+    world->profile = (sti__profile){.on = on};
+}

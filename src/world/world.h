@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of a world. */
+#ifndef STI_WORLD_WORLD_H
+#define STI_WORLD_WORLD_H
+
+#include "dynamics/kernels.h"
+#include "record/field.h"
+#include "sense/sense.h"
+#include <stdatomic.h>
+#include <stiction/world.h>
+
+/* How far the derived arrays have been computed since the last reset. */
+typedef enum sti__progress {
+    STI__AT_NOTHING,
+    STI__AT_POSITION,
+    STI__AT_VELOCITY,
+    STI__AT_ACCELERATION
+} sti__progress;
+
+struct sti_world {
+    const sti_model *model;
+    sti_state *state;
+    const sti__kernels *kernels;
+    sti__sense_kernel *sense;
+    sti_allocator allocator;
+    sti_log log;
+    double *good;     /* time, qpos, qvel, act after the last call that went well */
+    double *before;   /* the same, as they were when the derived arrays were computed */
+    sti__arena arena; /* both of them, then scratch of the integrators */
+    sti__progress progress;
+    sti__profile profile;
+    sti_error error;
+    _Atomic uint64_t model_hash; /* 0 until someone asks */
+};
+
+/* Doubles in time, qpos, qvel and act. */
+static inline size_t sti__world_nstate(const sti_model *m) { return 1 + (size_t)m->nq + (size_t)m->nv + (size_t)m->na; }
+/* time, qpos, qvel and act out of the state, and into it. */
+void sti__world_copy_out(const sti_world *world, double *to);
+void sti__world_copy_in(sti_world *world, const double *from);
+
+/* Asks for lazily computed groups (STI__WANT_...) from now on, and computes those that are new. */
+void sti__world_want(sti_world *world, uint32_t groups);
+
+uint64_t sti__world_model_hash(const sti_world *world);
+
+#endif
