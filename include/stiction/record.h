@@ -13,8 +13,12 @@ typedef struct sti_recorder sti_recorder;
 
 /* Opens `path` for writing (an existing file is replaced). `fields` is a list of world fields
    separated by spaces, NULL = "qpos qvel act ctrl sensordata energy"; time is always there. Each field
-   becomes a chunked dataset [frame, n]; attributes carry the model's title, hash and names. */
-STI_API sti_recorder *sti_recorder_create(const char *path, const sti_world *world,
+   becomes a chunked dataset [frame, n] (time: [frame]; empty fields are left out) with an attribute
+   `columns` of labels; attributes of the file carry the model's title, hash, timestep and names.
+   Derived fields are recorded as they stand: after sti_step they belong to the state before it, call
+   sti_forward first to have them belong to the recorded qpos. HDF5 is not thread-safe everywhere:
+   use recorders from one thread at a time. */
+STI_API sti_recorder *sti_recorder_create(const char *path, sti_world *world,
                                           const char *fields, sti_error *error);
 /* Appends the world's present values. */
 STI_API sti_status sti_recorder_frame(sti_recorder *recorder, const sti_world *world, sti_error *error);

@@ -20,20 +20,13 @@ static const struct {
     sti_field field;
     uint32_t group;
 } lazy[] = {
-    {STI_FIELD_geom_xpos, STI__WANT_GEOM},
-    {STI_FIELD_geom_xmat, STI__WANT_GEOM},
-    {STI_FIELD_site_xpos, STI__WANT_SITE},
-    {STI_FIELD_site_xmat, STI__WANT_SITE},
-    {STI_FIELD_cam_xpos, STI__WANT_CAMLIGHT},
-    {STI_FIELD_cam_xmat, STI__WANT_CAMLIGHT},
-    {STI_FIELD_light_xpos, STI__WANT_CAMLIGHT},
-    {STI_FIELD_light_xdir, STI__WANT_CAMLIGHT},
-    {STI_FIELD_subtree_linvel, STI__WANT_SUBTREE},
-    {STI_FIELD_subtree_angmom, STI__WANT_SUBTREE},
-    {STI_FIELD_energy, STI__WANT_ENERGY},
-    {STI_FIELD_cacc, STI__WANT_RNEPOST},
-    {STI_FIELD_cfrc_int, STI__WANT_RNEPOST},
-    {STI_FIELD_cfrc_ext, STI__WANT_RNEPOST},
+    {STI_FIELD_geom_xpos, STI__WANT_GEOM},         {STI_FIELD_geom_xmat, STI__WANT_GEOM},
+    {STI_FIELD_site_xpos, STI__WANT_SITE},         {STI_FIELD_site_xmat, STI__WANT_SITE},
+    {STI_FIELD_cam_xpos, STI__WANT_CAMLIGHT},      {STI_FIELD_cam_xmat, STI__WANT_CAMLIGHT},
+    {STI_FIELD_light_xpos, STI__WANT_CAMLIGHT},    {STI_FIELD_light_xdir, STI__WANT_CAMLIGHT},
+    {STI_FIELD_subtree_linvel, STI__WANT_SUBTREE}, {STI_FIELD_subtree_angmom, STI__WANT_SUBTREE},
+    {STI_FIELD_energy, STI__WANT_ENERGY},          {STI_FIELD_cacc, STI__WANT_RNEPOST},
+    {STI_FIELD_cfrc_int, STI__WANT_RNEPOST},       {STI_FIELD_cfrc_ext, STI__WANT_RNEPOST},
 };
 
 const char *sti__field_name(sti_field field) { return info[field].name; }
@@ -53,8 +46,8 @@ sti_field sti__field_find(const char *name, size_t length) {
 
 int sti__field_rows(const sti_model *m, sti_field field) {
     /* sizes in the list are names of model sizes: locals of the same name stand for them */
-#define X(name, text)                                                                                        \
-    const int name = m->name;                                                                                \
+#define X(name, text)         \
+    const int name = m->name; \
     (void)name;
     STI_MODEL_SIZES(X)
 #undef X

@@ -54,10 +54,12 @@ static sti_status check_header(sti_world *world, const void *data, size_t size) 
     if (memcmp(h.magic, magic, sizeof magic) != 0 || h.order != BYTE_ORDER_MARK)
         return sti__fail(error, STI_FORMAT, "this is not a snapshot, or one of another kind of machine");
     if (h.version != VERSION)
-        return sti__fail(error, STI_FORMAT, "the snapshot has version %u, this program reads %d", h.version, VERSION);
+        return sti__fail(error, STI_FORMAT, "the snapshot has version %u, this program reads %d", h.version,
+                         VERSION);
     if (h.model != sti__world_model_hash(world) || h.size != payload_size(world->model))
         return sti__fail(error, STI_FORMAT, "the snapshot belongs to another model");
-    if (size < sizeof h + h.size || sti__hash(STI__HASH_SEED, (const char *)data + sizeof h, h.size) != h.hash)
+    if (size < sizeof h + h.size ||
+        sti__hash(STI__HASH_SEED, (const char *)data + sizeof h, h.size) != h.hash)
         return sti__fail(error, STI_FORMAT, "the snapshot is damaged");
     return STI_OK;
 }

@@ -9,11 +9,11 @@
 /* Beyond this a number is taken for a simulation that has blown up. */
 #define ABSURD 1e10
 
-#define RUN(world, kernel)                                                                                   \
-    do {                                                                                                     \
-        STI__ENTER(&(world)->profile, #kernel);                                                              \
-        (world)->kernels->kernel((world)->state);                                                            \
-        STI__LEAVE(&(world)->profile);                                                                       \
+#define RUN(world, kernel)                        \
+    do {                                          \
+        STI__ENTER(&(world)->profile, #kernel);   \
+        (world)->kernels->kernel((world)->state); \
+        STI__LEAVE(&(world)->profile);            \
     } while (0)
 
 /* ---- errors ----------------------------------------------------------------------------------- */
@@ -63,13 +63,14 @@ static void owner_of(const sti_model *m, sti_field field, int i, sti_object *kin
 
 static sti_status fail_bad(sti_world *world, sti_field field, int i, const char *then) {
     const sti_model *m = world->model;
-    static const char *const kinds[] = {[STI_OBJ_BODY] = "body", [STI_OBJ_JOINT] = "joint", [STI_OBJ_ACTUATOR] = "actuator"};
+    static const char *const kinds[] = {
+        [STI_OBJ_BODY] = "body", [STI_OBJ_JOINT] = "joint", [STI_OBJ_ACTUATOR] = "actuator"};
     sti_object kind;
     int id;
     owner_of(m, field, i, &kind, &id);
     const char *name = sti_model_name(m, kind, id);
-    sti__fail(&world->error, STI_NONFINITE, "%s[%d] of %s %d%s%s%s is %g at time %g s; %s", sti__field_name(field),
-              i, kinds[kind], id, *name ? " (" : "", name, *name ? ")" : "",
+    sti__fail(&world->error, STI_NONFINITE, "%s[%d] of %s %d%s%s%s is %g at time %g s; %s",
+              sti__field_name(field), i, kinds[kind], id, *name ? " (" : "", name, *name ? ")" : "",
               sti__field_data(world->state, field)[i], *world->state->time, then);
     if (world->log.write) world->log.write(world->log.context, STI_LOG_ERROR, world->error.message);
     return STI_NONFINITE;
@@ -189,7 +190,7 @@ static void forward(sti_world *world) {
 
 static void integrate(sti_world *world) {
     STI__ENTER(&world->profile, "integrate");
-    sti__integrate(world->state, world->kernels, &world->arena, forward_core, world);
+    sti__integrate(world->state, world->kernels, forward_core, world);
     STI__LEAVE(&world->profile);
 }
 

@@ -2,7 +2,6 @@
 /* Making, resetting and reading worlds. */
 #include "world/world.h"
 
-#include "integrate/integrate.h"
 #include <string.h>
 
 #define OPTIONS_COOKIE 0x5354492d776f726cull
@@ -13,7 +12,7 @@ sti_world_options sti_world_options_default(void) { return (sti_world_options){.
 
 static bool make_arena(sti_world *world) {
     size_t state = sti__mul(sti__world_nstate(world->model), sizeof(double));
-    size_t size = sti__add(sti__mul(sti__arena_cost(state), 3), sti__integrate_memory(world->model));
+    size_t size = sti__mul(sti__arena_cost(state), 3); /* good, before, and one for scratch */
     world->arena.base = sti__alloc_aligned(&world->allocator, size);
     if (!world->arena.base) return false;
     world->arena.size = size;

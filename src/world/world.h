@@ -26,7 +26,7 @@ struct sti_world {
     sti_log log;
     double *good;     /* time, qpos, qvel, act after the last call that went well */
     double *before;   /* the same, as they were when the derived arrays were computed */
-    sti__arena arena; /* both of them, then scratch of the integrators */
+    sti__arena arena; /* both of them, then scratch */
     sti__progress progress;
     sti__profile profile;
     sti_error error;
@@ -34,7 +34,9 @@ struct sti_world {
 };
 
 /* Doubles in time, qpos, qvel and act. */
-static inline size_t sti__world_nstate(const sti_model *m) { return 1 + (size_t)m->nq + (size_t)m->nv + (size_t)m->na; }
+static inline size_t sti__world_nstate(const sti_model *m) {
+    return 1 + (size_t)m->nq + (size_t)m->nv + (size_t)m->na;
+}
 /* time, qpos, qvel and act out of the state, and into it. */
 void sti__world_copy_out(const sti_world *world, double *to);
 void sti__world_copy_in(sti_world *world, const double *from);

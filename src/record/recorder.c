@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing trajectories: one extendible dataset per field, filled a block of frames at a time. */
+#include "record/quiet.h"
+#include "record/record.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct channel {
+    sti_field field;
+    hid_t dataset;
+    size_t size;    /* values in a frame */
+    double *buffer; /* block * size */
+} channel;
+
+struct sti_recorder {
+    sti_allocator allocator;
+    const sti_model *model; /* only compared */
+    char path[256];         /* for messages */
+    hid_t file;
+    hsize_t written; /* frames in the file */
+    int block, held; /* frames that fit into the buffers, and that are there */
+    bool broken;     /* a write has failed; the file is not complete */
+    int nchannel;
+    channel channel[STI_FIELD_COUNT];
+};
+
+/* ---- attributes --------------------------------------------------------------------------------- */
+
+static bool put_attribute(hid_t at, const char *name, hid_t type, hsize_t count, const void *data) {
+    hid_t space = count == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &count, NULL);
+    hid_t attribute = H5Acreate2(at, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    bool ok = attribute >= 0 && H5Awrite(attribute, type, data) >= 0;
+    if (attribute >= 0) H5Aclose(attribute);
+    if (space >= 0) H5Sclose(space);
+    return ok;
+}
+
+static hid_t text_type(size_t length) {
+    hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, length ? length : 1);
+    H5Tset_strpad(type, H5T_STR_NULLPAD);
+    H5Tset_cset(type, H5T_CSET_UTF8);
+    return type;
+}
+
+static bool put_text(hid_t at, const char *name, const char *text) {
+    hid_t type = text_type(strlen(text));
+    bool ok = put_attribute(at, name, type, 1, text);
+    H5Tclose(type);
+    return ok;
+}
+
+/* What number i of a list is called; context tells which list. */
+typedef void (*name_function)(const sti_model *model, int context, int i, char *out, size_t size);
+
+static void name_of_object(const sti_model *m, int kind, int i, char *out, size_t size) {
+    snprintf(out, size, "%s", sti_model_name(m, (sti_object)kind, i));
+}
+static void name_of_column(const sti_model *m, int field, int i, char *out, size_t size) {
+    sti__field_label(m, (sti_field)field, i, out, size);
+}
+
+enum { NAME_MAX_BYTES = 128 };
+
+/* An array of strings, padded to the longest. */
+static bool put_names(const sti_recorder *r, hid_t at, const char *name, const sti_model *m,
+                      name_function get, int context, int count) {
+    if (count == 0) return true;
+    char text[NAME_MAX_BYTES];
+    size_t longest = 1;
+    for (int i = 0; i < count; i++) {
+        get(m, context, i, text, sizeof text);
+        if (strlen(text) > longest) longest = strlen(text);
+    }
+    size_t bytes = sti__mul((size_t)count, longest);
+    char *all = sti__alloc(&r->allocator, bytes);
+    if (!all) return false;
+    for (int i = 0; i < count; i++) {
+        get(m, context, i, text, sizeof text);
+        memcpy(all + (size_t)i * longest, text, strlen(text));
+    }
+    hid_t type = text_type(longest);
+    bool ok = put_attribute(at, name, type, (hsize_t)count, all);
+    H5Tclose(type);
+    sti__free(&r->allocator, all, bytes);
+    return ok;
+}
+
+static bool describe_file(const sti_recorder *r, const sti_state *s, uint64_t model_hash) {
+    const sti_model *m = s->model;
+    int version = 1;
+    hid_t f = r->file;
+    return put_text(f, "format", "stiction trajectory") &&
+           put_attribute(f, "version", H5T_NATIVE_INT, 1, &version) &&
+           put_text(f, "stiction_version", sti_version()) && put_text(f, "title", m->title) &&
+           put_attribute(f, "model_hash", H5T_NATIVE_UINT64, 1, &model_hash) &&
+           put_attribute(f, "timestep", H5T_NATIVE_DOUBLE, 1, &s->opt.timestep) &&
+           put_names(r, f, "joint_names", m, name_of_object, STI_OBJ_JOINT, m->njnt) &&
+           put_names(r, f, "actuator_names", m, name_of_object, STI_OBJ_ACTUATOR, m->nu) &&
+           put_names(r, f, "sensor_names", m, name_of_object, STI_OBJ_SENSOR, m->nsensor);
+}
+
+/* ---- opening ------------------------------------------------------------------------------------ */
+
+static hid_t create_file(const char *path) {
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    /* attributes above 64 KiB (long lists of names) need the format of HDF5 1.8 */
+    H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_LATEST);
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    H5Pclose(access);
+    return file;
+}
+
+static hid_t create_dataset(const sti_recorder *r, const channel *c) {
+    int rank = c->field == STI_FIELD_time ? 1 : 2;
+    hsize_t now[2] = {0, c->size}, max[2] = {H5S_UNLIMITED, c->size}, chunk[2] = {(hsize_t)r->block, c->size};
+    hid_t space = H5Screate_simple(rank, now, max), create = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(create, rank, chunk);
+    hid_t dataset = H5Dcreate2(r->file, sti__field_name(c->field), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT,
+                               create, H5P_DEFAULT);
+    H5Pclose(create);
+    H5Sclose(space);
+    return dataset;
+}
+
+static bool add_channel(sti_recorder *r, const sti_model *m, sti_field field) {
+    size_t size = sti__field_size(m, field);
+    if (size == 0) return true;
+    channel *c = &r->channel[r->nchannel++];
+    *c = (channel){.field = field, .dataset = -1, .size = size};
+    c->buffer = sti__alloc(&r->allocator, sti__mul(sti__mul((size_t)r->block, size), sizeof(double)));
+    if (!c->buffer) return false;
+    c->dataset = create_dataset(r, c);
+    return c->dataset >= 0 && put_names(r, c->dataset, "columns", m, name_of_column, (int)field, (int)size);
+}
+
+/* About 64 KiB of the largest field. */
+static int frames_per_block(const sti_model *m, const sti__field_list *list) {
+    size_t largest = 1;
+    for (int i = 0; i < list->count; i++)
+        if (sti__field_size(m, list->field[i]) > largest) largest = sti__field_size(m, list->field[i]);
+    size_t frames = 65536 / (largest * sizeof(double));
+    return frames < 1 ? 1 : frames > 1024 ? 1024 : (int)frames;
+}
+
+static void release(sti_recorder *r) {
+    for (int i = 0; i < r->nchannel; i++) {
+        channel *c = &r->channel[i];
+        if (c->dataset >= 0) H5Dclose(c->dataset);
+        sti__free(&r->allocator, c->buffer, (size_t)r->block * c->size * sizeof(double));
+    }
+    if (r->file >= 0) H5Fclose(r->file);
+    sti_allocator allocator = r->allocator;
+    sti__free(&allocator, r, sizeof *r);
+}
+
+static bool open_all(sti_recorder *r, const sti_state *s, uint64_t model_hash, const sti__field_list *list) {
+    if (!describe_file(r, s, model_hash) || !add_channel(r, s->model, STI_FIELD_time)) return false;
+    for (int i = 0; i < list->count; i++)
+        if (!add_channel(r, s->model, list->field[i])) return false;
+    return true;
+}
+
+sti_recorder *sti__recorder_open(const char *path, const sti_state *s, uint64_t model_hash,
+                                 const sti__field_list *list, sti_error *error) {
+    sti_recorder *r = sti__alloc(s->allocator, sizeof *r);
+    if (!r) {
+        sti__fail(error, STI_NO_MEMORY, "no memory for a recorder");
+        return NULL;
+    }
+    r->allocator = *s->allocator;
+    r->model = s->model;
+    r->block = frames_per_block(s->model, list);
+    sti__copy_text(r->path, sizeof r->path, path);
+    sti__quiet quiet = sti__quiet_begin();
+    r->file = create_file(path);
+    bool ok = r->file >= 0 && open_all(r, s, model_hash, list);
+    if (!ok) {
+        sti__fail_at(error, (sti__place){.file = r->path}, STI_FILE, "%s",
+                     r->file < 0 ? "cannot be created; does the folder exist, and may it be written to?"
+                                 : "cannot be written to, or memory is short");
+        release(r);
+        r = NULL;
+    }
+    sti__quiet_end(quiet);
+    return r;
+}
+
+/* ---- frames --------------------------------------------------------------------------------------- */
+
+static bool write_channel(const sti_recorder *r, const channel *c) {
+    hsize_t start[2] = {r->written, 0}, count[2] = {(hsize_t)r->held, c->size};
+    hsize_t extent[2] = {r->written + (hsize_t)r->held, c->size};
+    int rank = c->field == STI_FIELD_time ? 1 : 2;
+    if (H5Dset_extent(c->dataset, extent) < 0) return false;
+    hid_t file = H5Dget_space(c->dataset), memory = H5Screate_simple(rank, count, NULL);
+    bool ok = H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
+              H5Dwrite(c->dataset, H5T_NATIVE_DOUBLE, memory, file, H5P_DEFAULT, c->buffer) >= 0;
+    H5Sclose(memory);
+    H5Sclose(file);
+    return ok;
+}
+
+static sti_status flush(sti_recorder *r, sti_error *error) {
+    for (int i = 0; i < r->nchannel && r->held > 0 && !r->broken; i++)
+        r->broken = !write_channel(r, &r->channel[i]);
+    r->written += (hsize_t)r->held;
+    r->held = 0;
+    if (!r->broken) return STI_OK;
+    return sti__fail_at(error, (sti__place){.file = r->path}, STI_FILE,
+                        "cannot be written to; is the disk full?");
+}
+
+sti_status sti__recorder_append(sti_recorder *r, const sti_state *s, sti_error *error) {
+    if (s->model != r->model)
+        return sti__fail(error, STI_ARGUMENT, "the recorder was made for a world of another model");
+    for (int i = 0; i < r->nchannel; i++) {
+        const channel *c = &r->channel[i];
+        memcpy(c->buffer + (size_t)r->held * c->size, sti__field_data(s, c->field), c->size * sizeof(double));
+    }
+    if (++r->held < r->block) return STI_OK;
+    sti__quiet quiet = sti__quiet_begin();
+    sti_status status = flush(r, error);
+    sti__quiet_end(quiet);
+    return status;
+}
+
+sti_status sti_recorder_close(sti_recorder *r, sti_error *error) {
+    if (!r) return STI_OK;
+    sti__quiet quiet = sti__quiet_begin();
+    sti_status status = flush(r, error);
+    if (status == STI_OK && H5Fflush(r->file, H5F_SCOPE_LOCAL) < 0)
+        status = sti__fail_at(error, (sti__place){.file = r->path}, STI_FILE,
+                              "cannot be completed; is the disk full?");
+    release(r);
+    sti__quiet_end(quiet);
+    return status;
+}
