@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loading, errors and small helpers. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- errors ------------------------------------------------------------------------------------- */
+
+/* What to do next; NULL where the message says it. */
+static const char *advice(sti_status code) {
+    switch (code) {
+    case STI_FILE: return "check that the file exists and may be read or written";
+    case STI_PATH: return "move the file into the model's folder";
+    case STI_XML: return "the file must be MJCF: XML with the root element <mujoco>";
+    case STI_SCHEMA:
+    case STI_UNSUPPORTED: return "`stiction info --schema` lists all elements and attributes";
+    case STI_REFERENCE: return "`stiction check FILE` lists all errors at once";
+    case STI_NONFINITE: return "try a smaller --timestep, or --integrator implicitfast";
+    case STI_NO_MEMORY: return "close other programs, or make the model smaller";
+    default: return NULL;
+    }
+}
+
+int report_error(const sti_error *error) {
+    char text[1024];
+    fprintf(stderr, "%s\n", sti_error_format(error, text, sizeof text));
+    if (advice(error->code)) fprintf(stderr, "  next: %s\n", advice(error->code));
+    return EXIT_FAILED;
+}
+
+void print_report(const sti_report *report, FILE *out) {
+    char text[1024];
+    for (int i = 0; i < report->count; i++) {
+        const sti_diagnostic *d = &report->items[i];
+        fprintf(out, "%s: %s\n", d->severity == STI_SEVERITY_ERROR ? "error" : "warning",
+                sti_error_format(&d->error, text, sizeof text));
+    }
+    int more = report->nerror + report->nwarning - report->count;
+    if (more > 0) fprintf(out, "... and %d more\n", more);
+}
+
+/* ---- models and worlds ------------------------------------------------------------------------------ */
+
+sti_model *load_model(const char *path, bool quiet) {
+    sti_report report;
+    sti_error error = {0};
+    sti_report_init(&report, NULL);
+    sti_model *model = sti_model_load(path, NULL, &report, &error);
+    if (!model && report.nerror > 1) print_report(&report, stderr);
+    else if (model && !quiet) print_report(&report, stderr);
+    if (!model) report_error(&error);
+    sti_report_free(&report);
+    return model;
+}
+
+static int find_key(const sti_model *model, const char *key) {
+    char *end;
+    int id = sti_model_id(model, STI_OBJ_KEY, key);
+    if (id >= 0) return id;
+    long number = strtol(key, &end, 10);
+    return end != key && *end == 0 && number >= 0 && number < model->nkey ? (int)number : -1;
+}
+
+static void list_keys(const sti_model *model) {
+    fprintf(stderr, model->nkey ? "  next: the keyframes are"
+                                : "  next: the model has no keyframes; leave out --key");
+    for (int i = 0; i < model->nkey && i < 20; i++)
+        fprintf(stderr, " %d:%s", i, sti_model_name(model, STI_OBJ_KEY, i));
+    fprintf(stderr, "\n");
+}
+
+sti_world *make_world(const sti_model *model, const char *key, bool profile) {
+    sti_error error = {0};
+    sti_world_options options = sti_world_options_default();
+    options.profile = profile;
+    int id = key ? find_key(model, key) : -1;
+    if (key && id < 0) {
+        fprintf(stderr, "stiction: there is no keyframe \"%s\"\n", key);
+        list_keys(model);
+        return NULL;
+    }
+    sti_world *world = sti_world_create(model, &options, &error);
+    if (!world) {
+        report_error(&error);
+        return NULL;
+    }
+    sti_world_reset(world, id);
+    return world;
+}
+
+static const char *const integrators[] = {"Euler", "RK4", "implicit", "implicitfast"};
+
+const char *integrator_name(int integrator) {
+    return integrator >= 0 && integrator < 4 ? integrators[integrator] : "?";
+}
+
+bool set_integrator(sti_world *world, const char *name) {
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(integrators[i], name) != 0) continue;
+        sti_world_option(world)->integrator = i;
+        return true;
+    }
+    fprintf(stderr, "stiction: there is no integrator \"%s\"; use Euler, RK4, implicit or implicitfast\n",
+            name);
+    return false;
+}
+
+/* ---- pictures ------------------------------------------------------------------------------------- */
+
+bool parse_size(const char *text, int *width, int *height) {
+    char rest;
+    return sscanf(text, "%dx%d%c", width, height, &rest) == 2 && *width > 0 && *height > 0 &&
+           *width <= 8192 && *height <= 8192;
+}
+
+int write_picture(sti_world *world, const char *path, sti_picture_options *options) {
+    sti_error error = {0};
+    uint8_t *rgb = malloc((size_t)options->width * (size_t)options->height * 3);
+    if (!rgb) {
+        fprintf(stderr, "stiction: no memory for a picture of %d x %d\n", options->width, options->height);
+        return EXIT_FAILED;
+    }
+    sti_status status = sti_picture_render(world, options, rgb, &error);
+    if (status == STI_OK) status = sti_picture_write_png(path, rgb, options->width, options->height, &error);
+    free(rgb);
+    return status == STI_OK ? EXIT_OK : report_error(&error);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stiction plot: hands over to the Python package. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Exit status of a program, 127 if it could not be started. */
+static int run_program(char *const *argv, bool silent) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (child < 0) return 127;
+    if (child == 0) {
+        if (silent && !freopen("/dev/null", "w", stderr)) _exit(127);
+        execvp(argv[0], argv);
+        _exit(127);
+    }
+    int status;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) return 127;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+/* The Python to use: $STICTION_PYTHON, or python3 on the path. */
+static char *python(void) {
+    static char fallback[] = "python3";
+    char *chosen = getenv("STICTION_PYTHON");
+    return chosen && *chosen ? chosen : fallback;
+}
+
+static int missing(void) {
+    fprintf(stderr,
+            "stiction plot: plots need the Python package of Stiction with matplotlib and h5py,\n"
+            "  and %s does not have them.\n"
+            "  next: `pip install . matplotlib h5py` in the source tree, or name another Python in "
+            "STICTION_PYTHON\n",
+            python());
+    return EXIT_FAILED;
+}
+
+int run_plot(const char *recording, const char *output, const char *fields) {
+    char m[] = "-m", module[] = "stiction.plot", o[] = "-o", field[] = "--field", c[] = "-c";
+    char probe[] = "import stiction.plot, h5py, matplotlib";
+    char *test[] = {python(), c, probe, NULL};
+    if (run_program(test, true) != 0) return missing();
+    char *argv[] = {python(),       m,   module, (char *)recording, o, (char *)output, fields ? field : NULL,
+                    (char *)fields, NULL};
+    return run_program(argv, false) == 0 ? EXIT_OK : EXIT_FAILED;
+}
+
+int command_plot(int argc, char **argv) {
+    const char *output = "plot.png", *fields = NULL;
+    const arg args[] = {
+        {"-o", "FILE", "the PNG file to write (plot.png)", ARG_TEXT, &output},
+        {"--output", "FILE", "the same", ARG_TEXT, &output},
+        {"--field", "LIST", "fields, separated by commas; all if not given", ARG_TEXT, &fields},
+    };
+    const usage u = {"plot",
+                     "FILE.h5",
+                     "Plots a trajectory that `stiction run --record` wrote. Needs the Python package.",
+                     "  stiction run robot.xml --record run.h5\n"
+                     "  stiction plot run.h5 -o run.png --field qpos,energy\n",
+                     args,
+                     3};
+    operands files;
+    int status;
+    if (!args_parse(&u, argc, argv, &files, &status)) return status;
+    if (files.count != 1) return usage_error(&u, files.count ? "one file, please" : "which file?");
+    if (access(files.item[0], R_OK) != 0) {
+        fprintf(stderr, "%s: %s\n", files.item[0], strerror(errno));
+        return EXIT_FAILED;
+    }
+    return run_plot(files.item[0], output, fields);
+}

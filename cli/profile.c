@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stiction profile: the tree of stages with times, and a trace for chrome://tracing or Perfetto. */
+#include "cli.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void print_tree(const sti_world *world, int steps) {
+    int count;
+    const sti_profile_node *node = sti_world_profile(world, &count);
+    int64_t total = 0;
+    for (int i = 0; i < count; i++)
+        if (node[i].depth == 0) total += node[i].ticks;
+    printf("%-28s %12s %12s %8s %10s\n", "stage", "ms", "us/call", "%", "calls");
+    for (int i = 0; i < count; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%*s%s", 2 * node[i].depth, "", node[i].name);
+        printf("%-28s %12.3f %12.3f %8.1f %10lld\n", name, 1e-6 * (double)node[i].ticks,
+               1e-3 * (double)node[i].ticks / (double)(node[i].count ? node[i].count : 1),
+               100 * (double)node[i].ticks / (double)(total ? total : 1), (long long)node[i].count);
+    }
+    printf("%d steps, %.3f us a step\n", steps, 1e-3 * (double)total / (steps ? steps : 1));
+}
+
+/* ---- trace -------------------------------------------------------------------------------------------- */
+
+/* One step as nested events; children follow each other from the start of their parent. */
+static double write_events(FILE *out, const sti_profile_node *node, int count, double start, bool first) {
+    double at[64], end = start;
+    for (int i = 0; i < count && i < 64; i++) {
+        double begin = node[i].parent < 0 ? end : at[node[i].parent], length = 1e-3 * (double)node[i].ticks;
+        if (node[i].parent < 0) end = begin + length;
+        else at[node[i].parent] = begin + length;
+        at[i] = begin;
+        fprintf(out, "%s{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":%.3f,\"dur\":%.3f}",
+                first && i == 0 ? "" : ",\n", node[i].name, begin, length);
+    }
+    return end;
+}
+
+static int write_trace(sti_world *world, const char *path, int steps) {
+    FILE *out = fopen(path, "w");
+    if (!out) {
+        fprintf(stderr, "%s: %s\n", path, strerror(errno));
+        return EXIT_FAILED;
+    }
+    double at = 0;
+    fprintf(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+    for (int i = 0; i < steps; i++) {
+        int count;
+        sti_world_profile_reset(world);
+        if (sti_step(world, 1) != STI_OK) break;
+        const sti_profile_node *node = sti_world_profile(world, &count);
+        at = write_events(out, node, count, at, i == 0);
+    }
+    fprintf(out, "\n]}\n");
+    bool failed = ferror(out) != 0;
+    if (fclose(out) != 0 || failed) {
+        fprintf(stderr, "%s: %s\n", path, strerror(errno));
+        return EXIT_FAILED;
+    }
+    return EXIT_OK;
+}
+
+/* ---- the command ------------------------------------------------------------------------------------ */
+
+static int profile(sti_world *world, int steps, const char *trace) {
+    int warm = steps < 100 ? steps : 100;
+    if (sti_step(world, warm) != STI_OK) return report_error(sti_world_error(world));
+    sti_world_profile_reset(world);
+    if (sti_step(world, steps) != STI_OK) return report_error(sti_world_error(world));
+    print_tree(world, steps);
+    return trace ? write_trace(world, trace, steps < 1000 ? steps : 1000) : EXIT_OK;
+}
+
+int command_profile(int argc, char **argv) {
+    const char *trace = NULL, *key = NULL, *integrator = NULL;
+    int steps = 1000;
+    const arg args[] = {
+        {"--steps", "N", "steps to measure (1000)", ARG_INT, &steps},
+        {"--trace", "FILE.json", "write up to 1000 steps as a Chrome trace", ARG_TEXT, &trace},
+        {"--key", "NAME", "start from this keyframe (name or number)", ARG_TEXT, &key},
+        {"--integrator", "NAME", "Euler, RK4, implicit or implicitfast", ARG_TEXT, &integrator},
+    };
+    const usage u = {"profile",
+                     "FILE",
+                     "Shows where the time of a step goes: a tree of stages.",
+                     "  stiction profile robot.xml --steps 10000\n"
+                     "  stiction profile robot.xml --trace trace.json   (open it in ui.perfetto.dev)\n",
+                     args,
+                     sizeof args / sizeof args[0]};
+    operands files;
+    int status;
+    if (!args_parse(&u, argc, argv, &files, &status)) return status;
+    if (files.count != 1) return usage_error(&u, files.count ? "one file, please" : "which file?");
+    if (steps < 1) return usage_error(&u, "--steps must be positive");
+    sti_model *model = load_model(files.item[0], false);
+    sti_world *world = model ? make_world(model, key, true) : NULL;
+    status = EXIT_FAILED;
+    if (world && (!integrator || set_integrator(world, integrator))) status = profile(world, steps, trace);
+    else if (world) status = EXIT_USAGE;
+    sti_world_destroy(world);
+    sti_model_free(model);
+    return status;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stiction run: simulate, with progress on stderr and one line of figures at the end. */
+#include "cli.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct run_options {
+    const char *file, *key, *record, *fields, *plot, *picture, *integrator, *ctrl, *size;
+    double time, timestep, interval;
+    int random;
+    bool quiet;
+} run_options;
+
+static volatile sig_atomic_t interrupted;
+static void on_interrupt(int number) {
+    (void)number;
+    interrupted = 1;
+}
+
+/* ---- progress --------------------------------------------------------------------------------------- */
+
+typedef struct progress {
+    bool on, terminal;
+    double start, shown; /* wall times */
+    int quarter;         /* last quarter that was printed, when not on a terminal */
+} progress;
+
+static progress progress_start(bool quiet) {
+    return (progress){.on = !quiet, .terminal = isatty(STDERR_FILENO) != 0, .start = seconds()};
+}
+
+static void progress_show(progress *p, double done, double total) {
+    double now = seconds(), fraction = total > 0 ? done / total : 1,
+           speed = done / fmax(now - p->start, 1e-9);
+    if (!p->on) return;
+    if (p->terminal) {
+        char bar[31];
+        if (now - p->shown < 0.05 && fraction < 1) return;
+        p->shown = now;
+        for (int i = 0; i < 30; i++) bar[i] = i < (int)(fraction * 30 + 0.5) ? '#' : '.';
+        bar[30] = 0;
+        fprintf(stderr, "\r[%s] %3.0f%%  %.2f of %.2f s  %.1fx real time ", bar, 100 * fraction, done, total,
+                speed);
+        if (fraction >= 1) fprintf(stderr, "\r\033[K");
+        return;
+    }
+    int quarter = (int)(fraction * 4 + 1e-9);
+    if (quarter == p->quarter) return;
+    p->quarter = quarter;
+    fprintf(stderr, "%3d%%  %.2f of %.2f s  %.1fx real time\n", 25 * quarter, done, total, speed);
+}
+
+static void progress_stop(const progress *p) {
+    if (p->on && p->terminal) fprintf(stderr, "\r\033[K");
+}
+
+/* ---- controls --------------------------------------------------------------------------------------- */
+
+static double uniform(uint64_t *state) {
+    *state = *state * 6364136223846793005ull + 1442695040888963407ull;
+    return (double)(*state >> 11) * (1.0 / 9007199254740992.0);
+}
+
+/* New random controls in their ranges; [-1, 1] where there is none. */
+static void random_controls(const sti_model *m, double *ctrl, uint64_t *state) {
+    for (int i = 0; i < m->nu; i++) {
+        double lo = m->actuator_ctrllimited[i] ? m->actuator_ctrlrange[2 * i] : -1;
+        double hi = m->actuator_ctrllimited[i] ? m->actuator_ctrlrange[2 * i + 1] : 1;
+        ctrl[i] = lo + (hi - lo) * uniform(state);
+    }
+}
+
+/* "0.1,0.2": the first controls, or one value for all. */
+static bool constant_controls(const sti_model *m, double *ctrl, const char *text) {
+    int count = 0;
+    for (const char *at = text; *at; count++) {
+        char *end;
+        double value = strtod(at, &end);
+        if (end == at || !isfinite(value) || (*end && *end != ',') || count >= m->nu) {
+            fprintf(stderr, "stiction run: --ctrl \"%s\" must be at most %d numbers, separated by commas\n",
+                    text, m->nu);
+            return false;
+        }
+        ctrl[count] = value;
+        at = *end ? end + 1 : end;
+    }
+    for (int i = 1; count == 1 && i < m->nu; i++) ctrl[i] = ctrl[0];
+    return true;
+}
+
+/* ---- the simulation ------------------------------------------------------------------------------------ */
+
+typedef struct simulation {
+    const sti_model *model;
+    sti_world *world;
+    sti_recorder *recorder;
+    int64_t steps, total, every, hold; /* hold: steps between random controls, 0 = none */
+    uint64_t random;
+    double *ctrl;
+    double wall, energy[2]; /* J, before and after */
+} simulation;
+
+static double total_energy(sti_world *world) {
+    const double *energy = sti_world_view(world, STI_FIELD_energy).data;
+    return energy[0] + energy[1];
+}
+
+/* Derived values are brought up to the state, so that a frame belongs together. */
+static int record_frame(simulation *sim) {
+    sti_error error = {0};
+    if (sti_forward(sim->world) != STI_OK) return report_error(sti_world_error(sim->world));
+    if (sti_recorder_frame(sim->recorder, sim->world, &error) != STI_OK) return report_error(&error);
+    return EXIT_OK;
+}
+
+/* Steps until something has to be done between two steps. */
+static int64_t next_stop(const simulation *sim) {
+    int64_t n = sim->total - sim->steps, chunk = 256;
+    if (sim->recorder && sim->every - sim->steps % sim->every < n) n = sim->every - sim->steps % sim->every;
+    if (sim->hold && sim->hold - sim->steps % sim->hold < n) n = sim->hold - sim->steps % sim->hold;
+    return n < chunk ? n : chunk;
+}
+
+static int simulate(simulation *sim, bool quiet) {
+    double h = sti_world_option(sim->world)->timestep, total = (double)sim->total * h;
+    progress p = progress_start(quiet);
+    int status = sim->recorder ? record_frame(sim) : EXIT_OK;
+    while (status == EXIT_OK && sim->steps < sim->total && !interrupted) {
+        if (sim->hold && sim->steps % sim->hold == 0) random_controls(sim->model, sim->ctrl, &sim->random);
+        int64_t n = next_stop(sim);
+        if (sti_step(sim->world, (int)n) != STI_OK) {
+            progress_stop(&p);
+            return report_error(sti_world_error(sim->world));
+        }
+        sim->steps += n;
+        if (sim->recorder && sim->steps % sim->every == 0) status = record_frame(sim);
+        progress_show(&p, (double)sim->steps * h, total);
+    }
+    progress_stop(&p);
+    sim->wall = seconds() - p.start;
+    if (interrupted) fprintf(stderr, "stopped by the user\n");
+    return status;
+}
+
+static void print_figures(const simulation *sim) {
+    double h = sti_world_option(sim->world)->timestep, simulated = (double)sim->steps * h;
+    double wall = fmax(sim->wall, 1e-9), drift = sim->energy[1] - sim->energy[0];
+    double scale = fmax(fabs(sim->energy[0]), 1e-300);
+    printf("%lld steps  %.3f s simulated  %.3f s wall  %.1fx real time  %.0f steps/s  energy drift %+.3g J "
+           "(%+.2g%%)  "
+           "hash %016llx\n",
+           (long long)sim->steps, simulated, sim->wall, simulated / wall, (double)sim->steps / wall, drift,
+           fabs(sim->energy[0]) > 1e-12 ? 100 * drift / scale : 0.0,
+           (unsigned long long)sti_world_hash(sim->world));
+}
+
+/* ---- the command -------------------------------------------------------------------------------------- */
+
+static bool prepare(simulation *sim, const run_options *o) {
+    sti_option *opt = sti_world_option(sim->world);
+    if (o->integrator && !set_integrator(sim->world, o->integrator)) return false;
+    if (o->timestep > 0) opt->timestep = o->timestep;
+    double steps = o->time / opt->timestep;
+    if (!(steps < 1e15)) {
+        fprintf(stderr, "stiction run: that is too many steps\n");
+        return false;
+    }
+    sim->total = (int64_t)(steps + 0.5);
+    sim->ctrl = sti_world_view(sim->world, STI_FIELD_ctrl).data;
+    double interval = o->interval > 0 ? o->interval : sim->model->record.interval;
+    sim->every = (int64_t)fmax(1, fmin(interval / opt->timestep + 0.5, 1e15));
+    if (o->random >= 0 && sim->model->nu) {
+        sim->random = 0x853c49e6748fea9bull + (uint64_t)o->random;
+        sim->hold = (int64_t)fmax(1, fmin(0.1 / opt->timestep + 0.5, 1e15));
+    }
+    return !o->ctrl || constant_controls(sim->model, sim->ctrl, o->ctrl);
+}
+
+static int outputs(simulation *sim, const run_options *o, const char *recording) {
+    int status = EXIT_OK;
+    if (o->picture) {
+        sti_picture_options options = sti_picture_options_default(sim->model);
+        parse_size(o->size, &options.width, &options.height);
+        status = write_picture(sim->world, o->picture, &options);
+    }
+    if (o->plot && status == EXIT_OK) status = run_plot(recording, o->plot, NULL);
+    return status;
+}
+
+static int run_world(simulation *sim, const run_options *o, const char *recording) {
+    sti_error error = {0};
+    if (!prepare(sim, o)) return EXIT_USAGE;
+    if (sti_forward(sim->world) != STI_OK) return report_error(sti_world_error(sim->world));
+    sim->energy[0] = total_energy(sim->world);
+    if (recording && !(sim->recorder = sti_recorder_create(recording, sim->world, o->fields, &error)))
+        return report_error(&error);
+    signal(SIGINT, on_interrupt);
+    int status = simulate(sim, o->quiet);
+    signal(SIGINT, SIG_DFL);
+    if (sti_recorder_close(sim->recorder, &error) != STI_OK) status = report_error(&error);
+    if (status != EXIT_OK) return status;
+    if (sti_forward(sim->world) != STI_OK) return report_error(sti_world_error(sim->world));
+    sim->energy[1] = total_energy(sim->world);
+    status = outputs(sim, o, recording);
+    print_figures(sim);
+    return interrupted ? EXIT_FAILED : status;
+}
+
+/* A plot needs a recording; without --record it goes to a temporary file. */
+static bool temporary_recording(char *path, size_t size) {
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, size, "%s/stiction-XXXXXX", folder && *folder ? folder : "/tmp");
+    int file = mkstemp(path);
+    if (file < 0) {
+        perror("stiction run: a temporary file for the plot");
+        return false;
+    }
+    close(file);
+    return true;
+}
+
+static int run(const run_options *o) {
+    char temporary[512] = "";
+    if (o->plot && !o->record && !temporary_recording(temporary, sizeof temporary)) return EXIT_FAILED;
+    int status = EXIT_FAILED;
+    sti_model *model = load_model(o->file, o->quiet);
+    simulation sim = {.model = model, .world = model ? make_world(model, o->key, false) : NULL};
+    if (sim.world) status = run_world(&sim, o, o->record ? o->record : *temporary ? temporary : NULL);
+    sti_world_destroy(sim.world);
+    sti_model_free(model);
+    if (*temporary) unlink(temporary);
+    return status;
+}
+
+int command_run(int argc, char **argv) {
+    run_options o = {.time = 1, .random = -1, .size = "640x480"};
+    const arg args[] = {
+        {"--time", "S", "simulated seconds (1)", ARG_REAL, &o.time},
+        {"--key", "NAME", "start from this keyframe (name or number)", ARG_TEXT, &o.key},
+        {"--record", "FILE.h5", "write the trajectory to an HDF5 file", ARG_TEXT, &o.record},
+        {"--fields", "LIST", "what to record (\"qpos qvel act ctrl sensordata energy\")", ARG_TEXT,
+         &o.fields},
+        {"--interval", "S", "seconds between recorded frames (every step)", ARG_REAL, &o.interval},
+        {"--plot", "FILE.png", "plot the trajectory (needs the Python package)", ARG_TEXT, &o.plot},
+        {"--picture", "FILE.png", "draw the last state", ARG_TEXT, &o.picture},
+        {"--size", "WxH", "pixels of the picture (640x480)", ARG_TEXT, &o.size},
+        {"--integrator", "NAME", "Euler, RK4, implicit or implicitfast", ARG_TEXT, &o.integrator},
+        {"--timestep", "S", "instead of the model's", ARG_REAL, &o.timestep},
+        {"--ctrl", "V,V,...", "constant controls; one value counts for all", ARG_TEXT, &o.ctrl},
+        {"--random", "SEED", "random controls, new ones every 0.1 s", ARG_INT, &o.random},
+        {"--quiet", NULL, "no progress, no warnings", ARG_FLAG, &o.quiet},
+    };
+    const usage u = {"run",
+                     "FILE",
+                     "Simulates a scene and prints one line of figures.",
+                     "  stiction run robot.xml --time 3\n"
+                     "  stiction run robot.xml --key home --record run.h5 --plot run.png --picture end.png\n"
+                     "  stiction run robot.xml --integrator implicitfast --random 1\n",
+                     args,
+                     sizeof args / sizeof args[0]};
+    operands files;
+    int status, width, height;
+    if (!args_parse(&u, argc, argv, &files, &status)) return status;
+    if (files.count != 1) return usage_error(&u, files.count ? "one file, please" : "which file?");
+    if (o.time < 0) return usage_error(&u, "--time must not be negative");
+    if (o.timestep < 0 || o.interval < 0) return usage_error(&u, "times must be positive");
+    if (o.ctrl && o.random >= 0) return usage_error(&u, "--ctrl and --random exclude each other");
+    if (!parse_size(o.size, &width, &height))
+        return usage_error(&u, "--size is like 640x480, at most 8192x8192");
+    o.file = files.item[0];
+    return run(&o);
+}
