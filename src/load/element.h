@@ -15,7 +15,8 @@ enum {
                                An attribute may be given with its standard value; an element's content is not looked at */
     STI_F_IDLE = 16,        /* accepted with a warning that it has no effect */
     STI_F_FIRST = 32,       /* attribute: numbers after the first are not supported yet */
-    STI_F_OWN = 64          /* in the namespace urn:stiction */
+    STI_F_OWN = 64,         /* in the namespace urn:stiction */
+    STI_F_ONCE = 128        /* element: at most once in its parent; in <default> that holds for all */
 };
 
 /* What default classes tell apart: elements of one kind share their defaults. */
@@ -58,6 +59,10 @@ const sti_element *sti__next_same(const sti_element *element);
 const sti_element *sti__root(const sti_spec *spec);
 const sti_load_options *sti__spec_options(const sti_spec *spec);
 
+/* What the loader checks in the whole tree (missing attributes, repeated elements, unknown classes), for
+   specs that were edited by hand. */
+bool sti__spec_check(const sti_spec *spec, sti_report *report, sti_error *error);
+
 /* ---- values ----------------------------------------------------------------------------------- */
 
 /* Looks in the element, then in the default classes that apply to it (class, nearest childclass,
@@ -92,7 +97,8 @@ const sti_element *sti__setting(const sti_spec *spec, sti__eid id, sti__aid attr
 
 /* Reads a file named in the XML: `dir` (meshdir, may be NULL) and name are joined as MuJoCo does,
    relative to the main file; assets first, then disk; leaving the model's folder is an error.
-   data is freed with sti__free(sti__spec_allocator(spec), data, size). */
+   compiler@strippath is heeded. data is freed with sti__free(sti__spec_allocator(spec), data, size); an
+   empty file gives NULL and 0. */
 sti_status sti__spec_read_file(const sti_spec *spec, const char *dir, const char *name,
                                sti__place place, void **data, size_t *size, sti_error *error);
 const sti_allocator *sti__spec_allocator(const sti_spec *spec);

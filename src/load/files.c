@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that a scene names: given assets first, then the disk, and there only inside the folder of
+   the main file unless the caller allows more. */
+#include "load/tree.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- paths ---------------------------------------------------------------------------------------- */
+
+static bool append(char *out, size_t room, const char *part) {
+    size_t used = strlen(out), size = strlen(part);
+    bool slash = used && size && out[used - 1] != '/';
+    if (used + slash + size >= room) return false;
+    if (slash) out[used++] = '/';
+    memcpy(out + used, part, size + 1);
+    return true;
+}
+
+bool sti__path_join(char *out, size_t room, const char *folder, const char *dir, const char *name) {
+    const char *part[3] = {folder, dir, name};
+    out[0] = 0;
+    for (int i = 0; i < 3; i++) {
+        if (!part[i] || (i == 0 && strcmp(part[i], ".") == 0)) continue;
+        if (part[i][0] == '/') out[0] = 0;
+        if (!append(out, room, part[i])) return false;
+    }
+    return true;
+}
+
+/* Whether a relative path climbs above where it starts, as written. */
+static bool climbs(const char *path) {
+    int depth = 0;
+    while (*path) {
+        size_t n = strcspn(path, "/");
+        if (n == 2 && path[0] == '.' && path[1] == '.') depth--;
+        else if (n && !(n == 1 && path[0] == '.')) depth++;
+        if (depth < 0) return true;
+        path += n + (path[n] == '/');
+    }
+    return false;
+}
+
+static bool inside(const char *folder, const char *path) {
+    size_t n = strlen(folder);
+    return strncmp(folder, path, n) == 0 && (path[n] == '/' || folder[n - 1] == '/');
+}
+
+static sti_status outside(sti__place place, const char *name, sti_error *error) {
+    return sti__fail_at(
+        error, place, STI_PATH,
+        "'%.120s' leaves the folder of the main file; set allow_outside in the load options to allow it",
+        name);
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------ */
+
+static sti_status cannot(sti__place place, const char *name, const char *why, sti_error *error) {
+    return sti__fail_at(error, place, STI_FILE, "cannot read '%.120s': %s", name, why);
+}
+
+static const char *reason(int number) {
+    switch (number) {
+    case ENOENT:
+    case ENOTDIR: return "no such file";
+    case EACCES: return "permission denied";
+    case ELOOP: return "too many symbolic links";
+    case ENAMETOOLONG: return "the path is too long";
+    case EISDIR: return "it is a folder";
+    default: return "input error";
+    }
+}
+
+static sti_status read_all(const sti_spec *spec, int file, const char *name, size_t limit, sti__place place,
+                           void **data, size_t *size, sti_error *error) {
+    struct stat info;
+    if (fstat(file, &info) != 0) return cannot(place, name, reason(errno), error);
+    if (!S_ISREG(info.st_mode)) return cannot(place, name, "it is not a regular file", error);
+    if ((uintmax_t)info.st_size > limit)
+        return sti__fail_at(error, place, STI_LIMIT, "'%.120s' is larger than the memory limit", name);
+    size_t want = (size_t)info.st_size, got = 0;
+    char *bytes = want ? sti__alloc(&spec->allocator, want) : NULL;
+    if (want && !bytes) return sti__fail_at(error, place, STI_NO_MEMORY, "out of memory");
+    while (got < want) {
+        ssize_t n = read(file, bytes + got, want - got);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) {
+            sti__free(&spec->allocator, bytes, want);
+            return cannot(place, name, n < 0 ? reason(errno) : "it became shorter", error);
+        }
+        got += (size_t)n;
+    }
+    *data = bytes;
+    *size = want;
+    return STI_OK;
+}
+
+/* The real path of a file that may be read; `relative` is what the scene says. */
+static sti_status allowed(const sti_spec *spec, const char *relative, const char *path, char real[PATH_MAX],
+                          sti__place place, sti_error *error) {
+    char folder[PATH_MAX];
+    bool strict = !spec->options.allow_outside;
+    if (!realpath(path, real)) {
+        int number = errno;
+        bool leaves = relative[0] == '/' || climbs(relative);
+        return strict && leaves ? outside(place, relative, error)
+                                : cannot(place, relative, reason(number), error);
+    }
+    if (!strict) return STI_OK;
+    if (!realpath(spec->folder, folder)) return cannot(place, spec->folder, reason(errno), error);
+    return inside(folder, real) ? STI_OK : outside(place, relative, error);
+}
+
+static sti_status read_disk(const sti_spec *spec, const char *relative, const char *path, size_t limit,
+                            sti__place place, void **data, size_t *size, sti_error *error) {
+    char real[PATH_MAX];
+    sti_status code = allowed(spec, relative, path, real, place, error);
+    if (code) return code;
+    int file = open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
+    if (file < 0) return cannot(place, relative, reason(errno), error);
+    code = read_all(spec, file, relative, limit, place, data, size, error);
+    close(file);
+    return code;
+}
+
+static sti_status copy_asset(const sti_spec *spec, const sti_asset *a, size_t limit, sti__place place,
+                             void **data, size_t *size, sti_error *error) {
+    if (a->size > limit)
+        return sti__fail_at(error, place, STI_LIMIT, "'%.120s' is larger than the memory limit", a->name);
+    *data = a->size ? sti__alloc(&spec->allocator, a->size) : NULL;
+    if (a->size && !*data) return sti__fail_at(error, place, STI_NO_MEMORY, "out of memory");
+    if (a->size) memcpy(*data, a->data, a->size);
+    *size = a->size;
+    return STI_OK;
+}
+
+/* Matches the name as written, or with the folders that go before it. */
+static const sti_asset *find_asset(const sti_spec *spec, const char *name, const char *relative,
+                                   const char *path) {
+    for (int i = 0; i < spec->options.nasset; i++) {
+        const sti_asset *a = &spec->options.assets[i];
+        if (!strcmp(a->name, name) || !strcmp(a->name, relative) || !strcmp(a->name, path)) return a;
+    }
+    return NULL;
+}
+
+sti_status sti__file_read(const sti_spec *spec, const char *dir, const char *name, size_t limit,
+                          sti__place place, void **data, size_t *size, sti_error *error) {
+    char relative[PATH_MAX], path[PATH_MAX];
+    if (!sti__path_join(relative, sizeof relative, NULL, dir, name) ||
+        !sti__path_join(path, sizeof path, spec->folder, dir, name))
+        return cannot(place, name, reason(ENAMETOOLONG), error);
+    const sti_asset *a = find_asset(spec, name, relative, path);
+    if (a) return copy_asset(spec, a, limit, place, data, size, error);
+    if (spec->options.no_disk)
+        return cannot(place, relative, "it is not among the assets and the disk is not to be read", error);
+    return read_disk(spec, relative, path, limit, place, data, size, error);
+}
+
+sti_status sti__spec_read_file(const sti_spec *spec, const char *dir, const char *name, sti__place place,
+                               void **data, size_t *size, sti_error *error) {
+    const sti_element *compiler = sti__setting(spec, STI_E_compiler, STI_A_strippath);
+    const char *slash = strrchr(name, '/');
+    if (slash && sti__keyword(compiler, STI_A_strippath, 0)) name = slash + 1;
+    return sti__file_read(spec, dir, name, spec->limit, place, data, size, error);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The spec as the load stage sees it: schema tables, elements and their values. */
+#ifndef STI_LOAD_TREE_H
+#define STI_LOAD_TREE_H
+
+#include "load/element.h"
+
+#define STI__NAMESPACE "urn:stiction"
+#define STI__PREFIX "sti:"      /* how names of our own namespace are written in the API */
+#define STI__DEPTH_MAX 200      /* elements inside one another */
+#define STI__INCLUDE_MAX 32     /* includes inside one another */
+#define STI__SECTION_MAX 64     /* outermost <default> sections, each lookup may pass them all */
+#define STI__XML_MAX ((size_t)1 << 30)
+#define STI__MEMORY_DEFAULT ((size_t)4 << 30)
+
+/* ---- schema ------------------------------------------------------------------------------- */
+
+typedef enum sti__type { STI_T_REAL, STI_T_INT, STI_T_KEY, STI_T_KEYS, STI_T_TEXT, STI_T_NAME, STI_T_FILE } sti__type;
+
+typedef struct sti__attr_info {
+    const char *text; /* name as written, NULL ends a list */
+    sti__aid name;
+    sti__type type;
+    int min, max;
+    const char *otherwise, *words;
+    int flags;
+    const char *doc;
+} sti__attr_info;
+
+typedef struct sti__elem_info {
+    const char *id, *tag, *parents;
+    sti__kind kind;
+    int flags;
+    const char *doc;
+    const sti__attr_info *attr;
+} sti__elem_info;
+
+const sti__elem_info *sti__schema(sti__eid id);
+/* Child of `parent` with this tag; STI_E_COUNT if there is none. */
+sti__eid sti__schema_child(sti__eid parent, const char *tag, bool own);
+/* Attribute by written name, NULL if there is none. */
+const sti__attr_info *sti__schema_attr(sti__eid id, const char *name, bool own);
+const sti__attr_info *sti__schema_attr_by_id(sti__eid id, sti__aid name);
+const char *sti__attr_name(sti__aid name);
+/* Nearest known name, NULL if none is near. */
+const char *sti__suggest_child(sti__eid parent, const char *tag, bool own);
+const char *sti__suggest_attr(sti__eid id, const char *name, bool own);
+const char *sti__suggest_word(const char *words, const char *word, size_t size, char *out, size_t room);
+/* Index of a word in "a|!b|-c", -1 if it is not there; *mark gets '!', '-' or 0. */
+int sti__word_index(const char *words, const char *word, size_t size, char *mark);
+/* Whether some element of the schema has this tag. */
+bool sti__schema_knows(const char *tag, bool own);
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+/* One attribute as given, in one block: numbers (or keyword indices), then the text. */
+typedef struct sti__value {
+    struct sti__value *next; /* in the order of the file */
+    const sti__attr_info *info;
+    size_t size;             /* bytes of this block */
+    int count;
+    const char *text;
+    double number[];
+} sti__value;
+
+struct sti_element {
+    sti__eid id;
+    int line, depth;
+    const char *file; /* owned by the spec */
+    sti_spec *spec;
+    sti_element *parent, *child, *last, *next, *previous;
+    sti__value *value, *last_value;
+    const sti_element *scope; /* innermost <default> that applies, NULL = main; for an outermost
+                                 <default>, the one before it */
+};
+
+/* A <default> by its class name. */
+typedef struct sti__class {
+    const char *name;
+    const sti_element *element;
+} sti__class;
+
+struct sti_spec {
+    sti_allocator allocator;
+    sti_load_options options;
+    sti_log log;
+    size_t used, limit;       /* bytes of elements and values */
+    sti_element *root;
+    char *path, *folder;      /* of the main file; "" and "." without one */
+    sti__vec files;           /* char *, names that elements point to */
+    const sti_element *main;  /* last outermost <default>, NULL if there is none */
+    sti__class *classes;      /* open addressing, nslot is 0 or a power of two */
+    size_t nslot;
+};
+
+/* ---- tree.c ------------------------------------------------------------------------------------ */
+
+sti_spec *sti__spec_new(const sti_load_options *options, sti_error *error);
+void *sti__spec_alloc(sti_spec *spec, size_t size, sti_status *code); /* counted; LIMIT or NO_MEMORY */
+void sti__spec_release(sti_spec *spec, void *ptr, size_t size);
+char *sti__spec_string(sti_spec *spec, const char *text, size_t size, sti_status *code);
+/* A name that lives as long as the spec; the same pointer for the same text as last time. */
+const char *sti__spec_file(sti_spec *spec, const char *name);
+/* A child at the end of parent, which may be NULL for the root. */
+sti_element *sti__element_new(sti_spec *spec, sti_element *parent, sti__eid id, sti_status *code);
+void sti__element_free(sti_element *element); /* with everything below; unlinks it */
+/* Depth first, parents before children; NULL at the end of `top`'s subtree. */
+const sti_element *sti__preorder(const sti_element *top, const sti_element *element);
+bool sti__in_default(const sti_element *element);
+sti_status sti__out_of_memory(sti_error *error, sti__place place, sti_status code);
+
+/* ---- scope.c: which default class applies -------------------------------------------------------- */
+
+const sti_element *sti__class_find(const sti_spec *spec, const char *name); /* NULL if there is none */
+void sti__scope_all(sti_spec *spec);           /* after a change of classes */
+void sti__scope_below(sti_element *element);   /* after a change of class or childclass */
+/* The class name that applies to an element and where it is written; NULL name = main. */
+const char *sti__scope_name(const sti_element *element, const sti_element **where, sti__aid *attribute);
+
+/* ---- value.c ----------------------------------------------------------------------------------------- */
+
+const sti__value *sti__value_of(const sti_element *element, sti__aid name); /* own, NULL if unset */
+/* Checks text against the schema and replaces the attribute. A blank text for numbers unsets it. A
+   warning goes to *error too, but STI_OK is returned. */
+sti_status sti__value_set(sti_element *element, const sti__attr_info *info, const char *text, sti_error *error);
+void sti__value_unset(sti_element *element, const sti__attr_info *info);
+
+/* ---- files.c ------------------------------------------------------------------------------------------- */
+
+/* As sti__spec_read_file, but the name is taken as it is. */
+sti_status sti__file_read(const sti_spec *spec, const char *dir, const char *name, size_t limit, sti__place place,
+                          void **data, size_t *size, sti_error *error);
+/* folder/dir/name, where a later absolute part drops what is before it. false if it does not fit. */
+bool sti__path_join(char *out, size_t room, const char *folder, const char *dir, const char *name);
+
+/* ---- xml.c, check.c ---------------------------------------------------------------------------------------- */
+
+/* Collects what is wrong: everything goes to the report, the first error is kept. */
+typedef struct sti__judge {
+    sti_report *report; /* may be NULL */
+    const sti_log *log; /* may be NULL */
+    sti_error first;
+} sti__judge;
+void sti__judge_error(sti__judge *judge, const sti_error *error);
+void sti__judge_warning(sti__judge *judge, const sti_error *error);
+
+sti_status sti__xml_read(sti_spec *spec, const char *name, const void *data, size_t size, sti__judge *judge);
+/* What can only be seen in the whole tree: missing attributes, repeated elements, unknown classes. */
+void sti__spec_judge(const sti_spec *spec, sti__judge *judge);
+
+#endif
