@@ -3,11 +3,15 @@
 #ifndef STI_DYNAMICS_REFERENCE_H
 #define STI_DYNAMICS_REFERENCE_H
 
-#include <stiction/model.h>
+#include "model/state.h"
 
 /* Fills dof_M0, dof_invweight0, body_invweight0, tendon_length0, tendon_lengthspring (where it is
-   -1), tendon_invweight0, actuator_length0, actuator_acc0, biasprm from dampratio, eq_data from
-   relative poses, cam_* and light_* reference values, stat. */
+   -1 -1), tendon_invweight0, actuator_length0, actuator_acc0, biasprm from dampratio, stiffness and
+   damping from springdamper, eq_data from relative poses, cam_* and light_* reference values, stat.
+   See model/compile.h for how the model says what is wanted. */
 sti_status sti__reference_values(sti_model *model, sti_report *report, sti_error *error);
+
+/* statistic.c: what the file does not give (NaN) of stat; state holds the positions at qpos0. */
+void sti__reference_statistic(sti_model *model, const sti_state *state);
 
 #endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reference values: inverse weights, lengths, poses and gains that follow from the dynamics at qpos0.
+   With M = L'DL, a row j of a Jacobian has j M^-1 j' = y' D^-1 y where L'y = j', and y is zero off
+   the paths to the root. */
+#include "dynamics/reference.h"
+#include "dynamics/kernels.h"
+#include "math/rot.h"
+#include <string.h>
+
+/* ---- solves ---------------------------------------------------------------------------------------- */
+
+/* L'y = x for the dof `i` and its ancestors, where x is zero elsewhere; returns y'D^-1 y and leaves
+   zeros behind. */
+static double path_weight(const sti_state *s, double *x, int i) {
+    const sti_model *m = s->model;
+    double sum = 0;
+    for (; i >= 0; i = m->dof_parentid[i]) {
+        const int *col = m->M_colind + m->M_rowadr[i];
+        const double *row = s->qLD + m->M_rowadr[i];
+        for (int k = 0; k < m->M_rownnz[i] - 1; k++) x[col[k]] -= row[k] * x[i];
+        sum += x[i] * x[i] * s->qLDiagInv[i];
+        x[i] = 0;
+    }
+    return sum;
+}
+
+/* The dofs of the trees that a sparse row touches. */
+typedef struct span {
+    int begin, end;
+} span;
+
+static span row_span(const sti_model *m, const int *col, int n) {
+    if (n == 0) return (span){0, 0};
+    span r = {col[0], col[n - 1] + 1};
+    while (r.begin > 0 && m->dof_treeid[r.begin - 1] == m->dof_treeid[col[0]]) r.begin--;
+    while (r.end < m->nv && m->dof_treeid[r.end] == m->dof_treeid[col[n - 1]]) r.end++;
+    return r;
+}
+
+/* x = M^-1 x within a span of whole trees. */
+static void solve_span(const sti_state *s, double *x, span r) {
+    const sti_model *m = s->model;
+    for (int i = r.end - 1; i >= r.begin; i--) {
+        const int *col = m->M_colind + m->M_rowadr[i];
+        const double *row = s->qLD + m->M_rowadr[i];
+        for (int k = 0; k < m->M_rownnz[i] - 1; k++) x[col[k]] -= row[k] * x[i];
+    }
+    for (int i = r.begin; i < r.end; i++) {
+        const int *col = m->M_colind + m->M_rowadr[i];
+        const double *row = s->qLD + m->M_rowadr[i];
+        double sum = x[i] * s->qLDiagInv[i];
+        for (int k = 0; k < m->M_rownnz[i] - 1; k++) sum -= row[k] * x[col[k]];
+        x[i] = sum;
+    }
+}
+
+/* j M^-1 j' and |M^-1 j'| of a sparse row; x: nv zeros, zero again afterwards. */
+static double row_weight(const sti_state *s, const int *col, const double *row, int n, double *x,
+                         double *norm) {
+    span r = row_span(s->model, col, n);
+    double sum = 0, square = 0;
+    for (int k = 0; k < n; k++) x[col[k]] = row[k];
+    solve_span(s, x, r);
+    for (int k = 0; k < n; k++) sum += row[k] * x[col[k]];
+    for (int i = r.begin; i < r.end; i++) {
+        square += x[i] * x[i];
+        x[i] = 0;
+    }
+    *norm = __builtin_sqrt(square);
+    return sum;
+}
+
+/* ---- inverse weights -------------------------------------------------------------------------------- */
+
+static void average(double *a, int n) {
+    double sum = 0;
+    for (int k = 0; k < n; k++) sum += a[k];
+    for (int k = 0; k < n; k++) a[k] = sum / n;
+}
+
+/* Diagonals of M and M^-1; the dofs of a ball, and the translations and rotations of a free joint,
+   share their mean. */
+static void dof_weights(const sti_state *s, sti_model *m, double *x) {
+    for (int i = 0; i < m->nv; i++) {
+        m->dof_M0[i] = s->M[m->M_rowadr[i] + m->M_rownnz[i] - 1];
+        x[i] = 1;
+        m->dof_invweight0[i] = path_weight(s, x, i);
+    }
+    for (int j = 0; j < m->njnt; j++) {
+        double *w = m->dof_invweight0 + m->jnt_dofadr[j];
+        if (m->jnt_type[j] == STI_JOINT_BALL || m->jnt_type[j] == STI_JOINT_FREE) average(w, 3);
+        if (m->jnt_type[j] == STI_JOINT_FREE) average(w + 3, 3);
+    }
+}
+
+/* One row of a body's Jacobian at its centre of mass: translation along or rotation about a world axis. */
+static void body_row(const sti_state *s, int body, int axis, bool rotation, double *x) {
+    const sti_model *m = s->model;
+    double offset[3], moved[3];
+    v3_sub(offset, s->xipos + 3 * body, s->subtree_com + 3 * m->body_rootid[body]);
+    for (int i = m->body_lastdof[body]; i >= 0; i = m->dof_parentid[i]) {
+        const double *cdof = s->cdof + 6 * i;
+        v3_cross(moved, cdof, offset);
+        x[i] = rotation ? cdof[axis] : cdof[3 + axis] + moved[axis];
+    }
+}
+
+static void body_weights(const sti_state *s, sti_model *m, double *x) {
+    for (int b = 1; b < m->nbody; b++) {
+        double sum[2] = {0, 0};
+        for (int k = 0; k < 6 && m->body_weldid[b] != 0; k++) {
+            body_row(s, b, k % 3, k >= 3, x);
+            sum[k / 3] += path_weight(s, x, m->body_lastdof[b]);
+        }
+        m->body_invweight0[2 * b] = sum[0] / 3;
+        m->body_invweight0[2 * b + 1] = sum[1] / 3;
+    }
+}
+
+static void tendon_weights(const sti_state *s, sti_model *m, double *x) {
+    for (int i = 0; i < m->ntendon; i++) {
+        int adr = m->ten_J_rowadr[i];
+        double norm;
+        m->tendon_length0[i] = s->ten_length[i];
+        m->tendon_invweight0[i] =
+            row_weight(s, m->ten_J_colind + adr, s->ten_J + adr, m->ten_J_rownnz[i], x, &norm);
+    }
+}
+
+/* ---- actuators ----------------------------------------------------------------------------------------- */
+
+/* A servo with a positive velocity term asks for this damping ratio: 2 ratio sqrt(kp m) with the
+   mass that it feels. */
+static void resolve_dampratio(sti_model *m, int i, double weight) {
+    double *gain = m->actuator_gainprm + 10 * i, *bias = m->actuator_biasprm + 10 * i;
+    if (gain[0] != -bias[1] || !(bias[2] > 0)) return;
+    double mass = weight > 0 ? 1 / weight : 0;
+    bias[2] = gain[0] > 0 ? -bias[2] * 2 * __builtin_sqrt(gain[0] * mass) : 0;
+}
+
+static void actuator_values(const sti_state *s, sti_model *m, double *x) {
+    for (int i = 0; i < m->nu; i++) {
+        int adr = m->moment_rowadr[i];
+        m->actuator_length0[i] = s->actuator_length[i];
+        double weight = row_weight(s, m->moment_colind + adr, s->actuator_moment + adr, m->moment_rownnz[i],
+                                   x, &m->actuator_acc0[i]);
+        resolve_dampratio(m, i, weight);
+    }
+}
+
+/* ---- springs ---------------------------------------------------------------------------------------------
+ */
+
+/* Stiffness and damping of a joint from the time constant and damping ratio kept in its first dof. */
+static void resolve_springdamper(sti_model *m, const double *request) {
+    static const int ndof[] = {6, 3, 1, 1};
+    for (int j = 0; j < m->njnt; j++) {
+        int dof = m->jnt_dofadr[j], n = ndof[m->jnt_type[j]];
+        double time = request[2 * dof], ratio = request[2 * dof + 1], weight = 0;
+        if (!(time > 0) || !(ratio > 0)) continue;
+        for (int k = 0; k < n; k++) weight += m->dof_invweight0[dof + k];
+        double inertia = n / (weight > 1e-15 ? weight : 1e-15);
+        m->jnt_stiffness[j] = inertia / (time * time * ratio * ratio);
+        for (int k = 0; k < n; k++) m->dof_damping[dof + k] = 2 * inertia / time;
+    }
+}
+
+/* Rest lengths that the file leaves open: the lengths at qpos_spring. */
+static void resolve_springlength(sti_state *s, sti_model *m) {
+    const sti__kernels *k = sti__kernels_get(1);
+    bool open = false;
+    for (int i = 0; i < m->ntendon; i++)
+        open |= m->tendon_lengthspring[2 * i] == -1 && m->tendon_lengthspring[2 * i + 1] == -1;
+    if (!open) return;
+    if (m->nq) memcpy(s->qpos, m->qpos_spring, (size_t)m->nq * sizeof(double));
+    k->kinematics(s);
+    k->inertia(s);
+    k->tendon(s);
+    for (int i = 0; i < m->ntendon; i++) {
+        double *spring = m->tendon_lengthspring + 2 * i;
+        if (spring[0] == -1 && spring[1] == -1) spring[0] = spring[1] = s->ten_length[i];
+    }
+}
+
+/* ---- poses
+ * -------------------------------------------------------------------------------------------------- */
+
+/* World point of a point in a body's frame. */
+static void to_world(const sti_state *s, int body, const double local[3], double point[3]) {
+    m3_mul_vec(point, s->xmat + 9 * body, local);
+    v3_add(point, point, s->xpos + 3 * body);
+}
+
+static void to_body(const sti_state *s, int body, const double point[3], double local[3]) {
+    double d[3];
+    v3_sub(d, point, s->xpos + 3 * body);
+    m3_mul_vec_t(local, s->xmat + 9 * body, d);
+}
+
+/* connect: the anchor in body 2. weld: the anchor of body 2 and its orientation, seen from body 1. */
+static void equality_poses(const sti_state *s, sti_model *m) {
+    for (int i = 0; i < m->neq; i++) {
+        double *data = m->eq_data + 11 * i, point[3], inverse[4];
+        int b1 = m->eq_obj1id[i], b2 = m->eq_obj2id[i];
+        if (m->eq_objtype[i] != STI_OBJ_BODY) continue;
+        if (m->eq_type[i] == STI_EQ_CONNECT) {
+            to_world(s, b1, data, point);
+            to_body(s, b2, point, data + 3);
+        }
+        if (m->eq_type[i] == STI_EQ_WELD && data[6] == 0 && data[7] == 0 && data[8] == 0 && data[9] == 0) {
+            to_world(s, b2, data, point);
+            to_body(s, b1, point, data + 3);
+            quat_conj(inverse, s->xquat + 4 * b1);
+            quat_mul(data + 6, inverse, s->xquat + 4 * b2);
+        }
+    }
+}
+
+static void camera_poses(const sti_state *s, sti_model *m) {
+    for (int i = 0; i < m->ncam; i++) {
+        int body = m->cam_bodyid[i];
+        double pos[3], quat[4];
+        to_world(s, body, m->cam_pos + 3 * i, pos);
+        quat_mul(quat, s->xquat + 4 * body, m->cam_quat + 4 * i);
+        v3_sub(m->cam_pos0 + 3 * i, pos, s->xpos + 3 * body);
+        v3_sub(m->cam_poscom0 + 3 * i, pos, s->subtree_com + 3 * body);
+        quat_to_mat(m->cam_mat0 + 9 * i, quat);
+    }
+}
+
+static void light_poses(const sti_state *s, sti_model *m) {
+    for (int i = 0; i < m->nlight; i++) {
+        int body = m->light_bodyid[i];
+        double pos[3];
+        to_world(s, body, m->light_pos + 3 * i, pos);
+        v3_sub(m->light_pos0 + 3 * i, pos, s->xpos + 3 * body);
+        v3_sub(m->light_poscom0 + 3 * i, pos, s->subtree_com + 3 * body);
+        m3_mul_vec(m->light_dir0 + 3 * i, s->xmat + 9 * body, m->light_dir + 3 * i);
+    }
+}
+
+/* ---- all
+ * ------------------------------------------------------------------------------------------------------ */
+
+static void evaluate(sti_state *s) {
+    const sti__kernels *k = sti__kernels_get(1);
+    s->wanted = STI__WANT_ALL;
+    k->kinematics(s);
+    k->inertia(s);
+    if (s->model->ntendon) k->tendon(s);
+    k->factor(s);
+    if (s->model->nu) k->transmission(s);
+}
+
+/* The dofs' requests move out of the way of what they ask for. */
+static void take_requests(const sti_model *m, double *request) {
+    for (int i = 0; i < m->nv; i++) {
+        request[2 * i] = m->dof_M0[i];
+        request[2 * i + 1] = m->dof_invweight0[i];
+    }
+}
+
+/* A singular mass matrix shows as a pivot that is not positive. */
+static sti_status check_inertia(const sti_state *s, sti_error *error) {
+    const sti_model *m = s->model;
+    for (int i = 0; i < m->nv; i++)
+        if (!(s->qLDiagInv[i] > 0 && s->qLDiagInv[i] < 1e300))
+            return sti__fail(error, STI_PHYSICS, "the mass matrix is singular at joint '%s' (dof %d)",
+                             sti_model_name(m, STI_OBJ_JOINT, m->dof_jntid[i]), i);
+    return STI_OK;
+}
+
+static void derive(sti_state *s, sti_model *m, double *x, double *request) {
+    take_requests(m, request);
+    dof_weights(s, m, x);
+    body_weights(s, m, x);
+    tendon_weights(s, m, x);
+    actuator_values(s, m, x);
+    equality_poses(s, m);
+    camera_poses(s, m);
+    light_poses(s, m);
+    sti__reference_statistic(m, s);
+    resolve_springdamper(m, request);
+    resolve_springlength(s, m);
+}
+
+sti_status sti__reference_values(sti_model *m, sti_report *report, sti_error *error) {
+    size_t bytes = ((size_t)m->nv * 3 + 1) * sizeof(double);
+    sti_error own = {0};
+    sti_status status = STI_OK;
+    sti_state *s = sti__state_create(m, 1, &m->allocator, &own);
+    double *x = s ? sti__alloc(&m->allocator, bytes) : NULL;
+    if (!x) {
+        status = own.code ? own.code : sti__fail(&own, STI_NO_MEMORY, "no memory for the reference values");
+    } else {
+        evaluate(s);
+        status = check_inertia(s, &own);
+        if (status == STI_OK) derive(s, m, x, x + m->nv);
+    }
+    sti__free(&m->allocator, x, bytes);
+    sti__state_free(s);
+    if (status != STI_OK) {
+        sti__report_add(report, STI_SEVERITY_ERROR, &own);
+        if (error) *error = own;
+    }
+    return status;
+}
