@@ -5,7 +5,6 @@
 #include "dynamics/tendon.h"
 
 void STI_K(bias)(sti_state *s);
-void STI_K(tendon_bias)(sti_state *s) __attribute__((weak));
 
 /* Gravity enters as the world accelerating upwards. */
 void STI_K(world_acceleration)(const sti_state *s, vreal acc[6]) {
@@ -47,5 +46,5 @@ void STI_K(bias)(sti_state *s) {
     vreal *cacc = LANES(s->scratch), *force = cacc + 6 * s->model->nbody;
     STI_K(inertial_forces)(s, NULL, cacc, force);
     project_forces(s, force, LANES(s->qfrc_bias));
-    if (s->model->ntendon > 0 && STI_K(tendon_bias)) STI_K(tendon_bias)(s);
+    if (s->model->ntendon > 0) STI_K(tendon_bias)(s);
 }

@@ -2,11 +2,13 @@
 /* The tables of smooth kernels, one per lane width and instruction set. */
 #include "dynamics/kernels.h"
 
-#define DECLARE_VARIANT(v)                              \
-    STI__KERNELS(DECLARE_##v)                           \
-    void solve_m##v(const sti_state *state, double *x); \
-    void integrate_pos##v(const sti_state *state, double *qpos, const double *qvel, double h);
-#define TABLE(v) static const sti__kernels table##v = {STI__KERNELS(ENTRY_##v) solve_m##v, integrate_pos##v};
+#define DECLARE_VARIANT(v)                                                                     \
+    STI__KERNELS(DECLARE_##v)                                                                  \
+    void solve_m##v(const sti_state *state, double *x);                                        \
+    void integrate_pos##v(const sti_state *state, double *qpos, const double *qvel, double h); \
+    void advance##v(sti_state *state, const double *qacc, const double *act_dot, const double *qvel);
+#define TABLE(v) \
+    static const sti__kernels table##v = {STI__KERNELS(ENTRY_##v) solve_m##v, integrate_pos##v, advance##v};
 
 #define DECLARE__w1(name) void name##_w1(sti_state *state);
 #define DECLARE__w8(name) void name##_w8(sti_state *state);
@@ -27,27 +29,6 @@ DECLARE_VARIANT(_w8_avx512)
 TABLE(_w1_avx2)
 TABLE(_w8_avx512)
 #endif
-
-#pragma weak tendon_w1
-#pragma weak tendon_w8
-#pragma weak tendon_w1_avx2
-#pragma weak tendon_w8_avx512
-#pragma weak transmission_w1
-#pragma weak transmission_w8
-#pragma weak transmission_w1_avx2
-#pragma weak transmission_w8_avx512
-#pragma weak actuation_w1
-#pragma weak actuation_w8
-#pragma weak actuation_w1_avx2
-#pragma weak actuation_w8_avx512
-#pragma weak derivative_w1
-#pragma weak derivative_w8
-#pragma weak derivative_w1_avx2
-#pragma weak derivative_w8_avx512
-#pragma weak implicit_w1
-#pragma weak implicit_w8
-#pragma weak implicit_w1_avx2
-#pragma weak implicit_w8_avx512
 
 const sti__kernels *sti__kernels_baseline(int lanes) { return lanes == 8 ? &table_w8 : &table_w1; }
 

@@ -4,7 +4,6 @@
 #include "dynamics/spring.h"
 
 void STI_K(passive)(sti_state *s);
-void STI_K(fluid)(sti_state *s) __attribute__((weak));
 
 static void fill(vreal *r, int n) {
     for (int k = 0; k < n; k++) r[k] = v_set(0);
@@ -116,6 +115,6 @@ void STI_K(passive)(sti_state *s) {
     springs(s);
     dampers(s);
     gravity_compensation(s);
-    if ((s->opt.density > 0 || s->opt.viscosity > 0) && STI_K(fluid)) STI_K(fluid)(s);
+    STI_K(fluid)(s);
     add_up(s);
 }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Semi-implicit Euler: velocity first, then position with the new velocity; joint damping implicit. */
-#include "dynamics/actuation.h"
 #include "dynamics/factor.h"
-#include "dynamics/position.h"
 #include "dynamics/spatial.h"
+#include "integrate/advance.h"
 
 void STI_K(euler)(sti_state *s);
-vreal STI_K(next_activation)(const sti_state *s, int actuator, vreal act, vreal act_dot)
-    __attribute__((weak));
 
 /* Lanes that have joint damping to be treated implicitly. */
 static inline vmask damped(const sti_state *s) {
@@ -33,29 +30,16 @@ static void damped_acceleration(const sti_state *s, vreal *restrict qacc) {
     STI_K(ltdl_solve)(m, H, CLANES(s->qHDiagInv), qacc);
 }
 
-static void advance_activations(const sti_state *s) {
-    const sti_model *m = s->model;
-    vreal *act = LANES(s->act);
-    for (int i = 0; i < m->nu; i++) {
-        int first = m->actuator_actadr[i];
-        for (int k = first; k < first + m->actuator_actnum[i]; k++)
-            act[k] = STI_K(next_activation)(s, i, act[k], CLANES(s->act_dot)[k]);
-    }
-}
-
 void STI_K(euler)(sti_state *s) {
     const sti_model *m = s->model;
-    vreal h = v_set(s->opt.timestep);
-    advance_activations(s);
-    vreal *restrict qvel = LANES(s->qvel), *restrict acc = LANES(s->scratch);
+    vreal *restrict acc = LANES(s->scratch);
     const vreal *restrict qacc = CLANES(s->qacc);
     vmask any = damped(s);
-    if (v_any(any)) {
-        damped_acceleration(s, acc);
-        for (int d = 0; d < m->nv; d++) qvel[d] = qvel[d] + h * v_select(any, acc[d], qacc[d]);
-    } else {
-        for (int d = 0; d < m->nv; d++) qvel[d] = qvel[d] + h * qacc[d];
+    if (!v_any(any)) {
+        STI_K(advance)(s, s->qacc, s->act_dot, NULL);
+        return;
     }
-    STI_K(integrate_pos)(s, s->qpos, s->qvel, s->opt.timestep);
-    LANES(s->time)[0] = LANES(s->time)[0] + h;
+    damped_acceleration(s, acc);
+    for (int d = 0; d < m->nv; d++) acc[d] = v_select(any, acc[d], qacc[d]);
+    STI_K(advance)(s, s->scratch, s->act_dot, NULL);
 }

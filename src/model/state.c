@@ -4,7 +4,7 @@
 #include <string.h>
 
 static size_t scratch_size(const sti_model *m) {
-    return 64 + 32 * (size_t)m->nbody + 16 * (size_t)m->nv + 8 * (size_t)m->nq + 4 * (size_t)m->na +
+    return 64 + 48 * (size_t)m->nbody + 16 * (size_t)m->nv + 8 * (size_t)m->nq + 4 * (size_t)m->na +
            2 * (size_t)m->nM + (size_t)m->nD;
 }
 

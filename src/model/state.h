@@ -28,7 +28,7 @@ typedef struct sti_state {
 #undef X
     int *eq_active;        /* neq * lanes */
     double *scratch;       /* nscratch * lanes, free for each kernel to use from start to end */
-    size_t nscratch;       /* at least 64 + 32*nbody + 16*nv + 8*nq + 4*na + 2*nM + nD */
+    size_t nscratch;       /* at least 64 + 48*nbody + 16*nv + 8*nq + 4*na + 2*nM + nD */
     uint32_t wanted;       /* STI__WANT_... outputs that someone reads */
     void *block;           /* one 64-byte aligned block */
     size_t nblock;

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Controls and activation states to forces, within their limits. */
+#include "dynamics/actuation.h"
+#include "base/det.h"
+#include "dynamics/spatial.h"
+
+void STI_K(actuation)(sti_state *s);
+
+static inline vreal par_clamp(vreal x, const double *range, int own, int i) {
+    vreal r[2];
+    par_row(r, range, own, i, 2);
+    return v_clamp(x, r[0], r[1]);
+}
+#define PAR_CLAMP(x, s, name, i) par_clamp(x, (s)->par.name, (s)->par.name##_own, i)
+
+static vreal time_constant(const sti_state *s, int i) {
+    return v_max(v_set(1e-15), PAR(s, actuator_dynprm, 10 * i));
+}
+
+vreal STI_K(next_activation)(const sti_state *s, int i, vreal act, vreal act_dot) {
+    const sti_model *m = s->model;
+    if (m->actuator_dyntype[i] == STI_DYN_FILTEREXACT) {
+        vreal tau = time_constant(s, i), x = v_set(-s->opt.timestep) / tau, decay;
+        V_MAP1(decay, sti__exp, x);
+        act = act + act_dot * tau * (v_set(1) - decay);
+    } else act = act + act_dot * v_set(s->opt.timestep);
+    return m->actuator_actlimited[i] ? PAR_CLAMP(act, s, actuator_actrange, i) : act;
+}
+
+vreal STI_K(actuator_input)(const sti_state *s, int i) {
+    const sti_model *m = s->model;
+    vreal ctrl = CLANES(s->ctrl)[i];
+    if (m->actuator_actnum[i] > 0) {
+        int k = m->actuator_actadr[i] + m->actuator_actnum[i] - 1;
+        vreal act = CLANES(s->act)[k];
+        return m->actuator_actearly[i] ? STI_K(next_activation)(s, i, act, CLANES(s->act_dot)[k]) : act;
+    }
+    if (!m->actuator_ctrllimited[i] || (s->opt.disableflags & STI_DISABLE_CLAMPCTRL)) return ctrl;
+    return PAR_CLAMP(ctrl, s, actuator_ctrlrange, i);
+}
+
+/* Rate of the activation that the control drives; the others of an actuator rest. */
+static void activation_rate(const sti_state *s, int i) {
+    const sti_model *m = s->model;
+    int first = m->actuator_actadr[i], n = m->actuator_actnum[i];
+    vreal *dot = LANES(s->act_dot), ctrl = CLANES(s->ctrl)[i];
+    if (n <= 0) return;
+    for (int k = first; k < first + n; k++) dot[k] = v_set(0);
+    if (m->actuator_ctrllimited[i] && !(s->opt.disableflags & STI_DISABLE_CLAMPCTRL))
+        ctrl = PAR_CLAMP(ctrl, s, actuator_ctrlrange, i);
+    int last = first + n - 1;
+    switch (m->actuator_dyntype[i]) {
+    case STI_DYN_INTEGRATOR: dot[last] = ctrl; break;
+    case STI_DYN_FILTER:
+    case STI_DYN_FILTEREXACT: dot[last] = (ctrl - CLANES(s->act)[last]) / time_constant(s, i); break;
+    default: break;
+    }
+}
+
+/* prm[0] + prm[1] * length + prm[2] * velocity */
+static inline vreal affine(const sti_state *s, int i, const vreal prm[3]) {
+    return prm[0] + prm[1] * CLANES(s->actuator_length)[i] + prm[2] * CLANES(s->actuator_velocity)[i];
+}
+
+static vreal actuator_force(const sti_state *s, int i) {
+    const sti_model *m = s->model;
+    vreal prm[10];
+    PAR_ROW(prm, s, actuator_gainprm, i, 10);
+    vreal gain = m->actuator_gaintype[i] == STI_GAIN_AFFINE ? affine(s, i, prm) : prm[0];
+    vreal force = gain * STI_K(actuator_input)(s, i);
+    if (m->actuator_biastype[i] != STI_BIAS_AFFINE) return force;
+    PAR_ROW(prm, s, actuator_biasprm, i, 10);
+    return force + affine(s, i, prm);
+}
+
+/* Scales the forces on a tendon so that their sum is within its range. */
+static void limit_tendon(const sti_state *s, int t) {
+    const sti_model *m = s->model;
+    vreal *force = LANES(s->actuator_force), total = v_set(0);
+    for (int i = 0; i < m->nu; i++)
+        if (m->actuator_trntype[i] == STI_TRN_TENDON && m->actuator_trnid[2 * i] == t)
+            total = total + force[i];
+    vreal within = PAR_CLAMP(total, s, tendon_actfrcrange, t);
+    vmask same = v_eq(within, total);
+    if (v_all(same)) return;
+    vreal scale = v_select(same, v_set(1), within / v_select(same, v_set(1), total));
+    for (int i = 0; i < m->nu; i++)
+        if (m->actuator_trntype[i] == STI_TRN_TENDON && m->actuator_trnid[2 * i] == t)
+            force[i] = force[i] * scale;
+}
+
+/* Gravity compensation that goes through actuators, then the limits of joints. */
+static void joint_level(const sti_state *s) {
+    const sti_model *m = s->model;
+    vreal *qfrc = LANES(s->qfrc_actuator);
+    bool gravity = !(s->opt.disableflags & STI_DISABLE_GRAVITY);
+    static const int dofs[4] = {6, 3, 1, 1};
+    for (int j = 0; j < m->njnt; j++) {
+        int d = m->jnt_dofadr[j], n = dofs[m->jnt_type[j]];
+        if (m->jnt_actgravcomp[j] && gravity)
+            for (int k = d; k < d + n; k++) qfrc[k] = qfrc[k] + CLANES(s->qfrc_gravcomp)[k];
+        if (m->jnt_actfrclimited[j] && n == 1) qfrc[d] = PAR_CLAMP(qfrc[d], s, jnt_actfrcrange, j);
+    }
+}
+
+static void to_joints(const sti_state *s) {
+    const sti_model *m = s->model;
+    vreal *restrict qfrc = LANES(s->qfrc_actuator);
+    for (int i = 0; i < m->nu; i++) {
+        vreal force = CLANES(s->actuator_force)[i];
+        for (int k = m->moment_rowadr[i]; k < m->moment_rowadr[i] + m->moment_rownnz[i]; k++)
+            qfrc[m->moment_colind[k]] = qfrc[m->moment_colind[k]] + CLANES(s->actuator_moment)[k] * force;
+    }
+}
+
+void STI_K(actuation)(sti_state *s) {
+    const sti_model *m = s->model;
+    vreal *force = LANES(s->actuator_force);
+    for (int d = 0; d < m->nv; d++) LANES(s->qfrc_actuator)[d] = v_set(0);
+    if (m->nu == 0 || (s->opt.disableflags & STI_DISABLE_ACTUATION)) {
+        for (int k = 0; k < m->na; k++) LANES(s->act_dot)[k] = v_set(0);
+        for (int i = 0; i < m->nu; i++) force[i] = v_set(0);
+        return;
+    }
+    for (int i = 0; i < m->nu; i++) {
+        activation_rate(s, i);
+        force[i] = actuator_force(s, i);
+    }
+    for (int t = 0; t < m->ntendon; t++)
+        if (m->tendon_actfrclimited[t]) limit_tendon(s, t);
+    for (int i = 0; i < m->nu; i++)
+        if (m->actuator_forcelimited[i]) force[i] = PAR_CLAMP(force[i], s, actuator_forcerange, i);
+    to_joints(s);
+    joint_level(s);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From what an actuator acts on to its length and moment arms. */
+#include "base/det.h"
+#include "dynamics/chain.h"
+
+void STI_K(transmission)(sti_state *s);
+
+static sparse_row moment_row(const sti_state *s, int i) {
+    const sti_model *m = s->model;
+    int adr = m->moment_rowadr[i];
+    return (sparse_row){m->moment_colind + adr, m->moment_rownnz[i], LANES(s->actuator_moment) + adr};
+}
+
+/* Rotation vector of a unit quaternion, the short way round. */
+static void rotation_vector(const vreal quat[4], vreal r[3]) {
+    v3_copy(r, quat + 1);
+    vreal sine = v3_normalize(r), angle;
+    for (int l = 0; l < STI_LANES; l++) {
+        double a = 2 * sti__atan2(V_LANE(sine, l), V_LANE(quat[0], l));
+        V_LANE(angle, l) = a > 3.14159265358979323846 ? a - 2 * 3.14159265358979323846 : a;
+    }
+    v3_scale(r, r, angle);
+}
+
+/* For the torque part of a gear that is given in the parent's frame. */
+static void into_child(const vreal quat[4], vreal gear[3]) {
+    vreal inverse[4];
+    quat_conj(inverse, quat);
+    quat_rotate(gear, inverse, gear);
+}
+
+static vreal joint_transmission(const sti_state *s, int i, vreal gear[6], sparse_row row) {
+    const sti_model *m = s->model;
+    int j = m->actuator_trnid[2 * i], type = m->jnt_type[j],
+        n = type == STI_JOINT_FREE   ? 6
+            : type == STI_JOINT_BALL ? 3
+                                     : 1;
+    bool in_parent = m->actuator_trntype[i] == STI_TRN_JOINTINPARENT;
+    const vreal *qpos = CLANES(s->qpos) + m->jnt_qposadr[j];
+    vreal quat[4], turn[3], length = v_set(0);
+    if (n == 1) length = qpos[0] * gear[0];
+    else {
+        quat_copy(quat, qpos + (n == 6 ? 3 : 0));
+        quat_normalize(quat);
+        if (n == 3) {
+            rotation_vector(quat, turn);
+            length = v3_dot(turn, gear);
+        }
+        if (in_parent) into_child(quat, gear + (n == 6 ? 3 : 0));
+    }
+    for (int k = 0; k < n && k < row.n; k++) row.value[k] = gear[k];
+    return length;
+}
+
+/* A rod from the crank site to a slider that moves along z of the slider site. */
+static vreal crank_transmission(const sti_state *s, int i, const vreal gear[6], sparse_row row) {
+    const sti_model *m = s->model;
+    int crank = m->actuator_trnid[2 * i], slider = m->actuator_trnid[2 * i + 1];
+    const vreal *mat = CLANES(s->site_xmat) + 9 * slider;
+    const vreal *pc = CLANES(s->site_xpos) + 3 * crank, *ps = CLANES(s->site_xpos) + 3 * slider;
+    vreal axis[3] = {mat[2], mat[5], mat[8]}, arm[3], dldp[3], dlda[3], torque[3], wc[6], ws[6];
+    vreal rod = v_set(m->actuator_cranklength[i]);
+    v3_sub(arm, pc, ps);
+    vreal along = v3_dot(arm, axis), det = along * along + rod * rod - v3_dot(arm, arm);
+    vmask reaches = v_lt(v_set(0), det);
+    vreal root = v_select(reaches, v_sqrt(v_select(reaches, det, v_set(1))), v_set(0));
+    vreal inv = v_select(reaches, v_set(1) / v_select(reaches, root, v_set(1)), v_set(0));
+    v3_scale(dldp, axis, v_set(1) - along * inv);
+    v3_add_scaled(dldp, arm, inv);
+    v3_scale(dlda, arm, v_set(1) - along * inv);
+    v3_cross(torque, axis, dlda);
+    int bc = m->site_bodyid[crank], bs = m->site_bodyid[slider];
+    point_force(s, bc, pc, dldp, wc);
+    point_force(s, bs, ps, dldp, ws);
+    v3_sub(ws, ws, torque);
+    row_add_pair(s, row, bc, wc, bs, ws, gear[0]);
+    return (along - root) * gear[0];
+}
+
+static vreal tendon_transmission(const sti_state *s, int i, const vreal gear[6], sparse_row row) {
+    const sti_model *m = s->model;
+    int t = m->actuator_trnid[2 * i];
+    const vreal *J = CLANES(s->ten_J) + m->ten_J_rowadr[t];
+    for (int k = 0; k < row.n && k < m->ten_J_rownnz[t]; k++) row.value[k] = J[k] * gear[0];
+    return CLANES(s->ten_length)[t] * gear[0];
+}
+
+/* Force and torque in the axes of `frame` at a site, as a spatial force at the com of its tree. */
+static void site_force(const sti_state *s, int site, int frame, const vreal gear[6], vreal w[6]) {
+    const vreal *mat = CLANES(s->site_xmat) + 9 * frame;
+    vreal force[3], torque[3];
+    m3_mul_vec(force, mat, gear);
+    m3_mul_vec(torque, mat, gear + 3);
+    point_force(s, s->model->site_bodyid[site], CLANES(s->site_xpos) + 3 * site, force, w);
+    v3_add(w, w, torque);
+}
+
+static void site_quat(const sti_state *s, int site, vreal quat[4]) {
+    PAR_ROW(quat, s, site_quat, site, 4);
+    quat_mul(quat, CLANES(s->xquat) + 4 * s->model->site_bodyid[site], quat);
+}
+
+/* Position and rotation of a site as seen from another, along the gear. */
+static vreal site_offset(const sti_state *s, int site, int ref, const vreal gear[6]) {
+    vreal offset[3], local[3], qa[4], qb[4], turn[3];
+    v3_sub(offset, CLANES(s->site_xpos) + 3 * site, CLANES(s->site_xpos) + 3 * ref);
+    m3_mul_vec_t(local, CLANES(s->site_xmat) + 9 * ref, offset);
+    site_quat(s, site, qa);
+    site_quat(s, ref, qb);
+    quat_conj(qb, qb);
+    quat_mul(qa, qb, qa);
+    rotation_vector(qa, turn);
+    return v3_dot(local, gear) + v3_dot(turn, gear + 3);
+}
+
+static vreal site_transmission(const sti_state *s, int i, const vreal gear[6], sparse_row row) {
+    const sti_model *m = s->model;
+    int site = m->actuator_trnid[2 * i], ref = m->actuator_trnid[2 * i + 1];
+    vreal w[6], wref[6];
+    site_force(s, site, ref < 0 ? site : ref, gear, w);
+    if (ref < 0) {
+        row_add_pair(s, row, m->site_bodyid[site], w, 0, w, v_set(1));
+        return v_set(0);
+    }
+    site_force(s, ref, ref, gear, wref);
+    row_add_pair(s, row, m->site_bodyid[site], w, m->site_bodyid[ref], wref, v_set(1));
+    return site_offset(s, site, ref, gear);
+}
+
+static vreal actuator_transmission(const sti_state *s, int i, sparse_row row) {
+    vreal gear[6];
+    PAR_ROW(gear, s, actuator_gear, i, 6);
+    switch (s->model->actuator_trntype[i]) {
+    case STI_TRN_JOINT:
+    case STI_TRN_JOINTINPARENT: return joint_transmission(s, i, gear, row);
+    case STI_TRN_SLIDERCRANK: return crank_transmission(s, i, gear, row);
+    case STI_TRN_TENDON: return tendon_transmission(s, i, gear, row);
+    case STI_TRN_SITE: return site_transmission(s, i, gear, row);
+    default: return v_set(0);
+    }
+}
+
+void STI_K(transmission)(sti_state *s) {
+    for (int i = 0; i < s->model->nu; i++) {
+        sparse_row row = moment_row(s, i);
+        row_zero(row);
+        LANES(s->actuator_length)[i] = actuator_transmission(s, i, row);
+    }
+}
