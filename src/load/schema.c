@@ -199,13 +199,17 @@ static void put_count(const sink *s, const char *what, int min, int max) {
 
 /* "a|!b|-c" as "a, b (not yet)" */
 static void put_words(const sink *s, const char *words) {
+    bool first = true;
     for (const char *p = words; p;) {
         size_t n = strcspn(p, "|");
-        bool later = *p == '!', never = *p == '-';
-        char text[WORD_MAX + 16];
-        snprintf(text, sizeof text, "%s`%.*s`%s", p == words || never ? "" : ", ", (int)n - later, p + later,
-                 later ? " (not yet)" : "");
-        if (!never) put(s, strcmp(text, "") ? text : "");
+        bool later = *p == '!';
+        if (*p != '-') {
+            char text[WORD_MAX + 24];
+            snprintf(text, sizeof text, "%s`%.*s`%s", first ? "" : ", ", (int)n - later, p + later,
+                     later ? " (not yet)" : "");
+            put(s, text);
+            first = false;
+        }
         p = p[n] ? p + n + 1 : NULL;
     }
 }
