@@ -79,6 +79,6 @@
     X(qDeriv, nD, 1, T)            /* d(qfrc_smooth)/d(qvel) */                           \
     X(qLU, nD, 1, T)                                                                      \
     X(rk_start, nq + nv + na + 1, 1, T) /* qpos, qvel, act, time before a Runge-Kutta step */ \
-    X(rk_sum, 2 * nv + na, 1, T)    /* weighted qvel, qacc, act_dot of its stages */
+    X(rk_sum, 3 * nv + na, 1, T)    /* rate of its last stage; weighted rates, qacc, act_dot */
 
 #endif

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The classical Runge-Kutta method, on the manifold: every stage starts from the first state and goes along
-   one velocity, so quaternions stay on their sphere. Activations go along straight lines inside a step. */
+/* The classical Runge-Kutta method, on the manifold of configurations (Munthe-Kaas 1998): every stage goes
+   from the first state along one displacement, and since rotations do not commute, an angular velocity w seen
+   after the rotation a turns the displacement at the rate w + a x w / 2 + c(a) a x (a x w). Activations are
+   plain. */
+#include "base/det.h"
 #include "integrate/integrate.h"
 #include <string.h>
 
@@ -12,65 +15,106 @@ static void copy(double *y, const double *x, size_t n) {
     if (n) memcpy(y, x, n * sizeof *y);
 }
 
-/* Sizes in doubles, all lanes. */
-typedef struct sizes {
-    size_t nq, nv, na;
-} sizes;
+/* Sizes in doubles, all lanes, and the parts of the state's Runge-Kutta arrays. */
+typedef struct step {
+    size_t nq, nv, na, lanes;
+    double *qpos, *qvel, *act, *time; /* at the start */
+    double *rate;                     /* of the displacement in the current stage */
+    double *sum_rate, *sum_qacc, *sum_act_dot;
+} step;
 
-static sizes sizes_of(const sti_state *s) {
+static step step_of(const sti_state *s) {
     size_t lanes = (size_t)s->lanes;
-    return (sizes){(size_t)s->model->nq * lanes, (size_t)s->model->nv * lanes, (size_t)s->model->na * lanes};
+    step r = {(size_t)s->model->nq * lanes, (size_t)s->model->nv * lanes,
+              (size_t)s->model->na * lanes, lanes,
+              .qpos = s->rk_start,          .rate = s->rk_sum};
+    r.qvel = r.qpos + r.nq;
+    r.act = r.qvel + r.nv;
+    r.time = r.act + r.na;
+    r.sum_rate = r.rate + r.nv;
+    r.sum_qacc = r.sum_rate + r.nv;
+    r.sum_act_dot = r.sum_qacc + r.nv;
+    return r;
 }
 
-static void save_start(sti_state *s) {
-    sizes n = sizes_of(s);
-    double *to = s->rk_start;
-    copy(to, s->qpos, n.nq);
-    copy(to + n.nq, s->qvel, n.nv);
-    copy(to + n.nq + n.nv, s->act, n.na);
-    copy(to + n.nq + n.nv + n.na, s->time, (size_t)s->lanes);
+static void save_start(const step *r, const sti_state *s) {
+    copy(r->qpos, s->qpos, r->nq);
+    copy(r->qvel, s->qvel, r->nv);
+    copy(r->act, s->act, r->na);
+    copy(r->time, s->time, r->lanes);
+    for (size_t i = 0; i < 2 * r->nv + r->na; i++) r->sum_rate[i] = 0;
 }
 
-static void set_start(sti_state *s) {
-    sizes n = sizes_of(s);
-    const double *from = s->rk_start;
-    copy(s->qpos, from, n.nq);
-    copy(s->qvel, from + n.nq, n.nv);
-    copy(s->act, from + n.nq + n.nv, n.na);
-    copy(s->time, from + n.nq + n.nv + n.na, (size_t)s->lanes);
+static void set_start(const step *r, sti_state *s) {
+    copy(s->qpos, r->qpos, r->nq);
+    copy(s->qvel, r->qvel, r->nv);
+    copy(s->act, r->act, r->na);
+    copy(s->time, r->time, r->lanes);
 }
 
-/* From the start along the rates of the last stage (its velocity is kept in scratch). */
-static void set_stage(sti_state *s, const sti__kernels *k, double h) {
-    sizes n = sizes_of(s);
-    double *rate = s->scratch;
-    copy(rate, s->qvel, n.nv);
-    set_start(s);
-    for (int l = 0; l < s->lanes; l++) s->time[l] += h;
-    k->integrate_pos(s, s->qpos, rate, h);
-    add_scaled(s->qvel, s->qacc, h, n.nv);
-    add_scaled(s->act, s->act_dot, h, n.na);
+/* (1 - a/2 cot(a/2)) / a^2 */
+static double second_coefficient(double a) {
+    double aa = a * a;
+    if (a < 0.1) return 1.0 / 12 + aa * (1.0 / 720 + aa * (1.0 / 30240 + aa / 1209600));
+    return (1 - 0.5 * a * sti__cos(0.5 * a) / sti__sin(0.5 * a)) / aa;
 }
 
-static void add_stage(sti_state *s, double weight) {
-    sizes n = sizes_of(s);
-    add_scaled(s->rk_sum, s->qvel, weight, n.nv);
-    add_scaled(s->rk_sum + n.nv, s->qacc, weight, n.nv);
-    add_scaled(s->rk_sum + 2 * n.nv, s->act_dot, weight, n.na);
+static void cross(double r[3], const double a[3], const double b[3]) {
+    r[0] = a[1] * b[2] - a[2] * b[1];
+    r[1] = a[2] * b[0] - a[0] * b[2];
+    r[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+/* Rate of the rotation vector a, for the angular velocity w in the rotated frame; elements are n apart. */
+static void rotation_rate(const double *a, const double *w, size_t n, double *rate) {
+    double x[3] = {a[0], a[n], a[2 * n]}, v[3] = {w[0], w[n], w[2 * n]}, xv[3], xxv[3];
+    cross(xv, x, v);
+    cross(xxv, x, xv);
+    double c = second_coefficient(sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]));
+    for (size_t k = 0; k < 3; k++) rate[k * n] = v[k] + 0.5 * xv[k] + c * xxv[k];
+}
+
+/* The rate of this stage, whose displacement from the start is `moved`. */
+static void set_rate(const step *r, const sti_state *s, const double *moved) {
+    const sti_model *m = s->model;
+    copy(r->rate, s->qvel, r->nv);
+    for (int j = 0; j < m->njnt; j++) {
+        if (m->jnt_type[j] != STI_JOINT_FREE && m->jnt_type[j] != STI_JOINT_BALL) continue;
+        size_t d = (size_t)(m->jnt_dofadr[j] + (m->jnt_type[j] == STI_JOINT_FREE ? 3 : 0)) * r->lanes;
+        for (size_t l = d; l < d + r->lanes; l++)
+            rotation_rate(moved + l, s->qvel + l, r->lanes, r->rate + l);
+    }
+}
+
+/* From the start along the rates of the last stage for a time h. */
+static void set_stage(const step *r, sti_state *s, const sti__kernels *k, double h) {
+    double *moved = s->scratch;
+    for (size_t i = 0; i < r->nv; i++) moved[i] = h * r->rate[i];
+    set_start(r, s);
+    for (size_t l = 0; l < r->lanes; l++) s->time[l] += h;
+    k->integrate_pos(s, s->qpos, r->rate, h);
+    add_scaled(s->qvel, s->qacc, h, r->nv);
+    add_scaled(s->act, s->act_dot, h, r->na);
+    set_rate(r, s, moved);
+}
+
+static void add_stage(const step *r, const sti_state *s, double weight) {
+    add_scaled(r->sum_rate, r->rate, weight, r->nv);
+    add_scaled(r->sum_qacc, s->qacc, weight, r->nv);
+    add_scaled(r->sum_act_dot, s->act_dot, weight, r->na);
 }
 
 void sti__integrate_rk4(sti_state *s, const sti__kernels *k, sti__forward forward, void *context) {
     static const double fraction[3] = {0.5, 0.5, 1}, weight[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
-    sizes n = sizes_of(s);
-    double h = s->opt.timestep;
-    save_start(s);
-    for (size_t i = 0; i < 2 * n.nv + n.na; i++) s->rk_sum[i] = 0;
-    add_stage(s, weight[0]);
+    step r = step_of(s);
+    save_start(&r, s);
+    copy(r.rate, s->qvel, r.nv);
+    add_stage(&r, s, weight[0]);
     for (int i = 0; i < 3; i++) {
-        set_stage(s, k, fraction[i] * h);
+        set_stage(&r, s, k, fraction[i] * s->opt.timestep);
         forward(context);
-        add_stage(s, weight[i + 1]);
+        add_stage(&r, s, weight[i + 1]);
     }
-    set_start(s);
-    k->advance(s, s->rk_sum + n.nv, s->rk_sum + 2 * n.nv, s->rk_sum);
+    set_start(&r, s);
+    k->advance(s, r.sum_qacc, r.sum_act_dot, r.sum_rate);
 }
