@@ -96,26 +96,34 @@ static bool from_zaxis(sti__compiler *c, const sti_element *e, double quat[4]) {
            sti__complain(c, e, STI_A_zaxis, STI_VALUE, "the z axis cannot be zero");
 }
 
-bool sti__orientation(sti__compiler *c, const sti_element *e, double quat[4]) {
-    static const struct {
-        sti__aid attribute;
-        bool (*read)(sti__compiler *c, const sti_element *e, double quat[4]);
-    } way[] = {{STI_A_axisangle, from_axisangle},
-               {STI_A_euler, from_euler},
-               {STI_A_xyaxes, from_xyaxes},
-               {STI_A_zaxis, from_zaxis},
-               {STI_A_quat, from_quat}};
-    int own = 0, used = -1;
-    quat_identity(quat);
-    for (int i = 0; i < STI__COUNT(way); i++) {
-        own += sti__has_own(e, way[i].attribute);
-        if (used < 0 && sti__has(e, way[i].attribute)) used = i;
+typedef bool (*reader)(sti__compiler *c, const sti_element *e, double quat[4]);
+static const struct {
+    sti__aid attribute;
+    reader read;
+} ways[] = {{STI_A_quat, from_quat},
+            {STI_A_axisangle, from_axisangle},
+            {STI_A_euler, from_euler},
+            {STI_A_xyaxes, from_xyaxes},
+            {STI_A_zaxis, from_zaxis}};
+
+/* The one way that an element or default itself uses; -1 if none. */
+static int way_of(sti__compiler *c, const sti_element *e) {
+    int way = -1;
+    for (int i = 0; i < STI__COUNT(ways); i++) {
+        if (!sti__has_own(e, ways[i].attribute)) continue;
+        if (way >= 0) sti__complain(c, e, ways[i].attribute, STI_VALUE, "the orientation is given more than once");
+        way = i;
     }
-    if (own > 1)
-        return sti__complain(c, e, STI_A_COUNT, STI_VALUE, "the orientation is given more than once");
-    for (int i = 0; own == 1 && i < STI__COUNT(way); i++)
-        if (sti__has_own(e, way[i].attribute)) used = i;
-    return used < 0 || way[used].read(c, e, quat);
+    return way;
+}
+
+/* The innermost setting counts, whatever its way. */
+bool sti__orientation(sti__compiler *c, const sti_element *e, double quat[4]) {
+    quat_identity(quat);
+    int way = way_of(c, e);
+    const sti_element *d = NULL;
+    while (way < 0 && (d = sti__default_next(e, d))) way = way_of(c, d);
+    return way < 0 || ways[way].read(c, e, quat);
 }
 
 /* ---- frames ---------------------------------------------------------------------------------------------

@@ -28,6 +28,10 @@ void sti__add_inertia(double full[6], const double moment[3], const double quat[
 
 /* Volume (m3), or area (m2) of the surface with shell, of a primitive of MJCF type and size. */
 double sti__shape_volume(int type, const double size[3], bool shell);
+/* Radius of the ball around its centre that holds it; 0 for planes. */
+double sti__shape_radius(int type, const double size[3]);
+/* geom_fluid of the ellipsoid like a shape: on, coefficients, virtual mass and inertia per axis. */
+void sti__shape_fluid(int type, const double size[3], const double coef[5], double out[12]);
 /* Its principal moments for a given mass. */
 void sti__shape_inertia(int type, const double size[3], bool shell, double mass, double moment[3]);
 

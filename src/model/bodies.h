@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of sti__fill_bodies, in the order in which they run. */
+#ifndef STI_MODEL_BODIES_H
+#define STI_MODEL_BODIES_H
+
+#include "model/pose.h"
+
+/* Mass and principal moments of a geom in its own frame. */
+typedef struct sti__geom_mass {
+    double mass, moment[3];
+} sti__geom_mass;
+
+/* A mesh while it is compiled; see assets.c. */
+typedef struct sti__mesh_facts {
+    double volume;      /* m3, or m2 for a shell */
+    double moment[3];   /* principal, at unit density */
+    double pos[3], quat[4]; /* of the centred mesh in the file's frame */
+    double half[3];     /* largest |x|, |y|, |z| of the centred vertices */
+    bool shell;
+} sti__mesh_facts;
+/* Facts of a mesh that a geom uses; NULL if the mesh is unusable (which was complained about). */
+const sti__mesh_facts *sti__mesh_of(sti__compiler *c, const sti_element *geom, int mesh);
+
+void sti__fill_joints(sti__compiler *c);
+/* Geoms; mass has ngeom entries to be filled. */
+void sti__fill_geoms(sti__compiler *c, sti__geom_mass *mass);
+void sti__fill_sites(sti__compiler *c);
+void sti__fill_views(sti__compiler *c); /* cameras and lights */
+void sti__fill_inertia(sti__compiler *c, const sti__geom_mass *mass);
+/* Pose from fromto, which also sets the sizes that depend on the length; false if it is not given. */
+bool sti__read_fromto(sti__compiler *c, const sti_element *e, int type, double size[3], double pos[3], double quat[4]);
+/* Complains about sizes that a type needs and that are not positive. */
+bool sti__check_size(sti__compiler *c, const sti_element *e, int type, const double size[3]);
+
+#endif

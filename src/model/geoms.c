@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Geoms and sites: poses, sizes, masses. */
+#include "math/rot.h"
+#include "model/bodies.h"
+
+/* ---- sizes ------------------------------------------------------------------------------------------- */
+
+bool sti__check_size(sti__compiler *c, const sti_element *e, int type, const double size[3]) {
+    static const int needed[] = {[STI_GEOM_SPHERE] = 1,   [STI_GEOM_CAPSULE] = 2, [STI_GEOM_ELLIPSOID] = 3,
+                                 [STI_GEOM_CYLINDER] = 2, [STI_GEOM_BOX] = 3,     [STI_GEOM_MESH] = 0};
+    if (type == STI_GEOM_PLANE && !(size[2] > 0))
+        return sti__complain(c, e, STI_A_size, STI_PHYSICS, "the third size of a plane must be positive");
+    for (int i = 0; i < needed[type]; i++)
+        if (!(size[i] > 0))
+            return sti__complain(c, e, STI_A_size, STI_PHYSICS, "size %d must be given and positive", i + 1);
+    return true;
+}
+
+/* The z axis points from the second end to the first. */
+bool sti__read_fromto(sti__compiler *c, const sti_element *e, int type, double size[3], double pos[3],
+                      double quat[4]) {
+    double v[6] = {0}, axis[3], frame_pos[3], frame_quat[4];
+    if (!sti__has(e, STI_A_fromto)) return false;
+    sti__reals(e, STI_A_fromto, v, 6);
+    v3_sub(axis, v, v + 3);
+    for (int i = 0; i < 3; i++) pos[i] = (v[i] + v[3 + i]) / 2;
+    quat_identity(quat);
+    bool round = type == STI_GEOM_CAPSULE || type == STI_GEOM_CYLINDER;
+    if (!round && type != STI_GEOM_BOX && type != STI_GEOM_ELLIPSOID)
+        sti__complain(c, e, STI_A_fromto, STI_VALUE, "only possible for capsule, cylinder, box and ellipsoid");
+    else if (sti__has(e, STI_A_pos)) sti__complain(c, e, STI_A_fromto, STI_VALUE, "pos and fromto are both given");
+    else if (!sti__quat_from_z(quat, axis)) sti__complain(c, e, STI_A_fromto, STI_VALUE, "the two ends are the same point");
+    double half = v3_norm(axis) / 2;
+    if (round) size[1] = half;
+    else {
+        size[1] = size[0];
+        size[2] = half;
+    }
+    if (sti__frame_pose(c, e, frame_pos, frame_quat)) sti__pose_compose(frame_pos, frame_quat, pos, quat);
+    return true;
+}
+
+/* ---- meshes ---------------------------------------------------------------------------------------------- */
+
+/* Half sizes of the box that has the mesh's volume per inertia. */
+static void inertia_box(const sti__mesh_facts *mesh, double half[3]) {
+    for (int i = 0; i < 3; i++) {
+        double sum = mesh->moment[(i + 1) % 3] + mesh->moment[(i + 2) % 3] - mesh->moment[i];
+        half[i] = sqrt(6 * fmax(sum, 0) / mesh->volume) / 2;
+    }
+}
+
+/* A primitive with about the inertia of a mesh. */
+static void fit_shape(const sti_element *e, const sti__mesh_facts *mesh, int type, double size[3]) {
+    double box[3], scale = sti__real(e, STI_A_fitscale, 1);
+    inertia_box(mesh, box);
+    v3_zero(size);
+    switch (type) {
+    case STI_GEOM_SPHERE: size[0] = (box[0] + box[1] + box[2]) / 3; break;
+    case STI_GEOM_CAPSULE:
+        size[0] = (box[0] + box[1]) / 2;
+        size[1] = fmax(0, box[2] - size[0] / 2);
+        break;
+    case STI_GEOM_CYLINDER:
+        size[0] = (box[0] + box[1]) / 2;
+        size[1] = box[2];
+        break;
+    default: v3_copy(size, box);
+    }
+    v3_scale(size, size, scale);
+}
+
+/* Puts the geom where its mesh is, now that the mesh is centred. */
+static const sti__mesh_facts *place_mesh(sti__compiler *c, const sti_element *e, int g, int type) {
+    sti_model *m = c->m;
+    double pos[3], quat[4], *size = m->geom_size + 3 * g;
+    int id = sti__reference(c, e, STI_A_mesh, STI_OBJ_MESH);
+    if (id < 0) {
+        if (type == STI_GEOM_MESH && !sti__text(e, STI_A_mesh))
+            sti__complain(c, e, STI_A_mesh, STI_REFERENCE, "a geom of type mesh needs a mesh");
+        return NULL;
+    }
+    const sti__mesh_facts *mesh = sti__mesh_of(c, e, id);
+    if (!mesh) return NULL;
+    v3_copy(pos, mesh->pos);
+    quat_copy(quat, mesh->quat);
+    sti__pose_compose(m->geom_pos + 3 * g, m->geom_quat + 4 * g, pos, quat);
+    v3_copy(m->geom_pos + 3 * g, pos);
+    quat_copy(m->geom_quat + 4 * g, quat);
+    if (type == STI_GEOM_MESH) {
+        m->geom_dataid[g] = id;
+        v3_copy(size, mesh->half);
+    } else fit_shape(e, mesh, type, size);
+    return type == STI_GEOM_MESH ? mesh : NULL;
+}
+
+/* ---- mass -------------------------------------------------------------------------------------------------- */
+
+static void weigh(sti__compiler *c, const sti_element *e, int type, const double size[3], const sti__mesh_facts *mesh,
+                  sti__geom_mass *out) {
+    bool shell = sti__keyword(e, STI_A_shellinertia, 0) == 1, given = sti__has(e, STI_A_mass);
+    double volume = mesh ? mesh->volume : sti__shape_volume(type, size, shell);
+    double mass = given ? sti__real(e, STI_A_mass, 0) : volume * sti__real(e, STI_A_density, 1000);
+    if (mass < 0) {
+        sti__complain(c, e, given ? STI_A_mass : STI_A_density, STI_PHYSICS, "cannot be negative");
+        return;
+    }
+    if (shell && type == STI_GEOM_MESH) {
+        sti__complain(c, e, STI_A_shellinertia, STI_VALUE, "for a mesh, say so in the mesh asset (inertia=\"shell\")");
+        return;
+    }
+    if (type == STI_GEOM_PLANE || volume < STI__MINVAL) return;
+    out->mass = mass;
+    if (mesh) v3_scale(out->moment, mesh->moment, mass / mesh->volume);
+    else sti__shape_inertia(type, size, shell, mass, out->moment);
+}
+
+/* ---- geoms --------------------------------------------------------------------------------------------------- */
+
+static void fill_contact(sti__compiler *c, const sti_element *e, int g) {
+    sti_model *m = c->m;
+    int condim = sti__int(e, STI_A_condim, 3);
+    m->geom_contype[g] = sti__int(e, STI_A_contype, 1);
+    m->geom_conaffinity[g] = sti__int(e, STI_A_conaffinity, 1);
+    m->geom_condim[g] = condim;
+    m->geom_priority[g] = sti__int(e, STI_A_priority, 0);
+    m->geom_solmix[g] = sti__real(e, STI_A_solmix, 1);
+    m->geom_margin[g] = sti__real(e, STI_A_margin, 0);
+    m->geom_gap[g] = sti__real(e, STI_A_gap, 0);
+    sti__reals(e, STI_A_solref, m->geom_solref + 2 * g, 2);
+    sti__reals(e, STI_A_solimp, m->geom_solimp + 5 * g, 5);
+    sti__reals(e, STI_A_friction, m->geom_friction + 3 * g, 3);
+    if (condim != 1 && condim != 3 && condim != 4 && condim != 6)
+        sti__complain(c, e, STI_A_condim, STI_VALUE, "must be 1, 3, 4 or 6");
+}
+
+static void fill_rgba(const sti_element *e, float *out) {
+    double rgba[4] = {0.5, 0.5, 0.5, 1};
+    sti__reals(e, STI_A_rgba, rgba, 4);
+    for (int i = 0; i < 4; i++) out[i] = (float)rgba[i];
+}
+
+/* The geom's material, else that of its mesh. */
+static int geom_material(sti__compiler *c, const sti_element *e, int mesh) {
+    if (sti__text(e, STI_A_material) || mesh < 0) return sti__reference(c, e, STI_A_material, STI_OBJ_MATERIAL);
+    return sti__reference(c, sti__object(c, STI_OBJ_MESH, mesh), STI_A_material, STI_OBJ_MATERIAL);
+}
+
+static void fill_fluid(const sti_element *e, int type, const double size[3], double out[12]) {
+    double coef[5] = {0.5, 0.25, 1.5, 1, 1};
+    sti__reals(e, STI_A_fluidcoef, coef, 5);
+    if (sti__keyword(e, STI_A_fluidshape, 0) == 1) sti__shape_fluid(type, size, coef, out);
+}
+
+static void fill_geom(sti__compiler *c, int g, sti__geom_mass *mass) {
+    const sti_element *e = sti__object(c, STI_OBJ_GEOM, g);
+    sti_model *m = c->m;
+    int type = sti__keyword(e, STI_A_type, STI_GEOM_SPHERE), body = m->geom_bodyid[g];
+    double *size = m->geom_size + 3 * g, *pos = m->geom_pos + 3 * g, *quat = m->geom_quat + 4 * g;
+    const sti__mesh_facts *mesh = NULL;
+    m->geom_type[g] = type;
+    m->geom_dataid[g] = -1;
+    sti__reals(e, STI_A_size, size, 3);
+    if (!sti__read_fromto(c, e, type, size, pos, quat)) sti__read_pose(c, e, pos, quat);
+    if (type == STI_GEOM_MESH || sti__text(e, STI_A_mesh)) mesh = place_mesh(c, e, g, type);
+    if (type == STI_GEOM_PLANE && m->body_weldid[body] != 0)
+        sti__complain(c, e, STI_A_type, STI_PHYSICS, "a plane cannot move");
+    if (!sti__check_size(c, e, type, size)) return;
+    weigh(c, e, type, size, mesh, mass);
+    m->geom_rbound[g] = sti__shape_radius(type, size);
+    m->geom_group[g] = sti__int(e, STI_A_group, 0);
+    m->geom_matid[g] = geom_material(c, e, m->geom_dataid[g]);
+    fill_contact(c, e, g);
+    fill_fluid(e, type, size, m->geom_fluid + 12 * g);
+    fill_rgba(e, m->geom_rgba + 4 * g);
+}
+
+void sti__fill_geoms(sti__compiler *c, sti__geom_mass *mass) {
+    for (int g = 0; g < c->m->ngeom; g++) fill_geom(c, g, mass + g);
+}
+
+/* ---- sites ----------------------------------------------------------------------------------------------------- */
+
+void sti__fill_sites(sti__compiler *c) {
+    sti_model *m = c->m;
+    for (int s = 0; s < m->nsite; s++) {
+        const sti_element *e = sti__object(c, STI_OBJ_SITE, s);
+        int type = sti__keyword(e, STI_A_type, STI_GEOM_SPHERE);
+        double *size = m->site_size + 3 * s, *pos = m->site_pos + 3 * s, *quat = m->site_quat + 4 * s;
+        m->site_type[s] = type;
+        sti__reals(e, STI_A_size, size, 3);
+        if (!sti__read_fromto(c, e, type, size, pos, quat)) sti__read_pose(c, e, pos, quat);
+        sti__check_size(c, e, type, size);
+        m->site_group[s] = sti__int(e, STI_A_group, 0);
+        m->site_matid[s] = sti__reference(c, e, STI_A_material, STI_OBJ_MATERIAL);
+        fill_rgba(e, m->site_rgba + 4 * s);
+    }
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Mass, centre of mass and principal inertia of bodies. */
+#include "math/eig3.h"
+#include "math/rot.h"
+#include "model/bodies.h"
+
+void sti__principal_axes(const double f[6], double quat[4], double moment[3]) {
+    const double mat[9] = {f[0], f[3], f[4], f[3], f[1], f[5], f[4], f[5], f[2]};
+    sti__eig3(moment, quat, mat);
+}
+
+void sti__add_inertia(double full[6], const double moment[3], const double quat[4], double mass, const double d[3]) {
+    static const int row[6] = {0, 1, 2, 0, 0, 1}, col[6] = {0, 1, 2, 1, 2, 2};
+    double r[9], d2 = v3_dot(d, d);
+    quat_to_mat(r, quat);
+    for (int k = 0; k < 6; k++) {
+        const double *a = r + 3 * row[k], *b = r + 3 * col[k];
+        double turned = a[0] * b[0] * moment[0] + a[1] * b[1] * moment[1] + a[2] * b[2] * moment[2];
+        full[k] += turned + mass * ((row[k] == col[k] ? d2 : 0) - d[row[k]] * d[col[k]]);
+    }
+}
+
+/* ---- from geoms ----------------------------------------------------------------------------------------- */
+
+static bool counts(const sti__compiler *c, const sti__geom_mass *mass, int g) {
+    int group = c->m->geom_group[g];
+    return group >= c->inertiagrouprange[0] && group <= c->inertiagrouprange[1] && mass[g].mass >= STI__MINVAL;
+}
+
+/* One geom gives its own frame. */
+static void from_one(sti_model *m, int b, int g, const sti__geom_mass *mass) {
+    v3_copy(m->body_ipos + 3 * b, m->geom_pos + 3 * g);
+    quat_copy(m->body_iquat + 4 * b, m->geom_quat + 4 * g);
+    v3_copy(m->body_inertia + 3 * b, mass->moment);
+    m->body_mass[b] = mass->mass;
+}
+
+static void from_many(sti__compiler *c, int b, const sti__geom_mass *mass) {
+    sti_model *m = c->m;
+    double total = 0, com[3] = {0}, full[6] = {0};
+    int first = m->body_geomadr[b], end = first + m->body_geomnum[b];
+    for (int g = first; g < end; g++) {
+        if (!counts(c, mass, g)) continue;
+        total += mass[g].mass;
+        v3_add_scaled(com, m->geom_pos + 3 * g, mass[g].mass);
+    }
+    for (int i = 0; i < 3; i++) com[i] /= total;
+    for (int g = first; g < end; g++) {
+        double d[3];
+        if (!counts(c, mass, g)) continue;
+        v3_sub(d, m->geom_pos + 3 * g, com);
+        sti__add_inertia(full, mass[g].moment, m->geom_quat + 4 * g, mass[g].mass, d);
+    }
+    m->body_mass[b] = total;
+    v3_copy(m->body_ipos + 3 * b, com);
+    sti__principal_axes(full, m->body_iquat + 4 * b, m->body_inertia + 3 * b);
+}
+
+static bool from_geoms(sti__compiler *c, int b, const sti__geom_mass *mass) {
+    sti_model *m = c->m;
+    int count = 0, last = -1, first = m->body_geomadr[b];
+    for (int g = first; g < first + m->body_geomnum[b]; g++)
+        if (counts(c, mass, g)) {
+            count++;
+            last = g;
+        }
+    if (count == 1) from_one(m, b, last, mass + last);
+    else if (count > 1) from_many(c, b, mass);
+    return count > 0;
+}
+
+/* ---- from the inertial element ----------------------------------------------------------------------------- */
+
+static void from_full(sti__compiler *c, const sti_element *e, int b) {
+    sti_model *m = c->m;
+    double full[6] = {0};
+    sti__reals(e, STI_A_fullinertia, full, 6);
+    sti__principal_axes(full, m->body_iquat + 4 * b, m->body_inertia + 3 * b);
+    if (sti__has(e, STI_A_diaginertia))
+        sti__complain(c, e, STI_A_fullinertia, STI_VALUE, "diaginertia and fullinertia are both given");
+    else if (!(m->body_inertia[3 * b + 2] >= STI__TINY))
+        sti__complain(c, e, STI_A_fullinertia, STI_PHYSICS, "must have positive eigenvalues");
+}
+
+static void from_element(sti__compiler *c, const sti_element *e, int b) {
+    sti_model *m = c->m;
+    sti__reals(e, STI_A_pos, m->body_ipos + 3 * b, 3);
+    m->body_mass[b] = sti__real(e, STI_A_mass, 0);
+    if (m->body_mass[b] < 0) sti__complain(c, e, STI_A_mass, STI_PHYSICS, "cannot be negative");
+    sti__orientation(c, e, m->body_iquat + 4 * b);
+    if (sti__has(e, STI_A_fullinertia)) from_full(c, e, b);
+    else sti__reals(e, STI_A_diaginertia, m->body_inertia + 3 * b, 3);
+    for (int i = 0; i < 3; i++)
+        if (m->body_inertia[3 * b + i] < 0) {
+            sti__complain(c, e, STI_A_diaginertia, STI_PHYSICS, "cannot be negative");
+            return;
+        }
+}
+
+/* ---- bounds and checks ------------------------------------------------------------------------------------------ */
+
+static void check_triangle(sti__compiler *c, const sti_element *e, double moment[3]) {
+    double a = moment[0], b = moment[1], d = moment[2];
+    if (a + b >= d && a + d >= b && b + d >= a) return;
+    if (c->balanceinertia) moment[0] = moment[1] = moment[2] = (a + b + d) / 3;
+    else
+        sti__complain(c, e, STI_A_COUNT, STI_PHYSICS,
+                      "inertia must satisfy A + B >= C; compiler@balanceinertia can repair it");
+}
+
+static void fill_body_inertia(sti__compiler *c, int b, const sti__geom_mass *mass) {
+    sti_model *m = c->m;
+    const sti_element *e = sti__object(c, STI_OBJ_BODY, b), *inertial = sti__first(e, STI_E_inertial);
+    /* without any mass the inertial frame is where MuJoCo leaves it: at the body's pose */
+    v3_copy(m->body_ipos + 3 * b, m->body_pos + 3 * b);
+    quat_copy(m->body_iquat + 4 * b, m->body_quat + 4 * b);
+    bool geoms = c->inertiafromgeom || (c->inertiafromgeom_auto && !inertial);
+    if (!(geoms && from_geoms(c, b, mass)) && inertial) from_element(c, inertial, b);
+    m->body_mass[b] = fmax(m->body_mass[b], c->boundmass);
+    for (int i = 0; i < 3; i++) m->body_inertia[3 * b + i] = fmax(m->body_inertia[3 * b + i], c->boundinertia);
+    check_triangle(c, inertial ? inertial : e, m->body_inertia + 3 * b);
+}
+
+/* What moves must have mass: the body itself, or something fixed to it. */
+static void check_moving(sti__compiler *c) {
+    sti_model *m = c->m;
+    bool *heavy = sti__scratch(c, (size_t)m->nbody, sizeof *heavy);
+    if (!heavy) return;
+    for (int b = 1; b < m->nbody; b++) {
+        const double *i = m->body_inertia + 3 * b;
+        if (m->body_mass[b] >= STI__MINVAL && i[0] >= STI__MINVAL && i[1] >= STI__MINVAL && i[2] >= STI__MINVAL)
+            heavy[m->body_weldid[b]] = true;
+    }
+    for (int b = 1; b < m->nbody; b++)
+        if (m->body_jntnum[b] > 0 && !heavy[b])
+            sti__complain(c, sti__object(c, STI_OBJ_BODY, b), STI_A_COUNT, STI_PHYSICS,
+                          "a body that moves needs mass and inertia of at least %g", STI__MINVAL);
+}
+
+static void scale_total(sti__compiler *c) {
+    sti_model *m = c->m;
+    double total = 0;
+    for (int b = 1; b < m->nbody; b++) total += m->body_mass[b];
+    if (!(c->settotalmass > 0) || total < STI__MINVAL) return;
+    double scale = c->settotalmass / total;
+    for (int b = 1; b < m->nbody; b++) {
+        m->body_mass[b] *= scale;
+        v3_scale(m->body_inertia + 3 * b, m->body_inertia + 3 * b, scale);
+    }
+}
+
+void sti__fill_inertia(sti__compiler *c, const sti__geom_mass *mass) {
+    sti_model *m = c->m;
+    quat_identity(m->body_iquat);
+    for (int b = 1; b < m->nbody; b++) fill_body_inertia(c, b, mass);
+    check_moving(c);
+    scale_total(c);
+    for (int b = m->nbody - 1; b >= 0; b--) {
+        m->body_subtreemass[b] += m->body_mass[b];
+        if (b > 0) m->body_subtreemass[m->body_parentid[b]] += m->body_subtreemass[b];
+    }
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Joints and their degrees of freedom. */
+#include "math/rot.h"
+#include "model/bodies.h"
+
+bool sti__limited(sti__compiler *c, const sti_element *e, sti__aid limited, sti__aid range) {
+    double r[2] = {0, 0};
+    int word = sti__keyword(e, limited, 2);
+    sti__reals(e, range, r, 2);
+    bool given = r[0] != 0 || r[1] != 0;
+    if (word == 2 && given && !c->autolimits)
+        return sti__complain(c, e, range, STI_VALUE, "a range needs its limit switched on or off, or compiler@autolimits");
+    if (word == 2) return r[0] < r[1];
+    if (word == 1 && !(r[0] < r[1]))
+        return sti__complain(c, e, range, STI_VALUE, "the first value must be smaller than the second");
+    return word == 1;
+}
+
+/* ---- coordinates -------------------------------------------------------------------------------------- */
+
+static void fill_qpos(sti__compiler *c, const sti_element *e, int j) {
+    sti_model *m = c->m;
+    int adr = m->jnt_qposadr[j], type = m->jnt_type[j], body = m->jnt_bodyid[j];
+    double *q = m->qpos0 + adr, *spring = m->qpos_spring + adr;
+    switch (type) {
+    case STI_JOINT_FREE:
+        v3_copy(q, m->body_pos + 3 * body);
+        quat_copy(q + 3, m->body_quat + 4 * body);
+        v3_copy(spring, q);
+        quat_copy(spring + 3, q + 3);
+        return;
+    case STI_JOINT_BALL:
+        quat_identity(q);
+        quat_identity(spring);
+        return;
+    default:
+        *q = sti__real(e, STI_A_ref, 0);
+        *spring = sti__real(e, STI_A_springref, 0);
+        if (type == STI_JOINT_HINGE) {
+            *q = sti__angle(c, *q);
+            *spring = sti__angle(c, *spring);
+        }
+    }
+}
+
+/* ---- fields ------------------------------------------------------------------------------------------------ */
+
+/* Free joints sit at the body's origin; only hinges and slides have an axis. */
+static void fill_frame(sti__compiler *c, const sti_element *e, int j) {
+    sti_model *m = c->m;
+    double *pos = m->jnt_pos + 3 * j, *axis = m->jnt_axis + 3 * j, frame_pos[3], frame_quat[4];
+    int type = m->jnt_type[j];
+    bool framed = sti__frame_pose(c, e, frame_pos, frame_quat);
+    v3_zero(pos);
+    axis[2] = 1;
+    if (type == STI_JOINT_FREE) return;
+    sti__reals(e, STI_A_pos, pos, 3);
+    if (framed) {
+        quat_rotate(pos, frame_quat, pos);
+        v3_add(pos, frame_pos, pos);
+    }
+    if (type == STI_JOINT_BALL) return;
+    sti__reals(e, STI_A_axis, axis, 3);
+    if (v3_norm(axis) < STI__TINY) {
+        sti__complain(c, e, STI_A_axis, STI_VALUE, "the axis cannot be zero");
+        return;
+    }
+    if (framed) quat_rotate(axis, frame_quat, axis);
+    v3_normalize(axis);
+}
+
+static void fill_limits(sti__compiler *c, const sti_element *e, int j) {
+    sti_model *m = c->m;
+    double *range = m->jnt_range + 2 * j;
+    int type = m->jnt_type[j];
+    sti__reals(e, STI_A_range, range, 2);
+    m->jnt_limited[j] = type != STI_JOINT_FREE && sti__limited(c, e, STI_A_limited, STI_A_range);
+    if (m->jnt_limited[j] && type != STI_JOINT_SLIDE)
+        for (int i = 0; i < 2; i++) range[i] = sti__angle(c, range[i]);
+    if (m->jnt_limited[j] && type == STI_JOINT_BALL && range[0] != 0)
+        sti__complain(c, e, STI_A_range, STI_VALUE, "the range of a ball joint starts at 0");
+    sti__reals(e, STI_A_actuatorfrcrange, m->jnt_actfrcrange + 2 * j, 2);
+    m->jnt_actfrclimited[j] = sti__limited(c, e, STI_A_actuatorfrclimited, STI_A_actuatorfrcrange);
+}
+
+static void fill_solver(sti_model *m, const sti_element *e, int j, int first, int end) {
+    sti__reals(e, STI_A_solreflimit, m->jnt_solref + 2 * j, 2);
+    sti__reals(e, STI_A_solimplimit, m->jnt_solimp + 5 * j, 5);
+    for (int d = first; d < end; d++) {
+        sti__reals(e, STI_A_solreffriction, m->dof_solref + 2 * d, 2);
+        sti__reals(e, STI_A_solimpfriction, m->dof_solimp + 5 * d, 5);
+    }
+}
+
+static double checked(sti__compiler *c, const sti_element *e, sti__aid attribute) {
+    double value = sti__real(e, attribute, 0);
+    if (value < 0) sti__complain(c, e, attribute, STI_PHYSICS, "cannot be negative");
+    return value;
+}
+
+static void fill_dofs(sti__compiler *c, const sti_element *e, int first, int end) {
+    sti_model *m = c->m;
+    double damping = sti__real(e, STI_A_damping, 0), armature = checked(c, e, STI_A_armature);
+    double frictionloss = checked(c, e, STI_A_frictionloss);
+    for (int d = first; d < end; d++) {
+        m->dof_damping[d] = damping;
+        m->dof_armature[d] = armature;
+        m->dof_frictionloss[d] = frictionloss;
+    }
+}
+
+static int dof_end(const sti_model *m, int j) { return j + 1 < m->njnt ? m->jnt_dofadr[j + 1] : m->nv; }
+
+/* freejoint has none of a joint's attributes; these are what an untouched joint has. */
+static void fill_plain(sti_model *m, int j) {
+    static const double solref[2] = {0.02, 1}, solimp[5] = {0.9, 0.95, 0.001, 0.5, 2};
+    for (int i = 0; i < 2; i++) m->jnt_solref[2 * j + i] = solref[i];
+    for (int i = 0; i < 5; i++) m->jnt_solimp[5 * j + i] = solimp[i];
+    m->jnt_axis[3 * j + 2] = 1;
+    for (int d = m->jnt_dofadr[j]; d < dof_end(m, j); d++) {
+        for (int i = 0; i < 2; i++) m->dof_solref[2 * d + i] = solref[i];
+        for (int i = 0; i < 5; i++) m->dof_solimp[5 * d + i] = solimp[i];
+    }
+}
+
+static void fill_joint(sti__compiler *c, int j) {
+    const sti_element *e = sti__object(c, STI_OBJ_JOINT, j);
+    sti_model *m = c->m;
+    double springdamper[2] = {0, 0};
+    m->jnt_group[j] = sti__int(e, STI_A_group, 0);
+    fill_qpos(c, e, j);
+    if (sti__eid_of(e) == STI_E_freejoint) {
+        fill_plain(m, j);
+        return;
+    }
+    fill_frame(c, e, j);
+    fill_limits(c, e, j);
+    fill_solver(m, e, j, m->jnt_dofadr[j], dof_end(m, j));
+    fill_dofs(c, e, m->jnt_dofadr[j], dof_end(m, j));
+    m->jnt_stiffness[j] = sti__real(e, STI_A_stiffness, 0);
+    m->jnt_margin[j] = sti__real(e, STI_A_margin, 0);
+    m->jnt_actgravcomp[j] = sti__keyword(e, STI_A_actuatorgravcomp, 0);
+    sti__reals(e, STI_A_springdamper, springdamper, 2);
+    if (springdamper[0] > 0 && springdamper[1] > 0)
+        sti__complain(c, e, STI_A_springdamper, STI_UNSUPPORTED, "not supported yet; give stiffness and damping");
+}
+
+void sti__fill_joints(sti__compiler *c) {
+    for (int j = 0; j < c->m->njnt; j++) fill_joint(c, j);
+}
