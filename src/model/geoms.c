@@ -27,9 +27,12 @@ bool sti__read_fromto(sti__compiler *c, const sti_element *e, int type, double s
     quat_identity(quat);
     bool round = type == STI_GEOM_CAPSULE || type == STI_GEOM_CYLINDER;
     if (!round && type != STI_GEOM_BOX && type != STI_GEOM_ELLIPSOID)
-        sti__complain(c, e, STI_A_fromto, STI_VALUE, "only possible for capsule, cylinder, box and ellipsoid");
-    else if (sti__has(e, STI_A_pos)) sti__complain(c, e, STI_A_fromto, STI_VALUE, "pos and fromto are both given");
-    else if (!sti__quat_from_z(quat, axis)) sti__complain(c, e, STI_A_fromto, STI_VALUE, "the two ends are the same point");
+        sti__complain(c, e, STI_A_fromto, STI_VALUE,
+                      "only possible for capsule, cylinder, box and ellipsoid");
+    else if (sti__has(e, STI_A_pos))
+        sti__complain(c, e, STI_A_fromto, STI_VALUE, "pos and fromto are both given");
+    else if (!sti__quat_from_z(quat, axis))
+        sti__complain(c, e, STI_A_fromto, STI_VALUE, "the two ends are the same point");
     double half = v3_norm(axis) / 2;
     if (round) size[1] = half;
     else {
@@ -40,7 +43,8 @@ bool sti__read_fromto(sti__compiler *c, const sti_element *e, int type, double s
     return true;
 }
 
-/* ---- meshes ---------------------------------------------------------------------------------------------- */
+/* ---- meshes ----------------------------------------------------------------------------------------------
+ */
 
 /* Half sizes of the box that has the mesh's volume per inertia. */
 static void inertia_box(const sti__mesh_facts *mesh, double half[3]) {
@@ -94,10 +98,11 @@ static const sti__mesh_facts *place_mesh(sti__compiler *c, const sti_element *e,
     return type == STI_GEOM_MESH ? mesh : NULL;
 }
 
-/* ---- mass -------------------------------------------------------------------------------------------------- */
+/* ---- mass
+ * -------------------------------------------------------------------------------------------------- */
 
-static void weigh(sti__compiler *c, const sti_element *e, int type, const double size[3], const sti__mesh_facts *mesh,
-                  sti__geom_mass *out) {
+static void weigh(sti__compiler *c, const sti_element *e, int type, const double size[3],
+                  const sti__mesh_facts *mesh, sti__geom_mass *out) {
     bool shell = sti__keyword(e, STI_A_shellinertia, 0) == 1, given = sti__has(e, STI_A_mass);
     double volume = mesh ? mesh->volume : sti__shape_volume(type, size, shell);
     double mass = given ? sti__real(e, STI_A_mass, 0) : volume * sti__real(e, STI_A_density, 1000);
@@ -106,7 +111,8 @@ static void weigh(sti__compiler *c, const sti_element *e, int type, const double
         return;
     }
     if (shell && type == STI_GEOM_MESH) {
-        sti__complain(c, e, STI_A_shellinertia, STI_VALUE, "for a mesh, say so in the mesh asset (inertia=\"shell\")");
+        sti__complain(c, e, STI_A_shellinertia, STI_VALUE,
+                      "for a mesh, say so in the mesh asset (inertia=\"shell\")");
         return;
     }
     if (type == STI_GEOM_PLANE || volume < STI__MINVAL) return;
@@ -115,7 +121,8 @@ static void weigh(sti__compiler *c, const sti_element *e, int type, const double
     else sti__shape_inertia(type, size, shell, mass, out->moment);
 }
 
-/* ---- geoms --------------------------------------------------------------------------------------------------- */
+/* ---- geoms
+ * --------------------------------------------------------------------------------------------------- */
 
 static void fill_contact(sti__compiler *c, const sti_element *e, int g) {
     sti_model *m = c->m;
@@ -142,7 +149,8 @@ static void fill_rgba(const sti_element *e, float *out) {
 
 /* The geom's material, else that of its mesh. */
 static int geom_material(sti__compiler *c, const sti_element *e, int mesh) {
-    if (sti__text(e, STI_A_material) || mesh < 0) return sti__reference(c, e, STI_A_material, STI_OBJ_MATERIAL);
+    if (sti__text(e, STI_A_material) || mesh < 0)
+        return sti__reference(c, e, STI_A_material, STI_OBJ_MATERIAL);
     return sti__reference(c, sti__object(c, STI_OBJ_MESH, mesh), STI_A_material, STI_OBJ_MATERIAL);
 }
 
@@ -179,7 +187,8 @@ void sti__fill_geoms(sti__compiler *c, sti__geom_mass *mass) {
     for (int g = 0; g < c->m->ngeom; g++) fill_geom(c, g, mass + g);
 }
 
-/* ---- sites ----------------------------------------------------------------------------------------------------- */
+/* ---- sites
+ * ----------------------------------------------------------------------------------------------------- */
 
 void sti__fill_sites(sti__compiler *c) {
     sti_model *m = c->m;

@@ -9,7 +9,8 @@ void sti__principal_axes(const double f[6], double quat[4], double moment[3]) {
     sti__eig3(moment, quat, mat);
 }
 
-void sti__add_inertia(double full[6], const double moment[3], const double quat[4], double mass, const double d[3]) {
+void sti__add_inertia(double full[6], const double moment[3], const double quat[4], double mass,
+                      const double d[3]) {
     static const int row[6] = {0, 1, 2, 0, 0, 1}, col[6] = {0, 1, 2, 1, 2, 2};
     double r[9], d2 = v3_dot(d, d);
     quat_to_mat(r, quat);
@@ -20,11 +21,13 @@ void sti__add_inertia(double full[6], const double moment[3], const double quat[
     }
 }
 
-/* ---- from geoms ----------------------------------------------------------------------------------------- */
+/* ---- from geoms -----------------------------------------------------------------------------------------
+ */
 
 static bool counts(const sti__compiler *c, const sti__geom_mass *mass, int g) {
     int group = c->m->geom_group[g];
-    return group >= c->inertiagrouprange[0] && group <= c->inertiagrouprange[1] && mass[g].mass >= STI__MINVAL;
+    return group >= c->inertiagrouprange[0] && group <= c->inertiagrouprange[1] &&
+           mass[g].mass >= STI__MINVAL;
 }
 
 /* One geom gives its own frame. */
@@ -69,7 +72,8 @@ static bool from_geoms(sti__compiler *c, int b, const sti__geom_mass *mass) {
     return count > 0;
 }
 
-/* ---- from the inertial element ----------------------------------------------------------------------------- */
+/* ---- from the inertial element
+ * ----------------------------------------------------------------------------- */
 
 static void from_full(sti__compiler *c, const sti_element *e, int b) {
     sti_model *m = c->m;
@@ -97,7 +101,8 @@ static void from_element(sti__compiler *c, const sti_element *e, int b) {
         }
 }
 
-/* ---- bounds and checks ------------------------------------------------------------------------------------------ */
+/* ---- bounds and checks
+ * ------------------------------------------------------------------------------------------ */
 
 static void check_triangle(sti__compiler *c, const sti_element *e, double moment[3]) {
     double a = moment[0], b = moment[1], d = moment[2];
@@ -117,7 +122,8 @@ static void fill_body_inertia(sti__compiler *c, int b, const sti__geom_mass *mas
     bool geoms = c->inertiafromgeom || (c->inertiafromgeom_auto && !inertial);
     if (!(geoms && from_geoms(c, b, mass)) && inertial) from_element(c, inertial, b);
     m->body_mass[b] = fmax(m->body_mass[b], c->boundmass);
-    for (int i = 0; i < 3; i++) m->body_inertia[3 * b + i] = fmax(m->body_inertia[3 * b + i], c->boundinertia);
+    for (int i = 0; i < 3; i++)
+        m->body_inertia[3 * b + i] = fmax(m->body_inertia[3 * b + i], c->boundinertia);
     check_triangle(c, inertial ? inertial : e, m->body_inertia + 3 * b);
 }
 
@@ -128,7 +134,8 @@ static void check_moving(sti__compiler *c) {
     if (!heavy) return;
     for (int b = 1; b < m->nbody; b++) {
         const double *i = m->body_inertia + 3 * b;
-        if (m->body_mass[b] >= STI__MINVAL && i[0] >= STI__MINVAL && i[1] >= STI__MINVAL && i[2] >= STI__MINVAL)
+        if (m->body_mass[b] >= STI__MINVAL && i[0] >= STI__MINVAL && i[1] >= STI__MINVAL &&
+            i[2] >= STI__MINVAL)
             heavy[m->body_weldid[b]] = true;
     }
     for (int b = 1; b < m->nbody; b++)

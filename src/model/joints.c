@@ -9,7 +9,8 @@ bool sti__limited(sti__compiler *c, const sti_element *e, sti__aid limited, sti_
     sti__reals(e, range, r, 2);
     bool given = r[0] != 0 || r[1] != 0;
     if (word == 2 && given && !c->autolimits)
-        return sti__complain(c, e, range, STI_VALUE, "a range needs its limit switched on or off, or compiler@autolimits");
+        return sti__complain(c, e, range, STI_VALUE,
+                             "a range needs its limit switched on or off, or compiler@autolimits");
     if (word == 2) return r[0] < r[1];
     if (word == 1 && !(r[0] < r[1]))
         return sti__complain(c, e, range, STI_VALUE, "the first value must be smaller than the second");
@@ -43,7 +44,8 @@ static void fill_qpos(sti__compiler *c, const sti_element *e, int j) {
     }
 }
 
-/* ---- fields ------------------------------------------------------------------------------------------------ */
+/* ---- fields
+ * ------------------------------------------------------------------------------------------------ */
 
 /* Free joints sit at the body's origin; only hinges and slides have an axis. */
 static void fill_frame(sti__compiler *c, const sti_element *e, int j) {
@@ -142,7 +144,8 @@ static void fill_joint(sti__compiler *c, int j) {
     m->jnt_actgravcomp[j] = sti__keyword(e, STI_A_actuatorgravcomp, 0);
     sti__reals(e, STI_A_springdamper, springdamper, 2);
     if (springdamper[0] > 0 && springdamper[1] > 0)
-        sti__complain(c, e, STI_A_springdamper, STI_UNSUPPORTED, "not supported yet; give stiffness and damping");
+        sti__complain(c, e, STI_A_springdamper, STI_UNSUPPORTED,
+                      "not supported yet; give stiffness and damping");
 }
 
 void sti__fill_joints(sti__compiler *c) {

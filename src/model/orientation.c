@@ -111,7 +111,8 @@ static int way_of(sti__compiler *c, const sti_element *e) {
     int way = -1;
     for (int i = 0; i < STI__COUNT(ways); i++) {
         if (!sti__has_own(e, ways[i].attribute)) continue;
-        if (way >= 0) sti__complain(c, e, ways[i].attribute, STI_VALUE, "the orientation is given more than once");
+        if (way >= 0)
+            sti__complain(c, e, ways[i].attribute, STI_VALUE, "the orientation is given more than once");
         way = i;
     }
     return way;

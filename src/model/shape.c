@@ -41,7 +41,8 @@ double sti__shape_volume(int type, const double size[3], bool shell) {
     return shell ? surface_area(type, size) : solid_volume(type, size);
 }
 
-/* ---- inertia ---------------------------------------------------------------------------------------------- */
+/* ---- inertia ----------------------------------------------------------------------------------------------
+ */
 
 static void all_equal(double moment[3], double x) { moment[0] = moment[1] = moment[2] = x; }
 
@@ -116,7 +117,8 @@ void sti__shape_inertia(int type, const double s[3], bool shell, double mass, do
     }
 }
 
-/* ---- bounds ------------------------------------------------------------------------------------------------- */
+/* ---- bounds
+ * ------------------------------------------------------------------------------------------------- */
 
 double sti__shape_radius(int type, const double s[3]) {
     switch (type) {
@@ -130,7 +132,8 @@ double sti__shape_radius(int type, const double s[3]) {
     }
 }
 
-/* ---- fluid ------------------------------------------------------------------------------------------------------ */
+/* ---- fluid
+ * ------------------------------------------------------------------------------------------------------ */
 
 static void semi_axes(int type, const double size[3], double d[3]) {
     v3_copy(d, size);
@@ -178,6 +181,7 @@ void sti__shape_fluid(int type, const double size[3], const double coef[5], doub
         double p = d[(i + 1) % 3] * d[(i + 1) % 3], q = d[(i + 2) % 3] * d[(i + 2) % 3];
         double dk = k[(i + 1) % 3] - k[(i + 2) % 3];
         out[6 + i] = volume * k[i] / fmax(STI__TINY, 2 - k[i]);
-        out[9 + i] = volume / 5 * (p - q) * (p - q) * fabs(dk) / fmax(STI__TINY, fabs(2 * (p - q) + (p + q) * dk));
+        out[9 + i] =
+            volume / 5 * (p - q) * (p - q) * fabs(dk) / fmax(STI__TINY, fabs(2 * (p - q) + (p + q) * dk));
     }
 }

@@ -63,7 +63,8 @@ static void fill_cameras(sti__compiler *c) {
     }
 }
 
-/* ---- lights ----------------------------------------------------------------------------------------------- */
+/* ---- lights -----------------------------------------------------------------------------------------------
+ */
 
 static void fill_colour(const sti_element *e, sti__aid attribute, float *out) {
     double rgb[3] = {0, 0, 0};
@@ -93,7 +94,8 @@ static void fill_lights(sti__compiler *c) {
         const sti_element *e = sti__object(c, STI_OBJ_LIGHT, k);
         m->light_mode[k] = sti__keyword(e, STI_A_mode, STI_MODE_FIXED);
         m->light_targetbodyid[k] = target(c, e, m->light_mode[k]);
-        m->light_directional[k] = sti__keyword(e, STI_A_type, 0) == 1 || sti__keyword(e, STI_A_directional, 0) == 1;
+        m->light_directional[k] =
+            sti__keyword(e, STI_A_type, 0) == 1 || sti__keyword(e, STI_A_directional, 0) == 1;
         m->light_castshadow[k] = sti__keyword(e, STI_A_castshadow, 1);
         m->light_active[k] = sti__keyword(e, STI_A_active, 1);
         fill_beam(c, e, k);

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Meshes, materials and textures. Meshes are read in the size pass, centred on their centre of mass
+   and turned to their principal axes, and copied into the model in the fill pass. */
+#include "math/rot.h"
+#include "mesh/mesh.h"
+#include "model/bodies.h"
+#include <string.h>
+
+struct sti__asset {
+    sti__mesh mesh;
+    sti__mesh_facts facts;
+    bool collides, usable;
+};
+
+/* ---- which meshes can touch ------------------------------------------------------------------------- */
+
+static void mark_geom(sti__compiler *c, int g) {
+    const sti_element *e = sti__object(c, STI_OBJ_GEOM, g);
+    int mesh = sti__find(c, STI_OBJ_MESH, sti__text(e, STI_A_mesh));
+    if (mesh >= 0 && sti__keyword(e, STI_A_type, STI_GEOM_SPHERE) == STI_GEOM_MESH)
+        c->mesh[mesh].collides = true;
+}
+
+/* Hulls cost most of a mesh's time, so only those get one that collide. */
+static void mark_colliding(sti__compiler *c) {
+    for (int g = 0; g < c->m->ngeom; g++) {
+        const sti_element *e = sti__object(c, STI_OBJ_GEOM, g);
+        if (sti__int(e, STI_A_contype, 1) || sti__int(e, STI_A_conaffinity, 1)) mark_geom(c, g);
+    }
+    for (int p = 0; p < c->m->npair; p++) {
+        const sti_element *e = sti__object(c, STI_OBJ_PAIR, p);
+        int g1 = sti__find(c, STI_OBJ_GEOM, sti__text(e, STI_A_geom1));
+        int g2 = sti__find(c, STI_OBJ_GEOM, sti__text(e, STI_A_geom2));
+        if (g1 >= 0) mark_geom(c, g1);
+        if (g2 >= 0) mark_geom(c, g2);
+    }
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------- */
+
+/* Passes on an error that a mesh function wrote. */
+static bool pass_on(sti__compiler *c, const sti_error *error) {
+    sti__report_add(c->report, STI_SEVERITY_ERROR, error);
+    if (!sti__failed(c)) c->error = *error;
+    return false;
+}
+
+static bool read_file(sti__compiler *c, const sti_element *e, const char *file, sti__mesh *mesh) {
+    sti__place place = sti__place_attr(e, STI_A_file);
+    sti_error error = {0};
+    void *data = NULL;
+    size_t size = 0;
+    if (c->strippath)
+        for (const char *p = file; *p; p++)
+            if (*p == '/' || *p == '\\') file = p + 1;
+    if (sti__spec_read_file(c->spec, c->meshdir, file, place, &data, &size, &error) != STI_OK)
+        return pass_on(c, &error);
+    sti_status status = sti__mesh_decode(data, size, file, &c->memory, c->allocator, place, mesh, &error);
+    sti__free(sti__spec_allocator(c->spec), data, size);
+    return status == STI_OK || pass_on(c, &error);
+}
+
+static bool read_lists(sti__compiler *c, const sti_element *e, sti__mesh *mesh) {
+    int nvert = 0, nface = 0;
+    const double *vert = sti__list(e, STI_A_vertex, &nvert), *face = sti__list(e, STI_A_face, &nface);
+    sti_error error = {0};
+    if (!vert || nvert == 0)
+        return sti__complain(c, e, STI_A_COUNT, STI_MESH, "a mesh needs a file or vertices");
+    if (!sti__spend(c, e, (size_t)nvert * sizeof(double) + (size_t)nface * sizeof(int))) return false;
+    sti__place place = sti__place_attr(e, STI_A_vertex);
+    return sti__mesh_from_lists(vert, nvert, face, nface, c->allocator, place, mesh, &error) == STI_OK ||
+           pass_on(c, &error);
+}
+
+/* ---- centring -------------------------------------------------------------------------------------------
+ */
+
+static void apply_reference(const sti_element *e, sti__mesh *mesh) {
+    double scale[3] = {1, 1, 1}, pos[3] = {0}, quat[4] = {1, 0, 0, 0};
+    sti__reals(e, STI_A_scale, scale, 3);
+    sti__reals(e, STI_A_refpos, pos, 3);
+    sti__reals(e, STI_A_refquat, quat, 4);
+    sti__mesh_transform(mesh, scale, pos, quat);
+}
+
+static void measure(struct sti__asset *a, const sti__mass *mass, bool shell) {
+    sti__mesh_facts *f = &a->facts;
+    const sti__mesh *mesh = &a->mesh;
+    f->shell = shell;
+    f->volume = mass->volume;
+    v3_copy(f->pos, mass->com);
+    quat_copy(f->quat, mass->quat);
+    v3_copy(f->moment, mass->principal);
+    for (int i = 0; i < 3 * mesh->nvert; i++) f->half[i % 3] = fmax(f->half[i % 3], fabs(mesh->vert[i]));
+}
+
+static bool prepare(sti__compiler *c, const sti_element *e, struct sti__asset *a) {
+    const char *file = sti__text(e, STI_A_file);
+    int mode = sti__keyword(e, STI_A_inertia, STI__INERTIA_LEGACY);
+    sti__place place = sti__place_of(e);
+    sti_error error = {0};
+    sti__mass mass;
+    if (file ? !read_file(c, e, file, &a->mesh) : !read_lists(c, e, &a->mesh)) return false;
+    apply_reference(e, &a->mesh);
+    if ((a->collides || mode == STI__INERTIA_CONVEX) &&
+        sti__mesh_hull(&a->mesh, sti__int(e, STI_A_maxhullvert, -1), place, &error) != STI_OK)
+        return pass_on(c, &error);
+    if (sti__mesh_mass(&a->mesh, (sti__mesh_inertia)mode, place, &mass, &error) != STI_OK)
+        return pass_on(c, &error);
+    sti__mesh_transform(&a->mesh, NULL, mass.com, mass.quat);
+    measure(a, &mass, mode == STI__INERTIA_SHELL);
+    return true;
+}
+
+void sti__size_assets(sti__compiler *c) {
+    sti_model *m = c->m;
+    size_t nvert = 0, nface = 0, nhullvert = 0, nhullface = 0;
+    c->mesh = sti__scratch(c, (size_t)m->nmesh, sizeof *c->mesh);
+    if (!c->mesh) return;
+    mark_colliding(c);
+    for (int i = 0; i < m->nmesh; i++) {
+        struct sti__asset *a = &c->mesh[i];
+        a->usable = prepare(c, sti__object(c, STI_OBJ_MESH, i), a);
+        nvert += (size_t)a->mesh.nvert;
+        nface += (size_t)a->mesh.nface;
+        nhullvert += (size_t)a->mesh.nhullvert;
+        nhullface += (size_t)a->mesh.nhullface;
+    }
+    m->nmeshvert = sti__size(c, nvert, "mesh vertices");
+    m->nmeshface = sti__size(c, nface, "mesh triangles");
+    m->nmeshhullvert = sti__size(c, nhullvert, "hull vertices");
+    m->nmeshhullface = sti__size(c, nhullface, "hull triangles");
+}
+
+const sti__mesh_facts *sti__mesh_of(sti__compiler *c, const sti_element *geom, int mesh) {
+    (void)geom;
+    return c->mesh && c->mesh[mesh].usable ? &c->mesh[mesh].facts : NULL;
+}
+
+void sti__assets_free(sti__compiler *c) {
+    for (int i = 0; c->mesh && i < c->m->nmesh; i++)
+        if (c->mesh[i].mesh.allocator) sti__mesh_free(&c->mesh[i].mesh);
+}
+
+/* ---- fields
+ * ------------------------------------------------------------------------------------------------- */
+
+static int append(int *to, int at, const int *from, int count) {
+    if (count > 0) memcpy(to + at, from, (size_t)count * sizeof(int));
+    return at + count;
+}
+
+static void fill_meshes(sti__compiler *c) {
+    sti_model *m = c->m;
+    int vert = 0, face = 0, hullvert = 0, hullface = 0;
+    for (int i = 0; i < m->nmesh; i++) {
+        const sti__mesh *mesh = &c->mesh[i].mesh;
+        m->mesh_vertadr[i] = vert;
+        m->mesh_vertnum[i] = mesh->nvert;
+        m->mesh_faceadr[i] = face;
+        m->mesh_facenum[i] = mesh->nface;
+        m->mesh_hullvertadr[i] = hullvert;
+        m->mesh_hullvertnum[i] = mesh->nhullvert;
+        m->mesh_hullfaceadr[i] = hullface;
+        m->mesh_hullfacenum[i] = mesh->nhullface;
+        v3_copy(m->mesh_pos + 3 * i, c->mesh[i].facts.pos);
+        quat_copy(m->mesh_quat + 4 * i, c->mesh[i].facts.quat);
+        for (int k = 0; k < 3 * mesh->nvert; k++) m->mesh_vert[3 * vert + k] = (float)mesh->vert[k];
+        vert += mesh->nvert;
+        face = append(m->mesh_face, 3 * face, mesh->face, 3 * mesh->nface) / 3;
+        hullvert = append(m->mesh_hullvert, hullvert, mesh->hull_vert, mesh->nhullvert);
+        hullface = append(m->mesh_hullface, 3 * hullface, mesh->hull_face, 3 * mesh->nhullface) / 3;
+    }
+}
+
+static void floats(const sti_element *e, sti__aid attribute, float *out, int count) {
+    double v[4] = {0};
+    sti__reals(e, attribute, v, count);
+    for (int i = 0; i < count; i++) out[i] = (float)v[i];
+}
+
+/* The texture itself, or the layer that colours the surface. */
+static int texture_of(sti__compiler *c, const sti_element *e) {
+    if (sti__text(e, STI_A_texture)) return sti__reference(c, e, STI_A_texture, STI_OBJ_TEXTURE);
+    for (const sti_element *l = sti__first(e, STI_E_layer); l; l = sti__next_same(l)) {
+        const char *role = sti__text(l, STI_A_role);
+        if (role && (strcmp(role, "rgb") == 0 || strcmp(role, "rgba") == 0))
+            return sti__reference(c, l, STI_A_texture, STI_OBJ_TEXTURE);
+    }
+    return -1;
+}
+
+static void fill_materials(sti__compiler *c) {
+    sti_model *m = c->m;
+    for (int i = 0; i < m->nmat; i++) {
+        const sti_element *e = sti__object(c, STI_OBJ_MATERIAL, i);
+        m->mat_texid[i] = texture_of(c, e);
+        floats(e, STI_A_rgba, m->mat_rgba + 4 * i, 4);
+        floats(e, STI_A_texrepeat, m->mat_texrepeat + 2 * i, 2);
+        floats(e, STI_A_emission, m->mat_emission + i, 1);
+        floats(e, STI_A_specular, m->mat_specular + i, 1);
+        floats(e, STI_A_shininess, m->mat_shininess + i, 1);
+        floats(e, STI_A_reflectance, m->mat_reflectance + i, 1);
+    }
+}
+
+static void fill_textures(sti__compiler *c) {
+    sti_model *m = c->m;
+    for (int i = 0; i < m->ntex; i++) {
+        const sti_element *e = sti__object(c, STI_OBJ_TEXTURE, i);
+        m->tex_type[i] = sti__keyword(e, STI_A_type, 1);
+        m->tex_builtin[i] = sti__keyword(e, STI_A_builtin, 0);
+        floats(e, STI_A_rgb1, m->tex_rgb1 + 3 * i, 3);
+        floats(e, STI_A_rgb2, m->tex_rgb2 + 3 * i, 3);
+    }
+}
+
+void sti__fill_assets(sti__compiler *c) {
+    fill_meshes(c);
+    fill_materials(c);
+    fill_textures(c);
+}
