@@ -143,9 +143,9 @@ static void fill_joint(sti__compiler *c, int j) {
     m->jnt_margin[j] = sti__real(e, STI_A_margin, 0);
     m->jnt_actgravcomp[j] = sti__keyword(e, STI_A_actuatorgravcomp, 0);
     sti__reals(e, STI_A_springdamper, springdamper, 2);
-    if (springdamper[0] > 0 && springdamper[1] > 0)
-        sti__complain(c, e, STI_A_springdamper, STI_UNSUPPORTED,
-                      "not supported yet; give stiffness and damping");
+    /* left here for the reference values, which turn it into stiffness and damping */
+    m->dof_M0[m->jnt_dofadr[j]] = springdamper[0];
+    m->dof_invweight0[m->jnt_dofadr[j]] = springdamper[1];
 }
 
 void sti__fill_joints(sti__compiler *c) {
