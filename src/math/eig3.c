@@ -63,8 +63,8 @@ int sti__eig3_within(double eigval[3], double quat[4], const double mat[9], doub
     quat_identity(quat);
     for (;; n++) {
         rotated(d, mat, quat);
-        int k = 0;
-        for (int p = 1; p < 3; p++)
+        int k = 2; /* of equals the last */
+        for (int p = 1; p >= 0; p--)
             if (fabs(d[3 * row[p] + col[p]]) > fabs(d[3 * row[k] + col[k]])) k = p;
         if (fabs(d[3 * row[k] + col[k]]) <= stop * scale || n == MAX_ROTATIONS) break;
         annihilate(quat, d, row[k], col[k]);

@@ -6,14 +6,6 @@
 
 #define PI 3.14159265358979323846
 
-/* The target body; modes that look at one need it. */
-static int target(sti__compiler *c, const sti_element *e, int mode) {
-    int id = sti__reference(c, e, STI_A_target, STI_OBJ_BODY);
-    if (!sti__text(e, STI_A_target) && (mode == STI_MODE_TARGETBODY || mode == STI_MODE_TARGETBODYCOM))
-        sti__complain(c, e, STI_A_mode, STI_REFERENCE, "this mode needs a target body");
-    return id;
-}
-
 /* ---- cameras ------------------------------------------------------------------------------------------- */
 
 /* A pair given in metres, or in pixels that the sensor's size turns into metres. */
@@ -44,7 +36,9 @@ static void fill_lens(sti__compiler *c, const sti_element *e, int k) {
         sti__complain(c, e, STI_A_sensorsize, STI_VALUE, "focal and principal need it");
     if (!(fovy >= 0 && fovy < 180.1)) sti__complain(c, e, STI_A_fovy, STI_VALUE, "must be below 180");
     m->cam_fovy[k] = fovy;
-    const double plain[4] = {0.01, 0.01, 0, 0}, real[4] = {focal[0], focal[1], principal[0], principal[1]};
+    /* without a sensor the picture is at the near plane */
+    double znear = sti__real(sti__setting(c->spec, STI_E_map, STI_A_znear), STI_A_znear, 0.01);
+    const double plain[4] = {znear, znear, 0, 0}, real[4] = {focal[0], focal[1], principal[0], principal[1]};
     for (int i = 0; i < 4; i++) m->cam_intrinsic[4 * k + i] = (float)(has_sensor ? real : plain)[i];
     for (int i = 0; i < 2; i++) {
         m->cam_sensorsize[2 * k + i] = (float)sensor[i];
@@ -57,7 +51,7 @@ static void fill_cameras(sti__compiler *c) {
     for (int k = 0; k < m->ncam; k++) {
         const sti_element *e = sti__object(c, STI_OBJ_CAMERA, k);
         m->cam_mode[k] = sti__keyword(e, STI_A_mode, STI_MODE_FIXED);
-        m->cam_targetbodyid[k] = target(c, e, m->cam_mode[k]);
+        m->cam_targetbodyid[k] = sti__reference(c, e, STI_A_target, STI_OBJ_BODY);
         sti__read_pose(c, e, m->cam_pos + 3 * k, m->cam_quat + 4 * k);
         fill_lens(c, e, k);
     }
@@ -93,7 +87,7 @@ static void fill_lights(sti__compiler *c) {
     for (int k = 0; k < m->nlight; k++) {
         const sti_element *e = sti__object(c, STI_OBJ_LIGHT, k);
         m->light_mode[k] = sti__keyword(e, STI_A_mode, STI_MODE_FIXED);
-        m->light_targetbodyid[k] = target(c, e, m->light_mode[k]);
+        m->light_targetbodyid[k] = sti__reference(c, e, STI_A_target, STI_OBJ_BODY);
         m->light_directional[k] =
             sti__keyword(e, STI_A_type, 0) == 1 || sti__keyword(e, STI_A_directional, 0) == 1;
         m->light_castshadow[k] = sti__keyword(e, STI_A_castshadow, 1);
