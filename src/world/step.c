@@ -4,7 +4,6 @@
 
 #include "integrate/integrate.h"
 #include <math.h>
-#include <string.h>
 
 /* Beyond this a number is taken for a simulation that has blown up. */
 #define ABSURD 1e10
@@ -136,10 +135,8 @@ static void run_actuation(sti_world *world) {
 }
 
 static void run_acceleration(sti_world *world) {
-    sti_state *s = world->state;
     STI__ENTER(&world->profile, "acceleration");
     RUN(world, acceleration);
-    if (world->model->nv) memcpy(s->qacc, s->qacc_smooth, (size_t)world->model->nv * sizeof(double));
     STI__LEAVE(&world->profile);
 }
 

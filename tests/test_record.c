@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Trajectories: written, read back and applied. */
+#include "scene.h"
+
+#include <hdf5.h>
+#include <unistd.h>
+
+static const char scene[] =
+    "<mujoco model='recorded'><worldbody><body pos='0 0 1'><freejoint name='root'/><geom type='box' size='.1 "
+    ".2 .3'/>"
+    "<body pos='0 0 .3'><joint name='elbow' axis='0 1 0'/><geom size='.1' pos='.2 0 0'/><site "
+    "name='s'/></body></body></worldbody>"
+    "<actuator><motor name='m' joint='elbow'/></actuator><sensor><gyro name='g' site='s'/></sensor></mujoco>";
+
+static char path[256];
+static const char *file(const char *name) {
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/stiction-%ld-%s", folder ? folder : "/tmp", (long)getpid(), name);
+    return path;
+}
+
+enum { STEPS = 3000 };
+
+static void write_run(const char *name, sti_world *world, const char *fields, double *qpos10) {
+    sti_error error = {0};
+    sti_recorder *recorder = sti_recorder_create(name, world, fields, &error);
+    REQUIRE(recorder);
+    for (int i = 0; i < STEPS; i++) {
+        values(world, "ctrl")[0] = 0.001 * i;
+        CHECK(sti_forward(world) == STI_OK);
+        CHECK(sti_recorder_frame(recorder, world, &error) == STI_OK);
+        qpos10[i] = values(world, "qpos")[7];
+        CHECK(sti_step(world, 1) == STI_OK);
+    }
+    CHECK(sti_recorder_close(recorder, &error) == STI_OK);
+}
+
+TEST(write_read_apply) {
+    sti_model *m = model_of(scene);
+    sti_world *w = world_of(m), *replay = world_of(m);
+    static double qpos10[STEPS];
+    write_run(file("a.h5"), w, NULL, qpos10);
+    sti_error error = {0};
+    sti_recording *r = sti_recording_open(path, NULL, &error);
+    REQUIRE(r);
+    CHECK(sti_recording_frames(r) == STEPS);
+    for (int i = 0; i < STEPS; i += 271) {
+        CHECK(sti_recording_apply(r, i, replay, &error) == STI_OK);
+        CHECK_NEAR(values(replay, "time")[0], 0.002 * i, 1e-9);
+        CHECK(values(replay, "qpos")[7] == qpos10[i]);
+        CHECK(values(replay, "ctrl")[0] == 0.001 * i);
+    }
+    /* the last frame and one step give the state of the world that was recorded */
+    CHECK(sti_recording_apply(r, STEPS - 1, replay, &error) == STI_OK && sti_step(replay, 1) == STI_OK);
+    CHECK(memcmp(values(w, "qpos"), values(replay, "qpos"), sizeof(double) * (size_t)m->nq) == 0);
+    CHECK(sti_recording_apply(r, STEPS, replay, &error) == STI_ARGUMENT);
+    CHECK(sti_recording_apply(r, -1, replay, &error) == STI_ARGUMENT);
+    sti_recording_close(r);
+    unlink(path);
+    sti_world_destroy(w);
+    sti_world_destroy(replay);
+    sti_model_free(m);
+}
+
+static void read_dims(hid_t f, const char *name, hsize_t dims[2]) {
+    hid_t dataset = H5Dopen2(f, name, H5P_DEFAULT), space = H5Dget_space(dataset);
+    dims[1] = 0;
+    H5Sget_simple_extent_dims(space, dims, NULL);
+    H5Sclose(space);
+    H5Dclose(dataset);
+}
+
+/* What another program sees in the file. */
+TEST(layout) {
+    sti_model *m = model_of(scene);
+    sti_world *w = world_of(m);
+    static double ignored[STEPS];
+    write_run(file("b.h5"), w, "qpos sensordata energy qpos act", ignored);
+    hid_t f = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    REQUIRE(f >= 0);
+    hsize_t dims[2];
+    read_dims(f, "time", dims);
+    CHECK(dims[0] == STEPS && dims[1] == 0);
+    read_dims(f, "qpos", dims);
+    CHECK(dims[0] == STEPS && dims[1] == 8);
+    read_dims(f, "sensordata", dims);
+    CHECK(dims[1] == 3);
+    CHECK(H5Lexists(f, "qvel", H5P_DEFAULT) == 0 && H5Lexists(f, "act", H5P_DEFAULT) == 0);
+    uint64_t hash = 0;
+    hid_t a = H5Aopen(f, "model_hash", H5P_DEFAULT);
+    H5Aread(a, H5T_NATIVE_UINT64, &hash);
+    H5Aclose(a);
+    CHECK(hash == sti_model_hash(m));
+    hid_t q = H5Dopen2(f, "qpos", H5P_DEFAULT);
+    a = H5Aopen(q, "columns", H5P_DEFAULT);
+    hid_t type = H5Aget_type(a);
+    char text[8 * 16] = "";
+    CHECK(H5Tget_size(type) == strlen("root_qw"));
+    H5Aread(a, type, text);
+    CHECK(memcmp(text + 3 * 7, "root_qw", 7) == 0 && memcmp(text + 7 * 7, "elbow", 6) == 0);
+    H5Tclose(type);
+    H5Aclose(a);
+    H5Dclose(q);
+    H5Fclose(f);
+    unlink(path);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+static herr_t on_error(hid_t stack, void *data) {
+    (void)stack;
+    ++*(int *)data;
+    return 0;
+}
+
+TEST(errors) {
+    sti_model *m = model_of(scene),
+              *other =
+                  model_of("<mujoco><worldbody><body><joint/><geom size='.1'/></body></worldbody></mujoco>");
+    sti_world *w = world_of(m), *stranger = world_of(other);
+    sti_error error = {0};
+    int printed = 0;
+    H5Eset_auto2(H5E_DEFAULT, on_error, &printed); /* stays as it is */
+    CHECK(!sti_recorder_create("/no/such/folder/a.h5", w, NULL, &error) && error.code == STI_FILE);
+    CHECK(!sti_recorder_create(file("c.h5"), w, "qpos nonsense", &error) && error.code == STI_ARGUMENT);
+    CHECK(strstr(error.message, "nonsense"));
+    CHECK(!sti_recording_open("/no/such/file.h5", NULL, &error) && error.code == STI_FILE);
+    FILE *junk = fopen(file("junk.h5"), "w");
+    fputs("this is not HDF5", junk);
+    fclose(junk);
+    CHECK(!sti_recording_open(path, NULL, &error) && error.code == STI_FILE);
+    unlink(path);
+    sti_recorder *recorder = sti_recorder_create(file("d.h5"), w, NULL, &error);
+    REQUIRE(recorder);
+    CHECK(sti_recorder_frame(recorder, stranger, &error) == STI_ARGUMENT);
+    CHECK(sti_recorder_frame(recorder, w, &error) == STI_OK &&
+          sti_recorder_close(recorder, &error) == STI_OK);
+    sti_recording *r = sti_recording_open(path, NULL, &error);
+    REQUIRE(r);
+    uint64_t hash = sti_world_hash(stranger);
+    CHECK(sti_recording_frames(r) == 1);
+    CHECK(sti_recording_apply(r, 0, stranger, &error) == STI_FORMAT && sti_world_hash(stranger) == hash);
+    sti_recording_close(r);
+    unlink(path);
+    hid_t empty = H5Fcreate(file("e.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    H5Fclose(empty);
+    CHECK(!sti_recording_open(path, NULL, &error) && error.code == STI_FORMAT);
+    unlink(path);
+    H5E_auto2_t now;
+    void *data;
+    H5Eget_auto2(H5E_DEFAULT, &now, &data);
+    CHECK(now == on_error && data == &printed && printed == 0);
+    CHECK(sti_recorder_close(NULL, NULL) == STI_OK);
+    sti_recording_close(NULL);
+    sti_world_destroy(w);
+    sti_world_destroy(stranger);
+    sti_model_free(m);
+    sti_model_free(other);
+}
+
+MAIN(CASE(write_read_apply), CASE(layout), CASE(errors))
