@@ -1,0 +1,127 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Exit status and output of each command: cli.sh PATH-TO-STICTION
+stiction=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+
+# expect STATUS PATTERN COMMAND...: PATTERN is a basic regular expression for stdout and stderr together
+expect() {
+    status=$1 pattern=$2
+    shift 2
+    "$@" >out.txt 2>&1 </dev/null
+    got=$?
+    if [ "$got" != "$status" ] || ! grep -q -- "$pattern" out.txt; then
+        echo "FAIL: $* gave status $got, expected $status and \"$pattern\":"
+        sed 's/^/    /' out.txt
+        failures=$((failures + 1))
+    fi
+}
+
+cat >robot.xml <<'XML'
+<mujoco model="two links">
+  <worldbody>
+    <camera name="side" pos="0 -2 0" euler="90 0 0"/>
+    <body name="upper" pos="0 0 1">
+      <joint name="shoulder" axis="0 1 0" range="-90 90"/>
+      <geom name="rod" type="capsule" size="0.02" fromto="0 0 0 0.3 0 0"/>
+      <body name="lower" pos="0.3 0 0">
+        <joint name="elbow" axis="0 1 0"/>
+        <geom type="sphere" size="0.05"/>
+        <site name="tip"/>
+      </body>
+    </body>
+  </worldbody>
+  <actuator><motor name="m1" joint="shoulder" ctrlrange="-1 1"/><motor name="m2" joint="elbow"/></actuator>
+  <sensor><gyro name="imu" site="tip"/></sensor>
+  <keyframe><key name="up" qpos="0.5 0.5"/></keyframe>
+</mujoco>
+XML
+cat >bad.xml <<'XML'
+<mujoco>
+  <worldbody>
+    <body>
+      <geom type="spere" size="1"/>
+      <joint axes="0 0 1"/>
+    </body>
+  </worldbody>
+</mujoco>
+XML
+printf '<mujoco>\n<worldbody>\n' >broken.xml
+
+# ---- the program ------------------------------------------------------------------------------
+expect 2 '^usage: stiction COMMAND' "$stiction"
+expect 0 'examples:' "$stiction" --help
+expect 0 'examples:' "$stiction" help
+expect 0 '^stiction [0-9]' "$stiction" --version
+expect 0 '^stiction [0-9]' "$stiction" version
+expect 2 'did you mean "run"' "$stiction" rnu
+expect 2 'no command "xylophone"' "$stiction" xylophone
+for command in run info check profile bench picture plot; do
+    expect 0 '^examples:' "$stiction" $command --help
+    expect 0 "^usage: stiction $command" "$stiction" help $command
+    expect 2 'there is no option --nonsense' "$stiction" $command --nonsense
+done
+for command in run info check profile picture plot; do expect 2 'which file' "$stiction" $command; done
+for command in run info check profile picture bench; do
+    expect 1 'missing.xml' "$stiction" $command missing.xml
+    expect 1 'bad.xml:[45]' "$stiction" $command bad.xml
+done
+[ -w /dev/full ] && expect 1 'No space' sh -c '"$0" info robot.xml >/dev/full' "$stiction"
+
+# ---- run ----------------------------------------------------------------------------------------
+expect 0 '^500 steps  1.000 s simulated .* steps/s  energy drift .* hash [0-9a-f]\{16\}$' "$stiction" run robot.xml
+expect 0 '^ 50%' "$stiction" run robot.xml
+expect 0 '^50 steps' "$stiction" run robot.xml --time=0.1 --quiet
+[ "$(wc -l <out.txt)" = 1 ] || { echo "FAIL: --quiet is not quiet"; failures=$((failures + 1)); }
+expect 0 '^1000 steps' "$stiction" run robot.xml --timestep 0.001 --key up --integrator RK4
+expect 0 'hash' "$stiction" run robot.xml --random 3
+expect 0 'hash' "$stiction" run robot.xml --ctrl 0.5,0.1
+expect 0 'hash' "$stiction" run robot.xml --ctrl 0.5
+expect 2 'did you mean --time?' "$stiction" run robot.xml --tiem 2
+expect 2 'needs a number' "$stiction" run robot.xml --time soon
+expect 2 'needs a value' "$stiction" run robot.xml --time
+expect 2 'negative' "$stiction" run robot.xml --time -1
+expect 2 'no integrator "euler2"' "$stiction" run robot.xml --integrator euler2
+expect 2 'at most 2 numbers' "$stiction" run robot.xml --ctrl 1,2,3
+expect 1 'no keyframe "down"' "$stiction" run robot.xml --key down
+expect 0 'hash' "$stiction" run robot.xml --record run.h5 --interval 0.01 --quiet
+[ -s run.h5 ] || { echo "FAIL: no recording"; failures=$((failures + 1)); }
+expect 1 'nowhere/run.h5' "$stiction" run robot.xml --record nowhere/run.h5
+expect 1 'no field "nonsense"' "$stiction" run robot.xml --record run.h5 --fields "qpos nonsense"
+"$stiction" run robot.xml --quiet --random 3 | sed 's/.*hash//' >a.txt
+"$stiction" run robot.xml --quiet --random 3 --record run.h5 | sed 's/.*hash//' >b.txt
+cmp -s a.txt b.txt || { echo "FAIL: recording changes the result"; failures=$((failures + 1)); }
+
+# ---- info, check ----------------------------------------------------------------------------------
+expect 0 'two links' "$stiction" info robot.xml
+expect 0 '2 degrees of freedom' "$stiction" info robot.xml
+expect 0 '^ *lower .*\[elbow hinge\]' "$stiction" info robot.xml
+expect 0 'm1 .*shoulder' "$stiction" info robot.xml
+expect 0 'imu .*gyro' "$stiction" info robot.xml
+expect 0 '<mujoco' "$stiction" info --plain robot.xml
+"$stiction" info --plain robot.xml >plain.xml && expect 0 '2 degrees of freedom' "$stiction" info plain.xml
+expect 0 'geom' "$stiction" info --schema
+expect 0 'robot.xml: ok, 0 errors' "$stiction" check robot.xml
+expect 1 'bad.xml: failed, [2-9] errors' "$stiction" check bad.xml
+expect 1 'bad.xml:5: joint@axes' "$stiction" check bad.xml
+expect 1 'broken.xml' "$stiction" check broken.xml
+expect 1 '1 of 2 files' "$stiction" check robot.xml bad.xml
+
+# ---- profile, bench, picture, plot -------------------------------------------------------------------
+expect 0 '^ *kinematics .* 50$' "$stiction" profile robot.xml --steps 50 --trace trace.json
+grep -q '"name":"kinematics","ph":"X"' trace.json || { echo "FAIL: no trace"; failures=$((failures + 1)); }
+expect 2 'positive' "$stiction" profile robot.xml --steps 0
+expect 0 '^robot.xml  *2  *2  *100 .* [0-9a-f]\{16\}$' "$stiction" bench robot.xml --steps 100
+expect 0 'p.png' "$stiction" picture robot.xml -o p.png --size 64x48 --time 0.1 --key up
+head -c 8 p.png | od -An -c | grep -q 'P   N   G' || { echo "FAIL: not a PNG"; failures=$((failures + 1)); }
+expect 0 'p2.png' "$stiction" picture robot.xml -o p2.png --size 64x48 --camera side
+expect 1 'no camera "front"' "$stiction" picture robot.xml --camera front
+expect 2 'like 640x480' "$stiction" picture robot.xml --size big
+expect 1 'missing.h5' "$stiction" plot missing.h5
+expect 1 'pip install' env STICTION_PYTHON=/no/such/python "$stiction" plot run.h5
+
+[ $failures = 0 ] && echo "all well"
+exit $((failures > 0))
