@@ -18,6 +18,6 @@ sti_model *sti_model_load(const char *path, const sti_load_options *options, sti
                           sti_error *error) {
     sti_spec *spec = sti_spec_load(path, options, report, error);
     sti_model *model = spec ? sti_model_compile(spec, report, error) : NULL;
-    sti_spec_free(spec);
+    if (spec) sti_spec_free(spec);
     return model;
 }

@@ -78,11 +78,10 @@ static void average(double *a, int n) {
     for (int k = 0; k < n; k++) a[k] = sum / n;
 }
 
-/* Diagonals of M and M^-1; the dofs of a ball, and the translations and rotations of a free joint,
-   share their mean. */
+/* The diagonal of M^-1; the dofs of a ball, and the translations and rotations of a free joint, share
+   their mean. */
 static void dof_weights(const sti_state *s, sti_model *m, double *x) {
     for (int i = 0; i < m->nv; i++) {
-        m->dof_M0[i] = s->M[m->M_rowadr[i] + m->M_rownnz[i] - 1];
         x[i] = 1;
         m->dof_invweight0[i] = path_weight(s, x, i);
     }
@@ -125,6 +124,48 @@ static void tendon_weights(const sti_state *s, sti_model *m, double *x) {
         m->tendon_invweight0[i] =
             row_weight(s, m->ten_J_colind + adr, s->ten_J + adr, m->ten_J_rownnz[i], x, &norm);
     }
+}
+
+static bool is_zero(const double *a, int n, double tolerance) {
+    for (int k = 0; k < n; k++)
+        if (!(a[k] < tolerance && a[k] > -tolerance)) return false;
+    return true;
+}
+
+/* A slide through the body's origin along one of its axes. */
+static bool is_plain_slide(const sti_model *m, int j) {
+    int along = 0;
+    for (int k = 0; k < 3; k++) along += !is_zero(m->jnt_axis + 3 * j + k, 1, 2e-14);
+    return m->jnt_type[j] == STI_JOINT_SLIDE && along == 1 && is_zero(m->jnt_pos + 3 * j, 3, 1e-14);
+}
+
+/* Whether a lone body that starts a tree moves on plain slides only. */
+static bool is_slider(const sti_model *m, int b) {
+    int first = m->body_jntadr[b], n = m->body_jntnum[b];
+    if (n == 0 || m->body_weldid[m->body_parentid[b]] != 0) return false;
+    if (!is_zero(m->body_ipos + 3 * b, 3, 1e-6) || !is_zero(m->body_iquat + 4 * b + 1, 3, 1e-6)) return false;
+    for (int j = first; j < first + n; j++)
+        if (!is_plain_slide(m, j)) return false;
+    return true;
+}
+
+/* MJCF's convention: a lone body on plain slides weighs its mass in every direction, without
+   armature. lone: per body, cleared for parents and for bodies under a tendon with armature. */
+static void slider_weights(sti_model *m, const bool *lone) {
+    for (int b = 1; b < m->nbody; b++) {
+        if (!lone[b] || !is_slider(m, b)) continue;
+        double weight = 1 / m->body_mass[b];
+        m->body_invweight0[2 * b] = weight;
+        for (int k = 0; k < m->body_dofnum[b]; k++) m->dof_invweight0[m->body_dofadr[b] + k] = weight;
+    }
+}
+
+static void find_lone(const sti_model *m, bool *lone) {
+    for (int b = 0; b < m->nbody; b++) lone[b] = true;
+    for (int b = 1; b < m->nbody; b++) lone[m->body_parentid[b]] = false;
+    for (int i = 0; i < m->ntendon; i++)
+        for (int k = 0; k < m->ten_J_rownnz[i] && m->tendon_armature[i] > 0; k++)
+            lone[m->dof_bodyid[m->ten_J_colind[m->ten_J_rowadr[i] + k]]] = false;
 }
 
 /* ---- actuators ----------------------------------------------------------------------------------------- */
@@ -242,14 +283,23 @@ static void light_poses(const sti_state *s, sti_model *m) {
 /* ---- all
  * ------------------------------------------------------------------------------------------------------ */
 
-static void evaluate(sti_state *s) {
-    const sti__kernels *k = sti__kernels_get(1);
-    s->wanted = STI__WANT_ALL;
-    k->kinematics(s);
-    k->inertia(s);
-    if (s->model->ntendon) k->tendon(s);
-    k->factor(s);
-    if (s->model->nu) k->transmission(s);
+/* What reference values need besides the model and a state. */
+typedef struct work {
+    double *x;       /* nv zeros */
+    double *request; /* 2 * nv: what dof_M0 and dof_invweight0 held */
+    bool *lone;      /* nbody */
+    void *block;
+    size_t bytes;
+} work;
+
+static bool work_init(work *w, const sti_model *m) {
+    w->bytes = (size_t)m->nv * 3 * sizeof(double) + (size_t)m->nbody * sizeof(bool);
+    w->block = sti__alloc(&m->allocator, w->bytes);
+    if (!w->block) return false;
+    w->x = w->block;
+    w->request = w->x + m->nv;
+    w->lone = (bool *)(w->request + 2 * (size_t)m->nv);
+    return true;
 }
 
 /* The dofs' requests move out of the way of what they ask for. */
@@ -258,6 +308,18 @@ static void take_requests(const sti_model *m, double *request) {
         request[2 * i] = m->dof_M0[i];
         request[2 * i + 1] = m->dof_invweight0[i];
     }
+}
+
+/* dof_M0 is the diagonal of M before tendons add their armature. */
+static void evaluate(sti_state *s, sti_model *m) {
+    const sti__kernels *k = sti__kernels_get(1);
+    s->wanted = STI__WANT_ALL;
+    k->kinematics(s);
+    k->inertia(s);
+    for (int i = 0; i < m->nv; i++) m->dof_M0[i] = s->M[m->M_rowadr[i] + m->M_rownnz[i] - 1];
+    if (m->ntendon) k->tendon(s);
+    k->factor(s);
+    if (m->nu) k->transmission(s);
 }
 
 /* A singular mass matrix shows as a pivot that is not positive. */
@@ -270,38 +332,37 @@ static sti_status check_inertia(const sti_state *s, sti_error *error) {
     return STI_OK;
 }
 
-static void derive(sti_state *s, sti_model *m, double *x, double *request) {
-    take_requests(m, request);
-    dof_weights(s, m, x);
-    body_weights(s, m, x);
-    tendon_weights(s, m, x);
-    actuator_values(s, m, x);
+static void derive(sti_state *s, sti_model *m, const work *w) {
+    dof_weights(s, m, w->x);
+    body_weights(s, m, w->x);
+    find_lone(m, w->lone);
+    slider_weights(m, w->lone);
+    tendon_weights(s, m, w->x);
+    actuator_values(s, m, w->x);
     equality_poses(s, m);
     camera_poses(s, m);
     light_poses(s, m);
     sti__reference_statistic(m, s);
-    resolve_springdamper(m, request);
+    resolve_springdamper(m, w->request);
     resolve_springlength(s, m);
 }
 
 sti_status sti__reference_values(sti_model *m, sti_report *report, sti_error *error) {
-    size_t bytes = ((size_t)m->nv * 3 + 1) * sizeof(double);
     sti_error own = {0};
-    sti_status status = STI_OK;
+    work w = {0};
     sti_state *s = sti__state_create(m, 1, &m->allocator, &own);
-    double *x = s ? sti__alloc(&m->allocator, bytes) : NULL;
-    if (!x) {
-        status = own.code ? own.code : sti__fail(&own, STI_NO_MEMORY, "no memory for the reference values");
+    if (!s || !work_init(&w, m)) {
+        sti__fail(&own, STI_NO_MEMORY, "no memory for the reference values");
     } else {
-        evaluate(s);
-        status = check_inertia(s, &own);
-        if (status == STI_OK) derive(s, m, x, x + m->nv);
+        take_requests(m, w.request);
+        evaluate(s, m);
+        if (check_inertia(s, &own) == STI_OK) derive(s, m, &w);
     }
-    sti__free(&m->allocator, x, bytes);
+    sti__free(&m->allocator, w.block, w.bytes);
     sti__state_free(s);
-    if (status != STI_OK) {
+    if (own.code != STI_OK) {
         sti__report_add(report, STI_SEVERITY_ERROR, &own);
         if (error) *error = own;
     }
-    return status;
+    return own.code;
 }

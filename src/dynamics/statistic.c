@@ -64,10 +64,17 @@ static double mean_size(const sti_model *m, const sti_state *s, double *size) {
     return sum / (m->nbody - 1);
 }
 
-static double mean(const double *a, int from, int to, double otherwise) {
+static double mean_mass(const sti_model *m) {
     double sum = 0;
-    for (int i = from; i < to; i++) sum += a[i];
-    return to > from ? sum / (to - from) : otherwise;
+    for (int b = 1; b < m->nbody; b++) sum += m->body_mass[b];
+    return m->nbody > 1 ? sum / (m->nbody - 1) : 1;
+}
+
+/* Mean diagonal of M, with the armature of tendons. */
+static double mean_inertia(const sti_model *m, const sti_state *s) {
+    double sum = 0;
+    for (int i = 0; i < m->nv; i++) sum += s->M[m->M_rowadr[i] + m->M_rownnz[i] - 1];
+    return m->nv ? sum / m->nv : 1;
 }
 
 static void set_if_open(double *x, double value) {
@@ -86,6 +93,6 @@ void sti__reference_statistic(sti_model *m, const sti_state *s) {
     for (int k = 0; k < 3; k++) set_if_open(&m->stat.center[k], empty ? 0 : 0.5 * (b.low[k] + b.high[k]));
     set_if_open(&m->stat.extent, extent);
     set_if_open(&m->stat.meansize, size);
-    set_if_open(&m->stat.meanmass, mean(m->body_mass, 1, m->nbody, 1));
-    set_if_open(&m->stat.meaninertia, mean(m->dof_M0, 0, m->nv, 1));
+    set_if_open(&m->stat.meanmass, mean_mass(m));
+    set_if_open(&m->stat.meaninertia, mean_inertia(m, s));
 }
