@@ -257,6 +257,11 @@ static void equality_poses(const sti_state *s, sti_model *m) {
     }
 }
 
+/* Offsets are measured from the centre of mass of the target, if there is one. */
+static void offset_from_com(const sti_state *s, const double pos[3], int body, int target, double offset[3]) {
+    v3_sub(offset, pos, s->subtree_com + 3 * (target >= 0 ? target : body));
+}
+
 static void camera_poses(const sti_state *s, sti_model *m) {
     for (int i = 0; i < m->ncam; i++) {
         int body = m->cam_bodyid[i];
@@ -264,7 +269,7 @@ static void camera_poses(const sti_state *s, sti_model *m) {
         to_world(s, body, m->cam_pos + 3 * i, pos);
         quat_mul(quat, s->xquat + 4 * body, m->cam_quat + 4 * i);
         v3_sub(m->cam_pos0 + 3 * i, pos, s->xpos + 3 * body);
-        v3_sub(m->cam_poscom0 + 3 * i, pos, s->subtree_com + 3 * body);
+        offset_from_com(s, pos, body, m->cam_targetbodyid[i], m->cam_poscom0 + 3 * i);
         quat_to_mat(m->cam_mat0 + 9 * i, quat);
     }
 }
@@ -275,7 +280,7 @@ static void light_poses(const sti_state *s, sti_model *m) {
         double pos[3];
         to_world(s, body, m->light_pos + 3 * i, pos);
         v3_sub(m->light_pos0 + 3 * i, pos, s->xpos + 3 * body);
-        v3_sub(m->light_poscom0 + 3 * i, pos, s->subtree_com + 3 * body);
+        offset_from_com(s, pos, body, m->light_targetbodyid[i], m->light_poscom0 + 3 * i);
         m3_mul_vec(m->light_dir0 + 3 * i, s->xmat + 9 * body, m->light_dir + 3 * i);
     }
 }
