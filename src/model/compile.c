@@ -222,10 +222,19 @@ static void gather_sections(sti__compiler *c) {
     }
 }
 
+/* size@nkey asks for keyframes beyond those in the file; they have no element. */
+static void gather_spare_keys(sti__compiler *c) {
+    const sti_element *size = sti__setting(c->spec, STI_E_size, STI_A_nkey);
+    int wanted = sti__int(size, STI_A_nkey, 0);
+    if (wanted > 0 && !sti__spend(c, size, sti__mul((size_t)wanted, 64))) return;
+    while (sti__count_of(c, STI_OBJ_KEY) < wanted && add_object(c, STI_OBJ_KEY, NULL)) {}
+}
+
 static bool gather(sti__compiler *c) {
     gather_bodies(c);
     gather_all_parts(c);
     gather_sections(c);
+    gather_spare_keys(c);
     if (sti__failed(c)) return false;
 #define X(id, kind, field, number_) \
     c->m->number_ = sti__size(c, c->object[STI_OBJ_##id].count, kind " elements");

@@ -67,7 +67,7 @@ bool sti__complain(sti__compiler *c, const sti_element *e, sti__aid attribute, s
 void sti__warn(sti__compiler *c, const sti_element *e, sti__aid attribute, const char *format, ...) STI__PRINTF(4, 5);
 static inline bool sti__failed(const sti__compiler *c) { return c->error.code != STI_OK; }
 
-/* Element of an object; NULL for the world body. */
+/* Element of an object; NULL for the world body and for spare keyframes. */
 static inline const sti_element *sti__object(const sti__compiler *c, sti_object kind, int id) {
     return ((const sti_element *const *)c->object[kind].data)[id];
 }

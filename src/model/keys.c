@@ -10,6 +10,7 @@
 static int numeric_size(sti__compiler *c, const sti_element *e) {
     int given = 0;
     sti__list(e, STI_A_data, &given);
+    if (!sti__has_own(e, STI_A_name)) sti__complain(c, e, STI_A_name, STI_VALUE, "is required");
     int size = sti__has_own(e, STI_A_size) ? sti__int(e, STI_A_size, 0) : given;
     if (size <= 0) sti__complain(c, e, STI_A_size, STI_VALUE, "must be positive");
     if (given > size) sti__complain(c, e, STI_A_data, STI_VALUE, "has more than the %d values of size", size);
@@ -76,9 +77,10 @@ static void fill_key(sti__compiler *c, const sti_element *e, size_t i) {
     size_t nq = (size_t)m->nq, nmocap = (size_t)m->nmocap;
     double *qpos = m->key_qpos + i * nq, *mpos = m->key_mpos + i * nmocap * 3,
            *mquat = m->key_mquat + i * nmocap * 4;
-    m->key_time[i] = sti__real(e, STI_A_time, 0);
     if (nq) memcpy(qpos, m->qpos0, nq * sizeof(double));
     fill_mocap(m, mpos, mquat);
+    if (!e) return;
+    m->key_time[i] = sti__real(e, STI_A_time, 0);
     fill_vector(c, e, STI_A_qpos, qpos, m->nq);
     fill_vector(c, e, STI_A_qvel, m->key_qvel + i * (size_t)m->nv, m->nv);
     fill_vector(c, e, STI_A_act, m->key_act + i * (size_t)m->na, m->na);

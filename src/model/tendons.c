@@ -50,11 +50,17 @@ static void check_neighbours(sti__compiler *c, const sti_element *e, const sti_e
     }
 }
 
+static int count_path(const sti_element *tendon) {
+    int count = 0;
+    for (const sti_element *e = sti_element_child(tendon); e; e = sti_element_next(e)) count++;
+    return count;
+}
+
 static void check_path(sti__compiler *c, const sti_element *tendon) {
     wrap last = {STI_WRAP_NONE, -1, 0};
     const sti_element *before = NULL;
-    int count = 0;
-    for (const sti_element *e = sti_element_child(tendon); e; e = sti_element_next(e), count++) {
+    int count = count_path(tendon);
+    for (const sti_element *e = sti_element_child(tendon); e; e = sti_element_next(e)) {
         wrap w = read_wrap(c, e);
         if (!is_fixed(tendon)) check_neighbours(c, e, before);
         if (w.type == last.type && w.id >= 0 && w.id == last.id)
@@ -92,6 +98,8 @@ void sti__size_tendons(sti__compiler *c) {
         check_path(c, e);
         if (sti__failed(c)) continue;
         sti__tendon_dofs(c, e, &dofs);
+        if (is_fixed(e) && dofs.count < count_path(e))
+            sti__complain(c, e, STI_A_COUNT, STI_VALUE, "names a joint twice");
         if (!sti__count_add(&m->nJten, dofs.count))
             sti__complain(c, e, STI_A_COUNT, STI_LIMIT, "the tendon Jacobian has too many nonzeros");
     }
