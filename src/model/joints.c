@@ -71,18 +71,30 @@ static void fill_frame(sti__compiler *c, const sti_element *e, int j) {
     v3_normalize(axis);
 }
 
+/* A ball joint's range is 0 and the largest angle, which MJCF lets be 0 when it is limited anyway. */
+static bool ball_limited(sti__compiler *c, const sti_element *e) {
+    double range[2] = {0, 0};
+    int word = sti__keyword(e, STI_A_limited, 2);
+    sti__reals(e, STI_A_range, range, 2);
+    bool limited = word == 1 && range[1] == 0 ? true : sti__limited(c, e, STI_A_limited, STI_A_range);
+    if (limited && range[0] != 0)
+        sti__complain(c, e, STI_A_range, STI_VALUE, "the range of a ball joint starts at 0");
+    return limited;
+}
+
 static void fill_limits(sti__compiler *c, const sti_element *e, int j) {
     sti_model *m = c->m;
     double *range = m->jnt_range + 2 * j;
     int type = m->jnt_type[j];
+    bool one_dof = type == STI_JOINT_SLIDE || type == STI_JOINT_HINGE;
     sti__reals(e, STI_A_range, range, 2);
-    m->jnt_limited[j] = type != STI_JOINT_FREE && sti__limited(c, e, STI_A_limited, STI_A_range);
+    if (one_dof) m->jnt_limited[j] = sti__limited(c, e, STI_A_limited, STI_A_range);
+    if (type == STI_JOINT_BALL) m->jnt_limited[j] = ball_limited(c, e);
     if (m->jnt_limited[j] && type != STI_JOINT_SLIDE)
         for (int i = 0; i < 2; i++) range[i] = sti__angle(c, range[i]);
-    if (m->jnt_limited[j] && type == STI_JOINT_BALL && range[0] != 0)
-        sti__complain(c, e, STI_A_range, STI_VALUE, "the range of a ball joint starts at 0");
     sti__reals(e, STI_A_actuatorfrcrange, m->jnt_actfrcrange + 2 * j, 2);
-    m->jnt_actfrclimited[j] = sti__limited(c, e, STI_A_actuatorfrclimited, STI_A_actuatorfrcrange);
+    if (one_dof)
+        m->jnt_actfrclimited[j] = sti__limited(c, e, STI_A_actuatorfrclimited, STI_A_actuatorfrcrange);
 }
 
 static void fill_solver(sti_model *m, const sti_element *e, int j, int first, int end) {
