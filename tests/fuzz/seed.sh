@@ -1,0 +1,56 @@
+#!/bin/sh
+# usage: seed.sh load|mesh FOLDER
+# Fills a corpus with starting points and writes FOLDER.dict, words that the fuzzer may put in.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+root=$here/../..
+target=$1 out=$2
+mkdir -p "$out"
+
+seed_load() {
+    for f in "$root"/scenes/*.xml; do
+        [ -f "$f" ] && [ "$(wc -c < "$f")" -lt 20000 ] && cp "$f" "$out/"
+    done
+    # the scene of the other robustness tests: all string lines of the two literals
+    sed -n '/everything_xml\[\]/,/;$/p' "$here/../robust.h" | sed -n 's/^"\(.*\)\\n".*/\1/p' > "$out/everything.xml"
+    {
+        sed -n 's/^NAME(\([a-z0-9_]*\)).*/"\1="/p' "$root/src/load/names.def"
+        sed -n 's/^ELEM([a-z0-9_]*, "\([a-z0-9_]*\)".*/"<\1"/p' "$root/src/load/schema.def"
+        sed -n 's/.*"\([a-z|!-]*|[a-z|!-]*\)".*/\1/p' "$root/src/load/schema.def" | tr -s '|!-' '\n\n\n' | sed -n 's/^\([a-z]\{1,\}\)$/"\1"/p'
+        printf '%s\n' '"/>"' '"cube.stl"' '"part.xml"' '"1e308"' '"-1"' '"nan"' '"0 0 0"' '"1 0 0 0"' '"<sti:record xmlns:sti=\x22urn:stiction\x22"'
+    } | sort -u > "$out.dict"
+}
+
+# one byte for the format (0 STL, 1 OBJ, 2 MSH), then the file
+seed_mesh() {
+    v='v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n'
+    printf "\\001${v}f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n" > "$out/tet.obj"
+    printf "\\001# a quad\n${v}v 1 1 1\nvt 0 0\nvn 0 0 1\nf 1/1/1 2/1/1 5/1/1 3/1/1\nf -1//1 -2//1 -3//1\n" > "$out/quad.obj"
+    {
+        printf '\000solid t\n'
+        for t in '0 0 0;0 1 0;1 0 0' '0 0 0;1 0 0;0 0 1' '0 0 0;0 0 1;0 1 0' '1 0 0;0 1 0;0 0 1'; do
+            printf 'facet normal 0 0 1\nouter loop\n'
+            printf '%s\n' "$t" | tr ';' '\n' | sed 's/^/vertex /'
+            printf 'endloop\nendfacet\n'
+        done
+        printf 'endsolid t\n'
+    } > "$out/tet.stl"
+    zero='\000\000\000\000' one='\000\000\200\077'
+    {
+        printf '\000'
+        head -c 80 /dev/zero
+        printf '\004\000\000\000'
+        for t in "$zero$zero$zero$zero$one$zero$one$zero$zero" "$zero$zero$zero$one$zero$zero$zero$zero$one" \
+                 "$zero$zero$zero$zero$zero$one$zero$one$zero" "$one$zero$zero$zero$one$zero$zero$zero$one"; do
+            printf "$zero$zero$zero$t\\000\\000"
+        done
+    } > "$out/tet_binary.stl"
+    { # counts of vertices, normals, texture coordinates, faces
+        printf '\002\004\000\000\000\000\000\000\000\000\000\000\000\004\000\000\000'
+        printf "$zero$zero$zero$one$zero$zero$zero$one$zero$zero$zero$one"
+        for i in 0 2 1 0 1 3 0 3 2 1 2 3; do printf "\\00$i\\000\\000\\000"; done
+    } > "$out/tet.msh"
+    printf '%s\n' '"vertex "' '"facet normal "' '"endsolid"' '"f "' '"v "' '"vn "' '"1e38"' '"nan"' '"//"' '"\x00\x00\x80\x3f"' > "$out.dict"
+}
+
+"seed_$target"
