@@ -47,7 +47,7 @@ static bool climbs(const char *path) {
 
 static bool inside(const char *folder, const char *path) {
     size_t n = strlen(folder);
-    return strncmp(folder, path, n) == 0 && (path[n] == '/' || folder[n - 1] == '/');
+    return strncmp(folder, path, n) == 0 && (path[n] == '/' || path[n] == 0 || folder[n - 1] == '/');
 }
 
 static sti_status outside(sti__place place, const char *name, sti_error *error) {

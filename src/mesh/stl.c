@@ -120,12 +120,15 @@ static size_t count_ascii(const sti__mesh_reader *r) {
     return count;
 }
 
-static bool ascii_corners(const sti__mesh_reader *r, float *corner) {
+/* A number may end inside a word, so this may meet more vertices than were counted. */
+static bool ascii_corners(const sti__mesh_reader *r, size_t count, float *corner) {
     const char *end = r->data + r->size;
-    for (const char *p = find_vertex(r->data, end); p; p = find_vertex(p, end))
+    for (const char *p = find_vertex(r->data, end); p; p = find_vertex(p, end)) {
+        if (count-- == 0) return false;
         for (int k = 0; k < 3; k++)
             if (!sti__mesh_number(&p, end, corner++)) return false;
-    return true;
+    }
+    return count == 0;
 }
 
 /* -------------------------------------------------------------------------------------------------------- */
@@ -152,7 +155,7 @@ sti_status sti__mesh_read_stl(sti__mesh_reader *r) {
     if (!corner) return r->error->code;
     bool ok = true;
     if (binary) binary_corners(r, nface, corner);
-    else ok = ascii_corners(r, corner);
+    else ok = ascii_corners(r, 3 * nface, corner);
     status =
         ok ? merge(r, corner, 3 * nface) : sti__mesh_refuse(r, STI_MESH, 0, "a vertex is not three numbers");
     sti__mesh_return(r, corner, bytes);

@@ -13,7 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sti_error error = {0};
     sti__place place = {"fuzz.xml", 1, "mesh", "file"};
     int limit = data[0] / 3 % 4 ? 0 : 4 + data[0] / 12;
-    if (sti__mesh_decode(data + 1, size - 1, name[data[0] % 3], &memory, NULL, place, &mesh, &error) != STI_OK) {
+    if (sti__mesh_decode(data + 1, size - 1, name[data[0] % 3], &memory, NULL, place, &mesh, &error) !=
+        STI_OK) {
         if (error.code == STI_OK) __builtin_trap();
         return 0;
     }
