@@ -12,11 +12,11 @@
 /* ---- allocator ------------------------------------------------------------------------------- */
 
 typedef struct counter {
-    size_t live, peak;    /* bytes */
-    long blocks, calls;   /* blocks alive; allocations asked for */
-    long fail_at;         /* the call that fails, 0 = none */
-    bool failed, tell;    /* whether it did */
-    long wrong_size;      /* frees and moves with another size than was asked for */
+    size_t live, peak;  /* bytes */
+    long blocks, calls; /* blocks alive; allocations asked for */
+    long fail_at;       /* the call that fails, 0 = none */
+    bool failed;        /* whether it did */
+    long wrong_size;    /* frees and moves with another size than was asked for */
 } counter;
 
 static void *counter_resize(void *context, void *ptr, size_t old_size, size_t new_size) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fails every allocation in turn while a scene is loaded, compiled, simulated and recorded: first
+/* Fails every allocation in turn while a scene is loaded, compiled, simulated and written: first
    through the user's allocator, then in the C library, which covers expat and qhull too. */
 #include "robust.h"
 #include "test.h"
@@ -93,8 +93,6 @@ static sti_status use_world(const sti_model *model, const sti_allocator *allocat
 /* Everything once. */
 static sti_status everything(const sti_allocator *allocator, sti_error *error) {
     sti_load_options options = load_options(allocator);
-    sti_report report;
-    sti_report_init(&report, NULL);
     memset(error, 0, sizeof *error);
     sti_spec *spec = sti_spec_parse(everything_xml, sizeof everything_xml - 1, &options, NULL, error);
     sti_model *model = spec ? sti_model_compile(spec, NULL, error) : NULL;
@@ -107,7 +105,6 @@ static sti_status everything(const sti_allocator *allocator, sti_error *error) {
     sti_model_free(copy);
     sti_model_free(model);
     sti_spec_free(spec);
-    sti_report_free(&report);
     return status;
 }
 
@@ -125,46 +122,58 @@ TEST(all_is_well) {
 
 /* ---- failing ------------------------------------------------------------------------------------------ */
 
+/* Some failures are survived, such as that of a table that only saves time; few may be. */
+typedef struct tally {
+    long bad, leaks, survived;
+} tally;
+
+static void judge(tally *t, long n, bool failed, sti_status status, const sti_error *error, long left) {
+    t->survived += failed && status == STI_OK;
+    if (status != STI_OK && (status != STI_NO_MEMORY || !failed) && t->bad++ < 5)
+        fprintf(stderr, "allocation %ld: %s, %s\n", n, sti_status_name(status), error->message);
+    if (left && t->leaks++ < 5) fprintf(stderr, "allocation %ld: %ld blocks leak\n", n, left);
+}
+
+static void conclude(const tally *t, long n) {
+    printf("     %ld allocations failed in turn, %ld survived\n", n, t->survived);
+    CHECK(t->bad == 0);
+    CHECK(t->leaks == 0);
+    CHECK(t->survived <= 2);
+    CHECK(n > 100);
+}
+
 TEST(user_allocator_fails) {
-    long n = 1, bad = 0, leaks = 0;
-    for (bool failed = true; failed; n++) {
-        counter c = {.fail_at = n};
+    tally t = {0};
+    long n = 0;
+    for (bool failed = true; failed;) {
+        counter c = {.fail_at = ++n};
         sti_allocator allocator = counter_allocator(&c);
         sti_error error;
         sti_status status = everything(&allocator, &error);
         failed = c.failed;
-        if (status != (failed ? STI_NO_MEMORY : STI_OK) && bad++ < 5)
-            fprintf(stderr, "allocation %ld: %s, %s\n", n, sti_status_name(status), error.message);
-        if ((c.blocks || c.live || c.wrong_size) && leaks++ < 5)
-            fprintf(stderr, "allocation %ld: %ld blocks leak, %ld wrong sizes\n", n, c.blocks, c.wrong_size);
+        judge(&t, n, failed, status, &error, c.blocks);
+        if (c.live || c.wrong_size) CHECK(false);
     }
-    printf("     %ld allocations failed in turn\n", n - 2);
-    CHECK(bad == 0);
-    CHECK(leaks == 0);
-    CHECK(n > 100);
+    conclude(&t, n - 1);
 }
 
 #ifdef OWN_MALLOC
 /* The C library may keep what it allocates for itself, so a first round warms it up. */
 TEST(process_malloc_fails) {
-    long n = 1, bad = 0, leaks = 0;
+    tally t = {0};
+    long n = 0;
     sti_error error;
     everything(NULL, &error);
-    for (bool failed = true; failed; n++) {
+    for (bool failed = true; failed;) {
         memset(&heap, 0, sizeof heap);
-        heap.fail_at = n;
+        heap.fail_at = ++n;
         heap.armed = true;
         sti_status status = everything(NULL, &error);
         heap.armed = false;
         failed = heap.failed;
-        if (status != (failed ? STI_NO_MEMORY : STI_OK) && bad++ < 5)
-            fprintf(stderr, "malloc %ld: %s, %s\n", n, sti_status_name(status), error.message);
-        if (heap.live && leaks++ < 5) fprintf(stderr, "malloc %ld: %ld blocks leak\n", n, heap.live);
+        judge(&t, n, failed, status, &error, heap.live);
     }
-    printf("     %ld allocations failed in turn\n", n - 2);
-    CHECK(bad == 0);
-    CHECK(leaks == 0);
-    CHECK(n > 100);
+    conclude(&t, n - 1);
 }
 #else
 TEST(process_malloc_fails) {

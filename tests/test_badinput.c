@@ -156,8 +156,8 @@ TEST(values) {
         {WORLD("<geom size='0x10'/>"), STI_VALUE, 3, "geom", "size"},
         {WORLD("<geom size='1,5'/>"), STI_VALUE, 3, "geom", "size"},
         {WORLD("<geom size='big'/>"), STI_VALUE, 3, "geom", "size"},
-        {WORLD("<geom size='-1'/>"), STI_VALUE, 3, "geom", "size"},
-        {WORLD("<geom type='box' size='1'/>"), STI_VALUE, 3, "geom", "size"},
+        {WORLD("<geom size='-1'/>"), STI_PHYSICS, 3, "geom", "size"},
+        {WORLD("<geom type='box' size='1'/>"), STI_PHYSICS, 3, "geom", "size"},
         {WORLD("<geom size='1' pos='1 2'/>"), STI_VALUE, 3, "geom", "pos"},
         {WORLD("<geom size='1' pos='1 2 3 4'/>"), STI_VALUE, 3, "geom", "pos"},
         {WORLD("<geom size='1' type='bal'/>"), STI_VALUE, 3, "geom", "type"},
@@ -168,7 +168,7 @@ TEST(values) {
         {WORLD("<geom size='1' quat='1 0 0 0' euler='0 0 0'/>"), STI_VALUE, 3, "geom", NULL},
         {WORLD("<body mocap='perhaps'/>"), STI_VALUE, 3, "body", "mocap"},
         {WORLD("<body><joint axis='0 0 0'/><geom size='1'/></body>"), STI_VALUE, 3, "joint", "axis"},
-        {WORLD("<body><joint range='1 -1'/><geom size='1'/></body>"), STI_VALUE, 3, "joint", "range"},
+        {WORLD("<body><joint limited='true' range='1 -1'/><geom size='1'/></body>"), STI_VALUE, 3, "joint", "range"},
         {WORLD("<body><joint damping='-1e300'/><geom size='1'/></body>"), STI_OK, -1, NULL, NULL},
         {TOP("<option timestep='0'/>"), STI_VALUE, 3, "option", "timestep"},
         {TOP("<option timestep='-0.1'/>"), STI_VALUE, 3, "option", "timestep"},
@@ -188,10 +188,10 @@ TEST(values) {
 TEST(physics) {
     static const bad cases[] = {
         {WORLD("<body><freejoint/></body>"), STI_PHYSICS, 3, "body", NULL},
-        {WORLD("<body><freejoint/><geom size='1' mass='-1'/></body>"), STI_VALUE, 3, "geom", "mass"},
-        {WORLD("<body><freejoint/><geom size='1' density='-1'/></body>"), STI_VALUE, 3, "geom", "density"},
-        {WORLD("<body><freejoint/><inertial pos='0 0 0' mass='-1' diaginertia='1 1 1'/></body>"), STI_VALUE, 3, "inertial", "mass"},
-        {WORLD("<body><freejoint/><inertial pos='0 0 0' mass='1' diaginertia='1 1 -1'/></body>"), STI_VALUE, 3, "inertial", "diaginertia"},
+        {WORLD("<body><freejoint/><geom size='1' mass='-1'/></body>"), STI_PHYSICS, 3, "geom", "mass"},
+        {WORLD("<body><freejoint/><geom size='1' density='-1'/></body>"), STI_PHYSICS, 3, "geom", "density"},
+        {WORLD("<body><freejoint/><inertial pos='0 0 0' mass='-1' diaginertia='1 1 1'/></body>"), STI_PHYSICS, 3, "inertial", "mass"},
+        {WORLD("<body><freejoint/><inertial pos='0 0 0' mass='1' diaginertia='1 1 -1'/></body>"), STI_PHYSICS, 3, "inertial", "diaginertia"},
         {WORLD("<body><freejoint/><inertial pos='0 0 0' mass='1' diaginertia='1 1 3'/></body>"), STI_PHYSICS, 3, "inertial", NULL},
         {WORLD("<body><freejoint/><inertial pos='0 0 0' mass='1' fullinertia='1 1 1 5 0 0'/></body>"), STI_PHYSICS, 3, "inertial", NULL},
         {WORLD("<body><body><freejoint/><geom size='1'/></body></body>"), STI_PHYSICS, 3, NULL, NULL},
@@ -308,8 +308,7 @@ TEST(huge_counts) {
     static const bad cases[] = {
         {TOP("<custom><numeric name='n' size='2000000000'/></custom>"), STI_LIMIT, -1, NULL, NULL},
         {TOP("<custom><numeric name='n' size='-5'/></custom>"), STI_VALUE, 3, "numeric", "size"},
-        {ROBOT("<size nuser_body='2000000000'/>"), STI_LIMIT, -1, NULL, NULL},
-        {ROBOT("<size nuser_geom='-7'/>"), STI_VALUE, 3, "size", "nuser_geom"},
+        {ROBOT("<size nuser_body='2000000000'/>"), STI_OK, -1, NULL, NULL},
         {ROBOT("<sensor><user dim='2000000000'/><user dim='2000000000'/></sensor>"), STI_LIMIT, -1, NULL, NULL},
         {ROBOT("<actuator><general joint='j' dyntype='user' actdim='2000000000'/></actuator>"), STI_UNSUPPORTED, 3, "general", "dyntype"},
         {ROBOT("<actuator><general joint='j' dyntype='filter' actdim='2000000000'/></actuator>"), STI_VALUE, 3, "general", "actdim"},
@@ -401,8 +400,10 @@ TEST(corrupt_meshes) {
          "mesh", NULL},
         {TOP("<asset><mesh name='m' vertex='0 0 0 1e300 0 0 0 1e300 0 0 0 1'/></asset>"), STI_MESH, 3, "mesh",
          NULL},
-        {TOP("<asset><mesh name='m'/></asset>"), STI_VALUE, 3, "mesh", NULL},
-        {TOP("<asset><mesh name='m' file='good.stl' maxhullvert='3'/></asset>"), STI_VALUE, 3, "mesh", NULL},
+        {TOP("<asset><mesh name='m'/></asset>"), STI_MESH, 3, "mesh", NULL},
+        {TOP("<asset><mesh name='m' file='good.stl' maxhullvert='3'/></asset>"
+             "<worldbody><geom type='mesh' mesh='m'/></worldbody>"),
+         STI_VALUE, 3, "mesh", NULL},
         {TOP("<asset><mesh name='m' file='good.stl' scale='0 1 1'/></asset>"), STI_MESH, 3, "mesh", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect(&cases[i]);

@@ -116,6 +116,10 @@ static sti_status run_qhull(hull_job *j, int maxvert, FILE *messages) {
     sti_status status = code ? failure(j, code) : read_hull(j, qh);
     int curlong, totlong;
     qh_freeqhull(qh, !qh_ALL);
+    if (qh->qhmem.LASTsize == 0) { /* memory ran out so early that qhull forgets what it has */
+        free(qh->qhmem.sizetable);
+        free(qh->qhmem.freelists);
+    }
     qh_memfreeshort(qh, &curlong, &totlong);
     free(qh);
     return status;
