@@ -104,7 +104,7 @@ typedef enum sti_object {
     X(SUBTREEANGMOM, "subtreeangmom", 2)        \
     X(INSIDESITE, "insidesite", 1)              \
     X(E_POTENTIAL, "e_potential", 1)            \
-    X(E_KINETIC, "e_kinetic", 2)                \
+    X(E_KINETIC, "e_kinetic", 1)                \
     X(CLOCK, "clock", 1)                        \
     X(USER, "user", 3)
 

@@ -158,6 +158,7 @@ static void sense_position(const sti_state *s, int i, vreal *out) {
     case STI_SENSOR_SUBTREECOM: v3_copy(out, VEC(s->subtree_com, 3 * id)); break;
     case STI_SENSOR_INSIDESITE: sense_insidesite(s, i, out); break;
     case STI_SENSOR_E_POTENTIAL: out[0] = *VEC(s->energy, 0); break;
+    case STI_SENSOR_E_KINETIC: out[0] = *VEC(s->energy, 1); break;
     case STI_SENSOR_CLOCK: out[0] = *VEC(s->time, 0); break;
     default: break; /* user sensors keep what was there */
     }
@@ -218,7 +219,6 @@ static void sense_velocity(const sti_state *s, int i, vreal *out) {
     case STI_SENSOR_FRAMEANGVEL: sense_framevel(s, i, false, out); break;
     case STI_SENSOR_SUBTREELINVEL: v3_copy(out, VEC(s->subtree_linvel, 3 * id)); break;
     case STI_SENSOR_SUBTREEANGMOM: v3_copy(out, VEC(s->subtree_angmom, 3 * id)); break;
-    case STI_SENSOR_E_KINETIC: out[0] = *VEC(s->energy, 1); break;
     default: break;
     }
 }
