@@ -57,20 +57,21 @@ static void activation_rate(const sti_state *s, int i) {
     }
 }
 
-/* prm[0] + prm[1] * length + prm[2] * velocity */
-static inline vreal affine(const sti_state *s, int i, const vreal prm[3]) {
+/* prm[0] + prm[1] * length + prm[2] * velocity; prm is a field with ten columns */
+static inline vreal affine(const sti_state *s, int i, const double *field, int own) {
+    vreal prm[3];
+    for (int k = 0; k < 3; k++) par_row(prm + k, field, own, 10 * i + k, 1);
     return prm[0] + prm[1] * CLANES(s->actuator_length)[i] + prm[2] * CLANES(s->actuator_velocity)[i];
 }
+#define AFFINE(s, i, name) affine(s, i, (s)->par.name, (s)->par.name##_own)
 
 static vreal actuator_force(const sti_state *s, int i) {
     const sti_model *m = s->model;
-    vreal prm[10];
-    PAR_ROW(prm, s, actuator_gainprm, i, 10);
-    vreal gain = m->actuator_gaintype[i] == STI_GAIN_AFFINE ? affine(s, i, prm) : prm[0];
+    bool scaled = m->actuator_gaintype[i] == STI_GAIN_AFFINE,
+         biased = m->actuator_biastype[i] == STI_BIAS_AFFINE;
+    vreal gain = scaled ? AFFINE(s, i, actuator_gainprm) : PAR(s, actuator_gainprm, 10 * i);
     vreal force = gain * STI_K(actuator_input)(s, i);
-    if (m->actuator_biastype[i] != STI_BIAS_AFFINE) return force;
-    PAR_ROW(prm, s, actuator_biasprm, i, 10);
-    return force + affine(s, i, prm);
+    return biased ? force + AFFINE(s, i, actuator_biasprm) : force;
 }
 
 /* Scales the forces on a tendon so that their sum is within its range. */

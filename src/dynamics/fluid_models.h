@@ -65,7 +65,8 @@ typedef struct ellipsoid_flow {
     vreal diameter;          /* of the equivalent sphere */
 } ellipsoid_flow;
 
-static inline vreal guarded(vreal x) { return v_max(v_set(FLUID_TINY), x); }
+/* Of quantities >= 0 that divide others which vanish with them. */
+static inline vreal guarded(vreal x) { return v_select(v_lt(v_set(0), x), x, v_set(1)); }
 static inline vreal pow4(vreal x) { return (x * x) * (x * x); }
 
 static inline void ellipsoid_angular(const ellipsoid *e, ellipsoid_flow *f, vreal d_mid, vreal d_max) {

@@ -48,16 +48,19 @@ static double arc_length(const double touch[4], double radius, bool reversed) {
     return radius * angle;
 }
 
-/* How well a path suits: near the side point, or short; a path that crosses itself never does. */
+/* How well a path suits: both ends of the arc on the wanted side, or short; a path that crosses itself never
+   does. */
 static double merit(const double end[4], const double touch[4], const double *side) {
     if (segments_cross(end, touch, end + 2, touch + 2)) return -10000;
-    if (side) {
-        double middle[2] = {touch[0] + touch[2], touch[1] + touch[3]};
-        normalize2(middle);
-        return dot2(middle, side);
-    }
+    if (side) return fmin(dot2(touch, side), dot2(touch + 2, side));
     double across[2] = {touch[0] - touch[2], touch[1] - touch[3]};
     return -dot2(across, across);
+}
+
+/* Does the segment pass behind the circle, seen from the wanted side? */
+static bool passes_behind(const double end[4], const double nearest[2], const double side[2]) {
+    double a = side[0] * end[1] - side[1] * end[0], b = side[0] * end[3] - side[1] * end[2];
+    return a * b < 0 && dot2(side, nearest) < 0;
 }
 
 /* Around the circle. */
@@ -69,7 +72,7 @@ static double wrap_outside(const double end[4], const double *side, double radiu
     double a = -dot2(d, end) / dd;
     a = a < 0 ? 0 : a > 1 ? 1 : a;
     double nearest[2] = {end[0] + a * d[0], end[1] + a * d[1]};
-    if (dot2(nearest, nearest) > square && (!side || dot2(side, nearest) >= 0)) return -1;
+    if (dot2(nearest, nearest) > square && !(side && passes_behind(end, nearest, side))) return -1;
     double path[2][4];
     tangents(end, radius, 1, path[0]);
     tangents(end, radius, -1, path[1]);
@@ -79,31 +82,19 @@ static double wrap_outside(const double end[4], const double *side, double radiu
     return arc_length(touch, radius, reversed);
 }
 
-/* asin(A z) + asin(B z) - 2 asin(z) + G: zero where the string is reflected with equal angles. */
-static double reflection(double A, double B, double G, double z) {
-    return sti__asin(A * z) + sti__asin(B * z) - 2 * sti__asin(z) + G;
-}
-static double slope(double A, double z) {
-    double root = sqrt(1 - z * z * A * A);
-    return A / (root < TINY ? TINY : root);
-}
-
-/* Root of `reflection` from the right by Newton's method; false if it fails. */
-static bool solve_reflection(double A, double B, double G, double *root) {
-    double z = 1 - 1e-7, f = reflection(A, B, G, z);
-    if (f > 0) return false;
-    int iteration = 0;
-    for (; iteration < 20 && fabs(f) > 1e-6; iteration++) {
-        double df = slope(A, z) + slope(B, z) - 2 * slope(1, z);
-        if (df > -TINY) return false;
-        double next = z - f / df;
-        if (next > z) return false;
-        z = next;
-        f = reflection(A, B, G, z);
-        if (f > 1e-6) return false;
+/* The string is reflected at the angle x to the normal where f = asin(A sin x) + asin(B sin x) - 2 x + G is
+   0. f is convex on the way from a right angle down to its only root, so that Newton's method arrives from
+   one side. 1e-6 is MuJoCo's tolerance; the error in length is its square. */
+static double reflection_angle(double A, double B, double G) {
+    double x = 0.5 * PI;
+    for (int iteration = 0; iteration < 20; iteration++) {
+        double s = sti__sin(x), c = sti__cos(x), as = A * s, bs = B * s;
+        double f = sti__asin(as) + sti__asin(bs) - 2 * x + G;
+        if (fabs(f) < 1e-6) break;
+        x -= f / (A * c / sqrt(1 - as * as) + B * c / sqrt(1 - bs * bs) - 2);
+        x = x < 0 ? 0 : x > 0.5 * PI ? 0.5 * PI : x;
     }
-    *root = z;
-    return iteration < 20;
+    return x;
 }
 
 /* Through the circle: the string bends at one point of its inner side. */
@@ -115,16 +106,13 @@ static double wrap_inside(const double end[4], double radius, double touch[4]) {
         double a = -dot2(d, end) / dd, nearest[2] = {end[0] + a * d[0], end[1] + a * d[1]};
         if (a > 0 && a < 1 && norm2(nearest) <= radius) return -1;
     }
-    double middle[2] = {0.5 * (end[0] + end[2]), 0.5 * (end[1] + end[3])};
-    normalize2(middle);
-    for (int k = 0; k < 4; k++) touch[k] = radius * middle[k % 2];
-    double A = radius / len0, B = radius / len1, z;
-    double cosine = (len0 * len0 + len1 * len1 - dd) / (2 * len0 * len1);
+    double A = radius / len0, B = radius / len1,
+           cosine = (len0 * len0 + len1 * len1 - dd) / (2 * len0 * len1);
     if (cosine < -1 + TINY) return -1;
-    if (cosine > 1 - TINY || !solve_reflection(A, B, sti__acos(cosine), &z)) return 0;
+    double x = cosine > 1 - TINY ? 0 : reflection_angle(A, B, sti__acos(cosine));
     bool left = end[0] * end[3] - end[1] * end[2] > 0;
     const double *from = left ? end : end + 2;
-    double dir[2] = {from[0], from[1]}, angle = sti__asin(z) - sti__asin((left ? A : B) * z);
+    double dir[2] = {from[0], from[1]}, angle = x - sti__asin((left ? A : B) * sti__sin(x));
     normalize2(dir);
     double c = sti__cos(angle), s = sti__sin(angle);
     touch[0] = touch[2] = radius * (c * dir[0] - s * dir[1]);
