@@ -116,9 +116,8 @@ static void check_triangle(sti__compiler *c, const sti_element *e, double moment
 static void fill_body_inertia(sti__compiler *c, int b, const sti__geom_mass *mass) {
     sti_model *m = c->m;
     const sti_element *e = sti__object(c, STI_OBJ_BODY, b), *inertial = sti__first(e, STI_E_inertial);
-    /* without any mass the inertial frame is where MuJoCo leaves it: at the body's pose */
-    v3_copy(m->body_ipos + 3 * b, m->body_pos + 3 * b);
-    quat_copy(m->body_iquat + 4 * b, m->body_quat + 4 * b);
+    /* without any mass the inertial frame is where MuJoCo leaves it: at the body's pose as written */
+    sti__own_pose(c, e, m->body_ipos + 3 * b, m->body_iquat + 4 * b);
     bool geoms = c->inertiafromgeom || (c->inertiafromgeom_auto && !inertial);
     if (!(geoms && from_geoms(c, b, mass)) && inertial) from_element(c, inertial, b);
     m->body_mass[b] = fmax(m->body_mass[b], c->boundmass);

@@ -137,7 +137,7 @@ void sti__pose_compose(const double frame_pos[3], const double frame_quat[4], do
     quat_normalize(quat);
 }
 
-static bool own_pose(sti__compiler *c, const sti_element *e, double pos[3], double quat[4]) {
+bool sti__own_pose(sti__compiler *c, const sti_element *e, double pos[3], double quat[4]) {
     v3_zero(pos);
     sti__reals(e, STI_A_pos, pos, 3);
     return sti__orientation(c, e, quat);
@@ -149,7 +149,7 @@ bool sti__frame_pose(sti__compiler *c, const sti_element *e, double pos[3], doub
     quat_identity(quat);
     for (e = sti_element_parent(e); e && sti__eid_of(e) == STI_E_frame; e = sti_element_parent(e)) {
         double p[3], q[4];
-        if (!own_pose(c, e, p, q)) continue;
+        if (!sti__own_pose(c, e, p, q)) continue;
         sti__pose_compose(p, q, pos, quat);
         any = true;
     }
@@ -158,7 +158,7 @@ bool sti__frame_pose(sti__compiler *c, const sti_element *e, double pos[3], doub
 
 bool sti__read_pose(sti__compiler *c, const sti_element *e, double pos[3], double quat[4]) {
     double frame_pos[3], frame_quat[4];
-    bool ok = own_pose(c, e, pos, quat);
+    bool ok = sti__own_pose(c, e, pos, quat);
     if (sti__frame_pose(c, e, frame_pos, frame_quat)) sti__pose_compose(frame_pos, frame_quat, pos, quat);
     return ok;
 }

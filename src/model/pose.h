@@ -18,7 +18,9 @@ void sti__quat_from_axes(double quat[4], const double x[3], const double y[3], c
 void sti__pose_compose(const double frame_pos[3], const double frame_quat[4], double pos[3], double quat[4]);
 /* Pose of the frames around an element in its body's frame; false (identity) if there are none. */
 bool sti__frame_pose(sti__compiler *c, const sti_element *e, double pos[3], double quat[4]);
-/* pos, orientation and frames of an element. */
+/* pos and orientation of an element in the innermost frame around it. */
+bool sti__own_pose(sti__compiler *c, const sti_element *e, double pos[3], double quat[4]);
+/* The same in the frame of its body. */
 bool sti__read_pose(sti__compiler *c, const sti_element *e, double pos[3], double quat[4]);
 
 /* Eigenvalues (descending) of a symmetric tensor xx yy zz xy xz yz, and the rotation to its axes. */
