@@ -21,7 +21,7 @@ typedef struct sti_asset {
 } sti_asset;
 
 typedef struct sti_load_options {
-    const sti_asset *assets;        /* looked at before the disk */
+    const sti_asset *assets;        /* looked at before the disk; must live as long as the spec */
     int nasset;
     const sti_allocator *allocator; /* NULL = malloc */
     const sti_log *log;             /* NULL = none */
@@ -50,9 +50,10 @@ STI_API sti_element *sti_spec_root(sti_spec *spec);
 
 /* A new child at the end; NULL and `error` if the schema does not allow it there. */
 STI_API sti_element *sti_element_add(sti_element *parent, const char *name, sti_error *error);
+/* Removes it and everything in it; the root stays. */
 STI_API void sti_element_remove(sti_element *element);
 /* Set from text, checked against the schema: sti_element_set(geom, "size", "0.1 0.2 0.3", &e).
-   text NULL unsets the attribute. */
+   text NULL unsets the attribute. Names in Stiction's own namespace are written "sti:record". */
 STI_API sti_status sti_element_set(sti_element *element, const char *attribute, const char *text,
                                    sti_error *error);
 /* The attribute's text as given, NULL if unset. Valid until the attribute changes. */
