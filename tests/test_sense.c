@@ -196,6 +196,26 @@ TEST(force_and_torque) {
     sti_model_free(m);
 }
 
+/* A string from the ceiling carries a part of the weight. */
+TEST(force_with_tendon) {
+    sti_model *m =
+        model_of("<mujoco><worldbody><site name='top' pos='.5 0 1'/><body><site name='s'/><site name='end' "
+                 "pos='.5 0 0'/>"
+                 "<geom size='.1' mass='2' pos='.5 0 0'/></body></worldbody>"
+                 "<tendon><spatial name='string' stiffness='3' springlength='0'><site site='top'/><site "
+                 "site='end'/></spatial></tendon>"
+                 "<actuator><motor tendon='string' gear='2'/></actuator>"
+                 "<sensor><force name='f' site='s'/><torque name='t' site='s'/></sensor></mujoco>");
+    sti_world *w = world_of(m);
+    values(w, "ctrl")[0] = -.5; /* pulls with 1 N */
+    CHECK(sti_forward(w) == STI_OK);
+    CHECK_VECTOR(sense(w, "f"), 0, 0, 2 * g - 4, 1e-12);
+    CHECK_VECTOR(sense(w, "t"), 0, -.5 * (2 * g - 4), 0, 1e-12);
+    CHECK_VECTOR(values(w, "cfrc_ext") + 9, 0, 0, 4, 1e-12);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
 /* A camera that looks down from 2 m: focal length of 40 pixels. */
 TEST(camera_and_magnetometer) {
     sti_model *m = model_of("<mujoco><option magnetic='.1 .2 .3'/><worldbody><camera name='c' pos='0 0 2' "
@@ -305,5 +325,5 @@ TEST(same_bits_in_lanes) {
 }
 
 MAIN(CASE(accelerometer), CASE(gyro_and_velocimeter), CASE(relative_frames), CASE(joints_tendons_actuators),
-     CASE(subtree_and_energy), CASE(force_and_torque), CASE(camera_and_magnetometer), CASE(inside_site),
-     CASE(same_bits_in_lanes))
+     CASE(subtree_and_energy), CASE(force_and_torque), CASE(force_with_tendon), CASE(camera_and_magnetometer),
+     CASE(inside_site), CASE(same_bits_in_lanes))

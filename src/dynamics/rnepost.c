@@ -2,6 +2,7 @@
 /* Accelerations and forces of all bodies once qacc is known: for sensors and users. */
 #include "dynamics/bias.h"
 #include "dynamics/spatial.h"
+#include "dynamics/tendon.h"
 
 void STI_K(rnepost)(sti_state *s);
 
@@ -14,6 +15,8 @@ static void external_forces(sti_state *s) {
         force_at(out + 6 * i, f, f + 3, CLANES(s->xipos) + 3 * i,
                  CLANES(s->subtree_com) + 3 * m->body_rootid[i]);
     }
+    STI_K(tendon_wrench)(s, out);
+    v6_zero(out); /* the world cannot be pushed */
 }
 
 void STI_K(rnepost)(sti_state *s) {

@@ -2,6 +2,7 @@
 /* Lengths and moment arms of tendons, and the inertia along them. */
 #include "dynamics/tendon.h"
 #include "dynamics/chain.h"
+#include "dynamics/spring.h"
 #include "dynamics/wrap.h"
 
 void STI_K(tendon)(sti_state *s);
@@ -44,8 +45,15 @@ static end_point site_point(const sti_state *s, int wrap) {
     return e;
 }
 
-/* Adds a straight piece: its length (returned) and, in the row, weight * its gradient. */
-static vreal straight(const sti_state *s, sparse_row row, const end_point *from, const end_point *to,
+/* What a walk along a tendon leaves behind: its gradient in `row`, or with `wrench` (6 per body) what the
+   string does to the bodies when its force is `force`. */
+typedef struct path_sink {
+    sparse_row row;
+    vreal *wrench, force;
+} path_sink;
+
+/* Adds a straight piece: its length (returned) and, in the sink, weight * its share. */
+static vreal straight(const sti_state *s, const path_sink *sink, const end_point *from, const end_point *to,
                       vreal weight) {
     vreal dir[3], wa[6], wb[6];
     v3_sub(dir, to->pos, from->pos);
@@ -53,7 +61,10 @@ static vreal straight(const sti_state *s, sparse_row row, const end_point *from,
     if (from->body == to->body) return length;
     point_force(s, to->body, to->pos, dir, wa);
     point_force(s, from->body, from->pos, dir, wb);
-    row_add_pair(s, row, to->body, wa, from->body, wb, weight);
+    if (sink->wrench) {
+        v6_add_scaled(sink->wrench + 6 * to->body, wa, sink->force * weight);
+        v6_add_scaled(sink->wrench + 6 * from->body, wb, -(sink->force * weight));
+    } else row_add_pair(s, sink->row, to->body, wa, from->body, wb, weight);
     return length;
 }
 
@@ -77,8 +88,8 @@ static double wrap_lane(const sti_state *s, int wrap, int lane, const double a[3
 }
 
 /* Site, geom, site: straight, or straight - arc - straight. */
-static vreal around_geom(const sti_state *s, sparse_row row, int wrap, const end_point *a, const end_point *b,
-                         vreal weight) {
+static vreal around_geom(const sti_state *s, const path_sink *sink, int wrap, const end_point *a,
+                         const end_point *b, vreal weight) {
     const sti_model *m = s->model;
     int body = m->geom_bodyid[m->wrap_objid[wrap]];
     end_point p = {.body = body}, q = {.body = body};
@@ -97,23 +108,22 @@ static vreal around_geom(const sti_state *s, sparse_row row, int wrap, const end
     }
     vmask free = v_lt(arc, v_set(0));
     vreal plain = v_set(0), wrapped = v_set(0);
-    if (v_any(free)) plain = straight(s, row, a, b, v_select(free, weight, v_set(0)));
+    if (v_any(free)) plain = straight(s, sink, a, b, v_select(free, weight, v_set(0)));
     if (!v_all(free)) {
         vreal share = v_select(free, v_set(0), weight);
-        wrapped = straight(s, row, a, &p, share);
-        wrapped = wrapped + arc + straight(s, row, &q, b, share);
+        wrapped = straight(s, sink, a, &p, share);
+        wrapped = wrapped + arc + straight(s, sink, &q, b, share);
     }
     return v_select(free, plain, wrapped);
 }
 
 static int is_geom(int type) { return type == STI_WRAP_SPHERE || type == STI_WRAP_CYLINDER; }
 
-static void spatial_tendon(const sti_state *s, int t) {
+/* Returns the length. */
+static vreal walk_path(const sti_state *s, int t, const path_sink *sink) {
     const sti_model *m = s->model;
-    sparse_row row = tendon_row(s, t);
     int last = m->tendon_adr[t] + m->tendon_num[t] - 1;
     vreal length = v_set(0), weight = v_set(1);
-    row_zero(row);
     for (int w = m->tendon_adr[t]; w < last;) {
         int next = m->wrap_type[w + 1], step = is_geom(next) ? 2 : 1;
         if (m->wrap_type[w] == STI_WRAP_PULLEY || next == STI_WRAP_PULLEY || w + step > last) {
@@ -123,11 +133,17 @@ static void spatial_tendon(const sti_state *s, int t) {
         }
         end_point a = site_point(s, w), b = site_point(s, w + step);
         vreal piece =
-            step == 2 ? around_geom(s, row, w + 1, &a, &b, weight) : straight(s, row, &a, &b, weight);
+            step == 2 ? around_geom(s, sink, w + 1, &a, &b, weight) : straight(s, sink, &a, &b, weight);
         length = length + piece * weight;
         w += step;
     }
-    LANES(s->ten_length)[t] = length;
+    return length;
+}
+
+static void spatial_tendon(const sti_state *s, int t) {
+    path_sink sink = {.row = tendon_row(s, t)};
+    row_zero(sink.row);
+    LANES(s->ten_length)[t] = walk_path(s, t, &sink);
 }
 
 /* ---- armature ------------------------------------------------------------------------------------------ */
@@ -217,5 +233,39 @@ void STI_K(tendon_bias)(sti_state *s) {
             vreal *f = LANES(s->qfrc_bias) + row.col[k];
             *f = *f + row.value[k] * force;
         }
+    }
+}
+
+/* ---- forces on bodies ---------------------------------------------------------------------------------- */
+
+/* Second time derivative of the length. */
+static vreal tendon_acceleration(const sti_state *s, int t) {
+    sparse_row row = tendon_row(s, t);
+    vreal a = path_rate(s, t);
+    for (int k = 0; k < row.n; k++) a = a + row.value[k] * CLANES(s->qacc)[row.col[k]];
+    return a;
+}
+
+/* Force along a tendon: spring, damper, actuators and its own inertia. */
+static vreal tendon_force(const sti_state *s, int t) {
+    const sti_model *m = s->model;
+    vreal f = v_set(0), armature = PAR(s, tendon_armature, t);
+    if (!v_all(v_eq(armature, v_set(0)))) f = f - armature * tendon_acceleration(s, t);
+    if (!(s->opt.disableflags & STI_DISABLE_SPRING))
+        f = f - PAR(s, tendon_stiffness, t) * tendon_offset(s, t);
+    if (!(s->opt.disableflags & STI_DISABLE_DAMPER))
+        f = f - PAR(s, tendon_damping, t) * CLANES(s->ten_velocity)[t];
+    for (int u = 0; u < m->nu; u++)
+        if (m->actuator_trntype[u] == STI_TRN_TENDON && m->actuator_trnid[2 * u] == t)
+            f = f + PAR(s, actuator_gear, 6 * u) * CLANES(s->actuator_force)[u];
+    return f;
+}
+
+void STI_K(tendon_wrench)(const sti_state *s, vreal *wrench) {
+    const sti_model *m = s->model;
+    for (int t = 0; t < m->ntendon; t++) {
+        if (m->wrap_type[m->tendon_adr[t]] == STI_WRAP_JOINT) continue;
+        path_sink sink = {.wrench = wrench, .force = tendon_force(s, t)};
+        walk_path(s, t, &sink);
     }
 }

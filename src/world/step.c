@@ -8,12 +8,13 @@
 /* Beyond this a number is taken for a simulation that has blown up. */
 #define ABSURD 1e10
 
-#define RUN(world, kernel)                        \
+#define RUN_AS(world, kernel, name)               \
     do {                                          \
-        STI__ENTER(&(world)->profile, #kernel);   \
+        STI__ENTER(&(world)->profile, name);      \
         (world)->kernels->kernel((world)->state); \
         STI__LEAVE(&(world)->profile);            \
     } while (0)
+#define RUN(world, kernel) RUN_AS(world, kernel, #kernel)
 
 /* ---- errors ----------------------------------------------------------------------------------- */
 
@@ -122,23 +123,14 @@ static void run_position(sti_world *world) {
 
 static void run_velocity(sti_world *world) {
     STI__ENTER(&world->profile, "velocity");
-    RUN(world, velocity);
+    RUN_AS(world, velocity, "motion");
     RUN(world, passive);
     RUN(world, bias);
     STI__LEAVE(&world->profile);
 }
 
-static void run_actuation(sti_world *world) {
-    STI__ENTER(&world->profile, "actuation");
-    RUN(world, actuation);
-    STI__LEAVE(&world->profile);
-}
-
-static void run_acceleration(sti_world *world) {
-    STI__ENTER(&world->profile, "acceleration");
-    RUN(world, acceleration);
-    STI__LEAVE(&world->profile);
-}
+static void run_actuation(sti_world *world) { RUN(world, actuation); }
+static void run_acceleration(sti_world *world) { RUN(world, acceleration); }
 
 /* Outputs that are only computed when something reads them. */
 static void run_wanted_velocity(sti_world *world) {
