@@ -327,14 +327,35 @@ static void evaluate(sti_state *s, sti_model *m) {
     if (m->nu) k->transmission(s);
 }
 
-/* A singular mass matrix shows as a pivot that is not positive. */
-static sti_status check_inertia(const sti_state *s, sti_error *error) {
+/* The first dof whose pivot is lost in rounding, -1 if there is none. */
+static int singular_dof(const sti_state *s) {
     const sti_model *m = s->model;
-    for (int i = 0; i < m->nv; i++)
-        if (!(s->qLDiagInv[i] > 0 && s->qLDiagInv[i] < 1e300))
-            return sti__fail(error, STI_PHYSICS, "the mass matrix is singular at joint '%s' (dof %d)",
-                             sti_model_name(m, STI_OBJ_JOINT, m->dof_jntid[i]), i);
-    return STI_OK;
+    for (int i = 0; i < m->nv; i++) {
+        double diagonal = s->M[m->M_rowadr[i] + m->M_rownnz[i] - 1];
+        if (!(s->qLDiagInv[i] > 0 && s->qLDiagInv[i] * diagonal < 1e13)) return i;
+    }
+    return -1;
+}
+
+/* A mass matrix that is singular at qpos0 (joints that act alike) gets a little armature, so that the
+   reference values exist; one that is not even semidefinite is refused. */
+static sti_status regularise(sti_state *s, sti_report *report, sti_error *error) {
+    const sti_model *m = s->model;
+    int dof = singular_dof(s);
+    sti_error doubt = {0};
+    if (dof < 0) return STI_OK;
+    sti__fail(&doubt, STI_PHYSICS,
+              "the mass matrix is singular in the reference pose at joint '%s': joints act alike, give them "
+              "armature",
+              sti_model_name(m, STI_OBJ_JOINT, m->dof_jntid[dof]));
+    for (int i = 0; i < m->nv; i++) s->M[m->M_rowadr[i] + m->M_rownnz[i] - 1] *= 1 + 1e-10;
+    sti__kernels_get(1)->factor(s);
+    if (singular_dof(s) < 0) {
+        sti__report_add(report, STI_SEVERITY_WARNING, &doubt);
+        return STI_OK;
+    }
+    *error = doubt;
+    return STI_PHYSICS;
 }
 
 static void derive(sti_state *s, sti_model *m, const work *w) {
@@ -361,7 +382,7 @@ sti_status sti__reference_values(sti_model *m, sti_report *report, sti_error *er
     } else {
         take_requests(m, w.request);
         evaluate(s, m);
-        if (check_inertia(s, &own) == STI_OK) derive(s, m, &w);
+        if (regularise(s, report, &own) == STI_OK) derive(s, m, &w);
     }
     sti__free(&m->allocator, w.block, w.bytes);
     sti__state_free(s);
