@@ -67,6 +67,9 @@ static bool read_lists(sti__compiler *c, const sti_element *e, sti__mesh *mesh) 
     if (!vert || nvert == 0)
         return sti__complain(c, e, STI_A_COUNT, STI_MESH, "a mesh needs a file or vertices");
     if (!sti__spend(c, e, (size_t)nvert * sizeof(double) + (size_t)nface * sizeof(int))) return false;
+    if (nface == 0 && sti__int(e, STI_A_maxhullvert, -1) > 0)
+        return sti__complain(c, e, STI_A_maxhullvert, STI_UNSUPPORTED,
+                             "not supported yet for a mesh without faces");
     sti__place place = sti__place_attr(e, STI_A_vertex);
     return sti__mesh_from_lists(vert, nvert, face, nface, c->allocator, place, mesh, &error) == STI_OK ||
            pass_on(c, &error);

@@ -55,8 +55,12 @@ static void inertia_box(const sti__mesh_facts *mesh, double half[3]) {
 }
 
 /* A primitive with about the inertia of a mesh. */
-static void fit_shape(const sti_element *e, const sti__mesh_facts *mesh, int type, double size[3]) {
+static void fit_shape(sti__compiler *c, const sti_element *e, const sti__mesh_facts *mesh, int type,
+                      double size[3]) {
     double box[3], scale = sti__real(e, STI_A_fitscale, 1);
+    const sti_element *aabb = sti__setting(c->spec, STI_E_compiler, STI_A_fitaabb);
+    if (sti__keyword(aabb, STI_A_fitaabb, 0))
+        sti__complain(c, e, STI_A_mesh, STI_UNSUPPORTED, "fitting by compiler@fitaabb is not supported yet");
     inertia_box(mesh, box);
     v3_zero(size);
     switch (type) {
@@ -94,7 +98,7 @@ static const sti__mesh_facts *place_mesh(sti__compiler *c, const sti_element *e,
     if (type == STI_GEOM_MESH) {
         m->geom_dataid[g] = id;
         v3_copy(size, mesh->half);
-    } else fit_shape(e, mesh, type, size);
+    } else fit_shape(c, e, mesh, type, size);
     return type == STI_GEOM_MESH ? mesh : NULL;
 }
 
@@ -148,7 +152,8 @@ static void fill_rgba(const sti_element *e, float *out) {
 }
 
 /* The geom's material, else that of its mesh. */
-static int geom_material(sti__compiler *c, const sti_element *e, int mesh) {
+static int geom_material(sti__compiler *c, const sti_element *e) {
+    int mesh = sti__find(c, STI_OBJ_MESH, sti__text(e, STI_A_mesh));
     if (sti__text(e, STI_A_material) || mesh < 0)
         return sti__reference(c, e, STI_A_material, STI_OBJ_MATERIAL);
     return sti__reference(c, sti__object(c, STI_OBJ_MESH, mesh), STI_A_material, STI_OBJ_MATERIAL);
@@ -177,7 +182,7 @@ static void fill_geom(sti__compiler *c, int g, sti__geom_mass *mass) {
     weigh(c, e, type, size, mesh, mass);
     m->geom_rbound[g] = sti__shape_radius(type, size);
     m->geom_group[g] = sti__int(e, STI_A_group, 0);
-    m->geom_matid[g] = geom_material(c, e, m->geom_dataid[g]);
+    m->geom_matid[g] = geom_material(c, e);
     fill_contact(c, e, g);
     fill_fluid(e, type, size, m->geom_fluid + 12 * g);
     fill_rgba(e, m->geom_rgba + 4 * g);

@@ -82,6 +82,9 @@ static void from_full(sti__compiler *c, const sti_element *e, int b) {
     sti__principal_axes(full, m->body_iquat + 4 * b, m->body_inertia + 3 * b);
     if (sti__has(e, STI_A_diaginertia))
         sti__complain(c, e, STI_A_fullinertia, STI_VALUE, "diaginertia and fullinertia are both given");
+    else if (sti__has(e, STI_A_quat) || sti__has(e, STI_A_axisangle) || sti__has(e, STI_A_euler) ||
+             sti__has(e, STI_A_xyaxes) || sti__has(e, STI_A_zaxis))
+        sti__complain(c, e, STI_A_fullinertia, STI_VALUE, "it has an orientation already");
     else if (!(m->body_inertia[3 * b + 2] >= STI__TINY))
         sti__complain(c, e, STI_A_fullinertia, STI_PHYSICS, "must have positive eigenvalues");
 }
@@ -124,6 +127,10 @@ static void fill_body_inertia(sti__compiler *c, int b, const sti__geom_mass *mas
     for (int i = 0; i < 3; i++)
         m->body_inertia[3 * b + i] = fmax(m->body_inertia[3 * b + i], c->boundinertia);
     check_triangle(c, inertial ? inertial : e, m->body_inertia + 3 * b);
+    double all =
+        m->body_mass[b] + m->body_inertia[3 * b] + m->body_inertia[3 * b + 1] + m->body_inertia[3 * b + 2];
+    if (!isfinite(all))
+        sti__complain(c, e, STI_A_COUNT, STI_PHYSICS, "mass or inertia is too large to compute");
 }
 
 /* What moves must have mass: the body itself, or something fixed to it. */

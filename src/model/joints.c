@@ -155,6 +155,9 @@ static void fill_joint(sti__compiler *c, int j) {
     m->jnt_margin[j] = sti__real(e, STI_A_margin, 0);
     m->jnt_actgravcomp[j] = sti__keyword(e, STI_A_actuatorgravcomp, 0);
     sti__reals(e, STI_A_springdamper, springdamper, 2);
+    if (sti__has(e, STI_A_springdamper) && !(springdamper[0] > 0 && springdamper[1] > 0) &&
+        (springdamper[0] != 0 || springdamper[1] != 0))
+        sti__complain(c, e, STI_A_springdamper, STI_VALUE, "both values must be positive");
     /* left here for the reference values, which turn it into stiffness and damping */
     m->dof_M0[m->jnt_dofadr[j]] = springdamper[0];
     m->dof_invweight0[m->jnt_dofadr[j]] = springdamper[1];

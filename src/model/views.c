@@ -15,26 +15,30 @@ static void metres_or_pixels(const sti_element *e, sti__aid metres, sti__aid pix
     sti__reals(e, metres, out, 2);
     sti__reals(e, pixels, px, 2);
     for (int i = 0; i < 2; i++)
-        if (px[i] != 0) out[i] = px[i] * sensor[i] / resolution[i];
+        if (px[i] != 0 && resolution[i] > 0) out[i] = px[i] * sensor[i] / resolution[i];
+}
+
+static bool has_any(const sti_element *e, const sti__aid *attributes, int count) {
+    for (int i = 0; i < count; i++)
+        if (sti__has(e, attributes[i])) return true;
+    return false;
 }
 
 static void fill_lens(sti__compiler *c, const sti_element *e, int k) {
+    static const sti__aid lens[] = {STI_A_focal, STI_A_focalpixel, STI_A_principal, STI_A_principalpixel};
     sti_model *m = c->m;
     double sensor[2] = {0, 0}, resolution[2] = {1, 1}, focal[2] = {0, 0}, principal[2] = {0, 0};
     sti__reals(e, STI_A_sensorsize, sensor, 2);
     sti__reals(e, STI_A_resolution, resolution, 2);
-    double fovy = sti__real(e, STI_A_fovy, 45);
-    bool has_sensor = sensor[0] > 0 && sensor[1] > 0;
-    if (!(resolution[0] >= 1 && resolution[1] >= 1)) {
-        sti__complain(c, e, STI_A_resolution, STI_VALUE, "must be positive");
-        return;
-    }
     metres_or_pixels(e, STI_A_focal, STI_A_focalpixel, sensor, resolution, focal);
     metres_or_pixels(e, STI_A_principal, STI_A_principalpixel, sensor, resolution, principal);
-    if (has_sensor) fovy = sti__atan2(sensor[1] / 2, focal[1]) * (360 / PI);
-    else if (sti__has(e, STI_A_focal) || sti__has(e, STI_A_principal) || sti__has(e, STI_A_focalpixel))
+    double fovy = sti__real(e, STI_A_fovy, 45);
+    bool has_sensor = sensor[0] > 0 && sensor[1] > 0, perspective = sti__keyword(e, STI_A_projection, 0) == 0;
+    /* MuJoCo takes this angle in single precision */
+    if (has_sensor) fovy = 2 * (double)(float)sti__atan2((float)sensor[1] / 2, (float)focal[1]) * (180 / PI);
+    else if (has_any(e, lens, STI__COUNT(lens)))
         sti__complain(c, e, STI_A_sensorsize, STI_VALUE, "focal and principal need it");
-    if (!(fovy >= 0 && fovy < 180.1)) sti__complain(c, e, STI_A_fovy, STI_VALUE, "must be below 180");
+    else if (perspective && fovy >= 180) sti__complain(c, e, STI_A_fovy, STI_VALUE, "must be below 180");
     m->cam_fovy[k] = fovy;
     /* without a sensor the picture is at the near plane */
     double znear = sti__real(sti__setting(c->spec, STI_E_map, STI_A_znear), STI_A_znear, 0.01);
