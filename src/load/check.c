@@ -67,24 +67,29 @@ static void check_sections(const sti_spec *spec, sti__judge *judge) {
     }
 }
 
-/* "0.1" or "0.1.2", not newer than this version. */
-static void check_version(const sti_element *root, sti__judge *judge) {
-    const char *p = own_text(root, STI_A_requires);
-    if (!p) return;
-    const char *end = p + strlen(p);
-    int have[3] = {STI_VERSION_MAJOR, STI_VERSION_MINOR, STI_VERSION_PATCH}, order = 0, count = 0;
-    bool bad = false;
-    for (; count < 3 && p <= end && !bad; count++) {
-        int number = 0, digits = 0;
-        for (; *p >= '0' && *p <= '9' && digits < 6; p++, digits++) number = 10 * number + (*p - '0');
-        bad = digits == 0 || (*p && *p != '.');
-        if (!order) order = number > have[count] ? 1 : number < have[count] ? -1 : 0;
-        p++;
+/* Reads "0.1" or "0.1.2"; false if it is something else. */
+static bool read_version(const char *p, int out[3]) {
+    for (int i = 0; i < 3; i++) {
+        int digits = 0;
+        for (; *p >= '0' && *p <= '9' && digits < 6; p++, digits++) out[i] = 10 * out[i] + (*p - '0');
+        if (digits == 0) return false;
+        if (*p == 0) return true;
+        if (*p++ != '.') return false;
     }
+    return false;
+}
+
+static void check_version(const sti_element *root, sti__judge *judge) {
+    const char *text = own_text(root, STI_A_requires);
+    if (!text) return;
+    int need[3] = {0}, have[3] = {STI_VERSION_MAJOR, STI_VERSION_MINOR, STI_VERSION_PATCH}, i = 0;
     sti_error error = {0};
     sti__place place = sti__place_attr(root, STI_A_requires);
-    if (bad || p <= end) sti__fail_at(&error, place, STI_VALUE, "must be a version such as 0.1");
-    else if (order > 0) sti__fail_at(&error, place, STI_UNSUPPORTED, "this is Stiction %s", sti_version());
+    bool ok = read_version(text, need);
+    while (i < 2 && need[i] == have[i]) i++;
+    if (!ok) sti__fail_at(&error, place, STI_VALUE, "must be a version such as 0.1");
+    else if (need[i] > have[i])
+        sti__fail_at(&error, place, STI_UNSUPPORTED, "this is Stiction %s", sti_version());
     if (error.code) sti__judge_error(judge, &error);
 }
 

@@ -140,6 +140,7 @@ typedef struct sti__judge {
     sti_report *report; /* may be NULL */
     const sti_log *log; /* may be NULL */
     sti_error first;
+    int count;          /* errors so far */
 } sti__judge;
 void sti__judge_error(sti__judge *judge, const sti_error *error);
 void sti__judge_warning(sti__judge *judge, const sti_error *error);

@@ -32,7 +32,7 @@ typedef struct reader {
 /* ---- judging ----------------------------------------------------------------------------------- */
 
 void sti__judge_error(sti__judge *judge, const sti_error *error) {
-    if (judge->first.code == STI_OK) judge->first = *error;
+    if (judge->count++ == 0) judge->first = *error;
     sti__report_add(judge->report, STI_SEVERITY_ERROR, error);
 }
 
@@ -75,6 +75,9 @@ static name split(const char *given) {
     return (name){bar + 1, own, !own};
 }
 
+/* Once nobody reads the messages any more, looking for near names only takes time. */
+static bool may_guess(const reader *r, name n) { return !n.foreign && r->all->judge->count < STI_REPORT_MAX; }
+
 static const char *prefix(bool own) { return own ? STI__PREFIX : ""; }
 
 static void unknown_element(reader *r, name tag) {
@@ -82,7 +85,7 @@ static void unknown_element(reader *r, name tag) {
     sti__place place = here(r, tag.local, NULL);
     const sti__elem_info *parent = r->current ? sti__schema(r->current->id) : NULL;
     const char *guess =
-        parent && !tag.foreign ? sti__suggest_child(r->current->id, tag.local, tag.own) : NULL;
+        parent && may_guess(r, tag) ? sti__suggest_child(r->current->id, tag.local, tag.own) : NULL;
     if (tag.foreign) sti__fail_at(&error, place, STI_SCHEMA, "the element is in an unknown XML namespace");
     else if (!parent && strcmp(tag.local, "robot") == 0)
         sti__fail_at(&error, place, STI_UNSUPPORTED, "URDF is not supported yet, only MJCF");
@@ -99,7 +102,8 @@ static void unknown_element(reader *r, name tag) {
 static void unknown_attribute(reader *r, const sti_element *e, name attribute) {
     sti_error error;
     sti__place place = here(r, sti__schema(e->id)->tag, attribute.local);
-    const char *guess = attribute.foreign ? NULL : sti__suggest_attr(e->id, attribute.local, attribute.own);
+    const char *guess =
+        may_guess(r, attribute) ? sti__suggest_attr(e->id, attribute.local, attribute.own) : NULL;
     if (attribute.foreign)
         sti__fail_at(&error, place, STI_SCHEMA, "the attribute is in an unknown XML namespace");
     else if (guess)
