@@ -64,7 +64,7 @@ static bool warned(const sti_report *report, sti_status code, const char *attrib
 #define SCENE(defaults, rest) "<mujoco>" defaults WORLD rest "</mujoco>"
 #define ACTUATORS(text) SCENE("", "<actuator>" text "</actuator>")
 
-/* ---- actuators ----------------------------------------------------------------------------------------- */
+/* ---- actuators --------------------------------------------------------------------------------------- */
 
 static void check_servo(const sti_model *m, int i, double gain, double b0, double b1, double b2) {
     const double *bias = m->actuator_biasprm + 10 * i;
@@ -193,8 +193,7 @@ TEST(actuator_errors) {
 #undef BAD
 }
 
-/* ---- tendons ----------------------------------------------------------------------------------------------
- */
+/* ---- tendons ----------------------------------------------------------------------------------------- */
 
 TEST(tendon_paths) {
     sti_model *m = compile(
@@ -270,8 +269,7 @@ TEST(tendon_errors) {
 #undef BAD
 }
 
-/* ---- sensors
- * ------------------------------------------------------------------------------------------------ */
+/* ---- sensors ----------------------------------------------------------------------------------------- */
 
 TEST(sensor_layout) {
     sti_model *m =
@@ -314,8 +312,7 @@ TEST(sensor_errors) {
 #undef BAD
 }
 
-/* ---- constraints
- * ---------------------------------------------------------------------------------------------- */
+/* ---- constraints ------------------------------------------------------------------------------------- */
 
 /* Body `end` sits at 1 0 0 and the cart at 0 3 0, all unrotated. */
 TEST(equality_data) {
@@ -356,8 +353,7 @@ TEST(contact_exceptions) {
            "body1");
 }
 
-/* ---- keyframes and custom numbers
- * --------------------------------------------------------------------------------- */
+/* ---- keyframes and custom numbers -------------------------------------------------------------------- */
 
 #define MOCAP                                                                                             \
     "<mujoco><size nkey='3'/><worldbody><body mocap='true' pos='1 2 3' quat='0 2 0 0'><geom "             \
@@ -405,8 +401,7 @@ TEST(custom_numbers) {
     refuse("<mujoco><custom>\n<numeric name='a'/></custom></mujoco>", STI_VALUE, 2, "numeric", "size");
 }
 
-/* ---- reference values
- * ------------------------------------------------------------------------------------------------ */
+/* ---- reference values -------------------------------------------------------------------------------- */
 
 /* A point mass 2 on a rod of length 0.5 about y, inertia 0.1: M = 0.1 + 2 * 0.25 = 0.6. */
 TEST(inverse_weights) {
@@ -480,9 +475,7 @@ TEST(singular_mass_matrix_warns) {
     sti_report_free(&report);
 }
 
-/* ---- memory
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------------------------ */
 
 typedef struct meter {
     long live, calls, fail_at;

@@ -7,7 +7,7 @@
 #include "math/rot.h"
 #include <string.h>
 
-/* ---- solves ---------------------------------------------------------------------------------------- */
+/* ---- solves ------------------------------------------------------------------------------------------ */
 
 /* L'y = x for the dof `i` and its ancestors, where x is zero elsewhere; returns y'D^-1 y and leaves
    zeros behind. */
@@ -70,7 +70,7 @@ static double row_weight(const sti_state *s, const int *col, const double *row, 
     return sum;
 }
 
-/* ---- inverse weights -------------------------------------------------------------------------------- */
+/* ---- inverse weights --------------------------------------------------------------------------------- */
 
 static void average(double *a, int n) {
     double sum = 0;
@@ -168,7 +168,7 @@ static void find_lone(const sti_model *m, bool *lone) {
             lone[m->dof_bodyid[m->ten_J_colind[m->ten_J_rowadr[i] + k]]] = false;
 }
 
-/* ---- actuators ----------------------------------------------------------------------------------------- */
+/* ---- actuators --------------------------------------------------------------------------------------- */
 
 /* A servo with a positive velocity term asks for this damping ratio: 2 ratio sqrt(kp m) with the
    mass that it feels. */
@@ -189,8 +189,7 @@ static void actuator_values(const sti_state *s, sti_model *m, double *x) {
     }
 }
 
-/* ---- springs ---------------------------------------------------------------------------------------------
- */
+/* ---- springs ----------------------------------------------------------------------------------------- */
 
 /* Stiffness and damping of a joint from the time constant and damping ratio kept in its first dof. */
 static void resolve_springdamper(sti_model *m, const double *request) {
@@ -223,8 +222,7 @@ static void resolve_springlength(sti_state *s, sti_model *m) {
     }
 }
 
-/* ---- poses
- * -------------------------------------------------------------------------------------------------- */
+/* ---- poses ------------------------------------------------------------------------------------------- */
 
 /* World point of a point in a body's frame. */
 static void to_world(const sti_state *s, int body, const double local[3], double point[3]) {
@@ -285,8 +283,7 @@ static void light_poses(const sti_state *s, sti_model *m) {
     }
 }
 
-/* ---- all
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- all --------------------------------------------------------------------------------------------- */
 
 /* What reference values need besides the model and a state. */
 typedef struct work {

@@ -144,8 +144,7 @@ static void read_cylinder(const sti_element *e, const servo *old, servo *s) {
     if (diameter >= 0) s->gainprm[0] = 3.14159265358979323846 / 4 * diameter * diameter;
 }
 
-/* ---- defaults -------------------------------------------------------------------------------------------
- */
+/* ---- defaults ---------------------------------------------------------------------------------------- */
 
 static int shortcut_gaintype(sti__eid shortcut) {
     return shortcut == STI_E_damper ? STI_GAIN_AFFINE : STI_GAIN_FIXED;
@@ -157,10 +156,10 @@ static bool can_inherit(const servo *from, sti__eid shortcut) {
     return from->written == STI_E_general && from->gaintype == shortcut_gaintype(shortcut);
 }
 
-/* Writes element e over chain[0], whose outer classes are chain[1..count). A shortcut inherits its
+/* Writes element e over s, whose classes are chain[0..count), innermost first. A shortcut inherits its
    parameters from the nearest of them that is written in its way. */
-static void apply(sti__compiler *c, const sti_element *e, servo *chain, int count) {
-    servo blank = {0}, *s = chain;
+static void apply(sti__compiler *c, const sti_element *e, const servo *chain, int count, servo *s) {
+    servo blank = {0};
     sti__eid id = sti__eid_of(e);
     own_reals(e, STI_A_ctrlrange, s->ctrlrange, 2);
     own_reals(e, STI_A_actrange, s->actrange, 2);
@@ -207,41 +206,58 @@ static const sti_element *next_class(const sti_element *e, const sti_element **c
     return *cursor ? sti_element_parent(*cursor) : NULL;
 }
 
-static int count_classes(const sti_element *e) {
-    const sti_element *cursor = NULL;
-    int count = 0;
-    while (next_class(e, &cursor)) count++;
-    return count;
+/* The classes of the actuator looked at last; most actuators share theirs with the one before. */
+typedef struct classes {
+    const sti_element *innermost; /* the default that it starts with */
+    const sti_element **list;     /* innermost first */
+    servo *chain;                 /* the actuator of each class; MJCF's own defaults at the end */
+    int count, capacity;
+} classes;
+
+static bool reserve(sti__compiler *c, classes *k, int count) {
+    if (k->chain && count <= k->capacity) return true;
+    k->capacity = 2 * count + 8;
+    k->chain = sti__scratch(c, (size_t)k->capacity + 1, sizeof *k->chain);
+    k->list = sti__scratch(c, (size_t)k->capacity, sizeof *k->list);
+    return k->chain && k->list;
 }
 
-/* The actuator that e describes: its classes from the outside in, then e itself. */
-static bool resolve(sti__compiler *c, const sti_element *e, servo *out) {
-    servo few[8], *chain = few;
-    const sti_element *class[7], **classes = class, *cursor = NULL;
-    int count = count_classes(e), depth = 0;
-    if (count > STI__COUNT(class)) {
-        chain = sti__scratch(c, (size_t)count + 1, sizeof *chain);
-        classes = sti__scratch(c, (size_t)count, sizeof *classes);
-        if (!chain || !classes) return false;
-    }
-    while (depth < count) classes[depth++] = next_class(e, &cursor);
-    servo *s = chain + count;
+/* The actuator of each class, from the outside in. */
+static void resolve_classes(sti__compiler *c, classes *k) {
+    servo *s = k->chain + k->count;
     *s = (servo){.written = STI_E_general, .ctrllimited = AUTO, .actlimited = AUTO};
     reset(s);
-    for (int k = count - 1; k >= 0; k--) {
-        const sti_element *d = sti_element_child(classes[k]);
+    for (int i = k->count - 1; i >= 0; i--) {
+        const sti_element *d = sti_element_child(k->list[i]);
         s--;
         *s = s[1];
         for (; d; d = sti_element_next(d))
-            if (is_actuator(d)) apply(c, d, s, count - k + 1);
+            if (is_actuator(d)) apply(c, d, s, k->count - i + 1, s);
     }
-    apply(c, e, chain, count + 1);
-    *out = chain[0];
+}
+
+static bool find_classes(sti__compiler *c, const sti_element *e, classes *k) {
+    const sti_element *first = sti__default_next(e, NULL), *cursor = NULL;
+    int count = 0;
+    if (k->chain && first == k->innermost) return true;
+    while (next_class(e, &cursor)) count++;
+    if (!reserve(c, k, count)) return false;
+    k->innermost = first;
+    k->count = 0;
+    for (cursor = NULL; k->count < count; k->count++) k->list[k->count] = next_class(e, &cursor);
+    resolve_classes(c, k);
     return true;
 }
 
-/* ---- transmission ----------------------------------------------------------------------------------------
- */
+/* The actuator that e describes. */
+static bool resolve(sti__compiler *c, const sti_element *e, classes *k, servo *out) {
+    if (!find_classes(c, e, k)) return false;
+    *out = k->chain[0];
+    apply(c, e, k->chain, k->count + 1, out);
+    return true;
+}
+
+/* ---- transmission ------------------------------------------------------------------------------------ */
 
 typedef struct target {
     int type; /* sti_trn, -1 if there is none */
@@ -310,8 +326,7 @@ static void target_dofs(sti__compiler *c, target t, sti__dofs *dofs) {
     }
 }
 
-/* ---- size
- * --------------------------------------------------------------------------------------------------- */
+/* ---- size -------------------------------------------------------------------------------------------- */
 
 /* One state for every dyntype but none. */
 static int activation_count(sti__compiler *c, const sti_element *e, const servo *s) {
@@ -324,12 +339,13 @@ static int activation_count(sti__compiler *c, const sti_element *e, const servo 
 void sti__size_actuators(sti__compiler *c) {
     sti_model *m = c->m;
     sti__dofs dofs;
+    classes k = {0};
     if (!sti__dofs_init(c, &dofs, m->nv)) return;
     for (int i = 0; i < m->nu; i++) {
         const sti_element *e = sti__object(c, STI_OBJ_ACTUATOR, i);
         servo s;
         target t = read_target(c, e);
-        if (!resolve(c, e, &s)) return;
+        if (!resolve(c, e, &k, &s)) return;
         m->na += activation_count(c, e, &s);
         if (sti__failed(c)) continue;
         target_dofs(c, t, &dofs);
@@ -338,8 +354,7 @@ void sti__size_actuators(sti__compiler *c) {
     }
 }
 
-/* ---- fill
- * --------------------------------------------------------------------------------------------------- */
+/* ---- fill -------------------------------------------------------------------------------------------- */
 
 /* Limits that are not spelled out follow from the range, if the compiler may infer them. */
 static bool limited(sti__compiler *c, const sti_element *e, int word, const double range[2],
@@ -424,13 +439,14 @@ static void fill_transmission(sti__compiler *c, const sti_element *e, int i, tar
 
 void sti__fill_actuators(sti__compiler *c) {
     sti__dofs dofs;
+    classes k = {0};
     int actadr = 0, coladr = 0;
     if (!sti__dofs_init(c, &dofs, c->m->nv)) return;
     for (int i = 0; i < c->m->nu; i++) {
         const sti_element *e = sti__object(c, STI_OBJ_ACTUATOR, i);
         servo s;
         target t = read_target(c, e);
-        if (!resolve(c, e, &s)) return;
+        if (!resolve(c, e, &k, &s)) return;
         inherit_range(c, e, t, &s);
         fill_ranges(c, e, i, &s);
         fill_servo(c->m, i, &s, &actadr);

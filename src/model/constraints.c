@@ -112,8 +112,7 @@ static void fill_equality(sti__compiler *c, const sti_element *e, int i) {
     }
 }
 
-/* ---- contact --------------------------------------------------------------------------------------------
- */
+/* ---- contact ----------------------------------------------------------------------------------------- */
 
 static void sort_two(int *a, int *b, bool swap) {
     int first = *a;

@@ -4,7 +4,7 @@
 #include "model/compile.h"
 #include <string.h>
 
-/* ---- custom numbers ------------------------------------------------------------------------------------ */
+/* ---- custom numbers ---------------------------------------------------------------------------------- */
 
 /* How many values a number holds: its size attribute, or what its data gives. */
 static int numeric_size(sti__compiler *c, const sti_element *e) {
@@ -38,8 +38,7 @@ static void fill_numerics(sti__compiler *c) {
     }
 }
 
-/* ---- keyframes -------------------------------------------------------------------------------------------
- */
+/* ---- keyframes --------------------------------------------------------------------------------------- */
 
 /* Copies what is given over the values that are there already. */
 static void fill_vector(sti__compiler *c, const sti_element *e, sti__aid attribute, double *out, int size) {

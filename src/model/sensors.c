@@ -96,7 +96,7 @@ void sti__size_sensors(sti__compiler *c) {
     }
 }
 
-/* ---- objects ------------------------------------------------------------------------------------------- */
+/* ---- objects ----------------------------------------------------------------------------------------- */
 
 typedef struct object {
     int type, id;
@@ -165,8 +165,7 @@ static object reference(sti__compiler *c, const sti_element *e, int type) {
     return (object){STI_OBJ_UNKNOWN, -1};
 }
 
-/* ---- fill ------------------------------------------------------------------------------------------------
- */
+/* ---- fill -------------------------------------------------------------------------------------------- */
 
 static void fill_numbers(sti__compiler *c, const sti_element *e, int i) {
     sti_model *m = c->m;
