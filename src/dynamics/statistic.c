@@ -58,7 +58,8 @@ static double mean_size(const sti_model *m, const sti_state *s, double *size) {
     }
     for (int g = 0; g < m->ngeom; g++) {
         int body = m->geom_bodyid[g];
-        raise_to(&size[body], distance(s->xipos + 3 * body, s->geom_xpos + 3 * g) + m->geom_rbound[g]);
+        if (m->geom_rbound[g] > 0) /* planes have no size */
+            raise_to(&size[body], distance(s->xipos + 3 * body, s->geom_xpos + 3 * g) + m->geom_rbound[g]);
     }
     for (int b = 1; b < m->nbody; b++) sum += size[b];
     return sum / (m->nbody - 1);
