@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The problem of one step, its solvers and the judge of their answers.
+
+       min over v   1/2 (v - v*)' A (v - v*)  +  sum_i  l_i(J_i v)
+
+   A is symmetric positive definite, J_i are sparse row blocks and l_i convex costs, given as data:
+
+       l_i(y) = max over g in C_i   -g'(y - vhat) - 1/2 g' R g
+
+   so that the impulses of the answer are g = P_C(-(J v - vhat) / R) in the R norm. C is a friction
+   cone, an interval or everything. R = 0 is hard contact (dual solvers only). The dual,
+
+       min over g in C   1/2 g'(J A^-1 J' + R) g + g'(J v* - vhat),
+
+   may also be given directly, as W = J A^-1 J' and q = J v* - vhat. */
+#ifndef STICTION_PROBLEM_H
+#define STICTION_PROBLEM_H
+
+#include <stiction/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the problem ---------------------------------------------------------------------------- */
+
+/* X(enum, name): what a row block's impulse may be. */
+#define STI_ROWS(X)                                                                              \
+    X(CONE, "cone")           /* (n, t...): |t_i / mu_i| <= n; dim 1, 3, 4 or 6, normal first */ \
+    X(INTERVAL, "interval")   /* lo <= g <= hi; limits, bounded actuators */                     \
+    X(HUBER, "huber")         /* |g| <= hi; dry friction */                                      \
+    X(QUADRATIC, "quadratic") /* free; equalities, implicit gains */                             \
+    X(USER, "user")           /* the caller's functions */
+typedef enum sti_row_kind {
+#define X(id, name) STI_ROW_##id,
+    STI_ROWS(X)
+#undef X
+    STI_ROW_KINDS
+} sti_row_kind;
+
+#define STI_ROW_DIM 6
+
+/* A user's convex cost; all functions are pure and must be finite for finite y. */
+typedef struct sti_row_user {
+    /* l(y); gradient (dim) and Hessian (dim x dim, symmetric, positive semidefinite) if not NULL */
+    double (*value)(const void *context, int dim, const double *y, double *gradient, double *hessian);
+    /* l*(-g) = max over y of -g'y - l(y); may be infinite */
+    double (*conjugate)(const void *context, int dim, const double *g);
+    /* nearest g (Euclidean) at which the conjugate is finite */
+    void (*project)(const void *context, int dim, double *g);
+    const void *context;
+} sti_row_user;
+
+/* One row block: `dim` consecutive scalar rows. */
+typedef struct sti_row {
+    int kind;        /* sti_row_kind */
+    int dim;         /* 1..6 */
+    double mu[5];    /* cone: friction per tangential row, each > 0 (dim - 1 of them) */
+    double lo, hi;   /* interval; Huber uses hi. -INFINITY and INFINITY are allowed */
+    sti_row_user user;
+} sti_row;
+
+/* Compressed rows; column indices ascend within a row. */
+typedef struct sti_csr {
+    int nrow, ncol;
+    const int *start;     /* nrow + 1 */
+    const int *col;       /* start[nrow] */
+    const double *value;  /* start[nrow] */
+} sti_csr;
+
+/* What the caller gives; everything is copied. Either A, vstar and J, or W and q. */
+typedef struct sti_problem_arrays {
+    int n;                /* dofs, 0 in the Delassus form */
+    int nrow;             /* row blocks */
+    const sti_row *rows;
+    const double *R;      /* per scalar row, >= 0; NULL = 0. For cones R_t * mu_t^2 must be the same for all t */
+    const double *vhat;   /* per scalar row; NULL = 0 */
+    sti_csr A;            /* n x n, both triangles, symmetric to 1e-9 relative */
+    const double *vstar;  /* n */
+    sti_csr J;            /* m x n */
+    sti_csr W;            /* m x m; may be slightly unsymmetric, is used as it is */
+    const double *q;      /* m */
+    double h;             /* step length in s, for messages and memory; 0 = unknown */
+    uint64_t cookie;      /* set by sti_problem_arrays_default */
+} sti_problem_arrays;
+STI_API sti_problem_arrays sti_problem_arrays_default(void);
+
+typedef struct sti_problem sti_problem;
+
+/* Checks and copies. Errors name the array and index: not finite, indices out of range or not
+   ascending, A unsymmetric or with a non-positive diagonal, negative R or mu, rows that do not add up. */
+STI_API sti_problem *sti_problem_create(const sti_problem_arrays *arrays, const sti_allocator *allocator,
+                                        sti_error *error);
+STI_API void sti_problem_free(sti_problem *problem);
+/* A window on what the problem holds. */
+STI_API const sti_problem_arrays *sti_problem_view(const sti_problem *problem);
+STI_API int sti_problem_scalar_rows(const sti_problem *problem);
+
+/* Independent parts: island of each dof and of each row block (Delassus form: of rows only);
+   returns their number. Either array may be NULL. */
+STI_API int sti_problem_islands(const sti_problem *problem, int *dof, int *row);
+
+/* Memory of the contacts of the last step, matched by `feature`; carried by the caller or world. */
+typedef struct sti_contact_memory {
+    uint64_t feature;
+    double anchor[3];     /* tangential displacement s, world, m */
+    double desaxce;       /* mu |v_t| of the last answer, m/s */
+    double impulse[6];    /* N s, in the contact frame */
+    double frame[9];      /* rows: normal, tangents */
+} sti_contact_memory;
+
+/* ---- files -------------------------------------------------------------------------------------- */
+
+/* HDF5. The native group `stiction_problem` holds everything; FCLIB's `fclib_local` and
+   `fclib_global` hold friction cones only. Loading recognises which it is; sizes in a file are
+   checked against its length before anything is allocated. */
+STI_API sti_problem *sti_problem_load(const char *path, const sti_allocator *allocator, sti_error *error);
+STI_API sti_status sti_problem_save(const sti_problem *problem, const char *path, sti_error *error);
+STI_API sti_status sti_problem_export_fclib(const sti_problem *problem, const char *path, sti_error *error);
+
+/* ---- the certificate: one judge for all solvers --------------------------------------------------- */
+
+typedef struct sti_certificate {
+    double error_bar;     /* sqrt(2 gap) >= |v - v_opt|_A, in sqrt(J) */
+    double relative;      /* error_bar relative to |J' g| in the A^-1 norm (or to |v - v*|_A if larger) */
+    double gap;           /* duality gap, J: momentum part + sum of the rows' parts */
+    double momentum;      /* |A (v - v*) - J' g| in momentum scaling (diag(A)^-1/2), relative */
+    double natural;       /* natural map of the rows at unit Delassus diagonal, relative */
+    double cone;          /* largest violation of C by g, relative */
+    double dissipation;   /* largest angle between slip and opposite friction of sliding contacts, rad */
+    double penetration;   /* largest violation of the velocity constraint, m/s (hard contact) */
+    double desaxce;       /* exact Coulomb: largest |s - mu |v_t|| over the slip scale */
+    double full_raw;      /* FCLIB's full error: |r - P(r - u^)| / max(|q|, |r|, |u|), cones only; NAN else */
+    double full_scaled;   /* the same for the problem scaled to unit Delassus diagonal */
+    double headline;      /* what `tol` is compared with: relative gap bar; for hard contact max(momentum, natural) */
+    int ndetermined;      /* force components that the motion determines (rank of J on active rows) */
+    int nregularised;     /* active components that only R (or the start) decides */
+} sti_certificate;
+
+/* Judges (v, g), from wherever they came; v may be NULL in the Delassus form. coulomb as in
+   sti_solve_options. share (nrow, may be NULL) gets each row block's part of the gap (or of the
+   squared natural map). Rank counting is done only if `rank`. */
+typedef enum sti_coulomb { STI_COULOMB_RELAXED, STI_COULOMB_EXACT } sti_coulomb;
+STI_API sti_status sti_certify(const sti_problem *problem, const double *v, const double *g, sti_coulomb coulomb,
+                               bool rank, sti_certificate *certificate, double *share, sti_error *error);
+
+/* ---- solving ------------------------------------------------------------------------------------------ */
+
+#define STI_SOLVERS(X)                                                                       \
+    X(SAP, "sap")             /* primal Newton on v; needs R > 0 and the (A, J) form */      \
+    X(APGD, "apgd")           /* accelerated projected gradient on g */                      \
+    X(NEWTON, "newton")       /* semismooth Newton on the active set: the finisher, alone */ \
+    X(AUTO, "auto")           /* by a fixed cost model */
+typedef enum sti_solver {
+#define X(id, name) STI_SOLVER_##id,
+    STI_SOLVERS(X)
+#undef X
+    STI_SOLVER_COUNT
+} sti_solver;
+
+typedef enum sti_linear { STI_LINEAR_AUTO, STI_LINEAR_DIRECT, STI_LINEAR_PCG } sti_linear;
+
+/* X(enum, text): what a solve may have to say; counted, never printed. */
+#define STI_SOLVE_WARNINGS(X)                                                                    \
+    X(GRADIENT_EXPLOSION, "the gradient norm passed its limit")                                  \
+    X(ENERGY_INCREASE, "a line search raised the energy")                                        \
+    X(NEAR_RIGID, "a stiffness was clamped to the near-rigid one")                               \
+    X(LINE_SEARCH, "a line search failed and took a tenth of its largest step")                  \
+    X(ITERATION_CAP, "the iteration cap was reached; this is the best iterate")                  \
+    X(STALLED, "no further progress was possible in double precision")
+typedef enum sti_solve_warning {
+#define X(id, text) STI_WARN_##id,
+    STI_SOLVE_WARNINGS(X)
+#undef X
+    STI_WARN_COUNT
+} sti_solve_warning;
+STI_API const char *sti_solve_warning_text(sti_solve_warning warning);
+
+typedef struct sti_solve_options {
+    sti_solver solver;
+    sti_coulomb coulomb;
+    sti_linear linear;
+    double tol;               /* on the certificate's headline (relative) */
+    double full_error;        /* > 0: stop at this FCLIB full error (raw) instead */
+    double atol, rtol;        /* SAP: |gradient| <= atol + rtol max(|momentum|, |impulse|), momentum scaling */
+    bool adaptive_atol;       /* atol (1 + 0.1 sqrt(contacts)) */
+    int max_iterations;
+    int max_newton, max_pcg, max_line_search;
+    double pcg_tol;
+    double max_step;          /* of the line search, 1.5 */
+    double gradient_limit;    /* warn above, 1e6 */
+    double relaxation;        /* APGD over-relaxation, 1 = none */
+    bool finish;              /* let the finisher take over when a first-order method crawls */
+    bool history;             /* keep one number per iteration */
+    const double *guess_v;    /* n, may be NULL */
+    const double *guess_g;    /* m, may be NULL */
+    sti_tasks tasks;          /* zero = this thread only; the bits do not depend on it */
+    uint64_t cookie;          /* set by sti_solve_options_default */
+} sti_solve_options;
+STI_API sti_solve_options sti_solve_options_default(void);
+
+typedef struct sti_solve_info {
+    sti_solver solver;        /* the one that gave the answer */
+    int iterations;           /* Newton or gradient steps */
+    int outer;                /* De Saxce loops, proximal loops */
+    int products;             /* with N or the Hessian */
+    int pcg, line_search, factorisations;
+    double r4;                /* APGD: the literature's projected-gradient residual */
+    double seconds;           /* wall time of the solve, without the certificate */
+    int warnings[STI_WARN_COUNT];
+    bool converged;           /* headline (or full error) is below its tolerance */
+    sti_certificate certificate;
+} sti_solve_info;
+
+/* A workspace is reused over problems: factor patterns, scratch. No allocation once it is warm. */
+typedef struct sti_workspace sti_workspace;
+STI_API sti_workspace *sti_workspace_create(const sti_allocator *allocator, sti_error *error);
+STI_API void sti_workspace_free(sti_workspace *workspace);
+
+/* v (n, may be NULL in the Delassus form) and g (m) receive the answer: the best iterate, whatever
+   happens; the certificate says what it is worth. STI_OK unless the call itself is wrong or memory is short. */
+STI_API sti_status sti_solve(const sti_problem *problem, const sti_solve_options *options, sti_workspace *workspace,
+                             double *v, double *g, sti_solve_info *info, sti_error *error);
+/* History of the last solve: headline per iteration; NULL and 0 without options.history. */
+STI_API const double *sti_workspace_history(const sti_workspace *workspace, int *count);
+
+/* ---- sensitivity ------------------------------------------------------------------------------------------- */
+
+/* Vector-Jacobian products at a solution of a regularised problem by implicit differentiation, with one
+   solve with the Hessian: given w = dL/dv (n), fills dL/dv* (n), dL/dvhat (m), dL/dR (m), dL/dmu (per row block,
+   the friction's first coefficient); outputs may be NULL. */
+STI_API sti_status sti_problem_vjp(const sti_problem *problem, const double *v, const double *w, sti_workspace *workspace,
+                                   double *d_vstar, double *d_vhat, double *d_R, double *d_mu, sti_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
