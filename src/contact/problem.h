@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of a problem, for the stages that write and solve it. */
+#ifndef STI_CONTACT_PROBLEM_H
+#define STI_CONTACT_PROBLEM_H
+
+#include "base/internal.h"
+#include <stiction/problem.h>
+
+struct sti_problem {
+    sti_problem_arrays arrays; /* its pointers lead into `block` */
+    int m;                     /* scalar rows */
+    int *first;                /* nrow + 1: first scalar row of each block */
+    bool delassus;             /* W and q instead of A, v* and J */
+    bool hard;                 /* some R of a cone or interval is 0 */
+    int nisland;
+    int *dof_island;           /* n; -1 for a dof that no row touches */
+    int *row_island;           /* nrow */
+    void *block;
+    size_t nblock;
+    const sti_allocator *allocator;
+    sti_allocator own;
+};
+
+#endif
