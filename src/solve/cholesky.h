@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sparse Cholesky, P A P' = L L', of symmetric positive definite matrices in compressed rows. Both
+   triangles may be stored or the lower one only; entries above the diagonal are not read. The
+   pattern is analysed once and kept while it stays the same. Results have the same bits for every
+   number of threads and every instruction set. A factor serves one caller at a time: solves use
+   scratch that it owns. */
+#ifndef STI_SOLVE_CHOLESKY_H
+#define STI_SOLVE_CHOLESKY_H
+
+#include "base/internal.h"
+#include <stiction/problem.h>
+
+typedef struct sti__chol sti__chol;
+
+/* NULL when memory is short. allocator is copied. */
+sti__chol *sti__chol_create(const sti_allocator *allocator, sti_error *error);
+void sti__chol_free(sti__chol *chol); /* NULL is fine */
+
+/* Orders and plans; does nothing if the pattern is that of the last call. Only start and col of `a`
+   are read, nothing is kept of it. A diagonal entry that is not stored counts as zero. Allocates.
+   STI_LIMIT if the factor would be too large to index. After an error nothing is analysed. */
+sti_status sti__chol_analyse(sti__chol *chol, const sti_csr *a, sti_error *error);
+
+/* Factors the matrix with `value` in the places of the analysed pattern. Allocates nothing. tasks
+   may be NULL. A pivot that is not positive (or not finite) gives STI_NONFINITE and its dof in
+   *bad_dof (may be NULL; -1 otherwise); the factor is then not usable. */
+sti_status sti__chol_factor(sti__chol *chol, const double *value, const sti_tasks *tasks, int *bad_dof);
+
+/* x := A^-1 x. */
+void sti__chol_solve(sti__chol *chol, double *x, const sti_tasks *tasks);
+/* The same for `count` vectors, x + k stride. A vector gets the bits that it gets alone. */
+void sti__chol_solve_many(sti__chol *chol, double *x, int count, int stride, const sti_tasks *tasks);
+/* y = L^-1 P x, so that y'y = x'A^-1 x. y may be x. */
+void sti__chol_half(sti__chol *chol, const double *x, double *y, const sti_tasks *tasks);
+/* x = P' L^-T y, the other half. y may be x. */
+void sti__chol_half_back(sti__chol *chol, const double *y, double *x, const sti_tasks *tasks);
+
+/* What the analysis found, for cost models. */
+typedef struct sti__chol_info {
+    int n;            /* dofs */
+    int64_t fill;     /* numbers in L */
+    double flops;     /* of a factorisation; a solve takes about 4 fill */
+    int nblock;       /* supernodes */
+    bool dissected;   /* ordered by nested dissection, not minimum degree */
+    uint64_t hash;    /* of the pattern */
+} sti__chol_info;
+sti__chol_info sti__chol_get_info(const sti__chol *chol);
+
+#endif
