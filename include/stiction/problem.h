@@ -73,8 +73,8 @@ typedef struct sti_problem_arrays {
     int n;                /* dofs, 0 in the Delassus form */
     int nrow;             /* row blocks */
     const sti_row *rows;
-    const double *R;      /* per scalar row, >= 0; NULL = 0. For cones R_t * mu_t^2 must be the same for all t */
-    const double *vhat;   /* per scalar row; NULL = 0 */
+    const double *R;      /* per scalar row, >= 0; NULL = 0. For cones R_t * mu_t^2 must be the same for all t; 0 for user rows */
+    const double *vhat;   /* per scalar row; NULL = 0. In the Delassus form it is part of q */
     sti_csr A;            /* n x n, both triangles, symmetric to 1e-9 relative */
     const double *vstar;  /* n */
     sti_csr J;            /* m x n */

@@ -6,6 +6,7 @@
 #include <stiction/base.h>
 #include <stiction/model.h>
 #include <stiction/picture.h>
+#include <stiction/problem.h>
 #include <stiction/record.h>
 #include <stiction/spec.h>
 #include <stiction/world.h>

@@ -97,6 +97,8 @@ static sti_status check_row(const sti_row *row, int index, const double *R, sti_
         if (!(row->hi >= 0)) return sti__fail(error, STI_VALUE, "row %d: the bound %g must not be negative", index, row->hi);
         return STI_OK;
     case STI_ROW_USER:
+        for (int i = 0; R && i < row->dim; i++)
+            if (R[i] != 0) return sti__fail(error, STI_VALUE, "row %d: a user's row has no R; its cost says it all", index);
         if (!row->user.value || !row->user.conjugate || !row->user.project)
             return sti__fail(error, STI_ARGUMENT, "row %d: a user row needs value, conjugate and project", index);
         return STI_OK;
@@ -126,6 +128,8 @@ static sti_status check(const sti_problem_arrays *a, int *m, sti_error *error) {
     if ((status = check_vector("vhat", a->vhat, *m, -INFINITY, error)) != STI_OK) return status;
     if (a->n == 0) {
         if ((status = check_csr("W", &a->W, *m, *m, error)) != STI_OK) return status;
+        for (int i = 0; a->vhat && i < *m; i++)
+            if (a->vhat[i] != 0) return sti__fail(error, STI_ARGUMENT, "vhat[%d] is %g: in the Delassus form it is part of q", i, a->vhat[i]);
         if (!a->q && *m) return sti__fail(error, STI_ARGUMENT, "the Delassus form needs q");
         return check_vector("q", a->q, *m, -INFINITY, error);
     }
