@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "solve/pcg.h"
+#include "base/simd.h"
+#include "solve/cut.h"
+#include "solve/product.h"
+#include <math.h>
+#include <string.h>
+
+#define GRAIN_BLOCKS 64
+
+struct sti__pcg {
+    sti_allocator own;
+    int n, nblock;
+    int *start, *dof, *home, *slot; /* home, slot: block of a dof and its place in there */
+    size_t *at;                     /* nblock + 1: where each block's inverse is */
+    double *inverse;
+    double *r, *z, *p, *q, *best, *gather; /* n each */
+    int *failed;                           /* nblock */
+    void *block;
+    size_t room;
+};
+
+sti__pcg *sti__pcg_create(const sti_allocator *allocator, sti_error *error) {
+    const sti_allocator *a = sti__allocator(allocator);
+    sti__pcg *pcg = sti__alloc(a, sizeof *pcg);
+    if (!pcg) return sti__fail(error, STI_NO_MEMORY, "not enough memory for conjugate gradients"), NULL;
+    pcg->own = *a;
+    return pcg;
+}
+
+void sti__pcg_free(sti__pcg *pcg) {
+    if (!pcg) return;
+    sti_allocator own = pcg->own;
+    if (pcg->block) sti__free_aligned(&own, pcg->block, pcg->room);
+    sti__free(&own, pcg, sizeof *pcg);
+}
+
+/* ---- blocks -------------------------------------------------------------------------------------------- */
+
+/* A block's numbers: its inverse and, while inverting, its factor. */
+static size_t block_numbers(size_t size) { return 2 * size * size; }
+
+static size_t place_arrays(sti__pcg *c, size_t inverses, char *base) {
+    sti__cutter cut = {base, 0};
+    size_t n = (size_t)c->n, nblock = (size_t)c->nblock;
+    double **vectors[] = {&c->r, &c->z, &c->p, &c->q, &c->best, &c->gather};
+    for (int i = 0; i < STI__COUNT(vectors); i++) *vectors[i] = sti__cut(&cut, n, sizeof(double));
+    c->inverse = sti__cut(&cut, inverses, sizeof(double));
+    c->at = sti__cut(&cut, nblock + 1, sizeof(size_t));
+    c->start = sti__cut(&cut, nblock + 1, sizeof(int));
+    c->failed = sti__cut(&cut, nblock, sizeof(int));
+    int **lists[] = {&c->dof, &c->home, &c->slot};
+    for (int i = 0; i < STI__COUNT(lists); i++) *lists[i] = sti__cut(&cut, n, sizeof(int));
+    return cut.used;
+}
+
+sti_status sti__pcg_partition(sti__pcg *c, int n, int nblock, const int *start, const int *dof,
+                              sti_error *error) {
+    size_t inverses = 0;
+    for (int k = 0; k < nblock; k++) inverses += block_numbers((size_t)(start[k + 1] - start[k]));
+    c->n = n;
+    c->nblock = nblock;
+    size_t need = place_arrays(c, inverses, NULL);
+    if (!c->block || need > c->room) {
+        if (c->block) sti__free_aligned(&c->own, c->block, c->room);
+        c->block = sti__alloc_aligned(&c->own, need);
+        c->room = need;
+        if (!c->block) {
+            *c = (sti__pcg){.own = c->own};
+            return sti__fail(error, STI_NO_MEMORY, "not enough memory for conjugate gradients of %d dofs", n);
+        }
+    }
+    place_arrays(c, inverses, c->block);
+    memcpy(c->start, start, sizeof(int) * ((size_t)nblock + 1));
+    memcpy(c->dof, dof, sizeof(int) * (size_t)n);
+    c->at[0] = 0;
+    for (int k = 0; k < nblock; k++) {
+        c->at[k + 1] = c->at[k] + block_numbers((size_t)(start[k + 1] - start[k]));
+        for (int i = start[k]; i < start[k + 1]; i++) c->home[dof[i]] = k, c->slot[dof[i]] = i - start[k];
+    }
+    return STI_OK;
+}
+
+double *sti__pcg_block(sti__pcg *c, int block, int *size) {
+    *size = c->start[block + 1] - c->start[block];
+    return c->inverse + c->at[block];
+}
+
+void sti__pcg_take_blocks(sti__pcg *c, const sti_csr *a) {
+    for (int k = 0; k < c->nblock; k++) {
+        int size;
+        double *m = sti__pcg_block(c, k, &size);
+        memset(m, 0, sizeof(double) * (size_t)size * (size_t)size);
+        for (int i = 0; i < size; i++) {
+            int row = c->dof[c->start[k] + i];
+            for (int e = a->start[row]; e < a->start[row + 1]; e++)
+                if (c->home[a->col[e]] == k)
+                    m[(size_t)i * (size_t)size + (size_t)c->slot[a->col[e]]] = a->value[e];
+        }
+    }
+}
+
+/* Lower factor of m into l, row by row; false at a bad pivot. */
+static bool factor(const double *m, double *l, int n) {
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++) {
+            double s = m[i * n + j] - sti__dot(l + i * n, l + j * n, j);
+            if (i == j && !(s > 0 && s < INFINITY)) return false;
+            l[i * n + j] = i == j ? sqrt(s) : s / l[j * n + j];
+        }
+    return true;
+}
+
+/* m := (L L')^-1, by L^-1 in place of L (rows), then its product with its transpose. */
+static void invert_factor(double *l, double *m, int n) {
+    for (int j = 0; j < n; j++) {
+        double d = 1 / l[j * n + j];
+        for (int i = 0; i < j; i++) {
+            double s = 0;
+            for (int k = i; k < j; k++) s += l[j * n + k] * l[k * n + i];
+            m[j * n + i] = -d * s; /* staged: row j of L is still needed */
+        }
+        memcpy(l + j * n, m + j * n, sizeof(double) * (size_t)j);
+        l[j * n + j] = d;
+    }
+    memset(m, 0, sizeof(double) * (size_t)n * (size_t)n);
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i <= k; i++) sti__axpy(m + i * n, l[k * n + i], l + k * n, k + 1);
+}
+
+static void diagonal_only(double *m, int n) {
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            double d = m[i * n + j];
+            m[i * n + j] = i != j ? 0 : d > 0 && d < INFINITY ? 1 / d : 1;
+        }
+}
+
+static void invert_blocks(void *context, int begin, int end) {
+    sti__pcg *c = context;
+    for (int k = begin; k < end; k++) {
+        int n;
+        double *m = sti__pcg_block(c, k, &n), *l = m + (size_t)n * (size_t)n;
+        c->failed[k] = !factor(m, l, n);
+        if (c->failed[k]) diagonal_only(m, n);
+        else invert_factor(l, m, n);
+    }
+}
+
+int sti__pcg_invert(sti__pcg *c, const sti_tasks *tasks) {
+    int failed = 0;
+    sti__run(tasks, c->nblock, GRAIN_BLOCKS, invert_blocks, c);
+    for (int k = 0; k < c->nblock; k++) failed += c->failed[k];
+    return failed;
+}
+
+typedef struct apply {
+    const sti__pcg *c;
+    const double *r;
+    double *z;
+} apply;
+
+static void apply_blocks(void *context, int begin, int end) {
+    const apply *a = context;
+    const sti__pcg *c = a->c;
+    for (int k = begin; k < end; k++) {
+        int first = c->start[k], n = c->start[k + 1] - first;
+        const double *m = c->inverse + c->at[k];
+        double *x = c->gather + first;
+        for (int i = 0; i < n; i++) x[i] = a->r[c->dof[first + i]];
+        for (int i = 0; i < n; i++) a->z[c->dof[first + i]] = sti__dot(m + i * n, x, n);
+    }
+}
+
+void sti__pcg_precondition(const sti__pcg *c, const double *r, double *z, const sti_tasks *tasks) {
+    apply a = {c, r, z};
+    sti__run(tasks, c->nblock, GRAIN_BLOCKS, apply_blocks, &a);
+}
+
+/* ---- the iteration --------------------------------------------------------------------------------------
+ */
+
+static bool positive(double x) { return x > 0 && x < INFINITY; }
+
+/* r = b - H x, z = M^-1 r; r'z. */
+static double restart(sti__pcg *c, sti__product product, void *context, const double *b, const double *x,
+                      const sti_tasks *tasks) {
+    product(context, x, c->q);
+    for (int i = 0; i < c->n; i++) c->r[i] = b[i] - c->q[i];
+    sti__pcg_precondition(c, c->r, c->z, tasks);
+    return sti__dot_n(c->r, c->z, c->n);
+}
+
+sti__pcg_result sti__pcg_solve(sti__pcg *c, sti__product product, void *context, const double *b, double *x,
+                               double tol, int cap, const sti_tasks *tasks) {
+    sti__pcg_result result = {0};
+    int n = c->n;
+    sti__pcg_precondition(c, b, c->z, tasks);
+    double scale = sti__dot_n(b, c->z, n);
+    if (!positive(scale)) { /* b = 0, or nonsense */
+        memset(x, 0, sizeof(double) * (size_t)n);
+        result.converged = scale == 0;
+        result.residual = scale == 0 ? 0 : 1;
+        return result;
+    }
+    double rz = restart(c, product, context, b, x, tasks);
+    if (!(rz >= 0 && rz <= scale)) { /* a start worse than none */
+        memset(x, 0, sizeof(double) * (size_t)n);
+        rz = restart(c, product, context, b, x, tasks);
+    }
+    double goal = tol * tol * scale, best = rz;
+    bool saved = false; /* `best` holds the iterate of the smallest residual; otherwise x does */
+    memcpy(c->p, c->z, sizeof(double) * (size_t)n);
+    while (rz > goal && result.iterations < cap) {
+        product(context, c->p, c->q);
+        result.iterations++;
+        double curvature = sti__dot_n(c->p, c->q, n);
+        if (!positive(curvature)) break;
+        double alpha = rz / curvature;
+        sti__axpy(c->r, -alpha, c->q, n);
+        sti__pcg_precondition(c, c->r, c->z, tasks);
+        double next = sti__dot_n(c->r, c->z, n);
+        if (!(next >= 0 && next < INFINITY)) break;
+        if (next > best && !saved) {
+            memcpy(c->best, x, sizeof(double) * (size_t)n);
+            saved = true;
+        }
+        sti__axpy(x, alpha, c->p, n);
+        if (next <= best) best = next, saved = false;
+        double beta = next / rz;
+        for (int i = 0; i < n; i++) c->p[i] = c->z[i] + beta * c->p[i];
+        rz = next;
+    }
+    if (saved) memcpy(x, c->best, sizeof(double) * (size_t)n);
+    result.residual = sqrt(best / scale);
+    result.converged = best <= goal;
+    return result;
+}
