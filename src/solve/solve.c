@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one call behind which all solvers stand: options, workspace, choice, certificate. */
+#include "solve/solve.h"
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#define COOKIE 0x5354494f50543031ull
+
+/* ---- options ------------------------------------------------------------------------------------ */
+
+sti_solve_options sti_solve_options_default(void) {
+    return (sti_solve_options){
+        .solver = STI_SOLVER_AUTO,
+        .coulomb = STI_COULOMB_RELAXED,
+        .linear = STI_LINEAR_AUTO,
+        .tol = 1e-8,
+        .atol = 1e-14,
+        .rtol = 1e-6,
+        .max_iterations = 100000,
+        .max_newton = 100,
+        .max_pcg = 1000,
+        .max_line_search = 60,
+        .pcg_tol = 1e-8,
+        .max_step = 1.5,
+        .gradient_limit = 1e6,
+        .relaxation = 1,
+        .finish = true,
+        .cookie = COOKIE,
+    };
+}
+
+static sti_status check_numbers(const sti_solve_options *o, sti_error *error) {
+    const struct {
+        const char *name;
+        double value, least;
+    } list[] = {{"tol", o->tol, 0},
+                {"full_error", o->full_error, 0},
+                {"atol", o->atol, 0},
+                {"rtol", o->rtol, 0},
+                {"pcg_tol", o->pcg_tol, 0},
+                {"max_step", o->max_step, 1e-3},
+                {"gradient_limit", o->gradient_limit, 0}};
+    for (int i = 0; i < STI__COUNT(list); i++)
+        if (!isfinite(list[i].value) || list[i].value < list[i].least)
+            return sti__fail(error, STI_ARGUMENT, "options.%s is %g, must be at least %g", list[i].name,
+                             list[i].value, list[i].least);
+    if (!(o->relaxation > 0 && o->relaxation < 2))
+        return sti__fail(error, STI_ARGUMENT, "options.relaxation is %g, must be between 0 and 2",
+                         o->relaxation);
+    if (o->max_iterations < 0 || o->max_newton < 0 || o->max_pcg < 0 || o->max_line_search < 0)
+        return sti__fail(error, STI_ARGUMENT, "the iteration limits of options must not be negative");
+    return STI_OK;
+}
+
+static sti_status check_guess(const char *name, const double *x, int n, sti_error *error) {
+    for (int i = 0; x && i < n; i++)
+        if (!isfinite(x[i])) return sti__fail(error, STI_ARGUMENT, "options.%s[%d] is not finite", name, i);
+    return STI_OK;
+}
+
+static sti_status check_options(const sti_problem *p, const sti_solve_options *o, sti_error *error) {
+    sti_status status;
+    if (o->cookie != COOKIE)
+        return sti__fail(error, STI_ARGUMENT, "options must come from sti_solve_options_default");
+    if ((unsigned)o->solver >= STI_SOLVER_COUNT)
+        return sti__fail(error, STI_ARGUMENT, "options.solver is unknown");
+    if (o->coulomb != STI_COULOMB_RELAXED && o->coulomb != STI_COULOMB_EXACT)
+        return sti__fail(error, STI_ARGUMENT, "options.coulomb is unknown");
+    if ((unsigned)o->linear > STI_LINEAR_PCG)
+        return sti__fail(error, STI_ARGUMENT, "options.linear is unknown");
+    if ((status = check_numbers(o, error)) != STI_OK) return status;
+    if ((status = check_guess("guess_v", o->guess_v, p->arrays.n, error)) != STI_OK) return status;
+    return check_guess("guess_g", o->guess_g, p->m, error);
+}
+
+const char *sti_solve_warning_text(sti_solve_warning warning) {
+    static const char *const text[] = {
+#define X(id, words) words,
+        STI_SOLVE_WARNINGS(X)
+#undef X
+    };
+    return (unsigned)warning < STI_WARN_COUNT ? text[warning] : "unknown warning";
+}
+
+/* ---- workspace ---------------------------------------------------------------------------------- */
+
+sti_workspace *sti_workspace_create(const sti_allocator *allocator, sti_error *error) {
+    const sti_allocator *a = sti__allocator(allocator);
+    sti_workspace *w = sti__alloc(a, sizeof *w);
+    if (!w) return sti__fail(error, STI_NO_MEMORY, "not enough memory for a workspace"), NULL;
+    w->own = *a;
+    w->allocator = &w->own;
+    return w;
+}
+
+void sti_workspace_free(sti_workspace *w) {
+    if (!w) return;
+    for (int i = 0; i < STI__BLOCKS; i++) sti__free_aligned(w->allocator, w->block[i].data, w->block[i].size);
+    sti__chol_free(w->mass);
+    sti__chol_free(w->newton);
+    sti_allocator a = w->own;
+    sti__free(&a, w, sizeof *w);
+}
+
+void *sti__workspace_block(sti_workspace *w, sti__block_of which, size_t bytes) {
+    sti__block *b = &w->block[which];
+    if (b->data && b->size >= bytes) return b->data;
+    size_t size = sti__add(bytes, bytes / 4); /* some room, so that problems may grow a little */
+    void *data = sti__alloc_aligned(w->allocator, size);
+    if (!data) return NULL;
+    sti__free_aligned(w->allocator, b->data, b->size);
+    *b = (sti__block){data, size};
+    return data;
+}
+
+sti__chol *sti__workspace_mass(sti_workspace *w, sti_error *error) {
+    if (!w->mass) w->mass = sti__chol_create(w->allocator, error);
+    return w->mass;
+}
+
+sti__chol *sti__workspace_newton(sti_workspace *w, sti_error *error) {
+    if (!w->newton) w->newton = sti__chol_create(w->allocator, error);
+    return w->newton;
+}
+
+const double *sti_workspace_history(const sti_workspace *w, int *count) {
+    if (count) *count = w->nhistory;
+    return w->nhistory ? w->history : NULL;
+}
+
+static sti_status open_history(sti_workspace *w, const sti_solve_options *o, sti_error *error) {
+    w->nhistory = w->history_room = 0;
+    if (!o->history) return STI_OK;
+    int room = o->max_iterations < 1000000 ? o->max_iterations + 1 : 1000000;
+    w->history = sti__workspace_block(w, STI__BLOCK_HISTORY, sizeof(double) * (size_t)room);
+    if (!w->history) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the history");
+    w->history_room = room;
+    return STI_OK;
+}
+
+/* ---- solving ------------------------------------------------------------------------------------ */
+
+static double seconds_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool has_user_rows(const sti_problem *p) {
+    for (int b = 0; b < p->arrays.nrow; b++)
+        if (p->arrays.rows[b].kind == STI_ROW_USER) return true;
+    return false;
+}
+
+/* SAP wants regularised rows in the (A, J) form and a Newton matrix that is not much larger than the rows;
+   what is hard or comes as W goes to APGD, which hands over to the finisher. */
+static sti_solver choose(const sti_problem *p) {
+    if (p->delassus || (p->hard && !has_user_rows(p))) return STI_SOLVER_APGD;
+    return STI_SOLVER_SAP;
+}
+
+static sti_status dispatch(sti_solver solver, const sti__task *task, sti_error *error) {
+    const sti_problem *p = task->problem;
+    if (solver == STI_SOLVER_SAP) {
+        if (p->delassus)
+            return sti__fail(error, STI_ARGUMENT, "sap needs the (A, J) form; use apgd or newton");
+        return sti__solve_sap(task, error);
+    }
+    if (has_user_rows(p)) return sti__fail(error, STI_UNSUPPORTED, "user rows are solved by sap only");
+    return solver == STI_SOLVER_NEWTON ? sti__solve_newton(task, error) : sti__solve_apgd(task, error);
+}
+
+static void set_guess(double *x, const double *guess, int n) {
+    if (!x || x == guess) return;
+    if (guess) memcpy(x, guess, sizeof(double) * (size_t)n);
+    else memset(x, 0, sizeof(double) * (size_t)n);
+}
+
+/* not all parts are there yet */
+#pragma weak sti__solve_sap
+#pragma weak sti__solve_apgd
+#pragma weak sti__solve_newton
+#pragma weak sti_certify
+
+static sti_status judge(const sti__task *t, sti_error *error) {
+    sti_solve_info *info = t->info;
+    if (!sti_certify) return STI_OK;
+    sti_status status =
+        sti_certify(t->problem, t->v, t->g, t->options->coulomb, false, &info->certificate, NULL, error);
+    if (status != STI_OK) return status;
+    double full = t->options->full_error;
+    info->converged =
+        full > 0 ? info->certificate.full_raw <= full : info->certificate.headline <= t->options->tol;
+    return STI_OK;
+}
+
+sti_status sti_solve(const sti_problem *problem, const sti_solve_options *options, sti_workspace *workspace,
+                     double *v, double *g, sti_solve_info *info, sti_error *error) {
+    sti_solve_info unused;
+    if (!problem || !options || !workspace || (!g && problem->m) || (!v && problem->arrays.n))
+        return sti__fail(error, STI_ARGUMENT,
+                         "sti_solve needs a problem, options, a workspace and room for the answer");
+    sti_status status = check_options(problem, options, error);
+    if (status != STI_OK) return status;
+    if ((status = open_history(workspace, options, error)) != STI_OK) return status;
+    if (!info) info = &unused;
+    memset(info, 0, sizeof *info);
+    set_guess(g, options->guess_g, problem->m);
+    if (problem->arrays.n)
+        set_guess(v, options->guess_v ? options->guess_v : problem->arrays.vstar, problem->arrays.n);
+    sti__task task = {problem, options, workspace, problem->arrays.n ? v : NULL, g, info};
+    info->solver = options->solver == STI_SOLVER_AUTO ? choose(problem) : options->solver;
+    double start = seconds_now();
+    status = dispatch(info->solver, &task, error);
+    info->seconds = seconds_now() - start;
+    return status == STI_OK ? judge(&task, error) : status;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the solvers share: the workspace and their common call. */
+#ifndef STI_SOLVE_SOLVE_H
+#define STI_SOLVE_SOLVE_H
+
+#include "contact/problem.h"
+#include "solve/cholesky.h"
+#include "solve/cut.h"
+
+/* One growing block of memory per part of the solvers; its content is not kept between solves. */
+typedef enum sti__block_of {
+    STI__BLOCK_OPERATOR,
+    STI__BLOCK_APGD,
+    STI__BLOCK_NEWTON,
+    STI__BLOCK_SAP,
+    STI__BLOCK_CERTIFICATE,
+    STI__BLOCK_HISTORY,
+    STI__BLOCKS
+} sti__block_of;
+
+typedef struct sti__block {
+    void *data;
+    size_t size;
+} sti__block;
+
+struct sti_workspace {
+    sti_allocator own;
+    const sti_allocator *allocator;
+    sti__block block[STI__BLOCKS];
+    sti__chol *mass;   /* factor of A */
+    sti__chol *newton; /* factor of the Newton matrix, dual or primal */
+    int nhistory;
+    double *history; /* in its block; room for max_iterations */
+    int history_room;
+};
+
+/* At least `bytes` (aligned, not zeroed), the same place as last time if it was large enough; NULL if memory is short. */
+void *sti__workspace_block(sti_workspace *workspace, sti__block_of which, size_t bytes);
+/* The factors, made when first asked for; NULL if memory is short. */
+sti__chol *sti__workspace_mass(sti_workspace *workspace, sti_error *error);
+sti__chol *sti__workspace_newton(sti_workspace *workspace, sti_error *error);
+/* Adds a number to the history, if it is kept. */
+static inline void sti__history_add(sti_workspace *w, double headline) {
+    if (w->nhistory < w->history_room) w->history[w->nhistory++] = headline;
+}
+
+/* All solvers: v (n) and g (m) enter with the guess (zeros without one) and leave with the best iterate. Options are
+   checked. info is zeroed; certificate, seconds and converged are filled in afterwards by sti_solve. */
+typedef struct sti__task {
+    const sti_problem *problem;
+    const sti_solve_options *options;
+    sti_workspace *workspace;
+    double *v; /* NULL in the Delassus form without the caller's */
+    double *g;
+    sti_solve_info *info;
+} sti__task;
+sti_status sti__solve_sap(const sti__task *task, sti_error *error);
+sti_status sti__solve_apgd(const sti__task *task, sti_error *error);
+sti_status sti__solve_newton(const sti__task *task, sti_error *error);
+
+#endif
