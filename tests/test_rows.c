@@ -250,8 +250,7 @@ TEST(proximal_steps) {
             for (int i = 0; i < row.dim; i++) g[i] = x[i] = uniform(-3, 3);
             sti__row_prox(&row, R, t, g);
             /* (x - g) / t is in the subdifferential of l*(-.): -y with g the impulse at y */
-            double pair = 0;
-            for (int i = 0; i < row.dim; i++) pair += g[i] * (y[i] = (g[i] - x[i]) / t);
+            for (int i = 0; i < row.dim; i++) y[i] = (g[i] - x[i]) / t;
             if (kind == STI_ROW_USER) {
                 sti__row_impulse(&row, R, y, back);
                 for (int i = 0; i < row.dim; i++) CHECK_NEAR(back[i], g[i], 1e-10);

@@ -133,11 +133,14 @@ typedef struct sti_certificate {
     double full_raw;      /* FCLIB's full error: |r - P(r - u^)| / max(|q|, |r|, |u|), cones only; NAN else */
     double full_scaled;   /* the same for the problem scaled to unit Delassus diagonal */
     double headline;      /* what `tol` is compared with: relative gap bar; for hard contact max(momentum, natural) */
-    int ndetermined;      /* force components that the motion determines (rank of J on active rows) */
-    int nregularised;     /* active components that only R (or the start) decides */
+    int ndetermined;      /* force components that the motion determines (rank of J on active rows); -1: not counted,
+                             an island has more than 4096 */
+    int nregularised;     /* active components that only R (or the start) decides; -1 likewise */
 } sti_certificate;
 
-/* Judges (v, g), from wherever they came; v may be NULL in the Delassus form. coulomb as in
+/* Judges (v, g), from wherever they came; v = NULL: the velocity that g gives. Impulses are projected onto C before
+   their gap is taken, so that the bar holds for any g. In exact Coulomb the bar is that of the problem with the De
+   Saxce term frozen at v. Impulses below 1e-4 of the momentum at v* are not resolved further. coulomb as in
    sti_solve_options. share (nrow, may be NULL) gets each row block's part of the gap (or of the
    squared natural map). Rank counting is done only if `rank`. */
 typedef enum sti_coulomb { STI_COULOMB_RELAXED, STI_COULOMB_EXACT } sti_coulomb;

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The diagonal of the Delassus operator J A^-1 J'. */
+#include "contact/rows.h"
+#include "solve/certificate.h"
+#include "solve/cut.h"
+
+typedef struct colours {
+    double *x;    /* n: one solve */
+    int *part;    /* n: independent part of A that a dof belongs to */
+    int *taken;   /* n: pass in which the part was last used */
+    int *waiting; /* m: rows still to do */
+} colours;
+
+static size_t lay_out(const sti_problem *p, colours *c, void *base) {
+    size_t n = (size_t)p->arrays.n, m = (size_t)p->m;
+    sti__cutter k = {base, 0};
+    c->x = sti__cut(&k, n, sizeof(double));
+    c->part = sti__cut(&k, n, sizeof(int));
+    c->taken = sti__cut(&k, n, sizeof(int));
+    c->waiting = sti__cut(&k, m, sizeof(int));
+    return k.used + STI__ALIGN;
+}
+
+size_t sti__delassus_room(const sti_problem *p) {
+    colours c;
+    return lay_out(p, &c, NULL);
+}
+
+static int find_root(int *parent, int i) {
+    while (parent[i] != i) i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+static void find_parts(const sti_csr *A, int *part) {
+    for (int i = 0; i < A->nrow; i++) part[i] = i;
+    for (int i = 0; i < A->nrow; i++)
+        for (int k = A->start[i]; k < A->start[i + 1]; k++) {
+            int a = find_root(part, i), b = find_root(part, A->col[k]);
+            if (a < b) part[b] = a;
+            else part[a] = b;
+        }
+    for (int i = 0; i < A->nrow; i++) part[i] = find_root(part, i);
+}
+
+/* Takes row i into this pass if all parts that it touches are still free. */
+static bool take(const sti_csr *J, int i, int pass, colours *c) {
+    for (int k = J->start[i]; k < J->start[i + 1]; k++)
+        if (c->taken[c->part[J->col[k]]] == pass) return false;
+    for (int k = J->start[i]; k < J->start[i + 1]; k++) {
+        c->taken[c->part[J->col[k]]] = pass;
+        c->x[J->col[k]] = J->value[k];
+    }
+    return true;
+}
+
+static void diagonal_of_w(const sti_csr *W, double *diagonal) {
+    for (int i = 0; i < W->nrow; i++) {
+        diagonal[i] = 0;
+        for (int k = W->start[i]; k < W->start[i + 1]; k++)
+            if (W->col[k] == i) diagonal[i] = W->value[k];
+    }
+}
+
+void sti__delassus_diagonal(const sti_problem *p, sti__chol *mass, double *diagonal, void *room,
+                            const sti_tasks *tasks) {
+    const sti_csr *J = &p->arrays.J;
+    colours c;
+    if (p->delassus) {
+        diagonal_of_w(&p->arrays.W, diagonal);
+        return;
+    }
+    uintptr_t start = ((uintptr_t)room + STI__ALIGN - 1) / STI__ALIGN * STI__ALIGN;
+    lay_out(p, &c, (char *)room + (start - (uintptr_t)room));
+    find_parts(&p->arrays.A, c.part);
+    for (int i = 0; i < p->arrays.n; i++) c.taken[i] = -1;
+    for (int i = 0; i < p->m; i++) c.waiting[i] = i;
+    for (int pass = 0, left = p->m; left > 0; pass++) {
+        /* rows that must wait move to the front, those of this pass to the end */
+        int keep = 0;
+        for (int i = 0; i < p->arrays.n; i++) c.x[i] = 0;
+        for (int k = 0; k < left; k++) {
+            int i = c.waiting[k];
+            if (take(J, i, pass, &c)) continue;
+            c.waiting[k] = c.waiting[keep];
+            c.waiting[keep++] = i;
+        }
+        sti__chol_solve(mass, c.x, tasks);
+        for (int k = keep; k < left; k++) {
+            int i = c.waiting[k];
+            diagonal[i] = 0;
+            for (int e = J->start[i]; e < J->start[i + 1]; e++) diagonal[i] += J->value[e] * c.x[J->col[e]];
+        }
+        left = keep;
+    }
+}
+
+void sti__row_norm(const sti_row *row, const double *delassus, const double *R, double *w) {
+    double sum = 0;
+    for (int i = 0; i < row->dim; i++) {
+        w[i] = delassus[i] + R[i];
+        if (!(w[i] > 0)) w[i] = 1;
+    }
+    if (row->kind != STI_ROW_CONE) return;
+    for (int i = 1; i < row->dim; i++) sum += w[i] * row->mu[i - 1] * row->mu[i - 1];
+    for (int i = 1; i < row->dim; i++) w[i] = sum / (row->dim - 1) / (row->mu[i - 1] * row->mu[i - 1]);
+}
