@@ -13,11 +13,13 @@
 #include "solve/product.h"
 #include "solve/solve.h"
 
+/* A row block that is not in a group. */
 typedef struct sti__other {
     const sti_row *row;
-    int place;     /* first number in a work vector */
-    double slope;  /* cones */
-    double lo, hi; /* intervals and Huber, scaled; free rows: infinite */
+    int index;    /* of the row block */
+    int first;    /* scalar row */
+    int place;    /* first number in a work vector */
+    double slope; /* cones */
 } sti__other;
 
 /* Block rows of W': one per cone, then one per four other rows. An entry is a column of four numbers (a block row's
@@ -38,6 +40,7 @@ typedef struct sti__operator {
     int nother;           /* other row blocks */
     sti__other *other;
     int *place;           /* m */
+    double *diagonal;     /* m: of W; scratch once scale is set */
     double *scale;        /* m: S */
     double *q, *R;        /* size: q', R' */
     double *slope;        /* 4 ngroup; 0 in padding */
@@ -45,14 +48,14 @@ typedef struct sti__operator {
     double *raw;          /* size: S in work order; 1 in padding */
     bool isotropic;       /* every cone of dim 3 has one friction coefficient */
     bool regularised;     /* all R > 0 */
+    sti_csr W;            /* what w was made of; no rows if it was never formed */
     sti__blockrows w;     /* Delassus form, or condensed */
-    /* (A, J) form */
-    sti__chol *mass;
-    sti__blocks *jacobian;
-    double *dof, *row4;   /* n; 4 ngroup of jacobian */
+    sti__chol *mass;      /* (A, J) form: factor of A */
+    sti__blocks *jacobian; /* NULL if there is W */
+    double *dof;          /* n: scratch */
+    double *row4;         /* scratch of jacobian's padded size */
     const sti_tasks *tasks;
     bool wide;            /* AVX2 may be used */
-    int64_t products;
 } sti__operator;
 
 /* Makes everything ready in the workspace's memory; no allocation if that is warm. */

@@ -99,6 +99,7 @@ void sti_workspace_free(sti_workspace *w) {
     for (int i = 0; i < STI__BLOCKS; i++) sti__free_aligned(w->allocator, w->block[i].data, w->block[i].size);
     sti__chol_free(w->mass);
     sti__chol_free(w->newton);
+    sti__blocks_free(&w->jacobian);
     sti_allocator a = w->own;
     sti__free(&a, w, sizeof *w);
 }

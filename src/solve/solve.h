@@ -6,10 +6,15 @@
 #include "contact/problem.h"
 #include "solve/cholesky.h"
 #include "solve/cut.h"
+#include "solve/product.h"
 
 /* One growing block of memory per part of the solvers; its content is not kept between solves. */
 typedef enum sti__block_of {
-    STI__BLOCK_OPERATOR,
+    STI__BLOCK_OPERATOR, /* layout, scales */
+    STI__BLOCK_MATRIX,   /* W in block rows */
+    STI__BLOCK_PATTERN,  /* of the block rows */
+    STI__BLOCK_CONDENSED, /* W of an (A, J) problem */
+    STI__BLOCK_DUAL,
     STI__BLOCK_APGD,
     STI__BLOCK_NEWTON,
     STI__BLOCK_SAP,
@@ -29,6 +34,7 @@ struct sti_workspace {
     sti__block block[STI__BLOCKS];
     sti__chol *mass;   /* factor of A */
     sti__chol *newton; /* factor of the Newton matrix, dual or primal */
+    sti__blocks jacobian; /* J in block rows */
     int nhistory;
     double *history; /* in its block; room for max_iterations */
     int history_room;

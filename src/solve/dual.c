@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "solve/dual.h"
+#include "contact/rows.h"
+#include <string.h>
+
+#define FLOOR 1e-4   /* as the certificate's */
+#define MARGIN 0.999 /* the certificate sums in another order */
+
+static size_t lay_out(sti__dual *d, void *base) {
+    sti__cutter c = {base, 0};
+    d->best.x = sti__cut(&c, (size_t)d->op.size, sizeof(double));
+    d->best.Wx = sti__cut(&c, (size_t)d->op.size, sizeof(double));
+    d->work = sti__cut(&c, 2 * (size_t)d->op.m, sizeof(double));
+    return c.used;
+}
+
+/* FCLIB's error is defined for round cones of dim 3 (and 1). */
+static bool plain_cones(const sti__operator *op) {
+    for (int i = 0; i < op->nother; i++)
+        if (op->other[i].row->kind != STI_ROW_CONE || op->other[i].row->dim != 1) return false;
+    return op->isotropic;
+}
+
+static void set_measure(sti__dual *d) {
+    const sti_solve_options *o = d->task->options;
+    d->measure = d->op.regularised ? STI__MEASURE_GAP : STI__MEASURE_NATURAL;
+    d->goal = MARGIN * o->tol;
+    if (o->full_error > 0 && plain_cones(&d->op)) {
+        d->measure = STI__MEASURE_FULL;
+        d->goal = MARGIN * o->full_error;
+    }
+}
+
+/* What the measures are relative to, as far as the iterate does not matter. best.x is scratch. */
+static void set_floor(sti__dual *d) {
+    const sti__operator *op = &d->op;
+    double q2 = 0, raw2 = 0, t2, u2;
+    for (int i = 0; i < op->size; i++) {
+        q2 += op->q[i] * op->q[i];
+        raw2 += op->q[i] / op->raw[i] * (op->q[i] / op->raw[i]);
+    }
+    memset(d->best.x, 0, sizeof(double) * (size_t)op->size);
+    memset(d->best.Wx, 0, sizeof(double) * (size_t)op->size);
+    sti__pass plain = {op, STI__SHIFT_NONE, NULL};
+    double asked = sti__pass_natural(&plain, d->best, false, &t2, &u2);
+    d->qnorm = sqrt(raw2);
+    d->floor = fmax(sqrt(asked), FLOOR * sqrt(q2));
+}
+
+sti_status sti__dual_open(sti__dual *d, const sti__task *task, sti_error *error) {
+    *d = (sti__dual){.task = task, .exact = task->options->coulomb == STI_COULOMB_EXACT, .best_error = INFINITY};
+    sti_status status = sti__operator_build(&d->op, task->problem, task->workspace, &task->options->tasks, error);
+    if (status != STI_OK) return status;
+    void *base = sti__workspace_block(task->workspace, STI__BLOCK_DUAL, lay_out(d, NULL));
+    if (!base) return sti__fail(error, STI_NO_MEMORY, "not enough memory for %d rows", d->op.m);
+    lay_out(d, base);
+    set_measure(d);
+    set_floor(d);
+    return STI_OK;
+}
+
+void sti__dual_mul(sti__dual *d, sti__pair p) {
+    d->products++;
+    sti__operator_mul(&d->op, p.x, p.Wx);
+}
+
+/* sqrt(2 gap) relative to the impulses' energy, in the caller's variables. */
+static double measure_gap(sti__dual *d, sti__pair t) {
+    const sti__operator *op = &d->op;
+    const sti_problem *p = op->problem;
+    double *y = d->work, *g = y + op->m, gap = 0, energy = 0;
+    for (int i = 0; i < op->m; i++) {
+        int k = op->place[i];
+        y[i] = (t.Wx[k] + op->q[k]) / op->scale[i];
+        g[i] = t.x[k] * op->scale[i];
+        energy += t.x[k] * t.Wx[k];
+    }
+    for (int b = 0; b < p->arrays.nrow; b++) {
+        const sti_row *row = &p->arrays.rows[b];
+        double *here = y + p->first[b];
+        if (d->exact) here[0] += sti__row_desaxce(row, here);
+        gap += sti__row_gap(row, p->arrays.R + p->first[b], here, g + p->first[b]);
+    }
+    return gap > 0 ? sqrt(2 * gap) / fmax(sqrt(fmax(0, energy)), d->floor) : 0;
+}
+
+static double measure(sti__dual *d, sti__pair t) {
+    if (d->measure == STI__MEASURE_GAP) return measure_gap(d, t);
+    bool full = d->measure == STI__MEASURE_FULL;
+    sti__pass pass = {&d->op, d->exact || full ? STI__SHIFT_FRESH : STI__SHIFT_NONE, NULL};
+    double t2, u2, e = sqrt(sti__pass_natural(&pass, t, full, &t2, &u2));
+    if (e == 0) return 0;
+    return full ? e / fmax(d->qnorm, fmax(sqrt(t2), sqrt(u2))) : e / fmax(sqrt(t2), d->floor);
+}
+
+double sti__dual_measure(sti__dual *d, sti__pair t) {
+    double error = measure(d, t);
+    if (!(error < d->best_error)) return error;
+    d->best_error = error;
+    if (t.x != d->best.x) {
+        memcpy(d->best.x, t.x, sizeof(double) * (size_t)d->op.size);
+        memcpy(d->best.Wx, t.Wx, sizeof(double) * (size_t)d->op.size);
+    }
+    return error;
+}
+
+/* |g - P(g - s (N g + q))| / (s nc) with s = 1e-6, in the caller's variables. */
+static double projected_gradient(sti__dual *d) {
+    const sti__operator *op = &d->op;
+    const sti_problem *p = op->problem;
+    const double step = 1e-6;
+    double sum = 0;
+    for (int b = 0; b < p->arrays.nrow; b++) {
+        const sti_row *row = &p->arrays.rows[b];
+        double y[STI_ROW_DIM], g[STI_ROW_DIM], x[STI_ROW_DIM];
+        for (int i = 0; i < row->dim; i++) {
+            int k = op->place[p->first[b] + i];
+            y[i] = (d->best.Wx[k] + op->q[k]) / op->raw[k];
+            g[i] = d->best.x[k] * op->raw[k];
+        }
+        double shift = d->exact ? sti__row_desaxce(row, y) : 0;
+        for (int i = 0; i < row->dim; i++)
+            x[i] = g[i] - step * (y[i] + (i ? 0 : shift) + p->arrays.R[p->first[b] + i] * g[i]);
+        sti__row_project(row, NULL, x);
+        for (int i = 0; i < row->dim; i++) sum += (x[i] - g[i]) * (x[i] - g[i]);
+    }
+    return p->arrays.nrow ? sqrt(sum) / (step * p->arrays.nrow) : 0;
+}
+
+/* v = v* + A^-1 J'g */
+static void find_velocity(sti__dual *d) {
+    const sti__task *t = d->task;
+    const sti_problem_arrays *a = &t->problem->arrays;
+    sti__csr_mul_t(&a->J, t->g, t->v);
+    sti__chol_solve(d->op.mass, t->v, &t->options->tasks);
+    for (int i = 0; i < a->n; i++) t->v[i] += a->vstar[i];
+}
+
+void sti__dual_close(sti__dual *d) {
+    sti__operator_leave(&d->op, d->best.x, d->task->g);
+    if (d->task->problem->arrays.n) find_velocity(d);
+    d->task->info->r4 = projected_gradient(d);
+    d->task->info->products = (int)(d->products < INT32_MAX ? d->products : INT32_MAX);
+}
