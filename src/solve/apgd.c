@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Accelerated projected gradient on the impulses (docs/problem.md): Nesterov steps with an adaptive step length and
-   restarts by the gradient, one product with the matrix per iteration. Exact Coulomb takes the De Saxce shift of every
-   iterate; where that stalls, the shift is frozen and refreshed in an outer loop. */
+/* Accelerated projected gradient on the impulses (docs/problem.md): Nesterov steps with an adaptive step
+   length and restarts by the gradient, one product with the matrix per iteration. Exact Coulomb takes the De
+   Saxce shift of every iterate; where that stalls, the shift is frozen and refreshed in an outer loop. */
 #include "solve/dual.h"
+#include <math.h>
 #include <string.h>
 
-#define GROWTH 0.98     /* of L per accepted step: the step length grows slowly */
-#define BACKTRACKS 30   /* per iteration, at most */
-#define WINDOW 256      /* iterations over which progress is looked at */
+#define GROWTH 0.98            /* of L per accepted step: the step length grows slowly */
+#define BACKTRACKS 30          /* per iteration, at most */
+#define WINDOW 256             /* iterations over which progress is looked at */
 #define PRODUCTS_PER_NEWTON 12 /* products' worth of a Newton step besides its factor */
 
 typedef struct apgd {
@@ -15,10 +16,10 @@ typedef struct apgd {
     sti__pass pass;
     sti__pair t, y, next, ahead; /* iterate, extrapolated point, and their successors */
     double *frozen;
-    double L, theta;             /* curvature; Nesterov's sequence */
+    double L, theta; /* curvature; Nesterov's sequence */
     int iterations, next_test;
-    int next_look, looks;        /* when progress is looked at */
-    double look_error;           /* best error at the last look */
+    int next_look, looks; /* when progress is looked at */
+    double look_error;    /* best error at the last look */
 } apgd;
 
 static size_t lay_out(apgd *a, void *base) {
@@ -64,13 +65,6 @@ static sti_status open(apgd *a, const sti__task *task, sti_error *error) {
     copy(a, a->y, a->t);
     a->L = a->theta = 1;
     return STI_OK;
-}
-
-/* From where it is, without momentum. */
-static void restart_at(apgd *a, sti__pair from) {
-    copy(a, a->t, from);
-    copy(a, a->y, from);
-    a->theta = 1;
 }
 
 /* One accepted step; false if there is no further way down. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solve/dual.h"
 #include "contact/rows.h"
+#include <math.h>
 #include <string.h>
 
 #define FLOOR 1e-4   /* as the certificate's */
@@ -48,8 +49,10 @@ static void set_floor(sti__dual *d) {
 }
 
 sti_status sti__dual_open(sti__dual *d, const sti__task *task, sti_error *error) {
-    *d = (sti__dual){.task = task, .exact = task->options->coulomb == STI_COULOMB_EXACT, .best_error = INFINITY};
-    sti_status status = sti__operator_build(&d->op, task->problem, task->workspace, &task->options->tasks, error);
+    *d = (sti__dual){
+        .task = task, .exact = task->options->coulomb == STI_COULOMB_EXACT, .best_error = INFINITY};
+    sti_status status =
+        sti__operator_build(&d->op, task->problem, task->workspace, &task->options->tasks, error);
     if (status != STI_OK) return status;
     void *base = sti__workspace_block(task->workspace, STI__BLOCK_DUAL, lay_out(d, NULL));
     if (!base) return sti__fail(error, STI_NO_MEMORY, "not enough memory for %d rows", d->op.m);

@@ -2,6 +2,7 @@
 #include "solve/operator.h"
 #include "contact/rows.h"
 #include "solve/certificate.h"
+#include <math.h>
 #include <string.h>
 
 #define GRAIN 64           /* block rows per piece of work */
@@ -49,7 +50,9 @@ static void place_rows(sti__operator *op) {
     for (int b = 0; b < p->arrays.nrow; b++) {
         const sti_row *row = &p->arrays.rows[b];
         int first = p->first[b];
-        double slope = row->kind == STI_ROW_CONE && row->dim > 1 ? row->mu[0] * op->scale[first] / op->scale[first + 1] : 1;
+        double slope = row->kind == STI_ROW_CONE && row->dim > 1
+                           ? row->mu[0] * op->scale[first] / op->scale[first + 1]
+                           : 1;
         if (in_group(row)) {
             int place = 12 * (cone / 4) + cone % 4;
             for (int i = 0; i < 3; i++) op->place[first + i] = place + 4 * i;
@@ -79,7 +82,8 @@ static void set_scale(sti__operator *op) {
 static void set_vectors(sti__operator *op) {
     const sti_problem *p = op->problem;
     for (int i = 0; i < op->size; i++) op->q[i] = op->R[i] = 0, op->raw[i] = 1;
-    if (!p->delassus) sti__csr_mul(&p->arrays.J, p->arrays.vstar, op->diagonal, op->tasks); /* no longer needed */
+    if (!p->delassus)
+        sti__csr_mul(&p->arrays.J, p->arrays.vstar, op->diagonal, op->tasks); /* no longer needed */
     for (int i = 0; i < op->m; i++) {
         int k = op->place[i];
         double s = op->scale[i], q = p->delassus ? p->arrays.q[i] : op->diagonal[i] - p->arrays.vhat[i];
@@ -104,9 +108,9 @@ void sti__operator_leave(const sti__operator *op, const double *t, double *g) {
 typedef struct builder {
     sti__operator *op;
     const sti_csr *W;
-    int *rows;   /* 4 count */
-    int *seen;   /* size: entry of the block row that holds this place, stamped by `stamp` */
-    int *stamp;  /* size */
+    int *rows;  /* 4 count */
+    int *seen;  /* size: entry of the block row that holds this place, stamped by `stamp` */
+    int *stamp; /* size */
 } builder;
 
 /* A place's column unit: the cone's first place, or the place itself. */
@@ -186,7 +190,8 @@ static size_t lay_out_rows(builder *b, void *base) {
     return c.used;
 }
 
-static sti_status build_rows(sti__operator *op, const sti_csr *W, sti_workspace *workspace, sti_error *error) {
+static sti_status build_rows(sti__operator *op, const sti_csr *W, sti_workspace *workspace,
+                             sti_error *error) {
     sti__blockrows *w = &op->w;
     builder b = {.op = op, .W = W};
     *w = (sti__blockrows){.count = op->ncone + (op->size - 12 * op->ngroup) / 4, .ncone = op->ncone};
@@ -204,7 +209,8 @@ static sti_status build_rows(sti__operator *op, const sti_csr *W, sti_workspace 
     return STI_OK;
 }
 
-/* ---- products ------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------------------
+ */
 
 typedef double column __attribute__((vector_size(32), aligned(8), may_alias));
 
@@ -222,7 +228,8 @@ INLINE void mul_body(const sti__operator *op, const double *x, double *y, int be
             a1 += *(const column *)(value + 4) * c[4];
             a2 += *(const column *)(value + 8) * c[8];
         }
-        for (int k = w->start1[r]; k < w->start1[r + 1]; k++, value += 4) a0 += *(const column *)value * x[w->col1[k]];
+        for (int k = w->start1[r]; k < w->start1[r + 1]; k++, value += 4)
+            a0 += *(const column *)value * x[w->col1[k]];
         a0 = (a0 + a1) + a2;
         if (r < w->ncone) {
             double *out = y + 12 * (r / 4) + r % 4;
@@ -301,10 +308,12 @@ static sti_status factor_mass(sti__operator *op, sti_workspace *workspace, sti_e
 
 static sti_status build_jacobian(sti__operator *op, sti_workspace *workspace, sti_error *error) {
     const sti_problem *p = op->problem;
-    sti_status status = sti__blocks_build(&workspace->jacobian, &p->arrays.J, p->first, p->arrays.nrow, workspace->allocator, error);
+    sti_status status = sti__blocks_build(&workspace->jacobian, &p->arrays.J, p->first, p->arrays.nrow,
+                                          workspace->allocator, error);
     if (status != STI_OK) return status;
     op->jacobian = &workspace->jacobian;
-    op->row4 = sti__workspace_block(workspace, STI__BLOCK_MATRIX, sizeof(double) * 4 * (size_t)op->jacobian->ngroup);
+    op->row4 =
+        sti__workspace_block(workspace, STI__BLOCK_MATRIX, sizeof(double) * 4 * (size_t)op->jacobian->ngroup);
     return op->row4 ? STI_OK : sti__fail(error, STI_NO_MEMORY, "not enough memory for the Jacobian");
 }
 
@@ -315,8 +324,8 @@ static sti_status find_diagonal(sti__operator *op, sti_workspace *workspace, sti
     return STI_OK;
 }
 
-sti_status sti__operator_build(sti__operator *op, const sti_problem *problem, sti_workspace *workspace, const sti_tasks *tasks,
-                               sti_error *error) {
+sti_status sti__operator_build(sti__operator *op, const sti_problem *problem, sti_workspace *workspace,
+                               const sti_tasks *tasks, sti_error *error) {
     sti_status status = STI_OK;
     *op = (sti__operator){.problem = problem, .tasks = tasks, .wide = have_avx2()};
     count_rows(op);

@@ -2,6 +2,7 @@
 #include "solve/passes.h"
 #include "contact/rows.h"
 #include "solve/quad.h"
+#include <math.h>
 #include <string.h>
 
 /* ---- four cones ----------------------------------------------------------------------------------- */
@@ -45,7 +46,8 @@ QUAD_INLINE cones gradient(const sti__pass *p, const double *y, const double *Wy
 /* ---- other rows ------------------------------------------------------------------------------------ */
 
 /* Gradient of one row block; returns the shift. */
-static double other_gradient(const sti__pass *p, const sti__other *o, const double *y, const double *Wy, double *g) {
+static double other_gradient(const sti__pass *p, const sti__other *o, const double *y, const double *Wy,
+                             double *g) {
     const sti__operator *op = p->op;
     double t2 = 0, shift = 0;
     for (int i = 0; i < o->row->dim; i++) {
@@ -72,8 +74,8 @@ static void other_project(const sti__operator *op, const sti__other *o, double *
     }
 }
 
-static void other_step(const sti__pass *p, const sti__other *o, sti__pair y, const double *t, double step, double *next,
-                       double *length2, double *turn) {
+static void other_step(const sti__pass *p, const sti__other *o, sti__pair y, const double *t, double step,
+                       double *next, double *length2, double *turn) {
     double g[STI_ROW_DIM], x[STI_ROW_DIM];
     other_gradient(p, o, y.x, y.Wx, g);
     for (int i = 0; i < o->row->dim; i++) x[i] = y.x[o->place + i] - step * g[i];
@@ -86,11 +88,13 @@ static void other_step(const sti__pass *p, const sti__other *o, sti__pair y, con
     }
 }
 
-static double other_natural(const sti__pass *p, const sti__other *o, sti__pair t, bool raw, double *t2, double *u2) {
+static double other_natural(const sti__pass *p, const sti__other *o, sti__pair t, bool raw, double *t2,
+                            double *u2) {
     const sti__operator *op = p->op;
     double g[STI_ROW_DIM], x[STI_ROW_DIM], e = 0, shift = other_gradient(p, o, t.x, t.Wx, g);
     for (int i = 0; i < o->row->dim; i++) {
-        double a = raw ? op->raw[o->place + i] : 1, r = a * t.x[o->place + i], u = (g[i] - (i ? 0 : shift)) / a;
+        double a = raw ? op->raw[o->place + i] : 1, r = a * t.x[o->place + i],
+               u = (g[i] - (i ? 0 : shift)) / a;
         *t2 += r * r;
         *u2 += u * u;
         x[i] = r - g[i] / a;
@@ -106,7 +110,8 @@ static double other_natural(const sti__pass *p, const sti__other *o, sti__pair t
 
 /* ---- passes ------------------------------------------------------------------------------------------ */
 
-QUAD_INLINE void step_body(const sti__pass *p, sti__pair y, const double *t, double step, double *next, double *length2, double *turn) {
+QUAD_INLINE void step_body(const sti__pass *p, sti__pair y, const double *t, double step, double *next,
+                           double *length2, double *turn) {
     const sti__operator *op = p->op;
     quad l2 = {0}, tn = {0};
     for (int g = 0; g < op->ngroup; g++) {
@@ -124,7 +129,8 @@ QUAD_INLINE void step_body(const sti__pass *p, sti__pair y, const double *t, dou
 }
 
 /* Element-wise, the padding included: it is zero. */
-QUAD_INLINE double advance_body(const sti__pass *p, sti__pair next, sti__pair y, sti__pair t, double beta, sti__pair out) {
+QUAD_INLINE double advance_body(const sti__pass *p, sti__pair next, sti__pair y, sti__pair t, double beta,
+                                sti__pair out) {
     quad sum = {0};
     for (int i = 0; i < p->op->size; i += 4) {
         quad x = quad_load(next.x + i), Wx = quad_load(next.Wx + i);
@@ -142,7 +148,8 @@ QUAD_INLINE double natural_body(const sti__pass *p, sti__pair t, bool raw, doubl
     quad e = {0}, r2 = {0}, v2 = {0};
     for (int g = 0; g < op->ngroup; g++) {
         int at = 12 * g;
-        cones u = gradient(&plain, t.x, t.Wx, at, 4 * g), grad = gradient(p, t.x, t.Wx, at, 4 * g), x = load(t.x + at);
+        cones u = gradient(&plain, t.x, t.Wx, at, 4 * g), grad = gradient(p, t.x, t.Wx, at, 4 * g),
+              x = load(t.x + at);
         quad m = quad_load((raw ? op->mu : op->slope) + 4 * g);
         if (raw) {
             cones a = load(op->raw + at);
@@ -160,10 +167,12 @@ QUAD_INLINE double natural_body(const sti__pass *p, sti__pair t, bool raw, doubl
     return quad_sum(e);
 }
 
-static void step_base(const sti__pass *p, sti__pair y, const double *t, double step, double *next, double *length2, double *turn) {
+static void step_base(const sti__pass *p, sti__pair y, const double *t, double step, double *next,
+                      double *length2, double *turn) {
     step_body(p, y, t, step, next, length2, turn);
 }
-static double advance_base(const sti__pass *p, sti__pair next, sti__pair y, sti__pair t, double beta, sti__pair out) {
+static double advance_base(const sti__pass *p, sti__pair next, sti__pair y, sti__pair t, double beta,
+                           sti__pair out) {
     return advance_body(p, next, y, t, beta, out);
 }
 static double natural_base(const sti__pass *p, sti__pair t, bool raw, double *t2, double *u2) {
@@ -172,10 +181,12 @@ static double natural_base(const sti__pass *p, sti__pair t, bool raw, double *t2
 
 #ifdef STI_HAVE_ISA
 #define AVX2 __attribute__((target("avx2")))
-AVX2 static void step_avx2(const sti__pass *p, sti__pair y, const double *t, double step, double *next, double *length2, double *turn) {
+AVX2 static void step_avx2(const sti__pass *p, sti__pair y, const double *t, double step, double *next,
+                           double *length2, double *turn) {
     step_body(p, y, t, step, next, length2, turn);
 }
-AVX2 static double advance_avx2(const sti__pass *p, sti__pair next, sti__pair y, sti__pair t, double beta, sti__pair out) {
+AVX2 static double advance_avx2(const sti__pass *p, sti__pair next, sti__pair y, sti__pair t, double beta,
+                                sti__pair out) {
     return advance_body(p, next, y, t, beta, out);
 }
 AVX2 static double natural_avx2(const sti__pass *p, sti__pair t, bool raw, double *t2, double *u2) {
@@ -187,12 +198,14 @@ AVX2 static double natural_avx2(const sti__pass *p, sti__pair t, bool raw, doubl
 #define natural_avx2 natural_base
 #endif
 
-void sti__pass_step(const sti__pass *p, sti__pair y, const double *t, double step, double *next, double *length2, double *turn) {
+void sti__pass_step(const sti__pass *p, sti__pair y, const double *t, double step, double *next,
+                    double *length2, double *turn) {
     (p->op->wide ? step_avx2 : step_base)(p, y, t, step, next, length2, turn);
     for (int i = 0; i < p->op->nother; i++) other_step(p, &p->op->other[i], y, t, step, next, length2, turn);
 }
 
-double sti__pass_advance(const sti__pass *p, sti__pair next, sti__pair y, sti__pair t, double beta, sti__pair out) {
+double sti__pass_advance(const sti__pass *p, sti__pair next, sti__pair y, sti__pair t, double beta,
+                         sti__pair out) {
     return (p->op->wide ? advance_avx2 : advance_base)(p, next, y, t, beta, out);
 }
 

@@ -180,13 +180,10 @@ static void set_guess(double *x, const double *guess, int n) {
 
 /* not all parts are there yet */
 #pragma weak sti__solve_sap
-#pragma weak sti__solve_apgd
 #pragma weak sti__solve_newton
-#pragma weak sti_certify
 
 static sti_status judge(const sti__task *t, sti_error *error) {
     sti_solve_info *info = t->info;
-    if (!sti_certify) return STI_OK;
     sti_status status =
         sti_certify(t->problem, t->v, t->g, t->options->coulomb, false, &info->certificate, NULL, error);
     if (status != STI_OK) return status;
