@@ -222,6 +222,62 @@ static inline void make_hard(make *p, bool exact) {
     make_balance(p);
 }
 
+/* Cost of v; fills the gradient and Hessian (n x n) if not NULL. */
+static inline double make_cost(const make *p, const double *v, double *d, double *H) {
+    double y[MAKE_M], cost = 0;
+    make_velocity(p, v, y);
+    for (int i = 0; d && i < p->n; i++) d[i] = 0;
+    if (H) memcpy(H, p->A, sizeof(double) * (size_t)(p->n * p->n));
+    for (int i = 0; i < p->n; i++)
+        for (int j = 0; j < p->n; j++) {
+            double push = p->A[i * p->n + j] * (v[j] - p->vstar[j]);
+            if (d) d[i] += push;
+            cost += (v[i] - p->vstar[i]) * push / 2;
+        }
+    for (int r = 0, at = 0; r < p->nrow; at += p->rows[r++].dim) {
+        double g[6], h[36];
+        int dim = p->rows[r].dim;
+        cost += sti__row_evaluate(&p->rows[r], p->R + at, y + at, g, h);
+        for (int a = 0; a < dim; a++)
+            for (int i = 0; i < p->n; i++) {
+                if (d) d[i] -= p->J[(at + a) * p->n + i] * g[a];
+                for (int b = 0; H && b < dim; b++)
+                    for (int j = 0; j < p->n; j++)
+                        H[i * p->n + j] += p->J[(at + a) * p->n + i] * h[a * dim + b] * p->J[(at + b) * p->n + j];
+            }
+    }
+    return cost;
+}
+
+/* A plain damped Newton method: fills p->v, p->y and p->g with the optimum of a regularised problem. */
+static inline int make_newton(make *p) {
+    double d[MAKE_N], H[MAKE_N * MAKE_N], trial[MAKE_N], dt[MAKE_N];
+    int steps = 0;
+    memcpy(p->v, p->vstar, sizeof p->v);
+    for (; steps < 200; steps++) {
+        double cost = make_cost(p, p->v, d, H), slope = 0, t = 1, now = 0, before = 0;
+        memcpy(trial, d, sizeof trial);
+        make_solve(p->n, H, d);
+        for (int i = 0; i < p->n; i++) slope += trial[i] * d[i], before += trial[i] * trial[i];
+        double step[MAKE_N];
+        memcpy(step, d, sizeof step);
+        bool good = false;
+        for (int k = 0; k < 40 && !good; k++, t /= 2) {
+            for (int i = 0; i < p->n; i++) trial[i] = p->v[i] - t * step[i];
+            double next = make_cost(p, trial, dt, NULL);
+            now = 0;
+            for (int i = 0; i < p->n; i++) now += dt[i] * dt[i];
+            good = next < cost - 1e-4 * t * slope || now < 0.25 * before;
+        }
+        if (!good) break; /* rounding */
+        memcpy(p->v, trial, sizeof p->v);
+        if (now == 0) break;
+    }
+    make_velocity(p, p->v, p->y);
+    for (int r = 0, at = 0; r < p->nrow; at += p->rows[r++].dim) sti__row_impulse(&p->rows[r], p->R + at, p->y + at, p->g + at);
+    return steps;
+}
+
 /* |a - b| in the A norm. */
 static inline double make_distance(const make *p, const double *a, const double *b) {
     double sum = 0;

@@ -68,6 +68,15 @@ typedef struct sti_csr {
     const double *value;  /* start[nrow] */
 } sti_csr;
 
+/* Memory of the contacts of the last step, matched by `feature`; carried by the caller or world. */
+typedef struct sti_contact_memory {
+    uint64_t feature;
+    double anchor[3];     /* tangential displacement s, world, m */
+    double desaxce;       /* mu |v_t| of the last answer, m/s */
+    double impulse[6];    /* N s, in the contact frame */
+    double frame[9];      /* rows: normal, tangents */
+} sti_contact_memory;
+
 /* What the caller gives; everything is copied. Either A, vstar and J, or W and q. */
 typedef struct sti_problem_arrays {
     int n;                /* dofs, 0 in the Delassus form */
@@ -81,6 +90,7 @@ typedef struct sti_problem_arrays {
     sti_csr W;            /* m x m; may be slightly unsymmetric, is used as it is */
     const double *q;      /* m */
     double h;             /* step length in s, for messages and memory; 0 = unknown */
+    const sti_contact_memory *memory; /* per row block, what it remembers; NULL = nothing. Kept and saved, not used by solvers */
     uint64_t cookie;      /* set by sti_problem_arrays_default */
 } sti_problem_arrays;
 STI_API sti_problem_arrays sti_problem_arrays_default(void);
@@ -99,15 +109,6 @@ STI_API int sti_problem_scalar_rows(const sti_problem *problem);
 /* Independent parts: island of each dof and of each row block (Delassus form: of rows only);
    returns their number. Either array may be NULL. */
 STI_API int sti_problem_islands(const sti_problem *problem, int *dof, int *row);
-
-/* Memory of the contacts of the last step, matched by `feature`; carried by the caller or world. */
-typedef struct sti_contact_memory {
-    uint64_t feature;
-    double anchor[3];     /* tangential displacement s, world, m */
-    double desaxce;       /* mu |v_t| of the last answer, m/s */
-    double impulse[6];    /* N s, in the contact frame */
-    double frame[9];      /* rows: normal, tangents */
-} sti_contact_memory;
 
 /* ---- files -------------------------------------------------------------------------------------- */
 

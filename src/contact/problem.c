@@ -120,12 +120,24 @@ static sti_status check_rows(const sti_problem_arrays *a, int *m, sti_error *err
     return STI_OK;
 }
 
+static sti_status check_memory(const sti_problem_arrays *a, sti_error *error) {
+    for (int i = 0; a->memory && i < a->nrow; i++) {
+        const sti_contact_memory *m = &a->memory[i];
+        double sum = m->desaxce;
+        for (int k = 0; k < 9; k++) sum += m->frame[k] + (k < 3 ? m->anchor[k] : 0) + (k < 6 ? m->impulse[k] : 0);
+        if (!isfinite(sum)) return sti__fail(error, STI_VALUE, "memory[%d] is not finite", i);
+    }
+    return STI_OK;
+}
+
 static sti_status check(const sti_problem_arrays *a, int *m, sti_error *error) {
     if (a->cookie != COOKIE) return sti__fail(error, STI_ARGUMENT, "the arrays did not come from sti_problem_arrays_default");
     sti_status status = check_vector("R", NULL, 0, 0, error);
     if ((status = check_rows(a, m, error)) != STI_OK) return status;
     if ((status = check_vector("R", a->R, *m, 0, error)) != STI_OK) return status;
     if ((status = check_vector("vhat", a->vhat, *m, -INFINITY, error)) != STI_OK) return status;
+    if ((status = check_memory(a, error)) != STI_OK) return status;
+    if (!(a->h >= 0 && isfinite(a->h))) return sti__fail(error, STI_ARGUMENT, "h is %g, must be a time", a->h);
     if (a->n == 0) {
         if ((status = check_csr("W", &a->W, *m, *m, error)) != STI_OK) return status;
         for (int i = 0; a->vhat && i < *m; i++)
@@ -171,6 +183,7 @@ static void lay_out(sti_problem *p, const sti_problem_arrays *a, cutter *c) {
     p->arrays.rows = cut(c, a->rows, sizeof(sti_row) * nrow);
     p->arrays.R = cut(c, a->R, sizeof(double) * m);
     p->arrays.vhat = cut(c, a->vhat, sizeof(double) * m);
+    p->arrays.memory = a->memory ? cut(c, a->memory, sizeof(sti_contact_memory) * nrow) : NULL;
     p->arrays.vstar = a->n ? cut(c, a->vstar, sizeof(double) * n) : NULL;
     p->arrays.q = a->n ? NULL : cut(c, a->q, sizeof(double) * m);
     p->arrays.A = a->n ? cut_csr(c, &a->A) : (sti_csr){0};

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Anchors of friction, carried from step to step. */
+#include "contact/memory.h"
+#include "contact/rows.h"
+#include <string.h>
+
+/* A friction force this close to its cone slides. */
+#define ON_CONE (1 - 1e-9)
+
+/* Lists are nearly sorted already (contacts come in the same order every step): binary insertion. */
+void sti__memory_sort(sti_contact_memory *list, int count) {
+    for (int i = 1; i < count; i++) {
+        if (list[i - 1].feature <= list[i].feature) continue;
+        sti_contact_memory item = list[i];
+        int lo = 0, hi = i;
+        while (lo < hi) {
+            int mid = lo + (hi - lo) / 2;
+            if (list[mid].feature <= item.feature) lo = mid + 1;
+            else hi = mid;
+        }
+        memmove(list + lo + 1, list + lo, sizeof *list * (size_t)(i - lo));
+        list[lo] = item;
+    }
+}
+
+const sti_contact_memory *sti__memory_find(const sti_contact_memory *list, int count, uint64_t feature) {
+    int lo = 0, hi = count;
+    while (lo < hi) {
+        int mid = lo + (hi - lo) / 2;
+        if (list[mid].feature < feature) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo < count && list[lo].feature == feature ? &list[lo] : NULL;
+}
+
+static double dot3(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+sti_contact_memory sti__memory_carry(const sti_contact_memory *old, uint64_t feature, const double frame[9]) {
+    sti_contact_memory m = {.feature = feature};
+    memcpy(m.frame, frame, sizeof m.frame);
+    if (!old) return m;
+    double along = dot3(old->anchor, frame), world[2][3] = {{0}};
+    for (int k = 0; k < 3; k++) m.anchor[k] = old->anchor[k] - along * frame[k];
+    m.desaxce = old->desaxce;
+    /* forces (n, t1, t2) and torques (about n, t1, t2) */
+    for (int part = 0; part < 2; part++)
+        for (int i = 0; i < 3; i++)
+            for (int k = 0; k < 3; k++) world[part][k] += old->impulse[3 * part + i] * old->frame[3 * i + k];
+    for (int i = 0; i < 6; i++) m.impulse[i] = dot3(world[i / 3], frame + (size_t)3 * (size_t)(i % 3));
+    return m;
+}
+
+void sti__memory_vhat(const sti_contact_memory *m, double h, double tau, double vhat[2]) {
+    for (int i = 0; i < 2; i++) vhat[i] = -dot3(m->anchor, m->frame + 3 + (size_t)3 * (size_t)i) / (h + tau);
+}
+
+static bool slides(const sti_row *row, const double *g) {
+    double t2 = 0;
+    for (int i = 1; i < row->dim; i++) t2 += g[i] / row->mu[i - 1] * (g[i] / row->mu[i - 1]);
+    return !(g[0] > 0) || sqrt(t2) >= ON_CONE * g[0];
+}
+
+void sti__memory_update(sti_contact_memory *m, const sti_row *row, const double *R, const double *v,
+                        const double *g, double h, double tau) {
+    memset(m->impulse, 0, sizeof m->impulse);
+    memcpy(m->impulse, g, sizeof(double) * (size_t)row->dim);
+    m->desaxce = sti__row_desaxce(row, v);
+    if (row->kind != STI_ROW_CONE || row->dim < 3) {
+        memset(m->anchor, 0, sizeof m->anchor);
+        return;
+    }
+    bool sliding = slides(row, g);
+    double normal = dot3(m->anchor, m->frame);
+    for (int k = 0; k < 3; k++) m->anchor[k] = sliding ? 0 : m->anchor[k] - normal * m->frame[k];
+    for (int i = 1; i < 3; i++) {
+        double by = sliding ? -R[i] * (h + tau) * g[i] : h * v[i];
+        for (int k = 0; k < 3; k++) m->anchor[k] += by * m->frame[3 * i + k];
+    }
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contact memory: a box on an incline creeps without it and holds with it. */
+#include "contact/memory.h"
+#include "problem_make.h"
+
+static const double slope = 20 * 3.14159265358979323846 / 180, gravity = 9.81, mass = 2,
+                    size[3] = {0.05, 0.05, 0.01};
+enum { CORNERS = 4 };
+
+/* A flat box on an incline that is the plane z = 0, gravity tilted; contact frames (z, x, y) at the four
+   lower corners. w is the mean of the Delassus diagonal of a corner; R_n is near-rigid, R_t = sigma w. */
+static void incline(make *p, double h, double sigma, double mu, const double *v) {
+    memset(p, 0, sizeof *p);
+    p->n = 6;
+    p->nrow = CORNERS;
+    p->m = 3 * CORNERS;
+    for (int i = 0; i < 3; i++) {
+        double a = size[(i + 1) % 3], b = size[(i + 2) % 3];
+        p->A[i * 7] = mass;
+        p->A[(i + 3) * 7] = mass * (a * a + b * b) / 3;
+        p->vstar[i] = v[i];
+        p->vstar[3 + i] = v[3 + i];
+    }
+    p->vstar[0] += h * gravity * sin(slope);
+    p->vstar[2] -= h * gravity * cos(slope);
+    for (int r = 0; r < CORNERS; r++) {
+        double arm[3] = {(r & 1 ? 1 : -1) * size[0], (r & 2 ? 1 : -1) * size[1], -size[2]}, w = 0;
+        p->rows[r] = make_cone(3, mu);
+        for (int i = 0; i < 3; i++) {
+            double d[3] = {i == 1, i == 2, i == 0}, *J = p->J + (size_t)(3 * r + i) * 6;
+            for (int k = 0; k < 3; k++) J[k] = d[k];
+            J[3] = arm[1] * d[2] - arm[2] * d[1];
+            J[4] = arm[2] * d[0] - arm[0] * d[2];
+            J[5] = arm[0] * d[1] - arm[1] * d[0];
+        }
+        for (int i = 0; i < 9; i++) {
+            double entry = 0, *a = p->J + (size_t)(3 * r + i / 3) * 6, *b = p->J + (size_t)(3 * r + i % 3) * 6;
+            for (int k = 0; k < 6; k++) entry += a[k] * b[k] / p->A[k * 7];
+            w += entry * entry;
+        }
+        w = sqrt(w) / 3;
+        p->R[3 * r] = w / (4 * 3.14159265358979323846 * 3.14159265358979323846);
+        p->R[3 * r + 1] = p->R[3 * r + 2] = sigma * w;
+    }
+}
+
+/* Steps the box; returns its speed after the last. */
+static double slide(int steps, double mu, bool remember, sti_contact_memory *memory) {
+    static const double frame[9] = {0, 0, 1, 1, 0, 0, 0, 1, 0};
+    double h = 0.01, tau = h / 3.14159265358979323846, v[6] = {0}, sink[CORNERS] = {0};
+    for (int r = 0; r < CORNERS; r++) memory[r] = sti__memory_carry(NULL, (uint64_t)r, frame);
+    for (int n = 0; n < steps; n++) {
+        make p;
+        incline(&p, h, 1e-3, mu, v);
+        for (int r = 0; r < CORNERS; r++) {
+            memory[r] = sti__memory_carry(sti__memory_find(memory, CORNERS, (uint64_t)r), (uint64_t)r, frame);
+            p.vhat[3 * r] = -sink[r] / (h + tau);
+            if (remember) sti__memory_vhat(&memory[r], h, tau, p.vhat + 3 * r + 1);
+        }
+        make_newton(&p);
+        for (int r = 0; r < CORNERS; r++) {
+            double vr[3];
+            for (int i = 0; i < 3; i++) vr[i] = p.y[3 * r + i] + p.vhat[3 * r + i];
+            sink[r] += h * vr[0];
+            sti__memory_update(&memory[r], &p.rows[r], p.R + 3 * r, vr, p.g + 3 * r, h, tau);
+        }
+        memcpy(v, p.v, sizeof v);
+    }
+    return sqrt(v[0] * v[0] + v[1] * v[1]);
+}
+
+TEST(box_on_an_incline) {
+    sti_contact_memory memory[CORNERS];
+    double creep = slide(300, 0.5, false, memory), held = slide(600, 0.5, true, memory), force = 0;
+    /* sigma w m g sin(theta) h / 4 per corner; w of a corner of this box */
+    CHECK_NEAR(creep, 2.26e-5, 2e-7);
+    CHECK(held < 1e-15);
+    for (int r = 0; r < CORNERS; r++) force += memory[r].impulse[1];
+    CHECK_NEAR(force, -mass * gravity * sin(slope) * 0.01, 1e-12);
+}
+
+/* Too steep: it slides with the acceleration of Coulomb's law, and the anchor follows. */
+TEST(sliding_resets_the_anchor) {
+    sti_contact_memory memory[CORNERS];
+    double mu = 0.2, speed = slide(20, mu, true, memory), a = gravity * (sin(slope) - mu * cos(slope));
+    CHECK_NEAR(speed, 20 * 0.01 * a, 0.02 * speed); /* the relaxed cone lifts the box at first */
+    for (int r = 0; r < CORNERS; r++) {
+        double g = memory[r].impulse[1];
+        if (memory[r].impulse[0] > 0) CHECK_NEAR(fabs(g), mu * memory[r].impulse[0], 1e-12);
+        CHECK(memory[r].anchor[0] >= 0 &&
+              memory[r].anchor[0] < 1e-5); /* pulled downhill by no more than the force bends */
+        CHECK_NEAR(memory[r].desaxce, mu * speed, 1e-3 * speed);
+    }
+}
+
+TEST(carrying_over) {
+    sti_contact_memory list[4] = {
+        {.feature = 9},
+        {.feature = 2},
+        {.feature = 5, .anchor = {1, 2, 3}, .frame = {0, 0, 1, 1, 0, 0, 0, 1, 0}, .impulse = {3, 1, 2}},
+        {.feature = 2, .desaxce = 1}};
+    sti__memory_sort(list, 4);
+    CHECK(list[0].feature == 2 && list[0].desaxce == 0 && list[1].desaxce == 1 && list[2].feature == 5 &&
+          list[3].feature == 9);
+    CHECK(sti__memory_find(list, 4, 5) == list + 2 && sti__memory_find(list, 4, 2) == list);
+    CHECK(!sti__memory_find(list, 4, 1) && !sti__memory_find(list, 4, 7) && !sti__memory_find(list, 4, 10) &&
+          !sti__memory_find(list, 0, 2));
+    double c = cos(0.3), s = sin(0.3), frame[9] = {s, 0, c, c, 0, -s, 0, 1, 0}, vhat[2];
+    sti_contact_memory m = sti__memory_carry(list + 2, 5, frame);
+    CHECK_NEAR(m.anchor[0] * s + m.anchor[2] * c, 0, 1e-15);
+    double t = c * 1 - s * 3;
+    CHECK_NEAR(m.anchor[0], t * c, 1e-15);
+    CHECK_NEAR(m.anchor[1], 2, 1e-15);
+    sti__memory_vhat(&m, 0.01, 0.03, vhat);
+    CHECK_NEAR(vhat[0], -t / 0.04, 1e-13);
+    CHECK_NEAR(vhat[1], -50, 1e-13);
+    /* the force (1, 2, 3) in world, seen in the new frame */
+    CHECK_NEAR(m.impulse[0], s * 1 + c * 3, 1e-15);
+    CHECK_NEAR(m.impulse[1], c * 1 - s * 3, 1e-15);
+    CHECK_NEAR(m.impulse[2], 2, 1e-15);
+    m = sti__memory_carry(NULL, 7, frame);
+    CHECK(m.feature == 7 && m.anchor[0] == 0 && m.impulse[0] == 0 && m.frame[2] == c);
+}
+
+MAIN(CASE(box_on_an_incline), CASE(sliding_resets_the_anchor), CASE(carrying_over))
