@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sparse Cholesky against dense Cholesky written down here, and against residuals. */
+#include "grid_matrix.h"
 #include "solve/cholesky.h"
 #include "test.h"
 
@@ -122,4 +123,227 @@ TEST(bad_pivots) {
     sti__chol_free(chol);
 }
 
-MAIN(CASE(random_matrices), CASE(bad_pivots))
+/* ---- large sparse ones ----------------------------------------------------------------------------- */
+
+/* Largest |A x - b| / (|A| |x| + |b|), by rows. */
+static double backward_error(const sti_csr *a, const double *x, const double *b) {
+    double worst = 0;
+    for (int i = 0; i < a->nrow; i++) {
+        double s = -b[i], scale = fabs(b[i]);
+        for (int k = a->start[i]; k < a->start[i + 1]; k++) {
+            s += a->value[k] * x[a->col[k]];
+            scale += fabs(a->value[k] * x[a->col[k]]);
+        }
+        worst = fmax(worst, fabs(s) / scale);
+    }
+    return worst;
+}
+
+static void check_solve(sti__chol *chol, const sti_csr *a, const sti_tasks *tasks, double *x,
+                        double tolerance) {
+    double *b = malloc(sizeof(double) * (size_t)a->nrow);
+    for (int i = 0; i < a->nrow; i++) b[i] = x[i] = sin(i);
+    REQUIRE(sti__chol_analyse(chol, a, NULL) == STI_OK);
+    REQUIRE(sti__chol_factor(chol, a->value, tasks, NULL) == STI_OK);
+    sti__chol_solve(chol, x, tasks);
+    CHECK_NEAR(backward_error(a, x, b), 0, tolerance);
+    free(b);
+}
+
+static void check_matrix(const sti_csr *a) {
+    sti__chol *chol = sti__chol_create(NULL, NULL);
+    size_t bytes = sizeof(double) * (size_t)a->nrow;
+    double *x = malloc(bytes), *y = malloc(bytes);
+    check_solve(chol, a, NULL, x, 1e-13);
+    for (int threads = 2; threads <= 4; threads += 2) { /* the same bits */
+        sti_pool *pool = sti_pool_create(threads, NULL);
+        sti_tasks tasks = sti_pool_tasks(pool);
+        check_solve(chol, a, &tasks, y, 1e-13);
+        CHECK(memcmp(x, y, bytes) == 0);
+        sti_pool_destroy(pool);
+    }
+    for (int variant = 0; variant < 3; variant++) {
+        sti__chol_use_variant(chol, variant);
+        check_solve(chol, a, NULL, y, 1e-13);
+        CHECK(memcmp(x, y, bytes) == 0);
+    }
+    /* several right-hand sides at once: each as alone */
+    int stride = a->nrow + 3;
+    double *many = calloc((size_t)stride * 7, sizeof(double));
+    for (int k = 0; k < 7; k++)
+        for (int i = 0; i < a->nrow; i++) many[k * stride + i] = k == 5 ? sin(i) : cos(i * k);
+    sti__chol_solve_many(chol, many, 7, stride, NULL);
+    CHECK(memcmp(x, many + (size_t)5 * (size_t)stride, bytes) == 0);
+    free(x), free(y), free(many);
+    sti__chol_free(chol);
+}
+
+TEST(grids) {
+    int sizes[][3] = {{2, 2, 2}, {5, 4, 3}, {20, 3, 2}, {9, 8, 7}, {12, 12, 12}, {60, 40, 1}};
+    for (int s = 0; s < (int)(sizeof sizes / sizeof sizes[0]); s++) {
+        grid_matrix m = grid_make(sizes[s][0], sizes[s][1], sizes[s][2]);
+        sti_csr a = {m.n, m.n, m.start, m.col, m.value};
+        check_matrix(&a);
+        grid_free(&m);
+    }
+}
+
+/* n dofs; entry (i, j) of the lower triangle where `has` says so. */
+static matrix banded(int n, int (*has)(int i, int j), int reach) {
+    matrix a = {n, malloc(sizeof(int) * (size_t)(n + 1)), malloc(sizeof(int) * (size_t)n * 64),
+                malloc(sizeof(double) * (size_t)n * 64)};
+    int k = 0;
+    for (int i = 0; i < n; i++) {
+        a.start[i] = k;
+        for (int j = 0; j < n; j++)
+            if (i == j || (abs(i - j) <= reach || i < 2 || j < 2 ? has(i > j ? i : j, i > j ? j : i) : 0)) {
+                a.col[k] = j, a.value[k++] = i == j ? (i == 0 ? 2.0 * n : 8) : -1;
+            }
+    }
+    a.start[n] = k;
+    return a;
+}
+static int tridiagonal(int i, int j) { return i - j == 1; }
+static int arrow(int i, int j) { return j == 0 && i != j; }
+static int islands(int i, int j) { return i / 6 == j / 6; }
+static int nothing(int i, int j) { return (void)i, (void)j, 0; }
+static int comb(int i, int j) { return (i % 7 == 0 && i - j == 7) || (i % 7 && i - j == 1); }
+
+TEST(special_patterns) {
+    int (*patterns[])(int, int) = {tridiagonal, arrow, islands, nothing, comb};
+    for (int p = 0; p < 5; p++)
+        for (int n = 50; n <= 3000; n = n * 7 + 11) {
+            matrix a = banded(n, patterns[p], 8);
+            sti_csr csr = view(&a);
+            check_matrix(&csr);
+            release(&a);
+        }
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------- */
+
+typedef struct counter {
+    int calls, fail_at; /* fail_at: which call fails, -1 for none */
+    long live;
+} counter;
+
+static void *counting(void *context, void *ptr, size_t old_size, size_t new_size) {
+    counter *c = context;
+    (void)old_size;
+    if (new_size == 0) {
+        if (ptr) c->live--;
+        free(ptr);
+        return NULL;
+    }
+    if (c->calls++ == c->fail_at) return NULL;
+    if (!ptr) c->live++;
+    return realloc(ptr, new_size);
+}
+
+TEST(failing_allocation) {
+    grid_matrix m = grid_make(6, 5, 4), small = grid_make(3, 3, 2);
+    sti_csr a = {m.n, m.n, m.start, m.col, m.value},
+            b = {small.n, small.n, small.start, small.col, small.value};
+    double *x = malloc(sizeof(double) * (size_t)m.n);
+    int survived = 0;
+    for (int k = 0; k < 200 && !survived; k++) {
+        counter c = {0, k, 0};
+        sti_allocator allocator = {counting, &c};
+        sti_error error = {0};
+        sti__chol *chol = sti__chol_create(&allocator, &error);
+        sti_status first = chol ? sti__chol_analyse(chol, &b, &error) : STI_NO_MEMORY;
+        sti_status second = chol ? sti__chol_analyse(chol, &a, &error) : STI_NO_MEMORY;
+        CHECK(first == STI_OK || first == STI_NO_MEMORY);
+        CHECK(second == STI_OK || second == STI_NO_MEMORY);
+        survived = first == STI_OK && second == STI_OK;
+        CHECK(survived || error.code == STI_NO_MEMORY);
+        if (chol && second == STI_NO_MEMORY)
+            CHECK(sti__chol_factor(chol, a.value, NULL, NULL) == STI_ARGUMENT);
+        if (chol) check_solve(chol, &a, NULL, x, 1e-13); /* it recovers */
+        sti__chol_free(chol);
+        CHECK(c.live == 0);
+    }
+    CHECK(survived);
+    free(x);
+    grid_free(&m), grid_free(&small);
+}
+
+TEST(no_allocation_when_warm) {
+    grid_matrix m = grid_make(8, 8, 8), small = grid_make(5, 5, 4);
+    sti_csr a = {m.n, m.n, m.start, m.col, m.value},
+            b = {small.n, small.n, small.start, small.col, small.value};
+    counter c = {0, -1, 0};
+    sti_allocator allocator = {counting, &c};
+    sti__chol *chol = sti__chol_create(&allocator, NULL);
+    double *x = malloc(sizeof(double) * (size_t)m.n), *y = malloc(sizeof(double) * (size_t)m.n);
+    check_solve(chol, &a, NULL, x, 1e-13);
+    uint64_t hash = sti__chol_get_info(chol).hash;
+    int calls = c.calls;
+    check_solve(chol, &a, NULL, y, 1e-13);
+    CHECK(c.calls == calls && memcmp(x, y, sizeof(double) * (size_t)m.n) == 0);
+    /* another pattern is noticed, and fits into the memory of a larger one */
+    check_solve(chol, &b, NULL, y, 1e-13);
+    CHECK(c.calls == calls && sti__chol_get_info(chol).hash != hash);
+    check_solve(chol, &a, NULL, y, 1e-13);
+    CHECK(c.calls == calls && memcmp(x, y, sizeof(double) * (size_t)m.n) == 0);
+    /* new values, same pattern */
+    for (int k = 0; k < m.start[m.n]; k++) m.value[k] *= 2;
+    check_solve(chol, &a, NULL, y, 1e-13);
+    for (int i = 0; i < m.n; i++) CHECK_NEAR(2 * y[i], x[i], 1e-9);
+    CHECK(c.calls == calls);
+    free(x), free(y);
+    sti__chol_free(chol);
+    grid_free(&m), grid_free(&small);
+}
+
+/* The same dof whatever the threads, and usable again after good values. */
+TEST(bad_pivot_in_a_grid) {
+    grid_matrix m = grid_make(10, 9, 8);
+    sti_csr a = {m.n, m.n, m.start, m.col, m.value};
+    sti__chol *chol = sti__chol_create(NULL, NULL);
+    sti_pool *pool = sti_pool_create(4, NULL);
+    sti_tasks tasks = sti_pool_tasks(pool);
+    double *x = malloc(sizeof(double) * (size_t)m.n);
+    REQUIRE(sti__chol_analyse(chol, &a, NULL) == STI_OK);
+    for (int dof = 0; dof < m.n; dof += 97) {
+        double *d = grid_entry(&m, dof, dof), keep = *d;
+        int one = -1, four = -1;
+        *d = -keep;
+        CHECK(sti__chol_factor(chol, m.value, NULL, &one) == STI_NONFINITE);
+        CHECK(sti__chol_factor(chol, m.value, &tasks, &four) == STI_NONFINITE);
+        CHECK(one >= 0 && one == four);
+        *d = keep;
+        for (int i = 0; i < m.n; i++) x[i] = 3;
+        sti__chol_solve(chol, x, NULL); /* of no use, but harmless */
+        for (int i = 0; i < m.n; i += 50) CHECK(x[i] == 3);
+    }
+    check_solve(chol, &a, NULL, x, 1e-13);
+    free(x);
+    sti_pool_destroy(pool);
+    sti__chol_free(chol);
+    grid_free(&m);
+}
+
+/* Stiffness ratios of 1e12 in one matrix leave the backward error where it is. */
+TEST(ill_conditioned) {
+    grid_matrix m = grid_make(9, 8, 7);
+    for (int i = 0; i < m.n; i++)
+        for (int k = m.start[i]; k < m.start[i + 1]; k++) {
+            double s = (i / 3 % 5 == 0 ? 1e6 : 1) * (m.col[k] / 3 % 5 == 0 ? 1e6 : 1);
+            m.value[k] *= s;
+        }
+    /* and a stiff direction across two nodes, as contacts add */
+    for (int r = 0; r < 6; r++)
+        for (int c = 0; c < 6; c++)
+            *grid_entry(&m, 300 + r, 300 + c) += 1e9 * (r < 3 ? 1 : -1) * (c < 3 ? 1 : -1);
+    sti_csr a = {m.n, m.n, m.start, m.col, m.value};
+    sti__chol *chol = sti__chol_create(NULL, NULL);
+    double *x = malloc(sizeof(double) * (size_t)m.n);
+    check_solve(chol, &a, NULL, x, 1e-10);
+    free(x);
+    sti__chol_free(chol);
+    grid_free(&m);
+}
+
+MAIN(CASE(random_matrices), CASE(bad_pivots), CASE(grids), CASE(special_patterns), CASE(failing_allocation),
+     CASE(no_allocation_when_warm), CASE(bad_pivot_in_a_grid), CASE(ill_conditioned))

@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Multifrontal: each node assembles its front from entries of A and the triangles of its children,
+   factors its panel and leaves the rest as a triangle to its parent. Independent subtrees run as
+   tasks; the nodes above them run in order, the large ones shared between threads. */
 #include "solve/cholesky.h"
-#include "solve/ordering.h"
-#include <float.h>
-#include <math.h>
+#include "solve/cut.h"
+#include "solve/dense.h"
+#include "solve/product.h"
+#include "solve/symbolic.h"
 #include <string.h>
 
-/* Row by row: L x = a for each row of A in turn, along the elimination tree. */
+#define CHUNK 8 /* tile columns that are factored before the rows below follow */
+#define GRAIN 6 /* tile rows or columns per piece of a shared front */
+#define SIDES 4 /* right-hand sides at a time */
+
 struct sti__chol {
     sti_allocator own;
-    bool ready;
+    sti__plan plan;
+    sti__temp temp;
+    const sti__dense *dense;
     uint64_t hash;
-    int n;
-    int *order, *place, *parent, *astart, *acol, *asrc, *lstart, *lrow, *fill, *mark, *path;
-    double *l, *x, *z;
-    void *block, *lblock;
-    size_t nblock, nlblock;
+    bool ready, factored;
+    double *factor, *stack; /* panels; triangles */
+    double *x, *z;          /* SIDES padded vectors, SIDES vectors of rows */
+    int *bad;               /* per task: first bad place, -1 if none */
+    void *block;
+    size_t room;
 };
 
 sti__chol *sti__chol_create(const sti_allocator *allocator, sti_error *error) {
@@ -22,202 +32,289 @@ sti__chol *sti__chol_create(const sti_allocator *allocator, sti_error *error) {
     sti__chol *c = sti__alloc(a, sizeof *c);
     if (!c) return sti__fail(error, STI_NO_MEMORY, "not enough memory for a factor"), NULL;
     c->own = *a;
+    c->dense = sti__dense_get();
     return c;
-}
-
-static void drop(sti__chol *c) {
-    sti__free(&c->own, c->block, c->nblock);
-    sti__free(&c->own, c->lblock, c->nlblock);
-    sti_allocator own = c->own;
-    *c = (sti__chol){.own = own};
 }
 
 void sti__chol_free(sti__chol *c) {
     if (!c) return;
-    drop(c);
     sti_allocator own = c->own;
+    sti__plan_free(&c->plan, &own);
+    sti__temp_free(&c->temp, &own);
+    if (c->block) sti__free_aligned(&own, c->block, c->room);
     sti__free(&own, c, sizeof *c);
 }
+
+/* ---- analysing ------------------------------------------------------------------------------------ */
 
 static uint64_t pattern_hash(const sti_csr *a) {
     uint64_t h = sti__hash(STI__HASH_SEED + (uint64_t)a->nrow, a->start, sizeof(int) * ((size_t)a->nrow + 1));
     return sti__hash(h, a->col, sizeof(int) * (size_t)a->start[a->nrow]);
 }
 
-static bool order_pattern(sti__chol *c, const sti_csr *a) {
-    int n = a->nrow;
-    size_t bytes = sizeof(int) * (2 * (size_t)n + 2 + 2 * (size_t)a->start[n]);
-    int *start = sti__alloc(&c->own, bytes);
-    if (!start) return false;
-    int *at = start + n + 1, *adj = at + n + 1;
-    for (int i = 0; i < n; i++)
-        for (int k = a->start[i]; k < a->start[i + 1]; k++)
-            if (a->col[k] < i) start[i + 1]++, start[a->col[k] + 1]++;
-    for (int i = 0; i < n; i++) at[i + 1] = start[i + 1] += start[i];
-    for (int i = 0; i < n; i++)
-        for (int k = a->start[i]; k < a->start[i + 1]; k++)
-            if (a->col[k] < i) adj[at[i]++] = a->col[k], adj[at[a->col[k]]++] = i;
-    sti__graph g = {n, start, adj};
-    bool ok = sti__order_degree(&g, c->order, &c->own);
-    sti__free(&c->own, start, bytes);
-    return ok;
+static size_t place_arrays(sti__chol *c, char *base) {
+    sti__cutter cut = {base, 0};
+    c->factor = sti__cut(&cut, c->plan.nfactor, sizeof(double));
+    c->stack = sti__cut(&cut, c->plan.nstack, sizeof(double));
+    c->x = sti__cut(&cut, SIDES * (size_t)c->plan.npad, sizeof(double));
+    c->z = sti__cut(&cut, SIDES * c->plan.nz, sizeof(double));
+    c->bad = sti__cut(&cut, (size_t)c->plan.ntask, sizeof(int));
+    return cut.used;
 }
 
-/* Pattern of row i of L into path[top..n), in topological order. */
-static int reach(sti__chol *c, int i) {
-    int top = c->n;
-    c->mark[i] = i;
-    for (int k = c->astart[i]; k < c->astart[i + 1]; k++) {
-        int len = 0, j = c->acol[k];
-        for (; c->mark[j] != i; j = c->parent[j]) c->path[len++] = j, c->mark[j] = i;
-        while (len > 0) c->path[--top] = c->path[--len];
+static bool reserve(sti__chol *c) {
+    size_t need = place_arrays(c, NULL);
+    if (!c->block || need > c->room) {
+        if (c->block) sti__free_aligned(&c->own, c->block, c->room);
+        c->room = sti__add(need, need / 8);
+        c->block = sti__alloc_aligned(&c->own, c->room);
+        if (!c->block) return false;
     }
-    return top;
-}
-
-static void permute_rows(sti__chol *c, const sti_csr *a) {
-    for (int i = 0; i < c->n; i++) c->place[c->order[i]] = i;
-    for (int i = 0; i < c->n; i++)
-        for (int k = a->start[i]; k < a->start[i + 1]; k++)
-            if (a->col[k] <= i) {
-                int p = c->place[i], q = c->place[a->col[k]];
-                c->astart[(p > q ? p : q) + 1]++;
-            }
-    for (int i = 0; i < c->n; i++) c->fill[i + 1] = c->astart[i + 1] += c->astart[i];
-    c->fill[0] = 0;
-    for (int i = 0; i < c->n; i++)
-        for (int k = a->start[i]; k < a->start[i + 1]; k++)
-            if (a->col[k] <= i) {
-                int p = c->place[i], q = c->place[a->col[k]], t = c->fill[p > q ? p : q]++;
-                c->acol[t] = p > q ? q : p;
-                c->asrc[t] = k;
-            }
-}
-
-static void plan(sti__chol *c) {
-    int *ancestor = c->fill;
-    for (int i = 0; i < c->n; i++) {
-        c->parent[i] = -1, ancestor[i] = -1;
-        for (int k = c->astart[i]; k < c->astart[i + 1]; k++)
-            for (int j = c->acol[k]; j >= 0 && j < i;) {
-                int next = ancestor[j];
-                ancestor[j] = i;
-                if (next < 0) c->parent[j] = i;
-                j = next;
-            }
-    }
-    for (int i = 0; i <= c->n; i++) c->lstart[i] = 0, c->mark[i] = -1;
-    for (int i = 0; i < c->n; i++) {
-        for (int k = reach(c, i); k < c->n; k++) c->lstart[c->path[k] + 1]++;
-        c->lstart[i + 1]++;
-    }
-    for (int i = 0; i < c->n; i++) c->lstart[i + 1] += c->lstart[i];
+    place_arrays(c, c->block);
+    return true;
 }
 
 sti_status sti__chol_analyse(sti__chol *c, const sti_csr *a, sti_error *error) {
     uint64_t hash = pattern_hash(a);
-    if (c->ready && c->hash == hash && c->n == a->nrow) return STI_OK;
-    drop(c);
-    size_t n = (size_t)a->nrow, nnz = (size_t)a->start[a->nrow];
-    c->nblock = sizeof(int) * (8 * (n + 1) + 2 * nnz) + 2 * sizeof(double) * (n + 1);
-    c->block = sti__alloc(&c->own, c->nblock);
-    if (!c->block)
-        return c->nblock = 0, sti__fail(error, STI_NO_MEMORY, "not enough memory to analyse a matrix");
-    c->n = a->nrow;
-    c->x = c->block, c->z = c->x + n + 1;
-    int *p = (int *)(c->z + n + 1);
-    int **arrays[] = {&c->order, &c->place, &c->parent, &c->astart, &c->lstart, &c->fill, &c->mark, &c->path};
-    for (int i = 0; i < STI__COUNT(arrays); i++, p += n + 1) *arrays[i] = p;
-    c->acol = p, c->asrc = p + nnz;
-    if (!order_pattern(c, a))
-        return drop(c), sti__fail(error, STI_NO_MEMORY, "not enough memory to order a matrix");
-    permute_rows(c, a);
-    plan(c);
-    size_t fill = (size_t)c->lstart[n];
-    c->nlblock = (sizeof(double) + sizeof(int)) * fill;
-    c->lblock = sti__alloc(&c->own, c->nlblock);
-    if (!c->lblock) return drop(c), sti__fail(error, STI_NO_MEMORY, "not enough memory for a factor");
-    c->l = c->lblock, c->lrow = (int *)(c->l + fill);
+    if (c->ready && c->hash == hash && c->plan.n == a->nrow) return STI_OK;
+    c->ready = c->factored = false;
+    sti_status status = sti__plan_make(&c->plan, a, &c->temp, &c->own, error);
+    if (status != STI_OK) return status;
+    if (!reserve(c))
+        return sti__fail(error, STI_NO_MEMORY, "not enough memory for the factor of a matrix of %d dofs",
+                         a->nrow);
     c->hash = hash;
     c->ready = true;
     return STI_OK;
 }
 
+/* ---- assembling -------------------------------------------------------------------------------------- */
+
+typedef struct front {
+    const sti__chol *c;
+    const sti__node *node, *child;
+    double *panel, *triangle;
+    int j0, j1; /* tile columns at work */
+    int fresh;
+} front;
+
+static front front_of(const sti__chol *c, int s) {
+    const sti__node *n = &c->plan.node[s];
+    return (front){.c = c, .node = n, .panel = c->factor + n->panel, .triangle = c->stack + n->triangle};
+}
+
+static void take_entries(const front *f, const double *value) {
+    const sti__plan *p = &f->c->plan;
+    const sti__node *n = f->node;
+    memset(f->panel, 0, sizeof(double) * 64 * (size_t)n->nd * (size_t)(n->nd + n->nu));
+    for (int i = n->ncol; i < 8 * n->nd; i++) f->panel[(i >> 3) * n->nd * 64 + 8 * i + (i & 7)] = 1;
+    for (size_t e = n->source; e < n[1].source; e++) f->panel[p->to[e]] += value[p->from[e]];
+}
+
+/* One column of a tile, rows [i, end) of it, into the parent's column. */
+static inline void add_column(double *column, const double *from, const int *at, int i, int end) {
+    for (; i < end; i++) column[at[i]] += from[i];
+}
+
+/* Tile columns [begin, end) of the child's triangle into the parent's panel and triangle. */
+static void add_child(void *context, int begin, int end) {
+    const front *f = context;
+    const sti__node *child = f->child;
+    const sti__target *t = f->c->plan.target + child->z0;
+    const double *from = f->c->stack + child->triangle;
+    for (int i = begin; i < child->nu; i++) {
+        int panel[8], tri[8], rows = child->nrow - 8 * i < 8 ? child->nrow - 8 * i : 8;
+        for (int r = 0; r < rows; r++) panel[r] = t[8 * i + r].panel, tri[r] = t[8 * i + r].tri;
+        for (int j = begin; j < end && j <= i; j++) {
+            const double *tile = from + 64 * (STI__TRIANGLE(i) + (size_t)j);
+            int columns = child->nrow - 8 * j < 8 ? child->nrow - 8 * j : 8;
+            for (int k = 0; k < columns; k++) {
+                int column = t[8 * j + k].column, first = i == j ? k : 0;
+                if (8 * j + k < child->split) add_column(f->panel + column, tile + 8 * k, panel, first, rows);
+                else add_column(f->triangle + column, tile + 8 * k, tri, first, rows);
+            }
+        }
+    }
+}
+
+static void take_children(front *f, const sti_tasks *tasks) {
+    const sti__plan *p = &f->c->plan;
+    f->fresh = f->node->nchild == 0;
+    if (f->fresh) return;
+    memset(f->triangle, 0, sizeof(double) * 64 * STI__TRIANGLE(f->node->nu));
+    for (int k = 0; k < f->node->nchild; k++) {
+        f->child = &p->node[p->children[f->node->child + k]];
+        sti__run(tasks, f->child->nu, tasks ? GRAIN : f->child->nu + 1, add_child, f);
+    }
+}
+
+/* ---- factoring ---------------------------------------------------------------------------------------- */
+
+static void below(void *context, int begin, int end) {
+    const front *f = context;
+    f->c->dense->below(f->panel, f->node->nd, f->j0, f->j1, f->j1 + begin, f->j1 + end);
+}
+
+static void update(void *context, int begin, int end) {
+    const front *f = context;
+    const sti__node *n = f->node;
+    f->c->dense->update(f->panel + 64 * (size_t)n->nd * (size_t)n->nd, n->nd, n->ncol, f->triangle, begin,
+                        end, f->fresh);
+}
+
+/* The first bad place, -1 if there is none. */
+static int factor_node(const sti__chol *c, int s, const double *value, const sti_tasks *tasks) {
+    front f = front_of(c, s);
+    const sti__node *n = f.node;
+    if (!n->wide) tasks = NULL;
+    take_entries(&f, value);
+    take_children(&f, tasks);
+    for (f.j0 = 0; f.j0 < n->nd; f.j0 = f.j1) {
+        f.j1 = n->nd - f.j0 < CHUNK ? n->nd : f.j0 + CHUNK;
+        int bad = c->dense->diagonal(f.panel, n->nd, f.j0, f.j1), rest = n->nd + n->nu - f.j1;
+        if (bad >= 0) return n->x0 + bad;
+        sti__run(tasks, rest, tasks ? GRAIN : rest + 1, below, &f);
+    }
+    sti__run(tasks, n->nu, tasks ? GRAIN : n->nu + 1, update, &f);
+    return -1;
+}
+
+typedef struct job {
+    const sti__chol *c;
+    const double *value;
+    int sides;
+} job;
+
+static void factor_tasks(void *context, int begin, int end) {
+    const job *j = context;
+    const sti__plan *p = &j->c->plan;
+    for (int t = begin; t < end; t++) {
+        int bad = -1;
+        for (int s = p->task[2 * t]; s < p->task[2 * t + 1] && bad < 0; s++)
+            bad = factor_node(j->c, s, j->value, NULL);
+        j->c->bad[t] = bad;
+    }
+}
+
 sti_status sti__chol_factor(sti__chol *c, const double *value, const sti_tasks *tasks, int *bad_dof) {
-    (void)tasks;
+    const sti__plan *p = &c->plan;
+    job j = {c, value, 0};
+    int bad = -1;
     if (bad_dof) *bad_dof = -1;
-    for (int i = 0; i < c->n; i++) c->mark[i] = -1, c->fill[i] = c->lstart[i], c->x[i] = 0;
-    for (int i = 0; i < c->n; i++) {
-        int top = reach(c, i);
-        for (int k = c->astart[i]; k < c->astart[i + 1]; k++) c->x[c->acol[k]] += value[c->asrc[k]];
-        double d = c->x[i];
-        c->x[i] = 0;
-        for (; top < c->n; top++) {
-            int j = c->path[top];
-            double v = c->x[j] / c->l[c->lstart[j]];
-            c->x[j] = 0;
-            for (int k = c->lstart[j] + 1; k < c->fill[j]; k++) c->x[c->lrow[k]] -= c->l[k] * v;
-            d -= v * v;
-            c->lrow[c->fill[j]] = i;
-            c->l[c->fill[j]++] = v;
-        }
-        if (!(d > 0) || d > DBL_MAX) {
-            if (bad_dof) *bad_dof = c->order[i];
-            return STI_NONFINITE;
-        }
-        c->lrow[c->fill[i]] = i;
-        c->l[c->fill[i]++] = sqrt(d);
+    c->factored = false;
+    if (!c->ready) return STI_ARGUMENT;
+    sti__run(tasks, p->ntask, 1, factor_tasks, &j);
+    for (int t = p->ntask - 1; t >= 0; t--)
+        if (c->bad[t] >= 0) bad = c->bad[t];
+    for (int i = 0; i < p->ntop && bad < 0; i++) bad = factor_node(c, p->top[i], value, tasks);
+    if (bad >= 0 && bad_dof) *bad_dof = p->dof[bad];
+    c->factored = bad < 0;
+    return bad < 0 ? STI_OK : STI_NONFINITE;
+}
+
+/* ---- solving --------------------------------------------------------------------------------------------
+ */
+
+static void forward_node(const sti__chol *c, int s, int side) {
+    const sti__plan *p = &c->plan;
+    const sti__node *n = &p->node[s];
+    double *x = c->x + (size_t)side * (size_t)p->npad, *rows = c->z + (size_t)side * p->nz, *z = rows + n->z0;
+    memset(z, 0, sizeof(double) * 8 * (size_t)n->nu);
+    for (int k = 0; k < n->nchild; k++) {
+        const sti__node *child = &p->node[p->children[n->child + k]];
+        const sti__target *t = p->target + child->z0;
+        const double *from = rows + child->z0;
+        for (int i = 0; i < child->split; i++) x[t[i].x] += from[i];
+        for (int i = child->split; i < child->nrow; i++) z[t[i].column >> 3] += from[i];
     }
-    return STI_OK;
+    c->dense->forward(c->factor + n->panel, n->nd, n->nd + n->nu, x + n->x0, z);
 }
 
-static void forward(const sti__chol *c, double *z) {
-    for (int j = 0; j < c->n; j++) {
-        z[j] /= c->l[c->lstart[j]];
-        for (int k = c->lstart[j] + 1; k < c->lstart[j + 1]; k++) z[c->lrow[k]] -= c->l[k] * z[j];
-    }
+static void backward_node(const sti__chol *c, int s, int side) {
+    const sti__plan *p = &c->plan;
+    const sti__node *n = &p->node[s];
+    double *x = c->x + (size_t)side * (size_t)p->npad, *z = c->z + (size_t)side * p->nz + n->z0;
+    const sti__target *t = p->target + n->z0;
+    for (int i = 0; i < n->nrow; i++) z[i] = x[t[i].x];
+    for (int i = n->nrow; i < 8 * n->nu; i++) z[i] = 0;
+    c->dense->backward(c->factor + n->panel, n->nd, n->nd + n->nu, x + n->x0, z);
 }
 
-static void backward(const sti__chol *c, double *z) {
-    for (int j = c->n - 1; j >= 0; j--) {
-        for (int k = c->lstart[j] + 1; k < c->lstart[j + 1]; k++) z[j] -= c->l[k] * z[c->lrow[k]];
-        z[j] /= c->l[c->lstart[j]];
-    }
+static void forward_tasks(void *context, int begin, int end) {
+    const job *j = context;
+    const int *task = j->c->plan.task;
+    for (int t = begin; t < end; t++)
+        for (int s = task[2 * t]; s < task[2 * t + 1]; s++)
+            for (int side = 0; side < j->sides; side++) forward_node(j->c, s, side);
 }
 
-void sti__chol_half(sti__chol *c, const double *x, double *y, const sti_tasks *tasks) {
-    (void)tasks;
-    for (int i = 0; i < c->n; i++) c->z[i] = x[c->order[i]];
-    forward(c, c->z);
-    memcpy(y, c->z, sizeof(double) * (size_t)c->n);
+static void backward_tasks(void *context, int begin, int end) {
+    const job *j = context;
+    const int *task = j->c->plan.task;
+    for (int t = begin; t < end; t++)
+        for (int s = task[2 * t + 1] - 1; s >= task[2 * t]; s--)
+            for (int side = 0; side < j->sides; side++) backward_node(j->c, s, side);
 }
 
-void sti__chol_half_back(sti__chol *c, const double *y, double *x, const sti_tasks *tasks) {
-    (void)tasks;
-    memcpy(c->z, y, sizeof(double) * (size_t)c->n);
-    backward(c, c->z);
-    for (int i = 0; i < c->n; i++) x[c->order[i]] = c->z[i];
+static void forward(sti__chol *c, int sides, const sti_tasks *tasks) {
+    job j = {c, NULL, sides};
+    sti__run(tasks, c->plan.ntask, 1, forward_tasks, &j);
+    for (int i = 0; i < c->plan.ntop; i++)
+        for (int side = 0; side < sides; side++) forward_node(c, c->plan.top[i], side);
 }
 
-void sti__chol_solve(sti__chol *c, double *x, const sti_tasks *tasks) {
-    (void)tasks;
-    for (int i = 0; i < c->n; i++) c->z[i] = x[c->order[i]];
-    forward(c, c->z);
-    backward(c, c->z);
-    for (int i = 0; i < c->n; i++) x[c->order[i]] = c->z[i];
+static void backward(sti__chol *c, int sides, const sti_tasks *tasks) {
+    job j = {c, NULL, sides};
+    for (int i = c->plan.ntop - 1; i >= 0; i--)
+        for (int side = 0; side < sides; side++) backward_node(c, c->plan.top[i], side);
+    sti__run(tasks, c->plan.ntask, 1, backward_tasks, &j);
+}
+
+static void gather(sti__chol *c, const double *x, int side) {
+    double *to = c->x + (size_t)side * (size_t)c->plan.npad;
+    for (int i = 0; i < c->plan.npad; i++) to[i] = c->plan.dof[i] < 0 ? 0 : x[c->plan.dof[i]];
+}
+
+static void scatter(const sti__chol *c, double *x, int side) {
+    const double *from = c->x + (size_t)side * (size_t)c->plan.npad;
+    for (int i = 0; i < c->plan.n; i++) x[i] = from[c->plan.place[i]];
 }
 
 void sti__chol_solve_many(sti__chol *c, double *x, int count, int stride, const sti_tasks *tasks) {
-    for (int k = 0; k < count; k++) sti__chol_solve(c, x + (size_t)k * (size_t)stride, tasks);
+    if (!c->factored) return;
+    for (int k = 0; k < count; k += SIDES) {
+        int sides = count - k < SIDES ? count - k : SIDES;
+        double *first = x + (size_t)k * (size_t)stride;
+        for (int side = 0; side < sides; side++) gather(c, first + (size_t)side * (size_t)stride, side);
+        forward(c, sides, tasks);
+        backward(c, sides, tasks);
+        for (int side = 0; side < sides; side++) scatter(c, first + (size_t)side * (size_t)stride, side);
+    }
+}
+
+void sti__chol_solve(sti__chol *c, double *x, const sti_tasks *tasks) {
+    sti__chol_solve_many(c, x, 1, 0, tasks);
+}
+
+void sti__chol_half(sti__chol *c, const double *x, double *y, const sti_tasks *tasks) {
+    if (!c->factored) return;
+    gather(c, x, 0);
+    forward(c, 1, tasks);
+    scatter(c, y, 0);
+}
+
+void sti__chol_half_back(sti__chol *c, const double *y, double *x, const sti_tasks *tasks) {
+    if (!c->factored) return;
+    gather(c, y, 0);
+    backward(c, 1, tasks);
+    scatter(c, x, 0);
 }
 
 sti__chol_info sti__chol_get_info(const sti__chol *c) {
-    sti__chol_info info = {.n = c->n, .hash = c->hash};
-    for (int i = 0; i < c->n; i++) {
-        double len = c->lstart[i + 1] - c->lstart[i];
-        info.flops += len * len;
-        info.fill += (int64_t)len;
-    }
-    info.nblock = c->n;
-    return info;
+    const sti__plan *p = &c->plan;
+    return (sti__chol_info){p->n, p->fill, p->flops, p->nnode, p->dissected, c->hash};
+}
+
+void sti__chol_use_variant(sti__chol *c, int variant) {
+    if (sti__dense_variant(variant)) c->dense = sti__dense_variant(variant);
 }

@@ -1,18 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fill-reducing orderings of undirected graphs. */
+/* Graphs, fill-reducing orderings of them, and what an ordering costs. */
 #ifndef STI_SOLVE_ORDERING_H
 #define STI_SOLVE_ORDERING_H
 
 #include "base/internal.h"
+#include "solve/temp.h"
 
 /* Both directions of every edge, no loops, neighbours ascending. */
 typedef struct sti__graph {
     int n;
     int *start; /* n + 1 */
     int *adj;
+    int *weight; /* n: dofs of each vertex */
 } sti__graph;
 
-/* order[k] is the k-th vertex to eliminate. By approximate minimum degree. False if memory is short. */
-bool sti__order_degree(const sti__graph *graph, int *order, const sti_allocator *allocator);
+/* order[k] is the k-th vertex to eliminate. By approximate minimum degree, or by nested dissection
+   with minimum degree in the small parts. False if memory is short. */
+bool sti__order_degree(const sti__graph *graph, int *order, sti__temp *temp);
+
+/* Elimination tree of an ordering. Makes `order` a postorder, fills parent (in the new order, -1 at
+   roots) and count (dofs in each vertex's column of L, its own included). */
+typedef struct sti__etree {
+    int *order, *parent, *count; /* n each */
+    double flops;
+    int64_t fill;
+} sti__etree;
+bool sti__etree_make(const sti__graph *graph, sti__etree *tree, sti__temp *temp);
+
+/* Children before parents, siblings ascending: post[k] is the k-th. work: 2 n. */
+void sti__postorder(int n, const int *parent, int *post, int *work);
 
 #endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef STI_SOLVE_COMPRESS_H
+#define STI_SOLVE_COMPRESS_H
+
+#include "solve/ordering.h"
+#include <stiction/problem.h>
+
+typedef struct sti__compressed {
+    sti__graph graph;
+    int *vertex; /* of each dof */
+    int *first;  /* graph.n + 1: where a vertex's dofs begin in `member`, ascending */
+    int *member;
+} sti__compressed;
+
+/* The graph of the matrix whose lower triangle `a` holds. Lives in temp. False if memory is short. */
+bool sti__compress(sti__compressed *c, const sti_csr *a, sti__temp *temp);
+
+#endif
