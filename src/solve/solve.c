@@ -16,7 +16,7 @@ sti_solve_options sti_solve_options_default(void) {
         .linear = STI_LINEAR_AUTO,
         .tol = 1e-8,
         .atol = 1e-14,
-        .rtol = 1e-6,
+        .rtol = 1e-12,
         .max_iterations = 100000,
         .max_newton = 100,
         .max_pcg = 1000,
@@ -100,6 +100,7 @@ void sti_workspace_free(sti_workspace *w) {
     sti__chol_free(w->mass);
     sti__chol_free(w->newton);
     sti__blocks_free(&w->jacobian);
+    sti__islands_free(w->islands);
     sti_allocator a = w->own;
     sti__free(&a, w, sizeof *w);
 }
@@ -123,6 +124,11 @@ sti__chol *sti__workspace_mass(sti_workspace *w, sti_error *error) {
 sti__chol *sti__workspace_newton(sti_workspace *w, sti_error *error) {
     if (!w->newton) w->newton = sti__chol_create(w->allocator, error);
     return w->newton;
+}
+
+sti__islands *sti__workspace_islands(sti_workspace *w, sti_error *error) {
+    if (!w->islands) w->islands = sti__islands_create(w->allocator, error);
+    return w->islands;
 }
 
 const double *sti_workspace_history(const sti_workspace *w, int *count) {
@@ -179,7 +185,6 @@ static void set_guess(double *x, const double *guess, int n) {
 }
 
 /* not all parts are there yet */
-#pragma weak sti__solve_sap
 #pragma weak sti__solve_newton
 
 static sti_status judge(const sti__task *t, sti_error *error) {

@@ -7,6 +7,7 @@
 #include "solve/cholesky.h"
 #include "solve/cut.h"
 #include "solve/product.h"
+#include "solve/island.h"
 
 /* One growing block of memory per part of the solvers; its content is not kept between solves. */
 typedef enum sti__block_of {
@@ -35,6 +36,7 @@ struct sti_workspace {
     sti__chol *mass;   /* factor of A */
     sti__chol *newton; /* factor of the Newton matrix, dual or primal */
     sti__blocks jacobian; /* J in block rows */
+    sti__islands *islands; /* of the primal solver and the sensitivities */
     int nhistory;
     double *history; /* in its block; room for max_iterations */
     int history_room;
@@ -45,6 +47,7 @@ void *sti__workspace_block(sti_workspace *workspace, sti__block_of which, size_t
 /* The factors, made when first asked for; NULL if memory is short. */
 sti__chol *sti__workspace_mass(sti_workspace *workspace, sti_error *error);
 sti__chol *sti__workspace_newton(sti_workspace *workspace, sti_error *error);
+sti__islands *sti__workspace_islands(sti_workspace *workspace, sti_error *error);
 /* Adds a number to the history, if it is kept. */
 static inline void sti__history_add(sti_workspace *w, double headline) {
     if (w->nhistory < w->history_room) w->history[w->nhistory++] = headline;

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Newton matrix H = A + J'GJ of an island: planned once per pattern (with all rows, whether they are
+   active or not), assembled by rows, factored or applied. */
+#include "solve/cut.h"
+#include "solve/island.h"
+#include "solve/product.h"
+#include <math.h>
+#include <string.h>
+
+#define GRAIN_BLOCKS 64
+#define GRAIN_DOFS 64
+/* A plan of more places than this is not even tried for a factor. */
+#define MOST_PLACES ((int64_t)1 << 27)
+#define LARGEST_JACOBI 24 /* dofs in a block of the preconditioner */
+/* Boosts of the diagonal, from rounding to a tenth, while a factor fails. */
+#define FIRST_BOOST 1e-14
+#define TRIES 8
+
+/* ---- cost model ------------------------------------------------------------------------------------- */
+
+/* Floating point work of one product with H and its preconditioner. */
+static double product_work(const sti__island *s) {
+    return 2.0 * s->astart[s->n] + 4.0 * (double)s->number[s->nrow] + 2.0 * LARGEST_JACOBI * s->n;
+}
+
+/* A factor runs on tiles, about eight times as fast per operation as sparse products; conjugate gradients
+   take some tens of products plus some that grow with the diameter of the graph. */
+bool sti__prefers_direct(const sti__island *s) {
+    sti__chol_info info = sti__chol_get_info(s->newton);
+    double direct = info.flops / 8 + 4 * (double)info.fill;
+    double products = 25 + 2 * sqrt((double)s->n);
+    return direct <= products * product_work(s);
+}
+
+/* ---- planning ----------------------------------------------------------------------------------------- */
+
+/* Places that the blocks' contributions have in all. */
+static int64_t count_places(const sti__island *s) {
+    int64_t sum = 0;
+    for (int b = 0; b < s->nrow; b++) {
+        int64_t count = s->start[b + 1] - s->start[b];
+        sum += count * (count + 1) / 2;
+    }
+    return sum;
+}
+
+static uint64_t hash_pattern(const sti__island *s, sti_linear linear) {
+    int head[] = {s->n, s->nrow, s->m, (int)linear};
+    uint64_t h = sti__hash(STI__HASH_SEED, head, sizeof head);
+    h = sti__hash(h, s->astart, sizeof(int) * ((size_t)s->n + 1));
+    h = sti__hash(h, s->acol, sizeof(int) * (size_t)s->astart[s->n]);
+    h = sti__hash(h, s->start, sizeof(int) * ((size_t)s->nrow + 1));
+    h = sti__hash(h, s->col, sizeof(int) * (size_t)s->start[s->nrow]);
+    h = sti__hash(h, s->first, sizeof(int) * ((size_t)s->nrow + 1));
+    return h ? h : 1;
+}
+
+/* Columns of row i of the lower triangle, not sorted, into out (may be NULL); returns their number. */
+static int collect_row(const sti__island *s, int i, int *mark, int *out) {
+    int count = 0;
+    mark[i] = i;
+    if (out) out[count] = i;
+    count++;
+    for (int k = s->astart[i]; k < s->astart[i + 1]; k++) {
+        int j = s->acol[k];
+        if (j >= i || mark[j] == i) continue;
+        mark[j] = i;
+        if (out) out[count] = j;
+        count++;
+    }
+    for (int t = s->tstart[i]; t < s->tstart[i + 1]; t++) {
+        const int *col = s->col + s->start[s->tblock[t]];
+        for (int k = 0; k < s->tslot[t]; k++) {
+            if (mark[col[k]] == i) continue;
+            mark[col[k]] = i;
+            if (out) out[count] = col[k];
+            count++;
+        }
+    }
+    return count;
+}
+
+static void sift(int *x, int root, int n) {
+    for (int child; (child = 2 * root + 1) < n; root = child) {
+        if (child + 1 < n && x[child + 1] > x[child]) child++;
+        if (x[root] >= x[child]) return;
+        int t = x[root];
+        x[root] = x[child];
+        x[child] = t;
+    }
+}
+
+static void sort_ints(int *x, int n) {
+    for (int i = n / 2 - 1; i >= 0; i--) sift(x, i, n);
+    for (int i = n - 1; i > 0; i--) {
+        int t = x[0];
+        x[0] = x[i];
+        x[i] = t;
+        sift(x, 0, i);
+    }
+}
+
+static void fill_row(sti__island *s, int i, int *mark, int *slot) {
+    int *col = s->hcol + s->hstart[i], count = collect_row(s, i, mark, col);
+    s->hstart[i + 1] = s->hstart[i] + count;
+    sort_ints(col, count);
+    for (int k = 0; k < count; k++) slot[col[k]] = s->hstart[i] + k;
+    for (int k = s->astart[i]; k < s->astart[i + 1]; k++)
+        s->aplace[k] = s->acol[k] <= i ? slot[s->acol[k]] : -1;
+    for (int t = s->tstart[i]; t < s->tstart[i + 1]; t++) {
+        int b = s->tblock[t], a = s->tslot[t];
+        int *place = s->hplace + s->pstart[b] + (int64_t)a * (a + 1) / 2;
+        for (int k = 0; k <= a; k++) place[k] = slot[s->col[s->start[b] + k]];
+    }
+}
+
+static size_t lay_out_plan(sti__island *s, size_t nnz, size_t places, char *base) {
+    sti__cutter c = {base, 0};
+    size_t n = (size_t)s->n;
+    s->hvalue = sti__cut(&c, nnz, sizeof(double));
+    s->pstart = sti__cut(&c, (size_t)s->nrow + 1, sizeof(int64_t));
+    s->hstart = sti__cut(&c, n + 1, sizeof(int));
+    s->hcol = sti__cut(&c, nnz, sizeof(int));
+    s->aplace = sti__cut(&c, (size_t)s->astart[s->n], sizeof(int));
+    s->hplace = sti__cut(&c, places, sizeof(int));
+    return c.used;
+}
+
+static bool reserve_plan(sti__island *s, size_t nnz, size_t places, const sti_allocator *a) {
+    size_t need = lay_out_plan(s, nnz, places, NULL);
+    if (!s->plan || need > s->nplan) {
+        if (s->plan) sti__free_aligned(a, s->plan, s->nplan);
+        s->nplan = sti__add(need, need / 4);
+        s->plan = sti__alloc_aligned(a, s->nplan);
+        if (!s->plan) return s->nplan = 0, false;
+    }
+    lay_out_plan(s, nnz, places, s->plan);
+    return true;
+}
+
+/* mark, slot: n ints of scratch each. */
+static sti_status plan_direct(sti__island *s, const sti_allocator *a, int *mark, int *slot,
+                              sti_error *error) {
+    int64_t nnz = 0, places = count_places(s);
+    for (int i = 0; i < s->n; i++) mark[i] = -1;
+    for (int i = 0; i < s->n; i++) nnz += collect_row(s, i, mark, NULL);
+    if (nnz > MOST_PLACES) return sti__fail(error, STI_LIMIT, "the Newton matrix is too large to factor");
+    if (!reserve_plan(s, (size_t)nnz, (size_t)places, a))
+        return sti__fail(error, STI_NO_MEMORY, "not enough memory for a Newton matrix of %d dofs", s->n);
+    s->pstart[0] = 0;
+    for (int b = 0; b < s->nrow; b++) {
+        int64_t count = s->start[b + 1] - s->start[b];
+        s->pstart[b + 1] = s->pstart[b] + count * (count + 1) / 2;
+    }
+    for (int i = 0; i < s->n; i++) mark[i] = -1;
+    s->hstart[0] = 0;
+    for (int i = 0; i < s->n; i++) fill_row(s, i, mark, slot);
+    s->H = (sti_csr){s->n, s->n, s->hstart, s->hcol, s->hvalue};
+    if (!s->newton && !(s->newton = sti__chol_create(a, error))) return STI_NO_MEMORY;
+    return sti__chol_analyse(s->newton, &s->H, error);
+}
+
+static bool coupled(const sti__island *s, int i, int j) {
+    for (int k = s->astart[i]; k < s->astart[i + 1]; k++)
+        if (s->acol[k] == j) return true;
+    int count = s->tstart[i + 1] - s->tstart[i];
+    return count > 0 && count == s->tstart[j + 1] - s->tstart[j] &&
+           memcmp(s->tblock + s->tstart[i], s->tblock + s->tstart[j], sizeof(int) * (size_t)count) == 0;
+}
+
+/* Runs of neighbours that the mass or the same contacts couple: bodies, nodes. */
+static sti_status plan_pcg(sti__island *s, const sti_allocator *a, int *start, int *dof, sti_error *error) {
+    int count = 0;
+    for (int i = 0; i < s->n; i++) {
+        dof[i] = i;
+        if (i == 0 || i - start[count - 1] >= LARGEST_JACOBI || !coupled(s, i - 1, i)) start[count++] = i;
+    }
+    start[count] = s->n;
+    if (!s->pcg && !(s->pcg = sti__pcg_create(a, error))) return STI_NO_MEMORY;
+    return sti__pcg_partition(s->pcg, s->n, count, start, dof, error);
+}
+
+static sti_status plan_island(sti__island *s, sti_linear linear, const sti_allocator *a, int *scratch,
+                              sti_error *error) {
+    if (!s->mass && !(s->mass = sti__chol_create(a, error))) return STI_NO_MEMORY;
+    sti_status status = sti__chol_analyse(s->mass, &s->A, error);
+    uint64_t pattern = hash_pattern(s, linear);
+    if (status != STI_OK) return status;
+    if (pattern == s->pattern) {
+        s->H = (sti_csr){s->n, s->n, s->hstart, s->hcol, s->hvalue};
+        return STI_OK;
+    }
+    s->pattern = 0;
+    s->direct = linear != STI_LINEAR_PCG && count_places(s) <= MOST_PLACES;
+    if (linear == STI_LINEAR_DIRECT && !s->direct)
+        return sti__fail(error, STI_LIMIT, "the Newton matrix is too large to factor");
+    if (s->direct) {
+        status = plan_direct(s, a, scratch, scratch + s->n, error);
+        if (status == STI_LIMIT && linear == STI_LINEAR_AUTO) s->direct = false;
+        else if (status != STI_OK) return status;
+    }
+    if (linear == STI_LINEAR_AUTO && s->direct) s->direct = sti__prefers_direct(s);
+    if (!s->direct && (status = plan_pcg(s, a, scratch, scratch + s->n + 1, error)) != STI_OK) return status;
+    s->pattern = pattern;
+    return STI_OK;
+}
+
+sti_status sti__islands_plan(sti__islands *islands, sti_linear linear, sti_error *error) {
+    for (int k = 0; k < islands->count; k++) {
+        sti_status status = plan_island(&islands->island[k], linear, &islands->own, islands->rank, error);
+        if (status != STI_OK) return status;
+    }
+    return STI_OK;
+}
+
+bool sti__island_factor_mass(sti__island *s, const sti_tasks *tasks) {
+    if (!s->mass_ready) s->mass_ready = sti__chol_factor(s->mass, s->avalue, tasks, NULL) == STI_OK;
+    return s->mass_ready;
+}
+
+/* ---- assembly -------------------------------------------------------------------------------------------
+ */
+
+/* GJ of all blocks. */
+static void curve_blocks(void *context, int begin, int end) {
+    sti__island *s = context;
+    for (int b = begin; b < end; b++) {
+        int dim = s->first[b + 1] - s->first[b];
+        const double *G = s->G + s->gstart[b], *J = s->value + s->number[b];
+        double *out = s->GJ + s->number[b];
+        s->active[b] = false;
+        for (int i = 0; i < dim * dim; i++) s->active[b] |= G[i] != 0;
+        if (!s->active[b]) continue;
+        for (int k = s->start[b]; k < s->start[b + 1]; k++, J += dim, out += dim)
+            for (int i = 0; i < dim; i++) {
+                double sum = 0;
+                for (int j = 0; j < dim; j++) sum += G[i * dim + j] * J[j];
+                out[i] = sum;
+            }
+    }
+}
+
+static void assemble_rows(void *context, int begin, int end) {
+    sti__island *s = context;
+    for (int i = begin; i < end; i++) {
+        memset(s->hvalue + s->hstart[i], 0, sizeof(double) * (size_t)(s->hstart[i + 1] - s->hstart[i]));
+        for (int k = s->astart[i]; k < s->astart[i + 1]; k++)
+            if (s->aplace[k] >= 0) s->hvalue[s->aplace[k]] = s->avalue[k];
+        for (int t = s->tstart[i]; t < s->tstart[i + 1]; t++) {
+            int b = s->tblock[t], a = s->tslot[t], dim = s->first[b + 1] - s->first[b];
+            if (!s->active[b]) continue;
+            const double *J = s->value + s->number[b] + (int64_t)a * dim, *GJ = s->GJ + s->number[b];
+            const int *place = s->hplace + s->pstart[b] + (int64_t)a * (a + 1) / 2;
+            for (int k = 0; k <= a; k++, GJ += dim) {
+                double sum = 0;
+                for (int d = 0; d < dim; d++) sum += J[d] * GJ[d];
+                s->hvalue[place[k]] += sum;
+            }
+        }
+    }
+}
+
+static bool factor(sti__island *s, const sti_tasks *tasks, int *tries) {
+    double boost = FIRST_BOOST, done = 0;
+    for (int t = 0; t < TRIES; t++, boost *= 100) {
+        ++*tries;
+        if (sti__chol_factor(s->newton, s->hvalue, tasks, NULL) == STI_OK) return true;
+        for (int i = 0; i < s->n; i++) s->hvalue[s->hstart[i + 1] - 1] *= (1 + boost) / (1 + done);
+        done = boost;
+    }
+    return false;
+}
+
+/* Diagonal blocks of H. Their dofs follow each other. */
+static void fill_preconditioner(sti__island *s) {
+    sti__pcg_take_blocks(s->pcg, &s->A);
+    for (int k = 0, begin = 0, size; begin < s->n; k++, begin += size) {
+        double *m = sti__pcg_block(s->pcg, k, &size);
+        for (int i = 0; i < size; i++)
+            for (int t = s->tstart[begin + i]; t < s->tstart[begin + i + 1]; t++) {
+                int b = s->tblock[t], dim = s->first[b + 1] - s->first[b],
+                    count = s->start[b + 1] - s->start[b];
+                if (!s->active[b]) continue;
+                const int *col = s->col + s->start[b];
+                const double *J = s->value + s->number[b] + (int64_t)s->tslot[t] * dim,
+                             *GJ = s->GJ + s->number[b];
+                int c = s->tslot[t];
+                while (c > 0 && col[c - 1] >= begin) c--;
+                for (; c < count && col[c] < begin + size; c++)
+                    for (int d = 0; d < dim; d++)
+                        m[i * size + col[c] - begin] += J[d] * GJ[(int64_t)c * dim + d];
+            }
+    }
+}
+
+bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries) {
+    sti__run(tasks, s->nrow, GRAIN_BLOCKS, curve_blocks, s);
+    if (!s->direct) {
+        fill_preconditioner(s);
+        sti__pcg_invert(s->pcg, tasks);
+        return true;
+    }
+    sti__run(tasks, s->n, GRAIN_DOFS, assemble_rows, s);
+    return factor(s, tasks, tries);
+}
+
+/* ---- solving
+ * ------------------------------------------------------------------------------------------------ */
+
+static void curve_rows(void *context, int begin, int end) {
+    sti__island *s = context;
+    for (int b = begin; b < end; b++) {
+        int dim = s->first[b + 1] - s->first[b];
+        const double *G = s->G + s->gstart[b];
+        double *x = s->rows + s->first[b], out[STI_ROW_DIM];
+        for (int i = 0; i < dim; i++) {
+            out[i] = 0;
+            for (int j = 0; j < dim; j++) out[i] += G[i * dim + j] * x[j];
+        }
+        memcpy(x, out, sizeof(double) * (size_t)dim);
+    }
+}
+
+void sti__island_apply(sti__island *s, const double *x, double *y, const sti_tasks *tasks) {
+    sti__island_mul(s, x, s->rows, tasks);
+    sti__run(tasks, s->nrow, GRAIN_BLOCKS, curve_rows, s);
+    sti__island_mul_t(s, s->rows, y, tasks);
+    sti__csr_mul(&s->A, x, s->work, tasks);
+    for (int i = 0; i < s->n; i++) y[i] += s->work[i];
+}
+
+typedef struct applied {
+    sti__island *s;
+    const sti_tasks *tasks;
+} applied;
+
+static void apply(void *context, const double *x, double *y) {
+    applied *a = context;
+    sti__island_apply(a->s, x, y, a->tasks);
+}
+
+int sti__island_solve(sti__island *s, const double *b, double *x, double tol, int cap,
+                      const sti_tasks *tasks) {
+    if (s->direct) {
+        memcpy(x, b, sizeof(double) * (size_t)s->n);
+        sti__chol_solve(s->newton, x, tasks);
+        return 0;
+    }
+    applied a = {s, tasks};
+    memset(x, 0, sizeof(double) * (size_t)s->n);
+    return sti__pcg_solve(s->pcg, apply, &a, b, x, tol, cap, tasks).iterations;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One independent part of a problem in its own numbering, with the room and the factors that a primal
+   solver needs for it. Its dofs and rows are touched by nothing else, so parts are solved side by side. */
+#ifndef STI_SOLVE_ISLAND_H
+#define STI_SOLVE_ISLAND_H
+
+#include "contact/problem.h"
+#include "solve/cholesky.h"
+#include "solve/pcg.h"
+
+typedef struct sti__island {
+    const sti_problem *problem;
+    int n, m, nrow;     /* dofs, scalar rows, row blocks */
+    int *dof, *row;     /* the problem's number of each dof and each row block */
+    int *first;         /* nrow + 1: first scalar row */
+    sti_csr A;          /* both triangles */
+    int *astart, *acol; /* the same, writable */
+    double *avalue;
+    /* J by row blocks: block b touches dofs col[start[b]..start[b + 1]), ascending; the entries of one dof
+       are `dim` consecutive numbers from value[number[b]] on */
+    int *start, *col;
+    int64_t *number;
+    double *value;
+    int *tstart, *tblock, *tslot; /* by dofs: which blocks touch it, and where in their list it is */
+
+    double *vstar, *impetus;      /* n; A v* */
+    double *inverse;              /* n: 1 / diag(A), the momentum scaling squared */
+    double *v, *best, *step;      /* n: iterate, best iterate, Newton direction */
+    double *momentum, *force, *gradient, *astep, *work; /* n: A (v - v*), J'g, their difference, A step */
+    double *R, *vhat;             /* m: of the law that is solved with (softened if contact is hard) */
+    double *target;               /* m: y = J v - target; vhat, less the De Saxce shift, plus the proximal term */
+    double *y, *ystep, *g, *rows; /* m */
+    double *best_g, *last_g;      /* m */
+    double *soft;                 /* m: what softening adds to R */
+    double *weight;               /* m: Delassus diagonal */
+    double *shift, *best_shift;   /* nrow: De Saxce */
+    double *part;                 /* nrow: cost of each block */
+    int64_t *gstart;              /* nrow + 1 */
+    double *G;                    /* Hessians of the rows' costs, dim x dim each */
+    double *GJ;                   /* G J, laid out as value */
+    bool *active;                 /* nrow: G is not zero */
+
+    /* H = A + J'GJ, lower triangle; aplace: where A's lower entries are in it; hplace: entry (i, k <= i) of
+       block b's contribution is at hplace[pstart[b] + i (i + 1) / 2 + k] */
+    sti_csr H;
+    int *hstart, *hcol, *aplace, *hplace;
+    int64_t *pstart;
+    double *hvalue;
+    uint64_t pattern; /* hash of what H was planned for; 0: nothing */
+    bool direct, mass_ready;
+    sti__chol *newton, *mass;
+    sti__pcg *pcg;
+
+    void *block, *plan; /* of the vectors; of the pattern */
+    size_t nblock, nplan;
+} sti__island;
+
+/* All parts of a problem; kept from solve to solve. */
+typedef struct sti__islands {
+    sti_allocator own;
+    int count, room;
+    sti__island *island;
+    int *rank; /* scratch: the problem's dofs in their islands' numbering; mark */
+    size_t nrank;
+} sti__islands;
+
+sti__islands *sti__islands_create(const sti_allocator *allocator, sti_error *error);
+void sti__islands_free(sti__islands *islands); /* NULL is fine */
+
+/* Copies the problem into its parts. Allocates only what the last problem did not need. */
+sti_status sti__islands_fill(sti__islands *islands, const sti_problem *problem, sti_error *error);
+/* Plans the Newton matrix of every part, or partitions it for conjugate gradients; see sti__prefers_direct. */
+sti_status sti__islands_plan(sti__islands *islands, sti_linear linear, sti_error *error);
+/* Direct or iterative, by a cost model: the factor's work against that of the products that conjugate
+   gradients are expected to take. Depends on the pattern only. */
+bool sti__prefers_direct(const sti__island *s);
+
+/* rows = J x, and x = J'rows. */
+void sti__island_mul(const sti__island *s, const double *x, double *rows, const sti_tasks *tasks);
+void sti__island_mul_t(const sti__island *s, const double *rows, double *x, const sti_tasks *tasks);
+static inline const sti_row *sti__island_row(const sti__island *s, int b) {
+    return &s->problem->arrays.rows[s->row[b]];
+}
+
+/* Factors A; false if it is not positive definite. Once per fill. */
+bool sti__island_factor_mass(sti__island *s, const sti_tasks *tasks);
+/* Makes H from G ready to solve with (factor or preconditioner). A factor that fails is tried again with a
+   little more on the diagonal; false if that does not help. *tries counts factorisations. */
+bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries);
+/* x = H^-1 b; returns the products that it took (0: direct). */
+int sti__island_solve(sti__island *s, const double *b, double *x, double tol, int cap, const sti_tasks *tasks);
+/* y = H x */
+void sti__island_apply(sti__island *s, const double *x, double *y, const sti_tasks *tasks);
+
+#endif

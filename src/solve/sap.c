@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Primal Newton on the velocities: the impulses follow from v by the rows' laws, so that the cost is smooth,
+   strongly convex and unconstrained, and its curvature is known. Islands are solved side by side. */
+#include "solve/sap.h"
+#include "contact/rows.h"
+#include "solve/product.h"
+#include <string.h>
+
+#define GRAIN_BLOCKS 64
+/* An island of more dofs shares its own products among the threads; smaller ones share the threads. */
+#define LARGE_ISLAND 600
+/* The certificate's floor: impulses below this share of the momentum are not resolved further. */
+#define FLOOR 1e-4
+/* The bar is computed once the gradient is this near to the goal (it needs a factor of A). */
+#define NEAR 1e3
+/* Rounding rules the cost where a step promises less than this share of it ... */
+#define FLAT 1e-12
+/* ... and there so many steps without a better iterate are enough. */
+#define PATIENCE 4
+
+/* ---- one iterate ------------------------------------------------------------------------------------ */
+
+typedef struct rows_job {
+    sti__island *s;
+    bool curved;
+} rows_job;
+
+static void evaluate_rows(void *context, int begin, int end) {
+    rows_job *job = context;
+    sti__island *s = job->s;
+    for (int b = begin; b < end; b++) {
+        int at = s->first[b];
+        for (int i = at; i < s->first[b + 1]; i++) s->y[i] -= s->target[i];
+        s->part[b] = sti__row_evaluate(sti__island_row(s, b), s->R + at, s->y + at, s->g + at,
+                                       job->curved ? s->G + s->gstart[b] : NULL);
+    }
+}
+
+static double scaled_norm(const sti__island *s, const double *x) {
+    double sum = 0;
+    for (int i = 0; i < s->n; i++) sum += x[i] * x[i] * s->inverse[i];
+    return sqrt(sum);
+}
+
+void sti__sap_evaluate(sti__sap *sap, bool curved) {
+    sti__island *s = sap->s;
+    rows_job job = {s, curved};
+    for (int i = 0; i < s->n; i++) s->work[i] = s->v[i] - s->vstar[i];
+    sti__csr_mul(&s->A, s->work, s->momentum, sap->tasks);
+    double cost = sti__dot_n(s->work, s->momentum, s->n) / 2;
+    sti__island_mul(s, s->v, s->y, sap->tasks);
+    sti__run(sap->tasks, s->nrow, GRAIN_BLOCKS, evaluate_rows, &job);
+    for (int b = 0; b < s->nrow; b++) cost += s->part[b];
+    sti__island_mul_t(s, s->g, s->force, sap->tasks);
+    for (int i = 0; i < s->n; i++) {
+        s->gradient[i] = s->momentum[i] - s->force[i];
+        s->work[i] = s->momentum[i] + s->impetus[i];
+    }
+    sap->cost = cost;
+    sap->residual = scaled_norm(s, s->gradient);
+    double impulse = scaled_norm(s, s->force);
+    sap->size = fmax(scaled_norm(s, s->work), impulse);
+    sap->change = fmax(scaled_norm(s, s->momentum), impulse);
+    sap->bar = NAN;
+}
+
+void sti__sap_measure(sti__sap *sap) {
+    sti__island *s = sap->s;
+    if (!sti__island_factor_mass(s, sap->tasks)) {
+        sap->count->indefinite = true;
+        sap->bar = sap->scale = INFINITY;
+        return;
+    }
+    sti__chol_half(s->mass, s->gradient, s->work, sap->tasks);
+    sap->bar = sqrt(sti__norm2_n(s->work, NULL, s->n));
+    sti__chol_half(s->mass, s->force, s->work, sap->tasks);
+    double impulse2 = sti__norm2_n(s->work, NULL, s->n), free2 = sti__dot_n(s->vstar, s->impetus, s->n),
+           moved2 = 0;
+    for (int i = 0; i < s->n; i++) moved2 += (s->v[i] - s->vstar[i]) * s->momentum[i];
+    sap->scale = sqrt(fmax(fmax(impulse2, moved2), FLOOR * FLOOR * free2));
+}
+
+/* ---- one step ----------------------------------------------------------------------------------------- */
+
+/* Loose while the iterate is far: Newton's method loses nothing by it. */
+static double forcing(const sti__sap *sap) {
+    double relative = sap->change > 0 ? sap->residual / sap->change : 1;
+    return fmax(sap->options->pcg_tol, fmin(0.1, 0.1 * sqrt(relative)));
+}
+
+/* The Newton direction into step, with its products; false if there is none that descends. */
+static bool find_direction(sti__sap *sap, double *slope) {
+    sti__island *s = sap->s;
+    if (!sti__island_make_hessian(s, sap->tasks, &sap->count->factorisations)) {
+        sap->count->indefinite |= !sti__island_factor_mass(s, sap->tasks);
+        return false;
+    }
+    int products =
+        sti__island_solve(s, s->gradient, s->step, forcing(sap), sap->options->max_pcg, sap->tasks);
+    sap->count->pcg += products;
+    sap->count->products += products + 1;
+    for (int i = 0; i < s->n; i++) s->step[i] = -s->step[i];
+    *slope = sti__dot_n(s->step, s->gradient, s->n);
+    if (!(*slope < 0) || !(*slope > -INFINITY)) return false;
+    sti__csr_mul(&s->A, s->step, s->astep, sap->tasks);
+    sti__island_mul(s, s->step, s->ystep, sap->tasks);
+    return true;
+}
+
+/* One Newton step; false if nothing can be gained any more. *gain: the decrease that the model promises. */
+static bool take_step(sti__sap *sap, double *gain) {
+    sti__island *s = sap->s;
+    const sti_solve_options *o = sap->options;
+    double slope, before = sap->cost;
+    if (!find_direction(sap, &slope)) return false;
+    *gain = -slope / 2;
+    sti__line line = {s, sti__dot_n(s->step, s->momentum, s->n), sti__dot_n(s->step, s->astep, s->n)};
+    sti__line_result r = sti__line_search(&line, o->max_step, o->max_line_search);
+    sap->count->line_search += r.evaluations;
+    sap->count->warnings[STI_WARN_LINE_SEARCH] += r.failed;
+    for (int i = 0; i < s->n; i++) s->v[i] += r.a * s->step[i];
+    sti__sap_evaluate(sap, true);
+    sap->count->iterations++;
+    if (!isfinite(sap->cost) || !isfinite(sap->residual)) {
+        sap->count->warnings[STI_WARN_GRADIENT_EXPLOSION]++;
+        return false;
+    }
+    double slack = 1e-9 * (fabs(before) + fabs(sap->cost));
+    sap->count->warnings[STI_WARN_ENERGY_INCREASE] += sap->cost > before + slack;
+    return true;
+}
+
+/* ---- the iteration ---------------------------------------------------------------------------------------
+ */
+
+static bool reached(sti__sap *sap, const sti__sap_goal *goal) {
+    if (sap->residual <= goal->atol + goal->rtol * sap->size) return true;
+    if (sap->residual <= goal->momentum * fmax(sap->change, FLOOR * sap->size)) return true;
+    if (goal->bar <= 0 && !sap->history) return false;
+    if (sap->residual > NEAR * goal->bar * fmax(sap->change, FLOOR * sap->size) && !sap->history)
+        return false;
+    sti__sap_measure(sap);
+    return sap->bar <= goal->bar * sap->scale;
+}
+
+static void remember(sti__sap *sap) {
+    if (!sap->history || sap->nhistory >= sap->room) return;
+    sap->history[2 * sap->nhistory] = sap->bar * sap->bar;
+    sap->history[2 * sap->nhistory++ + 1] = sap->scale * sap->scale;
+}
+
+static void keep_best(sti__island *s) { memcpy(s->best, s->v, sizeof(double) * (size_t)s->n); }
+
+static void return_best(sti__sap *sap) {
+    memcpy(sap->s->v, sap->s->best, sizeof(double) * (size_t)sap->s->n);
+    sti__sap_evaluate(sap, true);
+}
+
+sti__sap_end sti__sap_minimise(sti__sap *sap, const sti__sap_goal *goal) {
+    double best = INFINITY, gain = INFINITY;
+    int since = 0, *warnings = sap->count->warnings;
+    sti__sap_end end;
+    sti__sap_evaluate(sap, true);
+    for (int k = 0;; k++) {
+        bool done = reached(sap, goal);
+        remember(sap);
+        if (done) return STI__SAP_CONVERGED;
+        double merit = sap->residual / fmax(sap->change, FLOOR * sap->size);
+        warnings[STI_WARN_GRADIENT_EXPLOSION] += sap->residual > sap->options->gradient_limit;
+        since = merit < best ? 0 : since + 1;
+        if (merit < best || k == 0) best = merit, keep_best(sap->s);
+        end = k >= goal->cap ? STI__SAP_CAP : STI__SAP_STALLED;
+        if (k >= goal->cap || (gain <= FLAT * fabs(sap->cost) && since >= PATIENCE)) break;
+        if (sap->count->indefinite || !take_step(sap, &gain)) break;
+    }
+    return_best(sap);
+    return end;
+}
+
+/* ---- one island
+ * --------------------------------------------------------------------------------------------- */
+
+/* Where nothing pushes, v* is the answer, to the last bit. */
+static bool nothing_pushes(sti__sap *sap) {
+    sti__island *s = sap->s;
+    memcpy(s->best, s->v, sizeof(double) * (size_t)s->n);
+    memcpy(s->v, s->vstar, sizeof(double) * (size_t)s->n);
+    memcpy(s->target, s->vhat, sizeof(double) * (size_t)s->m);
+    sti__sap_evaluate(sap, false);
+    bool quiet = true;
+    for (int i = 0; i < s->m; i++) quiet &= s->g[i] == 0;
+    for (int b = 0; b < s->nrow; b++) /* hard rows that v* violates have no impulse of their own */
+        for (int i = s->first[b]; i < s->first[b + 1]; i++)
+            quiet &= s->R[i] > 0 || sti__island_row(s, b)->kind == STI_ROW_USER;
+    if (!quiet) memcpy(s->v, s->best, sizeof(double) * (size_t)s->n);
+    return quiet;
+}
+
+static void solve_island(sti__sap *sap) {
+    if (nothing_pushes(sap)) return;
+    sti__sap_end end = sti__sap_outer(sap);
+    sap->count->warnings[STI_WARN_ITERATION_CAP] += end == STI__SAP_CAP;
+    sap->count->warnings[STI_WARN_STALLED] += end == STI__SAP_STALLED;
+}
+
+/* ---- all islands
+ * ----------------------------------------------------------------------------------------------- */
+
+typedef struct sap_job {
+    const sti__task *task;
+    sti__islands *islands;
+    sti__sap_count *count; /* one per island */
+    double *history;       /* 2 room per island, or NULL */
+    int *nhistory, room;
+    const sti_tasks *tasks; /* of the islands that run one by one */
+} sap_job;
+
+static void gather(const sti__task *t, sti__island *s) {
+    for (int i = 0; i < s->n; i++) s->v[i] = t->v[s->dof[i]];
+    for (int b = 0; b < s->nrow; b++)
+        memcpy(s->last_g + s->first[b], t->g + t->problem->first[s->row[b]],
+               sizeof(double) * (size_t)(s->first[b + 1] - s->first[b]));
+}
+
+static void scatter(const sti__task *t, const sti__island *s) {
+    for (int i = 0; i < s->n; i++) t->v[s->dof[i]] = s->v[i];
+    for (int b = 0; b < s->nrow; b++)
+        memcpy(t->g + t->problem->first[s->row[b]], s->g + s->first[b],
+               sizeof(double) * (size_t)(s->first[b + 1] - s->first[b]));
+}
+
+static void run_island(sap_job *job, int k, const sti_tasks *tasks) {
+    sti__sap sap = {.s = &job->islands->island[k],
+                    .options = job->task->options,
+                    .tasks = tasks,
+                    .count = &job->count[k],
+                    .history = job->history ? job->history + 2 * (size_t)k * (size_t)job->room : NULL,
+                    .room = job->room};
+    gather(job->task, sap.s);
+    solve_island(&sap);
+    scatter(job->task, sap.s);
+    if (job->history) job->nhistory[k] = sap.nhistory;
+}
+
+static void run_small(void *context, int begin, int end) {
+    sap_job *job = context;
+    for (int k = begin; k < end; k++)
+        if (job->islands->island[k].n <= LARGE_ISLAND) run_island(job, k, NULL);
+}
+
+/* Dofs without rows move freely; rows without dofs say what they say. */
+static void solve_loose(const sti__task *t) {
+    const sti_problem *p = t->problem;
+    for (int i = 0; i < p->arrays.n; i++)
+        if (p->dof_island[i] < 0) t->v[i] = p->arrays.vstar[i];
+    for (int b = 0; b < p->arrays.nrow; b++) {
+        double y[STI_ROW_DIM] = {0};
+        if (p->row_island[b] >= 0) continue;
+        int at = p->first[b], dim = p->arrays.rows[b].dim;
+        for (int i = 0; i < dim; i++) y[i] = -p->arrays.vhat[at + i];
+        sti__row_impulse(&p->arrays.rows[b], p->arrays.R + at, y, t->g + at);
+        for (int i = 0; i < dim; i++)
+            if (!isfinite(t->g[at + i])) t->g[at + i] = 0;
+    }
+}
+
+/* Headline per iteration over all islands; those that are done stay where they are. */
+static void merge_history(const sap_job *job, sti_workspace *w) {
+    int longest = 0;
+    for (int k = 0; k < job->islands->count; k++)
+        if (job->nhistory[k] > longest) longest = job->nhistory[k];
+    for (int i = 0; i < longest; i++) {
+        double bar2 = 0, scale2 = 0;
+        for (int k = 0; k < job->islands->count; k++) {
+            int last = i < job->nhistory[k] ? i : job->nhistory[k] - 1;
+            if (last < 0) continue;
+            bar2 += job->history[2 * ((size_t)k * (size_t)job->room + (size_t)last)];
+            scale2 += job->history[2 * ((size_t)k * (size_t)job->room + (size_t)last) + 1];
+        }
+        sti__history_add(w, bar2 > 0 ? sqrt(bar2 / scale2) : 0);
+    }
+}
+
+static int larger(int a, int b) { return a > b ? a : b; }
+
+/* Islands step side by side: iterations are those of the slowest, work is added up. */
+static bool add_up(const sap_job *job, sti_solve_info *info) {
+    bool indefinite = false;
+    for (int k = 0; k < job->islands->count; k++) {
+        const sti__sap_count *c = &job->count[k];
+        info->iterations = larger(info->iterations, c->iterations);
+        info->outer = larger(info->outer, c->outer);
+        info->products += c->products;
+        info->pcg += c->pcg;
+        info->line_search += c->line_search;
+        info->factorisations += c->factorisations;
+        for (int i = 0; i < STI_WARN_COUNT; i++) info->warnings[i] += c->warnings[i];
+        indefinite |= c->indefinite;
+    }
+    return !indefinite;
+}
+
+static size_t lay_out_job(sap_job *job, char *base) {
+    sti__cutter c = {base, 0};
+    size_t count = (size_t)job->islands->count;
+    job->count = sti__cut(&c, count, sizeof *job->count);
+    job->nhistory = sti__cut(&c, count, sizeof(int));
+    if (job->room) job->history = sti__cut(&c, sti__mul(2 * count, (size_t)job->room), sizeof(double));
+    return c.used;
+}
+
+sti_status sti__solve_sap(const sti__task *t, sti_error *error) {
+    sti_workspace *w = t->workspace;
+    sap_job job = {.task = t, .islands = sti__workspace_islands(w, error)};
+    const sti_tasks *tasks = t->options->tasks.run ? &t->options->tasks : NULL;
+    if (!job.islands) return STI_NO_MEMORY;
+    sti_status status = sti__islands_fill(job.islands, t->problem, error);
+    if (status == STI_OK) status = sti__islands_plan(job.islands, t->options->linear, error);
+    if (status != STI_OK) return status;
+    if (w->history_room)
+        job.room = t->options->max_newton < w->history_room ? t->options->max_newton + 1 : w->history_room;
+    size_t bytes = lay_out_job(&job, NULL);
+    char *base = sti__workspace_block(w, STI__BLOCK_SAP, bytes);
+    if (!base) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the islands");
+    memset(base, 0, bytes);
+    lay_out_job(&job, base);
+    solve_loose(t);
+    for (int k = 0; k < job.islands->count; k++)
+        if (job.islands->island[k].n > LARGE_ISLAND) run_island(&job, k, tasks);
+    sti__run(tasks, job.islands->count, 1, run_small, &job);
+    if (job.history) merge_history(&job, w);
+    if (!add_up(&job, t->info)) return sti__fail(error, STI_VALUE, "A is not positive definite");
+    return STI_OK;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The primal Newton's method on one island, for the loops around it. */
+#ifndef STI_SOLVE_SAP_H
+#define STI_SOLVE_SAP_H
+
+#include "solve/island.h"
+#include "solve/solve.h"
+
+/* Cost of the island's problem along v + a step, a >= 0: what the line search walks on. */
+typedef struct sti__line {
+    const sti__island *s;
+    double slope, curve; /* of the quadratic part: step'A (v - v*), step'A step */
+} sti__line;
+/* First derivative at a; the true second one, with the curvature of the rows, in *second; the size of the terms
+   that were added up in *size. */
+double sti__line_slope(const sti__line *line, double a, double *second, double *size);
+
+typedef struct sti__line_result {
+    double a;
+    int evaluations;
+    bool failed; /* the bracket did not close; a is a tenth of the largest step */
+} sti__line_result;
+/* The minimum of the convex cost on (0, largest]. */
+sti__line_result sti__line_search(const sti__line *line, double largest, int cap);
+
+/* When a Newton's iteration ends. */
+typedef struct sti__sap_goal {
+    double bar;        /* relative gap bar; 0: not asked for */
+    double atol, rtol; /* in momentum scaling */
+    double momentum;   /* residual relative to the larger of momentum change and impulse, momentum scaling */
+    int cap;
+} sti__sap_goal;
+
+/* What an island's solve counts. */
+typedef struct sti__sap_count {
+    int iterations, outer, pcg, products, line_search, factorisations;
+    int warnings[STI_WARN_COUNT];
+    double bar2, scale2; /* of the best iterate: squares of the gap bar and of what it is relative to */
+    bool indefinite;     /* A is not positive definite */
+} sti__sap_count;
+
+typedef struct sti__sap {
+    sti__island *s;
+    const sti_solve_options *options;
+    const sti_tasks *tasks;
+    sti__sap_count *count;
+    double *history; /* bar2 and scale2 per iteration, or NULL */
+    int nhistory, room;
+    double cost, residual, size; /* at v: cost, |gradient| and max(|A v|, |J'g|) in momentum scaling */
+    double change;               /* max(|A (v - v*)|, |J'g|) in momentum scaling */
+    double bar, scale;           /* |gradient| in A^-1 (NAN: not computed), and what it is relative to */
+} sti__sap;
+
+typedef enum sti__sap_end { STI__SAP_CONVERGED, STI__SAP_CAP, STI__SAP_STALLED } sti__sap_end;
+
+/* g, momentum, force, gradient and cost at v, y = J v - target; G too if `curved`. */
+void sti__sap_evaluate(sti__sap *sap, bool curved);
+/* Fills bar and scale. */
+void sti__sap_measure(sti__sap *sap);
+/* Minimises for the island's R and target from v; leaves the best iterate in v, with everything evaluated there. */
+sti__sap_end sti__sap_minimise(sti__sap *sap, const sti__sap_goal *goal);
+/* The loops around it: hard contact and exact Coulomb. */
+sti__sap_end sti__sap_outer(sti__sap *sap);
+
+#endif
