@@ -32,8 +32,7 @@ TEST(random_problems) {
         answer x;
         sti_solve_options o = sap_options(1e-12);
         solve(p, &o, &x);
-        printf("%d: it %d fact %d ls %d head %g gap %g stalled %d cap %d\n", seed, x.info.iterations, x.info.factorisations,
-               x.info.line_search, x.info.certificate.headline, x.info.certificate.gap, x.info.warnings[STI_WARN_STALLED], x.info.warnings[STI_WARN_ITERATION_CAP]);
+        CHECK(x.info.certificate.headline < 2e-11);
         CHECK(x.info.iterations < 100);
         sti_problem_free(p);
     }

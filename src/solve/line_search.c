@@ -15,7 +15,7 @@ double sti__line_slope(const sti__line *line, double a, double *second, double *
     for (int b = 0; b < s->nrow; b++) {
         const sti_row *row = sti__island_row(s, b);
         int at = s->first[b];
-        double y[STI_ROW_DIM], g[STI_ROW_DIM], G[STI_ROW_DIM * STI_ROW_DIM];
+        double y[STI_ROW_DIM] = {0}, g[STI_ROW_DIM], G[STI_ROW_DIM * STI_ROW_DIM];
         const double *d = s->ystep + at;
         for (int i = 0; i < row->dim; i++) y[i] = s->y[at + i] + a * d[i];
         sti__row_evaluate(row, s->R + at, y, g, G);

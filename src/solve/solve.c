@@ -16,7 +16,7 @@ sti_solve_options sti_solve_options_default(void) {
         .linear = STI_LINEAR_AUTO,
         .tol = 1e-8,
         .atol = 1e-14,
-        .rtol = 1e-12,
+        .rtol = 1e-14,
         .max_iterations = 100000,
         .max_newton = 100,
         .max_pcg = 1000,
