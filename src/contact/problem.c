@@ -23,8 +23,10 @@ static sti_status check_csr(const char *name, const sti_csr *a, int nrow, int nc
     if (a->nrow != nrow || a->ncol != ncol)
         return sti__fail(error, STI_ARGUMENT, "%s is %d x %d, must be %d x %d", name, a->nrow, a->ncol, nrow, ncol);
     if (!a->start || a->start[0] != 0) return sti__fail(error, STI_ARGUMENT, "%s.start must begin with 0", name);
-    for (int i = 0; i < nrow; i++) {
+    for (int i = 0; i < nrow; i++)
         if (a->start[i + 1] < a->start[i]) return sti__fail(error, STI_ARGUMENT, "%s.start falls at row %d", name, i);
+    if (a->start[nrow] > 0 && (!a->col || !a->value)) return sti__fail(error, STI_ARGUMENT, "%s has no entries", name);
+    for (int i = 0; i < nrow; i++) {
         for (int k = a->start[i]; k < a->start[i + 1]; k++) {
             if (a->col[k] < 0 || a->col[k] >= ncol)
                 return sti__fail(error, STI_ARGUMENT, "%s: column %d of row %d is out of range", name, a->col[k], i);
@@ -109,6 +111,7 @@ static sti_status check_row(const sti_row *row, int index, const double *R, sti_
 /* Total number of scalar rows, or an error. */
 static sti_status check_rows(const sti_problem_arrays *a, int *m, sti_error *error) {
     if (a->nrow < 0 || a->n < 0) return sti__fail(error, STI_ARGUMENT, "n and nrow must not be negative");
+    if (a->nrow > 0 && !a->rows) return sti__fail(error, STI_ARGUMENT, "rows are missing");
     int64_t total = 0;
     for (int i = 0; i < a->nrow; i++) {
         sti_status status = check_row(&a->rows[i], i, a->R ? a->R + total : NULL, error);

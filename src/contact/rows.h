@@ -84,7 +84,7 @@ static inline sti__region sti__round_cone_project(int dim, double m, double *x) 
     return STI__REGION_SLIDE;
 }
 
-/* ---- the cone's other functions --------------------------------------------------------------------- */
+/* ---- the cone's other functions ---------------------------------------------------------------------- */
 
 /* u_i = mu_i y_ti and its length s. */
 static inline double sti__cone_slip(int dim, const double *mu, const double *y, double *u) {
@@ -179,7 +179,7 @@ static inline sti__region sti__cone_project(int dim, const double *mu, const dou
     return region;
 }
 
-/* ---- intervals ---------------------------------------------------------------------------------------- */
+/* ---- intervals --------------------------------------------------------------------------------------- */
 
 /* The interval of a scalar row of any kind but cone and user. */
 static inline double sti__row_lo(const sti_row *row) {
@@ -201,7 +201,7 @@ static inline double sti__interval_gap(double lo, double hi, double R, double y,
     return fmax(0, (g - own) * slope) + R * (g - own) * (g - own) / 2;
 }
 
-/* ---- all kinds ------------------------------------------------------------------------------------------ */
+/* ---- all kinds --------------------------------------------------------------------------------------- */
 
 /* The impulse -l'(y) at y = J v - vhat (+ the De Saxce shift). The region of an interval: inside, at a bound that
    is not 0, or without impulse (of its last row). Rows with R = 0 have none unless they are bounded. */
