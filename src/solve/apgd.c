@@ -2,6 +2,7 @@
 /* Accelerated projected gradient on the impulses (docs/problem.md): Nesterov steps with an adaptive step
    length and restarts by the gradient, one product with the matrix per iteration. Exact Coulomb takes the De
    Saxce shift of every iterate; where that stalls, the shift is frozen and refreshed in an outer loop. */
+#include "base/det.h"
 #include "solve/dual.h"
 #include <math.h>
 #include <string.h>
@@ -9,7 +10,11 @@
 #define GROWTH 0.98            /* of L per accepted step: the step length grows slowly */
 #define BACKTRACKS 30          /* per iteration, at most */
 #define WINDOW 256             /* iterations over which progress is looked at */
-#define PRODUCTS_PER_NEWTON 12 /* products' worth of a Newton step besides its factor */
+#define EXPECTED_NEWTON 25 /* steps that the finisher is expected to take */
+#define NEWTON_LEAST 6  /* steps at a time, at least and at most */
+#define NEWTON_TURN 40  
+#define STALLS 12       /* windows without progress that end a solve */
+#define BETWEEN 50      /* gradient steps between attempts of Newton alone */
 
 typedef struct apgd {
     sti__dual dual;
@@ -17,9 +22,7 @@ typedef struct apgd {
     sti__pair t, y, next, ahead; /* iterate, extrapolated point, and their successors */
     double *frozen;
     double L, theta; /* curvature; Nesterov's sequence */
-    int iterations, next_test;
-    int next_look, looks; /* when progress is looked at */
-    double look_error;    /* best error at the last look */
+    int iterations, newton_steps, next_test;
 } apgd;
 
 static size_t lay_out(apgd *a, void *base) {
@@ -101,20 +104,86 @@ static void test(apgd *a) {
     sti__history_add(a->dual.task->workspace, error);
 }
 
-static sti_status run(apgd *a, sti_error *error) {
-    const sti_solve_options *o = a->dual.task->options;
-    (void)error;
-    test(a);
-    while (!sti__dual_done(&a->dual) && a->iterations < o->max_iterations) {
-        bool moved = step(a);
+/* ---- gradient steps and the finisher, turn about -------------------------------------------------------- */
+
+/* From the best iterate, without momentum. */
+static void restart_at_best(apgd *a) {
+    copy(a, a->t, a->dual.best);
+    copy(a, a->y, a->dual.best);
+    a->theta = 1;
+}
+
+/* Up to `count` steps; false if there is no further way down. */
+static bool descend(apgd *a, int count) {
+    int cap = a->dual.task->options->max_iterations, end = count < cap - a->iterations ? a->iterations + count : cap;
+    bool moved = true;
+    while (!sti__dual_done(&a->dual) && a->iterations < end && moved) {
+        moved = step(a);
         a->iterations++;
         if (a->iterations >= a->next_test || !moved) test(a);
-        if (!moved) break;
     }
-    if (a->iterations >= o->max_iterations && !sti__dual_done(&a->dual)) {
-        test(a);
-        if (!sti__dual_done(&a->dual)) a->dual.task->info->warnings[STI_WARN_ITERATION_CAP]++;
+    return moved;
+}
+
+/* The shift of every iterate does not settle on some hyperstatic piles: freeze it for a while, then take it afresh. */
+static void freeze(apgd *a) {
+    restart_at_best(a);
+    sti__pass_freeze(&a->dual.op, a->dual.best, a->frozen);
+    a->pass.shift = STI__SHIFT_FROZEN;
+    a->dual.task->info->outer++;
+}
+
+/* Multiply-adds of one gradient step. */
+static double step_cost(const apgd *a) {
+    const sti__operator *op = &a->dual.op;
+    double product = op->jacobian ? 8 * (double)op->jacobian->nentry + 4 * (double)sti__chol_get_info(op->mass).fill
+                                  : (double)op->w.numbers;
+    return product + 15.0 * op->size;
+}
+
+/* How many steps of the finisher are worth trying: none unless it looks like the cheaper way to the goal (gradient steps
+   went from `before` to the best error within `count`), and never more than what gradient steps have cost so far. */
+static int worth_finishing(apgd *a, double before, int count) {
+    double best = a->dual.best_error, goal = fmax(a->dual.goal, 1e-15);
+    if (!a->dual.task->options->finish) return 0;
+    double newton = sti__newton_cost(&a->dual) / step_cost(a);
+    if (!(newton < INFINITY)) return 0;
+    double rate = before > best ? sti__log(before / best) / count : 0;
+    double left = rate > 0 ? sti__log(best / goal) / rate : INFINITY;
+    double may = a->iterations / newton - a->newton_steps;
+    if (left < EXPECTED_NEWTON * newton || may < NEWTON_LEAST) return 0;
+    return may < NEWTON_TURN ? (int)may : NEWTON_TURN;
+}
+
+static sti_status run(apgd *a, sti_error *error) {
+    const sti_solve_options *o = a->dual.task->options;
+    sti_solve_info *info = a->dual.task->info;
+    int window = WINDOW, stalls = 0, used = 0;
+    sti_status status = STI_OK;
+    test(a);
+    while (!sti__dual_done(&a->dual) && a->iterations < o->max_iterations) {
+        double before = a->dual.best_error;
+        int start = a->iterations;
+        bool moved = descend(a, window);
+        if (sti__dual_done(&a->dual)) break;
+        int turn = worth_finishing(a, before, a->iterations - start);
+        if (turn > 0) {
+            double reached = a->dual.best_error;
+            status = sti__newton_finish(&a->dual, turn, &used, error);
+            a->newton_steps += used;
+            if (status != STI_OK) return status;
+            if (a->dual.best_error < reached) restart_at_best(a);
+            if (a->dual.best_error > 0.1 * reached) window *= 2; /* it was not, after all */
+            else window = WINDOW;
+            moved = true;
+        }
+        stalls = a->dual.best_error < 0.9 * before ? 0 : stalls + 1;
+        if (!moved || stalls > STALLS) break;
+        if (a->dual.exact && stalls >= 2) freeze(a);
+        else if (a->pass.shift == STI__SHIFT_FROZEN) freeze(a);
     }
+    if (sti__dual_done(&a->dual)) return STI_OK;
+    info->warnings[a->iterations >= o->max_iterations ? STI_WARN_ITERATION_CAP : STI_WARN_STALLED]++;
     return STI_OK;
 }
 
@@ -123,7 +192,28 @@ sti_status sti__solve_apgd(const sti__task *task, sti_error *error) {
     sti_status status = open(&a, task, error);
     if (status != STI_OK) return status;
     status = run(&a, error);
-    task->info->iterations = a.iterations;
+    task->info->iterations = a.iterations + a.newton_steps;
+    sti__dual_close(&a.dual);
+    return status;
+}
+
+/* Newton alone: gradient steps only to start from, and between attempts. */
+sti_status sti__solve_newton(const sti__task *task, sti_error *error) {
+    apgd a = {0};
+    int left = task->options->max_newton, used = 0, between = BETWEEN;
+    sti_status status = open(&a, task, error);
+    if (status != STI_OK) return status;
+    test(&a);
+    while (status == STI_OK && left > 0 && !sti__dual_done(&a.dual) && a.iterations < task->options->max_iterations) {
+        descend(&a, between);
+        if (sti__dual_done(&a.dual)) break;
+        status = sti__newton_finish(&a.dual, left, &used, error);
+        left -= used > 0 ? used : 1;
+        restart_at_best(&a);
+        between *= 2;
+    }
+    if (!sti__dual_done(&a.dual)) task->info->warnings[STI_WARN_ITERATION_CAP]++;
+    task->info->iterations = task->options->max_newton - left;
     sti__dual_close(&a.dual);
     return status;
 }

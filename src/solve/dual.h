@@ -18,6 +18,8 @@ typedef struct sti__dual {
     double *work;        /* raw y and g of one gap */
     sti__pair best;
     double best_error;   /* infinite before the first */
+    double prox;         /* of the finisher, kept between its runs; 0 before the first */
+    double newton_cost;  /* 0 = not known yet */
     int64_t products;
 } sti__dual;
 
@@ -31,9 +33,9 @@ static inline bool sti__dual_done(const sti__dual *d) { return d->best_error <= 
 /* The best iterate into the caller's arrays, and the figures of info. */
 void sti__dual_close(sti__dual *d);
 
-/* Semismooth Newton steps from the best iterate, at most `steps`; returns whether the goal is met. *used counts them. */
+/* Semismooth Newton steps from the best iterate, about `steps` at most; *used counts them. */
 sti_status sti__newton_finish(sti__dual *d, int steps, int *used, sti_error *error);
 /* Multiply-adds of one Newton step, for the choice; infinite where the finisher cannot be used. */
-double sti__newton_cost(const sti__dual *d);
+double sti__newton_cost(sti__dual *d);
 
 #endif

@@ -63,6 +63,12 @@ sti_status sti__operator_build(sti__operator *op, const sti_problem *problem, st
                                sti_error *error);
 /* y = W' x. */
 void sti__operator_mul(sti__operator *op, const double *x, double *y);
+/* The slope m of row block b, a cone. */
+static inline double sti__operator_slope(const sti__operator *op, int b) {
+    const sti_row *row = &op->problem->arrays.rows[b];
+    const double *a = op->scale + op->problem->first[b];
+    return row->dim > 1 ? row->mu[0] * a[0] / a[1] : 1;
+}
 /* Between the caller's impulses and work vectors. */
 void sti__operator_enter(const sti__operator *op, const double *g, double *t);
 void sti__operator_leave(const sti__operator *op, const double *t, double *g);

@@ -18,6 +18,7 @@ typedef enum sti__block_of {
     STI__BLOCK_DUAL,
     STI__BLOCK_APGD,
     STI__BLOCK_NEWTON,
+    STI__BLOCK_NEWTON_MATRIX,
     STI__BLOCK_SAP,
     STI__BLOCK_CERTIFICATE,
     STI__BLOCK_HISTORY,
