@@ -7,14 +7,14 @@
 #include <math.h>
 #include <string.h>
 
-#define GROWTH 0.98            /* of L per accepted step: the step length grows slowly */
-#define BACKTRACKS 30          /* per iteration, at most */
-#define WINDOW 256             /* iterations over which progress is looked at */
+#define GROWTH 0.98        /* of L per accepted step: the step length grows slowly */
+#define BACKTRACKS 30      /* per iteration, at most */
+#define WINDOW 256         /* iterations over which progress is looked at */
 #define EXPECTED_NEWTON 25 /* steps that the finisher is expected to take */
-#define NEWTON_LEAST 6  /* steps at a time, at least and at most */
-#define NEWTON_TURN 40  
-#define STALLS 12       /* windows without progress that end a solve */
-#define BETWEEN 50      /* gradient steps between attempts of Newton alone */
+#define NEWTON_LEAST 6     /* steps at a time, at least and at most */
+#define NEWTON_TURN 40
+#define STALLS 12  /* windows without progress that end a solve */
+#define BETWEEN 50 /* gradient steps between attempts of Newton alone */
 
 typedef struct apgd {
     sti__dual dual;
@@ -104,7 +104,8 @@ static void test(apgd *a) {
     sti__history_add(a->dual.task->workspace, error);
 }
 
-/* ---- gradient steps and the finisher, turn about -------------------------------------------------------- */
+/* ---- gradient steps and the finisher, turn about --------------------------------------------------------
+ */
 
 /* From the best iterate, without momentum. */
 static void restart_at_best(apgd *a) {
@@ -115,7 +116,8 @@ static void restart_at_best(apgd *a) {
 
 /* Up to `count` steps; false if there is no further way down. */
 static bool descend(apgd *a, int count) {
-    int cap = a->dual.task->options->max_iterations, end = count < cap - a->iterations ? a->iterations + count : cap;
+    int cap = a->dual.task->options->max_iterations,
+        end = count < cap - a->iterations ? a->iterations + count : cap;
     bool moved = true;
     while (!sti__dual_done(&a->dual) && a->iterations < end && moved) {
         moved = step(a);
@@ -125,7 +127,8 @@ static bool descend(apgd *a, int count) {
     return moved;
 }
 
-/* The shift of every iterate does not settle on some hyperstatic piles: freeze it for a while, then take it afresh. */
+/* The shift of every iterate does not settle on some hyperstatic piles: freeze it for a while, then take it
+ * afresh. */
 static void freeze(apgd *a) {
     restart_at_best(a);
     sti__pass_freeze(&a->dual.op, a->dual.best, a->frozen);
@@ -136,13 +139,15 @@ static void freeze(apgd *a) {
 /* Multiply-adds of one gradient step. */
 static double step_cost(const apgd *a) {
     const sti__operator *op = &a->dual.op;
-    double product = op->jacobian ? 8 * (double)op->jacobian->nentry + 4 * (double)sti__chol_get_info(op->mass).fill
-                                  : (double)op->w.numbers;
+    double product = op->jacobian
+                         ? 8 * (double)op->jacobian->nentry + 4 * (double)sti__chol_get_info(op->mass).fill
+                         : (double)op->w.numbers;
     return product + 15.0 * op->size;
 }
 
-/* How many steps of the finisher are worth trying: none unless it looks like the cheaper way to the goal (gradient steps
-   went from `before` to the best error within `count`), and never more than what gradient steps have cost so far. */
+/* How many steps of the finisher are worth trying: none unless it looks like the cheaper way to the goal
+   (gradient steps went from `before` to the best error within `count`), and never more than what gradient
+   steps have cost so far. */
 static int worth_finishing(apgd *a, double before, int count) {
     double best = a->dual.best_error, goal = fmax(a->dual.goal, 1e-15);
     if (!a->dual.task->options->finish) return 0;
@@ -204,7 +209,8 @@ sti_status sti__solve_newton(const sti__task *task, sti_error *error) {
     sti_status status = open(&a, task, error);
     if (status != STI_OK) return status;
     test(&a);
-    while (status == STI_OK && left > 0 && !sti__dual_done(&a.dual) && a.iterations < task->options->max_iterations) {
+    while (status == STI_OK && left > 0 && !sti__dual_done(&a.dual) &&
+           a.iterations < task->options->max_iterations) {
         descend(&a, between);
         if (sti__dual_done(&a.dual)) break;
         status = sti__newton_finish(&a.dual, left, &used, error);

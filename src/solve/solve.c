@@ -184,9 +184,6 @@ static void set_guess(double *x, const double *guess, int n) {
     else memset(x, 0, sizeof(double) * (size_t)n);
 }
 
-/* not all parts are there yet */
-#pragma weak sti__solve_newton
-
 static sti_status judge(const sti__task *t, sti_error *error) {
     sti_solve_info *info = t->info;
     sti_status status =
