@@ -146,7 +146,7 @@ static void bench_dense(int n) {
     memset(tiles, 0, sizeof tiles);
     for (int i = 0; i < 8 * nd; i++)
         for (int j = 0; j <= i; j++) {
-            double v = i == j ? (i < n ? n : 1) : i < n ? 1.0 / (1 + i + j) : 0;
+            double v = i == j ? (i < n ? n : 0) : i < n ? 1.0 / (1 + i + j) : 0;
             if (i < n) a[i * n + j] = v;
             tiles[(i >> 3) * nd * 64 + 8 * j + (i & 7)] = v;
         }
@@ -160,7 +160,7 @@ static void bench_dense(int n) {
     BEST(
         ours, 20, for (int k = 0; k < TIMES; k++) {
             memcpy(work, tiles, sizeof(double) * numbers);
-            dense->diagonal(work, nd, 0, nd);
+            dense->diagonal(work, nd, n, 0, nd);
         });
     BEST(
         plain_s, 20, for (int k = 0; k < TIMES; k++) {
@@ -170,8 +170,8 @@ static void bench_dense(int n) {
     BEST(
         ours_s, 20, for (int k = 0; k < TIMES; k++) {
             for (int i = 0; i < n; i++) y[i] = i;
-            dense->forward(work, nd, nd, y, NULL);
-            dense->backward(work, nd, nd, y, NULL);
+            dense->forward(work, nd, n, nd, y, NULL);
+            dense->backward(work, nd, n, nd, y, NULL);
         });
     printf(
         "dense %2d: factor %7.3f us (plain %7.3f, %4.1f times)  solve %6.3f us (plain %6.3f, %4.1f times)\n",

@@ -107,7 +107,6 @@ static void take_entries(const front *f, const double *value) {
     const sti__plan *p = &f->c->plan;
     const sti__node *n = f->node;
     memset(f->panel, 0, sizeof(double) * 64 * (size_t)n->nd * (size_t)(n->nd + n->nu));
-    for (int i = n->ncol; i < 8 * n->nd; i++) f->panel[(i >> 3) * n->nd * 64 + 8 * i + (i & 7)] = 1;
     for (size_t e = n->source; e < n[1].source; e++) f->panel[p->to[e]] += value[p->from[e]];
 }
 
@@ -171,7 +170,7 @@ static int factor_node(const sti__chol *c, int s, const double *value, const sti
     take_children(&f, tasks);
     for (f.j0 = 0; f.j0 < n->nd; f.j0 = f.j1) {
         f.j1 = n->nd - f.j0 < CHUNK ? n->nd : f.j0 + CHUNK;
-        int bad = c->dense->diagonal(f.panel, n->nd, f.j0, f.j1), rest = n->nd + n->nu - f.j1;
+        int bad = c->dense->diagonal(f.panel, n->nd, n->ncol, f.j0, f.j1), rest = n->nd + n->nu - f.j1;
         if (bad >= 0) return n->x0 + bad;
         sti__run(tasks, rest, tasks ? GRAIN : rest + 1, below, &f);
     }
@@ -227,7 +226,7 @@ static void forward_node(const sti__chol *c, int s, int side) {
         for (int i = 0; i < child->split; i++) x[t[i].x] += from[i];
         for (int i = child->split; i < child->nrow; i++) z[t[i].column >> 3] += from[i];
     }
-    c->dense->forward(c->factor + n->panel, n->nd, n->nd + n->nu, x + n->x0, z);
+    c->dense->forward(c->factor + n->panel, n->nd, n->ncol, n->nd + n->nu, x + n->x0, z);
 }
 
 static void backward_node(const sti__chol *c, int s, int side) {
@@ -237,7 +236,7 @@ static void backward_node(const sti__chol *c, int s, int side) {
     const sti__target *t = p->target + n->z0;
     for (int i = 0; i < n->nrow; i++) z[i] = x[t[i].x];
     for (int i = n->nrow; i < 8 * n->nu; i++) z[i] = 0;
-    c->dense->backward(c->factor + n->panel, n->nd, n->nd + n->nu, x + n->x0, z);
+    c->dense->backward(c->factor + n->panel, n->nd, n->ncol, n->nd + n->nu, x + n->x0, z);
 }
 
 static void forward_tasks(void *context, int begin, int end) {

@@ -5,8 +5,8 @@
    row follow each other, so that its numbers are [column][8 rows] and feed the inner loops without
    packing. Its upper nd tile rows are the pivots' (lower triangle), the others lie below. A triangle
    of nu tile rows holds tile (I, J), J <= I, at 64 (I (I + 1) / 2 + J).
-   Padding: rows and columns of zeros, with ones on the pivots' diagonal. After factoring, the
-   diagonal holds reciprocals.
+   Padding: rows and columns of zeros. After factoring, a tile on the pivots' diagonal holds its
+   triangle with a unit diagonal, the transpose above, and reciprocals of L's diagonal on it.
 
    Each number is computed by the same operations in the same order whatever the cut of the work or
    the width of the registers (one product and one subtraction at a time, k ascending), so all
@@ -22,17 +22,17 @@
 
 typedef struct sti__dense {
     /* Factors the pivots' tile columns [j0, j1), rows of the same range; columns before j0 are done.
-       The first bad column, -1 if there is none. */
-    int (*diagonal)(double *panel, int nd, int j0, int j1);
+       The first ncol pivots are true, the others padding. The first bad column, -1 if there is none. */
+    int (*diagonal)(double *panel, int nd, int ncol, int j0, int j1);
     /* The same columns of tile rows [begin, end), which lie at or below j1. */
     void (*below)(double *panel, int nd, int j0, int j1, int begin, int end);
     /* Tile rows [begin, end) of the triangle -= (rows below) (rows below)', over the first ncol
        columns. `below` points at the first tile row below the pivots. fresh: the triangle was zero. */
     void (*update)(const double *below, int nd, int ncol, double *triangle, int begin, int end, int fresh);
     /* x (8 nd) := L11^-1 x, z (8 (nb - nd)) -= L21 x. */
-    void (*forward)(const double *panel, int nd, int nb, double *x, double *z);
+    void (*forward)(const double *panel, int nd, int ncol, int nb, double *x, double *z);
     /* x := L11^-T (x - L21' z). */
-    void (*backward)(const double *panel, int nd, int nb, double *x, const double *z);
+    void (*backward)(const double *panel, int nd, int ncol, int nb, double *x, const double *z);
 } sti__dense;
 
 /* The best that this machine runs; variant k of 0 (baseline), 1, 2 or NULL if it does not run here. */

@@ -3,7 +3,6 @@
    `NC` columns at a time; loops over them are unrolled, so that the arrays below never touch memory. */
 #include "base/lane.h"
 #include "solve/dense.h"
-#include <float.h>
 #include <string.h>
 
 #if defined __AVX512F__
@@ -21,13 +20,15 @@
 #endif
 #define RV (8 / VW) /* registers in a column of a tile */
 
-#define LEAST 1e-290 /* a pivot below has no reciprocal to work with */
+#define MOST 1e290 /* of a pivot's reciprocal */
 #define CAT2(a, b) a##b
 #define CAT(a, b) CAT2(a, b)
+#define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #define UNROLL _Pragma("GCC unroll 32")
 #define INLINE static inline __attribute__((always_inline))
 
 typedef double vec __attribute__((vector_size(8 * VW), may_alias));
+typedef int64_t ivec __attribute__((vector_size(8 * VW)));
 
 /* ---- the one inner loop ----------------------------------------------------------------------- */
 
@@ -45,16 +46,18 @@ INLINE void accumulate(vec s[NB * RV][NC], const double *const a[NB], const doub
     }
 }
 
-/* Columns p..p+NC of x L' = s, L the lower triangle of a tile with reciprocals on its diagonal. */
+/* Columns p..p+NC of x L' = s, L given as a factored tile. */
 INLINE void triangle(vec s[NB * RV][NC], const double *tile, int p, int count) {
-    UNROLL for (int c = 0; c < NC; c++) {
-        double inverse = tile[9 * (p + c)];
-        UNROLL for (int v = 0; v < count * RV; v++) s[v][c] *= inverse;
-        UNROLL for (int j = c + 1; j < NC; j++) {
-            double t = tile[8 * (p + c) + p + j];
-            UNROLL for (int v = 0; v < count * RV; v++) s[v][j] -= s[v][c] * t;
-        }
+    UNROLL for (int c = 0; c < NC; c++) UNROLL for (int j = c + 1; j < NC; j++) {
+        double t = tile[8 * (p + c) + p + j];
+        UNROLL for (int v = 0; v < count * RV; v++) s[v][j] -= s[v][c] * t;
     }
+}
+
+/* x L' = s leaves columns without their scale, which the next ones need; it comes last. */
+INLINE void scale_columns(double *c, const double *tile) {
+    UNROLL for (int j = 0; j < 8; j++) UNROLL for (int v = 0; v < RV; v++) * (vec *)(c + 8 * j + VW * v) *=
+        tile[9 * j];
 }
 
 /* Tiles c[i] -= a[i] b' (k_end columns of tile rows a[i] and b), then := c L^-T if SOLVE. Without
@@ -63,8 +66,10 @@ INLINE void strip(const double *const a[NB], const double *b, int k_end, double 
                   const double *tile, int flags, int count) {
     for (int p = 0; p < 8; p += NC) {
         vec s[NB * RV][NC];
-        UNROLL for (int v = 0; v < count * RV; v++) UNROLL for (int j = 0; j < NC; j++) s[v][j] =
-            flags & LOAD ? *(const vec *)(c[v / RV] + 8 * (p + j) + VW * (v % RV)) : (vec){0};
+        UNROLL for (int v = 0; v < count * RV; v++) {
+            UNROLL for (int j = 0; j < NC; j++) s[v][j] =
+                flags & LOAD ? *(const vec *)(c[v / RV] + 8 * (p + j) + VW * (v % RV)) : (vec){0};
+        }
         accumulate(s, a, b + p, k_end, count);
         if (flags & SOLVE) {
             const double *done[NB];
@@ -72,9 +77,15 @@ INLINE void strip(const double *const a[NB], const double *b, int k_end, double 
             if (NC < 8) accumulate(s, done, tile + p, p, count);
             triangle(s, tile, p, count);
         }
-        UNROLL for (int v = 0; v < count * RV; v++) UNROLL for (int j = 0; j < NC; j++) *
-            (vec *)(c[v / RV] + 8 * (p + j) + VW * (v % RV)) = s[v][j];
+        UNROLL for (int v = 0; v < count * RV; v++) {
+            UNROLL for (int j = 0; j < NC; j++) {
+                if (NC == 8 && flags & SOLVE) s[v][j] *= tile[9 * j];
+                *(vec *)(c[v / RV] + 8 * (p + j) + VW * (v % RV)) = s[v][j];
+            }
+        }
     }
+    if (NC < 8 && flags & SOLVE)
+        for (int i = 0; i < count; i++) scale_columns(c[i], tile);
 }
 
 /* Up to NB tile rows. */
@@ -92,31 +103,45 @@ INLINE void strips(const double *const a[NB], const double *b, int k_end, double
 
 /* ---- factoring ------------------------------------------------------------------------------------ */
 
-/* One tile of pivots: L D L' first, which keeps square roots out of the chain, then columns scaled.
-   Returns the first bad column or -1. */
-static int factor_tile(double *tile) {
-    double pivot[8], root[8];
-    int bad = -1;
+/* s -= u t r */
+INLINE void eliminate(vec s[RV], const vec u[RV], double t, double r, int from) {
+    UNROLL for (int v = from; v < RV; v++) s[v] -= u[v] * t * r;
+}
+
+/* One tile of pivots, the first w of them true: A = U D U' with a unit lower triangle U; L = U D^1/2.
+   Keeps U below the diagonal, U' above it and D^-1/2 on it. Returns the first bad column or -1.
+   Two pivots at a time, since a division takes as long as all else: the second is (a e - b b) / a. */
+static int factor_tile(double *tile, int w) {
     vec s[8][RV];
-    UNROLL for (int c = 0; c < 8; c++) UNROLL for (int v = 0; v < RV; v++) s[c][v] =
-        *(const vec *)(tile + 8 * c + VW * v);
+    double inverse[8]; /* of pivots */
     UNROLL for (int c = 0; c < 8; c++) {
-        double d = s[c][c / VW][c % VW], r = 1 / d;
-        pivot[c] = d;
-        UNROLL for (int j = c + 1; j < 8; j++) {
-            double t = s[c][j / VW][j % VW] * r;
-            UNROLL for (int v = c / VW; v < RV; v++) s[j][v] -= s[c][v] * t;
+        UNROLL for (int v = 0; v < RV; v++) s[c][v] = *(const vec *)(tile + 8 * c + VW * v);
+        inverse[c] = 1;
+    }
+    UNROLL for (int c = 0; c < 8; c += 2) {
+        if (c >= w) break;
+        int first = c / VW; /* registers before hold nothing of these columns */
+        double a = s[c][first][c % VW], b = s[c][first][c % VW + 1];
+        double e = c + 1 < w ? s[c + 1][first][c % VW + 1] : 1;
+        double r = 1 / a, q = a / (a * e - b * b);
+        inverse[c] = r;
+        inverse[c + 1] = q;
+        eliminate(s[c + 1], s[c], b, r, first);
+        UNROLL for (int j = c + 2; j < 8; j++) {
+            eliminate(s[j], s[c], s[c][j / VW][j % VW], r, first);
+            eliminate(s[j], s[c + 1], s[c + 1][j / VW][j % VW], q, first);
         }
+        UNROLL for (int v = first; v < RV; v++) {
+            *(vec *)(tile + 8 * c + VW * v) = s[c][v] * r;
+            *(vec *)(tile + 8 * c + 8 + VW * v) = s[c + 1][v] * q;
+        }
+        tile[9 * c] = __builtin_sqrt(r);
+        tile[9 * c + 9] = __builtin_sqrt(q);
     }
-    for (int c = 7; c >= 0; c--)
-        if (!(pivot[c] > LEAST && pivot[c] <= DBL_MAX)) bad = c;
-    if (bad >= 0) return bad;
-    for (int c = 0; c < 8; c++) root[c] = 1 / __builtin_sqrt(pivot[c]);
-    UNROLL for (int c = 0; c < 8; c++) {
-        UNROLL for (int v = 0; v < RV; v++) * (vec *)(tile + 8 * c + VW * v) = s[c][v] * root[c];
-        for (int i = 0; i < c; i++) tile[8 * c + i] = 0;
-        tile[9 * c] = root[c];
-    }
+    for (int c = 0; c < w; c++)
+        if (!(inverse[c] > 0 && inverse[c] < MOST)) return c;
+    for (int c = (w + 1) & ~1; c < 8; c++) tile[9 * c] = 1;
+    UNROLL for (int c = 0; c < 8; c++) UNROLL for (int i = 0; i < c; i++) tile[8 * c + i] = tile[8 * i + c];
     return -1;
 }
 
@@ -137,13 +162,13 @@ INLINE void solve_column(double *panel, int nd, int j, int begin, int end) {
     }
 }
 
-static int diagonal(double *panel, int nd, int j0, int j1) {
+static int diagonal(double *panel, int nd, int ncol, int j0, int j1) {
     for (int j = j0; j < j1; j++) {
         double *row = panel + 64 * (size_t)nd * (size_t)j, *tile = row + 64 * (size_t)j;
         const double *a[NB] = {row};
         double *c[NB] = {tile};
         strip(a, row, 8 * j, c, NULL, LOAD, 1);
-        int bad = factor_tile(tile);
+        int bad = factor_tile(tile, ncol - 8 * j < 8 ? ncol - 8 * j : 8);
         if (bad >= 0) return 8 * j + bad;
         solve_column(panel, nd, j, j + 1, j1);
     }
@@ -195,46 +220,95 @@ INLINE void times(const double *a, size_t row, int k_end, const double *x, doubl
     UNROLL for (int v = 0; v < count * RV; v++) * (vec *)(y + VW * v) = s[v];
 }
 
-static void forward(const double *panel, int nd, int nb, double *x, double *z) {
+/* Lanes above (sign > 0) or below c of a column, the others zero. */
+INLINE vec beyond(vec column, int c, int v, int sign) {
+    ivec mask;
+    UNROLL for (int i = 0; i < VW; i++) mask[i] = sign * (VW * v + i - c) > 0 ? -1 : 0;
+    return (vec)((ivec)column & mask);
+}
+
+/* x := L^-1 x and L^-T x with a factored tile of w true columns (or more than 8). */
+INLINE void tile_forward(const double *tile, int w, double *x) {
+    vec s[RV];
+    UNROLL for (int v = 0; v < RV; v++) s[v] = *(const vec *)(x + VW * v);
+    UNROLL for (int c = 0; c < 7; c++) {
+        if (c >= w) break;
+        double t = s[c / VW][c % VW];
+        UNROLL for (int v = c / VW; v < RV; v++) s[v] -=
+            beyond(*(const vec *)(tile + 8 * c + VW * v), c, v, 1) * t;
+    }
+    double scale[8];
+    UNROLL for (int c = 0; c < 8; c++) scale[c] = tile[9 * c];
+    UNROLL for (int v = 0; v < RV; v++) * (vec *)(x + VW * v) = s[v] * *(const vec *)(scale + VW * v);
+}
+
+INLINE void tile_backward(const double *tile, int w, double *x) {
+    vec s[RV];
+    double scale[8];
+    UNROLL for (int c = 0; c < 8; c++) scale[c] = tile[9 * c];
+    UNROLL for (int v = 0; v < RV; v++) s[v] = *(const vec *)(x + VW * v) * *(const vec *)(scale + VW * v);
+    UNROLL for (int c = 7; c > 0; c--) {
+        if (c >= w) continue;
+        double t = s[c / VW][c % VW];
+        UNROLL for (int v = 0; v <= c / VW; v++) s[v] -=
+            beyond(*(const vec *)(tile + 8 * c + VW * v), c, v, -1) * t;
+    }
+    UNROLL for (int v = 0; v < RV; v++) * (vec *)(x + VW * v) = s[v];
+}
+
+static void forward(const double *panel, int nd, int ncol, int nb, double *x, double *z) {
     size_t row = 64 * (size_t)nd;
     for (int j = 0; j < nd; j++) {
-        const double *a = panel + row * (size_t)j, *tile = a + 64 * (size_t)j;
+        const double *a = panel + row * (size_t)j;
         times(a, row, 8 * j, x, x + 8 * j, 1);
-        for (int c = 0; c < 8; c++) {
-            double t = x[8 * j + c] * tile[9 * c];
-            for (int i = c + 1; i < 8; i++) x[8 * j + i] -= tile[8 * c + i] * t;
-            x[8 * j + c] = t;
-        }
+        tile_forward(a + 64 * (size_t)j, ncol - 8 * j, x + 8 * j);
     }
     int i = nd;
-    for (; i + 4 <= nb; i += 4) times(panel + row * (size_t)i, row, 8 * nd, x, z + 8 * (i - nd), 4);
-    for (; i < nb; i++) times(panel + row * (size_t)i, row, 8 * nd, x, z + 8 * (i - nd), 1);
+    for (; i + 4 <= nb; i += 4) times(panel + row * (size_t)i, row, ncol, x, z + 8 * (i - nd), 4);
+    for (; i < nb; i++) times(panel + row * (size_t)i, row, ncol, x, z + 8 * (i - nd), 1);
+}
+
+/* Sums of the eight lanes of eight columns, each ((0+4)+(2+6)) + ((1+5)+(3+7)), taken off x. */
+INLINE void take_off(vec s[8][RV], double *x) {
+#if VW == 8
+    vec a[4], b[2];
+    UNROLL for (int k = 0; k < 4; k++) a[k] = PICK(s[2 * k][0], s[2 * k + 1][0], 0, 1, 2, 3, 8, 9, 10, 11) +
+                                              PICK(s[2 * k][0], s[2 * k + 1][0], 4, 5, 6, 7, 12, 13, 14, 15);
+    UNROLL for (int k = 0; k < 2; k++) b[k] = PICK(a[2 * k], a[2 * k + 1], 0, 1, 4, 5, 8, 9, 12, 13) +
+                                              PICK(a[2 * k], a[2 * k + 1], 2, 3, 6, 7, 10, 11, 14, 15);
+    *(vec *)x -= PICK(b[0], b[1], 0, 2, 4, 6, 8, 10, 12, 14) + PICK(b[0], b[1], 1, 3, 5, 7, 9, 11, 13, 15);
+#elif VW == 4
+    vec a[8], b[4];
+    UNROLL for (int k = 0; k < 8; k++) a[k] = s[k][0] + s[k][1];
+    UNROLL for (int k = 0; k < 4; k++) b[k] =
+        PICK(a[2 * k], a[2 * k + 1], 0, 1, 4, 5) + PICK(a[2 * k], a[2 * k + 1], 2, 3, 6, 7);
+    UNROLL for (int k = 0; k < 2; k++) * (vec *)(x + 4 * k) -=
+        PICK(b[2 * k], b[2 * k + 1], 0, 2, 4, 6) + PICK(b[2 * k], b[2 * k + 1], 1, 3, 5, 7);
+#else
+    UNROLL for (int k = 0; k < 8; k++) {
+        vec a = (s[k][0] + s[k][2]) + (s[k][1] + s[k][3]);
+        x[k] -= a[0] + a[1];
+    }
+#endif
 }
 
 /* Eight columns: x -= (tile rows below)' y, each summed over rows mod 8, then across. */
 INLINE void columns(const double *tiles, size_t row, int count, const double *y, double *x) {
+    if (count == 0) return;
     vec s[8][RV] = {{{0}}};
     for (int i = 0; i < count; i++, tiles += row, y += 8)
         UNROLL for (int k = 0; k < 8; k++) UNROLL for (int v = 0; v < RV; v++) s[k][v] +=
             *(const vec *)(tiles + 8 * k + VW * v) * *(const vec *)(y + VW * v);
-    for (int k = 0; k < 8; k++) {
-        double t[8];
-        memcpy(t, s[k], sizeof t);
-        x[k] -= ((t[0] + t[4]) + (t[2] + t[6])) + ((t[1] + t[5]) + (t[3] + t[7]));
-    }
+    take_off(s, x);
 }
 
-static void backward(const double *panel, int nd, int nb, double *x, const double *z) {
+static void backward(const double *panel, int nd, int ncol, int nb, double *x, const double *z) {
     size_t row = 64 * (size_t)nd;
     for (int j = nd - 1; j >= 0; j--) {
         const double *tile = panel + row * (size_t)j + 64 * (size_t)j;
         columns(panel + row * (size_t)nd + 64 * (size_t)j, row, nb - nd, z, x + 8 * j);
         columns(tile + row, row, nd - 1 - j, x + 8 * (j + 1), x + 8 * j);
-        for (int c = 7; c >= 0; c--) {
-            double t = x[8 * j + c];
-            for (int i = c + 1; i < 8; i++) t -= tile[8 * c + i] * x[8 * j + i];
-            x[8 * j + c] = t * tile[9 * c];
-        }
+        tile_backward(tile, ncol - 8 * j, x + 8 * j);
     }
 }
 
