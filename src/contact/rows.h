@@ -266,7 +266,7 @@ static inline void sti__row_project(const sti_row *row, const double *w, double 
 /* l*(-g) = 1/2 g'Rg in C (up to rounding), infinite outside. */
 static inline double sti__row_conjugate(const sti_row *row, const double *R, const double *g) {
     if (row->kind == STI_ROW_USER) return row->user.conjugate(row->user.context, row->dim, g);
-    double near[STI_ROW_DIM], c = 0, size = 0;
+    double near[STI_ROW_DIM] = {0}, c = 0, size = 0;
     for (int i = 0; i < row->dim; i++) size = fmax(size, fabs(near[i] = g[i]));
     sti__row_project(row, NULL, near);
     for (int i = 0; i < row->dim; i++) {

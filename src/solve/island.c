@@ -63,13 +63,15 @@ static size_t lay_out(sti__island *s, const tally *t, char *base) {
     sti__cutter c = {base, 0};
     size_t n = (size_t)s->n, m = (size_t)s->m, nrow = (size_t)s->nrow;
     double **dofs[] = {&s->vstar,    &s->impetus, &s->inverse,  &s->v,     &s->best, &s->step,
-                       &s->momentum, &s->force,   &s->gradient, &s->astep, &s->work};
-    double **rows[] = {&s->R,    &s->vhat,   &s->target, &s->y,    &s->ystep, &s->g,
-                       &s->rows, &s->best_g, &s->last_g, &s->soft, &s->weight};
+                       &s->momentum, &s->force,   &s->gradient, &s->astep, &s->work, &s->answer};
+    double **rows[] = {&s->R,      &s->vhat,   &s->target, &s->y,      &s->ystep,  &s->g,    &s->rows,
+                       &s->best_g, &s->last_g, &s->soft,   &s->weight, &s->offset, &s->late, &s->lightness};
     for (int i = 0; i < STI__COUNT(dofs); i++) *dofs[i] = sti__cut(&c, n, sizeof(double));
     for (int i = 0; i < STI__COUNT(rows); i++) *rows[i] = sti__cut(&c, m, sizeof(double));
-    s->shift = sti__cut(&c, nrow, sizeof(double));
-    s->best_shift = sti__cut(&c, nrow, sizeof(double));
+    double **pairs[] = {&s->anderson.t, &s->anderson.r};
+    for (int i = 0; i < STI__COUNT(pairs); i++) *pairs[i] = sti__cut(&c, m, sizeof(double));
+    s->anderson.dt = sti__cut(&c, sti__mul(m, STI__ANDERSON_DEPTH), sizeof(double));
+    s->anderson.dr = sti__cut(&c, sti__mul(m, STI__ANDERSON_DEPTH), sizeof(double));
     s->part = sti__cut(&c, nrow, sizeof(double));
     s->avalue = sti__cut(&c, t->nnz, sizeof(double));
     s->value = sti__cut(&c, t->numbers, sizeof(double));
@@ -251,7 +253,6 @@ static bool fill_island(sti__island *s, const sti_problem *p, int k, const sorte
     s->number[0] = s->gstart[0] = 0;
     for (int b = 0; b < s->nrow; b++) fill_block(s, p, b, o->rank, o->slot);
     fill_touches(s);
-    memset(s->shift, 0, sizeof(double) * (size_t)s->nrow);
     memset(s->soft, 0, sizeof(double) * (size_t)s->m);
     return true;
 }

@@ -5,6 +5,7 @@
 #define STI_SOLVE_ISLAND_H
 
 #include "contact/problem.h"
+#include "solve/anderson.h"
 #include "solve/cholesky.h"
 #include "solve/pcg.h"
 
@@ -26,14 +27,17 @@ typedef struct sti__island {
     double *vstar, *impetus;      /* n; A v* */
     double *inverse;              /* n: 1 / diag(A), the momentum scaling squared */
     double *v, *best, *step;      /* n: iterate, best iterate, Newton direction */
+    double *answer;               /* n: best iterate of the outer loops */
     double *momentum, *force, *gradient, *astep, *work; /* n: A (v - v*), J'g, their difference, A step */
     double *R, *vhat;             /* m: of the law that is solved with (softened if contact is hard) */
     double *target;               /* m: y = J v - target; vhat, less the De Saxce shift, plus the proximal term */
     double *y, *ystep, *g, *rows; /* m */
-    double *best_g, *last_g;      /* m */
+    double *best_g, *last_g;      /* m: of the answer; the guess */
+    double *offset, *late;        /* m: target - vhat, and what it is wrong by */
+    double *lightness;            /* m: 1 / weight in the norm of unit Delassus diagonal */
+    sti__anderson anderson;       /* of the offset */
     double *soft;                 /* m: what softening adds to R */
     double *weight;               /* m: Delassus diagonal */
-    double *shift, *best_shift;   /* nrow: De Saxce */
     double *part;                 /* nrow: cost of each block */
     int64_t *gstart;              /* nrow + 1 */
     double *G;                    /* Hessians of the rows' costs, dim x dim each */

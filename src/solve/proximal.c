@@ -1,14 +1,240 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The loop around the convex minimisation, for what is not convex or not smooth. It only moves the target of
+   the rows' velocities, y = J v - vhat - t, so the Newton matrix keeps its pattern. Its answer is a fixed
+   point of t.
+
+   Hard rows (R = 0): a proximal point method on the impulses. Each round solves with R + R_p and t = R_p g_k;
+   its answer g is wrong by R_p (g - g_k) in velocity. R_p is a small share of the Delassus diagonal, made
+   smaller while rounds gain too little.
+
+   Exact Coulomb: the normal velocity counts with the De Saxce term |mu y_t| added, t_n = -|mu y_t|. It is
+   refreshed as soon as the minimisation is nearer to its end than the term to its own: after a step or two.
+   Anderson's method speeds the rounds up; where they stall, steps are damped, with the term frozen during
+   whole minimisations. */
 #include "contact/rows.h"
+#include "solve/certificate.h"
 #include "solve/sap.h"
 #include <string.h>
+
+#define FLOOR 1e-4       /* as in the certificate */
+#define FIRST_SHARE 1e-2 /* R_p of the Delassus diagonal */
+#define LEAST_SHARE 1e-7
+#define ENOUGH_GAIN 0.03 /* a round that leaves more than this of the error asks for a smaller share */
+#define ROUNDS 200
+#define TOTAL 10 /* Newton steps of all rounds, in units of max_newton */
+#define TIRED 8  /* rounds without a better iterate after which steps are plain and damped ... */
+#define DAMPED 0.5
+#define STALL 30 /* ... and after which there are no more */
+
+/* What an island's laws ask for. */
+typedef struct nature {
+    int contacts;
+    bool hard;   /* some R is 0 */
+    bool shifts; /* exact Coulomb, and there is friction */
+} nature;
+
+static const double *given_R(const sti__island *s, int b) {
+    return s->problem->arrays.R + s->problem->first[s->row[b]];
+}
+
+static bool hard_block(const sti__island *s, int b) {
+    const sti_row *row = sti__island_row(s, b);
+    for (int i = 0; i < row->dim; i++)
+        if (given_R(s, b)[i] == 0 && row->kind != STI_ROW_USER) return true;
+    return false;
+}
+
+static nature look(const sti__island *s, sti_coulomb coulomb) {
+    nature n = {0};
+    for (int b = 0; b < s->nrow; b++) {
+        const sti_row *row = sti__island_row(s, b);
+        n.contacts += row->kind == STI_ROW_CONE;
+        n.shifts |= coulomb == STI_COULOMB_EXACT && row->kind == STI_ROW_CONE && row->dim > 1;
+        n.hard |= hard_block(s, b);
+    }
+    return n;
+}
+
+/* ---- one round ---------------------------------------------------------------------------------------- */
+
+typedef struct rounds {
+    sti__sap *sap;
+    nature nature;
+    double share;
+    double error; /* what t is wrong by, in the unit-Delassus norm, relative to the impulses */
+    double floor; /* square of the impulses that count as none */
+    double aim;   /* momentum residual that the next minimisation is to reach */
+} rounds;
+
+/* In exact Coulomb a stiff row takes the proximal way too: its impulses answer violently to the De Saxce
+ * term. */
+static bool stiff_block(const sti__island *s, int b, double share, const double *w) {
+    const sti_row *row = sti__island_row(s, b);
+    for (int i = 0; i < row->dim; i++)
+        if (given_R(s, b)[i] < share * w[i] && row->kind != STI_ROW_USER) return true;
+    return false;
+}
+
+static void soften(rounds *r, double share) {
+    sti__island *s = r->sap->s;
+    r->share = share;
+    for (int b = 0; b < s->nrow; b++) {
+        const double *R = given_R(s, b);
+        int at = s->first[b], dim = s->first[b + 1] - at;
+        double w[STI_ROW_DIM] = {0};
+        sti__row_norm(sti__island_row(s, b), s->weight + at, R, w);
+        bool hard = hard_block(s, b) || (r->nature.shifts && stiff_block(s, b, share, w));
+        for (int i = 0; i < dim; i++) {
+            s->lightness[at + i] = 1 / w[i];
+            s->soft[at + i] = hard ? share * w[i] : 0;
+            s->R[at + i] = R[i] + s->soft[at + i];
+        }
+    }
+}
+
+/* The offset that v and g ask for. y: J v - vhat. */
+static void ask_offset(const rounds *r, const double *y, const double *g, double *offset) {
+    const sti__island *s = r->sap->s;
+    for (int i = 0; i < s->m; i++) offset[i] = s->soft[i] * g[i];
+    for (int b = 0; b < s->nrow && r->nature.shifts; b++)
+        offset[s->first[b]] -= sti__row_desaxce(sti__island_row(s, b), y + s->first[b]);
+}
+
+static void set_target(sti__island *s) {
+    for (int i = 0; i < s->m; i++) s->target[i] = s->vhat[i] + s->offset[i];
+}
+
+/* J v - vhat into rows. */
+static double *true_velocity(sti__island *s) {
+    for (int i = 0; i < s->m; i++) s->rows[i] = s->y[i] + s->offset[i];
+    return s->rows;
+}
+
+/* How wrong the offset was. The projection in the natural map does not lengthen it. */
+static void judge_round(rounds *r) {
+    sti__island *s = r->sap->s;
+    double error = 0, size = 0;
+    ask_offset(r, true_velocity(s), s->g, s->late);
+    for (int i = 0; i < s->m; i++) {
+        s->late[i] -= s->offset[i];
+        error += s->late[i] * s->late[i] * s->lightness[i];
+        size += s->g[i] * s->g[i] / s->lightness[i];
+    }
+    r->error = error > 0 ? sqrt(error / fmax(size, r->floor)) : 0;
+}
+
+static void run_round(rounds *r) {
+    sti__sap *sap = r->sap;
+    const sti_solve_options *o = sap->options;
+    set_target(sap->s);
+    sti__sap_goal goal = {.momentum = fmax(0.3 * o->tol, r->aim), .cap = o->max_newton};
+    sti__sap_minimise(sap, &goal);
+    sap->count->outer++;
+    judge_round(r);
+}
+
+/* Regularised: the relative gap bar of (v, g) under the true law. */
+static double true_bar(rounds *r) {
+    sti__sap *sap = r->sap;
+    sti__island *s = sap->s;
+    double gap = 0, *y = true_velocity(s);
+    for (int b = 0; b < s->nrow; b++) {
+        const sti_row *row = sti__island_row(s, b);
+        double *yb = y + s->first[b];
+        if (r->nature.shifts) yb[0] += sti__row_desaxce(row, yb);
+        gap += sti__row_gap(row, given_R(s, b), yb, s->g + s->first[b]);
+    }
+    sti__sap_measure(sap);
+    return sqrt(sap->bar * sap->bar + 2 * gap) / sap->scale;
+}
+
+/* ---- the loop -------------------------------------------------------------------------------------------
+ */
+
+static void keep_answer(sti__island *s) {
+    memcpy(s->answer, s->v, sizeof(double) * (size_t)s->n);
+    memcpy(s->best_g, s->g, sizeof(double) * (size_t)s->m);
+}
+
+/* Without guessed impulses those of the law at a guessed velocity; hard rows have none. */
+static void guess_impulses(rounds *r) {
+    sti__island *s = r->sap->s;
+    const sti_solve_options *o = r->sap->options;
+    for (int b = 0; b < s->nrow; b++) {
+        const sti_row *row = sti__island_row(s, b);
+        double *g = s->last_g + s->first[b], y[STI_ROW_DIM] = {0};
+        for (int i = 0; i < row->dim; i++) y[i] = s->y[s->first[b] + i];
+        if (r->nature.shifts) y[0] += sti__row_desaxce(row, y);
+        if (!o->guess_g && o->guess_v && !hard_block(s, b)) sti__row_impulse(row, given_R(s, b), y, g);
+        sti__row_project(row, NULL, g);
+    }
+}
+
+static void begin(rounds *r) {
+    sti__island *s = r->sap->s;
+    soften(r, FIRST_SHARE);
+    s->anderson.m = s->m;
+    s->anderson.weight = s->lightness;
+    sti__anderson_forget(&s->anderson);
+    sti__island_mul(s, s->vstar, s->y, r->sap->tasks);
+    r->floor = 1e-300;
+    for (int i = 0; i < s->m; i++) {
+        double q = s->y[i] - s->vhat[i];
+        r->floor += FLOOR * FLOOR * q * q * s->lightness[i];
+    }
+    sti__island_mul(s, s->v, s->y, r->sap->tasks);
+    for (int i = 0; i < s->m; i++) s->y[i] -= s->vhat[i];
+    guess_impulses(r);
+    ask_offset(r, s->y, s->last_g, s->offset);
+    r->aim = 1e-2;
+}
+
+/* Moves the offset; since: rounds without a better iterate, before: the error of the last round. */
+static void next_offset(rounds *r, int since, double before) {
+    sti__island *s = r->sap->s;
+    if (since >= TIRED) {
+        for (int i = 0; i < s->m; i++) s->offset[i] += DAMPED * s->late[i];
+        sti__anderson_forget(&s->anderson);
+    } else if (!r->nature.shifts && r->share > LEAST_SHARE && r->error > ENOUGH_GAIN * before) {
+        soften(r, r->share * 0.1);
+        ask_offset(r, true_velocity(s), s->g, s->offset);
+        sti__anderson_forget(&s->anderson);
+    } else {
+        sti__anderson_next(&s->anderson, s->offset, s->late);
+    }
+    r->aim = (since < TIRED ? 0.03 : 0.001) * r->error;
+}
+
+static sti__sap_end outer_loop(rounds *r) {
+    sti__sap *sap = r->sap;
+    sti__island *s = sap->s;
+    const sti_solve_options *o = sap->options;
+    double best = INFINITY, before = INFINITY;
+    int since = 0;
+    begin(r);
+    for (int round = 0; round < ROUNDS && since < STALL && sap->count->iterations < TOTAL * o->max_newton;
+         round++) {
+        run_round(r);
+        if (sap->count->indefinite) break;
+        double merit = fmax(r->error, sap->change > 0 ? sap->residual / sap->change : 0);
+        if (r->nature.hard ? merit <= o->tol : merit < 1e-2 && true_bar(r) <= o->tol)
+            return STI__SAP_CONVERGED;
+        since = merit < 0.9 * best ? 0 : since + 1;
+        if (merit < best || round == 0) best = merit, keep_answer(s);
+        next_offset(r, since, before);
+        before = r->error;
+    }
+    memcpy(s->v, s->answer, sizeof(double) * (size_t)s->n);
+    memcpy(s->g, s->best_g, sizeof(double) * (size_t)s->m);
+    return since >= STALL ? STI__SAP_STALLED : STI__SAP_CAP;
+}
 
 sti__sap_end sti__sap_outer(sti__sap *sap) {
     sti__island *s = sap->s;
     const sti_solve_options *o = sap->options;
-    int contacts = 0;
-    for (int b = 0; b < s->nrow; b++) contacts += sti__island_row(s, b)->kind == STI_ROW_CONE;
-    double atol = o->adaptive_atol ? o->atol * (1 + 0.1 * sqrt(contacts)) : o->atol;
+    rounds r = {.sap = sap, .nature = look(s, o->coulomb)};
+    if (r.nature.hard || r.nature.shifts) return outer_loop(&r);
+    double atol = o->adaptive_atol ? o->atol * (1 + 0.1 * sqrt(r.nature.contacts)) : o->atol;
     memcpy(s->target, s->vhat, sizeof(double) * (size_t)s->m);
     sti__sap_goal goal = {.bar = o->tol, .atol = atol, .rtol = o->rtol, .cap = o->max_newton};
     return sti__sap_minimise(sap, &goal);

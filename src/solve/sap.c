@@ -183,17 +183,21 @@ sti__sap_end sti__sap_minimise(sti__sap *sap, const sti__sap_goal *goal) {
 /* Where nothing pushes, v* is the answer, to the last bit. */
 static bool nothing_pushes(sti__sap *sap) {
     sti__island *s = sap->s;
-    memcpy(s->best, s->v, sizeof(double) * (size_t)s->n);
+    static const double none[STI_ROW_DIM];
+    sti__island_mul(s, s->vstar, s->y, sap->tasks);
+    for (int b = 0; b < s->nrow; b++) {
+        const sti_row *row = sti__island_row(s, b);
+        int at = s->first[b];
+        for (int i = at; i < s->first[b + 1]; i++) s->y[i] -= s->vhat[i];
+        if (sap->options->coulomb == STI_COULOMB_EXACT) s->y[at] += sti__row_desaxce(row, s->y + at);
+        sti__row_impulse(row, s->R + at, s->y + at, s->g + at);
+        for (int i = at; i < s->first[b + 1]; i++)
+            if (s->g[i] != 0) return false;
+        /* hard rows that v* violates have no impulse of their own, but a gap */
+        if (!(sti__row_gap(row, s->R + at, s->y + at, none) == 0)) return false;
+    }
     memcpy(s->v, s->vstar, sizeof(double) * (size_t)s->n);
-    memcpy(s->target, s->vhat, sizeof(double) * (size_t)s->m);
-    sti__sap_evaluate(sap, false);
-    bool quiet = true;
-    for (int i = 0; i < s->m; i++) quiet &= s->g[i] == 0;
-    for (int b = 0; b < s->nrow; b++) /* hard rows that v* violates have no impulse of their own */
-        for (int i = s->first[b]; i < s->first[b + 1]; i++)
-            quiet &= s->R[i] > 0 || sti__island_row(s, b)->kind == STI_ROW_USER;
-    if (!quiet) memcpy(s->v, s->best, sizeof(double) * (size_t)s->n);
-    return quiet;
+    return true;
 }
 
 static void solve_island(sti__sap *sap) {
@@ -212,14 +216,17 @@ typedef struct sap_job {
     sti__sap_count *count; /* one per island */
     double *history;       /* 2 room per island, or NULL */
     int *nhistory, room;
-    const sti_tasks *tasks; /* of the islands that run one by one */
+    const double *delassus; /* diagonal, for the outer loops; else NULL */
 } sap_job;
 
-static void gather(const sti__task *t, sti__island *s) {
+static void gather(const sti__task *t, const double *delassus, sti__island *s) {
     for (int i = 0; i < s->n; i++) s->v[i] = t->v[s->dof[i]];
-    for (int b = 0; b < s->nrow; b++)
-        memcpy(s->last_g + s->first[b], t->g + t->problem->first[s->row[b]],
-               sizeof(double) * (size_t)(s->first[b + 1] - s->first[b]));
+    for (int b = 0; b < s->nrow; b++) {
+        int at = t->problem->first[s->row[b]];
+        size_t bytes = sizeof(double) * (size_t)(s->first[b + 1] - s->first[b]);
+        memcpy(s->last_g + s->first[b], t->g + at, bytes);
+        if (delassus) memcpy(s->weight + s->first[b], delassus + at, bytes);
+    }
 }
 
 static void scatter(const sti__task *t, const sti__island *s) {
@@ -236,7 +243,7 @@ static void run_island(sap_job *job, int k, const sti_tasks *tasks) {
                     .count = &job->count[k],
                     .history = job->history ? job->history + 2 * (size_t)k * (size_t)job->room : NULL,
                     .room = job->room};
-    gather(job->task, sap.s);
+    gather(job->task, job->delassus, sap.s);
     solve_island(&sap);
     scatter(job->task, sap.s);
     if (job->history) job->nhistory[k] = sap.nhistory;
@@ -324,6 +331,11 @@ sti_status sti__solve_sap(const sti__task *t, sti_error *error) {
     if (!base) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the islands");
     memset(base, 0, bytes);
     lay_out_job(&job, base);
+    sti__judge judge;
+    if (t->problem->hard || t->options->coulomb == STI_COULOMB_EXACT) {
+        if ((status = sti__workspace_judge(w, t->problem, tasks, &judge, error)) != STI_OK) return status;
+        job.delassus = judge.delassus;
+    }
     solve_loose(t);
     for (int k = 0; k < job.islands->count; k++)
         if (job.islands->island[k].n > LARGE_ISLAND) run_island(&job, k, tasks);

@@ -131,6 +131,26 @@ sti__islands *sti__workspace_islands(sti_workspace *w, sti_error *error) {
     return w->islands;
 }
 
+sti_status sti__workspace_judge(sti_workspace *w, const sti_problem *p, const sti_tasks *tasks,
+                                sti__judge *judge, sti_error *error) {
+    size_t count = sti__add((size_t)p->m, sti__judge_room(p));
+    size_t bytes = sti__add(sti__mul(count, sizeof(double)), sti__delassus_room(p));
+    double *room = sti__workspace_block(w, STI__BLOCK_CERTIFICATE, bytes);
+    sti__chol *mass = p->delassus ? NULL : sti__workspace_mass(w, error);
+    if (!room) return sti__fail(error, STI_NO_MEMORY, "not enough memory to judge an answer");
+    if (!mass && !p->delassus) return STI_NO_MEMORY;
+    *judge = (sti__judge){p, mass, room, room + p->m, tasks};
+    if (w->judged == p) return STI_OK;
+    sti_status status = mass ? sti__chol_analyse(mass, &p->arrays.A, error) : STI_OK;
+    int bad = -1;
+    if (status != STI_OK) return status;
+    if (mass && sti__chol_factor(mass, p->arrays.A.value, tasks, &bad) != STI_OK)
+        return sti__fail(error, STI_VALUE, "A is not positive definite (at dof %d)", bad);
+    sti__delassus_diagonal(p, mass, room, room + count, tasks);
+    w->judged = p;
+    return STI_OK;
+}
+
 const double *sti_workspace_history(const sti_workspace *w, int *count) {
     if (count) *count = w->nhistory;
     return w->nhistory ? w->history : NULL;
@@ -184,11 +204,22 @@ static void set_guess(double *x, const double *guess, int n) {
     else memset(x, 0, sizeof(double) * (size_t)n);
 }
 
+static const sti_tasks *tasks_of(const sti_solve_options *o) { return o->tasks.run ? &o->tasks : NULL; }
+
+static bool all_finite(const double *x, int n) {
+    for (int i = 0; x && i < n; i++)
+        if (!isfinite(x[i])) return false;
+    return true;
+}
+
 static sti_status judge(const sti__task *t, sti_error *error) {
     sti_solve_info *info = t->info;
-    sti_status status =
-        sti_certify(t->problem, t->v, t->g, t->options->coulomb, false, &info->certificate, NULL, error);
+    sti__judge j;
+    if (!all_finite(t->v, t->problem->arrays.n) || !all_finite(t->g, t->problem->m))
+        return sti__fail(error, STI_NONFINITE, "the problem's numbers are too large to solve");
+    sti_status status = sti__workspace_judge(t->workspace, t->problem, tasks_of(t->options), &j, error);
     if (status != STI_OK) return status;
+    sti__judge_answer(&j, t->v, t->g, t->options->coulomb, &info->certificate, NULL);
     double full = t->options->full_error;
     info->converged =
         full > 0 ? info->certificate.full_raw <= full : info->certificate.headline <= t->options->tol;
@@ -205,6 +236,7 @@ sti_status sti_solve(const sti_problem *problem, const sti_solve_options *option
     if (status != STI_OK) return status;
     if ((status = open_history(workspace, options, error)) != STI_OK) return status;
     if (!info) info = &unused;
+    workspace->judged = NULL;
     memset(info, 0, sizeof *info);
     set_guess(g, options->guess_g, problem->m);
     if (problem->arrays.n)

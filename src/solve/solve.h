@@ -4,6 +4,7 @@
 #define STI_SOLVE_SOLVE_H
 
 #include "contact/problem.h"
+#include "solve/certificate.h"
 #include "solve/cholesky.h"
 #include "solve/cut.h"
 #include "solve/product.h"
@@ -38,6 +39,7 @@ struct sti_workspace {
     sti__chol *newton; /* factor of the Newton matrix, dual or primal */
     sti__blocks jacobian; /* J in block rows */
     sti__islands *islands; /* of the primal solver and the sensitivities */
+    const sti_problem *judged; /* whose factor and Delassus diagonal are ready */
     int nhistory;
     double *history; /* in its block; room for max_iterations */
     int history_room;
@@ -49,6 +51,10 @@ void *sti__workspace_block(sti_workspace *workspace, sti__block_of which, size_t
 sti__chol *sti__workspace_mass(sti_workspace *workspace, sti_error *error);
 sti__chol *sti__workspace_newton(sti_workspace *workspace, sti_error *error);
 sti__islands *sti__workspace_islands(sti_workspace *workspace, sti_error *error);
+/* Factor of A, Delassus diagonal and room to judge answers of this problem with, in the workspace's memory; made once
+   per solve. STI_VALUE if A is not positive definite. */
+sti_status sti__workspace_judge(sti_workspace *workspace, const sti_problem *problem, const sti_tasks *tasks, sti__judge *judge,
+                                sti_error *error);
 /* Adds a number to the history, if it is kept. */
 static inline void sti__history_add(sti_workspace *w, double headline) {
     if (w->nhistory < w->history_room) w->history[w->nhistory++] = headline;
