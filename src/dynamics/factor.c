@@ -55,8 +55,9 @@ static inline int eliminate_block(const sti_model *m, vreal *ld, vreal *diaginv,
         vreal scale = inv[r] = v_set(1) / row[n - r];
         diaginv[i - r] = scale;
         for (int q = r + 1; q < rank; q++) {
-            vreal a = row[n - q] * scale;
-            update_row(ld + adr[i - q], (const vreal *const *)&u[r], &a, 1, n - q + 1);
+            vreal a[BLOCK] = {row[n - q] * scale};
+            const vreal *const one[BLOCK] = {row};
+            update_row(ld + adr[i - q], one, a, 1, n - q + 1);
         }
         for (int q = r + 1; q < rank; q++) row[n - q] = row[n - q] * scale;
     }
