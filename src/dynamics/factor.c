@@ -13,7 +13,8 @@ void STI_K(solve_m)(const sti_state *s, double *x);
 
 /* y -= sum of a[r] * u[r], over a whole row of n; `rank` is a constant after inlining. Every update of a
    row cuts it at the same places, since loads that straddle recent stores would have to wait. */
-static inline void update_row(vreal *restrict y, const vreal *const u[BLOCK], const vreal a[BLOCK], int rank, int n) {
+static inline void update_row(vreal *restrict y, const vreal *const u[BLOCK], const vreal a[BLOCK], int rank,
+                              int n) {
     int k = 0;
     for (; k + PACK <= n; k += PACK) {
         vpack sum = p_load(y + k);
@@ -28,8 +29,8 @@ static inline void update_row(vreal *restrict y, const vreal *const u[BLOCK], co
 }
 
 /* Eliminates the rows u[0..rank) (from the leaf up), which have n common ancestors. */
-static inline void eliminate(vreal *ld, const int *adr, const int *col, vreal *const u[BLOCK], const vreal inv[BLOCK],
-                             int rank, int n) {
+static inline void eliminate(vreal *ld, const int *adr, const int *col, vreal *const u[BLOCK],
+                             const vreal inv[BLOCK], int rank, int n) {
     for (int k = n - 1; k >= 0; k--) {
         vreal a[BLOCK];
         for (int r = 0; r < rank; r++) a[r] = u[r][k] * inv[r];
@@ -77,7 +78,8 @@ void STI_K(ltdl_factor)(const sti_model *m, vreal *ld, vreal *diaginv) {
 }
 
 /* x = L'^-1 x for the rows i, i-1, ... of one chain, which have n common ancestors. */
-static inline void solve_up(const vreal *const row[BLOCK], const int *col, vreal *restrict x, int i, int rank, int n) {
+static inline void solve_up(const vreal *const row[BLOCK], const int *col, vreal *restrict x, int i, int rank,
+                            int n) {
     vreal a[BLOCK];
     for (int r = 0; r < rank; r++) {
         a[r] = x[i - r];
@@ -92,8 +94,8 @@ static inline void solve_up(const vreal *const row[BLOCK], const int *col, vreal
 }
 
 /* x = L^-1 D^-1 x for the same rows */
-static inline void solve_down(const vreal *const row[BLOCK], const vreal *diaginv, const int *col, vreal *restrict x,
-                              int i, int rank, int n) {
+static inline void solve_down(const vreal *const row[BLOCK], const vreal *diaginv, const int *col,
+                              vreal *restrict x, int i, int rank, int n) {
     vreal a[BLOCK];
     for (int r = 0; r < rank; r++) a[r] = x[i - r] * diaginv[i - r];
     for (int k = 0; k < n; k++) {

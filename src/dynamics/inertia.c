@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Centres of mass, spatial inertias and axes at the com of each tree, composite inertias, and M. */
 #include "dynamics/camlight.h"
+#include "dynamics/pack.h"
 #include "dynamics/spatial.h"
 
 void STI_K(inertia)(sti_state *s);
@@ -73,22 +74,37 @@ static void composite_inertias(const sti_state *s) {
     }
 }
 
+/* row[k] = path column k . f for k < n; the last pack may run over by PACK - 1 */
+static inline void path_product(vreal *restrict row, const vreal *restrict path, int stride, const vreal f[6],
+                                int n) {
+    vpack f0 = p_set(f[0]), f1 = p_set(f[1]), f2 = p_set(f[2]), f3 = p_set(f[3]), f4 = p_set(f[4]),
+          f5 = p_set(f[5]);
+    for (int k = 0; k < n; k += PACK) {
+        const vreal *p = path + k;
+        vpack rotation = p_load(p) * f0 + p_load(p + stride) * f1 + p_load(p + 2 * stride) * f2;
+        p += 3 * stride;
+        vpack translation = p_load(p) * f3 + p_load(p + stride) * f4 + p_load(p + 2 * stride) * f5;
+        p_store(row + k, rotation + translation);
+    }
+}
+
 /* Bodies are in depth-first order, so while dofs ascend, `path` can hold the axes of the current chain
-   by depth (component by component) and a row of M is one contiguous product. */
+   by depth (component by component) and a row of M is one contiguous product. What a row writes too much
+   is overwritten by the next one; the last row goes through a buffer. */
 static void mass_matrix(const sti_state *s) {
     const sti_model *m = s->model;
-    int nv = m->nv;
-    vreal *restrict path = LANES(s->scratch), *restrict M = LANES(s->M);
+    int nv = m->nv, stride = nv + PACK;
+    vreal *path = LANES(s->scratch), *spare = path + 6 * stride, *M = LANES(s->M);
     for (int i = 0; i < nv; i++) {
         const vreal *cdof = CLANES(s->cdof) + 6 * i;
-        int depth = m->M_rownnz[i] - 1;
-        vreal f[6], *restrict row = M + m->M_rowadr[i];
-        for (int c = 0; c < 6; c++) path[c * nv + depth] = cdof[c];
+        int depth = m->M_rownnz[i] - 1, adr = m->M_rowadr[i];
+        vreal f[6], *row = adr + depth + PACK < m->nM ? M + adr : spare;
         inertia_mul(f, CLANES(s->crb) + 10 * m->dof_bodyid[i], cdof);
-        for (int k = 0; k <= depth; k++)
-            row[k] = (path[k] * f[0] + path[nv + k] * f[1] + path[2 * nv + k] * f[2]) +
-                     (path[3 * nv + k] * f[3] + path[4 * nv + k] * f[4] + path[5 * nv + k] * f[5]);
-        row[depth] = row[depth] + PAR(s, dof_armature, i);
+        path_product(row, path, stride, f, depth);
+        if (row == spare)
+            for (int k = 0; k < depth; k++) M[adr + k] = spare[k];
+        M[adr + depth] = v6_dot(cdof, f) + PAR(s, dof_armature, i);
+        for (int c = 0; c < 6; c++) path[c * stride + depth] = cdof[c];
     }
 }
 

@@ -36,6 +36,10 @@ static inline void v_select_n(vreal *r, vmask m, const vreal *a, int n) {
     for (int k = 0; k < n; k++) r[k] = v_select(m, a[k], r[k]);
 }
 
+static inline void m3_copy(vreal *restrict r, const vreal *restrict a) {
+    for (int k = 0; k < 9; k++) r[k] = a[k];
+}
+
 /* ---- vectors ---------------------------------------------------------------------------------- */
 
 static inline void v6_zero(vreal r[6]) {
