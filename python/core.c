@@ -43,9 +43,9 @@ typedef struct core_recorder {
 } core_recorder;
 
 static core_state *state_of(PyObject *module) { return PyModule_GetState(module); }
-static struct PyModuleDef core_module;
+/* our types cannot be subclassed, so a type's module is this one */
 static core_state *state_of_type(PyTypeObject *type) {
-    PyObject *module = PyType_GetModuleByDef(type, &core_module);
+    PyObject *module = PyType_GetModule(type);
     return module ? state_of(module) : NULL;
 }
 

@@ -119,7 +119,8 @@ def compare_outputs(result, model, data, mj, mjd):
         ours, theirs = getattr(data, name), getattr(mjd, name)
         result.add(name, quaternions(ours, theirs) if name == "xquat" else relative(ours, theirs))
     full = np.zeros((mj.nv, mj.nv))
-    mujoco.mj_fullM(mj, full, mjd.M) if mj.nv else None
+    if mj.nv:
+        mujoco.mj_fullM(mj, mjd, full)
     result.add("M", relative(stiction.mass_matrix(model, data), full))
     for i in range(mj.nsensor):
         span = slice(mj.sensor_adr[i], mj.sensor_adr[i] + mj.sensor_dim[i])
