@@ -81,4 +81,12 @@
     X(rk_start, nq + nv + na + 1, 1, T) /* qpos, qvel, act, time before a Runge-Kutta step */ \
     X(rk_sum, 3 * nv + na, 1, T)    /* rate of its last stage; weighted rates, qacc, act_dot */
 
+/* A field by number: STI_FIELD_qpos, ... */
+typedef enum sti_field {
+#define X(name, rows, cols, role) STI_FIELD_##name,
+    STI_STATE_FIELDS(X)
+#undef X
+    STI_FIELD_COUNT
+} sti_field;
+
 #endif

@@ -33,13 +33,6 @@ STI_API sti_status sti_world_reset(sti_world *world, int key);
 
 /* ---- reading and writing ----------------------------------------------------------------- */
 
-typedef enum sti_field {
-#define X(name, rows, cols, role) STI_FIELD_##name,
-    STI_STATE_FIELDS(X)
-#undef X
-    STI_FIELD_COUNT
-} sti_field;
-
 /* A view that stays valid, and current after each forward or step, as long as the world lives. */
 STI_API sti_view sti_world_view(sti_world *world, sti_field field);
 /* The same by name; data is NULL if there is no such field or it is scratch. */
