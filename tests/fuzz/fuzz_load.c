@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes as a scene: load, compile, ten steps, snapshot. Nothing is read from disk. */
 #include "../robust.h"
+#include "mutate_xml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
