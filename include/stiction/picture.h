@@ -13,7 +13,8 @@ typedef struct sti_picture_options {
     int width, height;      /* pixels, 1..8192 */
     int camera;             /* camera id, or -1: the free camera below */
     double lookat[3];       /* m, world */
-    double distance;        /* m; 0 = from the model's extent */
+    double distance;        /* m; 0 = so far that all is in the picture (with lookat untouched: around
+                               what is there now) */
     double azimuth;         /* degrees, MuJoCo's convention */
     double elevation;       /* degrees */
     int groups;             /* bit g set = draw geoms of group g */
