@@ -48,7 +48,9 @@ STI_API void sti_world_mass_matrix(const sti_world *world, double *out);
 
 /* Everything but the integration. A world that meets an error keeps its last good state. */
 STI_API sti_status sti_forward(sti_world *world);
-/* nstep steps; stops at the first error, with the state as it was before that step. */
+/* nstep steps; stops at the first error, with the state as it was before that step. Afterwards the
+   derived fields belong to the state before the last integration (with RK4: to its last stage, except
+   sensordata), as in MuJoCo; sti_forward brings them up to date. */
 STI_API sti_status sti_step(sti_world *world, int nstep);
 /* Details of the last error. */
 STI_API const sti_error *sti_world_error(const sti_world *world);
