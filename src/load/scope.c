@@ -78,7 +78,7 @@ void sti__scope_below(sti_element *element) {
 /* The same in one pass: carries childclass down instead of looking up from every element. */
 static void scope_tree(sti_element *e, const sti_element *inherited) {
     const char *child = own_text(e, STI_A_childclass), *own = own_text(e, STI_A_class);
-    e->scope = NULL;
+    if (!sti__in_default(e)) e->scope = NULL;
     if (sti__schema(e->id)->kind != STI_K_none && !sti__in_default(e))
         e->scope = own ? sti__class_find(e->spec, own) : inherited;
     if (child) inherited = sti__class_find(e->spec, child);

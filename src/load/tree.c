@@ -101,6 +101,13 @@ void sti_spec_free(sti_spec *spec) {
 
 /* ---- elements ------------------------------------------------------------------------------------------ */
 
+static bool has_kind(const sti_element *e) { return sti__schema(e->id)->kind != STI_K_none; }
+
+/* So that a section with many classes inside is not searched child by child. */
+static void chain_default(sti_element *e, const sti_element *previous) {
+    e->scope = previous && !has_kind(previous) ? previous->scope : previous;
+}
+
 sti_element *sti__element_new(sti_spec *spec, sti_element *parent, sti__eid id, sti_status *code) {
     sti_element *e = sti__spec_alloc(spec, sizeof *e, code);
     if (!e) return NULL;
@@ -113,10 +120,21 @@ sti_element *sti__element_new(sti_spec *spec, sti_element *parent, sti__eid id, 
     if (parent->last) parent->last->next = e;
     else parent->child = e;
     parent->last = e;
+    if (sti__in_default(e)) chain_default(e, e->previous);
     return e;
 }
 
+/* Who points to e in the chain of its section points to what is before it. */
+static void unchain_default(const sti_element *e) {
+    if (!has_kind(e)) return;
+    for (sti_element *s = e->next; s; s = s->next) {
+        s->scope = e->scope;
+        if (has_kind(s)) return;
+    }
+}
+
 static void unlink_element(sti_element *e) {
+    if (sti__in_default(e)) unchain_default(e);
     if (e->previous) e->previous->next = e->next;
     else if (e->parent) e->parent->child = e->next;
     if (e->next) e->next->previous = e->previous;

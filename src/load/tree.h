@@ -71,7 +71,8 @@ struct sti_element {
     sti_element *parent, *child, *last, *next, *previous;
     sti__value *value, *last_value;
     const sti_element *scope; /* innermost <default> that applies, NULL = main; for an outermost
-                                 <default>, the one before it */
+                                 <default>, the one before it; inside a <default>, the last
+                                 sibling before it that is not a class */
 };
 
 /* A <default> by its class name. */
