@@ -28,8 +28,9 @@ struct sti_recorder {
 
 /* ---- attributes --------------------------------------------------------------------------------- */
 
+/* count 0: a scalar. */
 static bool put_attribute(hid_t at, const char *name, hid_t type, hsize_t count, const void *data) {
-    hid_t space = count == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &count, NULL);
+    hid_t space = count == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &count, NULL);
     hid_t attribute = H5Acreate2(at, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     bool ok = attribute >= 0 && H5Awrite(attribute, type, data) >= 0;
     if (attribute >= 0) H5Aclose(attribute);
@@ -47,7 +48,7 @@ static hid_t text_type(size_t length) {
 
 static bool put_text(hid_t at, const char *name, const char *text) {
     hid_t type = text_type(strlen(text));
-    bool ok = put_attribute(at, name, type, 1, text);
+    bool ok = put_attribute(at, name, type, 0, text);
     H5Tclose(type);
     return ok;
 }
@@ -94,10 +95,10 @@ static bool describe_file(sti_recorder *r, const sti_state *s, uint64_t model_ha
     int version = 1;
     hid_t f = r->file;
     return put_text(f, "format", "stiction trajectory") &&
-           put_attribute(f, "version", H5T_NATIVE_INT, 1, &version) &&
+           put_attribute(f, "version", H5T_NATIVE_INT, 0, &version) &&
            put_text(f, "stiction_version", sti_version()) && put_text(f, "title", m->title) &&
-           put_attribute(f, "model_hash", H5T_NATIVE_UINT64, 1, &model_hash) &&
-           put_attribute(f, "timestep", H5T_NATIVE_DOUBLE, 1, &s->opt.timestep) &&
+           put_attribute(f, "model_hash", H5T_NATIVE_UINT64, 0, &model_hash) &&
+           put_attribute(f, "timestep", H5T_NATIVE_DOUBLE, 0, &s->opt.timestep) &&
            put_names(r, f, "joint_names", m, name_of_object, STI_OBJ_JOINT, m->njnt) &&
            put_names(r, f, "actuator_names", m, name_of_object, STI_OBJ_ACTUATOR, m->nu) &&
            put_names(r, f, "sensor_names", m, name_of_object, STI_OBJ_SENSOR, m->nsensor);
