@@ -7,8 +7,8 @@
 #include <float.h>
 
 #define PI 3.14159265358979323846
-#define LAMP_SIZE 0.05f    /* angle under which the lamp is seen: the softness of its shadow */
-#define REACH 0.011f       /* widest blur of a shadow, as a share of the map */
+#define LAMP_SIZE 0.07f    /* angle under which the lamp is seen: the softness of its shadow */
+#define REACH 0.014f       /* widest blur of a shadow, as a share of the map */
 #define NORMAL_OFFSET 1.5f /* texels along the normal, against a surface shading itself */
 
 /* ---- depth maps -------------------------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ float sti__lights_key(const sti__lights *l, const double p[3], const float n[3])
 
 void sti__lights_background(const sti__lights *l, const float dir[3], float out[3]) {
     float z = dir[2];
-    if (z >= 0) f3_mix(out, l->horizon, l->zenith, f_smooth(1.3f * z));
+    if (z >= 0) f3_mix(out, l->horizon, l->zenith, f_smooth(2.2f * z));
     else f3_mix(out, l->horizon, l->ground, f_smooth(-1.2f * z));
 }
 
@@ -198,12 +198,12 @@ static void balance(sti__lights *l) {
 static float to_linear(float x) { return (float)sti__pow(f_clamp(x, 0, 1), 2.2); }
 
 static void paint_sky(sti__lights *l, const sti_model *m) {
-    const float zenith[3] = {0.34f, 0.52f, 0.75f}, horizon[3] = {0.90f, 0.93f, 0.96f},
+    const float zenith[3] = {0.36f, 0.56f, 0.82f}, horizon[3] = {0.87f, 0.92f, 0.97f},
                 ground[3] = {0.50f, 0.53f, 0.57f};
     for (int k = 0; k < 3; k++) {
-        l->zenith[k] = to_linear(zenith[k]);
-        l->horizon[k] = to_linear(horizon[k]);
-        l->ground[k] = to_linear(ground[k]);
+        l->zenith[k] = 1.3f * to_linear(zenith[k]);
+        l->horizon[k] = 1.3f * to_linear(horizon[k]);
+        l->ground[k] = 1.3f * to_linear(ground[k]);
         l->head[k] = 0.5f * f_clamp(m->vis.headlight_diffuse[k], 0, 1);
         l->head_specular[k] = 0.2f * f_clamp(m->vis.headlight_specular[k], 0, 1);
         l->ambient[k] = 0.3f * f_clamp(m->vis.headlight_ambient[k], 0, 1);

@@ -115,8 +115,10 @@ typedef struct band {
     const sti__scene *scene;
     const sti__lights *lights;
     const sti__lens *eye;
+    sti__lens mirror;         /* the eye behind the polished plane, if there is one */
+    int polished;             /* that plane, -1 = none */
     int width, rows, top;     /* pixels */
-    sti__target solid, layer; /* samples; layer: one transparent item at a time */
+    sti__target solid, layer; /* samples; layer: the mirror's view, then one transparent item at a time */
     float *color;             /* 3 for each pixel, linear */
     float *scratch;
     int *order; /* transparent items, far to near */
@@ -179,8 +181,7 @@ static int gather(const sti__target *t, const sti__target *over, int x, int y, p
     return n;
 }
 
-static void shade_patch(const band *b, int x, int y, const patch *p, float out[3]) {
-    const sti__lens *l = b->eye;
+static void shade_patch(const band *b, const sti__lens *l, int x, int y, const patch *p, float out[3]) {
     float u = (FINE * ((float)x + 0.5f) - l->cx) / l->fx,
           v = (l->cy - FINE * ((float)(y + b->top) + 0.5f)) / l->fy, ray[3];
     for (int k = 0; k < 3; k++) ray[k] = l->axis[6 + k] + u * l->axis[k] + v * l->axis[3 + k];
@@ -200,6 +201,19 @@ static void shade_patch(const band *b, int x, int y, const patch *p, float out[3
     sti__shade(b->scene, b->lights, p->id, &point, out);
 }
 
+/* What the polished plane shows of the things above it. */
+static void add_reflection(const band *b, int x, int y, float out[3]) {
+    patch p[FINE * FINE];
+    int n = gather(&b->layer, NULL, x, y, p);
+    float share = sti__scene_item(b->scene, b->polished)->look.reflectance;
+    for (int k = 0; k < n; k++) {
+        float c[3];
+        if (p[k].id < 0) continue;
+        shade_patch(b, &b->mirror, x, y, &p[k], c);
+        f3_mix(out, out, c, share * (float)p[k].count / (FINE * FINE));
+    }
+}
+
 static void shade_pixel(const band *b, int x, int y) {
     patch p[FINE * FINE];
     int n = gather(&b->solid, NULL, x, y, p);
@@ -207,7 +221,8 @@ static void shade_pixel(const band *b, int x, int y) {
     out[0] = out[1] = out[2] = 0;
     for (int k = 0; k < n; k++) {
         float c[3];
-        shade_patch(b, x, y, &p[k], c);
+        shade_patch(b, b->eye, x, y, &p[k], c);
+        if (p[k].id >= 0 && p[k].id == b->polished) add_reflection(b, x, y, c);
         for (int j = 0; j < 3; j++) out[j] += c[j] * (float)p[k].count / (FINE * FINE);
     }
 }
@@ -218,12 +233,29 @@ static void blend_pixel(const band *b, int x, int y) {
     float *out = b->color + 3 * ((size_t)y * (size_t)b->width + (size_t)x);
     for (int k = 0; k < n; k++) {
         float c[3], alpha = sti__scene_item(b->scene, p[k].id)->look.alpha;
-        shade_patch(b, x, y, &p[k], c);
+        shade_patch(b, b->eye, x, y, &p[k], c);
         f3_mix(out, out, c, alpha * (float)p[k].count / (FINE * FINE));
     }
 }
 
 static bool transparent(const sti__item *item) { return item->shape >= 0 && item->look.alpha < 0.999f; }
+
+/* Height of an item's lowest point over the polished plane. */
+static bool above(const sti__item *item, const sti__item *plane) {
+    double d = 0;
+    for (int k = 0; k < 3; k++) d += plane->rot[3 * k + 2] * (item->pos[k] - plane->pos[k]);
+    return d + 0.5 * item->radius > 0;
+}
+
+static void draw_mirror(band *b) {
+    const sti__item *plane = sti__scene_item(b->scene, b->polished);
+    sti__target_clear(&b->layer);
+    for (int i = 0; i < (int)b->scene->items.count; i++) {
+        const sti__item *item = sti__scene_item(b->scene, i);
+        if (item->shape >= 0 && !transparent(item) && above(item, plane))
+            sti__raster_item(&b->layer, &b->mirror, b->scene, i, b->scratch);
+    }
+}
 
 static void draw_solid(band *b, int rows) {
     int n = (int)b->scene->items.count;
@@ -233,6 +265,7 @@ static void draw_solid(band *b, int rows) {
         if (item->shape < 0) sti__raster_plane(&b->solid, b->eye, b->scene, i);
         else if (!transparent(item)) sti__raster_item(&b->solid, b->eye, b->scene, i, b->scratch);
     }
+    if (b->polished >= 0) draw_mirror(b);
     for (int y = 0; y < rows; y++)
         for (int x = 0; x < b->width; x++) shade_pixel(b, x, y);
 }
@@ -262,7 +295,7 @@ static void encode_table(uint8_t table[STEPS]) {
 
 /* A shoulder that keeps bright colours from clipping, after Narkowicz. */
 static float film(float x) {
-    x *= 0.7f;
+    x *= 0.62f;
     return f_clamp(x * (2.51f * x + 0.03f) / (x * (2.43f * x + 0.59f) + 0.14f), 0, 1);
 }
 
@@ -297,6 +330,17 @@ static double depth_of(const band *b, int id) {
     return d;
 }
 
+/* The first plane that mirrors, if any. */
+static void find_mirror(band *b) {
+    b->polished = -1;
+    for (int i = 0; b->polished < 0 && i < (int)b->scene->items.count; i++) {
+        const sti__item *item = sti__scene_item(b->scene, i);
+        if (item->shape < 0 && item->look.reflectance > 0) b->polished = i;
+    }
+    b->mirror = *b->eye;
+    if (b->polished >= 0) sti__lens_mirror(&b->mirror, sti__scene_item(b->scene, b->polished));
+}
+
 /* Transparent items far to near; there are few, so insertion will do. */
 static void sort_layers(band *b) {
     for (int i = 0; i < (int)b->scene->items.count; i++) {
@@ -324,6 +368,7 @@ static sti_status draw_scene(const sti__scene *scene, const sti__lens *eye, cons
                                   error);
         if (status == STI_OK) {
             sort_layers(&b);
+            find_mirror(&b);
             draw_bands(&b, o->height, rgb);
         }
         sti__lights_free(lights, a);

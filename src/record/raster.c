@@ -32,6 +32,22 @@ void sti__lens_aim(sti__lens *lens, const double pos[3], const double forward[3]
     }
 }
 
+static void mirror(float v[3], const float n[3]) {
+    float d = 2 * f3_dot(v, n);
+    for (int k = 0; k < 3; k++) v[k] -= d * n[k];
+}
+
+void sti__lens_mirror(sti__lens *lens, const sti__item *plane) {
+    float n[3] = {plane->rot[2], plane->rot[5], plane->rot[8]};
+    double height = 0;
+    for (int k = 0; k < 3; k++) height += n[k] * (lens->pos[k] - plane->pos[k]);
+    for (int k = 0; k < 3; k++) {
+        lens->pos[k] -= 2 * height * n[k];
+        mirror(lens->axis + 3 * k, n);
+    }
+    lens->mirrored = !lens->mirrored;
+}
+
 void sti__target_clear(const sti__target *t) {
     size_t n = (size_t)t->width * (size_t)t->height;
     for (size_t i = 0; i < n; i++) t->key[i] = -FLT_MAX;
@@ -212,7 +228,7 @@ static void face_eye(const sti__lens *l, corner c[3]) {
     f3_cross(n, e[0], e[1]);
     /* (right, up, forward) is left-handed: the sign is the other way round */
     float facing = l->parallel ? n[2] : f3_dot(n, c[0].v);
-    if (facing < 0)
+    if (l->mirrored ? facing > 0 : facing < 0)
         for (int k = 0; k < 3; k++) f3_scale(c[k].n, -1);
 }
 

@@ -30,6 +30,7 @@ static void base_look(sti__look *look, const sti_model *m, const float *own, int
     look->specular = f_clamp(m->mat_specular[material], 0, 1);
     look->shininess = f_clamp(m->mat_shininess[material], 0, 1);
     look->emission = f_clamp(m->mat_emission[material], 0, 1);
+    look->reflectance = f_clamp(m->mat_reflectance[material], 0, 1);
 }
 
 /* 1, 2 or 5 times a power of ten. */

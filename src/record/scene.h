@@ -47,7 +47,7 @@ typedef enum sti__pattern { STI__PLAIN, STI__CHECKER, STI__GRID } sti__pattern;
 
 typedef struct sti__look {
     float color[3], other[3]; /* other: of the pattern */
-    float alpha, specular, shininess, emission;
+    float alpha, specular, shininess, emission, reflectance;
     float cell[2]; /* of the pattern, m */
     sti__pattern pattern;
 } sti__look;
@@ -86,11 +86,13 @@ typedef struct sti__lens {
     float fx, fy;  /* pixels per unit of tangent (perspective) or per metre (parallel) */
     float cx, cy;  /* pixel of the axis */
     float near;
-    bool parallel;
+    bool parallel, mirrored; /* mirrored: axis is right-handed, as seen in a mirror */
 } sti__lens;
 
 /* A lens at pos that looks along forward. */
 void sti__lens_aim(sti__lens *lens, const double pos[3], const double forward[3]);
+/* The lens behind the mirror that an item's plane is. */
+void sti__lens_mirror(sti__lens *lens, const sti__item *plane);
 /* Depth key, larger = nearer, linear on the screen. */
 static inline float sti__lens_key(const sti__lens *lens, float depth) { return lens->parallel ? -depth : 1 / depth; }
 

@@ -49,9 +49,9 @@ static void pattern_color(const sti__item *item, const sti__point *p, float out[
     pattern_place(item, p, uv, width);
     if (look->pattern == STI__CHECKER) mix = 0.5f + 0.5f * wave(uv[0], width[0]) * wave(uv[1], width[1]);
     else {
-        float fine = fmaxf(line(uv[0] + 0.01f, 0.02f, width[0]), line(uv[1] + 0.01f, 0.02f, width[1]));
-        float bold = fmaxf(line(uv[0] / 5 + 0.004f, 0.008f, width[0] / 5),
-                           line(uv[1] / 5 + 0.004f, 0.008f, width[1] / 5));
+        float fine = fmaxf(line(uv[0] + 0.006f, 0.012f, width[0]), line(uv[1] + 0.006f, 0.012f, width[1]));
+        float bold = fmaxf(line(uv[0] / 5 + 0.002f, 0.004f, width[0] / 5),
+                           line(uv[1] / 5 + 0.002f, 0.004f, width[1] / 5));
         mix = fmaxf(0.4f * fine, 0.9f * bold);
     }
     f3_mix(out, look->color, look->other, mix);
@@ -75,12 +75,13 @@ static void add_light(sum *s, const sti__look *look, const sti__point *p, const 
     if (cosine <= 0 || share <= 0) return;
     for (int k = 0; k < 3; k++) half[k] = dir[k] + p->view[k];
     f3_normalize(half);
-    share *= f_smooth(3.5f * cosine); /* a soft end of the light, where depth maps know least */
+    /* a softer end of the light than the cosine's, where depth maps know least */
+    float diffuse = (cosine + 0.3f) * (cosine + 0.3f) / 1.69f * f_smooth(6 * cosine);
     int sharp = 3 + (int)(4.5f * look->shininess);
     float spot =
         look->specular * power(fmaxf(f3_dot(half, p->normal), 0), sharp) * (0.5f + 0.1f * (float)sharp);
     for (int k = 0; k < 3; k++) {
-        s->diffuse[k] += cosine * share * color[k];
+        s->diffuse[k] += diffuse * share * color[k];
         s->gloss[k] += cosine * share * spot * specular[k];
     }
 }
@@ -124,8 +125,9 @@ void sti__shade(const sti__scene *scene, const sti__lights *l, int id, const sti
     sum s = {{0}, {0}};
     pattern_color(item, p, albedo);
     sti__lights_sky(l, p->pos, p->normal, sky);
-    float below = 0.5f - 0.5f * p->normal[2], seen = f_clamp(1.4f * sky[1], 0, 1);
-    for (int k = 0; k < 3; k++) s.diffuse[k] = 0.8f * sky[k] + l->ambient[k] + 0.5f * below * scene->floor[k];
+    float below = 0.5f - 0.5f * p->normal[2], seen = f_clamp(1.1f * sky[1], 0, 1);
+    for (int k = 0; k < 3; k++)
+        s.diffuse[k] = 0.62f * sky[k] + l->ambient[k] + 1.5f * below * scene->floor[k];
     add_lamps(&s, l, &item->look, p);
     add_light(&s, &item->look, p, p->view, l->head, l->head_specular, 1);
     if (item->shape >= 0) add_mirror(&s, l, &item->look, p, seen);
