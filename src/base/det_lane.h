@@ -46,7 +46,9 @@ static inline vreal v_from_bits(vbits b) { return (vreal)b; }
 
 /* all ones where bit n is set */
 static inline vbits v_bit_mask(vbits b, int n) { return -((b >> n) & 1); }
-static inline vreal v_flip_sign(vreal x, vbits where) { return v_from_bits(v_bits(x) ^ (where & STI__SIGN_BIT)); }
+static inline vreal v_flip_sign(vreal x, vbits where) {
+    return v_from_bits(v_bits(x) ^ (where & STI__SIGN_BIT));
+}
 static inline vreal v_copy_sign(vreal x, vreal sign) {
     return v_from_bits((v_bits(x) & ~STI__SIGN_BIT) | (v_bits(sign) & STI__SIGN_BIT));
 }
@@ -194,10 +196,10 @@ static inline vreal v_atan2(vreal y, vreal x) {
 
 /* asin(s) = s + s r(s^2) for s^2 <= 1/4 */
 static inline vreal v_asin_rest(vreal z) {
-    static const double c[] = {0x1.5555555555578p-3, 0x1.333333332df06p-4,  0x1.6db6db722bf28p-5,
-                               0x1.f1c71a8b70d71p-6, 0x1.6e8bdfeabbc06p-6,  0x1.1c49ddc01d6bap-6,
-                               0x1.ca2149c665c98p-7, 0x1.75776490fb2f9p-7,  0x1.618b8a0273d8fp-7,
-                               0x1.e15004d51c858p-9, 0x1.6505291a6736dp-6,  -0x1.59faa7568445fp-6,
+    static const double c[] = {0x1.5555555555578p-3, 0x1.333333332df06p-4, 0x1.6db6db722bf28p-5,
+                               0x1.f1c71a8b70d71p-6, 0x1.6e8bdfeabbc06p-6, 0x1.1c49ddc01d6bap-6,
+                               0x1.ca2149c665c98p-7, 0x1.75776490fb2f9p-7, 0x1.618b8a0273d8fp-7,
+                               0x1.e15004d51c858p-9, 0x1.6505291a6736dp-6, -0x1.59faa7568445fp-6,
                                0x1.0be59ad767c65p-5};
     return z * v_horner(z, c, 13);
 }

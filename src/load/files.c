@@ -170,7 +170,8 @@ sti_status sti__spec_read_file(const sti_spec *spec, const char *dir, const char
     /* in an included file the name may also be meant from that file's folder */
     const char *end = place.file && strcmp(place.file, spec->path) != 0 ? strrchr(place.file, '/') : NULL;
     char nested[PATH_MAX], folder[PATH_MAX];
-    if ((code != STI_FILE && code != STI_PATH) || !end || (size_t)(end - place.file) >= sizeof folder) return code;
+    if ((code != STI_FILE && code != STI_PATH) || !end || (size_t)(end - place.file) >= sizeof folder)
+        return code;
     memcpy(folder, place.file, (size_t)(end - place.file));
     folder[end - place.file] = 0;
     sti_error second;
