@@ -216,12 +216,13 @@ static bool allocate(sti__lights *l, const sti_allocator *a, int pixels) {
     size_t nkey = (size_t)l->key.size * (size_t)l->key.size, nsky = (size_t)size * (size_t)size;
     l->nblock = (nkey + (size_t)l->nsky * nsky) * sizeof(float);
     l->block = sti__alloc(a, l->nblock);
+    if (!l->block) return false;
     l->key.key = l->block;
     for (int i = 0; i < l->nsky; i++) {
         l->sky[i].size = size;
         l->sky[i].key = l->block + nkey + (size_t)i * nsky;
     }
-    return l->block != NULL;
+    return true;
 }
 
 sti_status sti__lights_init(sti__lights *l, const sti__scene *scene, const sti__lens *eye, int pixels,
