@@ -37,7 +37,7 @@
     X(nkey, "keyframes")                                                                  \
     X(nnumeric, "custom numbers")                                                         \
     X(nnumericdata, "values of all custom numbers")                                       \
-    X(nM, "nonzeros of the lower triangle of the mass matrix")                            \
+    X(nM, "elements of the mass matrix, by rows that are multiples of four long")                            \
     X(nD, "nonzeros of the velocity-derivative matrix (M's pattern and its mirror)")      \
     X(nname, "bytes of all names")                                                        \
     X(nnamemap, "slots of the name hash table")
@@ -102,7 +102,8 @@
     X(double, dof_damping, nv, 1, W)                                                      \
     X(double, dof_invweight0, nv, 1, C)                                                   \
     X(double, dof_M0, nv, 1, C)                                                           \
-    /* sparse mass matrix: row i = dofs on the path from the root to i, ascending, i last */ \
+    /* sparse mass matrix: row i = dofs on the path from the root to i, ascending, i last; \
+       rows start at multiples of four, what lies between them means nothing */ \
     X(int, M_rowadr, nv, 1, C)                                                            \
     X(int, M_rownnz, nv, 1, C)                                                            \
     X(int, M_colind, nM, 1, C)                                                            \

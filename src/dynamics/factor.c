@@ -11,32 +11,31 @@
 void STI_K(factor)(sti_state *s);
 void STI_K(solve_m)(const sti_state *s, double *x);
 
-/* y -= sum of a[r] * u[r], over a whole row of n; `rank` is a constant after inlining. Every update of a
-   row cuts it at the same places, since loads that straddle recent stores would have to wait. */
+/* y -= sum of a[r] * u[r] over a row of n and its padding; `rank` is a constant after inlining. */
 static inline void update_row(vreal *restrict y, const vreal *const u[BLOCK], const vreal a[BLOCK], int rank,
                               int n) {
-    int k = 0;
-    for (; k + PACK <= n; k += PACK) {
+    for (int k = 0; k < n; k += PACK) {
         vpack sum = p_load(y + k);
         for (int r = 0; r < rank; r++) sum = sum - p_set(a[r]) * p_load(u[r] + k);
         p_store(y + k, sum);
     }
-    for (; k < n; k++) {
-        vreal sum = y[k];
-        for (int r = 0; r < rank; r++) sum = sum - a[r] * u[r][k];
-        y[k] = sum;
-    }
 }
 
-/* Eliminates the rows u[0..rank) (from the leaf up), which have n common ancestors. */
-static inline void eliminate(vreal *ld, const int *adr, const int *col, vreal *const u[BLOCK],
+/* Eliminates the rows u[0..rank) (from the leaf up) from the rows of their n common ancestors. */
+static inline void eliminate(vreal *ld, const int *adr, const int *col, const vreal *const u[BLOCK],
                              const vreal inv[BLOCK], int rank, int n) {
     for (int k = n - 1; k >= 0; k--) {
         vreal a[BLOCK];
         for (int r = 0; r < rank; r++) a[r] = u[r][k] * inv[r];
-        update_row(ld + adr[col[k]], (const vreal *const *)u, a, rank, k + 1);
-        for (int r = 0; r < rank; r++) u[r][k] = a[r];
+        update_row(ld + adr[col[k]], u, a, rank, k + 1);
     }
+}
+
+/* A row of n elements and its diagonal: to L and D. */
+static inline void finish_row(vreal *row, vreal inv, int n) {
+    vreal diagonal = row[n];
+    for (int k = 0; k < n; k += PACK) p_store(row + k, p_load(row + k) * p_set(inv));
+    row[n] = diagonal;
 }
 
 /* How many dofs from i upwards form a chain without branches, at most BLOCK. */
@@ -46,30 +45,30 @@ static inline int chain_length(const sti_model *m, int i) {
     return n;
 }
 
-/* Rows of one chain, from dof i upwards: their own triangle first. Returns how many were taken. */
+/* Rows of one chain, from dof i upwards: their own triangle first. Returns how many were taken. L is
+   written last, since the updates read packs, which would have to wait for single elements. */
 static inline int eliminate_block(const sti_model *m, vreal *ld, vreal *diaginv, int i) {
-    const int *adr = m->M_rowadr;
-    int rank = chain_length(m, i), n = m->M_rownnz[i] - 1;
-    vreal *u[BLOCK], inv[BLOCK];
+    const int *adr = m->M_rowadr, *col = m->M_colind + adr[i];
+    int rank = chain_length(m, i), n = m->M_rownnz[i] - 1, above = n - rank + 1;
+    const vreal *u[BLOCK];
+    vreal inv[BLOCK];
     for (int r = 0; r < rank; r++) {
-        vreal *row = u[r] = ld + adr[i - r];
-        vreal scale = inv[r] = v_set(1) / row[n - r];
-        diaginv[i - r] = scale;
+        const vreal *const row = ld + adr[i - r];
+        u[r] = row;
+        diaginv[i - r] = inv[r] = v_set(1) / row[n - r];
         for (int q = r + 1; q < rank; q++) {
-            vreal a[BLOCK] = {row[n - q] * scale};
+            vreal a[BLOCK] = {row[n - q] * inv[r]};
             const vreal *const one[BLOCK] = {row};
             update_row(ld + adr[i - q], one, a, 1, n - q + 1);
         }
-        for (int q = r + 1; q < rank; q++) row[n - q] = row[n - q] * scale;
     }
-    const int *col = m->M_colind + adr[i];
-    n -= rank - 1;
     switch (rank) {
-    case 1: eliminate(ld, adr, col, u, inv, 1, n); break;
-    case 2: eliminate(ld, adr, col, u, inv, 2, n); break;
-    case 3: eliminate(ld, adr, col, u, inv, 3, n); break;
-    default: eliminate(ld, adr, col, u, inv, 4, n);
+    case 1: eliminate(ld, adr, col, u, inv, 1, above); break;
+    case 2: eliminate(ld, adr, col, u, inv, 2, above); break;
+    case 3: eliminate(ld, adr, col, u, inv, 3, above); break;
+    default: eliminate(ld, adr, col, u, inv, 4, above);
     }
+    for (int r = 0; r < rank; r++) finish_row(ld + adr[i - r], inv[r], n - r);
     return rank;
 }
 

@@ -25,11 +25,12 @@ static void centres_of_mass(const sti_state *s) {
 }
 
 static inline void body_inertia(const sti_state *s, int i) {
-    vreal moments[3], offset[3], *I = LANES(s->cinert) + 10 * i, *crb = LANES(s->crb) + 10 * i;
+    vreal moments[3], offset[3], I[10], *restrict cinert = LANES(s->cinert) + 10 * i;
+    vreal *restrict crb = LANES(s->crb) + 10 * i;
     PAR_ROW(moments, s, body_inertia, i, 3);
     v3_sub(offset, CLANES(s->xipos) + 3 * i, CLANES(s->subtree_com) + 3 * s->model->body_rootid[i]);
     inertia_make(I, CLANES(s->ximat) + 9 * i, moments, PAR(s, body_mass, i), offset);
-    for (int k = 0; k < 10; k++) crb[k] = I[k];
+    for (int k = 0; k < 10; k++) cinert[k] = crb[k] = I[k];
 }
 
 /* Rotation about `axis` through a point `arm` away from the tree's com. */
@@ -67,44 +68,46 @@ static void composite_inertias(const sti_state *s) {
     const sti_model *m = s->model;
     vreal *crb = LANES(s->crb);
     for (int i = m->nbody - 1; i > 0; i--) {
-        vreal *restrict up = crb + 10 * m->body_parentid[i];
-        const vreal *restrict own = crb + 10 * i;
-        if (m->body_parentid[i] > 0)
-            for (int k = 0; k < 10; k++) up[k] = up[k] + own[k];
+        vreal *up = crb + 10 * m->body_parentid[i];
+        const vreal *own = crb + 10 * i;
+        if (m->body_parentid[i] == 0) continue;
+        for (int k = 0; k < 8; k += PACK) p_store(up + k, p_load(up + k) + p_load(own + k));
+        up[8] = up[8] + own[8];
+        up[9] = up[9] + own[9];
     }
 }
 
-/* row[k] = path column k . f for k < n; the last pack may run over by PACK - 1 */
-static inline void path_product(vreal *restrict row, const vreal *restrict path, int stride, const vreal f[6],
-                                int n) {
+/* The motion axes of a chain by depth, in tiles of PACK columns and 6 rows. */
+static inline vreal *path_column(vreal *path, unsigned depth) {
+    return path + depth / PACK * (6 * PACK) + depth % PACK;
+}
+
+/* row = f . path over n columns and the padding */
+static inline void path_product(vreal *restrict row, const vreal *restrict path, const vreal f[6], int n) {
     vpack f0 = p_set(f[0]), f1 = p_set(f[1]), f2 = p_set(f[2]), f3 = p_set(f[3]), f4 = p_set(f[4]),
           f5 = p_set(f[5]);
-    for (int k = 0; k < n; k += PACK) {
-        const vreal *p = path + k;
-        vpack rotation = p_load(p) * f0 + p_load(p + stride) * f1 + p_load(p + 2 * stride) * f2;
-        p += 3 * stride;
-        vpack translation = p_load(p) * f3 + p_load(p + stride) * f4 + p_load(p + 2 * stride) * f5;
+    for (int k = 0; k < n; k += PACK, path += 6 * PACK) {
+        vpack rotation = p_load(path) * f0 + p_load(path + PACK) * f1 + p_load(path + 2 * PACK) * f2;
+        vpack translation =
+            p_load(path + 3 * PACK) * f3 + p_load(path + 4 * PACK) * f4 + p_load(path + 5 * PACK) * f5;
         p_store(row + k, rotation + translation);
     }
 }
 
 /* Bodies are in depth-first order, so while dofs ascend, `path` can hold the axes of the current chain
-   by depth (component by component) and a row of M is one contiguous product. What a row writes too much
-   is overwritten by the next one; the last row goes through a buffer. */
+   and a row of M is one contiguous product. */
 static void mass_matrix(const sti_state *s) {
     const sti_model *m = s->model;
-    int nv = m->nv, stride = nv + PACK;
-    vreal *path = LANES(s->scratch), *spare = path + 6 * stride, *M = LANES(s->M);
-    for (int i = 0; i < nv; i++) {
-        const vreal *cdof = CLANES(s->cdof) + 6 * i;
-        int depth = m->M_rownnz[i] - 1, adr = m->M_rowadr[i];
-        vreal f[6], *row = adr + depth + PACK < m->nM ? M + adr : spare;
-        inertia_mul(f, CLANES(s->crb) + 10 * m->dof_bodyid[i], cdof);
-        path_product(row, path, stride, f, depth);
-        if (row == spare)
-            for (int k = 0; k < depth; k++) M[adr + k] = spare[k];
-        M[adr + depth] = v6_dot(cdof, f) + PAR(s, dof_armature, i);
-        for (int c = 0; c < 6; c++) path[c * stride + depth] = cdof[c];
+    const int *nnz = m->M_rownnz, *adr = m->M_rowadr, *body = m->dof_bodyid;
+    const vreal *cdof = CLANES(s->cdof), *crb = CLANES(s->crb);
+    vreal *path = LANES(s->scratch), *M = LANES(s->M);
+    for (int i = 0; i < m->nv; i++, cdof += 6) {
+        int depth = nnz[i] - 1;
+        vreal f[6], *row = M + adr[i], *column = path_column(path, (unsigned)depth);
+        inertia_mul(f, crb + 10 * body[i], cdof);
+        path_product(row, path, f, depth);
+        row[depth] = v6_dot(cdof, f) + PAR(s, dof_armature, i);
+        for (int c = 0; c < 6; c++) column[c * PACK] = cdof[c];
     }
 }
 
