@@ -270,11 +270,30 @@ static void draw_solid(band *b, int rows) {
         for (int x = 0; x < b->width; x++) shade_pixel(b, x, y);
 }
 
+/* Rows of the band that a ball around the item can touch: [from, to) */
+static void item_rows(const band *b, const sti__item *item, int rows, int *from, int *to) {
+    const sti__lens *l = b->eye;
+    float v[3] = {0};
+    for (int j = 0; j < 9; j++) v[j / 3] += l->axis[j] * (float)(item->pos[j % 3] - l->pos[j % 3]);
+    *from = 0;
+    *to = rows;
+    float front = v[2] - item->radius;
+    if (!(front > l->near)) return;
+    /* the ball's edge is nowhere further from its middle on the screen than at its front */
+    float middle = (l->cy - l->fy * v[1] / v[2]) / FINE - (float)b->top;
+    float reach = l->fy * item->radius * (1 + fabsf(v[1] / v[2])) / front / FINE + 2;
+    *from = (int)f_clamp(middle - reach, 0, (float)rows);
+    *to = (int)f_clamp(middle + reach, 0, (float)rows);
+}
+
 static void draw_layers(band *b, int rows) {
     for (int i = 0; i < b->norder; i++) {
-        sti__target_clear(&b->layer);
+        int from, to;
+        item_rows(b, sti__scene_item(b->scene, b->order[i]), rows, &from, &to);
+        if (from >= to) continue;
+        sti__target_clear_rows(&b->layer, FINE * from, FINE * to);
         sti__raster_item(&b->layer, b->eye, b->scene, b->order[i], b->scratch);
-        for (int y = 0; y < rows; y++)
+        for (int y = from; y < to; y++)
             for (int x = 0; x < b->width; x++) blend_pixel(b, x, y);
     }
 }

@@ -48,11 +48,13 @@ void sti__lens_mirror(sti__lens *lens, const sti__item *plane) {
     lens->mirrored = !lens->mirrored;
 }
 
-void sti__target_clear(const sti__target *t) {
-    size_t n = (size_t)t->width * (size_t)t->height;
-    for (size_t i = 0; i < n; i++) t->key[i] = -FLT_MAX;
-    if (t->id) memset(t->id, 0xff, n * sizeof(int));
+void sti__target_clear_rows(const sti__target *t, int from, int to) {
+    size_t start = (size_t)from * (size_t)t->width, n = (size_t)(to - from) * (size_t)t->width;
+    for (size_t i = start; i < start + n; i++) t->key[i] = -FLT_MAX;
+    if (t->id) memset(t->id + start, 0xff, n * sizeof(int));
 }
+
+void sti__target_clear(const sti__target *t) { sti__target_clear_rows(t, 0, t->height); }
 
 /* ---- filling --------------------------------------------------------------------------------------------
  */

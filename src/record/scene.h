@@ -109,6 +109,7 @@ void sti__raster_item(const sti__target *t, const sti__lens *lens, const sti__sc
 /* Planes: every sample's ray is cast. */
 void sti__raster_plane(const sti__target *t, const sti__lens *lens, const sti__scene *scene, int id);
 void sti__target_clear(const sti__target *t);
+void sti__target_clear_rows(const sti__target *t, int from, int to); /* counted from top */
 
 /* ---- light ---------------------------------------------------------------------------------------------- */
 
