@@ -57,7 +57,7 @@ static double fitting_distance(const sti__lens *eye, const sti__scene *scene, co
             most = fmax(most, (fabs(v[k]) + item->radius * sqrt(1 + t * t)) / t - v[2]);
         }
     }
-    return most > 0 ? 1.06 * most : 1.5 * fmax(scene->model->stat.extent, 1e-6);
+    return most > 0 ? 1.12 * most : 1.5 * fmax(scene->model->stat.extent, 1e-6);
 }
 
 /* Where the free camera looks: if nothing was asked for, at what is there now, which may have moved. */
