@@ -5,6 +5,7 @@
 #define STICTION_MODEL_FIELDS_H
 
 /* X(name, meaning) */
+/* clang-format off */
 #define STI_MODEL_SIZES(X)                                                                \
     X(nq, "generalised coordinates")                                                      \
     X(nv, "degrees of freedom")                                                           \
@@ -41,12 +42,14 @@
     X(nD, "nonzeros of the velocity-derivative matrix (M's pattern and its mirror)")      \
     X(nname, "bytes of all names")                                                        \
     X(nnamemap, "slots of the name hash table")
+/* clang-format on */
 
 /* X(type, name, rows, cols, vary)
    type: double, float, int, char
    vary: C  the same for all worlds of a model
          W  may be given per world (domain randomisation); kernels read it through the state's
             parameter table, see src/model/state.h */
+/* clang-format off */
 #define STI_MODEL_FIELDS(X)                                                               \
     /* reference configuration */                                                         \
     X(double, qpos0, nq, 1, C)                                                            \
@@ -318,5 +321,6 @@
     X(int, name_numeric, nnumeric, 1, C)                                                  \
     X(char, names, nname, 1, C)                                                           \
     X(int, name_map, nnamemap, 1, C)
+/* clang-format on */
 
 #endif

@@ -14,10 +14,10 @@ extern "C" {
 typedef struct sti_world sti_world;
 
 typedef struct sti_world_options {
-    const sti_allocator *allocator;   /* NULL = malloc */
-    const sti_log *log;               /* NULL = none */
-    bool profile;                     /* keep a stage profile */
-    uint64_t cookie;                  /* set by sti_world_options_default */
+    const sti_allocator *allocator; /* NULL = malloc */
+    const sti_log *log;             /* NULL = none */
+    bool profile;                   /* keep a stage profile */
+    uint64_t cookie;                /* set by sti_world_options_default */
 } sti_world_options;
 
 STI_API sti_world_options sti_world_options_default(void);
@@ -56,12 +56,12 @@ STI_API sti_status sti_step(sti_world *world, int nstep);
 STI_API const sti_error *sti_world_error(const sti_world *world);
 
 /* The stages that sti_forward runs, in order; each can be called alone. */
-STI_API void sti_stage_position(sti_world *world);      /* kinematics, inertia, tendons, M */
-STI_API void sti_stage_velocity(sti_world *world);      /* velocities, passive and bias forces */
-STI_API void sti_stage_actuation(sti_world *world);     /* controls to forces */
-STI_API void sti_stage_acceleration(sti_world *world);  /* qfrc_smooth, qacc_smooth, qacc */
-STI_API void sti_stage_sense(sti_world *world);         /* sensordata */
-STI_API void sti_stage_integrate(sti_world *world);     /* advance by opt.timestep */
+STI_API void sti_stage_position(sti_world *world);     /* kinematics, inertia, tendons, M */
+STI_API void sti_stage_velocity(sti_world *world);     /* velocities, passive and bias forces */
+STI_API void sti_stage_actuation(sti_world *world);    /* controls to forces */
+STI_API void sti_stage_acceleration(sti_world *world); /* qfrc_smooth, qacc_smooth, qacc */
+STI_API void sti_stage_sense(sti_world *world);        /* sensordata */
+STI_API void sti_stage_integrate(sti_world *world);    /* advance by opt.timestep */
 
 /* ---- snapshots and hashes ------------------------------------------------------------------------ */
 

@@ -87,7 +87,8 @@ static inline void inertia_mul(vreal *restrict r, const vreal I[10], const vreal
     r[5] = I[9] * v[5] + (h[1] * v[0] - h[0] * v[1]);
 }
 /* Principal moments d in the frame R, mass m at offset p. */
-static inline void inertia_make(vreal *restrict I, const vreal R[9], const vreal d[3], vreal m, const vreal p[3]) {
+static inline void inertia_make(vreal *restrict I, const vreal R[9], const vreal d[3], vreal m,
+                                const vreal p[3]) {
     vreal a[9], h[3];
     for (int k = 0; k < 9; k++) a[k] = R[k] * d[k % 3];
     v3_scale(h, p, m);

@@ -25,7 +25,12 @@ typedef struct sti__shape {
 } sti__shape;
 
 enum { STI__LEVELS = 4 }; /* of detail */
-enum { STI__SPHERES, STI__CYLINDERS = STI__SPHERES + STI__LEVELS, STI__CUBE = STI__CYLINDERS + STI__LEVELS, STI__MESHES };
+enum {
+    STI__SPHERES,
+    STI__CYLINDERS = STI__SPHERES + STI__LEVELS,
+    STI__CUBE = STI__CYLINDERS + STI__LEVELS,
+    STI__MESHES
+};
 
 /* Unit shapes, then the model's meshes (made when first asked for). */
 typedef struct sti__shapes {
@@ -55,12 +60,12 @@ typedef struct sti__look {
 typedef struct sti__item {
     int shape; /* first level of detail; -1 for a plane, which is cast, not drawn */
     double pos[3];
-    float rot[9];     /* local to world */
-    float scale[3];   /* of the unit shape */
-    float stretch;    /* along z, apart from the middle: what makes a capsule of a sphere */
-    float radius;     /* of a ball around pos that holds it */
-    float half[2];    /* of a plane; 0 = without end */
-    bool casts;       /* a shadow */
+    float rot[9];   /* local to world */
+    float scale[3]; /* of the unit shape */
+    float stretch;  /* along z, apart from the middle: what makes a capsule of a sphere */
+    float radius;   /* of a ball around pos that holds it */
+    float half[2];  /* of a plane; 0 = without end */
+    bool casts;     /* a shadow */
     sti__look look;
 } sti__item;
 
@@ -68,14 +73,16 @@ typedef struct sti__scene {
     const sti_model *model;
     const sti__pose *pose;
     sti__shapes shapes;
-    sti__vec items;    /* sti__item */
-    double centre[3];  /* of all that casts a shadow */
+    sti__vec items;   /* sti__item */
+    double centre[3]; /* of all that casts a shadow */
     double radius;
-    float floor[3];    /* colour that the ground throws back */
+    float floor[3]; /* colour that the ground throws back */
 } sti__scene;
 
 sti_status sti__scene_gather(sti__scene *scene, int groups, bool sites);
-static inline const sti__item *sti__scene_item(const sti__scene *s, int i) { return (const sti__item *)s->items.data + i; }
+static inline const sti__item *sti__scene_item(const sti__scene *s, int i) {
+    return (const sti__item *)s->items.data + i;
+}
 
 /* ---- lens and target ---------------------------------------------------------------------------------- */
 
@@ -94,7 +101,9 @@ void sti__lens_aim(sti__lens *lens, const double pos[3], const double forward[3]
 /* The lens behind the mirror that an item's plane is. */
 void sti__lens_mirror(sti__lens *lens, const sti__item *plane);
 /* Depth key, larger = nearer, linear on the screen. */
-static inline float sti__lens_key(const sti__lens *lens, float depth) { return lens->parallel ? -depth : 1 / depth; }
+static inline float sti__lens_key(const sti__lens *lens, float depth) {
+    return lens->parallel ? -depth : 1 / depth;
+}
 
 /* Rows top .. top + height - 1 of a picture. */
 typedef struct sti__target {
@@ -105,13 +114,15 @@ typedef struct sti__target {
 } sti__target;
 
 /* scratch: 3 floats for each vertex of the largest shape. */
-void sti__raster_item(const sti__target *t, const sti__lens *lens, const sti__scene *scene, int id, float *scratch);
+void sti__raster_item(const sti__target *t, const sti__lens *lens, const sti__scene *scene, int id,
+                      float *scratch);
 /* Planes: every sample's ray is cast. */
 void sti__raster_plane(const sti__target *t, const sti__lens *lens, const sti__scene *scene, int id);
 void sti__target_clear(const sti__target *t);
 void sti__target_clear_rows(const sti__target *t, int from, int to); /* counted from top */
 
-/* ---- light ---------------------------------------------------------------------------------------------- */
+/* ---- light ----------------------------------------------------------------------------------------------
+ */
 
 enum { STI__SKY = 32, STI__TAPS = 32, STI__LAMPS = 8 };
 
@@ -143,14 +154,16 @@ typedef struct sti__lights {
     size_t nblock;
 } sti__lights;
 
-sti_status sti__lights_init(sti__lights *l, const sti__scene *scene, const sti__lens *eye, int pixels, float *scratch, sti_error *error);
+sti_status sti__lights_init(sti__lights *l, const sti__scene *scene, const sti__lens *eye, int pixels,
+                            float *scratch, sti_error *error);
 void sti__lights_free(sti__lights *l, const sti_allocator *allocator);
 /* Share of the key light that reaches a place, 0 to 1, and light of the sky. */
 float sti__lights_key(const sti__lights *l, const double p[3], const float n[3]);
 void sti__lights_sky(const sti__lights *l, const double p[3], const float n[3], float out[3]);
 void sti__lights_background(const sti__lights *l, const float dir[3], float out[3]);
 
-/* ---- shade ------------------------------------------------------------------------------------------------ */
+/* ---- shade ------------------------------------------------------------------------------------------------
+ */
 
 typedef struct sti__point {
     double pos[3];
@@ -158,11 +171,15 @@ typedef struct sti__point {
     float distance;           /* from the eye */
     float pixel;              /* size of a pixel there, m, seen head-on */
 } sti__point;
-void sti__shade(const sti__scene *scene, const sti__lights *lights, int item, const sti__point *p, float out[3]);
+void sti__shade(const sti__scene *scene, const sti__lights *lights, int item, const sti__point *p,
+                float out[3]);
 
-/* ---- small vectors ------------------------------------------------------------------------------------------ */
+/* ---- small vectors
+ * ------------------------------------------------------------------------------------------ */
 
-static inline float f3_dot(const float a[3], const float b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+static inline float f3_dot(const float a[3], const float b[3]) {
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
 static inline void f3_scale(float r[3], float s) { r[0] *= s, r[1] *= s, r[2] *= s; }
 static inline void f3_copy(float r[3], const float a[3]) { r[0] = a[0], r[1] = a[1], r[2] = a[2]; }
 static inline void f3_mix(float r[3], const float a[3], const float b[3], float t) {
@@ -180,6 +197,9 @@ static inline float f3_normalize(float a[3]) {
     return n;
 }
 static inline float f_clamp(float x, float lo, float hi) { return x < lo ? lo : x > hi ? hi : x; }
-static inline float f_smooth(float x) { x = f_clamp(x, 0, 1); return x * x * (3 - 2 * x); }
+static inline float f_smooth(float x) {
+    x = f_clamp(x, 0, 1);
+    return x * x * (3 - 2 * x);
+}
 
 #endif
