@@ -94,20 +94,34 @@ static inline void path_product(vreal *restrict row, const vreal *restrict path,
     }
 }
 
+/* Dofs first, first + 1, ... that form a chain, at most four. */
+static inline int chain_from(const sti_model *m, int first) {
+    int n = 1;
+    while (n < 4 && first + n < m->nv && m->dof_parentid[first + n] == first + n - 1) n++;
+    return n;
+}
+
 /* Bodies are in depth-first order, so while dofs ascend, `path` can hold the axes of the current chain
-   and a row of M is one contiguous product. */
+   and a row of M is one contiguous product. A few dofs are added to the path together, since packs
+   would have to wait for single elements just written. */
 static void mass_matrix(const sti_state *s) {
     const sti_model *m = s->model;
-    const int *nnz = m->M_rownnz, *adr = m->M_rowadr, *body = m->dof_bodyid;
-    const vreal *cdof = CLANES(s->cdof), *crb = CLANES(s->crb);
     vreal *path = LANES(s->scratch), *M = LANES(s->M);
-    for (int i = 0; i < m->nv; i++, cdof += 6) {
-        int depth = nnz[i] - 1;
-        vreal f[6], *row = M + adr[i], *column = path_column(path, (unsigned)depth);
-        inertia_mul(f, crb + 10 * body[i], cdof);
-        path_product(row, path, f, depth);
-        row[depth] = v6_dot(cdof, f) + PAR(s, dof_armature, i);
-        for (int c = 0; c < 6; c++) column[c * PACK] = cdof[c];
+    for (int first = 0, n; first < m->nv; first += n) {
+        const vreal *cdof = CLANES(s->cdof) + 6 * first;
+        int depth = m->M_rownnz[first] - 1;
+        n = chain_from(m, first);
+        for (int r = 0; r < n; r++) {
+            vreal f[6], *row = M + m->M_rowadr[first + r];
+            inertia_mul(f, CLANES(s->crb) + 10 * m->dof_bodyid[first + r], cdof + 6 * r);
+            path_product(row, path, f, depth);
+            for (int q = 0; q < r; q++) row[depth + q] = v6_dot(cdof + 6 * q, f);
+            row[depth + r] = v6_dot(cdof + 6 * r, f) + PAR(s, dof_armature, first + r);
+        }
+        for (int r = 0; r < n; r++) {
+            vreal *column = path_column(path, (unsigned)(depth + r));
+            for (int c = 0; c < 6; c++) column[c * PACK] = cdof[6 * r + c];
+        }
     }
 }
 
