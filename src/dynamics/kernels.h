@@ -30,7 +30,7 @@ typedef struct sti__kernels {
 #define X(name) void (*name)(sti_state * state);
     STI__KERNELS(X)
 #undef X
-    /* x = M^-1 x with qLD, n right-hand sides of length nv */
+    /* x = M^-1 x with qLD, for one vector of length nv */
     void (*solve_m)(const sti_state *state, double *x);
     /* qpos (+) h*v for one velocity vector, quaternions on their sphere */
     void (*integrate_pos)(const sti_state *state, double *qpos, const double *qvel, double h);
