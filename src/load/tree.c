@@ -116,6 +116,7 @@ sti_element *sti__element_new(sti_spec *spec, sti_element *parent, sti__eid id, 
     e->parent = parent;
     if (!parent) return e;
     e->depth = parent->depth + 1;
+    e->bare = parent->id == STI_E_body ? 0 : parent->bare + 1;
     e->previous = parent->last;
     if (parent->last) parent->last->next = e;
     else parent->child = e;
@@ -142,22 +143,37 @@ static void unlink_element(sti_element *e) {
     if (e->spec->root == e) e->spec->root = NULL;
 }
 
-void sti__element_free(sti_element *element) {
-    sti_spec *spec = element->spec;
-    unlink_element(element);
-    while (element->child) sti__element_free(element->child); /* depth is limited */
-    for (sti__value *v = element->value; v;) {
+static void release_element(sti_element *e) {
+    sti_spec *spec = e->spec;
+    for (sti__value *v = e->value; v;) {
         sti__value *next = v->next;
         sti__spec_release(spec, v, v->size);
         v = next;
     }
-    sti__spec_release(spec, element, sizeof *element);
+    sti__spec_release(spec, e, sizeof *e);
+}
+
+/* Children first, without recursion. */
+void sti__element_free(sti_element *element) {
+    unlink_element(element);
+    for (sti_element *e = element, *next; e; e = next) {
+        while (e->child) e = e->child;
+        next = e == element ? NULL : e->next ? e->next : e->parent;
+        if (next) e->parent->child = e->next;
+        release_element(e);
+    }
 }
 
 const sti_element *sti__preorder(const sti_element *top, const sti_element *element) {
     if (element->child) return element->child;
     while (element != top && !element->next) element = element->parent;
     return element == top ? NULL : element->next;
+}
+
+bool sti__too_deep(const sti_element *parent, int *limit) {
+    bool bare = parent && parent->id != STI_E_body && parent->bare + 1 >= STI__BARE_MAX;
+    *limit = bare ? STI__BARE_MAX : STI__DEPTH_MAX;
+    return bare || (parent && parent->depth + 1 >= STI__DEPTH_MAX);
 }
 
 bool sti__in_default(const sti_element *element) {

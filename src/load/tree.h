@@ -7,7 +7,8 @@
 
 #define STI__NAMESPACE "urn:stiction"
 #define STI__PREFIX "sti:"  /* how names of our own namespace are written in the API */
-#define STI__DEPTH_MAX 200  /* elements inside one another */
+#define STI__DEPTH_MAX 1000 /* elements inside one another: a rope is a body in a body in a body */
+#define STI__BARE_MAX 200   /* the same without a body between, since every look-up passes them all */
 #define STI__INCLUDE_MAX 32 /* includes inside one another */
 #define STI__SECTION_MAX 64 /* outermost <default> sections, each lookup may pass them all */
 #define STI__XML_MAX ((size_t)1 << 30)
@@ -74,6 +75,7 @@ typedef struct sti__value {
 struct sti_element {
     sti__eid id;
     int line, depth;
+    int bare;         /* elements around it up to the next body */
     const char *file; /* owned by the spec */
     sti_spec *spec;
     sti_element *parent, *child, *last, *next, *previous;
@@ -116,6 +118,8 @@ void sti__element_free(sti_element *element); /* with everything below; unlinks 
 /* Depth first, parents before children; NULL at the end of `top`'s subtree. */
 const sti_element *sti__preorder(const sti_element *top, const sti_element *element);
 bool sti__in_default(const sti_element *element);
+/* Whether a child of `parent` would be too deep; *limit gets the number that is passed. */
+bool sti__too_deep(const sti_element *parent, int *limit);
 sti_status sti__out_of_memory(sti_error *error, sti__place place, sti_status code);
 
 /* ---- scope.c: which default class applies -------------------------------------------------------- */

@@ -155,11 +155,10 @@ static bool supported(reader *r, sti__eid id) {
 }
 
 static bool too_deep(reader *r, const char *tag) {
-    int depth = r->current ? r->current->depth + 1 : 0;
-    if (depth < STI__DEPTH_MAX && r->depth < 2 * STI__DEPTH_MAX) return false;
+    int limit;
+    if (!sti__too_deep(r->current, &limit) && r->depth < 2 * STI__DEPTH_MAX) return false;
     sti_error error;
-    sti__fail_at(&error, here(r, tag, NULL), STI_LIMIT, "elements are nested more than %d deep",
-                 STI__DEPTH_MAX);
+    sti__fail_at(&error, here(r, tag, NULL), STI_LIMIT, "elements are nested more than %d deep", limit);
     halt(r, &error);
     return true;
 }
