@@ -420,6 +420,7 @@ static double *varied(const double *values, size_t rows, int cols, bool quat) {
 }
 
 /* Fields that worlds may have on their own; mass and inertia are not among those that may vanish. */
+/* clang-format off */
 #define VARIED(X)                                                                                  \
     X(body_pos, nbody, 3, false)                                                                   \
     X(body_quat, nbody, 4, true)                                                                   \
@@ -427,6 +428,7 @@ static double *varied(const double *values, size_t rows, int cols, bool quat) {
     X(body_iquat, nbody, 4, true) X(body_gravcomp, nbody, 1, false) X(jnt_pos, njnt, 3, false)     \
         X(jnt_stiffness, njnt, 1, false) X(dof_damping, nv, 1, false) X(geom_quat, ngeom, 4, true) \
             X(geom_pos, ngeom, 3, false) X(tendon_stiffness, ntendon, 1, false) X(qpos_spring, nq, 1, false)
+/* clang-format on */
 
 static void free_varied(double *p, size_t values) {
     sti__free_aligned(sti__allocator(NULL), p, (values * 8 + 8) * sizeof *p);

@@ -72,8 +72,8 @@ static inline vreal v_clamp(vreal x, vreal lo, vreal hi) { return v_min(v_max(x,
         for (int lane_ = 0; lane_ < STI_LANES; lane_++) V_LANE(out, lane_) = f(V_LANE(a, lane_)); \
     } while (0)
 
-/* kinematics -> kinematics_w1, kinematics_w8 (and _avx2 variants where STI_ISA is set) */
-#define STI_K3(name, lanes, isa) name##_w##lanes##isa
+/* kinematics -> sti__kinematics_w1, sti__kinematics_w8 (and _avx2 variants where STI_ISA is set) */
+#define STI_K3(name, lanes, isa) sti__##name##_w##lanes##isa
 #define STI_K2(name, lanes, isa) STI_K3(name, lanes, isa)
 #ifndef STI_ISA
 #define STI_ISA
