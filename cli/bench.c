@@ -2,20 +2,24 @@
 /* stiction bench: steps per second. */
 #include "cli.h"
 
+#include <dirent.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-static const char *const scenes[] = {"humanoid.xml", "ant.xml", "panda.xml", "chain100.xml",
-                                     "humanoids100.xml"};
+static int is_scene(const struct dirent *entry) {
+    size_t length = strlen(entry->d_name);
+    return length > 4 && strcmp(entry->d_name + length - 4, ".xml") == 0;
+}
 
-/* Where the scenes are: beside the sources, or installed. */
-static bool find_scene(const char *name, char *path, size_t size) {
+/* The names of the built-in scenes, and where they are: beside the sources, or installed. */
+static int find_scenes(const char **folder, struct dirent ***entries) {
     static const char *const folders[] = {STI_SCENES, STI_SCENES_INSTALLED, "scenes"};
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-        snprintf(path, size, "%s/%s", folders[i], name);
-        if (access(path, R_OK) == 0) return true;
+    int count = 0;
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0] && count <= 0; i++) {
+        *folder = folders[i];
+        count = scandir(folders[i], entries, is_scene, alphasort);
     }
-    return false;
+    return count;
 }
 
 static const char *base_name(const char *path) {
@@ -59,14 +63,17 @@ static int bench_file(const char *path, int steps) {
 }
 
 static int bench_scenes(int steps) {
-    char path[1024];
-    int status = EXIT_OK, found = 0;
-    for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
-        if (!find_scene(scenes[i], path, sizeof path)) continue;
-        found++;
+    const char *folder;
+    struct dirent **entries = NULL;
+    int status = EXIT_OK, count = find_scenes(&folder, &entries);
+    for (int i = 0; i < count; i++) {
+        char path[1024];
+        snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
         if (bench_file(path, steps) != EXIT_OK) status = EXIT_FAILED;
+        free(entries[i]);
     }
-    if (found) return status;
+    free(entries);
+    if (count > 0) return status;
     fprintf(stderr,
             "stiction bench: the built-in scenes are not installed; give files: stiction bench FILE...\n");
     return EXIT_FAILED;

@@ -43,9 +43,9 @@ typedef struct core_recorder {
 } core_recorder;
 
 static core_state *state_of(PyObject *module) { return PyModule_GetState(module); }
-static struct PyModuleDef core_module;
+/* our types cannot be subclassed, so a type's module is this one */
 static core_state *state_of_type(PyTypeObject *type) {
-    PyObject *module = PyType_GetModuleByDef(type, &core_module);
+    PyObject *module = PyType_GetModule(type);
     return module ? state_of(module) : NULL;
 }
 
@@ -154,9 +154,10 @@ static PyObject *diagnostic(const sti_diagnostic *d) {
     char line[1024];
     return Py_BuildValue("{s:s,s:s,s:s,s:i,s:s,s:s,s:N,s:N}", "severity",
                          d->severity == STI_SEVERITY_ERROR ? "error" : "warning", "code",
-                         sti_status_name(d->error.code), "file", d->error.file, "line", d->error.line, "element",
-                         d->error.element, "attribute", d->error.attribute, "message", text(d->error.message),
-                         "text", text(sti_error_format(&d->error, line, sizeof line)));
+                         sti_status_name(d->error.code), "file", d->error.file, "line", d->error.line,
+                         "element", d->error.element, "attribute", d->error.attribute, "message",
+                         text(d->error.message), "text",
+                         text(sti_error_format(&d->error, line, sizeof line)));
 }
 
 static PyObject *report_list(const sti_report *report) {
@@ -200,7 +201,8 @@ static int assets_fill(asset_list *list, PyObject *dict) {
     while (PyDict_Next(dict, &at, &key, &value)) {
         const char *name = PyUnicode_AsUTF8AndSize(key, NULL);
         if (!name || PyObject_GetBuffer(value, &list->views[list->count], PyBUF_SIMPLE) < 0) return -1;
-        list->items[list->count] = (sti_asset){name, list->views[list->count].buf, (size_t)list->views[list->count].len};
+        list->items[list->count] =
+            (sti_asset){name, list->views[list->count].buf, (size_t)list->views[list->count].len};
         list->count++;
     }
     return 0;
@@ -228,16 +230,13 @@ static PyObject *core_load(PyObject *module, PyObject *args) {
     sti_error error = {0};
     sti_report_init(&report, NULL);
     sti_model *model = NULL;
-    Py_BEGIN_ALLOW_THREADS
-    if (path) {
-        model = sti_model_load(path, &options, &report, &error);
-    } else {
+    Py_BEGIN_ALLOW_THREADS if (path) { model = sti_model_load(path, &options, &report, &error); }
+    else {
         sti_spec *spec = sti_spec_parse(xml, (size_t)xml_size, &options, &report, &error);
         if (spec) model = sti_model_compile(spec, &report, &error);
         sti_spec_free(spec);
     }
-    Py_END_ALLOW_THREADS
-    assets_free(&assets);
+    Py_END_ALLOW_THREADS assets_free(&assets);
     PyObject *list = report_list(&report);
     sti_report_free(&report);
     if (!list || (!model && !check)) {
@@ -301,15 +300,17 @@ typedef struct member {
     int count;
     size_t offset;
 } member;
-#define OPT(name, type, count) {#name, type, count, offsetof(sti_option, name)}
+#define OPT(name, type, count) \
+    { #name, type, count, offsetof(sti_option, name) }
 static const member option_members[] = {
-    OPT(timestep, 'd', 1),     OPT(gravity, 'd', 3),       OPT(wind, 'd', 3),        OPT(magnetic, 'd', 3),
-    OPT(density, 'd', 1),      OPT(viscosity, 'd', 1),     OPT(impratio, 'd', 1),    OPT(tolerance, 'd', 1),
-    OPT(ls_tolerance, 'd', 1), OPT(iterations, 'i', 1),    OPT(ls_iterations, 'i', 1), OPT(integrator, 'i', 1),
-    OPT(cone, 'i', 1),         OPT(solver, 'i', 1),        OPT(disableflags, 'i', 1), OPT(enableflags, 'i', 1)};
-#define STAT(name, type, count) {#name, type, count, offsetof(sti_statistic, name)}
-static const member stat_members[] = {STAT(meaninertia, 'd', 1), STAT(meanmass, 'd', 1), STAT(meansize, 'd', 1),
-                                      STAT(extent, 'd', 1), STAT(center, 'd', 3)};
+    OPT(timestep, 'd', 1),     OPT(gravity, 'd', 3),    OPT(wind, 'd', 3),          OPT(magnetic, 'd', 3),
+    OPT(density, 'd', 1),      OPT(viscosity, 'd', 1),  OPT(impratio, 'd', 1),      OPT(tolerance, 'd', 1),
+    OPT(ls_tolerance, 'd', 1), OPT(iterations, 'i', 1), OPT(ls_iterations, 'i', 1), OPT(integrator, 'i', 1),
+    OPT(cone, 'i', 1),         OPT(solver, 'i', 1),     OPT(disableflags, 'i', 1),  OPT(enableflags, 'i', 1)};
+#define STAT(name, type, count) \
+    { #name, type, count, offsetof(sti_statistic, name) }
+static const member stat_members[] = {STAT(meaninertia, 'd', 1), STAT(meanmass, 'd', 1),
+                                      STAT(meansize, 'd', 1), STAT(extent, 'd', 1), STAT(center, 'd', 3)};
 
 /* struct_view(which, name) -> Array: a live view on one member of opt (writable) or stat. */
 static PyObject *model_struct_view(PyObject *self, PyObject *args) {
@@ -318,7 +319,8 @@ static PyObject *model_struct_view(PyObject *self, PyObject *args) {
     sti_model *m = ((core_model *)self)->model;
     bool opt = strcmp(which, "opt") == 0;
     const member *members = opt ? option_members : stat_members;
-    int n = opt ? (int)(sizeof option_members / sizeof *members) : (int)(sizeof stat_members / sizeof *members);
+    int n =
+        opt ? (int)(sizeof option_members / sizeof *members) : (int)(sizeof stat_members / sizeof *members);
     for (int i = 0; i < n; i++) {
         if (strcmp(members[i].name, name) != 0) continue;
         char *base = opt ? (char *)&m->opt : (char *)&m->stat;
@@ -328,15 +330,17 @@ static PyObject *model_struct_view(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-static PyMethodDef model_methods[] = {{"size", model_size, METH_O, "a size by name, -1 if unknown"},
-                                      {"view", model_view, METH_O, "a field by name, None if unknown"},
-                                      {"id", model_id, METH_VARARGS, "id of a named object"},
-                                      {"name", model_name, METH_VARARGS, "name of an object"},
-                                      {"title", model_title, METH_NOARGS, "mujoco@model"},
-                                      {"hash", model_hash, METH_NOARGS, "64-bit hash"},
-                                      {"struct_view", model_struct_view, METH_VARARGS, "a member of opt or stat"},
-                                      {NULL, NULL, 0, NULL}};
-static PyType_Slot model_slots[] = {{Py_tp_dealloc, model_dealloc}, {Py_tp_methods, model_methods}, {0, NULL}};
+static PyMethodDef model_methods[] = {
+    {"size", model_size, METH_O, "a size by name, -1 if unknown"},
+    {"view", model_view, METH_O, "a field by name, None if unknown"},
+    {"id", model_id, METH_VARARGS, "id of a named object"},
+    {"name", model_name, METH_VARARGS, "name of an object"},
+    {"title", model_title, METH_NOARGS, "mujoco@model"},
+    {"hash", model_hash, METH_NOARGS, "64-bit hash"},
+    {"struct_view", model_struct_view, METH_VARARGS, "a member of opt or stat"},
+    {NULL, NULL, 0, NULL}};
+static PyType_Slot model_slots[] = {
+    {Py_tp_dealloc, model_dealloc}, {Py_tp_methods, model_methods}, {0, NULL}};
 static PyType_Spec model_spec = {"stiction._core.Model", sizeof(core_model), 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, model_slots};
 
@@ -392,13 +396,12 @@ static PyObject *world_step(PyObject *self, PyObject *arg) {
     core_world *w = (core_world *)self;
     long n = PyLong_AsLong(arg);
     if (n == -1 && PyErr_Occurred()) return NULL;
-    if (n < 0 || n > INT32_MAX) return PyErr_Format(PyExc_ValueError, "nstep must be between 0 and 2^31 - 1"), NULL;
+    if (n < 0 || n > INT32_MAX)
+        return PyErr_Format(PyExc_ValueError, "nstep must be between 0 and 2^31 - 1"), NULL;
     if (!world_take(w)) return NULL;
     sti_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = sti_step(w->world, (int)n);
-    Py_END_ALLOW_THREADS
-    return world_done(w, status);
+    Py_BEGIN_ALLOW_THREADS status = sti_step(w->world, (int)n);
+    Py_END_ALLOW_THREADS return world_done(w, status);
 }
 
 static PyObject *world_forward(PyObject *self, PyObject *unused) {
@@ -406,10 +409,8 @@ static PyObject *world_forward(PyObject *self, PyObject *unused) {
     core_world *w = (core_world *)self;
     if (!world_take(w)) return NULL;
     sti_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = sti_forward(w->world);
-    Py_END_ALLOW_THREADS
-    return world_done(w, status);
+    Py_BEGIN_ALLOW_THREADS status = sti_forward(w->world);
+    Py_END_ALLOW_THREADS return world_done(w, status);
 }
 
 static PyObject *world_reset(PyObject *self, PyObject *arg) {
@@ -500,11 +501,12 @@ static PyObject *world_picture(PyObject *self, PyObject *args) {
     PyObject *out, *look, *azimuth, *elevation;
     int sites;
     sti_picture_options o = sti_picture_options_default(sti_world_model(w->world));
-    if (!PyArg_ParseTuple(args, "OiiiOdOOip", &out, &o.width, &o.height, &o.camera, &look, &o.distance, &azimuth,
-                          &elevation, &o.groups, &sites))
+    if (!PyArg_ParseTuple(args, "OiiiOdOOip", &out, &o.width, &o.height, &o.camera, &look, &o.distance,
+                          &azimuth, &elevation, &o.groups, &sites))
         return NULL;
     o.sites = sites;
-    if (look != Py_None && !PyArg_ParseTuple(look, "ddd", &o.lookat[0], &o.lookat[1], &o.lookat[2])) return NULL;
+    if (look != Py_None && !PyArg_ParseTuple(look, "ddd", &o.lookat[0], &o.lookat[1], &o.lookat[2]))
+        return NULL;
     if (azimuth != Py_None) o.azimuth = PyFloat_AsDouble(azimuth);
     if (elevation != Py_None) o.elevation = PyFloat_AsDouble(elevation);
     if (PyErr_Occurred()) return NULL;
@@ -515,10 +517,8 @@ static PyObject *world_picture(PyObject *self, PyObject *args) {
     if (b.len != (Py_ssize_t)o.width * o.height * 3)
         PyErr_SetString(PyExc_ValueError, "the array must be height x width x 3 bytes");
     else if (world_take(w)) {
-        Py_BEGIN_ALLOW_THREADS
-        status = sti_picture_render(w->world, &o, b.buf, &error);
-        Py_END_ALLOW_THREADS
-        atomic_flag_clear(&w->busy);
+        Py_BEGIN_ALLOW_THREADS status = sti_picture_render(w->world, &o, b.buf, &error);
+        Py_END_ALLOW_THREADS atomic_flag_clear(&w->busy);
         if (status != STI_OK) raise_error(state_of_type(Py_TYPE(self)), &error);
     }
     PyBuffer_Release(&b);
@@ -526,19 +526,21 @@ static PyObject *world_picture(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-static PyMethodDef world_methods[] = {{"step", world_step, METH_O, "n steps"},
-                                      {"forward", world_forward, METH_NOARGS, "everything but the integration"},
-                                      {"reset", world_reset, METH_O, "to keyframe, -1 = qpos0"},
-                                      {"view", world_view, METH_O, "a field by name, None if unknown"},
-                                      {"mass_matrix", world_mass_matrix, METH_O, "M into an nv x nv array"},
-                                      {"hash", world_hash, METH_NOARGS, "64-bit hash of state and inputs"},
-                                      {"save", world_save, METH_NOARGS, "snapshot as bytes"},
-                                      {"load", world_load, METH_O, "restore a snapshot"},
-                                      {"sensor", world_sensor, METH_VARARGS, "sensor values as float32"},
-                                      {"profile", world_profile, METH_NOARGS, "stage tree"},
-                                      {"picture", world_picture, METH_VARARGS, "RGB picture"},
-                                      {NULL, NULL, 0, NULL}};
-static PyType_Slot world_slots[] = {{Py_tp_dealloc, world_dealloc}, {Py_tp_methods, world_methods}, {0, NULL}};
+static PyMethodDef world_methods[] = {
+    {"step", world_step, METH_O, "n steps"},
+    {"forward", world_forward, METH_NOARGS, "everything but the integration"},
+    {"reset", world_reset, METH_O, "to keyframe, -1 = qpos0"},
+    {"view", world_view, METH_O, "a field by name, None if unknown"},
+    {"mass_matrix", world_mass_matrix, METH_O, "M into an nv x nv array"},
+    {"hash", world_hash, METH_NOARGS, "64-bit hash of state and inputs"},
+    {"save", world_save, METH_NOARGS, "snapshot as bytes"},
+    {"load", world_load, METH_O, "restore a snapshot"},
+    {"sensor", world_sensor, METH_VARARGS, "sensor values as float32"},
+    {"profile", world_profile, METH_NOARGS, "stage tree"},
+    {"picture", world_picture, METH_VARARGS, "RGB picture"},
+    {NULL, NULL, 0, NULL}};
+static PyType_Slot world_slots[] = {
+    {Py_tp_dealloc, world_dealloc}, {Py_tp_methods, world_methods}, {0, NULL}};
 static PyType_Spec world_spec = {"stiction._core.World", sizeof(core_world), 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, world_slots};
 
@@ -604,8 +606,9 @@ static int add_constants(PyObject *module) {
     PyObject *objects = PyDict_New(), *sizes = PyList_New(0), *fields = PyList_New(0), *state = PyList_New(0);
     int bad = !objects || !sizes || !fields || !state;
     PyObject *item;
-#define PUSH(list, value) (bad = bad || !(item = (value)) || PyList_Append(list, item) < 0, bad ? (void)0 : Py_DECREF(item))
-#define X(id, name, field, count)                                                                        \
+#define PUSH(list, value) \
+    (bad = bad || !(item = (value)) || PyList_Append(list, item) < 0, bad ? (void)0 : Py_DECREF(item))
+#define X(id, name, field, count)                                                                          \
     bad = bad || !(item = PyLong_FromLong(STI_OBJ_##id)) || PyDict_SetItemString(objects, name, item) < 0; \
     if (!bad) Py_DECREF(item);
     STI_OBJECTS(X)
@@ -620,7 +623,8 @@ static int add_constants(PyObject *module) {
     STI_STATE_FIELDS(X)
 #undef X
     bad = bad || PyModule_AddObjectRef(module, "OBJECTS", objects) < 0 ||
-          PyModule_AddObjectRef(module, "SIZES", sizes) < 0 || PyModule_AddObjectRef(module, "FIELDS", fields) < 0 ||
+          PyModule_AddObjectRef(module, "SIZES", sizes) < 0 ||
+          PyModule_AddObjectRef(module, "FIELDS", fields) < 0 ||
           PyModule_AddObjectRef(module, "STATE", state) < 0 ||
           PyModule_AddStringConstant(module, "VERSION", sti_version()) < 0;
     Py_XDECREF(objects);
@@ -638,9 +642,9 @@ static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec) {
 
 static int core_exec(PyObject *module) {
     core_state *s = state_of(module);
-    s->error = PyErr_NewExceptionWithDoc("stiction.Error",
-                                         "What went wrong and where: code, file, line, element, attribute, message.",
-                                         NULL, NULL);
+    s->error = PyErr_NewExceptionWithDoc(
+        "stiction.Error", "What went wrong and where: code, file, line, element, attribute, message.", NULL,
+        NULL);
     if (!s->error || PyModule_AddObjectRef(module, "Error", s->error) < 0) return -1;
     s->model = add_type(module, &model_spec);
     s->world = add_type(module, &world_spec);

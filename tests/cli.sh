@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Exit status and output of each command: cli.sh PATH-TO-STICTION
-stiction=$1
+case $1 in /*) stiction=$1 ;; *) stiction=$PWD/$1 ;; esac
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1

@@ -16,32 +16,32 @@ typedef struct test_case {
 static int test_failures_, test_checks_;
 
 #define TEST(name) static void name(void)
-#define CHECK(condition)                                                                     \
-    do {                                                                                     \
-        test_checks_++;                                                                      \
-        if (!(condition)) {                                                                  \
-            test_failures_++;                                                                \
-            fprintf(stderr, "%s:%d: CHECK(%s)\n", __FILE__, __LINE__, #condition);           \
-        }                                                                                    \
+#define CHECK(condition)                                                           \
+    do {                                                                           \
+        test_checks_++;                                                            \
+        if (!(condition)) {                                                        \
+            test_failures_++;                                                      \
+            fprintf(stderr, "%s:%d: CHECK(%s)\n", __FILE__, __LINE__, #condition); \
+        }                                                                          \
     } while (0)
 /* |a - b| <= tolerance, and neither is a NaN */
-#define CHECK_NEAR(a, b, tolerance)                                                          \
-    do {                                                                                     \
-        double a_ = (a), b_ = (b), t_ = (tolerance);                                         \
-        test_checks_++;                                                                      \
-        if (!(fabs(a_ - b_) <= t_)) {                                                        \
-            test_failures_++;                                                                \
-            fprintf(stderr, "%s:%d: %s = %.17g, expected %s = %.17g within %g\n", __FILE__,  \
-                    __LINE__, #a, a_, #b, b_, t_);                                           \
-        }                                                                                    \
+#define CHECK_NEAR(a, b, tolerance)                                                                       \
+    do {                                                                                                  \
+        double a_ = (a), b_ = (b), t_ = (tolerance);                                                      \
+        test_checks_++;                                                                                   \
+        if (!(fabs(a_ - b_) <= t_)) {                                                                     \
+            test_failures_++;                                                                             \
+            fprintf(stderr, "%s:%d: %s = %.17g, expected %s = %.17g within %g\n", __FILE__, __LINE__, #a, \
+                    a_, #b, b_, t_);                                                                      \
+        }                                                                                                 \
     } while (0)
-#define REQUIRE(condition)                                                                   \
-    do {                                                                                     \
-        test_checks_++;                                                                      \
-        if (!(condition)) {                                                                  \
-            fprintf(stderr, "%s:%d: REQUIRE(%s)\n", __FILE__, __LINE__, #condition);         \
-            exit(1);                                                                         \
-        }                                                                                    \
+#define REQUIRE(condition)                                                           \
+    do {                                                                             \
+        test_checks_++;                                                              \
+        if (!(condition)) {                                                          \
+            fprintf(stderr, "%s:%d: REQUIRE(%s)\n", __FILE__, __LINE__, #condition); \
+            exit(1);                                                                 \
+        }                                                                            \
     } while (0)
 
 /* Runs all cases, or those named on the command line; the exit status says whether all passed. */
@@ -53,19 +53,26 @@ static inline int test_main(const test_case *cases, int count, int argc, char **
         if (!chosen) continue;
         test_failures_ = test_checks_ = 0;
         cases[i].run();
-        if (test_checks_ == 0) { fprintf(stderr, "%s: nothing was checked\n", cases[i].name); test_failures_++; }
+        if (test_checks_ == 0) {
+            fprintf(stderr, "%s: nothing was checked\n", cases[i].name);
+            test_failures_++;
+        }
         printf("%s %s (%d checks)\n", test_failures_ ? "FAIL" : "ok  ", cases[i].name, test_checks_);
         failed += test_failures_ != 0;
         ran++;
     }
-    if (ran == 0) { fprintf(stderr, "no such test\n"); return 1; }
+    if (ran == 0) {
+        fprintf(stderr, "no such test\n");
+        return 1;
+    }
     return failed ? 1 : 0;
 }
-#define CASE(name) {#name, name}
-#define MAIN(...)                                                                            \
-    int main(int argc, char **argv) {                                                        \
-        static const test_case cases[] = {__VA_ARGS__};                                      \
-        return test_main(cases, (int)(sizeof cases / sizeof cases[0]), argc, argv);          \
+#define CASE(name) \
+    { #name, name }
+#define MAIN(...)                                                                   \
+    int main(int argc, char **argv) {                                               \
+        static const test_case cases[] = {__VA_ARGS__};                             \
+        return test_main(cases, (int)(sizeof cases / sizeof cases[0]), argc, argv); \
     }
 
 #endif

@@ -4,6 +4,7 @@
 #include "robust.h"
 #include "test.h"
 #include <errno.h>
+#include <unistd.h>
 
 /* ---- malloc of the whole process --------------------------------------------------------------- */
 
@@ -36,6 +37,8 @@ static bool fails(void) {
     return true;
 }
 
+/* visible, so that shared libraries call these too */
+#pragma GCC visibility push(default)
 void *malloc(size_t size) {
     if (fails()) return NULL;
     void *p = __libc_malloc(size);
@@ -58,6 +61,7 @@ void free(void *ptr) {
     heap.live -= heap.armed && ptr;
     __libc_free(ptr);
 }
+#pragma GCC visibility pop
 #endif
 
 /* ---- what is done ---------------------------------------------------------------------------------- */
@@ -90,8 +94,26 @@ static sti_status use_world(const sti_model *model, const sti_allocator *allocat
     return status;
 }
 
-/* Everything once. */
-static sti_status everything(const sti_allocator *allocator, sti_error *error) {
+static char disk_path[64]; /* the scene as a file, while a test runs */
+
+static void write_scene(void) {
+    snprintf(disk_path, sizeof disk_path, "/tmp/stiction-XXXXXX");
+    int file = mkstemp(disk_path);
+    ssize_t size = (ssize_t)sizeof everything_xml - 1;
+    REQUIRE(file >= 0 && write(file, everything_xml, (size_t)size) == size);
+    close(file);
+}
+
+static sti_status from_disk(const sti_allocator *allocator, sti_error *error) {
+    sti_load_options options = load_options(allocator);
+    options.no_disk = false;
+    sti_model *model = sti_model_load(disk_path, &options, NULL, error);
+    sti_model_free(model);
+    return model ? STI_OK : error->code;
+}
+
+/* From memory to a world and back to text. */
+static sti_status from_memory(const sti_allocator *allocator, sti_error *error) {
     sti_load_options options = load_options(allocator);
     memset(error, 0, sizeof *error);
     sti_spec *spec = sti_spec_parse(everything_xml, sizeof everything_xml - 1, &options, NULL, error);
@@ -108,7 +130,13 @@ static sti_status everything(const sti_allocator *allocator, sti_error *error) {
     return status;
 }
 
+static sti_status everything(const sti_allocator *allocator, sti_error *error) {
+    sti_status status = from_memory(allocator, error);
+    return status == STI_OK ? from_disk(allocator, error) : status;
+}
+
 TEST(all_is_well) {
+    write_scene();
     counter c = {0};
     sti_allocator allocator = counter_allocator(&c);
     sti_error error;
@@ -117,6 +145,7 @@ TEST(all_is_well) {
     if (status != STI_OK) fprintf(stderr, "%s\n", sti_error_format(&error, text, sizeof text));
     CHECK(status == STI_OK);
     CHECK(c.blocks == 0 && c.live == 0 && c.wrong_size == 0);
+    unlink(disk_path);
     printf("     %ld allocations, at most %zu bytes\n", c.calls, c.peak);
 }
 
@@ -134,16 +163,19 @@ static void judge(tally *t, long n, bool failed, sti_status status, const sti_er
     if (left && t->leaks++ < 5) fprintf(stderr, "allocation %ld: %ld blocks leak\n", n, left);
 }
 
+static long user_allocations;
+
 static void conclude(const tally *t, long n) {
     printf("     %ld allocations failed in turn, %ld survived\n", n, t->survived);
     CHECK(t->bad == 0);
     CHECK(t->leaks == 0);
-    CHECK(t->survived <= 2);
+    CHECK(t->survived <= 3);
     CHECK(n > 100);
 }
 
 TEST(user_allocator_fails) {
     tally t = {0};
+    write_scene();
     long n = 0;
     for (bool failed = true; failed;) {
         counter c = {.fail_at = ++n};
@@ -154,7 +186,9 @@ TEST(user_allocator_fails) {
         judge(&t, n, failed, status, &error, c.blocks);
         if (c.live || c.wrong_size) CHECK(false);
     }
+    unlink(disk_path);
     conclude(&t, n - 1);
+    user_allocations = n - 1;
 }
 
 #ifdef OWN_MALLOC
@@ -163,6 +197,7 @@ TEST(process_malloc_fails) {
     tally t = {0};
     long n = 0;
     sti_error error;
+    write_scene();
     everything(NULL, &error);
     for (bool failed = true; failed;) {
         memset(&heap, 0, sizeof heap);
@@ -173,7 +208,9 @@ TEST(process_malloc_fails) {
         failed = heap.failed;
         judge(&t, n, failed, status, &error, heap.live);
     }
+    unlink(disk_path);
     conclude(&t, n - 1);
+    CHECK(n > user_allocations + 100); /* expat and qhull are really covered */
 }
 #else
 TEST(process_malloc_fails) {

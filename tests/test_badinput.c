@@ -303,6 +303,44 @@ TEST(many_mistakes) {
                     (bad){NULL, STI_REFERENCE, 3, "body", "name"});
 }
 
+/* As many classes as geoms that use them: neither may be searched for the other. */
+TEST(many_classes) {
+    enum { N = 10000 };
+    char *text = malloc((size_t)N * 80 + 200), *p = text;
+    REQUIRE(text);
+    p += sprintf(p, "<mujoco><default><geom density='7'/>");
+    for (int i = 0; i < N; i++) p += sprintf(p, "<default class='c%d'/>", i);
+    p += sprintf(p, "</default><worldbody>");
+    for (int i = 0; i < N; i++) p += sprintf(p, "<geom class='c%d' size='1'/>", i);
+    p += sprintf(p, "</worldbody></mujoco>");
+    sti_error e = run(NULL, text, (size_t)(p - text), 32 << 20);
+    CHECK(e.code == STI_OK);
+    free(text);
+}
+
+/* Default elements that come and go between classes. */
+TEST(edited_defaults) {
+    static const char xml[] =
+        "<mujoco><default><default class='a'/><geom mass='2'/><default class='b'><geom mass='3'/>"
+        "</default></default><worldbody><body name='x'><joint/><geom class='a' size='1'/></body>"
+        "<body name='y'><joint/><geom class='b' size='1'/></body></worldbody></mujoco>";
+    sti_error e = {0};
+    sti_spec *spec = sti_spec_parse(xml, sizeof xml - 1, NULL, NULL, &e);
+    REQUIRE(spec);
+    sti_element *section = sti_element_child(sti_spec_root(spec)), *a = sti_element_child(section);
+    for (int round = 0; round < 3; round++) {
+        sti_model *m = sti_model_compile(spec, NULL, &e);
+        REQUIRE(m);
+        double sphere = 4.0 / 3 * M_PI * 1000;
+        CHECK_NEAR(m->body_mass[1], round == 0 ? 2 : round == 1 ? sphere : 5, 1e-9);
+        CHECK_NEAR(m->body_mass[2], 3, 1e-9);
+        sti_model_free(m);
+        if (round == 0) sti_element_remove(sti_element_next(a));
+        if (round == 1) sti_element_set(sti_element_add(section, "geom", &e), "mass", "5", &e);
+    }
+    sti_spec_free(spec);
+}
+
 /* clang-format off */
 TEST(huge_counts) {
     static const bad cases[] = {
@@ -495,5 +533,6 @@ TEST(paths) {
 }
 
 MAIN(CASE(not_xml), CASE(schema), CASE(values), CASE(physics), CASE(references), CASE(entities),
-     CASE(deep_nesting), CASE(gigantic_attributes), CASE(many_mistakes), CASE(huge_counts),
-     CASE(include_cycles), CASE(include_bomb), CASE(corrupt_meshes), CASE(paths))
+     CASE(deep_nesting), CASE(gigantic_attributes), CASE(many_mistakes), CASE(many_classes),
+     CASE(edited_defaults), CASE(huge_counts), CASE(include_cycles), CASE(include_bomb), CASE(corrupt_meshes),
+     CASE(paths))

@@ -169,8 +169,8 @@ TEST(lanes_agree) {
     }
     double *a[6], *b[6];
     for (int k = 0; k < 6; k++) a[k] = one[k], b[k] = eight[k];
-    det_lanes_w1(N, x, y, a);
-    det_lanes_w8(N, x, y, b);
+    sti__det_lanes_w1(N, x, y, a);
+    sti__det_lanes_w8(N, x, y, b);
     for (int k = 0; k < 6; k++) {
         int differ = 0;
         for (int i = 0; i < N; i++) differ += !same(one[k][i], eight[k][i]);

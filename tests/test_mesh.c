@@ -284,6 +284,8 @@ TEST(bad_stl) {
     }
     CHECK(refused("solid\nvertex 1 2", 16, "a.stl"));
     CHECK(refused("solid\nvertex 1 2 x vertex 1 2 3 vertex 1 2 3", 45, "a.stl"));
+    const char *glued = "solid\nvertex 1 2 3vertex 1 2 3 vertex 1 2 3 vertex 1 2 3";
+    CHECK(refused(glued, strlen(glued), "a.stl"));
     CHECK(refused("", 0, "a.stl"));
     CHECK(refused(file, size, "a.ply"));
 }

@@ -242,7 +242,7 @@ TEST(tree) {
         CHECK(m->body_treeid[b] == tree_of[b]);
     }
     for (int d = 0; d < 4; d++) CHECK(m->dof_parentid[d] == up[d]);
-    CHECK(m->nM == 5 && m->nD == 6 && m->ntree == 3 && m->nmocap == 1 && m->body_mocapid[6] == 0);
+    CHECK(m->nM == 4 * m->nv && m->nD == 6 && m->ntree == 3 && m->nmocap == 1 && m->body_mocapid[6] == 0);
     CHECK(m->M_rownnz[1] == 2 && m->M_colind[m->M_rowadr[1]] == 0 && m->M_colind[m->M_rowadr[1] + 1] == 1);
     CHECK(m->D_rownnz[0] == 2 && m->D_diag[0] == 0 && m->D_diag[1] == 1 &&
           m->D_colind[m->D_rowadr[0] + 1] == 1);

@@ -158,4 +158,44 @@ TEST(errors) {
     sti_model_free(other);
 }
 
-MAIN(CASE(write_read_apply), CASE(layout), CASE(errors))
+typedef struct counter {
+    long calls, live, fail_at;
+} counter;
+
+static void *counting(void *context, void *ptr, size_t old_size, size_t new_size) {
+    counter *c = context;
+    (void)old_size;
+    if (new_size == 0) {
+        c->live -= ptr != NULL;
+        free(ptr);
+        return NULL;
+    }
+    if (++c->calls == c->fail_at) return NULL;
+    c->live += ptr == NULL;
+    return realloc(ptr, new_size);
+}
+
+TEST(every_allocation_may_fail) {
+    counter c = {0};
+    sti_allocator allocator = {counting, &c};
+    sti_world_options options = sti_world_options_default();
+    options.allocator = &allocator;
+    sti_model *m = model_of(scene);
+    sti_world *w = sti_world_create(m, &options, NULL);
+    REQUIRE(w);
+    long live = c.live, n = 0;
+    for (sti_recorder *recorder = NULL; !recorder && n < 100;) {
+        sti_error error = {0};
+        c.fail_at = c.calls + ++n;
+        recorder = sti_recorder_create(file("f.h5"), w, NULL, &error);
+        if (!recorder) CHECK(error.code == STI_NO_MEMORY);
+        CHECK(sti_recorder_close(recorder, NULL) == STI_OK && c.live == live);
+    }
+    CHECK(n > 5 && n < 100);
+    unlink(path);
+    sti_world_destroy(w);
+    CHECK(c.live == 0);
+    sti_model_free(m);
+}
+
+MAIN(CASE(write_read_apply), CASE(layout), CASE(errors), CASE(every_allocation_may_fail))

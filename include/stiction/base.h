@@ -27,6 +27,7 @@ STI_API const char *sti_version(void);
 /* ---- errors as values ------------------------------------------------------------------- */
 
 /* Every status with its one-line meaning. */
+/* clang-format off */
 #define STI_STATUSES(X)                                                                  \
     X(OK, "success")                                                                     \
     X(NO_MEMORY, "out of memory")                                                        \
@@ -43,6 +44,7 @@ STI_API const char *sti_version(void);
     X(ARGUMENT, "a function argument is out of range")                                   \
     X(NONFINITE, "the state became infinite or not a number")                            \
     X(FORMAT, "a recording or snapshot does not match")
+/* clang-format on */
 
 typedef enum sti_status {
 #define X(name, text) STI_##name,
@@ -59,11 +61,11 @@ STI_API const char *sti_status_text(sti_status status);
    `code` is the truth; a zeroed sti_error means success. */
 typedef struct sti_error {
     sti_status code;
-    int line;             /* in `file`, from 1 */
+    int line; /* in `file`, from 1 */
     char file[256];
-    char element[64];     /* MJCF element at fault, such as "geom" */
-    char attribute[64];   /* attribute at fault, such as "size" */
-    char message[320];    /* what is wrong and what to do, without the place */
+    char element[64];   /* MJCF element at fault, such as "geom" */
+    char attribute[64]; /* attribute at fault, such as "size" */
+    char message[320];  /* what is wrong and what to do, without the place */
 } sti_error;
 
 /* "robot.xml:12: geom@size: must be positive" into out (always terminated); returns out. */
@@ -84,10 +86,10 @@ struct sti_allocator;
 #define STI_REPORT_MAX 200
 typedef struct sti_report {
     sti_diagnostic *items;
-    int count;      /* items kept */
+    int count; /* items kept */
     int capacity;
-    int nerror;     /* errors seen, kept or not */
-    int nwarning;   /* warnings seen, kept or not */
+    int nerror;   /* errors seen, kept or not */
+    int nwarning; /* warnings seen, kept or not */
     const struct sti_allocator *allocator;
 } sti_report;
 
@@ -138,10 +140,10 @@ STI_API sti_tasks sti_pool_tasks(sti_pool *pool);
 /* One node; nodes are in preorder, so a parent comes before its children. */
 typedef struct sti_profile_node {
     const char *name;
-    int parent;       /* index, -1 for the root */
+    int parent; /* index, -1 for the root */
     int depth;
-    int64_t count;    /* times entered */
-    int64_t ticks;    /* time inside, nanoseconds of the monotonic clock */
+    int64_t count; /* times entered */
+    int64_t ticks; /* time inside, nanoseconds of the monotonic clock */
 } sti_profile_node;
 
 /* ---- views ------------------------------------------------------------------------------------ */
@@ -152,7 +154,7 @@ typedef struct sti_view {
     void *data;
     int rows;
     int cols;
-    char type;        /* 'd' double, 'i' int32, 'f' float32, 'b' byte */
+    char type; /* 'd' double, 'i' int32, 'f' float32, 'b' byte */
     bool writable;
 } sti_view;
 

@@ -13,35 +13,70 @@ extern "C" {
 
 /* ---- enumerations; values are MuJoCo's where the thing is the same ------------------------ */
 
-typedef enum sti_joint_type { STI_JOINT_FREE, STI_JOINT_BALL, STI_JOINT_SLIDE, STI_JOINT_HINGE } sti_joint_type;
+typedef enum sti_joint_type {
+    STI_JOINT_FREE,
+    STI_JOINT_BALL,
+    STI_JOINT_SLIDE,
+    STI_JOINT_HINGE
+} sti_joint_type;
 
 typedef enum sti_geom_type {
-    STI_GEOM_PLANE, STI_GEOM_HFIELD, STI_GEOM_SPHERE, STI_GEOM_CAPSULE,
-    STI_GEOM_ELLIPSOID, STI_GEOM_CYLINDER, STI_GEOM_BOX, STI_GEOM_MESH
+    STI_GEOM_PLANE,
+    STI_GEOM_HFIELD,
+    STI_GEOM_SPHERE,
+    STI_GEOM_CAPSULE,
+    STI_GEOM_ELLIPSOID,
+    STI_GEOM_CYLINDER,
+    STI_GEOM_BOX,
+    STI_GEOM_MESH
 } sti_geom_type;
 
 typedef enum sti_integrator {
-    STI_INTEGRATOR_EULER, STI_INTEGRATOR_RK4, STI_INTEGRATOR_IMPLICIT, STI_INTEGRATOR_IMPLICITFAST
+    STI_INTEGRATOR_EULER,
+    STI_INTEGRATOR_RK4,
+    STI_INTEGRATOR_IMPLICIT,
+    STI_INTEGRATOR_IMPLICITFAST
 } sti_integrator;
 
 typedef enum sti_camlight_mode {
-    STI_MODE_FIXED, STI_MODE_TRACK, STI_MODE_TRACKCOM, STI_MODE_TARGETBODY, STI_MODE_TARGETBODYCOM
+    STI_MODE_FIXED,
+    STI_MODE_TRACK,
+    STI_MODE_TRACKCOM,
+    STI_MODE_TARGETBODY,
+    STI_MODE_TARGETBODYCOM
 } sti_camlight_mode;
 
-typedef enum sti_wrap { STI_WRAP_NONE, STI_WRAP_JOINT, STI_WRAP_PULLEY, STI_WRAP_SITE, STI_WRAP_SPHERE, STI_WRAP_CYLINDER } sti_wrap;
+typedef enum sti_wrap {
+    STI_WRAP_NONE,
+    STI_WRAP_JOINT,
+    STI_WRAP_PULLEY,
+    STI_WRAP_SITE,
+    STI_WRAP_SPHERE,
+    STI_WRAP_CYLINDER
+} sti_wrap;
 
 typedef enum sti_trn {
-    STI_TRN_JOINT, STI_TRN_JOINTINPARENT, STI_TRN_SLIDERCRANK, STI_TRN_TENDON, STI_TRN_SITE, STI_TRN_BODY
+    STI_TRN_JOINT,
+    STI_TRN_JOINTINPARENT,
+    STI_TRN_SLIDERCRANK,
+    STI_TRN_TENDON,
+    STI_TRN_SITE,
+    STI_TRN_BODY
 } sti_trn;
-typedef enum sti_dyn { STI_DYN_NONE, STI_DYN_INTEGRATOR, STI_DYN_FILTER, STI_DYN_FILTEREXACT, STI_DYN_MUSCLE } sti_dyn;
+typedef enum sti_dyn {
+    STI_DYN_NONE,
+    STI_DYN_INTEGRATOR,
+    STI_DYN_FILTER,
+    STI_DYN_FILTEREXACT,
+    STI_DYN_MUSCLE
+} sti_dyn;
 typedef enum sti_gain { STI_GAIN_FIXED, STI_GAIN_AFFINE, STI_GAIN_MUSCLE } sti_gain;
 typedef enum sti_bias { STI_BIAS_NONE, STI_BIAS_AFFINE, STI_BIAS_MUSCLE } sti_bias;
 
-typedef enum sti_eq_type {
-    STI_EQ_CONNECT, STI_EQ_WELD, STI_EQ_JOINT, STI_EQ_TENDON
-} sti_eq_type;
+typedef enum sti_eq_type { STI_EQ_CONNECT, STI_EQ_WELD, STI_EQ_JOINT, STI_EQ_TENDON } sti_eq_type;
 
 /* Named kinds; X(enum, public name, name field, count) */
+/* clang-format off */
 #define STI_OBJECTS(X)                                 \
     X(BODY, "body", name_body, nbody)                  \
     X(JOINT, "joint", name_jnt, njnt)                  \
@@ -60,17 +95,19 @@ typedef enum sti_eq_type {
     X(EXCLUDE, "exclude", name_exclude, nexclude)      \
     X(KEY, "key", name_key, nkey)                      \
     X(NUMERIC, "numeric", name_numeric, nnumeric)
+/* clang-format on */
 
 typedef enum sti_object {
     STI_OBJ_UNKNOWN = 0,
 #define X(id, text, field, count) STI_OBJ_##id,
     STI_OBJECTS(X)
 #undef X
-    STI_OBJ_XBODY,  /* the regular frame of a body; STI_OBJ_BODY is its inertial frame in sensors */
+        STI_OBJ_XBODY, /* the regular frame of a body; STI_OBJ_BODY is its inertial frame in sensors */
     STI_OBJ_COUNT
 } sti_object;
 
 /* The quantities that sensors report; X(enum, MJCF name, stage: 1 position, 2 velocity, 3 acceleration) */
+/* clang-format off */
 #define STI_SENSORS(X)                          \
     X(ACCELEROMETER, "accelerometer", 3)        \
     X(VELOCIMETER, "velocimeter", 2)            \
@@ -107,17 +144,24 @@ typedef enum sti_object {
     X(E_KINETIC, "e_kinetic", 1)                \
     X(CLOCK, "clock", 1)                        \
     X(USER, "user", 3)
+/* clang-format on */
 
 typedef enum sti_sensor {
 #define X(id, text, stage) STI_SENSOR_##id,
     STI_SENSORS(X)
 #undef X
-    STI_SENSOR_COUNT
+        STI_SENSOR_COUNT
 } sti_sensor;
 
-typedef enum sti_datatype { STI_DATA_REAL, STI_DATA_POSITIVE, STI_DATA_AXIS, STI_DATA_QUATERNION } sti_datatype;
+typedef enum sti_datatype {
+    STI_DATA_REAL,
+    STI_DATA_POSITIVE,
+    STI_DATA_AXIS,
+    STI_DATA_QUATERNION
+} sti_datatype;
 
 /* option/flag bits; values are MuJoCo's. X(enum, MJCF name, bit) */
+/* clang-format off */
 #define STI_DISABLE_FLAGS(X)                                                              \
     X(CONSTRAINT, "constraint", 0) X(EQUALITY, "equality", 1)                             \
     X(FRICTIONLOSS, "frictionloss", 2) X(LIMIT, "limit", 3) X(CONTACT, "contact", 4)      \
@@ -127,38 +171,38 @@ typedef enum sti_datatype { STI_DATA_REAL, STI_DATA_POSITIVE, STI_DATA_AXIS, STI
     X(REFSAFE, "refsafe", 12) X(SENSOR, "sensor", 13) X(MIDPHASE, "midphase", 14)         \
     X(EULERDAMP, "eulerdamp", 15) X(AUTORESET, "autoreset", 16)                           \
     X(NATIVECCD, "nativeccd", 17) X(ISLAND, "island", 18) X(MULTICCD, "multiccd", 19)
-#define STI_ENABLE_FLAGS(X)                                                               \
-    X(OVERRIDE, "override", 0) X(ENERGY, "energy", 1) X(FWDINV, "fwdinv", 2)              \
-    X(INVDISCRETE, "invdiscrete", 3)
+/* clang-format on */
+#define STI_ENABLE_FLAGS(X) \
+    X(OVERRIDE, "override", 0) X(ENERGY, "energy", 1) X(FWDINV, "fwdinv", 2) X(INVDISCRETE, "invdiscrete", 3)
 
 enum {
 #define X(id, text, bit) STI_DISABLE_##id = 1 << bit,
     STI_DISABLE_FLAGS(X)
 #undef X
 #define X(id, text, bit) STI_ENABLE_##id = 1 << bit,
-    STI_ENABLE_FLAGS(X)
+        STI_ENABLE_FLAGS(X)
 #undef X
-    STI_FLAGS_END
+            STI_FLAGS_END
 };
 
 /* Physics options. SI units. The solver's own settings come with the contact stage. */
 typedef struct sti_option {
-    double timestep;     /* s */
-    double gravity[3];   /* m/s2 */
-    double wind[3];      /* m/s */
-    double magnetic[3];  /* magnetic flux */
-    double density;      /* of the medium, kg/m3 */
-    double viscosity;    /* of the medium, Pa s */
+    double timestep;    /* s */
+    double gravity[3];  /* m/s2 */
+    double wind[3];     /* m/s */
+    double magnetic[3]; /* magnetic flux */
+    double density;     /* of the medium, kg/m3 */
+    double viscosity;   /* of the medium, Pa s */
     double impratio;
     double tolerance;
     double ls_tolerance;
     int iterations;
     int ls_iterations;
-    int integrator;      /* sti_integrator */
-    int cone;            /* 0 pyramidal, 1 elliptic; kept for MJCF */
-    int solver;          /* MJCF's 0 PGS, 1 CG, 2 Newton; kept for MJCF */
-    int disableflags;    /* STI_DISABLE_... */
-    int enableflags;     /* STI_ENABLE_... */
+    int integrator;   /* sti_integrator */
+    int cone;         /* 0 pyramidal, 1 elliptic; kept for MJCF */
+    int solver;       /* MJCF's 0 PGS, 1 CG, 2 Newton; kept for MJCF */
+    int disableflags; /* STI_DISABLE_... */
+    int enableflags;  /* STI_ENABLE_... */
 } sti_option;
 
 typedef struct sti_statistic {
@@ -167,7 +211,7 @@ typedef struct sti_statistic {
 
 /* What a picture or viewer needs to know (visual element). */
 typedef struct sti_visual {
-    double fovy, azimuth, elevation;   /* of the free camera, degrees */
+    double fovy, azimuth, elevation; /* of the free camera, degrees */
     float headlight_ambient[3], headlight_diffuse[3], headlight_specular[3];
     float rgba_haze[4];
     int offwidth, offheight;
@@ -176,7 +220,7 @@ typedef struct sti_visual {
 
 /* Our own settings, from the sti: namespace. */
 typedef struct sti_record_setting {
-    double interval;        /* s between recorded frames; 0 = every step */
+    double interval; /* s between recorded frames; 0 = every step */
 } sti_record_setting;
 
 typedef struct sti_model {
@@ -190,10 +234,10 @@ typedef struct sti_model {
 #define X(type, name, rows, cols, vary) type *name;
     STI_MODEL_FIELDS(X)
 #undef X
-    size_t nbuffer;            /* bytes of the one block that holds all arrays */
+    size_t nbuffer; /* bytes of the one block that holds all arrays */
     void *buffer;
     sti_allocator allocator;
-    char title[64];            /* mujoco@model */
+    char title[64]; /* mujoco@model */
 } sti_model;
 
 /* Spec to model. NULL on failure: `error` (may be NULL) says why, `report` (may be NULL) collects
@@ -201,8 +245,8 @@ typedef struct sti_model {
 STI_API sti_model *sti_model_compile(const sti_spec *spec, sti_report *report, sti_error *error);
 
 /* Load and compile in one call. options may be NULL. */
-STI_API sti_model *sti_model_load(const char *path, const sti_load_options *options,
-                                  sti_report *report, sti_error *error);
+STI_API sti_model *sti_model_load(const char *path, const sti_load_options *options, sti_report *report,
+                                  sti_error *error);
 
 STI_API void sti_model_free(sti_model *model);
 

@@ -5,6 +5,7 @@
 #define STICTION_MODEL_FIELDS_H
 
 /* X(name, meaning) */
+/* clang-format off */
 #define STI_MODEL_SIZES(X)                                                                \
     X(nq, "generalised coordinates")                                                      \
     X(nv, "degrees of freedom")                                                           \
@@ -37,16 +38,18 @@
     X(nkey, "keyframes")                                                                  \
     X(nnumeric, "custom numbers")                                                         \
     X(nnumericdata, "values of all custom numbers")                                       \
-    X(nM, "nonzeros of the lower triangle of the mass matrix")                            \
+    X(nM, "elements of the mass matrix, by rows that are multiples of four long")                            \
     X(nD, "nonzeros of the velocity-derivative matrix (M's pattern and its mirror)")      \
     X(nname, "bytes of all names")                                                        \
     X(nnamemap, "slots of the name hash table")
+/* clang-format on */
 
 /* X(type, name, rows, cols, vary)
    type: double, float, int, char
    vary: C  the same for all worlds of a model
          W  may be given per world (domain randomisation); kernels read it through the state's
             parameter table, see src/model/state.h */
+/* clang-format off */
 #define STI_MODEL_FIELDS(X)                                                               \
     /* reference configuration */                                                         \
     X(double, qpos0, nq, 1, C)                                                            \
@@ -102,7 +105,8 @@
     X(double, dof_damping, nv, 1, W)                                                      \
     X(double, dof_invweight0, nv, 1, C)                                                   \
     X(double, dof_M0, nv, 1, C)                                                           \
-    /* sparse mass matrix: row i = dofs on the path from the root to i, ascending, i last */ \
+    /* sparse mass matrix: row i = dofs on the path from the root to i, ascending, i last; \
+       rows start at multiples of four, what lies between them means nothing */ \
     X(int, M_rowadr, nv, 1, C)                                                            \
     X(int, M_rownnz, nv, 1, C)                                                            \
     X(int, M_colind, nM, 1, C)                                                            \
@@ -317,5 +321,6 @@
     X(int, name_numeric, nnumeric, 1, C)                                                  \
     X(char, names, nname, 1, C)                                                           \
     X(int, name_map, nnamemap, 1, C)
+/* clang-format on */
 
 #endif

@@ -18,8 +18,8 @@ typedef struct sti_recorder sti_recorder;
    Derived fields are recorded as they stand: after sti_step they belong to the state before it, call
    sti_forward first to have them belong to the recorded qpos. HDF5 is not thread-safe everywhere:
    use recorders from one thread at a time. */
-STI_API sti_recorder *sti_recorder_create(const char *path, sti_world *world,
-                                          const char *fields, sti_error *error);
+STI_API sti_recorder *sti_recorder_create(const char *path, sti_world *world, const char *fields,
+                                          sti_error *error);
 /* Appends the world's present values. */
 STI_API sti_status sti_recorder_frame(sti_recorder *recorder, const sti_world *world, sti_error *error);
 /* Flushes and closes; the file is complete when this returns STI_OK. NULL is allowed. */
@@ -30,7 +30,8 @@ typedef struct sti_recording sti_recording;
 STI_API sti_recording *sti_recording_open(const char *path, const sti_allocator *allocator, sti_error *error);
 STI_API int sti_recording_frames(const sti_recording *recording);
 /* Sets time, qpos, qvel, act and ctrl of the world from a frame, where recorded. */
-STI_API sti_status sti_recording_apply(sti_recording *recording, int frame, sti_world *world, sti_error *error);
+STI_API sti_status sti_recording_apply(sti_recording *recording, int frame, sti_world *world,
+                                       sti_error *error);
 STI_API void sti_recording_close(sti_recording *recording);
 
 #ifdef __cplusplus

@@ -21,7 +21,7 @@ typedef struct sti_asset {
 } sti_asset;
 
 typedef struct sti_load_options {
-    const sti_asset *assets;        /* looked at before the disk; must live as long as the spec */
+    const sti_asset *assets; /* looked at before the disk; must live as long as the spec */
     int nasset;
     const sti_allocator *allocator; /* NULL = malloc */
     const sti_log *log;             /* NULL = none */
@@ -35,8 +35,8 @@ STI_API sti_load_options sti_load_options_default(void);
 
 /* Parse MJCF, following includes. NULL on failure. Unknown or misplaced elements and attributes
    are errors with their line; all of them go to `report`, the first one to `error`. */
-STI_API sti_spec *sti_spec_load(const char *path, const sti_load_options *options,
-                                sti_report *report, sti_error *error);
+STI_API sti_spec *sti_spec_load(const char *path, const sti_load_options *options, sti_report *report,
+                                sti_error *error);
 STI_API sti_spec *sti_spec_parse(const char *xml, size_t size, const sti_load_options *options,
                                  sti_report *report, sti_error *error);
 /* An empty scene, to be built by hand. */
@@ -60,8 +60,8 @@ STI_API sti_status sti_element_set(sti_element *element, const char *attribute, 
 STI_API const char *sti_element_get(const sti_element *element, const char *attribute);
 STI_API const char *sti_element_name(const sti_element *element);
 STI_API sti_element *sti_element_parent(const sti_element *element);
-STI_API sti_element *sti_element_child(const sti_element *element);   /* first child */
-STI_API sti_element *sti_element_next(const sti_element *element);    /* next sibling */
+STI_API sti_element *sti_element_child(const sti_element *element); /* first child */
+STI_API sti_element *sti_element_next(const sti_element *element);  /* next sibling */
 /* First element in the tree with this tag and this name attribute, NULL if there is none. */
 STI_API sti_element *sti_spec_find(sti_spec *spec, const char *tag, const char *name);
 

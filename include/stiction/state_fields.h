@@ -9,6 +9,7 @@
          I  input: set by the user, kept over steps; in snapshots and hashes; writable
          D  derived by the stages; read only for users
          T  scratch of the stages, not shown */
+/* clang-format off */
 #define STI_STATE_FIELDS(X)                                                               \
     X(time, 1, 1, S)                                                                      \
     X(qpos, nq, 1, S)                                                                     \
@@ -80,5 +81,14 @@
     X(qLU, nD, 1, T)                                                                      \
     X(rk_start, nq + nv + na + 1, 1, T) /* qpos, qvel, act, time before a Runge-Kutta step */ \
     X(rk_sum, 3 * nv + na, 1, T)    /* rate of its last stage; weighted rates, qacc, act_dot */
+/* clang-format on */
+
+/* A field by number: STI_FIELD_qpos, ... */
+typedef enum sti_field {
+#define X(name, rows, cols, role) STI_FIELD_##name,
+    STI_STATE_FIELDS(X)
+#undef X
+        STI_FIELD_COUNT
+} sti_field;
 
 #endif

@@ -14,10 +14,10 @@ extern "C" {
 typedef struct sti_world sti_world;
 
 typedef struct sti_world_options {
-    const sti_allocator *allocator;   /* NULL = malloc */
-    const sti_log *log;               /* NULL = none */
-    bool profile;                     /* keep a stage profile */
-    uint64_t cookie;                  /* set by sti_world_options_default */
+    const sti_allocator *allocator; /* NULL = malloc */
+    const sti_log *log;             /* NULL = none */
+    bool profile;                   /* keep a stage profile */
+    uint64_t cookie;                /* set by sti_world_options_default */
 } sti_world_options;
 
 STI_API sti_world_options sti_world_options_default(void);
@@ -32,13 +32,6 @@ STI_API const sti_model *sti_world_model(const sti_world *world);
 STI_API sti_status sti_world_reset(sti_world *world, int key);
 
 /* ---- reading and writing ----------------------------------------------------------------- */
-
-typedef enum sti_field {
-#define X(name, rows, cols, role) STI_FIELD_##name,
-    STI_STATE_FIELDS(X)
-#undef X
-    STI_FIELD_COUNT
-} sti_field;
 
 /* A view that stays valid, and current after each forward or step, as long as the world lives. */
 STI_API sti_view sti_world_view(sti_world *world, sti_field field);
@@ -55,18 +48,20 @@ STI_API void sti_world_mass_matrix(const sti_world *world, double *out);
 
 /* Everything but the integration. A world that meets an error keeps its last good state. */
 STI_API sti_status sti_forward(sti_world *world);
-/* nstep steps; stops at the first error, with the state as it was before that step. */
+/* nstep steps; stops at the first error, with the state as it was before that step. Afterwards the
+   derived fields belong to the state before the last integration (with RK4: to its last stage, except
+   sensordata), as in MuJoCo; sti_forward brings them up to date. */
 STI_API sti_status sti_step(sti_world *world, int nstep);
 /* Details of the last error. */
 STI_API const sti_error *sti_world_error(const sti_world *world);
 
 /* The stages that sti_forward runs, in order; each can be called alone. */
-STI_API void sti_stage_position(sti_world *world);      /* kinematics, inertia, tendons, M */
-STI_API void sti_stage_velocity(sti_world *world);      /* velocities, passive and bias forces */
-STI_API void sti_stage_actuation(sti_world *world);     /* controls to forces */
-STI_API void sti_stage_acceleration(sti_world *world);  /* qfrc_smooth, qacc_smooth, qacc */
-STI_API void sti_stage_sense(sti_world *world);         /* sensordata */
-STI_API void sti_stage_integrate(sti_world *world);     /* advance by opt.timestep */
+STI_API void sti_stage_position(sti_world *world);     /* kinematics, inertia, tendons, M */
+STI_API void sti_stage_velocity(sti_world *world);     /* velocities, passive and bias forces */
+STI_API void sti_stage_actuation(sti_world *world);    /* controls to forces */
+STI_API void sti_stage_acceleration(sti_world *world); /* qfrc_smooth, qacc_smooth, qacc */
+STI_API void sti_stage_sense(sti_world *world);        /* sensordata */
+STI_API void sti_stage_integrate(sti_world *world);    /* advance by opt.timestep */
 
 /* ---- snapshots and hashes ------------------------------------------------------------------------ */
 

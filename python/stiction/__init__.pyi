@@ -1,0 +1,466 @@
+# SPDX-License-Identifier: Apache-2.0
+# Written by tools/stubs.py from the field lists; ./dev docs writes it again.
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__version__: str
+_Array = npt.NDArray[np.float64]
+_IntArray = npt.NDArray[np.int32]
+_Path = str | os.PathLike[str]
+
+class Error(Exception):
+    code: str
+    file: str
+    line: int
+    element: str
+    attribute: str
+    message: str
+
+class Option:
+    timestep: float
+    gravity: _Array
+    wind: _Array
+    magnetic: _Array
+    density: float
+    viscosity: float
+    impratio: float
+    tolerance: float
+    ls_tolerance: float
+    iterations: int
+    ls_iterations: int
+    integrator: int
+    cone: int
+    solver: int
+    disableflags: int
+    enableflags: int
+
+class Statistic:
+    meaninertia: float
+    meanmass: float
+    meansize: float
+    extent: float
+    center: _Array
+
+class Named:
+    id: int
+    name: str
+    def __getattr__(self, name: str) -> Any: ...
+    def __setattr__(self, name: str, value: Any) -> None: ...
+
+class Model:
+    opt: Option
+    stat: Statistic
+    warnings: list[str]
+    nq: int
+    nv: int
+    nu: int
+    na: int
+    nbody: int
+    ntree: int
+    njnt: int
+    ngeom: int
+    nsite: int
+    ncam: int
+    nlight: int
+    nmat: int
+    ntex: int
+    nmesh: int
+    nmeshvert: int
+    nmeshface: int
+    nmeshhullvert: int
+    nmeshhullface: int
+    nmocap: int
+    ntendon: int
+    nwrap: int
+    nJten: int
+    nJmom: int
+    nsensor: int
+    nsensordata: int
+    neq: int
+    npair: int
+    nexclude: int
+    nkey: int
+    nnumeric: int
+    nnumericdata: int
+    nM: int
+    nD: int
+    nname: int
+    nnamemap: int
+    qpos0: npt.NDArray[Any]
+    qpos_spring: npt.NDArray[Any]
+    body_parentid: npt.NDArray[Any]
+    body_rootid: npt.NDArray[Any]
+    body_weldid: npt.NDArray[Any]
+    body_mocapid: npt.NDArray[Any]
+    body_jntnum: npt.NDArray[Any]
+    body_jntadr: npt.NDArray[Any]
+    body_dofnum: npt.NDArray[Any]
+    body_dofadr: npt.NDArray[Any]
+    body_treeid: npt.NDArray[Any]
+    body_geomnum: npt.NDArray[Any]
+    body_geomadr: npt.NDArray[Any]
+    body_lastdof: npt.NDArray[Any]
+    body_pos: npt.NDArray[Any]
+    body_quat: npt.NDArray[Any]
+    body_ipos: npt.NDArray[Any]
+    body_iquat: npt.NDArray[Any]
+    body_mass: npt.NDArray[Any]
+    body_subtreemass: npt.NDArray[Any]
+    body_inertia: npt.NDArray[Any]
+    body_invweight0: npt.NDArray[Any]
+    body_gravcomp: npt.NDArray[Any]
+    jnt_type: npt.NDArray[Any]
+    jnt_qposadr: npt.NDArray[Any]
+    jnt_dofadr: npt.NDArray[Any]
+    jnt_bodyid: npt.NDArray[Any]
+    jnt_group: npt.NDArray[Any]
+    jnt_limited: npt.NDArray[Any]
+    jnt_actfrclimited: npt.NDArray[Any]
+    jnt_actgravcomp: npt.NDArray[Any]
+    jnt_solref: npt.NDArray[Any]
+    jnt_solimp: npt.NDArray[Any]
+    jnt_pos: npt.NDArray[Any]
+    jnt_axis: npt.NDArray[Any]
+    jnt_stiffness: npt.NDArray[Any]
+    jnt_range: npt.NDArray[Any]
+    jnt_actfrcrange: npt.NDArray[Any]
+    jnt_margin: npt.NDArray[Any]
+    dof_bodyid: npt.NDArray[Any]
+    dof_jntid: npt.NDArray[Any]
+    dof_parentid: npt.NDArray[Any]
+    dof_treeid: npt.NDArray[Any]
+    dof_solref: npt.NDArray[Any]
+    dof_solimp: npt.NDArray[Any]
+    dof_frictionloss: npt.NDArray[Any]
+    dof_armature: npt.NDArray[Any]
+    dof_damping: npt.NDArray[Any]
+    dof_invweight0: npt.NDArray[Any]
+    dof_M0: npt.NDArray[Any]
+    M_rowadr: npt.NDArray[Any]
+    M_rownnz: npt.NDArray[Any]
+    M_colind: npt.NDArray[Any]
+    D_rowadr: npt.NDArray[Any]
+    D_rownnz: npt.NDArray[Any]
+    D_diag: npt.NDArray[Any]
+    D_colind: npt.NDArray[Any]
+    geom_type: npt.NDArray[Any]
+    geom_contype: npt.NDArray[Any]
+    geom_conaffinity: npt.NDArray[Any]
+    geom_condim: npt.NDArray[Any]
+    geom_bodyid: npt.NDArray[Any]
+    geom_dataid: npt.NDArray[Any]
+    geom_matid: npt.NDArray[Any]
+    geom_group: npt.NDArray[Any]
+    geom_priority: npt.NDArray[Any]
+    geom_solmix: npt.NDArray[Any]
+    geom_solref: npt.NDArray[Any]
+    geom_solimp: npt.NDArray[Any]
+    geom_size: npt.NDArray[Any]
+    geom_rbound: npt.NDArray[Any]
+    geom_pos: npt.NDArray[Any]
+    geom_quat: npt.NDArray[Any]
+    geom_friction: npt.NDArray[Any]
+    geom_margin: npt.NDArray[Any]
+    geom_gap: npt.NDArray[Any]
+    geom_fluid: npt.NDArray[Any]
+    geom_rgba: npt.NDArray[Any]
+    site_type: npt.NDArray[Any]
+    site_bodyid: npt.NDArray[Any]
+    site_matid: npt.NDArray[Any]
+    site_group: npt.NDArray[Any]
+    site_size: npt.NDArray[Any]
+    site_pos: npt.NDArray[Any]
+    site_quat: npt.NDArray[Any]
+    site_rgba: npt.NDArray[Any]
+    cam_mode: npt.NDArray[Any]
+    cam_bodyid: npt.NDArray[Any]
+    cam_targetbodyid: npt.NDArray[Any]
+    cam_pos: npt.NDArray[Any]
+    cam_quat: npt.NDArray[Any]
+    cam_poscom0: npt.NDArray[Any]
+    cam_pos0: npt.NDArray[Any]
+    cam_mat0: npt.NDArray[Any]
+    cam_fovy: npt.NDArray[Any]
+    cam_resolution: npt.NDArray[Any]
+    cam_sensorsize: npt.NDArray[Any]
+    cam_intrinsic: npt.NDArray[Any]
+    light_mode: npt.NDArray[Any]
+    light_bodyid: npt.NDArray[Any]
+    light_targetbodyid: npt.NDArray[Any]
+    light_directional: npt.NDArray[Any]
+    light_castshadow: npt.NDArray[Any]
+    light_active: npt.NDArray[Any]
+    light_pos: npt.NDArray[Any]
+    light_dir: npt.NDArray[Any]
+    light_poscom0: npt.NDArray[Any]
+    light_pos0: npt.NDArray[Any]
+    light_dir0: npt.NDArray[Any]
+    light_ambient: npt.NDArray[Any]
+    light_diffuse: npt.NDArray[Any]
+    light_specular: npt.NDArray[Any]
+    mat_texid: npt.NDArray[Any]
+    mat_rgba: npt.NDArray[Any]
+    mat_emission: npt.NDArray[Any]
+    mat_specular: npt.NDArray[Any]
+    mat_shininess: npt.NDArray[Any]
+    mat_reflectance: npt.NDArray[Any]
+    mat_texrepeat: npt.NDArray[Any]
+    tex_type: npt.NDArray[Any]
+    tex_builtin: npt.NDArray[Any]
+    tex_rgb1: npt.NDArray[Any]
+    tex_rgb2: npt.NDArray[Any]
+    mesh_vertadr: npt.NDArray[Any]
+    mesh_vertnum: npt.NDArray[Any]
+    mesh_faceadr: npt.NDArray[Any]
+    mesh_facenum: npt.NDArray[Any]
+    mesh_hullvertadr: npt.NDArray[Any]
+    mesh_hullvertnum: npt.NDArray[Any]
+    mesh_hullfaceadr: npt.NDArray[Any]
+    mesh_hullfacenum: npt.NDArray[Any]
+    mesh_pos: npt.NDArray[Any]
+    mesh_quat: npt.NDArray[Any]
+    mesh_vert: npt.NDArray[Any]
+    mesh_face: npt.NDArray[Any]
+    mesh_hullvert: npt.NDArray[Any]
+    mesh_hullface: npt.NDArray[Any]
+    tendon_adr: npt.NDArray[Any]
+    tendon_num: npt.NDArray[Any]
+    tendon_matid: npt.NDArray[Any]
+    tendon_group: npt.NDArray[Any]
+    tendon_limited: npt.NDArray[Any]
+    tendon_actfrclimited: npt.NDArray[Any]
+    tendon_width: npt.NDArray[Any]
+    tendon_solref_lim: npt.NDArray[Any]
+    tendon_solimp_lim: npt.NDArray[Any]
+    tendon_solref_fri: npt.NDArray[Any]
+    tendon_solimp_fri: npt.NDArray[Any]
+    tendon_range: npt.NDArray[Any]
+    tendon_actfrcrange: npt.NDArray[Any]
+    tendon_margin: npt.NDArray[Any]
+    tendon_stiffness: npt.NDArray[Any]
+    tendon_damping: npt.NDArray[Any]
+    tendon_armature: npt.NDArray[Any]
+    tendon_frictionloss: npt.NDArray[Any]
+    tendon_lengthspring: npt.NDArray[Any]
+    tendon_length0: npt.NDArray[Any]
+    tendon_invweight0: npt.NDArray[Any]
+    tendon_rgba: npt.NDArray[Any]
+    wrap_type: npt.NDArray[Any]
+    wrap_objid: npt.NDArray[Any]
+    wrap_prm: npt.NDArray[Any]
+    ten_J_rowadr: npt.NDArray[Any]
+    ten_J_rownnz: npt.NDArray[Any]
+    ten_J_colind: npt.NDArray[Any]
+    actuator_trntype: npt.NDArray[Any]
+    actuator_trnid: npt.NDArray[Any]
+    actuator_dyntype: npt.NDArray[Any]
+    actuator_gaintype: npt.NDArray[Any]
+    actuator_biastype: npt.NDArray[Any]
+    actuator_actadr: npt.NDArray[Any]
+    actuator_actnum: npt.NDArray[Any]
+    actuator_group: npt.NDArray[Any]
+    actuator_ctrllimited: npt.NDArray[Any]
+    actuator_forcelimited: npt.NDArray[Any]
+    actuator_actlimited: npt.NDArray[Any]
+    actuator_actearly: npt.NDArray[Any]
+    actuator_dynprm: npt.NDArray[Any]
+    actuator_gainprm: npt.NDArray[Any]
+    actuator_biasprm: npt.NDArray[Any]
+    actuator_ctrlrange: npt.NDArray[Any]
+    actuator_forcerange: npt.NDArray[Any]
+    actuator_actrange: npt.NDArray[Any]
+    actuator_gear: npt.NDArray[Any]
+    actuator_cranklength: npt.NDArray[Any]
+    actuator_lengthrange: npt.NDArray[Any]
+    actuator_length0: npt.NDArray[Any]
+    actuator_acc0: npt.NDArray[Any]
+    moment_rowadr: npt.NDArray[Any]
+    moment_rownnz: npt.NDArray[Any]
+    moment_colind: npt.NDArray[Any]
+    sensor_type: npt.NDArray[Any]
+    sensor_datatype: npt.NDArray[Any]
+    sensor_needstage: npt.NDArray[Any]
+    sensor_objtype: npt.NDArray[Any]
+    sensor_objid: npt.NDArray[Any]
+    sensor_reftype: npt.NDArray[Any]
+    sensor_refid: npt.NDArray[Any]
+    sensor_dim: npt.NDArray[Any]
+    sensor_adr: npt.NDArray[Any]
+    sensor_cutoff: npt.NDArray[Any]
+    sensor_noise: npt.NDArray[Any]
+    eq_type: npt.NDArray[Any]
+    eq_obj1id: npt.NDArray[Any]
+    eq_obj2id: npt.NDArray[Any]
+    eq_objtype: npt.NDArray[Any]
+    eq_active0: npt.NDArray[Any]
+    eq_solref: npt.NDArray[Any]
+    eq_solimp: npt.NDArray[Any]
+    eq_data: npt.NDArray[Any]
+    pair_dim: npt.NDArray[Any]
+    pair_geom1: npt.NDArray[Any]
+    pair_geom2: npt.NDArray[Any]
+    pair_solref: npt.NDArray[Any]
+    pair_solreffriction: npt.NDArray[Any]
+    pair_solimp: npt.NDArray[Any]
+    pair_margin: npt.NDArray[Any]
+    pair_gap: npt.NDArray[Any]
+    pair_friction: npt.NDArray[Any]
+    exclude_body1: npt.NDArray[Any]
+    exclude_body2: npt.NDArray[Any]
+    key_time: npt.NDArray[Any]
+    key_qpos: npt.NDArray[Any]
+    key_qvel: npt.NDArray[Any]
+    key_act: npt.NDArray[Any]
+    key_mpos: npt.NDArray[Any]
+    key_mquat: npt.NDArray[Any]
+    key_ctrl: npt.NDArray[Any]
+    numeric_adr: npt.NDArray[Any]
+    numeric_size: npt.NDArray[Any]
+    numeric_data: npt.NDArray[Any]
+    name_body: npt.NDArray[Any]
+    name_jnt: npt.NDArray[Any]
+    name_geom: npt.NDArray[Any]
+    name_site: npt.NDArray[Any]
+    name_cam: npt.NDArray[Any]
+    name_light: npt.NDArray[Any]
+    name_mat: npt.NDArray[Any]
+    name_tex: npt.NDArray[Any]
+    name_mesh: npt.NDArray[Any]
+    name_tendon: npt.NDArray[Any]
+    name_actuator: npt.NDArray[Any]
+    name_sensor: npt.NDArray[Any]
+    name_eq: npt.NDArray[Any]
+    name_pair: npt.NDArray[Any]
+    name_exclude: npt.NDArray[Any]
+    name_key: npt.NDArray[Any]
+    name_numeric: npt.NDArray[Any]
+    names: npt.NDArray[Any]
+    name_map: npt.NDArray[Any]
+    @classmethod
+    def from_xml_path(cls, path: _Path, assets: dict[str, bytes] | None = ..., allow_outside: bool = ...) -> Model: ...
+    @classmethod
+    def from_xml_string(cls, xml: str, assets: dict[str, bytes] | None = ...) -> Model: ...
+    @property
+    def title(self) -> str: ...
+    def hash(self) -> int: ...
+    def get_sensor_value(self, name: str, data: Data) -> npt.NDArray[np.float32]: ...
+    def body(self, name: str | int) -> Named: ...
+    def joint(self, name: str | int) -> Named: ...
+    def geom(self, name: str | int) -> Named: ...
+    def site(self, name: str | int) -> Named: ...
+    def camera(self, name: str | int) -> Named: ...
+    def light(self, name: str | int) -> Named: ...
+    def material(self, name: str | int) -> Named: ...
+    def texture(self, name: str | int) -> Named: ...
+    def mesh(self, name: str | int) -> Named: ...
+    def tendon(self, name: str | int) -> Named: ...
+    def actuator(self, name: str | int) -> Named: ...
+    def sensor(self, name: str | int) -> Named: ...
+    def equality(self, name: str | int) -> Named: ...
+    def pair(self, name: str | int) -> Named: ...
+    def exclude(self, name: str | int) -> Named: ...
+    def key(self, name: str | int) -> Named: ...
+    def numeric(self, name: str | int) -> Named: ...
+
+class Data:
+    model: Model
+    time: float
+    qpos: _Array
+    qvel: _Array
+    act: _Array
+    ctrl: _Array
+    qfrc_applied: _Array
+    xfrc_applied: _Array
+    mocap_pos: _Array
+    mocap_quat: _Array
+    xpos: _Array
+    xquat: _Array
+    xmat: _Array
+    xipos: _Array
+    ximat: _Array
+    xanchor: _Array
+    xaxis: _Array
+    geom_xpos: _Array
+    geom_xmat: _Array
+    site_xpos: _Array
+    site_xmat: _Array
+    cam_xpos: _Array
+    cam_xmat: _Array
+    light_xpos: _Array
+    light_xdir: _Array
+    subtree_com: _Array
+    cdof: _Array
+    cinert: _Array
+    M: _Array
+    qLD: _Array
+    qLDiagInv: _Array
+    ten_length: _Array
+    ten_J: _Array
+    actuator_length: _Array
+    actuator_moment: _Array
+    cvel: _Array
+    cdof_dot: _Array
+    ten_velocity: _Array
+    actuator_velocity: _Array
+    subtree_linvel: _Array
+    subtree_angmom: _Array
+    qfrc_bias: _Array
+    qfrc_spring: _Array
+    qfrc_damper: _Array
+    qfrc_gravcomp: _Array
+    qfrc_fluid: _Array
+    qfrc_passive: _Array
+    act_dot: _Array
+    actuator_force: _Array
+    qfrc_actuator: _Array
+    qfrc_smooth: _Array
+    qfrc_constraint: _Array
+    qacc_smooth: _Array
+    qacc: _Array
+    cacc: _Array
+    cfrc_int: _Array
+    cfrc_ext: _Array
+    energy: _Array
+    sensordata: _Array
+    def __init__(self, model: Model, profile: bool = ...) -> None: ...
+    def hash(self) -> int: ...
+    def snapshot(self) -> bytes: ...
+    def restore(self, snapshot: bytes) -> None: ...
+    def profile(self) -> list[tuple[str, int, int, int, int]]: ...
+    def body(self, name: str | int) -> Named: ...
+    def joint(self, name: str | int) -> Named: ...
+    def geom(self, name: str | int) -> Named: ...
+    def site(self, name: str | int) -> Named: ...
+    def camera(self, name: str | int) -> Named: ...
+    def light(self, name: str | int) -> Named: ...
+    def material(self, name: str | int) -> Named: ...
+    def texture(self, name: str | int) -> Named: ...
+    def mesh(self, name: str | int) -> Named: ...
+    def tendon(self, name: str | int) -> Named: ...
+    def actuator(self, name: str | int) -> Named: ...
+    def sensor(self, name: str | int) -> Named: ...
+    def equality(self, name: str | int) -> Named: ...
+    def pair(self, name: str | int) -> Named: ...
+    def exclude(self, name: str | int) -> Named: ...
+    def key(self, name: str | int) -> Named: ...
+    def numeric(self, name: str | int) -> Named: ...
+
+class Recorder:
+    def __init__(self, path: _Path, data: Data, fields: str | Iterable[str] | None = ...) -> None: ...
+    def frame(self) -> None: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Recorder: ...
+    def __exit__(self, *exception: object) -> None: ...
+
+def forward(model: Model, data: Data) -> None: ...
+def step(model: Model, data: Data, nstep: int = ...) -> None: ...
+def reset(model: Model, data: Data, key: str | int | None = ...) -> None: ...
+def mass_matrix(model: Model, data: Data) -> _Array: ...
+def check(path: _Path, allow_outside: bool = ...) -> list[dict[str, Any]]: ...
+def picture(model: Model, data: Data, width: int = ..., height: int = ..., camera: str | int | None = ...,
+            lookat: Sequence[float] | None = ..., distance: float = ..., azimuth: float | None = ...,
+            elevation: float | None = ..., groups: Iterable[int] = ..., sites: bool = ...) -> npt.NDArray[np.uint8]: ...

@@ -46,7 +46,9 @@ static inline vreal v_from_bits(vbits b) { return (vreal)b; }
 
 /* all ones where bit n is set */
 static inline vbits v_bit_mask(vbits b, int n) { return -((b >> n) & 1); }
-static inline vreal v_flip_sign(vreal x, vbits where) { return v_from_bits(v_bits(x) ^ (where & STI__SIGN_BIT)); }
+static inline vreal v_flip_sign(vreal x, vbits where) {
+    return v_from_bits(v_bits(x) ^ (where & STI__SIGN_BIT));
+}
 static inline vreal v_copy_sign(vreal x, vreal sign) {
     return v_from_bits((v_bits(x) & ~STI__SIGN_BIT) | (v_bits(sign) & STI__SIGN_BIT));
 }
@@ -60,21 +62,26 @@ static inline vreal v_horner(vreal x, const double *c, int n) {
 
 /* ---- sine and cosine ------------------------------------------------------------------------------ */
 
-/* x = q pi/2 + (y0 + y1), |y0| <= pi/4 and y1 its tail; the low two bits of the result are q's. */
-static inline vbits v_reduce_pio2(vreal x, vreal *y0, vreal *y1) {
+/* x = q pi/2 + (y0 + y1), |y0| <= pi/4 and y1 its tail; the low two bits of the result are q's. Where
+   `slow` is set three parts of pi/2 are too few, and the result is wrong. */
+static inline vbits v_reduce_near(vreal x, vreal *y0, vreal *y1, vmask *slow) {
     vmask big = ~v_le(v_abs(x), v_set(0x1p20)); /* or not a number */
     vreal near = v_select(big, v_set(0), x);
     vreal rounded = near * v_set(STI__TWO_OVER_PI) + v_set(STI__ROUNDER);
     vreal k = rounded - v_set(STI__ROUNDER);
-    vbits q = v_bits(rounded);
     vreal t = near - k * v_set(STI__PIO2_1), w = k * v_set(STI__PIO2_2); /* both exact */
     vreal r = t - w, back = r - t;
     vreal e = (t - (r - back)) - (w + back); /* t - w = r + e */
     vreal d = k * v_set(STI__PIO2_3) - e;
     *y0 = r - d;
     *y1 = (r - *y0) - d;
-    /* so close to a multiple of pi/2 that the three parts are too few */
-    vmask slow = big | v_lt(v_abs(*y0), v_abs(k) * v_set(0x1p-64));
+    *slow = big | v_lt(v_abs(*y0), v_abs(k) * v_set(0x1p-64)); /* large, or close to a multiple of pi/2 */
+    return v_bits(rounded);
+}
+
+static inline vbits v_reduce_pio2(vreal x, vreal *y0, vreal *y1) {
+    vmask slow;
+    vbits q = v_reduce_near(x, y0, y1, &slow);
     if (__builtin_expect(v_any(slow), 0)) {
         for (int i = 0; i < STI_LANES; i++) {
             double a, b;
@@ -108,15 +115,33 @@ static inline vreal v_cos_tail(vreal y0, vreal y1, vreal *head) {
     return ((v_set(1) - w) - half) + (z2 * (a + z2 * (b + z2 * c)) - y0 * y1);
 }
 
-static inline void v_sincos(vreal x, vreal *s, vreal *c) {
-    vreal y0, y1, head;
-    vbits q = v_reduce_pio2(x, &y0, &y1);
-    vreal sine = y0 + v_sin_tail(y0, y1), cosine = v_cos_tail(y0, y1, &head);
+static inline void v_sincos_reduced(vbits q, vreal y0, vreal y1, vreal *s, vreal *c) {
+    vreal head, sine = y0 + v_sin_tail(y0, y1), cosine = v_cos_tail(y0, y1, &head);
     cosine = head + cosine;
     sine = v_select(v_lt(v_abs(y0), v_set(0x1p-28)), y0, sine); /* keeps -0 */
     vmask swap = (vmask)v_bit_mask(q, 0);
     *s = v_flip_sign(v_select(swap, cosine, sine), v_bit_mask(q, 1));
     *c = v_flip_sign(v_select(swap, sine, cosine), v_bit_mask(q + 1, 1));
+}
+
+static inline void v_sincos(vreal x, vreal *s, vreal *c) {
+    vreal y0, y1;
+    vbits q = v_reduce_pio2(x, &y0, &y1);
+    v_sincos_reduced(q, y0, y1, s, c);
+}
+
+/* The same for n values, without branches in the loop, so that it can be vectorised. */
+static inline void v_sincos_n(const vreal *restrict x, vreal *restrict s, vreal *restrict c, int n) {
+    vmask any = v_lt(v_set(0), v_set(0));
+    for (int i = 0; i < n; i++) {
+        vreal y0, y1;
+        vmask slow;
+        vbits q = v_reduce_near(x[i], &y0, &y1, &slow);
+        v_sincos_reduced(q, y0, y1, s + i, c + i);
+        any |= slow;
+    }
+    if (__builtin_expect(v_any(any), 0))
+        for (int i = 0; i < n; i++) v_sincos(x[i], s + i, c + i);
 }
 
 /* ---- exponential ------------------------------------------------------------------------------------ */
@@ -171,10 +196,10 @@ static inline vreal v_atan2(vreal y, vreal x) {
 
 /* asin(s) = s + s r(s^2) for s^2 <= 1/4 */
 static inline vreal v_asin_rest(vreal z) {
-    static const double c[] = {0x1.5555555555578p-3, 0x1.333333332df06p-4,  0x1.6db6db722bf28p-5,
-                               0x1.f1c71a8b70d71p-6, 0x1.6e8bdfeabbc06p-6,  0x1.1c49ddc01d6bap-6,
-                               0x1.ca2149c665c98p-7, 0x1.75776490fb2f9p-7,  0x1.618b8a0273d8fp-7,
-                               0x1.e15004d51c858p-9, 0x1.6505291a6736dp-6,  -0x1.59faa7568445fp-6,
+    static const double c[] = {0x1.5555555555578p-3, 0x1.333333332df06p-4, 0x1.6db6db722bf28p-5,
+                               0x1.f1c71a8b70d71p-6, 0x1.6e8bdfeabbc06p-6, 0x1.1c49ddc01d6bap-6,
+                               0x1.ca2149c665c98p-7, 0x1.75776490fb2f9p-7, 0x1.618b8a0273d8fp-7,
+                               0x1.e15004d51c858p-9, 0x1.6505291a6736dp-6, -0x1.59faa7568445fp-6,
                                0x1.0be59ad767c65p-5};
     return z * v_horner(z, c, 13);
 }

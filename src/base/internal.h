@@ -19,7 +19,7 @@
 
 /* NULL = malloc's. */
 const sti_allocator *sti__allocator(const sti_allocator *allocator);
-void *sti__alloc(const sti_allocator *allocator, size_t size);          /* zeroed; NULL on failure */
+void *sti__alloc(const sti_allocator *allocator, size_t size); /* zeroed; NULL on failure */
 void *sti__resize(const sti_allocator *allocator, void *ptr, size_t old_size, size_t new_size);
 void sti__free(const sti_allocator *allocator, void *ptr, size_t size); /* ptr may be NULL */
 /* 64-byte aligned, zeroed; free with sti__free_aligned and the same size. */
@@ -37,7 +37,8 @@ typedef struct sti__vec {
     const sti_allocator *allocator;
 } sti__vec;
 void sti__vec_init(sti__vec *vec, size_t item, const sti_allocator *allocator);
-void *sti__vec_push(sti__vec *vec, const void *item); /* place of the new item (zeroed if item is NULL), NULL on failure */
+void *sti__vec_push(sti__vec *vec,
+                    const void *item); /* place of the new item (zeroed if item is NULL), NULL on failure */
 void sti__vec_free(sti__vec *vec);
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -51,7 +52,8 @@ typedef struct sti__place {
     const char *element;
     const char *attribute;
 } sti__place;
-sti_status sti__fail_at(sti_error *error, sti__place place, sti_status code, const char *format, ...) STI__PRINTF(4, 5);
+sti_status sti__fail_at(sti_error *error, sti__place place, sti_status code, const char *format, ...)
+    STI__PRINTF(4, 5);
 /* Adds to report (may be NULL). Losing an item to memory shortage only loses its text. */
 void sti__report_add(sti_report *report, sti_severity severity, const sti_error *error);
 /* Text into a fixed buffer, cut at its end, control characters replaced, always valid UTF-8. */
@@ -87,8 +89,14 @@ typedef struct sti__profile {
 } sti__profile;
 void sti__profile_enter(sti__profile *profile, const char *name); /* name: a string literal */
 void sti__profile_leave(sti__profile *profile);
-#define STI__ENTER(p, name) do { if ((p)->on) sti__profile_enter((p), (name)); } while (0)
-#define STI__LEAVE(p) do { if ((p)->on) sti__profile_leave((p)); } while (0)
+#define STI__ENTER(p, name)                           \
+    do {                                              \
+        if ((p)->on) sti__profile_enter((p), (name)); \
+    } while (0)
+#define STI__LEAVE(p)                         \
+    do {                                      \
+        if ((p)->on) sti__profile_leave((p)); \
+    } while (0)
 
 /* ---- numbers ------------------------------------------------------------------------------------------- */
 

@@ -48,9 +48,7 @@ static inline vreal v_abs(vreal x) { return (vreal)((vmask)x & INT64_MAX); }
 static inline vmask v_lt(vreal a, vreal b) { return a < b; }
 static inline vmask v_le(vreal a, vreal b) { return a <= b; }
 static inline vmask v_eq(vreal a, vreal b) { return a == b; }
-static inline vreal v_select(vmask m, vreal a, vreal b) {
-    return (vreal)(((vmask)a & m) | ((vmask)b & ~m));
-}
+static inline vreal v_select(vmask m, vreal a, vreal b) { return (vreal)(((vmask)a & m) | ((vmask)b & ~m)); }
 static inline int v_any(vmask m) {
     int64_t r = 0;
     for (int i = 0; i < STI_LANES; i++) r |= m[i];
@@ -69,13 +67,13 @@ static inline vreal v_max(vreal a, vreal b) { return v_select(v_lt(a, b), b, a);
 static inline vreal v_clamp(vreal x, vreal lo, vreal hi) { return v_min(v_max(x, lo), hi); }
 
 /* f applied lane by lane, for rare or branchy scalar code */
-#define V_MAP1(out, f, a)                                                                  \
-    do {                                                                                   \
+#define V_MAP1(out, f, a)                                                                         \
+    do {                                                                                          \
         for (int lane_ = 0; lane_ < STI_LANES; lane_++) V_LANE(out, lane_) = f(V_LANE(a, lane_)); \
     } while (0)
 
-/* kinematics -> kinematics_w1, kinematics_w8 (and _avx2 variants where STI_ISA is set) */
-#define STI_K3(name, lanes, isa) name##_w##lanes##isa
+/* kinematics -> sti__kinematics_w1, sti__kinematics_w8 (and _avx2 variants where STI_ISA is set) */
+#define STI_K3(name, lanes, isa) sti__##name##_w##lanes##isa
 #define STI_K2(name, lanes, isa) STI_K3(name, lanes, isa)
 #ifndef STI_ISA
 #define STI_ISA

@@ -9,6 +9,7 @@
 /* Acceleration of the world's frame that stands for gravity. */
 void STI_K(world_acceleration)(const sti_state *s, vreal acc[6]);
 /* Accelerations (nbody x 6) and the forces (nbody x 6) that bodies need for them; qacc may be NULL for 0. */
-void STI_K(inertial_forces)(const sti_state *s, const vreal *qacc, vreal *restrict cacc, vreal *restrict force);
+void STI_K(inertial_forces)(const sti_state *s, const vreal *qacc, vreal *restrict cacc,
+                            vreal *restrict force);
 
 #endif

@@ -17,7 +17,8 @@ static inline void row_zero(sparse_row row) {
 }
 
 /* Force f at point p of a body as a spatial force at the com of its tree. */
-static inline void point_force(const sti_state *s, int body, const vreal p[3], const vreal f[3], vreal *restrict w) {
+static inline void point_force(const sti_state *s, int body, const vreal p[3], const vreal f[3],
+                               vreal *restrict w) {
     vreal arm[3];
     v3_sub(arm, p, CLANES(s->subtree_com) + 3 * s->model->body_rootid[body]);
     v3_cross(w, arm, f);
@@ -33,8 +34,8 @@ static inline void row_add(const sti_state *s, sparse_row row, int *at, int dof,
 
 /* row += x * (Ja' wa - Jb' wb) for spatial forces on bodies a and b, leaving out the dofs that move both:
    callers know that these cancel. */
-static inline void row_add_pair(const sti_state *s, sparse_row row, int a, const vreal wa[6], int b, const vreal wb[6],
-                                vreal x) {
+static inline void row_add_pair(const sti_state *s, sparse_row row, int a, const vreal wa[6], int b,
+                                const vreal wb[6], vreal x) {
     const sti_model *m = s->model;
     int i = m->body_lastdof[a], j = m->body_lastdof[b], at = row.n - 1;
     while (i != j) {

@@ -47,22 +47,23 @@ static inline void box_derivative(const vreal b[3], medium med, const vreal vel[
     for (int k = 0; k < 6; k++) B[7 * k] = -linear[k] - v_set(2) * quadratic[k] * v_abs(vel[k]);
 }
 
-/* ---- ellipsoid: added mass, drag, Kutta and Magnus lift ------------------------------------------------- */
+/* ---- ellipsoid: added mass, drag, Kutta and Magnus lift -------------------------------------------------
+ */
 
 typedef struct ellipsoid {
-    vreal size[3];                                  /* semi-axes */
+    vreal size[3];                                        /* semi-axes */
     double scale, blunt, slender, angular, kutta, magnus; /* the geom's coefficients */
-    vreal mass[3], inertia[3];                      /* added, per unit density of the medium */
+    vreal mass[3], inertia[3];                            /* added, per unit density of the medium */
 } ellipsoid;
 
 /* Quantities that the force and its derivative share. */
 typedef struct ellipsoid_flow {
-    vreal area2[3];          /* squares of the products of the other two semi-axes */
-    vreal normal[3];         /* area2 * v: normal to the projected area, not unit */
-    vreal num, den, speed;   /* v.normal, normal.normal, |v| */
+    vreal area2[3];        /* squares of the products of the other two semi-axes */
+    vreal normal[3];       /* area2 * v: normal to the projected area, not unit */
+    vreal num, den, speed; /* v.normal, normal.normal, |v| */
     vreal projected, max_area;
-    vreal moment[3];         /* coefficients of the angular drag */
-    vreal diameter;          /* of the equivalent sphere */
+    vreal moment[3]; /* coefficients of the angular drag */
+    vreal diameter;  /* of the equivalent sphere */
 } ellipsoid_flow;
 
 /* Of quantities >= 0 that divide others which vanish with them. */
@@ -137,7 +138,8 @@ static inline void ellipsoid_force(const ellipsoid *e, medium med, const vreal v
     for (int k = 0; k < 6; k++) out[k] = out[k] * v_set(e->scale);
 }
 
-/* ---- its derivative; a 6x6 matrix is 36 numbers by rows ------------------------------------------------- */
+/* ---- its derivative; a 6x6 matrix is 36 numbers by rows -------------------------------------------------
+ */
 
 /* B(row.., col..) += [a]x diag(d) x; d may be NULL for ones */
 static inline void add_cross(vreal B[36], int row, int col, const vreal a[3], const vreal *d, vreal x) {
@@ -174,8 +176,8 @@ static inline void added_mass_derivative(const ellipsoid *e, medium med, const v
     add_cross(B, 0, 0, w, i, -one);
 }
 
-static inline void lift_derivative(const ellipsoid *e, medium med, const ellipsoid_flow *f, const vreal vel[6],
-                                   vreal B[36]) {
+static inline void lift_derivative(const ellipsoid *e, medium med, const ellipsoid_flow *f,
+                                   const vreal vel[6], vreal B[36]) {
     const vreal *w = vel, *v = vel + 3;
     vreal magnus = ellipsoid_magnus(e, med), lift = ellipsoid_kutta(e, med, f), dir[3], grad[3];
     vreal speed2 = f->speed * f->speed;
@@ -183,7 +185,8 @@ static inline void lift_derivative(const ellipsoid *e, medium med, const ellipso
     add_cross(B, 3, 0, v, NULL, -magnus);
     for (int k = 0; k < 3; k++) {
         dir[k] = v[k] * f->num - f->normal[k] * speed2;
-        grad[k] = f->normal[k] / guarded(f->num) - f->area2[k] * f->normal[k] / guarded(f->den) - v[k] / guarded(speed2);
+        grad[k] = f->normal[k] / guarded(f->num) - f->area2[k] * f->normal[k] / guarded(f->den) -
+                  v[k] / guarded(speed2);
     }
     add_outer(B, 3, 3, dir, grad, lift);
     add_outer(B, 3, 3, v, f->normal, v_set(2) * lift);
@@ -192,8 +195,8 @@ static inline void lift_derivative(const ellipsoid *e, medium med, const ellipso
     add_diagonal(B, 3, f->area2, -(lift * speed2));
 }
 
-static inline void drag_derivative(const ellipsoid *e, medium med, const ellipsoid_flow *f, const vreal vel[6],
-                                   vreal B[36]) {
+static inline void drag_derivative(const ellipsoid *e, medium med, const ellipsoid_flow *f,
+                                   const vreal vel[6], vreal B[36]) {
     const vreal *w = vel, *v = vel + 3;
     vreal grad[3], bulk[3], turn[3];
     /* of the projected area */

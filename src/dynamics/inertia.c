@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Centres of mass, spatial inertias and axes at the com of each tree, composite inertias, and M. */
 #include "dynamics/camlight.h"
+#include "dynamics/pack.h"
 #include "dynamics/spatial.h"
 
 void STI_K(inertia)(sti_state *s);
@@ -24,11 +25,12 @@ static void centres_of_mass(const sti_state *s) {
 }
 
 static inline void body_inertia(const sti_state *s, int i) {
-    vreal moments[3], offset[3], *I = LANES(s->cinert) + 10 * i, *crb = LANES(s->crb) + 10 * i;
+    vreal moments[3], offset[3], I[10], *restrict cinert = LANES(s->cinert) + 10 * i;
+    vreal *restrict crb = LANES(s->crb) + 10 * i;
     PAR_ROW(moments, s, body_inertia, i, 3);
     v3_sub(offset, CLANES(s->xipos) + 3 * i, CLANES(s->subtree_com) + 3 * s->model->body_rootid[i]);
     inertia_make(I, CLANES(s->ximat) + 9 * i, moments, PAR(s, body_mass, i), offset);
-    for (int k = 0; k < 10; k++) crb[k] = I[k];
+    for (int k = 0; k < 10; k++) cinert[k] = crb[k] = I[k];
 }
 
 /* Rotation about `axis` through a point `arm` away from the tree's com. */
@@ -66,29 +68,60 @@ static void composite_inertias(const sti_state *s) {
     const sti_model *m = s->model;
     vreal *crb = LANES(s->crb);
     for (int i = m->nbody - 1; i > 0; i--) {
-        vreal *restrict up = crb + 10 * m->body_parentid[i];
-        const vreal *restrict own = crb + 10 * i;
-        if (m->body_parentid[i] > 0)
-            for (int k = 0; k < 10; k++) up[k] = up[k] + own[k];
+        vreal *up = crb + 10 * m->body_parentid[i];
+        const vreal *own = crb + 10 * i;
+        if (m->body_parentid[i] == 0) continue;
+        for (int k = 0; k < 8; k += PACK) p_store(up + k, p_load(up + k) + p_load(own + k));
+        up[8] = up[8] + own[8];
+        up[9] = up[9] + own[9];
     }
 }
 
+/* The motion axes of a chain by depth, in tiles of PACK columns and 6 rows. */
+static inline vreal *path_column(vreal *path, unsigned depth) {
+    return path + depth / PACK * (6 * PACK) + depth % PACK;
+}
+
+/* row = f . path over n columns and the padding */
+static inline void path_product(vreal *restrict row, const vreal *restrict path, const vreal f[6], int n) {
+    vpack f0 = p_set(f[0]), f1 = p_set(f[1]), f2 = p_set(f[2]), f3 = p_set(f[3]), f4 = p_set(f[4]),
+          f5 = p_set(f[5]);
+    for (int k = 0; k < n; k += PACK, path += 6 * PACK) {
+        vpack rotation = p_load(path) * f0 + p_load(path + PACK) * f1 + p_load(path + 2 * PACK) * f2;
+        vpack translation =
+            p_load(path + 3 * PACK) * f3 + p_load(path + 4 * PACK) * f4 + p_load(path + 5 * PACK) * f5;
+        p_store(row + k, rotation + translation);
+    }
+}
+
+/* Dofs first, first + 1, ... that form a chain, at most four. */
+static inline int chain_from(const sti_model *m, int first) {
+    int n = 1;
+    while (n < 4 && first + n < m->nv && m->dof_parentid[first + n] == first + n - 1) n++;
+    return n;
+}
+
 /* Bodies are in depth-first order, so while dofs ascend, `path` can hold the axes of the current chain
-   by depth (component by component) and a row of M is one contiguous product. */
+   and a row of M is one contiguous product. A few dofs are added to the path together, since packs
+   would have to wait for single elements just written. */
 static void mass_matrix(const sti_state *s) {
     const sti_model *m = s->model;
-    int nv = m->nv;
-    vreal *restrict path = LANES(s->scratch), *restrict M = LANES(s->M);
-    for (int i = 0; i < nv; i++) {
-        const vreal *cdof = CLANES(s->cdof) + 6 * i;
-        int depth = m->M_rownnz[i] - 1;
-        vreal f[6], *restrict row = M + m->M_rowadr[i];
-        for (int c = 0; c < 6; c++) path[c * nv + depth] = cdof[c];
-        inertia_mul(f, CLANES(s->crb) + 10 * m->dof_bodyid[i], cdof);
-        for (int k = 0; k <= depth; k++)
-            row[k] = (path[k] * f[0] + path[nv + k] * f[1] + path[2 * nv + k] * f[2]) +
-                     (path[3 * nv + k] * f[3] + path[4 * nv + k] * f[4] + path[5 * nv + k] * f[5]);
-        row[depth] = row[depth] + PAR(s, dof_armature, i);
+    vreal *path = LANES(s->scratch), *M = LANES(s->M);
+    for (int first = 0, n; first < m->nv; first += n) {
+        const vreal *cdof = CLANES(s->cdof) + 6 * first;
+        int depth = m->M_rownnz[first] - 1;
+        n = chain_from(m, first);
+        for (int r = 0; r < n; r++) {
+            vreal f[6], *row = M + m->M_rowadr[first + r];
+            inertia_mul(f, CLANES(s->crb) + 10 * m->dof_bodyid[first + r], cdof + 6 * r);
+            path_product(row, path, f, depth);
+            for (int q = 0; q < r; q++) row[depth + q] = v6_dot(cdof + 6 * q, f);
+            row[depth + r] = v6_dot(cdof + 6 * r, f) + PAR(s, dof_armature, first + r);
+        }
+        for (int r = 0; r < n; r++) {
+            vreal *column = path_column(path, (unsigned)(depth + r));
+            for (int c = 0; c < 6; c++) column[c * PACK] = cdof[6 * r + c];
+        }
     }
 }
 

@@ -2,28 +2,29 @@
 /* The tables of smooth kernels, one per lane width and instruction set. */
 #include "dynamics/kernels.h"
 
-#define DECLARE_VARIANT(v)                                                                     \
-    STI__KERNELS(DECLARE_##v)                                                                  \
-    void solve_m##v(const sti_state *state, double *x);                                        \
-    void integrate_pos##v(const sti_state *state, double *qpos, const double *qvel, double h); \
-    void advance##v(sti_state *state, const double *qacc, const double *act_dot, const double *qvel);
-#define TABLE(v) \
-    static const sti__kernels table##v = {STI__KERNELS(ENTRY_##v) solve_m##v, integrate_pos##v, advance##v};
+#define DECLARE_VARIANT(v)                                                                          \
+    STI__KERNELS(DECLARE_##v)                                                                       \
+    void sti__solve_m##v(const sti_state *state, double *x);                                        \
+    void sti__integrate_pos##v(const sti_state *state, double *qpos, const double *qvel, double h); \
+    void sti__advance##v(sti_state *state, const double *qacc, const double *act_dot, const double *qvel);
+#define TABLE(v)                                                                                          \
+    static const sti__kernels table##v = {STI__KERNELS(ENTRY_##v) sti__solve_m##v, sti__integrate_pos##v, \
+                                          sti__advance##v};
 
-#define DECLARE__w1(name) void name##_w1(sti_state *state);
-#define DECLARE__w8(name) void name##_w8(sti_state *state);
-#define ENTRY__w1(name) name##_w1,
-#define ENTRY__w8(name) name##_w8,
+#define DECLARE__w1(name) void sti__##name##_w1(sti_state *state);
+#define DECLARE__w8(name) void sti__##name##_w8(sti_state *state);
+#define ENTRY__w1(name) sti__##name##_w1,
+#define ENTRY__w8(name) sti__##name##_w8,
 DECLARE_VARIANT(_w1)
 DECLARE_VARIANT(_w8)
 TABLE(_w1)
 TABLE(_w8)
 
 #ifdef STI_HAVE_ISA
-#define DECLARE__w1_avx2(name) void name##_w1_avx2(sti_state *state);
-#define DECLARE__w8_avx512(name) void name##_w8_avx512(sti_state *state);
-#define ENTRY__w1_avx2(name) name##_w1_avx2,
-#define ENTRY__w8_avx512(name) name##_w8_avx512,
+#define DECLARE__w1_avx2(name) void sti__##name##_w1_avx2(sti_state *state);
+#define DECLARE__w8_avx512(name) void sti__##name##_w8_avx512(sti_state *state);
+#define ENTRY__w1_avx2(name) sti__##name##_w1_avx2,
+#define ENTRY__w8_avx512(name) sti__##name##_w8_avx512,
 DECLARE_VARIANT(_w1_avx2)
 DECLARE_VARIANT(_w8_avx512)
 TABLE(_w1_avx2)

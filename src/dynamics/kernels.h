@@ -6,6 +6,7 @@
 #include "model/state.h"
 
 /* In the order of a step. */
+/* clang-format off */
 #define STI__KERNELS(X)                                                                     \
     X(kinematics)    /* qpos -> xpos, xquat, xmat, xipos, ximat, xanchor, xaxis; wanted frames */ \
     X(inertia)       /* subtree_com, cinert, cdof, M */                                     \
@@ -23,12 +24,13 @@
     X(derivative)    /* qDeriv = d(qfrc_smooth)/d(qvel), by opt.integrator */               \
     X(euler)         /* integrate stage kernels: advance qpos, qvel, act, time */           \
     X(implicit)      /* implicit and implicitfast, by opt.integrator; after derivative */
+/* clang-format on */
 
 typedef struct sti__kernels {
-#define X(name) void (*name)(sti_state *state);
+#define X(name) void (*name)(sti_state * state);
     STI__KERNELS(X)
 #undef X
-    /* x = M^-1 x with qLD, n right-hand sides of length nv */
+    /* x = M^-1 x with qLD, for one vector of length nv */
     void (*solve_m)(const sti_state *state, double *x);
     /* qpos (+) h*v for one velocity vector, quaternions on their sphere */
     void (*integrate_pos)(const sti_state *state, double *qpos, const double *qvel, double h);

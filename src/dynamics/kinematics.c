@@ -41,15 +41,25 @@ static inline void rest_pose(const sti_state *s, int i, vreal pos[3], vreal quat
 /* The joint's own rotation, in the frame of the body. */
 static inline void joint_quat(const sti_state *s, int j, const vreal axis[3], vreal quat[4]) {
     const sti_model *m = s->model;
-    int adr = m->jnt_qposadr[j];
     if (m->jnt_type[j] == STI_JOINT_BALL) {
-        quat_copy(quat, CLANES(s->qpos) + adr);
+        quat_copy(quat, CLANES(s->qpos) + m->jnt_qposadr[j]);
         quat_normalize(quat);
         return;
     }
-    vreal angle = CLANES(s->qpos)[adr] - v_set(m->qpos0[adr]), sine;
-    v_sincos(angle * v_set(0.5), &sine, &quat[0]);
-    v3_scale(quat + 1, axis, sine);
+    const vreal *sine = CLANES(s->scratch), *cosine = sine + m->njnt;
+    quat[0] = cosine[j];
+    v3_scale(quat + 1, axis, sine[j]);
+}
+
+/* Sines and cosines of all half angles into the scratch; those of other joints than hinges mean nothing. */
+static void half_angles(const sti_state *s) {
+    const sti_model *m = s->model;
+    vreal *sine = LANES(s->scratch), *cosine = sine + m->njnt, *half = cosine + m->njnt;
+    for (int j = 0; j < m->njnt; j++) {
+        int adr = m->jnt_qposadr[j];
+        half[j] = (CLANES(s->qpos)[adr] - v_set(m->qpos0[adr])) * v_set(0.5);
+    }
+    v_sincos_n(half, sine, cosine, m->njnt);
 }
 
 /* A slide, hinge or ball joint moves the body; its anchor and axis are taken before it moves. */
@@ -157,6 +167,7 @@ static void site_frames(const sti_state *s) {
 
 void STI_K(kinematics)(sti_state *s) {
     world_frame(s);
+    half_angles(s);
     for (int i = 1; i < s->model->nbody; i++) body_frame(s, i);
     if (s->wanted & STI__WANT_GEOM) geom_frames(s);
     if (s->wanted & STI__WANT_SITE) site_frames(s);

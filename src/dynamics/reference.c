@@ -139,10 +139,10 @@ static bool is_plain_slide(const sti_model *m, int j) {
     return m->jnt_type[j] == STI_JOINT_SLIDE && along == 1 && is_zero(m->jnt_pos + 3 * j, 3, 1e-14);
 }
 
-/* Whether a lone body that starts a tree moves on plain slides only. */
+/* Whether a lone body, at most one fixed body away from the world, moves on plain slides only. */
 static bool is_slider(const sti_model *m, int b) {
-    int first = m->body_jntadr[b], n = m->body_jntnum[b];
-    if (n == 0 || m->body_weldid[m->body_parentid[b]] != 0) return false;
+    int first = m->body_jntadr[b], n = m->body_jntnum[b], parent = m->body_parentid[b];
+    if (n == 0 || m->body_weldid[parent] != 0 || m->body_parentid[parent] != 0) return false;
     if (!is_zero(m->body_ipos + 3 * b, 3, 1e-6) || !is_zero(m->body_iquat + 4 * b + 1, 3, 1e-6)) return false;
     for (int j = first; j < first + n; j++)
         if (!is_plain_slide(m, j)) return false;

@@ -36,6 +36,10 @@ static inline void v_select_n(vreal *r, vmask m, const vreal *a, int n) {
     for (int k = 0; k < n; k++) r[k] = v_select(m, a[k], r[k]);
 }
 
+static inline void m3_copy(vreal *restrict r, const vreal *restrict a) {
+    for (int k = 0; k < 9; k++) r[k] = a[k];
+}
+
 /* ---- vectors ---------------------------------------------------------------------------------- */
 
 static inline void v6_zero(vreal r[6]) {
@@ -83,7 +87,8 @@ static inline void inertia_mul(vreal *restrict r, const vreal I[10], const vreal
     r[5] = I[9] * v[5] + (h[1] * v[0] - h[0] * v[1]);
 }
 /* Principal moments d in the frame R, mass m at offset p. */
-static inline void inertia_make(vreal *restrict I, const vreal R[9], const vreal d[3], vreal m, const vreal p[3]) {
+static inline void inertia_make(vreal *restrict I, const vreal R[9], const vreal d[3], vreal m,
+                                const vreal p[3]) {
     vreal a[9], h[3];
     for (int k = 0; k < 9; k++) a[k] = R[k] * d[k % 3];
     v3_scale(h, p, m);

@@ -67,17 +67,52 @@ static void solve_full(const sti_state *s, int begin, int end, vreal *x) {
     solve_ul(s->model, begin, end, CLANES(s->qLU), CLANES(s->qHDiagInv), x);
 }
 
+static bool is_aligned(const double axis[3]) { return (axis[0] != 0) + (axis[1] != 0) + (axis[2] != 0) == 1; }
+static bool is_origin(const double pos[3]) { return pos[0] == 0 && pos[1] == 0 && pos[2] == 0; }
+
+/* Slides along the axes, then perhaps one rotation about the centre of mass. */
+static bool has_diagonal_joints(const sti_model *m, int body) {
+    int first = m->body_jntadr[body], end = first + m->body_jntnum[body];
+    for (int j = first; j < end; j++) {
+        int type = m->jnt_type[j];
+        if (type != STI_JOINT_BALL && !is_aligned(m->jnt_axis + 3 * j)) return false;
+        if (type != STI_JOINT_SLIDE && (j + 1 < end || !is_origin(m->jnt_pos + 3 * j))) return false;
+    }
+    return true;
+}
+
+static bool has_armature(const sti_model *m, int dof) {
+    for (int t = 0; t < m->ntendon; t++)
+        for (int k = m->ten_J_rowadr[t]; k < m->ten_J_rowadr[t] + m->ten_J_rownnz[t]; k++)
+            if (m->ten_J_colind[k] == dof && m->tendon_armature[t] != 0) return true;
+    return false;
+}
+
+/* A lone body whose M is diagonal by construction. The pattern of a symmetric system is that of M, so that
+   couplings by dampers between its dofs are left out (as in MuJoCo, whose M is stored diagonal here). */
+static bool is_diagonal(const sti_model *m, int dof) {
+    int body = m->dof_bodyid[dof], first = m->body_dofadr[body], parent = m->body_parentid[body];
+    if (m->D_rownnz[first] != m->body_dofnum[body] || m->body_dofnum[body] == 1) return false;
+    if (body + 1 < m->nbody && m->body_parentid[body + 1] == body) return false;
+    if (m->body_rootid[body] != body && parent != m->body_rootid[body]) return false;
+    if (!is_origin(m->body_ipos + 3 * body) || m->body_iquat[4 * body] != 1 || !has_diagonal_joints(m, body))
+        return false;
+    for (int d = first; d < first + m->body_dofnum[body]; d++)
+        if (has_armature(m, d)) return false;
+    return true;
+}
+
 /* x solves all trees but the free bodies, which `solve_full` treats afterwards. */
 static void solve_symmetric(const sti_state *s, vreal *x) {
     const sti_model *m = s->model;
     const vreal *D = CLANES(s->qDeriv), *M = CLANES(s->M);
     vreal h = v_set(s->opt.timestep), *H = LANES(s->qH);
     for (int i = 0; i < m->nv; i++) {
-        int adr = m->M_rowadr[i], from = m->D_rowadr[i], n = m->M_rownnz[i];
-        if (is_free_tree(m, i))
-            for (int k = 0; k < n; k++) H[adr + k] = M[adr + k];
-        else
-            for (int k = 0; k < n; k++) H[adr + k] = M[adr + k] - h * D[from + k];
+        int adr = m->M_rowadr[i], from = m->D_rowadr[i], n = m->M_rownnz[i], first = 0;
+        if (is_free_tree(m, i)) first = n;
+        else if (is_diagonal(m, i)) first = n - 1;
+        for (int k = 0; k < first; k++) H[adr + k] = M[adr + k];
+        for (int k = first; k < n; k++) H[adr + k] = M[adr + k] - h * D[from + k];
     }
     STI_K(ltdl_factor)(m, H, LANES(s->qHDiagInv));
     STI_K(ltdl_solve)(m, H, CLANES(s->qHDiagInv), x);

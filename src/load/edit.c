@@ -43,6 +43,7 @@ sti_element *sti_element_add(sti_element *parent, const char *name, sti_error *e
     sti__place place = {parent->file, parent->line, tag, NULL};
     const char *in = sti__schema(parent->id)->tag;
     sti_status code = STI_OK;
+    int limit;
     if (id == STI_E_COUNT) {
         const char *guess = sti__suggest_child(parent->id, tag, own);
         code = guess ? sti__fail_at(error, place, STI_SCHEMA, "unknown element in '%s', did you mean '%s'?",
@@ -50,8 +51,8 @@ sti_element *sti_element_add(sti_element *parent, const char *name, sti_error *e
                      : sti__fail_at(error, place, STI_SCHEMA, "not allowed in '%s'", in);
     } else if (sti__schema(id)->flags & STI_F_UNSUPPORTED)
         code = sti__fail_at(error, place, STI_UNSUPPORTED, "this element is not supported yet");
-    else if (parent->depth + 1 >= STI__DEPTH_MAX)
-        code = sti__fail_at(error, place, STI_LIMIT, "elements are nested more than %d deep", STI__DEPTH_MAX);
+    else if (sti__too_deep(parent, &limit))
+        code = sti__fail_at(error, place, STI_LIMIT, "elements are nested more than %d deep", limit);
     if (code) return NULL;
     sti_element *e = sti__element_new(parent->spec, parent, id, &code);
     if (e) renew_scopes(e);

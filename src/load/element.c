@@ -30,9 +30,9 @@ const sti_allocator *sti__spec_allocator(const sti_spec *spec) { return &spec->a
 
 /* ---- defaults ------------------------------------------------------------------------------------ */
 
-/* The last child of this kind at or before e. */
+/* The last child of a section that has this kind, at or before e. */
 static const sti_element *kind_before(const sti_element *e, sti__kind kind) {
-    while (e && (sti__schema(e->id)->kind != kind)) e = e->previous;
+    while (e && (sti__schema(e->id)->kind != kind)) e = e->scope;
     return e;
 }
 
@@ -51,7 +51,7 @@ const sti_element *sti__default_next(const sti_element *element, const sti_eleme
     sti__kind kind = sti__schema(element->id)->kind;
     if (kind == STI_K_none || sti__in_default(element)) return NULL;
     const sti_element *section = previous ? previous->parent : innermost(element);
-    const sti_element *found = previous ? kind_before(previous->previous, kind) : NULL;
+    const sti_element *found = previous ? kind_before(previous->scope, kind) : NULL;
     if (!previous && section) found = kind_before(section->last, kind);
     while (!found && section) {
         section = enclosing(section);

@@ -8,20 +8,23 @@
 
 /* Flags of elements and attributes in schema.def. */
 enum {
-    STI_F_NODEFAULT = 1,    /* attribute: not allowed inside <default> */
-    STI_F_REQUIRED = 2,     /* attribute: must be given (except inside <default>) */
-    STI_F_LOOKS = 4,        /* kept, affects looks only */
-    STI_F_UNSUPPORTED = 8,  /* valid MJCF, not supported yet: an error, or a warning with LOOKS.
-                               An attribute may be given with its standard value; an element's content is not looked at */
-    STI_F_IDLE = 16,        /* accepted with a warning that it has no effect */
-    STI_F_FIRST = 32,       /* attribute: numbers after the first are not supported yet */
-    STI_F_OWN = 64,         /* in the namespace urn:stiction */
-    STI_F_ONCE = 128        /* element: at most once in its parent; in <default> that holds for all */
+    STI_F_NODEFAULT = 1, /* attribute: not allowed inside <default> */
+    STI_F_REQUIRED = 2,  /* attribute: must be given (except inside <default>) */
+    STI_F_LOOKS = 4,     /* kept, affects looks only */
+    STI_F_UNSUPPORTED =
+        8,            /* valid MJCF, not supported yet: an error, or a warning with LOOKS.
+                         An attribute may be given with its standard value; an element's content is not looked at */
+    STI_F_IDLE = 16,  /* accepted with a warning that it has no effect */
+    STI_F_FIRST = 32, /* attribute: numbers after the first are not supported yet */
+    STI_F_OWN = 64,   /* in the namespace urn:stiction */
+    STI_F_ONCE = 128  /* element: at most once in its parent; in <default> that holds for all */
 };
 
 /* What default classes tell apart: elements of one kind share their defaults. */
+/* clang-format off */
 #define STI__KINDS(X) \
     X(none) X(geom) X(joint) X(site) X(camera) X(light) X(mesh) X(texture) X(material) X(pair) X(equality) X(tendon) X(actuator)
+/* clang-format on */
 typedef enum sti__kind {
 #define X(name) STI_K_##name,
     STI__KINDS(X)
@@ -52,7 +55,8 @@ typedef enum sti__aid {
 
 sti__eid sti__eid_of(const sti_element *element);
 sti__place sti__place_of(const sti_element *element); /* file, line and tag of the element */
-sti__place sti__place_attr(const sti_element *element, sti__aid attribute); /* line of the attribute's element */
+sti__place sti__place_attr(const sti_element *element,
+                           sti__aid attribute); /* line of the attribute's element */
 /* First child with this id, and the next sibling with the same id; NULL at the end. */
 const sti_element *sti__first(const sti_element *parent, sti__eid id);
 const sti_element *sti__next_same(const sti_element *element);
@@ -67,8 +71,8 @@ bool sti__spec_check(const sti_spec *spec, sti_report *report, sti_error *error)
 
 /* Looks in the element, then in the default classes that apply to it (class, nearest childclass,
    "main"), innermost first, by the schema's kind (all actuators share one kind, all tendons too). */
-bool sti__has(const sti_element *element, sti__aid attribute);       /* set there or in a default */
-bool sti__has_own(const sti_element *element, sti__aid attribute);   /* set on the element itself */
+bool sti__has(const sti_element *element, sti__aid attribute);     /* set there or in a default */
+bool sti__has_own(const sti_element *element, sti__aid attribute); /* set on the element itself */
 /* The element or default where the attribute is set, NULL if nowhere. An actuator default of another
    shortcut (kp of a <position> default) says so by its sti__eid_of. */
 const sti_element *sti__where(const sti_element *element, sti__aid attribute);
@@ -92,15 +96,16 @@ const double *sti__list(const sti_element *element, sti__aid attribute, int *cou
 
 /* Sections may come several times (compiler, option, flag, visual's map, ...) and the last setting of
    an attribute counts. The last such element that sets it; if there is none, a blank one that gives
-   the schema's defaults. Never NULL: sti__real(sti__setting(spec, STI_E_option, STI_A_timestep), STI_A_timestep, 0). */
+   the schema's defaults. Never NULL: sti__real(sti__setting(spec, STI_E_option, STI_A_timestep),
+   STI_A_timestep, 0). */
 const sti_element *sti__setting(const sti_spec *spec, sti__eid id, sti__aid attribute);
 
 /* Reads a file named in the XML: `dir` (meshdir, may be NULL) and name are joined as MuJoCo does,
    relative to the main file; assets first, then disk; leaving the model's folder is an error.
    compiler@strippath is heeded. data is freed with sti__free(sti__spec_allocator(spec), data, size); an
    empty file gives NULL and 0. */
-sti_status sti__spec_read_file(const sti_spec *spec, const char *dir, const char *name,
-                               sti__place place, void **data, size_t *size, sti_error *error);
+sti_status sti__spec_read_file(const sti_spec *spec, const char *dir, const char *name, sti__place place,
+                               void **data, size_t *size, sti_error *error);
 const sti_allocator *sti__spec_allocator(const sti_spec *spec);
 
 #endif

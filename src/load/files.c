@@ -166,5 +166,17 @@ sti_status sti__spec_read_file(const sti_spec *spec, const char *dir, const char
     const sti_element *compiler = sti__setting(spec, STI_E_compiler, STI_A_strippath);
     const char *slash = strrchr(name, '/');
     if (slash && sti__keyword(compiler, STI_A_strippath, 0)) name = slash + 1;
-    return sti__file_read(spec, dir, name, spec->limit, place, data, size, error);
+    sti_status code = sti__file_read(spec, dir, name, spec->limit, place, data, size, error);
+    /* in an included file the name may also be meant from that file's folder */
+    const char *end = place.file && strcmp(place.file, spec->path) != 0 ? strrchr(place.file, '/') : NULL;
+    char nested[PATH_MAX], folder[PATH_MAX];
+    if ((code != STI_FILE && code != STI_PATH) || !end || (size_t)(end - place.file) >= sizeof folder)
+        return code;
+    memcpy(folder, place.file, (size_t)(end - place.file));
+    folder[end - place.file] = 0;
+    sti_error second;
+    if (!sti__path_join(nested, sizeof nested, NULL, folder, name)) return code;
+    if (sti__file_read(spec, dir, nested, spec->limit, place, data, size, &second) != STI_OK) return code;
+    if (error) *error = (sti_error){0};
+    return STI_OK;
 }

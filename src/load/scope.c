@@ -75,14 +75,21 @@ void sti__scope_below(sti_element *element) {
     for (const sti_element *e = element; e; e = sti__preorder(element, e)) find_scope((sti_element *)e);
 }
 
-/* The same in one pass: carries childclass down instead of looking up from every element. */
-static void scope_tree(sti_element *e, const sti_element *inherited) {
-    const char *child = own_text(e, STI_A_childclass), *own = own_text(e, STI_A_class);
+static void set_scope(sti_element *e, const sti_element *inherited) {
+    const char *own = own_text(e, STI_A_class);
+    if (sti__in_default(e)) return;
     e->scope = NULL;
-    if (sti__schema(e->id)->kind != STI_K_none && !sti__in_default(e))
-        e->scope = own ? sti__class_find(e->spec, own) : inherited;
-    if (child) inherited = sti__class_find(e->spec, child);
-    for (sti_element *c = e->child; c; c = c->next) scope_tree(c, inherited);
+    if (sti__schema(e->id)->kind != STI_K_none) e->scope = own ? sti__class_find(e->spec, own) : inherited;
+}
+
+/* The same in one pass: carries childclass down instead of looking up from every element. */
+static void scope_tree(sti_element *root) {
+    const sti_element *inherited[STI__DEPTH_MAX + 1] = {NULL}; /* by depth */
+    for (const sti_element *e = root; e; e = sti__preorder(root, e)) {
+        const char *child = own_text(e, STI_A_childclass);
+        set_scope((sti_element *)e, inherited[e->depth]);
+        inherited[e->depth + 1] = child ? sti__class_find(e->spec, child) : inherited[e->depth];
+    }
 }
 
 /* Chains the outermost sections, last first. */
@@ -98,6 +105,6 @@ static void link_sections(sti_spec *spec) {
 void sti__scope_all(sti_spec *spec) {
     if (!spec->root) return;
     rebuild(spec);
-    scope_tree(spec->root, NULL);
+    scope_tree(spec->root);
     link_sections(spec);
 }

@@ -101,6 +101,13 @@ void sti_spec_free(sti_spec *spec) {
 
 /* ---- elements ------------------------------------------------------------------------------------------ */
 
+static bool has_kind(const sti_element *e) { return sti__schema(e->id)->kind != STI_K_none; }
+
+/* So that a section with many classes inside is not searched child by child. */
+static void chain_default(sti_element *e, const sti_element *previous) {
+    e->scope = previous && !has_kind(previous) ? previous->scope : previous;
+}
+
 sti_element *sti__element_new(sti_spec *spec, sti_element *parent, sti__eid id, sti_status *code) {
     sti_element *e = sti__spec_alloc(spec, sizeof *e, code);
     if (!e) return NULL;
@@ -109,14 +116,26 @@ sti_element *sti__element_new(sti_spec *spec, sti_element *parent, sti__eid id, 
     e->parent = parent;
     if (!parent) return e;
     e->depth = parent->depth + 1;
+    e->bare = parent->id == STI_E_body ? 0 : parent->bare + 1;
     e->previous = parent->last;
     if (parent->last) parent->last->next = e;
     else parent->child = e;
     parent->last = e;
+    if (sti__in_default(e)) chain_default(e, e->previous);
     return e;
 }
 
+/* Who points to e in the chain of its section points to what is before it. */
+static void unchain_default(const sti_element *e) {
+    if (!has_kind(e)) return;
+    for (sti_element *s = e->next; s; s = s->next) {
+        s->scope = e->scope;
+        if (has_kind(s)) return;
+    }
+}
+
 static void unlink_element(sti_element *e) {
+    if (sti__in_default(e)) unchain_default(e);
     if (e->previous) e->previous->next = e->next;
     else if (e->parent) e->parent->child = e->next;
     if (e->next) e->next->previous = e->previous;
@@ -124,22 +143,37 @@ static void unlink_element(sti_element *e) {
     if (e->spec->root == e) e->spec->root = NULL;
 }
 
-void sti__element_free(sti_element *element) {
-    sti_spec *spec = element->spec;
-    unlink_element(element);
-    while (element->child) sti__element_free(element->child); /* depth is limited */
-    for (sti__value *v = element->value; v;) {
+static void release_element(sti_element *e) {
+    sti_spec *spec = e->spec;
+    for (sti__value *v = e->value; v;) {
         sti__value *next = v->next;
         sti__spec_release(spec, v, v->size);
         v = next;
     }
-    sti__spec_release(spec, element, sizeof *element);
+    sti__spec_release(spec, e, sizeof *e);
+}
+
+/* Children first, without recursion. */
+void sti__element_free(sti_element *element) {
+    unlink_element(element);
+    for (sti_element *e = element, *next; e; e = next) {
+        while (e->child) e = e->child;
+        next = e == element ? NULL : e->next ? e->next : e->parent;
+        if (next) e->parent->child = e->next;
+        release_element(e);
+    }
 }
 
 const sti_element *sti__preorder(const sti_element *top, const sti_element *element) {
     if (element->child) return element->child;
     while (element != top && !element->next) element = element->parent;
     return element == top ? NULL : element->next;
+}
+
+bool sti__too_deep(const sti_element *parent, int *limit) {
+    bool bare = parent && parent->id != STI_E_body && parent->bare + 1 >= STI__BARE_MAX;
+    *limit = bare ? STI__BARE_MAX : STI__DEPTH_MAX;
+    return bare || (parent && parent->depth + 1 >= STI__DEPTH_MAX);
 }
 
 bool sti__in_default(const sti_element *element) {

@@ -6,16 +6,25 @@
 #include "load/element.h"
 
 #define STI__NAMESPACE "urn:stiction"
-#define STI__PREFIX "sti:"      /* how names of our own namespace are written in the API */
-#define STI__DEPTH_MAX 200      /* elements inside one another */
-#define STI__INCLUDE_MAX 32     /* includes inside one another */
-#define STI__SECTION_MAX 64     /* outermost <default> sections, each lookup may pass them all */
+#define STI__PREFIX "sti:"  /* how names of our own namespace are written in the API */
+#define STI__DEPTH_MAX 1000 /* elements inside one another: a rope is a body in a body in a body */
+#define STI__BARE_MAX 200   /* the same without a body between, since every look-up passes them all */
+#define STI__INCLUDE_MAX 32 /* includes inside one another */
+#define STI__SECTION_MAX 64 /* outermost <default> sections, each lookup may pass them all */
 #define STI__XML_MAX ((size_t)1 << 30)
 #define STI__MEMORY_DEFAULT ((size_t)4 << 30)
 
 /* ---- schema ------------------------------------------------------------------------------- */
 
-typedef enum sti__type { STI_T_REAL, STI_T_INT, STI_T_KEY, STI_T_KEYS, STI_T_TEXT, STI_T_NAME, STI_T_FILE } sti__type;
+typedef enum sti__type {
+    STI_T_REAL,
+    STI_T_INT,
+    STI_T_KEY,
+    STI_T_KEYS,
+    STI_T_TEXT,
+    STI_T_NAME,
+    STI_T_FILE
+} sti__type;
 
 typedef struct sti__attr_info {
     const char *text; /* name as written, NULL ends a list */
@@ -57,7 +66,7 @@ bool sti__schema_knows(const char *tag, bool own);
 typedef struct sti__value {
     struct sti__value *next; /* in the order of the file */
     const sti__attr_info *info;
-    size_t size;             /* bytes of this block */
+    size_t size; /* bytes of this block */
     int count;
     const char *text;
     double number[];
@@ -66,12 +75,14 @@ typedef struct sti__value {
 struct sti_element {
     sti__eid id;
     int line, depth;
+    int bare;         /* elements around it up to the next body */
     const char *file; /* owned by the spec */
     sti_spec *spec;
     sti_element *parent, *child, *last, *next, *previous;
     sti__value *value, *last_value;
     const sti_element *scope; /* innermost <default> that applies, NULL = main; for an outermost
-                                 <default>, the one before it */
+                                 <default>, the one before it; inside a <default>, the last
+                                 sibling before it that is not a class */
 };
 
 /* A <default> by its class name. */
@@ -84,12 +95,12 @@ struct sti_spec {
     sti_allocator allocator;
     sti_load_options options;
     sti_log log;
-    size_t used, limit;       /* bytes of elements and values */
+    size_t used, limit; /* bytes of elements and values */
     sti_element *root;
-    char *path, *folder;      /* of the main file; "" and "." without one */
-    sti__vec files;           /* char *, names that elements point to */
-    const sti_element *main;  /* last outermost <default>, NULL if there is none */
-    sti__class *classes;      /* open addressing, nslot is 0 or a power of two */
+    char *path, *folder;     /* of the main file; "" and "." without one */
+    sti__vec files;          /* char *, names that elements point to */
+    const sti_element *main; /* last outermost <default>, NULL if there is none */
+    sti__class *classes;     /* open addressing, nslot is 0 or a power of two */
     size_t nslot;
 };
 
@@ -107,13 +118,15 @@ void sti__element_free(sti_element *element); /* with everything below; unlinks 
 /* Depth first, parents before children; NULL at the end of `top`'s subtree. */
 const sti_element *sti__preorder(const sti_element *top, const sti_element *element);
 bool sti__in_default(const sti_element *element);
+/* Whether a child of `parent` would be too deep; *limit gets the number that is passed. */
+bool sti__too_deep(const sti_element *parent, int *limit);
 sti_status sti__out_of_memory(sti_error *error, sti__place place, sti_status code);
 
 /* ---- scope.c: which default class applies -------------------------------------------------------- */
 
 const sti_element *sti__class_find(const sti_spec *spec, const char *name); /* NULL if there is none */
-void sti__scope_all(sti_spec *spec);           /* after a change of classes */
-void sti__scope_below(sti_element *element);   /* after a change of class or childclass */
+void sti__scope_all(sti_spec *spec);                                        /* after a change of classes */
+void sti__scope_below(sti_element *element); /* after a change of class or childclass */
 /* The class name that applies to an element and where it is written; NULL name = main. */
 const char *sti__scope_name(const sti_element *element, const sti_element **where, sti__aid *attribute);
 
@@ -122,25 +135,27 @@ const char *sti__scope_name(const sti_element *element, const sti_element **wher
 const sti__value *sti__value_of(const sti_element *element, sti__aid name); /* own, NULL if unset */
 /* Checks text against the schema and replaces the attribute. A blank text for numbers unsets it. A
    warning goes to *error too, but STI_OK is returned. */
-sti_status sti__value_set(sti_element *element, const sti__attr_info *info, const char *text, sti_error *error);
+sti_status sti__value_set(sti_element *element, const sti__attr_info *info, const char *text,
+                          sti_error *error);
 void sti__value_unset(sti_element *element, const sti__attr_info *info);
 
 /* ---- files.c ------------------------------------------------------------------------------------------- */
 
 /* As sti__spec_read_file, but the name is taken as it is. */
-sti_status sti__file_read(const sti_spec *spec, const char *dir, const char *name, size_t limit, sti__place place,
-                          void **data, size_t *size, sti_error *error);
+sti_status sti__file_read(const sti_spec *spec, const char *dir, const char *name, size_t limit,
+                          sti__place place, void **data, size_t *size, sti_error *error);
 /* folder/dir/name, where a later absolute part drops what is before it. false if it does not fit. */
 bool sti__path_join(char *out, size_t room, const char *folder, const char *dir, const char *name);
 
-/* ---- xml.c, check.c ---------------------------------------------------------------------------------------- */
+/* ---- xml.c, check.c
+ * ---------------------------------------------------------------------------------------- */
 
 /* Collects what is wrong: everything goes to the report, the first error is kept. */
 typedef struct sti__judge {
     sti_report *report; /* may be NULL */
     const sti_log *log; /* may be NULL */
     sti_error first;
-    int count;          /* errors so far */
+    int count; /* errors so far */
 } sti__judge;
 void sti__judge_error(sti__judge *judge, const sti_error *error);
 void sti__judge_warning(sti__judge *judge, const sti_error *error);

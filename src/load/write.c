@@ -3,6 +3,8 @@
 #include "load/tree.h"
 #include <string.h>
 
+enum { INDENT_MAX = 40 };
+
 typedef struct writer {
     const sti_allocator *allocator;
     char *text;
@@ -56,9 +58,10 @@ static bool left_out(const writer *w, const sti_element *e) {
     return w->plain && (sti__schema(e->id)->flags & STI_F_OWN);
 }
 
+/* Deep ones stop moving to the right, or the indentation would outgrow the text. */
 static void put_indent(writer *w, int depth) {
     put(w, "\n");
-    for (int i = 0; i < depth; i++) put(w, "  ");
+    for (int i = 0; i < depth && i < INDENT_MAX; i++) put(w, "  ");
 }
 
 static void put_open(writer *w, const sti_element *e, bool declare) {
@@ -75,28 +78,32 @@ static void put_open(writer *w, const sti_element *e, bool declare) {
     }
 }
 
-static bool has_children(const writer *w, const sti_element *e) {
-    for (const sti_element *c = e->child; c; c = c->next)
-        if (!left_out(w, c)) return true;
-    return false;
+/* The first of e and its next siblings that is written. */
+static const sti_element *kept(const writer *w, const sti_element *e) {
+    while (e && left_out(w, e)) e = e->next;
+    return e;
 }
 
-static void put_element(writer *w, const sti_element *e, bool declare) {
-    put_open(w, e, declare);
-    if (!has_children(w, e)) {
-        put(w, "/>");
-        return;
-    }
-    put(w, ">");
-    for (const sti_element *c = e->child; c; c = c->next) {
-        if (left_out(w, c)) continue;
-        put_indent(w, c->depth);
-        put_element(w, c, false);
-    }
+static void put_close(writer *w, const sti_element *e) {
     put_indent(w, e->depth);
     put(w, "</");
     put(w, sti_element_name(e));
     put(w, ">");
+}
+
+static void put_tree(writer *w, const sti_element *root, bool declare) {
+    for (const sti_element *e = root, *child; e;) {
+        if (e != root) put_indent(w, e->depth);
+        put_open(w, e, declare && e == root);
+        child = kept(w, e->child);
+        put(w, child ? ">" : "/>");
+        if (child) {
+            e = child;
+            continue;
+        }
+        for (; e != root && !kept(w, e->next); put_close(w, e)) e = e->parent;
+        e = e == root ? NULL : kept(w, e->next);
+    }
 }
 
 static bool uses_own(const sti_spec *spec) {
@@ -111,7 +118,7 @@ static bool uses_own(const sti_spec *spec) {
 char *sti_spec_write(const sti_spec *spec, bool plain, size_t *size, sti_error *error) {
     if (error) *error = (sti_error){0};
     writer w = {.allocator = &spec->allocator, .plain = plain};
-    put_element(&w, spec->root, !plain && uses_own(spec));
+    put_tree(&w, spec->root, !plain && uses_own(spec));
     put_bytes(&w, "\n", 2); /* with the final 0 */
     char *text = w.failed ? NULL : sti__resize(w.allocator, w.text, w.capacity, w.size);
     if (!text) {

@@ -12,7 +12,7 @@
 typedef struct loader {
     sti_spec *spec;
     sti__judge *judge;
-    sti__vec included; /* const char *, names of files read so far */
+    sti__vec included; /* const char *, tidy paths of files read so far */
     int depth;         /* of includes */
     sti_status stop;   /* why reading cannot go on */
 } loader;
@@ -155,11 +155,10 @@ static bool supported(reader *r, sti__eid id) {
 }
 
 static bool too_deep(reader *r, const char *tag) {
-    int depth = r->current ? r->current->depth + 1 : 0;
-    if (depth < STI__DEPTH_MAX && r->depth < 2 * STI__DEPTH_MAX) return false;
+    int limit;
+    if (!sti__too_deep(r->current, &limit) && r->depth < 2 * STI__DEPTH_MAX) return false;
     sti_error error;
-    sti__fail_at(&error, here(r, tag, NULL), STI_LIMIT, "elements are nested more than %d deep",
-                 STI__DEPTH_MAX);
+    sti__fail_at(&error, here(r, tag, NULL), STI_LIMIT, "elements are nested more than %d deep", limit);
     halt(r, &error);
     return true;
 }
@@ -247,7 +246,7 @@ static void include(reader *r, const char **pairs) {
     void *data = NULL;
     size_t size = 0;
     r->skip = 1; /* <include> has no content of its own */
-    if (file && !sti__path_join(path, sizeof path, NULL, NULL, file)) file = NULL;
+    if (file && !sti__path_join(path, sizeof path, spec->folder, NULL, file)) file = NULL;
     tidy(path);
     if (!may_include(r, file, path, &error)) {
         sti__judge_error(r->all->judge, &error);
@@ -356,8 +355,13 @@ sti_status sti__xml_read(sti_spec *spec, const char *file, const void *data, siz
         return error.code;
     }
     sti__vec_init(&all.included, sizeof(char *), &spec->allocator);
-    const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
-    if (sti__vec_push(&all.included, &base)) read_file(&all, file, data, size, NULL);
+    char path[4096];
+    const char *kept = NULL; /* the main file counts as included */
+    if (sti__path_join(path, sizeof path, NULL, NULL, file)) {
+        tidy(path);
+        kept = sti__spec_file(spec, path);
+    }
+    if (kept && sti__vec_push(&all.included, &kept)) read_file(&all, file, data, size, NULL);
     else {
         sti__out_of_memory(&error, (sti__place){.file = file}, all.stop = STI_NO_MEMORY);
         sti__judge_error(judge, &error);

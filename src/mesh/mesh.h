@@ -6,22 +6,27 @@
 #include "base/internal.h"
 
 typedef struct sti__mesh {
-    double *vert;    /* nvert * 3; files hold floats, but scaling and centring must not round */
-    int *face;       /* nface * 3, counter-clockwise from outside */
+    double *vert; /* nvert * 3; files hold floats, but scaling and centring must not round */
+    int *face;    /* nface * 3, counter-clockwise from outside */
     int nvert, nface;
-    int *hull_vert;  /* nhullvert indices into vert */
-    int *hull_face;  /* nhullface * 3 indices into vert, outward */
+    int *hull_vert; /* nhullvert indices into vert */
+    int *hull_face; /* nhullface * 3 indices into vert, outward */
     int nhullvert, nhullface;
     double scale[3]; /* applied so far by sti__mesh_transform */
     const sti_allocator *allocator;
 } sti__mesh;
 
-typedef enum sti__mesh_inertia { STI__INERTIA_CONVEX, STI__INERTIA_EXACT, STI__INERTIA_LEGACY, STI__INERTIA_SHELL } sti__mesh_inertia;
+typedef enum sti__mesh_inertia {
+    STI__INERTIA_CONVEX,
+    STI__INERTIA_EXACT,
+    STI__INERTIA_LEGACY,
+    STI__INERTIA_SHELL
+} sti__mesh_inertia;
 
 typedef struct sti__mass {
-    double volume;      /* m3, or area for a shell */
+    double volume; /* m3, or area for a shell */
     double com[3];
-    double inertia[6];  /* xx yy zz xy xz yz about com at unit density */
+    double inertia[6];   /* xx yy zz xy xz yz about com at unit density */
     double principal[3]; /* its eigenvalues, decreasing */
     double quat[4];      /* its principal axes, as MuJoCo picks them for meshes */
 } sti__mass;
@@ -30,15 +35,18 @@ typedef struct sti__mass {
    Equal STL vertices are merged as MuJoCo does. Sizes are checked against the data before
    anything is allocated; errors name place. memory: budget in bytes, reduced by what is used. */
 sti_status sti__mesh_decode(const void *data, size_t size, const char *name, size_t *memory,
-                            const sti_allocator *allocator, sti__place place, sti__mesh *mesh, sti_error *error);
+                            const sti_allocator *allocator, sti__place place, sti__mesh *mesh,
+                            sti_error *error);
 /* From lists of numbers in the XML; faces may be absent (then the hull's are used). */
 sti_status sti__mesh_from_lists(const double *vert, int nvert3, const double *face, int nface3,
-                                const sti_allocator *allocator, sti__place place, sti__mesh *mesh, sti_error *error);
+                                const sti_allocator *allocator, sti__place place, sti__mesh *mesh,
+                                sti_error *error);
 /* Convex hull by qhull; maxvert <= 0 = no limit, else at least 4. STI_MESH if the points are flat.
    qhull takes its memory from malloc, and gives all of it back before this returns. */
 sti_status sti__mesh_hull(sti__mesh *mesh, int maxvert, sti__place place, sti_error *error);
 /* Volume, centre, inertia by the mode's rule; STI_MESH if the volume is too small or negative. */
-sti_status sti__mesh_mass(const sti__mesh *mesh, sti__mesh_inertia mode, sti__place place, sti__mass *mass, sti_error *error);
+sti_status sti__mesh_mass(const sti__mesh *mesh, sti__mesh_inertia mode, sti__place place, sti__mass *mass,
+                          sti_error *error);
 /* v -> scale * (R(quat)^T (v - pos)) for all vertices; NULL = no change. First with the asset's
    refpos, refquat and scale, then with a mass's com and quat, as MuJoCo centres its meshes. A
    mirroring scale turns the faces over. */

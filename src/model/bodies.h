@@ -12,10 +12,10 @@ typedef struct sti__geom_mass {
 
 /* A mesh while it is compiled; see assets.c. */
 typedef struct sti__mesh_facts {
-    double volume;      /* m3, or m2 for a shell */
-    double moment[3];   /* principal, at unit density */
+    double volume;          /* m3, or m2 for a shell */
+    double moment[3];       /* principal, at unit density */
     double pos[3], quat[4]; /* of the centred mesh in the file's frame */
-    double half[3];     /* largest |x|, |y|, |z| of the centred vertices */
+    double half[3];         /* largest |x|, |y|, |z| of the centred vertices */
     bool shell;
 } sti__mesh_facts;
 /* Facts of a mesh that a geom uses; NULL if the mesh is unusable (which was complained about). */
@@ -28,7 +28,8 @@ void sti__fill_sites(sti__compiler *c);
 void sti__fill_views(sti__compiler *c); /* cameras and lights */
 void sti__fill_inertia(sti__compiler *c, const sti__geom_mass *mass);
 /* Pose from fromto, which also sets the sizes that depend on the length; false if it is not given. */
-bool sti__read_fromto(sti__compiler *c, const sti_element *e, int type, double size[3], double pos[3], double quat[4]);
+bool sti__read_fromto(sti__compiler *c, const sti_element *e, int type, double size[3], double pos[3],
+                      double quat[4]);
 /* Complains about sizes that a type needs and that are not positive. */
 bool sti__check_size(sti__compiler *c, const sti_element *e, int type, const double size[3]);
 

@@ -34,9 +34,9 @@ struct sti__asset;   /* assets.c: a mesh while it is being compiled */
 typedef struct sti__compiler {
     const sti_spec *spec;
     const sti_allocator *allocator;
-    sti_report *report;      /* may be NULL */
-    sti_error error;         /* the first one */
-    size_t memory;           /* bytes left of the budget */
+    sti_report *report; /* may be NULL */
+    sti_error error;    /* the first one */
+    size_t memory;      /* bytes left of the budget */
     /* compiler element */
     bool degree, autolimits, balanceinertia, strippath, inertiafromgeom_auto, inertiafromgeom;
     double boundmass, boundinertia, settotalmass;
@@ -45,7 +45,7 @@ typedef struct sti__compiler {
     const char *meshdir, *texturedir;
     sti__vec object[STI_OBJ_COUNT]; /* const sti_element *, by kind, in id order */
     sti__tree tree;
-    sti_model *m;            /* sizes from pass 3 on, arrays from pass 4 on */
+    sti_model *m; /* sizes from pass 3 on, arrays from pass 4 on */
     struct sti__names *names;
     struct sti__scratch *scratch;
     struct sti__asset *mesh; /* nmesh */
@@ -58,13 +58,16 @@ void *sti__scratch(sti__compiler *c, size_t count, size_t size);
 bool sti__spend(sti__compiler *c, const sti_element *e, size_t bytes);
 /* A count as an int; complains and returns 0 if it is too large. */
 int sti__size(sti__compiler *c, size_t count, const char *what);
-static inline int sti__count_of(const sti__compiler *c, sti_object kind) { return (int)c->object[kind].count; }
+static inline int sti__count_of(const sti__compiler *c, sti_object kind) {
+    return (int)c->object[kind].count;
+}
 
 /* Records an error (or a warning) at an element; compilation goes on to find more, and fails at
    the end of the pass. attribute may be STI_A_COUNT for none. Returns false, for brevity. */
-bool sti__complain(sti__compiler *c, const sti_element *e, sti__aid attribute, sti_status code, const char *format, ...)
-    STI__PRINTF(5, 6);
-void sti__warn(sti__compiler *c, const sti_element *e, sti__aid attribute, const char *format, ...) STI__PRINTF(4, 5);
+bool sti__complain(sti__compiler *c, const sti_element *e, sti__aid attribute, sti_status code,
+                   const char *format, ...) STI__PRINTF(5, 6);
+void sti__warn(sti__compiler *c, const sti_element *e, sti__aid attribute, const char *format, ...)
+    STI__PRINTF(4, 5);
 static inline bool sti__failed(const sti__compiler *c) { return c->error.code != STI_OK; }
 
 /* Element of an object; NULL for the world body and for spare keyframes. */
@@ -77,7 +80,9 @@ int sti__find(const sti__compiler *c, sti_object kind, const char *name);
 int sti__reference(sti__compiler *c, const sti_element *e, sti__aid attribute, sti_object kind);
 
 /* Angle attribute values to radians, by compiler@angle. */
-static inline double sti__angle(const sti__compiler *c, double x) { return c->degree ? x * (3.14159265358979323846 / 180) : x; }
+static inline double sti__angle(const sti__compiler *c, double x) {
+    return c->degree ? x * (3.14159265358979323846 / 180) : x;
+}
 /* quat, axisangle, euler, xyaxes or zaxis of an element to a unit quaternion (w x y z). */
 bool sti__orientation(sti__compiler *c, const sti_element *e, double quat[4]);
 /* limited="auto": true if a range is given and autolimits is on; complains as MuJoCo does. */
@@ -90,20 +95,28 @@ void sti__names_free(sti__compiler *c);
 
 /* structure.c: the tree and the sparse patterns that follow from it. */
 bool sti__structure(sti__compiler *c);
-void sti__size_structure(sti__compiler *c);   void sti__fill_structure(sti__compiler *c);
+void sti__size_structure(sti__compiler *c);
+void sti__fill_structure(sti__compiler *c);
 
 /* Sizes and fields per family. bodies.c: bodies, joints, geoms, sites, cameras, lights. assets.c:
    meshes, materials, textures. */
-void sti__size_assets(sti__compiler *c);      void sti__fill_assets(sti__compiler *c);
+void sti__size_assets(sti__compiler *c);
+void sti__fill_assets(sti__compiler *c);
 void sti__assets_free(sti__compiler *c);
-void sti__size_bodies(sti__compiler *c);      void sti__fill_bodies(sti__compiler *c);
-void sti__size_tendons(sti__compiler *c);     void sti__fill_tendons(sti__compiler *c);
-void sti__size_actuators(sti__compiler *c);   void sti__fill_actuators(sti__compiler *c);
-void sti__size_sensors(sti__compiler *c);     void sti__fill_sensors(sti__compiler *c);
-void sti__size_constraints(sti__compiler *c); void sti__fill_constraints(sti__compiler *c); /* equality, pair, exclude */
-void sti__size_keys(sti__compiler *c);        void sti__fill_keys(sti__compiler *c);        /* keyframe, custom */
-void sti__fill_options(sti__compiler *c);     /* option, visual, statistic, sti:record */
-void sti__notices(sti__compiler *c);          /* warnings about what is kept but not enforced */
+void sti__size_bodies(sti__compiler *c);
+void sti__fill_bodies(sti__compiler *c);
+void sti__size_tendons(sti__compiler *c);
+void sti__fill_tendons(sti__compiler *c);
+void sti__size_actuators(sti__compiler *c);
+void sti__fill_actuators(sti__compiler *c);
+void sti__size_sensors(sti__compiler *c);
+void sti__fill_sensors(sti__compiler *c);
+void sti__size_constraints(sti__compiler *c);
+void sti__fill_constraints(sti__compiler *c); /* equality, pair, exclude */
+void sti__size_keys(sti__compiler *c);
+void sti__fill_keys(sti__compiler *c);    /* keyframe, custom */
+void sti__fill_options(sti__compiler *c); /* option, visual, statistic, sti:record */
+void sti__notices(sti__compiler *c);      /* warnings about what is kept but not enforced */
 
 /* Passes 1 to 4; the caller adds the reference values. NULL on failure. */
 sti_model *sti__model_build(const sti_spec *spec, sti_report *report, sti_error *error);

@@ -26,7 +26,8 @@ bool sti__read_pose(sti__compiler *c, const sti_element *e, double pos[3], doubl
 /* Eigenvalues (descending) of a symmetric tensor xx yy zz xy xz yz, and the rotation to its axes. */
 void sti__principal_axes(const double full[6], double quat[4], double moment[3]);
 /* full += the tensor with principal moments `moment` along the axes of quat, of a mass at offset. */
-void sti__add_inertia(double full[6], const double moment[3], const double quat[4], double mass, const double offset[3]);
+void sti__add_inertia(double full[6], const double moment[3], const double quat[4], double mass,
+                      const double offset[3]);
 
 /* Volume (m3), or area (m2) of the surface with shell, of a primitive of MJCF type and size. */
 double sti__shape_volume(int type, const double size[3], bool shell);

@@ -12,7 +12,9 @@
    them with PAR(s, body_mass, i): shared values are broadcast, own ones are lanes. */
 typedef struct sti_parameters {
 #define STI__PAR_C(name)
-#define STI__PAR_W(name) const double *name; int name##_own;
+#define STI__PAR_W(name) \
+    const double *name;  \
+    int name##_own;
 #define X(type, name, rows, cols, vary) STI__PAR_##vary(name)
     STI_MODEL_FIELDS(X)
 #undef X
@@ -21,16 +23,16 @@ typedef struct sti_parameters {
 typedef struct sti_state {
     const sti_model *model;
     int lanes;
-    sti_option opt;        /* the world's own */
+    sti_option opt; /* the world's own */
     sti_parameters par;
 #define X(name, rows, cols, role) double *name;
     STI_STATE_FIELDS(X)
 #undef X
-    int *eq_active;        /* neq * lanes */
-    double *scratch;       /* nscratch * lanes, free for each kernel to use from start to end */
-    size_t nscratch;       /* at least 64 + 48*nbody + 16*nv + 8*nq + 4*na + 2*nM + nD */
-    uint32_t wanted;       /* STI__WANT_... outputs that someone reads */
-    void *block;           /* one 64-byte aligned block */
+    int *eq_active;  /* neq * lanes */
+    double *scratch; /* nscratch * lanes, free for each kernel to use from start to end */
+    size_t nscratch; /* at least 64 + 48*nbody + 16*nv + 8*nq + 4*na + 2*nM + nD */
+    uint32_t wanted; /* STI__WANT_... outputs that someone reads */
+    void *block;     /* one 64-byte aligned block */
     size_t nblock;
     const sti_allocator *allocator;
 } sti_state;
@@ -38,25 +40,25 @@ typedef struct sti_state {
 /* Derived outputs that are only computed when something reads them (a view, a sensor, a later
    stage); a view marks them once and for all. */
 enum {
-    STI__WANT_GEOM = 1 << 0,    /* geom_xpos, geom_xmat */
-    STI__WANT_SITE = 1 << 1,    /* site_xpos, site_xmat */
-    STI__WANT_CAMLIGHT = 1 << 2,/* cam_*, light_* */
-    STI__WANT_SUBTREE = 1 << 3, /* subtree_linvel, subtree_angmom */
-    STI__WANT_ENERGY = 1 << 4,  /* energy */
-    STI__WANT_RNEPOST = 1 << 5, /* cacc, cfrc_int, cfrc_ext */
+    STI__WANT_GEOM = 1 << 0,     /* geom_xpos, geom_xmat */
+    STI__WANT_SITE = 1 << 1,     /* site_xpos, site_xmat */
+    STI__WANT_CAMLIGHT = 1 << 2, /* cam_*, light_* */
+    STI__WANT_SUBTREE = 1 << 3,  /* subtree_linvel, subtree_angmom */
+    STI__WANT_ENERGY = 1 << 4,   /* energy */
+    STI__WANT_RNEPOST = 1 << 5,  /* cacc, cfrc_int, cfrc_ext */
     STI__WANT_ALL = (1 << 6) - 1
 };
 
 /* All arrays zeroed, quaternions unit, qpos = qpos0. NULL on failure. */
-sti_state *sti__state_create(const sti_model *model, int lanes, const sti_allocator *allocator, sti_error *error);
+sti_state *sti__state_create(const sti_model *model, int lanes, const sti_allocator *allocator,
+                             sti_error *error);
 void sti__state_free(sti_state *state);
 
 #ifdef STI_BASE_LANE_H
 #if STI_LANES == 1
 #define PAR(s, name, i) ((s)->par.name[i])
 #else
-#define PAR(s, name, i) \
-    ((s)->par.name##_own ? ((const vreal *)(s)->par.name)[i] : v_set((s)->par.name[i]))
+#define PAR(s, name, i) ((s)->par.name##_own ? ((const vreal *)(s)->par.name)[i] : v_set((s)->par.name[i]))
 #endif
 #endif
 

@@ -160,18 +160,22 @@ bool sti__structure(sti__compiler *c) {
 /* ---- patterns
  * ---------------------------------------------------------------------------------------------- */
 
+/* Rows of M are a multiple of four long, so that they can be read in packs. */
+static size_t padded(size_t n) { return (n + 3) & ~(size_t)3; }
+
 void sti__size_structure(sti__compiler *c) {
     const sti__tree *t = &c->tree;
-    size_t nM = 0, nv = (size_t)c->m->nv;
+    size_t nM = 0, nonzero = 0, nv = (size_t)c->m->nv;
     int *depth = sti__scratch(c, nv, sizeof(int));
     if (!depth) return;
     for (size_t i = 0; i < nv; i++) {
         depth[i] = 1 + (t->dof_parentid[i] < 0 ? 0 : depth[t->dof_parentid[i]]);
-        nM += (size_t)depth[i];
+        nonzero += (size_t)depth[i];
+        nM += padded((size_t)depth[i]);
         c->m->ntree += t->dof_parentid[i] < 0;
     }
     c->m->nM = sti__size(c, nM, "elements in its mass matrix");
-    c->m->nD = 2 * c->m->nM - c->m->nv;
+    c->m->nD = sti__size(c, 2 * nonzero - nv, "elements in its velocity derivatives");
 }
 
 /* Row i of M: the path from the root to i. */
@@ -183,15 +187,16 @@ static void fill_M(sti_model *m) {
         m->M_rownnz[i] = n + 1;
         if (parent >= 0)
             memcpy(m->M_colind + adr, m->M_colind + m->M_rowadr[parent], (size_t)n * sizeof(int));
-        m->M_colind[adr + n] = i;
-        adr += n + 1;
+        int end = adr + (int)padded((size_t)n + 1);
+        for (adr += n; adr < end; adr++) m->M_colind[adr] = i;
     }
 }
 
 /* Row i of D: the path from the root to i, then everything that moves with i. */
 static void fill_D(sti_model *m) {
     for (int i = 0; i < m->nv; i++) m->D_rownnz[i] = 0;
-    for (int k = 0; k < m->nM; k++) m->D_rownnz[m->M_colind[k]]++;
+    for (int i = 0; i < m->nv; i++)
+        for (int k = 0; k < m->M_rownnz[i]; k++) m->D_rownnz[m->M_colind[m->M_rowadr[i] + k]]++;
     int adr = 0;
     for (int i = 0; i < m->nv; i++) {
         int above = m->M_rownnz[i] - 1;

@@ -4,7 +4,6 @@
 #define STI_RECORD_FIELD_H
 
 #include "model/state.h"
-#include <stiction/world.h>
 
 const char *sti__field_name(sti_field field);
 char sti__field_role(sti_field field);      /* 'S' state, 'I' input, 'D' derived, 'T' scratch */

@@ -72,6 +72,7 @@ void sti__field_label(const sti_model *m, sti_field field, int i, char *out, siz
         return;
     case STI_FIELD_act: activation_label(m, i, out, size); return;
     case STI_FIELD_sensordata: sensor_label(m, i, out, size); return;
+    case STI_FIELD_time: snprintf(out, size, "time"); return;
     case STI_FIELD_energy: snprintf(out, size, "%s", i ? "kinetic" : "potential"); return;
     default: break;
     }

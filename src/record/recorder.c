@@ -21,14 +21,16 @@ struct sti_recorder {
     hsize_t written; /* frames in the file */
     int block, held; /* frames that fit into the buffers, and that are there */
     bool broken;     /* a write has failed; the file is not complete */
+    bool no_memory;
     int nchannel;
     channel channel[STI_FIELD_COUNT];
 };
 
 /* ---- attributes --------------------------------------------------------------------------------- */
 
+/* count 0: a scalar. */
 static bool put_attribute(hid_t at, const char *name, hid_t type, hsize_t count, const void *data) {
-    hid_t space = count == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &count, NULL);
+    hid_t space = count == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &count, NULL);
     hid_t attribute = H5Acreate2(at, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     bool ok = attribute >= 0 && H5Awrite(attribute, type, data) >= 0;
     if (attribute >= 0) H5Aclose(attribute);
@@ -46,7 +48,7 @@ static hid_t text_type(size_t length) {
 
 static bool put_text(hid_t at, const char *name, const char *text) {
     hid_t type = text_type(strlen(text));
-    bool ok = put_attribute(at, name, type, 1, text);
+    bool ok = put_attribute(at, name, type, 0, text);
     H5Tclose(type);
     return ok;
 }
@@ -64,8 +66,8 @@ static void name_of_column(const sti_model *m, int field, int i, char *out, size
 enum { NAME_MAX_BYTES = 128 };
 
 /* An array of strings, padded to the longest. */
-static bool put_names(const sti_recorder *r, hid_t at, const char *name, const sti_model *m,
-                      name_function get, int context, int count) {
+static bool put_names(sti_recorder *r, hid_t at, const char *name, const sti_model *m, name_function get,
+                      int context, int count) {
     if (count == 0) return true;
     char text[NAME_MAX_BYTES];
     size_t longest = 1;
@@ -75,6 +77,7 @@ static bool put_names(const sti_recorder *r, hid_t at, const char *name, const s
     }
     size_t bytes = sti__mul((size_t)count, longest);
     char *all = sti__alloc(&r->allocator, bytes);
+    r->no_memory |= !all;
     if (!all) return false;
     for (int i = 0; i < count; i++) {
         get(m, context, i, text, sizeof text);
@@ -87,15 +90,15 @@ static bool put_names(const sti_recorder *r, hid_t at, const char *name, const s
     return ok;
 }
 
-static bool describe_file(const sti_recorder *r, const sti_state *s, uint64_t model_hash) {
+static bool describe_file(sti_recorder *r, const sti_state *s, uint64_t model_hash) {
     const sti_model *m = s->model;
     int version = 1;
     hid_t f = r->file;
     return put_text(f, "format", "stiction trajectory") &&
-           put_attribute(f, "version", H5T_NATIVE_INT, 1, &version) &&
+           put_attribute(f, "version", H5T_NATIVE_INT, 0, &version) &&
            put_text(f, "stiction_version", sti_version()) && put_text(f, "title", m->title) &&
-           put_attribute(f, "model_hash", H5T_NATIVE_UINT64, 1, &model_hash) &&
-           put_attribute(f, "timestep", H5T_NATIVE_DOUBLE, 1, &s->opt.timestep) &&
+           put_attribute(f, "model_hash", H5T_NATIVE_UINT64, 0, &model_hash) &&
+           put_attribute(f, "timestep", H5T_NATIVE_DOUBLE, 0, &s->opt.timestep) &&
            put_names(r, f, "joint_names", m, name_of_object, STI_OBJ_JOINT, m->njnt) &&
            put_names(r, f, "actuator_names", m, name_of_object, STI_OBJ_ACTUATOR, m->nu) &&
            put_names(r, f, "sensor_names", m, name_of_object, STI_OBJ_SENSOR, m->nsensor);
@@ -130,6 +133,7 @@ static bool add_channel(sti_recorder *r, const sti_model *m, sti_field field) {
     channel *c = &r->channel[r->nchannel++];
     *c = (channel){.field = field, .dataset = -1, .size = size};
     c->buffer = sti__alloc(&r->allocator, sti__mul(sti__mul((size_t)r->block, size), sizeof(double)));
+    r->no_memory |= !c->buffer;
     if (!c->buffer) return false;
     c->dataset = create_dataset(r, c);
     return c->dataset >= 0 && put_names(r, c->dataset, "columns", m, name_of_column, (int)field, (int)size);
@@ -177,9 +181,10 @@ sti_recorder *sti__recorder_open(const char *path, const sti_state *s, uint64_t 
     r->file = create_file(path);
     bool ok = r->file >= 0 && open_all(r, s, model_hash, list);
     if (!ok) {
-        sti__fail_at(error, (sti__place){.file = r->path}, STI_FILE, "%s",
-                     r->file < 0 ? "cannot be created; does the folder exist, and may it be written to?"
-                                 : "cannot be written to, or memory is short");
+        sti__fail_at(error, (sti__place){.file = r->path}, r->no_memory ? STI_NO_MEMORY : STI_FILE, "%s",
+                     r->file < 0    ? "cannot be created; does the folder exist, and may it be written to?"
+                     : r->no_memory ? "no memory for a recorder"
+                                    : "cannot be written to; is the disk full?");
         release(r);
         r = NULL;
     }

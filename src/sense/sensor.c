@@ -7,7 +7,7 @@
 #include "math/rot.h"
 #include "sense/sense.h"
 
-sti__sense_kernel STI_K(sti__sense);
+sti__sense_kernel STI_K(sense);
 
 #define VEC(array, i) ((const vreal *)(array) + (i))
 
@@ -292,7 +292,7 @@ static void apply_cutoff(const sti_model *m, int i, vreal *out) {
     }
 }
 
-void STI_K(sti__sense)(sti_state *s, int stage) {
+void STI_K(sense)(sti_state *s, int stage) {
     const sti_model *m = s->model;
     for (int i = 0; i < m->nsensor; i++) {
         if (m->sensor_needstage[i] != stage) continue;

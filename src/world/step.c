@@ -150,21 +150,9 @@ static void run_sense(sti_world *world) {
     STI__LEAVE(&world->profile);
 }
 
-/* What the integrators with several stages need of a forward pass: no sensors, no extra outputs. */
+/* Everything but the sensors; an integrator with several stages comes back to it. */
 static void forward_core(void *context) {
     sti_world *world = context;
-    run_position(world);
-    run_velocity(world);
-    run_actuation(world);
-    run_acceleration(world);
-}
-
-static void reached(sti_world *world, sti__progress progress) {
-    if (world->progress < progress) world->progress = progress;
-}
-
-static void forward(sti_world *world) {
-    STI__ENTER(&world->profile, "forward");
     sti__world_copy_out(world, world->before);
     run_position(world);
     run_velocity(world);
@@ -172,6 +160,11 @@ static void forward(sti_world *world) {
     run_actuation(world);
     run_acceleration(world);
     if (world->state->wanted & STI__WANT_RNEPOST) RUN(world, rnepost);
+}
+
+static void forward(sti_world *world) {
+    STI__ENTER(&world->profile, "forward");
+    forward_core(world);
     run_sense(world);
     world->progress = STI__AT_ACCELERATION;
     STI__LEAVE(&world->profile);
@@ -197,11 +190,12 @@ sti_status sti_forward(sti_world *world) {
 
 /* One step from a checked state. */
 static sti_status step(sti_world *world) {
+    sti__world_copy_out(world, world->good);
     forward(world);
     sti_status status = check_field(world, STI_FIELD_qacc, "the step was not taken");
     if (status != STI_OK) return status;
     integrate(world);
-    return check_state(world, world->before);
+    return check_state(world, world->good);
 }
 
 sti_status sti_step(sti_world *world, int nstep) {
@@ -219,6 +213,10 @@ sti_status sti_step(sti_world *world, int nstep) {
 }
 
 /* ---- stages one by one --------------------------------------------------------------------------- */
+
+static void reached(sti_world *world, sti__progress progress) {
+    if (world->progress < progress) world->progress = progress;
+}
 
 void sti_stage_position(sti_world *world) {
     sti__world_copy_out(world, world->before);

@@ -24,7 +24,7 @@ struct sti_world {
     sti__sense_kernel *sense;
     sti_allocator allocator;
     sti_log log;
-    double *good;     /* time, qpos, qvel, act after the last call that went well */
+    double *good;     /* time, qpos, qvel, act: the last that were found to be in order */
     double *before;   /* the same, as they were when the derived arrays were computed */
     sti__arena arena; /* both of them, then scratch */
     sti__progress progress;

@@ -11,8 +11,10 @@ seed_load() {
     for f in "$root"/scenes/*.xml; do
         [ -f "$f" ] && [ "$(wc -c < "$f")" -lt 20000 ] && cp "$f" "$out/"
     done
-    # the scene of the other robustness tests: all string lines of the two literals
-    sed -n '/everything_xml\[\]/,/;$/p' "$here/../robust.h" | sed -n 's/^"\(.*\)\\n".*/\1/p' > "$out/everything.xml"
+    # the scene of the other robustness tests: the string lines of the two literals, with and without its include
+    lines() { sed -n "/$1\[\]/,/;\$/p" "$here/../robust.h" | sed -n 's/^"\(.*\)\\n".*/\1/p'; }
+    lines everything_xml > "$out/everything.xml"
+    { lines everything_xml | sed '/include file/,$d'; lines part_xml | sed '1d;$d'; lines everything_xml | sed '1,/include file/d'; } > "$out/whole.xml"
     {
         sed -n 's/^NAME(\([a-z0-9_]*\)).*/"\1="/p' "$root/src/load/names.def"
         sed -n 's/^ELEM([a-z0-9_]*, "\([a-z0-9_]*\)".*/"<\1"/p' "$root/src/load/schema.def"

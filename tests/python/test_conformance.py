@@ -23,7 +23,7 @@ def test_wheel(wheel):
     assert len(unsupported) <= UNSUPPORTED_LIMIT[wheel], unsupported
 
 
-@pytest.mark.parametrize("scene", ["double_pendulum", "spinning_top", "arm", "humanoid"])
+@pytest.mark.parametrize("scene", ["double_pendulum", "spinning_top", "arm", "figure", "double_pendulum_rods"])
 def test_own_scene(scenes, scene):
     result = compare.compare(scenes / f"{scene}.xml")
     assert result.status == "ok", result.detail

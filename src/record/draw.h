@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pictures of a model in a pose. */
+#ifndef STI_RECORD_DRAW_H
+#define STI_RECORD_DRAW_H
+
+#include <stiction/picture.h>
+
+/* Where things are, from a world's views; arrays of the model's sizes. */
+typedef struct sti__pose {
+    const double *geom_xpos, *geom_xmat, *site_xpos, *site_xmat, *cam_xpos, *cam_xmat, *light_xpos,
+        *light_xdir;
+} sti__pose;
+
+/* Options that sti__draw accepts, or an error. */
+sti_status sti__draw_check(const sti_model *model, const sti_picture_options *options, sti_error *error);
+sti_status sti__draw(const sti_model *model, const sti__pose *pose, const sti_picture_options *options,
+                     const sti_allocator *allocator, uint8_t *rgb, sti_error *error);
+
+#endif

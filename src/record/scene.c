@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Geoms, sites and tendons of a model become items. */
+#include "record/scene.h"
+#include "base/det.h"
+#include <string.h>
+
+enum { TEXTURE_SKYBOX = 2, BUILTIN_CHECKER = 2 };
+
+/* ---- looks ----------------------------------------------------------------------------------------- */
+
+static float to_linear(float x) { return x <= 0 ? 0 : x >= 1 ? 1 : (float)sti__pow(x, 2.2); }
+
+static void linear_color(float out[3], const float rgb[3]) {
+    for (int k = 0; k < 3; k++) out[k] = to_linear(rgb[k]);
+}
+
+/* A geom's own colour counts unless it is the default, as in MuJoCo. */
+static const float *choose_rgba(const sti_model *m, const float *own, int material) {
+    static const float standard[4] = {0.5f, 0.5f, 0.5f, 1};
+    if (material < 0 || memcmp(own, standard, sizeof standard) != 0) return own;
+    return m->mat_rgba + 4 * material;
+}
+
+static void base_look(sti__look *look, const sti_model *m, const float *own, int material) {
+    const float *rgba = choose_rgba(m, own, material);
+    *look = (sti__look){.specular = 0.5f, .shininess = 0.5f};
+    linear_color(look->color, rgba);
+    look->alpha = f_clamp(rgba[3], 0, 1);
+    if (material < 0) return;
+    look->specular = f_clamp(m->mat_specular[material], 0, 1);
+    look->shininess = f_clamp(m->mat_shininess[material], 0, 1);
+    look->emission = f_clamp(m->mat_emission[material], 0, 1);
+    look->reflectance = f_clamp(m->mat_reflectance[material], 0, 1);
+}
+
+/* 1, 2 or 5 times a power of ten. */
+static float round_length(double x) {
+    double p = 1e-6;
+    while (p * 10 <= x && p < 1e6) p *= 10;
+    return (float)(x >= 5 * p ? 5 * p : x >= 2 * p ? 2 * p : p);
+}
+
+static int checker_of(const sti_model *m, int material) {
+    int texture = material >= 0 ? m->mat_texid[material] : -1;
+    return texture >= 0 && m->tex_builtin[texture] == BUILTIN_CHECKER ? texture : -1;
+}
+
+/* The floor: its checker if it has one, else a grid. */
+static void plane_look(sti__look *look, const sti_model *m, int geom) {
+    int material = m->geom_matid[geom], texture = checker_of(m, material);
+    float unit = round_length(m->stat.extent / 4);
+    look->pattern = texture >= 0 ? STI__CHECKER : STI__GRID;
+    look->cell[0] = look->cell[1] = unit;
+    look->specular *= 0.25f;
+    if (texture < 0) {
+        for (int k = 0; k < 3; k++) look->other[k] = 0.45f * look->color[k];
+        return;
+    }
+    float first[3], second[3];
+    linear_color(first, m->tex_rgb1 + 3 * texture);
+    linear_color(second, m->tex_rgb2 + 3 * texture);
+    for (int k = 0; k < 3; k++) {
+        /* a floor should not shout */
+        float mean = 0.5f * (first[k] + second[k]), base = look->color[k];
+        look->color[k] = base * (mean + 0.7f * (first[k] - mean));
+        look->other[k] = base * (mean + 0.7f * (second[k] - mean));
+    }
+    /* squares per metre without end, squares per side with one; within reason */
+    for (int k = 0; k < 2; k++) {
+        float repeat = m->mat_texrepeat[2 * material + k], size = (float)m->geom_size[3 * geom + k];
+        float cell = repeat > 0 ? (size > 0 ? size : 0.5f) / repeat : unit;
+        look->cell[k] = f_clamp(cell, 0.05f * unit, 5 * unit);
+    }
+}
+
+/* ---- poses ------------------------------------------------------------------------------------------- */
+
+static void place(sti__item *item, const double *pos, const double *mat) {
+    for (int k = 0; k < 3; k++) item->pos[k] = pos[k];
+    for (int k = 0; k < 9; k++) item->rot[k] = (float)mat[k];
+}
+
+static float longest(const float s[3]) { return sqrtf(f3_dot(s, s)); }
+
+/* Shape and scale of a primitive; false if there is nothing to draw. */
+static bool form(sti__item *item, int type, const double *size) {
+    float a = (float)size[0], b = (float)size[1], c = (float)size[2];
+    float r[3] = {a, a, a}, e[3] = {a, b, c}, cyl[3] = {a, a, b};
+    switch (type) {
+    case STI_GEOM_SPHERE: item->shape = STI__SPHERES, f3_copy(item->scale, r); break;
+    case STI_GEOM_CAPSULE: item->shape = STI__SPHERES, f3_copy(item->scale, r), item->stretch = b; break;
+    case STI_GEOM_ELLIPSOID: item->shape = STI__SPHERES, f3_copy(item->scale, e); break;
+    case STI_GEOM_CYLINDER: item->shape = STI__CYLINDERS, f3_copy(item->scale, cyl); break;
+    case STI_GEOM_BOX: item->shape = STI__CUBE, f3_copy(item->scale, e); break;
+    default: return false;
+    }
+    item->radius = longest(item->scale) + item->stretch;
+    return item->scale[0] > 0 && item->scale[1] > 0 && item->scale[2] > 0;
+}
+
+static float mesh_radius(const sti__shape *s) {
+    float most = 0;
+    for (int i = 0; i < s->nvert; i++) {
+        float d = f3_dot(s->vert + 3 * (size_t)i, s->vert + 3 * (size_t)i);
+        most = d > most ? d : most;
+    }
+    return sqrtf(most);
+}
+
+static bool push(sti__scene *s, const sti__item *item) {
+    float sum = item->radius + item->rot[0] + item->rot[4] + item->rot[8] + (float)item->pos[0] +
+                (float)item->pos[1] + (float)item->pos[2];
+    if (!isfinite(sum)) return true; /* what is nowhere cannot be seen */
+    return sti__vec_push(&s->items, item) != NULL;
+}
+
+static bool add_geom(sti__scene *s, int g) {
+    const sti_model *m = s->model;
+    sti__item item = {.casts = true};
+    base_look(&item.look, m, m->geom_rgba + 4 * g, m->geom_matid[g]);
+    place(&item, s->pose->geom_xpos + 3 * g, s->pose->geom_xmat + 9 * g);
+    if (item.look.alpha < 0.01f) return true;
+    item.casts = item.look.alpha > 0.9f;
+    const double *size = m->geom_size + 3 * g;
+    int mesh = m->geom_dataid[g];
+    if (m->geom_type[g] == STI_GEOM_PLANE) {
+        item.shape = -1;
+        item.casts = false;
+        for (int k = 0; k < 2; k++) item.half[k] = (float)size[k];
+        plane_look(&item.look, m, g);
+    } else if (m->geom_type[g] == STI_GEOM_MESH && mesh >= 0) {
+        if (!sti__shapes_need_mesh(&s->shapes, mesh)) return false;
+        item.shape = STI__MESHES + mesh;
+        item.scale[0] = item.scale[1] = item.scale[2] = 1;
+        item.radius = mesh_radius(&s->shapes.shape[item.shape]);
+    } else if (!form(&item, m->geom_type[g], size)) return true;
+    return push(s, &item);
+}
+
+static bool add_site(sti__scene *s, int i) {
+    const sti_model *m = s->model;
+    sti__item item = {0};
+    base_look(&item.look, m, m->site_rgba + 4 * i, m->site_matid[i]);
+    place(&item, s->pose->site_xpos + 3 * i, s->pose->site_xmat + 9 * i);
+    if (item.look.alpha < 0.01f || !form(&item, m->site_type[i], m->site_size + 3 * i)) return true;
+    return push(s, &item);
+}
+
+/* A capsule from a to b. */
+static bool add_segment(sti__scene *s, const double *a, const double *b, float width, const sti__look *look) {
+    sti__item item = {.shape = STI__SPHERES, .scale = {width, width, width}, .casts = true, .look = *look};
+    sti__lens lens;
+    double d[3];
+    for (int k = 0; k < 3; k++) {
+        d[k] = b[k] - a[k];
+        item.pos[k] = 0.5 * (a[k] + b[k]);
+    }
+    item.stretch = 0.5f * (float)sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+    item.radius = item.stretch + width;
+    sti__lens_aim(&lens, a, d);
+    /* the frame's axes are the columns: right, -up and forward make a right-handed one */
+    for (int k = 0; k < 3; k++) {
+        item.rot[3 * k] = lens.axis[k];
+        item.rot[3 * k + 1] = -lens.axis[3 + k];
+        item.rot[3 * k + 2] = lens.axis[6 + k];
+    }
+    return push(s, &item);
+}
+
+/* Straight between the sites of the path; how it bends around geoms is left out. */
+static bool add_tendon(sti__scene *s, int t) {
+    const sti_model *m = s->model;
+    sti__look look;
+    base_look(&look, m, m->tendon_rgba + 4 * t, -1);
+    int last = -1, from = m->tendon_adr[t];
+    for (int w = from; w < from + m->tendon_num[t]; w++) {
+        int site = m->wrap_type[w] == STI_WRAP_SITE ? m->wrap_objid[w] : -1;
+        if (m->wrap_type[w] == STI_WRAP_PULLEY) last = -1;
+        if (site < 0) continue;
+        if (last >= 0 && !add_segment(s, s->pose->site_xpos + 3 * last, s->pose->site_xpos + 3 * site,
+                                      (float)(m->tendon_width[t] > 0 ? m->tendon_width[t] : 0.003), &look))
+            return false;
+        last = site;
+    }
+    return true;
+}
+
+/* ----------------------------------------------------------------------------------------------------------
+ */
+
+/* A ball around everything that casts a shadow. */
+static void measure(sti__scene *s) {
+    double lo[3] = {1e300, 1e300, 1e300}, hi[3] = {-1e300, -1e300, -1e300};
+    int n = (int)s->items.count, found = 0;
+    for (int i = 0; i < n; i++) {
+        const sti__item *item = sti__scene_item(s, i);
+        if (item->shape < 0) continue;
+        found++;
+        for (int k = 0; k < 3; k++) {
+            lo[k] = fmin(lo[k], item->pos[k] - item->radius);
+            hi[k] = fmax(hi[k], item->pos[k] + item->radius);
+        }
+    }
+    double d2 = 0;
+    for (int k = 0; k < 3; k++) {
+        s->centre[k] = found ? 0.5 * (lo[k] + hi[k]) : s->model->stat.center[k];
+        d2 += found ? 0.25 * (hi[k] - lo[k]) * (hi[k] - lo[k]) : 1;
+    }
+    s->radius = fmax(sqrt(d2), 1e-6);
+}
+
+static void floor_color(sti__scene *s) {
+    for (int k = 0; k < 3; k++) s->floor[k] = 0.25f;
+    for (int i = 0; i < (int)s->items.count; i++) {
+        const sti__item *item = sti__scene_item(s, i);
+        if (item->shape >= 0) continue;
+        f3_mix(s->floor, item->look.color, item->look.other,
+               item->look.pattern == STI__CHECKER ? 0.5f : 0.05f);
+        return;
+    }
+}
+
+static bool shown(int groups, int group) { return group >= 0 && group < 31 && (groups >> group & 1); }
+
+sti_status sti__scene_gather(sti__scene *s, int groups, bool sites) {
+    const sti_model *m = s->model;
+    bool ok = true;
+    for (int g = 0; ok && g < m->ngeom; g++)
+        if (shown(groups, m->geom_group[g])) ok = add_geom(s, g);
+    for (int i = 0; ok && sites && i < m->nsite; i++)
+        if (shown(groups, m->site_group[i])) ok = add_site(s, i);
+    for (int t = 0; ok && sites && t < m->ntendon; t++) ok = add_tendon(s, t);
+    measure(s);
+    floor_color(s);
+    return ok ? STI_OK : STI_NO_MEMORY;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a picture is made of: items (a shape, a pose, a look) seen through a lens onto a target.
+     picture.c     options, camera, the order of things
+     scene.c       geoms, sites and tendons to items
+     shape.c       unit shapes; shading normals of meshes
+     raster.c      items to depth, normal and item per sample
+     light.c       depth maps seen from the lights, and what they shade
+     shade.c       colour of a point
+   Lengths in metres, colours linear; single precision except for places in the world. */
+#ifndef STI_RECORD_SCENE_H
+#define STI_RECORD_SCENE_H
+
+#include "base/internal.h"
+#include "record/draw.h"
+#include <math.h>
+
+/* ---- shapes -------------------------------------------------------------------------------------- */
+
+typedef struct sti__shape {
+    const float *vert; /* nvert * 3 */
+    const int *face;   /* nface * 3 */
+    float *normal;     /* nface * 9, one for each corner */
+    int nvert, nface;
+    bool own_vert; /* vert and face are ours, not the model's */
+} sti__shape;
+
+enum { STI__LEVELS = 4 }; /* of detail */
+enum {
+    STI__SPHERES,
+    STI__CYLINDERS = STI__SPHERES + STI__LEVELS,
+    STI__CUBE = STI__CYLINDERS + STI__LEVELS,
+    STI__MESHES
+};
+
+/* Unit shapes, then the model's meshes (made when first asked for). */
+typedef struct sti__shapes {
+    sti__shape *shape;
+    int count, largest; /* most vertices of all */
+    const sti_model *model;
+    const sti_allocator *allocator;
+} sti__shapes;
+
+bool sti__shapes_init(sti__shapes *s, const sti_model *m, const sti_allocator *allocator);
+bool sti__shapes_need_mesh(sti__shapes *s, int mesh);
+void sti__shapes_free(sti__shapes *s);
+/* Normal of every corner: the mean of the faces that meet there at less than 40 degrees. */
+bool sti__shape_normals(sti__shape *shape, const sti_allocator *allocator);
+
+/* ---- items ----------------------------------------------------------------------------------------- */
+
+typedef enum sti__pattern { STI__PLAIN, STI__CHECKER, STI__GRID } sti__pattern;
+
+typedef struct sti__look {
+    float color[3], other[3]; /* other: of the pattern */
+    float alpha, specular, shininess, emission, reflectance;
+    float cell[2]; /* of the pattern, m */
+    sti__pattern pattern;
+} sti__look;
+
+typedef struct sti__item {
+    int shape; /* first level of detail; -1 for a plane, which is cast, not drawn */
+    double pos[3];
+    float rot[9];   /* local to world */
+    float scale[3]; /* of the unit shape */
+    float stretch;  /* along z, apart from the middle: what makes a capsule of a sphere */
+    float radius;   /* of a ball around pos that holds it */
+    float half[2];  /* of a plane; 0 = without end */
+    bool casts;     /* a shadow */
+    sti__look look;
+} sti__item;
+
+typedef struct sti__scene {
+    const sti_model *model;
+    const sti__pose *pose;
+    sti__shapes shapes;
+    sti__vec items;   /* sti__item */
+    double centre[3]; /* of all that casts a shadow */
+    double radius;
+    float floor[3]; /* colour that the ground throws back */
+} sti__scene;
+
+sti_status sti__scene_gather(sti__scene *scene, int groups, bool sites);
+static inline const sti__item *sti__scene_item(const sti__scene *s, int i) {
+    return (const sti__item *)s->items.data + i;
+}
+
+/* ---- lens and target ---------------------------------------------------------------------------------- */
+
+/* Camera or light. Places become (right, up, depth); perspective or parallel. */
+typedef struct sti__lens {
+    double pos[3];
+    float axis[9]; /* rows: right, up, forward */
+    float fx, fy;  /* pixels per unit of tangent (perspective) or per metre (parallel) */
+    float cx, cy;  /* pixel of the axis */
+    float near;
+    bool parallel, mirrored; /* mirrored: axis is right-handed, as seen in a mirror */
+} sti__lens;
+
+/* A lens at pos that looks along forward. */
+void sti__lens_aim(sti__lens *lens, const double pos[3], const double forward[3]);
+/* The lens behind the mirror that an item's plane is. */
+void sti__lens_mirror(sti__lens *lens, const sti__item *plane);
+/* Depth key, larger = nearer, linear on the screen. */
+static inline float sti__lens_key(const sti__lens *lens, float depth) {
+    return lens->parallel ? -depth : 1 / depth;
+}
+
+/* Rows top .. top + height - 1 of a picture. */
+typedef struct sti__target {
+    int width, height, top;
+    float *key;    /* depth key, -FLT_MAX = nothing */
+    float *normal; /* 3 for each sample, not normalised; NULL = depth only */
+    int *id;       /* NULL = depth only */
+} sti__target;
+
+/* scratch: 3 floats for each vertex of the largest shape. */
+void sti__raster_item(const sti__target *t, const sti__lens *lens, const sti__scene *scene, int id,
+                      float *scratch);
+/* Planes: every sample's ray is cast. */
+void sti__raster_plane(const sti__target *t, const sti__lens *lens, const sti__scene *scene, int id);
+void sti__target_clear(const sti__target *t);
+void sti__target_clear_rows(const sti__target *t, int from, int to); /* counted from top */
+
+/* ---- light ----------------------------------------------------------------------------------------------
+ */
+
+enum { STI__SKY = 32, STI__TAPS = 32, STI__LAMPS = 8 };
+
+typedef struct sti__map {
+    sti__lens lens;
+    int size;
+    float texel; /* m (at depth 1 if not parallel) */
+    float *key;
+} sti__map;
+
+typedef struct sti__lamp {
+    bool positional;
+    double pos[3];
+    float dir[3]; /* towards the light */
+    float color[3], specular[3];
+} sti__lamp;
+
+typedef struct sti__lights {
+    sti__lamp lamp[STI__LAMPS];
+    int nlamp, shadow; /* lamp that casts shadows, -1 = none */
+    sti__map key;
+    sti__map sky[STI__SKY];
+    float sky_dir[STI__SKY][3], sky_color[STI__SKY][3];
+    int nsky;
+    float head[3], head_specular[3], ambient[3];
+    float zenith[3], horizon[3], ground[3];
+    float tap[STI__TAPS][2];
+    float *block;
+    size_t nblock;
+} sti__lights;
+
+sti_status sti__lights_init(sti__lights *l, const sti__scene *scene, const sti__lens *eye, int pixels,
+                            float *scratch, sti_error *error);
+void sti__lights_free(sti__lights *l, const sti_allocator *allocator);
+/* Share of the key light that reaches a place, 0 to 1, and light of the sky. */
+float sti__lights_key(const sti__lights *l, const double p[3], const float n[3]);
+void sti__lights_sky(const sti__lights *l, const double p[3], const float n[3], float out[3]);
+void sti__lights_background(const sti__lights *l, const float dir[3], float out[3]);
+
+/* ---- shade ------------------------------------------------------------------------------------------------
+ */
+
+typedef struct sti__point {
+    double pos[3];
+    float normal[3], view[3]; /* unit; view looks back at the eye */
+    float distance;           /* from the eye */
+    float pixel;              /* size of a pixel there, m, seen head-on */
+} sti__point;
+void sti__shade(const sti__scene *scene, const sti__lights *lights, int item, const sti__point *p,
+                float out[3]);
+
+/* ---- small vectors
+ * ------------------------------------------------------------------------------------------ */
+
+static inline float f3_dot(const float a[3], const float b[3]) {
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+static inline void f3_scale(float r[3], float s) { r[0] *= s, r[1] *= s, r[2] *= s; }
+static inline void f3_copy(float r[3], const float a[3]) { r[0] = a[0], r[1] = a[1], r[2] = a[2]; }
+static inline void f3_mix(float r[3], const float a[3], const float b[3], float t) {
+    for (int k = 0; k < 3; k++) r[k] = a[k] + t * (b[k] - a[k]);
+}
+static inline void f3_cross(float r[3], const float a[3], const float b[3]) {
+    r[0] = a[1] * b[2] - a[2] * b[1];
+    r[1] = a[2] * b[0] - a[0] * b[2];
+    r[2] = a[0] * b[1] - a[1] * b[0];
+}
+static inline float f3_normalize(float a[3]) {
+    float n = sqrtf(f3_dot(a, a));
+    if (n > 1e-20f) f3_scale(a, 1 / n);
+    else a[0] = a[1] = 0, a[2] = 1;
+    return n;
+}
+static inline float f_clamp(float x, float lo, float hi) { return x < lo ? lo : x > hi ? hi : x; }
+static inline float f_smooth(float x) {
+    x = f_clamp(x, 0, 1);
+    return x * x * (3 - 2 * x);
+}
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The colour of a point: a diffuse surface with a thin gloss, lit by lamps, sky and what the floor
+   throws back. Patterns are averaged over the pixel, so that they do not crawl in the distance. */
+#include "record/scene.h"
+
+/* ---- patterns ------------------------------------------------------------------------------------------ */
+
+/* Integral of a square wave of period 2, -1 and 1 in turn. */
+static float wave_sum(float x) {
+    float t = x - 2 * floorf(0.5f * x);
+    return t < 1 ? -t : t - 2;
+}
+
+/* Mean of the wave over a width. */
+static float wave(float x, float width) {
+    return (wave_sum(x + 0.5f * width) - wave_sum(x - 0.5f * width)) / width;
+}
+
+/* Share of a line around the whole numbers in [x - width/2, x + width/2]. */
+static float line(float x, float thick, float width) {
+    float a = x - 0.5f * width, b = x + 0.5f * width;
+    float in_a = floorf(a) + fminf((a - floorf(a)) / thick, 1) * 1.0f,
+          in_b = floorf(b) + fminf((b - floorf(b)) / thick, 1);
+    return f_clamp((in_b - in_a) * thick / width, 0, 1);
+}
+
+/* Place on the plane in cells, and how many of them a pixel covers. */
+static void pattern_place(const sti__item *item, const sti__point *p, float uv[2], float width[2]) {
+    float cosine = fabsf(f3_dot(p->normal, p->view));
+    for (int k = 0; k < 2; k++) {
+        double x = 0;
+        float along = 0;
+        for (int j = 0; j < 3; j++) {
+            x += item->rot[3 * j + k] * (p->pos[j] - item->pos[j]);
+            along += item->rot[3 * j + k] * p->view[j];
+        }
+        uv[k] = (float)(x / item->look.cell[k]);
+        /* a pixel is stretched along the direction of view */
+        float stretch = sqrtf(1 + along * along * (1 / fmaxf(cosine * cosine, 1e-6f) - 1));
+        width[k] = fmaxf(1.2f * p->pixel * stretch / item->look.cell[k], 1e-4f);
+    }
+}
+
+static void pattern_color(const sti__item *item, const sti__point *p, float out[3]) {
+    const sti__look *look = &item->look;
+    f3_copy(out, look->color);
+    if (look->pattern == STI__PLAIN) return;
+    float uv[2], width[2], mix;
+    pattern_place(item, p, uv, width);
+    if (look->pattern == STI__CHECKER) mix = 0.5f + 0.5f * wave(uv[0], width[0]) * wave(uv[1], width[1]);
+    else {
+        float fine = fmaxf(line(uv[0] + 0.006f, 0.012f, width[0]), line(uv[1] + 0.006f, 0.012f, width[1]));
+        float bold = fmaxf(line(uv[0] / 5 + 0.002f, 0.004f, width[0] / 5),
+                           line(uv[1] / 5 + 0.002f, 0.004f, width[1] / 5));
+        mix = fmaxf(0.4f * fine, 0.9f * bold);
+    }
+    f3_mix(out, look->color, look->other, mix);
+}
+
+/* ---- light ------------------------------------------------------------------------------------------------
+ */
+
+static float power(float x, int squarings) {
+    for (int i = 0; i < squarings; i++) x *= x;
+    return x;
+}
+
+typedef struct sum {
+    float diffuse[3], gloss[3];
+} sum;
+
+static void add_light(sum *s, const sti__look *look, const sti__point *p, const float dir[3],
+                      const float color[3], const float specular[3], float share) {
+    float cosine = f3_dot(p->normal, dir), half[3];
+    if (cosine <= 0 || share <= 0) return;
+    for (int k = 0; k < 3; k++) half[k] = dir[k] + p->view[k];
+    f3_normalize(half);
+    /* a softer end of the light than the cosine's, where depth maps know least */
+    float diffuse = (cosine + 0.3f) * (cosine + 0.3f) / 1.69f * f_smooth(6 * cosine);
+    int sharp = 3 + (int)(4.5f * look->shininess);
+    float spot =
+        look->specular * power(fmaxf(f3_dot(half, p->normal), 0), sharp) * (0.5f + 0.1f * (float)sharp);
+    for (int k = 0; k < 3; k++) {
+        s->diffuse[k] += diffuse * share * color[k];
+        s->gloss[k] += cosine * share * spot * specular[k];
+    }
+}
+
+static void add_lamps(sum *s, const sti__lights *l, const sti__look *look, const sti__point *p) {
+    for (int i = 0; i < l->nlamp; i++) {
+        const sti__lamp *lamp = &l->lamp[i];
+        float dir[3];
+        f3_copy(dir, lamp->dir);
+        if (lamp->positional) {
+            for (int k = 0; k < 3; k++) dir[k] = (float)(lamp->pos[k] - p->pos[k]);
+            f3_normalize(dir);
+        }
+        if (f3_dot(dir, p->normal) <= 0) continue;
+        float share = i == l->shadow ? sti__lights_key(l, p->pos, p->normal) : 1;
+        add_light(s, look, p, dir, lamp->color, lamp->specular, share);
+    }
+}
+
+/* The sky in a polished surface, more of it at a grazing angle. */
+static void add_mirror(sum *s, const sti__lights *l, const sti__look *look, const sti__point *p, float seen) {
+    float nv = fmaxf(f3_dot(p->normal, p->view), 0), r[3], sky[3];
+    for (int k = 0; k < 3; k++) r[k] = 2 * nv * p->normal[k] - p->view[k];
+    sti__lights_background(l, r, sky);
+    float grazing = 1 - nv, fresnel = 0.03f + 0.45f * power(grazing, 2) * grazing;
+    for (int k = 0; k < 3; k++) s->gloss[k] += look->specular * fresnel * seen * sky[k];
+}
+
+/* Far ground fades into the horizon. */
+static void haze(const sti__scene *scene, const sti__lights *l, const sti__item *item, const sti__point *p,
+                 float out[3]) {
+    if (item->shape >= 0) return;
+    float far = p->distance / (float)(16 * scene->radius);
+    float t = 1 - 1 / (1 + far * far * far);
+    f3_mix(out, out, l->horizon, f_clamp(t, 0, 1));
+}
+
+void sti__shade(const sti__scene *scene, const sti__lights *l, int id, const sti__point *p, float out[3]) {
+    const sti__item *item = sti__scene_item(scene, id);
+    float albedo[3], sky[3];
+    sum s = {{0}, {0}};
+    pattern_color(item, p, albedo);
+    sti__lights_sky(l, p->pos, p->normal, sky);
+    float below = 0.5f - 0.5f * p->normal[2], seen = f_clamp(1.1f * sky[1], 0, 1);
+    for (int k = 0; k < 3; k++)
+        s.diffuse[k] = 0.62f * sky[k] + l->ambient[k] + 1.5f * below * scene->floor[k];
+    add_lamps(&s, l, &item->look, p);
+    add_light(&s, &item->look, p, p->view, l->head, l->head_specular, 1);
+    if (item->shape >= 0) add_mirror(&s, l, &item->look, p, seen);
+    for (int k = 0; k < 3; k++) out[k] = albedo[k] * (s.diffuse[k] + item->look.emission) + s.gloss[k];
+    haze(scene, l, item, p, out);
+}

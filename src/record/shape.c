@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unit shapes at a few levels of detail, and shading normals of meshes. */
+#include "base/det.h"
+#include "record/scene.h"
+#include <string.h>
+
+#define PI 3.14159265358979323846
+#define CREASE 0.766f /* cosine of 40 degrees */
+
+static const int sectors[STI__LEVELS] = {12, 24, 48, 96};
+
+static bool shape_alloc(sti__shape *s, int nvert, int nface, const sti_allocator *a) {
+    float *vert = sti__alloc(a, (size_t)nvert * 3 * sizeof(float));
+    int *face = sti__alloc(a, (size_t)nface * 3 * sizeof(int));
+    *s = (sti__shape){vert, face, sti__alloc(a, (size_t)nface * 9 * sizeof(float)), nvert, nface, true};
+    return vert && face && s->normal;
+}
+
+static void put(float *out, double x, double y, double z) {
+    out[0] = (float)x, out[1] = (float)y, out[2] = (float)z;
+}
+
+/* Two triangles between rings a and b of n vertices. */
+static int *quad(int *face, int a, int b, int i, int n) {
+    int j = (i + 1) % n, q[6] = {a + i, b + i, b + j, a + i, b + j, a + j};
+    memcpy(face, q, sizeof q);
+    return face + 6;
+}
+
+/* The ring at the middle comes twice, so that a capsule can draw the halves apart; the halves are told
+   by the sign of z, hence the tiny numbers there. */
+static bool make_sphere(sti__shape *s, int n, const sti_allocator *a) {
+    int half = n / 4, rings = 2 * (half + 1);
+    if (!shape_alloc(s, rings * n, (rings - 1) * n * 2, a)) return false;
+    float *v = (float *)s->vert;
+    int *f = (int *)s->face;
+    for (int r = 0; r < rings; r++) {
+        int step = r <= half ? r : r - 1;
+        double angle = PI * step / (2 * half),
+               z = step == half ? (r == half ? 1e-7 : -1e-7) : sti__cos(angle);
+        for (int i = 0; i < n; i++, v += 3) {
+            double b = 2 * PI * i / n;
+            put(v, sti__sin(angle) * sti__cos(b), sti__sin(angle) * sti__sin(b), z);
+        }
+    }
+    for (int r = 0; r + 1 < rings; r++)
+        for (int i = 0; i < n; i++) f = quad(f, r * n, (r + 1) * n, i, n);
+    for (int c = 0; c < 3 * s->nface; c++)
+        memcpy(s->normal + 3 * c, s->vert + 3 * s->face[c], 3 * sizeof(float));
+    return true;
+}
+
+static bool make_cylinder(sti__shape *s, int n, const sti_allocator *a) {
+    if (!shape_alloc(s, 2 * n + 2, 4 * n, a)) return false;
+    float *v = (float *)s->vert;
+    int *f = (int *)s->face;
+    for (int i = 0; i < 2 * n; i++) {
+        double b = 2 * PI * (i % n) / n;
+        put(v + 3 * i, sti__cos(b), sti__sin(b), i < n ? 1 : -1);
+    }
+    put(v + 6 * n, 0, 0, 1);
+    put(v + 6 * n + 3, 0, 0, -1);
+    for (int i = 0; i < n; i++) f = quad(f, 0, n, i, n);
+    for (int i = 0; i < n; i++, f += 6) {
+        int j = (i + 1) % n, caps[6] = {2 * n, i, j, 2 * n + 1, n + j, n + i};
+        memcpy(f, caps, sizeof caps);
+    }
+    for (int c = 0; c < 3 * s->nface; c++) {
+        const float *p = s->vert + 3 * s->face[c];
+        if (c < 6 * n) put(s->normal + 3 * c, p[0], p[1], 0);
+        else put(s->normal + 3 * c, 0, 0, p[2]);
+    }
+    return true;
+}
+
+static bool make_cube(sti__shape *s, const sti_allocator *a) {
+    static const int quads[6][4] = {{0, 1, 3, 2}, {4, 6, 7, 5}, {0, 4, 5, 1},
+                                    {2, 3, 7, 6}, {0, 2, 6, 4}, {1, 5, 7, 3}};
+    if (!shape_alloc(s, 8, 12, a)) return false;
+    float *v = (float *)s->vert;
+    for (int i = 0; i < 8; i++) put(v + 3 * i, i & 4 ? 1 : -1, i & 2 ? 1 : -1, i & 1 ? 1 : -1);
+    for (int q = 0; q < 6; q++) {
+        const int *c = quads[q];
+        int tri[6] = {c[0], c[1], c[2], c[0], c[2], c[3]};
+        memcpy((int *)s->face + 6 * q, tri, sizeof tri);
+        static const int axis[6] = {0, 0, 1, 1, 2, 2}, sign[6] = {-1, 1, -1, 1, -1, 1};
+        for (int k = 0; k < 6; k++) s->normal[18 * q + 3 * k + axis[q]] = (float)sign[q];
+    }
+    return true;
+}
+
+/* ---- normals of meshes ------------------------------------------------------------------------------ */
+
+typedef struct welder {
+    const sti__shape *shape;
+    int *first; /* of each face corner: the first vertex at the same place */
+    int *slot;
+    size_t nslot;
+    int *start;   /* of each vertex: its corners in `corner` */
+    int *corner;  /* face corners, by vertex */
+    float *plane; /* of each face: normal times area */
+} welder;
+
+static size_t place_hash(const float *v) {
+    uint32_t b[3];
+    float p[3] = {v[0] + 0.0f, v[1] + 0.0f, v[2] + 0.0f}; /* -0 is 0 */
+    memcpy(b, p, sizeof b);
+    uint64_t h =
+        (b[0] * 0x9e3779b97f4a7c15ull) ^ (b[1] * 0xc2b2ae3d27d4eb4full) ^ (b[2] * 0x165667b19e3779f9ull);
+    h ^= h >> 29;
+    h *= 0xbf58476d1ce4e5b9ull;
+    return (size_t)(h ^ (h >> 32));
+}
+
+static int find_place(welder *w, int vertex) {
+    const float *v = w->shape->vert + 3 * (size_t)vertex;
+    for (size_t i = place_hash(v) & (w->nslot - 1);; i = (i + 1) & (w->nslot - 1)) {
+        if (w->slot[i] == 0) return w->slot[i] = vertex + 1, vertex;
+        const float *u = w->shape->vert + 3 * ((size_t)w->slot[i] - 1);
+        if (u[0] == v[0] && u[1] == v[1] && u[2] == v[2]) return w->slot[i] - 1;
+    }
+}
+
+/* Corners sorted by place. */
+static void sort_corners(welder *w) {
+    const sti__shape *s = w->shape;
+    int ncorner = 3 * s->nface;
+    for (int c = 0; c < ncorner; c++) {
+        w->first[c] = find_place(w, s->face[c]);
+        w->start[w->first[c] + 1]++;
+    }
+    for (int v = 0; v < s->nvert; v++) w->start[v + 1] += w->start[v];
+    for (int c = ncorner - 1; c >= 0; c--) w->corner[--w->start[w->first[c] + 1]] = c;
+    /* filling from the end has moved every start to its own place, one further */
+    for (int v = 0; v < s->nvert; v++) w->start[v] = w->start[v + 1];
+    w->start[s->nvert] = ncorner;
+}
+
+static void face_planes(welder *w) {
+    const sti__shape *s = w->shape;
+    for (int f = 0; f < s->nface; f++) {
+        const float *a = s->vert + 3 * (size_t)s->face[3 * f], *b = s->vert + 3 * (size_t)s->face[3 * f + 1],
+                    *c = s->vert + 3 * (size_t)s->face[3 * f + 2];
+        float ab[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]},
+              ac[3] = {c[0] - a[0], c[1] - a[1], c[2] - a[2]};
+        f3_cross(w->plane + 3 * (size_t)f, ab, ac);
+    }
+}
+
+/* Faces around a place beyond this count are not looked at: a hostile fan must not cost its square. */
+#define MAX_VALENCE 64
+
+static void corner_normal(const welder *w, int c, float out[3]) {
+    const float *own = w->plane + 3 * (size_t)(c / 3);
+    int from = w->start[w->first[c]], to = w->start[w->first[c] + 1];
+    if (to - from > MAX_VALENCE) to = from + MAX_VALENCE;
+    float length = sqrtf(f3_dot(own, own));
+    f3_copy(out, own);
+    for (int i = from; i < to; i++) {
+        const float *n = w->plane + 3 * (size_t)(w->corner[i] / 3);
+        if (w->corner[i] / 3 == c / 3 || f3_dot(n, own) < CREASE * length * sqrtf(f3_dot(n, n))) continue;
+        for (int k = 0; k < 3; k++) out[k] += n[k];
+    }
+    f3_normalize(out);
+}
+
+static bool weld(welder *w, const sti_allocator *a) {
+    size_t ncorner = 3 * (size_t)w->shape->nface, nvert = (size_t)w->shape->nvert;
+    w->nslot = 16;
+    while (w->nslot < 2 * nvert) w->nslot *= 2;
+    w->first = sti__alloc(a, ncorner * sizeof(int));
+    w->slot = sti__alloc(a, w->nslot * sizeof(int));
+    w->start = sti__alloc(a, (nvert + 1) * sizeof(int));
+    w->corner = sti__alloc(a, ncorner * sizeof(int));
+    w->plane = sti__alloc(a, ncorner * sizeof(float));
+    return w->first && w->slot && w->start && w->corner && w->plane;
+}
+
+static void unweld(welder *w, const sti_allocator *a) {
+    size_t ncorner = 3 * (size_t)w->shape->nface, nvert = (size_t)w->shape->nvert;
+    sti__free(a, w->first, ncorner * sizeof(int));
+    sti__free(a, w->slot, w->nslot * sizeof(int));
+    sti__free(a, w->start, (nvert + 1) * sizeof(int));
+    sti__free(a, w->corner, ncorner * sizeof(int));
+    sti__free(a, w->plane, ncorner * sizeof(float));
+}
+
+bool sti__shape_normals(sti__shape *shape, const sti_allocator *allocator) {
+    welder w = {.shape = shape};
+    shape->normal = sti__alloc(allocator, (size_t)shape->nface * 9 * sizeof(float));
+    bool ok = shape->normal && weld(&w, allocator);
+    if (ok) {
+        sort_corners(&w);
+        face_planes(&w);
+        for (int c = 0; c < 3 * shape->nface; c++) corner_normal(&w, c, shape->normal + 3 * (size_t)c);
+    }
+    unweld(&w, allocator);
+    return ok;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------------------
+ */
+
+bool sti__shapes_init(sti__shapes *s, const sti_model *m, const sti_allocator *a) {
+    *s = (sti__shapes){.count = STI__MESHES + m->nmesh, .model = m, .allocator = a};
+    s->shape = sti__alloc(a, (size_t)s->count * sizeof *s->shape);
+    bool ok = s->shape != NULL;
+    for (int i = 0; ok && i < STI__LEVELS; i++)
+        ok = make_sphere(&s->shape[STI__SPHERES + i], sectors[i], a) &&
+             make_cylinder(&s->shape[STI__CYLINDERS + i], sectors[i], a);
+    ok = ok && make_cube(&s->shape[STI__CUBE], a);
+    for (int i = 0; ok && i < STI__MESHES; i++)
+        s->largest = s->shape[i].nvert > s->largest ? s->shape[i].nvert : s->largest;
+    return ok;
+}
+
+bool sti__shapes_need_mesh(sti__shapes *s, int mesh) {
+    const sti_model *m = s->model;
+    sti__shape *shape = &s->shape[STI__MESHES + mesh];
+    if (shape->normal) return true;
+    shape->vert = m->mesh_vert + 3 * (size_t)m->mesh_vertadr[mesh];
+    shape->face = m->mesh_face + 3 * (size_t)m->mesh_faceadr[mesh];
+    shape->nvert = m->mesh_vertnum[mesh];
+    shape->nface = m->mesh_facenum[mesh];
+    if (shape->nvert > s->largest) s->largest = shape->nvert;
+    return sti__shape_normals(shape, s->allocator);
+}
+
+void sti__shapes_free(sti__shapes *s) {
+    for (int i = 0; s->shape && i < s->count; i++) {
+        sti__shape *p = &s->shape[i];
+        sti__free(s->allocator, p->normal, (size_t)p->nface * 9 * sizeof(float));
+        if (!p->own_vert) continue;
+        sti__free(s->allocator, (void *)p->vert, (size_t)p->nvert * 3 * sizeof(float));
+        sti__free(s->allocator, (void *)p->face, (size_t)p->nface * 3 * sizeof(int));
+    }
+    sti__free(s->allocator, s->shape, (size_t)s->count * sizeof *s->shape);
+    s->shape = NULL;
+}

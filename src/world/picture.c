@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A picture of a world as its last forward or step left it; a fresh world is brought to position first. */
+#include "record/draw.h"
+#include "world/world.h"
+
+static const double *view(sti_world *world, sti_field field) { return sti_world_view(world, field).data; }
+
+sti_status sti_picture_render(sti_world *world, const sti_picture_options *options, uint8_t *rgb,
+                              sti_error *error) {
+    if (!world || !rgb)
+        return sti__fail(error, STI_ARGUMENT, "a picture needs a world and a place for its pixels");
+    sti_status status = sti__draw_check(world->model, options, error);
+    if (status != STI_OK) return status;
+    sti__pose pose = {view(world, STI_FIELD_geom_xpos),  view(world, STI_FIELD_geom_xmat),
+                      view(world, STI_FIELD_site_xpos),  view(world, STI_FIELD_site_xmat),
+                      view(world, STI_FIELD_cam_xpos),   view(world, STI_FIELD_cam_xmat),
+                      view(world, STI_FIELD_light_xpos), view(world, STI_FIELD_light_xdir)};
+    if (world->progress == STI__AT_NOTHING) sti_stage_position(world);
+    return sti__draw(world->model, &pose, options, &world->allocator, rgb, error);
+}
