@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A convex shape in the world and what the narrow phase says about two of them. */
+#ifndef STI_COLLIDE_SHAPE_H
+#define STI_COLLIDE_SHAPE_H
+
+#include "base/internal.h"
+#include <stiction/model.h>
+
+/* Convex hull of a mesh, in its own frame; shared by all geoms that use it. */
+typedef struct sti__hull {
+    const float *vert;          /* all vertices of the mesh, nvert * 3 */
+    const int *hull_vert;       /* nhull indices into vert */
+    int nhull;
+    /* faces as polygons: coplanar triangles merged; vertices counter-clockwise from outside */
+    int nface;
+    const int *face_start;      /* nface + 1 */
+    const int *face_vert;       /* indices into vert */
+    const double *face_plane;   /* nface * 4: outward unit normal, offset */
+    /* neighbours of hull vertices, for hill climbing */
+    const int *edge_start;      /* nhull + 1 */
+    const int *edge_to;         /* positions in hull_vert */
+} sti__hull;
+
+typedef struct sti__hfield {
+    const float *height;        /* nrow * ncol, 0..1 */
+    int nrow, ncol;
+    const double *size;         /* radius x, radius y, elevation, base */
+} sti__hfield;
+
+/* size as geom_size: sphere r; capsule r, half length; cylinder r, half height; ellipsoid, box half sizes */
+typedef struct sti__shape {
+    int type;                   /* sti_geom_type */
+    double size[3];
+    double pos[3];
+    double mat[9];              /* row-major, columns are the axes */
+    const sti__hull *hull;      /* meshes only */
+    const sti__hfield *hfield;  /* height fields only */
+} sti__shape;
+
+#define STI__MANIFOLD_MAX 8
+#define STI__HFIELD_MAX 64
+
+/* One point: dist < 0 is penetration; the normal points from the first shape to the second; pos lies half way
+   between the two surfaces. feature: which parts touch; the same parts give the same number over steps. */
+typedef struct sti__point {
+    double pos[3];
+    double normal[3];
+    double dist;
+    uint32_t feature;
+} sti__point;
+
+typedef struct sti__manifold {
+    sti__point point[STI__HFIELD_MAX];
+    int count;
+} sti__manifold;
+
+/* All points with dist < margin. Types in any order. Never loops without end; degenerate shapes give no points
+   or a sensible one, never NaN. scratch-free: everything lives on the stack. */
+void sti__collide_pair(const sti__shape *a, const sti__shape *b, double margin, sti__manifold *out);
+
+/* Signed distance (negative: penetration depth) and the two witness points, world frame; `limit`: give up beyond it and
+   return it. */
+double sti__distance(const sti__shape *a, const sti__shape *b, double limit, double from[3], double to[3]);
+
+/* Farthest point of the shape along dir (world), for planes and hfields undefined. */
+void sti__support(const sti__shape *s, const double dir[3], double out[3], uint32_t *feature);
+
+/* First hit of the ray p + x*v (x >= 0) with the surface; -1 if none. normal may be NULL. */
+double sti__ray_shape(const sti__shape *s, const double p[3], const double v[3], double normal[3]);
+/* The same for the triangles of a mesh that need not be convex; frame given by s. */
+double sti__ray_mesh(const sti__shape *s, const float *vert, const int *face, int nface, const double p[3],
+                     const double v[3], double normal[3]);
+
+/* Box that contains the shape, grown by margin. */
+void sti__shape_bounds(const sti__shape *s, double margin, double lo[3], double hi[3]);
+
+#endif
