@@ -256,7 +256,7 @@ TEST(bad_values) {
     CHECK(geom_fails("size='1 2 3 4'", STI_VALUE, "size", "takes 1 to 3 numbers, 4 given"));
     CHECK(geom_fails("size='1' condim='3.0'", STI_VALUE, "condim", "not an integer"));
     CHECK(geom_fails("size='1' contype='4294967295'", STI_VALUE, "contype", "too large"));
-    CHECK(geom_fails("size='1' type='blob'", STI_VALUE, "type", "expected one of plane, sphere"));
+    CHECK(geom_fails("size='1' type='blob'", STI_VALUE, "type", "expected one of plane, hfield, sphere"));
     CHECK(geom_fails("size='1' type='Sphere'", STI_VALUE, "type", "did you mean 'sphere'?"));
     CHECK(fails("<mujoco><worldbody><site type='plane'/></worldbody></mujoco>", STI_VALUE, 1, "site", "type",
                 "plane"));
@@ -288,7 +288,7 @@ TEST(unknown_names_and_suggestions) {
 TEST(unsupported_is_named) {
     CHECK(fails("<mujoco><actuator>\n<muscle joint='j' any='thing'/></actuator></mujoco>", STI_UNSUPPORTED, 2,
                 "muscle", "", "not supported yet"));
-    CHECK(geom_fails("type='hfield'", STI_UNSUPPORTED, "type", "'hfield' is not supported yet"));
+    CHECK(geom_fails("type='sdf'", STI_UNSUPPORTED, "type", "'sdf' is not supported yet"));
     CHECK(geom_fails("size='1' adhesion='2'", STI_UNSUPPORTED, "adhesion", "not supported yet"));
     CHECK(fails("<mujoco><default><joint damping='1 2'/></default></mujoco>", STI_UNSUPPORTED, 1, "joint",
                 "damping", "nonlinear"));

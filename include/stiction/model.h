@@ -87,6 +87,7 @@ typedef enum sti_eq_type { STI_EQ_CONNECT, STI_EQ_WELD, STI_EQ_JOINT, STI_EQ_TEN
     X(MATERIAL, "material", name_mat, nmat)            \
     X(TEXTURE, "texture", name_tex, ntex)              \
     X(MESH, "mesh", name_mesh, nmesh)                  \
+    X(HFIELD, "hfield", name_hfield, nhfield)          \
     X(TENDON, "tendon", name_tendon, ntendon)          \
     X(ACTUATOR, "actuator", name_actuator, nu)         \
     X(SENSOR, "sensor", name_sensor, nsensor)          \

@@ -25,6 +25,8 @@
     X(nmeshface, "triangles of all meshes")                                               \
     X(nmeshhullvert, "hull vertices of all meshes")                                       \
     X(nmeshhullface, "hull triangles of all meshes")                                      \
+    X(nhfield, "height fields")                                                           \
+    X(nhfielddata, "heights of all height fields")                                        \
     X(nmocap, "mocap bodies")                                                             \
     X(ntendon, "tendons")                                                                 \
     X(nwrap, "path elements of all tendons")                                              \
@@ -121,7 +123,7 @@
     X(int, geom_conaffinity, ngeom, 1, C)                                                 \
     X(int, geom_condim, ngeom, 1, C)                                                      \
     X(int, geom_bodyid, ngeom, 1, C)                                                      \
-    X(int, geom_dataid, ngeom, 1, C)   /* mesh, -1 if none */                             \
+    X(int, geom_dataid, ngeom, 1, C)   /* mesh or height field, -1 if none */                         \
     X(int, geom_matid, ngeom, 1, C)                                                       \
     X(int, geom_group, ngeom, 1, C)                                                       \
     X(int, geom_priority, ngeom, 1, C)                                                    \
@@ -201,6 +203,12 @@
     X(int, mesh_face, nmeshface, 3, C)                                                    \
     X(int, mesh_hullvert, nmeshhullvert, 1, C) /* vertex index within the mesh */         \
     X(int, mesh_hullface, nmeshhullface, 3, C) /* vertex indices within the mesh */       \
+    /* height fields, first row at -y */                                                  \
+    X(int, hfield_nrow, nhfield, 1, C)                                                    \
+    X(int, hfield_ncol, nhfield, 1, C)                                                    \
+    X(int, hfield_adr, nhfield, 1, C)                                                     \
+    X(double, hfield_size, nhfield, 4, C) /* half x, half y, top, base */                 \
+    X(float, hfield_data, nhfielddata, 1, C) /* 0 to 1 */                                 \
     /* tendons */                                                                         \
     X(int, tendon_adr, ntendon, 1, C)                                                     \
     X(int, tendon_num, ntendon, 1, C)                                                     \
@@ -311,6 +319,7 @@
     X(int, name_mat, nmat, 1, C)                                                          \
     X(int, name_tex, ntex, 1, C)                                                          \
     X(int, name_mesh, nmesh, 1, C)                                                        \
+    X(int, name_hfield, nhfield, 1, C)                                                    \
     X(int, name_tendon, ntendon, 1, C)                                                    \
     X(int, name_actuator, nu, 1, C)                                                       \
     X(int, name_sensor, nsensor, 1, C)                                                    \

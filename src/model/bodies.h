@@ -21,6 +21,9 @@ typedef struct sti__mesh_facts {
 /* Facts of a mesh that a geom uses; NULL if the mesh is unusable (which was complained about). */
 const sti__mesh_facts *sti__mesh_of(sti__compiler *c, const sti_element *geom, int mesh);
 
+/* Size and radius of a geom that is a height field; false if it has none (which was complained about). */
+bool sti__place_hfield(sti__compiler *c, const sti_element *e, int g, double *radius);
+
 void sti__fill_joints(sti__compiler *c);
 /* Geoms; mass has ngeom entries to be filled. */
 void sti__fill_geoms(sti__compiler *c, sti__geom_mass *mass);

@@ -201,6 +201,7 @@ static sti_object section_part(sti__eid section, sti__eid id) {
     }
     switch (id) {
     case STI_E_mesh: return STI_OBJ_MESH;
+    case STI_E_hfield: return STI_OBJ_HFIELD;
     case STI_E_material: return STI_OBJ_MATERIAL;
     case STI_E_texture: return STI_OBJ_TEXTURE;
     case STI_E_pair: return STI_OBJ_PAIR;
@@ -249,6 +250,7 @@ static bool gather(sti__compiler *c) {
 static bool measure(sti__compiler *c) {
     sti__size_structure(c);
     sti__size_assets(c);
+    sti__size_hfields(c);
     sti__size_bodies(c);
     sti__size_tendons(c);
     sti__size_actuators(c);
@@ -268,6 +270,7 @@ static bool fill(sti__compiler *c) {
     sti__fill_options(c);
     sti__fill_structure(c);
     sti__fill_assets(c);
+    sti__fill_hfields(c);
     sti__fill_bodies(c);
     sti__fill_tendons(c);
     sti__fill_actuators(c);

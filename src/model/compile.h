@@ -30,6 +30,7 @@ typedef struct sti__tree {
 struct sti__names;   /* names.c */
 struct sti__scratch; /* compile.c */
 struct sti__asset;   /* assets.c: a mesh while it is being compiled */
+struct sti__terrain; /* hfields.c: a height field while it is being compiled */
 
 typedef struct sti__compiler {
     const sti_spec *spec;
@@ -49,6 +50,7 @@ typedef struct sti__compiler {
     struct sti__names *names;
     struct sti__scratch *scratch;
     struct sti__asset *mesh; /* nmesh */
+    struct sti__terrain *terrain; /* nhfield */
 } sti__compiler;
 
 /* Zeroed memory until the end of the compilation (never NULL for count 0); complains and returns
@@ -103,6 +105,8 @@ void sti__fill_structure(sti__compiler *c);
 void sti__size_assets(sti__compiler *c);
 void sti__fill_assets(sti__compiler *c);
 void sti__assets_free(sti__compiler *c);
+void sti__size_hfields(sti__compiler *c);
+void sti__fill_hfields(sti__compiler *c);
 void sti__size_bodies(sti__compiler *c);
 void sti__fill_bodies(sti__compiler *c);
 void sti__size_tendons(sti__compiler *c);

@@ -7,7 +7,8 @@
 
 bool sti__check_size(sti__compiler *c, const sti_element *e, int type, const double size[3]) {
     static const int needed[] = {[STI_GEOM_SPHERE] = 1,   [STI_GEOM_CAPSULE] = 2, [STI_GEOM_ELLIPSOID] = 3,
-                                 [STI_GEOM_CYLINDER] = 2, [STI_GEOM_BOX] = 3,     [STI_GEOM_MESH] = 0};
+                                 [STI_GEOM_CYLINDER] = 2, [STI_GEOM_BOX] = 3,     [STI_GEOM_MESH] = 0,
+                                 [STI_GEOM_HFIELD] = 0};
     if (type == STI_GEOM_PLANE && !(size[2] > 0))
         return sti__complain(c, e, STI_A_size, STI_PHYSICS, "the third size of a plane must be positive");
     for (int i = 0; i < needed[type]; i++)
@@ -108,7 +109,7 @@ static const sti__mesh_facts *place_mesh(sti__compiler *c, const sti_element *e,
 static void weigh(sti__compiler *c, const sti_element *e, int type, const double size[3],
                   const sti__mesh_facts *mesh, sti__geom_mass *out) {
     bool shell = sti__keyword(e, STI_A_shellinertia, 0) == 1, given = sti__has(e, STI_A_mass);
-    double volume = mesh ? mesh->volume : sti__shape_volume(type, size, shell);
+    double volume = mesh ? mesh->volume : sti__shape_volume(type == STI_GEOM_HFIELD ? STI_GEOM_BOX : type, size, shell);
     double mass = given ? sti__real(e, STI_A_mass, 0) : volume * sti__real(e, STI_A_density, 1000);
     if (mass < 0) {
         sti__complain(c, e, given ? STI_A_mass : STI_A_density, STI_PHYSICS, "cannot be negative");
@@ -122,7 +123,7 @@ static void weigh(sti__compiler *c, const sti_element *e, int type, const double
     if (type == STI_GEOM_PLANE || volume < STI__MINVAL) return;
     out->mass = mass;
     if (mesh) v3_scale(out->moment, mesh->moment, mass / mesh->volume);
-    else sti__shape_inertia(type, size, shell, mass, out->moment);
+    else sti__shape_inertia(type == STI_GEOM_HFIELD ? STI_GEOM_BOX : type, size, shell, mass, out->moment);
 }
 
 /* ---- geoms
@@ -171,16 +172,20 @@ static void fill_geom(sti__compiler *c, int g, sti__geom_mass *mass) {
     int type = sti__keyword(e, STI_A_type, STI_GEOM_SPHERE), body = m->geom_bodyid[g];
     double *size = m->geom_size + 3 * g, *pos = m->geom_pos + 3 * g, *quat = m->geom_quat + 4 * g;
     const sti__mesh_facts *mesh = NULL;
+    double radius = -1;
     m->geom_type[g] = type;
     m->geom_dataid[g] = -1;
     sti__reals(e, STI_A_size, size, 3);
     if (!sti__read_fromto(c, e, type, size, pos, quat)) sti__read_pose(c, e, pos, quat);
     if (type == STI_GEOM_MESH || sti__text(e, STI_A_mesh)) mesh = place_mesh(c, e, g, type);
+    if (type == STI_GEOM_HFIELD && !sti__place_hfield(c, e, g, &radius)) return;
+    if (type != STI_GEOM_HFIELD && sti__text(e, STI_A_hfield))
+        sti__complain(c, e, STI_A_hfield, STI_VALUE, "only possible for a geom of type hfield");
     if (type == STI_GEOM_PLANE && m->body_weldid[body] != 0)
         sti__complain(c, e, STI_A_type, STI_PHYSICS, "a plane cannot move");
     if (!sti__check_size(c, e, type, size)) return;
     weigh(c, e, type, size, mesh, mass);
-    m->geom_rbound[g] = sti__shape_radius(type, size);
+    m->geom_rbound[g] = radius > 0 ? radius : sti__shape_radius(type, size);
     m->geom_group[g] = sti__int(e, STI_A_group, 0);
     m->geom_matid[g] = geom_material(c, e);
     fill_contact(c, e, g);

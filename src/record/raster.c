@@ -182,7 +182,7 @@ static void draw_triangle(const sti__target *t, const sti__lens *l, const corner
  * -------------------------------------------------------------------------------------------------------- */
 
 /* Coarse shapes for what is small on the screen. */
-static const sti__shape *choose_shape(const sti__scene *s, const sti__item *item, const sti__lens *l) {
+static const sti__solid *choose_shape(const sti__scene *s, const sti__item *item, const sti__lens *l) {
     if (item->shape >= STI__CUBE) return &s->shapes.shape[item->shape];
     float d = 0;
     for (int k = 0; k < 3; k++) d += l->axis[6 + k] * (float)(item->pos[k] - l->pos[k]);
@@ -195,7 +195,7 @@ static const sti__shape *choose_shape(const sti__scene *s, const sti__item *item
     return &s->shapes.shape[item->shape + level];
 }
 
-static void to_lens(const sti__item *item, const sti__shape *shape, const sti__lens *l, float *out) {
+static void to_lens(const sti__item *item, const sti__solid *shape, const sti__lens *l, float *out) {
     float m[9], t[3];
     for (int i = 0; i < 3; i++) {
         const float *a = l->axis + 3 * i;
@@ -244,7 +244,7 @@ void sti__raster_item(const sti__target *t, const sti__lens *lens, const sti__sc
                       float *scratch) {
     const sti__item *item = sti__scene_item(scene, id);
     if (item->shape < 0 || outside(lens, item)) return;
-    const sti__shape *shape = choose_shape(scene, item, lens);
+    const sti__solid *shape = choose_shape(scene, item, lens);
     to_lens(item, shape, lens, scratch);
     for (int f = 0; f < shape->nface; f++) {
         corner c[3];

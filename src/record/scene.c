@@ -98,7 +98,7 @@ static bool form(sti__item *item, int type, const double *size) {
     return item->scale[0] > 0 && item->scale[1] > 0 && item->scale[2] > 0;
 }
 
-static float mesh_radius(const sti__shape *s) {
+static float mesh_radius(const sti__solid *s) {
     float most = 0;
     for (int i = 0; i < s->nvert; i++) {
         float d = f3_dot(s->vert + 3 * (size_t)i, s->vert + 3 * (size_t)i);

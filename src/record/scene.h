@@ -16,13 +16,13 @@
 
 /* ---- shapes -------------------------------------------------------------------------------------- */
 
-typedef struct sti__shape {
+typedef struct sti__solid {
     const float *vert; /* nvert * 3 */
     const int *face;   /* nface * 3 */
     float *normal;     /* nface * 9, one for each corner */
     int nvert, nface;
     bool own_vert; /* vert and face are ours, not the model's */
-} sti__shape;
+} sti__solid;
 
 enum { STI__LEVELS = 4 }; /* of detail */
 enum {
@@ -34,7 +34,7 @@ enum {
 
 /* Unit shapes, then the model's meshes (made when first asked for). */
 typedef struct sti__shapes {
-    sti__shape *shape;
+    sti__solid *shape;
     int count, largest; /* most vertices of all */
     const sti_model *model;
     const sti_allocator *allocator;
@@ -44,7 +44,7 @@ bool sti__shapes_init(sti__shapes *s, const sti_model *m, const sti_allocator *a
 bool sti__shapes_need_mesh(sti__shapes *s, int mesh);
 void sti__shapes_free(sti__shapes *s);
 /* Normal of every corner: the mean of the faces that meet there at less than 40 degrees. */
-bool sti__shape_normals(sti__shape *shape, const sti_allocator *allocator);
+bool sti__shape_normals(sti__solid *shape, const sti_allocator *allocator);
 
 /* ---- items ----------------------------------------------------------------------------------------- */
 

@@ -9,10 +9,10 @@
 
 static const int sectors[STI__LEVELS] = {12, 24, 48, 96};
 
-static bool shape_alloc(sti__shape *s, int nvert, int nface, const sti_allocator *a) {
+static bool shape_alloc(sti__solid *s, int nvert, int nface, const sti_allocator *a) {
     float *vert = sti__alloc(a, (size_t)nvert * 3 * sizeof(float));
     int *face = sti__alloc(a, (size_t)nface * 3 * sizeof(int));
-    *s = (sti__shape){vert, face, sti__alloc(a, (size_t)nface * 9 * sizeof(float)), nvert, nface, true};
+    *s = (sti__solid){vert, face, sti__alloc(a, (size_t)nface * 9 * sizeof(float)), nvert, nface, true};
     return vert && face && s->normal;
 }
 
@@ -29,7 +29,7 @@ static int *quad(int *face, int a, int b, int i, int n) {
 
 /* The ring at the middle comes twice, so that a capsule can draw the halves apart; the halves are told
    by the sign of z, hence the tiny numbers there. */
-static bool make_sphere(sti__shape *s, int n, const sti_allocator *a) {
+static bool make_sphere(sti__solid *s, int n, const sti_allocator *a) {
     int half = n / 4, rings = 2 * (half + 1);
     if (!shape_alloc(s, rings * n, (rings - 1) * n * 2, a)) return false;
     float *v = (float *)s->vert;
@@ -50,7 +50,7 @@ static bool make_sphere(sti__shape *s, int n, const sti_allocator *a) {
     return true;
 }
 
-static bool make_cylinder(sti__shape *s, int n, const sti_allocator *a) {
+static bool make_cylinder(sti__solid *s, int n, const sti_allocator *a) {
     if (!shape_alloc(s, 2 * n + 2, 4 * n, a)) return false;
     float *v = (float *)s->vert;
     int *f = (int *)s->face;
@@ -73,7 +73,7 @@ static bool make_cylinder(sti__shape *s, int n, const sti_allocator *a) {
     return true;
 }
 
-static bool make_cube(sti__shape *s, const sti_allocator *a) {
+static bool make_cube(sti__solid *s, const sti_allocator *a) {
     static const int quads[6][4] = {{0, 1, 3, 2}, {4, 6, 7, 5}, {0, 4, 5, 1},
                                     {2, 3, 7, 6}, {0, 2, 6, 4}, {1, 5, 7, 3}};
     if (!shape_alloc(s, 8, 12, a)) return false;
@@ -92,7 +92,7 @@ static bool make_cube(sti__shape *s, const sti_allocator *a) {
 /* ---- normals of meshes ------------------------------------------------------------------------------ */
 
 typedef struct welder {
-    const sti__shape *shape;
+    const sti__solid *shape;
     int *first; /* of each face corner: the first vertex at the same place */
     int *slot;
     size_t nslot;
@@ -123,7 +123,7 @@ static int find_place(welder *w, int vertex) {
 
 /* Corners sorted by place. */
 static void sort_corners(welder *w) {
-    const sti__shape *s = w->shape;
+    const sti__solid *s = w->shape;
     int ncorner = 3 * s->nface;
     for (int c = 0; c < ncorner; c++) {
         w->first[c] = find_place(w, s->face[c]);
@@ -137,7 +137,7 @@ static void sort_corners(welder *w) {
 }
 
 static void face_planes(welder *w) {
-    const sti__shape *s = w->shape;
+    const sti__solid *s = w->shape;
     for (int f = 0; f < s->nface; f++) {
         const float *a = s->vert + 3 * (size_t)s->face[3 * f], *b = s->vert + 3 * (size_t)s->face[3 * f + 1],
                     *c = s->vert + 3 * (size_t)s->face[3 * f + 2];
@@ -185,7 +185,7 @@ static void unweld(welder *w, const sti_allocator *a) {
     sti__free(a, w->plane, ncorner * sizeof(float));
 }
 
-bool sti__shape_normals(sti__shape *shape, const sti_allocator *allocator) {
+bool sti__shape_normals(sti__solid *shape, const sti_allocator *allocator) {
     welder w = {.shape = shape};
     shape->normal = sti__alloc(allocator, (size_t)shape->nface * 9 * sizeof(float));
     bool ok = shape->normal && weld(&w, allocator);
@@ -216,7 +216,7 @@ bool sti__shapes_init(sti__shapes *s, const sti_model *m, const sti_allocator *a
 
 bool sti__shapes_need_mesh(sti__shapes *s, int mesh) {
     const sti_model *m = s->model;
-    sti__shape *shape = &s->shape[STI__MESHES + mesh];
+    sti__solid *shape = &s->shape[STI__MESHES + mesh];
     if (shape->normal) return true;
     shape->vert = m->mesh_vert + 3 * (size_t)m->mesh_vertadr[mesh];
     shape->face = m->mesh_face + 3 * (size_t)m->mesh_faceadr[mesh];
@@ -228,7 +228,7 @@ bool sti__shapes_need_mesh(sti__shapes *s, int mesh) {
 
 void sti__shapes_free(sti__shapes *s) {
     for (int i = 0; s->shape && i < s->count; i++) {
-        sti__shape *p = &s->shape[i];
+        sti__solid *p = &s->shape[i];
         sti__free(s->allocator, p->normal, (size_t)p->nface * 9 * sizeof(float));
         if (!p->own_vert) continue;
         sti__free(s->allocator, (void *)p->vert, (size_t)p->nvert * 3 * sizeof(float));

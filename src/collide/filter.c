@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collide/filter.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_FRICTION 1e-5 /* keeps cones open */
+#define LEAST_SOLMIX 1e-15
+
+/* ---- the model's part ---------------------------------------------------------------------------------- */
+
+static uint64_t key_of(int a, int b) {
+    return a < b ? (uint64_t)(uint32_t)a << 32 | (uint32_t)b : (uint64_t)(uint32_t)b << 32 | (uint32_t)a;
+}
+
+/* Heap sort: bounded time, no memory. */
+static void sift(uint64_t *key, int root, int count) {
+    for (int child = 2 * root + 1; child < count; child = 2 * root + 1) {
+        if (child + 1 < count && key[child + 1] > key[child]) child++;
+        if (key[root] >= key[child]) return;
+        uint64_t swap = key[root];
+        key[root] = key[child];
+        key[child] = swap;
+        root = child;
+    }
+}
+
+static void sort_keys(uint64_t *key, int count) {
+    for (int i = count / 2 - 1; i >= 0; i--) sift(key, i, count);
+    for (int i = count - 1; i > 0; i--) {
+        uint64_t swap = key[0];
+        key[0] = key[i];
+        key[i] = swap;
+        sift(key, 0, i);
+    }
+}
+
+static bool has_key(const uint64_t *key, int count, uint64_t wanted) {
+    int low = 0, high = count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (key[middle] < wanted) low = middle + 1;
+        else high = middle;
+    }
+    return low < count && key[low] == wanted;
+}
+
+static void *carve(char **at, size_t count, size_t size) {
+    void *place = *at;
+    *at += (count * size + 63) / 64 * 64;
+    return place;
+}
+
+static bool allocate(sti__collision_model *cm) {
+    const sti_model *m = cm->model;
+    size_t ngeom = (size_t)m->ngeom;
+    cm->nblock = ngeom * (sizeof(sti__geom_facts) + 3 * sizeof(int)) +
+                 ((size_t)m->nexclude + (size_t)m->npair) * sizeof(uint64_t) +
+                 (size_t)m->nhfield * sizeof(sti__hfield) + 8 * 64;
+    cm->block = sti__alloc_aligned(cm->allocator, cm->nblock);
+    if (!cm->block) return false;
+    char *at = cm->block;
+    cm->geom = carve(&at, ngeom, sizeof *cm->geom);
+    cm->moving = carve(&at, ngeom, sizeof(int));
+    cm->fixed = carve(&at, ngeom, sizeof(int));
+    cm->plane = carve(&at, ngeom, sizeof(int));
+    cm->exclude = carve(&at, (size_t)m->nexclude, sizeof(uint64_t));
+    cm->pair = carve(&at, (size_t)m->npair, sizeof(uint64_t));
+    cm->hfield = carve(&at, (size_t)m->nhfield, sizeof *cm->hfield);
+    return true;
+}
+
+static void fill_keys(sti__collision_model *cm) {
+    const sti_model *m = cm->model;
+    for (int i = 0; i < m->nexclude; i++) cm->exclude[i] = key_of(m->exclude_body1[i], m->exclude_body2[i]);
+    for (int i = 0; i < m->npair; i++) {
+        cm->pair[i] = key_of(m->pair_geom1[i], m->pair_geom2[i]);
+        cm->geom[m->pair_geom1[i]].paired = cm->geom[m->pair_geom2[i]].paired = true;
+    }
+    sort_keys(cm->exclude, m->nexclude);
+    sort_keys(cm->pair, m->npair);
+}
+
+static void fill_geom(sti__collision_model *cm, int g) {
+    const sti_model *m = cm->model;
+    sti__geom_facts *f = cm->geom + g;
+    f->type = m->geom_type[g];
+    f->body = m->geom_bodyid[g];
+    f->weld = m->body_weldid[f->body];
+    f->weld_parent = m->body_weldid[m->body_parentid[f->weld]];
+    f->contype = m->geom_contype[g];
+    f->conaffinity = m->geom_conaffinity[g];
+    f->still = m->body_lastdof[f->body] < 0;
+    f->fixed = f->weld == 0;
+    f->active = f->contype || f->conaffinity;
+    if (!f->active) return; /* explicit pairs do not go through the tree */
+    if (f->type == STI_GEOM_PLANE) cm->plane[cm->nplane++] = g;
+    else if (f->fixed) cm->fixed[cm->nfixed++] = g;
+    else cm->moving[cm->nmoving++] = g;
+}
+
+static void fill_hfield(sti__collision_model *cm, int i) {
+    const sti_model *m = cm->model;
+    cm->hfield[i] = (sti__hfield){.height = m->hfield_data + m->hfield_adr[i],
+                                  .nrow = m->hfield_nrow[i],
+                                  .ncol = m->hfield_ncol[i],
+                                  .size = m->hfield_size + 4 * i};
+}
+
+sti__collision_model *sti__collision_model_create(const sti_model *model, const sti_allocator *allocator,
+                                                  sti_error *error) {
+    sti__collision_model *cm = sti__alloc(allocator, sizeof *cm);
+    if (cm) {
+        cm->model = model;
+        cm->allocator = allocator;
+    }
+    if (!cm || !allocate(cm)) {
+        sti__collision_model_free(cm);
+        sti__fail(error, STI_NO_MEMORY, "no memory for the collision model");
+        return NULL;
+    }
+    for (int g = 0; g < model->ngeom; g++) fill_geom(cm, g);
+    for (int i = 0; i < model->nhfield; i++) fill_hfield(cm, i);
+    fill_keys(cm);
+    return cm;
+}
+
+void sti__collision_model_free(sti__collision_model *cm) {
+    if (!cm) return;
+    const sti_allocator *allocator = cm->allocator;
+    if (cm->block) sti__free_aligned(allocator, cm->block, cm->nblock);
+    sti__free(allocator, cm, sizeof *cm);
+}
+
+/* ---- who may touch whom -------------------------------------------------------------------------------- */
+
+bool sti__can_collide(int type1, int type2) { return type1 > STI_GEOM_HFIELD || type2 > STI_GEOM_HFIELD; }
+
+/* A body does not touch its parent, except a parent that is the world. */
+static bool is_parent(const sti__geom_facts *a, const sti__geom_facts *b) {
+    return a->weld != 0 && b->weld != 0 && (a->weld == b->weld_parent || b->weld == a->weld_parent);
+}
+
+bool sti__may_touch(const sti__collision_model *cm, int geom1, int geom2, int flags) {
+    const sti__geom_facts *a = cm->geom + geom1, *b = cm->geom + geom2;
+    const sti_model *m = cm->model;
+    if (!(a->contype & b->conaffinity) && !(b->contype & a->conaffinity)) return false;
+    if (a->weld == b->weld || (a->still && b->still) || !sti__can_collide(a->type, b->type)) return false;
+    if (!(flags & STI_DISABLE_FILTERPARENT) && is_parent(a, b)) return false;
+    if (m->nexclude && has_key(cm->exclude, m->nexclude, key_of(a->body, b->body))) return false;
+    return !(a->paired && b->paired && has_key(cm->pair, m->npair, key_of(geom1, geom2)));
+}
+
+sti__candidate sti__candidate_dynamic(const sti__collision_model *cm, int geom1, int geom2) {
+    const sti_model *m = cm->model;
+    int type1 = cm->geom[geom1].type, type2 = cm->geom[geom2].type;
+    bool swap = type1 != type2 ? type1 > type2 : geom1 > geom2;
+    sti__candidate c = {swap ? geom2 : geom1, swap ? geom1 : geom2, -1, 0};
+    c.margin = m->geom_margin[geom1] + m->geom_margin[geom2] + m->geom_gap[geom1] + m->geom_gap[geom2];
+    return c;
+}
+
+sti__candidate sti__candidate_pair(const sti__collision_model *cm, int pair) {
+    const sti_model *m = cm->model;
+    int g1 = m->pair_geom1[pair], g2 = m->pair_geom2[pair];
+    bool swap = cm->geom[g1].type > cm->geom[g2].type;
+    return (sti__candidate){swap ? g2 : g1, swap ? g1 : g2, pair, m->pair_margin[pair] + m->pair_gap[pair]};
+}
+
+/* ---- mixing -------------------------------------------------------------------------------------------- */
+
+/* Weight of the first geom. */
+static double solmix(double a, double b) {
+    if (a >= LEAST_SOLMIX && b >= LEAST_SOLMIX) return a / (a + b);
+    if (a < LEAST_SOLMIX && b < LEAST_SOLMIX) return 0.5;
+    return a < LEAST_SOLMIX ? 0 : 1;
+}
+
+/* Times mix by weight; direct stiffness and damping (negative) take the stronger. */
+static void mix_solver(const sti_model *m, int g1, int g2, double weight, sti__mixed *out) {
+    const double *r1 = m->geom_solref + 2 * g1, *r2 = m->geom_solref + 2 * g2;
+    bool times = r1[0] > 0 && r2[0] > 0;
+    for (int k = 0; k < 2; k++)
+        out->solref[k] = times ? weight * r1[k] + (1 - weight) * r2[k] : fmin(r1[k], r2[k]);
+    for (int k = 0; k < 5; k++)
+        out->solimp[k] = weight * m->geom_solimp[5 * g1 + k] + (1 - weight) * m->geom_solimp[5 * g2 + k];
+}
+
+static void mix_geoms(const sti_model *m, const double *friction, int g1, int g2, sti__mixed *out) {
+    const double *f1 = friction + 3 * g1, *f2 = friction + 3 * g2;
+    double f[3];
+    int p1 = m->geom_priority[g1], p2 = m->geom_priority[g2], d1 = m->geom_condim[g1],
+        d2 = m->geom_condim[g2];
+    if (p1 == p2) {
+        out->dim = d1 > d2 ? d1 : d2;
+        for (int k = 0; k < 3; k++) f[k] = fmax(f1[k], f2[k]);
+        mix_solver(m, g1, g2, solmix(m->geom_solmix[g1], m->geom_solmix[g2]), out);
+    } else {
+        int first = p1 > p2;
+        out->dim = first ? d1 : d2;
+        memcpy(f, first ? f1 : f2, sizeof f);
+        memcpy(out->solref, m->geom_solref + 2 * (first ? g1 : g2), sizeof out->solref);
+        memcpy(out->solimp, m->geom_solimp + 5 * (first ? g1 : g2), sizeof out->solimp);
+    }
+    out->includemargin = m->geom_margin[g1] + m->geom_margin[g2];
+    out->solreffriction[0] = out->solreffriction[1] = 0;
+    out->friction[0] = out->friction[1] = f[0];
+    out->friction[2] = f[1];
+    out->friction[3] = out->friction[4] = f[2];
+}
+
+static void take_pair(const sti_model *m, int p, sti__mixed *out) {
+    out->dim = m->pair_dim[p];
+    out->includemargin = m->pair_margin[p];
+    memcpy(out->friction, m->pair_friction + 5 * p, sizeof out->friction);
+    memcpy(out->solref, m->pair_solref + 2 * p, sizeof out->solref);
+    memcpy(out->solreffriction, m->pair_solreffriction + 2 * p, sizeof out->solreffriction);
+    memcpy(out->solimp, m->pair_solimp + 5 * p, sizeof out->solimp);
+}
+
+void sti__mix(const sti__collision_model *cm, const sti_parameters *par, const sti__candidate *c,
+              sti__mixed *out) {
+    if (c->pair >= 0) take_pair(cm->model, c->pair, out);
+    else mix_geoms(cm->model, par->geom_friction, c->geom1, c->geom2, out);
+    for (int k = 0; k < 5; k++) out->friction[k] = fmax(out->friction[k], LEAST_FRICTION);
+}

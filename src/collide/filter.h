@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which geoms may touch, and with what parameters: MJCF's rules, docs/collide.md. What is the same for all worlds of
+   a model is computed once. */
+#ifndef STI_COLLIDE_FILTER_H
+#define STI_COLLIDE_FILTER_H
+
+#include "collide/shape.h"
+#include "model/state.h"
+
+/* What the filter asks about a geom, in half a cache line. */
+typedef struct sti__geom_facts {
+    int type; /* sti_geom_type */
+    int body;
+    int weld;        /* body that it is welded to; 0 = the world */
+    int weld_parent; /* what that body's parent is welded to */
+    int contype, conaffinity;
+    bool still;  /* no dof moves it (it may be mocap) */
+    bool fixed;  /* welded to the world */
+    bool paired; /* in an explicit pair */
+    bool active; /* can touch something */
+} sti__geom_facts;
+
+typedef struct sti__collision_model {
+    const sti_model *model;
+    sti__geom_facts *geom;   /* ngeom */
+    int nmoving, nfixed, nplane;
+    int *moving;             /* active geoms that can move, ascending */
+    int *fixed;              /* active geoms of the world, without planes */
+    int *plane;              /* active planes */
+    uint64_t *exclude;       /* nexclude body pairs, sorted */
+    uint64_t *pair;          /* npair geom pairs, sorted */
+    sti__hfield *hfield;     /* nhfield */
+    void *block;
+    size_t nblock;
+    const sti_allocator *allocator;
+} sti__collision_model;
+
+/* NULL if memory is short. The model must outlive it. */
+sti__collision_model *sti__collision_model_create(const sti_model *model, const sti_allocator *allocator,
+                                                  sti_error *error);
+void sti__collision_model_free(sti__collision_model *cm);
+
+/* Two geoms that the narrow phase shall look at. */
+typedef struct sti__candidate {
+    int geom1, geom2; /* the lower type first, then the lower id; an explicit pair of one type as it is written */
+    int pair;         /* explicit pair, -1 if the geoms met by themselves */
+    double margin;    /* distance below which a contact is made: margin and gap */
+} sti__candidate;
+
+/* Whether two geoms may touch by themselves; flags: option.disableflags. Symmetric. */
+bool sti__may_touch(const sti__collision_model *cm, int geom1, int geom2, int flags);
+/* Whether there is a narrow phase for two types (none for two of plane and hfield). */
+bool sti__can_collide(int type1, int type2);
+sti__candidate sti__candidate_dynamic(const sti__collision_model *cm, int geom1, int geom2);
+sti__candidate sti__candidate_pair(const sti__collision_model *cm, int pair);
+
+/* Parameters of a contact, by MJCF's rules. */
+typedef struct sti__mixed {
+    int dim;               /* 1, 3, 4, 6 */
+    double includemargin;  /* a contact pushes when dist is below */
+    double friction[5];    /* two slides, spin, two rolls; at least 1e-5 */
+    double solref[2];
+    double solreffriction[2];
+    double solimp[5];
+} sti__mixed;
+void sti__mix(const sti__collision_model *cm, const sti_parameters *par, const sti__candidate *candidate,
+              sti__mixed *out);
+
+#endif
