@@ -2,6 +2,7 @@
 #include "solve/operator.h"
 #include "contact/rows.h"
 #include "solve/certificate.h"
+#include "solve/condense.h"
 #include <math.h>
 #include <string.h>
 
@@ -337,7 +338,10 @@ sti_status sti__operator_build(sti__operator *op, const sti_problem *problem, st
     set_scale(op);
     place_rows(op);
     set_vectors(op);
-    if (!problem->delassus) return build_jacobian(op, workspace, error);
     op->W = problem->arrays.W;
+    if (!problem->delassus) {
+        if ((status = sti__condense(problem, op->mass, workspace, tasks, &op->W, error)) != STI_OK) return status;
+        if (op->W.nrow == 0) return build_jacobian(op, workspace, error);
+    }
     return build_rows(op, &op->W, workspace, error);
 }
