@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* W = J A^-1 J' of a problem whose A falls into small parts (rigid bodies, arms): W is then sparse, and a product with it
-   is cheaper than one with J, the factor of A and J'. */
+/* W = J A^-1 J' of a problem whose A falls into small parts (rigid bodies, arms): W is then sparse, and a
+   product with it is cheaper than one with J, the factor of A and J'. */
 #include "solve/condense.h"
 #include <math.h>
 #include <string.h>
@@ -23,7 +23,7 @@ typedef struct condense {
     int *touch;       /* ntouch: part */
     int *y_at;        /* ntouch + 1: L^-1 J' of the row block, dim x size */
     double *Y;
-    int *list_start;  /* parts + 1: row blocks that touch a part, ascending */
+    int *list_start; /* parts + 1: row blocks that touch a part, ascending */
     int *list, *list_touch;
     int *mark, *cols; /* scratch */
     int *start;       /* m + 1: of W */
@@ -78,7 +78,8 @@ static void find_touches(condense *c, bool fill) {
 
 static size_t lay_out_parts(condense *c, void *base) {
     sti__cutter k = {base, 0};
-    size_t n = (size_t)c->p->arrays.n, nrow = (size_t)c->p->arrays.nrow, m = (size_t)c->p->m, most = n > m ? n : m;
+    size_t n = (size_t)c->p->arrays.n, nrow = (size_t)c->p->arrays.nrow, m = (size_t)c->p->m,
+           most = n > m ? n : m;
     c->part = sti__cut(&k, n, sizeof(int));
     c->local = sti__cut(&k, n, sizeof(int));
     c->size = sti__cut(&k, n, sizeof(int));
@@ -216,8 +217,8 @@ static void fill_values(condense *c, const int *start, const int *col, double *v
             int part = c->touch[k];
             for (int e = c->list_start[part]; e < c->list_start[part + 1]; e++) {
                 int j = c->list[e];
-                add_block(di, p->arrays.rows[j].dim, c->size[part], c->Y + c->y_at[k], c->Y + c->y_at[c->list_touch[e]],
-                          value + c->mark[p->first[j]], stride);
+                add_block(di, p->arrays.rows[j].dim, c->size[part], c->Y + c->y_at[k],
+                          c->Y + c->y_at[c->list_touch[e]], value + c->mark[p->first[j]], stride);
             }
         }
     }
@@ -231,8 +232,8 @@ static double factored_cost(const sti_problem *p, sti__chol *mass) {
 }
 
 /* The room of W with `numbers` numbers. */
-static sti_status take_matrix(sti_workspace *w, int m, int64_t numbers, sti_csr *W, int **start, int **col, double **value,
-                              sti_error *error) {
+static sti_status take_matrix(sti_workspace *w, int m, int64_t numbers, sti_csr *W, int **start, int **col,
+                              double **value, sti_error *error) {
     for (void *base = NULL;;) {
         sti__cutter k = {base, 0};
         *start = sti__cut(&k, (size_t)m + 1, sizeof(int));
@@ -275,8 +276,8 @@ static sti_status condense_parts(condense *c, double limit, sti_workspace *w, st
 }
 
 /* Few rows on large parts: one solve per row. */
-static sti_status condense_rows(const sti_problem *p, sti__chol *mass, sti_workspace *w, const sti_tasks *tasks, sti_csr *W,
-                                sti_error *error) {
+static sti_status condense_rows(const sti_problem *p, sti__chol *mass, sti_workspace *w,
+                                const sti_tasks *tasks, sti_csr *W, sti_error *error) {
     const sti_csr *J = &p->arrays.J;
     int *start, *col, m = p->m, n = p->arrays.n;
     double *value, *x = sti__workspace_block(w, STI__BLOCK_NEWTON, sizeof(double) * (size_t)n * BATCH);
@@ -288,7 +289,8 @@ static sti_status condense_rows(const sti_problem *p, sti__chol *mass, sti_works
         int count = m - i < BATCH ? m - i : BATCH;
         memset(x, 0, sizeof(double) * (size_t)n * (size_t)count);
         for (int k = 0; k < count; k++)
-            for (int e = J->start[i + k]; e < J->start[i + k + 1]; e++) x[(size_t)k * (size_t)n + (size_t)J->col[e]] = J->value[e];
+            for (int e = J->start[i + k]; e < J->start[i + k + 1]; e++)
+                x[(size_t)k * (size_t)n + (size_t)J->col[e]] = J->value[e];
         sti__chol_solve_many(mass, x, count, n, tasks);
         for (int k = 0; k < count; k++) {
             double *row = value + (size_t)(i + k) * (size_t)m;
@@ -299,7 +301,8 @@ static sti_status condense_rows(const sti_problem *p, sti__chol *mass, sti_works
     return STI_OK;
 }
 
-sti_status sti__condense(const sti_problem *p, sti__chol *mass, sti_workspace *w, const sti_tasks *tasks, sti_csr *W, sti_error *error) {
+sti_status sti__condense(const sti_problem *p, sti__chol *mass, sti_workspace *w, const sti_tasks *tasks,
+                         sti_csr *W, sti_error *error) {
     condense c = {.p = p};
     double limit = LIMIT * factored_cost(p, mass);
     int largest = 0;

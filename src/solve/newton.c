@@ -24,14 +24,15 @@
 #define PROX_MOST 1
 #define INNER 40       /* Newton steps per proximal problem */
 #define INNER_FRESH 12 /* the same with the De Saxce shift in the Jacobian */
-#define INEXACT 0.3 /* |gamma - x| <= this e |gamma - centre|: then W times it does not spoil the residual \
+#define INEXACT                                                                                            \
+    0.3             /* |gamma - x| <= this e |gamma - centre|: then W times it does not spoil the residual \
                      */
-#define SETTLED 0.1     /* natural map with a frozen shift, relative to the one with its own */
+#define SETTLED 0.1 /* natural map with a frozen shift, relative to the one with its own */
 #define LEAST_DAMPING 0.05 /* of the shift */
-#define FAILURES 8 /* in a row end it */
-#define HALVINGS 8  /* of a step where the shift follows */
-#define SEARCH 20   /* evaluations of a line search */
-#define LONGEST 1.5 /* step */
+#define FAILURES 8         /* in a row end it */
+#define HALVINGS 8         /* of a step where the shift follows */
+#define SEARCH 20          /* evaluations of a line search */
+#define LONGEST 1.5        /* step */
 
 typedef struct newton {
     sti__dual *dual;
@@ -467,7 +468,8 @@ static double natural(const newton *n, sti__pair t, bool frozen) {
     return sqrt(sti__pass_natural(&pass, t, false, &t2, &u2));
 }
 
-/* Solves one proximal problem from `home` into `trial`, which is measured; false if it could not be solved. */
+/* Solves one proximal problem from `home` into `trial`, which is measured; false if it could not be solved.
+ */
 static bool try_proximal(newton *n, int *left) {
     size_t bytes = sizeof(double) * (size_t)n->dual->op.size;
     copy(n, n->now, n->home);
@@ -480,11 +482,15 @@ static bool try_proximal(newton *n, int *left) {
         sti__dual_mul(n->dual, n->trial);
         sti__history_add(n->dual->task->workspace, sti__dual_measure(n->dual, n->trial));
     }
-    DEBUG(fprintf(stderr, "   prox %.1e fresh %d solved %d steps %d frozen %.2e -> %.2e exact %.2e best %.2e\n", n->prox, n->fresh, solved, before - *left, natural(n, n->home, true), natural(n, n->trial, true), natural(n, n->trial, false), n->dual->best_error));
+    DEBUG(fprintf(stderr,
+                  "   prox %.1e fresh %d solved %d steps %d frozen %.2e -> %.2e exact %.2e best %.2e\n",
+                  n->prox, n->fresh, solved, before - *left, natural(n, n->home, true),
+                  natural(n, n->trial, true), natural(n, n->trial, false), n->dual->best_error));
     return solved;
 }
 
-/* With the shift as it is: proximal problems, each with a smaller proximal term, until the natural map is below target. */
+/* With the shift as it is: proximal problems, each with a smaller proximal term, until the natural map is
+ * below target. */
 static void settle(newton *n, int *left, double target) {
     int idle = 0;
     double last = natural(n, n->home, true);
@@ -519,7 +525,8 @@ static void refresh(newton *n, double damping) {
     for (int i = 0; i < size; i++) n->frozen[i] = damping * n->frozen[i] + (1 - damping) * n->gamma[i];
 }
 
-/* The shift frozen, the problem settled, the shift afresh, until the goal is met or nothing more is gained. */
+/* The shift frozen, the problem settled, the shift afresh, until the goal is met or nothing more is gained.
+ */
 sti_status sti__newton_finish(sti__dual *d, int steps, int *used, sti_error *error) {
     newton n;
     int left = steps, idle = 0;
@@ -536,8 +543,10 @@ sti_status sti__newton_finish(sti__dual *d, int steps, int *used, sti_error *err
         first = false;
         settle(&n, &left, d->exact ? SETTLED * last : 0);
         double next = natural(&n, n.home, false);
-        DEBUG(fprintf(stderr, "outer: %d left, exact %.2e -> %.2e best %.2e\n", left, last, next, d->best_error));
-        if (d->exact && next > 0.3 * last && left > 0 && !sti__dual_done(d) && leap(&n, &left, next)) next = natural(&n, n.home, false);
+        DEBUG(fprintf(stderr, "outer: %d left, exact %.2e -> %.2e best %.2e\n", left, last, next,
+                      d->best_error));
+        if (d->exact && next > 0.3 * last && left > 0 && !sti__dual_done(d) && leap(&n, &left, next))
+            next = natural(&n, n.home, false);
         idle = next < 0.9 * least ? 0 : idle + 1;
         damping = next > 0.9 * last ? fmax(LEAST_DAMPING, 0.5 * damping) : fmin(1, 1.5 * damping);
         least = fmin(least, next);
