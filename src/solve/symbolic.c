@@ -5,10 +5,11 @@
 #include "solve/dense.h"
 #include <string.h>
 
-#define DENSE_DOFS 64  /* up to here one dense block */
-#define TASK_FLOPS 2e6 /* less is not worth waking threads */
-#define TASK_PARTS 24  /* independent parts have at most this share of the work */
-#define WIDE_FLOPS 3e6 /* fronts above are shared between threads */
+#define DENSE_DOFS 64     /* up to here one dense block */
+#define DISSECT_FLOPS 3e8 /* below, dissecting takes longer than it saves */
+#define TASK_FLOPS 2e6    /* less is not worth waking threads */
+#define TASK_PARTS 24     /* independent parts have at most this share of the work */
+#define WIDE_FLOPS 3e6    /* fronts above are shared between threads */
 
 /* ---- supernodes ------------------------------------------------------------------------------------ */
 
@@ -457,15 +458,28 @@ static void place_triangles(sti__plan *p, char *depth, char *kept) {
 /* ---- all of it
  * ------------------------------------------------------------------------------------------------ */
 
-static bool order_vertices(sti__plan *p, const sti__graph *g, sti__etree *tree, sti__temp *temp) {
-    size_t n = (size_t)g->n;
+static bool take_tree(sti__etree *tree, size_t n, sti__temp *temp) {
     tree->order = sti__temp_ints(temp, n);
     tree->parent = sti__temp_ints(temp, n);
     tree->count = sti__temp_ints(temp, n);
-    if (temp->failed) return false;
+    return !temp->failed;
+}
+
+/* Minimum degree; where that leaves much work, dissection too, and the better of the two. */
+static bool order_vertices(sti__plan *p, const sti__graph *g, sti__etree *tree, sti__temp *temp) {
+    size_t n = (size_t)g->n;
+    sti__etree other = {0};
     p->dissected = false;
-    if (!sti__order_degree(g, tree->order, temp)) return false;
-    return sti__etree_make(g, tree, temp);
+    if (!take_tree(tree, n, temp) || !sti__order_degree(g, tree->order, temp) ||
+        !sti__etree_make(g, tree, temp))
+        return false;
+    if (tree->flops < DISSECT_FLOPS) return true;
+    if (!take_tree(&other, n, temp) || !sti__order_dissect(g, other.order, temp) ||
+        !sti__etree_make(g, &other, temp))
+        return false;
+    p->dissected = other.flops < tree->flops;
+    if (p->dissected) *tree = other;
+    return true;
 }
 
 static void fill_plan(sti__plan *p, const layout *l, const sti_csr *a, const sti__node *node, int *place_of,
