@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stiction._core: models, worlds and array views on CPython's limited API. Everything that does
    not touch memory of the library is Python, in stiction/__init__.py. */
-#define Py_LIMITED_API 0x030B0000
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "core.h"
 #include <stdatomic.h>
-#include <stiction/stiction.h>
 #include <string.h>
 
 /* ---- objects -------------------------------------------------------------------------------- */
@@ -63,13 +60,12 @@ static int set_attr(PyObject *object, const char *name, PyObject *value) {
     return r;
 }
 
-/* Raises stiction.Error with all that the library knows; returns NULL. */
-static PyObject *raise_error(core_state *s, const sti_error *e) {
+PyObject *core_raise(PyObject *type, const sti_error *e) {
     if (e->code == STI_NO_MEMORY) return PyErr_NoMemory();
     char line[1024];
     PyObject *message = text(sti_error_format(e, line, sizeof line));
     if (!message) return NULL;
-    PyObject *exception = PyObject_CallFunctionObjArgs(s->error, message, NULL);
+    PyObject *exception = PyObject_CallFunctionObjArgs(type, message, NULL);
     Py_DECREF(message);
     if (!exception) return NULL;
     if (set_attr(exception, "code", text(sti_status_name(e->code))) == 0 &&
@@ -78,10 +74,12 @@ static PyObject *raise_error(core_state *s, const sti_error *e) {
         set_attr(exception, "element", text(e->element)) == 0 &&
         set_attr(exception, "attribute", text(e->attribute)) == 0 &&
         set_attr(exception, "message", text(e->message)) == 0)
-        PyErr_SetObject(s->error, exception);
+        PyErr_SetObject(type, exception);
     Py_DECREF(exception);
     return NULL;
 }
+
+static PyObject *raise_error(core_state *s, const sti_error *e) { return core_raise(s->error, e); }
 
 /* ---- arrays ------------------------------------------------------------------------------------- */
 
@@ -138,6 +136,8 @@ static PyObject *array_new(core_state *s, PyObject *owner, sti_view v) {
     a->strides[1] = a->item;
     return (PyObject *)a;
 }
+
+PyObject *core_window(PyObject *module, PyObject *owner, sti_view v) { return array_new(state_of(module), owner, v); }
 
 /* ---- model --------------------------------------------------------------------------------------- */
 
@@ -651,7 +651,7 @@ static int core_exec(PyObject *module) {
     s->array = add_type(module, &array_spec);
     s->recorder = add_type(module, &recorder_spec);
     if (!s->model || !s->world || !s->array || !s->recorder) return -1;
-    return add_constants(module);
+    return add_constants(module) < 0 ? -1 : core_add_problem(module);
 }
 
 static void core_free(void *module) {

@@ -17,9 +17,12 @@ import numpy as _np
 
 from . import _core
 from ._core import Error
+from .problem import (Certificate, Problem, Row, Solution, Workspace, certify, cone, huber, interval, quadratic,
+                      solve)
 
 __version__ = _core.VERSION
-__all__ = ["Model", "Data", "Error", "Recorder", "forward", "step", "reset", "mass_matrix", "check", "picture"]
+__all__ = ["Model", "Data", "Error", "Recorder", "forward", "step", "reset", "mass_matrix", "check", "picture",
+           "Problem", "Solution", "Certificate", "Row", "Workspace", "cone", "interval", "huber", "quadratic", "solve", "certify"]
 
 # kind: (prefix of its model fields, size name)
 _KINDS = {
