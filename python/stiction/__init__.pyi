@@ -2,7 +2,7 @@
 # Written by tools/stubs.py from the field lists; ./dev docs writes it again.
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -464,3 +464,76 @@ def check(path: _Path, allow_outside: bool = ...) -> list[dict[str, Any]]: ...
 def picture(model: Model, data: Data, width: int = ..., height: int = ..., camera: str | int | None = ...,
             lookat: Sequence[float] | None = ..., distance: float = ..., azimuth: float | None = ...,
             elevation: float | None = ..., groups: Iterable[int] = ..., sites: bool = ...) -> npt.NDArray[np.uint8]: ...
+
+class Row(NamedTuple):
+    kind: str
+    dim: int
+    mu: tuple[float, ...] = ...
+    lo: float = ...
+    hi: float = ...
+
+def cone(dim: int = ..., mu: npt.ArrayLike = ...) -> Row: ...
+def interval(lo: float, hi: float, dim: int = ...) -> Row: ...
+def huber(bound: float, dim: int = ...) -> Row: ...
+def quadratic(dim: int = ...) -> Row: ...
+
+_Matrix = Any  # dense array, SciPy matrix, or (data, indices, indptr)
+
+class Problem:
+    n: int
+    nrow: int
+    m: int
+    rows: list[Row]
+    R: _Array
+    vhat: _Array
+    vstar: _Array | None
+    q: _Array | None
+    A: tuple[_Array, _IntArray, _IntArray] | None
+    J: tuple[_Array, _IntArray, _IntArray] | None
+    W: tuple[_Array, _IntArray, _IntArray] | None
+    def __init__(self, rows: Iterable[Row | dict[str, Any]], *, A: _Matrix = ..., vstar: npt.ArrayLike | None = ...,
+                 J: _Matrix = ..., W: _Matrix = ..., q: npt.ArrayLike | None = ..., R: npt.ArrayLike | None = ...,
+                 vhat: npt.ArrayLike | None = ..., h: float = ...) -> None: ...
+    @classmethod
+    def from_file(cls, path: _Path) -> Problem: ...
+    def save(self, path: _Path) -> None: ...
+    def export_fclib(self, path: _Path) -> None: ...
+    def islands(self) -> tuple[int, _IntArray, _IntArray]: ...
+    def vjp(self, v: npt.ArrayLike, w: npt.ArrayLike, workspace: Workspace | None = ...) -> dict[str, _Array]: ...
+
+class Workspace:
+    def __init__(self, threads: int = ...) -> None: ...
+
+class Certificate(NamedTuple):
+    error_bar: float
+    relative: float
+    gap: float
+    momentum: float
+    natural: float
+    cone: float
+    dissipation: float
+    penetration: float
+    desaxce: float
+    full_raw: float
+    full_scaled: float
+    headline: float
+    ndetermined: int
+    nregularised: int
+
+class Solution:
+    v: _Array | None
+    gamma: _Array
+    info: dict[str, Any]
+    certificate: Certificate
+    history: _Array
+    @property
+    def converged(self) -> bool: ...
+
+def solve(problem: Problem, solver: str = ..., coulomb: str = ..., tol: float | None = ..., *,
+          guess_v: npt.ArrayLike | None = ..., guess_gamma: npt.ArrayLike | None = ..., workspace: Workspace | None = ...,
+          linear: str = ..., full_error: float = ..., atol: float = ..., rtol: float = ..., adaptive_atol: bool = ...,
+          max_iterations: int = ..., max_newton: int = ..., max_pcg: int = ..., max_line_search: int = ...,
+          pcg_tol: float = ..., max_step: float = ..., gradient_limit: float = ..., relaxation: float = ...,
+          finish: bool = ..., history: bool = ...) -> Solution: ...
+def certify(problem: Problem, v: npt.ArrayLike | None, gamma: npt.ArrayLike, coulomb: str = ..., rank: bool = ...,
+            share: bool = ...) -> Any: ...
