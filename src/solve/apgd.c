@@ -13,8 +13,9 @@
 #define EXPECTED_NEWTON 25 /* steps that the finisher is expected to take */
 #define NEWTON_LEAST 6     /* steps at a time, at least and at most */
 #define NEWTON_TURN 40
-#define STALLS 12  /* windows without progress that end a solve */
-#define BETWEEN 50 /* gradient steps between attempts of Newton alone */
+#define STALLS 400  /* windows without progress that end a solve */
+#define PRIMAL 1000 /* gradient steps before the primal finisher has its turn */
+#define BETWEEN 50  /* gradient steps between attempts of Newton alone */
 
 typedef struct apgd {
     sti__dual dual;
@@ -23,6 +24,7 @@ typedef struct apgd {
     double *frozen;
     double L, theta; /* curvature; Nesterov's sequence */
     int iterations, newton_steps, next_test;
+    int next_primal; /* iteration at which the primal finisher has its turn; 0 without A */
 } apgd;
 
 static size_t lay_out(apgd *a, void *base) {
@@ -67,6 +69,7 @@ static sti_status open(apgd *a, const sti__task *task, sti_error *error) {
     if (!is_zero(a->t.x, a->dual.op.size)) sti__dual_mul(&a->dual, a->t);
     copy(a, a->y, a->t);
     a->L = a->theta = 1;
+    a->next_primal = task->problem->delassus ? 0 : PRIMAL;
     return STI_OK;
 }
 
@@ -136,6 +139,11 @@ static void freeze(apgd *a) {
     a->dual.task->info->outer++;
 }
 
+static void thaw(apgd *a) {
+    restart_at_best(a);
+    a->pass.shift = STI__SHIFT_FRESH;
+}
+
 /* Multiply-adds of one gradient step. */
 static double step_cost(const apgd *a) {
     const sti__operator *op = &a->dual.op;
@@ -160,6 +168,22 @@ static int worth_finishing(apgd *a, double before, int count) {
     return may < NEWTON_TURN ? (int)may : NEWTON_TURN;
 }
 
+/* The primal Newton's method from the best iterate, for what has A and J: few steps on a matrix of the dofs.
+ */
+static sti_status finish_primal(apgd *a, sti_error *error) {
+    const sti__task *task = a->dual.task;
+    sti__dual_answer(&a->dual);
+    sti_status status = sti__solve_sap(task, error);
+    if (status != STI_OK) return status;
+    sti__operator_enter(&a->dual.op, task->g, a->next.x);
+    sti__dual_mul(&a->dual, a->next);
+    sti__history_add(task->workspace, sti__dual_measure(&a->dual, a->next));
+    a->newton_steps += task->info->iterations;
+    a->next_primal = 8 * a->iterations;
+    restart_at_best(a);
+    return STI_OK;
+}
+
 static sti_status run(apgd *a, sti_error *error) {
     const sti_solve_options *o = a->dual.task->options;
     sti_solve_info *info = a->dual.task->info;
@@ -171,6 +195,11 @@ static sti_status run(apgd *a, sti_error *error) {
         int start = a->iterations;
         bool moved = descend(a, window);
         if (sti__dual_done(&a->dual)) break;
+        if (o->finish && a->next_primal > 0 && a->iterations >= a->next_primal) {
+            if ((status = finish_primal(a, error)) != STI_OK) return status;
+            if (sti__dual_done(&a->dual)) break;
+            moved = true;
+        }
         int turn = worth_finishing(a, before, a->iterations - start);
         if (turn > 0) {
             double reached = a->dual.best_error;
@@ -184,8 +213,9 @@ static sti_status run(apgd *a, sti_error *error) {
         }
         stalls = a->dual.best_error < 0.9 * before ? 0 : stalls + 1;
         if (!moved || stalls > STALLS) break;
-        if (a->dual.exact && stalls >= 2) freeze(a);
-        else if (a->pass.shift == STI__SHIFT_FROZEN) freeze(a);
+        if (!a->dual.exact || stalls == 0) continue;
+        if (stalls / 4 % 2 == 1) freeze(a);
+        else if (a->pass.shift == STI__SHIFT_FROZEN) thaw(a);
     }
     if (sti__dual_done(&a->dual)) return STI_OK;
     info->warnings[a->iterations >= o->max_iterations ? STI_WARN_ITERATION_CAP : STI_WARN_STALLED]++;
@@ -208,6 +238,7 @@ sti_status sti__solve_newton(const sti__task *task, sti_error *error) {
     int left = task->options->max_newton, used = 0, between = BETWEEN;
     sti_status status = open(&a, task, error);
     if (status != STI_OK) return status;
+    if (a.dual.op.W.nrow == 0) return sti__solve_sap(task, error); /* Newton's method on the dofs */
     test(&a);
     while (status == STI_OK && left > 0 && !sti__dual_done(&a.dual) &&
            a.iterations < task->options->max_iterations) {

@@ -253,7 +253,7 @@ static void linearise_row(newton *n, int b) {
     memset(C, 0, sizeof(double) * (size_t)(dim * dim));
     for (int i = 0; i < dim; i++) {
         double a = op->raw[place[i]];
-        bool free = row->kind == STI_ROW_CONE || (g[i] * a > sti__row_lo(row) && g[i] * a < sti__row_hi(row));
+        bool free = row->kind == STI_ROW_CONE || (g[i] > sti__row_lo(row) / a && g[i] < sti__row_hi(row) / a);
         if (region == STI__REGION_STICK && free) C[i * dim + i] = 1 / sqrt(R[i]);
         n->gamma[place[i]] = g[i];
     }
