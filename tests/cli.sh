@@ -138,6 +138,8 @@ expect 2 'did you mean sap' "$stiction" solve "$problems/stack.h5" --solver sp
 expect 2 'cannot be "sharp"' "$stiction" solve "$problems/stack.h5" --coulomb sharp
 expect 2 'which file' "$stiction" solve
 expect 2 'belong to --compare' "$stiction" solve "$problems/stack.h5" --csv out.csv
+expect 0 'mixed.h5 .* apgd .* yes' "$stiction" solve --compare "$problems" --coulomb exact --csv out.csv
+[ "$(wc -l <out.csv)" = 16 ] || { echo "FAIL: 5 problems by 3 solvers and a head, not $(wc -l <out.csv) lines"; failures=$((failures + 1)); }
 mkdir empty && expect 1 'has no problems' "$stiction" solve --compare empty
 expect 1 'nowhere' "$stiction" solve --compare nowhere
 

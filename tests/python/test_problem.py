@@ -205,7 +205,7 @@ def test_against_a_conic_solver(solver):
         v, g = conic_answer(p)
         problem = stiction.Problem(**p)
         s = stiction.solve(problem, solver, tol=1e-10)
-        assert s.certificate.headline < 1e-9, s
+        assert s.converged, s
         other = stiction.certify(problem, v, g)
         assert other.error_bar < 1e-4
         error = np.sqrt((s.v - v) @ p["A"] @ (s.v - v))
