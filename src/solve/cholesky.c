@@ -22,7 +22,9 @@ struct sti__chol {
     bool ready, factored;
     double *factor, *stack; /* panels; triangles */
     double *x, *z;          /* SIDES padded vectors, SIDES vectors of rows */
-    int *bad;               /* per task: first bad place, -1 if none */
+    double *work;           /* of solves: one piece per task, one for the nodes above */
+    size_t piece;
+    int *bad; /* per task: first bad place, -1 if none */
     void *block;
     size_t room;
 };
@@ -58,6 +60,8 @@ static size_t place_arrays(sti__chol *c, char *base) {
     c->stack = sti__cut(&cut, c->plan.nstack, sizeof(double));
     c->x = sti__cut(&cut, SIDES * (size_t)c->plan.npad, sizeof(double));
     c->z = sti__cut(&cut, SIDES * c->plan.nz, sizeof(double));
+    c->piece = 64 * (size_t)c->plan.most_tiles;
+    c->work = sti__cut(&cut, c->piece * ((size_t)c->plan.ntask + 1), sizeof(double));
     c->bad = sti__cut(&cut, (size_t)c->plan.ntask, sizeof(int));
     return cut.used;
 }
@@ -229,14 +233,15 @@ static void forward_node(const sti__chol *c, int s, int side) {
     c->dense->forward(c->factor + n->panel, n->nd, n->ncol, n->nd + n->nu, x + n->x0, z);
 }
 
-static void backward_node(const sti__chol *c, int s, int side) {
+static void backward_node(const sti__chol *c, int s, int side, int task) {
     const sti__plan *p = &c->plan;
     const sti__node *n = &p->node[s];
     double *x = c->x + (size_t)side * (size_t)p->npad, *z = c->z + (size_t)side * p->nz + n->z0;
     const sti__target *t = p->target + n->z0;
     for (int i = 0; i < n->nrow; i++) z[i] = x[t[i].x];
     for (int i = n->nrow; i < 8 * n->nu; i++) z[i] = 0;
-    c->dense->backward(c->factor + n->panel, n->nd, n->ncol, n->nd + n->nu, x + n->x0, z);
+    c->dense->backward(c->factor + n->panel, n->nd, n->ncol, n->nd + n->nu, x + n->x0, z,
+                       c->work + c->piece * (size_t)task);
 }
 
 static void forward_tasks(void *context, int begin, int end) {
@@ -252,7 +257,7 @@ static void backward_tasks(void *context, int begin, int end) {
     const int *task = j->c->plan.task;
     for (int t = begin; t < end; t++)
         for (int s = task[2 * t + 1] - 1; s >= task[2 * t]; s--)
-            for (int side = 0; side < j->sides; side++) backward_node(j->c, s, side);
+            for (int side = 0; side < j->sides; side++) backward_node(j->c, s, side, t);
 }
 
 static void forward(sti__chol *c, int sides, const sti_tasks *tasks) {
@@ -265,7 +270,7 @@ static void forward(sti__chol *c, int sides, const sti_tasks *tasks) {
 static void backward(sti__chol *c, int sides, const sti_tasks *tasks) {
     job j = {c, NULL, sides};
     for (int i = c->plan.ntop - 1; i >= 0; i--)
-        for (int side = 0; side < sides; side++) backward_node(c, c->plan.top[i], side);
+        for (int side = 0; side < sides; side++) backward_node(c, c->plan.top[i], side, c->plan.ntask);
     sti__run(tasks, c->plan.ntask, 1, backward_tasks, &j);
 }
 

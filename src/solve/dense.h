@@ -31,8 +31,8 @@ typedef struct sti__dense {
     void (*update)(const double *below, int nd, int ncol, double *triangle, int begin, int end, int fresh);
     /* x (8 nd) := L11^-1 x, z (8 (nb - nd)) -= L21 x. */
     void (*forward)(const double *panel, int nd, int ncol, int nb, double *x, double *z);
-    /* x := L11^-T (x - L21' z). */
-    void (*backward)(const double *panel, int nd, int ncol, int nb, double *x, const double *z);
+    /* x := L11^-T (x - L21' z). work: 64 nd, aligned. */
+    void (*backward)(const double *panel, int nd, int ncol, int nb, double *x, const double *z, double *work);
 } sti__dense;
 
 /* The best that this machine runs; variant k of 0 (baseline), 1, 2 or NULL if it does not run here. */

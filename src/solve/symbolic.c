@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define DENSE_DOFS 64     /* up to here one dense block */
+#define JOINED_DOFS 16    /* of parts without connection in one front */
 #define DISSECT_FLOPS 3e8 /* below, dissecting takes longer than it saves */
 #define TASK_FLOPS 2e6    /* less is not worth waking threads */
 #define TASK_PARTS 24     /* independent parts have at most this share of the work */
@@ -92,6 +93,16 @@ static void amalgamate(forest *f) {
             }
             c = next;
         }
+    }
+}
+
+/* Small parts that nothing connects share a front: diagonal entries, single bodies. */
+static void join_roots(forest *f) {
+    int open = -1;
+    for (int s = 0; s < f->count; s++) {
+        if (f->into[s] >= 0 || f->parent[s] >= 0 || f->head[s] >= 0) continue;
+        if (open >= 0 && f->col[open] + f->col[s] <= JOINED_DOFS) take_up(f, open, s);
+        open = s;
     }
 }
 
@@ -215,6 +226,7 @@ static bool size_nodes(sti__plan *p, const layout *l, sti__node *node) {
     size_t z = 0, panel = 0;
     p->flops = 0;
     p->fill = 0;
+    p->most_tiles = 0;
     for (int s = 0; s < l->nnode; s++) {
         sti__node *n = &node[s];
         *n = (sti__node){.parent = l->parent[s], .x0 = (int)x, .z0 = z, .panel = panel};
@@ -222,6 +234,7 @@ static bool size_nodes(sti__plan *p, const layout *l, sti__node *node) {
         n->nrow = vertices_weight(l, l->row, l->row_start[s], l->row_start[s + 1]);
         n->nd = STI__TILES(n->ncol);
         n->nu = STI__TILES(n->nrow);
+        if (n->nd > p->most_tiles) p->most_tiles = n->nd;
         size_t numbers = 64 * (size_t)(n->nd + n->nu) * (size_t)n->nd;
         if (numbers > INT32_MAX || 64 * STI__TRIANGLE(n->nu) > INT32_MAX) return false;
         n->wide = node_flops(n) > WIDE_FLOPS;
@@ -510,6 +523,7 @@ sti_status sti__plan_make(sti__plan *p, const sti_csr *a, sti__temp *temp, const
         memset(l.f.of, 0, sizeof(int) * (size_t)c.graph.n);
     } else {
         amalgamate(&l.f);
+        join_roots(&l.f);
     }
     if (!number_nodes(&l, temp) || !find_rows(&l, temp))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory to analyse a matrix of %d dofs", a->nrow);

@@ -42,6 +42,7 @@ typedef struct sti__plan {
     sti__target *target; /* nz */
     int *from, *to;      /* entries of A: place in its values, offset in the node's panel */
     size_t nz, nfactor, nstack, nsource;
+    int most_tiles; /* pivots of the widest node */
     int ntask, ntop;
     int *task; /* 2 ntask: independent ranges of nodes */
     int *top;  /* ntop: the other nodes, ascending */
