@@ -209,7 +209,8 @@ static int run_world(simulation *sim, const run_options *o, const char *recordin
         return report_error(&error);
     catch_signals(true);
     int status = simulate(sim, o->quiet);
-    if (sti_recorder_close(sim->recorder, &error) != STI_OK) status = report_error(&error);
+    if (sti_recorder_close(sim->recorder, &error) != STI_OK && status == EXIT_OK)
+        status = report_error(&error);
     catch_signals(false);
     if (status != EXIT_OK) return status;
     if (sti_forward(sim->world) != STI_OK) return report_error(sti_world_error(sim->world));
