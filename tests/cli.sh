@@ -90,6 +90,7 @@ expect 2 'at most 2 numbers' "$stiction" run robot.xml --ctrl 1,2,3
 expect 1 'no keyframe "down"' "$stiction" run robot.xml --key down
 expect 0 'hash' "$stiction" run robot.xml --record run.h5 --interval 0.01 --quiet
 [ -s run.h5 ] || { echo "FAIL: no recording"; failures=$((failures + 1)); }
+expect 1 'stopped by a signal' sh -c '"$0" run robot.xml --time 1e9 --record long.h5 & sleep 0.5; kill $!; wait $!' "$stiction"
 expect 1 'nowhere/run.h5' "$stiction" run robot.xml --record nowhere/run.h5
 expect 1 'no field "nonsense"' "$stiction" run robot.xml --record run.h5 --fields "qpos nonsense"
 "$stiction" run robot.xml --quiet --random 3 | sed 's/.*hash//' >a.txt

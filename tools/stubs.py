@@ -3,7 +3,7 @@
 import pathlib
 import sys
 
-from stiction import _KINDS, _core
+from stiction import _ALIASES, _KINDS, _core
 
 HEAD = '''# SPDX-License-Identifier: Apache-2.0
 # Written by tools/stubs.py from the field lists; ./dev docs writes it again.
@@ -17,7 +17,7 @@ import numpy.typing as npt
 __version__: str
 _Array = npt.NDArray[np.float64]
 _IntArray = npt.NDArray[np.int32]
-_Path = str | os.PathLike[str]
+_Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 class Error(Exception):
     code: str
@@ -137,14 +137,14 @@ def certify(problem: Problem, v: npt.ArrayLike | None, gamma: npt.ArrayLike, cou
 
 
 def stub():
-    named = "".join(f"    def {kind}(self, name: str | int) -> Named: ...\n" for kind in _KINDS)
+    named = "".join(f"    def {kind}(self, name: str | int) -> Named: ...\n" for kind in (*_KINDS, *_ALIASES))
     model = "\nclass Model:\n    opt: Option\n    stat: Statistic\n    warnings: list[str]\n"
     model += "".join(f"    {name}: int\n" for name in _core.SIZES)
     model += "".join(f"    {name}: npt.NDArray[Any]\n" for name in _core.FIELDS)
     model += '''    @classmethod
     def from_xml_path(cls, path: _Path, assets: dict[str, bytes] | None = ..., allow_outside: bool = ...) -> Model: ...
     @classmethod
-    def from_xml_string(cls, xml: str, assets: dict[str, bytes] | None = ...) -> Model: ...
+    def from_xml_string(cls, xml: str | bytes, assets: dict[str, bytes] | None = ...) -> Model: ...
     @property
     def title(self) -> str: ...
     def hash(self) -> int: ...
