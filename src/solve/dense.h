@@ -33,6 +33,9 @@ typedef struct sti__dense {
     void (*forward)(const double *panel, int nd, int ncol, int nb, double *x, double *z);
     /* x := L11^-T (x - L21' z). work: 64 nd, aligned. */
     void (*backward)(const double *panel, int nd, int ncol, int nb, double *x, const double *z, double *work);
+    /* For `count` factored tiles with nothing below, and as many pieces of x: x := L^-1 x if forth, then
+       L^-T x if back. */
+    void (*lone)(const double *tiles, int count, double *x, int forth, int back);
 } sti__dense;
 
 /* The best that this machine runs; variant k of 0 (baseline), 1, 2 or NULL if it does not run here. */

@@ -227,33 +227,54 @@ INLINE vec beyond(vec column, int c, int v, int sign) {
     return (vec)((ivec)column & mask);
 }
 
-/* x := L^-1 x and L^-T x with a factored tile of w true columns (or more than 8). */
-INLINE void tile_forward(const double *tile, int w, double *x) {
-    vec s[RV];
-    UNROLL for (int v = 0; v < RV; v++) s[v] = *(const vec *)(x + VW * v);
+/* L's diagonal as reciprocals. */
+INLINE void tile_scale(const double *tile, vec scale[RV]) {
+    double d[8] __attribute__((aligned(64)));
+    UNROLL for (int c = 0; c < 8; c++) d[c] = tile[9 * c];
+    UNROLL for (int v = 0; v < RV; v++) scale[v] = *(const vec *)(d + VW * v);
+}
+
+/* s := L^-1 s and L^-T s with a factored tile of w true columns (or more than 8). */
+INLINE void tile_forward(const double *tile, int w, vec s[RV]) {
+    vec scale[RV];
     UNROLL for (int c = 0; c < 7; c++) {
         if (c >= w) break;
         double t = s[c / VW][c % VW];
         UNROLL for (int v = c / VW; v < RV; v++) s[v] -=
             beyond(*(const vec *)(tile + 8 * c + VW * v), c, v, 1) * t;
     }
-    double scale[8];
-    UNROLL for (int c = 0; c < 8; c++) scale[c] = tile[9 * c];
-    UNROLL for (int v = 0; v < RV; v++) * (vec *)(x + VW * v) = s[v] * *(const vec *)(scale + VW * v);
+    tile_scale(tile, scale);
+    UNROLL for (int v = 0; v < RV; v++) s[v] *= scale[v];
 }
 
-INLINE void tile_backward(const double *tile, int w, double *x) {
-    vec s[RV];
-    double scale[8];
-    UNROLL for (int c = 0; c < 8; c++) scale[c] = tile[9 * c];
-    UNROLL for (int v = 0; v < RV; v++) s[v] = *(const vec *)(x + VW * v) * *(const vec *)(scale + VW * v);
+INLINE void tile_backward(const double *tile, int w, vec s[RV]) {
+    vec scale[RV];
+    tile_scale(tile, scale);
+    UNROLL for (int v = 0; v < RV; v++) s[v] *= scale[v];
     UNROLL for (int c = 7; c > 0; c--) {
         if (c >= w) continue;
         double t = s[c / VW][c % VW];
         UNROLL for (int v = 0; v <= c / VW; v++) s[v] -=
             beyond(*(const vec *)(tile + 8 * c + VW * v), c, v, -1) * t;
     }
+}
+
+INLINE void load(vec s[RV], const double *x) {
+    UNROLL for (int v = 0; v < RV; v++) s[v] = *(const vec *)(x + VW * v);
+}
+INLINE void store(const vec s[RV], double *x) {
     UNROLL for (int v = 0; v < RV; v++) * (vec *)(x + VW * v) = s[v];
+}
+
+/* Tiles that have nothing to do with each other: the processor works on several at once. */
+static void lone(const double *tiles, int count, double *x, int forth, int back) {
+    for (int i = 0; i < count; i++, tiles += 64, x += 8) {
+        vec s[RV];
+        load(s, x);
+        if (forth) tile_forward(tiles, 8, s);
+        if (back) tile_backward(tiles, 8, s);
+        store(s, x);
+    }
 }
 
 static void forward(const double *panel, int nd, int ncol, int nb, double *x, double *z) {
@@ -261,7 +282,10 @@ static void forward(const double *panel, int nd, int ncol, int nb, double *x, do
     for (int j = 0; j < nd; j++) {
         const double *a = panel + row * (size_t)j;
         times(a, row, 8 * j, x, x + 8 * j, 1);
-        tile_forward(a + 64 * (size_t)j, ncol - 8 * j, x + 8 * j);
+        vec s[RV];
+        load(s, x + 8 * j);
+        tile_forward(a + 64 * (size_t)j, ncol - 8 * j, s);
+        store(s, x + 8 * j);
     }
     int i = nd;
     for (; i + 4 <= nb; i += 4) times(panel + row * (size_t)i, row, ncol, x, z + 8 * (i - nd), 4);
@@ -320,7 +344,10 @@ INLINE void backward_wide(const double *panel, int nd, int ncol, int nb, double 
     for (int j = nd - 1; j >= 0; j--) {
         const double *tiles = panel + row * (size_t)j;
         take_off((const vec *)(sums + 64 * (size_t)j), x + 8 * j);
-        tile_backward(tiles + 64 * (size_t)j, ncol - 8 * j, x + 8 * j);
+        vec s[RV];
+        load(s, x + 8 * j);
+        tile_backward(tiles + 64 * (size_t)j, ncol - 8 * j, s);
+        store(s, x + 8 * j);
         add_rows(tiles, row, 1, j, x + 8 * j, sums);
     }
 }
@@ -336,11 +363,13 @@ INLINE void backward_narrow(const double *panel, int nd, int ncol, int nb, doubl
     size_t row = 64 * (size_t)nd;
     for (int j = nd - 1; j >= 0; j--) {
         const double *tiles = panel + 64 * (size_t)j;
-        vec s[8 * RV] = {{0}};
-        for (int i = nb - 1; i >= nd; i--) add_tile(s, tiles + row * (size_t)i, z + 8 * (i - nd));
-        for (int i = nd - 1; i > j; i--) add_tile(s, tiles + row * (size_t)i, x + 8 * i);
-        if (j + 1 < nb) take_off(s, x + 8 * j);
-        tile_backward(tiles + row * (size_t)j, ncol - 8 * j, x + 8 * j);
+        vec sums[8 * RV] = {{0}}, s[RV];
+        for (int i = nb - 1; i >= nd; i--) add_tile(sums, tiles + row * (size_t)i, z + 8 * (i - nd));
+        for (int i = nd - 1; i > j; i--) add_tile(sums, tiles + row * (size_t)i, x + 8 * i);
+        if (j + 1 < nb) take_off(sums, x + 8 * j);
+        load(s, x + 8 * j);
+        tile_backward(tiles + row * (size_t)j, ncol - 8 * j, s);
+        store(s, x + 8 * j);
     }
 }
 
@@ -351,4 +380,4 @@ static void backward(const double *panel, int nd, int ncol, int nb, double *x, c
 }
 
 extern const sti__dense CAT(sti__dense_table, STI_ISA);
-const sti__dense CAT(sti__dense_table, STI_ISA) = {diagonal, below, update, forward, backward};
+const sti__dense CAT(sti__dense_table, STI_ISA) = {diagonal, below, update, forward, backward, lone};

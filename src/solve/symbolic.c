@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define DENSE_DOFS 64     /* up to here one dense block */
-#define JOINED_DOFS 16    /* of parts without connection in one front */
+#define JOINED_DOFS 8     /* of parts without connection in one front */
 #define DISSECT_FLOPS 3e8 /* below, dissecting takes longer than it saves */
 #define TASK_FLOPS 2e6    /* less is not worth waking threads */
 #define TASK_PARTS 24     /* independent parts have at most this share of the work */
@@ -120,7 +120,7 @@ typedef struct layout {
     const sti__compressed *c;
     const sti__etree *tree;
     forest f;
-    int nnode;
+    int nnode, nlone;
     int *node_of;   /* vertex (graph's number) -> node */
     int *vertex;    /* the vertices in their final order */
     int *rank;      /* and the reverse */
@@ -129,6 +129,9 @@ typedef struct layout {
     int *row_start; /* nnode + 1 */
     int *row;       /* vertices (final order) below each node's pivots, ascending */
 } layout;
+
+/* Without relations and one tile in size. */
+static bool is_lone(const forest *f, int s) { return f->parent[s] < 0 && f->head[s] < 0 && f->col[s] <= 8; }
 
 /* Numbers surviving supernodes in postorder and their vertices after each other. */
 static bool number_nodes(layout *l, sti__temp *temp) {
@@ -150,8 +153,12 @@ static bool number_nodes(layout *l, sti__temp *temp) {
         if (f->into[s] >= 0) name[s] = name[f->into[s]];
     for (int k = 0; k < l->nnode; k++) parent[k] = f->parent[alive[k]] < 0 ? -1 : name[f->parent[alive[k]]];
     sti__postorder(l->nnode, parent, post, work);
-    int *where = work;
-    for (int k = 0; k < l->nnode; k++) where[post[k]] = k;
+    int *where = work, at_node = 0;
+    for (int pass = 0; pass < 2; pass++) { /* lone ones first */
+        for (int k = 0; k < l->nnode; k++)
+            if (is_lone(f, alive[post[k]]) == !pass) where[post[k]] = at_node++;
+        if (pass == 0) l->nlone = at_node;
+    }
     for (int k = 0; k < l->nnode; k++) l->parent[where[k]] = parent[k] < 0 ? -1 : where[parent[k]];
     memset(l->first, 0, sizeof(int) * ((size_t)l->nnode + 2));
     for (int v = 0; v < l->c->graph.n; v++) {
@@ -247,6 +254,7 @@ static bool size_nodes(sti__plan *p, const layout *l, sti__node *node) {
     }
     node[l->nnode] = (sti__node){.parent = -1, .x0 = (int)x, .z0 = z, .panel = panel};
     p->nnode = l->nnode;
+    p->nlone = l->nlone;
     p->npad = (int)x;
     p->nz = z;
     p->nfactor = panel;
@@ -399,12 +407,12 @@ static void cut_tasks(sti__plan *p, double *work, int *begin) {
         if (begin[s] < begin[parent]) begin[parent] = begin[s];
     }
     p->ntask = p->ntop = 0;
-    for (int s = 0; s < p->nnode; s++) {
+    for (int s = p->nlone; s < p->nnode; s++) {
         int parent = p->node[s].parent;
         bool small = work[s] <= limit, root = parent < 0 || work[parent] > limit;
         if (!small) p->top[p->ntop++] = s;
         if (!small || !root) continue;
-        int *last = p->task + 2 * p->ntask - 2;
+        int *last = p->task + (p->ntask > 0 ? 2 * p->ntask - 2 : 0);
         if (p->ntask > 0 && last[1] == begin[s] && open + work[s] <= limit) {
             last[1] = s + 1;
             open += work[s];

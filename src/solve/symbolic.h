@@ -35,6 +35,7 @@ typedef struct sti__target {
 
 typedef struct sti__plan {
     int n, nnode, npad; /* dofs, supernodes, length of padded vectors */
+    int nlone;          /* the first nodes: one tile without parent or child, panels side by side */
     int *place;         /* n: of each dof in padded vectors */
     int *dof;           /* npad: the reverse, -1 for padding */
     sti__node *node;    /* nnode + 1; parents follow children, the last only ends the others */
