@@ -15,7 +15,14 @@
 #define NEWTON_TURN 40
 #define STALLS 400  /* windows without progress that end a solve */
 #define PRIMAL 1000 /* gradient steps before the primal finisher has its turn */
+#define PATIENCE 40 /* windows without progress before the shift is frozen, and again before it is not */
 #define BETWEEN 50  /* gradient steps between attempts of Newton alone */
+
+/* Where the iteration was. */
+typedef struct mark {
+    int iterations;
+    double error;
+} mark;
 
 typedef struct apgd {
     sti__dual dual;
@@ -24,6 +31,7 @@ typedef struct apgd {
     double *frozen;
     double L, theta; /* curvature; Nesterov's sequence */
     int iterations, newton_steps, next_test;
+    mark mark[2];    /* at about a quarter to a half of the iterations, and at a half to all of them */
     int next_primal; /* iteration at which the primal finisher has its turn; 0 without A */
 } apgd;
 
@@ -153,18 +161,25 @@ static double step_cost(const apgd *a) {
     return product + 15.0 * op->size;
 }
 
-/* How many steps of the finisher are worth trying: none unless it looks like the cheaper way to the goal
-   (gradient steps went from `before` to the best error within `count`), and never more than what gradient
-   steps have cost so far. */
-static int worth_finishing(apgd *a, double before, int count) {
+/* Gradient steps still to go, at the rate of the last half or more of those so far. */
+static double steps_left(apgd *a) {
     double best = a->dual.best_error, goal = fmax(a->dual.goal, 1e-15);
+    double gained = a->mark[0].error > best ? sti__log(a->mark[0].error / best) : 0;
+    double left =
+        gained > 0 ? sti__log(best / goal) * (a->iterations - a->mark[0].iterations) / gained : INFINITY;
+    if (a->iterations >= 2 * a->mark[1].iterations) {
+        a->mark[0] = a->mark[1];
+        a->mark[1] = (mark){a->iterations, best};
+    }
+    return left;
+}
+
+/* How many steps of the finisher are worth trying: none unless it looks like the cheaper way to the goal, and
+   never more than what gradient steps have cost so far. */
+static int worth_finishing(apgd *a, double left) {
     if (!a->dual.task->options->finish) return 0;
-    double newton = sti__newton_cost(&a->dual) / step_cost(a);
-    if (!(newton < INFINITY)) return 0;
-    double rate = before > best ? sti__log(before / best) / count : 0;
-    double left = rate > 0 ? sti__log(best / goal) / rate : INFINITY;
-    double may = a->iterations / newton - a->newton_steps;
-    if (left < EXPECTED_NEWTON * newton || may < NEWTON_LEAST) return 0;
+    double newton = sti__newton_cost(&a->dual) / step_cost(a), may = a->iterations / newton - a->newton_steps;
+    if (!(left > EXPECTED_NEWTON * newton) || !(may >= NEWTON_LEAST)) return 0;
     return may < NEWTON_TURN ? (int)may : NEWTON_TURN;
 }
 
@@ -190,17 +205,18 @@ static sti_status run(apgd *a, sti_error *error) {
     int window = WINDOW, stalls = 0, used = 0;
     sti_status status = STI_OK;
     test(a);
+    a->mark[0].error = a->mark[1].error = a->dual.best_error;
     while (!sti__dual_done(&a->dual) && a->iterations < o->max_iterations) {
         double before = a->dual.best_error;
-        int start = a->iterations;
         bool moved = descend(a, window);
         if (sti__dual_done(&a->dual)) break;
-        if (o->finish && a->next_primal > 0 && a->iterations >= a->next_primal) {
+        double togo = steps_left(a);
+        if (o->finish && a->next_primal > 0 && a->iterations >= a->next_primal && togo > PRIMAL) {
             if ((status = finish_primal(a, error)) != STI_OK) return status;
             if (sti__dual_done(&a->dual)) break;
             moved = true;
         }
-        int turn = worth_finishing(a, before, a->iterations - start);
+        int turn = worth_finishing(a, togo);
         if (turn > 0) {
             double reached = a->dual.best_error;
             status = sti__newton_finish(&a->dual, turn, &used, error);
@@ -214,8 +230,9 @@ static sti_status run(apgd *a, sti_error *error) {
         stalls = a->dual.best_error < 0.9 * before ? 0 : stalls + 1;
         if (!moved || stalls > STALLS) break;
         if (!a->dual.exact || stalls == 0) continue;
-        if (stalls / 4 % 2 == 1) freeze(a);
-        else if (a->pass.shift == STI__SHIFT_FROZEN) thaw(a);
+        if (stalls / PATIENCE % 2 == 1) {
+            if (stalls % 4 == 0) freeze(a);
+        } else if (a->pass.shift == STI__SHIFT_FROZEN) thaw(a);
     }
     if (sti__dual_done(&a->dual)) return STI_OK;
     info->warnings[a->iterations >= o->max_iterations ? STI_WARN_ITERATION_CAP : STI_WARN_STALLED]++;

@@ -227,8 +227,8 @@ static void fill_values(condense *c, const int *start, const int *col, double *v
 /* ---- choice ------------------------------------------------------------------------------------------- */
 
 /* Multiply-adds of a product with J, A^-1 and J'. */
-static double factored_cost(const sti_problem *p, sti__chol *mass) {
-    return 8.0 * p->arrays.J.start[p->m] / 3 + 4 * (double)sti__chol_get_info(mass).fill;
+static double factored_cost(const sti_problem *p, double fill) {
+    return 8.0 * p->arrays.J.start[p->m] / 3 + 4 * fill;
 }
 
 /* The room of W with `numbers` numbers. */
@@ -301,10 +301,10 @@ static sti_status condense_rows(const sti_problem *p, sti__chol *mass, sti_works
     return STI_OK;
 }
 
-sti_status sti__condense(const sti_problem *p, sti__chol *mass, sti_workspace *w, const sti_tasks *tasks,
-                         sti_csr *W, sti_error *error) {
+sti_status sti__condense(const sti_problem *p, sti_workspace *w, const sti_tasks *tasks, sti_csr *W,
+                         sti_error *error) {
     condense c = {.p = p};
-    double limit = LIMIT * factored_cost(p, mass);
+    double small = 0;
     int largest = 0;
     *W = (sti_csr){0};
     if (p->m == 0) return STI_OK;
@@ -312,8 +312,14 @@ sti_status sti__condense(const sti_problem *p, sti__chol *mass, sti_workspace *w
     if (!base) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the Delassus matrix");
     lay_out_parts(&c, base);
     find_parts(&c);
-    for (int i = 0; i < c.npart; i++) largest = c.size[i] > largest ? c.size[i] : largest;
-    if (largest <= LARGEST_PART) return condense_parts(&c, limit, w, W, error);
-    if (p->m > FEW_ROWS || (double)p->m * p->m > limit) return STI_OK;
-    return condense_rows(p, mass, w, tasks, W, error);
+    for (int i = 0; i < c.npart; i++) {
+        largest = c.size[i] > largest ? c.size[i] : largest;
+        small += 0.5 * c.size[i] * c.size[i];
+    }
+    if (largest <= LARGEST_PART) return condense_parts(&c, LIMIT * factored_cost(p, small), w, W, error);
+    if (p->m > FEW_ROWS) return STI_OK;
+    sti_status status = sti__workspace_factor(w, p, tasks, error);
+    if (status != STI_OK) return status;
+    double limit = LIMIT * factored_cost(p, (double)sti__chol_get_info(w->mass).fill);
+    return (double)p->m * p->m > limit ? STI_OK : condense_rows(p, w->mass, w, tasks, W, error);
 }
