@@ -75,5 +75,6 @@ int command_profile(int argc, char **argv);
 int command_bench(int argc, char **argv);
 int command_picture(int argc, char **argv);
 int command_plot(int argc, char **argv);
+int command_solve(int argc, char **argv);
 
 #endif

@@ -24,18 +24,28 @@ static int run_program(char *const *argv, bool silent) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-/* The Python to use: $STICTION_PYTHON, or python3 on the path. */
+/* The Python beside this program, as in a virtual environment; false if there is none. */
+static bool python_beside(char *path, size_t size) {
+    ssize_t n = readlink("/proc/self/exe", path, size);
+    char *slash = n > 0 && (size_t)n < size ? memrchr(path, '/', (size_t)n) : NULL;
+    if (!slash || (size_t)(slash + 1 - path) + sizeof "python3" > size) return false;
+    memcpy(slash + 1, "python3", sizeof "python3");
+    return access(path, X_OK) == 0;
+}
+
+/* The Python to use: $STICTION_PYTHON, or the one beside this program, or python3 on the path. */
 static char *python(void) {
-    static char fallback[] = "python3";
+    static char fallback[] = "python3", beside[4096];
     char *chosen = getenv("STICTION_PYTHON");
-    return chosen && *chosen ? chosen : fallback;
+    if (chosen && *chosen) return chosen;
+    return python_beside(beside, sizeof beside) ? beside : fallback;
 }
 
 static int missing(void) {
     fprintf(stderr,
             "stiction plot: plots need the Python package of Stiction with matplotlib and h5py,\n"
             "  and %s does not have them.\n"
-            "  next: `pip install . matplotlib h5py` in the source tree, or name another Python in "
+            "  next: `pip install '.[plot]'` in the source tree, or name another Python in "
             "STICTION_PYTHON\n",
             python());
     return EXIT_FAILED;

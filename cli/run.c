@@ -17,8 +17,17 @@ typedef struct run_options {
 
 static volatile sig_atomic_t interrupted;
 static void on_interrupt(int number) {
-    (void)number;
-    interrupted = 1;
+    interrupted = number;
+    signal(number, SIG_DFL); /* the second one ends the program at once */
+}
+
+/* So that an interrupted run still closes its recording. */
+static void catch_signals(bool on) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        void (*old)(int) = signal(signals[i], on ? on_interrupt : SIG_DFL);
+        if (old == SIG_IGN) signal(signals[i], SIG_IGN); /* as nohup wants it */
+    }
 }
 
 /* ---- progress --------------------------------------------------------------------------------------- */
@@ -142,7 +151,7 @@ static int simulate(simulation *sim, bool quiet) {
     }
     progress_stop(&p);
     sim->wall = seconds() - p.start;
-    if (interrupted) fprintf(stderr, "stopped by the user\n");
+    if (interrupted) fprintf(stderr, "stopped by %s\n", interrupted == SIGINT ? "the user" : "a signal");
     return status;
 }
 
@@ -198,10 +207,11 @@ static int run_world(simulation *sim, const run_options *o, const char *recordin
     sim->energy[0] = total_energy(sim->world);
     if (recording && !(sim->recorder = sti_recorder_create(recording, sim->world, o->fields, &error)))
         return report_error(&error);
-    signal(SIGINT, on_interrupt);
+    catch_signals(true);
     int status = simulate(sim, o->quiet);
-    signal(SIGINT, SIG_DFL);
-    if (sti_recorder_close(sim->recorder, &error) != STI_OK) status = report_error(&error);
+    if (sti_recorder_close(sim->recorder, &error) != STI_OK && status == EXIT_OK)
+        status = report_error(&error);
+    catch_signals(false);
     if (status != EXIT_OK) return status;
     if (sti_forward(sim->world) != STI_OK) return report_error(sti_world_error(sim->world));
     sim->energy[1] = total_energy(sim->world);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A whole program: load a scene, step it for a second, read a sensor.
-   cc hello.c -lstiction && ./a.out scenes/arm.xml */
+   cc hello.c $(pkg-config --cflags --libs stiction) && ./a.out scenes/arm.xml */
 #include <stdio.h>
 #include <stiction/stiction.h>
 

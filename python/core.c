@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stiction._core: models, worlds and array views on CPython's limited API. Everything that does
    not touch memory of the library is Python, in stiction/__init__.py. */
-#define Py_LIMITED_API 0x030B0000
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "core.h"
+#include <math.h>
 #include <stdatomic.h>
-#include <stiction/stiction.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- objects -------------------------------------------------------------------------------- */
 
@@ -17,7 +16,7 @@ typedef struct core_state {
 
 typedef struct core_model {
     PyObject_HEAD sti_model *model;
-    PyObject *warnings; /* list of dict */
+    sti_option opt; /* what model.opt shows; worlds take it over, the model itself stays as it is */
 } core_model;
 
 typedef struct core_world {
@@ -63,13 +62,12 @@ static int set_attr(PyObject *object, const char *name, PyObject *value) {
     return r;
 }
 
-/* Raises stiction.Error with all that the library knows; returns NULL. */
-static PyObject *raise_error(core_state *s, const sti_error *e) {
+PyObject *core_raise(PyObject *type, const sti_error *e) {
     if (e->code == STI_NO_MEMORY) return PyErr_NoMemory();
     char line[1024];
     PyObject *message = text(sti_error_format(e, line, sizeof line));
     if (!message) return NULL;
-    PyObject *exception = PyObject_CallFunctionObjArgs(s->error, message, NULL);
+    PyObject *exception = PyObject_CallFunctionObjArgs(type, message, NULL);
     Py_DECREF(message);
     if (!exception) return NULL;
     if (set_attr(exception, "code", text(sti_status_name(e->code))) == 0 &&
@@ -78,9 +76,17 @@ static PyObject *raise_error(core_state *s, const sti_error *e) {
         set_attr(exception, "element", text(e->element)) == 0 &&
         set_attr(exception, "attribute", text(e->attribute)) == 0 &&
         set_attr(exception, "message", text(e->message)) == 0)
-        PyErr_SetObject(s->error, exception);
+        PyErr_SetObject(type, exception);
     Py_DECREF(exception);
     return NULL;
+}
+
+static PyObject *raise_error(core_state *s, const sti_error *e) { return core_raise(s->error, e); }
+
+/* The bytes of os.fsencode, which may be no text at all; NULL if a 0 is in them. */
+static const char *path_of(PyObject *bytes) {
+    char *path = NULL;
+    return PyBytes_AsStringAndSize(bytes, &path, NULL) < 0 ? NULL : path;
 }
 
 /* ---- arrays ------------------------------------------------------------------------------------- */
@@ -139,23 +145,24 @@ static PyObject *array_new(core_state *s, PyObject *owner, sti_view v) {
     return (PyObject *)a;
 }
 
+PyObject *core_window(PyObject *module, PyObject *owner, sti_view v) { return array_new(state_of(module), owner, v); }
+
 /* ---- model --------------------------------------------------------------------------------------- */
 
 static void model_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     core_model *m = (core_model *)self;
     sti_model_free(m->model);
-    Py_XDECREF(m->warnings);
     PyObject_Free(self);
     Py_DECREF(type);
 }
 
 static PyObject *diagnostic(const sti_diagnostic *d) {
     char line[1024];
-    return Py_BuildValue("{s:s,s:s,s:s,s:i,s:s,s:s,s:N,s:N}", "severity",
+    return Py_BuildValue("{s:s,s:s,s:N,s:i,s:N,s:N,s:N,s:N}", "severity",
                          d->severity == STI_SEVERITY_ERROR ? "error" : "warning", "code",
-                         sti_status_name(d->error.code), "file", d->error.file, "line", d->error.line,
-                         "element", d->error.element, "attribute", d->error.attribute, "message",
+                         sti_status_name(d->error.code), "file", text(d->error.file), "line", d->error.line,
+                         "element", text(d->error.element), "attribute", text(d->error.attribute), "message",
                          text(d->error.message), "text",
                          text(sti_error_format(&d->error, line, sizeof line)));
 }
@@ -208,14 +215,27 @@ static int assets_fill(asset_list *list, PyObject *dict) {
     return 0;
 }
 
-/* load(path or None, xml or None, assets, allow_outside) -> (Model or None, diagnostics); raises
+/* Takes over the model, which is freed on failure. */
+static PyObject *model_new(core_state *s, sti_model *model) {
+    core_model *m = PyObject_New(core_model, s->model);
+    if (!m) {
+        sti_model_free(model);
+        return NULL;
+    }
+    m->model = model;
+    m->opt = model->opt;
+    return (PyObject *)m;
+}
+
+/* load(path as bytes or None, xml or None, assets, allow_outside) -> (Model or None, diagnostics); raises
    stiction.Error unless check is true. */
 static PyObject *core_load(PyObject *module, PyObject *args) {
     const char *path = NULL, *xml = NULL;
     Py_ssize_t xml_size = 0;
-    PyObject *dict = NULL;
+    PyObject *place = NULL, *dict = NULL;
     int outside = 0, check = 0;
-    if (!PyArg_ParseTuple(args, "zz#Opp", &path, &xml, &xml_size, &dict, &outside, &check)) return NULL;
+    if (!PyArg_ParseTuple(args, "Oz#Opp", &place, &xml, &xml_size, &dict, &outside, &check)) return NULL;
+    if (place != Py_None && !(path = path_of(place))) return NULL;
     core_state *s = state_of(module);
     asset_list assets;
     if (assets_fill(&assets, dict) < 0) {
@@ -245,15 +265,19 @@ static PyObject *core_load(PyObject *module, PyObject *args) {
         return list ? raise_error(s, &error) : NULL;
     }
     if (!model) return Py_BuildValue("ON", Py_None, list);
-    core_model *m = PyObject_New(core_model, s->model);
-    if (!m) {
-        sti_model_free(model);
-        Py_DECREF(list);
-        return NULL;
-    }
-    m->model = model;
-    m->warnings = Py_NewRef(list);
-    return Py_BuildValue("NN", (PyObject *)m, list);
+    PyObject *m = model_new(s, model);
+    if (!m) Py_DECREF(list);
+    return m ? Py_BuildValue("NN", m, list) : NULL;
+}
+
+static PyObject *model_copy(PyObject *self, PyObject *unused) {
+    (void)unused;
+    core_state *s = state_of_type(Py_TYPE(self));
+    sti_error error = {0};
+    sti_model *copy = sti_model_copy(((core_model *)self)->model, &error);
+    PyObject *m = copy ? model_new(s, copy) : raise_error(s, &error);
+    if (m) ((core_model *)m)->opt = ((core_model *)self)->opt;
+    return m;
 }
 
 static PyObject *model_size(PyObject *self, PyObject *name) {
@@ -323,7 +347,7 @@ static PyObject *model_struct_view(PyObject *self, PyObject *args) {
         opt ? (int)(sizeof option_members / sizeof *members) : (int)(sizeof stat_members / sizeof *members);
     for (int i = 0; i < n; i++) {
         if (strcmp(members[i].name, name) != 0) continue;
-        char *base = opt ? (char *)&m->opt : (char *)&m->stat;
+        char *base = opt ? (char *)&((core_model *)self)->opt : (char *)&m->stat;
         sti_view v = {base + members[i].offset, members[i].count, 1, members[i].type, opt};
         return array_new(state_of_type(Py_TYPE(self)), self, v);
     }
@@ -337,6 +361,7 @@ static PyMethodDef model_methods[] = {
     {"name", model_name, METH_VARARGS, "name of an object"},
     {"title", model_title, METH_NOARGS, "mujoco@model"},
     {"hash", model_hash, METH_NOARGS, "64-bit hash"},
+    {"copy", model_copy, METH_NOARGS, "an independent model"},
     {"struct_view", model_struct_view, METH_VARARGS, "a member of opt or stat"},
     {NULL, NULL, 0, NULL}};
 static PyType_Slot model_slots[] = {
@@ -355,16 +380,8 @@ static void world_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-static PyObject *core_world_new(PyObject *module, PyObject *args) {
-    PyObject *model;
-    int profile = 0;
-    core_state *s = state_of(module);
-    if (!PyArg_ParseTuple(args, "O!|p", s->model, &model, &profile)) return NULL;
-    sti_world_options options = sti_world_options_default();
-    options.profile = profile;
-    sti_error error = {0};
-    sti_world *world = sti_world_create(((core_model *)model)->model, &options, &error);
-    if (!world) return raise_error(s, &error);
+/* Takes over the world, which is destroyed on failure. */
+static PyObject *wrap_world(core_state *s, sti_world *world, PyObject *model) {
     core_world *w = PyObject_New(core_world, s->world);
     if (!w) {
         sti_world_destroy(world);
@@ -376,13 +393,26 @@ static PyObject *core_world_new(PyObject *module, PyObject *args) {
     return (PyObject *)w;
 }
 
+static PyObject *core_world_new(PyObject *module, PyObject *args) {
+    PyObject *model;
+    int profile = 0;
+    core_state *s = state_of(module);
+    if (!PyArg_ParseTuple(args, "O!|p", s->model, &model, &profile)) return NULL;
+    sti_world_options options = sti_world_options_default();
+    options.profile = profile;
+    sti_error error = {0};
+    sti_world *world = sti_world_create(((core_model *)model)->model, &options, &error);
+    if (!world) return raise_error(s, &error);
+    return wrap_world(s, world, model);
+}
+
 /* One caller at a time; the model's present options are taken over. */
 static bool world_take(core_world *w) {
     if (atomic_flag_test_and_set(&w->busy)) {
         PyErr_SetString(PyExc_RuntimeError, "this Data is being stepped by another thread");
         return false;
     }
-    *sti_world_option(w->world) = ((core_model *)w->model)->model->opt;
+    *sti_world_option(w->world) = ((core_model *)w->model)->opt;
     return true;
 }
 
@@ -392,16 +422,39 @@ static PyObject *world_done(core_world *w, sti_status status) {
     return raise_error(state_of_type(Py_TYPE((PyObject *)w)), sti_world_error(w->world));
 }
 
+static double seconds(void) {
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Steps for about a tenth of a second. */
+static sti_status step_some(sti_world *world, long *left) {
+    double start = seconds();
+    sti_status status;
+    do {
+        int n = *left < 16 ? (int)*left : 16;
+        status = sti_step(world, n);
+        *left -= n;
+    } while (status == STI_OK && *left > 0 && fabs(seconds() - start) < 0.1);
+    return status;
+}
+
 static PyObject *world_step(PyObject *self, PyObject *arg) {
     core_world *w = (core_world *)self;
     long n = PyLong_AsLong(arg);
     if (n == -1 && PyErr_Occurred()) return NULL;
-    if (n < 0 || n > INT32_MAX)
-        return PyErr_Format(PyExc_ValueError, "nstep must be between 0 and 2^31 - 1"), NULL;
+    if (n < 0) return PyErr_Format(PyExc_ValueError, "nstep must not be negative"), NULL;
     if (!world_take(w)) return NULL;
-    sti_status status;
-    Py_BEGIN_ALLOW_THREADS status = sti_step(w->world, (int)n);
-    Py_END_ALLOW_THREADS return world_done(w, status);
+    sti_status status = STI_OK;
+    bool stopped = false;
+    do {
+        Py_BEGIN_ALLOW_THREADS status = step_some(w->world, &n);
+        Py_END_ALLOW_THREADS stopped = status == STI_OK && PyErr_CheckSignals() < 0;
+    } while (status == STI_OK && n > 0 && !stopped);
+    if (!stopped) return world_done(w, status);
+    atomic_flag_clear(&w->busy);
+    return NULL;
 }
 
 static PyObject *world_forward(PyObject *self, PyObject *unused) {
@@ -437,16 +490,31 @@ static PyObject *world_mass_matrix(PyObject *self, PyObject *out) {
     int nv = sti_world_model(w->world)->nv;
     Py_buffer b;
     if (PyObject_GetBuffer(out, &b, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0) return NULL;
-    bool fits = b.len == (Py_ssize_t)sizeof(double) * nv * nv;
-    if (fits) sti_world_mass_matrix(w->world, b.buf);
+    bool fits = b.len == (Py_ssize_t)sizeof(double) * nv * nv, mine = fits && world_take(w);
+    if (mine) sti_world_mass_matrix(w->world, b.buf);
     PyBuffer_Release(&b);
     if (!fits) return PyErr_Format(PyExc_ValueError, "the array must be %d x %d doubles", nv, nv), NULL;
-    Py_RETURN_NONE;
+    return mine ? world_done(w, STI_OK) : NULL;
 }
 
 static PyObject *world_hash(PyObject *self, PyObject *unused) {
     (void)unused;
-    return PyLong_FromUnsignedLongLong(sti_world_hash(((core_world *)self)->world));
+    core_world *w = (core_world *)self;
+    if (!world_take(w)) return NULL;
+    uint64_t hash = sti_world_hash(w->world);
+    atomic_flag_clear(&w->busy);
+    return PyLong_FromUnsignedLongLong(hash);
+}
+
+static PyObject *world_copy(PyObject *self, PyObject *unused) {
+    (void)unused;
+    core_world *w = (core_world *)self;
+    core_state *s = state_of_type(Py_TYPE(self));
+    sti_error error = {0};
+    if (!world_take(w)) return NULL;
+    sti_world *copy = sti_world_copy(w->world, &error);
+    atomic_flag_clear(&w->busy);
+    return copy ? wrap_world(s, copy, w->model) : raise_error(s, &error);
 }
 
 static PyObject *world_save(PyObject *self, PyObject *unused) {
@@ -455,8 +523,13 @@ static PyObject *world_save(PyObject *self, PyObject *unused) {
     size_t n = sti_snapshot_size(w->world);
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)n);
     if (!bytes) return NULL;
-    if (sti_snapshot_save(w->world, PyBytes_AsString(bytes), n) != STI_OK) Py_CLEAR(bytes);
-    return bytes ? bytes : raise_error(state_of_type(Py_TYPE(self)), sti_world_error(w->world));
+    sti_status status = STI_ARGUMENT;
+    if (world_take(w)) {
+        status = sti_snapshot_save(w->world, PyBytes_AsString(bytes), n);
+        atomic_flag_clear(&w->busy);
+    }
+    if (status != STI_OK) Py_CLEAR(bytes);
+    return bytes;
 }
 
 static PyObject *world_load(PyObject *self, PyObject *arg) {
@@ -476,9 +549,15 @@ static PyObject *world_sensor(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "sO", &name, &out)) return NULL;
     Py_buffer b;
     if (PyObject_GetBuffer(out, &b, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0) return NULL;
-    int n = sti_sensor_value(((core_world *)self)->world, name, b.buf, (int)(b.len / 4));
+    core_world *w = (core_world *)self;
+    int n = -1;
+    bool mine = world_take(w);
+    if (mine) {
+        n = sti_sensor_value(w->world, name, b.buf, (int)(b.len / 4));
+        atomic_flag_clear(&w->busy);
+    }
     PyBuffer_Release(&b);
-    return PyLong_FromLong(n);
+    return mine ? PyLong_FromLong(n) : NULL;
 }
 
 static PyObject *world_profile(PyObject *self, PyObject *unused) {
@@ -533,6 +612,7 @@ static PyMethodDef world_methods[] = {
     {"view", world_view, METH_O, "a field by name, None if unknown"},
     {"mass_matrix", world_mass_matrix, METH_O, "M into an nv x nv array"},
     {"hash", world_hash, METH_NOARGS, "64-bit hash of state and inputs"},
+    {"copy", world_copy, METH_NOARGS, "an independent world in the same state"},
     {"save", world_save, METH_NOARGS, "snapshot as bytes"},
     {"load", world_load, METH_O, "restore a snapshot"},
     {"sensor", world_sensor, METH_VARARGS, "sensor values as float32"},
@@ -558,10 +638,14 @@ static void recorder_dealloc(PyObject *self) {
 static PyObject *core_recorder_new(PyObject *module, PyObject *args) {
     core_state *s = state_of(module);
     const char *path, *fields;
-    PyObject *world;
-    if (!PyArg_ParseTuple(args, "sO!z", &path, s->world, &world, &fields)) return NULL;
+    PyObject *world, *place;
+    if (!PyArg_ParseTuple(args, "OO!z", &place, s->world, &world, &fields) || !(path = path_of(place)))
+        return NULL;
     sti_error error = {0};
-    sti_recorder *recorder = sti_recorder_create(path, ((core_world *)world)->world, fields, &error);
+    core_world *w = (core_world *)world;
+    if (!world_take(w)) return NULL;
+    sti_recorder *recorder = sti_recorder_create(path, w->world, fields, &error);
+    atomic_flag_clear(&w->busy);
     if (!recorder) return raise_error(s, &error);
     core_recorder *r = PyObject_New(core_recorder, s->recorder);
     if (!r) {
@@ -578,7 +662,11 @@ static PyObject *recorder_frame(PyObject *self, PyObject *unused) {
     core_recorder *r = (core_recorder *)self;
     sti_error error = {0};
     if (!r->recorder) return PyErr_Format(PyExc_ValueError, "the recorder is closed"), NULL;
-    if (sti_recorder_frame(r->recorder, ((core_world *)r->world)->world, &error) == STI_OK) Py_RETURN_NONE;
+    core_world *w = (core_world *)r->world;
+    if (!world_take(w)) return NULL;
+    sti_status status = sti_recorder_frame(r->recorder, w->world, &error);
+    atomic_flag_clear(&w->busy);
+    if (status == STI_OK) Py_RETURN_NONE;
     return raise_error(state_of_type(Py_TYPE(self)), &error);
 }
 
@@ -642,20 +730,25 @@ static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec) {
 
 static int core_exec(PyObject *module) {
     core_state *s = state_of(module);
+    PyObject *members = Py_BuildValue("{s:s,s:s,s:i,s:s,s:s,s:s}", "code", "", "file", "", "line", 0,
+                                      "element", "", "attribute", "", "message", "");
+    if (!members) return -1;
     s->error = PyErr_NewExceptionWithDoc(
         "stiction.Error", "What went wrong and where: code, file, line, element, attribute, message.", NULL,
-        NULL);
+        members);
+    Py_DECREF(members);
     if (!s->error || PyModule_AddObjectRef(module, "Error", s->error) < 0) return -1;
     s->model = add_type(module, &model_spec);
     s->world = add_type(module, &world_spec);
     s->array = add_type(module, &array_spec);
     s->recorder = add_type(module, &recorder_spec);
     if (!s->model || !s->world || !s->array || !s->recorder) return -1;
-    return add_constants(module);
+    return add_constants(module) < 0 ? -1 : core_add_problem(module);
 }
 
 static void core_free(void *module) {
     core_state *s = state_of(module);
+    if (!s) return;
     Py_CLEAR(s->error);
     Py_CLEAR(s->model);
     Py_CLEAR(s->world);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Exit status and output of each command: cli.sh PATH-TO-STICTION
 case $1 in /*) stiction=$1 ;; *) stiction=$PWD/$1 ;; esac
+problems=$(cd "$(dirname "$0")/problems" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -89,6 +90,7 @@ expect 2 'at most 2 numbers' "$stiction" run robot.xml --ctrl 1,2,3
 expect 1 'no keyframe "down"' "$stiction" run robot.xml --key down
 expect 0 'hash' "$stiction" run robot.xml --record run.h5 --interval 0.01 --quiet
 [ -s run.h5 ] || { echo "FAIL: no recording"; failures=$((failures + 1)); }
+expect 1 'stopped by a signal' sh -c '"$0" run robot.xml --time 1e9 --record long.h5 & sleep 0.5; kill $!; wait $!' "$stiction"
 expect 1 'nowhere/run.h5' "$stiction" run robot.xml --record nowhere/run.h5
 expect 1 'no field "nonsense"' "$stiction" run robot.xml --record run.h5 --fields "qpos nonsense"
 "$stiction" run robot.xml --quiet --random 3 | sed 's/.*hash//' >a.txt
@@ -122,6 +124,25 @@ expect 1 'no camera "front"' "$stiction" picture robot.xml --camera front
 expect 2 'like 640x480' "$stiction" picture robot.xml --size big
 expect 1 'missing.h5' "$stiction" plot missing.h5
 expect 1 'pip install' env STICTION_PYTHON=/no/such/python "$stiction" plot run.h5
+
+# ---- solve -------------------------------------------------------------------------------------------
+expect 0 '^converged at tolerance 1e-09' "$stiction" solve "$problems/stack.h5" --coulomb exact --tol 1e-9
+expect 0 'solver  *sap, relaxed' "$stiction" solve "$problems/regularised.h5" --solver sap
+expect 0 'solver  *apgd, exact' "$stiction" solve "$problems/regularised.h5" --solver=apgd --coulomb exact --threads 2
+expect 0 'forces  *6 determined, 6 only regularised' "$stiction" solve "$problems/table.h5" --coulomb exact --rank
+expect 0 'full error .* raw' "$stiction" solve "$problems/stack_fclib.hdf5" --coulomb exact --full-error 1e-6
+expect 1 'NOT CONVERGED' "$stiction" solve "$problems/regularised.h5" --solver apgd --max-iterations 2
+expect 1 'needs the (A, J) form' "$stiction" solve "$problems/table.h5" --solver sap
+expect 1 'cannot be opened' "$stiction" solve missing.h5
+expect 1 'cannot be opened' "$stiction" solve robot.xml
+expect 2 'did you mean sap' "$stiction" solve "$problems/stack.h5" --solver sp
+expect 2 'cannot be "sharp"' "$stiction" solve "$problems/stack.h5" --coulomb sharp
+expect 2 'which file' "$stiction" solve
+expect 2 'belong to --compare' "$stiction" solve "$problems/stack.h5" --csv out.csv
+expect 0 'mixed.h5 .* apgd .* yes' "$stiction" solve --compare "$problems" --coulomb exact --csv out.csv
+[ "$(wc -l <out.csv)" = 16 ] || { echo "FAIL: 5 problems by 3 solvers and a head, not $(wc -l <out.csv) lines"; failures=$((failures + 1)); }
+mkdir empty && expect 1 'has no problems' "$stiction" solve --compare empty
+expect 1 'nowhere' "$stiction" solve --compare nowhere
 
 [ $failures = 0 ] && echo "all well"
 exit $((failures > 0))

@@ -2,6 +2,7 @@
 /* Sparse Cholesky against dense Cholesky written down here, and against residuals. */
 #include "grid_matrix.h"
 #include "solve/cholesky.h"
+#include "solve/ordering.h"
 #include "test.h"
 
 /* ---- matrices -------------------------------------------------------------------------------- */
@@ -220,6 +221,66 @@ TEST(special_patterns) {
         }
 }
 
+/* ---- orderings ---------------------------------------------------------------------------------------- */
+
+static int path(int i, int j) { return i - j == 1; }
+static int star(int i, int j) { return j == 0 && i > 0; }
+static int clique(int i, int j) { return i != j; }
+static int plane(int i, int j) { return (i - j == 1 && i % 50) || i - j == 50; }
+static int parts(int i, int j) { return i / 40 == j / 40 && i - j < 3; }
+static int lonely(int i, int j) { return (void)i, (void)j, 0; }
+
+/* Every vertex once, the same again, and fill no worse than without ordering where that is known. */
+TEST(dissection) {
+    int (*graphs[])(int, int) = {path, star, clique, plane, parts, lonely};
+    for (int g = 0; g < 6; g++)
+        for (int n = 1; n <= 2000; n = n * 4 + 3) {
+            if (g == 2 && n > 600) continue;
+            size_t v = (size_t)n;
+            int *start = calloc(v + 2, sizeof(int)),
+                *adj = malloc(sizeof(int) * (g == 2 ? v * v + 1 : 200 * v)), k = 0;
+            int *weight = malloc(sizeof(int) * v), *order = malloc(sizeof(int) * v),
+                *again = malloc(sizeof(int) * v);
+            int *parent = malloc(sizeof(int) * v), *count = malloc(sizeof(int) * v);
+            for (int i = 0; i < n; i++) {
+                start[i] = k;
+                weight[i] = 1 + i % 3;
+                for (int j = 0; j < n; j++)
+                    if (i != j && graphs[g](i > j ? i : j, i > j ? j : i)) adj[k++] = j;
+            }
+            start[n] = k;
+            sti__graph graph = {n, start, adj, weight};
+            sti__temp temp = {0};
+            sti__temp_reset(&temp, NULL);
+            REQUIRE(sti__order_dissect(&graph, order, &temp));
+            sti__temp_reset(&temp, NULL);
+            REQUIRE(sti__order_dissect(&graph, again, &temp));
+            CHECK(memcmp(order, again, sizeof(int) * v) == 0);
+            memset(count, 0, sizeof(int) * v);
+            for (int i = 0; i < n; i++)
+                if (order[i] >= 0 && order[i] < n) count[order[i]]++;
+            int once = 0;
+            for (int i = 0; i < n; i++) once += count[i] == 1;
+            CHECK(once == n);
+            sti__etree tree = {again, parent, count, 0, 0};
+            REQUIRE(sti__etree_make(&graph, &tree, &temp));
+            if (g == 3 && n > 1500) CHECK(tree.fill < 60 * n * 2); /* bandwidth 50: 2 * 50 * 2 n by rows */
+            sti__temp_free(&temp, NULL);
+            free(start), free(adj), free(weight), free(order), free(again), free(parent), free(count);
+        }
+}
+
+TEST(dissected_grid) {
+    grid_matrix m = grid_make(13, 13, 12);
+    sti_csr a = {m.n, m.n, m.start, m.col, m.value};
+    sti__chol *chol = sti__chol_create(NULL, NULL);
+    REQUIRE(sti__chol_analyse(chol, &a, NULL) == STI_OK);
+    CHECK(sti__chol_get_info(chol).dissected);
+    sti__chol_free(chol);
+    check_matrix(&a);
+    grid_free(&m);
+}
+
 /* ---- memory ----------------------------------------------------------------------------------------- */
 
 typedef struct counter {
@@ -345,5 +406,6 @@ TEST(ill_conditioned) {
     grid_free(&m);
 }
 
-MAIN(CASE(random_matrices), CASE(bad_pivots), CASE(grids), CASE(special_patterns), CASE(failing_allocation),
-     CASE(no_allocation_when_warm), CASE(bad_pivot_in_a_grid), CASE(ill_conditioned))
+MAIN(CASE(random_matrices), CASE(bad_pivots), CASE(grids), CASE(special_patterns), CASE(dissection),
+     CASE(dissected_grid), CASE(failing_allocation), CASE(no_allocation_when_warm), CASE(bad_pivot_in_a_grid),
+     CASE(ill_conditioned))

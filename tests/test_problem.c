@@ -2,11 +2,13 @@
 /* Problems: what is refused, islands, and files in both layouts, whole and broken. */
 #include "problem_make.h"
 #include "record/hdf.h"
+#include "robust.h"
 #include <unistd.h>
 
 static char folder[64];
 static void clean(void) {
-    static const char *const names[] = {"own", "memory", "fclib", "no", "hand", "global", "whole", "cut", "large"};
+    static const char *const names[] = {"own",    "memory", "fclib", "no",   "hand",
+                                        "global", "whole",  "cut",   "large"};
     for (int i = 0; i < (int)(sizeof names / sizeof names[0]); i++) {
         char path[128];
         snprintf(path, sizeof path, "%s/%s.h5", folder, names[i]);
@@ -476,6 +478,38 @@ TEST(gigabyte_headers) {
     }
 }
 
+/* Whichever allocation fails: an error, and nothing is lost. */
+TEST(failing_memory) {
+    make p;
+    make_regularised(&p, STI_ROW_USER, false);
+    sti_problem *plain = make_problem(&p);
+    REQUIRE(sti_problem_save(plain, in_folder("own.h5"), NULL) == STI_OK);
+    sti_problem_free(plain);
+    make_hard(&p, false);
+    plain = make_problem(&p);
+    REQUIRE(sti_problem_export_fclib(plain, in_folder("fclib.h5"), NULL) == STI_OK);
+    sti_problem_free(plain);
+    for (int file = 0; file < 2; file++)
+        for (long n = 1, done = 0; !done && n < 2000; n++) {
+            counter c = {.fail_at = n};
+            sti_allocator allocator = counter_allocator(&c);
+            sti_error error = {0};
+            sti_certificate certificate;
+            double g[MAKE_M] = {0}, v[MAKE_N] = {0};
+            sti_problem *problem =
+                sti_problem_load(in_folder(file ? "fclib.h5" : "own.h5"), &allocator, &error);
+            sti_status status =
+                problem ? sti_certify(problem, v, g, STI_COULOMB_EXACT, true, &certificate, NULL, &error)
+                        : error.code;
+            if (problem && status == STI_OK) status = sti_problem_save(problem, in_folder("no.h5"), &error);
+            CHECK((status == STI_OK) == !c.failed);
+            CHECK(status == STI_OK || (status == STI_NO_MEMORY && error.code == STI_NO_MEMORY));
+            sti_problem_free(problem);
+            CHECK(c.blocks == 0 && c.live == 0 && c.wrong_size == 0);
+            done = !c.failed;
+        }
+}
+
 /* ---- outside problems -------------------------------------------------------------------------------- */
 
 TEST(fclib_files) {
@@ -507,4 +541,4 @@ TEST(fclib_files) {
 MAIN(CASE(bad_arrays_are_refused), CASE(islands_are_found), CASE(saved_and_loaded), CASE(memory_is_saved),
      CASE(fclib_round_trip), CASE(fclib_refuses_what_it_cannot_hold), CASE(fclib_matrices),
      CASE(fclib_broken), CASE(fclib_bilateral), CASE(truncated_files), CASE(gigabyte_headers),
-     CASE(fclib_files))
+     CASE(failing_memory), CASE(fclib_files))

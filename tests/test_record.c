@@ -3,6 +3,8 @@
 #include "scene.h"
 
 #include <hdf5.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static const char scene[] =
@@ -175,6 +177,41 @@ static void *counting(void *context, void *ptr, size_t old_size, size_t new_size
     return realloc(ptr, new_size);
 }
 
+/* Frames until there is no more room for the file; returns how many were taken. */
+static int fill_disk(sti_world *w, rlim_t room) {
+    struct rlimit limit, small;
+    sti_error error = {0};
+    int frames = 0;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    small = (struct rlimit){room, limit.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+    sti_recorder *r = sti_recorder_create(file("f.h5"), w, NULL, &error);
+    while (r && frames < 200000 && sti_recorder_frame(r, w, &error) == STI_OK) frames++;
+    CHECK(error.code == STI_FILE && strstr(error.message, "disk full"));
+    CHECK(!r || sti_recorder_close(r, &error) == STI_FILE);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    return frames;
+}
+
+/* HDF5 would crash in its exit handler; what was written before can be read. */
+TEST(full_disk) {
+    sti_model *m = model_of(scene);
+    sti_world *w = world_of(m);
+    sti_error error = {0};
+    void (*old)(int) = signal(SIGXFSZ, SIG_IGN);
+    CHECK(fill_disk(w, 1000) == 0);
+    for (rlim_t room = 1 << 20; room < 8 << 20; room += 999999) {
+        int frames = fill_disk(w, room);
+        sti_recording *r = sti_recording_open(path, NULL, &error);
+        CHECK(frames == 0 || (r && sti_recording_frames(r) <= frames));
+        sti_recording_close(r);
+    }
+    signal(SIGXFSZ, old);
+    unlink(path);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
 TEST(every_allocation_may_fail) {
     counter c = {0};
     sti_allocator allocator = {counting, &c};
@@ -198,4 +235,4 @@ TEST(every_allocation_may_fail) {
     sti_model_free(m);
 }
 
-MAIN(CASE(write_read_apply), CASE(layout), CASE(errors), CASE(every_allocation_may_fail))
+MAIN(CASE(write_read_apply), CASE(layout), CASE(errors), CASE(full_disk), CASE(every_allocation_may_fail))

@@ -245,6 +245,28 @@ TEST(snapshot) {
     sti_world_destroy(w);
 }
 
+/* A copy shows what the world shows and goes its own way. */
+TEST(copy_is_independent) {
+    sti_world *w = busy_world();
+    sti_error e;
+    sti_world_option(w)->integrator = STI_INTEGRATOR_IMPLICIT;
+    CHECK(sti_step(w, 50) == STI_OK);
+    sti_world *copy = sti_world_copy(w, &e);
+    REQUIRE(copy);
+    for (int f = 0; f < STI_FIELD_COUNT; f++) {
+        sti_view a = sti_world_view(w, (sti_field)f), b = sti_world_view(copy, (sti_field)f);
+        size_t bytes = sizeof(double) * (size_t)a.rows * (size_t)a.cols;
+        CHECK(a.rows == b.rows && (bytes == 0 || (a.data != b.data && memcmp(a.data, b.data, bytes) == 0)));
+    }
+    uint64_t before = sti_world_hash(w);
+    CHECK(sti_step(copy, 50) == STI_OK);
+    CHECK(sti_world_hash(w) == before && sti_world_hash(copy) != before);
+    CHECK(sti_step(w, 50) == STI_OK && sti_world_hash(w) == sti_world_hash(copy));
+    sti_world_destroy(w);
+    CHECK(sti_step(copy, 1) == STI_OK);
+    sti_world_destroy(copy);
+}
+
 TEST(snapshot_refused) {
     sti_model *m =
         model_of("<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>");
@@ -307,9 +329,13 @@ TEST(bad_inputs) {
     CHECK(sti_step(w, 1) == STI_NONFINITE && strstr(sti_world_error(w)->message, "target"));
     values(w, "mocap_pos")[2] = 0;
     values(w, "qfrc_applied")[10] = NAN;
-    CHECK(sti_step(w, 1) == STI_NONFINITE && strstr(sti_world_error(w)->message, "qacc"));
+    CHECK(sti_step(w, 1) == STI_NONFINITE && strstr(sti_world_error(w)->message, "qfrc_applied[10]"));
     CHECK(values(w, "qpos")[10] == kept);
     values(w, "qfrc_applied")[10] = 0;
+    values(w, "xfrc_applied")[6 + 5] = NAN;
+    CHECK(sti_forward(w) == STI_NONFINITE &&
+          strstr(sti_world_error(w)->message, "xfrc_applied[11] of body 1"));
+    values(w, "xfrc_applied")[6 + 5] = 0;
     CHECK(sti_step(w, 1) == STI_OK);
     sti_world_destroy(w);
 }
@@ -442,6 +468,6 @@ TEST(clean_up) {
 }
 
 MAIN(CASE(create_and_reset), CASE(keyframe), CASE(lazy_views), CASE(stages), CASE(options), CASE(derived_lag),
-     CASE(mass_matrix), CASE(snapshot), CASE(snapshot_refused), CASE(bad_state), CASE(bad_inputs),
-     CASE(blow_up), CASE(no_allocation_in_a_step), CASE(every_allocation_may_fail), CASE(bad_options),
-     CASE(profile), CASE(log_callback), CASE(clean_up))
+     CASE(mass_matrix), CASE(snapshot), CASE(copy_is_independent), CASE(snapshot_refused), CASE(bad_state),
+     CASE(bad_inputs), CASE(blow_up), CASE(no_allocation_in_a_step), CASE(every_allocation_may_fail),
+     CASE(bad_options), CASE(profile), CASE(log_callback), CASE(clean_up))

@@ -3,13 +3,13 @@
 import pathlib
 import sys
 
-from stiction import _KINDS, _core
+from stiction import _ALIASES, _KINDS, _core
 
 HEAD = '''# SPDX-License-Identifier: Apache-2.0
 # Written by tools/stubs.py from the field lists; ./dev docs writes it again.
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import numpy.typing as npt
 __version__: str
 _Array = npt.NDArray[np.float64]
 _IntArray = npt.NDArray[np.int32]
-_Path = str | os.PathLike[str]
+_Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 class Error(Exception):
     code: str
@@ -74,18 +74,77 @@ def check(path: _Path, allow_outside: bool = ...) -> list[dict[str, Any]]: ...
 def picture(model: Model, data: Data, width: int = ..., height: int = ..., camera: str | int | None = ...,
             lookat: Sequence[float] | None = ..., distance: float = ..., azimuth: float | None = ...,
             elevation: float | None = ..., groups: Iterable[int] = ..., sites: bool = ...) -> npt.NDArray[np.uint8]: ...
+
+class Row(NamedTuple):
+    kind: str
+    dim: int
+    mu: tuple[float, ...] = ...
+    lo: float = ...
+    hi: float = ...
+
+def cone(dim: int = ..., mu: npt.ArrayLike = ...) -> Row: ...
+def interval(lo: float, hi: float, dim: int = ...) -> Row: ...
+def huber(bound: float, dim: int = ...) -> Row: ...
+def quadratic(dim: int = ...) -> Row: ...
+
+_Matrix = Any  # dense array, SciPy matrix, or (data, indices, indptr)
+
+class Problem:
+    n: int
+    nrow: int
+    m: int
+    rows: list[Row]
+    R: _Array
+    vhat: _Array
+    vstar: _Array | None
+    q: _Array | None
+    A: tuple[_Array, _IntArray, _IntArray] | None
+    J: tuple[_Array, _IntArray, _IntArray] | None
+    W: tuple[_Array, _IntArray, _IntArray] | None
+    def __init__(self, rows: Iterable[Row | dict[str, Any]], *, A: _Matrix = ..., vstar: npt.ArrayLike | None = ...,
+                 J: _Matrix = ..., W: _Matrix = ..., q: npt.ArrayLike | None = ..., R: npt.ArrayLike | None = ...,
+                 vhat: npt.ArrayLike | None = ..., h: float = ...) -> None: ...
+    @classmethod
+    def from_file(cls, path: _Path) -> Problem: ...
+    def save(self, path: _Path) -> None: ...
+    def export_fclib(self, path: _Path) -> None: ...
+    def islands(self) -> tuple[int, _IntArray, _IntArray]: ...
+    def vjp(self, v: npt.ArrayLike, w: npt.ArrayLike, workspace: Workspace | None = ...) -> dict[str, _Array]: ...
+
+class Workspace:
+    def __init__(self, threads: int = ...) -> None: ...
+
+class Certificate(NamedTuple):
+CERTIFICATE_PARTS
+class Solution:
+    v: _Array | None
+    gamma: _Array
+    info: dict[str, Any]
+    certificate: Certificate
+    history: _Array
+    @property
+    def converged(self) -> bool: ...
+
+def solve(problem: Problem, solver: str = ..., coulomb: str = ..., tol: float | None = ..., *,
+          guess_v: npt.ArrayLike | None = ..., guess_gamma: npt.ArrayLike | None = ..., workspace: Workspace | None = ...,
+          linear: str = ..., full_error: float = ..., atol: float = ..., rtol: float = ..., adaptive_atol: bool = ...,
+          max_iterations: int = ..., max_newton: int = ..., max_pcg: int = ..., max_line_search: int = ...,
+          pcg_tol: float = ..., max_step: float = ..., gradient_limit: float = ..., relaxation: float = ...,
+          finish: bool = ..., history: bool = ...) -> Solution: ...
+def certify(problem: Problem, v: npt.ArrayLike | None, gamma: npt.ArrayLike, coulomb: str = ..., rank: bool = ...,
+            share: bool = ...) -> Any: ...
 '''
 
 
 def stub():
-    named = "".join(f"    def {kind}(self, name: str | int) -> Named: ...\n" for kind in _KINDS)
+    named = "".join(f"    def {kind}(self, name: str | int) -> Named: ...\n" for kind in (*_KINDS, *_ALIASES))
     model = "\nclass Model:\n    opt: Option\n    stat: Statistic\n    warnings: list[str]\n"
     model += "".join(f"    {name}: int\n" for name in _core.SIZES)
     model += "".join(f"    {name}: npt.NDArray[Any]\n" for name in _core.FIELDS)
     model += '''    @classmethod
     def from_xml_path(cls, path: _Path, assets: dict[str, bytes] | None = ..., allow_outside: bool = ...) -> Model: ...
     @classmethod
-    def from_xml_string(cls, xml: str, assets: dict[str, bytes] | None = ...) -> Model: ...
+    def from_xml_string(cls, xml: str | bytes, assets: dict[str, bytes] | None = ...) -> Model: ...
     @property
     def title(self) -> str: ...
     def hash(self) -> int: ...
@@ -99,7 +158,8 @@ def stub():
     def restore(self, snapshot: bytes) -> None: ...
     def profile(self) -> list[tuple[str, int, int, int, int]]: ...
 ''' + named
-    return HEAD + model + data + TAIL
+    parts = "".join(f"    {name}: {'int' if name.startswith('n') and name != 'natural' else 'float'}\n" for name in _core.CERTIFICATE)
+    return HEAD + model + data + TAIL.replace("CERTIFICATE_PARTS", parts)
 
 
 if __name__ == "__main__":

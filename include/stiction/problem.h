@@ -186,7 +186,7 @@ typedef struct sti_solve_options {
     sti_linear linear;
     double tol;               /* on the certificate's headline (relative) */
     double full_error;        /* > 0: stop at this FCLIB full error (raw) instead */
-    double atol, rtol;        /* SAP: |gradient| <= atol + rtol max(|momentum|, |impulse|), momentum scaling */
+    double atol, rtol;        /* SAP also stops at |gradient| <= atol + rtol max(|momentum|, |impulse|), momentum scaling */
     bool adaptive_atol;       /* atol (1 + 0.1 sqrt(contacts)) */
     int max_iterations;
     int max_newton, max_pcg, max_line_search;
@@ -230,9 +230,10 @@ STI_API const double *sti_workspace_history(const sti_workspace *workspace, int 
 
 /* ---- sensitivity ------------------------------------------------------------------------------------------- */
 
-/* Vector-Jacobian products at a solution of a regularised problem by implicit differentiation, with one
-   solve with the Hessian: given w = dL/dv (n), fills dL/dv* (n), dL/dvhat (m), dL/dR (m), dL/dmu (per row block,
-   the friction's first coefficient); outputs may be NULL. */
+/* Vector-Jacobian products at a solution v of a regularised problem (relaxed friction) by implicit differentiation, with
+   one solve with the Hessian: given w = dL/dv (n), fills dL/dv* (n), dL/dvhat (m), dL/dR (m; R_t of a cone's tangents are
+   taken to move together, as they must), dL/dmu (per row block, by the first coefficient, the others in proportion and R
+   held); outputs may be NULL. On a border between two regions of a row it is a derivative to one side. */
 STI_API sti_status sti_problem_vjp(const sti_problem *problem, const double *v, const double *w, sti_workspace *workspace,
                                    double *d_vstar, double *d_vhat, double *d_R, double *d_mu, sti_error *error);
 

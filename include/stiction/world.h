@@ -25,6 +25,8 @@ STI_API sti_world_options sti_world_options_default(void);
 /* A world at qpos0. The model must outlive it. options may be NULL. */
 STI_API sti_world *sti_world_create(const sti_model *model, const sti_world_options *options,
                                     sti_error *error);
+/* An independent world of the same model with the same state, options and derived fields. */
+STI_API sti_world *sti_world_copy(const sti_world *world, sti_error *error);
 STI_API void sti_world_destroy(sti_world *world);
 STI_API const sti_model *sti_world_model(const sti_world *world);
 

@@ -10,6 +10,8 @@
 Names follow MuJoCo's where the thing is the same. Arrays are NumPy views on the library's memory,
 without copies; they stay valid, and keep their owner alive, as long as they are used.
 """
+import difflib as _difflib
+import operator as _operator
 import os as _os
 import warnings as _warnings
 
@@ -17,9 +19,12 @@ import numpy as _np
 
 from . import _core
 from ._core import Error
+from .problem import (Certificate, Problem, Row, Solution, Workspace, certify, cone, huber, interval, quadratic,
+                      solve)
 
 __version__ = _core.VERSION
-__all__ = ["Model", "Data", "Error", "Recorder", "forward", "step", "reset", "mass_matrix", "check", "picture"]
+__all__ = ["Model", "Data", "Error", "Recorder", "forward", "step", "reset", "mass_matrix", "check", "picture",
+           "Problem", "Solution", "Certificate", "Row", "Workspace", "cone", "interval", "huber", "quadratic", "solve", "certify"]
 
 # kind: (prefix of its model fields, size name)
 _KINDS = {
@@ -30,6 +35,9 @@ _KINDS = {
     "equality": ("eq_", "neq"), "pair": ("pair_", "npair"), "exclude": ("exclude_", "nexclude"),
     "key": ("key_", "nkey"), "numeric": ("numeric_", "nnumeric"),
 }
+# the shorter names of the same kinds
+_ALIASES = {"jnt": "joint", "cam": "camera", "mat": "material", "tex": "texture", "ten": "tendon",
+            "eq": "equality", "keyframe": "key"}
 _SIZES = frozenset(_core.SIZES)
 _FIELDS = frozenset(_core.FIELDS)
 _STATE = {name: role for name, role in _core.STATE if role != "T"}
@@ -55,6 +63,11 @@ class _Struct:
         return array if array.size > 1 else array[0].item()
 
     def __setattr__(self, name, value):
+        array = self._array(name)
+        if array.dtype == _np.int32:
+            value = _operator.index(value)
+            if not -2**31 <= value < 2**31:
+                raise ValueError(f"{self._which}.{name} must fit into 32 bits")
         value = _np.asarray(value, dtype=float)
         if not _np.all(_np.isfinite(value)):
             raise ValueError(f"{self._which}.{name} must be finite")
@@ -62,7 +75,7 @@ class _Struct:
             raise ValueError("timestep must be positive")
         if name == "integrator" and not 0 <= value <= 3:
             raise ValueError("integrator must be 0 Euler, 1 RK4, 2 implicit or 3 implicitfast")
-        self._array(name)[:] = value
+        array[:] = value
 
 
 class _Named:
@@ -97,9 +110,11 @@ class _HasNamed:
             index = core.id(_core.OBJECTS[kind], which)
             if index < 0:
                 names = [core.name(_core.OBJECTS[kind], i) for i in range(count)]
-                raise KeyError(f"no {kind} named {which!r}; there are {names}")
+                near = _difflib.get_close_matches(which, names, 5) or names[:20]
+                dots = ", ..." if len(near) < count else ""
+                raise KeyError(f"no {kind} named {which!r}; there are {', '.join(map(repr, near)) or 'none'}{dots}")
         else:
-            index = int(which)
+            index = _operator.index(which)
             if not 0 <= index < count:
                 raise IndexError(f"{kind} {index} is out of range: there are {count}")
         return _Named(self, kind, index, core.name(_core.OBJECTS[kind], index))
@@ -112,6 +127,8 @@ def _add_kinds():
         lookup.__name__ = kind
         lookup.__doc__ = f"The {kind} with this name or id."
         setattr(_HasNamed, kind, lookup)
+    for alias, kind in _ALIASES.items():
+        setattr(_HasNamed, alias, getattr(_HasNamed, kind))
 
 
 _add_kinds()
@@ -121,11 +138,17 @@ class Model(_HasNamed):
     """A compiled model. Fields and sizes are attributes: model.nv, model.body_mass (read only);
     options may be changed: model.opt.timestep = 0.001."""
 
-    def __init__(self, core, diagnostics):
-        self._model_core = core
-        self.opt = _Struct(core, "opt")
-        self.stat = _Struct(core, "stat")
-        self.warnings = [d["text"] for d in diagnostics]
+    def __init__(self, *_):
+        raise TypeError("use Model.from_xml_path or Model.from_xml_string")
+
+    @classmethod
+    def _make(cls, core, warnings):
+        self = cls.__new__(cls)
+        self.__dict__.update(_model_core=core, opt=_Struct(core, "opt"), stat=_Struct(core, "stat"),
+                             warnings=warnings)
+        return self
+
+    def _warn(self):
         if self.warnings:
             more = f" (and {len(self.warnings) - 1} more in model.warnings)" if len(self.warnings) > 1 else ""
             _warnings.warn(self.warnings[0] + more, stacklevel=4)
@@ -134,16 +157,34 @@ class Model(_HasNamed):
     def from_xml_path(cls, path, assets=None, allow_outside=False):
         """Load an MJCF file. assets: dict of name to bytes, looked at before the disk.
         allow_outside: let the file name others outside its own folder."""
-        return cls._load(_os.fspath(path), None, assets, allow_outside)
+        return cls._load(_os.fsencode(path), None, assets, allow_outside)
 
     @classmethod
     def from_xml_string(cls, xml, assets=None):
         """Load MJCF from a string; files it names come from assets, then the working folder."""
+        if not isinstance(xml, (str, bytes)):
+            raise TypeError(f"xml must be a string, not {type(xml).__name__}")
         return cls._load(None, xml, assets, False)
 
     @classmethod
     def _load(cls, path, xml, assets, allow_outside):
-        return cls(*_core.load(path, xml, assets, allow_outside, False))
+        core, diagnostics = _core.load(path, xml, assets, allow_outside, False)
+        self = cls._make(core, [d["text"] for d in diagnostics])
+        self._warn()
+        return self
+
+    def __copy__(self):
+        """An independent model with options of its own."""
+        return self._make(self._model_core.copy(), list(self.warnings))
+
+    def __deepcopy__(self, memo):
+        return self.__copy__()
+
+    def __reduce__(self):
+        raise TypeError("a Model cannot be pickled; send its XML")
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"Model.{name} cannot be set; a model is immutable except for model.opt")
 
     def __getattr__(self, name):
         if name in _SIZES:
@@ -160,7 +201,8 @@ class Model(_HasNamed):
     def _named_value(self, kind, index, name):
         prefix = _KINDS[kind][0]
         if prefix + name in _FIELDS:
-            return getattr(self, prefix + name)[index]
+            array = getattr(self, prefix + name)
+            return array[index] if array.ndim > 1 else array[index:index + 1]
         if kind == "joint" and "dof_" + name in _FIELDS:
             start, count = self.jnt_dofadr[index], (6, 3, 1, 1)[self.jnt_type[index]]
             return getattr(self, "dof_" + name)[start:start + count]
@@ -183,6 +225,7 @@ class Model(_HasNamed):
         index = self._model_core.id(_core.OBJECTS["sensor"], name)
         if index < 0:
             raise KeyError(f"no sensor named {name!r}")
+        _same(self, data)
         out = _np.zeros(int(self.sensor_dim[index]), _np.float32)
         data._core.sensor(name, out)
         return out
@@ -260,6 +303,18 @@ class Data(_HasNamed):
         """Back to a snapshot of a world of the same model."""
         self._core.load(snapshot)
 
+    def __copy__(self):
+        """An independent world of the same model in the same state."""
+        other = type(self).__new__(type(self))
+        other.__dict__.update(model=self.model, _model_core=self._model_core, _core=self._core.copy())
+        return other
+
+    def __deepcopy__(self, memo):
+        return self.__copy__()
+
+    def __reduce__(self):
+        raise TypeError("a Data cannot be pickled; send data.snapshot() and restore it")
+
     def profile(self):
         """The stage tree as a list of (name, parent, depth, count, nanoseconds); Data(model, profile=True)."""
         return self._core.profile()
@@ -273,7 +328,9 @@ class Recorder:
 
     def __init__(self, path, data, fields=None):
         names = None if fields is None else fields if isinstance(fields, str) else " ".join(fields)
-        self._recorder = _core.recorder(_os.fspath(path), data._core, names)
+        if not isinstance(data, Data):
+            raise TypeError(f"a Recorder needs a stiction.Data, not {type(data).__name__}")
+        self._recorder = _core.recorder(_os.fsencode(path), data._core, names)
 
     def frame(self):
         """Append the present values."""
@@ -291,6 +348,8 @@ class Recorder:
 
 
 def _same(model, data):
+    if not isinstance(model, Model) or not isinstance(data, Data):
+        raise TypeError(f"needs a Model and a Data, not {type(model).__name__} and {type(data).__name__}")
     if data.model is not model:
         raise ValueError("this Data belongs to another Model")
 
@@ -302,7 +361,8 @@ def forward(model, data):
 
 
 def step(model, data, nstep=1):
-    """nstep steps of model.opt.timestep. On an error the state is the last good one."""
+    """nstep steps of model.opt.timestep. On an error the state is the last good one. Ctrl-C stops
+    between two steps."""
     _same(model, data)
     data._core.step(nstep)
 
@@ -323,7 +383,7 @@ def mass_matrix(model, data):
 
 def check(path, allow_outside=False):
     """All errors and warnings of an MJCF file, as a list of dicts with line, element and attribute."""
-    return _core.load(_os.fspath(path), None, None, allow_outside, True)[1]
+    return _core.load(_os.fsencode(path), None, None, allow_outside, True)[1]
 
 
 def picture(model, data, width=640, height=480, camera=None, lookat=None, distance=0.0, azimuth=None,

@@ -198,6 +198,7 @@ static inline double sti__interval_gap(double lo, double hi, double R, double y,
     if (R == 0 && y == 0) return 0;
     if (own == INFINITY || own == -INFINITY) return INFINITY;
     double free = -y / R, slope = free > lo && free < hi ? 0 : y + R * own;
+    if (fabs(g - own) <= 1e-15 * fabs(own)) slope = 0; /* at the bound up to rounding */
     return fmax(0, (g - own) * slope) + R * (g - own) * (g - own) / 2;
 }
 

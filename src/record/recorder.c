@@ -3,8 +3,13 @@
 #include "record/quiet.h"
 #include "record/record.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 typedef struct channel {
     sti_field field;
@@ -18,6 +23,7 @@ struct sti_recorder {
     const sti_model *model; /* only compared */
     char path[256];         /* for messages */
     hid_t file;
+    int space;       /* descriptor of the same file, by which room on the disk is reserved; -1 = none */
     hsize_t written; /* frames in the file */
     int block, held; /* frames that fit into the buffers, and that are there */
     bool broken;     /* a write has failed; the file is not complete */
@@ -104,6 +110,50 @@ static bool describe_file(sti_recorder *r, const sti_state *s, uint64_t model_ha
            put_names(r, f, "sensor_names", m, name_of_object, STI_OBJ_SENSOR, m->nsensor);
 }
 
+/* ---- room on the disk -----------------------------------------------------------------------------
+   HDF5 crashes or prints when the disk is full while it writes; so room is reserved before. */
+
+enum { SLACK = 1 << 20 }; /* bytes; more than the metadata that one block of frames brings */
+
+/* Whether `bytes` from `start` on are there; the file keeps its size. */
+static bool reserve(int space, off_t start, off_t bytes) {
+    struct rlimit most; /* ulimit -f */
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < (rlim_t)start + (rlim_t)bytes) return false;
+#ifdef FALLOC_FL_KEEP_SIZE
+    return fallocate(space, FALLOC_FL_KEEP_SIZE, start, bytes) == 0 || errno == EOPNOTSUPP || errno == ENOSYS;
+#else
+    return (void)space, true;
+#endif
+}
+
+static bool reserve_block(const sti_recorder *r) {
+    hsize_t size = 0;
+    size_t bytes = SLACK;
+    for (int i = 0; i < r->nchannel; i++) bytes += (size_t)r->block * r->channel[i].size * sizeof(double);
+    return H5Fget_filesize(r->file, &size) >= 0 && reserve(r->space, (off_t)size, (off_t)bytes);
+}
+
+/* The file, made if it is not there, with room for a start; -1 if it cannot be. */
+static int open_space(const char *path, const char **why) {
+    struct stat info;
+    int space = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    *why = "cannot be created; does the folder exist, and may it be written to?";
+    if (space < 0) return -1;
+    if (fstat(space, &info) != 0 || !S_ISREG(info.st_mode)) *why = "is not a regular file";
+    else if (reserve(space, 0, SLACK)) return space;
+    else *why = "cannot be written to; is the disk full?";
+    close(space);
+    return -1;
+}
+
+/* Gives back what was reserved and not used. */
+static void close_space(int space) {
+    struct stat info;
+    if (space < 0) return;
+    if (fstat(space, &info) == 0 && ftruncate(space, info.st_size) != 0) errno = 0; /* only room is lost */
+    close(space);
+}
+
 /* ---- opening ------------------------------------------------------------------------------------ */
 
 static hid_t create_file(const char *path) {
@@ -120,8 +170,12 @@ static hid_t create_dataset(const sti_recorder *r, const channel *c) {
     hsize_t now[2] = {0, c->size}, max[2] = {H5S_UNLIMITED, c->size}, chunk[2] = {(hsize_t)r->block, c->size};
     hid_t space = H5Screate_simple(rank, now, max), create = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_chunk(create, rank, chunk);
-    hid_t dataset = H5Dcreate2(r->file, sti__field_name(c->field), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT,
-                               create, H5P_DEFAULT);
+    /* whole chunks are written at once: a cache would only put off the writing, past what is reserved */
+    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    H5Pset_chunk_cache(access, 0, 0, 0);
+    hid_t dataset =
+        H5Dcreate2(r->file, sti__field_name(c->field), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, create, access);
+    H5Pclose(access);
     H5Pclose(create);
     H5Sclose(space);
     return dataset;
@@ -155,6 +209,7 @@ static void release(sti_recorder *r) {
         sti__free(&r->allocator, c->buffer, (size_t)r->block * c->size * sizeof(double));
     }
     if (r->file >= 0) H5Fclose(r->file);
+    close_space(r->space);
     sti_allocator allocator = r->allocator;
     sti__free(&allocator, r, sizeof *r);
 }
@@ -178,13 +233,15 @@ sti_recorder *sti__recorder_open(const char *path, const sti_state *s, uint64_t 
     r->block = frames_per_block(s->model, list);
     sti__copy_text(r->path, sizeof r->path, path);
     sti__quiet quiet = sti__quiet_begin();
-    r->file = create_file(path);
-    bool ok = r->file >= 0 && open_all(r, s, model_hash, list);
+    const char *why;
+    r->space = open_space(path, &why);
+    r->file = r->space < 0 ? -1 : create_file(path);
+    if (r->space >= 0 && r->file < 0) why = "cannot be created; is another program using it?";
+    else if (r->file >= 0) why = "cannot be written to; is the disk full?";
+    bool ok = r->file >= 0 && reserve(r->space, 0, SLACK) && open_all(r, s, model_hash, list);
     if (!ok) {
         sti__fail_at(error, (sti__place){.file = r->path}, r->no_memory ? STI_NO_MEMORY : STI_FILE, "%s",
-                     r->file < 0    ? "cannot be created; does the folder exist, and may it be written to?"
-                     : r->no_memory ? "no memory for a recorder"
-                                    : "cannot be written to; is the disk full?");
+                     r->no_memory ? "no memory for a recorder" : why);
         release(r);
         r = NULL;
     }
@@ -208,6 +265,7 @@ static bool write_channel(const sti_recorder *r, const channel *c) {
 }
 
 static sti_status flush(sti_recorder *r, sti_error *error) {
+    if (r->held > 0 && !reserve_block(r)) r->broken = true;
     for (int i = 0; i < r->nchannel && r->held > 0 && !r->broken; i++)
         r->broken = !write_channel(r, &r->channel[i]);
     r->written += (hsize_t)r->held;

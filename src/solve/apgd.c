@@ -13,8 +13,16 @@
 #define EXPECTED_NEWTON 25 /* steps that the finisher is expected to take */
 #define NEWTON_LEAST 6     /* steps at a time, at least and at most */
 #define NEWTON_TURN 40
-#define STALLS 12  /* windows without progress that end a solve */
-#define BETWEEN 50 /* gradient steps between attempts of Newton alone */
+#define STALLS 400  /* windows without progress that end a solve */
+#define PRIMAL 1000 /* gradient steps before the primal finisher has its turn */
+#define PATIENCE 40 /* windows without progress before the shift is frozen, and again before it is not */
+#define BETWEEN 50  /* gradient steps between attempts of Newton alone */
+
+/* Where the iteration was. */
+typedef struct mark {
+    int iterations;
+    double error;
+} mark;
 
 typedef struct apgd {
     sti__dual dual;
@@ -23,6 +31,8 @@ typedef struct apgd {
     double *frozen;
     double L, theta; /* curvature; Nesterov's sequence */
     int iterations, newton_steps, next_test;
+    mark mark[2];    /* at about a quarter to a half of the iterations, and at a half to all of them */
+    int next_primal; /* iteration at which the primal finisher has its turn; 0 without A */
 } apgd;
 
 static size_t lay_out(apgd *a, void *base) {
@@ -67,6 +77,7 @@ static sti_status open(apgd *a, const sti__task *task, sti_error *error) {
     if (!is_zero(a->t.x, a->dual.op.size)) sti__dual_mul(&a->dual, a->t);
     copy(a, a->y, a->t);
     a->L = a->theta = 1;
+    a->next_primal = task->problem->delassus ? 0 : PRIMAL;
     return STI_OK;
 }
 
@@ -136,6 +147,11 @@ static void freeze(apgd *a) {
     a->dual.task->info->outer++;
 }
 
+static void thaw(apgd *a) {
+    restart_at_best(a);
+    a->pass.shift = STI__SHIFT_FRESH;
+}
+
 /* Multiply-adds of one gradient step. */
 static double step_cost(const apgd *a) {
     const sti__operator *op = &a->dual.op;
@@ -145,19 +161,42 @@ static double step_cost(const apgd *a) {
     return product + 15.0 * op->size;
 }
 
-/* How many steps of the finisher are worth trying: none unless it looks like the cheaper way to the goal
-   (gradient steps went from `before` to the best error within `count`), and never more than what gradient
-   steps have cost so far. */
-static int worth_finishing(apgd *a, double before, int count) {
+/* Gradient steps still to go, at the rate of the last half or more of those so far. */
+static double steps_left(apgd *a) {
     double best = a->dual.best_error, goal = fmax(a->dual.goal, 1e-15);
+    double gained = a->mark[0].error > best ? sti__log(a->mark[0].error / best) : 0;
+    double left =
+        gained > 0 ? sti__log(best / goal) * (a->iterations - a->mark[0].iterations) / gained : INFINITY;
+    if (a->iterations >= 2 * a->mark[1].iterations) {
+        a->mark[0] = a->mark[1];
+        a->mark[1] = (mark){a->iterations, best};
+    }
+    return left;
+}
+
+/* How many steps of the finisher are worth trying: none unless it looks like the cheaper way to the goal, and
+   never more than what gradient steps have cost so far. */
+static int worth_finishing(apgd *a, double left) {
     if (!a->dual.task->options->finish) return 0;
-    double newton = sti__newton_cost(&a->dual) / step_cost(a);
-    if (!(newton < INFINITY)) return 0;
-    double rate = before > best ? sti__log(before / best) / count : 0;
-    double left = rate > 0 ? sti__log(best / goal) / rate : INFINITY;
-    double may = a->iterations / newton - a->newton_steps;
-    if (left < EXPECTED_NEWTON * newton || may < NEWTON_LEAST) return 0;
+    double newton = sti__newton_cost(&a->dual) / step_cost(a), may = a->iterations / newton - a->newton_steps;
+    if (!(left > EXPECTED_NEWTON * newton) || !(may >= NEWTON_LEAST)) return 0;
     return may < NEWTON_TURN ? (int)may : NEWTON_TURN;
+}
+
+/* The primal Newton's method from the best iterate, for what has A and J: few steps on a matrix of the dofs.
+ */
+static sti_status finish_primal(apgd *a, sti_error *error) {
+    const sti__task *task = a->dual.task;
+    sti__dual_answer(&a->dual);
+    sti_status status = sti__solve_sap(task, error);
+    if (status != STI_OK) return status;
+    sti__operator_enter(&a->dual.op, task->g, a->next.x);
+    sti__dual_mul(&a->dual, a->next);
+    sti__history_add(task->workspace, sti__dual_measure(&a->dual, a->next));
+    a->newton_steps += task->info->iterations;
+    a->next_primal = 8 * a->iterations;
+    restart_at_best(a);
+    return STI_OK;
 }
 
 static sti_status run(apgd *a, sti_error *error) {
@@ -166,12 +205,18 @@ static sti_status run(apgd *a, sti_error *error) {
     int window = WINDOW, stalls = 0, used = 0;
     sti_status status = STI_OK;
     test(a);
+    a->mark[0].error = a->mark[1].error = a->dual.best_error;
     while (!sti__dual_done(&a->dual) && a->iterations < o->max_iterations) {
         double before = a->dual.best_error;
-        int start = a->iterations;
         bool moved = descend(a, window);
         if (sti__dual_done(&a->dual)) break;
-        int turn = worth_finishing(a, before, a->iterations - start);
+        double togo = steps_left(a);
+        if (o->finish && a->next_primal > 0 && a->iterations >= a->next_primal && togo > PRIMAL) {
+            if ((status = finish_primal(a, error)) != STI_OK) return status;
+            if (sti__dual_done(&a->dual)) break;
+            moved = true;
+        }
+        int turn = worth_finishing(a, togo);
         if (turn > 0) {
             double reached = a->dual.best_error;
             status = sti__newton_finish(&a->dual, turn, &used, error);
@@ -184,8 +229,10 @@ static sti_status run(apgd *a, sti_error *error) {
         }
         stalls = a->dual.best_error < 0.9 * before ? 0 : stalls + 1;
         if (!moved || stalls > STALLS) break;
-        if (a->dual.exact && stalls >= 2) freeze(a);
-        else if (a->pass.shift == STI__SHIFT_FROZEN) freeze(a);
+        if (!a->dual.exact || stalls == 0) continue;
+        if (stalls / PATIENCE % 2 == 1) {
+            if (stalls % 4 == 0) freeze(a);
+        } else if (a->pass.shift == STI__SHIFT_FROZEN) thaw(a);
     }
     if (sti__dual_done(&a->dual)) return STI_OK;
     info->warnings[a->iterations >= o->max_iterations ? STI_WARN_ITERATION_CAP : STI_WARN_STALLED]++;
@@ -208,6 +255,7 @@ sti_status sti__solve_newton(const sti__task *task, sti_error *error) {
     int left = task->options->max_newton, used = 0, between = BETWEEN;
     sti_status status = open(&a, task, error);
     if (status != STI_OK) return status;
+    if (a.dual.op.W.nrow == 0) return sti__solve_sap(task, error); /* Newton's method on the dofs */
     test(&a);
     while (status == STI_OK && left > 0 && !sti__dual_done(&a.dual) &&
            a.iterations < task->options->max_iterations) {

@@ -359,19 +359,6 @@ static sti_status factor_mass(const sti_problem *p, sti__chol *mass, sti_error *
     return sti__fail(error, STI_VALUE, "A is not positive definite (at dof %d)", bad);
 }
 
-static sti_status certify(const sti_problem *p, sti__chol *mass, void *room, const double *v, const double *g,
-                          sti_coulomb coulomb, bool rank, sti_certificate *c, double *share,
-                          sti_error *error) {
-    double *delassus = room, *vectors = delassus + p->m;
-    sti__judge j = {p, mass, delassus, vectors, NULL};
-    bench b = {.p = p, .R = p->arrays.R, .g = g};
-    sti__delassus_diagonal(p, mass, delassus, vectors + sti__judge_room(p), NULL);
-    lay_out(p, &b, vectors);
-    double scale = judge(&j, &b, v, coulomb, c, share);
-    if (!rank) return STI_OK;
-    return sti__count_rank(p, b.y, g, b.w, scale, &c->ndetermined, &c->nregularised, error);
-}
-
 sti_status sti_certify(const sti_problem *p, const double *v, const double *g, sti_coulomb coulomb, bool rank,
                        sti_certificate *certificate, double *share, sti_error *error) {
     if (!g && p->m) return sti__fail(error, STI_ARGUMENT, "the impulses g are missing");
@@ -389,7 +376,17 @@ sti_status sti_certify(const sti_problem *p, const double *v, const double *g, s
     size_t bytes = sti__add(sti__mul(count, sizeof(double)), sti__delassus_room(p));
     void *room = sti__alloc(p->allocator, bytes);
     if (!room) status = sti__fail(error, STI_NO_MEMORY, "not enough memory to judge an answer");
-    else status = certify(p, mass, room, v, g, coulomb, rank, certificate, share, error);
+    else {
+        double *delassus = room, *vectors = delassus + p->m;
+        sti__judge j = {p, mass, delassus, vectors, NULL};
+        bench b = {.p = p, .R = p->arrays.R, .g = g};
+        sti__delassus_diagonal(p, mass, delassus, vectors + sti__judge_room(p), NULL);
+        lay_out(p, &b, vectors);
+        double scale = judge(&j, &b, v, coulomb, certificate, share);
+        if (rank)
+            status = sti__count_rank(p, b.y, g, b.w, scale, &certificate->ndetermined,
+                                     &certificate->nregularised, error);
+    }
     sti__free(p->allocator, room, bytes);
     sti__chol_free(mass);
     return status;

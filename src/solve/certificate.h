@@ -20,7 +20,7 @@ size_t sti__judge_room(const sti_problem *problem);
 void sti__judge_answer(const sti__judge *judge, const double *v, const double *g, sti_coulomb coulomb,
                        sti_certificate *certificate, double *share);
 
-/* Diagonal of J A^-1 J' (m), or of W. room: sti__delassus_room(problem) bytes. Rows that touch independent parts
+/* Diagonal of J A^-1 J' (m), or of W; an estimate that is good to a quarter where it would take too many solves. room: sti__delassus_room(problem) bytes. Rows that touch independent parts
    of A are solved for together: rigid bodies need about as many solves as a body has rows. */
 size_t sti__delassus_room(const sti_problem *problem);
 void sti__delassus_diagonal(const sti_problem *problem, sti__chol *mass, double *diagonal, void *room, const sti_tasks *tasks);

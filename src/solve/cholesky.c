@@ -11,6 +11,7 @@
 
 #define CHUNK 8 /* tile columns that are factored before the rows below follow */
 #define GRAIN 6 /* tile rows or columns per piece of a shared front */
+#define LONE_GRAIN 256
 #define SIDES 4 /* right-hand sides at a time */
 
 struct sti__chol {
@@ -22,7 +23,9 @@ struct sti__chol {
     bool ready, factored;
     double *factor, *stack; /* panels; triangles */
     double *x, *z;          /* SIDES padded vectors, SIDES vectors of rows */
-    int *bad;               /* per task: first bad place, -1 if none */
+    double *work;           /* of solves: one piece per task, one for the nodes above */
+    size_t piece;
+    int *bad; /* per task: first bad place, -1 if none */
     void *block;
     size_t room;
 };
@@ -58,7 +61,9 @@ static size_t place_arrays(sti__chol *c, char *base) {
     c->stack = sti__cut(&cut, c->plan.nstack, sizeof(double));
     c->x = sti__cut(&cut, SIDES * (size_t)c->plan.npad, sizeof(double));
     c->z = sti__cut(&cut, SIDES * c->plan.nz, sizeof(double));
-    c->bad = sti__cut(&cut, (size_t)c->plan.ntask, sizeof(int));
+    c->piece = 64 * (size_t)c->plan.most_tiles;
+    c->work = sti__cut(&cut, c->piece * ((size_t)c->plan.ntask + 1), sizeof(double));
+    c->bad = sti__cut(&cut, (size_t)(c->plan.ntask + c->plan.nlone / LONE_GRAIN + 1), sizeof(int));
     return cut.used;
 }
 
@@ -182,6 +187,7 @@ typedef struct job {
     const sti__chol *c;
     const double *value;
     int sides;
+    bool forth, back; /* lone nodes: which halves of a solve */
 } job;
 
 static void factor_tasks(void *context, int begin, int end) {
@@ -195,15 +201,24 @@ static void factor_tasks(void *context, int begin, int end) {
     }
 }
 
+static void factor_lone(void *context, int begin, int end) {
+    const job *j = context;
+    int bad = -1;
+    for (int s = begin; s < end && bad < 0; s++) bad = factor_node(j->c, s, j->value, NULL);
+    j->c->bad[j->c->plan.ntask + begin / LONE_GRAIN] = bad;
+}
+
 sti_status sti__chol_factor(sti__chol *c, const double *value, const sti_tasks *tasks, int *bad_dof) {
     const sti__plan *p = &c->plan;
-    job j = {c, value, 0};
+    job j = {.c = c, .value = value};
     int bad = -1;
     if (bad_dof) *bad_dof = -1;
     c->factored = false;
     if (!c->ready) return STI_ARGUMENT;
+    int pieces = (p->nlone + LONE_GRAIN - 1) / LONE_GRAIN;
+    sti__run(tasks, p->nlone, LONE_GRAIN, factor_lone, &j);
     sti__run(tasks, p->ntask, 1, factor_tasks, &j);
-    for (int t = p->ntask - 1; t >= 0; t--)
+    for (int t = p->ntask + pieces - 1; t >= 0; t--)
         if (c->bad[t] >= 0) bad = c->bad[t];
     for (int i = 0; i < p->ntop && bad < 0; i++) bad = factor_node(c, p->top[i], value, tasks);
     if (bad >= 0 && bad_dof) *bad_dof = p->dof[bad];
@@ -229,14 +244,15 @@ static void forward_node(const sti__chol *c, int s, int side) {
     c->dense->forward(c->factor + n->panel, n->nd, n->ncol, n->nd + n->nu, x + n->x0, z);
 }
 
-static void backward_node(const sti__chol *c, int s, int side) {
+static void backward_node(const sti__chol *c, int s, int side, int task) {
     const sti__plan *p = &c->plan;
     const sti__node *n = &p->node[s];
     double *x = c->x + (size_t)side * (size_t)p->npad, *z = c->z + (size_t)side * p->nz + n->z0;
     const sti__target *t = p->target + n->z0;
     for (int i = 0; i < n->nrow; i++) z[i] = x[t[i].x];
     for (int i = n->nrow; i < 8 * n->nu; i++) z[i] = 0;
-    c->dense->backward(c->factor + n->panel, n->nd, n->ncol, n->nd + n->nu, x + n->x0, z);
+    c->dense->backward(c->factor + n->panel, n->nd, n->ncol, n->nd + n->nu, x + n->x0, z,
+                       c->work + c->piece * (size_t)task);
 }
 
 static void forward_tasks(void *context, int begin, int end) {
@@ -252,21 +268,34 @@ static void backward_tasks(void *context, int begin, int end) {
     const int *task = j->c->plan.task;
     for (int t = begin; t < end; t++)
         for (int s = task[2 * t + 1] - 1; s >= task[2 * t]; s--)
-            for (int side = 0; side < j->sides; side++) backward_node(j->c, s, side);
+            for (int side = 0; side < j->sides; side++) backward_node(j->c, s, side, t);
+}
+
+static void solve_lone(void *context, int begin, int end) {
+    const job *j = context;
+    const sti__chol *c = j->c;
+    for (int side = 0; side < j->sides; side++)
+        c->dense->lone(c->factor + 64 * (size_t)begin, end - begin,
+                       c->x + (size_t)side * (size_t)c->plan.npad + 8 * begin, j->forth, j->back);
 }
 
 static void forward(sti__chol *c, int sides, const sti_tasks *tasks) {
-    job j = {c, NULL, sides};
+    job j = {.c = c, .sides = sides};
     sti__run(tasks, c->plan.ntask, 1, forward_tasks, &j);
     for (int i = 0; i < c->plan.ntop; i++)
         for (int side = 0; side < sides; side++) forward_node(c, c->plan.top[i], side);
 }
 
 static void backward(sti__chol *c, int sides, const sti_tasks *tasks) {
-    job j = {c, NULL, sides};
+    job j = {.c = c, .sides = sides};
     for (int i = c->plan.ntop - 1; i >= 0; i--)
-        for (int side = 0; side < sides; side++) backward_node(c, c->plan.top[i], side);
+        for (int side = 0; side < sides; side++) backward_node(c, c->plan.top[i], side, c->plan.ntask);
     sti__run(tasks, c->plan.ntask, 1, backward_tasks, &j);
+}
+
+static void lone(sti__chol *c, int sides, bool forth, bool back, const sti_tasks *tasks) {
+    job j = {.c = c, .sides = sides, .forth = forth, .back = back};
+    sti__run(tasks, c->plan.nlone, LONE_GRAIN, solve_lone, &j);
 }
 
 static void gather(sti__chol *c, const double *x, int side) {
@@ -285,6 +314,7 @@ void sti__chol_solve_many(sti__chol *c, double *x, int count, int stride, const 
         int sides = count - k < SIDES ? count - k : SIDES;
         double *first = x + (size_t)k * (size_t)stride;
         for (int side = 0; side < sides; side++) gather(c, first + (size_t)side * (size_t)stride, side);
+        lone(c, sides, true, true, tasks);
         forward(c, sides, tasks);
         backward(c, sides, tasks);
         for (int side = 0; side < sides; side++) scatter(c, first + (size_t)side * (size_t)stride, side);
@@ -298,6 +328,7 @@ void sti__chol_solve(sti__chol *c, double *x, const sti_tasks *tasks) {
 void sti__chol_half(sti__chol *c, const double *x, double *y, const sti_tasks *tasks) {
     if (!c->factored) return;
     gather(c, x, 0);
+    lone(c, 1, true, false, tasks);
     forward(c, 1, tasks);
     scatter(c, y, 0);
 }
@@ -305,6 +336,7 @@ void sti__chol_half(sti__chol *c, const double *x, double *y, const sti_tasks *t
 void sti__chol_half_back(sti__chol *c, const double *y, double *x, const sti_tasks *tasks) {
     if (!c->factored) return;
     gather(c, y, 0);
+    lone(c, 1, false, true, tasks);
     backward(c, 1, tasks);
     scatter(c, x, 0);
 }

@@ -4,6 +4,9 @@
 #include "solve/certificate.h"
 #include "solve/cut.h"
 
+#define EXACT_COST 4e8 /* numbers of the factor that may be read before the diagonal is only estimated */
+#define PROBES 32
+
 typedef struct colours {
     double *x;    /* n: one solve */
     int *part;    /* n: independent part of A that a dof belongs to */
@@ -61,6 +64,45 @@ static void diagonal_of_w(const sti_csr *W, double *diagonal) {
     }
 }
 
+/* A sign that looks random and depends on k only. */
+static double sign(uint64_t k) {
+    k = (k + 1) * 0x9e3779b97f4a7c15ull;
+    k = (k ^ (k >> 30)) * 0xbf58476d1ce4e5b9ull;
+    k = (k ^ (k >> 27)) * 0x94d049bb133111ebull;
+    return (k >> 63) ? 1 : -1;
+}
+
+/* With J A^-1 J' = B B' and random signs z, (B z)_i^2 has the mean (B B')_ii: an estimate, to about a
+ * quarter. */
+static void estimate(const sti_problem *p, sti__chol *mass, double *diagonal, colours *c,
+                     const sti_tasks *tasks) {
+    const sti_csr *J = &p->arrays.J;
+    for (int i = 0; i < p->m; i++) diagonal[i] = 0;
+    for (int probe = 0; probe < PROBES; probe++) {
+        for (int i = 0; i < p->arrays.n; i++) c->x[i] = sign((uint64_t)probe << 32 | (uint64_t)i);
+        sti__chol_half_back(mass, c->x, c->x, tasks);
+        for (int i = 0; i < p->m; i++) {
+            double y = 0;
+            for (int e = J->start[i]; e < J->start[i + 1]; e++) y += J->value[e] * c->x[J->col[e]];
+            diagonal[i] += y * y / PROBES;
+        }
+    }
+}
+
+/* Least number of passes: rows of one part must take turns. */
+static int count_passes(const sti_problem *p, colours *c) {
+    const sti_csr *J = &p->arrays.J;
+    int most = 0;
+    for (int i = 0; i < p->arrays.n; i++) c->taken[i] = 0;
+    for (int i = 0; i < p->m; i++)
+        for (int k = J->start[i], last = -1; k < J->start[i + 1]; k++) {
+            int part = c->part[J->col[k]];
+            if (part != last && ++c->taken[part] > most) most = c->taken[part];
+            last = part;
+        }
+    return most;
+}
+
 void sti__delassus_diagonal(const sti_problem *p, sti__chol *mass, double *diagonal, void *room,
                             const sti_tasks *tasks) {
     const sti_csr *J = &p->arrays.J;
@@ -72,6 +114,10 @@ void sti__delassus_diagonal(const sti_problem *p, sti__chol *mass, double *diago
     uintptr_t start = ((uintptr_t)room + STI__ALIGN - 1) / STI__ALIGN * STI__ALIGN;
     lay_out(p, &c, (char *)room + (start - (uintptr_t)room));
     find_parts(&p->arrays.A, c.part);
+    if ((double)count_passes(p, &c) * (double)sti__chol_get_info(mass).fill > EXACT_COST) {
+        estimate(p, mass, diagonal, &c, tasks);
+        return;
+    }
     for (int i = 0; i < p->arrays.n; i++) c.taken[i] = -1;
     for (int i = 0; i < p->m; i++) c.waiting[i] = i;
     for (int pass = 0, left = p->m; left > 0; pass++) {

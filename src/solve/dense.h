@@ -31,8 +31,11 @@ typedef struct sti__dense {
     void (*update)(const double *below, int nd, int ncol, double *triangle, int begin, int end, int fresh);
     /* x (8 nd) := L11^-1 x, z (8 (nb - nd)) -= L21 x. */
     void (*forward)(const double *panel, int nd, int ncol, int nb, double *x, double *z);
-    /* x := L11^-T (x - L21' z). */
-    void (*backward)(const double *panel, int nd, int ncol, int nb, double *x, const double *z);
+    /* x := L11^-T (x - L21' z). work: 64 nd, aligned. */
+    void (*backward)(const double *panel, int nd, int ncol, int nb, double *x, const double *z, double *work);
+    /* For `count` factored tiles with nothing below, and as many pieces of x: x := L^-1 x if forth, then
+       L^-T x if back. */
+    void (*lone)(const double *tiles, int count, double *x, int forth, int back);
 } sti__dense;
 
 /* The best that this machine runs; variant k of 0 (baseline), 1, 2 or NULL if it does not run here. */

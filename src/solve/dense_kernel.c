@@ -227,33 +227,54 @@ INLINE vec beyond(vec column, int c, int v, int sign) {
     return (vec)((ivec)column & mask);
 }
 
-/* x := L^-1 x and L^-T x with a factored tile of w true columns (or more than 8). */
-INLINE void tile_forward(const double *tile, int w, double *x) {
-    vec s[RV];
-    UNROLL for (int v = 0; v < RV; v++) s[v] = *(const vec *)(x + VW * v);
+/* L's diagonal as reciprocals. */
+INLINE void tile_scale(const double *tile, vec scale[RV]) {
+    double d[8] __attribute__((aligned(64)));
+    UNROLL for (int c = 0; c < 8; c++) d[c] = tile[9 * c];
+    UNROLL for (int v = 0; v < RV; v++) scale[v] = *(const vec *)(d + VW * v);
+}
+
+/* s := L^-1 s and L^-T s with a factored tile of w true columns (or more than 8). */
+INLINE void tile_forward(const double *tile, int w, vec s[RV]) {
+    vec scale[RV];
     UNROLL for (int c = 0; c < 7; c++) {
         if (c >= w) break;
         double t = s[c / VW][c % VW];
         UNROLL for (int v = c / VW; v < RV; v++) s[v] -=
             beyond(*(const vec *)(tile + 8 * c + VW * v), c, v, 1) * t;
     }
-    double scale[8];
-    UNROLL for (int c = 0; c < 8; c++) scale[c] = tile[9 * c];
-    UNROLL for (int v = 0; v < RV; v++) * (vec *)(x + VW * v) = s[v] * *(const vec *)(scale + VW * v);
+    tile_scale(tile, scale);
+    UNROLL for (int v = 0; v < RV; v++) s[v] *= scale[v];
 }
 
-INLINE void tile_backward(const double *tile, int w, double *x) {
-    vec s[RV];
-    double scale[8];
-    UNROLL for (int c = 0; c < 8; c++) scale[c] = tile[9 * c];
-    UNROLL for (int v = 0; v < RV; v++) s[v] = *(const vec *)(x + VW * v) * *(const vec *)(scale + VW * v);
+INLINE void tile_backward(const double *tile, int w, vec s[RV]) {
+    vec scale[RV];
+    tile_scale(tile, scale);
+    UNROLL for (int v = 0; v < RV; v++) s[v] *= scale[v];
     UNROLL for (int c = 7; c > 0; c--) {
         if (c >= w) continue;
         double t = s[c / VW][c % VW];
         UNROLL for (int v = 0; v <= c / VW; v++) s[v] -=
             beyond(*(const vec *)(tile + 8 * c + VW * v), c, v, -1) * t;
     }
+}
+
+INLINE void load(vec s[RV], const double *x) {
+    UNROLL for (int v = 0; v < RV; v++) s[v] = *(const vec *)(x + VW * v);
+}
+INLINE void store(const vec s[RV], double *x) {
     UNROLL for (int v = 0; v < RV; v++) * (vec *)(x + VW * v) = s[v];
+}
+
+/* Tiles that have nothing to do with each other: the processor works on several at once. */
+static void lone(const double *tiles, int count, double *x, int forth, int back) {
+    for (int i = 0; i < count; i++, tiles += 64, x += 8) {
+        vec s[RV];
+        load(s, x);
+        if (forth) tile_forward(tiles, 8, s);
+        if (back) tile_backward(tiles, 8, s);
+        store(s, x);
+    }
 }
 
 static void forward(const double *panel, int nd, int ncol, int nb, double *x, double *z) {
@@ -261,7 +282,10 @@ static void forward(const double *panel, int nd, int ncol, int nb, double *x, do
     for (int j = 0; j < nd; j++) {
         const double *a = panel + row * (size_t)j;
         times(a, row, 8 * j, x, x + 8 * j, 1);
-        tile_forward(a + 64 * (size_t)j, ncol - 8 * j, x + 8 * j);
+        vec s[RV];
+        load(s, x + 8 * j);
+        tile_forward(a + 64 * (size_t)j, ncol - 8 * j, s);
+        store(s, x + 8 * j);
     }
     int i = nd;
     for (; i + 4 <= nb; i += 4) times(panel + row * (size_t)i, row, ncol, x, z + 8 * (i - nd), 4);
@@ -269,48 +293,91 @@ static void forward(const double *panel, int nd, int ncol, int nb, double *x, do
 }
 
 /* Sums of the eight lanes of eight columns, each ((0+4)+(2+6)) + ((1+5)+(3+7)), taken off x. */
-INLINE void take_off(vec s[8][RV], double *x) {
+INLINE void take_off(const vec s[8 * RV], double *x) {
 #if VW == 8
     vec a[4], b[2];
-    UNROLL for (int k = 0; k < 4; k++) a[k] = PICK(s[2 * k][0], s[2 * k + 1][0], 0, 1, 2, 3, 8, 9, 10, 11) +
-                                              PICK(s[2 * k][0], s[2 * k + 1][0], 4, 5, 6, 7, 12, 13, 14, 15);
+    UNROLL for (int k = 0; k < 4; k++) a[k] = PICK(s[2 * k], s[2 * k + 1], 0, 1, 2, 3, 8, 9, 10, 11) +
+                                              PICK(s[2 * k], s[2 * k + 1], 4, 5, 6, 7, 12, 13, 14, 15);
     UNROLL for (int k = 0; k < 2; k++) b[k] = PICK(a[2 * k], a[2 * k + 1], 0, 1, 4, 5, 8, 9, 12, 13) +
                                               PICK(a[2 * k], a[2 * k + 1], 2, 3, 6, 7, 10, 11, 14, 15);
     *(vec *)x -= PICK(b[0], b[1], 0, 2, 4, 6, 8, 10, 12, 14) + PICK(b[0], b[1], 1, 3, 5, 7, 9, 11, 13, 15);
 #elif VW == 4
     vec a[8], b[4];
-    UNROLL for (int k = 0; k < 8; k++) a[k] = s[k][0] + s[k][1];
+    UNROLL for (int k = 0; k < 8; k++) a[k] = s[2 * k] + s[2 * k + 1];
     UNROLL for (int k = 0; k < 4; k++) b[k] =
         PICK(a[2 * k], a[2 * k + 1], 0, 1, 4, 5) + PICK(a[2 * k], a[2 * k + 1], 2, 3, 6, 7);
     UNROLL for (int k = 0; k < 2; k++) * (vec *)(x + 4 * k) -=
         PICK(b[2 * k], b[2 * k + 1], 0, 2, 4, 6) + PICK(b[2 * k], b[2 * k + 1], 1, 3, 5, 7);
 #else
     UNROLL for (int k = 0; k < 8; k++) {
-        vec a = (s[k][0] + s[k][2]) + (s[k][1] + s[k][3]);
+        vec a = (s[4 * k] + s[4 * k + 2]) + (s[4 * k + 1] + s[4 * k + 3]);
         x[k] -= a[0] + a[1];
     }
 #endif
 }
 
-/* Eight columns: x -= (tile rows below)' y, each summed over rows mod 8, then across. */
-INLINE void columns(const double *tiles, size_t row, int count, const double *y, double *x) {
-    if (count == 0) return;
-    vec s[8][RV] = {{{0}}};
-    for (int i = 0; i < count; i++, tiles += row, y += 8)
-        UNROLL for (int k = 0; k < 8; k++) UNROLL for (int v = 0; v < RV; v++) s[k][v] +=
-            *(const vec *)(tiles + 8 * k + VW * v) * *(const vec *)(y + VW * v);
-    take_off(s, x);
-}
-
-static void backward(const double *panel, int nd, int ncol, int nb, double *x, const double *z) {
-    size_t row = 64 * (size_t)nd;
-    for (int j = nd - 1; j >= 0; j--) {
-        const double *tile = panel + row * (size_t)j + 64 * (size_t)j;
-        columns(panel + row * (size_t)nd + 64 * (size_t)j, row, nb - nd, z, x + 8 * j);
-        columns(tile + row, row, nd - 1 - j, x + 8 * (j + 1), x + 8 * j);
-        tile_backward(tile, ncol - 8 * j, x + 8 * j);
+/* sums [column][8] += tiles of `count` rows (the last first) times their y, for nd tile columns. */
+INLINE void add_rows(const double *tiles, size_t row, int count, int nd, const double *y, double *sums) {
+    vec t[4 * RV];
+    UNROLL for (int v = 0; v < count * RV; v++) t[v] = *(const vec *)(y + VW * v);
+    for (int k = 0; k < 8 * nd; k += NC) {
+        vec s[NC][RV];
+        UNROLL for (int c = 0; c < NC; c++) UNROLL for (int v = 0; v < RV; v++) s[c][v] =
+            *(const vec *)(sums + 8 * (k + c) + VW * v);
+        UNROLL for (int r = count - 1; r >= 0; r--) UNROLL for (int c = 0; c < NC; c++)
+            UNROLL for (int v = 0; v < RV; v++) s[c][v] +=
+            *(const vec *)(tiles + row * (size_t)r + 8 * (k + c) + VW * v) * t[r * RV + v];
+        UNROLL for (int c = 0; c < NC; c++) UNROLL for (int v = 0; v < RV; v++) *
+            (vec *)(sums + 8 * (k + c) + VW * v) = s[c][v];
     }
 }
 
+/* Row by row from the last, so that the panel is read in long runs. */
+INLINE void backward_wide(const double *panel, int nd, int ncol, int nb, double *x, const double *z,
+                          double *sums) {
+    size_t row = 64 * (size_t)nd;
+    int i = nb;
+    memset(sums, 0, sizeof(double) * row);
+    for (; i - 4 >= nd; i -= 4)
+        add_rows(panel + row * (size_t)(i - 4), row, 4, nd, z + 8 * (i - 4 - nd), sums);
+    for (; i > nd; i--) add_rows(panel + row * (size_t)(i - 1), row, 1, nd, z + 8 * (i - 1 - nd), sums);
+    for (int j = nd - 1; j >= 0; j--) {
+        const double *tiles = panel + row * (size_t)j;
+        take_off((const vec *)(sums + 64 * (size_t)j), x + 8 * j);
+        vec s[RV];
+        load(s, x + 8 * j);
+        tile_backward(tiles + 64 * (size_t)j, ncol - 8 * j, s);
+        store(s, x + 8 * j);
+        add_rows(tiles, row, 1, j, x + 8 * j, sums);
+    }
+}
+
+/* s += tile of row i times y. */
+INLINE void add_tile(vec s[8 * RV], const double *tile, const double *y) {
+    UNROLL for (int k = 0; k < 8; k++) UNROLL for (int v = 0; v < RV; v++) s[k * RV + v] +=
+        *(const vec *)(tile + 8 * k + VW * v) * *(const vec *)(y + VW * v);
+}
+
+/* The same sums in the same order, kept in registers: better for few columns. */
+INLINE void backward_narrow(const double *panel, int nd, int ncol, int nb, double *x, const double *z) {
+    size_t row = 64 * (size_t)nd;
+    for (int j = nd - 1; j >= 0; j--) {
+        const double *tiles = panel + 64 * (size_t)j;
+        vec sums[8 * RV] = {{0}}, s[RV];
+        for (int i = nb - 1; i >= nd; i--) add_tile(sums, tiles + row * (size_t)i, z + 8 * (i - nd));
+        for (int i = nd - 1; i > j; i--) add_tile(sums, tiles + row * (size_t)i, x + 8 * i);
+        if (j + 1 < nb) take_off(sums, x + 8 * j);
+        load(s, x + 8 * j);
+        tile_backward(tiles + row * (size_t)j, ncol - 8 * j, s);
+        store(s, x + 8 * j);
+    }
+}
+
+static void backward(const double *panel, int nd, int ncol, int nb, double *x, const double *z,
+                     double *work) {
+    if (nd <= 8) backward_narrow(panel, nd, ncol, nb, x, z);
+    else backward_wide(panel, nd, ncol, nb, x, z, work);
+}
+
 extern const sti__dense CAT(sti__dense_table, STI_ISA);
-const sti__dense CAT(sti__dense_table, STI_ISA) = {diagonal, below, update, forward, backward};
+const sti__dense CAT(sti__dense_table, STI_ISA) = {diagonal, below, update, forward, backward, lone};

@@ -32,6 +32,16 @@ static void set_measure(sti__dual *d) {
     }
 }
 
+/* |v*| in A. */
+static double free_energy(const sti__operator *op) {
+    const sti_problem_arrays *a = &op->problem->arrays;
+    double sum = 0;
+    for (int i = 0; i < a->n; i++)
+        for (int k = a->A.start[i]; k < a->A.start[i + 1]; k++)
+            sum += a->vstar[i] * a->A.value[k] * a->vstar[a->A.col[k]];
+    return sqrt(fmax(0, sum));
+}
+
 /* What the measures are relative to, as far as the iterate does not matter. best.x is scratch. */
 static void set_floor(sti__dual *d) {
     const sti__operator *op = &d->op;
@@ -46,6 +56,7 @@ static void set_floor(sti__dual *d) {
     double asked = sti__pass_natural(&plain, d->best, false, &t2, &u2);
     d->qnorm = sqrt(raw2);
     d->floor = fmax(sqrt(asked), FLOOR * sqrt(q2));
+    d->gap_floor = FLOOR * (op->problem->delassus ? sqrt(q2) : free_energy(op));
 }
 
 sti_status sti__dual_open(sti__dual *d, const sti__task *task, sti_error *error) {
@@ -84,7 +95,7 @@ static double measure_gap(sti__dual *d, sti__pair t) {
         if (d->exact) here[0] += sti__row_desaxce(row, here);
         gap += sti__row_gap(row, p->arrays.R + p->first[b], here, g + p->first[b]);
     }
-    return gap > 0 ? sqrt(2 * gap) / fmax(sqrt(fmax(0, energy)), d->floor) : 0;
+    return gap > 0 ? sqrt(2 * gap) / fmax(sqrt(fmax(0, energy)), d->gap_floor) : 0;
 }
 
 static double measure(sti__dual *d, sti__pair t) {
@@ -139,9 +150,13 @@ static void find_velocity(sti__dual *d) {
     for (int i = 0; i < a->n; i++) t->v[i] += a->vstar[i];
 }
 
-void sti__dual_close(sti__dual *d) {
+void sti__dual_answer(sti__dual *d) {
     sti__operator_leave(&d->op, d->best.x, d->task->g);
     if (d->task->problem->arrays.n) find_velocity(d);
+}
+
+void sti__dual_close(sti__dual *d) {
+    sti__dual_answer(d);
     d->task->info->r4 = projected_gradient(d);
     d->task->info->products = (int)(d->products < INT32_MAX ? d->products : INT32_MAX);
 }

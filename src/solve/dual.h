@@ -14,7 +14,8 @@ typedef struct sti__dual {
     bool exact;
     sti__measure measure;
     double goal;
-    double qnorm, floor; /* of the measure: |q| as given; what impulses are at least measured against */
+    double qnorm;            /* |q| as given, for the full error */
+    double floor, gap_floor; /* what impulses are at least measured against */
     double *work;        /* raw y and g of one gap */
     sti__pair best;
     double best_error;   /* infinite before the first */
@@ -30,7 +31,9 @@ void sti__dual_mul(sti__dual *d, sti__pair p);
 /* Measures t; keeps it if it is the best so far. Returns the measure. */
 double sti__dual_measure(sti__dual *d, sti__pair t);
 static inline bool sti__dual_done(const sti__dual *d) { return d->best_error <= d->goal; }
-/* The best iterate into the caller's arrays, and the figures of info. */
+/* The best iterate into the caller's arrays. */
+void sti__dual_answer(sti__dual *d);
+/* The same, and the figures of info. */
 void sti__dual_close(sti__dual *d);
 
 /* Semismooth Newton steps from the best iterate, about `steps` at most; *used counts them. */

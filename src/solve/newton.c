@@ -24,12 +24,15 @@
 #define PROX_MOST 1
 #define INNER 40       /* Newton steps per proximal problem */
 #define INNER_FRESH 12 /* the same with the De Saxce shift in the Jacobian */
-#define INEXACT 0.3 /* |gamma - x| <= this e |gamma - centre|: then W times it does not spoil the residual \
+#define INEXACT                                                                                            \
+    0.3             /* |gamma - x| <= this e |gamma - centre|: then W times it does not spoil the residual \
                      */
-#define FAILURES 10 /* in a row end it */
-#define HALVINGS 8  /* of a step where the shift follows */
-#define SEARCH 20   /* evaluations of a line search */
-#define LONGEST 1.5 /* step */
+#define SETTLED 0.1 /* natural map with a frozen shift, relative to the one with its own */
+#define LEAST_DAMPING 0.05 /* of the shift */
+#define FAILURES 8         /* in a row end it */
+#define HALVINGS 8         /* of a step where the shift follows */
+#define SEARCH 20          /* evaluations of a line search */
+#define LONGEST 1.5        /* step */
 
 typedef struct newton {
     sti__dual *dual;
@@ -250,7 +253,7 @@ static void linearise_row(newton *n, int b) {
     memset(C, 0, sizeof(double) * (size_t)(dim * dim));
     for (int i = 0; i < dim; i++) {
         double a = op->raw[place[i]];
-        bool free = row->kind == STI_ROW_CONE || (g[i] * a > sti__row_lo(row) && g[i] * a < sti__row_hi(row));
+        bool free = row->kind == STI_ROW_CONE || (g[i] > sti__row_lo(row) / a && g[i] < sti__row_hi(row) / a);
         if (region == STI__REGION_STICK && free) C[i * dim + i] = 1 / sqrt(R[i]);
         n->gamma[place[i]] = g[i];
     }
@@ -457,57 +460,99 @@ static void copy(newton *n, sti__pair to, sti__pair from) {
     memcpy(to.Wx, from.Wx, sizeof(double) * (size_t)n->dual->op.size);
 }
 
-/* Natural map at unit Delassus diagonal: what a proximal problem must lower. */
-static double natural(newton *n, sti__pair t) {
-    sti__pass pass = {&n->dual->op, n->dual->exact ? STI__SHIFT_FRESH : STI__SHIFT_NONE, NULL};
+/* Natural map at unit Delassus diagonal, with the shift that belongs to t, or the frozen one. */
+static double natural(const newton *n, sti__pair t, bool frozen) {
+    sti__shift shift = !n->dual->exact ? STI__SHIFT_NONE : frozen ? STI__SHIFT_FROZEN : STI__SHIFT_FRESH;
+    sti__pass pass = {&n->dual->op, shift, n->frozen};
     double t2, u2;
     return sqrt(sti__pass_natural(&pass, t, false, &t2, &u2));
 }
 
-/* One proximal problem from the last iterate: keeps what lowers the natural map, and adapts the proximal
- * term. */
-static void advance(newton *n, int *left, double *last) {
-    sti__dual *d = n->dual;
-    size_t bytes = sizeof(double) * (size_t)d->op.size;
-    if (d->exact) sti__pass_freeze(&d->op, n->home, n->frozen);
+/* Solves one proximal problem from `home` into `trial`, which is measured; false if it could not be solved.
+ */
+static bool try_proximal(newton *n, int *left) {
+    size_t bytes = sizeof(double) * (size_t)n->dual->op.size;
     copy(n, n->now, n->home);
     memcpy(n->centre, n->home.x, bytes);
     DEBUG(int before = *left);
     bool solved = solve_proximal(n, left);
-    memcpy(n->trial.x, n->gamma, bytes);
-    sti__dual_mul(d, n->trial);
-    double error = solved ? natural(n, n->trial) : INFINITY,
-           measured = solved ? sti__dual_measure(d, n->trial) : INFINITY;
+    n->dual->task->info->outer++;
+    if (solved) {
+        memcpy(n->trial.x, n->gamma, bytes);
+        sti__dual_mul(n->dual, n->trial);
+        sti__history_add(n->dual->task->workspace, sti__dual_measure(n->dual, n->trial));
+    }
     DEBUG(fprintf(stderr,
-                  "prox %.1e fresh %d solved %d steps %d natural %.2e -> %.2e measure %.2e best %.2e\n",
-                  n->prox, n->fresh, solved, before - *left, *last, error, measured, d->best_error));
-    d->task->info->outer++;
-    sti__history_add(d->task->workspace, fmin(measured, d->best_error));
-    if (error < *last) {
-        n->failed = error < 0.9 * *last ? 0 : n->failed + 1;
-        n->fresh = d->exact && (n->fresh || error > 0.5 * *last);
-        n->prox = fmax(PROX_LEAST, 0.1 * n->prox);
+                  "   prox %.1e fresh %d solved %d steps %d frozen %.2e -> %.2e exact %.2e best %.2e\n",
+                  n->prox, n->fresh, solved, before - *left, natural(n, n->home, true),
+                  natural(n, n->trial, true), natural(n, n->trial, false), n->dual->best_error));
+    return solved;
+}
+
+/* With the shift as it is: proximal problems, each with a smaller proximal term, until the natural map is
+ * below target. */
+static void settle(newton *n, int *left, double target) {
+    int idle = 0;
+    double last = natural(n, n->home, true);
+    while (last > target && *left > 0 && idle < FAILURES && !sti__dual_done(n->dual)) {
+        if (!try_proximal(n, left)) {
+            n->prox = fmin(PROX_MOST, 30 * n->prox);
+            idle += 2;
+            continue;
+        }
+        double next = natural(n, n->trial, true);
+        idle = next < 0.9 * last ? 0 : idle + 1;
+        last = next;
         copy(n, n->home, n->trial);
-        *last = error;
-    } else if (d->exact && !n->fresh) {
-        n->fresh = true; /* the shift moves too much to be frozen */
-    } else {
-        n->fresh = false;
-        n->prox = fmin(PROX_MOST, 30 * n->prox);
-        n->failed += 2;
+        n->prox = fmax(PROX_LEAST, 0.1 * n->prox);
     }
 }
 
+/* A proximal problem in which the shift follows: keeps its answer if that is much better. */
+static bool leap(newton *n, int *left, double last) {
+    n->fresh = true;
+    bool better = try_proximal(n, left) && natural(n, n->trial, false) < 0.3 * last;
+    n->fresh = false;
+    if (better) copy(n, n->home, n->trial);
+    return better;
+}
+
+/* Moves the frozen shift towards the one of `home`. */
+static void refresh(newton *n, double damping) {
+    int size = n->dual->op.size;
+    memcpy(n->gamma, n->frozen, sizeof(double) * (size_t)size);
+    sti__pass_freeze(&n->dual->op, n->home, n->frozen);
+    for (int i = 0; i < size; i++) n->frozen[i] = damping * n->frozen[i] + (1 - damping) * n->gamma[i];
+}
+
+/* The shift frozen, the problem settled, the shift afresh, until the goal is met or nothing more is gained.
+ */
 sti_status sti__newton_finish(sti__dual *d, int steps, int *used, sti_error *error) {
     newton n;
-    int left = steps;
+    int left = steps, idle = 0;
+    double damping = 1;
+    bool first = true;
     sti_status status = open(&n, d, error);
     if (status != STI_OK) return status;
     copy(&n, n.home, d->best);
-    if (d->prox > 0) n.prox = fmin(PROX_FIRST, 10 * d->prox);
-    double last = natural(&n, n.home);
     n.rounding = 1e-15 * sqrt(sti__norm2_n(n.home.x, NULL, d->op.size));
-    while (left > 0 && !sti__dual_done(d) && n.failed < FAILURES) advance(&n, &left, &last);
+    if (d->prox > 0) n.prox = d->prox;
+    double last = natural(&n, n.home, false), least = last;
+    while (left > 0 && !sti__dual_done(d) && idle < FAILURES) {
+        if (d->exact) refresh(&n, first ? 1 : damping);
+        first = false;
+        settle(&n, &left, d->exact ? SETTLED * last : 0);
+        double next = natural(&n, n.home, false);
+        DEBUG(fprintf(stderr, "outer: %d left, exact %.2e -> %.2e best %.2e\n", left, last, next,
+                      d->best_error));
+        if (d->exact && next > 0.3 * last && left > 0 && !sti__dual_done(d) && leap(&n, &left, next))
+            next = natural(&n, n.home, false);
+        idle = next < 0.9 * least ? 0 : idle + 1;
+        damping = next > 0.9 * last ? fmax(LEAST_DAMPING, 0.5 * damping) : fmin(1, 1.5 * damping);
+        least = fmin(least, next);
+        last = next;
+        if (!d->exact) break;
+    }
     d->prox = n.prox;
     *used = steps - left;
     return STI_OK;

@@ -2,6 +2,7 @@
 #include "solve/operator.h"
 #include "contact/rows.h"
 #include "solve/certificate.h"
+#include "solve/condense.h"
 #include <math.h>
 #include <string.h>
 
@@ -294,18 +295,6 @@ void sti__operator_mul(sti__operator *op, const double *x, double *y) {
 
 /* ---- building ----------------------------------------------------------------------------------------- */
 
-/* Factors A, with its pattern's analysis kept in the workspace. */
-static sti_status factor_mass(sti__operator *op, sti_workspace *workspace, sti_error *error) {
-    const sti_csr *A = &op->problem->arrays.A;
-    int bad = -1;
-    op->mass = sti__workspace_mass(workspace, error);
-    if (!op->mass) return STI_NO_MEMORY;
-    sti_status status = sti__chol_analyse(op->mass, A, error);
-    if (status != STI_OK) return status;
-    if (sti__chol_factor(op->mass, A->value, op->tasks, &bad) == STI_OK) return STI_OK;
-    return sti__fail(error, STI_VALUE, "A is not positive definite (at dof %d)", bad);
-}
-
 static sti_status build_jacobian(sti__operator *op, sti_workspace *workspace, sti_error *error) {
     const sti_problem *p = op->problem;
     sti_status status = sti__blocks_build(&workspace->jacobian, &p->arrays.J, p->first, p->arrays.nrow,
@@ -317,11 +306,36 @@ static sti_status build_jacobian(sti__operator *op, sti_workspace *workspace, st
     return op->row4 ? STI_OK : sti__fail(error, STI_NO_MEMORY, "not enough memory for the Jacobian");
 }
 
+static void diagonal_of(const sti_csr *W, double *diagonal) {
+    for (int i = 0; i < W->nrow; i++) {
+        diagonal[i] = 0;
+        for (int k = W->start[i]; k < W->start[i + 1]; k++)
+            if (W->col[k] == i) diagonal[i] = W->value[k];
+    }
+}
+
+/* Without W, the diagonal is the one that the certificate will use. */
 static sti_status find_diagonal(sti__operator *op, sti_workspace *workspace, sti_error *error) {
-    void *room = sti__workspace_block(workspace, STI__BLOCK_MATRIX, sti__delassus_room(op->problem));
-    if (!room) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the Delassus diagonal");
-    sti__delassus_diagonal(op->problem, op->mass, op->diagonal, room, op->tasks);
+    sti__judge judge;
+    if (op->W.nrow > 0) {
+        diagonal_of(&op->W, op->diagonal);
+        return STI_OK;
+    }
+    sti_status status = sti__workspace_judge(workspace, op->problem, op->tasks, &judge, error);
+    if (status != STI_OK) return status;
+    memcpy(op->diagonal, judge.delassus, sizeof(double) * (size_t)op->m);
     return STI_OK;
+}
+
+/* A given W, one that is cheap to form, or none. */
+static sti_status find_matrix(sti__operator *op, sti_workspace *workspace, sti_error *error) {
+    const sti_problem *p = op->problem;
+    op->W = p->arrays.W;
+    if (p->delassus) return STI_OK;
+    sti_status status = sti__condense(p, workspace, op->tasks, &op->W, error);
+    if (status == STI_OK) status = sti__workspace_factor(workspace, p, op->tasks, error);
+    op->mass = workspace->mass;
+    return status;
 }
 
 sti_status sti__operator_build(sti__operator *op, const sti_problem *problem, sti_workspace *workspace,
@@ -332,12 +346,12 @@ sti_status sti__operator_build(sti__operator *op, const sti_problem *problem, st
     void *base = sti__workspace_block(workspace, STI__BLOCK_OPERATOR, lay_out(op, NULL));
     if (!base) return sti__fail(error, STI_NO_MEMORY, "not enough memory for %d rows", op->m);
     lay_out(op, base);
-    if (!problem->delassus && (status = factor_mass(op, workspace, error)) != STI_OK) return status;
+    if ((status = find_matrix(op, workspace, error)) != STI_OK) return status;
     if ((status = find_diagonal(op, workspace, error)) != STI_OK) return status;
     set_scale(op);
     place_rows(op);
     set_vectors(op);
-    if (!problem->delassus) return build_jacobian(op, workspace, error);
-    op->W = problem->arrays.W;
+    if (op->m == 0) return STI_OK;
+    if (op->W.nrow == 0) return build_jacobian(op, workspace, error);
     return build_rows(op, &op->W, workspace, error);
 }

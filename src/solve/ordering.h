@@ -17,6 +17,10 @@ typedef struct sti__graph {
 /* order[k] is the k-th vertex to eliminate. By approximate minimum degree, or by nested dissection
    with minimum degree in the small parts. False if memory is short. */
 bool sti__order_degree(const sti__graph *graph, int *order, sti__temp *temp);
+bool sti__order_dissect(const sti__graph *graph, int *order, sti__temp *temp);
+/* The first in the caller's memory: how many ints, and the ordering. */
+size_t sti__order_degree_work(const sti__graph *graph);
+void sti__order_degree_in(const sti__graph *graph, int *order, int *work);
 
 /* Elimination tree of an ordering. Makes `order` a postorder, fills parent (in the new order, -1 at
    roots) and count (dofs in each vertex's column of L, its own included). */

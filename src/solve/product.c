@@ -133,7 +133,7 @@ static size_t place_arrays(sti__blocks *b, char *base) {
     b->tstart = sti__cut(&c, (size_t)b->ncol + 2, i);
     b->tgroup = sti__cut(&c, e, i);
     b->tentry = sti__cut(&c, e, i);
-    b->from = sti__cut(&c, 4 * e, i);
+    b->from = sti__cut(&c, 4 * e + 4, i); /* the end of the last merge writes one more */
     return c.used;
 }
 

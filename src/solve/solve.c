@@ -131,22 +131,31 @@ sti__islands *sti__workspace_islands(sti_workspace *w, sti_error *error) {
     return w->islands;
 }
 
+sti_status sti__workspace_factor(sti_workspace *w, const sti_problem *p, const sti_tasks *tasks,
+                                 sti_error *error) {
+    int bad = -1;
+    if (p->delassus || w->factored == p) return STI_OK;
+    sti__chol *mass = sti__workspace_mass(w, error);
+    if (!mass) return STI_NO_MEMORY;
+    sti_status status = sti__chol_analyse(mass, &p->arrays.A, error);
+    if (status != STI_OK) return status;
+    if (sti__chol_factor(mass, p->arrays.A.value, tasks, &bad) != STI_OK)
+        return sti__fail(error, STI_VALUE, "A is not positive definite (at dof %d)", bad);
+    w->factored = p;
+    return STI_OK;
+}
+
 sti_status sti__workspace_judge(sti_workspace *w, const sti_problem *p, const sti_tasks *tasks,
                                 sti__judge *judge, sti_error *error) {
     size_t count = sti__add((size_t)p->m, sti__judge_room(p));
     size_t bytes = sti__add(sti__mul(count, sizeof(double)), sti__delassus_room(p));
     double *room = sti__workspace_block(w, STI__BLOCK_CERTIFICATE, bytes);
-    sti__chol *mass = p->delassus ? NULL : sti__workspace_mass(w, error);
     if (!room) return sti__fail(error, STI_NO_MEMORY, "not enough memory to judge an answer");
-    if (!mass && !p->delassus) return STI_NO_MEMORY;
-    *judge = (sti__judge){p, mass, room, room + p->m, tasks};
-    if (w->judged == p) return STI_OK;
-    sti_status status = mass ? sti__chol_analyse(mass, &p->arrays.A, error) : STI_OK;
-    int bad = -1;
+    sti_status status = sti__workspace_factor(w, p, tasks, error);
     if (status != STI_OK) return status;
-    if (mass && sti__chol_factor(mass, p->arrays.A.value, tasks, &bad) != STI_OK)
-        return sti__fail(error, STI_VALUE, "A is not positive definite (at dof %d)", bad);
-    sti__delassus_diagonal(p, mass, room, room + count, tasks);
+    *judge = (sti__judge){p, p->delassus ? NULL : w->mass, room, room + p->m, tasks};
+    if (w->judged == p) return STI_OK;
+    sti__delassus_diagonal(p, judge->mass, room, room + count, tasks);
     w->judged = p;
     return STI_OK;
 }
@@ -236,7 +245,7 @@ sti_status sti_solve(const sti_problem *problem, const sti_solve_options *option
     if (status != STI_OK) return status;
     if ((status = open_history(workspace, options, error)) != STI_OK) return status;
     if (!info) info = &unused;
-    workspace->judged = NULL;
+    workspace->judged = workspace->factored = NULL;
     memset(info, 0, sizeof *info);
     set_guess(g, options->guess_g, problem->m);
     if (problem->arrays.n)

@@ -39,6 +39,7 @@ struct sti_workspace {
     sti__chol *newton; /* factor of the Newton matrix, dual or primal */
     sti__blocks jacobian; /* J in block rows */
     sti__islands *islands; /* of the primal solver and the sensitivities */
+    const sti_problem *factored; /* whose A is in `mass`, in this solve */
     const sti_problem *judged; /* whose factor and Delassus diagonal are ready */
     int nhistory;
     double *history; /* in its block; room for max_iterations */
@@ -51,6 +52,8 @@ void *sti__workspace_block(sti_workspace *workspace, sti__block_of which, size_t
 sti__chol *sti__workspace_mass(sti_workspace *workspace, sti_error *error);
 sti__chol *sti__workspace_newton(sti_workspace *workspace, sti_error *error);
 sti__islands *sti__workspace_islands(sti_workspace *workspace, sti_error *error);
+/* Factors A into `mass`, once per solve. */
+sti_status sti__workspace_factor(sti_workspace *workspace, const sti_problem *problem, const sti_tasks *tasks, sti_error *error);
 /* Factor of A, Delassus diagonal and room to judge answers of this problem with, in the workspace's memory; made once
    per solve. STI_VALUE if A is not positive definite. */
 sti_status sti__workspace_judge(sti_workspace *workspace, const sti_problem *problem, const sti_tasks *tasks, sti__judge *judge,

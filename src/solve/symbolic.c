@@ -5,10 +5,12 @@
 #include "solve/dense.h"
 #include <string.h>
 
-#define DENSE_DOFS 64  /* up to here one dense block */
-#define TASK_FLOPS 2e6 /* less is not worth waking threads */
-#define TASK_PARTS 24  /* independent parts have at most this share of the work */
-#define WIDE_FLOPS 3e6 /* fronts above are shared between threads */
+#define DENSE_DOFS 64     /* up to here one dense block */
+#define JOINED_DOFS 8     /* of parts without connection in one front */
+#define DISSECT_FLOPS 3e8 /* below, dissecting takes longer than it saves */
+#define TASK_FLOPS 2e6    /* less is not worth waking threads */
+#define TASK_PARTS 24     /* independent parts have at most this share of the work */
+#define WIDE_FLOPS 3e6    /* fronts above are shared between threads */
 
 /* ---- supernodes ------------------------------------------------------------------------------------ */
 
@@ -94,6 +96,16 @@ static void amalgamate(forest *f) {
     }
 }
 
+/* Small parts that nothing connects share a front: diagonal entries, single bodies. */
+static void join_roots(forest *f) {
+    int open = -1;
+    for (int s = 0; s < f->count; s++) {
+        if (f->into[s] >= 0 || f->parent[s] >= 0 || f->head[s] >= 0) continue;
+        if (open >= 0 && f->col[open] + f->col[s] <= JOINED_DOFS) take_up(f, open, s);
+        open = s;
+    }
+}
+
 /* All in one. */
 static void join_all(forest *f, int n) {
     f->count = 1;
@@ -108,7 +120,7 @@ typedef struct layout {
     const sti__compressed *c;
     const sti__etree *tree;
     forest f;
-    int nnode;
+    int nnode, nlone;
     int *node_of;   /* vertex (graph's number) -> node */
     int *vertex;    /* the vertices in their final order */
     int *rank;      /* and the reverse */
@@ -117,6 +129,9 @@ typedef struct layout {
     int *row_start; /* nnode + 1 */
     int *row;       /* vertices (final order) below each node's pivots, ascending */
 } layout;
+
+/* Without relations and one tile in size. */
+static bool is_lone(const forest *f, int s) { return f->parent[s] < 0 && f->head[s] < 0 && f->col[s] <= 8; }
 
 /* Numbers surviving supernodes in postorder and their vertices after each other. */
 static bool number_nodes(layout *l, sti__temp *temp) {
@@ -138,8 +153,12 @@ static bool number_nodes(layout *l, sti__temp *temp) {
         if (f->into[s] >= 0) name[s] = name[f->into[s]];
     for (int k = 0; k < l->nnode; k++) parent[k] = f->parent[alive[k]] < 0 ? -1 : name[f->parent[alive[k]]];
     sti__postorder(l->nnode, parent, post, work);
-    int *where = work;
-    for (int k = 0; k < l->nnode; k++) where[post[k]] = k;
+    int *where = work, at_node = 0;
+    for (int pass = 0; pass < 2; pass++) { /* lone ones first */
+        for (int k = 0; k < l->nnode; k++)
+            if (is_lone(f, alive[post[k]]) == !pass) where[post[k]] = at_node++;
+        if (pass == 0) l->nlone = at_node;
+    }
     for (int k = 0; k < l->nnode; k++) l->parent[where[k]] = parent[k] < 0 ? -1 : where[parent[k]];
     memset(l->first, 0, sizeof(int) * ((size_t)l->nnode + 2));
     for (int v = 0; v < l->c->graph.n; v++) {
@@ -214,6 +233,7 @@ static bool size_nodes(sti__plan *p, const layout *l, sti__node *node) {
     size_t z = 0, panel = 0;
     p->flops = 0;
     p->fill = 0;
+    p->most_tiles = 0;
     for (int s = 0; s < l->nnode; s++) {
         sti__node *n = &node[s];
         *n = (sti__node){.parent = l->parent[s], .x0 = (int)x, .z0 = z, .panel = panel};
@@ -221,6 +241,7 @@ static bool size_nodes(sti__plan *p, const layout *l, sti__node *node) {
         n->nrow = vertices_weight(l, l->row, l->row_start[s], l->row_start[s + 1]);
         n->nd = STI__TILES(n->ncol);
         n->nu = STI__TILES(n->nrow);
+        if (n->nd > p->most_tiles) p->most_tiles = n->nd;
         size_t numbers = 64 * (size_t)(n->nd + n->nu) * (size_t)n->nd;
         if (numbers > INT32_MAX || 64 * STI__TRIANGLE(n->nu) > INT32_MAX) return false;
         n->wide = node_flops(n) > WIDE_FLOPS;
@@ -233,6 +254,7 @@ static bool size_nodes(sti__plan *p, const layout *l, sti__node *node) {
     }
     node[l->nnode] = (sti__node){.parent = -1, .x0 = (int)x, .z0 = z, .panel = panel};
     p->nnode = l->nnode;
+    p->nlone = l->nlone;
     p->npad = (int)x;
     p->nz = z;
     p->nfactor = panel;
@@ -385,12 +407,12 @@ static void cut_tasks(sti__plan *p, double *work, int *begin) {
         if (begin[s] < begin[parent]) begin[parent] = begin[s];
     }
     p->ntask = p->ntop = 0;
-    for (int s = 0; s < p->nnode; s++) {
+    for (int s = p->nlone; s < p->nnode; s++) {
         int parent = p->node[s].parent;
         bool small = work[s] <= limit, root = parent < 0 || work[parent] > limit;
         if (!small) p->top[p->ntop++] = s;
         if (!small || !root) continue;
-        int *last = p->task + 2 * p->ntask - 2;
+        int *last = p->task + (p->ntask > 0 ? 2 * p->ntask - 2 : 0);
         if (p->ntask > 0 && last[1] == begin[s] && open + work[s] <= limit) {
             last[1] = s + 1;
             open += work[s];
@@ -457,15 +479,28 @@ static void place_triangles(sti__plan *p, char *depth, char *kept) {
 /* ---- all of it
  * ------------------------------------------------------------------------------------------------ */
 
-static bool order_vertices(sti__plan *p, const sti__graph *g, sti__etree *tree, sti__temp *temp) {
-    size_t n = (size_t)g->n;
+static bool take_tree(sti__etree *tree, size_t n, sti__temp *temp) {
     tree->order = sti__temp_ints(temp, n);
     tree->parent = sti__temp_ints(temp, n);
     tree->count = sti__temp_ints(temp, n);
-    if (temp->failed) return false;
+    return !temp->failed;
+}
+
+/* Minimum degree; where that leaves much work, dissection too, and the better of the two. */
+static bool order_vertices(sti__plan *p, const sti__graph *g, sti__etree *tree, sti__temp *temp) {
+    size_t n = (size_t)g->n;
+    sti__etree other = {0};
     p->dissected = false;
-    if (!sti__order_degree(g, tree->order, temp)) return false;
-    return sti__etree_make(g, tree, temp);
+    if (!take_tree(tree, n, temp) || !sti__order_degree(g, tree->order, temp) ||
+        !sti__etree_make(g, tree, temp))
+        return false;
+    if (tree->flops < DISSECT_FLOPS) return true;
+    if (!take_tree(&other, n, temp) || !sti__order_dissect(g, other.order, temp) ||
+        !sti__etree_make(g, &other, temp))
+        return false;
+    p->dissected = other.flops < tree->flops;
+    if (p->dissected) *tree = other;
+    return true;
 }
 
 static void fill_plan(sti__plan *p, const layout *l, const sti_csr *a, const sti__node *node, int *place_of,
@@ -496,6 +531,7 @@ sti_status sti__plan_make(sti__plan *p, const sti_csr *a, sti__temp *temp, const
         memset(l.f.of, 0, sizeof(int) * (size_t)c.graph.n);
     } else {
         amalgamate(&l.f);
+        join_roots(&l.f);
     }
     if (!number_nodes(&l, temp) || !find_rows(&l, temp))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory to analyse a matrix of %d dofs", a->nrow);

@@ -35,6 +35,7 @@ typedef struct sti__target {
 
 typedef struct sti__plan {
     int n, nnode, npad; /* dofs, supernodes, length of padded vectors */
+    int nlone;          /* the first nodes: one tile without parent or child, panels side by side */
     int *place;         /* n: of each dof in padded vectors */
     int *dof;           /* npad: the reverse, -1 for padding */
     sti__node *node;    /* nnode + 1; parents follow children, the last only ends the others */
@@ -42,6 +43,7 @@ typedef struct sti__plan {
     sti__target *target; /* nz */
     int *from, *to;      /* entries of A: place in its values, offset in the node's panel */
     size_t nz, nfactor, nstack, nsource;
+    int most_tiles; /* pivots of the widest node */
     int ntask, ntop;
     int *task; /* 2 ntask: independent ranges of nodes */
     int *top;  /* ntop: the other nodes, ascending */

@@ -44,12 +44,17 @@ static void owner_of(const sti_model *m, sti_field field, int i, sti_object *kin
         break;
     case STI_FIELD_qvel:
     case STI_FIELD_qacc:
+    case STI_FIELD_qfrc_applied:
         *kind = STI_OBJ_JOINT;
         *id = m->dof_jntid[i];
         break;
     case STI_FIELD_act:
         for (int u = 0; u < m->nu; u++)
             if (i >= m->actuator_actadr[u] && i < m->actuator_actadr[u] + m->actuator_actnum[u]) *id = u;
+        break;
+    case STI_FIELD_xfrc_applied:
+        *kind = STI_OBJ_BODY;
+        *id = i / sti__field_cols(field);
         break;
     case STI_FIELD_mocap_pos:
     case STI_FIELD_mocap_quat:
@@ -96,7 +101,8 @@ static sti_status check_state(sti_world *world, const double *fallback) {
 }
 
 static sti_status check_inputs(sti_world *world) {
-    static const sti_field fields[] = {STI_FIELD_ctrl, STI_FIELD_mocap_pos, STI_FIELD_mocap_quat};
+    static const sti_field fields[] = {STI_FIELD_ctrl, STI_FIELD_qfrc_applied, STI_FIELD_xfrc_applied,
+                                       STI_FIELD_mocap_pos, STI_FIELD_mocap_quat};
     for (int k = 0; k < STI__COUNT(fields); k++) {
         sti_status status = check_field(world, fields[k], "set it to a finite value to go on");
         if (status != STI_OK) return status;

@@ -71,6 +71,23 @@ sti_world *sti_world_create(const sti_model *model, const sti_world_options *opt
     return NULL;
 }
 
+sti_world *sti_world_copy(const sti_world *world, sti_error *error) {
+    sti_world_options options = sti_world_options_default();
+    options.allocator = &world->allocator;
+    options.log = &world->log;
+    options.profile = world->profile.on;
+    sti_world *copy = sti_world_create(world->model, &options, error);
+    if (!copy) return NULL;
+    size_t bytes = sti__world_nstate(world->model) * sizeof(double);
+    memcpy(copy->state->block, world->state->block, world->state->nblock);
+    copy->state->opt = world->state->opt;
+    copy->state->wanted = world->state->wanted;
+    memcpy(copy->good, world->good, bytes);
+    memcpy(copy->before, world->before, bytes);
+    copy->progress = world->progress;
+    return copy;
+}
+
 void sti_world_destroy(sti_world *world) {
     if (!world) return;
     sti_allocator allocator = world->allocator;

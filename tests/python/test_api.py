@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python package: names, views, lifetimes, errors."""
+import copy
 import gc
+import os
 import pathlib
+import pickle
+import signal
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -273,3 +278,105 @@ def test_stubs_are_current():
 def test_program_is_installed():
     done = subprocess.run([sys.executable, "-m", "stiction", "--version"], capture_output=True, text=True)
     assert done.returncode == 0 and stiction.__version__ in done.stdout
+
+
+def test_copies_are_independent(pendulum):
+    model, data = pendulum
+    data.qvel[0] = 1
+    stiction.step(model, data, 10)
+    for other in (copy.copy(data), copy.deepcopy(data)):
+        assert other.hash() == data.hash() and other.site_xpos.tolist() == data.site_xpos.tolist()
+        before = data.hash()
+        stiction.step(model, other, 10)
+        assert data.hash() == before != other.hash()
+    twin = copy.deepcopy(model)
+    twin.opt.timestep = 0.5
+    assert model.opt.timestep == 0.01 and twin.body("arm").id == 1
+    for thing in (model, data):
+        with pytest.raises(TypeError, match="cannot be pickled"):
+            pickle.dumps(thing)
+
+
+def test_options_leave_snapshots_valid(pendulum):
+    model, data = pendulum
+    stiction.step(model, data, 3)
+    saved = data.snapshot()
+    model.opt.timestep, model.opt.integrator = 0.001, 1
+    other = stiction.Data(model)
+    other.restore(saved)
+    assert other.hash() == data.hash()
+
+
+def test_named_rows_are_arrays(pendulum):
+    model, data = pendulum
+    assert model.jnt("hinge").qposadr[0] == 0 and model.body("arm").mass.shape == (1,)
+    assert model.cam("side").id == model.camera("side").id == 0 and model.keyframe("up").id == 0
+    assert data.jnt("hinge").qpos.shape == (1,) and data.cam(0).xpos.shape == (3,)
+
+
+def test_nothing_wrong_is_taken(pendulum):
+    model, data = pendulum
+    for name, value in (("nq", 3), ("body_mass", 1), ("opt", None), ("foo", 1)):
+        with pytest.raises(AttributeError, match="cannot be set"):
+            setattr(model, name, value)
+    for name, value in (("integrator", 1.5), ("iterations", 1e30), ("solver", "Newton")):
+        with pytest.raises(TypeError):
+            setattr(model.opt, name, value)
+    with pytest.raises(ValueError, match="32 bits"):
+        model.opt.disableflags = 1 << 40
+    with pytest.raises(TypeError):
+        model.body(1.5)
+    with pytest.raises(TypeError):
+        stiction.Model()
+    with pytest.raises(TypeError):
+        stiction.step(data, model)
+    with pytest.raises(TypeError):
+        stiction.Model.from_xml_string(None)
+    with pytest.raises(TypeError, match="needs a stiction.Data"):
+        stiction.Recorder("x.h5", model)
+    assert stiction.Error("mine").line == 0
+
+
+def test_many_names_are_not_all_listed():
+    bodies = "".join(f'<body name="link{i}"/>' for i in range(1000))
+    model = stiction.Model.from_xml_string(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>")
+    with pytest.raises(KeyError) as caught:
+        model.body("lnk77")
+    assert "'link77'" in str(caught.value) and len(str(caught.value)) < 200
+
+
+def test_paths_of_any_bytes(tmp_path, pendulum):
+    path = os.fsencode(tmp_path) + b"/\xff\xfe.xml"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(PENDULUM)
+    assert stiction.Model.from_xml_path(path).nq == 1
+    assert stiction.Model.from_xml_path(os.fsdecode(path)).nq == 1
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("<mujoco><worldbody><geom " + "b" + "ä" * 40 + "='1'/></worldbody></mujoco>")
+    assert stiction.check(path)[0]["element"] == "geom"
+    with pytest.raises(stiction.Error) as caught:
+        stiction.Model.from_xml_path(path)
+    assert caught.value.line == 1
+
+
+def test_ctrl_c_stops_a_long_step():
+    script = ("import stiction, sys\n"
+              "m = stiction.Model.from_xml_string('<mujoco/>')\n"
+              "d = stiction.Data(m)\n"
+              "print('ready', flush=True)\n"
+              "try: stiction.step(m, d, 2**31 - 1)\n"
+              "except KeyboardInterrupt: stiction.step(m, d); print('stopped', d.time > 0)\n")
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=20)[0] == "stopped True\n"
+
+
+def test_long_rope():
+    n = 500
+    link = '<body pos="0.02 0 0"><joint type="hinge" axis="0 1 0" damping="1e-3"/><geom type="capsule" size="0.005" fromto="0 0 0 0.02 0 0"/>'
+    model = stiction.Model.from_xml_string(f"<mujoco><worldbody>{link * n}{'</body>' * n}</worldbody></mujoco>")
+    data = stiction.Data(model)
+    stiction.forward(model, data)
+    assert model.nv == n and data.xpos[n] == pytest.approx([0.02 * n, 0, 0])

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of stiction._core share. */
+#ifndef STI_PYTHON_CORE_H
+#define STI_PYTHON_CORE_H
+
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030B0000
+#endif
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stiction/stiction.h>
+
+/* Raises stiction.Error (the given type) with all that the library knows; returns NULL. */
+PyObject *core_raise(PyObject *type, const sti_error *error);
+/* A window on memory of `owner`, which it keeps alive. */
+PyObject *core_window(PyObject *module, PyObject *owner, sti_view view);
+/* Adds problems, workspaces and their functions to the module. */
+int core_add_problem(PyObject *module);
+
+#endif
