@@ -6,19 +6,21 @@
 #include "base/internal.h"
 #include <stiction/model.h>
 
-/* Convex hull of a mesh, in its own frame; shared by all geoms that use it. */
+/* Convex hull of a mesh, in its own frame; shared by all geoms that use it. Built by sti__hull_build. */
 typedef struct sti__hull {
-    const float *vert;          /* all vertices of the mesh, nvert * 3 */
-    const int *hull_vert;       /* nhull indices into vert */
-    int nhull;
+    int nvert;
+    const double *vert; /* the hull's own vertices, nvert * 3; position i is the model's mesh_hullvert[i] */
+    double lo[3], hi[3]; /* their box */
     /* faces as polygons: coplanar triangles merged; vertices counter-clockwise from outside */
     int nface;
-    const int *face_start;      /* nface + 1 */
-    const int *face_vert;       /* indices into vert */
-    const double *face_plane;   /* nface * 4: outward unit normal, offset */
-    /* neighbours of hull vertices, for hill climbing */
-    const int *edge_start;      /* nhull + 1 */
-    const int *edge_to;         /* positions in hull_vert */
+    const int *face_start;    /* nface + 1 */
+    const int *face_vert;     /* positions in vert */
+    const double *face_plane; /* nface * 4: outward unit normal, offset */
+    /* neighbours of a vertex, for hill climbing, and the faces around it */
+    const int *edge_start; /* nvert + 1 */
+    const int *edge_to;
+    const int *around_start; /* nvert + 1 */
+    const int *around;
 } sti__hull;
 
 typedef struct sti__hfield {
@@ -71,7 +73,24 @@ double sti__ray_shape(const sti__shape *s, const double p[3], const double v[3],
 double sti__ray_mesh(const sti__shape *s, const float *vert, const int *face, int nface, const double p[3],
                      const double v[3], double normal[3]);
 
-/* Box that contains the shape, grown by margin. */
+/* Box that contains the shape, grown by margin; planes are unbounded. */
 void sti__shape_bounds(const sti__shape *s, double margin, double lo[3], double hi[3]);
+
+/* Bytes that sti__hull_build needs, its own scratch included; SIZE_MAX if they cannot be counted. */
+size_t sti__hull_bytes(int nvert, int ntriangle);
+/* From hull triangles (indices into vert, outward) in memory that the hull keeps pointing into; aligned for
+   double. False if the triangles are not a closed surface over hull_vert. */
+bool sti__hull_build(const float *vert, const int *hull_vert, int nhullvert, const int *hull_face, int nhullface,
+                     void *memory, sti__hull *hull);
+
+/* The hulls of all meshes of a model, in one block. hull[i].nvert = 0: mesh i has none. */
+typedef struct sti__hulls {
+    sti__hull *hull; /* nmesh */
+    size_t bytes;
+    const sti_allocator *allocator;
+} sti__hulls;
+sti_status sti__hulls_create(const sti_model *model, const sti_allocator *allocator, sti__hulls *hulls,
+                             sti_error *error);
+void sti__hulls_free(sti__hulls *hulls);
 
 #endif

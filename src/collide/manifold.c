@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From one normal to all points: the parts of the two shapes that look at each other along it (a polygon, a
+   segment or a point) are laid over each other. Every corner of what is left is where two edges cross, and
+   named after them: so it keeps its name while bodies move a little, whichever polygon was cut by the other.
+ */
+#include "collide/closed.h"
+
+#define CORNERS 24
+#define CUT (2 * CORNERS)
+
+typedef struct part {
+    int n; /* 1: point, 2: segment, more: polygon, counter-clockwise seen from outside */
+    double p[CORNERS][3];
+    uint32_t edge[CORNERS]; /* name of the edge from corner i to the next; of a segment: its two ends */
+    double normal[3];       /* of a polygon */
+    double round;           /* radius of curvature across a segment */
+} part;
+
+static uint32_t mix(uint32_t x, uint32_t y) {
+    uint32_t lo = x < y ? x : y, hi = x < y ? y : x;
+    uint64_t h = ((uint64_t)lo << 32 | hi) * 0x9e3779b97f4a7c15ull;
+    return (uint32_t)(h >> 32) ^ (uint32_t)h;
+}
+
+/* an edge by its two ends; side: which of the two shapes */
+static uint32_t edge_name(uint32_t i, uint32_t j, uint32_t side) { return mix(i, j) * 2 + side; }
+
+static void to_world(const sti__core *c, const double local[3], double out[3]) {
+    m3_mul_vec(out, c->mat, local);
+    v3_add(out, out, c->pos);
+}
+
+/* ---- the part of a shape that looks along n -------------------------------------------------------- */
+
+static void box_part(const sti__core *c, const double d[3], uint32_t side, part *f) {
+    int k = fabs(d[0]) > fabs(d[1]) ? (fabs(d[0]) > fabs(d[2]) ? 0 : 2) : (fabs(d[1]) > fabs(d[2]) ? 1 : 2);
+    int u = (k + 1) % 3, v = (k + 2) % 3, up = d[k] >= 0;
+    uint32_t corner[4];
+    double nl[3] = {0, 0, 0};
+    nl[k] = up ? 1 : -1;
+    m3_mul_vec(f->normal, c->mat, nl);
+    f->n = 4;
+    for (int i = 0; i < 4; i++) {
+        int j = up ? i : 3 - i, x = j == 1 || j == 2, y = j >= 2;
+        double q[3];
+        q[k] = nl[k] * c->size[k];
+        q[u] = x ? c->size[u] : -c->size[u];
+        q[v] = y ? c->size[v] : -c->size[v];
+        corner[i] = (uint32_t)(up << k | x << u | y << v);
+        to_world(c, q, f->p[i]);
+    }
+    for (int i = 0; i < 4; i++) f->edge[i] = edge_name(corner[i], corner[(i + 1) & 3], side);
+}
+
+static void cylinder_part(const sti__core *c, const double d[3], uint32_t side, part *f) {
+    double flat = sqrt(d[0] * d[0] + d[1] * d[1]), q[3], nl[3] = {0, 0, d[2] >= 0 ? 1 : -1};
+    if (fabs(d[2]) > flat) {
+        uint32_t base = d[2] >= 0 ? 8 : 0;
+        f->n = 8;
+        for (int i = 0; i < 8; i++) {
+            int k = d[2] >= 0 ? i : (8 - i) & 7; /* counter-clockwise from outside */
+            sti__rim_point(c->size, d, nl[2] * c->size[1], k, q);
+            to_world(c, q, f->p[i]);
+            int next = d[2] >= 0 ? k : (k + 7) & 7;
+            f->edge[i] =
+                edge_name(100 + base + (uint32_t)next, 100 + base + (((uint32_t)next + 1) & 7), side);
+        }
+        m3_mul_vec(f->normal, c->mat, nl);
+        return;
+    }
+    f->n = 2;
+    f->round = c->size[0];
+    for (int i = 0; i < 2; i++) {
+        q[0] = c->size[0] * d[0] / flat;
+        q[1] = c->size[0] * d[1] / flat;
+        q[2] = i ? c->size[1] : -c->size[1];
+        to_world(c, q, f->p[i]);
+        f->edge[i] = edge_name(200 + (uint32_t)i, 202, side);
+    }
+}
+
+static void capsule_part(const sti__core *c, const double n[3], uint32_t side, part *f) {
+    f->n = 2;
+    f->round = c->radius;
+    for (int i = 0; i < 2; i++) {
+        double q[3] = {0, 0, i ? c->size[1] : -c->size[1]};
+        to_world(c, q, f->p[i]);
+        v3_add_scaled(f->p[i], n, c->radius);
+        f->edge[i] = edge_name(200 + (uint32_t)i, 202, side);
+    }
+}
+
+static void hull_part(const sti__core *c, const double d[3], uint32_t side, part *f) {
+    const sti__hull *h = c->hull;
+    int top = sti__hull_top(h, d, c->hint), best = -1;
+    double most = -2;
+    for (int k = h->around_start[top]; k < h->around_start[top + 1]; k++) {
+        double x = v3_dot(h->face_plane + 4 * h->around[k], d);
+        if (x > most) most = x, best = h->around[k];
+    }
+    if (best < 0) return;
+    int from = h->face_start[best], n = h->face_start[best + 1] - from, use = n < CORNERS ? n : CORNERS;
+    uint32_t corner[CORNERS];
+    m3_mul_vec(f->normal, c->mat, h->face_plane + 4 * best);
+    for (int i = 0; i < use; i++) { /* a face with more corners loses some, evenly */
+        corner[i] = (uint32_t)h->face_vert[from + (int)((int64_t)i * n / use)];
+        to_world(c, h->vert + 3 * corner[i], f->p[i]);
+    }
+    f->n = use;
+    for (int i = 0; i < use; i++) f->edge[i] = edge_name(corner[i], corner[(i + 1) % use], side);
+}
+
+static void part_of(const sti__core *c, const double n[3], uint32_t side, part *f) {
+    double d[3];
+    f->n = 0;
+    f->round = 0;
+    m3_mul_vec_t(d, c->mat, n);
+    switch (c->type) {
+    case STI_GEOM_BOX: box_part(c, d, side, f); break;
+    case STI_GEOM_CYLINDER: cylinder_part(c, d, side, f); break;
+    case STI_GEOM_CAPSULE: capsule_part(c, n, side, f); break;
+    case STI_GEOM_MESH:
+        if (c->hull && c->hull->nvert > 0) hull_part(c, d, side, f);
+        break;
+    default: break;
+    }
+}
+
+/* the edge of a polygon that runs most across n, if one does */
+static void edge_part(const part *f, const double n[3], part *e) {
+    double least = 0.02, top = -INFINITY;
+    *e = (part){0};
+    for (int i = 0; i < f->n; i++) top = fmax(top, v3_dot(f->p[i], n));
+    for (int i = 0; i < f->n; i++) {
+        const double *p = f->p[i], *q = f->p[(i + 1) % f->n];
+        double d[3];
+        v3_sub(d, q, p);
+        double l = v3_norm(d), slope = fabs(v3_dot(d, n));
+        if (!(slope < least * l) || top - v3_dot(p, n) > least * l) continue;
+        least = slope / l;
+        e->n = 2;
+        v3_copy(e->p[0], p);
+        v3_copy(e->p[1], q);
+        e->edge[0] = mix(f->edge[i], f->edge[(i + f->n - 1) % f->n]);
+        e->edge[1] = mix(f->edge[i], f->edge[(i + 1) % f->n]);
+    }
+}
+
+/* ---- points ---------------------------------------------------------------------------------------------
+ */
+
+typedef struct gather {
+    double n[3], origin[3], margin;
+    sti__point point[CUT + 2];
+    int count;
+} gather;
+
+/* q: point on shape b if of_b, else on a; dist: from a to b along n */
+static void gather_point(gather *g, const double q[3], bool of_b, double dist, uint32_t feature) {
+    if (!(dist < g->margin) || g->count >= CUT) return;
+    sti__point *p = &g->point[g->count++];
+    for (int i = 0; i < 3; i++) p->pos[i] = q[i] + g->origin[i] + (of_b ? -0.5 : 0.5) * dist * g->n[i];
+    v3_copy(p->normal, g->n);
+    p->dist = dist;
+    p->feature = feature;
+}
+
+typedef struct cut {
+    double p[CUT][3];
+    uint32_t edge[CUT]; /* from corner i to the next */
+    int n;
+} cut;
+
+static double cross_at(const double p[3], const double q[3], double x, double y, double out[3]) {
+    double t = x / (x - y);
+    for (int i = 0; i < 3; i++) out[i] = p[i] + t * (q[i] - p[i]);
+    return t;
+}
+
+/* keeps what is on the inner side of the plane through o with outward normal m; cut edges take the name */
+static void cut_by(const cut *in, const double o[3], const double m[3], uint32_t name, cut *out) {
+    double x[CUT], d[3];
+    for (int i = 0; i < in->n; i++) {
+        v3_sub(d, in->p[i], o);
+        x[i] = v3_dot(d, m);
+    }
+    out->n = 0;
+    for (int i = 0; i < in->n; i++) {
+        int j = i + 1 == in->n ? 0 : i + 1;
+        if (x[i] <= 0 && out->n < CUT) {
+            v3_copy(out->p[out->n], in->p[i]);
+            out->edge[out->n++] = in->edge[i];
+        }
+        if ((x[i] <= 0) != (x[j] <= 0) && out->n < CUT) {
+            cross_at(in->p[i], in->p[j], x[i], x[j], out->p[out->n]);
+            out->edge[out->n++] = x[i] <= 0 ? name : in->edge[i];
+        }
+    }
+}
+
+/* outward normal of the wall that stands on edge i of the polygon, along n */
+static bool wall(const part *f, int i, const double n[3], double out[3]) {
+    double d[3];
+    v3_sub(d, f->p[(i + 1) % f->n], f->p[i]);
+    v3_cross(out, d, n);
+    double l = v3_norm(out);
+    if (!(l > 1e-12 * v3_norm(d)) || !(l > 1e-200)) return false;
+    v3_scale(out, out, (v3_dot(f->normal, n) > 0 ? 1 : -1) / l);
+    return true;
+}
+
+/* signed distance from a to b along n at q, which is on the shape that polygon r is not of */
+static double height(const part *r, const double n[3], bool r_is_a, const double q[3]) {
+    double d[3], along = v3_dot(n, r->normal);
+    v3_sub(d, q, r->p[0]);
+    double x = v3_dot(d, r->normal) / along;
+    return r_is_a ? x : -x;
+}
+
+static void over_polygon(gather *g, const part *r, const part *f, bool r_is_a) {
+    cut two[2];
+    int now = 0;
+    two[0].n = f->n;
+    for (int i = 0; i < f->n; i++) {
+        v3_copy(two[0].p[i], f->p[i]);
+        two[0].edge[i] = f->edge[i];
+    }
+    for (int i = 0; i < r->n && two[now].n > 0; i++) {
+        double m[3];
+        if (!wall(r, i, g->n, m)) continue;
+        cut_by(&two[now], r->p[i], m, r->edge[i], &two[1 - now]);
+        now = 1 - now;
+    }
+    const cut *c = &two[now];
+    for (int i = 0; i < c->n; i++) {
+        uint32_t before = c->edge[i == 0 ? c->n - 1 : i - 1];
+        gather_point(g, c->p[i], r_is_a, height(r, g->n, r_is_a, c->p[i]), mix(before, c->edge[i]));
+    }
+}
+
+static void segment_over_polygon(gather *g, const part *r, const part *f, bool r_is_a) {
+    double t[2] = {0, 1}, d[3], q[3];
+    uint32_t name[2] = {f->edge[0], f->edge[1]};
+    for (int i = 0; i < r->n; i++) {
+        double m[3];
+        if (!wall(r, i, g->n, m)) continue;
+        v3_sub(d, f->p[0], r->p[i]);
+        double x = v3_dot(d, m);
+        v3_sub(d, f->p[1], r->p[i]);
+        double y = v3_dot(d, m);
+        if (x > 0 && y > 0) return;
+        if (x > 0 && x / (x - y) > t[0]) t[0] = x / (x - y), name[0] = mix(r->edge[i], f->edge[0]);
+        if (y > 0 && x / (x - y) < t[1]) t[1] = x / (x - y), name[1] = mix(r->edge[i], f->edge[1]);
+    }
+    if (t[0] > t[1]) return;
+    v3_sub(d, f->p[1], f->p[0]);
+    bool one = v3_norm(d) * (t[1] - t[0]) < 1e-9 * (1 + v3_norm(d));
+    for (int k = 0; k < (one ? 1 : 2); k++) {
+        for (int i = 0; i < 3; i++) q[i] = f->p[0][i] + t[k] * d[i];
+        gather_point(g, q, r_is_a, height(r, g->n, r_is_a, q), name[k]);
+    }
+}
+
+/* two segments side by side: both ends of what they share. Where curved sides drift apart sideways by y they
+   are y^2 / 2R further from each other. */
+static void segments(gather *g, const part *a, const part *b) {
+    double u[3], v[3], w[3], x[3], q[3];
+    v3_sub(u, a->p[1], a->p[0]);
+    v3_sub(v, b->p[1], b->p[0]);
+    double l = v3_norm(u), k = v3_norm(v), round = a->round + b->round;
+    if (!(l > 1e-200) || !(k > 1e-200)) return;
+    v3_scale(u, u, 1 / l);
+    double uv = v3_dot(u, v);
+    v3_cross(x, u, v);
+    if (!(fabs(v3_dot(x, g->n)) < (round > 0 ? 0.02 : 1e-3) * k) || !(fabs(uv) > 0.9 * k)) return;
+    v3_sub(w, b->p[0], a->p[0]);
+    double s0 = v3_dot(w, u), s1 = s0 + uv;
+    double lo = fmax(0, fmin(s0, s1)), hi = fmin(l, fmax(s0, s1));
+    if (!(hi - lo > 1e-6 * (l + k))) return;
+    for (int e = 0; e < 2; e++) {
+        double s = e ? hi : lo, t = (s - s0) / uv, side[3], d[3];
+        for (int i = 0; i < 3; i++) {
+            q[i] = a->p[0][i] + s * u[i];
+            d[i] = b->p[0][i] + t * v[i] - q[i];
+        }
+        v3_cross(side, u, g->n);
+        double y = v3_dot(d, side), dist = v3_dot(d, g->n);
+        if (round > 0) dist += y * y / (2 * round);
+        gather_point(g, q, false, dist, mix(a->edge[e], b->edge[(uv > 0) == (e == 1)]));
+    }
+}
+
+/* ---- choice
+ * -------------------------------------------------------------------------------------------------- */
+
+static double spread(const double n[3], const double p[3], const double q[3]) {
+    double d[3];
+    v3_sub(d, p, q);
+    double x = v3_dot(d, n);
+    return v3_dot(d, d) - x * x;
+}
+
+void sti__manifold_reduce(sti__point *point, int *count, int most) {
+    if (*count <= most) return;
+    double near[CUT + STI__HFIELD_MAX];
+    int n = *count < STI__COUNT(near) ? *count : STI__COUNT(near), best = 0;
+    double first = INFINITY;
+    for (int i = 0; i < n; i++) {
+        near[i] = INFINITY;
+        if (point[i].dist < first - 1e-9 * fabs(first)) first = point[i].dist, best = i;
+    }
+    for (int k = 0; k < most; k++) {
+        sti__point x = point[best];
+        double d = near[best];
+        point[best] = point[k];
+        near[best] = near[k];
+        point[k] = x;
+        near[k] = d;
+        best = k + 1;
+        for (int i = k + 1; i < n; i++) {
+            near[i] = fmin(near[i], spread(x.normal, point[i].pos, x.pos));
+            if (near[i] > near[best] * (1 + 1e-6)) best = i;
+        }
+        if (best >= n) break;
+    }
+    *count = most;
+}
+
+static void match(gather *g, const part *a, const part *b) {
+    double toward_a = a->n > 2 ? v3_dot(a->normal, g->n) : -1,
+           toward_b = b->n > 2 ? -v3_dot(b->normal, g->n) : -1;
+    bool r_is_a = toward_a >= toward_b - 1e-6;
+    double most = r_is_a ? toward_a : toward_b, other = r_is_a ? toward_b : toward_a;
+    const part *r = r_is_a ? a : b, *f = r_is_a ? b : a;
+    if (most > 0.99999 || (most > 0.97 && (f->n == 2 || other > 0.97))) {
+        if (f->n > 2) over_polygon(g, r, f, r_is_a);
+        else segment_over_polygon(g, r, f, r_is_a);
+        if (g->count > 0) return;
+    }
+    part ea, eb;
+    if (a->n > 2) edge_part(a, g->n, &ea);
+    if (b->n > 2) edge_part(b, g->n, &eb);
+    const part *sa = a->n > 2 ? &ea : a, *sb = b->n > 2 ? &eb : b;
+    if (sa->n == 2 && sb->n == 2) segments(g, sa, sb);
+}
+
+void sti__manifold_clip(const sti__core *a, const sti__core *b, const sti__closest *c, double margin,
+                        const double origin[3], sti__manifold *out) {
+    gather g;
+    part fa, fb;
+    double back[3];
+    v3_copy(g.n, c->normal);
+    v3_copy(g.origin, origin);
+    g.margin = margin;
+    g.count = 0;
+    v3_scale(back, c->normal, -1);
+    part_of(a, c->normal, 0, &fa);
+    part_of(b, back, 1, &fb);
+    if (fa.n >= 2 && fb.n >= 2) match(&g, &fa, &fb);
+    double least = INFINITY, size = 0;
+    for (int i = 0; i < g.count; i++) {
+        least = fmin(least, g.point[i].dist);
+        size = fmax(size, spread(c->normal, g.point[i].pos, g.point[0].pos));
+    }
+    if (!(least < c->dist + 1e-6 * sqrt(size)) || g.count == 0) gather_point(&g, c->a, false, c->dist, 1);
+    sti__manifold_reduce(g.point, &g.count, STI__MANIFOLD_MAX);
+    out->count = g.count;
+    for (int i = 0; i < g.count; i++) out->point[i] = g.point[i];
+}

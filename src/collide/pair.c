@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who does which pair of types. */
+#include "collide/box_box.h"
+#include "collide/closed.h"
+#include "collide/hfield.h"
+
+/* ---- the general way --------------------------------------------------------------------------------------
+ */
+
+bool sti__closest_cores(sti__core *a, sti__core *b, double limit, sti__closest *c) {
+    sti__simplex s;
+    double r = a->radius + b->radius;
+    sti__gjk_result found = sti__gjk(a, b, limit + r, &s, c);
+    if (found == STI__GJK_FAR) return false;
+    if (found == STI__GJK_OVERLAP) sti__epa(a, b, &s, c);
+    sti__polish(a, b, c);
+    c->dist -= r;
+    v3_add_scaled(c->a, c->normal, a->radius);
+    v3_add_scaled(c->b, c->normal, -b->radius);
+    return c->dist < limit;
+}
+
+static bool usable(const sti__shape *s) {
+    return s->type != STI_GEOM_MESH || (s->hull && s->hull->nvert > 0 && s->hull->nface > 0);
+}
+
+static void convex_pair(const sti__shape *a, const sti__shape *b, double margin, sti__manifold *out) {
+    sti__core ca = sti__core_of(a, a->pos), cb = sti__core_of(b, a->pos);
+    sti__closest c;
+    if (sti__closest_cores(&ca, &cb, margin, &c)) sti__manifold_clip(&ca, &cb, &c, margin, a->pos, out);
+}
+
+/* ---- boxes
+ * --------------------------------------------------------------------------------------------------- */
+
+/* the edge of a box that looks along n, as middle and unit direction */
+static double box_edge(const sti__core *c, const double n[3], const double along[3], double mid[3],
+                       double dir[3]) {
+    double d[3], x[3], q[3];
+    m3_mul_vec_t(d, c->mat, n);
+    m3_mul_vec_t(x, c->mat, along);
+    int k = fabs(x[0]) > fabs(x[1]) ? (fabs(x[0]) > fabs(x[2]) ? 0 : 2) : (fabs(x[1]) > fabs(x[2]) ? 1 : 2);
+    for (int i = 0; i < 3; i++) q[i] = i == k ? 0 : d[i] >= 0 ? c->size[i] : -c->size[i];
+    m3_mul_vec(mid, c->mat, q);
+    v3_add(mid, mid, c->pos);
+    sti__column(c->mat, k, dir);
+    return c->size[k];
+}
+
+/* nearest points of the two edges that cross; which edges: those most normal to n */
+static void box_edges(const sti__core *a, const sti__core *b, sti__closest *c) {
+    double e[2][3], mid[2][3], dir[2][3], half[2], back[3], w[3], s, t;
+    v3_scale(back, c->normal, -1);
+    for (int k = 0; k < 2; k++) {
+        double least = INFINITY, d[3];
+        for (int i = 0; i < 3; i++) {
+            sti__column(k ? b->mat : a->mat, i, d);
+            if (fabs(v3_dot(d, c->normal)) < least) least = fabs(v3_dot(d, c->normal)), v3_copy(e[k], d);
+        }
+        half[k] = box_edge(k ? b : a, k ? back : c->normal, e[k], mid[k], dir[k]);
+    }
+    v3_sub(w, mid[0], mid[1]);
+    sti__closed_segments(w, dir[0], half[0], dir[1], half[1], &s, &t);
+    v3_copy(c->a, mid[0]);
+    v3_add_scaled(c->a, dir[0], s);
+    v3_copy(c->b, mid[1]);
+    v3_add_scaled(c->b, dir[1], t);
+}
+
+static bool box_box(sti__core *a, sti__core *b, double margin, sti__closest *c) {
+    if (!sti__box_box_axis(a, b, margin, c->normal, &c->dist)) return false;
+    if (c->dist > 0) return sti__closest_cores(a, b, margin, c);
+    box_edges(a, b, c);
+    return c->dist < margin;
+}
+
+static void box_pair(const sti__shape *a, const sti__shape *b, double margin, sti__manifold *out) {
+    sti__core ca = sti__core_of(a, a->pos), cb = sti__core_of(b, a->pos);
+    sti__closest c;
+    if (box_box(&ca, &cb, margin, &c)) sti__manifold_clip(&ca, &cb, &c, margin, a->pos, out);
+}
+
+/* ---- a plane and anything
+ * --------------------------------------------------------------------------------------- */
+
+static void plane_ellipsoid(const sti__shape *a, const sti__shape *b, double margin, sti__manifold *out) {
+    double n[3], p[3];
+    sti__column(a->mat, 2, n);
+    v3_scale(n, n, -1);
+    sti__support(b, n, p, NULL);
+    sti__closed_plane_point(a, p, margin, 0, out);
+}
+
+/* vertices below the margin; the deepest first, then those that spread most */
+static void plane_hull(const sti__shape *a, const sti__shape *b, double margin, sti__manifold *out) {
+    const sti__hull *h = b->hull;
+    double n[3], d[3], r[3];
+    sti__column(a->mat, 2, n);
+    m3_mul_vec_t(d, b->mat, n);
+    v3_sub(r, b->pos, a->pos);
+    double lift = v3_dot(r, n), back[3] = {-d[0], -d[1], -d[2]};
+    int deepest = sti__hull_top(h, back, 0);
+    double least = v3_dot(h->vert + 3 * deepest, d) + lift;
+    if (!(least < margin)) return;
+    for (int i = -1; i < h->nvert; i++) {
+        int k = i < 0 ? deepest : i;
+        if (i == deepest || !(v3_dot(h->vert + 3 * k, d) + lift < margin)) continue;
+        double p[3];
+        m3_mul_vec(p, b->mat, h->vert + 3 * k);
+        v3_add(p, p, b->pos);
+        sti__closed_plane_point(a, p, margin, (uint32_t)k, out);
+        if (out->count == STI__HFIELD_MAX) sti__manifold_reduce(out->point, &out->count, STI__HFIELD_MAX / 2);
+    }
+    sti__manifold_reduce(out->point, &out->count, STI__MANIFOLD_MAX);
+}
+
+static void plane_pair(const sti__shape *a, const sti__shape *b, double margin, sti__manifold *out) {
+    switch (b->type) {
+    case STI_GEOM_SPHERE: sti__closed_plane_ball(a, b->pos, b->size[0], margin, 0, out); break;
+    case STI_GEOM_CAPSULE: sti__closed_plane_capsule(a, b, margin, out); break;
+    case STI_GEOM_ELLIPSOID: plane_ellipsoid(a, b, margin, out); break;
+    case STI_GEOM_CYLINDER: sti__closed_plane_cylinder(a, b, margin, out); break;
+    case STI_GEOM_BOX: sti__closed_plane_box(a, b, margin, out); break;
+    case STI_GEOM_MESH: plane_hull(a, b, margin, out); break;
+    default: break;
+    }
+}
+
+/* ---- dispatch
+ * ------------------------------------------------------------------------------------------------------ */
+
+static bool closed_sphere(const sti__shape *a, const sti__shape *b, double margin, sti__manifold *out) {
+    double x[3];
+    switch (b->type) {
+    case STI_GEOM_SPHERE:
+        sti__column(a->mat, 2, x);
+        sti__closed_balls(a->pos, a->size[0], b->pos, b->size[0], x, margin, 0, out);
+        return true;
+    case STI_GEOM_CAPSULE: sti__closed_sphere_capsule(a, b, margin, out); return true;
+    case STI_GEOM_CYLINDER: sti__closed_sphere_cylinder(a, b, margin, out); return true;
+    case STI_GEOM_BOX: sti__closed_sphere_box(a, b, margin, out); return true;
+    default: return false;
+    }
+}
+
+/* types in order; true if there was a closed form */
+static bool closed_pair(const sti__shape *a, const sti__shape *b, double margin, sti__manifold *out) {
+    if (a->type == STI_GEOM_PLANE) {
+        plane_pair(a, b, margin, out);
+        return true;
+    }
+    if (a->type == STI_GEOM_SPHERE) return closed_sphere(a, b, margin, out);
+    if (a->type == STI_GEOM_CAPSULE && b->type == STI_GEOM_CAPSULE) {
+        sti__closed_capsules(a, b, margin, out);
+        return true;
+    }
+    return false;
+}
+
+static void drop_not_finite(sti__manifold *m) {
+    int n = 0;
+    for (int i = 0; i < m->count; i++) {
+        const sti__point *p = &m->point[i];
+        double sum = p->dist;
+        for (int k = 0; k < 3; k++) sum += fabs(p->pos[k]) + fabs(p->normal[k]);
+        if (!(fabs(sum) < INFINITY)) continue;
+        if (n != i) m->point[n] = *p;
+        n++;
+    }
+    m->count = n;
+}
+
+void sti__collide_pair(const sti__shape *a, const sti__shape *b, double margin, sti__manifold *out) {
+    bool swap = a->type > b->type;
+    const sti__shape *x = swap ? b : a, *y = swap ? a : b;
+    out->count = 0;
+    if (!usable(x) || !usable(y)) return;
+    if (x->type == STI_GEOM_HFIELD) sti__hfield_pair(x, y, margin, out);
+    else if (x->type == STI_GEOM_BOX && y->type == STI_GEOM_BOX) box_pair(x, y, margin, out);
+    else if (!closed_pair(x, y, margin, out)) convex_pair(x, y, margin, out);
+    drop_not_finite(out);
+    if (swap)
+        for (int i = 0; i < out->count; i++) v3_scale(out->point[i].normal, out->point[i].normal, -1);
+}
+
+static double from_point(const sti__point *p, double from[3], double to[3]) {
+    v3_copy(from, p->pos);
+    v3_copy(to, p->pos);
+    v3_add_scaled(from, p->normal, -0.5 * p->dist);
+    v3_add_scaled(to, p->normal, 0.5 * p->dist);
+    return p->dist;
+}
+
+double sti__distance(const sti__shape *a, const sti__shape *b, double limit, double from[3], double to[3]) {
+    int lo = a->type < b->type ? a->type : b->type;
+    bool boxes = a->type == STI_GEOM_BOX && b->type == STI_GEOM_BOX, general = lo > STI_GEOM_SPHERE && !boxes;
+    if (general && usable(a) && usable(b) && !(a->type == STI_GEOM_CAPSULE && b->type == STI_GEOM_CAPSULE)) {
+        sti__core ca = sti__core_of(a, a->pos), cb = sti__core_of(b, a->pos);
+        sti__closest c;
+        if (!sti__closest_cores(&ca, &cb, limit, &c)) return limit;
+        v3_add(from, c.a, a->pos);
+        v3_add(to, c.b, a->pos);
+        return c.dist;
+    }
+    sti__manifold m;
+    sti__collide_pair(a, b, limit, &m);
+    if (m.count == 0) return limit;
+    int best = 0;
+    for (int i = 1; i < m.count; i++)
+        if (m.point[i].dist < m.point[best].dist) best = i;
+    return from_point(&m.point[best], from, to);
+}

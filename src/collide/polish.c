@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The last digits for curved shapes. With h(n) = max over A of n.a - min over B of n.b the signed distance of
+   A and B is the largest -h over unit vectors, apart or overlapping; GJK and EPA end near it. Here Newton's
+   method on the sphere goes to the bottom of h, or to the bottom of a crease of h: a box has creases where n
+   is normal to an edge. */
+#include "collide/core.h"
+
+#define CREASES 8
+
+typedef struct bowl {
+    sti__core *a, *b;
+    double n[3], w[3], h; /* direction, gradient of h there, h */
+} bowl;
+
+static void at(bowl *o, const double n[3]) {
+    sti__vertex v;
+    sti__core_difference(o->a, o->b, n, &v);
+    v3_copy(o->n, n);
+    v3_copy(o->w, v.w);
+    o->h = v3_dot(n, v.w);
+}
+
+/* t' (second derivative of the core's support function at n) s */
+static double bend(const sti__core *c, const double n[3], const double t[3], const double s[3]) {
+    double d[3], x[3], y[3], g[3];
+    if (c->type != STI_GEOM_ELLIPSOID && c->type != STI_GEOM_CYLINDER) return 0;
+    m3_mul_vec_t(d, c->mat, n);
+    m3_mul_vec_t(x, c->mat, t);
+    m3_mul_vec_t(y, c->mat, s);
+    const double *r = c->size;
+    if (c->type == STI_GEOM_CYLINDER) {
+        double rho = sqrt(d[0] * d[0] + d[1] * d[1]);
+        if (!(rho > 1e-12)) return 0;
+        double across = (d[0] * x[1] - d[1] * x[0]) * (d[0] * y[1] - d[1] * y[0]);
+        return r[0] * across / (rho * rho * rho);
+    }
+    sti__support_ellipsoid(r, d, g);
+    double h = v3_dot(g, d), sum = 0;
+    if (!(h > 1e-200)) return 0;
+    for (int i = 0; i < 3; i++) sum += r[i] * r[i] * x[i] * y[i];
+    return (sum - v3_dot(g, x) * v3_dot(g, y)) / h;
+}
+
+static double bend_both(const bowl *o, const double t[3], const double s[3]) {
+    return bend(o->a, o->n, t, s) + bend(o->b, o->n, t, s);
+}
+
+static void tangents(const double n[3], double t[2][3]) {
+    int k = fabs(n[0]) < fabs(n[1]) ? (fabs(n[0]) < fabs(n[2]) ? 0 : 2) : (fabs(n[1]) < fabs(n[2]) ? 1 : 2);
+    double e[3] = {k == 0, k == 1, k == 2};
+    v3_cross(t[0], n, e);
+    v3_normalize(t[0]);
+    v3_cross(t[1], n, t[0]);
+}
+
+/* one step in the span of t; false when it leads no further down */
+static bool step(bowl *o, double t[2][3], int dim) {
+    double g[2] = {0, 0}, m[3] = {0, 0, 1}, x[2] = {0, 0}, n[3];
+    for (int i = 0; i < dim; i++) g[i] = v3_dot(t[i], o->w);
+    m[0] = bend_both(o, t[0], t[0]) - o->h;
+    if (dim == 2) {
+        m[1] = bend_both(o, t[0], t[1]);
+        m[2] = bend_both(o, t[1], t[1]) - o->h;
+    }
+    double det = m[0] * m[2] - m[1] * m[1];
+    if (!(m[0] > 0) || !(det > 1e-14 * m[0] * m[2])) return false;
+    x[0] = -(m[2] * g[0] - m[1] * g[1]) / det;
+    x[1] = -(m[0] * g[1] - m[1] * g[0]) / det;
+    double far = sqrt(x[0] * x[0] + x[1] * x[1]), cut = far > 0.1 ? 0.1 / far : 1;
+    for (int half = 0; half < 4; half++, cut *= 0.25) {
+        bowl next = *o;
+        v3_copy(n, o->n);
+        for (int i = 0; i < dim; i++) v3_add_scaled(n, t[i], cut * x[i]);
+        v3_normalize(n);
+        at(&next, n);
+        if (next.h < o->h || (far < 1e-5 && cut == 1 && next.h <= o->h + 1e-14 * fabs(v3_norm(o->w)))) {
+            *o = next;
+            return far > 1e-11;
+        }
+    }
+    return false;
+}
+
+static void descend(bowl *o, const double *crease) {
+    for (int k = 0; k < 24; k++) {
+        double t[2][3];
+        if (crease) v3_cross(t[0], crease, o->n);
+        else tangents(o->n, t);
+        if (!step(o, t, crease ? 1 : 2)) break;
+    }
+}
+
+static void add_crease(double e[][3], int *n, const double d[3], const double normal[3]) {
+    double l = v3_norm(d);
+    if (*n < CREASES && l > 0 && fabs(v3_dot(d, normal)) < 5e-3 * l) v3_scale(e[(*n)++], d, 1 / l);
+}
+
+/* unit vectors that n is almost normal to and along which h has a crease */
+static void creases_of(sti__core *c, const double n[3], double sign, double e[][3], int *count) {
+    double d[3], p[3];
+    if (c->type == STI_GEOM_BOX || c->type == STI_GEOM_CYLINDER || c->type == STI_GEOM_CAPSULE)
+        for (int i = c->type == STI_GEOM_BOX ? 0 : 2; i < 3; i++) {
+            sti__column(c->mat, i, d);
+            add_crease(e, count, d, n);
+        }
+    if (c->type != STI_GEOM_MESH || !c->hull || c->hull->nvert == 0) return;
+    v3_scale(d, n, sign);
+    sti__core_support(c, d, p);
+    const sti__hull *h = c->hull;
+    for (int k = h->edge_start[c->hint]; k < h->edge_start[c->hint + 1]; k++) {
+        v3_sub(p, h->vert + 3 * h->edge_to[k], h->vert + 3 * c->hint);
+        m3_mul_vec(d, c->mat, p);
+        add_crease(e, count, d, n);
+    }
+}
+
+static void take_if_better(bowl *best, const bowl *o, double slack) {
+    if (o->h <= best->h + slack) *best = *o;
+}
+
+static void try_direction(bowl *best, const double d[3], double slack) {
+    bowl o = *best;
+    double n[3], l = v3_norm(d);
+    if (!(l > 1e-3)) return;
+    v3_scale(n, d, v3_dot(d, best->n) < 0 ? -1 / l : 1 / l);
+    at(&o, n);
+    take_if_better(best, &o, slack);
+}
+
+static void try_creases(bowl *best, double slack) {
+    double e[CREASES][3], d[3];
+    int count = 0;
+    creases_of(best->a, best->n, 1, e, &count);
+    creases_of(best->b, best->n, -1, e, &count);
+    bowl from = *best;
+    for (int i = 0; i < count; i++) {
+        bowl o = from;
+        v3_copy(d, from.n);
+        v3_add_scaled(d, e[i], -v3_dot(e[i], d));
+        v3_normalize(d);
+        at(&o, d);
+        descend(&o, e[i]);
+        take_if_better(best, &o, slack);
+    }
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < i; j++) {
+            v3_cross(d, e[i], e[j]);
+            try_direction(best, d, slack);
+        }
+}
+
+static bool curved(const sti__core *c) {
+    return c->type == STI_GEOM_ELLIPSOID || c->type == STI_GEOM_CYLINDER;
+}
+
+/* is the farthest point along local direction d the only one */
+static bool single(const sti__core *c, const double n[3]) {
+    double d[3];
+    m3_mul_vec_t(d, c->mat, n);
+    switch (c->type) {
+    case STI_GEOM_SPHERE:
+    case STI_GEOM_ELLIPSOID: return true;
+    case STI_GEOM_CAPSULE: return fabs(d[2]) > 1e-6;
+    case STI_GEOM_CYLINDER: return fabs(d[2]) > 1e-6 && sqrt(d[0] * d[0] + d[1] * d[1]) > 1e-6;
+    case STI_GEOM_BOX: return fabs(d[0]) > 1e-6 && fabs(d[1]) > 1e-6 && fabs(d[2]) > 1e-6;
+    default: return false;
+    }
+}
+
+static void place(sti__core *a, sti__core *b, sti__closest *c) {
+    double back[3], mid[3];
+    v3_scale(back, c->normal, -1);
+    if (single(a, c->normal)) {
+        sti__core_support(a, c->normal, c->a);
+        v3_copy(c->b, c->a);
+        v3_add_scaled(c->b, c->normal, c->dist);
+    } else if (single(b, back)) {
+        sti__core_support(b, back, c->b);
+        v3_copy(c->a, c->b);
+        v3_add_scaled(c->a, c->normal, -c->dist);
+    } else {
+        for (int i = 0; i < 3; i++) mid[i] = 0.5 * (c->a[i] + c->b[i]);
+        v3_copy(c->a, mid);
+        v3_copy(c->b, mid);
+        v3_add_scaled(c->a, c->normal, -0.5 * c->dist);
+        v3_add_scaled(c->b, c->normal, 0.5 * c->dist);
+    }
+}
+
+void sti__polish(sti__core *a, sti__core *b, sti__closest *c) {
+    if (!curved(a) && !curved(b)) return;
+    bowl o = {a, b, {0}, {0}, 0};
+    at(&o, c->normal);
+    double slack = 1e-14 * v3_norm(o.w), z[3];
+    descend(&o, NULL);
+    for (int k = 0; k < 2; k++) {
+        const sti__core *s = k ? b : a;
+        if (s->type != STI_GEOM_CYLINDER) continue;
+        sti__column(s->mat, 2, z);
+        if (fabs(v3_dot(z, o.n)) > 0.9999) try_direction(&o, z, slack);
+    }
+    try_creases(&o, slack);
+    if (o.h > -c->dist + 1e-9 * v3_norm(o.w)) return;
+    v3_copy(c->normal, o.n);
+    c->dist = -o.h;
+    place(a, b, c);
+}
