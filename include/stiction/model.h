@@ -141,6 +141,10 @@ typedef enum sti_object {
     X(SUBTREELINVEL, "subtreelinvel", 2)        \
     X(SUBTREEANGMOM, "subtreeangmom", 2)        \
     X(INSIDESITE, "insidesite", 1)              \
+    X(RANGEFINDER, "rangefinder", 1)            \
+    X(GEOMDIST, "distance", 1)                  \
+    X(GEOMNORMAL, "normal", 1)                  \
+    X(GEOMFROMTO, "fromto", 1)                  \
     X(E_POTENTIAL, "e_potential", 1)            \
     X(E_KINETIC, "e_kinetic", 1)                \
     X(CLOCK, "clock", 1)                        \

@@ -7,6 +7,7 @@
 #include <stiction/model.h>
 #include <stiction/picture.h>
 #include <stiction/problem.h>
+#include <stiction/query.h>
 #include <stiction/record.h>
 #include <stiction/spec.h>
 #include <stiction/world.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stage: poses of geoms to a list of contacts. */
+/* The stage: poses of geoms to a list of contacts. docs/collide.md. */
 #ifndef STI_COLLIDE_COLLIDE_H
 #define STI_COLLIDE_COLLIDE_H
 
@@ -8,67 +8,68 @@
 
 /* One point of contact. World frame; dist < 0 is penetration. */
 typedef struct sti__contact {
-    double pos[3];      /* half way between the two surfaces */
-    double frame[9];    /* rows: normal from geom1 to geom2, two tangents; right-handed */
-    double dist;        /* m */
-    sti__mixed mixed;   /* its parameters */
-    uint64_t feature;   /* the same parts of the same geoms give the same number over steps */
+    double pos[3];    /* half way between the two surfaces */
+    double frame[9];  /* rows: normal from geom1 to geom2, two tangents; right-handed */
+    double dist;      /* m */
+    sti__mixed mixed; /* its parameters */
+    uint64_t feature; /* the same parts of the same geoms give the same number over steps */
     int geom1, geom2, body1, body2;
-    int pair;           /* explicit pair, -1 if none */
-    int exclude;        /* 0 pushes; 1 only in the gap; 3 moves no dof */
+    int pair;    /* explicit pair, -1 if none */
+    int exclude; /* 0 pushes; 1 lies in the gap only; 3 moves no dof */
 } sti__contact;
 
-/* Why a run did not fit; a grown stage runs again. */
-typedef struct sti__collide_need {
-    int hits;       /* per box */
-    int candidates; /* pairs of geoms */
+/* Sizes of pools, and what a run that did not fit would have needed. */
+typedef struct sti__collide_sizes {
+    int hits;       /* boxes that one moving box may overlap among the moving ones */
+    int fixed_hits; /* and among the fixed ones */
+    int candidates; /* pairs for the narrow phase */
     int contacts;
-} sti__collide_need;
+} sti__collide_sizes;
 
 typedef struct sti__collide_stats {
-    int candidates; /* pairs that the narrow phase looked at */
-    int contacts;
-    int64_t overlaps; /* pairs of boxes */
-    int growths;      /* times that a pool had to grow since creation */
-    sti__collide_need passed; /* by how much the limits were passed, all growths together */
+    int candidates, contacts; /* of the last run */
+    int64_t overlaps;         /* of boxes, before the filter */
+    bool rebuilt;             /* whether the tree was made anew */
+    int growths;              /* since creation */
+    sti__collide_sizes grown; /* by how much, all growths together */
 } sti__collide_stats;
 
 typedef struct sti__collide {
     const sti__collision_model *cm;
     const sti_allocator *allocator;
-    sti__box *box;           /* of each geom */
-    sti__box *moving_box;    /* nmoving */
-    sti__box *fixed_box;     /* nfixed, as the tree knows them */
+    sti__collide_sizes size; /* of the pools now */
+    sti__shape *shape;       /* ngeom, of used geoms */
+    sti__box *moving_box, *fixed_box;
     sti__bvh moving, fixed;
-    sti__hits self_hits, fixed_hits; /* per moving geom */
-    sti__candidate *candidate;
-    int *count;              /* points of each candidate */
-    int *first;              /* where they begin in `point`, then in `contact` */
-    sti__point *point;       /* in the order in which threads came */
-    sti__contact *contact;   /* by candidate, then by feature */
-    int *bucket;             /* ngeom + 1, for sorting */
-    sti__candidate *unsorted;
+    sti__hits hits, fixed_hits; /* of each moving geom */
+    sti__candidate *candidate, *spare;
+    int *count, *first, *offset; /* per candidate: its points, where they begin in point and in contact */
+    int *bucket;                 /* ngeom + 1 */
+    sti__point *point;           /* in the order in which threads brought them */
+    sti__contact *contact;       /* by candidate, then by feature */
     int ncandidate, ncontact;
-    int candidate_capacity, contact_capacity;
     bool fixed_built;
     sti__collide_stats stats;
-    void *block;
-    size_t nblock;
+    struct {
+        void *data;
+        size_t size;
+    } block[4]; /* what never grows, hits, candidates, contacts */
 } sti__collide;
 
-/* First sizes of the pools; 0 = chosen from the model. */
-typedef struct sti__collide_sizes {
-    int hits, candidates, contacts;
-} sti__collide_sizes;
-
+/* Pools of the given sizes; 0 = chosen from the model. */
 bool sti__collide_create(sti__collide *c, const sti__collision_model *cm, sti__collide_sizes sizes,
                          const sti_allocator *allocator, sti_error *error);
 void sti__collide_free(sti__collide *c);
 
-/* Contacts of the state's geom_xpos and geom_xmat (STI__WANT_GEOM). Allocates nothing. False if a pool was too
-   small: the list is then empty and `need` says what would have done; grow and run again. tasks may be NULL. */
-bool sti__collide_run(sti__collide *c, const sti_state *state, const sti_tasks *tasks, sti__collide_need *need);
-/* Pools for at least `need`. False if memory is short; the old pools stay. */
-bool sti__collide_grow(sti__collide *c, const sti__collide_need *need, sti_error *error);
+/* Contacts of the state's geom_xpos and geom_xmat (STI__WANT_GEOM): c->contact, c->ncontact, sorted by the geoms' ids
+   and then by feature, the same bits for any number of threads. Allocates nothing. False if a pool was too small: the
+   list is then empty and need says what would have done (0: unknown or enough); grow and run again. tasks may be
+   NULL. */
+bool sti__collide_run(sti__collide *c, const sti_state *state, const sti_tasks *tasks, sti__collide_sizes *need);
+/* Pools for at least `need`. On failure the stage must be freed or grown again before it runs. */
+sti_status sti__collide_grow(sti__collide *c, const sti__collide_sizes *need, sti_error *error);
+
+/* Normal in frame[0..2] is given; two tangents that do not jump while it moves a little. */
+void sti__contact_frame(double frame[9]);
 
 #endif

@@ -55,9 +55,9 @@ static void *carve(char **at, size_t count, size_t size) {
 static bool allocate(sti__collision_model *cm) {
     const sti_model *m = cm->model;
     size_t ngeom = (size_t)m->ngeom;
-    cm->nblock = ngeom * (sizeof(sti__geom_facts) + 3 * sizeof(int)) +
+    cm->nblock = ngeom * (sizeof(sti__geom_facts) + 4 * sizeof(int)) +
                  ((size_t)m->nexclude + (size_t)m->npair) * sizeof(uint64_t) +
-                 (size_t)m->nhfield * sizeof(sti__hfield) + 8 * 64;
+                 (size_t)m->nhfield * sizeof(sti__hfield) + 9 * 64;
     cm->block = sti__alloc_aligned(cm->allocator, cm->nblock);
     if (!cm->block) return false;
     char *at = cm->block;
@@ -65,6 +65,7 @@ static bool allocate(sti__collision_model *cm) {
     cm->moving = carve(&at, ngeom, sizeof(int));
     cm->fixed = carve(&at, ngeom, sizeof(int));
     cm->plane = carve(&at, ngeom, sizeof(int));
+    cm->used = carve(&at, ngeom, sizeof(int));
     cm->exclude = carve(&at, (size_t)m->nexclude, sizeof(uint64_t));
     cm->pair = carve(&at, (size_t)m->npair, sizeof(uint64_t));
     cm->hfield = carve(&at, (size_t)m->nhfield, sizeof *cm->hfield);
@@ -123,14 +124,30 @@ sti__collision_model *sti__collision_model_create(const sti_model *model, const 
     for (int g = 0; g < model->ngeom; g++) fill_geom(cm, g);
     for (int i = 0; i < model->nhfield; i++) fill_hfield(cm, i);
     fill_keys(cm);
-    return cm;
+    for (int g = 0; g < model->ngeom; g++)
+        if (cm->geom[g].active || cm->geom[g].paired) cm->used[cm->nused++] = g;
+    if (sti__hulls_create(model, allocator, &cm->hulls, error) == STI_OK) return cm;
+    sti__collision_model_free(cm);
+    return NULL;
 }
 
 void sti__collision_model_free(sti__collision_model *cm) {
     if (!cm) return;
     const sti_allocator *allocator = cm->allocator;
+    sti__hulls_free(&cm->hulls);
     if (cm->block) sti__free_aligned(allocator, cm->block, cm->nblock);
     sti__free(allocator, cm, sizeof *cm);
+}
+
+void sti__geom_shape(const sti__collision_model *cm, const sti_state *s, int g, sti__shape *out) {
+    const sti_model *m = cm->model;
+    int data = m->geom_dataid[g];
+    *out = (sti__shape){.type = m->geom_type[g]};
+    memcpy(out->size, s->par.geom_size + 3 * g, sizeof out->size);
+    memcpy(out->pos, s->geom_xpos + 3 * g, sizeof out->pos);
+    memcpy(out->mat, s->geom_xmat + 9 * g, sizeof out->mat);
+    if (out->type == STI_GEOM_MESH && data >= 0) out->hull = cm->hulls.hull + data;
+    if (out->type == STI_GEOM_HFIELD && data >= 0) out->hfield = cm->hfield + data;
 }
 
 /* ---- who may touch whom -------------------------------------------------------------------------------- */

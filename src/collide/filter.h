@@ -17,7 +17,7 @@ typedef struct sti__geom_facts {
     bool still;  /* no dof moves it (it may be mocap) */
     bool fixed;  /* welded to the world */
     bool paired; /* in an explicit pair */
-    bool active; /* can touch something */
+    bool active; /* can touch something by itself */
 } sti__geom_facts;
 
 typedef struct sti__collision_model {
@@ -29,16 +29,22 @@ typedef struct sti__collision_model {
     int *plane;              /* active planes */
     uint64_t *exclude;       /* nexclude body pairs, sorted */
     uint64_t *pair;          /* npair geom pairs, sorted */
+    int *used;               /* active or paired geoms */
+    int nused;
     sti__hfield *hfield;     /* nhfield */
+    sti__hulls hulls;        /* of meshes */
     void *block;
     size_t nblock;
     const sti_allocator *allocator;
 } sti__collision_model;
 
-/* NULL if memory is short. The model must outlive it. */
+/* NULL on failure. The model must outlive it. */
 sti__collision_model *sti__collision_model_create(const sti_model *model, const sti_allocator *allocator,
                                                   sti_error *error);
 void sti__collision_model_free(sti__collision_model *cm);
+
+/* A geom where the state has it. */
+void sti__geom_shape(const sti__collision_model *cm, const sti_state *state, int geom, sti__shape *out);
 
 /* Two geoms that the narrow phase shall look at. */
 typedef struct sti__candidate {

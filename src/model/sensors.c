@@ -14,6 +14,7 @@ typedef enum place_kind {
     ON_ACTUATOR,
     ON_BODY,
     ON_FRAME,
+    ON_TWO,
     ON_ANY
 } place_kind;
 
@@ -55,6 +56,10 @@ static const sensor_kind kinds[STI_SENSOR_COUNT] = {
     [STI_SENSOR_SUBTREELINVEL] = {ON_BODY, 3, STI_DATA_REAL},
     [STI_SENSOR_SUBTREEANGMOM] = {ON_BODY, 3, STI_DATA_REAL},
     [STI_SENSOR_INSIDESITE]    = {ON_FRAME, 1, STI_DATA_POSITIVE},
+    [STI_SENSOR_RANGEFINDER]   = {AT_SITE, 1, STI_DATA_REAL},
+    [STI_SENSOR_GEOMDIST]      = {ON_TWO, 1, STI_DATA_REAL},
+    [STI_SENSOR_GEOMNORMAL]    = {ON_TWO, 3, STI_DATA_AXIS},
+    [STI_SENSOR_GEOMFROMTO]    = {ON_TWO, 6, STI_DATA_REAL},
     [STI_SENSOR_E_POTENTIAL]   = {NOTHING, 1, STI_DATA_REAL},
     [STI_SENSOR_E_KINETIC]     = {NOTHING, 1, STI_DATA_REAL},
     [STI_SENSOR_CLOCK]         = {NOTHING, 1, STI_DATA_REAL},
@@ -142,9 +147,25 @@ static object any(sti__compiler *c, const sti_element *e) {
     return (object){STI_OBJ_UNKNOWN, -1};
 }
 
+/* Exactly one of a geom and a body. */
+static object geom_or_body(sti__compiler *c, const sti_element *e, sti__aid geom, sti__aid body) {
+    bool is_geom = sti__has_own(e, geom), is_body = sti__has_own(e, body);
+    if (is_geom == is_body)
+        sti__complain(c, e, is_geom ? body : geom, STI_VALUE,
+                      is_geom ? "a geom and a body are both given" : "a geom or a body is required");
+    return is_geom ? named(c, e, geom, STI_OBJ_GEOM) : named(c, e, body, STI_OBJ_BODY);
+}
+
+static object site(sti__compiler *c, const sti_element *e) {
+    object o = named(c, e, STI_A_site, STI_OBJ_SITE);
+    if (!sti__has_own(e, STI_A_site)) sti__complain(c, e, STI_A_site, STI_VALUE, "is required");
+    return o;
+}
+
 static object sensed(sti__compiler *c, const sti_element *e, place_kind place) {
     switch (place) {
-    case AT_SITE: return named(c, e, STI_A_site, STI_OBJ_SITE);
+    case AT_SITE: return site(c, e);
+    case ON_TWO: return geom_or_body(c, e, STI_A_geom1, STI_A_body1);
     case ON_SCALAR: return joint(c, e, false);
     case ON_BALL: return joint(c, e, true);
     case ON_TENDON: return named(c, e, STI_A_tendon, STI_OBJ_TENDON);
@@ -159,6 +180,7 @@ static object sensed(sti__compiler *c, const sti_element *e, place_kind place) {
 
 static object reference(sti__compiler *c, const sti_element *e, int type) {
     if (type == STI_SENSOR_CAMPROJECTION) return named(c, e, STI_A_camera, STI_OBJ_CAMERA);
+    if (kinds[type].place == ON_TWO) return geom_or_body(c, e, STI_A_geom2, STI_A_body2);
     if (type == STI_SENSOR_INSIDESITE) return named(c, e, STI_A_site, STI_OBJ_SITE);
     if (type >= STI_SENSOR_FRAMEPOS && type <= STI_SENSOR_FRAMEANGVEL)
         return frame(c, e, STI_A_reftype, STI_A_refname);
@@ -174,7 +196,7 @@ static void fill_numbers(sti__compiler *c, const sti_element *e, int i) {
     m->sensor_noise[i] = sti__real(e, STI_A_noise, 0);
     if (m->sensor_cutoff[i] < 0) sti__complain(c, e, STI_A_cutoff, STI_VALUE, "must not be negative");
     if (m->sensor_noise[i] < 0) sti__complain(c, e, STI_A_noise, STI_VALUE, "must not be negative");
-    if (m->sensor_cutoff[i] > 0 && (data == STI_DATA_AXIS || data == STI_DATA_QUATERNION))
+    if (m->sensor_cutoff[i] > 0 && m->sensor_type[i] != STI_SENSOR_GEOMNORMAL && (data == STI_DATA_AXIS || data == STI_DATA_QUATERNION))
         sti__complain(c, e, STI_A_cutoff, STI_VALUE, "cannot be applied to axes and quaternions");
     if ((data == STI_DATA_AXIS && dim != 3) || (data == STI_DATA_QUATERNION && dim != 4))
         sti__complain(c, e, STI_A_dim, STI_VALUE, "must be %d for this datatype",
@@ -189,6 +211,8 @@ void sti__fill_sensors(sti__compiler *c) {
         int type = sensor_type(e);
         bool user = type == STI_SENSOR_USER;
         object on = sensed(c, e, kinds[type].place), ref = reference(c, e, type);
+        if (kinds[type].place == ON_TWO && on.id >= 0 && on.type == ref.type && on.id == ref.id)
+            sti__complain(c, e, STI_A_COUNT, STI_VALUE, "the two geoms or bodies are the same");
         m->sensor_type[i] = type;
         m->sensor_datatype[i] = user ? sti__keyword(e, STI_A_datatype, STI_DATA_REAL) : kinds[type].datatype;
         m->sensor_needstage[i] = user ? 1 + sti__keyword(e, STI_A_needstage, 2) : tags[type].stage;

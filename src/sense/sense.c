@@ -35,6 +35,10 @@ static uint32_t wants_sensor(int type) {
     case STI_SENSOR_FRAMEANGACC: return STI__WANT_RNEPOST;
     case STI_SENSOR_SUBTREELINVEL:
     case STI_SENSOR_SUBTREEANGMOM: return STI__WANT_SUBTREE;
+    case STI_SENSOR_RANGEFINDER:
+    case STI_SENSOR_GEOMDIST:
+    case STI_SENSOR_GEOMNORMAL:
+    case STI_SENSOR_GEOMFROMTO: return STI__WANT_GEOM;
     case STI_SENSOR_E_POTENTIAL:
     case STI_SENSOR_E_KINETIC: return STI__WANT_ENERGY;
     default: return 0;

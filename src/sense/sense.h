@@ -13,6 +13,12 @@ typedef void sti__sense_kernel(sti_state *state, int stage);
 /* The best compiled variant for this machine; lanes 1 or 8. All variants give the same bits. */
 sti__sense_kernel *sti__sense_get(int lanes);
 
+/* Rangefinders and distances of one world (lanes = 1), before the kernel's position stage; query is up to date. */
+struct sti__query;
+void sti__sense_query(const struct sti__query *query, sti_state *state);
+/* Whether the model has such sensors. */
+bool sti__sense_has_query(const sti_model *model);
+
 /* STI__WANT_... groups that the model's sensors read. */
 uint32_t sti__sense_wants(const sti_model *model);
 

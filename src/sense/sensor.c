@@ -160,7 +160,7 @@ static void sense_position(const sti_state *s, int i, vreal *out) {
     case STI_SENSOR_E_POTENTIAL: out[0] = *VEC(s->energy, 0); break;
     case STI_SENSOR_E_KINETIC: out[0] = *VEC(s->energy, 1); break;
     case STI_SENSOR_CLOCK: out[0] = *VEC(s->time, 0); break;
-    default: break; /* user sensors keep what was there */
+    default: break; /* user sensors, and those of sense/query.c, keep what was there */
     }
 }
 
@@ -286,6 +286,7 @@ static void sense_acceleration(const sti_state *s, int i, vreal *out) {
 
 static void apply_cutoff(const sti_model *m, int i, vreal *out) {
     vreal cutoff = v_set(m->sensor_cutoff[i]);
+    if (m->sensor_type[i] == STI_SENSOR_GEOMFROMTO) return; /* there it limits the distance */
     for (int k = 0; k < m->sensor_dim[i]; k++) {
         if (m->sensor_datatype[i] == STI_DATA_REAL) out[k] = v_clamp(out[k], -cutoff, cutoff);
         if (m->sensor_datatype[i] == STI_DATA_POSITIVE) out[k] = v_min(out[k], cutoff);

@@ -118,6 +118,7 @@ static sti_status check_inputs(sti_world *world) {
 /* ---- stages ------------------------------------------------------------------------------------ */
 
 static void run_position(sti_world *world) {
+    world->poses++;
     STI__ENTER(&world->profile, "position");
     RUN(world, kinematics);
     RUN(world, inertia);
@@ -150,6 +151,7 @@ static void run_sense(sti_world *world) {
     sti_state *s = world->state;
     if (world->model->nsensor == 0 || (s->opt.disableflags & STI_DISABLE_SENSOR)) return;
     STI__ENTER(&world->profile, "sense");
+    if (world->query && sti__sense_has_query(world->model)) sti__sense_query(sti__world_query(world), s);
     world->sense(s, STI__SENSE_POSITION);
     world->sense(s, STI__SENSE_VELOCITY);
     world->sense(s, STI__SENSE_ACCELERATION);

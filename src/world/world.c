@@ -44,6 +44,12 @@ static sti_status fill_world(sti_world *world, const sti_world_options *options,
     world->state = sti__state_create(world->model, 1, &world->allocator, error);
     if (!world->state) return STI_NO_MEMORY;
     if (!make_arena(world)) return sti__fail(error, STI_NO_MEMORY, "no memory for a world");
+    world->collision = sti__collision_model_create(world->model, &world->allocator, error);
+    if (!world->collision) return STI_NO_MEMORY;
+    if (sti__sense_has_query(world->model)) {
+        world->query = sti__query_create(world->collision, &world->allocator, error);
+        if (!world->query) return STI_NO_MEMORY;
+    }
     world->state->opt = world->model->opt;
     world->state->wanted |= sti__sense_wants(world->model) | dynamics_wants(world->model);
     return sti_world_reset(world, -1);
@@ -91,6 +97,8 @@ sti_world *sti_world_copy(const sti_world *world, sti_error *error) {
 void sti_world_destroy(sti_world *world) {
     if (!world) return;
     sti_allocator allocator = world->allocator;
+    sti__query_free(world->query);
+    sti__collision_model_free(world->collision);
     if (world->arena.base) sti__arena_close(&world->arena);
     sti__free_aligned(&allocator, world->arena.base, world->arena.size);
     sti__state_free(world->state);
@@ -151,6 +159,7 @@ sti_status sti_world_reset(sti_world *world, int key) {
         return sti__fail(&world->error, STI_ARGUMENT, "there is no keyframe %d: the model has %d", key,
                          world->model->nkey);
     clear_state(world->state);
+    world->poses++;
     if (key >= 0) apply_key(world->state, key);
     sti__world_copy_out(world, world->good);
     sti__world_copy_out(world, world->before);

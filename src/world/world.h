@@ -3,6 +3,7 @@
 #ifndef STI_WORLD_WORLD_H
 #define STI_WORLD_WORLD_H
 
+#include "collide/query.h"
 #include "dynamics/kernels.h"
 #include "record/field.h"
 #include "sense/sense.h"
@@ -28,6 +29,10 @@ struct sti_world {
     double *before;   /* the same, as they were when the derived arrays were computed */
     sti__arena arena; /* both of them, then scratch */
     sti__progress progress;
+    sti__collision_model *collision;
+    sti__query *query;     /* rays and distances; NULL until someone asks */
+    uint64_t poses;        /* how often the position stage has run */
+    uint64_t query_poses;  /* what the query knows */
     sti__profile profile;
     sti_error error;
     _Atomic uint64_t model_hash; /* 0 until someone asks */
@@ -43,6 +48,9 @@ void sti__world_copy_in(sti_world *world, const double *from);
 
 /* Asks for lazily computed groups (STI__WANT_...) from now on, and computes those that are new. */
 void sti__world_want(sti_world *world, uint32_t groups);
+
+/* The query, up to date with the last position stage. NULL if memory is short; no error then but in world->error. */
+sti__query *sti__world_query(sti_world *world);
 
 uint64_t sti__world_model_hash(const sti_world *world);
 

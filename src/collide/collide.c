@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Boxes, tree, pairs, filter, narrow phase, contacts. Tasks write to places of their own, or to places that
+   they claim with a counter and that are put in order afterwards, so threads do not change the bits. */
+#include "collide/collide.h"
+
+#include "math/rot.h"
+#include <limits.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define GRAIN_BOX 256
+#define GRAIN_PAIR 16
+
+static void run(const sti_tasks *tasks, int count, int grain, sti_task_body body, void *context) {
+    if (tasks && tasks->run) tasks->run(tasks->system, count, grain, body, context);
+    else if (count > 0) body(context, 0, count);
+}
+
+/* ---- pools ----------------------------------------------------------------------------------------------
+ */
+
+enum { NEVER_GROWS, HITS, CANDIDATES, CONTACTS };
+
+/* An array in a block: where its pointer is, how many of what size. */
+typedef struct part {
+    void *pointer; /* void ** */
+    size_t count, item;
+} part;
+
+/* A new block in place of the old one, with all its arrays. */
+static bool lay_out(sti__collide *c, int which, const part *parts, int count) {
+    size_t size = 64;
+    for (int i = 0; i < count; i++) {
+        size_t bytes = sti__add(sti__mul(parts[i].count, parts[i].item), 63);
+        size = sti__add(size, bytes == SIZE_MAX ? bytes : bytes / 64 * 64);
+    }
+    if (c->block[which].data) sti__free_aligned(c->allocator, c->block[which].data, c->block[which].size);
+    c->block[which].data = size == SIZE_MAX ? NULL : sti__alloc_aligned(c->allocator, size);
+    c->block[which].size = size;
+    char *at = c->block[which].data;
+    for (int i = 0; i < count; i++) {
+        *(void **)parts[i].pointer = at;
+        if (at) at += (parts[i].count * parts[i].item + 63) / 64 * 64;
+    }
+    return c->block[which].data != NULL;
+}
+
+#define PART(array, count) \
+    { &(array), (size_t)(count), sizeof *(array) }
+
+static bool lay_base(sti__collide *c) {
+    const sti__collision_model *cm = c->cm;
+    const part parts[] = {PART(c->shape, cm->model->ngeom),       PART(c->moving_box, cm->nmoving),
+                          PART(c->fixed_box, cm->nfixed),         PART(c->hits.count, cm->nmoving),
+                          PART(c->fixed_hits.count, cm->nmoving), PART(c->bucket, cm->model->ngeom + 1)};
+    return lay_out(c, NEVER_GROWS, parts, STI__COUNT(parts));
+}
+
+static bool lay_hits(sti__collide *c) {
+    size_t n = (size_t)c->cm->nmoving;
+    const part parts[] = {PART(c->hits.item, sti__mul(n, (size_t)c->size.hits)),
+                          PART(c->fixed_hits.item, sti__mul(n, (size_t)c->size.fixed_hits))};
+    c->hits.cap = c->size.hits;
+    c->fixed_hits.cap = c->size.fixed_hits;
+    return lay_out(c, HITS, parts, STI__COUNT(parts));
+}
+
+static bool lay_candidates(sti__collide *c) {
+    int n = c->size.candidates;
+    const part parts[] = {PART(c->candidate, n), PART(c->spare, n), PART(c->count, n), PART(c->first, n),
+                          PART(c->offset, n)};
+    return lay_out(c, CANDIDATES, parts, STI__COUNT(parts));
+}
+
+static bool lay_contacts(sti__collide *c) {
+    const part parts[] = {PART(c->point, c->size.contacts), PART(c->contact, c->size.contacts)};
+    return lay_out(c, CONTACTS, parts, STI__COUNT(parts));
+}
+
+static int least(int a, int b) { return a < b ? a : b; }
+
+/* Enough for a robot on its floor and for a pile: a ball touches twelve others at most, each pair counts
+ * once. */
+static void choose_sizes(sti__collide *c, sti__collide_sizes sizes) {
+    const sti__collision_model *cm = c->cm;
+    int n = cm->nmoving;
+    if (sizes.hits <= 0) sizes.hits = least(n, 24) + 1;
+    if (sizes.fixed_hits <= 0) sizes.fixed_hits = least(cm->nfixed, 16) + 1;
+    if (sizes.candidates <= 0) sizes.candidates = least(n, 1 << 24) * 10 + cm->model->npair + 64;
+    if (sizes.contacts <= 0)
+        sizes.contacts = least(n, 1 << 24) * 6 + 4 * least(cm->model->npair, 1 << 24) + 64;
+    c->size = sizes;
+}
+
+bool sti__collide_create(sti__collide *c, const sti__collision_model *cm, sti__collide_sizes sizes,
+                         const sti_allocator *allocator, sti_error *error) {
+    *c = (sti__collide){.cm = cm, .allocator = allocator};
+    choose_sizes(c, sizes);
+    if (lay_base(c) && lay_hits(c) && lay_candidates(c) && lay_contacts(c) &&
+        sti__bvh_create(&c->moving, cm->nmoving, allocator) &&
+        sti__bvh_create(&c->fixed, cm->nfixed, allocator))
+        return true;
+    sti__collide_free(c);
+    sti__fail(error, STI_NO_MEMORY, "no memory to find contacts");
+    return false;
+}
+
+void sti__collide_free(sti__collide *c) {
+    sti__bvh_free(&c->moving);
+    sti__bvh_free(&c->fixed);
+    for (int i = 0; i < STI__COUNT(c->block); i++)
+        if (c->block[i].data) sti__free_aligned(c->allocator, c->block[i].data, c->block[i].size);
+    *c = (sti__collide){0};
+}
+
+/* A quarter more than needed, as the next step may need more; true if it grew. */
+static bool enlarge(int *size, int need, int *grown) {
+    if (need <= *size) return false;
+    *grown += need - *size;
+    *size = need < INT_MAX / 4 * 3 ? need + need / 4 + 16 : need;
+    return true;
+}
+
+sti_status sti__collide_grow(sti__collide *c, const sti__collide_sizes *need, sti_error *error) {
+    sti__collide_sizes *size = &c->size, *grown = &c->stats.grown;
+    bool hits = enlarge(&size->hits, need->hits, &grown->hits);
+    bool fixed = enlarge(&size->fixed_hits, need->fixed_hits, &grown->fixed_hits);
+    bool good = !(hits || fixed) || lay_hits(c);
+    if (enlarge(&size->candidates, need->candidates, &grown->candidates)) good &= lay_candidates(c);
+    if (enlarge(&size->contacts, need->contacts, &grown->contacts)) good &= lay_contacts(c);
+    c->stats.growths++;
+    c->ncandidate = c->ncontact = 0;
+    return good ? STI_OK : sti__fail(error, STI_NO_MEMORY, "no memory for %d contacts", need->contacts);
+}
+
+/* ---- boxes ------------------------------------------------------------------------------------------------
+ */
+
+typedef struct job {
+    sti__collide *c;
+    const sti_state *state;
+    int flags;
+    atomic_llong npoint;
+} job;
+
+/* Half of what two geoms may be apart. */
+static double reach(const sti_model *m, int g) { return m->geom_margin[g] + m->geom_gap[g]; }
+
+static void bound(const sti__collide *c, int g, sti__box *box) {
+    sti__shape_bounds(c->shape + g, reach(c->cm->model, g), box->lo, box->hi);
+}
+
+static void move_boxes(void *context, int begin, int end) {
+    const job *j = context;
+    for (int i = begin; i < end; i++) {
+        int g = j->c->cm->moving[i];
+        sti__geom_shape(j->c->cm, j->state, g, j->c->shape + g);
+        bound(j->c, g, j->c->moving_box + i);
+    }
+}
+
+static bool same_place(const sti__shape *a, const sti__shape *b) {
+    return memcmp(a->pos, b->pos, sizeof a->pos) == 0 && memcmp(a->mat, b->mat, sizeof a->mat) == 0 &&
+           memcmp(a->size, b->size, sizeof a->size) == 0;
+}
+
+/* What is welded to the world keeps its boxes and its tree until someone moves it all the same. */
+static void place_fixed(job *j, const sti_tasks *tasks) {
+    sti__collide *c = j->c;
+    bool changed = !c->fixed_built;
+    for (int i = 0; i < c->cm->nfixed; i++) {
+        int g = c->cm->fixed[i];
+        sti__shape now;
+        sti__geom_shape(c->cm, j->state, g, &now);
+        if (c->fixed_built && same_place(&now, c->shape + g)) continue;
+        c->shape[g] = now;
+        bound(c, g, c->fixed_box + i);
+        changed = true;
+    }
+    if (changed) sti__bvh_build(&c->fixed, c->fixed_box, c->cm->nfixed, tasks);
+    c->fixed_built = true;
+}
+
+/* Planes, and geoms that only an explicit pair knows. */
+static void place_rest(job *j) {
+    sti__collide *c = j->c;
+    for (int i = 0; i < c->cm->nplane; i++)
+        sti__geom_shape(c->cm, j->state, c->cm->plane[i], c->shape + c->cm->plane[i]);
+    for (int p = 0; p < c->cm->model->npair; p++) {
+        int g1 = c->cm->model->pair_geom1[p], g2 = c->cm->model->pair_geom2[p];
+        if (!c->cm->geom[g1].active) sti__geom_shape(c->cm, j->state, g1, c->shape + g1);
+        if (!c->cm->geom[g2].active) sti__geom_shape(c->cm, j->state, g2, c->shape + g2);
+    }
+}
+
+/* ---- pairs
+ * ------------------------------------------------------------------------------------------------- */
+
+static int keep(const job *j, int g, const int *list, int *item, int count) {
+    int kept = 0;
+    for (int k = 0; k < count; k++)
+        if (sti__may_touch(j->c->cm, g, list[item[k]], j->flags)) item[kept++] = item[k];
+    return kept;
+}
+
+static void filter_hits(void *context, int begin, int end) {
+    const job *j = context;
+    const sti__collision_model *cm = j->c->cm;
+    sti__hits *a = &j->c->hits, *b = &j->c->fixed_hits;
+    for (int i = begin; i < end; i++) {
+        int g = cm->moving[i];
+        a->count[i] = keep(j, g, cm->moving, a->item + (size_t)i * (size_t)a->cap, a->count[i]);
+        b->count[i] = keep(j, g, cm->fixed, b->item + (size_t)i * (size_t)b->cap, b->count[i]);
+    }
+}
+
+/* Counts on when the pool is full. */
+static void push(sti__collide *c, int64_t *count, sti__candidate candidate) {
+    if (*count < c->size.candidates) c->candidate[*count] = candidate;
+    (*count)++;
+}
+
+/* Whether some corner of the box is below the plane. */
+static bool meets_plane(const sti__shape *plane, double margin, const sti__box *box) {
+    double n[3] = {plane->mat[2], plane->mat[5], plane->mat[8]}, low = -margin;
+    for (int k = 0; k < 3; k++) low += n[k] * ((n[k] > 0 ? box->lo[k] : box->hi[k]) - plane->pos[k]);
+    return low <= 0;
+}
+
+static void push_planes(sti__collide *c, int flags, int64_t *count) {
+    const sti__collision_model *cm = c->cm;
+    for (int p = 0; p < cm->nplane; p++) {
+        int plane = cm->plane[p];
+        double margin = reach(cm->model, plane);
+        for (int i = 0; i < cm->nmoving; i++)
+            if (meets_plane(c->shape + plane, margin, c->moving_box + i) &&
+                sti__may_touch(cm, plane, cm->moving[i], flags))
+                push(c, count, sti__candidate_dynamic(cm, plane, cm->moving[i]));
+    }
+}
+
+static int64_t gather(sti__collide *c, int flags) {
+    const sti__collision_model *cm = c->cm;
+    int64_t count = 0;
+    for (int i = 0; i < cm->nmoving; i++) {
+        const int *a = c->hits.item + (size_t)i * (size_t)c->hits.cap;
+        const int *b = c->fixed_hits.item + (size_t)i * (size_t)c->fixed_hits.cap;
+        for (int k = 0; k < c->hits.count[i]; k++)
+            push(c, &count, sti__candidate_dynamic(cm, cm->moving[i], cm->moving[a[k]]));
+        for (int k = 0; k < c->fixed_hits.count[i]; k++)
+            push(c, &count, sti__candidate_dynamic(cm, cm->moving[i], cm->fixed[b[k]]));
+    }
+    push_planes(c, flags, &count);
+    for (int p = 0; p < cm->model->npair; p++) {
+        sti__candidate pair = sti__candidate_pair(cm, p);
+        if (sti__can_collide(cm->geom[pair.geom1].type, cm->geom[pair.geom2].type)) push(c, &count, pair);
+    }
+    return count;
+}
+
+/* Stable, by the larger or smaller id of the two geoms. */
+static void sort_by(const sti__collide *c, const sti__candidate *from, sti__candidate *to, bool larger) {
+    int *bucket = c->bucket, ngeom = c->cm->model->ngeom;
+    memset(bucket, 0, ((size_t)ngeom + 1) * sizeof *bucket);
+#define KEY(x) (((x)->geom1 > (x)->geom2) == larger ? (x)->geom1 : (x)->geom2)
+    for (int i = 0; i < c->ncandidate; i++) bucket[KEY(from + i) + 1]++;
+    for (int g = 0; g < ngeom; g++) bucket[g + 1] += bucket[g];
+    for (int i = 0; i < c->ncandidate; i++) to[bucket[KEY(from + i)]++] = from[i];
+#undef KEY
+}
+
+static bool find_candidates(job *j, const sti_tasks *tasks, sti__collide_sizes *need) {
+    sti__collide *c = j->c;
+    sti__hit_sum moving = sti__bvh_self(&c->moving, tasks, &c->hits);
+    sti__hit_sum fixed = sti__bvh_boxes(&c->fixed, c->moving_box, c->cm->nmoving, tasks, &c->fixed_hits);
+    c->stats.overlaps = moving.found + fixed.found;
+    if (moving.dropped) need->hits = moving.largest;
+    if (fixed.dropped) need->fixed_hits = fixed.largest;
+    if (moving.dropped || fixed.dropped) return false;
+    run(tasks, c->cm->nmoving, GRAIN_BOX, filter_hits, j);
+    int64_t count = gather(c, j->flags);
+    if (count > c->size.candidates) {
+        need->candidates = count < INT_MAX ? (int)count : INT_MAX;
+        return false;
+    }
+    c->ncandidate = (int)count;
+    sort_by(c, c->candidate, c->spare, true);
+    sort_by(c, c->spare, c->candidate, false);
+    return true;
+}
+
+/* ---- points
+ * ------------------------------------------------------------------------------------------------- */
+
+static void sort_points(sti__manifold *m) {
+    for (int i = 1; i < m->count; i++) {
+        sti__point p = m->point[i];
+        int k = i;
+        for (; k > 0 && m->point[k - 1].feature > p.feature; k--) m->point[k] = m->point[k - 1];
+        m->point[k] = p;
+    }
+}
+
+static void touch(void *context, int begin, int end) {
+    job *j = context;
+    sti__collide *c = j->c;
+    for (int i = begin; i < end; i++) {
+        const sti__candidate *pair = c->candidate + i;
+        sti__manifold m;
+        m.count = 0;
+        sti__collide_pair(c->shape + pair->geom1, c->shape + pair->geom2, pair->margin, &m);
+        c->count[i] = m.count;
+        if (m.count == 0) continue;
+        sort_points(&m);
+        long long at = atomic_fetch_add_explicit(&j->npoint, m.count, memory_order_relaxed);
+        c->first[i] = at + m.count <= c->size.contacts ? (int)at : -1;
+        if (c->first[i] >= 0) memcpy(c->point + at, m.point, (size_t)m.count * sizeof m.point[0]);
+    }
+}
+
+/* ---- contacts
+ * ------------------------------------------------------------------------------------------------- */
+
+void sti__contact_frame(double frame[9]) {
+    double *n = frame, *t = frame + 3;
+    int axis = n[1] < 0.5 && n[1] > -0.5 ? 1 : 2; /* the one that is surely not along the normal */
+    double along = n[axis];
+    for (int k = 0; k < 3; k++) t[k] = (k == axis ? 1 : 0) - along * n[k];
+    v3_normalize(t);
+    v3_cross(frame + 6, n, t);
+}
+
+static uint64_t feature_of(const sti__candidate *pair, uint32_t feature) {
+    uint32_t key[4] = {(uint32_t)pair->geom1, (uint32_t)pair->geom2, (uint32_t)pair->pair, feature};
+    return sti__hash(STI__HASH_SEED, key, sizeof key);
+}
+
+static int exclude_of(const sti__collision_model *cm, const sti__contact *x) {
+    const sti__geom_facts *a = cm->geom + x->geom1, *b = cm->geom + x->geom2;
+    if (a->weld == b->weld || (a->still && b->still)) return 3;
+    return x->dist >= x->mixed.includemargin ? 1 : 0;
+}
+
+static void emit(void *context, int begin, int end) {
+    const job *j = context;
+    const sti__collide *c = j->c;
+    for (int i = begin; i < end; i++) {
+        const sti__candidate *pair = c->candidate + i;
+        if (c->count[i] == 0) continue;
+        sti__contact x = {.geom1 = pair->geom1, .geom2 = pair->geom2, .pair = pair->pair};
+        x.body1 = c->cm->geom[x.geom1].body;
+        x.body2 = c->cm->geom[x.geom2].body;
+        sti__mix(c->cm, &j->state->par, pair, &x.mixed);
+        for (int k = 0; k < c->count[i]; k++) {
+            const sti__point *p = c->point + c->first[i] + k;
+            v3_copy(x.pos, p->pos);
+            v3_copy(x.frame, p->normal);
+            sti__contact_frame(x.frame);
+            x.dist = p->dist;
+            x.feature = feature_of(pair, p->feature);
+            x.exclude = exclude_of(c->cm, &x);
+            c->contact[c->offset[i] + k] = x;
+        }
+    }
+}
+
+static bool find_contacts(job *j, const sti_tasks *tasks, sti__collide_sizes *need) {
+    sti__collide *c = j->c;
+    run(tasks, c->ncandidate, GRAIN_PAIR, touch, j);
+    int64_t total = atomic_load(&j->npoint), offset = 0;
+    if (total > c->size.contacts) {
+        need->contacts = total < INT_MAX ? (int)total : INT_MAX;
+        return false;
+    }
+    for (int i = 0; i < c->ncandidate; i++) {
+        c->offset[i] = (int)offset;
+        offset += c->count[i];
+    }
+    run(tasks, c->ncandidate, GRAIN_BOX, emit, j);
+    c->ncontact = (int)total;
+    return true;
+}
+
+bool sti__collide_run(sti__collide *c, const sti_state *state, const sti_tasks *tasks,
+                      sti__collide_sizes *need) {
+    const sti_option *opt = &state->opt;
+    job j = {.c = c, .state = state, .flags = opt->disableflags};
+    atomic_init(&j.npoint, 0);
+    *need = (sti__collide_sizes){0};
+    c->ncandidate = c->ncontact = 0;
+    c->stats.candidates = c->stats.contacts = 0;
+    if (opt->disableflags & (STI_DISABLE_CONTACT | STI_DISABLE_CONSTRAINT)) return true;
+    run(tasks, c->cm->nmoving, GRAIN_BOX, move_boxes, &j);
+    place_fixed(&j, tasks);
+    place_rest(&j);
+    sti__bvh_build(&c->moving, c->moving_box, c->cm->nmoving, tasks);
+    bool good = find_candidates(&j, tasks, need) && find_contacts(&j, tasks, need);
+    c->stats.candidates = c->ncandidate;
+    c->stats.contacts = c->ncontact;
+    return good;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rays and distances with answers that one can write down. */
+#include "scene.h"
+#include "test.h"
+
+typedef struct stage {
+    sti_model *m;
+    sti_world *w;
+} stage;
+
+static stage open_stage(const char *xml) {
+    stage s = {.m = model_of(xml)};
+    s.w = world_of(s.m);
+    REQUIRE(sti_forward(s.w) == STI_OK);
+    return s;
+}
+static void close_stage(stage *s) {
+    sti_world_destroy(s->w);
+    sti_model_free(s->m);
+}
+
+static double ray(stage *s, double px, double py, double pz, double vx, double vy, double vz, int *geom,
+                  double *n) {
+    double p[3] = {px, py, pz}, v[3] = {vx, vy, vz};
+    return sti_ray(s->w, p, v, NULL, geom, n);
+}
+
+#define ONE(geom) "<mujoco><worldbody>" geom "</worldbody></mujoco>"
+
+TEST(each_shape_from_above) {
+    static const struct {
+        const char *xml;
+        double top;
+    } shapes[] = {
+        {ONE("<geom size='.5'/>"), 0.5},
+        {ONE("<geom type='capsule' size='.5 1'/>"), 1.5},
+        {ONE("<geom type='ellipsoid' size='.5 1 2'/>"), 2},
+        {ONE("<geom type='cylinder' size='.5 1'/>"), 1},
+        {ONE("<geom type='box' size='.5 1 .25'/>"), 0.25},
+        {ONE("<geom type='plane' size='1 1 1'/>"), 0},
+        {"<mujoco><asset><hfield name='h' nrow='2' ncol='2' size='1 1 2 1' elevation='1 1 0 "
+         "0'/></asset><worldbody>"
+         "<geom type='hfield' hfield='h'/></worldbody></mujoco>",
+         1},
+        {"<mujoco><asset><mesh name='m' vertex='1 1 1 -1 1 1 1 -1 1 -1 -1 1 1 1 -1 -1 1 -1 1 -1 -1 -1 -1 "
+         "-1'/></asset>"
+         "<worldbody><geom type='mesh' mesh='m'/></worldbody></mujoco>",
+         1},
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        stage s = open_stage(shapes[i].xml);
+        int geom = 7;
+        double n[3];
+        CHECK_NEAR(ray(&s, 0, 0, 5, 0, 0, -1, &geom, n), 5 - shapes[i].top, 1e-7);
+        CHECK(geom == 0);
+        CHECK_NEAR(n[0] * n[0] + n[1] * n[1] + n[2] * n[2], 1, 1e-12);
+        CHECK(n[2] > 0.5);
+        CHECK_NEAR(ray(&s, 0, 0, 5, 0, 0, -2, NULL, NULL), (5 - shapes[i].top) / 2, 1e-7); /* in units of v */
+        CHECK(ray(&s, 0, 0, 5, 0, 0, 1, &geom, n) == -1);
+        CHECK(geom == -1 && n[0] == 0 && n[1] == 0 && n[2] == 0);
+        CHECK(ray(&s, 30, 0, 5, 0, 0, -1, NULL, NULL) == -1);
+        CHECK(ray(&s, 0, 0, 5, 0, 0, 0, NULL, NULL) == -1);
+        CHECK(ray(&s, 0, 0, NAN, 0, 0, -1, NULL, NULL) == -1);
+        close_stage(&s);
+    }
+}
+
+TEST(sides) {
+    stage s = open_stage(ONE("<geom type='plane' size='1 0 1'/>"));
+    CHECK(ray(&s, 0, 0, -1, 0, 0, 1, NULL, NULL) == -1);           /* from behind */
+    CHECK(ray(&s, 2, 0, 1, 0, 0, -1, NULL, NULL) == -1);           /* past its end */
+    CHECK_NEAR(ray(&s, 0, 99, 1, 0, 0, -1, NULL, NULL), 1, 1e-12); /* no end along y */
+    close_stage(&s);
+    s = open_stage(ONE("<geom type='box' size='1 1 1'/>"));
+    CHECK_NEAR(ray(&s, 0, 0, 0, 0, 0, 1, NULL, NULL), 1, 1e-12); /* from inside */
+    close_stage(&s);
+}
+
+TEST(what_a_ray_sees) {
+    stage s =
+        open_stage("<mujoco><asset><material name='ghost' rgba='1 1 1 0'/></asset><worldbody>"
+                   "<geom size='.1' pos='0 0 1' group='2'/>"
+                   "<geom size='.1' pos='0 0 2' contype='0' conaffinity='0'/>"
+                   "<body pos='0 0 3'><freejoint/><inertial pos='0 0 0' mass='1' diaginertia='1 1 1'/><geom "
+                   "size='.1' group='9'/></body>"
+                   "<body pos='0 0 4'><freejoint/><geom size='.1' rgba='1 1 1 0'/></body>"
+                   "<body pos='0 0 5'><freejoint/><geom size='.1' material='ghost' rgba='1 1 1 1'/></body>"
+                   "<body pos='0 0 6'><freejoint/><geom size='.1'/></body></worldbody></mujoco>");
+    double p[3] = {0}, v[3] = {0, 0, 1};
+    int geom;
+    sti_ray_options o = sti_ray_options_default();
+    CHECK_NEAR(sti_ray(s.w, p, v, &o, &geom, NULL), 0.9, 1e-12);
+    o.groups = ~4u;
+    CHECK_NEAR(sti_ray(s.w, p, v, &o, &geom, NULL), 1.9, 1e-12); /* those that touch nothing are seen */
+    o.fixed = false;
+    CHECK_NEAR(sti_ray(s.w, p, v, &o, &geom, NULL), 2.9, 1e-12);
+    o.groups = ~(4u | 32u); /* 9 counts as 5 */
+    CHECK_NEAR(sti_ray(s.w, p, v, &o, &geom, NULL), 5.9, 1e-12);
+    CHECK(geom == 5);
+    o.bodyexclude = 4;
+    CHECK(sti_ray(s.w, p, v, &o, &geom, NULL) == -1);
+    close_stage(&s);
+}
+
+TEST(moving_on) {
+    stage s = open_stage(
+        "<mujoco><worldbody><body pos='0 0 3'><freejoint/><geom size='.5'/></body></worldbody></mujoco>");
+    CHECK_NEAR(ray(&s, 0, 0, 0, 0, 0, 1, NULL, NULL), 2.5, 1e-12);
+    values(s.w, "qpos")[2] = 4;
+    CHECK_NEAR(ray(&s, 0, 0, 0, 0, 0, 1, NULL, NULL), 2.5, 1e-12); /* poses are those of the last stage */
+    REQUIRE(sti_forward(s.w) == STI_OK);
+    CHECK_NEAR(ray(&s, 0, 0, 0, 0, 0, 1, NULL, NULL), 3.5, 1e-12);
+    close_stage(&s);
+}
+
+#define TWO                                                                                                 \
+    "<worldbody><body name='A'><freejoint/><geom name='a' size='.1'/><geom name='a2' size='.05' pos='0 0 "  \
+    ".3'/></body>"                                                                                          \
+    "<body name='B' pos='.5 0 0'><freejoint/><geom name='b' size='.1'/><geom name='b2' size='.1' pos='1 0 " \
+    "0'/></body>"                                                                                           \
+    "<site name='s' pos='-1 0 0' zaxis='1 0 0'/><geom name='floor' type='plane' size='9 9 1' pos='0 0 "     \
+    "-1'/></worldbody>"
+
+TEST(distances) {
+    stage s = open_stage("<mujoco>" TWO "</mujoco>");
+    double ft[6];
+    CHECK_NEAR(sti_geom_distance(s.w, 1, 3, 10, ft), 0.3, 1e-12);
+    CHECK_NEAR(ft[0], 0.1, 1e-9);
+    CHECK_NEAR(ft[3], 0.4, 1e-9);
+    CHECK_NEAR(sti_geom_distance(s.w, 3, 1, 10, ft), 0.3, 1e-12);
+    CHECK_NEAR(ft[0], 0.4, 1e-9);
+    CHECK_NEAR(sti_geom_distance(s.w, 1, 3, 0.2, ft), 0.2, 0);
+    CHECK(ft[0] == 0 && ft[3] == 0);
+    CHECK_NEAR(sti_geom_distance(s.w, 0, 1, 10, NULL), 0.9, 1e-12);
+    CHECK(sti_geom_distance(s.w, 0, 99, 10, NULL) == 10);
+    CHECK(sti_geom_distance(s.w, -1, 1, 10, NULL) == 10);
+    close_stage(&s);
+}
+
+TEST(sensors) {
+    stage s =
+        open_stage("<mujoco>" TWO "<sensor><rangefinder site='s'/><rangefinder site='s' cutoff='.5'/>"
+                   "<distance geom1='a' geom2='b' cutoff='1'/><distance body1='B' body2='A' cutoff='.2'/>"
+                   "<normal geom1='a' geom2='b' cutoff='1'/><normal geom1='a' geom2='b'/>"
+                   "<fromto geom1='b2' body2='A' cutoff='2'/></sensor></mujoco>");
+    const double *x = values(s.w, "sensordata");
+    CHECK_NEAR(x[0], 0.9, 1e-12);
+    CHECK_NEAR(x[1], 0.5, 0);
+    CHECK_NEAR(x[2], 0.3, 1e-12);
+    CHECK_NEAR(x[3], 0.2, 0);
+    CHECK_NEAR(x[4], 1, 1e-12);
+    CHECK(x[7] == 0 && x[8] == 0 && x[9] == 0);
+    CHECK_NEAR(x[10], 1.4, 1e-12);
+    CHECK_NEAR(x[13], 0.1, 1e-12);
+    values(s.w, "qpos")[7] = 0.15; /* B into A */
+    REQUIRE(sti_forward(s.w) == STI_OK);
+    CHECK_NEAR(x[2], -0.05, 1e-12);
+    CHECK_NEAR(x[4], -1, 1e-9); /* from one surface to the other */
+    CHECK_NEAR(x[7], -1, 1e-9);
+    close_stage(&s);
+}
+
+TEST(sensors_that_are_wrong) {
+    static const char *const bad[] = {"<distance geom1='a'/>",
+                                      "<distance geom1='a' geom2='a'/>",
+                                      "<distance geom1='a' body1='A' geom2='b'/>",
+                                      "<rangefinder/>",
+                                      "<normal body1='A' body2='A'/>",
+                                      "<fromto geom1='a' geom2='none'/>",
+                                      "<rangefinder site='s' data='point'/>"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char xml[2000];
+        snprintf(xml, sizeof xml, "<mujoco>%s<sensor>%s</sensor></mujoco>", TWO, bad[i]);
+        sti_spec *spec = sti_spec_parse(xml, strlen(xml), NULL, NULL, NULL);
+        CHECK(!spec || !sti_model_compile(spec, NULL, NULL));
+        sti_spec_free(spec);
+    }
+}
+
+MAIN(CASE(each_shape_from_above), CASE(sides), CASE(what_a_ray_sees), CASE(moving_on), CASE(distances),
+     CASE(sensors), CASE(sensors_that_are_wrong))
