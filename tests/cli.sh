@@ -121,6 +121,11 @@ head -c 8 p.png | od -An -c | grep -q 'P   N   G' || { echo "FAIL: not a PNG"; f
 expect 0 'p2.png' "$stiction" picture robot.xml -o p2.png --size 64x48 --camera side
 expect 1 'no camera "front"' "$stiction" picture robot.xml --camera front
 expect 2 'like 640x480' "$stiction" picture robot.xml --size big
+mkdir sub && echo '<mujoco><include file="../robot.xml"/></mujoco>' >sub/outside.xml
+for command in run info check profile picture bench; do
+    expect 1 'leaves the folder' "$stiction" $command sub/outside.xml
+    expect 0 . "$stiction" $command --allow-outside sub/outside.xml
+done
 expect 1 'missing.h5' "$stiction" plot missing.h5
 expect 1 'pip install' env STICTION_PYTHON=/no/such/python "$stiction" plot run.h5
 
