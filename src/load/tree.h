@@ -146,6 +146,8 @@ sti_status sti__file_read(const sti_spec *spec, const char *dir, const char *nam
                           sti__place place, void **data, size_t *size, sti_error *error);
 /* folder/dir/name, where a later absolute part drops what is before it. false if it does not fit. */
 bool sti__path_join(char *out, size_t room, const char *folder, const char *dir, const char *name);
+/* In place; "./a/../b.xml" and "b.xml" are one file. */
+void sti__path_tidy(char *path);
 
 /* ---- xml.c, check.c
  * ---------------------------------------------------------------------------------------- */
