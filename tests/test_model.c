@@ -457,6 +457,8 @@ TEST(bad_bodies) {
                 "fullinertia");
     check_error("<compiler eulerseq='xyw'/>", STI_VALUE, "compiler", "eulerseq");
     check_error("<option timestep='0'/>", STI_VALUE, "option", "timestep");
+    check_error("<sti:record xmlns:sti='urn:stiction' interval='-1'/>", STI_VALUE, "record", "interval");
+    check_error("<statistic extent='-1'/>", STI_VALUE, "statistic", "extent");
 }
 
 TEST(bad_joints) {

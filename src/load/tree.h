@@ -133,6 +133,7 @@ const char *sti__scope_name(const sti_element *element, const sti_element **wher
 /* ---- value.c ----------------------------------------------------------------------------------------- */
 
 const sti__value *sti__value_of(const sti_element *element, sti__aid name); /* own, NULL if unset */
+const char *sti__own_text(const sti_element *element, sti__aid name);       /* NULL if unset or empty */
 /* Checks text against the schema and replaces the attribute. A blank text for numbers unsets it. A
    warning goes to *error too, but STI_OK is returned. */
 sti_status sti__value_set(sti_element *element, const sti__attr_info *info, const char *text,
@@ -146,6 +147,8 @@ sti_status sti__file_read(const sti_spec *spec, const char *dir, const char *nam
                           sti__place place, void **data, size_t *size, sti_error *error);
 /* folder/dir/name, where a later absolute part drops what is before it. false if it does not fit. */
 bool sti__path_join(char *out, size_t room, const char *folder, const char *dir, const char *name);
+/* In place; "./a/../b.xml" and "b.xml" are one file. */
+void sti__path_tidy(char *path);
 
 /* ---- xml.c, check.c
  * ---------------------------------------------------------------------------------------- */

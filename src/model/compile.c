@@ -12,28 +12,30 @@ static sti__place place_at(const sti_element *e, sti__aid attribute) {
     return attribute == STI_A_COUNT ? sti__place_of(e) : sti__place_attr(e, attribute);
 }
 
+static sti_error error_at(sti__place place, sti_status code, const char *format, va_list args) {
+    sti_error error = {0};
+    char message[sizeof error.message];
+    vsnprintf(message, sizeof message, format, args);
+    sti__fail_at(&error, place, code, "%s", message);
+    return error;
+}
+
 bool sti__complain(sti__compiler *c, const sti_element *e, sti__aid attribute, sti_status code,
                    const char *format, ...) {
-    char message[sizeof c->error.message];
-    sti_error error = {0};
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    sti_error error = error_at(place_at(e, attribute), code, format, args);
     va_end(args);
-    sti__fail_at(&error, place_at(e, attribute), code, "%s", message);
     sti__report_add(c->report, STI_SEVERITY_ERROR, &error);
     if (!sti__failed(c)) c->error = error;
     return false;
 }
 
 void sti__warn(sti__compiler *c, const sti_element *e, sti__aid attribute, const char *format, ...) {
-    char message[sizeof c->error.message];
-    sti_error error = {0};
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    sti_error error = error_at(place_at(e, attribute), STI_UNSUPPORTED, format, args);
     va_end(args);
-    sti__fail_at(&error, place_at(e, attribute), STI_UNSUPPORTED, "%s", message);
     sti__report_add(c->report, STI_SEVERITY_WARNING, &error);
 }
 
