@@ -251,12 +251,12 @@ static PyObject *problem_export(PyObject *self, PyObject *args) {
  */
 
 /* X(member, 'd' or 'i') */
-#define CERTIFICATE(X)                                                                                \
-    X(error_bar, 'd')                                                                                 \
-    X(relative, 'd')                                                                                  \
-    X(gap, 'd') X(momentum, 'd') X(natural, 'd') X(cone, 'd') X(dissipation, 'd') X(penetration, 'd') \
-        X(desaxce, 'd') X(full_raw, 'd') X(full_scaled, 'd') X(headline, 'd') X(ndetermined, 'i')     \
-            X(nregularised, 'i')
+#define CERTIFICATE(X)                                                                                    \
+    X(error_bar, 'd')                                                                                     \
+    X(relative, 'd')                                                                                      \
+    X(gap, 'd')                                                                                           \
+    X(momentum, 'd') X(natural, 'd') X(cone, 'd') X(dissipation, 'd') X(penetration, 'd') X(desaxce, 'd') \
+        X(full_raw, 'd') X(full_scaled, 'd') X(headline, 'd') X(ndetermined, 'i') X(nregularised, 'i')
 
 static PyObject *certificate_dict(const sti_certificate *c) {
     PyObject *dict = PyDict_New(), *item = NULL;

@@ -16,7 +16,8 @@ typedef enum sti__region { STI__REGION_NONE, STI__REGION_STICK, STI__REGION_SLID
        none   s <= y_n
        stick  R_n s <= -rho y_n          g = -y / R
        slide  else                       g_n = (s - y_n) / (R_n + rho),  g_ti = -mu_i g_n u_i / s */
-static inline sti__region sti__cone_impulse(int dim, const double *mu, const double *R, const double *y, double *g) {
+static inline sti__region sti__cone_impulse(int dim, const double *mu, const double *R, const double *y,
+                                            double *g) {
     double rho = dim > 1 ? R[1] * mu[0] * mu[0] : 0, s2 = 0, u[5];
     for (int i = 1; i < dim; i++) {
         u[i - 1] = mu[i - 1] * y[i];
@@ -38,15 +39,16 @@ static inline sti__region sti__cone_impulse(int dim, const double *mu, const dou
 }
 
 /* Hessian d(-g)/dy, dim x dim, row-major; y and g as above. */
-static inline void sti__cone_hessian(int dim, const double *mu, const double *R, const double *y, const double *g,
-                                     sti__region region, double *H) {
+static inline void sti__cone_hessian(int dim, const double *mu, const double *R, const double *y,
+                                     const double *g, sti__region region, double *H) {
     for (int i = 0; i < dim * dim; i++) H[i] = 0;
     if (region == STI__REGION_NONE) return;
     if (region == STI__REGION_STICK) {
         for (int i = 0; i < dim; i++) H[i * dim + i] = R[i] > 0 ? 1 / R[i] : 0;
         return;
     }
-    double rho = dim > 1 ? R[1] * mu[0] * mu[0] : 0, u[5] = {0}, d[6], s2 = 0, w = R[0] + rho > 0 ? 1 / (R[0] + rho) : 0;
+    double rho = dim > 1 ? R[1] * mu[0] * mu[0] : 0, u[5] = {0}, d[6], s2 = 0,
+           w = R[0] + rho > 0 ? 1 / (R[0] + rho) : 0;
     for (int i = 1; i < dim; i++) {
         u[i - 1] = mu[i - 1] * y[i];
         s2 += u[i - 1] * u[i - 1];
@@ -67,8 +69,8 @@ static inline double sti__interval_impulse(double lo, double hi, double R, doubl
     return g < lo ? lo : g > hi ? hi : g;
 }
 
-/* Nearest point of the cone |t_i / mu_i| <= n after scaling t_i = a_i tau_i, n = tau_n so that it is round with
-   slope m: |tau_t| <= m tau_n. Euclidean in tau. */
+/* Nearest point of the cone |t_i / mu_i| <= n after scaling t_i = a_i tau_i, n = tau_n so that it is round
+   with slope m: |tau_t| <= m tau_n. Euclidean in tau. */
 static inline sti__region sti__round_cone_project(int dim, double m, double *x) {
     double t2 = 0;
     for (int i = 1; i < dim; i++) t2 += x[i] * x[i];
@@ -108,8 +110,8 @@ static inline double sti__cone_value(int dim, const double *mu, const double *R,
     return R[0] + rho > 0 ? (s - y[0]) * (s - y[0]) / (R[0] + rho) / 2 : INFINITY;
 }
 
-/* How far t = (t_i / mu_i) of an impulse is from opposing the slip direction e: n + t'e >= 0 in the cone. Free of
-   cancellation: a point that is on the cone up to rounding counts as on it. */
+/* How far t = (t_i / mu_i) of an impulse is from opposing the slip direction e: n + t'e >= 0 in the cone.
+   Free of cancellation: a point that is on the cone up to rounding counts as on it. */
 static inline double sti__cone_slack(int dim, const double *mu, const double *g, const double *e) {
     double t[5], t2 = 0, off = 0;
     for (int i = 1; i < dim; i++) {
@@ -123,7 +125,8 @@ static inline double sti__cone_slack(int dim, const double *mu, const double *g,
 }
 
 /* l(y) + g'y + 1/2 g'Rg for g in the cone: >= 0, and accurate when it is tiny. */
-static inline double sti__cone_gap(int dim, const double *mu, const double *R, const double *y, const double *g) {
+static inline double sti__cone_gap(int dim, const double *mu, const double *R, const double *y,
+                                   const double *g) {
     double u[5], e[5] = {0}, own[6], s = sti__cone_slip(dim, mu, y, u), gap = 0;
     for (int i = 0; i + 1 < dim && s > 0; i++) e[i] = u[i] / s;
     if (!(sti__cone_value(dim, mu, R, y) < INFINITY)) return INFINITY;
@@ -135,7 +138,8 @@ static inline double sti__cone_gap(int dim, const double *mu, const double *R, c
 }
 
 /* Tangents of the nearest point for a multiplier lambda of the cone's constraint; returns |t_i / mu_i|. */
-static inline double sti__cone_shrink(int dim, const double *mu, const double *w, const double *x, double lambda, double *t) {
+static inline double sti__cone_shrink(int dim, const double *mu, const double *w, const double *x,
+                                      double lambda, double *t) {
     double t2 = 0;
     for (int i = 1; i < dim; i++) {
         t[i] = w[i] * x[i] / (w[i] + lambda / (mu[i - 1] * mu[i - 1]));
@@ -153,7 +157,8 @@ static inline sti__region sti__cone_project_any(int dim, const double *mu, const
         for (int i = 0; i < dim; i++) x[i] = 0;
         return STI__REGION_NONE;
     }
-    /* lambda = w_n p / (1 - p): too small while the tangents are longer than the normal w_n x_n / (w_n - lambda) */
+    /* lambda = w_n p / (1 - p): too small while the tangents are longer than the normal w_n x_n / (w_n -
+     * lambda) */
     for (int k = 0; k < 100; k++) {
         double p = lo + (hi - lo) / 2, lambda = w[0] * p / (1 - p);
         if (p <= lo || p >= hi) break;
@@ -166,7 +171,8 @@ static inline sti__region sti__cone_project_any(int dim, const double *mu, const
     return STI__REGION_SLIDE;
 }
 
-/* Nearest point of the cone in the norm diag(w); closed form where w_t mu_t^2 is the same for all tangents. */
+/* Nearest point of the cone in the norm diag(w); closed form where w_t mu_t^2 is the same for all tangents.
+ */
 static inline sti__region sti__cone_project(int dim, const double *mu, const double *w, double *x) {
     for (int i = 2; i < dim; i++) {
         double a = w[1] * mu[0] * mu[0], b = w[i] * mu[i - 1] * mu[i - 1];
@@ -185,7 +191,9 @@ static inline sti__region sti__cone_project(int dim, const double *mu, const dou
 static inline double sti__row_lo(const sti_row *row) {
     return row->kind == STI_ROW_INTERVAL ? row->lo : row->kind == STI_ROW_HUBER ? -row->hi : -INFINITY;
 }
-static inline double sti__row_hi(const sti_row *row) { return row->kind == STI_ROW_QUADRATIC ? INFINITY : row->hi; }
+static inline double sti__row_hi(const sti_row *row) {
+    return row->kind == STI_ROW_QUADRATIC ? INFINITY : row->hi;
+}
 
 static inline double sti__interval_value(double lo, double hi, double R, double y) {
     double g = sti__interval_impulse(lo, hi, R, y);
@@ -204,8 +212,8 @@ static inline double sti__interval_gap(double lo, double hi, double R, double y,
 
 /* ---- all kinds --------------------------------------------------------------------------------------- */
 
-/* The impulse -l'(y) at y = J v - vhat (+ the De Saxce shift). The region of an interval: inside, at a bound that
-   is not 0, or without impulse (of its last row). Rows with R = 0 have none unless they are bounded. */
+/* The impulse -l'(y) at y = J v - vhat (+ the De Saxce shift). The region of an interval: inside, at a bound
+   that is not 0, or without impulse (of its last row). Rows with R = 0 have none unless they are bounded. */
 static inline sti__region sti__row_impulse(const sti_row *row, const double *R, const double *y, double *g) {
     if (row->kind == STI_ROW_CONE) return sti__cone_impulse(row->dim, row->mu, R, y, g);
     sti__region region = STI__REGION_STICK;
@@ -217,7 +225,9 @@ static inline sti__region sti__row_impulse(const sti_row *row, const double *R, 
     double lo = sti__row_lo(row), hi = sti__row_hi(row);
     for (int i = 0; i < row->dim; i++) {
         g[i] = sti__interval_impulse(lo, hi, R[i], y[i]);
-        region = g[i] > lo && g[i] < hi ? STI__REGION_STICK : g[i] == 0 ? STI__REGION_NONE : STI__REGION_SLIDE;
+        region = g[i] > lo && g[i] < hi ? STI__REGION_STICK
+                 : g[i] == 0            ? STI__REGION_NONE
+                                        : STI__REGION_SLIDE;
     }
     return region;
 }
@@ -227,12 +237,14 @@ static inline double sti__row_value(const sti_row *row, const double *R, const d
     double l = 0;
     if (row->kind == STI_ROW_CONE) return sti__cone_value(row->dim, row->mu, R, y);
     if (row->kind == STI_ROW_USER) return row->user.value(row->user.context, row->dim, y, NULL, NULL);
-    for (int i = 0; i < row->dim; i++) l += sti__interval_value(sti__row_lo(row), sti__row_hi(row), R[i], y[i]);
+    for (int i = 0; i < row->dim; i++)
+        l += sti__interval_value(sti__row_lo(row), sti__row_hi(row), R[i], y[i]);
     return l;
 }
 
 /* l(y), its impulse and, if not NULL, its Hessian (dim x dim), in one call. */
-static inline double sti__row_evaluate(const sti_row *row, const double *R, const double *y, double *g, double *H) {
+static inline double sti__row_evaluate(const sti_row *row, const double *R, const double *y, double *g,
+                                       double *H) {
     int dim = row->dim;
     if (row->kind == STI_ROW_USER) {
         double l = row->user.value(row->user.context, dim, y, g, H);
@@ -297,8 +309,9 @@ static inline double sti__row_desaxce(const sti_row *row, const double *y) {
     return row->kind == STI_ROW_CONE ? sti__cone_slip(row->dim, row->mu, y, u) : 0;
 }
 
-/* argmin over g of |g - x|^2 / (2 t) + l*(-g) (+ 1/2 g'Rg of the other kinds): the step of a dual method. A user's row
-   takes a damped Newton's iteration on its own cost, min over z of t/2 |z|^2 + x'z + l(z), g = x + t z. */
+/* argmin over g of |g - x|^2 / (2 t) + l*(-g) (+ 1/2 g'Rg of the other kinds): the step of a dual method. A
+   user's row takes a damped Newton's iteration on its own cost, min over z of t/2 |z|^2 + x'z + l(z), g = x +
+   t z. */
 void sti__row_prox(const sti_row *row, const double *R, double t, double *x);
 
 #endif

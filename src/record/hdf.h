@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading and writing small trees of arrays in HDF5. What a file says about sizes is checked against the file's length
-   before anything is allocated; errors name the dataset. */
+/* Reading and writing small trees of arrays in HDF5. What a file says about sizes is checked against the
+   file's length before anything is allocated; errors name the dataset. */
 #ifndef STI_RECORD_HDF_H
 #define STI_RECORD_HDF_H
 
 #include "base/internal.h"
 #include "record/quiet.h"
 
-/* An open file with all arrays read from it; one close frees everything. After the first error all calls do nothing. */
+/* An open file with all arrays read from it; one close frees everything. After the first error all calls do
+ * nothing. */
 typedef struct sti__hdf {
     hid_t file;
     char path[256];
@@ -19,7 +20,8 @@ typedef struct sti__hdf {
     sti__quiet quiet;
 } sti__hdf;
 
-bool sti__hdf_open(sti__hdf *h, const char *path, bool create, const sti_allocator *allocator, sti_error *error);
+bool sti__hdf_open(sti__hdf *h, const char *path, bool create, const sti_allocator *allocator,
+                   sti_error *error);
 /* Closes and frees; returns the first error. */
 sti_status sti__hdf_close(sti__hdf *h);
 sti_status sti__hdf_fail(sti__hdf *h, sti_status status, const char *format, ...) STI__PRINTF(3, 4);

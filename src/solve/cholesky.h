@@ -37,16 +37,17 @@ void sti__chol_half_back(sti__chol *chol, const double *y, double *x, const sti_
 
 /* What the analysis found, for cost models. */
 typedef struct sti__chol_info {
-    int n;            /* dofs */
-    int64_t fill;     /* numbers in L */
-    double flops;     /* of a factorisation; a solve takes about 4 fill */
-    int nblock;       /* supernodes */
-    bool dissected;   /* ordered by nested dissection, not minimum degree */
-    uint64_t hash;    /* of the pattern */
+    int n;          /* dofs */
+    int64_t fill;   /* numbers in L */
+    double flops;   /* of a factorisation; a solve takes about 4 fill */
+    int nblock;     /* supernodes */
+    bool dissected; /* ordered by nested dissection, not minimum degree */
+    uint64_t hash;  /* of the pattern */
 } sti__chol_info;
 sti__chol_info sti__chol_get_info(const sti__chol *chol);
 
-/* For tests: kernels of variant 0 (baseline), 1 or 2 instead of the best; no change if it does not run here. */
+/* For tests: kernels of variant 0 (baseline), 1 or 2 instead of the best; no change if it does not run here.
+ */
 void sti__chol_use_variant(sti__chol *chol, int variant);
 
 #endif
