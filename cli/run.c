@@ -101,7 +101,7 @@ static bool constant_controls(const sti_model *m, double *ctrl, const char *text
     return true;
 }
 
-/* ---- the simulation ------------------------------------------------------------------------------------ */
+/* ---- the simulation ----------------------------------------------------------------------------------- */
 
 typedef struct simulation {
     const sti_model *model;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of bodies that lie on the ground and lean on each other: as large as one likes, sparse, in groups that
-   do not touch each other. */
+/* Rows of bodies that lie on the ground and lean on each other: as large as one likes, sparse, in groups that do not
+   touch each other. */
 #ifndef STI_PILE_PROBLEM_H
 #define STI_PILE_PROBLEM_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Problems made by tests: dense arrays to compressed rows, random problems with a known optimum, dense linear
- * algebra. */
+/* Problems made by tests: dense arrays to compressed rows, random problems with a known optimum, dense linear algebra. */
 #ifndef STI_PROBLEM_MAKE_H
 #define STI_PROBLEM_MAKE_H
 
@@ -158,8 +157,7 @@ static inline sti_row make_cone(int dim, double mu) {
     return (sti_row){.kind = STI_ROW_CONE, .dim = dim, .mu = {mu, mu, mu, mu, mu}};
 }
 
-/* Blocks of the given kinds (cone with one friction coefficient if `round`), R, and free choices of v and
- * vhat. */
+/* Blocks of the given kinds (cone with one friction coefficient if `round`), R, and free choices of v and vhat. */
 static inline void make_rows(make *p, int kinds, bool round) {
     static const int dims[] = {1, 3, 4, 6};
     p->m = 0;
@@ -179,8 +177,8 @@ static inline void make_rows(make *p, int kinds, bool round) {
     for (int k = 0; k < p->n; k++) p->v[k] = make_uniform(-1, 1);
 }
 
-/* A regularised problem, its optimum chosen first: y at random, g from the law, then v*. In exact Coulomb the
-   law sees the normal velocity shifted. */
+/* A regularised problem, its optimum chosen first: y at random, g from the law, then v*. In exact Coulomb the law
+   sees the normal velocity shifted. */
 static inline void make_regularised(make *p, int kinds, bool exact) {
     p->n = 4 + make_index(MAKE_N - 4);
     p->nrow = 1 + make_index(8);

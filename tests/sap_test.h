@@ -94,8 +94,8 @@ static inline bool dense_regularise(dense_problem *d, int row, int at, const sti
     return sti__regularise(s, r->dim, r->mu, sti__block_weight(r->dim, W), phi0, d->R + at, d->vhat + at);
 }
 
-/* A point contact of one rigid body with six dofs (velocity of the centre, angular velocity) and the world,
-   at r from its centre; frame: normal and two tangents. Returns its first row. */
+/* A point contact of one rigid body with six dofs (velocity of the centre, angular velocity) and the world, at r from
+   its centre; frame: normal and two tangents. Returns its first row. */
 static inline int body_contact(dense_problem *d, int body, const double r[3], double frame[3][3], double mu) {
     int at = dense_add(d, STI_ROW_CONE, 3), n = d->n;
     d->rows[d->nrow - 1].mu[0] = d->rows[d->nrow - 1].mu[1] = mu;

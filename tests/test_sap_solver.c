@@ -6,7 +6,7 @@
 #include "sap_test.h"
 
 /* ---- a dense reference: accelerated projected gradient on the impulses, written for this test
- * -------------- */
+   -------------- */
 
 typedef struct reference {
     double W[DENSE_M * DENSE_M], q[DENSE_M];
@@ -140,7 +140,7 @@ TEST(mass_and_stiffness_ratios) {
 }
 
 /* ---- hard contact and exact Coulomb
- * -------------------------------------------------------------------------- */
+   -------------------------------------------------------------------------- */
 
 TEST(hard_contact) {
     static const pile piles[] = {{10, 10, 0, 1, 0.5, 1}, {40, 8, 0, 1, 0.3, 2}, {30, 30, 0, 100, 0.5, 3}};
@@ -211,7 +211,7 @@ TEST(exact_is_relaxed_without_slip) {
 }
 
 /* ---- islands, linear solvers, threads
- * ---------------------------------------------------------------------------- */
+   ---------------------------------------------------------------------------- */
 
 typedef struct big {
     double *v, *g;
@@ -311,7 +311,7 @@ TEST(threads) {
 }
 
 /* ---- memory
- * ------------------------------------------------------------------------------------------------------ */
+   ------------------------------------------------------------------------------------------------------ */
 
 typedef struct counter {
     long calls, fail_at, live;
@@ -380,7 +380,7 @@ TEST(every_failed_allocation_is_an_error) {
 }
 
 /* ---- limits and bad cases
- * -------------------------------------------------------------------------------------------- */
+   -------------------------------------------------------------------------------------------- */
 
 TEST(caps_and_warnings) {
     static dense_problem d;
@@ -496,7 +496,7 @@ TEST(indefinite_mass) {
 }
 
 /* ---- a user's row
- * ------------------------------------------------------------------------------------------------------ */
+   ------------------------------------------------------------------------------------------------------ */
 
 /* A soft dry friction k (sqrt(1 + y^2) - 1): the impulse is bounded by k. */
 static double soft_value(const void *context, int dim, const double *y, double *gradient, double *hessian) {

@@ -25,12 +25,14 @@ extern "C" {
 /* ---- the problem ---------------------------------------------------------------------------- */
 
 /* X(enum, name): what a row block's impulse may be. */
+/* clang-format off */
 #define STI_ROWS(X)                                                                              \
     X(CONE, "cone")           /* (n, t...): |t_i / mu_i| <= n; dim 1, 3, 4 or 6, normal first */ \
     X(INTERVAL, "interval")   /* lo <= g <= hi; limits, bounded actuators */                     \
     X(HUBER, "huber")         /* |g| <= hi; dry friction */                                      \
     X(QUADRATIC, "quadratic") /* free; equalities, implicit gains */                             \
     X(USER, "user")           /* the caller's functions */
+/* clang-format on */
 typedef enum sti_row_kind {
 #define X(id, name) STI_ROW_##id,
     STI_ROWS(X)
@@ -82,8 +84,8 @@ typedef struct sti_problem_arrays {
     int n;    /* dofs, 0 in the Delassus form */
     int nrow; /* row blocks */
     const sti_row *rows;
-    const double *R; /* per scalar row, >= 0; NULL = 0. For cones R_t * mu_t^2 must be the same for all t; 0
-                        for user rows */
+    const double *
+        R; /* per scalar row, >= 0; NULL = 0. For cones R_t * mu_t^2 must be the same for all t; 0 for user rows */
     const double *vhat;  /* per scalar row; NULL = 0. In the Delassus form it is part of q */
     sti_csr A;           /* n x n, both triangles, symmetric to 1e-9 relative */
     const double *vstar; /* n */
@@ -137,15 +139,15 @@ typedef struct sti_certificate {
     double full_scaled; /* the same for the problem scaled to unit Delassus diagonal */
     double
         headline; /* what `tol` is compared with: relative gap bar; for hard contact max(momentum, natural) */
-    int ndetermined;  /* force components that the motion determines (rank of J on active rows); -1: not
-                         counted,  an island has more than 4096 */
+    int ndetermined; /* force components that the motion determines (rank of J on active rows); -1: not counted,
+                             an island has more than 4096 */
     int nregularised; /* active components that only R (or the start) decides; -1 likewise */
 } sti_certificate;
 
-/* Judges (v, g), from wherever they came; v = NULL: the velocity that g gives. Impulses are projected onto C
-   before their gap is taken, so that the bar holds for any g. In exact Coulomb the bar is that of the problem
-   with the De Saxce term frozen at v. Impulses below 1e-4 of the momentum at v* are not resolved further.
-   coulomb as in sti_solve_options. share (nrow, may be NULL) gets each row block's part of the gap (or of the
+/* Judges (v, g), from wherever they came; v = NULL: the velocity that g gives. Impulses are projected onto C before
+   their gap is taken, so that the bar holds for any g. In exact Coulomb the bar is that of the problem with the De
+   Saxce term frozen at v. Impulses below 1e-4 of the momentum at v* are not resolved further. coulomb as in
+   sti_solve_options. share (nrow, may be NULL) gets each row block's part of the gap (or of the
    squared natural map). Rank counting is done only if `rank`. */
 typedef enum sti_coulomb { STI_COULOMB_RELAXED, STI_COULOMB_EXACT } sti_coulomb;
 STI_API sti_status sti_certify(const sti_problem *problem, const double *v, const double *g,
@@ -154,11 +156,13 @@ STI_API sti_status sti_certify(const sti_problem *problem, const double *v, cons
 
 /* ---- solving ------------------------------------------------------------------------------------------ */
 
-#define STI_SOLVERS(X)                                                                 \
-    X(SAP, "sap")       /* primal Newton on v; needs R > 0 and the (A, J) form */      \
-    X(APGD, "apgd")     /* accelerated projected gradient on g */                      \
-    X(NEWTON, "newton") /* semismooth Newton on the active set: the finisher, alone */ \
-    X(AUTO, "auto")     /* by a fixed cost model */
+/* clang-format off */
+#define STI_SOLVERS(X)                                                                       \
+    X(SAP, "sap")             /* primal Newton on v; needs R > 0 and the (A, J) form */      \
+    X(APGD, "apgd")           /* accelerated projected gradient on g */                      \
+    X(NEWTON, "newton")       /* semismooth Newton on the active set: the finisher, alone */ \
+    X(AUTO, "auto")           /* by a fixed cost model */
+/* clang-format on */
 typedef enum sti_solver {
 #define X(id, name) STI_SOLVER_##id,
     STI_SOLVERS(X)
@@ -169,13 +173,15 @@ typedef enum sti_solver {
 typedef enum sti_linear { STI_LINEAR_AUTO, STI_LINEAR_DIRECT, STI_LINEAR_PCG } sti_linear;
 
 /* X(enum, text): what a solve may have to say; counted, never printed. */
-#define STI_SOLVE_WARNINGS(X)                                                   \
-    X(GRADIENT_EXPLOSION, "the gradient norm passed its limit")                 \
-    X(ENERGY_INCREASE, "a line search raised the energy")                       \
-    X(NEAR_RIGID, "a stiffness was clamped to the near-rigid one")              \
-    X(LINE_SEARCH, "a line search failed and took a tenth of its largest step") \
-    X(ITERATION_CAP, "the iteration cap was reached; this is the best iterate") \
+/* clang-format off */
+#define STI_SOLVE_WARNINGS(X)                                                                    \
+    X(GRADIENT_EXPLOSION, "the gradient norm passed its limit")                                  \
+    X(ENERGY_INCREASE, "a line search raised the energy")                                        \
+    X(NEAR_RIGID, "a stiffness was clamped to the near-rigid one")                               \
+    X(LINE_SEARCH, "a line search failed and took a tenth of its largest step")                  \
+    X(ITERATION_CAP, "the iteration cap was reached; this is the best iterate")                  \
     X(STALLED, "no further progress was possible in double precision")
+/* clang-format on */
 typedef enum sti_solve_warning {
 #define X(id, text) STI_WARN_##id,
     STI_SOLVE_WARNINGS(X)
@@ -227,22 +233,19 @@ STI_API sti_workspace *sti_workspace_create(const sti_allocator *allocator, sti_
 STI_API void sti_workspace_free(sti_workspace *workspace);
 
 /* v (n, may be NULL in the Delassus form) and g (m) receive the answer: the best iterate, whatever
-   happens; the certificate says what it is worth. STI_OK unless the call itself is wrong or memory is short.
- */
+   happens; the certificate says what it is worth. STI_OK unless the call itself is wrong or memory is short. */
 STI_API sti_status sti_solve(const sti_problem *problem, const sti_solve_options *options,
                              sti_workspace *workspace, double *v, double *g, sti_solve_info *info,
                              sti_error *error);
 /* History of the last solve: headline per iteration; NULL and 0 without options.history. */
 STI_API const double *sti_workspace_history(const sti_workspace *workspace, int *count);
 
-/* ---- sensitivity
- * ------------------------------------------------------------------------------------------- */
+/* ---- sensitivity -------------------------------------------------------------------------------------- */
 
-/* Vector-Jacobian products at a solution v of a regularised problem (relaxed friction) by implicit
-   differentiation, with one solve with the Hessian: given w = dL/dv (n), fills dL/dv* (n), dL/dvhat (m),
-   dL/dR (m; R_t of a cone's tangents are taken to move together, as they must), dL/dmu (per row block, by the
-   first coefficient, the others in proportion and R held); outputs may be NULL. On a border between two
-   regions of a row it is a derivative to one side. */
+/* Vector-Jacobian products at a solution v of a regularised problem (relaxed friction) by implicit differentiation, with
+   one solve with the Hessian: given w = dL/dv (n), fills dL/dv* (n), dL/dvhat (m), dL/dR (m; R_t of a cone's tangents are
+   taken to move together, as they must), dL/dmu (per row block, by the first coefficient, the others in proportion and R
+   held); outputs may be NULL. On a border between two regions of a row it is a derivative to one side. */
 STI_API sti_status sti_problem_vjp(const sti_problem *problem, const double *v, const double *w,
                                    sti_workspace *workspace, double *d_vstar, double *d_vhat, double *d_R,
                                    double *d_mu, sti_error *error);

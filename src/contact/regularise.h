@@ -3,10 +3,9 @@
 
    A spring k with relaxation time tau_d, taken implicitly over a step h, is a row with
        R_n = 1 / (h k (h + tau_d)),   vhat_n = -phi0 / (h + tau_d).
-   Stiffer than the step resolves, it only ruins the conditioning: R_n is then clamped to beta^2 / (4 pi^2) w,
-   where a contact oscillates with the period beta h (w: the inverse mass that the row feels). There the rest
-   depth is R_n (h + tau_d) g whatever k is, so tau_d = beta h / pi is taken: a larger one lets things sink.
- */
+   Stiffer than the step resolves, it only ruins the conditioning: R_n is then clamped to beta^2 / (4 pi^2) w, where a
+   contact oscillates with the period beta h (w: the inverse mass that the row feels). There the rest depth is
+   R_n (h + tau_d) g whatever k is, so tau_d = beta h / pi is taken: a larger one lets things sink. */
 #ifndef STI_CONTACT_REGULARISE_H
 #define STI_CONTACT_REGULARISE_H
 
@@ -28,8 +27,8 @@ static inline double sti__block_weight(int dim, const double *W) {
     return sqrt(sum) / dim;
 }
 
-/* R (dim) and the normal's vhat; mu has dim - 1 coefficients, phi0 < 0 is a penetration in m. R_t mu_t^2 is
-   the same for all tangents and R = sigma w for the first. True if the stiffness was clamped. */
+/* R (dim) and the normal's vhat; mu has dim - 1 coefficients, phi0 < 0 is a penetration in m. R_t mu_t^2 is the same for
+   all tangents and R = sigma w for the first. True if the stiffness was clamped. */
 static inline bool sti__regularise(const sti__softness *s, int dim, const double *mu, double w, double phi0,
                                    double *R, double *vhat_n) {
     const double pi = 3.14159265358979323846;

@@ -69,8 +69,8 @@ static inline double sti__interval_impulse(double lo, double hi, double R, doubl
     return g < lo ? lo : g > hi ? hi : g;
 }
 
-/* Nearest point of the cone |t_i / mu_i| <= n after scaling t_i = a_i tau_i, n = tau_n so that it is round
-   with slope m: |tau_t| <= m tau_n. Euclidean in tau. */
+/* Nearest point of the cone |t_i / mu_i| <= n after scaling t_i = a_i tau_i, n = tau_n so that it is round with
+   slope m: |tau_t| <= m tau_n. Euclidean in tau. */
 static inline sti__region sti__round_cone_project(int dim, double m, double *x) {
     double t2 = 0;
     for (int i = 1; i < dim; i++) t2 += x[i] * x[i];
@@ -110,8 +110,8 @@ static inline double sti__cone_value(int dim, const double *mu, const double *R,
     return R[0] + rho > 0 ? (s - y[0]) * (s - y[0]) / (R[0] + rho) / 2 : INFINITY;
 }
 
-/* How far t = (t_i / mu_i) of an impulse is from opposing the slip direction e: n + t'e >= 0 in the cone.
-   Free of cancellation: a point that is on the cone up to rounding counts as on it. */
+/* How far t = (t_i / mu_i) of an impulse is from opposing the slip direction e: n + t'e >= 0 in the cone. Free of
+   cancellation: a point that is on the cone up to rounding counts as on it. */
 static inline double sti__cone_slack(int dim, const double *mu, const double *g, const double *e) {
     double t[5], t2 = 0, off = 0;
     for (int i = 1; i < dim; i++) {
@@ -157,8 +157,7 @@ static inline sti__region sti__cone_project_any(int dim, const double *mu, const
         for (int i = 0; i < dim; i++) x[i] = 0;
         return STI__REGION_NONE;
     }
-    /* lambda = w_n p / (1 - p): too small while the tangents are longer than the normal w_n x_n / (w_n -
-     * lambda) */
+    /* lambda = w_n p / (1 - p): too small while the tangents are longer than the normal w_n x_n / (w_n - lambda) */
     for (int k = 0; k < 100; k++) {
         double p = lo + (hi - lo) / 2, lambda = w[0] * p / (1 - p);
         if (p <= lo || p >= hi) break;
@@ -171,8 +170,7 @@ static inline sti__region sti__cone_project_any(int dim, const double *mu, const
     return STI__REGION_SLIDE;
 }
 
-/* Nearest point of the cone in the norm diag(w); closed form where w_t mu_t^2 is the same for all tangents.
- */
+/* Nearest point of the cone in the norm diag(w); closed form where w_t mu_t^2 is the same for all tangents. */
 static inline sti__region sti__cone_project(int dim, const double *mu, const double *w, double *x) {
     for (int i = 2; i < dim; i++) {
         double a = w[1] * mu[0] * mu[0], b = w[i] * mu[i - 1] * mu[i - 1];
@@ -212,8 +210,8 @@ static inline double sti__interval_gap(double lo, double hi, double R, double y,
 
 /* ---- all kinds --------------------------------------------------------------------------------------- */
 
-/* The impulse -l'(y) at y = J v - vhat (+ the De Saxce shift). The region of an interval: inside, at a bound
-   that is not 0, or without impulse (of its last row). Rows with R = 0 have none unless they are bounded. */
+/* The impulse -l'(y) at y = J v - vhat (+ the De Saxce shift). The region of an interval: inside, at a bound that
+   is not 0, or without impulse (of its last row). Rows with R = 0 have none unless they are bounded. */
 static inline sti__region sti__row_impulse(const sti_row *row, const double *R, const double *y, double *g) {
     if (row->kind == STI_ROW_CONE) return sti__cone_impulse(row->dim, row->mu, R, y, g);
     sti__region region = STI__REGION_STICK;
@@ -309,9 +307,8 @@ static inline double sti__row_desaxce(const sti_row *row, const double *y) {
     return row->kind == STI_ROW_CONE ? sti__cone_slip(row->dim, row->mu, y, u) : 0;
 }
 
-/* argmin over g of |g - x|^2 / (2 t) + l*(-g) (+ 1/2 g'Rg of the other kinds): the step of a dual method. A
-   user's row takes a damped Newton's iteration on its own cost, min over z of t/2 |z|^2 + x'z + l(z), g = x +
-   t z. */
+/* argmin over g of |g - x|^2 / (2 t) + l*(-g) (+ 1/2 g'Rg of the other kinds): the step of a dual method. A user's row
+   takes a damped Newton's iteration on its own cost, min over z of t/2 |z|^2 + x'z + l(z), g = x + t z. */
 void sti__row_prox(const sti_row *row, const double *R, double t, double *x);
 
 #endif

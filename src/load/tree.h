@@ -140,7 +140,7 @@ sti_status sti__value_set(sti_element *element, const sti__attr_info *info, cons
                           sti_error *error);
 void sti__value_unset(sti_element *element, const sti__attr_info *info);
 
-/* ---- files.c ------------------------------------------------------------------------------------------- */
+/* ---- files.c ------------------------------------------------------------------------------------------ */
 
 /* As sti__spec_read_file, but the name is taken as it is. */
 sti_status sti__file_read(const sti_spec *spec, const char *dir, const char *name, size_t limit,
@@ -151,7 +151,7 @@ bool sti__path_join(char *out, size_t room, const char *folder, const char *dir,
 void sti__path_tidy(char *path);
 
 /* ---- xml.c, check.c
- * ---------------------------------------------------------------------------------------- */
+   ---------------------------------------------------------------------------------------- */
 
 /* Collects what is wrong: everything goes to the report, the first error is kept. */
 typedef struct sti__judge {

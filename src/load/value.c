@@ -126,7 +126,7 @@ static sti_status read_word(const target *t, const char *word, size_t size, doub
     return STI_OK;
 }
 
-/* ---- whole values -------------------------------------------------------------------------------------- */
+/* ---- whole values ------------------------------------------------------------------------------------- */
 
 static const char *unit(sti__type type, size_t count) {
     const char *one[] = {"number", "integer", "keyword", "keyword"};

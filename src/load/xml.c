@@ -186,8 +186,7 @@ static void open_element(reader *r, name tag, const char **pairs) {
     set_attributes(r, e, pairs);
 }
 
-/* ---- includes ---------------------------------------------------------------------------------------------
- */
+/* ---- includes ----------------------------------------------------------------------------------------- */
 
 static sti_status read_file(loader *all, const char *file, const void *data, size_t size,
                             sti_element *parent);
@@ -247,7 +246,7 @@ static void include(reader *r, const char **pairs) {
 }
 
 /* ---- expat's callbacks
- * ---------------------------------------------------------------------------------------- */
+   ---------------------------------------------------------------------------------------- */
 
 static void XMLCALL on_start(void *context, const char *given, const char **pairs) {
     reader *r = context;
@@ -295,7 +294,7 @@ static void XMLCALL on_doctype(void *context, const char *doctype, const char *s
 }
 
 /* ---- files
- * -------------------------------------------------------------------------------------------------------- */
+   -------------------------------------------------------------------------------------------------------- */
 
 static void syntax_error(reader *r) {
     enum XML_Error why = XML_GetErrorCode(r->parser);

@@ -83,7 +83,7 @@ int sti__size(sti__compiler *c, size_t count, const char *what) {
     return 0;
 }
 
-/* ---- settings ------------------------------------------------------------------------------------------ */
+/* ---- settings ----------------------------------------------------------------------------------------- */
 
 static int word(const sti__compiler *c, sti__aid attribute) {
     return sti__keyword(sti__setting(c->spec, STI_E_compiler, attribute), attribute, 0);
@@ -139,8 +139,7 @@ static void read_settings(sti__compiler *c) {
     refuse(c, STI_A_discardvisual, "discarding visual geoms");
 }
 
-/* ---- gathering -------------------------------------------------------------------------------------------
- */
+/* ---- gathering ---------------------------------------------------------------------------------------- */
 
 static bool add_object(sti__compiler *c, sti_object kind, const sti_element *e) {
     if (sti__vec_push(&c->object[kind], &e)) return true;
@@ -246,7 +245,7 @@ static bool gather(sti__compiler *c) {
 }
 
 /* ---- passes
- * ------------------------------------------------------------------------------------------------ */
+   ------------------------------------------------------------------------------------------------ */
 
 static bool measure(sti__compiler *c) {
     sti__size_structure(c);

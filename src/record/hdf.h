@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading and writing small trees of arrays in HDF5. What a file says about sizes is checked against the
-   file's length before anything is allocated; errors name the dataset. */
+/* Reading and writing small trees of arrays in HDF5. What a file says about sizes is checked against the file's length
+   before anything is allocated; errors name the dataset. */
 #ifndef STI_RECORD_HDF_H
 #define STI_RECORD_HDF_H
 
 #include "base/internal.h"
 #include "record/quiet.h"
 
-/* An open file with all arrays read from it; one close frees everything. After the first error all calls do
- * nothing. */
+/* An open file with all arrays read from it; one close frees everything. After the first error all calls do nothing. */
 typedef struct sti__hdf {
     hid_t file;
     char path[256];

@@ -193,8 +193,7 @@ bool sti__shape_normals(sti__shape *shape, const sti_allocator *allocator) {
     return ok;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------------------
- */
+/* ---- all of them -------------------------------------------------------------------------------------- */
 
 bool sti__shapes_init(sti__shapes *s, const sti_model *m, const sti_allocator *a) {
     *s = (sti__shapes){.count = STI__MESHES + m->nmesh, .model = m, .allocator = a};

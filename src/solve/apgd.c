@@ -115,8 +115,7 @@ static void test(apgd *a) {
     sti__history_add(a->dual.task->workspace, error);
 }
 
-/* ---- gradient steps and the finisher, turn about --------------------------------------------------------
- */
+/* ---- gradient steps and the finisher, turn about ------------------------------------------------------ */
 
 /* From the best iterate, without momentum. */
 static void restart_at_best(apgd *a) {
@@ -139,7 +138,7 @@ static bool descend(apgd *a, int count) {
 }
 
 /* The shift of every iterate does not settle on some hyperstatic piles: freeze it for a while, then take it
- * afresh. */
+   afresh. */
 static void freeze(apgd *a) {
     restart_at_best(a);
     sti__pass_freeze(&a->dual.op, a->dual.best, a->frozen);
@@ -184,8 +183,7 @@ static int worth_finishing(apgd *a, double left) {
     return may < NEWTON_TURN ? (int)may : NEWTON_TURN;
 }
 
-/* The primal Newton's method from the best iterate, for what has A and J: few steps on a matrix of the dofs.
- */
+/* The primal Newton's method from the best iterate, for what has A and J: few steps on a matrix of the dofs. */
 static sti_status finish_primal(apgd *a, sti_error *error) {
     const sti__task *task = a->dual.task;
     sti__dual_answer(&a->dual);

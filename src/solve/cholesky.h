@@ -46,8 +46,7 @@ typedef struct sti__chol_info {
 } sti__chol_info;
 sti__chol_info sti__chol_get_info(const sti__chol *chol);
 
-/* For tests: kernels of variant 0 (baseline), 1 or 2 instead of the best; no change if it does not run here.
- */
+/* For tests: kernels of variant 0 (baseline), 1 or 2 instead of the best; no change if it does not run here. */
 void sti__chol_use_variant(sti__chol *chol, int variant);
 
 #endif

@@ -73,8 +73,7 @@ void sti__islands_free(sti__islands *islands); /* NULL is fine */
 
 /* Copies the problem into its parts. Allocates only what the last problem did not need. */
 sti_status sti__islands_fill(sti__islands *islands, const sti_problem *problem, sti_error *error);
-/* Plans the Newton matrix of every part, or partitions it for conjugate gradients; see sti__prefers_direct.
- */
+/* Plans the Newton matrix of every part, or partitions it for conjugate gradients; see sti__prefers_direct. */
 sti_status sti__islands_plan(sti__islands *islands, sti_linear linear, sti_error *error);
 /* Direct or iterative, by a cost model: the factor's work against that of the products that conjugate
    gradients are expected to take. Depends on the pattern only. */

@@ -279,7 +279,7 @@ static void scatter(const newton *n, const double *z, double *out) {
     }
 }
 
-/* ---- one proximal problem ------------------------------------------------------------------------------ */
+/* ---- one proximal problem ----------------------------------------------------------------------------- */
 
 /* The step d from `now` and W d; false if the matrix cannot be factored. */
 static bool find_step(newton *n) {
@@ -364,8 +364,7 @@ static double solve_proximal(newton *n, int *left) {
     return INFINITY;
 }
 
-/* ---- the finisher ---------------------------------------------------------------------------------------
- */
+/* ---- the finisher ------------------------------------------------------------------------------------- */
 
 static void copy(newton *n, sti__pair to, sti__pair from) {
     memcpy(to.x, from.x, sizeof(double) * (size_t)n->dual->op.size);

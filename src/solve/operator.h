@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The dual problem in scaled variables, and products with its matrix.
 
-   Impulses are g = S t with S diagonal, such that the Delassus diagonal (with R) is one and every cone is
-   round: |t_T| <= m t_n. Velocities are u' = S u. In these variables the problem is min over t in C'   1/2
-   t'(W' + R') t + q't,   W' = S W S, R' = S R S, q' = S q.
+   Impulses are g = S t with S diagonal, such that the Delassus diagonal (with R) is one and every cone is round:
+   |t_T| <= m t_n. Velocities are u' = S u. In these variables the problem is
+       min over t in C'   1/2 t'(W' + R') t + q't,   W' = S W S, R' = S R S, q' = S q.
 
-   Work vectors hold the friction cones of dim 3 first, in groups of four: [n x 4][t1 x 4][t2 x 4], then all
-   other scalar rows in their order, padded to a multiple of four. What is padding is zero. */
+   Work vectors hold the friction cones of dim 3 first, in groups of four: [n x 4][t1 x 4][t2 x 4], then all other
+   scalar rows in their order, padded to a multiple of four. What is padding is zero. */
 #ifndef STI_SOLVE_OPERATOR_H
 #define STI_SOLVE_OPERATOR_H
 
@@ -22,8 +22,8 @@ typedef struct sti__other {
     double slope; /* cones */
 } sti__other;
 
-/* Block rows of W': one per cone, then one per four other rows. An entry is a column of four numbers (a block
-   row's rows). Columns of cones come by threes and have one index. */
+/* Block rows of W': one per cone, then one per four other rows. An entry is a column of four numbers (a block row's
+   rows). Columns of cones come by threes and have one index. */
 typedef struct sti__blockrows {
     int count, ncone;
     int *start3, *start1; /* count + 1: first cone column triple, first single column */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of a first-order method over work vectors (solve/operator.h): four cones side by side, other rows
-   one by one. Same bits for every instruction set. */
+/* The loops of a first-order method over work vectors (solve/operator.h): four cones side by side, other rows one
+   by one. Same bits for every instruction set. */
 #ifndef STI_SOLVE_PASSES_H
 #define STI_SOLVE_PASSES_H
 
@@ -26,8 +26,8 @@ void sti__pass_step(const sti__pass *pass, sti__pair y, const double *t, double 
 /* out = next + beta (next - t), with products; returns (next - y)'(W' + R')(next - y). */
 double sti__pass_advance(const sti__pass *pass, sti__pair next, sti__pair y, sti__pair t, double beta,
                          sti__pair out);
-/* |t - P(t - (u + shift))|^2 with u = W't + q' + R't, in scaled variables, or in the caller's (raw). *t2 and
-   *u2 are the squared lengths. */
+/* |t - P(t - (u + shift))|^2 with u = W't + q' + R't, in scaled variables, or in the caller's (raw). *t2 and *u2
+   are the squared lengths. */
 double sti__pass_natural(const sti__pass *pass, sti__pair t, bool raw, double *t2, double *u2);
 /* frozen = m |u'_T| of the cones at t. */
 void sti__pass_freeze(const sti__operator *op, sti__pair t, double *frozen);

@@ -67,8 +67,7 @@ typedef struct rounds {
     double aim;   /* momentum residual that the next minimisation is to reach */
 } rounds;
 
-/* Stiff rows take the proximal way too: their impulses answer violently to a velocity that is not yet right.
- */
+/* Stiff rows take the proximal way too: their impulses answer violently to a velocity that is not yet right. */
 static bool stiff_block(const sti__island *s, int b, double share, const double *w) {
     const sti_row *row = sti__island_row(s, b);
     for (int i = 0; i < row->dim; i++)
@@ -149,8 +148,7 @@ static double true_bar(rounds *r) {
     return sqrt(sap->bar * sap->bar + 2 * gap) / sap->scale;
 }
 
-/* ---- the loop -------------------------------------------------------------------------------------------
- */
+/* ---- the loop ----------------------------------------------------------------------------------------- */
 
 static void keep_answer(sti__island *s) {
     memcpy(s->answer, s->v, sizeof(double) * (size_t)s->n);

@@ -130,8 +130,7 @@ static bool take_step(sti__sap *sap, double *gain) {
     return true;
 }
 
-/* ---- the iteration ---------------------------------------------------------------------------------------
- */
+/* ---- the iteration ------------------------------------------------------------------------------------ */
 
 static bool reached(sti__sap *sap, const sti__sap_goal *goal) {
     if (sap->residual <= goal->atol + goal->rtol * sap->size) return true;
@@ -178,7 +177,7 @@ sti__sap_end sti__sap_minimise(sti__sap *sap, const sti__sap_goal *goal) {
 }
 
 /* ---- one island
- * --------------------------------------------------------------------------------------------- */
+   --------------------------------------------------------------------------------------------- */
 
 /* Where nothing pushes, v* is the answer, to the last bit. */
 static bool nothing_pushes(sti__sap *sap) {
@@ -208,7 +207,7 @@ static void solve_island(sti__sap *sap) {
 }
 
 /* ---- all islands
- * ----------------------------------------------------------------------------------------------- */
+   ----------------------------------------------------------------------------------------------- */
 
 typedef struct sap_job {
     const sti__task *task;

@@ -11,8 +11,8 @@ typedef struct sti__line {
     const sti__island *s;
     double slope, curve; /* of the quadratic part: step'A (v - v*), step'A step */
 } sti__line;
-/* First derivative at a; the true second one, with the curvature of the rows, in *second; the size of the
-   terms that were added up in *size. */
+/* First derivative at a; the true second one, with the curvature of the rows, in *second; the size of the terms
+   that were added up in *size. */
 double sti__line_slope(const sti__line *line, double a, double *second, double *size);
 
 typedef struct sti__line_result {
@@ -57,8 +57,7 @@ typedef enum sti__sap_end { STI__SAP_CONVERGED, STI__SAP_CAP, STI__SAP_STALLED }
 void sti__sap_evaluate(sti__sap *sap, bool curved);
 /* Fills bar and scale. */
 void sti__sap_measure(sti__sap *sap);
-/* Minimises for the island's R and target from v; leaves the best iterate in v, with everything evaluated
- * there. */
+/* Minimises for the island's R and target from v; leaves the best iterate in v, with everything evaluated there. */
 sti__sap_end sti__sap_minimise(sti__sap *sap, const sti__sap_goal *goal);
 /* The loops around it: hard contact and exact Coulomb. */
 sti__sap_end sti__sap_outer(sti__sap *sap);

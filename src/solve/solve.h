@@ -46,8 +46,7 @@ struct sti_workspace {
     int history_room;
 };
 
-/* At least `bytes` (aligned, not zeroed), the same place as last time if it was large enough; NULL if memory
- * is short. */
+/* At least `bytes` (aligned, not zeroed), the same place as last time if it was large enough; NULL if memory is short. */
 void *sti__workspace_block(sti_workspace *workspace, sti__block_of which, size_t bytes);
 /* The factors, made when first asked for; NULL if memory is short. */
 sti__chol *sti__workspace_mass(sti_workspace *workspace, sti_error *error);
@@ -56,8 +55,8 @@ sti__islands *sti__workspace_islands(sti_workspace *workspace, sti_error *error)
 /* Factors A into `mass`, once per solve. */
 sti_status sti__workspace_factor(sti_workspace *workspace, const sti_problem *problem, const sti_tasks *tasks,
                                  sti_error *error);
-/* Factor of A, Delassus diagonal and room to judge answers of this problem with, in the workspace's memory;
-   made once per solve. STI_VALUE if A is not positive definite. */
+/* Factor of A, Delassus diagonal and room to judge answers of this problem with, in the workspace's memory; made once
+   per solve. STI_VALUE if A is not positive definite. */
 sti_status sti__workspace_judge(sti_workspace *workspace, const sti_problem *problem, const sti_tasks *tasks,
                                 sti__judge *judge, sti_error *error);
 /* Adds a number to the history, if it is kept. */
@@ -65,9 +64,8 @@ static inline void sti__history_add(sti_workspace *w, double headline) {
     if (w->nhistory < w->history_room) w->history[w->nhistory++] = headline;
 }
 
-/* All solvers: v (n) and g (m) enter with the guess (zeros without one) and leave with the best iterate.
-   Options are checked. info is zeroed; certificate, seconds and converged are filled in afterwards by
-   sti_solve. */
+/* All solvers: v (n) and g (m) enter with the guess (zeros without one) and leave with the best iterate. Options are
+   checked. info is zeroed; certificate, seconds and converged are filled in afterwards by sti_solve. */
 typedef struct sti__task {
     const sti_problem *problem;
     const sti_solve_options *options;
