@@ -113,7 +113,7 @@ static void bench_sparse(int nx, int ny, int nz, int runs) {
     grid_free(&m);
 }
 
-/* ---- small dense blocks -------------------------------------------------------------------------------- */
+/* ---- small dense blocks ------------------------------------------------------------------------------- */
 
 /* Plain C, row by row: what one writes without thinking of registers. */
 __attribute__((noinline)) static void plain_factor(double *l, int n) {

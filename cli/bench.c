@@ -42,8 +42,8 @@ static bool measure(sti_world *world, int steps, int *done, double *wall) {
     return true;
 }
 
-static int bench_file(const char *path, int steps) {
-    sti_model *model = load_model(path, true);
+static int bench_file(const char *path, bool outside, int steps) {
+    sti_model *model = load_model(path, outside, true);
     sti_world *world = model ? make_world(model, NULL, false) : NULL;
     int status = EXIT_FAILED, done;
     double wall;
@@ -69,7 +69,7 @@ static int bench_scenes(int steps) {
     for (int i = 0; i < count; i++) {
         char path[1024];
         snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
-        if (bench_file(path, steps) != EXIT_OK) status = EXIT_FAILED;
+        if (bench_file(path, false, steps) != EXIT_OK) status = EXIT_FAILED;
         free(entries[i]);
     }
     free(entries);
@@ -81,14 +81,16 @@ static int bench_scenes(int steps) {
 
 int command_bench(int argc, char **argv) {
     int steps = 0;
-    const arg args[] = {{"--steps", "N", "steps to run (as many as fit into a second)", ARG_INT, &steps}};
+    bool outside = false;
+    const arg args[] = {ARG_OUTSIDE(&outside),
+                        {"--steps", "N", "steps to run (as many as fit into a second)", ARG_INT, &steps}};
     const usage u = {"bench",
                      "[FILE...]",
                      "Steps per second, for the given scenes or the built-in ones. The hash is that of the\n"
                      "state at the end: with --steps it must be the same everywhere.",
                      "  stiction bench\n  stiction bench robot.xml --steps 10000\n",
                      args,
-                     1};
+                     sizeof args / sizeof args[0]};
     operands files;
     int status;
     if (!args_parse(&u, argc, argv, &files, &status)) return status;
@@ -98,6 +100,6 @@ int command_bench(int argc, char **argv) {
     if (files.count == 0) return bench_scenes(steps);
     status = EXIT_OK;
     for (int i = 0; i < files.count; i++)
-        if (bench_file(files.item[i], steps) != EXIT_OK) status = EXIT_FAILED;
+        if (bench_file(files.item[i], outside, steps) != EXIT_OK) status = EXIT_FAILED;
     return status;
 }

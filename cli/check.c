@@ -3,11 +3,12 @@
 #include "cli.h"
 
 /* Returns whether the file is in order. */
-static bool check_file(const char *path, bool strict, bool quiet) {
+static bool check_file(const char *path, bool outside, bool strict, bool quiet) {
+    sti_load_options options = load_options(outside);
     sti_report report;
     sti_error error = {0};
     sti_report_init(&report, NULL);
-    sti_spec *spec = sti_spec_load(path, NULL, &report, &error);
+    sti_spec *spec = sti_spec_load(path, &options, &report, &error);
     sti_model *model = spec ? sti_model_compile(spec, &report, &error) : NULL;
     bool good = model && !(strict && report.nwarning);
     if (!quiet) print_report(&report, stdout);
@@ -22,10 +23,11 @@ static bool check_file(const char *path, bool strict, bool quiet) {
 }
 
 int command_check(int argc, char **argv) {
-    bool strict = false, quiet = false;
+    bool strict = false, quiet = false, outside = false;
     const arg args[] = {
         {"--strict", NULL, "warnings count as errors", ARG_FLAG, &strict},
         {"--quiet", NULL, "print nothing, only set the exit status", ARG_FLAG, &quiet},
+        ARG_OUTSIDE(&outside),
     };
     const usage u = {"check",
                      "FILE...",
@@ -33,12 +35,12 @@ int command_check(int argc, char **argv) {
                      "Exit status 0 if all are in order, 1 if not.",
                      "  stiction check robot.xml\n  stiction check --strict models/*.xml\n",
                      args,
-                     2};
+                     sizeof args / sizeof args[0]};
     operands files;
     int status, failed = 0;
     if (!args_parse(&u, argc, argv, &files, &status)) return status;
     if (files.count == 0) return usage_error(&u, "which file?");
-    for (int i = 0; i < files.count; i++) failed += !check_file(files.item[i], strict, quiet);
+    for (int i = 0; i < files.count; i++) failed += !check_file(files.item[i], outside, strict, quiet);
     if (files.count > 1 && !quiet) printf("%d of %d files are in order\n", files.count - failed, files.count);
     return failed ? EXIT_FAILED : EXIT_OK;
 }

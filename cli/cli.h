@@ -49,8 +49,12 @@ const char *nearest(const char *word, const char *const *items, int count);
 int report_error(const sti_error *error);
 /* All errors and warnings of a report, on `out`. */
 void print_report(const sti_report *report, FILE *out);
+/* --allow-outside, for commands that load a scene. */
+#define ARG_OUTSIDE(to) \
+    { "--allow-outside", NULL, "let the scene name files outside its folder", ARG_FLAG, to }
+sti_load_options load_options(bool outside);
 /* A model, with warnings on stderr unless quiet; NULL after saying why. */
-sti_model *load_model(const char *path, bool quiet);
+sti_model *load_model(const char *path, bool outside, bool quiet);
 /* A world at a keyframe given by name or number (NULL = none); NULL after saying why. */
 sti_world *make_world(const sti_model *model, const char *key, bool profile);
 /* Sets opt.integrator by its MJCF name; false after saying what is wrong. */

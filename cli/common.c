@@ -18,7 +18,7 @@ double seconds(void) {
 static const char *advice(sti_status code) {
     switch (code) {
     case STI_FILE: return "check that the file exists and may be read or written";
-    case STI_PATH: return "move the file into the model's folder";
+    case STI_PATH: return "move the file into the model's folder, or trust the scene with --allow-outside";
     case STI_XML: return "the file must be MJCF: XML with the root element <mujoco>";
     case STI_SCHEMA:
     case STI_UNSUPPORTED: return "`stiction info --schema` lists all elements and attributes";
@@ -49,11 +49,18 @@ void print_report(const sti_report *report, FILE *out) {
 
 /* ---- models and worlds ------------------------------------------------------------------------------ */
 
-sti_model *load_model(const char *path, bool quiet) {
+sti_load_options load_options(bool outside) {
+    sti_load_options options = sti_load_options_default();
+    options.allow_outside = outside;
+    return options;
+}
+
+sti_model *load_model(const char *path, bool outside, bool quiet) {
+    sti_load_options options = load_options(outside);
     sti_report report;
     sti_error error = {0};
     sti_report_init(&report, NULL);
-    sti_model *model = sti_model_load(path, NULL, &report, &error);
+    sti_model *model = sti_model_load(path, &options, &report, &error);
     if (!model && report.nerror > 1) print_report(&report, stderr);
     else if (model && !quiet) print_report(&report, stderr);
     if (!model) report_error(&error);

@@ -150,12 +150,12 @@ static void print_model(const char *path, const sti_model *m, const sti_report *
 
 /* ---- the command ------------------------------------------------------------------------------------ */
 
-static int info(const char *path) {
+static int info(const char *path, const sti_load_options *options) {
     sti_report report;
     sti_error error = {0};
     sti_report_init(&report, NULL);
     int status = EXIT_OK;
-    sti_model *model = sti_model_load(path, NULL, &report, &error);
+    sti_model *model = sti_model_load(path, options, &report, &error);
     if (model) {
         print_model(path, model, &report);
     } else {
@@ -167,10 +167,10 @@ static int info(const char *path) {
     return status;
 }
 
-static int info_plain(const char *path) {
+static int info_plain(const char *path, const sti_load_options *options) {
     sti_error error = {0};
     size_t size = 0;
-    sti_spec *spec = sti_spec_load(path, NULL, NULL, &error);
+    sti_spec *spec = sti_spec_load(path, options, NULL, &error);
     char *text = spec ? sti_spec_write(spec, true, &size, &error) : NULL;
     int status = text ? EXIT_OK : report_error(&error);
     if (text) fwrite(text, 1, strlen(text), stdout);
@@ -182,12 +182,13 @@ static int info_plain(const char *path) {
 static void write_text(void *context, const char *text) { fputs(text, context); }
 
 int command_info(int argc, char **argv) {
-    bool plain = false, schema = false;
+    bool plain = false, schema = false, outside = false;
     const arg args[] = {
         {"--plain", NULL, "write the scene as plain MJCF: includes expanded, our own elements left out",
          ARG_FLAG, &plain},
         {"--schema", NULL, "write the reference of all elements and attributes, as Markdown", ARG_FLAG,
          &schema},
+        ARG_OUTSIDE(&outside),
     };
     const usage u = {"info",
                      "FILE",
@@ -196,7 +197,7 @@ int command_info(int argc, char **argv) {
                      "  stiction info --plain robot.xml > plain.xml\n"
                      "  stiction info --schema > mjcf.md\n",
                      args,
-                     2};
+                     sizeof args / sizeof args[0]};
     operands files;
     int status;
     if (!args_parse(&u, argc, argv, &files, &status)) return status;
@@ -205,5 +206,6 @@ int command_info(int argc, char **argv) {
         return EXIT_OK;
     }
     if (files.count != 1) return usage_error(&u, files.count ? "one file, please" : "which file?");
-    return plain ? info_plain(files.item[0]) : info(files.item[0]);
+    sti_load_options options = load_options(outside);
+    return plain ? info_plain(files.item[0], &options) : info(files.item[0], &options);
 }

@@ -14,7 +14,7 @@ static int draw(sti_world *world, const char *output, sti_picture_options *optio
 int command_picture(int argc, char **argv) {
     const char *output = "picture.png", *key = NULL, *camera = NULL, *size = "640x480";
     double time = 0, azimuth = 1e9, elevation = 1e9, distance = 0;
-    bool sites = false;
+    bool sites = false, outside = false;
     const arg args[] = {
         {"-o", "FILE", "the PNG file to write (picture.png)", ARG_TEXT, &output},
         {"--output", "FILE", "the same", ARG_TEXT, &output},
@@ -26,6 +26,7 @@ int command_picture(int argc, char **argv) {
         {"--elevation", "DEG", "of the free camera", ARG_REAL, &elevation},
         {"--distance", "M", "of the free camera from the model's centre", ARG_REAL, &distance},
         {"--sites", NULL, "draw sites and tendons too", ARG_FLAG, &sites},
+        ARG_OUTSIDE(&outside),
     };
     const usage u = {"picture",
                      "FILE",
@@ -40,7 +41,7 @@ int command_picture(int argc, char **argv) {
     if (!parse_size(size, &width, &height))
         return usage_error(&u, "--size is like 640x480, at most 8192x8192");
     if (time < 0) return usage_error(&u, "--time must not be negative");
-    sti_model *model = load_model(files.item[0], true);
+    sti_model *model = load_model(files.item[0], outside, true);
     sti_world *world = model ? make_world(model, key, false) : NULL;
     status = EXIT_FAILED;
     if (world) {

@@ -76,11 +76,13 @@ static int profile(sti_world *world, int steps, const char *trace) {
 int command_profile(int argc, char **argv) {
     const char *trace = NULL, *key = NULL, *integrator = NULL;
     int steps = 1000;
+    bool outside = false;
     const arg args[] = {
         {"--steps", "N", "steps to measure (1000)", ARG_INT, &steps},
         {"--trace", "FILE.json", "write up to 1000 steps as a Chrome trace", ARG_TEXT, &trace},
         {"--key", "NAME", "start from this keyframe (name or number)", ARG_TEXT, &key},
         {"--integrator", "NAME", "Euler, RK4, implicit or implicitfast", ARG_TEXT, &integrator},
+        ARG_OUTSIDE(&outside),
     };
     const usage u = {"profile",
                      "FILE",
@@ -94,7 +96,7 @@ int command_profile(int argc, char **argv) {
     if (!args_parse(&u, argc, argv, &files, &status)) return status;
     if (files.count != 1) return usage_error(&u, files.count ? "one file, please" : "which file?");
     if (steps < 1) return usage_error(&u, "--steps must be positive");
-    sti_model *model = load_model(files.item[0], false);
+    sti_model *model = load_model(files.item[0], outside, false);
     sti_world *world = model ? make_world(model, key, true) : NULL;
     status = EXIT_FAILED;
     if (world && (!integrator || set_integrator(world, integrator))) status = profile(world, steps, trace);

@@ -12,7 +12,7 @@ typedef struct run_options {
     const char *file, *key, *record, *fields, *plot, *picture, *integrator, *ctrl, *size;
     double time, timestep, interval;
     int random;
-    bool quiet;
+    bool quiet, outside;
 } run_options;
 
 static volatile sig_atomic_t interrupted;
@@ -101,7 +101,7 @@ static bool constant_controls(const sti_model *m, double *ctrl, const char *text
     return true;
 }
 
-/* ---- the simulation ------------------------------------------------------------------------------------ */
+/* ---- the simulation ----------------------------------------------------------------------------------- */
 
 typedef struct simulation {
     const sti_model *model;
@@ -237,7 +237,7 @@ static int run(const run_options *o) {
     char temporary[512] = "";
     if (o->plot && !o->record && !temporary_recording(temporary, sizeof temporary)) return EXIT_FAILED;
     int status = EXIT_FAILED;
-    sti_model *model = load_model(o->file, o->quiet);
+    sti_model *model = load_model(o->file, o->outside, o->quiet);
     simulation sim = {.model = model, .world = model ? make_world(model, o->key, false) : NULL};
     if (sim.world) status = run_world(&sim, o, o->record ? o->record : *temporary ? temporary : NULL);
     sti_world_destroy(sim.world);
@@ -263,6 +263,7 @@ int command_run(int argc, char **argv) {
         {"--ctrl", "V,V,...", "constant controls; one value counts for all", ARG_TEXT, &o.ctrl},
         {"--random", "SEED", "random controls, new ones every 0.1 s", ARG_INT, &o.random},
         {"--quiet", NULL, "no progress, no warnings", ARG_FLAG, &o.quiet},
+        ARG_OUTSIDE(&o.outside),
     };
     const usage u = {"run",
                      "FILE",

@@ -145,7 +145,9 @@ static PyObject *array_new(core_state *s, PyObject *owner, sti_view v) {
     return (PyObject *)a;
 }
 
-PyObject *core_window(PyObject *module, PyObject *owner, sti_view v) { return array_new(state_of(module), owner, v); }
+PyObject *core_window(PyObject *module, PyObject *owner, sti_view v) {
+    return array_new(state_of(module), owner, v);
+}
 
 /* ---- model --------------------------------------------------------------------------------------- */
 

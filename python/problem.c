@@ -163,8 +163,7 @@ static PyObject *core_problem_load(PyObject *module, PyObject *args) {
     return wrap_problem(module, sti_problem_load(path, NULL, &error), &error);
 }
 
-/* ---- what a problem holds -------------------------------------------------------------------------------
- */
+/* ---- what a problem holds ----------------------------------------------------------------------------- */
 
 static PyObject *problem_sizes(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -247,16 +246,17 @@ static PyObject *problem_export(PyObject *self, PyObject *args) {
     return write_file(self, args, sti_problem_export_fclib);
 }
 
-/* ---- certificate ------------------------------------------------------------------------------------------
- */
+/* ---- certificate -------------------------------------------------------------------------------------- */
 
 /* X(member, 'd' or 'i') */
+/* clang-format off */
 #define CERTIFICATE(X)                                                                                \
     X(error_bar, 'd')                                                                                 \
     X(relative, 'd')                                                                                  \
     X(gap, 'd') X(momentum, 'd') X(natural, 'd') X(cone, 'd') X(dissipation, 'd') X(penetration, 'd') \
         X(desaxce, 'd') X(full_raw, 'd') X(full_scaled, 'd') X(headline, 'd') X(ndetermined, 'i')     \
             X(nregularised, 'i')
+/* clang-format on */
 
 static PyObject *certificate_dict(const sti_certificate *c) {
     PyObject *dict = PyDict_New(), *item = NULL;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that the schema table knows every element and attribute of the installed MuJoCo.
 
-usage: print_schema | check_schema.py
+usage: stiction info --schema | check_schema.py
 """
 import re
 import sys

@@ -122,6 +122,28 @@ head -c 8 p.png | od -An -c | grep -q 'P   N   G' || { echo "FAIL: not a PNG"; f
 expect 0 'p2.png' "$stiction" picture robot.xml -o p2.png --size 64x48 --camera side
 expect 1 'no camera "front"' "$stiction" picture robot.xml --camera front
 expect 2 'like 640x480' "$stiction" picture robot.xml --size big
+# a mesh beside the included file that names it, from whatever folder the scene is loaded
+mkdir -p model/part model/part/stl model/stl/part
+echo '<mujoco><asset><mesh name="m" file="m.obj"/></asset><worldbody><geom type="mesh" mesh="m"/></worldbody></mujoco>' >model/part/a.xml
+echo '<mujoco><include file="part/a.xml"/></mujoco>' >model/main.xml
+echo '<mujoco><compiler meshdir="stl"/><include file="part/a.xml"/></mujoco>' >model/dir.xml
+printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n' >m.obj
+expect 1 'a.xml:1: mesh@file: cannot read .m.obj' "$stiction" check model/main.xml
+cp m.obj model/part/m.obj
+for path in model/main.xml ./model/../model/main.xml "$work/model/main.xml" model/dir.xml; do
+    expect 0 'ok, 0 errors' "$stiction" check "$path"
+done
+expect 0 'ok, 0 errors' sh -c 'cd model && "$0" check main.xml' "$stiction"
+for place in model/part/stl model/stl/part; do
+    rm model/*/m.obj model/*/*/m.obj 2>/dev/null
+    cp m.obj $place
+    expect 0 'ok, 0 errors' "$stiction" check model/dir.xml
+done
+mkdir sub && echo '<mujoco><include file="../robot.xml"/></mujoco>' >sub/outside.xml
+for command in run info check profile picture bench; do
+    expect 1 'leaves the folder' "$stiction" $command sub/outside.xml
+    expect 0 . "$stiction" $command --allow-outside sub/outside.xml
+done
 expect 1 'missing.h5' "$stiction" plot missing.h5
 expect 1 'pip install' env STICTION_PYTHON=/no/such/python "$stiction" plot run.h5
 

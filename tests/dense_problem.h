@@ -39,8 +39,10 @@ static inline int dense_add(dense_problem *d, int kind, int dim) {
 static inline sti_problem *dense_create(const dense_problem *d, const sti_allocator *allocator) {
     int n = d->n, m = d->m;
     int *as = calloc((size_t)n + 1, sizeof(int)), *js = calloc((size_t)m + 1, sizeof(int));
-    int *ac = calloc((size_t)n * (size_t)n + 1, sizeof(int)), *jc = calloc((size_t)n * (size_t)m + 1, sizeof(int));
-    double *av = calloc((size_t)n * (size_t)n + 1, sizeof(double)), *jv = calloc((size_t)n * (size_t)m + 1, sizeof(double));
+    int *ac = calloc((size_t)n * (size_t)n + 1, sizeof(int)),
+        *jc = calloc((size_t)n * (size_t)m + 1, sizeof(int));
+    double *av = calloc((size_t)n * (size_t)n + 1, sizeof(double)),
+           *jv = calloc((size_t)n * (size_t)m + 1, sizeof(double));
     dense_csr(d->A, n, n, as, ac, av);
     dense_csr(d->J, m, n, js, jc, jv);
     sti_problem_arrays a = sti_problem_arrays_default();
@@ -72,7 +74,9 @@ static inline double random_unit(dense_random *r) { /* [0, 1) */
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
     return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
-static inline double random_in(dense_random *r, double lo, double hi) { return lo + (hi - lo) * random_unit(r); }
+static inline double random_in(dense_random *r, double lo, double hi) {
+    return lo + (hi - lo) * random_unit(r);
+}
 static inline int random_int(dense_random *r, int count) { return (int)(random_unit(r) * count); }
 
 /* R of a cone: n, and t with R_t mu^2 the same. */
@@ -93,7 +97,8 @@ static inline void random_problem(dense_problem *d, uint64_t seed, int bodies, i
     for (int b = 0; b < bodies; b++) {
         double L[36] = {0}, mass = b % 2 ? mass_ratio : 1;
         for (int i = 0; i < 6; i++)
-            for (int j = 0; j <= i; j++) L[i * 6 + j] = i == j ? random_in(&r, 0.5, 2) : random_in(&r, -0.3, 0.3);
+            for (int j = 0; j <= i; j++)
+                L[i * 6 + j] = i == j ? random_in(&r, 0.5, 2) : random_in(&r, -0.3, 0.3);
         for (int i = 0; i < 6; i++)
             for (int j = 0; j < 6; j++)
                 for (int k = 0; k < 6; k++)

@@ -36,7 +36,8 @@ static inline void grid_spring(grid_matrix *m, int a, int b, const int d[3], dou
 }
 
 /* The seven edge directions of the cubes' tetrahedra, towards higher nodes. */
-static const int grid_edges[7][3] = {{1, 0, 0}, {0, 1, 0}, {1, 1, 0}, {0, 0, 1}, {1, 0, 1}, {0, 1, 1}, {1, 1, 1}};
+static const int grid_edges[7][3] = {{1, 0, 0}, {0, 1, 0}, {1, 1, 0}, {0, 0, 1},
+                                     {1, 0, 1}, {0, 1, 1}, {1, 1, 1}};
 
 static inline int grid_neighbours(const int size[3], int x, int y, int z, int *out) {
     int count = 0;

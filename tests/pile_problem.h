@@ -15,15 +15,18 @@ typedef struct pile {
 } pile;
 
 static inline void pile_frame(dense_random *r, double tilt, double e[3][3]) {
-    double n[3] = {tilt * random_in(r, -1, 1), tilt * random_in(r, -1, 1), 1}, l = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+    double n[3] = {tilt * random_in(r, -1, 1), tilt * random_in(r, -1, 1), 1},
+           l = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
     for (int i = 0; i < 3; i++) e[0][i] = n[i] / l;
     double t[3] = {e[0][2], 0, -e[0][0]}, k = sqrt(t[0] * t[0] + t[2] * t[2]);
     for (int i = 0; i < 3; i++) e[1][i] = t[i] / k;
-    for (int i = 0; i < 3; i++) e[2][i] = e[0][(i + 1) % 3] * e[1][(i + 2) % 3] - e[0][(i + 2) % 3] * e[1][(i + 1) % 3];
+    for (int i = 0; i < 3; i++)
+        e[2][i] = e[0][(i + 1) % 3] * e[1][(i + 2) % 3] - e[0][(i + 2) % 3] * e[1][(i + 1) % 3];
 }
 
 /* One row of a contact for a body at lever r, sign +1 or -1. */
-static inline int pile_row(int *col, double *value, int at, int body, const double *e, const double *r, double sign) {
+static inline int pile_row(int *col, double *value, int at, int body, const double *e, const double *r,
+                           double sign) {
     for (int i = 0; i < 3; i++) col[at] = 6 * body + i, value[at++] = sign * e[i];
     for (int i = 0; i < 3; i++) {
         double c = r[(i + 1) % 3] * e[(i + 2) % 3] - r[(i + 2) % 3] * e[(i + 1) % 3];
@@ -38,7 +41,8 @@ static inline sti_problem *pile_create(const pile *p, const sti_allocator *alloc
     int n = 6 * p->bodies, most = 5 * p->bodies, m = 0, nrow = 0, at = 0;
     int *as = calloc((size_t)n + 1, sizeof(int)), *ac = calloc((size_t)n, sizeof(int));
     int *js = calloc(3 * (size_t)most + 1, sizeof(int)), *jc = calloc(36 * (size_t)most, sizeof(int));
-    double *av = calloc((size_t)n, sizeof(double)), *jv = calloc(36 * (size_t)most, sizeof(double)), *vs = calloc((size_t)n, sizeof(double));
+    double *av = calloc((size_t)n, sizeof(double)), *jv = calloc(36 * (size_t)most, sizeof(double)),
+           *vs = calloc((size_t)n, sizeof(double));
     double *R = calloc(3 * (size_t)most, sizeof(double)), *vhat = calloc(3 * (size_t)most, sizeof(double));
     sti_row *rows = calloc((size_t)most, sizeof(sti_row));
     for (int i = 0; i < n; i++) {

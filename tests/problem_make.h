@@ -162,12 +162,14 @@ static inline void make_rows(make *p, int kinds, bool round) {
     static const int dims[] = {1, 3, 4, 6};
     p->m = 0;
     for (int r = 0; r < p->nrow; r++) {
-        sti_row row = {.kind = make_index(kinds), .dim = 1, .lo = make_uniform(-1, 0), .hi = make_uniform(0, 1)};
+        sti_row row = {
+            .kind = make_index(kinds), .dim = 1, .lo = make_uniform(-1, 0), .hi = make_uniform(0, 1)};
         double rho = make_uniform(0.01, 1);
         if (row.kind == STI_ROW_CONE) row.dim = round ? dims[make_index(2)] : dims[make_index(4)];
         for (int i = 0; i < 5; i++) row.mu[i] = round && i ? row.mu[0] : make_uniform(0.1, 1.2);
         for (int i = 0; i < row.dim; i++)
-            p->R[p->m + i] = row.kind == STI_ROW_CONE && i ? rho / (row.mu[i - 1] * row.mu[i - 1]) : make_uniform(0.01, 1);
+            p->R[p->m + i] =
+                row.kind == STI_ROW_CONE && i ? rho / (row.mu[i - 1] * row.mu[i - 1]) : make_uniform(0.01, 1);
         p->rows[r] = row;
         p->m += row.dim;
     }
@@ -202,7 +204,8 @@ static inline void make_hard(make *p, bool exact) {
     memset(p->R, 0, sizeof p->R);
     for (int r = 0, at = 0; r < p->nrow; at += p->rows[r++].dim) {
         int what = make_index(3), dim = p->rows[r].dim;
-        double *y = p->y + at, *g = p->g + at, s = make_uniform(0.1, 1), turn = make_uniform(0, 6.28), mu = p->rows[r].mu[0];
+        double *y = p->y + at, *g = p->g + at, s = make_uniform(0.1, 1), turn = make_uniform(0, 6.28),
+               mu = p->rows[r].mu[0];
         memset(y, 0, sizeof(double) * (size_t)dim);
         memset(g, 0, sizeof(double) * (size_t)dim);
         if (what == 0) y[0] = make_uniform(0.1, 1) + (dim > 1 && !exact ? mu * s : 0); /* open */
@@ -243,7 +246,8 @@ static inline double make_cost(const make *p, const double *v, double *d, double
                 if (d) d[i] -= p->J[(at + a) * p->n + i] * g[a];
                 for (int b = 0; H && b < dim; b++)
                     for (int j = 0; j < p->n; j++)
-                        H[i * p->n + j] += p->J[(at + a) * p->n + i] * h[a * dim + b] * p->J[(at + b) * p->n + j];
+                        H[i * p->n + j] +=
+                            p->J[(at + a) * p->n + i] * h[a * dim + b] * p->J[(at + b) * p->n + j];
             }
     }
     return cost;
@@ -274,7 +278,8 @@ static inline int make_newton(make *p) {
         if (now == 0) break;
     }
     make_velocity(p, p->v, p->y);
-    for (int r = 0, at = 0; r < p->nrow; at += p->rows[r++].dim) sti__row_impulse(&p->rows[r], p->R + at, p->y + at, p->g + at);
+    for (int r = 0, at = 0; r < p->nrow; at += p->rows[r++].dim)
+        sti__row_impulse(&p->rows[r], p->R + at, p->y + at, p->g + at);
     return steps;
 }
 

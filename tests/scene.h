@@ -3,6 +3,7 @@
 #ifndef STI_TEST_SCENE_H
 #define STI_TEST_SCENE_H
 
+#include "failing.h"
 #include "test.h"
 #include <stiction/stiction.h>
 

@@ -149,7 +149,7 @@ TEST(sticking_and_leaving_block) {
 }
 
 /* Ring of mass 3 and radius 1.5 on three points, turned by a torque; at rest depth, so that v_z = 0 without
- * it. */
+   it. */
 static sti_problem *pizza(double torque, double *Rt) {
     static builder b;
     const double m = 3, radius = 1.5, gravity = 10, h = 0.01, k = 1e4, tau = 0.1, sigma = 1e-3,
@@ -194,8 +194,7 @@ TEST(pizza_saver) {
     }
 }
 
-/* ---- against a plain reference --------------------------------------------------------------------------
- */
+/* ---- against a plain reference ------------------------------------------------------------------------ */
 
 /* A random problem with all kinds of rows on `bodies` bodies of 6 dofs; masses over a range of `ratio`. */
 static sti_problem *random_problem(uint64_t seed, int bodies, int rows, double regular, double ratio,
@@ -331,8 +330,7 @@ TEST(agrees_with_sap) {
     }
 }
 
-/* ---- exact and relaxed ------------------------------------------------------------------------------------
- */
+/* ---- exact and relaxed -------------------------------------------------------------------------------- */
 
 /* A tower of boxes, four points between each two, pushed a little sideways: everything sticks. */
 static sti_problem *tower(int boxes, double mu, double push) {
@@ -382,7 +380,7 @@ TEST(exact_is_relaxed_when_nothing_slides) {
 }
 
 /* ---- the solver as a tool
- * ------------------------------------------------------------------------------------ */
+   ------------------------------------------------------------------------------------ */
 
 TEST(warm_start) {
     sti_problem *p = random_problem(3, 10, 30, 0, 1, false);
@@ -504,7 +502,7 @@ TEST(refusals) {
 }
 
 /* ---- memory
- * --------------------------------------------------------------------------------------------------- */
+   --------------------------------------------------------------------------------------------------- */
 
 static int allocations;
 static void *counted_resize(void *context, void *ptr, size_t old_size, size_t new_size) {

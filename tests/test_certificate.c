@@ -42,8 +42,7 @@ TEST(optimum_is_certified) {
     }
 }
 
-/* The bar bounds the true error of any pair, of a primal solver's (g from v) and of a dual one's (v from g).
- */
+/* The bar bounds the true error of any pair, of a primal solver's (g from v) and of a dual one's (v from g). */
 TEST(error_bar_bounds_the_error) {
     double tightest = INFINITY;
     for (int n = 0; n < 1000; n++) {

@@ -91,7 +91,7 @@ SWEEP(pow_whole, (second = (double)(int)(random_bits() % 41) - 20, uniform(-9, 9
 #define SWEEPS
 #endif
 
-/* ---- special values ------------------------------------------------------------------------------------ */
+/* ---- special values ----------------------------------------------------------------------------------- */
 
 /* equal, zeros with their sign, any NaN equal to any other */
 static bool same(double a, double b) { return isnan(a) ? isnan(b) : a == b && signbit(a) == signbit(b); }
@@ -153,8 +153,7 @@ TEST(hard_angles) {
     CHECK_NEAR(sti__sin(M_PI), 1.2246467991473532e-16, 2e-32);
 }
 
-/* ---- lanes ------------------------------------------------------------------------------------------------
- */
+/* ---- lanes -------------------------------------------------------------------------------------------- */
 
 TEST(lanes_agree) {
     enum { N = 1 << 15 };

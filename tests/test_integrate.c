@@ -133,8 +133,7 @@ TEST(activation_dynamics) {
     sti_model_free(model);
 }
 
-/* ---- free rotation ---------------------------------------------------------------------------------------
- */
+/* ---- free rotation ------------------------------------------------------------------------------------ */
 
 static void quat_times(double r[4], const double a[4], const double b[4]) {
     double q[4] = {a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
@@ -202,10 +201,9 @@ TEST(energy_drift_of_a_top) {
 }
 
 /* ---- tendons
- * ------------------------------------------------------------------------------------------------- */
+   ------------------------------------------------------------------------------------------------- */
 
-/* A string from a to b around a sphere or cylinder (radius .3, at the origin), optionally past a side site.
- */
+/* A string from a to b around a sphere or cylinder (radius .3, at the origin), optionally past a side site. */
 static double string_length(const char *shape, const char *side, const double a[3], const double b[3]) {
     char xml[1024];
     snprintf(
@@ -417,7 +415,7 @@ TEST(derivative_against_differences) {
 }
 
 /* ---- lanes
- * ------------------------------------------------------------------------------------------------------- */
+   ------------------------------------------------------------------------------------------------------- */
 
 TEST(lanes_give_the_same_bits) {
     sti_model *m = model_of(zoo);

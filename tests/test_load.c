@@ -133,7 +133,7 @@ TEST(settings_last_one_counts) {
 }
 
 /* ---- defaults
- * ---------------------------------------------------------------------------------------------- */
+   ---------------------------------------------------------------------------------------------- */
 
 static double size_of(sti_spec *spec, const char *name) {
     return sti__real(find(spec, "geom", name), STI_A_size, -1);
@@ -244,7 +244,7 @@ TEST(default_errors) {
 }
 
 /* ---- errors
- * --------------------------------------------------------------------------------------------------- */
+   --------------------------------------------------------------------------------------------------- */
 
 TEST(bad_values) {
     CHECK(geom_fails("size='1 x'", STI_VALUE, "size", "'x' is not a number"));
@@ -409,8 +409,7 @@ TEST(options_must_be_initialised) {
 }
 
 /* ---- files
- * -----------------------------------------------------------------------------------------------------------
- */
+   ----------------------------------------------------------------------------------------------------------- */
 
 #define ASSET(name, text) \
     { name, text, sizeof(text) - 1 }
@@ -542,7 +541,7 @@ TEST(missing_main_file) {
 }
 
 /* ---- our own namespace
- * ------------------------------------------------------------------------------------------------- */
+   ------------------------------------------------------------------------------------------------- */
 
 TEST(own_namespace) {
     sti_error e;
@@ -587,7 +586,7 @@ TEST(namespace_errors) {
 }
 
 /* ---- writing and editing
- * ---------------------------------------------------------------------------------------------------- */
+   ---------------------------------------------------------------------------------------------------- */
 
 /* Same tags, attributes, texts and children. */
 static int same(const sti_element *a, const sti_element *b) {
@@ -636,6 +635,20 @@ TEST(writing_round_trips) {
         sti_spec_free(spec);
         sti_report_free(&report);
     }
+}
+
+TEST(nothing_may_be_edited) {
+    sti_error e;
+    CHECK(!sti_element_add(NULL, "geom", &e) && e.code == STI_ARGUMENT);
+    CHECK(sti_element_set(NULL, "size", "1", &e) == STI_ARGUMENT && e.code == STI_ARGUMENT);
+    CHECK(!sti_element_get(NULL, "size") && !sti_element_child(NULL) && !sti_element_next(NULL));
+    CHECK(!sti_element_parent(NULL) && !strcmp(sti_element_name(NULL), ""));
+    sti_element_remove(NULL);
+    sti_spec *spec = sti_spec_create(NULL, &e);
+    CHECK(!sti_element_add(sti_spec_root(spec), NULL, &e) && e.code == STI_ARGUMENT);
+    CHECK(sti_element_set(sti_spec_root(spec), NULL, "1", NULL) == STI_ARGUMENT);
+    CHECK(!sti_spec_find(spec, "body", NULL) && !sti_spec_find(spec, NULL, "a"));
+    sti_spec_free(spec);
 }
 
 TEST(building_by_hand) {
@@ -689,8 +702,7 @@ TEST(edits_of_classes_take_effect) {
 }
 
 /* ---- memory
- * ---------------------------------------------------------------------------------------------------------------------
- */
+   --------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct meter {
     long calls, fail_at;
@@ -744,8 +756,7 @@ TEST(every_allocation_may_fail) {
 }
 
 /* ---- the schema
- * ------------------------------------------------------------------------------------------------------------------
- */
+   ------------------------------------------------------------------------------------------------------------------ */
 
 static void count_text(void *context, const char *text) { *(size_t *)context += strlen(text); }
 
@@ -764,5 +775,5 @@ MAIN(CASE(reads_elements_and_values), CASE(unset_values_come_from_the_schema),
      CASE(broken_xml), CASE(long_chains_are_read), CASE(deep_nesting_is_refused), CASE(memory_limit_is_kept),
      CASE(options_must_be_initialised), CASE(includes_are_expanded_in_place), CASE(include_errors),
      CASE(files_stay_in_the_folder), CASE(missing_main_file), CASE(own_namespace), CASE(namespace_errors),
-     CASE(writing_round_trips), CASE(building_by_hand), CASE(edits_of_classes_take_effect),
-     CASE(every_allocation_may_fail), CASE(schema_documents_itself))
+     CASE(writing_round_trips), CASE(building_by_hand), CASE(nothing_may_be_edited),
+     CASE(edits_of_classes_take_effect), CASE(every_allocation_may_fail), CASE(schema_documents_itself))

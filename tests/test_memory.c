@@ -34,7 +34,8 @@ static void incline(make *p, double h, double sigma, double mu, const double *v)
             J[5] = arm[0] * d[1] - arm[1] * d[0];
         }
         for (int i = 0; i < 9; i++) {
-            double entry = 0, *a = p->J + (size_t)(3 * r + i / 3) * 6, *b = p->J + (size_t)(3 * r + i % 3) * 6;
+            double entry = 0, *a = p->J + (size_t)(3 * r + i / 3) * 6,
+                   *b = p->J + (size_t)(3 * r + i % 3) * 6;
             for (int k = 0; k < 6; k++) entry += a[k] * b[k] / p->A[k * 7];
             w += entry * entry;
         }

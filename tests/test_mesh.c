@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mesh files, hulls and mass properties against closed forms; bad files; principal axes. */
+#include "failing.h"
 #include "test.h"
 
 #include "math/eig3.h"
@@ -331,24 +332,6 @@ TEST(memory_budget) {
 
 /* ---- an allocator that fails at the n-th call --------------------------------------------------------- */
 
-typedef struct failing {
-    int left;
-    size_t live;
-} failing;
-
-static void *failing_resize(void *context, void *ptr, size_t old_size, size_t new_size) {
-    failing *f = context;
-    if (new_size == 0) {
-        f->live -= ptr ? old_size : 0;
-        free(ptr);
-        return NULL;
-    }
-    if (f->left-- <= 0) return NULL;
-    void *p = realloc(ptr, new_size);
-    if (p) f->live += new_size - (ptr ? old_size : 0);
-    return p;
-}
-
 static sti_status everything(const void *data, size_t size, const char *name,
                              const sti_allocator *allocator) {
     sti__mesh mesh;
@@ -381,8 +364,7 @@ TEST(failing_allocations) {
     }
 }
 
-/* ---- mass properties ------------------------------------------------------------------------------------
- */
+/* ---- mass properties ---------------------------------------------------------------------------------- */
 
 static sti__mass mass_of(const char *obj, sti__mesh_inertia mode) {
     sti__mesh mesh;
@@ -513,7 +495,7 @@ TEST(unusable_mass) {
 }
 
 /* ---- transformation
- * ---------------------------------------------------------------------------------------- */
+   ---------------------------------------------------------------------------------------- */
 
 TEST(centring_makes_the_inertia_diagonal) {
     sti__mesh mesh;
@@ -550,7 +532,7 @@ TEST(transform_order) {
 }
 
 /* ---- hulls
- * --------------------------------------------------------------------------------------------------- */
+   --------------------------------------------------------------------------------------------------- */
 
 static double outside(const sti__mesh *m) {
     double worst = -HUGE_VAL;

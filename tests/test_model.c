@@ -119,8 +119,7 @@ TEST(mesh_geom) {
     sti_model_free(m);
 }
 
-/* ---- inertial element and compiler options ----------------------------------------------------------------
- */
+/* ---- inertial element and compiler options ------------------------------------------------------------ */
 
 TEST(inertial) {
     sti_model *m = need("<compiler boundmass='.5' boundinertia='.01'/>" WORLD(
@@ -143,7 +142,7 @@ TEST(inertial) {
 }
 
 /* ---- poses
- * ---------------------------------------------------------------------------------------------------- */
+   ---------------------------------------------------------------------------------------------------- */
 
 static void check_body_quat(const char *settings, const char *how, const double *quat) {
     char text[512];
@@ -195,7 +194,7 @@ TEST(fromto) {
 }
 
 /* ---- joints, defaults, structure
- * ---------------------------------------------------------------------------------- */
+   ---------------------------------------------------------------------------------- */
 
 TEST(joints) {
     sti_model *m = need(WORLD("<body pos='1 2 3'><freejoint name='f'/><geom size='.1'/>"
@@ -261,8 +260,7 @@ TEST(order) {
 }
 
 /* ---- names
- * ------------------------------------------------------------------------------------------------------------
- */
+   ------------------------------------------------------------------------------------------------------------ */
 
 TEST(names) {
     sti_model *m =
@@ -295,8 +293,7 @@ TEST(mesh_name) {
 }
 
 /* ---- memory
- * ---------------------------------------------------------------------------------------------------------------
- */
+   --------------------------------------------------------------------------------------------------------------- */
 
 #define SMALL                                                                                              \
     "<compiler angle='radian'/><option timestep='.01'><flag energy='enable'/></option>"                    \
@@ -404,8 +401,7 @@ TEST(budget) {
 }
 
 /* ---- errors
- * -----------------------------------------------------------------------------------------------------------------
- */
+   ----------------------------------------------------------------------------------------------------------------- */
 
 static void check_error(const char *text, sti_status code, const char *element, const char *attribute) {
     sti_model *m = compile(text);
@@ -457,6 +453,8 @@ TEST(bad_bodies) {
                 "fullinertia");
     check_error("<compiler eulerseq='xyw'/>", STI_VALUE, "compiler", "eulerseq");
     check_error("<option timestep='0'/>", STI_VALUE, "option", "timestep");
+    check_error("<sti:record xmlns:sti='urn:stiction' interval='-1'/>", STI_VALUE, "record", "interval");
+    check_error("<statistic extent='-1'/>", STI_VALUE, "statistic", "extent");
 }
 
 TEST(bad_joints) {

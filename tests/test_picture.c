@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pictures: what is where on them, and that the PNG files hold them. */
+#include "failing.h"
 #include "test.h"
 
 #include "base/internal.h"
@@ -542,26 +543,7 @@ TEST(png_round_trip) {
     }
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------
- */
-
-typedef struct failing {
-    int left;
-    size_t live;
-} failing;
-
-static void *failing_resize(void *context, void *ptr, size_t old_size, size_t new_size) {
-    failing *f = context;
-    if (new_size == 0) {
-        f->live -= ptr ? old_size : 0;
-        free(ptr);
-        return NULL;
-    }
-    if (f->left-- <= 0) return NULL;
-    void *p = realloc(ptr, new_size);
-    if (p) f->live += new_size - (ptr ? old_size : 0);
-    return p;
-}
+/* ---- memory ------------------------------------------------------------------------------------------- */
 
 TEST(failing_allocations) {
     shot s;

@@ -29,7 +29,7 @@ static const char *in_folder(const char *name) {
     return path[which];
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------------ */
+/* ---- refusals ----------------------------------------------------------------------------------------- */
 
 /* Two dofs, a contact and a limit; every test breaks one thing. */
 typedef struct small {
@@ -136,8 +136,7 @@ TEST(islands_are_found) {
     sti_problem_free(problem);
 }
 
-/* ---- our layout -------------------------------------------------------------------------------------------
- */
+/* ---- our layout --------------------------------------------------------------------------------------- */
 
 static void same_csr(const sti_csr *a, const sti_csr *b) {
     REQUIRE(a->nrow == b->nrow && a->ncol == b->ncol);

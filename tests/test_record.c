@@ -160,23 +160,6 @@ TEST(errors) {
     sti_model_free(other);
 }
 
-typedef struct counter {
-    long calls, live, fail_at;
-} counter;
-
-static void *counting(void *context, void *ptr, size_t old_size, size_t new_size) {
-    counter *c = context;
-    (void)old_size;
-    if (new_size == 0) {
-        c->live -= ptr != NULL;
-        free(ptr);
-        return NULL;
-    }
-    if (++c->calls == c->fail_at) return NULL;
-    c->live += ptr == NULL;
-    return realloc(ptr, new_size);
-}
-
 /* Frames until there is no more room for the file; returns how many were taken. */
 static int fill_disk(sti_world *w, rlim_t room) {
     struct rlimit limit, small;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Costs of row blocks: derivatives against differences, conjugacy, projections, in all regions and at their
- * borders. */
+   borders. */
 #include "contact/rows.h"
 #include "test.h"
 
@@ -142,8 +142,7 @@ TEST(hessians_inside_regions) {
         }
 }
 
-/* On a border the Hessian is one of those of its two sides: it bends with y in no direction by less than 0.
- */
+/* On a border the Hessian is one of those of its two sides: it bends with y in no direction by less than 0. */
 TEST(hessians_at_borders_are_one_sided) {
     for (int n = 0; n < 600; n++) {
         double R[6], y[6], g[6], H[36], a[6], b[6], z[6], d[6], one = 0, two = 0, step = 1e-6;

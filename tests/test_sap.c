@@ -4,8 +4,7 @@
 
 static double frame_z[3][3] = {{0, 0, 1}, {1, 0, 0}, {0, 1, 0}};
 
-/* ---- pizza saver: a disc on three points, dofs (x, y, z, turn about z) ----------------------------------
- */
+/* ---- pizza saver: a disc on three points, dofs (x, y, z, turn about z) -------------------------------- */
 
 static const double P_M = 3, P_R = 1.5, P_MU = 2.0 / 3, P_G = 10, P_H = 0.01, P_SIGMA = 1e-3;
 
@@ -158,8 +157,7 @@ TEST(pizza_exact_guess) {
         }
 }
 
-/* ---- boxes and spheres ----------------------------------------------------------------------------------
- */
+/* ---- boxes and spheres -------------------------------------------------------------------------------- */
 
 /* One body of six dofs on a plane inclined by theta: x down the slope, z out of it. */
 static void slope_body(dense_problem *d, double m, const double inertia[3], double theta, double h) {
@@ -251,7 +249,7 @@ TEST(sliding_box_is_lifted_by_the_relaxed_cone_only) {
     }
 }
 
-/* ---- joints -------------------------------------------------------------------------------------------- */
+/* ---- joints ------------------------------------------------------------------------------------------- */
 
 TEST(prismatic_joint_at_its_limit) {
     static dense_problem d;

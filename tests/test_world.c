@@ -358,23 +358,6 @@ TEST(blow_up) {
 
 /* ---- memory ------------------------------------------------------------------------------------ */
 
-typedef struct counter {
-    long calls, live, fail_at;
-} counter;
-
-static void *counting(void *context, void *ptr, size_t old_size, size_t new_size) {
-    counter *c = context;
-    (void)old_size;
-    if (new_size == 0) {
-        c->live -= ptr != NULL;
-        free(ptr);
-        return NULL;
-    }
-    if (++c->calls == c->fail_at) return NULL;
-    c->live += ptr == NULL;
-    return realloc(ptr, new_size);
-}
-
 TEST(no_allocation_in_a_step) {
     counter c = {0};
     sti_allocator allocator = {counting, &c};

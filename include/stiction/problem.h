@@ -25,17 +25,19 @@ extern "C" {
 /* ---- the problem ---------------------------------------------------------------------------- */
 
 /* X(enum, name): what a row block's impulse may be. */
+/* clang-format off */
 #define STI_ROWS(X)                                                                              \
     X(CONE, "cone")           /* (n, t...): |t_i / mu_i| <= n; dim 1, 3, 4 or 6, normal first */ \
     X(INTERVAL, "interval")   /* lo <= g <= hi; limits, bounded actuators */                     \
     X(HUBER, "huber")         /* |g| <= hi; dry friction */                                      \
     X(QUADRATIC, "quadratic") /* free; equalities, implicit gains */                             \
     X(USER, "user")           /* the caller's functions */
+/* clang-format on */
 typedef enum sti_row_kind {
 #define X(id, name) STI_ROW_##id,
     STI_ROWS(X)
 #undef X
-    STI_ROW_KINDS
+        STI_ROW_KINDS
 } sti_row_kind;
 
 #define STI_ROW_DIM 6
@@ -53,45 +55,47 @@ typedef struct sti_row_user {
 
 /* One row block: `dim` consecutive scalar rows. */
 typedef struct sti_row {
-    int kind;        /* sti_row_kind */
-    int dim;         /* 1..6 */
-    double mu[5];    /* cone: friction per tangential row, each > 0 (dim - 1 of them) */
-    double lo, hi;   /* interval; Huber uses hi. -INFINITY and INFINITY are allowed */
+    int kind;      /* sti_row_kind */
+    int dim;       /* 1..6 */
+    double mu[5];  /* cone: friction per tangential row, each > 0 (dim - 1 of them) */
+    double lo, hi; /* interval; Huber uses hi. -INFINITY and INFINITY are allowed */
     sti_row_user user;
 } sti_row;
 
 /* Compressed rows; column indices ascend within a row. */
 typedef struct sti_csr {
     int nrow, ncol;
-    const int *start;     /* nrow + 1 */
-    const int *col;       /* start[nrow] */
-    const double *value;  /* start[nrow] */
+    const int *start;    /* nrow + 1 */
+    const int *col;      /* start[nrow] */
+    const double *value; /* start[nrow] */
 } sti_csr;
 
 /* Memory of the contacts of the last step, matched by `feature`; carried by the caller or world. */
 typedef struct sti_contact_memory {
     uint64_t feature;
-    double anchor[3];     /* tangential displacement s, world, m */
-    double desaxce;       /* mu |v_t| of the last answer, m/s */
-    double impulse[6];    /* N s, in the contact frame */
-    double frame[9];      /* rows: normal, tangents */
+    double anchor[3];  /* tangential displacement s, world, m */
+    double desaxce;    /* mu |v_t| of the last answer, m/s */
+    double impulse[6]; /* N s, in the contact frame */
+    double frame[9];   /* rows: normal, tangents */
 } sti_contact_memory;
 
 /* What the caller gives; everything is copied. Either A, vstar and J, or W and q. */
 typedef struct sti_problem_arrays {
-    int n;                /* dofs, 0 in the Delassus form */
-    int nrow;             /* row blocks */
+    int n;    /* dofs, 0 in the Delassus form */
+    int nrow; /* row blocks */
     const sti_row *rows;
-    const double *R;      /* per scalar row, >= 0; NULL = 0. For cones R_t * mu_t^2 must be the same for all t; 0 for user rows */
-    const double *vhat;   /* per scalar row; NULL = 0. In the Delassus form it is part of q */
-    sti_csr A;            /* n x n, both triangles, symmetric to 1e-9 relative */
-    const double *vstar;  /* n */
-    sti_csr J;            /* m x n */
-    sti_csr W;            /* m x m; may be slightly unsymmetric, is used as it is */
-    const double *q;      /* m */
-    double h;             /* step length in s, for messages and memory; 0 = unknown */
-    const sti_contact_memory *memory; /* per row block, what it remembers; NULL = nothing. Kept and saved, not used by solvers */
-    uint64_t cookie;      /* set by sti_problem_arrays_default */
+    const double *
+        R; /* per scalar row, >= 0; NULL = 0. For cones R_t * mu_t^2 must be the same for all t; 0 for user rows */
+    const double *vhat;  /* per scalar row; NULL = 0. In the Delassus form it is part of q */
+    sti_csr A;           /* n x n, both triangles, symmetric to 1e-9 relative */
+    const double *vstar; /* n */
+    sti_csr J;           /* m x n */
+    sti_csr W;           /* m x m; may be slightly unsymmetric, is used as it is */
+    const double *q;     /* m */
+    double h;            /* step length in s, for messages and memory; 0 = unknown */
+    const sti_contact_memory
+        *memory; /* per row block, what it remembers; NULL = nothing. Kept and saved, not used by solvers */
+    uint64_t cookie; /* set by sti_problem_arrays_default */
 } sti_problem_arrays;
 STI_API sti_problem_arrays sti_problem_arrays_default(void);
 
@@ -122,21 +126,22 @@ STI_API sti_status sti_problem_export_fclib(const sti_problem *problem, const ch
 /* ---- the certificate: one judge for all solvers --------------------------------------------------- */
 
 typedef struct sti_certificate {
-    double error_bar;     /* sqrt(2 gap) >= |v - v_opt|_A, in sqrt(J) */
-    double relative;      /* error_bar relative to |J' g| in the A^-1 norm (or to |v - v*|_A if larger) */
-    double gap;           /* duality gap, J: momentum part + sum of the rows' parts */
-    double momentum;      /* |A (v - v*) - J' g| in momentum scaling (diag(A)^-1/2), relative */
-    double natural;       /* natural map of the rows at unit Delassus diagonal, relative */
-    double cone;          /* largest violation of C by g, relative */
-    double dissipation;   /* largest angle between slip and opposite friction of sliding contacts, rad */
-    double penetration;   /* largest violation of the velocity constraint, m/s (hard contact) */
-    double desaxce;       /* exact Coulomb: largest |s - mu |v_t|| over the slip scale */
-    double full_raw;      /* FCLIB's full error: |r - P(r - u^)| / max(|q|, |r|, |u|), cones only; NAN else */
-    double full_scaled;   /* the same for the problem scaled to unit Delassus diagonal */
-    double headline;      /* what `tol` is compared with: relative gap bar; for hard contact max(momentum, natural) */
-    int ndetermined;      /* force components that the motion determines (rank of J on active rows); -1: not counted,
+    double error_bar;   /* sqrt(2 gap) >= |v - v_opt|_A, in sqrt(J) */
+    double relative;    /* error_bar relative to |J' g| in the A^-1 norm (or to |v - v*|_A if larger) */
+    double gap;         /* duality gap, J: momentum part + sum of the rows' parts */
+    double momentum;    /* |A (v - v*) - J' g| in momentum scaling (diag(A)^-1/2), relative */
+    double natural;     /* natural map of the rows at unit Delassus diagonal, relative */
+    double cone;        /* largest violation of C by g, relative */
+    double dissipation; /* largest angle between slip and opposite friction of sliding contacts, rad */
+    double penetration; /* largest violation of the velocity constraint, m/s (hard contact) */
+    double desaxce;     /* exact Coulomb: largest |s - mu |v_t|| over the slip scale */
+    double full_raw;    /* FCLIB's full error: |r - P(r - u^)| / max(|q|, |r|, |u|), cones only; NAN else */
+    double full_scaled; /* the same for the problem scaled to unit Delassus diagonal */
+    double
+        headline; /* what `tol` is compared with: relative gap bar; for hard contact max(momentum, natural) */
+    int ndetermined; /* force components that the motion determines (rank of J on active rows); -1: not counted,
                              an island has more than 4096 */
-    int nregularised;     /* active components that only R (or the start) decides; -1 likewise */
+    int nregularised; /* active components that only R (or the start) decides; -1 likewise */
 } sti_certificate;
 
 /* Judges (v, g), from wherever they came; v = NULL: the velocity that g gives. Impulses are projected onto C before
@@ -145,26 +150,30 @@ typedef struct sti_certificate {
    sti_solve_options. share (nrow, may be NULL) gets each row block's part of the gap (or of the
    squared natural map). Rank counting is done only if `rank`. */
 typedef enum sti_coulomb { STI_COULOMB_RELAXED, STI_COULOMB_EXACT } sti_coulomb;
-STI_API sti_status sti_certify(const sti_problem *problem, const double *v, const double *g, sti_coulomb coulomb,
-                               bool rank, sti_certificate *certificate, double *share, sti_error *error);
+STI_API sti_status sti_certify(const sti_problem *problem, const double *v, const double *g,
+                               sti_coulomb coulomb, bool rank, sti_certificate *certificate, double *share,
+                               sti_error *error);
 
 /* ---- solving ------------------------------------------------------------------------------------------ */
 
+/* clang-format off */
 #define STI_SOLVERS(X)                                                                       \
     X(SAP, "sap")             /* primal Newton on v; needs R > 0 and the (A, J) form */      \
     X(APGD, "apgd")           /* accelerated projected gradient on g */                      \
     X(NEWTON, "newton")       /* semismooth Newton on the active set: the finisher, alone */ \
     X(AUTO, "auto")           /* by a fixed cost model */
+/* clang-format on */
 typedef enum sti_solver {
 #define X(id, name) STI_SOLVER_##id,
     STI_SOLVERS(X)
 #undef X
-    STI_SOLVER_COUNT
+        STI_SOLVER_COUNT
 } sti_solver;
 
 typedef enum sti_linear { STI_LINEAR_AUTO, STI_LINEAR_DIRECT, STI_LINEAR_PCG } sti_linear;
 
 /* X(enum, text): what a solve may have to say; counted, never printed. */
+/* clang-format off */
 #define STI_SOLVE_WARNINGS(X)                                                                    \
     X(GRADIENT_EXPLOSION, "the gradient norm passed its limit")                                  \
     X(ENERGY_INCREASE, "a line search raised the energy")                                        \
@@ -172,11 +181,12 @@ typedef enum sti_linear { STI_LINEAR_AUTO, STI_LINEAR_DIRECT, STI_LINEAR_PCG } s
     X(LINE_SEARCH, "a line search failed and took a tenth of its largest step")                  \
     X(ITERATION_CAP, "the iteration cap was reached; this is the best iterate")                  \
     X(STALLED, "no further progress was possible in double precision")
+/* clang-format on */
 typedef enum sti_solve_warning {
 #define X(id, text) STI_WARN_##id,
     STI_SOLVE_WARNINGS(X)
 #undef X
-    STI_WARN_COUNT
+        STI_WARN_COUNT
 } sti_solve_warning;
 STI_API const char *sti_solve_warning_text(sti_solve_warning warning);
 
@@ -184,35 +194,36 @@ typedef struct sti_solve_options {
     sti_solver solver;
     sti_coulomb coulomb;
     sti_linear linear;
-    double tol;               /* on the certificate's headline (relative) */
-    double full_error;        /* > 0: stop at this FCLIB full error (raw) instead */
-    double atol, rtol;        /* SAP also stops at |gradient| <= atol + rtol max(|momentum|, |impulse|), momentum scaling */
-    bool adaptive_atol;       /* atol (1 + 0.1 sqrt(contacts)) */
+    double tol;        /* on the certificate's headline (relative) */
+    double full_error; /* > 0: stop at this FCLIB full error (raw) instead */
+    double atol,
+        rtol; /* SAP also stops at |gradient| <= atol + rtol max(|momentum|, |impulse|), momentum scaling */
+    bool adaptive_atol; /* atol (1 + 0.1 sqrt(contacts)) */
     int max_iterations;
     int max_newton, max_pcg, max_line_search;
     double pcg_tol;
-    double max_step;          /* of the line search, 1.5 */
-    double gradient_limit;    /* warn above, 1e6 */
-    double relaxation;        /* APGD over-relaxation, 1 = none */
-    bool finish;              /* let the finisher take over when a first-order method crawls */
-    bool history;             /* keep one number per iteration */
-    const double *guess_v;    /* n, may be NULL */
-    const double *guess_g;    /* m, may be NULL */
-    sti_tasks tasks;          /* zero = this thread only; the bits do not depend on it */
-    uint64_t cookie;          /* set by sti_solve_options_default */
+    double max_step;       /* of the line search, 1.5 */
+    double gradient_limit; /* warn above, 1e6 */
+    double relaxation;     /* APGD over-relaxation, 1 = none */
+    bool finish;           /* let the finisher take over when a first-order method crawls */
+    bool history;          /* keep one number per iteration */
+    const double *guess_v; /* n, may be NULL */
+    const double *guess_g; /* m, may be NULL */
+    sti_tasks tasks;       /* zero = this thread only; the bits do not depend on it */
+    uint64_t cookie;       /* set by sti_solve_options_default */
 } sti_solve_options;
 STI_API sti_solve_options sti_solve_options_default(void);
 
 typedef struct sti_solve_info {
-    sti_solver solver;        /* the one that gave the answer */
-    int iterations;           /* Newton or gradient steps */
-    int outer;                /* De Saxce loops, proximal loops */
-    int products;             /* with N or the Hessian */
+    sti_solver solver; /* the one that gave the answer */
+    int iterations;    /* Newton or gradient steps */
+    int outer;         /* De Saxce loops, proximal loops */
+    int products;      /* with N or the Hessian */
     int pcg, line_search, factorisations;
-    double r4;                /* APGD: the literature's projected-gradient residual */
-    double seconds;           /* wall time of the solve, without the certificate */
+    double r4;      /* APGD: the literature's projected-gradient residual */
+    double seconds; /* wall time of the solve, without the certificate */
     int warnings[STI_WARN_COUNT];
-    bool converged;           /* headline (or full error) is below its tolerance */
+    bool converged; /* headline (or full error) is below its tolerance */
     sti_certificate certificate;
 } sti_solve_info;
 
@@ -223,19 +234,21 @@ STI_API void sti_workspace_free(sti_workspace *workspace);
 
 /* v (n, may be NULL in the Delassus form) and g (m) receive the answer: the best iterate, whatever
    happens; the certificate says what it is worth. STI_OK unless the call itself is wrong or memory is short. */
-STI_API sti_status sti_solve(const sti_problem *problem, const sti_solve_options *options, sti_workspace *workspace,
-                             double *v, double *g, sti_solve_info *info, sti_error *error);
+STI_API sti_status sti_solve(const sti_problem *problem, const sti_solve_options *options,
+                             sti_workspace *workspace, double *v, double *g, sti_solve_info *info,
+                             sti_error *error);
 /* History of the last solve: headline per iteration; NULL and 0 without options.history. */
 STI_API const double *sti_workspace_history(const sti_workspace *workspace, int *count);
 
-/* ---- sensitivity ------------------------------------------------------------------------------------------- */
+/* ---- sensitivity -------------------------------------------------------------------------------------- */
 
 /* Vector-Jacobian products at a solution v of a regularised problem (relaxed friction) by implicit differentiation, with
    one solve with the Hessian: given w = dL/dv (n), fills dL/dv* (n), dL/dvhat (m), dL/dR (m; R_t of a cone's tangents are
    taken to move together, as they must), dL/dmu (per row block, by the first coefficient, the others in proportion and R
    held); outputs may be NULL. On a border between two regions of a row it is a derivative to one side. */
-STI_API sti_status sti_problem_vjp(const sti_problem *problem, const double *v, const double *w, sti_workspace *workspace,
-                                   double *d_vstar, double *d_vhat, double *d_R, double *d_mu, sti_error *error);
+STI_API sti_status sti_problem_vjp(const sti_problem *problem, const double *v, const double *w,
+                                   sti_workspace *workspace, double *d_vstar, double *d_vhat, double *d_R,
+                                   double *d_mu, sti_error *error);
 
 #ifdef __cplusplus
 }

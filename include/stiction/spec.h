@@ -46,7 +46,9 @@ STI_API void sti_spec_free(sti_spec *spec);
 /* The <mujoco> element. */
 STI_API sti_element *sti_spec_root(sti_spec *spec);
 
-/* ---- editing ------------------------------------------------------------------------------- */
+/* ---- editing -------------------------------------------------------------------------------
+   An element may be NULL, such as one that was not found: adding to it and setting are refused, the
+   rest gives NULL. */
 
 /* A new child at the end; NULL and `error` if the schema does not allow it there. */
 STI_API sti_element *sti_element_add(sti_element *parent, const char *name, sti_error *error);

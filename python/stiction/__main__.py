@@ -11,6 +11,7 @@ def main():
     program = here if os.path.exists(here) else shutil.which("stiction")
     if program is None:
         sys.exit("stiction: the program is not installed beside this package; run ./dev build and use build/cli/stiction")
+    os.environ.setdefault("STICTION_PYTHON", sys.executable)  # for plots
     os.execv(program, [program] + sys.argv[1:])
 
 

@@ -99,8 +99,7 @@ int sti__reduce_pio2(double x, double *y0, double *y1) {
     return quadrant & 3;
 }
 
-/* ---- trigonometry ---------------------------------------------------------------------------------------
- */
+/* ---- trigonometry ------------------------------------------------------------------------------------- */
 
 double sti__sin(double x) {
     double s, c;
@@ -129,7 +128,7 @@ double sti__acos(double x) { return v_acos(x); }
 double sti__atan2(double y, double x) { return v_atan2(y, x); }
 
 /* ---- exponential and logarithm
- * ------------------------------------------------------------------------------ */
+   ------------------------------------------------------------------------------ */
 
 double sti__exp(double x) { return v_exp(x); }
 

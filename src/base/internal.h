@@ -98,7 +98,7 @@ void sti__profile_leave(sti__profile *profile);
         if ((p)->on) sti__profile_leave((p)); \
     } while (0)
 
-/* ---- numbers ------------------------------------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------------------------------------ */
 
 /* Correctly rounded decimal to double, whatever the locale. Returns the first character not used,
    NULL if there is no number. "nan", "inf" and overflow (1e400) give *ok = false. */

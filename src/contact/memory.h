@@ -20,7 +20,7 @@ sti_contact_memory sti__memory_carry(const sti_contact_memory *old, uint64_t fea
 void sti__memory_vhat(const sti_contact_memory *memory, double h, double tau, double vhat[2]);
 
 /* Ends a step. row and R are the contact's, v its relative velocity J v (dim), g its impulse. */
-void sti__memory_update(sti_contact_memory *memory, const sti_row *row, const double *R, const double *v, const double *g,
-                        double h, double tau);
+void sti__memory_update(sti_contact_memory *memory, const sti_row *row, const double *R, const double *v,
+                        const double *g, double h, double tau);
 
 #endif

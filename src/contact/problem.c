@@ -14,22 +14,28 @@ sti_problem_arrays sti_problem_arrays_default(void) { return (sti_problem_arrays
 static sti_status check_vector(const char *name, const double *x, int n, double least, sti_error *error) {
     for (int i = 0; x && i < n; i++) {
         if (!isfinite(x[i])) return sti__fail(error, STI_VALUE, "%s[%d] is not finite", name, i);
-        if (x[i] < least) return sti__fail(error, STI_VALUE, "%s[%d] is %g, must be at least %g", name, i, x[i], least);
+        if (x[i] < least)
+            return sti__fail(error, STI_VALUE, "%s[%d] is %g, must be at least %g", name, i, x[i], least);
     }
     return STI_OK;
 }
 
 static sti_status check_csr(const char *name, const sti_csr *a, int nrow, int ncol, sti_error *error) {
     if (a->nrow != nrow || a->ncol != ncol)
-        return sti__fail(error, STI_ARGUMENT, "%s is %d x %d, must be %d x %d", name, a->nrow, a->ncol, nrow, ncol);
-    if (!a->start || a->start[0] != 0) return sti__fail(error, STI_ARGUMENT, "%s.start must begin with 0", name);
+        return sti__fail(error, STI_ARGUMENT, "%s is %d x %d, must be %d x %d", name, a->nrow, a->ncol, nrow,
+                         ncol);
+    if (!a->start || a->start[0] != 0)
+        return sti__fail(error, STI_ARGUMENT, "%s.start must begin with 0", name);
     for (int i = 0; i < nrow; i++)
-        if (a->start[i + 1] < a->start[i]) return sti__fail(error, STI_ARGUMENT, "%s.start falls at row %d", name, i);
-    if (a->start[nrow] > 0 && (!a->col || !a->value)) return sti__fail(error, STI_ARGUMENT, "%s has no entries", name);
+        if (a->start[i + 1] < a->start[i])
+            return sti__fail(error, STI_ARGUMENT, "%s.start falls at row %d", name, i);
+    if (a->start[nrow] > 0 && (!a->col || !a->value))
+        return sti__fail(error, STI_ARGUMENT, "%s has no entries", name);
     for (int i = 0; i < nrow; i++) {
         for (int k = a->start[i]; k < a->start[i + 1]; k++) {
             if (a->col[k] < 0 || a->col[k] >= ncol)
-                return sti__fail(error, STI_ARGUMENT, "%s: column %d of row %d is out of range", name, a->col[k], i);
+                return sti__fail(error, STI_ARGUMENT, "%s: column %d of row %d is out of range", name,
+                                 a->col[k], i);
             if (k > a->start[i] && a->col[k] <= a->col[k - 1])
                 return sti__fail(error, STI_ARGUMENT, "%s: columns of row %d do not ascend", name, i);
         }
@@ -52,21 +58,25 @@ static double entry(const sti_csr *a, int i, int j) {
 static sti_status check_symmetric(const sti_csr *a, sti_error *error) {
     for (int i = 0; i < a->nrow; i++) {
         double d = entry(a, i, i);
-        if (!(d > 0)) return sti__fail(error, STI_VALUE, "A[%d, %d] is %g: the diagonal must be positive", i, i, d);
+        if (!(d > 0))
+            return sti__fail(error, STI_VALUE, "A[%d, %d] is %g: the diagonal must be positive", i, i, d);
         for (int k = a->start[i]; k < a->start[i + 1]; k++) {
             int j = a->col[k];
             double scale = sqrt(d * fabs(entry(a, j, j)));
             if (j < i && fabs(a->value[k] - entry(a, j, i)) > SYMMETRY * scale)
-                return sti__fail(error, STI_VALUE, "A is not symmetric at (%d, %d): %g and %g", i, j, a->value[k], entry(a, j, i));
+                return sti__fail(error, STI_VALUE, "A is not symmetric at (%d, %d): %g and %g", i, j,
+                                 a->value[k], entry(a, j, i));
             if (j != i && fabs(a->value[k]) >= scale * (1 + SYMMETRY))
-                return sti__fail(error, STI_VALUE, "A is not positive definite: |A[%d, %d]| is above its diagonal", i, j);
+                return sti__fail(error, STI_VALUE,
+                                 "A is not positive definite: |A[%d, %d]| is above its diagonal", i, j);
         }
     }
     /* an entry above the diagonal without its mirror */
     for (int i = 0; i < a->nrow; i++)
         for (int k = a->start[i]; k < a->start[i + 1]; k++)
             if (a->col[k] > i && a->value[k] != 0 && entry(a, a->col[k], i) == 0)
-                return sti__fail(error, STI_VALUE, "A is not symmetric: (%d, %d) has no mirror entry", i, a->col[k]);
+                return sti__fail(error, STI_VALUE, "A is not symmetric: (%d, %d) has no mirror entry", i,
+                                 a->col[k]);
     return STI_OK;
 }
 
@@ -75,34 +85,45 @@ static sti_status check_cone(const sti_row *row, int index, const double *R, sti
         return sti__fail(error, STI_VALUE, "row %d: a cone has dim 1, 3, 4 or 6, not %d", index, row->dim);
     for (int i = 0; i + 1 < row->dim; i++) {
         if (!isfinite(row->mu[i]) || row->mu[i] < 0)
-            return sti__fail(error, STI_VALUE, "row %d: mu[%d] is %g, must not be negative", index, i, row->mu[i]);
-        if (row->mu[i] == 0) return sti__fail(error, STI_VALUE, "row %d: mu[%d] is 0; use dim 1 for contact without friction", index, i);
+            return sti__fail(error, STI_VALUE, "row %d: mu[%d] is %g, must not be negative", index, i,
+                             row->mu[i]);
+        if (row->mu[i] == 0)
+            return sti__fail(error, STI_VALUE, "row %d: mu[%d] is 0; use dim 1 for contact without friction",
+                             index, i);
     }
     for (int i = 1; R && i + 1 < row->dim; i++) {
         double a = R[1] * row->mu[0] * row->mu[0], b = R[i + 1] * row->mu[i] * row->mu[i];
         if (fabs(a - b) > 1e-9 * fmax(fabs(a), fabs(b)))
-            return sti__fail(error, STI_VALUE, "row %d: R_t mu_t^2 must be the same for all tangents (%g and %g)", index, a, b);
+            return sti__fail(error, STI_VALUE,
+                             "row %d: R_t mu_t^2 must be the same for all tangents (%g and %g)", index, a, b);
     }
     return STI_OK;
 }
 
 static sti_status check_row(const sti_row *row, int index, const double *R, sti_error *error) {
-    if (row->kind < 0 || row->kind >= STI_ROW_KINDS) return sti__fail(error, STI_VALUE, "row %d: unknown kind %d", index, row->kind);
-    if (row->dim < 1 || row->dim > STI_ROW_DIM) return sti__fail(error, STI_VALUE, "row %d: dim must be 1 to 6, not %d", index, row->dim);
+    if (row->kind < 0 || row->kind >= STI_ROW_KINDS)
+        return sti__fail(error, STI_VALUE, "row %d: unknown kind %d", index, row->kind);
+    if (row->dim < 1 || row->dim > STI_ROW_DIM)
+        return sti__fail(error, STI_VALUE, "row %d: dim must be 1 to 6, not %d", index, row->dim);
     switch (row->kind) {
     case STI_ROW_CONE: return check_cone(row, index, R, error);
     case STI_ROW_INTERVAL:
         if (!(row->lo <= row->hi) || row->lo == INFINITY || row->hi == -INFINITY)
-            return sti__fail(error, STI_VALUE, "row %d: the interval [%g, %g] is empty", index, row->lo, row->hi);
+            return sti__fail(error, STI_VALUE, "row %d: the interval [%g, %g] is empty", index, row->lo,
+                             row->hi);
         return STI_OK;
     case STI_ROW_HUBER:
-        if (!(row->hi >= 0)) return sti__fail(error, STI_VALUE, "row %d: the bound %g must not be negative", index, row->hi);
+        if (!(row->hi >= 0))
+            return sti__fail(error, STI_VALUE, "row %d: the bound %g must not be negative", index, row->hi);
         return STI_OK;
     case STI_ROW_USER:
         for (int i = 0; R && i < row->dim; i++)
-            if (R[i] != 0) return sti__fail(error, STI_VALUE, "row %d: a user's row has no R; its cost says it all", index);
+            if (R[i] != 0)
+                return sti__fail(error, STI_VALUE, "row %d: a user's row has no R; its cost says it all",
+                                 index);
         if (!row->user.value || !row->user.conjugate || !row->user.project)
-            return sti__fail(error, STI_ARGUMENT, "row %d: a user row needs value, conjugate and project", index);
+            return sti__fail(error, STI_ARGUMENT, "row %d: a user row needs value, conjugate and project",
+                             index);
         return STI_OK;
     default: return STI_OK;
     }
@@ -127,24 +148,29 @@ static sti_status check_memory(const sti_problem_arrays *a, sti_error *error) {
     for (int i = 0; a->memory && i < a->nrow; i++) {
         const sti_contact_memory *m = &a->memory[i];
         double sum = m->desaxce;
-        for (int k = 0; k < 9; k++) sum += m->frame[k] + (k < 3 ? m->anchor[k] : 0) + (k < 6 ? m->impulse[k] : 0);
+        for (int k = 0; k < 9; k++)
+            sum += m->frame[k] + (k < 3 ? m->anchor[k] : 0) + (k < 6 ? m->impulse[k] : 0);
         if (!isfinite(sum)) return sti__fail(error, STI_VALUE, "memory[%d] is not finite", i);
     }
     return STI_OK;
 }
 
 static sti_status check(const sti_problem_arrays *a, int *m, sti_error *error) {
-    if (a->cookie != COOKIE) return sti__fail(error, STI_ARGUMENT, "the arrays did not come from sti_problem_arrays_default");
+    if (a->cookie != COOKIE)
+        return sti__fail(error, STI_ARGUMENT, "the arrays did not come from sti_problem_arrays_default");
     sti_status status = check_vector("R", NULL, 0, 0, error);
     if ((status = check_rows(a, m, error)) != STI_OK) return status;
     if ((status = check_vector("R", a->R, *m, 0, error)) != STI_OK) return status;
     if ((status = check_vector("vhat", a->vhat, *m, -INFINITY, error)) != STI_OK) return status;
     if ((status = check_memory(a, error)) != STI_OK) return status;
-    if (!(a->h >= 0 && isfinite(a->h))) return sti__fail(error, STI_ARGUMENT, "h is %g, must be a time", a->h);
+    if (!(a->h >= 0 && isfinite(a->h)))
+        return sti__fail(error, STI_ARGUMENT, "h is %g, must be a time", a->h);
     if (a->n == 0) {
         if ((status = check_csr("W", &a->W, *m, *m, error)) != STI_OK) return status;
         for (int i = 0; a->vhat && i < *m; i++)
-            if (a->vhat[i] != 0) return sti__fail(error, STI_ARGUMENT, "vhat[%d] is %g: in the Delassus form it is part of q", i, a->vhat[i]);
+            if (a->vhat[i] != 0)
+                return sti__fail(error, STI_ARGUMENT, "vhat[%d] is %g: in the Delassus form it is part of q",
+                                 i, a->vhat[i]);
         if (!a->q && *m) return sti__fail(error, STI_ARGUMENT, "the Delassus form needs q");
         return check_vector("q", a->q, *m, -INFINITY, error);
     }
@@ -216,7 +242,8 @@ static void join(int *parent, int i, int j) {
 static void join_csr(int *parent, const sti_csr *a, const int *node_of) {
     for (int i = 0; i < a->nrow; i++)
         for (int k = a->start[i]; k < a->start[i + 1]; k++)
-            if (a->value[k] != 0) join(parent, node_of ? node_of[i] : i, node_of ? node_of[a->col[k]] : a->col[k]);
+            if (a->value[k] != 0)
+                join(parent, node_of ? node_of[i] : i, node_of ? node_of[a->col[k]] : a->col[k]);
 }
 
 /* Numbers the roots that `used` marks, in order of their first node. */
@@ -269,11 +296,13 @@ static void note_rows(sti_problem *p) {
     for (int b = 0; b < p->arrays.nrow; b++) {
         const sti_row *row = &p->arrays.rows[b];
         p->first[b + 1] = p->first[b] + row->dim;
-        for (int i = p->first[b]; i < p->first[b + 1]; i++) p->hard |= p->arrays.R[i] == 0 && row->kind != STI_ROW_USER;
+        for (int i = p->first[b]; i < p->first[b + 1]; i++)
+            p->hard |= p->arrays.R[i] == 0 && row->kind != STI_ROW_USER;
     }
 }
 
-sti_problem *sti_problem_create(const sti_problem_arrays *arrays, const sti_allocator *allocator, sti_error *error) {
+sti_problem *sti_problem_create(const sti_problem_arrays *arrays, const sti_allocator *allocator,
+                                sti_error *error) {
     int m = 0;
     if (check(arrays, &m, error) != STI_OK) return NULL;
     const sti_allocator *a = sti__allocator(allocator);

@@ -13,8 +13,8 @@ struct sti_problem {
     bool delassus;             /* W and q instead of A, v* and J */
     bool hard;                 /* some R of a cone or interval is 0 */
     int nisland;
-    int *dof_island;           /* n; -1 for a dof that no row touches */
-    int *row_island;           /* nrow */
+    int *dof_island; /* n; -1 for a dof that no row touches */
+    int *row_island; /* nrow */
     void *block;
     size_t nblock;
     const sti_allocator *allocator;

@@ -29,10 +29,11 @@ static inline double sti__block_weight(int dim, const double *W) {
 
 /* R (dim) and the normal's vhat; mu has dim - 1 coefficients, phi0 < 0 is a penetration in m. R_t mu_t^2 is the same for
    all tangents and R = sigma w for the first. True if the stiffness was clamped. */
-static inline bool sti__regularise(const sti__softness *s, int dim, const double *mu, double w, double phi0, double *R,
-                                   double *vhat_n) {
+static inline bool sti__regularise(const sti__softness *s, int dim, const double *mu, double w, double phi0,
+                                   double *R, double *vhat_n) {
     const double pi = 3.14159265358979323846;
-    double tau = s->tau_d, rigid = s->beta * s->beta / (4 * pi * pi) * w, soft = 1 / (s->h * s->stiffness * (s->h + tau));
+    double tau = s->tau_d, rigid = s->beta * s->beta / (4 * pi * pi) * w,
+           soft = 1 / (s->h * s->stiffness * (s->h + tau));
     bool clamped = !(soft >= rigid);
     if (clamped) tau = s->beta * s->h / pi;
     R[0] = clamped ? rigid : soft;

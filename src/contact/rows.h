@@ -16,7 +16,8 @@ typedef enum sti__region { STI__REGION_NONE, STI__REGION_STICK, STI__REGION_SLID
        none   s <= y_n
        stick  R_n s <= -rho y_n          g = -y / R
        slide  else                       g_n = (s - y_n) / (R_n + rho),  g_ti = -mu_i g_n u_i / s */
-static inline sti__region sti__cone_impulse(int dim, const double *mu, const double *R, const double *y, double *g) {
+static inline sti__region sti__cone_impulse(int dim, const double *mu, const double *R, const double *y,
+                                            double *g) {
     double rho = dim > 1 ? R[1] * mu[0] * mu[0] : 0, s2 = 0, u[5];
     for (int i = 1; i < dim; i++) {
         u[i - 1] = mu[i - 1] * y[i];
@@ -38,15 +39,16 @@ static inline sti__region sti__cone_impulse(int dim, const double *mu, const dou
 }
 
 /* Hessian d(-g)/dy, dim x dim, row-major; y and g as above. */
-static inline void sti__cone_hessian(int dim, const double *mu, const double *R, const double *y, const double *g,
-                                     sti__region region, double *H) {
+static inline void sti__cone_hessian(int dim, const double *mu, const double *R, const double *y,
+                                     const double *g, sti__region region, double *H) {
     for (int i = 0; i < dim * dim; i++) H[i] = 0;
     if (region == STI__REGION_NONE) return;
     if (region == STI__REGION_STICK) {
         for (int i = 0; i < dim; i++) H[i * dim + i] = R[i] > 0 ? 1 / R[i] : 0;
         return;
     }
-    double rho = dim > 1 ? R[1] * mu[0] * mu[0] : 0, u[5] = {0}, d[6], s2 = 0, w = R[0] + rho > 0 ? 1 / (R[0] + rho) : 0;
+    double rho = dim > 1 ? R[1] * mu[0] * mu[0] : 0, u[5] = {0}, d[6], s2 = 0,
+           w = R[0] + rho > 0 ? 1 / (R[0] + rho) : 0;
     for (int i = 1; i < dim; i++) {
         u[i - 1] = mu[i - 1] * y[i];
         s2 += u[i - 1] * u[i - 1];
@@ -123,7 +125,8 @@ static inline double sti__cone_slack(int dim, const double *mu, const double *g,
 }
 
 /* l(y) + g'y + 1/2 g'Rg for g in the cone: >= 0, and accurate when it is tiny. */
-static inline double sti__cone_gap(int dim, const double *mu, const double *R, const double *y, const double *g) {
+static inline double sti__cone_gap(int dim, const double *mu, const double *R, const double *y,
+                                   const double *g) {
     double u[5], e[5] = {0}, own[6], s = sti__cone_slip(dim, mu, y, u), gap = 0;
     for (int i = 0; i + 1 < dim && s > 0; i++) e[i] = u[i] / s;
     if (!(sti__cone_value(dim, mu, R, y) < INFINITY)) return INFINITY;
@@ -135,7 +138,8 @@ static inline double sti__cone_gap(int dim, const double *mu, const double *R, c
 }
 
 /* Tangents of the nearest point for a multiplier lambda of the cone's constraint; returns |t_i / mu_i|. */
-static inline double sti__cone_shrink(int dim, const double *mu, const double *w, const double *x, double lambda, double *t) {
+static inline double sti__cone_shrink(int dim, const double *mu, const double *w, const double *x,
+                                      double lambda, double *t) {
     double t2 = 0;
     for (int i = 1; i < dim; i++) {
         t[i] = w[i] * x[i] / (w[i] + lambda / (mu[i - 1] * mu[i - 1]));
@@ -185,7 +189,9 @@ static inline sti__region sti__cone_project(int dim, const double *mu, const dou
 static inline double sti__row_lo(const sti_row *row) {
     return row->kind == STI_ROW_INTERVAL ? row->lo : row->kind == STI_ROW_HUBER ? -row->hi : -INFINITY;
 }
-static inline double sti__row_hi(const sti_row *row) { return row->kind == STI_ROW_QUADRATIC ? INFINITY : row->hi; }
+static inline double sti__row_hi(const sti_row *row) {
+    return row->kind == STI_ROW_QUADRATIC ? INFINITY : row->hi;
+}
 
 static inline double sti__interval_value(double lo, double hi, double R, double y) {
     double g = sti__interval_impulse(lo, hi, R, y);
@@ -217,7 +223,9 @@ static inline sti__region sti__row_impulse(const sti_row *row, const double *R, 
     double lo = sti__row_lo(row), hi = sti__row_hi(row);
     for (int i = 0; i < row->dim; i++) {
         g[i] = sti__interval_impulse(lo, hi, R[i], y[i]);
-        region = g[i] > lo && g[i] < hi ? STI__REGION_STICK : g[i] == 0 ? STI__REGION_NONE : STI__REGION_SLIDE;
+        region = g[i] > lo && g[i] < hi ? STI__REGION_STICK
+                 : g[i] == 0            ? STI__REGION_NONE
+                                        : STI__REGION_SLIDE;
     }
     return region;
 }
@@ -227,12 +235,14 @@ static inline double sti__row_value(const sti_row *row, const double *R, const d
     double l = 0;
     if (row->kind == STI_ROW_CONE) return sti__cone_value(row->dim, row->mu, R, y);
     if (row->kind == STI_ROW_USER) return row->user.value(row->user.context, row->dim, y, NULL, NULL);
-    for (int i = 0; i < row->dim; i++) l += sti__interval_value(sti__row_lo(row), sti__row_hi(row), R[i], y[i]);
+    for (int i = 0; i < row->dim; i++)
+        l += sti__interval_value(sti__row_lo(row), sti__row_hi(row), R[i], y[i]);
     return l;
 }
 
 /* l(y), its impulse and, if not NULL, its Hessian (dim x dim), in one call. */
-static inline double sti__row_evaluate(const sti_row *row, const double *R, const double *y, double *g, double *H) {
+static inline double sti__row_evaluate(const sti_row *row, const double *R, const double *y, double *g,
+                                       double *H) {
     int dim = row->dim;
     if (row->kind == STI_ROW_USER) {
         double l = row->user.value(row->user.context, dim, y, g, H);

@@ -13,7 +13,7 @@
 void STI_K(derivative)(sti_state *s);
 
 /* ---- dampers and actuators: sums of x * J'J
- * ---------------------------------------------------------------- */
+   ---------------------------------------------------------------- */
 
 static void add_at(const sti_state *s, int k, vreal x) { LANES(s->qDeriv)[k] = LANES(s->qDeriv)[k] + x; }
 
@@ -102,7 +102,7 @@ static void actuator_part(const sti_state *s) {
 }
 
 /* ---- fluid and Coriolis forces
- * -------------------------------------------------------------------------------- */
+   -------------------------------------------------------------------------------- */
 
 /* Springs and dampers both off means no passive forces at all. */
 static bool has_fluid(const sti_state *s) {
@@ -148,8 +148,7 @@ static void take_coriolis_block(const sti_state *s, int body, vreal K[36]) {
     add_cross_block(K, 3, h + 3, v_set(2));
 }
 
-/* n axes that start from the same velocity (one for slide and hinge, three for the halves of a free joint).
- */
+/* n axes that start from the same velocity (one for slide and hinge, three for the halves of a free joint). */
 static void group_changes(const sti_state *s, int first, int n, vreal vel[6], vreal *A) {
     const vreal *cdof = CLANES(s->cdof);
     vreal turn[6];

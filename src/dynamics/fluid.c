@@ -70,8 +70,7 @@ static void add_block(const shape_frame *f, vreal B[36], bool symmetric, vreal K
     }
 }
 
-/* ---- shapes of a body ------------------------------------------------------------------------------------
- */
+/* ---- shapes of a body --------------------------------------------------------------------------------- */
 
 static void ellipsoid_of(const sti_state *s, int geom, ellipsoid *e) {
     const double *c = s->model->geom_fluid + 12 * geom;

@@ -47,8 +47,7 @@ static inline void box_derivative(const vreal b[3], medium med, const vreal vel[
     for (int k = 0; k < 6; k++) B[7 * k] = -linear[k] - v_set(2) * quadratic[k] * v_abs(vel[k]);
 }
 
-/* ---- ellipsoid: added mass, drag, Kutta and Magnus lift -------------------------------------------------
- */
+/* ---- ellipsoid: added mass, drag, Kutta and Magnus lift ----------------------------------------------- */
 
 typedef struct ellipsoid {
     vreal size[3];                                        /* semi-axes */
@@ -138,8 +137,7 @@ static inline void ellipsoid_force(const ellipsoid *e, medium med, const vreal v
     for (int k = 0; k < 6; k++) out[k] = out[k] * v_set(e->scale);
 }
 
-/* ---- its derivative; a 6x6 matrix is 36 numbers by rows -------------------------------------------------
- */
+/* ---- its derivative; a 6x6 matrix is 36 numbers by rows ----------------------------------------------- */
 
 /* B(row.., col..) += [a]x diag(d) x; d may be NULL for ones */
 static inline void add_cross(vreal B[36], int row, int col, const vreal a[3], const vreal *d, vreal x) {

@@ -146,7 +146,7 @@ static void spatial_tendon(const sti_state *s, int t) {
     LANES(s->ten_length)[t] = walk_path(s, t, &sink);
 }
 
-/* ---- armature ------------------------------------------------------------------------------------------ */
+/* ---- armature ----------------------------------------------------------------------------------------- */
 
 /* M += armature * J'J where M has entries; dofs on different branches are not coupled. */
 static void add_armature(const sti_state *s, int t, vreal armature) {
@@ -236,7 +236,7 @@ void STI_K(tendon_bias)(sti_state *s) {
     }
 }
 
-/* ---- forces on bodies ---------------------------------------------------------------------------------- */
+/* ---- forces on bodies --------------------------------------------------------------------------------- */
 
 /* Second time derivative of the length. */
 static vreal tendon_acceleration(const sti_state *s, int t) {

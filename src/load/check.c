@@ -3,11 +3,6 @@
 #include "load/tree.h"
 #include <string.h>
 
-static const char *own_text(const sti_element *e, sti__aid name) {
-    const sti__value *v = sti__value_of(e, name);
-    return v && v->text[0] ? v->text : NULL;
-}
-
 static void check_required(const sti_element *e, sti__judge *judge) {
     if (sti__in_default(e)) return;
     for (const sti__attr_info *a = sti__schema(e->id)->attr; a->text; a++) {
@@ -33,7 +28,7 @@ static void check_once(const sti_element *parent, sti__judge *judge) {
 }
 
 static void check_reference(const sti_element *e, sti__aid attribute, sti__judge *judge) {
-    const char *name = own_text(e, attribute);
+    const char *name = sti__own_text(e, attribute);
     if (!name || strcmp(name, "main") == 0 || sti__class_find(e->spec, name)) return;
     sti_error error;
     sti__fail_at(&error, sti__place_attr(e, attribute), STI_REFERENCE, "unknown default class '%.60s'", name);
@@ -43,7 +38,7 @@ static void check_reference(const sti_element *e, sti__aid attribute, sti__judge
 /* A <default> inside another needs a name of its own; an outermost one is main. */
 static void check_default(const sti_element *e, sti__judge *judge) {
     sti__place place = sti__place_attr(e, STI_A_class);
-    const char *name = own_text(e, STI_A_class);
+    const char *name = sti__own_text(e, STI_A_class);
     bool inner = sti__in_default(e);
     sti_error error = {0};
     if (inner && !name) sti__fail_at(&error, place, STI_SCHEMA, "a nested default class needs a name");
@@ -80,7 +75,7 @@ static bool read_version(const char *p, int out[3]) {
 }
 
 static void check_version(const sti_element *root, sti__judge *judge) {
-    const char *text = own_text(root, STI_A_requires);
+    const char *text = sti__own_text(root, STI_A_requires);
     if (!text) return;
     int need[3] = {0}, have[3] = {STI_VERSION_MAJOR, STI_VERSION_MINOR, STI_VERSION_PATCH}, i = 0;
     sti_error error = {0};

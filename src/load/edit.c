@@ -4,9 +4,9 @@
 #include <string.h>
 
 sti_element *sti_spec_root(sti_spec *spec) { return spec->root; }
-sti_element *sti_element_parent(const sti_element *element) { return element->parent; }
-sti_element *sti_element_child(const sti_element *element) { return element->child; }
-sti_element *sti_element_next(const sti_element *element) { return element->next; }
+sti_element *sti_element_parent(const sti_element *element) { return element ? element->parent : NULL; }
+sti_element *sti_element_child(const sti_element *element) { return element ? element->child : NULL; }
+sti_element *sti_element_next(const sti_element *element) { return element ? element->next : NULL; }
 
 static bool is_own(sti__eid id) { return (sti__schema(id)->flags & STI_F_OWN) != 0; }
 
@@ -20,7 +20,12 @@ static const char *const own_names[STI_E_COUNT] = {
 };
 
 const char *sti_element_name(const sti_element *element) {
+    if (!element) return "";
     return is_own(element->id) ? own_names[element->id] : sti__schema(element->id)->tag;
+}
+
+static sti_status nothing(sti_error *error) {
+    return sti__fail(error, STI_ARGUMENT, "no element or no name was given");
 }
 
 /* Drops the prefix; *own says whether there was one. */
@@ -37,6 +42,7 @@ static void renew_scopes(sti_element *element) {
 
 sti_element *sti_element_add(sti_element *parent, const char *name, sti_error *error) {
     if (error) *error = (sti_error){0};
+    if (!parent || !name) return nothing(error), NULL;
     bool own;
     const char *tag = local(name, &own);
     sti__eid id = sti__schema_child(parent->id, tag, own);
@@ -75,6 +81,7 @@ static const sti__attr_info *find_attr(const sti_element *element, const char *a
 }
 
 sti_status sti_element_set(sti_element *element, const char *attribute, const char *text, sti_error *error) {
+    if (!element || !attribute) return nothing(error);
     sti_error inner = {0};
     const sti__attr_info *info = find_attr(element, attribute);
     sti_status code = STI_OK;
@@ -94,12 +101,14 @@ sti_status sti_element_set(sti_element *element, const char *attribute, const ch
 }
 
 const char *sti_element_get(const sti_element *element, const char *attribute) {
+    if (!element || !attribute) return NULL;
     const sti__attr_info *info = find_attr(element, attribute);
     const sti__value *v = info ? sti__value_of(element, info->name) : NULL;
     return v ? v->text : NULL;
 }
 
 sti_element *sti_spec_find(sti_spec *spec, const char *tag, const char *name) {
+    if (!tag || !name) return NULL;
     for (const sti_element *e = spec->root; e; e = sti__preorder(spec->root, e)) {
         const sti__value *v = sti__value_of(e, STI_A_name);
         if (v && strcmp(v->text, name) == 0 && strcmp(sti_element_name(e), tag) == 0) return (sti_element *)e;

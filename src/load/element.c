@@ -155,7 +155,7 @@ const double *sti__list(const sti_element *element, sti__aid attribute, int *cou
     return v ? v->number : NULL;
 }
 
-/* ---- settings ------------------------------------------------------------------------------------------ */
+/* ---- settings ----------------------------------------------------------------------------------------- */
 
 /* One element of every id with nothing set. */
 static const sti_element blank[STI_E_COUNT] = {

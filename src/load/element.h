@@ -8,16 +8,15 @@
 
 /* Flags of elements and attributes in schema.def. */
 enum {
-    STI_F_NODEFAULT = 1, /* attribute: not allowed inside <default> */
-    STI_F_REQUIRED = 2,  /* attribute: must be given (except inside <default>) */
-    STI_F_LOOKS = 4,     /* kept, affects looks only */
-    STI_F_UNSUPPORTED =
-        8,            /* valid MJCF, not supported yet: an error, or a warning with LOOKS.
+    STI_F_NODEFAULT = 1,   /* attribute: not allowed inside <default> */
+    STI_F_REQUIRED = 2,    /* attribute: must be given (except inside <default>) */
+    STI_F_LOOKS = 4,       /* kept, affects looks only */
+    STI_F_UNSUPPORTED = 8, /* valid MJCF, not supported yet: an error, or a warning with LOOKS.
                          An attribute may be given with its standard value; an element's content is not looked at */
-    STI_F_IDLE = 16,  /* accepted with a warning that it has no effect */
-    STI_F_FIRST = 32, /* attribute: numbers after the first are not supported yet */
-    STI_F_OWN = 64,   /* in the namespace urn:stiction */
-    STI_F_ONCE = 128  /* element: at most once in its parent; in <default> that holds for all */
+    STI_F_IDLE = 16,       /* accepted with a warning that it has no effect */
+    STI_F_FIRST = 32,      /* attribute: numbers after the first are not supported yet */
+    STI_F_OWN = 64,        /* in the namespace urn:stiction */
+    STI_F_ONCE = 128       /* element: at most once in its parent; in <default> that holds for all */
 };
 
 /* What default classes tell apart: elements of one kind share their defaults. */

@@ -32,6 +32,22 @@ bool sti__path_join(char *out, size_t room, const char *folder, const char *dir,
     return true;
 }
 
+void sti__path_tidy(char *path) {
+    char *out = path, *start = path + (path[0] == '/');
+    for (const char *in = path; *in;) {
+        size_t n = strcspn(in, "/"), step = n + (in[n] == '/');
+        bool up = n == 2 && in[0] == '.' && in[1] == '.';
+        if (up && out > start && !(out - start >= 3 && memcmp(out - 3, "../", 3) == 0)) {
+            for (out--; out > start && out[-1] != '/';) out--;
+        } else if ((n || in == path) && !(n == 1 && in[0] == '.')) {
+            memmove(out, in, step);
+            out += step;
+        }
+        in += step;
+    }
+    *out = 0;
+}
+
 /* Whether a relative path climbs above where it starts, as written. */
 static bool climbs(const char *path) {
     int depth = 0;
@@ -161,22 +177,42 @@ sti_status sti__file_read(const sti_spec *spec, const char *dir, const char *nam
     return read_disk(spec, relative, path, limit, place, data, size, error);
 }
 
+/* The folder of an included file, seen from the main file's (as names are); false for the main file, and
+   for one that is somewhere else. */
+static bool included_folder(const sti_spec *spec, const char *file, char folder[PATH_MAX]) {
+    char top[PATH_MAX];
+    const char *slash = file && strcmp(file, spec->path) != 0 ? strrchr(file, '/') : NULL;
+    if (!slash || strlen(file) >= PATH_MAX || !sti__path_join(top, sizeof top, spec->folder, NULL, ""))
+        return false;
+    sti__path_tidy(top);
+    size_t n = strlen(top);
+    while (n && top[n - 1] == '/') top[--n] = 0;
+    if (n && (!inside(top, file) || file + n >= slash)) return false;
+    if (n) file += n + 1;
+    memcpy(folder, file, (size_t)(slash - file));
+    folder[slash - file] = 0;
+    return true;
+}
+
 sti_status sti__spec_read_file(const sti_spec *spec, const char *dir, const char *name, sti__place place,
                                void **data, size_t *size, sti_error *error) {
     const sti_element *compiler = sti__setting(spec, STI_E_compiler, STI_A_strippath);
     const char *slash = strrchr(name, '/');
     if (slash && sti__keyword(compiler, STI_A_strippath, 0)) name = slash + 1;
     sti_status code = sti__file_read(spec, dir, name, spec->limit, place, data, size, error);
+    if (code != STI_FILE && code != STI_PATH) return code;
+    char folder[PATH_MAX];
+    if (!included_folder(spec, place.file, folder)) return code;
     /* in an included file the name may also be meant from that file's folder */
-    const char *end = place.file && strcmp(place.file, spec->path) != 0 ? strrchr(place.file, '/') : NULL;
-    char nested[PATH_MAX], folder[PATH_MAX];
-    if ((code != STI_FILE && code != STI_PATH) || !end || (size_t)(end - place.file) >= sizeof folder)
-        return code;
-    memcpy(folder, place.file, (size_t)(end - place.file));
-    folder[end - place.file] = 0;
-    sti_error second;
-    if (!sti__path_join(nested, sizeof nested, NULL, folder, name)) return code;
-    if (sti__file_read(spec, dir, nested, spec->limit, place, data, size, &second) != STI_OK) return code;
-    if (error) *error = (sti_error){0};
-    return STI_OK;
+    const char *const parts[][3] = {{dir, folder, name}, {folder, dir, name}, {folder, NULL, name}};
+    for (int i = 0; i < STI__COUNT(parts); i++) {
+        char nested[PATH_MAX];
+        sti_error second;
+        if (!sti__path_join(nested, sizeof nested, parts[i][0], parts[i][1], parts[i][2]) ||
+            sti__file_read(spec, NULL, nested, spec->limit, place, data, size, &second) != STI_OK)
+            continue;
+        if (error) *error = (sti_error){0};
+        return STI_OK;
+    }
+    return code;
 }

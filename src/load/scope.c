@@ -6,11 +6,6 @@
 
 /* ---- table of classes ---------------------------------------------------------------------------- */
 
-static const char *own_text(const sti_element *e, sti__aid name) {
-    const sti__value *v = sti__value_of(e, name);
-    return v && v->text[0] ? v->text : NULL;
-}
-
 /* The first slot with this name, or the free slot for it. */
 static sti__class *slot_of(const sti_spec *spec, const char *name) {
     size_t mask = spec->nslot - 1, i = sti__hash(STI__HASH_SEED, name, strlen(name)) & mask;
@@ -20,7 +15,7 @@ static sti__class *slot_of(const sti_spec *spec, const char *name) {
 
 /* Inner classes only: the outermost sections are all main. */
 static bool is_class(const sti_element *e) {
-    return e->id == STI_E_default && sti__in_default(e) && own_text(e, STI_A_class);
+    return e->id == STI_E_default && sti__in_default(e) && sti__own_text(e, STI_A_class);
 }
 
 static void rebuild(sti_spec *spec) {
@@ -35,29 +30,29 @@ static void rebuild(sti_spec *spec) {
     spec->nslot = nslot;
     for (const sti_element *e = spec->root; e; e = sti__preorder(spec->root, e)) {
         if (!is_class(e)) continue;
-        sti__class *slot = slot_of(spec, own_text(e, STI_A_class));
-        if (!slot->name) *slot = (sti__class){own_text(e, STI_A_class), e};
+        sti__class *slot = slot_of(spec, sti__own_text(e, STI_A_class));
+        if (!slot->name) *slot = (sti__class){sti__own_text(e, STI_A_class), e};
     }
 }
 
 const sti_element *sti__class_find(const sti_spec *spec, const char *name) {
     if (spec->nslot) return slot_of(spec, name)->element;
     for (const sti_element *e = spec->root; e; e = sti__preorder(spec->root, e))
-        if (is_class(e) && strcmp(own_text(e, STI_A_class), name) == 0) return e;
+        if (is_class(e) && strcmp(sti__own_text(e, STI_A_class), name) == 0) return e;
     return NULL;
 }
 
 /* ---- scopes ------------------------------------------------------------------------------------------ */
 
 const char *sti__scope_name(const sti_element *element, const sti_element **where, sti__aid *attribute) {
-    const char *name = own_text(element, STI_A_class);
+    const char *name = sti__own_text(element, STI_A_class);
     *where = element;
     *attribute = STI_A_class;
     if (name) return name;
     *attribute = STI_A_childclass;
     for (const sti_element *up = element->parent; up; up = up->parent) {
         *where = up;
-        if ((name = own_text(up, STI_A_childclass))) return name;
+        if ((name = sti__own_text(up, STI_A_childclass))) return name;
     }
     return NULL;
 }
@@ -76,7 +71,7 @@ void sti__scope_below(sti_element *element) {
 }
 
 static void set_scope(sti_element *e, const sti_element *inherited) {
-    const char *own = own_text(e, STI_A_class);
+    const char *own = sti__own_text(e, STI_A_class);
     if (sti__in_default(e)) return;
     e->scope = NULL;
     if (sti__schema(e->id)->kind != STI_K_none) e->scope = own ? sti__class_find(e->spec, own) : inherited;
@@ -86,7 +81,7 @@ static void set_scope(sti_element *e, const sti_element *inherited) {
 static void scope_tree(sti_element *root) {
     const sti_element *inherited[STI__DEPTH_MAX + 1] = {NULL}; /* by depth */
     for (const sti_element *e = root; e; e = sti__preorder(root, e)) {
-        const char *child = own_text(e, STI_A_childclass);
+        const char *child = sti__own_text(e, STI_A_childclass);
         set_scope((sti_element *)e, inherited[e->depth]);
         inherited[e->depth + 1] = child ? sti__class_find(e->spec, child) : inherited[e->depth];
     }

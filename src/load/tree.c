@@ -99,7 +99,7 @@ void sti_spec_free(sti_spec *spec) {
     sti__free(&allocator, spec, sizeof *spec);
 }
 
-/* ---- elements ------------------------------------------------------------------------------------------ */
+/* ---- elements ----------------------------------------------------------------------------------------- */
 
 static bool has_kind(const sti_element *e) { return sti__schema(e->id)->kind != STI_K_none; }
 

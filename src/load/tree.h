@@ -133,22 +133,25 @@ const char *sti__scope_name(const sti_element *element, const sti_element **wher
 /* ---- value.c ----------------------------------------------------------------------------------------- */
 
 const sti__value *sti__value_of(const sti_element *element, sti__aid name); /* own, NULL if unset */
+const char *sti__own_text(const sti_element *element, sti__aid name);       /* NULL if unset or empty */
 /* Checks text against the schema and replaces the attribute. A blank text for numbers unsets it. A
    warning goes to *error too, but STI_OK is returned. */
 sti_status sti__value_set(sti_element *element, const sti__attr_info *info, const char *text,
                           sti_error *error);
 void sti__value_unset(sti_element *element, const sti__attr_info *info);
 
-/* ---- files.c ------------------------------------------------------------------------------------------- */
+/* ---- files.c ------------------------------------------------------------------------------------------ */
 
 /* As sti__spec_read_file, but the name is taken as it is. */
 sti_status sti__file_read(const sti_spec *spec, const char *dir, const char *name, size_t limit,
                           sti__place place, void **data, size_t *size, sti_error *error);
 /* folder/dir/name, where a later absolute part drops what is before it. false if it does not fit. */
 bool sti__path_join(char *out, size_t room, const char *folder, const char *dir, const char *name);
+/* In place; "./a/../b.xml" and "b.xml" are one file. */
+void sti__path_tidy(char *path);
 
 /* ---- xml.c, check.c
- * ---------------------------------------------------------------------------------------- */
+   ---------------------------------------------------------------------------------------- */
 
 /* Collects what is wrong: everything goes to the report, the first error is kept. */
 typedef struct sti__judge {

@@ -13,6 +13,11 @@ const sti__value *sti__value_of(const sti_element *element, sti__aid name) {
     return NULL;
 }
 
+const char *sti__own_text(const sti_element *element, sti__aid name) {
+    const sti__value *v = sti__value_of(element, name);
+    return v && v->text[0] ? v->text : NULL;
+}
+
 void sti__value_unset(sti_element *element, const sti__attr_info *info) {
     sti__value *before = NULL;
     for (sti__value *v = element->value; v; before = v, v = v->next) {
@@ -121,7 +126,7 @@ static sti_status read_word(const target *t, const char *word, size_t size, doub
     return STI_OK;
 }
 
-/* ---- whole values -------------------------------------------------------------------------------------- */
+/* ---- whole values ------------------------------------------------------------------------------------- */
 
 static const char *unit(sti__type type, size_t count) {
     const char *one[] = {"number", "integer", "keyword", "keyword"};

@@ -186,8 +186,7 @@ static void open_element(reader *r, name tag, const char **pairs) {
     set_attributes(r, e, pairs);
 }
 
-/* ---- includes ---------------------------------------------------------------------------------------------
- */
+/* ---- includes ----------------------------------------------------------------------------------------- */
 
 static sti_status read_file(loader *all, const char *file, const void *data, size_t size,
                             sti_element *parent);
@@ -196,23 +195,6 @@ static bool seen(const loader *all, const char *file) {
     for (size_t i = 0; i < all->included.count; i++)
         if (strcmp(((const char **)all->included.data)[i], file) == 0) return true;
     return false;
-}
-
-/* "./a/../b.xml" and "b.xml" are one file. */
-static void tidy(char *path) {
-    char *out = path, *start = path + (path[0] == '/');
-    for (const char *in = path; *in;) {
-        size_t n = strcspn(in, "/"), step = n + (in[n] == '/');
-        bool up = n == 2 && in[0] == '.' && in[1] == '.';
-        if (up && out > start && !(out - start >= 3 && memcmp(out - 3, "../", 3) == 0)) {
-            for (out--; out > start && out[-1] != '/';) out--;
-        } else if ((n || in == path) && !(n == 1 && in[0] == '.')) {
-            memmove(out, in, step);
-            out += step;
-        }
-        in += step;
-    }
-    *out = 0;
 }
 
 /* The file attribute of <include>; anything else is unknown. */
@@ -247,7 +229,7 @@ static void include(reader *r, const char **pairs) {
     size_t size = 0;
     r->skip = 1; /* <include> has no content of its own */
     if (file && !sti__path_join(path, sizeof path, spec->folder, NULL, file)) file = NULL;
-    tidy(path);
+    sti__path_tidy(path);
     if (!may_include(r, file, path, &error)) {
         sti__judge_error(r->all->judge, &error);
         return;
@@ -264,7 +246,7 @@ static void include(reader *r, const char **pairs) {
 }
 
 /* ---- expat's callbacks
- * ---------------------------------------------------------------------------------------- */
+   ---------------------------------------------------------------------------------------- */
 
 static void XMLCALL on_start(void *context, const char *given, const char **pairs) {
     reader *r = context;
@@ -312,7 +294,7 @@ static void XMLCALL on_doctype(void *context, const char *doctype, const char *s
 }
 
 /* ---- files
- * -------------------------------------------------------------------------------------------------------- */
+   -------------------------------------------------------------------------------------------------------- */
 
 static void syntax_error(reader *r) {
     enum XML_Error why = XML_GetErrorCode(r->parser);
@@ -358,7 +340,7 @@ sti_status sti__xml_read(sti_spec *spec, const char *file, const void *data, siz
     char path[4096];
     const char *kept = NULL; /* the main file counts as included */
     if (sti__path_join(path, sizeof path, NULL, NULL, file)) {
-        tidy(path);
+        sti__path_tidy(path);
         kept = sti__spec_file(spec, path);
     }
     if (kept && sti__vec_push(&all.included, &kept)) read_file(&all, file, data, size, NULL);

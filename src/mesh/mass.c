@@ -159,8 +159,7 @@ static sti_status check_orientation(const sti__mesh *m, const surface *s, sti__p
                              "the faces of the mesh are not oriented alike; try another inertia mode");
 }
 
-/* ----------------------------------------------------------------------------------------------------------
- */
+/* ---------------------------------------------------------------------------------------------------------- */
 
 static sti_status check_volume(const surface *s, double volume, sti__place place, sti_error *error) {
     const char *what = s->mode == STI__INERTIA_SHELL ? "area" : "volume";

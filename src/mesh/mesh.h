@@ -4,6 +4,7 @@
 #define STI_MESH_MESH_H
 
 #include "base/internal.h"
+#include <string.h>
 
 typedef struct sti__mesh {
     double *vert; /* nvert * 3; files hold floats, but scaling and centring must not round */
@@ -52,5 +53,16 @@ sti_status sti__mesh_mass(const sti__mesh *mesh, sti__mesh_inertia mode, sti__pl
    mirroring scale turns the faces over. */
 void sti__mesh_transform(sti__mesh *mesh, const double scale[3], const double pos[3], const double quat[4]);
 void sti__mesh_free(sti__mesh *mesh);
+
+/* Of the bits of a point, for tables. */
+static inline size_t sti__hash_point(const float c[3]) {
+    uint32_t b[3];
+    memcpy(b, c, sizeof b);
+    uint64_t h =
+        (b[0] * 0x9e3779b97f4a7c15ull) ^ (b[1] * 0xc2b2ae3d27d4eb4full) ^ (b[2] * 0x165667b19e3779f9ull);
+    h ^= h >> 29;
+    h *= 0xbf58476d1ce4e5b9ull;
+    return (size_t)(h ^ (h >> 32));
+}
 
 #endif

@@ -110,7 +110,7 @@ static sti_status read_vertices(obj *o) {
     return STI_OK;
 }
 
-/* ---- faces --------------------------------------------------------------------------------------------- */
+/* ---- faces -------------------------------------------------------------------------------------------- */
 
 static const float *corner(const obj *o, int i) {
     int v = ((const int *)o->polygon.data)[i];
@@ -244,8 +244,7 @@ static sti_status read_faces(obj *o) {
     return STI_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------------------
- */
+/* ---------------------------------------------------------------------------------------------------------- */
 
 static sti_status store(obj *o) {
     sti_status status = sti__mesh_reserve(o->r, o->vert.count, o->face.count);

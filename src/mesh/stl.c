@@ -19,19 +19,9 @@ typedef struct merger {
     int nvert;
 } merger;
 
-static size_t hash_corner(const float *c) {
-    uint32_t b[3];
-    memcpy(b, c, sizeof b);
-    uint64_t h =
-        (b[0] * 0x9e3779b97f4a7c15ull) ^ (b[1] * 0xc2b2ae3d27d4eb4full) ^ (b[2] * 0x165667b19e3779f9ull);
-    h ^= h >> 29;
-    h *= 0xbf58476d1ce4e5b9ull;
-    return (size_t)(h ^ (h >> 32));
-}
-
 static int vertex_of(merger *m, int corner) {
     const float *c = m->corner + 3 * (size_t)corner;
-    for (size_t i = hash_corner(c) & (m->nslot - 1);; i = (i + 1) & (m->nslot - 1)) {
+    for (size_t i = sti__hash_point(c) & (m->nslot - 1);; i = (i + 1) & (m->nslot - 1)) {
         int v = m->slot[i] - 1;
         if (v < 0) {
             m->first[m->nvert] = corner;

@@ -36,7 +36,7 @@ static void mark_colliding(sti__compiler *c) {
     }
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------------------------------------ */
 
 /* Passes on an error that a mesh function wrote. */
 static bool pass_on(sti__compiler *c, const sti_error *error) {
@@ -75,8 +75,7 @@ static bool read_lists(sti__compiler *c, const sti_element *e, sti__mesh *mesh) 
            pass_on(c, &error);
 }
 
-/* ---- centring -------------------------------------------------------------------------------------------
- */
+/* ---- centring ----------------------------------------------------------------------------------------- */
 
 static void apply_reference(const sti_element *e, sti__mesh *mesh) {
     double scale[3] = {1, 1, 1}, pos[3] = {0}, quat[4] = {1, 0, 0, 0};
@@ -146,7 +145,7 @@ void sti__assets_free(sti__compiler *c) {
 }
 
 /* ---- fields
- * ------------------------------------------------------------------------------------------------- */
+   ------------------------------------------------------------------------------------------------- */
 
 static int append(int *to, int at, const int *from, int count) {
     if (count > 0) memcpy(to + at, from, (size_t)count * sizeof(int));

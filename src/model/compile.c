@@ -12,28 +12,30 @@ static sti__place place_at(const sti_element *e, sti__aid attribute) {
     return attribute == STI_A_COUNT ? sti__place_of(e) : sti__place_attr(e, attribute);
 }
 
+static sti_error error_at(sti__place place, sti_status code, const char *format, va_list args) {
+    sti_error error = {0};
+    char message[sizeof error.message];
+    vsnprintf(message, sizeof message, format, args);
+    sti__fail_at(&error, place, code, "%s", message);
+    return error;
+}
+
 bool sti__complain(sti__compiler *c, const sti_element *e, sti__aid attribute, sti_status code,
                    const char *format, ...) {
-    char message[sizeof c->error.message];
-    sti_error error = {0};
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    sti_error error = error_at(place_at(e, attribute), code, format, args);
     va_end(args);
-    sti__fail_at(&error, place_at(e, attribute), code, "%s", message);
     sti__report_add(c->report, STI_SEVERITY_ERROR, &error);
     if (!sti__failed(c)) c->error = error;
     return false;
 }
 
 void sti__warn(sti__compiler *c, const sti_element *e, sti__aid attribute, const char *format, ...) {
-    char message[sizeof c->error.message];
-    sti_error error = {0};
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    sti_error error = error_at(place_at(e, attribute), STI_UNSUPPORTED, format, args);
     va_end(args);
-    sti__fail_at(&error, place_at(e, attribute), STI_UNSUPPORTED, "%s", message);
     sti__report_add(c->report, STI_SEVERITY_WARNING, &error);
 }
 
@@ -81,7 +83,7 @@ int sti__size(sti__compiler *c, size_t count, const char *what) {
     return 0;
 }
 
-/* ---- settings ------------------------------------------------------------------------------------------ */
+/* ---- settings ----------------------------------------------------------------------------------------- */
 
 static int word(const sti__compiler *c, sti__aid attribute) {
     return sti__keyword(sti__setting(c->spec, STI_E_compiler, attribute), attribute, 0);
@@ -137,8 +139,7 @@ static void read_settings(sti__compiler *c) {
     refuse(c, STI_A_discardvisual, "discarding visual geoms");
 }
 
-/* ---- gathering -------------------------------------------------------------------------------------------
- */
+/* ---- gathering ---------------------------------------------------------------------------------------- */
 
 static bool add_object(sti__compiler *c, sti_object kind, const sti_element *e) {
     if (sti__vec_push(&c->object[kind], &e)) return true;
@@ -245,7 +246,7 @@ static bool gather(sti__compiler *c) {
 }
 
 /* ---- passes
- * ------------------------------------------------------------------------------------------------ */
+   ------------------------------------------------------------------------------------------------ */
 
 static bool measure(sti__compiler *c) {
     sti__size_structure(c);

@@ -44,8 +44,7 @@ bool sti__read_fromto(sti__compiler *c, const sti_element *e, int type, double s
     return true;
 }
 
-/* ---- meshes ----------------------------------------------------------------------------------------------
- */
+/* ---- meshes ------------------------------------------------------------------------------------------- */
 
 /* Half sizes of the box that has the mesh's volume per inertia. */
 static void inertia_box(const sti__mesh_facts *mesh, double half[3]) {
@@ -104,7 +103,7 @@ static const sti__mesh_facts *place_mesh(sti__compiler *c, const sti_element *e,
 }
 
 /* ---- mass
- * -------------------------------------------------------------------------------------------------- */
+   -------------------------------------------------------------------------------------------------- */
 
 static void weigh(sti__compiler *c, const sti_element *e, int type, const double size[3],
                   const sti__mesh_facts *mesh, sti__geom_mass *out) {
@@ -127,7 +126,7 @@ static void weigh(sti__compiler *c, const sti_element *e, int type, const double
 }
 
 /* ---- geoms
- * --------------------------------------------------------------------------------------------------- */
+   --------------------------------------------------------------------------------------------------- */
 
 static void fill_contact(sti__compiler *c, const sti_element *e, int g) {
     sti_model *m = c->m;
@@ -198,7 +197,7 @@ void sti__fill_geoms(sti__compiler *c, sti__geom_mass *mass) {
 }
 
 /* ---- sites
- * ----------------------------------------------------------------------------------------------------- */
+   ----------------------------------------------------------------------------------------------------- */
 
 void sti__fill_sites(sti__compiler *c) {
     sti_model *m = c->m;

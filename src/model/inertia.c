@@ -21,8 +21,7 @@ void sti__add_inertia(double full[6], const double moment[3], const double quat[
     }
 }
 
-/* ---- from geoms -----------------------------------------------------------------------------------------
- */
+/* ---- from geoms --------------------------------------------------------------------------------------- */
 
 static bool counts(const sti__compiler *c, const sti__geom_mass *mass, int g) {
     int group = c->m->geom_group[g];
@@ -73,7 +72,7 @@ static bool from_geoms(sti__compiler *c, int b, const sti__geom_mass *mass) {
 }
 
 /* ---- from the inertial element
- * ----------------------------------------------------------------------------- */
+   ----------------------------------------------------------------------------- */
 
 static void from_full(sti__compiler *c, const sti_element *e, int b) {
     sti_model *m = c->m;
@@ -105,7 +104,7 @@ static void from_element(sti__compiler *c, const sti_element *e, int b) {
 }
 
 /* ---- bounds and checks
- * ------------------------------------------------------------------------------------------ */
+   ------------------------------------------------------------------------------------------ */
 
 static void check_triangle(sti__compiler *c, const sti_element *e, double moment[3]) {
     double a = moment[0], b = moment[1], d = moment[2];

@@ -45,7 +45,7 @@ static void fill_qpos(sti__compiler *c, const sti_element *e, int j) {
 }
 
 /* ---- fields
- * ------------------------------------------------------------------------------------------------ */
+   ------------------------------------------------------------------------------------------------ */
 
 /* Free joints sit at the body's origin; only hinges and slides have an axis. */
 static void fill_frame(sti__compiler *c, const sti_element *e, int j) {

@@ -64,11 +64,14 @@ static void fill_flags(sti__compiler *c, sti_option *o) {
         if (word(c, STI_E_flag, enable[i].attribute, 0) == 1) o->enableflags |= enable[i].bit;
 }
 
+static double positive(sti__compiler *c, sti__eid id, sti__aid name, double otherwise) {
+    double value = real(c, id, name, otherwise);
+    if (value <= 0) sti__complain(c, sti__setting(c->spec, id, name), name, STI_VALUE, "must be positive");
+    return value;
+}
+
 static void fill_option(sti__compiler *c, sti_option *o) {
-    o->timestep = real(c, STI_E_option, STI_A_timestep, 0.002);
-    if (!(o->timestep > 0))
-        sti__complain(c, sti__setting(c->spec, STI_E_option, STI_A_timestep), STI_A_timestep, STI_VALUE,
-                      "must be positive");
+    o->timestep = positive(c, STI_E_option, STI_A_timestep, 0.002);
     vector(c, STI_E_option, STI_A_gravity, o->gravity);
     vector(c, STI_E_option, STI_A_wind, o->wind);
     vector(c, STI_E_option, STI_A_magnetic, o->magnetic);
@@ -99,11 +102,11 @@ static void fill_visual(const sti__compiler *c, sti_visual *v) {
 }
 
 /* What is not given stays NaN, for dynamics/reference.c to compute. */
-static void fill_statistic(const sti__compiler *c, sti_statistic *s) {
-    s->meaninertia = real(c, STI_E_statistic, STI_A_meaninertia, NAN);
-    s->meanmass = real(c, STI_E_statistic, STI_A_meanmass, NAN);
-    s->meansize = real(c, STI_E_statistic, STI_A_meansize, NAN);
-    s->extent = real(c, STI_E_statistic, STI_A_extent, NAN);
+static void fill_statistic(sti__compiler *c, sti_statistic *s) {
+    s->meaninertia = positive(c, STI_E_statistic, STI_A_meaninertia, NAN);
+    s->meanmass = positive(c, STI_E_statistic, STI_A_meanmass, NAN);
+    s->meansize = positive(c, STI_E_statistic, STI_A_meansize, NAN);
+    s->extent = positive(c, STI_E_statistic, STI_A_extent, NAN);
     s->center[0] = s->center[1] = s->center[2] = NAN;
     vector(c, STI_E_statistic, STI_A_center, s->center);
 }
@@ -113,4 +116,7 @@ void sti__fill_options(sti__compiler *c) {
     fill_visual(c, &c->m->vis);
     fill_statistic(c, &c->m->stat);
     c->m->record.interval = real(c, STI_E_sti_record, STI_A_interval, 0);
+    if (c->m->record.interval < 0)
+        sti__complain(c, sti__setting(c->spec, STI_E_sti_record, STI_A_interval), STI_A_interval, STI_VALUE,
+                      "cannot be negative");
 }

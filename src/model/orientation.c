@@ -127,8 +127,7 @@ bool sti__orientation(sti__compiler *c, const sti_element *e, double quat[4]) {
     return way < 0 || ways[way].read(c, e, quat);
 }
 
-/* ---- frames ---------------------------------------------------------------------------------------------
- */
+/* ---- frames ------------------------------------------------------------------------------------------- */
 
 void sti__pose_compose(const double frame_pos[3], const double frame_quat[4], double pos[3], double quat[4]) {
     quat_rotate(pos, frame_quat, pos);

@@ -41,8 +41,7 @@ double sti__shape_volume(int type, const double size[3], bool shell) {
     return shell ? surface_area(type, size) : solid_volume(type, size);
 }
 
-/* ---- inertia ----------------------------------------------------------------------------------------------
- */
+/* ---- inertia ------------------------------------------------------------------------------------------ */
 
 static void all_equal(double moment[3], double x) { moment[0] = moment[1] = moment[2] = x; }
 
@@ -118,7 +117,7 @@ void sti__shape_inertia(int type, const double s[3], bool shell, double mass, do
 }
 
 /* ---- bounds
- * ------------------------------------------------------------------------------------------------- */
+   ------------------------------------------------------------------------------------------------- */
 
 double sti__shape_radius(int type, const double s[3]) {
     switch (type) {
@@ -133,7 +132,7 @@ double sti__shape_radius(int type, const double s[3]) {
 }
 
 /* ---- fluid
- * ------------------------------------------------------------------------------------------------------ */
+   ------------------------------------------------------------------------------------------------------ */
 
 static void semi_axes(int type, const double size[3], double d[3]) {
     v3_copy(d, size);

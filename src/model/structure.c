@@ -51,8 +51,7 @@ static void assign_parents(sti__compiler *c) {
     }
 }
 
-/* ---- joints and dofs --------------------------------------------------------------------------------------
- */
+/* ---- joints and dofs ---------------------------------------------------------------------------------- */
 
 static bool check_joints(sti__compiler *c, int b) {
     const sti__tree *t = &c->tree;
@@ -158,7 +157,7 @@ bool sti__structure(sti__compiler *c) {
 }
 
 /* ---- patterns
- * ---------------------------------------------------------------------------------------------- */
+   ---------------------------------------------------------------------------------------------- */
 
 /* Rows of M are a multiple of four long, so that they can be read in packs. */
 static size_t padded(size_t n) { return (n + 3) & ~(size_t)3; }

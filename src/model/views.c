@@ -6,7 +6,7 @@
 
 #define PI 3.14159265358979323846
 
-/* ---- cameras ------------------------------------------------------------------------------------------- */
+/* ---- cameras ------------------------------------------------------------------------------------------ */
 
 /* A pair given in metres, or in pixels that the sensor's size turns into metres. */
 static void metres_or_pixels(const sti_element *e, sti__aid metres, sti__aid pixels, const double sensor[2],
@@ -61,8 +61,7 @@ static void fill_cameras(sti__compiler *c) {
     }
 }
 
-/* ---- lights -----------------------------------------------------------------------------------------------
- */
+/* ---- lights ------------------------------------------------------------------------------------------- */
 
 static void fill_colour(const sti_element *e, sti__aid attribute, float *out) {
     double rgb[3] = {0, 0, 0};

@@ -145,8 +145,7 @@ int sti__hdf_int(sti__hdf *h, const char *name, int least, int most) {
     return 0;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------
- */
+/* ---- writing ------------------------------------------------------------------------------------------ */
 
 void sti__hdf_group(sti__hdf *h, const char *name) {
     if (h->status != STI_OK) return;

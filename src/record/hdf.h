@@ -19,7 +19,8 @@ typedef struct sti__hdf {
     sti__quiet quiet;
 } sti__hdf;
 
-bool sti__hdf_open(sti__hdf *h, const char *path, bool create, const sti_allocator *allocator, sti_error *error);
+bool sti__hdf_open(sti__hdf *h, const char *path, bool create, const sti_allocator *allocator,
+                   sti_error *error);
 /* Closes and frees; returns the first error. */
 sti_status sti__hdf_close(sti__hdf *h);
 sti_status sti__hdf_fail(sti__hdf *h, sti_status status, const char *format, ...) STI__PRINTF(3, 4);

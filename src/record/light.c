@@ -86,8 +86,7 @@ static float open(const sti__map *map, float x, float y, float key) {
     return (a + u * (b - a)) * (1 - v) + (c + u * (d - c)) * v;
 }
 
-/* ---- the lamp's shadow ----------------------------------------------------------------------------------
- */
+/* ---- the lamp's shadow -------------------------------------------------------------------------------- */
 
 /* Mean depth of what hides the place, within reach of the lamp's size; 0 = nothing. */
 static float blocker(const sti__lights *l, float x, float y, float key, float reach) {
@@ -117,7 +116,7 @@ float sti__lights_key(const sti__lights *l, const double p[3], const float n[3])
 }
 
 /* ---- the sky
- * ------------------------------------------------------------------------------------------------ */
+   ------------------------------------------------------------------------------------------------ */
 
 void sti__lights_background(const sti__lights *l, const float dir[3], float out[3]) {
     float z = dir[2];
@@ -155,7 +154,7 @@ static void spread_sky(sti__lights *l) {
 }
 
 /* ---- setting up
- * ------------------------------------------------------------------------------------------------ */
+   ------------------------------------------------------------------------------------------------ */
 
 static void add_lamp(sti__lights *l, const sti_model *m, const sti__pose *pose, int i) {
     sti__lamp *lamp = &l->lamp[l->nlamp];

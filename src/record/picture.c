@@ -298,8 +298,7 @@ static void draw_layers(band *b, int rows) {
     }
 }
 
-/* ---- colour to bytes ------------------------------------------------------------------------------------
- */
+/* ---- colour to bytes ---------------------------------------------------------------------------------- */
 
 enum { STEPS = 4096 };
 
@@ -340,7 +339,7 @@ static void draw_bands(band *b, int height, uint8_t *rgb) {
 }
 
 /* ---- putting it together
- * ----------------------------------------------------------------------------------- */
+   ----------------------------------------------------------------------------------- */
 
 static double depth_of(const band *b, int id) {
     const sti__item *item = sti__scene_item(b->scene, id);

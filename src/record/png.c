@@ -25,7 +25,7 @@ typedef struct png {
     int head[HASHES], prev[WINDOW]; /* last place of a hash, and the one before it; -1 = none */
 } png;
 
-/* ---- chunks -------------------------------------------------------------------------------------------- */
+/* ---- chunks ------------------------------------------------------------------------------------------- */
 
 static void big32(uint8_t *p, uint32_t x) {
     p[0] = (uint8_t)(x >> 24), p[1] = (uint8_t)(x >> 16), p[2] = (uint8_t)(x >> 8), p[3] = (uint8_t)x;
@@ -67,8 +67,7 @@ static void put_bits(png *p, uint32_t value, int count) {
     for (; p->nbit >= 8; p->nbit -= 8, p->bits >>= 8) put_byte(p, (uint8_t)p->bits);
 }
 
-/* ---- deflate ---------------------------------------------------------------------------------------------
- */
+/* ---- deflate ------------------------------------------------------------------------------------------ */
 
 /* Huffman codes go highest bit first. */
 static void put_code(png *p, uint32_t code, int count) {
@@ -163,7 +162,7 @@ static void deflate(png *p, const uint8_t *d, size_t n) {
 }
 
 /* ---- filters
- * ----------------------------------------------------------------------------------------------- */
+   ----------------------------------------------------------------------------------------------- */
 
 static int paeth(int a, int b, int c) {
     int pa = abs(b - c), pb = abs(a - c), pc = abs(a + b - 2 * c);
@@ -207,8 +206,7 @@ static void filter_picture(const uint8_t *rgb, int width, int height, uint8_t *o
     }
 }
 
-/* --------------------------------------------------------------------------------------------------------------
- */
+/* -------------------------------------------------------------------------------------------------------------- */
 
 static void write_picture(png *p, const uint8_t *data, size_t n, int width, int height) {
     static const uint8_t signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};

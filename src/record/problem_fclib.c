@@ -16,7 +16,7 @@
 #define SYMMETRY 1e-9
 enum { DENSE = 2000 };
 
-/* ---- matrices ------------------------------------------------------------------------------------------ */
+/* ---- matrices ----------------------------------------------------------------------------------------- */
 
 /* Entries in any order; equal places add up. */
 typedef struct triplets {
@@ -151,7 +151,7 @@ static triplets gather(sti__hdf *h, const piece *list, int count, int nrow, int 
 /* ---- rows -------------------------------------------------------------------------------------------- */
 
 /* Makes row blocks of `contacts` cones and `bilateral` quadratic rows; returns the map of the file's rows to
- * ours. */
+   ours. */
 static int *make_rows(sti__hdf *h, sti_problem_arrays *a, const double *mu, int contacts, int bilateral,
                       int *m) {
     size_t total = (size_t)3 * (size_t)contacts + (size_t)bilateral;
@@ -266,8 +266,7 @@ static void swap_rows(double *x, size_t i, size_t j, size_t width) {
     }
 }
 
-/* X := M^-1 X for a dense M (n x n, destroyed) and `count` columns of X (n x count), with partial pivoting.
- */
+/* X := M^-1 X for a dense M (n x n, destroyed) and `count` columns of X (n x count), with partial pivoting. */
 static bool solve_dense(int n, double *M, int count, double *X) {
     size_t w = (size_t)n, c = (size_t)count;
     for (size_t j = 0; j < w; j++) {
@@ -382,7 +381,7 @@ static void put_matrix(sti__hdf *h, const char *name, int nrow, int ncol, int nz
 }
 
 /* FCLIB has three rows per contact: where ours go, and row starts with empty rows for contacts without
- * friction. */
+   friction. */
 typedef struct padded {
     int m;
     int *place; /* of our scalar rows */

@@ -117,7 +117,7 @@ sti_problem *sti_problem_load(const char *path, const sti_allocator *allocator, 
     return problem;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------------------------ */
 
 static void put_csr(sti__hdf *h, const char *name, const sti_csr *a) {
     char path[64];

@@ -56,8 +56,7 @@ void sti__target_clear_rows(const sti__target *t, int from, int to) {
 
 void sti__target_clear(const sti__target *t) { sti__target_clear_rows(t, 0, t->height); }
 
-/* ---- filling --------------------------------------------------------------------------------------------
- */
+/* ---- filling ------------------------------------------------------------------------------------------ */
 
 /* Value at the sample (x, y) of what is a, b, c at the corners, as value + dx * x + dy * y. */
 typedef struct slope {
@@ -129,7 +128,7 @@ static void fill(const sti__target *t, const vertex v[3], int id) {
 }
 
 /* ---- triangles
- * ---------------------------------------------------------------------------------------------- */
+   ---------------------------------------------------------------------------------------------- */
 
 static void project(const sti__lens *l, const corner *c, vertex *out) {
     double w = l->parallel ? 1 : 1 / (double)c->v[2];
@@ -179,7 +178,7 @@ static void draw_triangle(const sti__target *t, const sti__lens *l, const corner
 }
 
 /* ---- items
- * -------------------------------------------------------------------------------------------------------- */
+   -------------------------------------------------------------------------------------------------------- */
 
 /* Coarse shapes for what is small on the screen. */
 static const sti__solid *choose_shape(const sti__scene *s, const sti__item *item, const sti__lens *l) {
@@ -259,8 +258,7 @@ void sti__raster_item(const sti__target *t, const sti__lens *lens, const sti__sc
 }
 
 /* ---- planes
- * ------------------------------------------------------------------------------------------------------------
- */
+   ------------------------------------------------------------------------------------------------------------ */
 
 static bool within(const sti__item *item, const double p[3]) {
     for (int k = 0; k < 2; k++) {

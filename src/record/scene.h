@@ -121,8 +121,7 @@ void sti__raster_plane(const sti__target *t, const sti__lens *lens, const sti__s
 void sti__target_clear(const sti__target *t);
 void sti__target_clear_rows(const sti__target *t, int from, int to); /* counted from top */
 
-/* ---- light ----------------------------------------------------------------------------------------------
- */
+/* ---- light -------------------------------------------------------------------------------------------- */
 
 enum { STI__SKY = 32, STI__TAPS = 32, STI__LAMPS = 8 };
 
@@ -162,8 +161,7 @@ float sti__lights_key(const sti__lights *l, const double p[3], const float n[3])
 void sti__lights_sky(const sti__lights *l, const double p[3], const float n[3], float out[3]);
 void sti__lights_background(const sti__lights *l, const float dir[3], float out[3]);
 
-/* ---- shade ------------------------------------------------------------------------------------------------
- */
+/* ---- shade -------------------------------------------------------------------------------------------- */
 
 typedef struct sti__point {
     double pos[3];
@@ -175,7 +173,7 @@ void sti__shade(const sti__scene *scene, const sti__lights *lights, int item, co
                 float out[3]);
 
 /* ---- small vectors
- * ------------------------------------------------------------------------------------------ */
+   ------------------------------------------------------------------------------------------ */
 
 static inline float f3_dot(const float a[3], const float b[3]) {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];

@@ -3,7 +3,7 @@
    throws back. Patterns are averaged over the pixel, so that they do not crawl in the distance. */
 #include "record/scene.h"
 
-/* ---- patterns ------------------------------------------------------------------------------------------ */
+/* ---- patterns ----------------------------------------------------------------------------------------- */
 
 /* Integral of a square wave of period 2, -1 and 1 in turn. */
 static float wave_sum(float x) {
@@ -57,8 +57,7 @@ static void pattern_color(const sti__item *item, const sti__point *p, float out[
     f3_mix(out, look->color, look->other, mix);
 }
 
-/* ---- light ------------------------------------------------------------------------------------------------
- */
+/* ---- light -------------------------------------------------------------------------------------------- */
 
 static float power(float x, int squarings) {
     for (int i = 0; i < squarings; i++) x *= x;

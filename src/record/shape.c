@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Unit shapes at a few levels of detail, and shading normals of meshes. */
 #include "base/det.h"
+#include "mesh/mesh.h"
 #include "record/scene.h"
 #include <string.h>
 
@@ -102,14 +103,8 @@ typedef struct welder {
 } welder;
 
 static size_t place_hash(const float *v) {
-    uint32_t b[3];
-    float p[3] = {v[0] + 0.0f, v[1] + 0.0f, v[2] + 0.0f}; /* -0 is 0 */
-    memcpy(b, p, sizeof b);
-    uint64_t h =
-        (b[0] * 0x9e3779b97f4a7c15ull) ^ (b[1] * 0xc2b2ae3d27d4eb4full) ^ (b[2] * 0x165667b19e3779f9ull);
-    h ^= h >> 29;
-    h *= 0xbf58476d1ce4e5b9ull;
-    return (size_t)(h ^ (h >> 32));
+    const float p[3] = {v[0] + 0.0f, v[1] + 0.0f, v[2] + 0.0f}; /* -0 is 0 */
+    return sti__hash_point(p);
 }
 
 static int find_place(welder *w, int vertex) {
@@ -198,8 +193,7 @@ bool sti__shape_normals(sti__solid *shape, const sti_allocator *allocator) {
     return ok;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------------------
- */
+/* ---- all of them -------------------------------------------------------------------------------------- */
 
 bool sti__shapes_init(sti__shapes *s, const sti_model *m, const sti_allocator *a) {
     *s = (sti__shapes){.count = STI__MESHES + m->nmesh, .model = m, .allocator = a};

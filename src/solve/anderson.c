@@ -14,7 +14,7 @@ static double dot(const sti__anderson *a, const double *x, const double *y) {
 }
 
 /* Cholesky of the Gram matrix in place, columns that depend on earlier ones left out (pivot 0), then the
- * solve. */
+   solve. */
 static void least_squares(int n, double *gram, double *x) {
     for (int j = 0; j < n; j++) {
         double d = gram[j * DEPTH + j], whole = d;

@@ -7,9 +7,9 @@
 #define STI__ANDERSON_DEPTH 8
 
 typedef struct sti__anderson {
-    int m, count; /* numbers; pairs held, the newest being the last one given */
-    double *t, *r; /* m: the last pair */
-    double *dt, *dr; /* depth x m: differences of pairs, round about */
+    int m, count;         /* numbers; pairs held, the newest being the last one given */
+    double *t, *r;        /* m: the last pair */
+    double *dt, *dr;      /* depth x m: differences of pairs, round about */
     const double *weight; /* m: of the squared norm of residuals */
 } sti__anderson;
 

@@ -10,9 +10,9 @@
 #define GROWTH 0.98        /* of L per accepted step: the step length grows slowly */
 #define BACKTRACKS 30      /* per iteration, at most */
 #define WINDOW 256         /* iterations over which progress is looked at */
-#define EXPECTED_NEWTON 25 /* steps that the finisher is expected to take */
-#define NEWTON_LEAST 6     /* steps at a time, at least and at most */
-#define NEWTON_TURN 40
+#define EXPECTED_NEWTON 20 /* steps that the finisher is expected to take */
+#define NEWTON_LEAST 10    /* steps at a time, at least and at most */
+#define NEWTON_TURN 60
 #define STALLS 400  /* windows without progress that end a solve */
 #define PRIMAL 1000 /* gradient steps before the primal finisher has its turn */
 #define PATIENCE 40 /* windows without progress before the shift is frozen, and again before it is not */
@@ -115,8 +115,7 @@ static void test(apgd *a) {
     sti__history_add(a->dual.task->workspace, error);
 }
 
-/* ---- gradient steps and the finisher, turn about --------------------------------------------------------
- */
+/* ---- gradient steps and the finisher, turn about ------------------------------------------------------ */
 
 /* From the best iterate, without momentum. */
 static void restart_at_best(apgd *a) {
@@ -139,7 +138,7 @@ static bool descend(apgd *a, int count) {
 }
 
 /* The shift of every iterate does not settle on some hyperstatic piles: freeze it for a while, then take it
- * afresh. */
+   afresh. */
 static void freeze(apgd *a) {
     restart_at_best(a);
     sti__pass_freeze(&a->dual.op, a->dual.best, a->frozen);
@@ -178,13 +177,13 @@ static double steps_left(apgd *a) {
    never more than what gradient steps have cost so far. */
 static int worth_finishing(apgd *a, double left) {
     if (!a->dual.task->options->finish) return 0;
-    double newton = sti__newton_cost(&a->dual) / step_cost(a), may = a->iterations / newton - a->newton_steps;
+    double newton = sti__newton_cost(&a->dual) / step_cost(a),
+           may = a->iterations / newton + NEWTON_LEAST - a->newton_steps;
     if (!(left > EXPECTED_NEWTON * newton) || !(may >= NEWTON_LEAST)) return 0;
     return may < NEWTON_TURN ? (int)may : NEWTON_TURN;
 }
 
-/* The primal Newton's method from the best iterate, for what has A and J: few steps on a matrix of the dofs.
- */
+/* The primal Newton's method from the best iterate, for what has A and J: few steps on a matrix of the dofs. */
 static sti_status finish_primal(apgd *a, sti_error *error) {
     const sti__task *task = a->dual.task;
     sti__dual_answer(&a->dual);

@@ -125,7 +125,7 @@ static double norm_w(const double *x, const double *w, int dim) {
 }
 
 /* Projects all impulses onto C; the largest violation in the unit-Delassus norm, relative to the largest
- * impulse. */
+   impulse. */
 static double judge_cone(bench *b) {
     double worst = 0, largest = 0;
     for (int r = 0; r < b->p->arrays.nrow; r++) {
@@ -168,7 +168,7 @@ static void lawful_velocity(const bench *b, int r, const double *y, const double
 }
 
 /* What impulses are measured against: their own size, what the approach velocities ask for, or a small part
- * of these. */
+   of these. */
 static double natural_scale(const bench *b) {
     double own = 0, asked = 0, free = 0;
     static const double zero[STI_ROW_DIM];
@@ -281,7 +281,7 @@ static void judge_contacts(const bench *b, double scale, bool exact, sti_certifi
     c->desaxce = exact && mismatch > 0 ? mismatch / fmax(slip, FLOOR * speed) : 0;
 }
 
-/* ---- FCLIB's full error -------------------------------------------------------------------------------- */
+/* ---- FCLIB's full error ------------------------------------------------------------------------------- */
 
 static bool plain_cones(const sti_problem *p) {
     for (int r = 0; r < p->arrays.nrow; r++) {
@@ -313,8 +313,7 @@ static double full_error(const bench *b, bool scaled) {
     return error > 0 ? sqrt(error / size) : 0;
 }
 
-/* ---- all together -----------------------------------------------------------------------------------------
- */
+/* ---- all together ------------------------------------------------------------------------------------- */
 
 /* Fills b and c; returns the impulses' scale in the unit-Delassus norm. */
 static double judge(const sti__judge *j, bench *b, const double *v, sti_coulomb coulomb, sti_certificate *c,

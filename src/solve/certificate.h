@@ -23,14 +23,15 @@ void sti__judge_answer(const sti__judge *judge, const double *v, const double *g
 /* Diagonal of J A^-1 J' (m), or of W; an estimate that is good to a quarter where it would take too many solves. room: sti__delassus_room(problem) bytes. Rows that touch independent parts
    of A are solved for together: rigid bodies need about as many solves as a body has rows. */
 size_t sti__delassus_room(const sti_problem *problem);
-void sti__delassus_diagonal(const sti_problem *problem, sti__chol *mass, double *diagonal, void *room, const sti_tasks *tasks);
+void sti__delassus_diagonal(const sti_problem *problem, sti__chol *mass, double *diagonal, void *room,
+                            const sti_tasks *tasks);
 
 /* The norm in which a block's Delassus diagonal (with R) is one and its cone is round: w_n, w_t mu_t^2 = const. */
 void sti__row_norm(const sti_row *row, const double *delassus, const double *R, double *w);
 
 /* Counts determined and regularised force components of rows with impulses g and velocities y (with R g; scale: see
    the certificate); -1 for both where an island is too large to count. room for n + m numbers is allocated. */
-sti_status sti__count_rank(const sti_problem *problem, const double *y, const double *g, const double *w, double scale,
-                           int *ndetermined, int *nregularised, sti_error *error);
+sti_status sti__count_rank(const sti_problem *problem, const double *y, const double *g, const double *w,
+                           double scale, int *ndetermined, int *nregularised, sti_error *error);
 
 #endif

@@ -226,8 +226,7 @@ sti_status sti__chol_factor(sti__chol *c, const double *value, const sti_tasks *
     return bad < 0 ? STI_OK : STI_NONFINITE;
 }
 
-/* ---- solving --------------------------------------------------------------------------------------------
- */
+/* ---- solving ------------------------------------------------------------------------------------------ */
 
 static void forward_node(const sti__chol *c, int s, int side) {
     const sti__plan *p = &c->plan;

@@ -37,12 +37,12 @@ void sti__chol_half_back(sti__chol *chol, const double *y, double *x, const sti_
 
 /* What the analysis found, for cost models. */
 typedef struct sti__chol_info {
-    int n;            /* dofs */
-    int64_t fill;     /* numbers in L */
-    double flops;     /* of a factorisation; a solve takes about 4 fill */
-    int nblock;       /* supernodes */
-    bool dissected;   /* ordered by nested dissection, not minimum degree */
-    uint64_t hash;    /* of the pattern */
+    int n;          /* dofs */
+    int64_t fill;   /* numbers in L */
+    double flops;   /* of a factorisation; a solve takes about 4 fill */
+    int nblock;     /* supernodes */
+    bool dissected; /* ordered by nested dissection, not minimum degree */
+    uint64_t hash;  /* of the pattern */
 } sti__chol_info;
 sti__chol_info sti__chol_get_info(const sti__chol *chol);
 

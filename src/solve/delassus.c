@@ -73,7 +73,7 @@ static double sign(uint64_t k) {
 }
 
 /* With J A^-1 J' = B B' and random signs z, (B z)_i^2 has the mean (B B')_ii: an estimate, to about a
- * quarter. */
+   quarter. */
 static void estimate(const sti_problem *p, sti__chol *mass, double *diagonal, colours *c,
                      const sti_tasks *tasks) {
     const sti_csr *J = &p->arrays.J;

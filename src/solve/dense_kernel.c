@@ -206,7 +206,7 @@ static void update(const double *rows, int nd, int ncol, double *tri, int begin,
 }
 
 /* ---- solving
- * ----------------------------------------------------------------------------------------------- */
+   ----------------------------------------------------------------------------------------------- */
 
 /* y[i] -= (tile row i) x over k_end columns, for `count` tile rows. */
 INLINE void times(const double *a, size_t row, int k_end, const double *x, double *y, int count) {

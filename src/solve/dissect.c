@@ -41,8 +41,7 @@ typedef struct level {
     int *near[2]; /* of vertices in the separator: weight of neighbours on each side */
 } level;
 
-/* ---- coarsening -----------------------------------------------------------------------------------------
- */
+/* ---- coarsening --------------------------------------------------------------------------------------- */
 
 static bool take_level(level *l, pool *p, int n, size_t edges) {
     size_t v = (size_t)n;
@@ -122,8 +121,7 @@ static bool contract(const level *f, level *c, int count, pool *p, int *slot) {
     return true;
 }
 
-/* ---- separators -------------------------------------------------------------------------------------------
- */
+/* ---- separators --------------------------------------------------------------------------------------- */
 
 /* The separator as a list, and what each part weighs. */
 typedef struct cut {
@@ -313,7 +311,7 @@ static bool separate(level *levels, pool *p) {
 }
 
 /* ---- the order
- * --------------------------------------------------------------------------------------------- */
+   --------------------------------------------------------------------------------------------- */
 
 /* The subgraph of `count` vertices; `name` is -1 outside and is left so. */
 static bool extract(const sti__graph *g, const int *vertex, int count, int *name, level *l, pool *p) {

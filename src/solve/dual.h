@@ -16,11 +16,11 @@ typedef struct sti__dual {
     double goal;
     double qnorm;            /* |q| as given, for the full error */
     double floor, gap_floor; /* what impulses are at least measured against */
-    double *work;        /* raw y and g of one gap */
+    double *work;            /* raw y and g of one gap */
     sti__pair best;
-    double best_error;   /* infinite before the first */
-    double prox;         /* of the finisher, kept between its runs; 0 before the first */
-    double newton_cost;  /* 0 = not known yet */
+    double best_error;  /* infinite before the first */
+    double prox;        /* of the finisher, kept between its runs; 0 before the first */
+    double newton_cost; /* 0 = not known yet */
     int64_t products;
 } sti__dual;
 

@@ -218,8 +218,7 @@ bool sti__island_factor_mass(sti__island *s, const sti_tasks *tasks) {
     return s->mass_ready;
 }
 
-/* ---- assembly -------------------------------------------------------------------------------------------
- */
+/* ---- assembly ----------------------------------------------------------------------------------------- */
 
 /* GJ of all blocks. */
 static void curve_blocks(void *context, int begin, int end) {
@@ -305,7 +304,7 @@ bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries
 }
 
 /* ---- solving
- * ------------------------------------------------------------------------------------------------ */
+   ------------------------------------------------------------------------------------------------ */
 
 static void curve_rows(void *context, int begin, int end) {
     sti__island *s = context;

@@ -276,7 +276,7 @@ sti_status sti__islands_fill(sti__islands *s, const sti_problem *p, sti_error *e
     return STI_OK;
 }
 
-/* ---- products ------------------------------------------------------------------------------------------ */
+/* ---- products ----------------------------------------------------------------------------------------- */
 
 typedef struct product {
     const sti__island *s;

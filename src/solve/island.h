@@ -24,13 +24,13 @@ typedef struct sti__island {
     double *value;
     int *tstart, *tblock, *tslot; /* by dofs: which blocks touch it, and where in their list it is */
 
-    double *vstar, *impetus;      /* n; A v* */
-    double *inverse;              /* n: 1 / diag(A), the momentum scaling squared */
-    double *v, *best, *step;      /* n: iterate, best iterate, Newton direction */
-    double *answer;               /* n: best iterate of the outer loops */
+    double *vstar, *impetus;                            /* n; A v* */
+    double *inverse;                                    /* n: 1 / diag(A), the momentum scaling squared */
+    double *v, *best, *step;                            /* n: iterate, best iterate, Newton direction */
+    double *answer;                                     /* n: best iterate of the outer loops */
     double *momentum, *force, *gradient, *astep, *work; /* n: A (v - v*), J'g, their difference, A step */
-    double *R, *vhat;             /* m: of the law that is solved with (softened if contact is hard) */
-    double *target;               /* m: y = J v - target; vhat, less the De Saxce shift, plus the proximal term */
+    double *R, *vhat; /* m: of the law that is solved with (softened if contact is hard) */
+    double *target;   /* m: y = J v - target; vhat, less the De Saxce shift, plus the proximal term */
     double *y, *ystep, *g, *rows; /* m */
     double *best_g, *last_g;      /* m: of the answer; the guess */
     double *offset, *late;        /* m: target - vhat, and what it is wrong by */
@@ -92,7 +92,8 @@ bool sti__island_factor_mass(sti__island *s, const sti_tasks *tasks);
    little more on the diagonal; false if that does not help. *tries counts factorisations. */
 bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries);
 /* x = H^-1 b; returns the products that it took (0: direct). */
-int sti__island_solve(sti__island *s, const double *b, double *x, double tol, int cap, const sti_tasks *tasks);
+int sti__island_solve(sti__island *s, const double *b, double *x, double tol, int cap,
+                      const sti_tasks *tasks);
 /* y = H x */
 void sti__island_apply(sti__island *s, const double *x, double *y, const sti_tasks *tasks);
 

@@ -1,52 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The finisher: semismooth Newton on the dual, with a proximal term that keeps hyperstatic contacts solvable.
 
-   With y = W t + q + shift and the centre t the impulse of a row block is
-       gamma = argmin over C'   g'y + 1/2 g'R'g + e/2 |g - t|^2,
-   and a solution has gamma = t. With G = -dgamma/dy = C C' and H = dy/du the step is
-       (I + G H W) d = r = gamma - t,   d = r - C x,   (I + C'H W C) x = C'H W r,
-   solved by GMRES with the Cholesky factor of I + C'W C before it (exact if H = I and W is symmetric). */
+   In scaled variables, with u = W x + q, the impulse of a row block is
+       gamma = argmin over C'   g'(u - o) + 1/2 g'(R' + e) g,   o = e c - shift,
+   with c a centre. For a given offset o this is the gradient of a convex cost of x, minimal where gamma = x;
+   with G = -dgamma/du = C C' Newton's step is (I + G W) d = r = gamma - x,   d = r - C z,   (I + C'W C) z =
+   C'W r, and an exact line search makes it converge from anywhere. The answer has c = gamma and the shift of
+   u. Relaxed: the centre follows, with an ever smaller e. Exact: the offset is a fixed point, found by
+   Anderson's method. */
 #include "contact/rows.h"
+#include "solve/anderson.h"
 #include "solve/dual.h"
 #include <math.h>
 #include <string.h>
 
-#ifdef NEWTON_DEBUG
-#include <stdio.h>
-#define DEBUG(x) x
-#else
-#define DEBUG(x)
-#endif
-#define KRYLOV 40 /* GMRES vectors */
-#define KRYLOV_TOL 1e-4
 #define PROX_FIRST 1e-2 /* e, at unit Delassus diagonal */
 #define PROX_LEAST 1e-9
 #define PROX_MOST 1
-#define INNER 40       /* Newton steps per proximal problem */
-#define INNER_FRESH 12 /* the same with the De Saxce shift in the Jacobian */
-#define INEXACT                                                                                            \
-    0.3             /* |gamma - x| <= this e |gamma - centre|: then W times it does not spoil the residual \
-                     */
-#define SETTLED 0.1 /* natural map with a frozen shift, relative to the one with its own */
-#define LEAST_DAMPING 0.05 /* of the shift */
-#define FAILURES 8         /* in a row end it */
-#define HALVINGS 8         /* of a step where the shift follows */
-#define SEARCH 20          /* evaluations of a line search */
-#define LONGEST 1.5        /* step */
+#define INNER 40    /* Newton steps per proximal problem */
+#define INEXACT 0.3 /* |gamma - x| relative to what the offset is wrong by */
+#define FAILURES 8  /* proximal problems without a gain in a row end it */
+#define TIRED 4     /* rounds without a gain before the proximal term changes */
+#define CHANGES 8   /* of the proximal term without a gain end it */
+#define SEARCH 20   /* evaluations of a line search */
+#define LONGEST 1.5 /* step */
 
 typedef struct newton {
     sti__dual *dual;
     int m, nblock;
     double prox;
-    double rounding;                 /* |gamma - x| that cannot be lowered */
-    double *C;                       /* per block dim x dim, at 6 first[b] */
-    double *slip;                    /* m: dy_n/du_T of a cone, at its tangents */
-    double *gamma, *centre, *frozen; /* work vectors */
-    bool fresh;                      /* the shift follows u within a proximal problem */
-    int failed;                      /* proximal problems in a row that gained little */
+    double rounding;        /* |gamma - x| that cannot be lowered */
+    double *C;              /* per block dim x dim, at 6 first[b] */
+    double *gamma, *offset; /* work vectors */
+    double *late;           /* what the offset is wrong by */
     sti__pair home, now, step, trial, scratch;
-    double *basis;          /* (KRYLOV + 1) m */
-    double *rhs, *x;        /* m */
+    sti__anderson anderson;
+    double *z;              /* m */
     int *block_of, *mark;   /* m, nblock */
     int *pair_start, *pair; /* row blocks j <= i that W couples with i */
     int *start, *col;       /* lower triangle of I + C'W C, diagonal blocks in full */
@@ -79,19 +68,20 @@ static int couple(newton *n, int b, int *out) {
 static size_t lay_out(newton *n, void *base) {
     sti__cutter c = {base, 0};
     size_t m = (size_t)n->m, size = (size_t)n->dual->op.size, nblock = (size_t)n->nblock;
-    n->C = sti__cut(&c, 6 * m, sizeof(double));
-    n->slip = sti__cut(&c, m, sizeof(double));
-    n->gamma = sti__cut(&c, size, sizeof(double));
-    n->centre = sti__cut(&c, size, sizeof(double));
-    n->frozen = sti__cut(&c, size, sizeof(double));
     sti__pair *pairs[] = {&n->home, &n->now, &n->step, &n->trial, &n->scratch};
+    double **works[] = {&n->gamma, &n->offset, &n->late, &n->anderson.t, &n->anderson.r};
+    n->C = sti__cut(&c, 6 * m, sizeof(double));
+    n->z = sti__cut(&c, m, sizeof(double));
+    for (int i = 0; i < STI__COUNT(works); i++) *works[i] = sti__cut(&c, size, sizeof(double));
     for (int i = 0; i < STI__COUNT(pairs); i++) {
         pairs[i]->x = sti__cut(&c, size, sizeof(double));
         pairs[i]->Wx = sti__cut(&c, size, sizeof(double));
     }
-    n->basis = sti__cut(&c, (KRYLOV + 1) * m, sizeof(double));
-    n->rhs = sti__cut(&c, m, sizeof(double));
-    n->x = sti__cut(&c, m, sizeof(double));
+    double *weight = sti__cut(&c, size, sizeof(double));
+    for (size_t i = 0; weight && i < size; i++) weight[i] = 1;
+    n->anderson.weight = weight;
+    n->anderson.dt = sti__cut(&c, size, STI__ANDERSON_DEPTH * sizeof(double));
+    n->anderson.dr = sti__cut(&c, size, STI__ANDERSON_DEPTH * sizeof(double));
     n->start = sti__cut(&c, m + 1, sizeof(int));
     n->block_of = sti__cut(&c, m, sizeof(int));
     n->mark = sti__cut(&c, nblock, sizeof(int));
@@ -145,7 +135,11 @@ static void fill_pattern(newton *n) {
 
 static sti_status open(newton *n, sti__dual *dual, sti_error *error) {
     sti_workspace *workspace = dual->task->workspace;
-    *n = (newton){.dual = dual, .m = dual->op.m, .nblock = dual->op.problem->arrays.nrow, .prox = PROX_FIRST};
+    *n = (newton){.dual = dual,
+                  .anderson.m = dual->op.size,
+                  .m = dual->op.m,
+                  .nblock = dual->op.problem->arrays.nrow,
+                  .prox = PROX_FIRST};
     size_t bytes = lay_out(n, NULL);
     void *base = sti__workspace_block(workspace, STI__BLOCK_NEWTON, bytes);
     if (!base) return sti__fail(error, STI_NO_MEMORY, "not enough memory for Newton's method");
@@ -213,20 +207,17 @@ static void slide_factor(int dim, double slope, const double *R, const double *y
     }
 }
 
-/* The impulse of row block b at velocity u (dim), without the shift, and what it came from: y and R. */
+/* The impulse of row block b at velocity u (dim), and what it came from: y and R. */
 static sti__region impulse(const newton *n, int b, const double *u, double *y, double *R, double *g) {
     const sti__operator *op = &n->dual->op;
     const sti_row *row = row_of(n, b);
     const int *place = op->place + first_of(n, b);
-    double s2 = 0;
     for (int i = 0; i < row->dim; i++) {
         R[i] = op->R[place[i]] + n->prox;
-        y[i] = u[i] - n->prox * n->centre[place[i]];
-        if (i) s2 += u[i] * u[i];
+        y[i] = u[i] - n->offset[place[i]];
     }
     if (row->kind == STI_ROW_CONE) {
         double slope = sti__operator_slope(op, b), slopes[5] = {slope, slope, slope, slope, slope};
-        if (n->dual->exact && row->dim > 1) y[0] += n->fresh ? slope * sqrt(s2) : n->frozen[place[0]];
         return sti__cone_impulse(row->dim, slopes, R, y, g);
     }
     for (int i = 0; i < row->dim; i++) {
@@ -236,7 +227,7 @@ static sti__region impulse(const newton *n, int b, const double *u, double *y, d
     return STI__REGION_STICK;
 }
 
-/* gamma, C and the slip direction of one row block at `now`. */
+/* gamma, C and what the offset is wrong by, of one row block at `now`. */
 static void linearise_row(newton *n, int b) {
     const sti__operator *op = &n->dual->op;
     const sti_row *row = row_of(n, b);
@@ -247,7 +238,6 @@ static void linearise_row(newton *n, int b) {
     for (int i = 0; i < dim; i++) {
         u[i] = n->now.Wx[place[i]] + op->q[place[i]];
         if (i) s2 += u[i] * u[i];
-        n->slip[first + i] = 0;
     }
     sti__region region = impulse(n, b, u, y, R, g);
     memset(C, 0, sizeof(double) * (size_t)(dim * dim));
@@ -256,105 +246,40 @@ static void linearise_row(newton *n, int b) {
         bool free = row->kind == STI_ROW_CONE || (g[i] > sti__row_lo(row) / a && g[i] < sti__row_hi(row) / a);
         if (region == STI__REGION_STICK && free) C[i * dim + i] = 1 / sqrt(R[i]);
         n->gamma[place[i]] = g[i];
+        n->late[place[i]] = n->prox * g[i] - n->offset[place[i]];
     }
-    if (region != STI__REGION_SLIDE) return;
-    double slope = sti__operator_slope(op, b), s = sqrt(s2);
-    slide_factor(dim, slope, R, y, g[0], C);
-    for (int i = 1; i < dim && n->fresh && s > 0; i++) n->slip[first + i] = slope * u[i] / s;
+    if (row->kind != STI_ROW_CONE || dim == 1) return;
+    double slope = sti__operator_slope(op, b);
+    if (n->dual->exact) n->late[place[0]] -= slope * sqrt(s2);
+    if (region == STI__REGION_SLIDE) slide_factor(dim, slope, R, y, g[0], C);
 }
 
-/* out (m) = C'H u for a work vector u; out (work) = C x for x (m). */
+/* out (m) = C'u for a work vector u; out (work) = C z for z (m). */
 static void gather(const newton *n, const double *u, double *out) {
     for (int b = 0; b < n->nblock; b++) {
         int first = first_of(n, b), dim = row_of(n, b)->dim;
         const double *C = n->C + 6 * first;
-        double h[STI_ROW_DIM];
-        for (int i = 0; i < dim; i++) h[i] = u[n->dual->op.place[first + i]];
-        for (int i = 1; i < dim; i++) h[0] += n->slip[first + i] * h[i];
         for (int i = 0; i < dim; i++) {
             double s = 0;
-            for (int k = 0; k < dim; k++) s += C[k * dim + i] * h[k];
+            for (int k = 0; k < dim; k++) s += C[k * dim + i] * u[n->dual->op.place[first + k]];
             out[first + i] = s;
         }
     }
 }
 
-static void scatter(const newton *n, const double *x, double *out) {
+static void scatter(const newton *n, const double *z, double *out) {
     for (int b = 0; b < n->nblock; b++) {
         int first = first_of(n, b), dim = row_of(n, b)->dim;
         const double *C = n->C + 6 * first;
         for (int i = 0; i < dim; i++) {
             double s = 0;
-            for (int k = 0; k < dim; k++) s += C[i * dim + k] * x[first + k];
+            for (int k = 0; k < dim; k++) s += C[i * dim + k] * z[first + k];
             out[n->dual->op.place[first + i]] = s;
         }
     }
 }
 
-/* ---- GMRES -------------------------------------------------------------------------------------------- */
-
-/* out = M^-1 (x + C'H W C x) */
-static void apply(newton *n, const double *x, double *out) {
-    scatter(n, x, n->scratch.x);
-    sti__dual_mul(n->dual, n->scratch);
-    gather(n, n->scratch.Wx, out);
-    for (int i = 0; i < n->m; i++) out[i] += x[i];
-    sti__chol_solve(n->factor, out, &n->dual->task->options->tasks);
-}
-
-/* Makes basis vector k + 1 from `apply`, column k of the Hessenberg matrix; returns its length. */
-static double extend(newton *n, int k, double *column) {
-    int m = n->m;
-    double *v = n->basis + (size_t)(k + 1) * (size_t)m;
-    apply(n, n->basis + (size_t)k * (size_t)m, v);
-    for (int i = 0; i <= k; i++) {
-        const double *e = n->basis + (size_t)i * (size_t)m;
-        column[i] = sti__dot_n(v, e, m);
-        for (int j = 0; j < m; j++) v[j] -= column[i] * e[j];
-    }
-    double length = sqrt(sti__norm2_n(v, NULL, m));
-    for (int j = 0; length > 0 && j < m; j++) v[j] /= length;
-    return column[k + 1] = length;
-}
-
-/* Givens rotations keep the triangle; x gets the combination of the basis. */
-static void solve_linear(newton *n) {
-    double h[KRYLOV][KRYLOV + 1], cosine[KRYLOV], sine[KRYLOV], e[KRYLOV + 1] = {0};
-    int m = n->m, k = 0;
-    memcpy(n->basis, n->rhs, sizeof(double) * (size_t)m);
-    sti__chol_solve(n->factor, n->basis, &n->dual->task->options->tasks);
-    double length = sqrt(sti__norm2_n(n->basis, NULL, m)), goal = KRYLOV_TOL * length;
-    memset(n->x, 0, sizeof(double) * (size_t)m);
-    if (!(length > 0) || !isfinite(length)) return;
-    for (int j = 0; j < m; j++) n->basis[j] /= length;
-    e[0] = length;
-    while (k < KRYLOV && fabs(e[k]) > goal) {
-        double next = extend(n, k, h[k]);
-        for (int i = 0; i < k; i++) {
-            double a = h[k][i], b = h[k][i + 1];
-            h[k][i] = cosine[i] * a + sine[i] * b;
-            h[k][i + 1] = cosine[i] * b - sine[i] * a;
-        }
-        double a = h[k][k], size = sqrt(a * a + next * next);
-        if (!(size > 0) || !isfinite(size)) break;
-        cosine[k] = a / size;
-        sine[k] = next / size;
-        h[k][k] = size;
-        e[k + 1] = -sine[k] * e[k];
-        e[k] *= cosine[k];
-        k++;
-        if (next == 0) break;
-    }
-    n->dual->task->info->pcg += k;
-    for (int i = k - 1; i >= 0; i--) {
-        for (int j = i + 1; j < k; j++) e[i] -= h[j][i] * e[j];
-        e[i] /= h[i][i];
-    }
-    for (int i = 0; i < k; i++)
-        for (int j = 0; j < m; j++) n->x[j] += e[i] * n->basis[(size_t)i * (size_t)m + (size_t)j];
-}
-
-/* ---- one proximal problem ------------------------------------------------------------------------------ */
+/* ---- one proximal problem ----------------------------------------------------------------------------- */
 
 /* The step d from `now` and W d; false if the matrix cannot be factored. */
 static bool find_step(newton *n) {
@@ -362,19 +287,18 @@ static bool find_step(newton *n) {
     if (!factor(n)) return false;
     for (int i = 0; i < size; i++) n->scratch.x[i] = n->gamma[i] - n->now.x[i];
     sti__dual_mul(n->dual, n->scratch);
-    gather(n, n->scratch.Wx, n->rhs);
-    solve_linear(n);
-    scatter(n, n->x, n->step.x);
-    for (int i = 0; i < size; i++) n->step.x[i] = n->gamma[i] - n->now.x[i] - n->step.x[i];
+    gather(n, n->scratch.Wx, n->z);
+    sti__chol_solve(n->factor, n->z, &n->dual->task->options->tasks);
+    scatter(n, n->z, n->step.x);
+    for (int i = 0; i < size; i++) n->step.x[i] = n->scratch.x[i] - n->step.x[i];
     sti__dual_mul(n->dual, n->step);
     return true;
 }
 
-/* Slope of the proximal problem's cost along the step: (W d)'(x + length d - gamma); *rest = |x + length d -
- * gamma|. */
-static double slope_at(const newton *n, double length, double *rest) {
+/* Slope of the proximal problem's cost along the step: (W d)'(x + length d - gamma). */
+static double slope_at(const newton *n, double length) {
     const sti__operator *op = &n->dual->op;
-    double sum = 0, square = 0;
+    double sum = 0;
     for (int b = 0; b < n->nblock; b++) {
         double u[STI_ROW_DIM] = {0}, y[STI_ROW_DIM], R[STI_ROW_DIM], g[STI_ROW_DIM] = {0};
         const int *place = op->place + first_of(n, b);
@@ -382,43 +306,25 @@ static double slope_at(const newton *n, double length, double *rest) {
         for (int i = 0; i < dim; i++)
             u[i] = n->now.Wx[place[i]] + op->q[place[i]] + length * n->step.Wx[place[i]];
         impulse(n, b, u, y, R, g);
-        for (int i = 0; i < dim; i++) {
-            double off = n->now.x[place[i]] + length * n->step.x[place[i]] - g[i];
-            sum += n->step.Wx[place[i]] * off;
-            square += off * off;
-        }
+        for (int i = 0; i < dim; i++)
+            sum += n->step.Wx[place[i]] * (n->now.x[place[i]] + length * n->step.x[place[i]] - g[i]);
     }
-    *rest = sqrt(square);
     return sum;
-}
-
-/* Where the shift follows there is no cost: the longest of a few steps that lowers |x - gamma|, else the
- * best. */
-static double search_fresh(newton *n, double rest) {
-    double best = 1, least = INFINITY, length = 1;
-    for (int k = 0; k < HALVINGS; k++, length /= 2) {
-        double there;
-        slope_at(n, length, &there);
-        if (there < (1 - 0.1 * length) * rest) return length;
-        if (there < least) best = length, least = there;
-    }
-    return best;
 }
 
 /* Where the slope vanishes, by the regula falsi (Illinois) in [0, LONGEST]. */
 static double search(newton *n) {
-    double rest, lo = 0, hi = 1, at_lo = slope_at(n, 0, &rest), at_hi = slope_at(n, 1, &rest),
-                 first = fabs(at_lo);
+    double lo = 0, hi = 1, at_lo = slope_at(n, 0), at_hi = slope_at(n, 1), first = fabs(at_lo);
     n->dual->task->info->line_search++;
     if (!(at_lo < 0)) return 1;
     if (at_hi < 0) {
         lo = 1, at_lo = at_hi;
-        hi = LONGEST, at_hi = slope_at(n, LONGEST, &rest);
+        hi = LONGEST, at_hi = slope_at(n, LONGEST);
         if (at_hi <= 0) return hi;
     }
     if (fabs(at_hi) <= 1e-2 * first) return hi;
     for (int k = 0; k < SEARCH; k++) {
-        double x = (lo * at_hi - hi * at_lo) / (at_hi - at_lo), f = slope_at(n, x, &rest);
+        double x = (lo * at_hi - hi * at_lo) / (at_hi - at_lo), f = slope_at(n, x);
         if (fabs(f) <= 1e-3 * first || !(hi - lo > 1e-12)) return x;
         if (f < 0) lo = x, at_lo = f, at_hi /= 2;
         else hi = x, at_hi = f, at_lo /= 2;
@@ -432,127 +338,101 @@ static double distance(const double *a, const double *b, int n) {
     return sqrt(s);
 }
 
-/* Newton steps at a fixed centre, until gamma - x is small against gamma - centre; whether that was reached.
- */
-static bool solve_proximal(newton *n, int *left) {
+/* Newton steps from `now` at the given offset, until gamma - x is small against what the offset is wrong by,
+   which is returned; infinite if that was not reached. gamma is in `trial` then, and measured. */
+static double solve_proximal(newton *n, int *left) {
     int size = n->dual->op.size;
-    for (int k = 0; k < (n->fresh ? INNER_FRESH : INNER); k++) {
+    for (int k = 0; k < INNER; k++) {
         for (int b = 0; b < n->nblock; b++) linearise_row(n, b);
-        double rest = distance(n->gamma, n->now.x, size), moved = distance(n->gamma, n->centre, size);
-        if (!isfinite(rest)) return false;
-        if (rest <= INEXACT * n->prox * moved || rest <= n->rounding) return true;
-        if (*left <= 0 || !find_step(n)) return false;
-        double length = n->fresh ? search_fresh(n, rest) : search(n);
+        double rest = distance(n->gamma, n->now.x, size), late = sqrt(sti__norm2_n(n->late, NULL, size));
+        if (!isfinite(rest) || !isfinite(late)) return INFINITY;
+        if (rest <= INEXACT * late || rest <= n->rounding) {
+            memcpy(n->trial.x, n->gamma, sizeof(double) * (size_t)size);
+            sti__dual_mul(n->dual, n->trial);
+            sti__history_add(n->dual->task->workspace, sti__dual_measure(n->dual, n->trial));
+            n->dual->task->info->outer++;
+            return late;
+        }
+        if (*left <= 0 || !find_step(n)) return INFINITY;
+        double length = search(n);
         for (int i = 0; i < size; i++) {
             n->now.x[i] += length * n->step.x[i];
             n->now.Wx[i] += length * n->step.Wx[i];
         }
         --*left;
     }
-    return false;
+    return INFINITY;
 }
 
-/* ---- the finisher ---------------------------------------------------------------------------------------
- */
+/* ---- the finisher ------------------------------------------------------------------------------------- */
 
 static void copy(newton *n, sti__pair to, sti__pair from) {
     memcpy(to.x, from.x, sizeof(double) * (size_t)n->dual->op.size);
     memcpy(to.Wx, from.Wx, sizeof(double) * (size_t)n->dual->op.size);
 }
 
-/* Natural map at unit Delassus diagonal, with the shift that belongs to t, or the frozen one. */
-static double natural(const newton *n, sti__pair t, bool frozen) {
-    sti__shift shift = !n->dual->exact ? STI__SHIFT_NONE : frozen ? STI__SHIFT_FROZEN : STI__SHIFT_FRESH;
-    sti__pass pass = {&n->dual->op, shift, n->frozen};
-    double t2, u2;
-    return sqrt(sti__pass_natural(&pass, t, false, &t2, &u2));
+/* The offset that belongs to the impulses t: `now` starts there. */
+static void set_offset(newton *n, sti__pair t) {
+    int size = n->dual->op.size;
+    copy(n, n->now, t);
+    if (n->dual->exact) sti__pass_freeze(&n->dual->op, t, n->offset);
+    else memset(n->offset, 0, sizeof(double) * (size_t)size);
+    for (int i = 0; i < size; i++) n->offset[i] = n->prox * t.x[i] - n->offset[i];
 }
 
-/* Solves one proximal problem from `home` into `trial`, which is measured; false if it could not be solved.
- */
-static bool try_proximal(newton *n, int *left) {
-    size_t bytes = sizeof(double) * (size_t)n->dual->op.size;
-    copy(n, n->now, n->home);
-    memcpy(n->centre, n->home.x, bytes);
-    DEBUG(int before = *left);
-    bool solved = solve_proximal(n, left);
-    n->dual->task->info->outer++;
-    if (solved) {
-        memcpy(n->trial.x, n->gamma, bytes);
-        sti__dual_mul(n->dual, n->trial);
-        sti__history_add(n->dual->task->workspace, sti__dual_measure(n->dual, n->trial));
-    }
-    DEBUG(fprintf(stderr,
-                  "   prox %.1e fresh %d solved %d steps %d frozen %.2e -> %.2e exact %.2e best %.2e\n",
-                  n->prox, n->fresh, solved, before - *left, natural(n, n->home, true),
-                  natural(n, n->trial, true), natural(n, n->trial, false), n->dual->best_error));
-    return solved;
-}
-
-/* With the shift as it is: proximal problems, each with a smaller proximal term, until the natural map is
- * below target. */
-static void settle(newton *n, int *left, double target) {
-    int idle = 0;
-    double last = natural(n, n->home, true);
-    while (last > target && *left > 0 && idle < FAILURES && !sti__dual_done(n->dual)) {
-        if (!try_proximal(n, left)) {
+/* Relaxed: proximal problems with an ever smaller proximal term, as long as they can be solved. */
+static void settle(newton *n, int *left) {
+    double last = INFINITY;
+    copy(n, n->home, n->dual->best);
+    for (int idle = 0; idle<FAILURES && * left> 0 && !sti__dual_done(n->dual);) {
+        set_offset(n, n->home);
+        double late = solve_proximal(n, left);
+        if (late < INFINITY) {
+            idle = late < 0.9 * last ? 0 : idle + 1;
+            last = late;
+            copy(n, n->home, n->trial);
+            n->prox = fmax(PROX_LEAST, 0.1 * n->prox);
+        } else {
             n->prox = fmin(PROX_MOST, 30 * n->prox);
             idle += 2;
+        }
+    }
+}
+
+/* Exact: rounds between which the offset moves by Anderson's method; a smaller proximal term where that gains
+   too little, a larger one where it fails. */
+static void iterate(newton *n, int *left) {
+    double least = INFINITY, best = n->dual->best_error;
+    int idle = 0, changes = 0;
+    set_offset(n, n->dual->best);
+    sti__anderson_forget(&n->anderson);
+    while (changes<CHANGES && * left> 0 && !sti__dual_done(n->dual)) {
+        double late = solve_proximal(n, left);
+        idle = late < 0.8 * least ? 0 : idle + 1;
+        least = fmin(least, late);
+        if (idle < TIRED && late < INFINITY) {
+            sti__anderson_next(&n->anderson, n->offset, n->late);
             continue;
         }
-        double next = natural(n, n->trial, true);
-        idle = next < 0.9 * last ? 0 : idle + 1;
-        last = next;
-        copy(n, n->home, n->trial);
-        n->prox = fmax(PROX_LEAST, 0.1 * n->prox);
+        changes = n->dual->best_error < 0.5 * best ? 0 : changes + 1;
+        best = n->dual->best_error;
+        n->prox = late < 30 * least ? fmax(PROX_LEAST, 0.1 * n->prox) : fmin(PROX_MOST, 30 * n->prox);
+        set_offset(n, n->dual->best);
+        sti__anderson_forget(&n->anderson);
+        least = INFINITY;
+        idle = 0;
     }
 }
 
-/* A proximal problem in which the shift follows: keeps its answer if that is much better. */
-static bool leap(newton *n, int *left, double last) {
-    n->fresh = true;
-    bool better = try_proximal(n, left) && natural(n, n->trial, false) < 0.3 * last;
-    n->fresh = false;
-    if (better) copy(n, n->home, n->trial);
-    return better;
-}
-
-/* Moves the frozen shift towards the one of `home`. */
-static void refresh(newton *n, double damping) {
-    int size = n->dual->op.size;
-    memcpy(n->gamma, n->frozen, sizeof(double) * (size_t)size);
-    sti__pass_freeze(&n->dual->op, n->home, n->frozen);
-    for (int i = 0; i < size; i++) n->frozen[i] = damping * n->frozen[i] + (1 - damping) * n->gamma[i];
-}
-
-/* The shift frozen, the problem settled, the shift afresh, until the goal is met or nothing more is gained.
- */
 sti_status sti__newton_finish(sti__dual *d, int steps, int *used, sti_error *error) {
     newton n;
-    int left = steps, idle = 0;
-    double damping = 1;
-    bool first = true;
+    int left = steps;
     sti_status status = open(&n, d, error);
     if (status != STI_OK) return status;
-    copy(&n, n.home, d->best);
-    n.rounding = 1e-15 * sqrt(sti__norm2_n(n.home.x, NULL, d->op.size));
+    n.rounding = 1e-15 * sqrt(sti__norm2_n(d->best.x, NULL, d->op.size));
     if (d->prox > 0) n.prox = d->prox;
-    double last = natural(&n, n.home, false), least = last;
-    while (left > 0 && !sti__dual_done(d) && idle < FAILURES) {
-        if (d->exact) refresh(&n, first ? 1 : damping);
-        first = false;
-        settle(&n, &left, d->exact ? SETTLED * last : 0);
-        double next = natural(&n, n.home, false);
-        DEBUG(fprintf(stderr, "outer: %d left, exact %.2e -> %.2e best %.2e\n", left, last, next,
-                      d->best_error));
-        if (d->exact && next > 0.3 * last && left > 0 && !sti__dual_done(d) && leap(&n, &left, next))
-            next = natural(&n, n.home, false);
-        idle = next < 0.9 * least ? 0 : idle + 1;
-        damping = next > 0.9 * last ? fmax(LEAST_DAMPING, 0.5 * damping) : fmin(1, 1.5 * damping);
-        least = fmin(least, next);
-        last = next;
-        if (!d->exact) break;
-    }
+    if (d->exact) iterate(&n, &left);
+    else settle(&n, &left);
     d->prox = n.prox;
     *used = steps - left;
     return STI_OK;
@@ -566,6 +446,7 @@ double sti__newton_cost(sti__dual *d) {
     if (open(&n, d, NULL) != STI_OK) return INFINITY;
     sti__chol_info info = sti__chol_get_info(n.factor);
     double product = (double)d->op.w.numbers, solve = 4 * (double)info.fill;
-    /* scalar loops run at half the speed of products */
-    return d->newton_cost = 2 * (info.flops + 4 * (double)n.start[n.m] + 10 * (product + solve + 20.0 * n.m));
+    /* scalar loops and small fronts take longer than their count says */
+    return d->newton_cost =
+               0.6 * info.flops + 4 * (double)n.start[n.m] + 3 * product + 2 * solve + 300.0 * n.m;
 }

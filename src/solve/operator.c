@@ -210,8 +210,7 @@ static sti_status build_rows(sti__operator *op, const sti_csr *W, sti_workspace 
     return STI_OK;
 }
 
-/* ---- products -------------------------------------------------------------------------------------------
- */
+/* ---- products ----------------------------------------------------------------------------------------- */
 
 typedef double column __attribute__((vector_size(32), aligned(8), may_alias));
 

@@ -35,32 +35,32 @@ typedef struct sti__blockrows {
 
 typedef struct sti__operator {
     const sti_problem *problem;
-    int m, size;          /* scalar rows; numbers in a work vector */
-    int ncone, ngroup;    /* cones of dim 3; groups of four of them */
-    int nother;           /* other row blocks */
+    int m, size;       /* scalar rows; numbers in a work vector */
+    int ncone, ngroup; /* cones of dim 3; groups of four of them */
+    int nother;        /* other row blocks */
     sti__other *other;
-    int *place;           /* m */
-    double *diagonal;     /* m: of W; scratch once scale is set */
-    double *scale;        /* m: S */
-    double *q, *R;        /* size: q', R' */
-    double *slope;        /* 4 ngroup; 0 in padding */
-    double *mu;           /* 4 ngroup: friction of the cone's first tangent */
-    double *raw;          /* size: S in work order; 1 in padding */
-    bool isotropic;       /* every cone of dim 3 has one friction coefficient */
-    bool regularised;     /* all R > 0 */
-    sti_csr W;            /* what w was made of; no rows if it was never formed */
-    sti__blockrows w;     /* Delassus form, or condensed */
-    sti__chol *mass;      /* (A, J) form: factor of A */
+    int *place;            /* m */
+    double *diagonal;      /* m: of W; scratch once scale is set */
+    double *scale;         /* m: S */
+    double *q, *R;         /* size: q', R' */
+    double *slope;         /* 4 ngroup; 0 in padding */
+    double *mu;            /* 4 ngroup: friction of the cone's first tangent */
+    double *raw;           /* size: S in work order; 1 in padding */
+    bool isotropic;        /* every cone of dim 3 has one friction coefficient */
+    bool regularised;      /* all R > 0 */
+    sti_csr W;             /* what w was made of; no rows if it was never formed */
+    sti__blockrows w;      /* Delassus form, or condensed */
+    sti__chol *mass;       /* (A, J) form: factor of A */
     sti__blocks *jacobian; /* NULL if there is W */
-    double *dof;          /* n: scratch */
-    double *row4;         /* scratch of jacobian's padded size */
+    double *dof;           /* n: scratch */
+    double *row4;          /* scratch of jacobian's padded size */
     const sti_tasks *tasks;
-    bool wide;            /* AVX2 may be used */
+    bool wide; /* AVX2 may be used */
 } sti__operator;
 
 /* Makes everything ready in the workspace's memory; no allocation if that is warm. */
-sti_status sti__operator_build(sti__operator *op, const sti_problem *problem, sti_workspace *workspace, const sti_tasks *tasks,
-                               sti_error *error);
+sti_status sti__operator_build(sti__operator *op, const sti_problem *problem, sti_workspace *workspace,
+                               const sti_tasks *tasks, sti_error *error);
 /* y = W' x. */
 void sti__operator_mul(sti__operator *op, const double *x, double *y);
 /* The slope m of row block b, a cone. */

@@ -21,9 +21,11 @@ typedef struct sti__pass {
 } sti__pass;
 
 /* next = P(y - step grad(y)); *length2 = |next - y|^2, *turn = grad'(next - t). */
-void sti__pass_step(const sti__pass *pass, sti__pair y, const double *t, double step, double *next, double *length2, double *turn);
+void sti__pass_step(const sti__pass *pass, sti__pair y, const double *t, double step, double *next,
+                    double *length2, double *turn);
 /* out = next + beta (next - t), with products; returns (next - y)'(W' + R')(next - y). */
-double sti__pass_advance(const sti__pass *pass, sti__pair next, sti__pair y, sti__pair t, double beta, sti__pair out);
+double sti__pass_advance(const sti__pass *pass, sti__pair next, sti__pair y, sti__pair t, double beta,
+                         sti__pair out);
 /* |t - P(t - (u + shift))|^2 with u = W't + q' + R't, in scaled variables, or in the caller's (raw). *t2 and *u2
    are the squared lengths. */
 double sti__pass_natural(const sti__pass *pass, sti__pair t, bool raw, double *t2, double *u2);

@@ -35,7 +35,7 @@ void sti__pcg_free(sti__pcg *pcg) {
     sti__free(&own, pcg, sizeof *pcg);
 }
 
-/* ---- blocks -------------------------------------------------------------------------------------------- */
+/* ---- blocks ------------------------------------------------------------------------------------------- */
 
 /* A block's numbers: its inverse and, while inverting, its factor. */
 static size_t block_numbers(size_t size) { return 2 * size * size; }
@@ -177,8 +177,7 @@ void sti__pcg_precondition(const sti__pcg *c, const double *r, double *z, const 
     sti__run(tasks, c->nblock, GRAIN_BLOCKS, apply_blocks, &a);
 }
 
-/* ---- the iteration --------------------------------------------------------------------------------------
- */
+/* ---- the iteration ------------------------------------------------------------------------------------ */
 
 static bool positive(double x) { return x > 0 && x < INFINITY; }
 

@@ -15,7 +15,8 @@ void sti__pcg_free(sti__pcg *pcg); /* NULL is fine */
 
 /* The preconditioner's blocks: block k holds dof[start[k]..start[k + 1]), a partition of n dofs; both
    are copied. Memory is reused if it suffices. */
-sti_status sti__pcg_partition(sti__pcg *pcg, int n, int nblock, const int *start, const int *dof, sti_error *error);
+sti_status sti__pcg_partition(sti__pcg *pcg, int n, int nblock, const int *start, const int *dof,
+                              sti_error *error);
 /* Room for one block's matrix, size x size, row-major, both triangles: fill it, then invert. */
 double *sti__pcg_block(sti__pcg *pcg, int block, int *size);
 /* Fills all blocks from the rows of `a` (both triangles stored). */
@@ -35,7 +36,7 @@ typedef struct sti__pcg_result {
 /* x (in: the start, out: the answer) of H x = b until residual <= tol or `cap` products. The answer
    is the iterate of the smallest residual; curvature that is not positive or a number that is not
    finite ends the iteration with it. Allocates nothing. */
-sti__pcg_result sti__pcg_solve(sti__pcg *pcg, sti__product product, void *context, const double *b, double *x, double tol,
-                               int cap, const sti_tasks *tasks);
+sti__pcg_result sti__pcg_solve(sti__pcg *pcg, sti__product product, void *context, const double *b, double *x,
+                               double tol, int cap, const sti_tasks *tasks);
 
 #endif

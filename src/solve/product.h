@@ -27,13 +27,13 @@ void sti__csr_mul_t(const sti_csr *a, const double *x, double *y);
 typedef struct sti__blocks {
     int nrow, ncol, ngroup;
     int64_t nentry;
-    int *place;        /* nrow */
-    int *start, *col;  /* ngroup + 1; nentry */
-    double *value;     /* 4 nentry, 64-byte aligned */
-    int *tstart;       /* ncol + 1 */
-    int *tgroup;       /* nentry: group of each entry of a column, ascending */
-    int *tentry;       /* nentry: which entry */
-    int *from;         /* 4 nentry: where the number is in the matrix's values, -1 for padding */
+    int *place;       /* nrow */
+    int *start, *col; /* ngroup + 1; nentry */
+    double *value;    /* 4 nentry, 64-byte aligned */
+    int *tstart;      /* ncol + 1 */
+    int *tgroup;      /* nentry: group of each entry of a column, ascending */
+    int *tentry;      /* nentry: which entry */
+    int *from;        /* 4 nentry: where the number is in the matrix's values, -1 for padding */
     void *block;
     size_t room;
     sti_allocator own;
@@ -41,8 +41,8 @@ typedef struct sti__blocks {
 
 /* first: nblock + 1, first scalar row of each row block (dims of 1 to 8); NULL: blocks of one row.
    Memory is reused if it suffices. Zero `b` before its first use. */
-sti_status sti__blocks_build(sti__blocks *b, const sti_csr *a, const int *first, int nblock, const sti_allocator *allocator,
-                             sti_error *error);
+sti_status sti__blocks_build(sti__blocks *b, const sti_csr *a, const int *first, int nblock,
+                             const sti_allocator *allocator, sti_error *error);
 void sti__blocks_fill(sti__blocks *b, const double *value); /* new values, same pattern */
 void sti__blocks_free(sti__blocks *b);
 /* y4 = A x and x = A' y4. */

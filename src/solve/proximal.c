@@ -20,6 +20,7 @@
 #define FIRST_SHARE 1e-2 /* R_p of the Delassus diagonal */
 #define LEAST_SHARE 1e-7
 #define ENOUGH_GAIN 0.03 /* a round that leaves more than this of the error asks for a smaller share */
+#define PLAIN 20         /* Newton steps that are tried on stiff rows before they take the proximal way */
 #define ROUNDS 200
 #define TOTAL 10 /* Newton steps of all rounds, in units of max_newton */
 #define TIRED 8  /* rounds without a better iterate after which steps are plain and damped ... */
@@ -66,8 +67,7 @@ typedef struct rounds {
     double aim;   /* momentum residual that the next minimisation is to reach */
 } rounds;
 
-/* In exact Coulomb a stiff row takes the proximal way too: its impulses answer violently to the De Saxce
- * term. */
+/* Stiff rows take the proximal way too: their impulses answer violently to a velocity that is not yet right. */
 static bool stiff_block(const sti__island *s, int b, double share, const double *w) {
     const sti_row *row = sti__island_row(s, b);
     for (int i = 0; i < row->dim; i++)
@@ -83,7 +83,7 @@ static void soften(rounds *r, double share) {
         int at = s->first[b], dim = s->first[b + 1] - at;
         double w[STI_ROW_DIM] = {0};
         sti__row_norm(sti__island_row(s, b), s->weight + at, R, w);
-        bool hard = hard_block(s, b) || (r->nature.shifts && stiff_block(s, b, share, w));
+        bool hard = hard_block(s, b) || stiff_block(s, b, share, w);
         for (int i = 0; i < dim; i++) {
             s->lightness[at + i] = 1 / w[i];
             s->soft[at + i] = hard ? share * w[i] : 0;
@@ -148,8 +148,7 @@ static double true_bar(rounds *r) {
     return sqrt(sap->bar * sap->bar + 2 * gap) / sap->scale;
 }
 
-/* ---- the loop -------------------------------------------------------------------------------------------
- */
+/* ---- the loop ----------------------------------------------------------------------------------------- */
 
 static void keep_answer(sti__island *s) {
     memcpy(s->answer, s->v, sizeof(double) * (size_t)s->n);
@@ -229,13 +228,24 @@ static sti__sap_end outer_loop(rounds *r) {
     return since >= STALL ? STI__SAP_STALLED : STI__SAP_CAP;
 }
 
+static bool any_stiff(const sti__island *s) {
+    for (int b = 0; b < s->nrow; b++) {
+        double w[STI_ROW_DIM] = {0};
+        sti__row_norm(sti__island_row(s, b), s->weight + s->first[b], given_R(s, b), w);
+        if (stiff_block(s, b, FIRST_SHARE, w)) return true;
+    }
+    return false;
+}
+
 sti__sap_end sti__sap_outer(sti__sap *sap) {
     sti__island *s = sap->s;
     const sti_solve_options *o = sap->options;
     rounds r = {.sap = sap, .nature = look(s, o->coulomb)};
     if (r.nature.hard || r.nature.shifts) return outer_loop(&r);
     double atol = o->adaptive_atol ? o->atol * (1 + 0.1 * sqrt(r.nature.contacts)) : o->atol;
+    bool stiff = o->max_newton > PLAIN && any_stiff(s);
     memcpy(s->target, s->vhat, sizeof(double) * (size_t)s->m);
-    sti__sap_goal goal = {.bar = o->tol, .atol = atol, .rtol = o->rtol, .cap = o->max_newton};
-    return sti__sap_minimise(sap, &goal);
+    sti__sap_goal goal = {.bar = o->tol, .atol = atol, .rtol = o->rtol, .cap = stiff ? PLAIN : o->max_newton};
+    sti__sap_end end = sti__sap_minimise(sap, &goal);
+    return end == STI__SAP_CAP && stiff ? outer_loop(&r) : end;
 }

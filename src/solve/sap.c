@@ -130,8 +130,7 @@ static bool take_step(sti__sap *sap, double *gain) {
     return true;
 }
 
-/* ---- the iteration ---------------------------------------------------------------------------------------
- */
+/* ---- the iteration ------------------------------------------------------------------------------------ */
 
 static bool reached(sti__sap *sap, const sti__sap_goal *goal) {
     if (sap->residual <= goal->atol + goal->rtol * sap->size) return true;
@@ -178,7 +177,7 @@ sti__sap_end sti__sap_minimise(sti__sap *sap, const sti__sap_goal *goal) {
 }
 
 /* ---- one island
- * --------------------------------------------------------------------------------------------- */
+   --------------------------------------------------------------------------------------------- */
 
 /* Where nothing pushes, v* is the answer, to the last bit. */
 static bool nothing_pushes(sti__sap *sap) {
@@ -208,7 +207,7 @@ static void solve_island(sti__sap *sap) {
 }
 
 /* ---- all islands
- * ----------------------------------------------------------------------------------------------- */
+   ----------------------------------------------------------------------------------------------- */
 
 typedef struct sap_job {
     const sti__task *task;
@@ -216,7 +215,7 @@ typedef struct sap_job {
     sti__sap_count *count; /* one per island */
     double *history;       /* 2 room per island, or NULL */
     int *nhistory, room;
-    const double *delassus; /* diagonal, for the outer loops; else NULL */
+    const double *delassus; /* diagonal, for the outer loops */
 } sap_job;
 
 static void gather(const sti__task *t, const double *delassus, sti__island *s) {
@@ -225,7 +224,7 @@ static void gather(const sti__task *t, const double *delassus, sti__island *s) {
         int at = t->problem->first[s->row[b]];
         size_t bytes = sizeof(double) * (size_t)(s->first[b + 1] - s->first[b]);
         memcpy(s->last_g + s->first[b], t->g + at, bytes);
-        if (delassus) memcpy(s->weight + s->first[b], delassus + at, bytes);
+        memcpy(s->weight + s->first[b], delassus + at, bytes);
     }
 }
 
@@ -332,10 +331,8 @@ sti_status sti__solve_sap(const sti__task *t, sti_error *error) {
     memset(base, 0, bytes);
     lay_out_job(&job, base);
     sti__judge judge;
-    if (t->problem->hard || t->options->coulomb == STI_COULOMB_EXACT) {
-        if ((status = sti__workspace_judge(w, t->problem, tasks, &judge, error)) != STI_OK) return status;
-        job.delassus = judge.delassus;
-    }
+    if ((status = sti__workspace_judge(w, t->problem, tasks, &judge, error)) != STI_OK) return status;
+    job.delassus = judge.delassus;
     solve_loose(t);
     for (int k = 0; k < job.islands->count; k++)
         if (job.islands->island[k].n > LARGE_ISLAND) run_island(&job, k, tasks);

@@ -7,14 +7,14 @@
 #include "solve/certificate.h"
 #include "solve/cholesky.h"
 #include "solve/cut.h"
-#include "solve/product.h"
 #include "solve/island.h"
+#include "solve/product.h"
 
 /* One growing block of memory per part of the solvers; its content is not kept between solves. */
 typedef enum sti__block_of {
-    STI__BLOCK_OPERATOR, /* layout, scales */
-    STI__BLOCK_MATRIX,   /* W in block rows */
-    STI__BLOCK_PATTERN,  /* of the block rows */
+    STI__BLOCK_OPERATOR,  /* layout, scales */
+    STI__BLOCK_MATRIX,    /* W in block rows */
+    STI__BLOCK_PATTERN,   /* of the block rows */
     STI__BLOCK_CONDENSED, /* W of an (A, J) problem */
     STI__BLOCK_DUAL,
     STI__BLOCK_APGD,
@@ -35,12 +35,12 @@ struct sti_workspace {
     sti_allocator own;
     const sti_allocator *allocator;
     sti__block block[STI__BLOCKS];
-    sti__chol *mass;   /* factor of A */
-    sti__chol *newton; /* factor of the Newton matrix, dual or primal */
-    sti__blocks jacobian; /* J in block rows */
-    sti__islands *islands; /* of the primal solver and the sensitivities */
+    sti__chol *mass;             /* factor of A */
+    sti__chol *newton;           /* factor of the Newton matrix, dual or primal */
+    sti__blocks jacobian;        /* J in block rows */
+    sti__islands *islands;       /* of the primal solver and the sensitivities */
     const sti_problem *factored; /* whose A is in `mass`, in this solve */
-    const sti_problem *judged; /* whose factor and Delassus diagonal are ready */
+    const sti_problem *judged;   /* whose factor and Delassus diagonal are ready */
     int nhistory;
     double *history; /* in its block; room for max_iterations */
     int history_room;
@@ -53,11 +53,12 @@ sti__chol *sti__workspace_mass(sti_workspace *workspace, sti_error *error);
 sti__chol *sti__workspace_newton(sti_workspace *workspace, sti_error *error);
 sti__islands *sti__workspace_islands(sti_workspace *workspace, sti_error *error);
 /* Factors A into `mass`, once per solve. */
-sti_status sti__workspace_factor(sti_workspace *workspace, const sti_problem *problem, const sti_tasks *tasks, sti_error *error);
+sti_status sti__workspace_factor(sti_workspace *workspace, const sti_problem *problem, const sti_tasks *tasks,
+                                 sti_error *error);
 /* Factor of A, Delassus diagonal and room to judge answers of this problem with, in the workspace's memory; made once
    per solve. STI_VALUE if A is not positive definite. */
-sti_status sti__workspace_judge(sti_workspace *workspace, const sti_problem *problem, const sti_tasks *tasks, sti__judge *judge,
-                                sti_error *error);
+sti_status sti__workspace_judge(sti_workspace *workspace, const sti_problem *problem, const sti_tasks *tasks,
+                                sti__judge *judge, sti_error *error);
 /* Adds a number to the history, if it is kept. */
 static inline void sti__history_add(sti_workspace *w, double headline) {
     if (w->nhistory < w->history_room) w->history[w->nhistory++] = headline;

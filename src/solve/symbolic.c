@@ -213,8 +213,7 @@ static bool find_rows(layout *l, sti__temp *temp) {
     return true;
 }
 
-/* ---- the plan's sizes -------------------------------------------------------------------------------------
- */
+/* ---- the plan's sizes --------------------------------------------------------------------------------- */
 
 static int vertices_weight(const layout *l, const int *list, int begin, int end) {
     int sum = 0;
@@ -295,8 +294,7 @@ static bool reserve(sti__plan *p, const sti_allocator *allocator) {
     return true;
 }
 
-/* ---- filling the plan -------------------------------------------------------------------------------------
- */
+/* ---- filling the plan --------------------------------------------------------------------------------- */
 
 static void list_children(sti__plan *p) {
     for (int s = 0; s < p->nnode; s++)
@@ -393,7 +391,7 @@ static void aim_entries(sti__plan *p, const layout *l, const sti_csr *a, int *of
 }
 
 /* ---- parts and memory
- * --------------------------------------------------------------------------------------- */
+   --------------------------------------------------------------------------------------- */
 
 /* Independent subtrees of at most 1/TASK_PARTS of the work; neighbours are joined while they are small. */
 static void cut_tasks(sti__plan *p, double *work, int *begin) {
@@ -477,7 +475,7 @@ static void place_triangles(sti__plan *p, char *depth, char *kept) {
 }
 
 /* ---- all of it
- * ------------------------------------------------------------------------------------------------ */
+   ------------------------------------------------------------------------------------------------ */
 
 static bool take_tree(sti__etree *tree, size_t n, sti__temp *temp) {
     tree->order = sti__temp_ints(temp, n);

@@ -11,10 +11,10 @@
 #include <stiction/problem.h>
 
 typedef struct sti__node {
-    int ncol, nrow;  /* dofs: pivots, rows below them */
-    int nd, nu;      /* the same in tiles */
-    int parent;      /* -1 at a root */
-    int child;       /* first in the plan's list of children */
+    int ncol, nrow; /* dofs: pivots, rows below them */
+    int nd, nu;     /* the same in tiles */
+    int parent;     /* -1 at a root */
+    int child;      /* first in the plan's list of children */
     int nchild;
     int x0;          /* first place in padded vectors */
     int split;       /* rows below that are pivots of the parent */
@@ -55,7 +55,8 @@ typedef struct sti__plan {
 } sti__plan;
 
 /* Zero the plan before its first use. Uses and keeps memory of `temp`. */
-sti_status sti__plan_make(sti__plan *plan, const sti_csr *a, sti__temp *temp, const sti_allocator *allocator, sti_error *error);
+sti_status sti__plan_make(sti__plan *plan, const sti_csr *a, sti__temp *temp, const sti_allocator *allocator,
+                          sti_error *error);
 void sti__plan_free(sti__plan *plan, const sti_allocator *allocator);
 
 #endif

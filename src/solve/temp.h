@@ -37,7 +37,9 @@ static inline void *sti__temp_take(sti__temp *t, size_t count, size_t item) {
     return t->piece[k];
 }
 
-static inline int *sti__temp_ints(sti__temp *t, size_t count) { return sti__temp_take(t, count, sizeof(int)); }
+static inline int *sti__temp_ints(sti__temp *t, size_t count) {
+    return sti__temp_take(t, count, sizeof(int));
+}
 
 static inline void sti__temp_free(sti__temp *t, const sti_allocator *allocator) {
     for (int k = 0; k < STI__TEMP_MAX; k++) {
