@@ -96,6 +96,10 @@ static inline void sti__core_support(sti__core *c, const double dir[3], double o
     v3_add(out, out, c->pos);
 }
 
+static inline bool sti__curved(const sti__core *c) {
+    return c->type == STI_GEOM_ELLIPSOID || c->type == STI_GEOM_CYLINDER;
+}
+
 /* A point of A - B and the two points it comes from. */
 typedef struct sti__vertex {
     double w[3], a[3], b[3];
@@ -125,7 +129,7 @@ typedef enum sti__gjk_result { STI__GJK_FAR, STI__GJK_APART, STI__GJK_OVERLAP } 
 /* Distance of two cores. FAR: more than limit apart, nothing else is said. OVERLAP: the simplex is a start
    for sti__epa. */
 sti__gjk_result sti__gjk(sti__core *a, sti__core *b, double limit, sti__simplex *s, sti__closest *out);
-/* Depth of two cores that overlap. */
+/* Depth of two cores that overlap, polished. */
 void sti__epa(sti__core *a, sti__core *b, const sti__simplex *s, sti__closest *out);
 /* Turns the normal of curved shapes to where the support function is least. */
 void sti__polish(sti__core *a, sti__core *b, sti__closest *c);

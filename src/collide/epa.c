@@ -204,10 +204,35 @@ static bool patch(polytope *p, int w, const rim *r) {
     return true;
 }
 
-static int nearest(const polytope *p) {
+/* Curved shapes: once a face is near the surface, Newton's method finds the bottom that it looks at, and
+   faces around that direction need not be pushed further. */
+typedef struct settled {
+    double near, cone; /* how near of the polytope's size; cosine */
+    double n[4][3];
+    int count;
+} settled;
+
+static bool is_settled(const settled *s, const double n[3]) {
+    for (int i = 0; i < s->count; i++)
+        if (v3_dot(s->n[i], n) > s->cone) return true;
+    return false;
+}
+
+/* edges and corners make more bottoms, closer to each other */
+static settled settle(const sti__core *a, const sti__core *b) {
+    int most = a->type > b->type ? a->type : b->type;
+    if (most >= STI_GEOM_BOX) return (settled){.near = 1e-6, .cone = 0.9999};
+    if (most == STI_GEOM_CYLINDER) return (settled){.near = 1e-4, .cone = 0.995};
+    return (settled){.near = 1e-3, .cone = 0.98};
+}
+
+static int nearest(const polytope *p, const settled *s) {
     int best = -1;
-    for (int i = 0; i < p->nf; i++)
-        if (p->f[i].v[0] >= 0 && p->f[i].d < INFINITY && (best < 0 || p->f[i].d < p->f[best].d)) best = i;
+    for (int i = 0; i < p->nf; i++) {
+        const face *f = &p->f[i];
+        if (f->v[0] < 0 || !(f->d < (best < 0 ? INFINITY : p->f[best].d))) continue;
+        if (s->count == 0 || !is_settled(s, f->n)) best = i;
+    }
     return best;
 }
 
@@ -251,28 +276,39 @@ static void face_witness(const polytope *p, const face *nearest_face, sti__close
     }
 }
 
+/* what is found at face f, whose plane's farthest point is at reach */
+static void found_at(const polytope *p, const face *f, double reach, sti__closest *out) {
+    v3_copy(out->normal, f->n);
+    out->dist = -reach;
+    face_witness(p, f, out);
+}
+
 static void expand(polytope *p, sti__core *a, sti__core *b, sti__closest *out) {
-    double tolerance = ROUND * p->scale, best = INFINITY;
-    face last = p->f[0];
+    double tolerance = ROUND * p->scale;
+    bool curved = sti__curved(a) || sti__curved(b);
+    settled done = settle(a, b);
     rim r;
+    out->dist = -INFINITY;
     for (int k = 0; k < ITERATIONS; k++) {
-        int i = nearest(p);
-        if (i < 0 || p->nv == VERTICES) break;
+        int i = nearest(p, &done);
+        if (i < 0 || p->nv == VERTICES || p->f[i].d >= -out->dist - tolerance) break;
         face f = p->f[i];
         sti__vertex *v = &p->v[p->nv];
         sti__core_difference(a, b, f.n, v);
         double reach = v3_dot(f.n, v->w);
-        if (reach < best) best = reach, last = f;
-        if (reach - f.d <= tolerance || best - f.d <= tolerance) break;
+        if (curved && done.count < 4 && reach - f.d < done.near * p->scale) {
+            sti__closest c;
+            found_at(p, &f, reach, &c);
+            sti__polish(a, b, &c);
+            v3_copy(done.n[done.count++], c.normal);
+            if (c.dist > out->dist) *out = c;
+            if (is_settled(&done, f.n)) continue;
+        }
+        if (reach < -out->dist) found_at(p, &f, reach, out);
+        if (reach - f.d <= tolerance) break;
         if (!carve(p, i, v->w, tolerance, &r)) break;
         if (!patch(p, p->nv++, &r)) break;
     }
-    if (!(best < INFINITY)) best = 0;
-    v3_copy(out->normal, last.n);
-    if (!(v3_dot(last.n, last.n) > 0.5)) out->normal[0] = 1;
-    out->dist = -best;
-    if (last.d < INFINITY) face_witness(p, &last, out);
-    else v3_copy(out->a, p->v[0].a), v3_copy(out->b, p->v[0].b);
 }
 
 /* A - B has no inside: it is flat, a line or a point, and the depth across it is none */
@@ -316,4 +352,5 @@ void sti__epa(sti__core *a, sti__core *b, const sti__simplex *s, sti__closest *o
     }
     tetrahedron(&p);
     expand(&p, a, b, out);
+    if (!(out->dist > -INFINITY)) no_depth(&p, a, b, s, out);
 }

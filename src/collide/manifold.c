@@ -304,7 +304,7 @@ void sti__manifold_reduce(sti__point *point, int *count, int most) {
     if (*count <= most) return;
     double near[CUT + STI__HFIELD_MAX];
     int n = *count < STI__COUNT(near) ? *count : STI__COUNT(near), best = 0;
-    double first = INFINITY;
+    double first = point[0].dist;
     for (int i = 0; i < n; i++) {
         near[i] = INFINITY;
         if (point[i].dist < first - 1e-9 * fabs(first)) first = point[i].dist, best = i;

@@ -13,7 +13,7 @@ bool sti__closest_cores(sti__core *a, sti__core *b, double limit, sti__closest *
     sti__gjk_result found = sti__gjk(a, b, limit + r, &s, c);
     if (found == STI__GJK_FAR) return false;
     if (found == STI__GJK_OVERLAP) sti__epa(a, b, &s, c);
-    sti__polish(a, b, c);
+    else sti__polish(a, b, c);
     c->dist -= r;
     v3_add_scaled(c->a, c->normal, a->radius);
     v3_add_scaled(c->b, c->normal, -b->radius);

@@ -5,7 +5,7 @@
    is normal to an edge. */
 #include "collide/core.h"
 
-#define CREASES 8
+#define CREASES 12
 
 typedef struct bowl {
     sti__core *a, *b;
@@ -92,7 +92,7 @@ static void descend(bowl *o, const double *crease) {
 
 static void add_crease(double e[][3], int *n, const double d[3], const double normal[3]) {
     double l = v3_norm(d);
-    if (*n < CREASES && l > 0 && fabs(v3_dot(d, normal)) < 5e-3 * l) v3_scale(e[(*n)++], d, 1 / l);
+    if (*n < CREASES && l > 0 && fabs(v3_dot(d, normal)) < 0.1 * l) v3_scale(e[(*n)++], d, 1 / l);
 }
 
 /* unit vectors that n is almost normal to and along which h has a crease */
@@ -149,11 +149,30 @@ static void try_creases(bowl *best, double slack) {
         }
 }
 
-static bool curved(const sti__core *c) {
-    return c->type == STI_GEOM_ELLIPSOID || c->type == STI_GEOM_CYLINDER;
+/* the point of the core farthest along n; where there are many, the one next to near */
+static void farthest(sti__core *c, const double n[3], const double near[3], double out[3]) {
+    double d[3], r[3], q[3], p[3];
+    if (c->type == STI_GEOM_SPHERE || c->type == STI_GEOM_ELLIPSOID || c->type == STI_GEOM_MESH) {
+        sti__core_support(c, n, out);
+        return;
+    }
+    m3_mul_vec_t(d, c->mat, n);
+    v3_sub(r, near, c->pos);
+    m3_mul_vec_t(q, c->mat, r);
+    double half[3] = {c->size[0], c->size[1], c->size[2]};
+    if (c->type != STI_GEOM_BOX) half[0] = half[1] = 0, half[2] = c->size[1];
+    for (int i = 0; i < 3; i++)
+        p[i] = fabs(d[i]) > 1e-6 ? (d[i] > 0 ? half[i] : -half[i]) : fmax(-half[i], fmin(half[i], q[i]));
+    if (c->type == STI_GEOM_CYLINDER) {
+        double flat = sqrt(d[0] * d[0] + d[1] * d[1]), rho = sqrt(q[0] * q[0] + q[1] * q[1]);
+        double s = flat > 1e-6 ? c->size[0] / flat : rho > c->size[0] ? c->size[0] / rho : 1;
+        for (int i = 0; i < 2; i++) p[i] = (flat > 1e-6 ? d[i] : q[i]) * s;
+    }
+    m3_mul_vec(out, c->mat, p);
+    v3_add(out, out, c->pos);
 }
 
-/* is the farthest point along local direction d the only one */
+/* is that point the only one */
 static bool single(const sti__core *c, const double n[3]) {
     double d[3];
     m3_mul_vec_t(d, c->mat, n);
@@ -170,25 +189,15 @@ static bool single(const sti__core *c, const double n[3]) {
 static void place(sti__core *a, sti__core *b, sti__closest *c) {
     double back[3], mid[3];
     v3_scale(back, c->normal, -1);
-    if (single(a, c->normal)) {
-        sti__core_support(a, c->normal, c->a);
-        v3_copy(c->b, c->a);
-        v3_add_scaled(c->b, c->normal, c->dist);
-    } else if (single(b, back)) {
-        sti__core_support(b, back, c->b);
-        v3_copy(c->a, c->b);
-        v3_add_scaled(c->a, c->normal, -c->dist);
-    } else {
-        for (int i = 0; i < 3; i++) mid[i] = 0.5 * (c->a[i] + c->b[i]);
-        v3_copy(c->a, mid);
-        v3_copy(c->b, mid);
-        v3_add_scaled(c->a, c->normal, -0.5 * c->dist);
-        v3_add_scaled(c->b, c->normal, 0.5 * c->dist);
-    }
+    for (int i = 0; i < 3; i++) mid[i] = 0.5 * (c->a[i] + c->b[i]);
+    bool on_a = single(a, c->normal) || (!single(b, back) && sti__curved(a));
+    farthest(on_a ? a : b, on_a ? c->normal : back, mid, on_a ? c->a : c->b);
+    v3_copy(on_a ? c->b : c->a, on_a ? c->a : c->b);
+    v3_add_scaled(on_a ? c->b : c->a, c->normal, on_a ? c->dist : -c->dist);
 }
 
 void sti__polish(sti__core *a, sti__core *b, sti__closest *c) {
-    if (!curved(a) && !curved(b)) return;
+    if (!sti__curved(a) && !sti__curved(b)) return;
     bowl o = {a, b, {0}, {0}, 0};
     at(&o, c->normal);
     double slack = 1e-14 * v3_norm(o.w), z[3];
@@ -197,7 +206,7 @@ void sti__polish(sti__core *a, sti__core *b, sti__closest *c) {
         const sti__core *s = k ? b : a;
         if (s->type != STI_GEOM_CYLINDER) continue;
         sti__column(s->mat, 2, z);
-        if (fabs(v3_dot(z, o.n)) > 0.9999) try_direction(&o, z, slack);
+        if (fabs(v3_dot(z, o.n)) > 0.99) try_direction(&o, z, slack);
     }
     try_creases(&o, slack);
     if (o.h > -c->dist + 1e-9 * v3_norm(o.w)) return;

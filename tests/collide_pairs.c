@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Poses in, distances out: the narrow phase for comparisons from outside. Reads from stdin, in native
+   numbers: int32 number of meshes; per mesh int32 number of vertices and floats; int64 number of pairs; per
+   pair two shapes of int32 type, int32 mesh (-1: none), 3 sizes, 3 positions, 9 of the matrix. Writes 8
+   doubles per pair: distance, normal, dist of the deepest point, normal's share of it, points, nanoseconds.
+ */
+#include "collide/shape.h"
+#include "math/rot.h"
+#include "mesh/mesh.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+typedef struct pose {
+    int32_t type, mesh;
+    double size[3], pos[3], mat[9];
+} pose;
+
+static bool get(void *to, size_t size) { return fread(to, 1, size, stdin) == size; }
+
+static bool read_hull(sti__hull *hull) {
+    int32_t n;
+    if (!get(&n, sizeof n) || n < 4 || n > 100000) return false;
+    float *vert = malloc((size_t)n * 3 * sizeof *vert);
+    double *wide = malloc((size_t)n * 3 * sizeof *wide);
+    if (!vert || !wide || !get(vert, (size_t)n * 3 * sizeof *vert)) return false;
+    for (int i = 0; i < 3 * n; i++) wide[i] = (double)vert[i];
+    sti__mesh mesh;
+    sti_error error;
+    sti__place place = {0};
+    if (sti__mesh_from_lists(wide, 3 * n, NULL, 0, NULL, place, &mesh, &error) != STI_OK) return false;
+    if (mesh.nhullvert == 0 && sti__mesh_hull(&mesh, 0, place, &error) != STI_OK) return false;
+    void *memory = malloc(sti__hull_bytes(mesh.nhullvert, mesh.nhullface));
+    return memory && sti__hull_build(vert, mesh.hull_vert, mesh.nhullvert, mesh.hull_face, mesh.nhullface,
+                                     memory, hull);
+}
+
+static sti__shape shape_of(const pose *p, const sti__hull *hulls) {
+    sti__shape s = {.type = p->type, .hull = p->mesh >= 0 ? hulls + p->mesh : NULL};
+    for (int i = 0; i < 3; i++) s.size[i] = p->size[i], s.pos[i] = p->pos[i];
+    for (int i = 0; i < 9; i++) s.mat[i] = p->mat[i];
+    return s;
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+static void answer(const sti__shape *a, const sti__shape *b, double out[8]) {
+    double from[3], to[3], d[3];
+    sti__manifold m;
+    out[0] = sti__distance(a, b, 1e3, from, to);
+    v3_sub(d, to, from);
+    for (int i = 0; i < 3; i++) out[1 + i] = out[0] != 0 ? d[i] / out[0] : 0;
+    double start = now();
+    sti__collide_pair(a, b, 0, &m);
+    out[7] = now() - start;
+    out[6] = m.count;
+    out[4] = INFINITY;
+    out[5] = 0;
+    for (int i = 0; i < m.count; i++)
+        if (m.point[i].dist < out[4]) out[4] = m.point[i].dist, out[5] = v3_dot(m.point[i].normal, out + 1);
+}
+
+int main(void) {
+    int32_t nmesh;
+    int64_t npair;
+    if (!get(&nmesh, sizeof nmesh) || nmesh < 0 || nmesh > 10000) return 1;
+    sti__hull *hulls = calloc((size_t)nmesh + 1, sizeof *hulls);
+    for (int i = 0; i < nmesh; i++)
+        if (!hulls || !read_hull(&hulls[i])) return 1;
+    if (!get(&npair, sizeof npair)) return 1;
+    for (int64_t k = 0; k < npair; k++) {
+        pose p[2];
+        double out[8];
+        if (!get(p, sizeof p)) return 1;
+        sti__shape a = shape_of(&p[0], hulls), b = shape_of(&p[1], hulls);
+        answer(&a, &b, out);
+        if (fwrite(out, sizeof out, 1, stdout) != 1) return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Narrow phase against MuJoCo and coal at random poses: distance, normal and sign of every pair of shapes.
+
+Signed distance d and normal n of two convex shapes satisfy d = -h(n) = max over unit vectors of -h, with h the support
+function of their difference. So where two programs differ, the one with the larger -h(n) is nearer to the truth, and a
+small numpy implementation of h decides: "rough" are poses where the other program's normal is off but its depth is
+not, "wrong" where both are, "worse" where ours is. A pose is degenerate when two normals are equally good."""
+import argparse
+import itertools
+import subprocess
+import sys
+
+import mujoco
+import numpy as np
+
+try:
+    import coal
+except ImportError:
+    coal = None
+
+TYPES = {"plane": 0, "sphere": 2, "capsule": 3, "ellipsoid": 4, "cylinder": 5, "box": 6, "mesh": 7}
+VARIANTS = 8
+TOLERANCE = 1e-6
+
+
+def scene(rng):
+    """MuJoCo model with some geoms of every type and the numbers of each type's geoms."""
+    assets, geoms = [], []
+    for name in TYPES:
+        for k in range(VARIANTS):
+            size = rng.uniform(0.05, 0.3, 3)
+            text = " ".join(f"{x:.6g}" for x in size)
+            if name == "mesh":
+                points = rng.normal(size=(8 if k == 0 else 6 + 8 * k, 3))
+                points *= 0.2 * rng.uniform(0.9, 1.1, (len(points), 1)) / np.linalg.norm(points, axis=1)[:, None]
+                if k == 0:
+                    points = np.array(list(itertools.product([-0.1, 0.1], [-0.2, 0.2], [-0.15, 0.15])))
+                vertex = " ".join(f"{x:.7g}" for x in points.ravel())
+                assets.append(f'<mesh name="m{k}" vertex="{vertex}"/>')
+                geoms.append(f'<geom type="mesh" mesh="m{k}"/>')
+            else:
+                geoms.append(f'<geom type="{name}" size="{text}"/>')
+    bodies = "".join(f"<body><freejoint/>{g}</body>" if "plane" not in g else g for g in geoms)
+    xml = f'<mujoco><option ccd_tolerance="1e-12" ccd_iterations="500"/><asset>{"".join(assets)}</asset>' \
+          f"<worldbody>{bodies}</worldbody></mujoco>"
+    model = mujoco.MjModel.from_xml_string(xml)
+    return model, {n: np.flatnonzero(model.geom_type == t) for n, t in TYPES.items()}
+
+
+def vertices(model, geom):
+    mesh = model.geom_dataid[geom]
+    start = model.mesh_vertadr[mesh]
+    return model.mesh_vert[start:start + model.mesh_vertnum[mesh]].copy()
+
+
+def rotations(rng, n):
+    q = rng.normal(size=(n, 4))
+    q /= np.linalg.norm(q, axis=1)[:, None]
+    m = np.empty((n, 9))
+    for i in range(n):
+        mujoco.mju_quat2Mat(m[i], q[i])
+    return m
+
+
+def support(model, geom, mat, pos, d):
+    """farthest point of one geom along d, by formula"""
+    kind, size = model.geom_type[geom], model.geom_size[geom]
+    m = mat.reshape(3, 3)
+    u = m.T @ d
+    if kind == 2:
+        return pos + size[0] * d
+    if kind == 3:
+        return pos + m[:, 2] * np.copysign(size[1], u[2]) + size[0] * d
+    if kind == 4:
+        return pos + m @ (size**2 * u / np.linalg.norm(size * u))
+    if kind == 5:
+        flat = np.hypot(u[0], u[1])
+        xy = size[0] * u[:2] / flat if flat > 0 else np.zeros(2)
+        return pos + m @ np.array([*xy, np.copysign(size[1], u[2])])
+    if kind == 6:
+        return pos + m @ np.copysign(size, u)
+    v = vertices(model, geom).astype(float)
+    return pos + m @ v[np.argmax(v @ u)]
+
+
+def gap(model, geoms, mats, positions, n):
+    """-h(n)"""
+    if model.geom_type[geoms[0]] == 0:
+        b = support(model, geoms[1], mats[1], positions[1], -n)
+        return float((b - positions[0]) @ mats[0].reshape(3, 3)[:, 2])
+    a = support(model, geoms[0], mats[0], positions[0], n)
+    b = support(model, geoms[1], mats[1], positions[1], -n)
+    return float(n @ (b - a))
+
+
+def ours(program, model, meshes, pairs, mats, positions):
+    record = np.dtype([("type", "i4"), ("mesh", "i4"), ("size", "f8", 3), ("pos", "f8", 3), ("mat", "f8", 9)])
+    data = np.zeros((len(pairs), 2), record)
+    for k in range(2):
+        geom = pairs[:, k]
+        data["type"][:, k] = model.geom_type[geom]
+        data["mesh"][:, k] = [meshes.get(g, -1) for g in geom]
+        data["size"][:, k] = model.geom_size[geom]
+        data["pos"][:, k] = positions[:, k]
+        data["mat"][:, k] = mats[:, k]
+    head = [np.int32(len(meshes)).tobytes()]
+    for g in meshes:
+        v = vertices(model, g)
+        head += [np.int32(len(v)).tobytes(), v.astype("f4").tobytes()]
+    head.append(np.int64(len(pairs)).tobytes())
+    out = subprocess.run([program], input=b"".join(head) + data.tobytes(), stdout=subprocess.PIPE, check=True).stdout
+    return np.frombuffer(out).reshape(-1, 8)
+
+
+def by_mujoco(model, data, pairs, mats, positions):
+    out = np.zeros((len(pairs), 4))
+    fromto = np.zeros(6)
+    for i, (a, b) in enumerate(pairs):
+        data.geom_xpos[a], data.geom_xpos[b] = positions[i]
+        data.geom_xmat[a], data.geom_xmat[b] = mats[i]
+        out[i, 0] = d = mujoco.mj_geomDistance(model, data, a, b, 1e3, fromto)
+        if d:
+            out[i, 1:] = (fromto[3:] - fromto[:3]) / d
+    return out
+
+
+def coal_shape(model, geom):
+    kind, size = model.geom_type[geom], model.geom_size[geom]
+    if kind == 0:
+        return coal.Halfspace(np.array([0, 0, 1.0]), 0)
+    if kind == 2:
+        return coal.Sphere(size[0])
+    if kind == 3:
+        return coal.Capsule(size[0], 2 * size[1])
+    if kind == 4:
+        return coal.Ellipsoid(*size)
+    if kind == 5:
+        return coal.Cylinder(size[0], 2 * size[1])
+    if kind == 6:
+        return coal.Box(*(2 * size))
+    points = coal.StdVec_Vec3s()
+    for v in vertices(model, geom).astype(float):
+        points.append(v)
+    return coal.Convex.convexHull(points, False, "")
+
+
+def by_coal(shapes, pairs, mats, positions):
+    out = np.zeros((len(pairs), 4))
+    request = coal.DistanceRequest()
+    request.enable_signed_distance = True
+    request.gjk_tolerance = request.epa_tolerance = 1e-12
+    request.gjk_max_iterations, request.epa_max_iterations = 1000, 1000
+    for i, (a, b) in enumerate(pairs):
+        turn = [coal.Transform3s(mats[i, k].reshape(3, 3), positions[i, k]) for k in range(2)]
+        result = coal.DistanceResult()
+        out[i, 0] = coal.distance(shapes[a], turn[0], shapes[b], turn[1], request, result)
+        out[i, 1:] = result.normal
+    return out
+
+
+def judge(model, pairs, mats, positions, mine, other):
+    """counts: agree; both best, so several normals are (degenerate); the other's normal is less exact, or its depth
+    too; ours is; wrong signs; and the worst shortfall of ours"""
+    away = np.linalg.norm(mine[:, 1:4] - other[:, 1:4], axis=1)
+    differ = (np.abs(mine[:, 0] - other[:, 0]) > TOLERANCE) | ((away > TOLERANCE) & (np.abs(mine[:, 0]) > 1e-5))
+    count = dict(agree=int((~differ).sum()), degenerate=0, rough=0, wrong=0, worse=0, sign=0)
+    short = 0.0
+    for i in np.flatnonzero(differ):
+        args = model, pairs[i], mats[i], positions[i]
+        a, b = gap(*args, mine[i, 1:4]), gap(*args, other[i, 1:4])
+        right = abs(mine[i, 0] - a) < 1e-9 and a >= b - 1e-12
+        if not right:
+            short = max(short, b - a, abs(mine[i, 0] - a))
+        close = abs(mine[i, 0] - other[i, 0]) < TOLERANCE
+        if not right and min(mine[i, 0], other[i, 0]) < -1e-9 and max(mine[i, 0], other[i, 0]) > 1e-9:
+            count["sign"] += 1
+        if close and abs(a - b) < 1e-12 and away[i] > 1e-3:
+            count["degenerate"] += 1
+        else:
+            count["worse" if not right else "rough" if close else "wrong"] += 1
+    return count, short
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program", help="the collide_pairs executable")
+    parser.add_argument("-n", type=int, default=100_000, help="poses per pair")
+    parser.add_argument("--only", default="", help="only pairs whose name contains this")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    rng = np.random.default_rng(options.seed)
+    model, of_type = scene(rng)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    meshes = {g: k for k, g in enumerate(of_type["mesh"])}
+    shapes = {g: coal_shape(model, g) for g in range(model.ngeom)} if coal else {}
+    failed = 0
+    for one, two in itertools.combinations_with_replacement(TYPES, 2):
+        if options.only not in f"{one}-{two}" or two == "plane":
+            continue
+        n = options.n
+        pairs = np.stack([rng.choice(of_type[one], n), rng.choice(of_type[two], n)], 1)
+        same = pairs[:, 0] == pairs[:, 1]
+        if one == two:
+            pairs[same, 1] = of_type[two][(pairs[same, 0] - of_type[two][0] + 1) % VARIANTS]
+        mats = rotations(rng, 2 * n).reshape(n, 2, 9)
+        positions = rng.normal(size=(n, 2, 3))
+        positions[:, 1] *= (rng.uniform(0, 0.6, n) / np.linalg.norm(positions[:, 1], axis=1))[:, None]
+        positions[:, 0] *= 0.01
+        mine = ours(options.program, model, meshes, pairs, mats, positions)
+        short = max(0.0, np.nanmax(np.where(mine[:, 6] > 0, np.abs(mine[:, 4] - mine[:, 0]), 0)))
+        line = f"{one}-{two:<10} {np.median(mine[:, 7][mine[:, 0] < 0]):6.0f} ns, {mine[:, 6][mine[:, 0] < 0].mean():.1f} points"
+        line += f", {np.mean(mine[:, 0] < 0):.0%} overlap, manifold {short:.0e}"
+        others = {"MuJoCo": by_mujoco(model, data, pairs, mats, positions)}
+        if coal:
+            others["coal"] = by_coal(shapes, pairs, mats, positions)
+        for name, other in others.items():
+            count, short = judge(model, pairs, mats, positions, mine, other)
+            line += f" | {name}: " + " ".join(f"{v} {k}" for k, v in count.items()) + f" ({short:.0e})"
+            failed += count["sign"] + (count["worse"] + count["degenerate"] > 0.01 * n)
+        print(line, flush=True)
+        failed += not np.isfinite(mine[:, :4]).all()
+    print("failed" if failed else "passed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
