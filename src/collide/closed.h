@@ -22,7 +22,7 @@ static inline void sti__closed_balls(const double a[3], double ra, const double 
     v3_sub(n, b, a);
     double d = v3_norm(n), dist = d - ra - rb;
     if (!(dist < margin)) return;
-    if (d > 1e-14 * (ra + rb) && d > 1e-200) v3_scale(n, n, 1 / d);
+    if (d > 1e-14 * (ra + rb) && d > 1e-140) v3_scale(n, n, 1 / d);
     else v3_copy(n, fallback);
     v3_copy(pos, a);
     v3_add_scaled(pos, n, ra + 0.5 * dist);
@@ -87,7 +87,7 @@ static inline void sti__rim_point(const double size[3], const double d[3], doubl
     static const double co[8] = {1,  0.70710678118654752440,  0, -0.70710678118654752440,
                                  -1, -0.70710678118654752440, 0, 0.70710678118654752440};
     double flat = sqrt(d[0] * d[0] + d[1] * d[1]);
-    bool leans = flat > 1e-4 * fabs(d[2]) && flat > 1e-200;
+    bool leans = flat > 1e-4 * fabs(d[2]) && flat > 1e-140;
     double x = leans ? d[0] / flat : 1, y = leans ? d[1] / flat : 0;
     double c = co[k], s = co[(k + 6) & 7];
     out[0] = size[0] * (x * c - y * s);
@@ -154,7 +154,7 @@ static inline void sti__closed_sphere_box(const sti__shape *a, const sti__shape 
         if (in < least) least = in, side = i;
     }
     double d = v3_norm(n);
-    if (d > 1e-14 * (fabs(c[0]) + fabs(c[1]) + fabs(c[2])) && d > 1e-200) v3_scale(n, n, 1 / d);
+    if (d > 1e-14 * (fabs(c[0]) + fabs(c[1]) + fabs(c[2])) && d > 1e-140) v3_scale(n, n, 1 / d);
     else {
         v3_zero(n);
         n[side] = c[side] >= 0 ? 1 : -1;
@@ -170,7 +170,7 @@ static inline void sti__closed_sphere_cylinder(const sti__shape *a, const sti__s
     v3_sub(r, a->pos, b->pos);
     m3_mul_vec_t(c, b->mat, r);
     double rho = sqrt(c[0] * c[0] + c[1] * c[1]), up = c[2] >= 0 ? 1 : -1;
-    bool axis = !(rho > 1e-14 * b->size[0]) || !(rho > 1e-200);
+    bool axis = !(rho > 1e-14 * b->size[0]) || !(rho > 1e-140);
     double x = axis ? 1 : c[0] / rho, y = axis ? 0 : c[1] / rho;
     double side = rho - b->size[0], cap = fabs(c[2]) - b->size[1], d;
     v3_copy(q, c);

@@ -58,7 +58,7 @@ static inline int sti__hull_top(const sti__hull *h, const double d[3], int hint)
 
 static inline void sti__support_cylinder(const double size[3], const double d[3], double out[3]) {
     double flat = sqrt(d[0] * d[0] + d[1] * d[1]);
-    double s = flat > 1e-200 ? size[0] / flat : 0;
+    double s = flat > 1e-140 ? size[0] / flat : 0;
     out[0] = d[0] * s;
     out[1] = d[1] * s;
     out[2] = d[2] >= 0 ? size[1] : -size[1];
@@ -66,7 +66,7 @@ static inline void sti__support_cylinder(const double size[3], const double d[3]
 
 static inline void sti__support_ellipsoid(const double size[3], const double d[3], double out[3]) {
     double e[3] = {size[0] * d[0], size[1] * d[1], size[2] * d[2]};
-    double n = v3_norm(e), s = n > 1e-200 ? 1 / n : 0;
+    double n = v3_norm(e), s = n > 1e-140 ? 1 / n : 0;
     for (int i = 0; i < 3; i++) out[i] = size[i] * e[i] * s;
 }
 

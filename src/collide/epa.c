@@ -28,7 +28,7 @@ static void plane_of(polytope *p, face *f) {
     v3_sub(e1, p->v[f->v[2]].w, p->v[f->v[0]].w);
     v3_cross(f->n, e0, e1);
     double n = v3_norm(f->n);
-    if (!(n > 1e-14 * v3_norm(e0) * v3_norm(e1)) || !(n > 1e-200)) {
+    if (!(n > 1e-14 * v3_norm(e0) * v3_norm(e1)) || !(n > 1e-140)) {
         v3_zero(f->n);
         f->d = INFINITY;
         return;
@@ -291,7 +291,7 @@ static void expand(polytope *p, sti__core *a, sti__core *b, sti__closest *out) {
     out->dist = -INFINITY;
     for (int k = 0; k < ITERATIONS; k++) {
         int i = nearest(p, &done);
-        if (i < 0 || p->nv == VERTICES || p->f[i].d >= -out->dist - tolerance) break;
+        if (i < 0 || p->nv == VERTICES) break;
         face f = p->f[i];
         sti__vertex *v = &p->v[p->nv];
         sti__core_difference(a, b, f.n, v);
@@ -304,8 +304,9 @@ static void expand(polytope *p, sti__core *a, sti__core *b, sti__closest *out) {
             if (c.dist > out->dist) *out = c;
             if (is_settled(&done, f.n)) continue;
         }
-        if (reach < -out->dist) found_at(p, &f, reach, out);
-        if (reach - f.d <= tolerance) break;
+        /* the last face, not the first with this normal, has the witness on it */
+        if (reach < -out->dist + (curved ? 0 : tolerance)) found_at(p, &f, reach, out);
+        if (reach - f.d <= tolerance || f.d >= -out->dist - tolerance) break;
         if (!carve(p, i, v->w, tolerance, &r)) break;
         if (!patch(p, p->nv++, &r)) break;
     }

@@ -204,7 +204,7 @@ static bool wall(const part *f, int i, const double n[3], double out[3]) {
     v3_sub(d, f->p[(i + 1) % f->n], f->p[i]);
     v3_cross(out, d, n);
     double l = v3_norm(out);
-    if (!(l > 1e-12 * v3_norm(d)) || !(l > 1e-200)) return false;
+    if (!(l > 1e-12 * v3_norm(d)) || !(l > 1e-140)) return false;
     v3_scale(out, out, (v3_dot(f->normal, n) > 0 ? 1 : -1) / l);
     return true;
 }
@@ -268,7 +268,7 @@ static void segments(gather *g, const part *a, const part *b) {
     v3_sub(u, a->p[1], a->p[0]);
     v3_sub(v, b->p[1], b->p[0]);
     double l = v3_norm(u), k = v3_norm(v), round = a->round + b->round;
-    if (!(l > 1e-200) || !(k > 1e-200)) return;
+    if (!(l > 1e-140) || !(k > 1e-140)) return;
     v3_scale(u, u, 1 / l);
     double uv = v3_dot(u, v);
     v3_cross(x, u, v);

@@ -36,7 +36,7 @@ static double bend(const sti__core *c, const double n[3], const double t[3], con
     }
     sti__support_ellipsoid(r, d, g);
     double h = v3_dot(g, d), sum = 0;
-    if (!(h > 1e-200)) return 0;
+    if (!(h > 1e-140)) return 0;
     for (int i = 0; i < 3; i++) sum += r[i] * r[i] * x[i] * y[i];
     return (sum - v3_dot(g, x) * v3_dot(g, y)) / h;
 }

@@ -19,7 +19,7 @@ static void take(hit *h, double x, double n0, double n1, double n2) {
 /* roots of a x^2 + 2 b x + c, smaller first; false if none */
 static bool roots(double a, double b, double c, double x[2]) {
     double det = b * b - a * c;
-    if (!(a > 1e-200) || !(det >= 0)) return false;
+    if (!(a > 1e-280) || !(det >= 0)) return false;
     double q = b >= 0 ? -b - sqrt(det) : -b + sqrt(det);
     double r = q / a, s = q != 0 ? c / q : 0;
     x[0] = r < s ? r : s;
