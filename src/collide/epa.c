@@ -27,13 +27,13 @@ static void plane_of(polytope *p, face *f) {
     v3_sub(e0, p->v[f->v[1]].w, p->v[f->v[0]].w);
     v3_sub(e1, p->v[f->v[2]].w, p->v[f->v[0]].w);
     v3_cross(f->n, e0, e1);
-    double n = v3_norm(f->n);
-    if (!(n > 1e-14 * v3_norm(e0) * v3_norm(e1)) || !(n > 1e-140)) {
+    double nn = v3_dot(f->n, f->n);
+    if (!(nn > 1e-28 * v3_dot(e0, e0) * v3_dot(e1, e1)) || !(nn > 1e-280)) {
         v3_zero(f->n);
         f->d = INFINITY;
         return;
     }
-    v3_scale(f->n, f->n, 1 / n);
+    v3_scale(f->n, f->n, 1 / sqrt(nn));
     f->d = v3_dot(f->n, p->v[f->v[0]].w);
 }
 
