@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Narrow phase: nanoseconds per pair, for shapes that touch by a tenth of a millimetre, that rest face to face, and
-   that just miss each other. Meshes have 50 vertices.
+/* Narrow phase: nanoseconds per pair, for shapes that touch by a tenth of a millimetre, that rest face to
+   face, and that just miss each other. Meshes have 50 vertices.
 
    usage: bench_narrow [text]; only pairs whose name contains text */
 #include "collide/shape.h"
@@ -40,11 +40,13 @@ static bool make_hull(sti__hull *hull) {
     if (sti__mesh_from_lists(v, 150, NULL, 0, NULL, place, &mesh, &error) != STI_OK) return false;
     if (mesh.nhullvert == 0 && sti__mesh_hull(&mesh, 0, place, &error) != STI_OK) return false;
     void *memory = malloc(sti__hull_bytes(mesh.nhullvert, mesh.nhullface));
-    return memory && sti__hull_build(f, mesh.hull_vert, mesh.nhullvert, mesh.hull_face, mesh.nhullface, memory, hull);
+    return memory &&
+           sti__hull_build(f, mesh.hull_vert, mesh.nhullvert, mesh.hull_face, mesh.nhullface, memory, hull);
 }
 
 static sti__shape make(int type, const sti__hull *hull) {
-    sti__shape s = {.type = type, .size = {uniform(0.05, 0.1), uniform(0.05, 0.1), uniform(0.05, 0.1)}, .hull = hull};
+    sti__shape s = {
+        .type = type, .size = {uniform(0.05, 0.1), uniform(0.05, 0.1), uniform(0.05, 0.1)}, .hull = hull};
     double q[4];
     for (int i = 0; i < 4; i++) q[i] = uniform(-1, 1);
     quat_normalize(q);
@@ -93,7 +95,8 @@ static void measure(const char *name, int one, int two, const sti__hull *hull, d
 }
 
 int main(int argc, char **argv) {
-    static const char *const name[] = {"plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh"};
+    static const char *const name[] = {"plane",     "hfield",   "sphere", "capsule",
+                                       "ellipsoid", "cylinder", "box",    "mesh"};
     sti__hull hull;
     char text[64];
     if (argc > 1) wanted = argv[1];

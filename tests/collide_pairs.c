@@ -35,8 +35,20 @@ static bool read_hull(sti__hull *hull) {
                                      memory, hull);
 }
 
-static sti__shape shape_of(const pose *p, const sti__hull *hulls) {
+static bool read_field(sti__hfield *field) {
+    static double size[4];
+    int32_t n[2];
+    if (!get(n, sizeof n) || n[0] < 0 || n[1] < 0 || n[0] > 10000 || n[1] > 10000) return false;
+    if (n[0] == 0) return true;
+    size_t bytes = (size_t)n[0] * (size_t)n[1] * sizeof(float);
+    float *height = malloc(bytes);
+    *field = (sti__hfield){height, n[0], n[1], size};
+    return height && get(size, sizeof size) && get(height, bytes);
+}
+
+static sti__shape shape_of(const pose *p, const sti__hull *hulls, const sti__hfield *field) {
     sti__shape s = {.type = p->type, .hull = p->mesh >= 0 ? hulls + p->mesh : NULL};
+    if (s.type == STI_GEOM_HFIELD) s.hfield = field;
     for (int i = 0; i < 3; i++) s.size[i] = p->size[i], s.pos[i] = p->pos[i];
     for (int i = 0; i < 9; i++) s.mat[i] = p->mat[i];
     return s;
@@ -51,7 +63,7 @@ static double now(void) {
 static void answer(const sti__shape *a, const sti__shape *b, double out[8]) {
     double from[3], to[3], d[3];
     sti__manifold m;
-    out[0] = sti__distance(a, b, 1e3, from, to);
+    out[0] = sti__distance(a, b, a->type == STI_GEOM_HFIELD ? 0.05 : 1e3, from, to);
     v3_sub(d, to, from);
     for (int i = 0; i < 3; i++) out[1 + i] = out[0] != 0 ? d[i] / out[0] : 0;
     double start = now();
@@ -71,12 +83,13 @@ int main(void) {
     sti__hull *hulls = calloc((size_t)nmesh + 1, sizeof *hulls);
     for (int i = 0; i < nmesh; i++)
         if (!hulls || !read_hull(&hulls[i])) return 1;
-    if (!get(&npair, sizeof npair)) return 1;
+    sti__hfield field = {0};
+    if (!read_field(&field) || !get(&npair, sizeof npair)) return 1;
     for (int64_t k = 0; k < npair; k++) {
         pose p[2];
         double out[8];
         if (!get(p, sizeof p)) return 1;
-        sti__shape a = shape_of(&p[0], hulls), b = shape_of(&p[1], hulls);
+        sti__shape a = shape_of(&p[0], hulls, &field), b = shape_of(&p[1], hulls, &field);
         answer(&a, &b, out);
         if (fwrite(out, sizeof out, 1, stdout) != 1) return 1;
     }

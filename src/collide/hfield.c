@@ -66,8 +66,6 @@ static double inside(const prism *p, int i, const double q[3]) {
     return ((b[0] - a[0]) * (q[1] - a[1]) - (b[1] - a[1]) * (q[0] - a[0])) / area;
 }
 
-typedef enum verdict { KEEP, DROP, SIDE } verdict;
-
 /* does the surface rise above the plane through q with normal n on its way to the point to */
 static bool rises(const double to[3], const double q[3], const double n[3]) {
     double d[3];
@@ -90,18 +88,18 @@ static bool rises_around(const sti__hfield *h, const prism *p, int i, const doub
     return false;
 }
 
-/* normal n and place q on the prism, both in the field's frame */
-static verdict judge(const sti__hfield *h, const prism *p, const double n[3], const double q[3]) {
+/* is the normal n at q, a place on the prism, one of the whole surface; both in the field's frame */
+static bool meant(const sti__hfield *h, const prism *p, const double n[3], const double q[3]) {
     double far[3];
     bool at[3];
-    if (v3_dot(n, p->plane) > 1 - 1e-9) return KEEP;
+    if (v3_dot(n, p->plane) > 1 - 1e-9) return true;
     for (int i = 0; i < 3; i++) {
         at[i] = !(inside(p, i, q) > 1e-6);
-        if (at[i] && across(h, p, i, far) && rises(far, q, n)) return n[2] > 0.1 ? DROP : SIDE;
+        if (at[i] && across(h, p, i, far) && rises(far, q, n)) return false;
     }
     for (int i = 0; i < 3; i++)
-        if (at[i] && at[(i + 2) % 3] && rises_around(h, p, i, q, n)) return n[2] > 0.1 ? DROP : SIDE;
-    return KEEP;
+        if (at[i] && at[(i + 2) % 3] && rises_around(h, p, i, q, n)) return false;
+    return true;
 }
 
 /* depth along the triangle's own normal, for shapes so deep that the prism's sides are nearer */
@@ -137,8 +135,15 @@ static void drop_outside(const sti__core *f, const prism *p, const double origin
     m->count = n;
 }
 
+/* the most upright of the answers that were not meant; up < -1: none */
+typedef struct spare {
+    sti__closest c;
+    double up;
+} spare;
+
+/* the points with one prism */
 static void prism_pair(const sti__hfield *h, sti__core *a, sti__core *b, const prism *p, double margin,
-                       const double origin[3], sti__manifold *m) {
+                       const double origin[3], spare *rest, sti__manifold *m) {
     sti__closest c;
     double n[3], q[3];
     m->count = 0;
@@ -147,14 +152,36 @@ static void prism_pair(const sti__hfield *h, sti__core *a, sti__core *b, const p
     if (!sti__closest_cores(a, b, margin, &c)) return;
     m3_mul_vec_t(n, a->mat, c.normal);
     to_field(a, c.a, q);
-    verdict v = judge(h, p, n, q);
-    if (v == DROP) return;
-    if (v == SIDE) {
-        if (c.dist >= 0) return;
-        along_top(a, b, p, &c);
-    }
+    bool whole = meant(h, p, n, q);
+    if (!whole && c.dist >= 0) return;
+    if (!whole && n[2] > rest->up) *rest = (spare){c, n[2]};
+    if (!whole) along_top(a, b, p, &c);
     sti__manifold_clip(a, b, &c, margin, origin, m);
-    if (v == SIDE) drop_outside(a, p, origin, m);
+    if (!whole) drop_outside(a, p, origin, m);
+}
+
+/* a shape so deep in rough ground that no triangle's point is its own: the most upright way out of a prism,
+   or, if all lead sideways, up from the triangle below its centre */
+static void rescue(const sti__hfield *h, sti__core *a, sti__core *b, const double centre[3], spare *rest,
+                   const double origin[3], sti__manifold *out) {
+    int r, c, end;
+    prism p;
+    if (!(rest->up > 0.2)) {
+        sti__hfield_range(centre[0], centre[0], h->size[0], h->ncol, &c, &end);
+        sti__hfield_range(centre[1], centre[1], h->size[1], h->nrow, &r, &end);
+        c = c < h->ncol - 2 ? c : h->ncol - 2;
+        r = r < h->nrow - 2 ? r : h->nrow - 2;
+        prism_make(h, r, c, 0, &p);
+        if (inside(&p, 2, centre) < 0) prism_make(h, r, c, 1, &p);
+        a->hull = &p.hull;
+        along_top(a, b, &p, &rest->c);
+        if (!(rest->c.dist < 0)) return;
+    }
+    sti__point *point = &out->point[out->count++];
+    for (int i = 0; i < 3; i++) point->pos[i] = origin[i] + 0.5 * (rest->c.a[i] + rest->c.b[i]);
+    v3_copy(point->normal, rest->c.normal);
+    point->dist = rest->c.dist;
+    point->feature = 1;
 }
 
 /* adds the points that are not there yet */
@@ -195,6 +222,7 @@ void sti__hfield_pair(const sti__shape *a, const sti__shape *b, double margin, s
     if (hi[2] < -h->size[3]) return;
     sti__core ca = sti__core_of(a, a->pos), cb = sti__core_of(b, a->pos);
     ca.type = STI_GEOM_MESH;
+    spare rest = {.up = -2};
     double same = 1e-5 * (h->size[0] / h->ncol + h->size[1] / h->nrow);
     for (int r = r0; r < r1; r++)
         for (int c = c0; c < c1; c++)
@@ -203,8 +231,12 @@ void sti__hfield_pair(const sti__shape *a, const sti__shape *b, double margin, s
                 sti__manifold m;
                 prism_make(h, r, c, which, &p);
                 if (fmax(p.vert[2], fmax(p.vert[5], p.vert[8])) < lo[2]) continue;
-                prism_pair(h, &ca, &cb, &p, margin, a->pos, &m);
+                prism_pair(h, &ca, &cb, &p, margin, a->pos, &rest, &m);
                 merge(out, &m, (uint32_t)(2 * (r * h->ncol + c) + which), same);
             }
+    bool entered = false;
+    for (int i = 0; i < out->count; i++) entered |= out->point[i].dist < 0;
+    if (rest.up > -2 && !entered && margin >= 0 && out->count < STI__HFIELD_MAX)
+        rescue(h, &ca, &cb, local.pos, &rest, a->pos, out);
     sti__manifold_reduce(out->point, &out->count, STI__HFIELD_POINTS);
 }

@@ -93,7 +93,7 @@ def gap(model, geoms, mats, positions, n):
     return float(n @ (b - a))
 
 
-def ours(program, model, meshes, pairs, mats, positions):
+def ours(program, model, meshes, pairs, mats, positions, field=np.zeros(2, "i4").tobytes()):
     record = np.dtype([("type", "i4"), ("mesh", "i4"), ("size", "f8", 3), ("pos", "f8", 3), ("mat", "f8", 9)])
     data = np.zeros((len(pairs), 2), record)
     for k in range(2):
@@ -107,7 +107,7 @@ def ours(program, model, meshes, pairs, mats, positions):
     for g in meshes:
         v = vertices(model, g)
         head += [np.int32(len(v)).tobytes(), v.astype("f4").tobytes()]
-    head.append(np.int64(len(pairs)).tobytes())
+    head += [field, np.int64(len(pairs)).tobytes()]
     out = subprocess.run([program], input=b"".join(head) + data.tobytes(), stdout=subprocess.PIPE, check=True).stdout
     return np.frombuffer(out).reshape(-1, 8)
 
@@ -181,6 +181,48 @@ def judge(model, pairs, mats, positions, mine, other):
     return count, short
 
 
+def on_terrain(program, rng, n):
+    """shapes on a bumpy height field: who touches, and the nearest distance, against mj_collision"""
+    rows, cols = 21, 31
+    y, x = np.mgrid[0:rows, 0:cols]
+    height = 0.5 + 0.25 * np.sin(0.5 * x) * np.cos(0.4 * y) + 0.1 * rng.uniform(-1, 1, (rows, cols))
+    kinds = {k: v for k, v in TYPES.items() if k not in ("plane", "mesh")}
+    geoms = "".join(f'<body pos="0 0 {9 + i}"><freejoint/><geom type="{k}" size="0.1 0.12 0.08" margin="0.01"/></body>'
+                    for i, k in enumerate(kinds))
+    model = mujoco.MjModel.from_xml_string(
+        '<mujoco><option ccd_tolerance="1e-12" ccd_iterations="500"/><asset>'
+        f'<hfield name="h" nrow="{rows}" ncol="{cols}" size="1.5 1 0.3 0.5"/></asset><worldbody>'
+        f'<geom type="hfield" hfield="h"/>{geoms}</worldbody></mujoco>')
+    scaled = (height - height.min()) / np.ptp(height)
+    model.hfield_data[:] = scaled.ravel()
+    data = mujoco.MjData(model)
+    field = np.array([rows, cols], "i4").tobytes() + model.hfield_size[0].tobytes() + model.hfield_data.tobytes()
+    failed = 0
+    for index, kind in enumerate(kinds):
+        found, pairs = np.full(n, np.inf), np.full((n, 2), [0, index + 1])
+        mats, positions = np.tile(np.eye(3).ravel(), (n, 2, 1)), np.zeros((n, 2, 3))
+        for i in range(n):
+            q = rng.normal(size=4)
+            spot = rng.uniform(-0.8, 0.8, 3) * [1.5, 1, 0]
+            top = scaled[int((spot[1] + 1) / 2 * (rows - 1)), int((spot[0] + 1.5) / 3 * (cols - 1))] * 0.3
+            mujoco.mj_resetData(model, data)
+            data.qpos[7 * index:7 * index + 7] = *spot[:2], top + rng.uniform(0.05, 0.2), *(q / np.linalg.norm(q))
+            mujoco.mj_kinematics(model, data)
+            mujoco.mj_collision(model, data)
+            found[i] = data.contact.dist.min() if data.ncon else np.inf
+            mats[i, 1], positions[i, 1] = data.geom_xmat[index + 1], data.geom_xpos[index + 1]
+        mine = ours(program, model, {}, pairs, mats, positions, field)
+        touch, theirs = mine[:, 0] < 0, found < 0
+        both = touch & theirs & (mine[:, 0] > -0.02) & (found > -0.02)
+        off = np.abs(mine[:, 0] - found)[both]
+        unsure = (touch != theirs) & (np.abs(np.where(np.isfinite(found), found, mine[:, 0])) > 1e-6)
+        print(f"hfield-{kind:<10} {np.median(mine[:, 7][touch]):6.0f} ns, {mine[:, 6][touch].mean():.1f} points | MuJoCo: "
+              f"{both.sum()} shallow, {(off < TOLERANCE).sum()} agree, {(off > 1e-3).sum()} off by > 1 mm, "
+              f"of {n} poses {(unsure & touch).sum()} touch only for us, {(unsure & theirs).sum()} only for MuJoCo", flush=True)
+        failed += unsure.sum() > 0.01 * n
+    return failed
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program", help="the collide_pairs executable")
@@ -220,6 +262,8 @@ def main():
             failed += count["sign"] + (count["worse"] + count["degenerate"] > 0.01 * n)
         print(line, flush=True)
         failed += not np.isfinite(mine[:, :4]).all()
+    if options.only in "hfield":
+        failed += on_terrain(options.program, rng, options.n // 10)
     print("failed" if failed else "passed")
     return failed != 0
 
