@@ -396,6 +396,7 @@ static void step_twice(const sti__kernels *k, sti_state *s) {
     for (int i = 0; i < 2; i++) {
         forward(k, s);
         k->euler(s);
+        k->advance(s, s->qacc_step, s->act_dot, NULL);
     }
     forward(k, s);
 }

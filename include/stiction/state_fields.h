@@ -74,7 +74,9 @@
     X(cfrc_ext, nbody, 6, D)                                                              \
     X(energy, 2, 1, D)             /* potential, kinetic; J */                            \
     X(sensordata, nsensordata, 1, D)                                                      \
+    X(cfrc_contact, nbody, 6, T)   /* of constraints on bodies: torque, force; at tree com */ \
     /* scratch of the integrators */                                                      \
+    X(qacc_step, nv, 1, T)         /* what the step moves with: (new - old velocity) / h */ \
     X(qH, nM, 1, T)                /* M - h*D, factored */                                \
     X(qHDiagInv, nv, 1, T)                                                                \
     X(qDeriv, nD, 1, T)            /* d(qfrc_smooth)/d(qvel) */                           \

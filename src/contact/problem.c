@@ -258,34 +258,43 @@ static int number_roots(int *parent, int n, int *island, const char *used, int *
     return count;
 }
 
-static sti_status find_islands(sti_problem *p, sti_error *error) {
+size_t sti__problem_islands_room(const sti_problem *p) {
+    size_t nodes = (size_t)(p->delassus ? p->arrays.nrow : p->arrays.n);
+    return sizeof(int) * (2 * nodes + (size_t)p->m + 2) + nodes + 1;
+}
+
+void sti__problem_find_islands(sti_problem *p, int *parent) {
     const sti_problem_arrays *a = &p->arrays;
     int nodes = p->delassus ? a->nrow : a->n, m = p->m;
-    size_t bytes = sizeof(int) * (2 * (size_t)nodes + (size_t)m + 2) + (size_t)nodes + 1;
-    int *parent = sti__alloc(p->allocator, bytes);
-    if (!parent) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the islands");
     int *label = parent + nodes, *block_of = label + nodes;
     char *used = (char *)(block_of + m + 1);
+    memset(used, p->delassus, (size_t)nodes);
     for (int i = 0; i < nodes; i++) parent[i] = i;
     for (int b = 0; b < a->nrow; b++)
         for (int i = p->first[b]; i < p->first[b + 1]; i++) block_of[i] = b;
     if (p->delassus) {
         join_csr(parent, &a->W, block_of);
-        memset(used, 1, (size_t)nodes);
         p->nisland = number_roots(parent, nodes, p->row_island, used, label);
-    } else {
-        join_csr(parent, &a->A, NULL);
-        for (int b = 0; b < a->nrow; b++)
-            for (int k = a->J.start[p->first[b]]; k < a->J.start[p->first[b + 1]]; k++)
-                join(parent, a->J.col[a->J.start[p->first[b]]], a->J.col[k]);
-        for (int k = 0; k < a->J.start[m]; k++) used[find_root(parent, a->J.col[k])] = 1;
-        p->nisland = number_roots(parent, nodes, p->dof_island, used, label);
-        for (int b = 0; b < a->nrow; b++) {
-            int k = a->J.start[p->first[b]];
-            p->row_island[b] = k < a->J.start[p->first[b + 1]] ? p->dof_island[a->J.col[k]] : -1;
-        }
+        return;
     }
-    sti__free(p->allocator, parent, bytes);
+    join_csr(parent, &a->A, NULL);
+    for (int b = 0; b < a->nrow; b++)
+        for (int k = a->J.start[p->first[b]]; k < a->J.start[p->first[b + 1]]; k++)
+            join(parent, a->J.col[a->J.start[p->first[b]]], a->J.col[k]);
+    for (int k = 0; k < a->J.start[m]; k++) used[find_root(parent, a->J.col[k])] = 1;
+    p->nisland = number_roots(parent, nodes, p->dof_island, used, label);
+    for (int b = 0; b < a->nrow; b++) {
+        int k = a->J.start[p->first[b]];
+        p->row_island[b] = k < a->J.start[p->first[b + 1]] ? p->dof_island[a->J.col[k]] : -1;
+    }
+}
+
+static sti_status find_islands(sti_problem *p, sti_error *error) {
+    size_t bytes = sti__problem_islands_room(p);
+    int *scratch = sti__alloc(p->allocator, bytes);
+    if (!scratch) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the islands");
+    sti__problem_find_islands(p, scratch);
+    sti__free(p->allocator, scratch, bytes);
     return STI_OK;
 }
 

@@ -21,4 +21,8 @@ struct sti_problem {
     sti_allocator own;
 };
 
+/* Fills nisland, dof_island and row_island; scratch has the given bytes. */
+size_t sti__problem_islands_room(const sti_problem *problem);
+void sti__problem_find_islands(sti_problem *problem, int *scratch);
+
 #endif

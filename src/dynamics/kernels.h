@@ -22,8 +22,8 @@
     X(subtree)       /* subtree_linvel, subtree_angmom */                                   \
     X(rnepost)       /* cacc, cfrc_int, cfrc_ext */                                         \
     X(derivative)    /* qDeriv = d(qfrc_smooth)/d(qvel), by opt.integrator */               \
-    X(euler)         /* integrate stage kernels: advance qpos, qvel, act, time */           \
-    X(implicit)      /* implicit and implicitfast, by opt.integrator; after derivative */
+    X(euler)         /* qacc_step, with joint damping at the new velocity */                \
+    X(implicit)      /* qacc_step of implicit and implicitfast, by opt.integrator; after derivative */
 /* clang-format on */
 
 typedef struct sti__kernels {

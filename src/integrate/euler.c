@@ -32,14 +32,13 @@ static void damped_acceleration(const sti_state *s, vreal *restrict qacc) {
 
 void STI_K(euler)(sti_state *s) {
     const sti_model *m = s->model;
-    vreal *restrict acc = LANES(s->scratch);
+    vreal *restrict acc = LANES(s->qacc_step);
     const vreal *restrict qacc = CLANES(s->qacc);
     vmask any = damped(s);
     if (!v_any(any)) {
-        STI_K(advance)(s, s->qacc, s->act_dot, NULL);
+        for (int d = 0; d < m->nv; d++) acc[d] = qacc[d];
         return;
     }
     damped_acceleration(s, acc);
     for (int d = 0; d < m->nv; d++) acc[d] = v_select(any, acc[d], qacc[d]);
-    STI_K(advance)(s, s->scratch, s->act_dot, NULL);
 }

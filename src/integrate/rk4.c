@@ -104,7 +104,8 @@ static void add_stage(const step *r, const sti_state *s, double weight) {
     add_scaled(r->sum_act_dot, s->act_dot, weight, r->na);
 }
 
-void sti__integrate_rk4(sti_state *s, const sti__kernels *k, sti__forward forward, void *context) {
+void sti__integrate_rk4(sti_state *s, const sti__kernels *k, sti__forward forward, sti__correct correct,
+                        void *context) {
     static const double fraction[3] = {0.5, 0.5, 1}, weight[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
     step r = step_of(s);
     save_start(&r, s);
@@ -116,5 +117,6 @@ void sti__integrate_rk4(sti_state *s, const sti__kernels *k, sti__forward forwar
         add_stage(&r, s, weight[i + 1]);
     }
     set_start(&r, s);
+    if (correct) correct(context, r.sum_qacc, r.sum_rate);
     k->advance(s, r.sum_qacc, r.sum_act_dot, r.sum_rate);
 }

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pools, Delassus blocks along the kinematic chains, and the matrix A of touched trees. */
+#include "contact/assemble.h"
+#include <string.h>
+
+/* ---- memory ----------------------------------------------------------------------------------------- */
+
+/* An array of a pool: where its pointer is, and the size of an item. */
+typedef struct part {
+    void *place;
+    size_t item;
+} part;
+
+static size_t padded(size_t bytes) { return (bytes + STI__ALIGN - 1) / STI__ALIGN * STI__ALIGN; }
+
+/* Room for more than `need` items in arrays that share one block; what they hold is kept. */
+static bool grow(sti__assembly *as, sti__pool *pool, int need, const part *parts, int count) {
+    if (need < pool->room) return true;
+    int room = pool->room + pool->room / 2 + 16;
+    if (room <= need) room = need + 1;
+    size_t bytes = 0, used = 0;
+    for (int i = 0; i < count; i++) bytes = sti__add(bytes, padded(sti__mul(parts[i].item, (size_t)room)));
+    char *data = sti__alloc_aligned(as->allocator, bytes);
+    if (!data) return false;
+    for (int i = 0; i < count; i++) {
+        void *old, *at = data + used;
+        memcpy(&old, parts[i].place, sizeof old);
+        if (old) memcpy(at, old, parts[i].item * (size_t)pool->room);
+        memcpy(parts[i].place, &at, sizeof at);
+        used += padded(parts[i].item * (size_t)room);
+    }
+    sti__free_aligned(as->allocator, pool->data, pool->bytes);
+    *pool = (sti__pool){data, bytes, room};
+    as->growths++;
+    return true;
+}
+
+static bool grow_blocks(sti__assembly *as, int need) {
+    const part parts[] = {{&as->rows, sizeof *as->rows},
+                          {&as->info, sizeof *as->info},
+                          {&as->memory, sizeof *as->memory},
+                          {&as->first, sizeof *as->first},
+                          {&as->row_island, sizeof *as->row_island},
+                          {&as->share, sizeof *as->share}};
+    return grow(as, &as->block_pool, need, parts, STI__COUNT(parts));
+}
+
+static bool grow_rows(sti__assembly *as, int need) {
+    const part parts[] = {{&as->R, sizeof *as->R},
+                          {&as->vhat, sizeof *as->vhat},
+                          {&as->g, sizeof *as->g},
+                          {&as->guess, sizeof *as->guess},
+                          {&as->jstart, sizeof *as->jstart}};
+    return grow(as, &as->row_pool, need, parts, STI__COUNT(parts));
+}
+
+static bool grow_entries(sti__assembly *as, int need) {
+    const part parts[] = {{&as->jcol, sizeof *as->jcol}, {&as->jvalue, sizeof *as->jvalue}};
+    return grow(as, &as->entry_pool, need, parts, STI__COUNT(parts));
+}
+
+static size_t lay_out(sti__assembly *as, char *base) {
+    const sti_model *m = as->model;
+    size_t nv = (size_t)m->nv + 1, used = 0;
+    const struct {
+        void *place;
+        size_t bytes;
+    } all[] = {{&as->place, nv * sizeof(int)},
+               {&as->dof, nv * sizeof(int)},
+               {&as->dof_island, nv * sizeof(int)},
+               {&as->tree, ((size_t)m->ntree + 1) * sizeof(bool)},
+               {&as->astart, nv * sizeof(int)},
+               {&as->acol, ((size_t)m->nD + 1) * sizeof(int)},
+               {&as->avalue, ((size_t)m->nD + 1) * sizeof(double)},
+               {&as->vstar, nv * sizeof(double)},
+               {&as->v, nv * sizeof(double)},
+               {&as->closed, nv * sizeof(int)},
+               {&as->mark, nv * sizeof(int)},
+               {&as->list, 2 * nv * sizeof(int)},
+               {&as->x, 6 * nv * sizeof(double)}};
+    for (int i = 0; i < STI__COUNT(all); i++) {
+        void *at = base ? base + used : NULL;
+        memcpy(all[i].place, &at, sizeof at);
+        used += padded(all[i].bytes);
+    }
+    return used;
+}
+
+bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks, const sti_allocator *allocator) {
+    memset(as, 0, sizeof *as);
+    as->model = model;
+    as->allocator = allocator;
+    as->bytes = lay_out(as, NULL);
+    as->block = sti__alloc_aligned(allocator, as->bytes);
+    if (!as->block) return false;
+    lay_out(as, as->block);
+    bool ok = grow_blocks(as, blocks) && grow_rows(as, 3 * blocks) && grow_entries(as, 18 * blocks);
+    as->growths = 0;
+    return ok;
+}
+
+void sti__assembly_free(sti__assembly *as) {
+    const sti_allocator *a = as->allocator;
+    if (!a) return;
+    sti__free_aligned(a, as->block, as->bytes);
+    sti__free_aligned(a, as->block_pool.data, as->block_pool.bytes);
+    sti__free_aligned(a, as->row_pool.data, as->row_pool.bytes);
+    sti__free_aligned(a, as->entry_pool.data, as->entry_pool.bytes);
+    sti__free(a, as->parent, as->nparent);
+    memset(as, 0, sizeof *as);
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------- */
+
+void sti__assembly_begin(sti__assembly *as) {
+    as->nblock = as->nrow = as->nentry = 0;
+    as->first[0] = as->jstart[0] = 0;
+    as->failed = false;
+    as->problem.hard = false;
+    memset(as->tree, 0, (size_t)as->model->ntree * sizeof(bool));
+}
+
+double *sti__block_open(sti__assembly *as, int dim, const int *dofs, int n) {
+    if (!grow_blocks(as, as->nblock + 1) || !grow_rows(as, as->nrow + dim) ||
+        !grow_entries(as, as->nentry + dim * n)) {
+        as->failed = true;
+        return NULL;
+    }
+    int at = as->nentry;
+    for (int i = 0; i < dim; i++) {
+        memcpy(as->jcol + at, dofs, sizeof(int) * (size_t)n);
+        at += n;
+        as->jstart[as->nrow + i + 1] = at;
+    }
+    memset(as->jvalue + as->nentry, 0, sizeof(double) * (size_t)(dim * n));
+    as->first[as->nblock + 1] = as->nrow + dim;
+    return as->jvalue + as->nentry;
+}
+
+void sti__block_close(sti__assembly *as, const sti_row *row, const double *R, const double *vhat,
+                      const sti__block_info *info, uint64_t feature) {
+    int b = as->nblock++, at = as->nrow, begin = as->nentry;
+    as->rows[b] = *row;
+    as->info[b] = *info;
+    as->memory[b] = (sti_contact_memory){.feature = feature};
+    memcpy(as->R + at, R, sizeof(double) * (size_t)row->dim);
+    memcpy(as->vhat + at, vhat, sizeof(double) * (size_t)row->dim);
+    as->nrow = as->first[b + 1];
+    as->nentry = as->jstart[as->nrow];
+    for (int k = begin; k < as->jstart[at + 1]; k++) as->tree[as->model->dof_treeid[as->jcol[k]]] = true;
+}
+
+/* ---- Delassus blocks ---------------------------------------------------------------------------------- */
+
+/* The dofs and all their ancestors, descending. */
+static int close_chain(sti__assembly *as, const int *dofs, int n) {
+    const sti_model *m = as->model;
+    int count = 0, *list = as->closed;
+    as->stamp++;
+    for (int k = n - 1; k >= 0; k--)
+        for (int d = dofs[k]; d >= 0 && as->mark[d] != as->stamp; d = m->dof_parentid[d]) {
+            as->mark[d] = as->stamp;
+            int at = count++;
+            for (; at > 0 && list[at - 1] < d; at--) list[at] = list[at - 1];
+            list[at] = d;
+        }
+    return count;
+}
+
+/* With M = L'DL, J M^-1 J' is the product of the rows of J L^-1 over D; L'^-1 leaves a vector on its dofs' chains. */
+void sti__block_delassus(sti__assembly *as, const sti_state *s, double *W) {
+    const sti_model *m = as->model;
+    int at = as->nrow, dim = as->first[as->nblock + 1] - at, n = (as->jstart[at + 1] - as->nentry);
+    const int *dofs = as->jcol + as->nentry;
+    int count = close_chain(as, dofs, n);
+    size_t nv = (size_t)m->nv;
+    for (int r = 0; r < dim; r++) {
+        double *x = as->x + (size_t)r * nv;
+        for (int k = 0; k < count; k++) x[as->closed[k]] = 0;
+        for (int k = 0; k < n; k++) x[dofs[k]] = as->jvalue[as->nentry + r * n + k];
+        for (int k = 0; k < count; k++) {
+            int i = as->closed[k];
+            const double *L = s->qLD + m->M_rowadr[i];
+            const int *col = m->M_colind + m->M_rowadr[i];
+            for (int p = 0; x[i] != 0 && p < m->M_rownnz[i] - 1; p++) x[col[p]] -= L[p] * x[i];
+        }
+        for (int c = 0; c <= r; c++) {
+            const double *y = as->x + (size_t)c * nv;
+            double sum = 0;
+            for (int k = 0; k < count; k++) sum += x[as->closed[k]] * y[as->closed[k]] * s->qLDiagInv[as->closed[k]];
+            W[r * dim + c] = W[c * dim + r] = sum;
+        }
+    }
+}
+
+int sti__dofs_of_bodies(const sti_model *m, int body1, int body2, int *out) {
+    int i = m->body_lastdof[body1], j = body2 >= 0 ? m->body_lastdof[body2] : -1, n = 0;
+    while (i >= 0 || j >= 0) {
+        int d = i > j ? i : j;
+        out[n++] = d;
+        if (i == d) i = m->dof_parentid[i];
+        if (j == d) j = m->dof_parentid[j];
+    }
+    for (int k = 0; k < n / 2; k++) {
+        int swap = out[k];
+        out[k] = out[n - 1 - k];
+        out[n - 1 - k] = swap;
+    }
+    return n;
+}
+
+void sti__block_force(const sti__assembly *as, int block, const double *g, double *force) {
+    for (int i = as->first[block]; i < as->first[block + 1]; i++, g++)
+        for (int k = as->jstart[i]; k < as->jstart[i + 1]; k++) force[as->dof[as->jcol[k]]] += as->jvalue[k] * *g;
+}
+
+void sti__block_velocity(const sti__assembly *as, int block, const double *v, double *y) {
+    for (int i = as->first[block]; i < as->first[block + 1]; i++) {
+        double sum = 0;
+        for (int k = as->jstart[i]; k < as->jstart[i + 1]; k++) sum += as->jvalue[k] * v[as->jcol[k]];
+        *y++ = sum;
+    }
+}
+
+/* ---- A and v* ----------------------------------------------------------------------------------------- */
+
+/* What the integrator takes from M, over h; `from` and `mirror` are the places of the entry and its mirror image. */
+static double implicit_part(const sti_state *s, int from, int mirror, bool upper) {
+    const double *D = s->qDeriv;
+    if (s->opt.integrator == STI_INTEGRATOR_IMPLICITFAST) return upper ? D[mirror] : D[from];
+    return 0.5 * (D[from] + D[mirror]);
+}
+
+static bool damped(const sti_state *s) {
+    return s->opt.integrator == STI_INTEGRATOR_EULER &&
+           !(s->opt.disableflags & (STI_DISABLE_EULERDAMP | STI_DISABLE_DAMPER));
+}
+
+static bool implicit(const sti_state *s) {
+    return s->opt.integrator == STI_INTEGRATOR_IMPLICIT || s->opt.integrator == STI_INTEGRATOR_IMPLICITFAST;
+}
+
+/* Row i of A: ancestors, itself and descendants. */
+static int add_row(sti__assembly *as, const sti_state *s, int i, int at) {
+    const sti_model *m = as->model;
+    int n = m->M_rownnz[i], above = m->D_rownnz[i] - n;
+    double h = s->opt.timestep;
+    for (int k = 0; k < n + above; k++, at++) {
+        int from = m->D_rowadr[i] + k, j = m->D_colind[from];
+        bool upper = k >= n;
+        /* entry (j, i) is at i's own place among the ancestors of j, or among the descendants of j */
+        int mirror = upper ? m->D_rowadr[j] + n - 1 : m->D_rowadr[j] + m->M_rownnz[j] - 1 + (i - j);
+        as->acol[at] = as->place[j];
+        as->avalue[at] = upper ? s->M[m->M_rowadr[j] + n - 1] : s->M[m->M_rowadr[i] + k];
+        if (implicit(s)) as->avalue[at] -= h * implicit_part(s, from, mirror, upper);
+        else if (i == j && damped(s)) as->avalue[at] += h * s->par.dof_damping[i];
+    }
+    return at;
+}
+
+static void add_trees(sti__assembly *as, const sti_state *s) {
+    const sti_model *m = as->model;
+    int n = 0, at = 0;
+    for (int d = 0; d < m->nv; d++) {
+        as->place[d] = as->tree[m->dof_treeid[d]] ? n : -1;
+        if (as->place[d] < 0) continue;
+        as->dof[n] = d;
+        as->vstar[n++] = s->qvel[d] + s->opt.timestep * s->qacc_step[d];
+    }
+    as->astart[0] = 0;
+    for (int i = 0; i < n; i++) as->astart[i + 1] = at = add_row(as, s, as->dof[i], at);
+    as->problem.arrays.n = n;
+    as->problem.arrays.A = (sti_csr){n, n, as->astart, as->acol, as->avalue};
+}
+
+static void show_arrays(sti__assembly *as, double h) {
+    sti_problem *p = &as->problem;
+    sti_problem_arrays *a = &p->arrays;
+    int n = a->n;
+    a->cookie = sti_problem_arrays_default().cookie;
+    a->nrow = as->nblock;
+    a->rows = as->rows;
+    a->R = as->R;
+    a->vhat = as->vhat;
+    a->vstar = as->vstar;
+    a->memory = as->memory;
+    a->J = (sti_csr){as->nrow, n, as->jstart, as->jcol, as->jvalue};
+    a->h = h;
+    p->m = as->nrow;
+    p->first = as->first;
+    p->dof_island = as->dof_island;
+    p->row_island = as->row_island;
+    p->allocator = as->allocator;
+    p->delassus = false;
+    for (int i = 0; i < as->nrow; i++) p->hard |= as->R[i] == 0;
+}
+
+sti_status sti__assembly_end(sti__assembly *as, const sti_state *s, sti_error *error) {
+    if (as->failed) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the rows of a step");
+    add_trees(as, s);
+    for (int k = 0; k < as->nentry; k++) as->jcol[k] = as->place[as->jcol[k]];
+    show_arrays(as, s->opt.timestep);
+    size_t need = sti__problem_islands_room(&as->problem);
+    if (need > as->nparent) {
+        sti__free(as->allocator, as->parent, as->nparent);
+        as->nparent = sti__add(need, need / 2);
+        as->parent = sti__alloc(as->allocator, as->nparent);
+        if (!as->parent) {
+            as->nparent = 0;
+            return sti__fail(error, STI_NO_MEMORY, "not enough memory for the islands");
+        }
+    }
+    sti__problem_find_islands(&as->problem, as->parent);
+    return STI_OK;
+}

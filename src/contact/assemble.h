@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The problem of a world's step, built in place in pools that grow when they must: handlers open a block of rows over
+   some dofs, fill its Jacobian and close it with its law; at the end A and v* of the trees that rows touch are added. */
+#ifndef STI_CONTACT_ASSEMBLE_H
+#define STI_CONTACT_ASSEMBLE_H
+
+#include "contact/problem.h"
+#include "contact/regularise.h"
+#include "model/state.h"
+
+typedef enum sti__source {
+    STI__FROM_LIMIT,          /* id: 2 * joint + side */
+    STI__FROM_TENDON_LIMIT,   /* id: 2 * tendon + side */
+    STI__FROM_FRICTION,       /* id: dof */
+    STI__FROM_TENDON_FRICTION,
+    STI__FROM_EQUALITY,       /* id: 2 * equality + part */
+    STI__FROM_CONTACT         /* id: contact */
+} sti__source;
+
+/* What is known of a row block besides its law. */
+typedef struct sti__block_info {
+    int source, id;
+    double phi0;      /* m or rad, normal row */
+    double tau;       /* s, of the anchors */
+    double stiffness; /* N/m; INFINITY: near-rigid */
+    double weight;    /* inverse mass that it feels */
+} sti__block_info;
+
+/* Arrays of one length in one block. */
+typedef struct sti__pool {
+    void *data;
+    size_t bytes;
+    int room;
+} sti__pool;
+
+typedef struct sti__assembly {
+    sti_problem problem; /* its arrays are the pools below */
+    const sti_model *model;
+    const sti_allocator *allocator;
+    /* per row block */
+    sti_row *rows;
+    sti__block_info *info;
+    sti_contact_memory *memory;
+    int *first, *row_island;
+    double *share; /* of the certificate */
+    /* per scalar row */
+    double *R, *vhat, *g, *guess;
+    int *jstart;
+    /* per entry of J; columns are the model's dofs until the end */
+    int *jcol;
+    double *jvalue;
+    int nblock, nrow, nentry;
+    sti__pool block_pool, row_pool, entry_pool;
+    /* of the model's size */
+    int *place;               /* nv: number of a dof in the problem, -1 if it is not there */
+    int *dof;                 /* n: the model's number */
+    int *dof_island;          /* n */
+    bool *tree;               /* ntree: touched by a row */
+    int *astart, *acol;
+    double *avalue, *vstar, *v;
+    int *closed, *mark, *list; /* scratch: dofs and their ancestors; stamps; 2 nv */
+    int stamp;
+    double *x;                /* 6 nv, scratch */
+    int *parent;              /* scratch of the islands */
+    size_t nparent;
+    void *block;              /* what does not grow */
+    size_t bytes;
+    int growths;              /* how often a pool had to grow since creation */
+    bool failed;              /* a pool could not grow: the problem is not complete */
+} sti__assembly;
+
+/* Room for `blocks` row blocks to begin with. */
+bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks, const sti_allocator *allocator);
+void sti__assembly_free(sti__assembly *as);
+
+/* An empty problem. */
+void sti__assembly_begin(sti__assembly *as);
+/* dim rows over the ascending dofs; the place of their dim x n numbers (zeroed), row by row, until the next call. NULL if
+   there is no memory. */
+double *sti__block_open(sti__assembly *as, int dim, const int *dofs, int n);
+/* The dim x dim Delassus block of the open block, with M's factor. */
+void sti__block_delassus(sti__assembly *as, const sti_state *s, double *W);
+/* The open block gets its law; R and vhat have dim numbers. */
+void sti__block_close(sti__assembly *as, const sti_row *row, const double *R, const double *vhat,
+                      const sti__block_info *info, uint64_t feature);
+/* (A block that is opened and never closed is forgotten by the next one.) */
+
+/* Adds A (M and what the integrator treats implicitly) and v* = qvel + h qacc_step of the trees that rows touch, and
+   finds the islands. */
+sti_status sti__assembly_end(sti__assembly *as, const sti_state *s, sti_error *error);
+
+/* Dofs that move either body, ascending, into out (2 nv); body2 may be -1. */
+int sti__dofs_of_bodies(const sti_model *m, int body1, int body2, int *out);
+/* force += J'g of a row block, over the model's dofs. */
+void sti__block_force(const sti__assembly *as, int block, const double *g, double *force);
+/* y = J v of a row block, v over the problem's dofs. */
+void sti__block_velocity(const sti__assembly *as, int block, const double *v, double *y);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Velocities of bodies along given directions, as rows over dofs. */
+#ifndef STI_CONTACT_JACOBIAN_H
+#define STI_CONTACT_JACOBIAN_H
+
+#include "base/lane.h"
+#include "math/rot.h"
+#include "model/state.h"
+
+/* J += scale * direction . velocity of the body's point p; `count` directions (rows of `axes`, world), J is count x n over
+   the ascending dofs, which contain all that move the body. */
+static inline void sti__add_point(const sti_state *s, int body, const double p[3], const double *axes, int count,
+                                  double scale, const int *dofs, int n, double *J) {
+    const sti_model *m = s->model;
+    double arm[3], v[3];
+    v3_sub(arm, p, s->subtree_com + 3 * m->body_rootid[body]);
+    for (int d = m->body_lastdof[body], k = n - 1; d >= 0; d = m->dof_parentid[d]) {
+        const double *c = s->cdof + 6 * d;
+        while (dofs[k] != d) k--;
+        v3_cross(v, c, arm);
+        v3_add(v, v, c + 3);
+        for (int i = 0; i < count; i++) J[i * n + k] += scale * v3_dot(axes + 3 * i, v);
+    }
+}
+
+/* The same for the angular velocity. */
+static inline void sti__add_turn(const sti_state *s, int body, const double *axes, int count, double scale,
+                                 const int *dofs, int n, double *J) {
+    const sti_model *m = s->model;
+    for (int d = m->body_lastdof[body], k = n - 1; d >= 0; d = m->dof_parentid[d]) {
+        while (dofs[k] != d) k--;
+        for (int i = 0; i < count; i++) J[i * n + k] += scale * v3_dot(axes + 3 * i, s->cdof + 6 * d);
+    }
+}
+
+#endif
