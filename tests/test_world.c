@@ -154,6 +154,9 @@ TEST(stages) {
     sti_stage_velocity(b);
     sti_stage_actuation(b);
     sti_stage_acceleration(b);
+    sti_stage_collide(b);
+    sti_stage_contact(b);
+    sti_stage_solve(b);
     sti_stage_sense(b);
     sti_stage_integrate(b);
     CHECK(sti_world_hash(a) == sti_world_hash(b));

@@ -190,7 +190,7 @@ enum {
             STI_FLAGS_END
 };
 
-/* Physics options. SI units. The solver's own settings come with the contact stage. */
+/* Physics options. SI units. */
 typedef struct sti_option {
     double timestep;    /* s */
     double gravity[3];  /* m/s2 */
@@ -208,6 +208,13 @@ typedef struct sti_option {
     int solver;       /* MJCF's 0 PGS, 1 CG, 2 Newton; kept for MJCF */
     int disableflags; /* STI_DISABLE_... */
     int enableflags;  /* STI_ENABLE_... */
+    /* ours, from the sti:option element; docs/contact.md */
+    int contact_solver; /* sti_solver: sap, apgd */
+    int coulomb;        /* sti_coulomb: relaxed cones or exact friction */
+    int memory;         /* whether contacts remember their anchors over steps */
+    double contact_tol; /* on the certificate of a step */
+    double beta;        /* near-rigid contact oscillates with the period beta h */
+    double sigma;       /* friction's softness over the inverse mass */
 } sti_option;
 
 typedef struct sti_statistic {

@@ -5,6 +5,7 @@
 
 #include <stiction/base.h>
 #include <stiction/model.h>
+#include <stiction/problem.h>
 #include <stiction/state_fields.h>
 
 #ifdef __cplusplus
@@ -62,12 +63,42 @@ STI_API void sti_stage_position(sti_world *world);     /* kinematics, inertia, t
 STI_API void sti_stage_velocity(sti_world *world);     /* velocities, passive and bias forces */
 STI_API void sti_stage_actuation(sti_world *world);    /* controls to forces */
 STI_API void sti_stage_acceleration(sti_world *world); /* qfrc_smooth, qacc_smooth, qacc */
+STI_API void sti_stage_collide(sti_world *world);      /* the list of contacts */
+STI_API void sti_stage_contact(sti_world *world);      /* the rows of the step's problem */
+STI_API void sti_stage_solve(sti_world *world);        /* qfrc_constraint, qacc with it, contact forces */
 STI_API void sti_stage_sense(sti_world *world);        /* sensordata */
 STI_API void sti_stage_integrate(sti_world *world);    /* advance by opt.timestep */
 
+/* ---- contacts ------------------------------------------------------------------------------------- */
+
+typedef enum sti_region { STI_REGION_NONE, STI_REGION_STICK, STI_REGION_SLIDE } sti_region;
+
+/* A point at which two geoms touch. World frame. */
+typedef struct sti_contact {
+    int geom1, geom2, body1, body2;
+    int dim;           /* rows: 1, 3, 4 or 6 */
+    int region;        /* sti_region */
+    double pos[3];     /* half way between the surfaces */
+    double frame[9];   /* rows: normal from geom1 to geom2, two tangents */
+    double dist;       /* m, < 0: they overlap */
+    double phi0;       /* dist less the margin: what the contact pushes against */
+    double stiffness;  /* N/m; INFINITY: near-rigid */
+    double mu[5];      /* friction: tangents, spin, rolling (m) */
+    double impulse[6]; /* N s and N m s, what geom1 gives to geom2, in the frame: force then torque */
+    double force[6];   /* impulse over the timestep */
+    double share;      /* part of the certificate's gap */
+    uint64_t feature;  /* the same over steps while the same parts touch */
+} sti_contact;
+
+/* The contacts of the last forward or step, in a fixed order; valid until the next. */
+STI_API const sti_contact *sti_world_contacts(const sti_world *world, int *count);
+/* How well the last step (or forward) was solved; zeros if no row was there. With RK4 that of its end. */
+STI_API const sti_solve_info *sti_world_solve_info(const sti_world *world);
+STI_API sti_certificate sti_world_certificate(const sti_world *world);
+
 /* ---- snapshots and hashes ------------------------------------------------------------------------ */
 
-/* Bytes that a snapshot needs. */
+/* Bytes that a snapshot needs now: contacts that are remembered count, so ask each time. */
 STI_API size_t sti_snapshot_size(const sti_world *world);
 /* Writes the state and inputs; out must hold sti_snapshot_size bytes. */
 STI_API sti_status sti_snapshot_save(const sti_world *world, void *out, size_t size);

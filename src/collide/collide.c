@@ -145,10 +145,13 @@ typedef struct job {
 } job;
 
 /* Half of what two geoms may be apart. */
-static double reach(const sti_model *m, int g) { return m->geom_margin[g] + m->geom_gap[g]; }
+static double reach(const sti__collide *c, int g) {
+    const sti_model *m = c->cm->model;
+    return m->geom_margin[g] + m->geom_gap[g] + (c->reach ? c->reach[g] : 0);
+}
 
 static void bound(const sti__collide *c, int g, sti__box *box) {
-    sti__shape_bounds(c->shape + g, reach(c->cm->model, g), box->lo, box->hi);
+    sti__shape_bounds(c->shape + g, reach(c, g), box->lo, box->hi);
 }
 
 static void move_boxes(void *context, int begin, int end) {
@@ -217,6 +220,7 @@ static void filter_hits(void *context, int begin, int end) {
 
 /* Counts on when the pool is full. */
 static void push(sti__collide *c, int64_t *count, sti__candidate candidate) {
+    if (c->reach) candidate.margin += c->reach[candidate.geom1] + c->reach[candidate.geom2];
     if (*count < c->size.candidates) c->candidate[*count] = candidate;
     (*count)++;
 }
@@ -232,7 +236,7 @@ static void push_planes(sti__collide *c, int flags, int64_t *count) {
     const sti__collision_model *cm = c->cm;
     for (int p = 0; p < cm->nplane; p++) {
         int plane = cm->plane[p];
-        double margin = reach(cm->model, plane);
+        double margin = reach(c, plane);
         for (int i = 0; i < cm->nmoving; i++)
             if (meets_plane(c->shape + plane, margin, c->moving_box + i) &&
                 sti__may_touch(cm, plane, cm->moving[i], flags))

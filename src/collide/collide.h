@@ -38,6 +38,7 @@ typedef struct sti__collide {
     const sti__collision_model *cm;
     const sti_allocator *allocator;
     sti__collide_sizes size; /* of the pools now */
+    const double *reach;     /* ngeom: how much farther a geom looks than its margin, m; NULL = 0. The caller's */
     sti__shape *shape;       /* ngeom, of used geoms */
     sti__box *moving_box, *fixed_box;
     sti__bvh moving, fixed;

@@ -86,7 +86,8 @@ static size_t lay_out(sti__assembly *as, char *base) {
     return used;
 }
 
-bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks, const sti_allocator *allocator) {
+bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks,
+                          const sti_allocator *allocator) {
     memset(as, 0, sizeof *as);
     as->model = model;
     as->allocator = allocator;
@@ -167,7 +168,8 @@ static int close_chain(sti__assembly *as, const int *dofs, int n) {
     return count;
 }
 
-/* With M = L'DL, J M^-1 J' is the product of the rows of J L^-1 over D; L'^-1 leaves a vector on its dofs' chains. */
+/* With M = L'DL, J M^-1 J' is the product of the rows of J L^-1 over D; L'^-1 leaves a vector on its dofs'
+ * chains. */
 void sti__block_delassus(sti__assembly *as, const sti_state *s, double *W) {
     const sti_model *m = as->model;
     int at = as->nrow, dim = as->first[as->nblock + 1] - at, n = (as->jstart[at + 1] - as->nentry);
@@ -187,7 +189,8 @@ void sti__block_delassus(sti__assembly *as, const sti_state *s, double *W) {
         for (int c = 0; c <= r; c++) {
             const double *y = as->x + (size_t)c * nv;
             double sum = 0;
-            for (int k = 0; k < count; k++) sum += x[as->closed[k]] * y[as->closed[k]] * s->qLDiagInv[as->closed[k]];
+            for (int k = 0; k < count; k++)
+                sum += x[as->closed[k]] * y[as->closed[k]] * s->qLDiagInv[as->closed[k]];
             W[r * dim + c] = W[c * dim + r] = sum;
         }
     }
@@ -211,7 +214,8 @@ int sti__dofs_of_bodies(const sti_model *m, int body1, int body2, int *out) {
 
 void sti__block_force(const sti__assembly *as, int block, const double *g, double *force) {
     for (int i = as->first[block]; i < as->first[block + 1]; i++, g++)
-        for (int k = as->jstart[i]; k < as->jstart[i + 1]; k++) force[as->dof[as->jcol[k]]] += as->jvalue[k] * *g;
+        for (int k = as->jstart[i]; k < as->jstart[i + 1]; k++)
+            force[as->dof[as->jcol[k]]] += as->jvalue[k] * *g;
 }
 
 void sti__block_velocity(const sti__assembly *as, int block, const double *v, double *y) {
@@ -224,7 +228,8 @@ void sti__block_velocity(const sti__assembly *as, int block, const double *v, do
 
 /* ---- A and v* ----------------------------------------------------------------------------------------- */
 
-/* What the integrator takes from M, over h; `from` and `mirror` are the places of the entry and its mirror image. */
+/* What the integrator takes from M, over h; `from` and `mirror` are the places of the entry and its mirror
+ * image. */
 static double implicit_part(const sti_state *s, int from, int mirror, bool upper) {
     const double *D = s->qDeriv;
     if (s->opt.integrator == STI_INTEGRATOR_IMPLICITFAST) return upper ? D[mirror] : D[from];

@@ -7,7 +7,8 @@
 
 #define PI 3.14159265358979323846
 
-sti__softness sti__softness_of(const sti_option *opt, const double solref[2], const double solimp[5], double w) {
+sti__softness sti__softness_of(const sti_option *opt, const double solref[2], const double solimp[5],
+                               double w) {
     sti__softness s = {opt->timestep, INFINITY, opt->beta * opt->timestep / PI, opt->beta, opt->sigma};
     double a = solref[0], b = solref[1], d = solimp[1];
     bool usual = a == 0.02 && b == 1;
@@ -25,7 +26,8 @@ sti__softness sti__softness_of(const sti_option *opt, const double solref[2], co
     return s;
 }
 
-/* ---- the ends of rows ----------------------------------------------------------------------------------- */
+/* ---- the ends of rows -----------------------------------------------------------------------------------
+ */
 
 /* How a row of the model asks to be solved. */
 typedef struct asked {
@@ -76,8 +78,8 @@ static double speed_bound(const sti_state *s, const int *dofs, const double *J, 
 }
 
 /* sign * value is the distance from a limit; J is the gradient of value. */
-static void limit_row(sti__assembly *as, const sti_state *s, const int *dofs, const double *J, int n, double sign,
-                      double phi, const asked *a) {
+static void limit_row(sti__assembly *as, const sti_state *s, const int *dofs, const double *J, int n,
+                      double sign, double phi, const asked *a) {
     if (!is_near(s, phi, speed_bound(s, dofs, J, n))) return;
     double *row = sti__block_open(as, 1, dofs, n);
     if (!row) return;
@@ -85,7 +87,8 @@ static void limit_row(sti__assembly *as, const sti_state *s, const int *dofs, co
     close_soft(as, s, STI_ROW_INTERVAL, 1, &phi, a);
 }
 
-/* ---- joints ---------------------------------------------------------------------------------------------- */
+/* ---- joints ----------------------------------------------------------------------------------------------
+ */
 
 static void ball_limit(sti__assembly *as, const sti_state *s, int j, const asked *a) {
     const sti_model *m = s->model;
@@ -115,7 +118,8 @@ static void joint_limit(sti__assembly *as, const sti_state *s, int j) {
     limit_row(as, s, &dof, &one, 1, -1, range[1] - q - margin, &a);
 }
 
-/* ---- tendons ---------------------------------------------------------------------------------------------- */
+/* ---- tendons ----------------------------------------------------------------------------------------------
+ */
 
 static void tendon_limit(sti__assembly *as, const sti_state *s, int t) {
     const sti_model *m = s->model;
@@ -138,7 +142,8 @@ static void tendon_friction(sti__assembly *as, const sti_state *s, int t) {
     close_friction(as, s, s->par.tendon_frictionloss[t], STI__FROM_TENDON_FRICTION, t);
 }
 
-/* ---- equalities of scalars ------------------------------------------------------------------------------------ */
+/* ---- equalities of scalars
+ * ------------------------------------------------------------------------------------ */
 
 /* A polynomial of degree 4 and its slope. */
 static double polynomial(const double c[5], double x, double *slope) {
@@ -182,7 +187,8 @@ static scalar tendon_scalar(const sti_state *s, int t) {
     const sti_model *m = s->model;
     if (t < 0) return (scalar){0};
     int at = m->ten_J_rowadr[t];
-    return (scalar){s->ten_length[t] - m->tendon_length0[t], m->ten_J_colind + at, s->ten_J + at, m->ten_J_rownnz[t]};
+    return (scalar){s->ten_length[t] - m->tendon_length0[t], m->ten_J_colind + at, s->ten_J + at,
+                    m->ten_J_rownnz[t]};
 }
 
 static void scalar_equality(sti__assembly *as, const sti_state *s, int e, scalar a, scalar b) {
@@ -197,7 +203,8 @@ static void scalar_equality(sti__assembly *as, const sti_state *s, int e, scalar
                &(asked){m->eq_solref + 2 * e, m->eq_solimp + 5 * e, STI__FROM_EQUALITY, 2 * e});
 }
 
-/* ---- equalities of bodies ------------------------------------------------------------------------------------------ */
+/* ---- equalities of bodies
+ * ------------------------------------------------------------------------------------------ */
 
 /* Two bodies with the points and orientations that shall meet. */
 typedef struct meeting {
@@ -243,7 +250,29 @@ static void rotation_between(const double q1[4], const double q2[4], double r[3]
     for (int k = 0; k < 3; k++) r[k] = sign * scale * q[1 + k];
 }
 
-/* Three rows of the first less the second body's velocity along the world's axes: of points or of rotation. */
+/* q's rotation of a, or its inverse. */
+static void turn_by(const double q[4], const double a[3], bool back, double r[3]) {
+    double inverse[4];
+    quat_conj(inverse, q);
+    quat_rotate(r, back ? inverse : q, a);
+}
+
+/* All points of two welded frames meet; the best conditioned is the centre of mass of a body that moves. */
+static void weld_at_mass(const sti_state *s, meeting *r) {
+    bool first = s->model->body_lastdof[r->body1] >= 0;
+    double *p = first ? r->p1 : r->p2, *other = first ? r->p2 : r->p1;
+    const double *q = first ? r->q1 : r->q2, *other_q = first ? r->q2 : r->q1;
+    const double *com = s->xipos + 3 * (first ? r->body1 : r->body2);
+    double d[3], local[3];
+    v3_sub(d, com, p);
+    turn_by(q, d, true, local);
+    turn_by(other_q, local, false, d);
+    v3_copy(p, com);
+    v3_add(other, other, d);
+}
+
+/* Three rows of the first less the second body's velocity along the world's axes: of points or of rotation.
+ */
 static void body_rows(sti__assembly *as, const sti_state *s, int e, const meeting *r, bool turn) {
     static const double axes[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     const sti_model *m = s->model;
@@ -266,18 +295,21 @@ static void body_rows(sti__assembly *as, const sti_state *s, int e, const meetin
 static void equality(sti__assembly *as, const sti_state *s, int e) {
     const sti_model *m = s->model;
     int id1 = m->eq_obj1id[e], id2 = m->eq_obj2id[e];
-    meeting r;
     switch (m->eq_type[e]) {
     case STI_EQ_JOINT: scalar_equality(as, s, e, joint_scalar(s, id1), joint_scalar(s, id2)); break;
     case STI_EQ_TENDON: scalar_equality(as, s, e, tendon_scalar(s, id1), tendon_scalar(s, id2)); break;
-    default:
-        r = meeting_of(s, e);
+    default: {
+        meeting r = meeting_of(s, e);
+        bool turns = m->eq_type[e] == STI_EQ_WELD && m->eq_data[11 * e + 10] > 0;
+        if (turns) weld_at_mass(s, &r);
         body_rows(as, s, e, &r, false);
-        if (m->eq_type[e] == STI_EQ_WELD && m->eq_data[11 * e + 10] > 0) body_rows(as, s, e, &r, true);
+        if (turns) body_rows(as, s, e, &r, true);
+    }
     }
 }
 
-/* ---- all -------------------------------------------------------------------------------------------------------- */
+/* ---- all
+ * -------------------------------------------------------------------------------------------------------- */
 
 static void friction_rows(sti__assembly *as, const sti_state *s) {
     const sti_model *m = s->model;

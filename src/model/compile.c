@@ -278,7 +278,6 @@ static bool fill(sti__compiler *c) {
     sti__fill_sensors(c);
     sti__fill_constraints(c);
     sti__fill_keys(c);
-    if (!sti__failed(c)) sti__notices(c);
     return !sti__failed(c);
 }
 

@@ -120,7 +120,6 @@ void sti__fill_constraints(sti__compiler *c); /* equality, pair, exclude */
 void sti__size_keys(sti__compiler *c);
 void sti__fill_keys(sti__compiler *c);    /* keyframe, custom */
 void sti__fill_options(sti__compiler *c); /* option, visual, statistic, sti:record */
-void sti__notices(sti__compiler *c);      /* warnings about what is kept but not enforced */
 
 /* Passes 1 to 4; the caller adds the reference values. NULL on failure. */
 sti_model *sti__model_build(const sti_spec *spec, sti_report *report, sti_error *error);

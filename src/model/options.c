@@ -70,6 +70,15 @@ static double positive(sti__compiler *c, sti__eid id, sti__aid name, double othe
     return value;
 }
 
+static void fill_own(sti__compiler *c, sti_option *o) {
+    o->contact_solver = word(c, STI_E_sti_option, STI_A_solver, 0);
+    o->coulomb = word(c, STI_E_sti_option, STI_A_coulomb, 1);
+    o->memory = word(c, STI_E_sti_option, STI_A_memory, 1);
+    o->contact_tol = positive(c, STI_E_sti_option, STI_A_tol, 1e-10);
+    o->beta = positive(c, STI_E_sti_option, STI_A_beta, 1);
+    o->sigma = positive(c, STI_E_sti_option, STI_A_sigma, 1e-3);
+}
+
 static void fill_option(sti__compiler *c, sti_option *o) {
     o->timestep = positive(c, STI_E_option, STI_A_timestep, 0.002);
     vector(c, STI_E_option, STI_A_gravity, o->gravity);
@@ -86,6 +95,7 @@ static void fill_option(sti__compiler *c, sti_option *o) {
     o->cone = word(c, STI_E_option, STI_A_cone, 0);
     o->solver = word(c, STI_E_option, STI_A_solver, 2);
     fill_flags(c, o);
+    fill_own(c, o);
 }
 
 static void fill_visual(const sti__compiler *c, sti_visual *v) {

@@ -15,6 +15,7 @@
         STI__LEAVE(&(world)->profile);            \
     } while (0)
 #define RUN(world, kernel) RUN_AS(world, kernel, #kernel)
+#define RUN_STAGE(world, stage) run_stage(world, sti__stage_##stage, #stage)
 
 /* ---- errors ----------------------------------------------------------------------------------- */
 
@@ -158,29 +159,64 @@ static void run_sense(sti_world *world) {
     STI__LEAVE(&world->profile);
 }
 
-/* Everything but the sensors; an integrator with several stages comes back to it. */
-static void forward_core(void *context) {
-    sti_world *world = context;
+/* Everything that is smooth. */
+static void forward_smooth(sti_world *world) {
     sti__world_copy_out(world, world->before);
     run_position(world);
     run_velocity(world);
     run_wanted_velocity(world);
     run_actuation(world);
     run_acceleration(world);
+}
+
+static sti_status run_stage(sti_world *world, sti_status (*stage)(sti_world *), const char *name) {
+    STI__ENTER(&world->profile, name);
+    sti_status status = stage(world);
+    STI__LEAVE(&world->profile);
+    if (status != STI_OK && world->log.write)
+        world->log.write(world->log.context, STI_LOG_ERROR, world->error.message);
+    return status;
+}
+
+/* What touches, the rows of the problem and its answer. */
+static sti_status run_constraints(sti_world *world) {
+    sti_status status = RUN_STAGE(world, collide);
+    if (status == STI_OK) status = RUN_STAGE(world, contact);
+    if (status == STI_OK) status = RUN_STAGE(world, solve);
+    return status;
+}
+
+static sti_status forward(sti_world *world) {
+    STI__ENTER(&world->profile, "forward");
+    forward_smooth(world);
+    sti_status status = run_constraints(world);
+    if (world->state->wanted & STI__WANT_RNEPOST) RUN(world, rnepost);
+    if (status == STI_OK) run_sense(world);
+    world->progress = STI__AT_ACCELERATION;
+    STI__LEAVE(&world->profile);
+    return status;
+}
+
+/* A stage of an integrator: no contact in between. */
+static void forward_again(void *context) {
+    sti_world *world = context;
+    forward_smooth(world);
     if (world->state->wanted & STI__WANT_RNEPOST) RUN(world, rnepost);
 }
 
-static void forward(sti_world *world) {
-    STI__ENTER(&world->profile, "forward");
-    forward_core(world);
-    run_sense(world);
-    world->progress = STI__AT_ACCELERATION;
-    STI__LEAVE(&world->profile);
+static void correct(void *context, double *qacc_step, double *rate) {
+    sti__constraints_correct(context, qacc_step, rate);
 }
 
 static void integrate(sti_world *world) {
+    sti_state *s = world->state;
     STI__ENTER(&world->profile, "integrate");
-    sti__integrate(world->state, world->kernels, forward_core, world);
+    if (s->opt.integrator == STI_INTEGRATOR_RK4)
+        sti__integrate_rk4(s, world->kernels, forward_again, correct, world);
+    else {
+        if (!world->constraints.solved) sti__integrate_acceleration(s, world->kernels);
+        sti__integrate_advance(s, world->kernels);
+    }
     STI__LEAVE(&world->profile);
 }
 
@@ -192,18 +228,20 @@ sti_status sti_forward(sti_world *world) {
     if (status == STI_OK) status = check_inputs(world);
     if (status != STI_OK) return status;
     sti__world_copy_out(world, world->good);
-    forward(world);
+    if ((status = forward(world)) != STI_OK) return status;
     return check_field(world, STI_FIELD_qacc, "look at the forces and inertias");
 }
 
 /* One step from a checked state. */
 static sti_status step(sti_world *world) {
     sti__world_copy_out(world, world->good);
-    forward(world);
-    sti_status status = check_field(world, STI_FIELD_qacc, "the step was not taken");
+    sti_status status = forward(world);
+    if (status == STI_OK) status = check_field(world, STI_FIELD_qacc, "the step was not taken");
     if (status != STI_OK) return status;
     integrate(world);
-    return check_state(world, world->good);
+    status = check_state(world, world->good);
+    if (status == STI_OK) sti__constraints_commit(world);
+    return status;
 }
 
 sti_status sti_step(sti_world *world, int nstep) {
@@ -227,6 +265,7 @@ static void reached(sti_world *world, sti__progress progress) {
 }
 
 void sti_stage_position(sti_world *world) {
+    world->constraints.solved = false;
     sti__world_copy_out(world, world->before);
     run_position(world);
     reached(world, STI__AT_POSITION);
@@ -247,5 +286,14 @@ void sti_stage_acceleration(sti_world *world) {
     reached(world, STI__AT_ACCELERATION);
 }
 
+void sti_stage_collide(sti_world *world) { RUN_STAGE(world, collide); }
+void sti_stage_contact(sti_world *world) { RUN_STAGE(world, contact); }
+void sti_stage_solve(sti_world *world) {
+    RUN_STAGE(world, solve);
+    if (world->state->wanted & STI__WANT_RNEPOST) RUN(world, rnepost);
+}
 void sti_stage_sense(sti_world *world) { run_sense(world); }
-void sti_stage_integrate(sti_world *world) { integrate(world); }
+void sti_stage_integrate(sti_world *world) {
+    integrate(world);
+    sti__constraints_commit(world);
+}

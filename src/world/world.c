@@ -2,6 +2,7 @@
 /* Making, resetting and reading worlds. */
 #include "world/world.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define OPTIONS_COOKIE 0x5354492d776f726cull
@@ -32,7 +33,11 @@ static uint32_t dynamics_wants(const sti_model *m) {
         if (m->actuator_trntype[i] == STI_TRN_SITE || m->actuator_trntype[i] == STI_TRN_SLIDERCRANK)
             wants |= STI__WANT_SITE;
     for (int i = 0; i < m->ngeom; i++)
-        if (m->geom_fluid[12 * i] > 0) wants |= STI__WANT_GEOM;
+        if (m->geom_fluid[12 * i] > 0 || m->geom_contype[i] || m->geom_conaffinity[i])
+            wants |= STI__WANT_GEOM;
+    if (m->npair) wants |= STI__WANT_GEOM;
+    for (int i = 0; i < m->neq; i++)
+        if (m->eq_objtype[i] == STI_OBJ_SITE) wants |= STI__WANT_SITE;
     return wants;
 }
 
@@ -50,6 +55,8 @@ static sti_status fill_world(sti_world *world, const sti_world_options *options,
         world->query = sti__query_create(world->collision, &world->allocator, error);
         if (!world->query) return STI_NO_MEMORY;
     }
+    sti_status status = sti__constraints_create(world, error);
+    if (status != STI_OK) return status;
     world->state->opt = world->model->opt;
     world->state->wanted |= sti__sense_wants(world->model) | dynamics_wants(world->model);
     return sti_world_reset(world, -1);
@@ -91,12 +98,17 @@ sti_world *sti_world_copy(const sti_world *world, sti_error *error) {
     memcpy(copy->good, world->good, bytes);
     memcpy(copy->before, world->before, bytes);
     copy->progress = world->progress;
-    return copy;
+    if (sti__constraints_set_memory(copy, world->constraints.memory, world->constraints.nmemory) == STI_OK)
+        return copy;
+    sti__fail(error, STI_NO_MEMORY, "no memory for a world");
+    sti_world_destroy(copy);
+    return NULL;
 }
 
 void sti_world_destroy(sti_world *world) {
     if (!world) return;
     sti_allocator allocator = world->allocator;
+    sti__constraints_free(world);
     sti__query_free(world->query);
     sti__collision_model_free(world->collision);
     if (world->arena.base) sti__arena_close(&world->arena);
@@ -108,6 +120,13 @@ void sti_world_destroy(sti_world *world) {
 const sti_model *sti_world_model(const sti_world *world) { return world->model; }
 sti_option *sti_world_option(sti_world *world) { return &world->state->opt; }
 const sti_error *sti_world_error(const sti_world *world) { return &world->error; }
+
+void sti__world_grew(sti_world *world, const char *what) {
+    char text[96];
+    if (!world->log.write) return;
+    snprintf(text, sizeof text, "the pool of %s was too small and has grown", what);
+    world->log.write(world->log.context, STI_LOG_INFO, text);
+}
 
 uint64_t sti__world_model_hash(const sti_world *world) {
     sti_world *w = (sti_world *)world; /* a cache; the world looks the same from outside */
@@ -161,6 +180,7 @@ sti_status sti_world_reset(sti_world *world, int key) {
     clear_state(world->state);
     world->poses++;
     if (key >= 0) apply_key(world->state, key);
+    sti__constraints_reset(world);
     sti__world_copy_out(world, world->good);
     sti__world_copy_out(world, world->before);
     world->progress = STI__AT_NOTHING;

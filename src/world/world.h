@@ -7,6 +7,7 @@
 #include "dynamics/kernels.h"
 #include "record/field.h"
 #include "sense/sense.h"
+#include "world/constrain.h"
 #include <stdatomic.h>
 #include <stiction/world.h>
 
@@ -33,6 +34,7 @@ struct sti_world {
     sti__query *query;     /* rays and distances; NULL until someone asks */
     uint64_t poses;        /* how often the position stage has run */
     uint64_t query_poses;  /* what the query knows */
+    sti__constraints constraints;
     sti__profile profile;
     sti_error error;
     _Atomic uint64_t model_hash; /* 0 until someone asks */
@@ -51,6 +53,9 @@ void sti__world_want(sti_world *world, uint32_t groups);
 
 /* The query, up to date with the last position stage. NULL if memory is short; no error then but in world->error. */
 sti__query *sti__world_query(sti_world *world);
+
+/* Says, once per growth, that a pool was too small. */
+void sti__world_grew(sti_world *world, const char *what);
 
 uint64_t sti__world_model_hash(const sti_world *world);
 

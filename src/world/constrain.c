@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "world/constrain.h"
+
+#include "contact/constraints.h"
+#include "contact/memory.h"
+#include "contact/point.h"
+#include "contact/rows.h"
+#include "integrate/integrate.h"
+#include "solve/solve.h"
+#include "world/world.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- memory ---------------------------------------------------------------------------------------- */
+
+/* Room for count items; what was there is lost. */
+static void *reserve(sti_world *world, sti__pool *pool, int count, size_t item) {
+    if (pool->data && count <= pool->room) return pool->data;
+    int room = count + count / 2 + 16;
+    size_t bytes = sti__mul((size_t)room, item);
+    void *data = sti__alloc_aligned(&world->allocator, bytes);
+    if (!data) return NULL;
+    sti__free_aligned(&world->allocator, pool->data, pool->bytes);
+    *pool = (sti__pool){data, bytes, room};
+    return data;
+}
+
+/* Rows that the model can have besides contacts. */
+static int most_rows(const sti_model *m) {
+    int count = 2 * m->neq;
+    for (int d = 0; d < m->nv; d++) count += m->dof_frictionloss[d] > 0;
+    for (int j = 0; j < m->njnt; j++) count += m->jnt_limited[j] != 0;
+    for (int t = 0; t < m->ntendon; t++)
+        count += (m->tendon_limited[t] != 0) + (m->tendon_frictionloss[t] > 0);
+    return count;
+}
+
+sti_status sti__constraints_create(sti_world *world, sti_error *error) {
+    sti__constraints *c = &world->constraints;
+    const sti_model *m = world->model;
+    const sti_allocator *a = &world->allocator;
+    int blocks = most_rows(m) + (world->collision->nmoving < 256 ? 4 * world->collision->nmoving : 1024);
+    if (!sti__collide_create(&c->collide, world->collision, (sti__collide_sizes){0}, a, error))
+        return STI_NO_MEMORY;
+    c->workspace = sti_workspace_create(a, error);
+    c->reach = sti__alloc(a, sizeof(double) * ((size_t)m->ngeom + 1));
+    c->pushed = sti__alloc(a, sizeof(bool) * ((size_t)m->ntree + 1));
+    c->collide.reach = c->reach;
+    if (!c->workspace || !c->reach || !c->pushed || !sti__assembly_create(&c->rows, m, blocks, a) ||
+        !(c->memory = reserve(world, &c->memory_pool, blocks, sizeof *c->memory)) ||
+        !(c->contact = reserve(world, &c->contact_pool, blocks, sizeof *c->contact)))
+        return sti__fail(error, STI_NO_MEMORY, "no memory for the constraints of a world");
+    return STI_OK;
+}
+
+void sti__constraints_free(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    const sti_allocator *a = &world->allocator;
+    sti__collide_free(&c->collide);
+    sti__assembly_free(&c->rows);
+    sti_workspace_free(c->workspace);
+    sti__free(a, c->reach, sizeof(double) * ((size_t)world->model->ngeom + 1));
+    sti__free(a, c->pushed, sizeof(bool) * ((size_t)world->model->ntree + 1));
+    sti__free_aligned(a, c->contact_pool.data, c->contact_pool.bytes);
+    sti__free_aligned(a, c->memory_pool.data, c->memory_pool.bytes);
+}
+
+void sti__constraints_reset(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    c->nmemory = c->ncontact = 0;
+    c->solved = false;
+    memset(&c->info, 0, sizeof c->info);
+    if (c->rows.first) sti__assembly_begin(&c->rows);
+}
+
+sti_status sti__constraints_set_memory(sti_world *world, const sti_contact_memory *list, int count) {
+    sti__constraints *c = &world->constraints;
+    sti_contact_memory *to = reserve(world, &c->memory_pool, count, sizeof *to);
+    if (!to) return sti__fail(&world->error, STI_NO_MEMORY, "no memory for %d remembered contacts", count);
+    c->memory = to;
+    if (count) memcpy(to, list, sizeof *to * (size_t)count);
+    c->nmemory = count;
+    return STI_OK;
+}
+
+/* ---- collide ----------------------------------------------------------------------------------------- */
+
+/* A pool that is too small costs a second run, not the step. */
+sti_status sti__stage_collide(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    sti__collide_sizes need;
+    int off = world->state->opt.disableflags;
+    c->collide.ncontact = 0;
+    if (off & (STI_DISABLE_CONTACT | STI_DISABLE_CONSTRAINT)) return STI_OK;
+    sti__point_reach(world->state, c->reach);
+    while (!sti__collide_run(&c->collide, world->state, NULL, &need)) {
+        sti_status status = sti__collide_grow(&c->collide, &need, &world->error);
+        if (status != STI_OK) return status;
+        sti__world_grew(world, "contacts");
+    }
+    return STI_OK;
+}
+
+/* ---- contact ------------------------------------------------------------------------------------------- */
+
+/* What the last step left: the anchors of friction and a first guess of the impulses. */
+static void recall(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    sti__assembly *as = &c->rows;
+    const sti_option *o = &world->state->opt;
+    for (int b = 0; b < as->nblock; b++) {
+        sti_contact_memory *m = &as->memory[b];
+        const sti_contact_memory *old = sti__memory_find(c->memory, c->nmemory, m->feature);
+        bool contact = as->info[b].source == STI__FROM_CONTACT;
+        double tau = as->info[b].tau, *vhat = as->vhat + as->first[b];
+        if (contact) *m = sti__memory_carry(old, m->feature, m->frame);
+        else if (old) *m = *old;
+        if (o->memory && contact && as->rows[b].dim >= 3) sti__memory_vhat(m, o->timestep, tau, vhat + 1);
+        if (o->memory && as->rows[b].kind == STI_ROW_HUBER) vhat[0] = -m->anchor[0] / (o->timestep + tau);
+        memcpy(as->guess + as->first[b], m->impulse, sizeof(double) * (size_t)as->rows[b].dim);
+    }
+}
+
+sti_status sti__stage_contact(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    sti_state *s = world->state;
+    int growths = c->rows.growths;
+    c->solved = false;
+    sti__assembly_begin(&c->rows);
+    if (world->model->nv == 0) return STI_OK;
+    sti__constraint_rows(&c->rows, s);
+    sti__point_rows(&c->rows, s, c->collide.contact, c->collide.ncontact);
+    if (c->rows.growths > growths) sti__world_grew(world, "rows");
+    if (c->rows.nblock == 0 && !c->rows.failed) return STI_OK;
+    if (s->opt.integrator == STI_INTEGRATOR_RK4)
+        memcpy(s->qacc_step, s->qacc, sizeof(double) * (size_t)world->model->nv);
+    else sti__integrate_acceleration(s, world->kernels);
+    sti_status status = sti__assembly_end(&c->rows, s, &world->error);
+    if (status == STI_OK) recall(world);
+    return status;
+}
+
+/* ---- solve -----------------------------------------------------------------------------------------------
+ */
+
+static sti_solve_options options_of(const sti_world *world) {
+    const sti_option *o = &world->state->opt;
+    const sti__assembly *as = &world->constraints.rows;
+    sti_solve_options options = sti_solve_options_default();
+    options.solver = (sti_solver)o->contact_solver;
+    options.coulomb = (sti_coulomb)o->coulomb;
+    options.tol = o->contact_tol;
+    if (!(o->disableflags & STI_DISABLE_WARMSTART)) options.guess_g = as->guess;
+    options.guess_v = as->v;
+    return options;
+}
+
+/* The last velocity is a good first guess: what rests goes on resting. */
+static sti_status solve(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    sti__assembly *as = &c->rows;
+    for (int i = 0; i < as->problem.arrays.n; i++) as->v[i] = world->state->qvel[as->dof[i]];
+    sti_solve_options options = options_of(world);
+    return sti_solve(&as->problem, &options, c->workspace, as->v, as->g, &c->info, &world->error);
+}
+
+static void find_pushed(sti__constraints *c) {
+    const sti__assembly *as = &c->rows;
+    const sti_model *m = as->model;
+    memset(c->pushed, 0, sizeof(bool) * (size_t)m->ntree);
+    for (int b = 0; b < as->nblock; b++) {
+        bool any = false;
+        for (int i = as->first[b]; i < as->first[b + 1]; i++) any |= as->g[i] != 0;
+        for (int k = as->jstart[as->first[b]]; any && k < as->jstart[as->first[b] + 1]; k++)
+            c->pushed[m->dof_treeid[as->dof[as->jcol[k]]]] = true;
+    }
+}
+
+/* Trees without an impulse move as if there were no rows, to the last bit. */
+static void set_motion(sti_world *world, double *qacc_step, double *rate) {
+    sti__constraints *c = &world->constraints;
+    const sti__assembly *as = &c->rows;
+    const sti_state *s = world->state;
+    find_pushed(c);
+    for (int i = 0; i < as->problem.arrays.n; i++) {
+        int d = as->dof[i];
+        if (!c->pushed[world->model->dof_treeid[d]]) continue;
+        qacc_step[d] = (as->v[i] - s->qvel[d]) / s->opt.timestep;
+        if (rate) rate[d] = as->v[i];
+    }
+}
+
+static void set_forces(sti_world *world) {
+    const sti__constraints *c = &world->constraints;
+    const sti__assembly *as = &c->rows;
+    sti_state *s = world->state;
+    int nv = world->model->nv;
+    for (int b = 0; b < as->nblock; b++) sti__block_force(as, b, as->g + as->first[b], s->qfrc_constraint);
+    for (int d = 0; d < nv; d++) {
+        s->qfrc_constraint[d] /= s->opt.timestep;
+        if (c->pushed[world->model->dof_treeid[d]]) s->qacc[d] = s->qacc_step[d];
+    }
+}
+
+/* Those that touch, and those that push from a little distance. */
+static bool shown(const sti__contact *c, const double *g) { return c->exclude == 0 || (g && g[0] != 0); }
+
+static sti_contact contact_of(const sti__contact *c) {
+    sti_contact r = {.geom1 = c->geom1,
+                     .geom2 = c->geom2,
+                     .body1 = c->body1,
+                     .body2 = c->body2,
+                     .dim = c->mixed.dim,
+                     .dist = c->dist,
+                     .phi0 = c->dist - c->mixed.includemargin,
+                     .stiffness = INFINITY,
+                     .feature = c->feature};
+    memcpy(r.pos, c->pos, sizeof r.pos);
+    memcpy(r.frame, c->frame, sizeof r.frame);
+    memcpy(r.mu, c->mixed.friction, sizeof r.mu);
+    return r;
+}
+
+static void add_solution(const sti__assembly *as, int b, double h, sti_contact *c) {
+    int at = as->first[b];
+    double y[6], t2 = 0;
+    const sti_row *row = &as->rows[b];
+    sti__block_velocity(as, b, as->v, y);
+    for (int i = 0; i < row->dim; i++) {
+        c->impulse[i] = as->g[at + i];
+        c->force[i] = as->g[at + i] / h;
+    }
+    for (int i = 1; i < row->dim; i++)
+        t2 += c->impulse[i] / row->mu[i - 1] * (c->impulse[i] / row->mu[i - 1]);
+    c->stiffness = as->info[b].stiffness;
+    c->share = as->share[b];
+    if (c->impulse[0] > 0)
+        c->region =
+            row->dim > 1 && sqrt(t2) >= (1 - 1e-9) * c->impulse[0] ? STI_REGION_SLIDE : STI_REGION_STICK;
+}
+
+/* Contacts and their blocks come in the same order. */
+static void list_contacts(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    const sti__assembly *as = &c->rows;
+    int b = 0;
+    sti_contact *out = reserve(world, &c->contact_pool, c->collide.ncontact, sizeof *out);
+    if (!out) return;
+    c->contact = out;
+    for (int i = 0; i < c->collide.ncontact; i++) {
+        while (b < as->nblock && (as->info[b].source != STI__FROM_CONTACT || as->info[b].id < i)) b++;
+        bool has = b < as->nblock && as->info[b].id == i;
+        if (!shown(&c->collide.contact[i], has ? as->g + as->first[b] : NULL)) continue;
+        out[c->ncontact] = contact_of(&c->collide.contact[i]);
+        if (has) add_solution(as, b, world->state->opt.timestep, &out[c->ncontact]);
+        c->ncontact++;
+    }
+}
+
+const sti_contact *sti_world_contacts(const sti_world *world, int *count) {
+    if (count) *count = world->constraints.ncontact;
+    return world->constraints.contact;
+}
+const sti_solve_info *sti_world_solve_info(const sti_world *world) { return &world->constraints.info; }
+sti_certificate sti_world_certificate(const sti_world *world) { return world->constraints.info.certificate; }
+
+sti_status sti__stage_solve(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    sti_state *s = world->state;
+    memset(s->qfrc_constraint, 0, sizeof(double) * (size_t)world->model->nv);
+    memset(&c->info, 0, sizeof c->info);
+    c->ncontact = 0;
+    if (c->rows.nblock > 0) {
+        sti_status status = solve(world);
+        if (status != STI_OK) return status;
+        set_motion(world, s->qacc_step, NULL);
+        set_forces(world);
+        c->solved = true;
+    }
+    list_contacts(world);
+    return STI_OK;
+}
+
+void sti__constraints_correct(sti_world *world, double *qacc_step, double *rate) {
+    sti__constraints *c = &world->constraints;
+    sti__assembly *as = &c->rows;
+    const sti_state *s = world->state;
+    if (!c->solved) return;
+    for (int i = 0; i < as->problem.arrays.n; i++)
+        as->vstar[i] = s->qvel[as->dof[i]] + s->opt.timestep * qacc_step[as->dof[i]];
+    if (solve(world) == STI_OK) set_motion(world, qacc_step, rate);
+}
+
+/* ---- memory of the step
+ * ------------------------------------------------------------------------------------ */
+
+/* Dry friction remembers as contacts do, in one number. */
+static void update_friction(sti_contact_memory *m, const sti_row *row, double R, double v, double g, double h,
+                            double tau) {
+    bool slides = fabs(g) >= (1 - 1e-9) * row->hi;
+    m->anchor[0] = slides ? -R * (h + tau) * g : m->anchor[0] + h * v;
+    m->impulse[0] = g;
+}
+
+void sti__constraints_commit(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    sti__assembly *as = &c->rows;
+    double h = world->state->opt.timestep, y[6];
+    c->nmemory = 0;
+    if (!c->solved) return;
+    for (int b = 0; b < as->nblock; b++) {
+        int at = as->first[b];
+        const sti_row *row = &as->rows[b];
+        sti__block_velocity(as, b, as->v, y);
+        if (row->kind == STI_ROW_HUBER)
+            update_friction(&as->memory[b], row, as->R[at], y[0], as->g[at], h, as->info[b].tau);
+        else sti__memory_update(&as->memory[b], row, as->R + at, y, as->g + at, h, as->info[b].tau);
+    }
+    if (sti__constraints_set_memory(world, as->memory, as->nblock) != STI_OK)
+        return; /* forgotten, not fatal */
+    sti__memory_sort(c->memory, c->nmemory);
+}

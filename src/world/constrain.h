@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stages between the smooth forces and the integrator: contacts are found, rows are made and the problem of the step
+   is solved. */
+#ifndef STI_WORLD_CONSTRAIN_H
+#define STI_WORLD_CONSTRAIN_H
+
+#include "collide/collide.h"
+#include "contact/assemble.h"
+#include <stiction/world.h>
+
+typedef struct sti__constraints {
+    sti__collide collide;
+    sti__assembly rows;
+    sti_workspace *workspace;
+    double *reach;              /* ngeom */
+    bool *pushed;               /* ntree: some impulse on it is not zero */
+    sti_contact *contact;       /* what users see */
+    int ncontact;
+    sti__pool contact_pool, memory_pool;
+    sti_contact_memory *memory; /* of the last step, by feature */
+    int nmemory;
+    sti_solve_info info;
+    bool solved;                /* qacc_step of the pushed trees is that of the solution */
+    bool enabled;               /* the model can have rows at all */
+} sti__constraints;
+
+sti_status sti__constraints_create(sti_world *world, sti_error *error);
+void sti__constraints_free(sti_world *world);
+/* Nothing is remembered, no contacts. */
+void sti__constraints_reset(sti_world *world);
+/* The memory of another world, list of `count`. */
+sti_status sti__constraints_set_memory(sti_world *world, const sti_contact_memory *list, int count);
+
+/* In this order; the first two after velocity and acceleration. Errors are left in world->error. */
+sti_status sti__stage_collide(sti_world *world);
+sti_status sti__stage_contact(sti_world *world);
+sti_status sti__stage_solve(sti_world *world);
+/* The solution for the velocity that Runge-Kutta has found: changes acceleration and rate of pushed trees. */
+void sti__constraints_correct(sti_world *world, double *qacc_step, double *rate);
+/* The step was taken: contacts become memory. */
+void sti__constraints_commit(sti_world *world);
+
+#endif
