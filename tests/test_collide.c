@@ -305,16 +305,24 @@ TEST(manifolds) {
 
 /* A body that moves by micrometres keeps its points' names. */
 TEST(features) {
-    solid *brick = solid_box(0.1, 0.2, 0.3);
+    double rim[64 * 3];
+    for (int i = 0; i < 64; i++) {
+        rim[3 * i] = 0.1 * cos(i / 2 * M_PI / 16);
+        rim[3 * i + 1] = 0.1 * sin(i / 2 * M_PI / 16);
+        rim[3 * i + 2] = i % 2 ? 0.3 : -0.3;
+    }
+    solid *brick = solid_box(0.1, 0.2, 0.3), *drum = solid_of(rim, 64);
+    CHECK(drum->hull.nface == 34);
     sti__shape slab = shape(STI_GEOM_BOX, 1, 1, 0.5, 0, 0, -0.5), below[2] = {slab, slab};
     below[1].type = STI_GEOM_PLANE;
     below[1].pos[2] = 0;
-    sti__shape on[4] = {shape(STI_GEOM_BOX, 0.1, 0.2, 0.3, 0.02, 0.03, 0.2999),
+    sti__shape on[5] = {shape(STI_GEOM_BOX, 0.1, 0.2, 0.3, 0.02, 0.03, 0.2999),
                         mesh_shape(brick, 0.02, 0.03, 0.2999),
                         shape(STI_GEOM_CYLINDER, 0.1, 0.3, 0, 0.02, 0.03, 0.2999),
                         shape(STI_GEOM_CAPSULE, 0.3, 0.3, 0, 0.02, 0.03, 0.2999)};
     turn(&on[3], acos(0.0), 0, 1, 0);
-    for (int k = 0; k < 8; k++) {
+    on[4] = mesh_shape(drum, 0.02, 0.03, 0.2999);
+    for (int k = 0; k < 10; k++) {
         sti__shape s = on[k / 2];
         sti__manifold first, m;
         turn(&s, 0.3, 0, 0, 1);
@@ -341,6 +349,7 @@ TEST(features) {
         }
     }
     solid_free(brick);
+    solid_free(drum);
 }
 
 /* ---- all pairs at random

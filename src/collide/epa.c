@@ -222,8 +222,7 @@ static bool is_settled(const settled *s, const double n[3]) {
 static settled settle(const sti__core *a, const sti__core *b) {
     int most = a->type > b->type ? a->type : b->type;
     if (most >= STI_GEOM_BOX) return (settled){.near = 1e-6, .cone = 0.9999};
-    if (most == STI_GEOM_CYLINDER) return (settled){.near = 1e-4, .cone = 0.995};
-    return (settled){.near = 1e-3, .cone = 0.98};
+    return (settled){.near = 1e-5, .cone = 0.999};
 }
 
 static int nearest(const polytope *p, const settled *s) {

@@ -149,7 +149,8 @@ static void prism_pair(const sti__hfield *h, sti__core *a, sti__core *b, const p
     m->count = 0;
     a->hull = &p->hull;
     a->hint = 0;
-    if (!sti__closest_cores(a, b, margin, &c)) return;
+    along_top(a, b, p, &c);
+    if (!(c.dist < margin) || !sti__closest_cores(a, b, margin, &c)) return;
     m3_mul_vec_t(n, a->mat, c.normal);
     to_field(a, c.a, q);
     bool whole = meant(h, p, n, q);

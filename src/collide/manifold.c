@@ -302,13 +302,15 @@ static double spread(const double n[3], const double p[3], const double q[3]) {
 
 void sti__manifold_reduce(sti__point *point, int *count, int most) {
     if (*count <= most) return;
-    double near[CUT + STI__HFIELD_MAX];
+    double near[CUT + STI__HFIELD_MAX], least = INFINITY, wide = 0;
     int n = *count < STI__COUNT(near) ? *count : STI__COUNT(near), best = 0;
-    double first = point[0].dist;
     for (int i = 0; i < n; i++) {
         near[i] = INFINITY;
-        if (point[i].dist < first - 1e-9 * fabs(first)) first = point[i].dist, best = i;
+        least = fmin(least, point[i].dist);
+        wide = fmax(wide, spread(point[0].normal, point[i].pos, point[0].pos));
     }
+    /* a part that lies flat has no deepest point but noise: take the first of those that are as deep */
+    while (best + 1 < n && point[best].dist > least + 1e-5 * sqrt(wide)) best++;
     for (int k = 0; k < most; k++) {
         sti__point x = point[best];
         double d = near[best];

@@ -91,7 +91,7 @@ static void plane_ellipsoid(const sti__shape *a, const sti__shape *b, double mar
     sti__closed_plane_point(a, p, margin, 0, out);
 }
 
-/* vertices below the margin; the deepest first, then those that spread most */
+/* vertices below the margin, reduced to the deepest and those that spread most */
 static void plane_hull(const sti__shape *a, const sti__shape *b, double margin, sti__manifold *out) {
     const sti__hull *h = b->hull;
     double n[3], d[3], r[3];
@@ -102,9 +102,8 @@ static void plane_hull(const sti__shape *a, const sti__shape *b, double margin, 
     int deepest = sti__hull_top(h, back, 0);
     double least = v3_dot(h->vert + 3 * deepest, d) + lift;
     if (!(least < margin)) return;
-    for (int i = -1; i < h->nvert; i++) {
-        int k = i < 0 ? deepest : i;
-        if (i == deepest || !(v3_dot(h->vert + 3 * k, d) + lift < margin)) continue;
+    for (int k = 0; k < h->nvert; k++) {
+        if (!(v3_dot(h->vert + 3 * k, d) + lift < margin)) continue;
         double p[3];
         m3_mul_vec(p, b->mat, h->vert + 3 * k);
         v3_add(p, p, b->pos);
@@ -191,9 +190,27 @@ static double from_point(const sti__point *p, double from[3], double to[3]) {
     return p->dist;
 }
 
+static double plane_distance(const sti__shape *plane, const sti__shape *b, double on_plane[3],
+                             double on_b[3]) {
+    double n[3], back[3], d[3];
+    sti__column(plane->mat, 2, n);
+    v3_scale(back, n, -1);
+    sti__support(b, back, on_b, NULL);
+    v3_sub(d, on_b, plane->pos);
+    double dist = v3_dot(d, n);
+    v3_copy(on_plane, on_b);
+    v3_add_scaled(on_plane, n, -dist);
+    return dist;
+}
+
 double sti__distance(const sti__shape *a, const sti__shape *b, double limit, double from[3], double to[3]) {
     int lo = a->type < b->type ? a->type : b->type;
     bool boxes = a->type == STI_GEOM_BOX && b->type == STI_GEOM_BOX, general = lo > STI_GEOM_SPHERE && !boxes;
+    int hi = a->type < b->type ? b->type : a->type;
+    if (lo == STI_GEOM_PLANE && hi > STI_GEOM_HFIELD && usable(a) && usable(b)) {
+        double dist = a->type == lo ? plane_distance(a, b, from, to) : plane_distance(b, a, to, from);
+        return dist < limit ? dist : limit;
+    }
     if (general && usable(a) && usable(b) && !(a->type == STI_GEOM_CAPSULE && b->type == STI_GEOM_CAPSULE)) {
         sti__core ca = sti__core_of(a, a->pos), cb = sti__core_of(b, a->pos);
         sti__closest c;

@@ -172,7 +172,8 @@ def judge(model, pairs, mats, positions, mine, other):
         if not right:
             short = max(short, b - a, abs(mine[i, 0] - a))
         close = abs(mine[i, 0] - other[i, 0]) < TOLERANCE
-        if not right and min(mine[i, 0], other[i, 0]) < -1e-9 and max(mine[i, 0], other[i, 0]) > 1e-9:
+        proven = max(b - a, abs(mine[i, 0] - a)) < 1e-9  # ours, within rounding
+        if not proven and min(mine[i, 0], other[i, 0]) < -1e-9 and max(mine[i, 0], other[i, 0]) > 1e-9:
             count["sign"] += 1
         if close and abs(a - b) < 1e-12 and away[i] > 1e-3:
             count["degenerate"] += 1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# usage: seed.sh load|mesh FOLDER
+# usage: seed.sh load|mesh|collide FOLDER
 # Fills a corpus with starting points and writes FOLDER.dict, words that the fuzzer may put in.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -53,6 +53,16 @@ seed_mesh() {
         for i in 0 2 1 0 1 3 0 3 2 1 2 3; do printf "\\00$i\\000\\000\\000"; done
     } > "$out/tet.msh"
     printf '%s\n' '"vertex "' '"facet normal "' '"endsolid"' '"f "' '"v "' '"vn "' '"1e38"' '"nan"' '"//"' '"\x00\x00\x80\x3f"' > "$out.dict"
+}
+
+# two shapes: type, position, quaternion, sizes; the numbers are places in the target's table
+seed_collide() {
+    for i in 0 1 2 3 4 5 6 7; do
+        for j in 2 3 4 5 6 7; do
+            printf "\\00$i\\000\\000\\000\\001\\000\\000\\000\\003\\005\\021\\00$j\\021\\000\\003\\001\\003\\000\\000\\003\\021\\005" > "$out/pair_$i$j"
+        done
+    done
+    printf '%s\n' '"\x00"' '"\x01"' > "$out.dict"
 }
 
 "seed_$target"
