@@ -13,6 +13,8 @@ PRINT = ROOT / "build" / "tests" / "print_contacts"
 WHEELS = ("gymnasium", "mjlab", "genesis-world")
 MODELS = [path for _, path in models.models(WHEELS)]
 
+EXACT = 1e-12  # surfaces that coincide by the model's numbers touch or not by rounding
+
 
 def states(model, count, rng):
     """Random joint angles within limits, trees near the floor, so that things touch."""
@@ -76,10 +78,11 @@ def test_pairs_and_parameters(path):
             rows = mine.get(pair) or other.get(pair)
             depth = min(r[6] - r[7] for r in rows)
             assert abs(depth) < 1e-6, (pair, depth, pair in mine)
-            grazing += 1
+            grazing += abs(depth) > EXACT
         for pair in set(mine) & set(other):
             a, b = mine[pair][0], other[pair][0]
             np.testing.assert_allclose(a[7:22], b[7:22], rtol=0, atol=1e-12)
             assert a[4] == b[4]
-            assert min(r[5] for r in mine[pair]) == min(r[5] for r in other[pair])
+            if min(abs(r[6] - r[7]) for r in other[pair]) > EXACT:
+                assert min(r[5] for r in mine[pair]) == min(r[5] for r in other[pair])
     assert grazing <= 0.01 * touching + 1
