@@ -501,6 +501,30 @@ static PyObject *world_mass_matrix(PyObject *self, PyObject *out) {
     return mine ? world_done(w, STI_OK) : NULL;
 }
 
+static PyObject *world_ray(PyObject *self, PyObject *args) {
+    core_world *w = (core_world *)self;
+    double p[3], v[3], normal[3] = {0};
+    unsigned int groups;
+    int fixed, body, geom = -1;
+    if (!PyArg_ParseTuple(args, "(ddd)(ddd)Ipi", p, p + 1, p + 2, v, v + 1, v + 2, &groups, &fixed, &body) ||
+        !world_take(w))
+        return NULL;
+    sti_ray_options options = {.groups = groups, .fixed = fixed != 0, .bodyexclude = body};
+    double x = sti_ray(w->world, p, v, &options, &geom, normal);
+    atomic_flag_clear(&w->busy);
+    return Py_BuildValue("di(ddd)", x, geom, normal[0], normal[1], normal[2]);
+}
+
+static PyObject *world_geom_distance(PyObject *self, PyObject *args) {
+    core_world *w = (core_world *)self;
+    int geom1, geom2;
+    double distmax, ft[6] = {0};
+    if (!PyArg_ParseTuple(args, "iid", &geom1, &geom2, &distmax) || !world_take(w)) return NULL;
+    double x = sti_geom_distance(w->world, geom1, geom2, distmax, ft);
+    atomic_flag_clear(&w->busy);
+    return Py_BuildValue("d(dddddd)", x, ft[0], ft[1], ft[2], ft[3], ft[4], ft[5]);
+}
+
 static PyObject *world_hash(PyObject *self, PyObject *unused) {
     (void)unused;
     core_world *w = (core_world *)self;
@@ -615,6 +639,8 @@ static PyMethodDef world_methods[] = {
     {"reset", world_reset, METH_O, "to keyframe, -1 = qpos0"},
     {"view", world_view, METH_O, "a field by name, None if unknown"},
     {"mass_matrix", world_mass_matrix, METH_O, "M into an nv x nv array"},
+    {"ray", world_ray, METH_VARARGS, "first hit of a ray: distance, geom, normal"},
+    {"geom_distance", world_geom_distance, METH_VARARGS, "signed distance and nearest points of two geoms"},
     {"hash", world_hash, METH_NOARGS, "64-bit hash of state and inputs"},
     {"copy", world_copy, METH_NOARGS, "an independent world in the same state"},
     {"save", world_save, METH_NOARGS, "snapshot as bytes"},

@@ -26,7 +26,7 @@ static void print_contact(const sti__contact *x) {
 static bool read_state(double *qpos, int nq) {
     for (int i = 0; i < nq; i++)
         if (scanf("%lf", qpos + i) != 1) return false;
-    return true;
+    return nq > 0;
 }
 
 int main(int argc, char **argv) {

@@ -13,6 +13,7 @@ without copies; they stay valid, and keep their owner alive, as long as they are
 import difflib as _difflib
 import operator as _operator
 import os as _os
+import typing as _typing
 import warnings as _warnings
 
 import numpy as _np
@@ -24,6 +25,7 @@ from .problem import (Certificate, Problem, Row, Solution, Workspace, certify, c
 
 __version__ = _core.VERSION
 __all__ = ["Model", "Data", "Error", "Recorder", "forward", "step", "reset", "mass_matrix", "check", "picture",
+           "ray", "geom_distance", "Ray", "Distance",
            "Problem", "Solution", "Certificate", "Row", "Workspace", "cone", "interval", "huber", "quadratic", "solve", "certify"]
 
 # kind: (prefix of its model fields, size name)
@@ -31,6 +33,7 @@ _KINDS = {
     "body": ("body_", "nbody"), "joint": ("jnt_", "njnt"), "geom": ("geom_", "ngeom"),
     "site": ("site_", "nsite"), "camera": ("cam_", "ncam"), "light": ("light_", "nlight"),
     "material": ("mat_", "nmat"), "texture": ("tex_", "ntex"), "mesh": ("mesh_", "nmesh"),
+    "hfield": ("hfield_", "nhfield"),
     "tendon": ("tendon_", "ntendon"), "actuator": ("actuator_", "nu"), "sensor": ("sensor_", "nsensor"),
     "equality": ("eq_", "neq"), "pair": ("pair_", "npair"), "exclude": ("exclude_", "nexclude"),
     "key": ("key_", "nkey"), "numeric": ("numeric_", "nnumeric"),
@@ -379,6 +382,36 @@ def mass_matrix(model, data):
     out = _np.zeros((model.nv, model.nv))
     data._core.mass_matrix(out)
     return out
+
+
+class Ray(_typing.NamedTuple):
+    """Where a ray ended: distance in units of its vector and geom id, both -1 if it met nothing; surface normal."""
+    distance: float
+    geom: int
+    normal: _np.ndarray
+
+
+class Distance(_typing.NamedTuple):
+    """Signed distance of two geoms, m (negative: depth), and the nearest points on both as 2 x 3."""
+    distance: float
+    fromto: _np.ndarray
+
+
+def ray(model, data, pnt, vec, groups=None, fixed=True, bodyexclude=-1):
+    """First visible geom that pnt + x*vec, x >= 0, meets. groups: those to look at (None: all); fixed: geoms of the
+    world too; bodyexclude: id of a body to look through. Poses are those of the last forward or step."""
+    _same(model, data)
+    mask = 0xFFFFFFFF if groups is None else sum(1 << _operator.index(g) for g in set(groups))
+    x, geom, normal = data._core.ray(tuple(map(float, pnt)), tuple(map(float, vec)), mask, bool(fixed),
+                                     _operator.index(bodyexclude))
+    return Ray(x, geom, _np.array(normal))
+
+
+def geom_distance(model, data, geom1, geom2, distmax=float("inf")):
+    """Distance of two geoms, by id or name, up to distmax; then fromto is zero. Poses as in ray."""
+    _same(model, data)
+    x, fromto = data._core.geom_distance(model.geom(geom1).id, model.geom(geom2).id, float(distmax))
+    return Distance(x, _np.array(fromto).reshape(2, 3))
 
 
 def check(path, allow_outside=False):
