@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#define GROWTH 0.98        /* of L per accepted step: the step length grows slowly */
+#define GROWTH 0.99        /* of L per accepted step: the step length grows slowly */
 #define BACKTRACKS 30      /* per iteration, at most */
 #define WINDOW 256         /* iterations over which progress is looked at */
 #define EXPECTED_NEWTON 20 /* steps that the finisher is expected to take */
