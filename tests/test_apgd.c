@@ -548,6 +548,45 @@ TEST(hard_problems_of_wide_ratios) {
     }
 }
 
+/* A W that no mechanics has: whatever comes back is finite, or an error. */
+TEST(hostile_delassus) {
+    enum { m = 12 };
+    int start[m + 1], col[m * m];
+    double value[m * m], q[m], g[m];
+    sti_row rows[m / 3];
+    for (int i = 0; i <= m; i++) start[i] = i * m;
+    for (int i = 0; i < m * m; i++) col[i] = i % m;
+    for (int i = 0; i < m / 3; i++) rows[i] = cone(3, 0.5);
+    for (int k = 0; k < 60; k++) {
+        uint64_t seed = 100 + (uint64_t)k;
+        const double sizes[] = {1, 1e-160, 1e150, 1e300};
+        double size = sizes[k % 4];
+        for (int i = 0; i < m * m; i++) {
+            bool zero = k % 5 == 1 && i % (m + 1) == 0, blank = k % 5 == 2;
+            value[i] = zero || blank ? 0 : (k % 5 == 3 && i % (m + 1) == 0 ? -1 : uniform(&seed)) * size;
+        }
+        for (int i = 0; i < m; i++) q[i] = (k % 3 ? 1 : 1e200) * uniform(&seed);
+        sti_problem_arrays a = sti_problem_arrays_default();
+        a.nrow = m / 3;
+        a.rows = rows;
+        a.W = (sti_csr){m, m, start, col, value};
+        a.q = q;
+        sti_error error = {0};
+        sti_problem *p = sti_problem_create(&a, NULL, &error);
+        REQUIRE(p);
+        for (int s = 0; s < 4; s++) {
+            sti_workspace *w = sti_workspace_create(NULL, &error);
+            sti_solve_options o = options_of(s & 1 ? STI_SOLVER_NEWTON : STI_SOLVER_APGD,
+                                             s & 2 ? STI_COULOMB_EXACT : STI_COULOMB_RELAXED, 1e-8);
+            o.max_iterations = 3000;
+            sti_status status = sti_solve(p, &o, w, NULL, g, NULL, &error);
+            CHECK(status == STI_NONFINITE || (status == STI_OK && finite_all(g, m)));
+            sti_workspace_free(w);
+        }
+        sti_problem_free(p);
+    }
+}
+
 TEST(empty_problems) {
     static builder b;
     b = (builder){.n = 2, .mass = {1, 1}, .vstar = {3, 4}};
@@ -562,4 +601,4 @@ MAIN(CASE(sliding_block), CASE(sticking_and_leaving_block), CASE(pizza_saver), C
      CASE(agrees_with_sap), CASE(exact_is_relaxed_when_nothing_slides), CASE(warm_start),
      CASE(caps_return_the_best_iterate), CASE(threads_give_the_same_bits), CASE(operator_products),
      CASE(refusals), CASE(a_warm_solve_allocates_nothing), CASE(hard_problems_of_wide_ratios),
-     CASE(empty_problems))
+     CASE(hostile_delassus), CASE(empty_problems))
