@@ -395,6 +395,20 @@ TEST(warm_start) {
     sti_problem_free(p);
 }
 
+TEST(relaxation_keeps_the_answer) {
+    sti_problem *p = random_problem(3, 10, 30, 0.1, 1, true);
+    double v[MAX_N], u[MAX_N], g[6 * MAX_ROWS];
+    sti_solve_options o = options_of(STI_SOLVER_APGD, STI_COULOMB_RELAXED, 1e-11);
+    CHECK(solve(p, o, v, g).converged);
+    for (int k = 0; k < 3; k++) {
+        o.relaxation = 0.6 + 0.5 * k;
+        sti_solve_info info = solve(p, o, u, g);
+        CHECK(info.converged && info.r4 < 1e-7);
+        for (int i = 0; i < p->arrays.n; i++) CHECK_NEAR(u[i], v[i], 1e-9);
+    }
+    sti_problem_free(p);
+}
+
 TEST(caps_return_the_best_iterate) {
     sti_problem *p = random_problem(5, 20, 80, 0, 1e4, false);
     double v[MAX_N], g[6 * MAX_ROWS], last = INFINITY;
@@ -599,6 +613,6 @@ TEST(empty_problems) {
 
 MAIN(CASE(sliding_block), CASE(sticking_and_leaving_block), CASE(pizza_saver), CASE(reference),
      CASE(agrees_with_sap), CASE(exact_is_relaxed_when_nothing_slides), CASE(warm_start),
-     CASE(caps_return_the_best_iterate), CASE(threads_give_the_same_bits), CASE(operator_products),
-     CASE(refusals), CASE(a_warm_solve_allocates_nothing), CASE(hard_problems_of_wide_ratios),
-     CASE(hostile_delassus), CASE(empty_problems))
+     CASE(relaxation_keeps_the_answer), CASE(caps_return_the_best_iterate), CASE(threads_give_the_same_bits),
+     CASE(operator_products), CASE(refusals), CASE(a_warm_solve_allocates_nothing),
+     CASE(hard_problems_of_wide_ratios), CASE(hostile_delassus), CASE(empty_problems))

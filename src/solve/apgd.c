@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Accelerated projected gradient on the impulses (docs/problem.md): Nesterov steps with an adaptive step
+/* Accelerated projected gradient on the impulses (docs/dual_solvers.md): Nesterov steps with an adaptive step
    length and restarts by the gradient, one product with the matrix per iteration. Exact Coulomb takes the De
    Saxce shift of every iterate; where that stalls, the shift is frozen and refreshed in an outer loop. */
 #include "base/det.h"
