@@ -551,6 +551,38 @@ TEST(a_warm_solve_allocates_nothing) {
     sti_problem_free(p);
 }
 
+static int until_failure;
+static long long held;
+static void *failing_resize(void *context, void *ptr, size_t old_size, size_t new_size) {
+    (void)context;
+    if (new_size > 0 && until_failure-- <= 0) return NULL;
+    held += (long long)new_size - (ptr ? (long long)old_size : 0);
+    if (new_size > 0) return realloc(ptr, new_size);
+    free(ptr);
+    return NULL;
+}
+
+TEST(memory_may_run_out_anywhere) {
+    const sti_allocator failing = {failing_resize, NULL};
+    const sti_solver solvers[] = {STI_SOLVER_APGD, STI_SOLVER_NEWTON};
+    sti_problem *p = tower(8, 0.5, 0.2);
+    double v[MAX_N], g[6 * MAX_ROWS];
+    for (int k = 0; k < 2; k++)
+        for (int n = 0, solved = 0; n < 300 && !solved; n++) {
+            sti_error error = {0};
+            held = 0;
+            until_failure = n;
+            sti_workspace *w = sti_workspace_create(&failing, &error);
+            sti_solve_options o = options_of(solvers[k], STI_COULOMB_EXACT, 1e-10);
+            sti_status status = w ? sti_solve(p, &o, w, v, g, NULL, &error) : STI_NO_MEMORY;
+            CHECK(status == STI_OK || status == STI_NO_MEMORY);
+            solved = status == STI_OK && until_failure > 0;
+            sti_workspace_free(w);
+            CHECK(held == 0);
+        }
+    sti_problem_free(p);
+}
+
 TEST(hard_problems_of_wide_ratios) {
     for (int k = 0; k < 4; k++) {
         sti_problem *p = random_problem(60 + (uint64_t)k, 25, 100, 0, 1e4, false);
@@ -615,4 +647,5 @@ MAIN(CASE(sliding_block), CASE(sticking_and_leaving_block), CASE(pizza_saver), C
      CASE(agrees_with_sap), CASE(exact_is_relaxed_when_nothing_slides), CASE(warm_start),
      CASE(relaxation_keeps_the_answer), CASE(caps_return_the_best_iterate), CASE(threads_give_the_same_bits),
      CASE(operator_products), CASE(refusals), CASE(a_warm_solve_allocates_nothing),
-     CASE(hard_problems_of_wide_ratios), CASE(hostile_delassus), CASE(empty_problems))
+     CASE(memory_may_run_out_anywhere), CASE(hard_problems_of_wide_ratios), CASE(hostile_delassus),
+     CASE(empty_problems))
