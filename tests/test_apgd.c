@@ -395,6 +395,20 @@ TEST(warm_start) {
     sti_problem_free(p);
 }
 
+TEST(relaxation_keeps_the_answer) {
+    sti_problem *p = random_problem(3, 10, 30, 0.1, 1, true);
+    double v[MAX_N], u[MAX_N], g[6 * MAX_ROWS];
+    sti_solve_options o = options_of(STI_SOLVER_APGD, STI_COULOMB_RELAXED, 1e-11);
+    CHECK(solve(p, o, v, g).converged);
+    for (int k = 0; k < 3; k++) {
+        o.relaxation = 0.6 + 0.5 * k;
+        sti_solve_info info = solve(p, o, u, g);
+        CHECK(info.converged && info.r4 < 1e-7);
+        for (int i = 0; i < p->arrays.n; i++) CHECK_NEAR(u[i], v[i], 1e-9);
+    }
+    sti_problem_free(p);
+}
+
 TEST(caps_return_the_best_iterate) {
     sti_problem *p = random_problem(5, 20, 80, 0, 1e4, false);
     double v[MAX_N], g[6 * MAX_ROWS], last = INFINITY;
@@ -537,6 +551,38 @@ TEST(a_warm_solve_allocates_nothing) {
     sti_problem_free(p);
 }
 
+static int until_failure;
+static long long held;
+static void *failing_resize(void *context, void *ptr, size_t old_size, size_t new_size) {
+    (void)context;
+    if (new_size > 0 && until_failure-- <= 0) return NULL;
+    held += (long long)new_size - (ptr ? (long long)old_size : 0);
+    if (new_size > 0) return realloc(ptr, new_size);
+    free(ptr);
+    return NULL;
+}
+
+TEST(memory_may_run_out_anywhere) {
+    const sti_allocator failing = {failing_resize, NULL};
+    const sti_solver solvers[] = {STI_SOLVER_APGD, STI_SOLVER_NEWTON};
+    sti_problem *p = tower(8, 0.5, 0.2);
+    double v[MAX_N], g[6 * MAX_ROWS];
+    for (int k = 0; k < 2; k++)
+        for (int n = 0, solved = 0; n < 300 && !solved; n++) {
+            sti_error error = {0};
+            held = 0;
+            until_failure = n;
+            sti_workspace *w = sti_workspace_create(&failing, &error);
+            sti_solve_options o = options_of(solvers[k], STI_COULOMB_EXACT, 1e-10);
+            sti_status status = w ? sti_solve(p, &o, w, v, g, NULL, &error) : STI_NO_MEMORY;
+            CHECK(status == STI_OK || status == STI_NO_MEMORY);
+            solved = status == STI_OK && until_failure > 0;
+            sti_workspace_free(w);
+            CHECK(held == 0);
+        }
+    sti_problem_free(p);
+}
+
 TEST(hard_problems_of_wide_ratios) {
     for (int k = 0; k < 4; k++) {
         sti_problem *p = random_problem(60 + (uint64_t)k, 25, 100, 0, 1e4, false);
@@ -544,6 +590,45 @@ TEST(hard_problems_of_wide_ratios) {
         sti_solve_info info = solve(p, options_of(STI_SOLVER_APGD, STI_COULOMB_RELAXED, 1e-9), v, g);
         CHECK(info.converged);
         CHECK(finite_all(g, p->m) && finite_all(v, p->arrays.n));
+        sti_problem_free(p);
+    }
+}
+
+/* A W that no mechanics has: whatever comes back is finite, or an error. */
+TEST(hostile_delassus) {
+    enum { m = 12 };
+    int start[m + 1], col[m * m];
+    double value[m * m], q[m], g[m];
+    sti_row rows[m / 3];
+    for (int i = 0; i <= m; i++) start[i] = i * m;
+    for (int i = 0; i < m * m; i++) col[i] = i % m;
+    for (int i = 0; i < m / 3; i++) rows[i] = cone(3, 0.5);
+    for (int k = 0; k < 60; k++) {
+        uint64_t seed = 100 + (uint64_t)k;
+        const double sizes[] = {1, 1e-160, 1e150, 1e300};
+        double size = sizes[k % 4];
+        for (int i = 0; i < m * m; i++) {
+            bool zero = k % 5 == 1 && i % (m + 1) == 0, blank = k % 5 == 2;
+            value[i] = zero || blank ? 0 : (k % 5 == 3 && i % (m + 1) == 0 ? -1 : uniform(&seed)) * size;
+        }
+        for (int i = 0; i < m; i++) q[i] = (k % 3 ? 1 : 1e200) * uniform(&seed);
+        sti_problem_arrays a = sti_problem_arrays_default();
+        a.nrow = m / 3;
+        a.rows = rows;
+        a.W = (sti_csr){m, m, start, col, value};
+        a.q = q;
+        sti_error error = {0};
+        sti_problem *p = sti_problem_create(&a, NULL, &error);
+        REQUIRE(p);
+        for (int s = 0; s < 4; s++) {
+            sti_workspace *w = sti_workspace_create(NULL, &error);
+            sti_solve_options o = options_of(s & 1 ? STI_SOLVER_NEWTON : STI_SOLVER_APGD,
+                                             s & 2 ? STI_COULOMB_EXACT : STI_COULOMB_RELAXED, 1e-8);
+            o.max_iterations = 3000;
+            sti_status status = sti_solve(p, &o, w, NULL, g, NULL, &error);
+            CHECK(status == STI_NONFINITE || (status == STI_OK && finite_all(g, m)));
+            sti_workspace_free(w);
+        }
         sti_problem_free(p);
     }
 }
@@ -560,6 +645,7 @@ TEST(empty_problems) {
 
 MAIN(CASE(sliding_block), CASE(sticking_and_leaving_block), CASE(pizza_saver), CASE(reference),
      CASE(agrees_with_sap), CASE(exact_is_relaxed_when_nothing_slides), CASE(warm_start),
-     CASE(caps_return_the_best_iterate), CASE(threads_give_the_same_bits), CASE(operator_products),
-     CASE(refusals), CASE(a_warm_solve_allocates_nothing), CASE(hard_problems_of_wide_ratios),
+     CASE(relaxation_keeps_the_answer), CASE(caps_return_the_best_iterate), CASE(threads_give_the_same_bits),
+     CASE(operator_products), CASE(refusals), CASE(a_warm_solve_allocates_nothing),
+     CASE(memory_may_run_out_anywhere), CASE(hard_problems_of_wide_ratios), CASE(hostile_delassus),
      CASE(empty_problems))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Accelerated projected gradient on the impulses (docs/problem.md): Nesterov steps with an adaptive step
+/* Accelerated projected gradient on the impulses (docs/dual_solvers.md): Nesterov steps with an adaptive step
    length and restarts by the gradient, one product with the matrix per iteration. Exact Coulomb takes the De
    Saxce shift of every iterate; where that stalls, the shift is frozen and refreshed in an outer loop. */
 #include "base/det.h"
@@ -7,7 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-#define GROWTH 0.98        /* of L per accepted step: the step length grows slowly */
+#define GROWTH 0.99        /* of L per accepted step: the step length grows slowly */
+#define LEAST_L 1e-9       /* W may be bad */
+#define LONG 1000000       /* steps in a row, at most */
 #define BACKTRACKS 30      /* per iteration, at most */
 #define WINDOW 256         /* iterations over which progress is looked at */
 #define EXPECTED_NEWTON 20 /* steps that the finisher is expected to take */
@@ -100,7 +102,7 @@ static bool step(apgd *a) {
     }
     swap(&a->t, &a->next);
     swap(&a->y, &a->ahead);
-    a->L *= GROWTH;
+    a->L = fmax(LEAST_L, GROWTH * a->L);
     return length2 > 0 || a->theta < 1;
 }
 
@@ -193,7 +195,7 @@ static sti_status finish_primal(apgd *a, sti_error *error) {
     sti__dual_mul(&a->dual, a->next);
     sti__history_add(task->workspace, sti__dual_measure(&a->dual, a->next));
     a->newton_steps += task->info->iterations;
-    a->next_primal = 8 * a->iterations;
+    a->next_primal = a->iterations < INT32_MAX / 8 ? 8 * a->iterations : INT32_MAX;
     restart_at_best(a);
     return STI_OK;
 }
@@ -222,7 +224,8 @@ static sti_status run(apgd *a, sti_error *error) {
             a->newton_steps += used;
             if (status != STI_OK) return status;
             if (a->dual.best_error < reached) restart_at_best(a);
-            if (a->dual.best_error > 0.1 * reached) window *= 2; /* it was not, after all */
+            if (a->dual.best_error > 0.1 * reached)
+                window = window < LONG ? 2 * window : window; /* it was not */
             else window = WINDOW;
             moved = true;
         }
@@ -263,7 +266,7 @@ sti_status sti__solve_newton(const sti__task *task, sti_error *error) {
         status = sti__newton_finish(&a.dual, left, &used, error);
         left -= used > 0 ? used : 1;
         restart_at_best(&a);
-        between *= 2;
+        if (between < LONG) between *= 2;
     }
     if (!sti__dual_done(&a.dual)) task->info->warnings[STI_WARN_ITERATION_CAP]++;
     task->info->iterations = task->options->max_newton - left;

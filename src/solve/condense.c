@@ -11,12 +11,14 @@
 #define FEW_ROWS 768       /* for which one solve per row is not too much */
 #define BATCH 8            /* solves at a time */
 
-typedef struct condense {
+typedef struct sti__parts condense;
+struct sti__parts {
     const sti_problem *p;
     int npart, ntouch;
     int *part;        /* n: part of each dof */
     int *local;       /* n: its number within the part */
     int *size;        /* parts: dofs */
+    int *dof;         /* n: dofs, part by part */
     int *factor_at;   /* parts + 1: its dense factor */
     double *factor;   /* lower triangles, size x size each */
     int *touch_start; /* nrow + 1: parts that each row block touches */
@@ -27,7 +29,7 @@ typedef struct condense {
     int *list, *list_touch;
     int *mark, *cols; /* scratch */
     int *start;       /* m + 1: of W */
-} condense;
+};
 
 static int find_root(int *parent, int i) {
     while (parent[i] != i) i = parent[i] = parent[parent[i]];
@@ -54,6 +56,9 @@ static void find_parts(condense *c) {
         } else c->part[i] = c->part[r];
     }
     for (int i = 0; i < n; i++) c->local[i] = c->size[c->part[i]]++;
+    int *first = c->mark;
+    for (int i = 0, next = 0; i < c->npart; i++) first[i] = next, next += c->size[i];
+    for (int i = 0; i < n; i++) c->dof[first[c->part[i]] + c->local[i]] = i;
 }
 
 /* Parts that row blocks touch: counts, or the lists when there is memory for them. */
@@ -83,6 +88,7 @@ static size_t lay_out_parts(condense *c, void *base) {
     c->part = sti__cut(&k, n, sizeof(int));
     c->local = sti__cut(&k, n, sizeof(int));
     c->size = sti__cut(&k, n, sizeof(int));
+    c->dof = sti__cut(&k, n, sizeof(int));
     c->mark = sti__cut(&k, most, sizeof(int));
     c->cols = sti__cut(&k, nrow, sizeof(int));
     c->start = sti__cut(&k, m + 1, sizeof(int));
@@ -258,7 +264,7 @@ static sti_status condense_parts(condense *c, double limit, sti_workspace *w, st
     for (int i = 0; i < c->npart; i++) factor += (size_t)(c->size[i] * c->size[i]);
     Y = (size_t)c->ntouch * STI_ROW_DIM * LARGEST_PART;
     if (factor > LARGEST_W || Y > LARGEST_W) return STI_OK;
-    void *base = sti__workspace_block(w, STI__BLOCK_NEWTON, lay_out_lists(c, NULL, factor, Y));
+    void *base = sti__workspace_block(w, STI__BLOCK_TOUCHES, lay_out_lists(c, NULL, factor, Y));
     if (!base) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the Delassus matrix");
     lay_out_lists(c, base, factor, Y);
     find_touches(c, true);
@@ -301,22 +307,47 @@ static sti_status condense_rows(const sti_problem *p, sti__chol *mass, sti_works
     return STI_OK;
 }
 
+void sti__parts_solve(const sti__parts *c, double *x) {
+    const int *dof = c->dof;
+    for (int i = 0; i < c->npart; dof += c->size[i++]) {
+        const double *L = c->factor + c->factor_at[i];
+        int n = c->size[i];
+        for (int r = 0; r < n; r++) {
+            double s = x[dof[r]];
+            for (int k = 0; k < r; k++) s -= L[r * n + k] * x[dof[k]];
+            x[dof[r]] = s / L[r * n + r];
+        }
+        for (int r = n - 1; r >= 0; r--) {
+            double s = x[dof[r]];
+            for (int k = r + 1; k < n; k++) s -= L[k * n + r] * x[dof[k]];
+            x[dof[r]] = s / L[r * n + r];
+        }
+    }
+}
+
 sti_status sti__condense(const sti_problem *p, sti_workspace *w, const sti_tasks *tasks, sti_csr *W,
-                         sti_error *error) {
-    condense c = {.p = p};
+                         const sti__parts **parts, sti_error *error) {
+    condense *c = sti__workspace_block(w, STI__BLOCK_PARTS, sizeof *c + STI__ALIGN);
     double small = 0;
     int largest = 0;
     *W = (sti_csr){0};
+    *parts = NULL;
+    if (!c) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the Delassus matrix");
     if (p->m == 0) return STI_OK;
-    void *base = sti__workspace_block(w, STI__BLOCK_APGD, lay_out_parts(&c, NULL));
+    *c = (condense){.p = p};
+    void *base = sti__workspace_block(w, STI__BLOCK_DOFS, lay_out_parts(c, NULL));
     if (!base) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the Delassus matrix");
-    lay_out_parts(&c, base);
-    find_parts(&c);
-    for (int i = 0; i < c.npart; i++) {
-        largest = c.size[i] > largest ? c.size[i] : largest;
-        small += 0.5 * c.size[i] * c.size[i];
+    lay_out_parts(c, base);
+    find_parts(c);
+    for (int i = 0; i < c->npart; i++) {
+        largest = c->size[i] > largest ? c->size[i] : largest;
+        small += 0.5 * c->size[i] * c->size[i];
     }
-    if (largest <= LARGEST_PART) return condense_parts(&c, LIMIT * factored_cost(p, small), w, W, error);
+    if (largest <= LARGEST_PART) {
+        sti_status status = condense_parts(c, LIMIT * factored_cost(p, small), w, W, error);
+        if (W->nrow > 0) *parts = c;
+        return status;
+    }
     if (p->m > FEW_ROWS) return STI_OK;
     sti_status status = sti__workspace_factor(w, p, tasks, error);
     if (status != STI_OK) return status;

@@ -306,12 +306,19 @@ bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries
 /* ---- solving
    ------------------------------------------------------------------------------------------------ */
 
+typedef struct curving {
+    sti__island *s;
+    const double *slope;
+} curving;
+
 static void curve_rows(void *context, int begin, int end) {
-    sti__island *s = context;
+    const curving *c = context;
+    const sti__island *s = c->s;
     for (int b = begin; b < end; b++) {
         int dim = s->first[b + 1] - s->first[b];
-        const double *G = s->G + s->gstart[b];
+        const double *G = s->G + s->gstart[b], *slope = c->slope ? c->slope + s->first[b] : NULL;
         double *x = s->rows + s->first[b], out[STI_ROW_DIM];
+        for (int i = 1; i < dim && slope; i++) x[0] += slope[i] * x[i];
         for (int i = 0; i < dim; i++) {
             out[i] = 0;
             for (int j = 0; j < dim; j++) out[i] += G[i * dim + j] * x[j];
@@ -320,9 +327,11 @@ static void curve_rows(void *context, int begin, int end) {
     }
 }
 
-void sti__island_apply(sti__island *s, const double *x, double *y, const sti_tasks *tasks) {
+void sti__island_apply(sti__island *s, const double *x, const double *slope, double *y,
+                       const sti_tasks *tasks) {
+    curving c = {s, slope};
     sti__island_mul(s, x, s->rows, tasks);
-    sti__run(tasks, s->nrow, GRAIN_BLOCKS, curve_rows, s);
+    sti__run(tasks, s->nrow, GRAIN_BLOCKS, curve_rows, &c);
     sti__island_mul_t(s, s->rows, y, tasks);
     sti__csr_mul(&s->A, x, s->work, tasks);
     for (int i = 0; i < s->n; i++) y[i] += s->work[i];
@@ -335,7 +344,7 @@ typedef struct applied {
 
 static void apply(void *context, const double *x, double *y) {
     applied *a = context;
-    sti__island_apply(a->s, x, y, a->tasks);
+    sti__island_apply(a->s, x, NULL, y, a->tasks);
 }
 
 int sti__island_solve(sti__island *s, const double *b, double *x, double tol, int cap,

@@ -9,6 +9,8 @@
 #include "solve/cholesky.h"
 #include "solve/pcg.h"
 
+#define STI__KRYLOV 9
+
 typedef struct sti__island {
     const sti_problem *problem;
     int n, m, nrow;     /* dofs, scalar rows, row blocks */
@@ -34,6 +36,8 @@ typedef struct sti__island {
     double *y, *ystep, *g, *rows; /* m */
     double *best_g, *last_g;      /* m: of the answer; the guess */
     double *offset, *late;        /* m: target - vhat, and what it is wrong by */
+    double *base, *slope;         /* m: the offset without De Saxce terms; gradient of these */
+    double *krylov;               /* STI__KRYLOV vectors of n */
     double *lightness;            /* m: 1 / weight in the norm of unit Delassus diagonal */
     sti__anderson anderson;       /* of the offset */
     double *soft;                 /* m: what softening adds to R */
@@ -94,7 +98,8 @@ bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries
 /* x = H^-1 b; returns the products that it took (0: direct). */
 int sti__island_solve(sti__island *s, const double *b, double *x, double tol, int cap,
                       const sti_tasks *tasks);
-/* y = H x */
-void sti__island_apply(sti__island *s, const double *x, double *y, const sti_tasks *tasks);
+/* y = H x; with a slope per row (may be NULL) those of a block are added to its first before G: A + J'G (I + e slope') J. */
+void sti__island_apply(sti__island *s, const double *x, const double *slope, double *y,
+                       const sti_tasks *tasks);
 
 #endif

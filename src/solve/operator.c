@@ -110,13 +110,20 @@ typedef struct builder {
     sti__operator *op;
     const sti_csr *W;
     int *rows;  /* 4 count */
+    int *unit;  /* m: first place of each scalar row's column unit */
+    int *part;  /* m: which of its columns */
     int *seen;  /* size: entry of the block row that holds this place, stamped by `stamp` */
     int *stamp; /* size */
 } builder;
 
-/* A place's column unit: the cone's first place, or the place itself. */
-static int unit_of(const sti__operator *op, int place) {
-    return place < 12 * op->ngroup ? place - place % 12 + place % 4 : place;
+/* A place's column unit is the cone's first place, or the place itself. */
+static void list_units(builder *b) {
+    sti__operator *op = b->op;
+    for (int i = 0; i < op->m; i++) {
+        int place = op->place[i], in = place < 12 * op->ngroup ? place % 12 / 4 : 0;
+        b->unit[i] = place - 4 * in;
+        b->part[i] = in;
+    }
 }
 
 static void list_rows(builder *b, int count) {
@@ -140,7 +147,7 @@ static void scan_row(builder *b, int r, int *triples, int *singles) {
         if (i < 0) continue;
         for (int k = b->W->start[i]; k < b->W->start[i + 1]; k++) {
             if (b->W->value[k] == 0) continue;
-            int j = b->W->col[k], place = op->place[j], unit = unit_of(op, place);
+            int j = b->W->col[k], unit = b->unit[j];
             if (b->stamp[unit] != r) {
                 b->stamp[unit] = r;
                 b->seen[unit] = unit < cones ? n3++ : n1++;
@@ -150,7 +157,7 @@ static void scan_row(builder *b, int r, int *triples, int *singles) {
             double x = op->scale[i] * b->W->value[k] * op->scale[j];
             if (unit < cones) {
                 w->col3[w->start3[r] + e] = unit;
-                value[12 * e + 4 * (place % 12 / 4) + lane] = x;
+                value[12 * e + 4 * b->part[j] + lane] = x;
             } else {
                 int t = w->start3[r + 1] - w->start3[r];
                 w->col1[w->start1[r] + e] = unit;
@@ -181,6 +188,8 @@ static size_t lay_out_rows(builder *b, void *base) {
     sti__blockrows *w = &b->op->w;
     size_t count = (size_t)w->count, size = (size_t)b->op->size, nnz = (size_t)b->W->start[b->W->nrow];
     b->rows = sti__cut(&c, 4 * count, sizeof(int));
+    b->unit = sti__cut(&c, (size_t)b->op->m, sizeof(int));
+    b->part = sti__cut(&c, (size_t)b->op->m, sizeof(int));
     b->seen = sti__cut(&c, size, sizeof(int));
     b->stamp = sti__cut(&c, size, sizeof(int));
     w->start3 = sti__cut(&c, count + 1, sizeof(int));
@@ -200,6 +209,7 @@ static sti_status build_rows(sti__operator *op, const sti_csr *W, sti_workspace 
     if (!base) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the Delassus matrix");
     lay_out_rows(&b, base);
     list_rows(&b, w->count);
+    list_units(&b);
     scan(&b, false);
     w->numbers = w->value_start[w->count];
     double *value = sti__workspace_block(workspace, STI__BLOCK_MATRIX, sizeof(double) * (size_t)w->numbers);
@@ -331,8 +341,9 @@ static sti_status find_matrix(sti__operator *op, sti_workspace *workspace, sti_e
     const sti_problem *p = op->problem;
     op->W = p->arrays.W;
     if (p->delassus) return STI_OK;
-    sti_status status = sti__condense(p, workspace, op->tasks, &op->W, error);
-    if (status == STI_OK) status = sti__workspace_factor(workspace, p, op->tasks, error);
+    sti_status status = sti__condense(p, workspace, op->tasks, &op->W, &op->parts, error);
+    if (status != STI_OK || op->parts) return status;
+    status = sti__workspace_factor(workspace, p, op->tasks, error);
     op->mass = workspace->mass;
     return status;
 }

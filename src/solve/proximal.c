@@ -3,27 +3,31 @@
    the rows' velocities, y = J v - vhat - t, so the Newton matrix keeps its pattern. Its answer is a fixed
    point of t.
 
-   Hard rows (R = 0): a proximal point method on the impulses. Each round solves with R + R_p and t = R_p g_k;
-   its answer g is wrong by R_p (g - g_k) in velocity. R_p is a small share of the Delassus diagonal, made
-   smaller while rounds gain too little.
+   Hard and stiff rows: a proximal point method on the impulses. Each round solves with R + R_p and t = R_p
+   g_k; its answer g is wrong by R_p (g - g_k) in velocity. R_p is a share of the Delassus diagonal.
 
-   Exact Coulomb: the normal velocity counts with the De Saxce term |mu y_t| added, t_n = -|mu y_t|. It is
-   refreshed as soon as the minimisation is nearer to its end than the term to its own: after a step or two.
-   Anderson's method speeds the rounds up; where they stall, steps are damped, with the term frozen during
-   whole minimisations. */
+   Exact Coulomb: the normal velocity counts with the De Saxce term |mu y_t| added, t_n = -|mu y_t|. A round
+   minimises with the term frozen, then tries to find v and the term together (coupled.c); where that works,
+   only the proximal part is left to the rounds. Where it does not, R_p grows and the frozen term is refreshed
+   round by round, as soon as the minimisation is nearer to its end than the term to its own. Anderson's
+   method speeds both up. */
 #include "contact/rows.h"
 #include "solve/certificate.h"
 #include "solve/sap.h"
 #include <string.h>
 
-#define FLOOR 1e-4       /* as in the certificate */
-#define FIRST_SHARE 1e-2 /* R_p of the Delassus diagonal */
+#define FLOOR 1e-4         /* as in the certificate */
+#define FIRST_SHARE 1e-2   /* R_p of the Delassus diagonal */
+#define FIRST_COUPLED 0.05 /* the same in exact Coulomb */
 #define LEAST_SHARE 1e-7
+#define MOST_SHARE 0.1
 #define ENOUGH_GAIN 0.03 /* a round that leaves more than this of the error asks for a smaller share */
-#define PLAIN 20         /* Newton steps that are tried on stiff rows before they take the proximal way */
+#define ENOUGH_COUPLED 0.5
+#define PLAIN 20 /* Newton steps that are tried on stiff rows before they take the proximal way */
 #define ROUNDS 200
+#define WAIT 2   /* rounds with frozen terms after a coupled one failed */
 #define TOTAL 10 /* Newton steps of all rounds, in units of max_newton */
-#define TIRED 8  /* rounds without a better iterate after which steps are plain and damped ... */
+#define TIRED 8  /* rounds without a better iterate after which frozen steps are damped ... */
 #define DAMPED 0.5
 #define STALL 30 /* ... and after which there are no more */
 
@@ -65,6 +69,8 @@ typedef struct rounds {
     double error; /* what t is wrong by, in the unit-Delassus norm, relative to the impulses */
     double floor; /* square of the impulses that count as none */
     double aim;   /* momentum residual that the next minimisation is to reach */
+    bool coupled; /* the last round found the De Saxce terms together with v */
+    int wait;     /* rounds until that is tried again */
 } rounds;
 
 /* Stiff rows take the proximal way too: their impulses answer violently to a velocity that is not yet right. */
@@ -123,12 +129,35 @@ static void judge_round(rounds *r) {
     r->error = error > 0 ? sqrt(error / fmax(size, r->floor)) : 0;
 }
 
+/* v and the De Saxce terms together, from where the last minimisation ended. */
+static bool run_coupled(rounds *r) {
+    sti__sap *sap = r->sap;
+    sti__island *s = sap->s;
+    bool before = r->coupled;
+    r->coupled = false;
+    if (!r->nature.shifts || (!before && r->wait-- > 0)) return false;
+    for (int i = 0; i < s->m && !before; i++) s->base[i] = s->soft[i] * s->g[i];
+    memcpy(s->late, s->offset, sizeof(double) * (size_t)s->m);
+    r->coupled = sti__sap_couple(sap, fmax(0.3 * sap->options->tol, r->aim));
+    if (r->coupled != before) sti__anderson_forget(&s->anderson);
+    if (r->coupled) return true;
+    memcpy(s->offset, s->late, sizeof(double) * (size_t)s->m);
+    r->wait = WAIT;
+    return false;
+}
+
 static void run_round(rounds *r) {
     sti__sap *sap = r->sap;
     const sti_solve_options *o = sap->options;
-    set_target(sap->s);
-    sti__sap_goal goal = {.momentum = fmax(0.3 * o->tol, r->aim), .cap = o->max_newton};
-    sti__sap_minimise(sap, &goal);
+    if (!r->coupled || !run_coupled(r)) {
+        set_target(sap->s);
+        sti__sap_goal goal = {.momentum = fmax(0.3 * o->tol, r->aim), .cap = o->max_newton};
+        sti__sap_minimise(sap, &goal);
+        if (!run_coupled(r)) {
+            set_target(sap->s);
+            sti__sap_evaluate(sap, false);
+        }
+    }
     sap->count->outer++;
     judge_round(r);
 }
@@ -171,7 +200,7 @@ static void guess_impulses(rounds *r) {
 
 static void begin(rounds *r) {
     sti__island *s = r->sap->s;
-    soften(r, FIRST_SHARE);
+    soften(r, r->nature.shifts ? FIRST_COUPLED : FIRST_SHARE);
     s->anderson.m = s->m;
     s->anderson.weight = s->lightness;
     sti__anderson_forget(&s->anderson);
@@ -188,18 +217,31 @@ static void begin(rounds *r) {
     r->aim = 1e-2;
 }
 
-/* Moves the offset; since: rounds without a better iterate, before: the error of the last round. */
+/* A new share, and the offset that goes with it. */
+static void change_share(rounds *r, double factor) {
+    sti__island *s = r->sap->s;
+    soften(r, fmin(MOST_SHARE, fmax(LEAST_SHARE, r->share * factor)));
+    ask_offset(r, true_velocity(s), s->g, s->offset);
+    for (int i = 0; i < s->m; i++) s->base[i] = s->soft[i] * s->g[i];
+    sti__anderson_forget(&s->anderson);
+}
+
+/* Moves the offset; since: rounds without a better iterate, before: the error of the last round. A round that
+   can be solved and gains too little asks for a smaller share; De Saxce terms that cannot be found for a
+   larger one. */
 static void next_offset(rounds *r, int since, double before) {
     sti__island *s = r->sap->s;
-    if (since >= TIRED) {
-        for (int i = 0; i < s->m; i++) s->offset[i] += DAMPED * s->late[i];
-        sti__anderson_forget(&s->anderson);
-    } else if (!r->nature.shifts && r->share > LEAST_SHARE && r->error > ENOUGH_GAIN * before) {
-        soften(r, r->share * 0.1);
-        ask_offset(r, true_velocity(s), s->g, s->offset);
+    bool solved = !r->nature.shifts || r->coupled;
+    double enough = r->nature.shifts ? ENOUGH_COUPLED : ENOUGH_GAIN, *t = r->coupled ? s->base : s->offset;
+    if (solved && r->share > LEAST_SHARE && r->error > enough * before) {
+        change_share(r, r->nature.shifts ? 0.3 : 0.1);
+    } else if (!solved && r->wait == WAIT && r->share < MOST_SHARE) {
+        change_share(r, 2);
+    } else if (since >= TIRED && !solved) {
+        for (int i = 0; i < s->m; i++) t[i] += DAMPED * s->late[i];
         sti__anderson_forget(&s->anderson);
     } else {
-        sti__anderson_next(&s->anderson, s->offset, s->late);
+        sti__anderson_next(&s->anderson, t, s->late);
     }
     r->aim = (since < TIRED ? 0.03 : 0.001) * r->error;
 }

@@ -59,6 +59,9 @@ void sti__sap_evaluate(sti__sap *sap, bool curved);
 void sti__sap_measure(sti__sap *sap);
 /* Minimises for the island's R and target from v; leaves the best iterate in v, with everything evaluated there. */
 sti__sap_end sti__sap_minimise(sti__sap *sap, const sti__sap_goal *goal);
+/* Solves F(v) = 0 with the De Saxce term inside and the rest of the offset in `base`, to a momentum residual of `goal`.
+   False if it does not get there; v is then as it was, and needs to be evaluated. */
+bool sti__sap_couple(sti__sap *sap, double goal);
 /* The loops around it: hard contact and exact Coulomb. */
 sti__sap_end sti__sap_outer(sti__sap *sap);
 
