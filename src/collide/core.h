@@ -35,7 +35,7 @@ static inline void sti__column(const double mat[9], int i, double out[3]) {
 /* Linear for small hulls; else uphill from the hint, which ends at the top because the hull is convex. */
 static inline int sti__hull_top(const sti__hull *h, const double d[3], int hint) {
     int best = 0;
-    if (h->nvert <= 40) {
+    if (h->nvert <= 64) {
         double top = v3_dot(h->vert, d);
         for (int i = 1; i < h->nvert; i++) {
             double x = v3_dot(h->vert + 3 * i, d);

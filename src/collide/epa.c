@@ -108,7 +108,7 @@ static bool start(polytope *p, sti__core *a, sti__core *b, const sti__simplex *s
     double flat[3];
     p->scale = 1e-300;
     for (int i = 0; i < s->n; i++) p->scale = fmax(p->scale, v3_norm(s->v[i].w));
-    for (int i = 0; i < 3; i++) { /* the simplex may be one point */
+    for (int i = 0; i < 3 && s->n < 3; i++) { /* a small simplex says little about size */
         double d[3] = {i == 0, i == 1, i == 2};
         sti__vertex v;
         sti__core_difference(a, b, d, &v);

@@ -168,6 +168,7 @@ def judge(model, pairs, mats, positions, mine, other):
     for i in np.flatnonzero(differ):
         args = model, pairs[i], mats[i], positions[i]
         a, b = gap(*args, mine[i, 1:4]), gap(*args, other[i, 1:4])
+        b = b if np.isfinite(b) else -np.inf  # the other gave no normal
         right = abs(mine[i, 0] - a) < 1e-9 and a >= b - 1e-10
         if not right:
             short = max(short, b - a, abs(mine[i, 0] - a))
