@@ -32,12 +32,15 @@ static bench make(int count, int cap) {
     bench b = {.count = count};
     REQUIRE(sti__bvh_create(&b.bvh, count, NULL));
     b.hits.cap = cap;
+    b.hits.room = count * cap;
+    b.hits.start = calloc((size_t)count + 1, sizeof(int));
     b.hits.count = calloc((size_t)count + 1, sizeof(int));
     b.hits.item = calloc((size_t)count * (size_t)cap + 1, sizeof(int));
     return b;
 }
 
 static void drop(bench *b) {
+    free(b->hits.start);
     free(b->hits.count);
     free(b->hits.item);
     sti__bvh_free(&b->bvh);
@@ -45,7 +48,7 @@ static void drop(bench *b) {
 
 static int listed(const sti__hits *h, int i, int j) {
     int n = 0;
-    for (int k = 0; k < h->count[i] && k < h->cap; k++) n += h->item[i * h->cap + k] == j;
+    for (int k = 0; k < h->count[i]; k++) n += h->item[h->start[i] + k] == j;
     return n;
 }
 
@@ -146,10 +149,16 @@ TEST(the_cap_counts_what_it_drops) {
     int64_t dropped = 0;
     for (int n = 0; n < 500; n++) dropped += n > 10 ? n - 10 : 0; /* the leaf with n leaves after it */
     CHECK(sum.dropped == dropped);
-    wide.hits.cap = sum.largest;
     sum = sti__bvh_self(&b.bvh, NULL, &wide.hits);
     CHECK(sum.dropped == 0);
     CHECK(count_wrong(&wide.hits, box, 500) == 0);
+    wide.hits.cap = 3; /* room for all, though not for as many at every box */
+    wide.hits.room = 500 * 499 / 2;
+    sum = sti__bvh_self(&b.bvh, NULL, &wide.hits);
+    CHECK(sum.dropped == 0 && sum.largest == 499);
+    CHECK(count_wrong(&wide.hits, box, 500) == 0);
+    wide.hits.room--;
+    CHECK(sti__bvh_self(&b.bvh, NULL, &wide.hits).dropped > 0);
     drop(&b);
     drop(&wide);
 }
@@ -159,7 +168,11 @@ TEST(box_queries) {
     random_boxes(box, MOST, 0.8);
     random_boxes(probe, 100, 2);
     bench b = make(MOST, 1);
-    sti__hits hits = {.cap = 500, .count = calloc(100, sizeof(int)), .item = calloc(50000, sizeof(int))};
+    sti__hits hits = {.cap = 500,
+                      .room = 50000,
+                      .start = calloc(100, sizeof(int)),
+                      .count = calloc(100, sizeof(int)),
+                      .item = calloc(50000, sizeof(int))};
     sti__bvh_build(&b.bvh, box, MOST, NULL);
     sti__hit_sum sum = sti__bvh_boxes(&b.bvh, probe, 100, NULL, &hits);
     int64_t expected = 0;
@@ -174,6 +187,7 @@ TEST(box_queries) {
     CHECK(wrong == 0);
     int one[4];
     CHECK(sti__bvh_box(&b.bvh, probe, one, 4) == hits.count[0]);
+    free(hits.start);
     free(hits.count);
     free(hits.item);
     drop(&b);

@@ -116,8 +116,9 @@ TEST(threads_and_pools_do_not_change_a_bit) {
     }
     int count = s.c.ncontact;
     close_stage(&s);
-    s = open_stage(grid_xml(6, BALL),
-                   (sti__collide_sizes){.hits = 1, .fixed_hits = 1, .candidates = 3, .contacts = 2});
+    s = open_stage(
+        grid_xml(6, BALL),
+        (sti__collide_sizes){.hits = 1, .overlaps = 2, .fixed_overlaps = 1, .candidates = 3, .contacts = 2});
     CHECK(run_stage(&s, NULL) > 0);
     CHECK(s.c.ncontact == count && memcmp(expected, s.c.contact, bytes) == 0);
     CHECK(s.c.stats.growths > 0 && s.c.stats.grown.contacts == count - 2);
@@ -191,5 +192,60 @@ TEST(fixed_geoms_are_watched) {
     close_stage(&s);
 }
 
+/* ---- memory ---------------------------------------------------------------------------------------------- */
+
+TEST(no_allocation_once_warm) {
+    stage s = open_stage(grid_xml(4, BALL), (sti__collide_sizes){0});
+    counter n = {0};
+    sti_allocator allocator = {counting, &n};
+    sti__collide_free(&s.c);
+    REQUIRE(sti__collide_create(&s.c, s.w->collision, (sti__collide_sizes){0}, &allocator, NULL));
+    run_stage(&s, NULL);
+    long calls = n.calls;
+    for (int i = 0; i < 5; i++) CHECK(run_stage(&s, NULL) == 0);
+    CHECK(n.calls == calls);
+    sti__collide_free(&s.c);
+    CHECK(n.live == 0);
+    close_stage(&s);
+}
+
+TEST(short_of_memory) {
+    stage s = open_stage(grid_xml(3, BALL), (sti__collide_sizes){0});
+    sti__collide_sizes tiny = {1, 1, 1, 1, 1}, need;
+    for (int fail = 1; fail < 40; fail++) {
+        counter n = {.fail_at = fail};
+        sti_allocator allocator = {counting, &n};
+        sti__collide c;
+        sti_error error = {0};
+        bool made = sti__collide_create(&c, s.w->collision, tiny, &allocator, &error);
+        while (made && !sti__collide_run(&c, s.w->state, NULL, &need))
+            if (sti__collide_grow(&c, &need, &error) != STI_OK) break;
+        CHECK((error.code == STI_NO_MEMORY) == (n.calls >= fail));
+        if (made) sti__collide_free(&c);
+        CHECK(n.live == 0);
+        if (error.code == STI_OK) break;
+        CHECK(fail < 39);
+    }
+    close_stage(&s);
+}
+
+/* One moving box under all others must not cost every other one as much room. */
+TEST(a_moving_floor) {
+    static char text[1 << 18];
+    char *at = text, *end = text + sizeof text;
+    at = xml_add(at, end, "<mujoco><worldbody><body><freejoint/><geom type='box' size='99 99 .5'/></body>", 0,
+                 0, 0);
+    for (int i = 0; i < 1500; i++) at = xml_add(at, end, BALL, 2 * (i % 40), 2 * (i / 40.0), 0.99);
+    xml_add(at, end, "</worldbody></mujoco>", 0, 0, 0);
+    stage s = open_stage(text, (sti__collide_sizes){0});
+    run_stage(&s, NULL);
+    int floor = 0;
+    for (int i = 0; i < s.c.ncontact; i++) floor += s.c.contact[i].geom2 == 0;
+    CHECK(floor > 1400);
+    CHECK(s.c.block[1].size < 1000000);
+    close_stage(&s);
+}
+
 MAIN(CASE(a_grid_of_balls), CASE(sorted_and_distinct), CASE(threads_and_pools_do_not_change_a_bit),
-     CASE(pairs_margins_and_gaps), CASE(features_last), CASE(nothing_to_touch), CASE(fixed_geoms_are_watched))
+     CASE(pairs_margins_and_gaps), CASE(features_last), CASE(nothing_to_touch), CASE(fixed_geoms_are_watched),
+     CASE(no_allocation_once_warm), CASE(short_of_memory), CASE(a_moving_floor))

@@ -285,24 +285,31 @@ typedef struct query {
     const sti__bvh *bvh;
     const sti__box *box;
     sti__hits *hits;
+    bool exact; /* room for what was counted, not for the cap */
 } query;
 
-/* What comes after a leaf in preorder holds all leaves after it and no others. Leaves are taken along the
-   curve, so that neighbours in time are neighbours in memory. */
+static void ask(const query *q, int i, int from, const sti__bvh_node *box) {
+    sti__hits *h = q->hits;
+    h->count[i] = walk(q->bvh, from, box, h->item + h->start[i], q->exact ? h->count[i] : h->cap);
+}
+
+/* What comes after a leaf in preorder holds all leaves after it and no others. Leaves are taken along the curve, so
+   that neighbours in time are neighbours in memory. */
 static void self_piece(void *context, int begin, int end) {
     const query *q = context;
     for (int i = begin; i < end; i++) {
         int item = q->bvh->order[i], k = q->bvh->leaf[item];
-        q->hits->count[item] = walk(q->bvh, k + 1, q->bvh->node + k,
-                                    q->hits->item + (size_t)item * (size_t)q->hits->cap, q->hits->cap);
+        ask(q, item, k + 1, q->bvh->node + k);
     }
 }
 
 static void boxes_piece(void *context, int begin, int end) {
     const query *q = context;
-    for (int i = begin; i < end; i++)
-        q->hits->count[i] =
-            sti__bvh_box(q->bvh, q->box + i, q->hits->item + (size_t)i * (size_t)q->hits->cap, q->hits->cap);
+    for (int i = begin; i < end; i++) {
+        sti__bvh_node at;
+        set_bounds(&at, q->box + i);
+        ask(q, i, 0, &at);
+    }
 }
 
 static sti__hit_sum sum_hits(const sti__hits *hits, int count) {
@@ -316,17 +323,32 @@ static sti__hit_sum sum_hits(const sti__hits *hits, int count) {
     return sum;
 }
 
+/* One box with many hits must not need room for as many at every box: hence the second round. */
+static sti__hit_sum ask_all(query *q, int count, sti_task_body body, const sti_tasks *tasks) {
+    sti__hits *h = q->hits;
+    for (int i = 0; i < count; i++) h->start[i] = i * h->cap;
+    run(tasks, count, GRAIN, body, q);
+    sti__hit_sum sum = sum_hits(h, count);
+    if (!sum.dropped || sum.found > h->room) return sum;
+    for (int i = 0, at = 0; i < count; i++) {
+        h->start[i] = at;
+        at += h->count[i];
+    }
+    q->exact = true;
+    run(tasks, count, GRAIN, body, q);
+    sum.dropped = 0;
+    return sum;
+}
+
 sti__hit_sum sti__bvh_self(const sti__bvh *b, const sti_tasks *tasks, sti__hits *hits) {
-    query q = {b, NULL, hits};
-    run(tasks, b->count, GRAIN, self_piece, &q);
-    return sum_hits(hits, b->count);
+    query q = {b, NULL, hits, false};
+    return ask_all(&q, b->count, self_piece, tasks);
 }
 
 sti__hit_sum sti__bvh_boxes(const sti__bvh *b, const sti__box *box, int count, const sti_tasks *tasks,
                             sti__hits *hits) {
-    query q = {b, box, hits};
-    run(tasks, count, GRAIN, boxes_piece, &q);
-    return sum_hits(hits, count);
+    query q = {b, box, hits, false};
+    return ask_all(&q, count, boxes_piece, tasks);
 }
 
 /* ---- rays

@@ -58,17 +58,20 @@ void sti__bvh_refit(sti__bvh *bvh, const sti__box *box, const sti_tasks *tasks);
 
 /* ---- overlaps ------------------------------------------------------------------------------------------ */
 
-/* Room for `cap` hits per box. count says how many there are, though only the first `cap` are kept. */
+/* Every box has room for `cap` hits. If one has more, all are asked again and get as much as they need, provided that
+   `room` does; else only the first `cap` of each are kept, and count still says how many there are. */
 typedef struct sti__hits {
     int cap;
+    int room;   /* at least cap times the number of boxes */
+    int *start; /* per box: where its hits begin */
     int *count; /* per box */
-    int *item;  /* cap per box */
+    int *item;  /* room */
 } sti__hits;
 
 typedef struct sti__hit_sum {
-    int64_t found;   /* overlaps in all */
+    int64_t found;   /* overlaps in all: a room that drops nothing */
     int64_t dropped; /* of these, how many had no room */
-    int largest;     /* most hits of one box: a cap that drops nothing */
+    int largest;     /* most hits of one box */
 } sti__hit_sum;
 
 /* Every pair of overlapping items once, in the list of either. */

@@ -46,6 +46,8 @@ static bool lay_out(sti__collide *c, int which, const part *parts, int count) {
     return c->block[which].data != NULL;
 }
 
+static int least(int a, int b) { return a < b ? a : b; }
+
 #define PART(array, count) \
     { &(array), (size_t)(count), sizeof *(array) }
 
@@ -53,16 +55,19 @@ static bool lay_base(sti__collide *c) {
     const sti__collision_model *cm = c->cm;
     const part parts[] = {PART(c->shape, cm->model->ngeom),       PART(c->moving_box, cm->nmoving),
                           PART(c->fixed_box, cm->nfixed),         PART(c->hits.count, cm->nmoving),
+                          PART(c->hits.start, cm->nmoving),       PART(c->fixed_hits.start, cm->nmoving),
                           PART(c->fixed_hits.count, cm->nmoving), PART(c->bucket, cm->model->ngeom + 1)};
     return lay_out(c, NEVER_GROWS, parts, STI__COUNT(parts));
 }
 
 static bool lay_hits(sti__collide *c) {
-    size_t n = (size_t)c->cm->nmoving;
-    const part parts[] = {PART(c->hits.item, sti__mul(n, (size_t)c->size.hits)),
-                          PART(c->fixed_hits.item, sti__mul(n, (size_t)c->size.fixed_hits))};
-    c->hits.cap = c->size.hits;
-    c->fixed_hits.cap = c->size.fixed_hits;
+    int n = c->cm->nmoving > 0 ? c->cm->nmoving : 1;
+    const part parts[] = {PART(c->hits.item, c->size.overlaps),
+                          PART(c->fixed_hits.item, c->size.fixed_overlaps)};
+    c->hits.room = c->size.overlaps;
+    c->fixed_hits.room = c->size.fixed_overlaps;
+    c->hits.cap = least(c->size.hits, c->hits.room / n);
+    c->fixed_hits.cap = least(c->size.hits, c->fixed_hits.room / n);
     return lay_out(c, HITS, parts, STI__COUNT(parts));
 }
 
@@ -78,15 +83,15 @@ static bool lay_contacts(sti__collide *c) {
     return lay_out(c, CONTACTS, parts, STI__COUNT(parts));
 }
 
-static int least(int a, int b) { return a < b ? a : b; }
-
 /* Enough for a robot on its floor and for a pile: a ball touches twelve others at most, each pair counts
  * once. */
 static void choose_sizes(sti__collide *c, sti__collide_sizes sizes) {
     const sti__collision_model *cm = c->cm;
     int n = cm->nmoving;
-    if (sizes.hits <= 0) sizes.hits = least(n, 24) + 1;
-    if (sizes.fixed_hits <= 0) sizes.fixed_hits = least(cm->nfixed, 16) + 1;
+    if (sizes.hits <= 0) sizes.hits = 24;
+    if (sizes.overlaps <= 0) sizes.overlaps = least(n, 1 << 24) * least(n, least(sizes.hits, 64)) + 1;
+    if (sizes.fixed_overlaps <= 0)
+        sizes.fixed_overlaps = least(n, 1 << 24) * least(cm->nfixed, least(sizes.hits, 64)) + 1;
     if (sizes.candidates <= 0) sizes.candidates = least(n, 1 << 24) * 10 + cm->model->npair + 64;
     if (sizes.contacts <= 0)
         sizes.contacts = least(n, 1 << 24) * 6 + 4 * least(cm->model->npair, 1 << 24) + 64;
@@ -124,8 +129,11 @@ static bool enlarge(int *size, int need, int *grown) {
 
 sti_status sti__collide_grow(sti__collide *c, const sti__collide_sizes *need, sti_error *error) {
     sti__collide_sizes *size = &c->size, *grown = &c->stats.grown;
-    bool hits = enlarge(&size->hits, need->hits, &grown->hits);
-    bool fixed = enlarge(&size->fixed_hits, need->fixed_hits, &grown->fixed_hits);
+    bool hits = enlarge(&size->overlaps, need->overlaps, &grown->overlaps);
+    bool fixed = enlarge(&size->fixed_overlaps, need->fixed_overlaps, &grown->fixed_overlaps);
+    if (need->overlaps == INT_MAX || need->fixed_overlaps == INT_MAX || need->candidates == INT_MAX ||
+        need->contacts == INT_MAX)
+        return sti__fail(error, STI_LIMIT, "more pairs of geoms are near each other than can be counted");
     bool good = !(hits || fixed) || lay_hits(c);
     if (enlarge(&size->candidates, need->candidates, &grown->candidates)) good &= lay_candidates(c);
     if (enlarge(&size->contacts, need->contacts, &grown->contacts)) good &= lay_contacts(c);
@@ -213,8 +221,8 @@ static void filter_hits(void *context, int begin, int end) {
     sti__hits *a = &j->c->hits, *b = &j->c->fixed_hits;
     for (int i = begin; i < end; i++) {
         int g = cm->moving[i];
-        a->count[i] = keep(j, g, cm->moving, a->item + (size_t)i * (size_t)a->cap, a->count[i]);
-        b->count[i] = keep(j, g, cm->fixed, b->item + (size_t)i * (size_t)b->cap, b->count[i]);
+        a->count[i] = keep(j, g, cm->moving, a->item + a->start[i], a->count[i]);
+        b->count[i] = keep(j, g, cm->fixed, b->item + b->start[i], b->count[i]);
     }
 }
 
@@ -248,8 +256,8 @@ static int64_t gather(sti__collide *c, int flags) {
     const sti__collision_model *cm = c->cm;
     int64_t count = 0;
     for (int i = 0; i < cm->nmoving; i++) {
-        const int *a = c->hits.item + (size_t)i * (size_t)c->hits.cap;
-        const int *b = c->fixed_hits.item + (size_t)i * (size_t)c->fixed_hits.cap;
+        const int *a = c->hits.item + c->hits.start[i];
+        const int *b = c->fixed_hits.item + c->fixed_hits.start[i];
         for (int k = 0; k < c->hits.count[i]; k++)
             push(c, &count, sti__candidate_dynamic(cm, cm->moving[i], cm->moving[a[k]]));
         for (int k = 0; k < c->fixed_hits.count[i]; k++)
@@ -274,18 +282,20 @@ static void sort_by(const sti__collide *c, const sti__candidate *from, sti__cand
 #undef KEY
 }
 
+static int clamp(int64_t x) { return x < INT_MAX ? (int)x : INT_MAX; }
+
 static bool find_candidates(job *j, const sti_tasks *tasks, sti__collide_sizes *need) {
     sti__collide *c = j->c;
     sti__hit_sum moving = sti__bvh_self(&c->moving, tasks, &c->hits);
     sti__hit_sum fixed = sti__bvh_boxes(&c->fixed, c->moving_box, c->cm->nmoving, tasks, &c->fixed_hits);
     c->stats.overlaps = moving.found + fixed.found;
-    if (moving.dropped) need->hits = moving.largest;
-    if (fixed.dropped) need->fixed_hits = fixed.largest;
+    if (moving.dropped) need->overlaps = clamp(moving.found);
+    if (fixed.dropped) need->fixed_overlaps = clamp(fixed.found);
     if (moving.dropped || fixed.dropped) return false;
     run(tasks, c->cm->nmoving, GRAIN_BOX, filter_hits, j);
     int64_t count = gather(c, j->flags);
     if (count > c->size.candidates) {
-        need->candidates = count < INT_MAX ? (int)count : INT_MAX;
+        need->candidates = clamp(count);
         return false;
     }
     c->ncandidate = (int)count;
@@ -359,8 +369,12 @@ static void emit(void *context, int begin, int end) {
         for (int k = 0; k < c->count[i]; k++) {
             const sti__point *p = c->point + c->first[i] + k;
             v3_copy(x.pos, p->pos);
-            v3_copy(x.frame, p->normal);
-            sti__contact_frame(x.frame);
+            bool turned = k == 0 || p->normal[0] != x.frame[0] || p->normal[1] != x.frame[1] ||
+                          p->normal[2] != x.frame[2];
+            if (turned) {
+                v3_copy(x.frame, p->normal);
+                sti__contact_frame(x.frame);
+            }
             x.dist = p->dist;
             x.feature = feature_of(pair, p->feature);
             x.exclude = exclude_of(c->cm, &x);
@@ -374,7 +388,7 @@ static bool find_contacts(job *j, const sti_tasks *tasks, sti__collide_sizes *ne
     run(tasks, c->ncandidate, GRAIN_PAIR, touch, j);
     int64_t total = atomic_load(&j->npoint), offset = 0;
     if (total > c->size.contacts) {
-        need->contacts = total < INT_MAX ? (int)total : INT_MAX;
+        need->contacts = clamp(total);
         return false;
     }
     for (int i = 0; i < c->ncandidate; i++) {

@@ -20,8 +20,9 @@ typedef struct sti__contact {
 
 /* Sizes of pools, and what a run that did not fit would have needed. */
 typedef struct sti__collide_sizes {
-    int hits;       /* boxes that one moving box may overlap among the moving ones */
-    int fixed_hits; /* and among the fixed ones */
+    int hits;       /* overlaps that every moving box has room for, in either tree; never needs to grow */
+    int overlaps;   /* of moving boxes, in all */
+    int fixed_overlaps; /* of moving with fixed ones, in all */
     int candidates; /* pairs for the narrow phase */
     int contacts;
 } sti__collide_sizes;

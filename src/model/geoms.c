@@ -180,7 +180,7 @@ static void fill_geom(sti__compiler *c, int g, sti__geom_mass *mass) {
     if (type == STI_GEOM_HFIELD && !sti__place_hfield(c, e, g, &radius)) return;
     if (type != STI_GEOM_HFIELD && sti__text(e, STI_A_hfield))
         sti__complain(c, e, STI_A_hfield, STI_VALUE, "only possible for a geom of type hfield");
-    if (type == STI_GEOM_PLANE && m->body_weldid[body] != 0)
+    if (type == STI_GEOM_PLANE && m->body_lastdof[body] >= 0)
         sti__complain(c, e, STI_A_type, STI_PHYSICS, "a plane cannot move");
     if (!sti__check_size(c, e, type, size)) return;
     weigh(c, e, type, size, mesh, mass);
