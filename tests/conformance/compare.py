@@ -170,6 +170,7 @@ def compare_steps(result, model, data, mj, mjd, rng, integrators):
 
 def disable_constraints(mj, model):
     mj.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
     mj.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_ENERGY)
     model.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_ENERGY)
 
