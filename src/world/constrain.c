@@ -35,6 +35,12 @@ static int most_rows(const sti_model *m) {
     return count;
 }
 
+static bool may_touch(const sti_model *m) {
+    for (int i = 0; i < m->ngeom; i++)
+        if (m->geom_contype[i] || m->geom_conaffinity[i]) return true;
+    return m->npair > 0;
+}
+
 sti_status sti__constraints_create(sti_world *world, sti_error *error) {
     sti__constraints *c = &world->constraints;
     const sti_model *m = world->model;
@@ -46,6 +52,7 @@ sti_status sti__constraints_create(sti_world *world, sti_error *error) {
     c->reach = sti__alloc(a, sizeof(double) * ((size_t)m->ngeom + 1));
     c->pushed = sti__alloc(a, sizeof(bool) * ((size_t)m->ntree + 1));
     c->collide.reach = c->reach;
+    c->touching = may_touch(m);
     if (!c->workspace || !c->reach || !c->pushed || !sti__assembly_create(&c->rows, m, blocks, a) ||
         !(c->memory = reserve(world, &c->memory_pool, blocks, sizeof *c->memory)) ||
         !(c->contact = reserve(world, &c->contact_pool, blocks, sizeof *c->contact)))
@@ -91,7 +98,11 @@ sti_status sti__stage_collide(sti_world *world) {
     sti__collide_sizes need;
     int off = world->state->opt.disableflags;
     c->collide.ncontact = 0;
-    if (off & (STI_DISABLE_CONTACT | STI_DISABLE_CONSTRAINT)) return STI_OK;
+    if (!c->touching || (off & (STI_DISABLE_CONTACT | STI_DISABLE_CONSTRAINT))) return STI_OK;
+    if (!(world->state->wanted & STI__WANT_GEOM)) { /* from now on the poses of geoms come with the others */
+        world->state->wanted |= STI__WANT_GEOM;
+        world->kernels->kinematics(world->state);
+    }
     sti__point_reach(world->state, c->reach);
     while (!sti__collide_run(&c->collide, world->state, NULL, &need)) {
         sti_status status = sti__collide_grow(&c->collide, &need, &world->error);

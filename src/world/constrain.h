@@ -12,16 +12,17 @@ typedef struct sti__constraints {
     sti__collide collide;
     sti__assembly rows;
     sti_workspace *workspace;
-    double *reach;              /* ngeom */
-    bool *pushed;               /* ntree: some impulse on it is not zero */
-    sti_contact *contact;       /* what users see */
+    double *reach;        /* ngeom */
+    bool *pushed;         /* ntree: some impulse on it is not zero */
+    sti_contact *contact; /* what users see */
     int ncontact;
     sti__pool contact_pool, memory_pool;
     sti_contact_memory *memory; /* of the last step, by feature */
     int nmemory;
     sti_solve_info info;
-    bool solved;                /* qacc_step of the pushed trees is that of the solution */
-    bool enabled;               /* the model can have rows at all */
+    bool solved;   /* qacc_step of the pushed trees is that of the solution */
+    bool enabled;  /* the model can have rows at all */
+    bool touching; /* some geoms of the model may touch */
 } sti__constraints;
 
 sti_status sti__constraints_create(sti_world *world, sti_error *error);

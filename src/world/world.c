@@ -33,9 +33,7 @@ static uint32_t dynamics_wants(const sti_model *m) {
         if (m->actuator_trntype[i] == STI_TRN_SITE || m->actuator_trntype[i] == STI_TRN_SLIDERCRANK)
             wants |= STI__WANT_SITE;
     for (int i = 0; i < m->ngeom; i++)
-        if (m->geom_fluid[12 * i] > 0 || m->geom_contype[i] || m->geom_conaffinity[i])
-            wants |= STI__WANT_GEOM;
-    if (m->npair) wants |= STI__WANT_GEOM;
+        if (m->geom_fluid[12 * i] > 0) wants |= STI__WANT_GEOM;
     for (int i = 0; i < m->neq; i++)
         if (m->eq_objtype[i] == STI_OBJ_SITE) wants |= STI__WANT_SITE;
     return wants;
