@@ -28,10 +28,11 @@ static char *pile_xml(int count, const char *geom) {
     char *text = malloc(size), *at = text, *end = text + size;
     int side = (int)ceil(cbrt(count));
     double wall = 0.05 * side;
-    at += snprintf(at, (size_t)(end - at),
-                   "<mujoco><worldbody><geom type='plane' size='1 1 1'/>"
-                   "<geom type='box' size='1 9 9' pos='-1.05 0 0'/><geom type='box' size='1 9 9' pos='%g 0 0'/>",
-                   2 * wall + 0.95);
+    at += snprintf(
+        at, (size_t)(end - at),
+        "<mujoco><worldbody><geom type='plane' size='1 1 1'/>"
+        "<geom type='box' size='1 9 9' pos='-1.05 0 0'/><geom type='box' size='1 9 9' pos='%g 0 0'/>",
+        2 * wall + 0.95);
     for (int i = 0; i < count; i++)
         at += snprintf(at, (size_t)(end - at),
                        "<body pos='%.4f %.4f %.4f' euler='%.1f %.1f %.1f'><freejoint/><geom %s/></body>",
@@ -60,8 +61,9 @@ static void measure(const char *name, int count, const char *geom, const sti_tas
         if (!good && (growths++, sti__collide_grow(&c, &need, NULL) != STI_OK)) exit(1);
         if (good && t < best) best = t;
     }
-    printf("%-7s %6d  %8.3f ms  %7d contacts  %7d candidates  %7lld overlaps  %d growths  %5.0f ns per contact\n", name,
-           count, best, c.ncontact, c.ncandidate, (long long)c.stats.overlaps, growths,
+    printf("%-7s %6d  %8.3f ms  %7d contacts  %7d candidates  %7lld overlaps  %d growths  %5.0f ns per "
+           "contact\n",
+           name, count, best, c.ncontact, c.ncandidate, (long long)c.stats.overlaps, growths,
            1e6 * best / (c.ncontact ? c.ncontact : 1));
     sti__collide_free(&c);
     sti_world_destroy(world);

@@ -329,12 +329,14 @@ typedef struct member {
 #define OPT(name, type, count) \
     { #name, type, count, offsetof(sti_option, name) }
 static const member option_members[] = {
-    OPT(timestep, 'd', 1),     OPT(gravity, 'd', 3),    OPT(wind, 'd', 3),          OPT(magnetic, 'd', 3),
-    OPT(density, 'd', 1),      OPT(viscosity, 'd', 1),  OPT(impratio, 'd', 1),      OPT(tolerance, 'd', 1),
-    OPT(ls_tolerance, 'd', 1), OPT(iterations, 'i', 1), OPT(ls_iterations, 'i', 1), OPT(integrator, 'i', 1),
-    OPT(cone, 'i', 1),         OPT(solver, 'i', 1),     OPT(disableflags, 'i', 1),  OPT(enableflags, 'i', 1),
-    OPT(contact_solver, 'i', 1), OPT(coulomb, 'i', 1), OPT(memory, 'i', 1), OPT(contact_tol, 'd', 1),
-    OPT(beta, 'd', 1), OPT(sigma, 'd', 1)};
+    OPT(timestep, 'd', 1),    OPT(gravity, 'd', 3),        OPT(wind, 'd', 3),
+    OPT(magnetic, 'd', 3),    OPT(density, 'd', 1),        OPT(viscosity, 'd', 1),
+    OPT(impratio, 'd', 1),    OPT(tolerance, 'd', 1),      OPT(ls_tolerance, 'd', 1),
+    OPT(iterations, 'i', 1),  OPT(ls_iterations, 'i', 1),  OPT(integrator, 'i', 1),
+    OPT(cone, 'i', 1),        OPT(solver, 'i', 1),         OPT(disableflags, 'i', 1),
+    OPT(enableflags, 'i', 1), OPT(contact_solver, 'i', 1), OPT(coulomb, 'i', 1),
+    OPT(memory, 'i', 1),      OPT(contact_tol, 'd', 1),    OPT(beta, 'd', 1),
+    OPT(sigma, 'd', 1)};
 #define STAT(name, type, count) \
     { #name, type, count, offsetof(sti_statistic, name) }
 static const member stat_members[] = {STAT(meaninertia, 'd', 1), STAT(meanmass, 'd', 1),

@@ -24,7 +24,9 @@ static void run(sti_world *w, double seconds) {
 }
 
 static const double steps[] = {0.01, 0.002, 0.001};
-#define EACH_STEP(h) for (int k_ = 0; k_ < 3; k_++) for (double h = steps[k_], once_ = 1; once_ > 0; once_ = 0)
+#define EACH_STEP(h)               \
+    for (int k_ = 0; k_ < 3; k_++) \
+        for (double h = steps[k_], once_ = 1; once_ > 0; once_ = 0)
 
 #define HEAD "<mujoco xmlns:sti='urn:stiction'><option timestep='%g'/>"
 
@@ -34,9 +36,11 @@ static const double steps[] = {0.01, 0.002, 0.001};
 TEST(joint_limit) {
     EACH_STEP(h) {
         sti_model *m;
-        sti_world *w = open("<mujoco><option timestep='%g' gravity='0 0 0'/><worldbody><body>"
-                            "<joint name='j' type='slide' axis='1 0 0' range='-1 0.05'/><geom size='.1' mass='1'/>"
-                            "</body></worldbody></mujoco>", h, &m);
+        sti_world *w =
+            open("<mujoco><option timestep='%g' gravity='0 0 0'/><worldbody><body>"
+                 "<joint name='j' type='slide' axis='1 0 0' range='-1 0.05'/><geom size='.1' mass='1'/>"
+                 "</body></worldbody></mujoco>",
+                 h, &m);
         values(w, "qfrc_applied")[0] = 10;
         run(w, 2);
         double depth = 10 * h * h * (1 + 1 / PI) / (4 * PI * PI);
@@ -53,7 +57,8 @@ TEST(limit_at_speed) {
     sti_model *m;
     sti_world *w = open("<mujoco><option timestep='%g' gravity='0 0 0'/><worldbody><body>"
                         "<joint type='slide' axis='1 0 0' range='-1 0.5'/><geom size='.1' mass='2'/>"
-                        "</body></worldbody></mujoco>", 0.01, &m);
+                        "</body></worldbody></mujoco>",
+                        0.01, &m);
     values(w, "qvel")[0] = 7;
     double most = 0;
     for (int i = 0; i < 100; i++) {
@@ -66,9 +71,10 @@ TEST(limit_at_speed) {
     close(w, m);
 }
 
-static const char *const slide = "<mujoco><option timestep='%g' gravity='0 0 0'/><worldbody><body>"
-                                 "<joint type='slide' axis='1 0 0' frictionloss='3'/><geom size='.1' mass='2'/>"
-                                 "</body></worldbody></mujoco>";
+static const char *const slide =
+    "<mujoco><option timestep='%g' gravity='0 0 0'/><worldbody><body>"
+    "<joint type='slide' axis='1 0 0' frictionloss='3'/><geom size='.1' mass='2'/>"
+    "</body></worldbody></mujoco>";
 
 /* 3 N of dry friction: holds 2 N without creep; 5 N accelerate 2 kg by 1 m/s2; alone it brakes by 1.5 m/s2 to rest. */
 TEST(dry_friction) {
@@ -95,11 +101,12 @@ TEST(dry_friction) {
 /* Two slides of 1 and 3 kg with x1 = 2 x2: force f on the first accelerates it by f / (1 + 3/4). */
 TEST(joint_equality) {
     sti_model *m;
-    sti_world *w = open("<mujoco><option timestep='%g' gravity='0 0 0'/><worldbody>"
-                        "<body><joint name='a' type='slide' axis='1 0 0'/><geom size='.1' mass='1'/></body>"
-                        "<body pos='0 5 0'><joint name='b' type='slide' axis='1 0 0'/><geom size='.1' mass='3'/></body>"
-                        "</worldbody><equality><joint joint1='a' joint2='b' polycoef='0 2 0 0 0'/></equality></mujoco>",
-                        0.002, &m);
+    sti_world *w =
+        open("<mujoco><option timestep='%g' gravity='0 0 0'/><worldbody>"
+             "<body><joint name='a' type='slide' axis='1 0 0'/><geom size='.1' mass='1'/></body>"
+             "<body pos='0 5 0'><joint name='b' type='slide' axis='1 0 0'/><geom size='.1' mass='3'/></body>"
+             "</worldbody><equality><joint joint1='a' joint2='b' polycoef='0 2 0 0 0'/></equality></mujoco>",
+             0.002, &m);
     values(w, "qfrc_applied")[0] = 7;
     run(w, 1);
     double *q = values(w, "qpos"), *v = values(w, "qvel");
@@ -113,9 +120,12 @@ TEST(joint_equality) {
 TEST(connect_and_weld) {
     sti_model *m;
     sti_world *w = open("<mujoco><option timestep='%g'/><worldbody>"
-                        "<body name='rod' pos='0 0 -0.5'><freejoint/><geom type='capsule' size='.02 .4' mass='1' contype='0' conaffinity='0'/></body>"
-                        "<body name='held' pos='3 0 0'><freejoint/><geom type='box' size='.1 .1 .1' mass='2' contype='0' conaffinity='0'/></body>"
-                        "</worldbody><equality><connect body1='rod' anchor='0 0 0.5'/><weld body1='held'/></equality></mujoco>",
+                        "<body name='rod' pos='0 0 -0.5'><freejoint/><geom type='capsule' size='.02 .4' "
+                        "mass='1' contype='0' conaffinity='0'/></body>"
+                        "<body name='held' pos='3 0 0'><freejoint/><geom type='box' size='.1 .1 .1' mass='2' "
+                        "contype='0' conaffinity='0'/></body>"
+                        "</worldbody><equality><connect body1='rod' anchor='0 0 0.5'/><weld "
+                        "body1='held'/></equality></mujoco>",
                         0.001, &m);
     double *q = values(w, "qpos");
     run(w, 1);
@@ -139,11 +149,14 @@ TEST(connect_and_weld) {
 /* A string of 1 m over two slides: it is never longer. */
 TEST(tendon_limit) {
     sti_model *m;
-    sti_world *w = open("<mujoco><option timestep='%g' gravity='0 0 0'/><worldbody>"
-                        "<body><joint name='a' type='slide' axis='1 0 0'/><geom size='.1' mass='1'/></body>"
-                        "<body pos='0 5 0'><joint name='b' type='slide' axis='1 0 0'/><geom size='.1' mass='1'/></body>"
-                        "</worldbody><tendon><fixed range='-1 1'><joint joint='a' coef='1'/><joint joint='b' coef='2'/></fixed>"
-                        "</tendon></mujoco>", 0.002, &m);
+    sti_world *w =
+        open("<mujoco><option timestep='%g' gravity='0 0 0'/><worldbody>"
+             "<body><joint name='a' type='slide' axis='1 0 0'/><geom size='.1' mass='1'/></body>"
+             "<body pos='0 5 0'><joint name='b' type='slide' axis='1 0 0'/><geom size='.1' mass='1'/></body>"
+             "</worldbody><tendon><fixed range='-1 1'><joint joint='a' coef='1'/><joint joint='b' "
+             "coef='2'/></fixed>"
+             "</tendon></mujoco>",
+             0.002, &m);
     values(w, "qfrc_applied")[0] = 5;
     values(w, "qfrc_applied")[1] = 10;
     run(w, 3);
@@ -156,7 +169,9 @@ TEST(tendon_limit) {
 /* ---- contacts ------------------------------------------------------------------------------------ */
 
 #define PLANE "<geom name='floor' type='plane' size='9 9 1'/>"
-#define BOX HEAD "<worldbody>" PLANE "<body pos='0 0 .05'><freejoint/><geom type='box' size='.05 .05 .05' mass='1'/></body></worldbody></mujoco>"
+#define BOX                                                                                         \
+    HEAD "<worldbody>" PLANE "<body pos='0 0 .05'><freejoint/><geom type='box' size='.05 .05 .05' " \
+         "mass='1'/></body></worldbody></mujoco>"
 
 static double speed(sti_world *w) {
     double s = 0;
@@ -207,5 +222,5 @@ TEST(box_drops) {
     }
 }
 
-MAIN(CASE(joint_limit), CASE(limit_at_speed), CASE(dry_friction), CASE(joint_equality), CASE(connect_and_weld),
-     CASE(tendon_limit), CASE(box_rests), CASE(box_drops))
+MAIN(CASE(joint_limit), CASE(limit_at_speed), CASE(dry_friction), CASE(joint_equality),
+     CASE(connect_and_weld), CASE(tendon_limit), CASE(box_rests), CASE(box_drops))

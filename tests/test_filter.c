@@ -107,11 +107,11 @@ TEST(what_does_not_move) {
 }
 
 TEST(exclusions_and_pairs) {
-    rules r = read_scene(
-        SCENE(FREE("a", "") FREE("b", "type='box'") FREE("c", "") FREE("d", "margin='9'"),
-              "<contact><exclude body1='Bc' body2='Ba'/>"
-              "<pair geom1='b' geom2='a' margin='0.02' gap='0.01' friction='0 2 3' condim='4'/>"
-              "<pair geom1='d' geom2='c'/></contact>"));
+    rules r =
+        read_scene(SCENE(FREE("a", "") FREE("b", "type='box'") FREE("c", "") FREE("d", "margin='9'"),
+                         "<contact><exclude body1='Bc' body2='Ba'/>"
+                         "<pair geom1='b' geom2='a' margin='0.02' gap='0.01' friction='0 2 3' condim='4'/>"
+                         "<pair geom1='d' geom2='c'/></contact>"));
     CHECK(!touch(&r, "a", "c"));
     CHECK(touch(&r, "a", "d"));
     CHECK(!touch(&r, "a", "b")); /* comes as an explicit pair, and only once */

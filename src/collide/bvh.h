@@ -30,12 +30,12 @@ typedef struct sti__bvh_part {
 } sti__bvh_part;
 
 typedef struct sti__bvh {
-    int count, capacity;  /* items */
-    sti__bvh_node *node;  /* 2 * count - 1 */
-    int *leaf;            /* node of each item */
-    int *order;           /* items along the curve */
-    uint32_t *code;       /* their Morton codes, in that order */
-    int *spare_order;     /* the sort's other half */
+    int count, capacity; /* items */
+    sti__bvh_node *node; /* 2 * count - 1 */
+    int *leaf;           /* node of each item */
+    int *order;          /* items along the curve */
+    uint32_t *code;      /* their Morton codes, in that order */
+    int *spare_order;    /* the sort's other half */
     uint32_t *spare_code;
     sti__bvh_part *part;
     int npart, part_capacity;
@@ -87,7 +87,7 @@ int sti__bvh_box(const sti__bvh *bvh, const sti__box *box, int *item, int cap);
 /* Called for items whose box the ray p + x v meets at some 0 <= x <= limit; returns the new limit. */
 typedef double sti__ray_visit(void *context, int item, double limit);
 /* The limit that is left at the end. */
-double sti__bvh_ray(const sti__bvh *bvh, const double p[3], const double v[3], double limit, sti__ray_visit *visit,
-                    void *context);
+double sti__bvh_ray(const sti__bvh *bvh, const double p[3], const double v[3], double limit,
+                    sti__ray_visit *visit, void *context);
 
 #endif

@@ -20,10 +20,10 @@ typedef struct sti__contact {
 
 /* Sizes of pools, and what a run that did not fit would have needed. */
 typedef struct sti__collide_sizes {
-    int hits;       /* overlaps that every moving box has room for, in either tree; never needs to grow */
-    int overlaps;   /* of moving boxes, in all */
+    int hits;           /* overlaps that every moving box has room for, in either tree; never needs to grow */
+    int overlaps;       /* of moving boxes, in all */
     int fixed_overlaps; /* of moving with fixed ones, in all */
-    int candidates; /* pairs for the narrow phase */
+    int candidates;     /* pairs for the narrow phase */
     int contacts;
 } sti__collide_sizes;
 
@@ -39,8 +39,8 @@ typedef struct sti__collide {
     const sti__collision_model *cm;
     const sti_allocator *allocator;
     sti__collide_sizes size; /* of the pools now */
-    const double *reach;     /* ngeom: how much farther a geom looks than its margin, m; NULL = 0. The caller's */
-    sti__shape *shape;       /* ngeom, of used geoms */
+    const double *reach; /* ngeom: how much farther a geom looks than its margin, m; NULL = 0. The caller's */
+    sti__shape *shape;   /* ngeom, of used geoms */
     sti__box *moving_box, *fixed_box;
     sti__bvh moving, fixed;
     sti__hits hits, fixed_hits; /* of each moving geom */
@@ -67,7 +67,8 @@ void sti__collide_free(sti__collide *c);
    and then by feature, the same bits for any number of threads. Allocates nothing. False if a pool was too small: the
    list is then empty and need says what would have done (0: unknown or enough); grow and run again. tasks may be
    NULL. */
-bool sti__collide_run(sti__collide *c, const sti_state *state, const sti_tasks *tasks, sti__collide_sizes *need);
+bool sti__collide_run(sti__collide *c, const sti_state *state, const sti_tasks *tasks,
+                      sti__collide_sizes *need);
 /* Pools for at least `need`. On failure the stage must be freed or grown again before it runs. */
 sti_status sti__collide_grow(sti__collide *c, const sti__collide_sizes *need, sti_error *error);
 

@@ -22,17 +22,17 @@ typedef struct sti__geom_facts {
 
 typedef struct sti__collision_model {
     const sti_model *model;
-    sti__geom_facts *geom;   /* ngeom */
+    sti__geom_facts *geom; /* ngeom */
     int nmoving, nfixed, nplane;
-    int *moving;             /* active geoms that can move, ascending */
-    int *fixed;              /* active geoms of the world, without planes */
-    int *plane;              /* active planes */
-    uint64_t *exclude;       /* nexclude body pairs, sorted */
-    uint64_t *pair;          /* npair geom pairs, sorted */
-    int *used;               /* active or paired geoms */
+    int *moving;       /* active geoms that can move, ascending */
+    int *fixed;        /* active geoms of the world, without planes */
+    int *plane;        /* active planes */
+    uint64_t *exclude; /* nexclude body pairs, sorted */
+    uint64_t *pair;    /* npair geom pairs, sorted */
+    int *used;         /* active or paired geoms */
     int nused;
-    sti__hfield *hfield;     /* nhfield */
-    sti__hulls hulls;        /* of meshes */
+    sti__hfield *hfield; /* nhfield */
+    sti__hulls hulls;    /* of meshes */
     void *block;
     size_t nblock;
     const sti_allocator *allocator;
@@ -48,9 +48,10 @@ void sti__geom_shape(const sti__collision_model *cm, const sti_state *state, int
 
 /* Two geoms that the narrow phase shall look at. */
 typedef struct sti__candidate {
-    int geom1, geom2; /* the lower type first, then the lower id; an explicit pair of one type as it is written */
-    int pair;         /* explicit pair, -1 if the geoms met by themselves */
-    double margin;    /* distance below which a contact is made: margin and gap */
+    int geom1,
+        geom2; /* the lower type first, then the lower id; an explicit pair of one type as it is written */
+    int pair;  /* explicit pair, -1 if the geoms met by themselves */
+    double margin; /* distance below which a contact is made: margin and gap */
 } sti__candidate;
 
 /* Whether two geoms may touch by themselves; flags: option.disableflags. Symmetric. */
@@ -62,9 +63,9 @@ sti__candidate sti__candidate_pair(const sti__collision_model *cm, int pair);
 
 /* Parameters of a contact, by MJCF's rules. */
 typedef struct sti__mixed {
-    int dim;               /* 1, 3, 4, 6 */
-    double includemargin;  /* a contact pushes when dist is below */
-    double friction[5];    /* two slides, spin, two rolls; at least 1e-5 */
+    int dim;              /* 1, 3, 4, 6 */
+    double includemargin; /* a contact pushes when dist is below */
+    double friction[5];   /* two slides, spin, two rolls; at least 1e-5 */
     double solref[2];
     double solreffriction[2];
     double solimp[5];

@@ -22,7 +22,8 @@ typedef struct sti__query {
 } sti__query;
 
 /* NULL on failure. */
-sti__query *sti__query_create(const sti__collision_model *cm, const sti_allocator *allocator, sti_error *error);
+sti__query *sti__query_create(const sti__collision_model *cm, const sti_allocator *allocator,
+                              sti_error *error);
 void sti__query_free(sti__query *q);
 
 /* Takes the poses of all geoms from the state (STI__WANT_GEOM). Allocates nothing. */
@@ -35,10 +36,11 @@ typedef struct sti__ray_mask {
     int body;        /* whose geoms are left out, -1 = none */
 } sti__ray_mask;
 /* x of the first hit of p + x v, x >= 0; -1 if none. geom (-1 if none) and normal (0 if none) may be NULL. */
-double sti__query_ray(const sti__query *q, const double p[3], const double v[3], const sti__ray_mask *mask, int *geom,
-                      double normal[3]);
+double sti__query_ray(const sti__query *q, const double p[3], const double v[3], const sti__ray_mask *mask,
+                      int *geom, double normal[3]);
 
 /* Signed distance of two geoms, `limit` if it is not below; then from and to are 0. */
-double sti__query_distance(const sti__query *q, int geom1, int geom2, double limit, double from[3], double to[3]);
+double sti__query_distance(const sti__query *q, int geom1, int geom2, double limit, double from[3],
+                           double to[3]);
 
 #endif

@@ -9,7 +9,7 @@
 /* Convex hull of a mesh, in its own frame; shared by all geoms that use it. Built by sti__hull_build. */
 typedef struct sti__hull {
     int nvert;
-    const double *vert; /* the hull's own vertices, nvert * 3; position i is the model's mesh_hullvert[i] */
+    const double *vert;  /* the hull's own vertices, nvert * 3; position i is the model's mesh_hullvert[i] */
     double lo[3], hi[3]; /* their box */
     /* faces as polygons: coplanar triangles merged; vertices counter-clockwise from outside */
     int nface;
@@ -24,19 +24,19 @@ typedef struct sti__hull {
 } sti__hull;
 
 typedef struct sti__hfield {
-    const float *height;        /* nrow * ncol, 0..1 */
+    const float *height; /* nrow * ncol, 0..1 */
     int nrow, ncol;
-    const double *size;         /* radius x, radius y, elevation, base */
+    const double *size; /* radius x, radius y, elevation, base */
 } sti__hfield;
 
 /* size as geom_size: sphere r; capsule r, half length; cylinder r, half height; ellipsoid, box half sizes */
 typedef struct sti__shape {
-    int type;                   /* sti_geom_type */
+    int type; /* sti_geom_type */
     double size[3];
     double pos[3];
-    double mat[9];              /* row-major, columns are the axes */
-    const sti__hull *hull;      /* meshes only */
-    const sti__hfield *hfield;  /* height fields only */
+    double mat[9];             /* row-major, columns are the axes */
+    const sti__hull *hull;     /* meshes only */
+    const sti__hfield *hfield; /* height fields only */
 } sti__shape;
 
 #define STI__MANIFOLD_MAX 8
@@ -80,8 +80,8 @@ void sti__shape_bounds(const sti__shape *s, double margin, double lo[3], double 
 size_t sti__hull_bytes(int nvert, int ntriangle);
 /* From hull triangles (indices into vert, outward) in memory that the hull keeps pointing into; aligned for
    double. False if the triangles are not a closed surface over hull_vert. */
-bool sti__hull_build(const float *vert, const int *hull_vert, int nhullvert, const int *hull_face, int nhullface,
-                     void *memory, sti__hull *hull);
+bool sti__hull_build(const float *vert, const int *hull_vert, int nhullvert, const int *hull_face,
+                     int nhullface, void *memory, sti__hull *hull);
 
 /* The hulls of all meshes of a model, in one block. hull[i].nvert = 0: mesh i has none. */
 typedef struct sti__hulls {

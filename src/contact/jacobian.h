@@ -9,8 +9,8 @@
 
 /* J += scale * direction . velocity of the body's point p; `count` directions (rows of `axes`, world), J is count x n over
    the ascending dofs, which contain all that move the body. */
-static inline void sti__add_point(const sti_state *s, int body, const double p[3], const double *axes, int count,
-                                  double scale, const int *dofs, int n, double *J) {
+static inline void sti__add_point(const sti_state *s, int body, const double p[3], const double *axes,
+                                  int count, double scale, const int *dofs, int n, double *J) {
     const sti_model *m = s->model;
     double arm[3], v[3];
     v3_sub(arm, p, s->subtree_com + 3 * m->body_rootid[body]);

@@ -12,7 +12,9 @@ void sti__integrate_acceleration(sti_state *s, const sti__kernels *k) {
     }
 }
 
-void sti__integrate_advance(sti_state *s, const sti__kernels *k) { k->advance(s, s->qacc_step, s->act_dot, NULL); }
+void sti__integrate_advance(sti_state *s, const sti__kernels *k) {
+    k->advance(s, s->qacc_step, s->act_dot, NULL);
+}
 
 void sti__integrate(sti_state *s, const sti__kernels *k, sti__forward forward, void *context) {
     if (s->opt.integrator == STI_INTEGRATOR_RK4) {

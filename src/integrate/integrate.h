@@ -20,6 +20,7 @@ void sti__integrate_acceleration(sti_state *s, const sti__kernels *k);
 /* Moves by qacc_step. */
 void sti__integrate_advance(sti_state *s, const sti__kernels *k);
 /* Calls `forward` three times, then `correct` (may be NULL). */
-void sti__integrate_rk4(sti_state *s, const sti__kernels *k, sti__forward forward, sti__correct correct, void *context);
+void sti__integrate_rk4(sti_state *s, const sti__kernels *k, sti__forward forward, sti__correct correct,
+                        void *context);
 
 #endif

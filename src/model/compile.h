@@ -49,7 +49,7 @@ typedef struct sti__compiler {
     sti_model *m; /* sizes from pass 3 on, arrays from pass 4 on */
     struct sti__names *names;
     struct sti__scratch *scratch;
-    struct sti__asset *mesh; /* nmesh */
+    struct sti__asset *mesh;      /* nmesh */
     struct sti__terrain *terrain; /* nhfield */
 } sti__compiler;
 

@@ -6,9 +6,9 @@
 /* ---- sizes ------------------------------------------------------------------------------------------- */
 
 bool sti__check_size(sti__compiler *c, const sti_element *e, int type, const double size[3]) {
-    static const int needed[] = {[STI_GEOM_SPHERE] = 1,   [STI_GEOM_CAPSULE] = 2, [STI_GEOM_ELLIPSOID] = 3,
-                                 [STI_GEOM_CYLINDER] = 2, [STI_GEOM_BOX] = 3,     [STI_GEOM_MESH] = 0,
-                                 [STI_GEOM_HFIELD] = 0};
+    static const int needed[] = {
+        [STI_GEOM_SPHERE] = 1, [STI_GEOM_CAPSULE] = 2, [STI_GEOM_ELLIPSOID] = 3, [STI_GEOM_CYLINDER] = 2,
+        [STI_GEOM_BOX] = 3,    [STI_GEOM_MESH] = 0,    [STI_GEOM_HFIELD] = 0};
     if (type == STI_GEOM_PLANE && !(size[2] > 0))
         return sti__complain(c, e, STI_A_size, STI_PHYSICS, "the third size of a plane must be positive");
     for (int i = 0; i < needed[type]; i++)
@@ -108,7 +108,8 @@ static const sti__mesh_facts *place_mesh(sti__compiler *c, const sti_element *e,
 static void weigh(sti__compiler *c, const sti_element *e, int type, const double size[3],
                   const sti__mesh_facts *mesh, sti__geom_mass *out) {
     bool shell = sti__keyword(e, STI_A_shellinertia, 0) == 1, given = sti__has(e, STI_A_mass);
-    double volume = mesh ? mesh->volume : sti__shape_volume(type == STI_GEOM_HFIELD ? STI_GEOM_BOX : type, size, shell);
+    double volume =
+        mesh ? mesh->volume : sti__shape_volume(type == STI_GEOM_HFIELD ? STI_GEOM_BOX : type, size, shell);
     double mass = given ? sti__real(e, STI_A_mass, 0) : volume * sti__real(e, STI_A_density, 1000);
     if (mass < 0) {
         sti__complain(c, e, given ? STI_A_mass : STI_A_density, STI_PHYSICS, "cannot be negative");

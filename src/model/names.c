@@ -39,7 +39,8 @@ static const char *object_name(const sti__compiler *c, sti_object kind, int id, 
     if (kind == STI_OBJ_BODY && id == 0) name = "world";
     else if (!e) return name;
     else if (sti__has_own(e, STI_A_name)) name = sti__text(e, STI_A_name);
-    else if ((kind == STI_OBJ_MESH || kind == STI_OBJ_TEXTURE || kind == STI_OBJ_HFIELD) && sti__text(e, STI_A_file))
+    else if ((kind == STI_OBJ_MESH || kind == STI_OBJ_TEXTURE || kind == STI_OBJ_HFIELD) &&
+             sti__text(e, STI_A_file))
         return stem(sti__text(e, STI_A_file), length);
     *length = name ? strlen(name) : 0;
     return name ? name : "";

@@ -196,7 +196,8 @@ static void fill_numbers(sti__compiler *c, const sti_element *e, int i) {
     m->sensor_noise[i] = sti__real(e, STI_A_noise, 0);
     if (m->sensor_cutoff[i] < 0) sti__complain(c, e, STI_A_cutoff, STI_VALUE, "must not be negative");
     if (m->sensor_noise[i] < 0) sti__complain(c, e, STI_A_noise, STI_VALUE, "must not be negative");
-    if (m->sensor_cutoff[i] > 0 && m->sensor_type[i] != STI_SENSOR_GEOMNORMAL && (data == STI_DATA_AXIS || data == STI_DATA_QUATERNION))
+    if (m->sensor_cutoff[i] > 0 && m->sensor_type[i] != STI_SENSOR_GEOMNORMAL &&
+        (data == STI_DATA_AXIS || data == STI_DATA_QUATERNION))
         sti__complain(c, e, STI_A_cutoff, STI_VALUE, "cannot be applied to axes and quaternions");
     if ((data == STI_DATA_AXIS && dim != 3) || (data == STI_DATA_QUATERNION && dim != 4))
         sti__complain(c, e, STI_A_dim, STI_VALUE, "must be %d for this datatype",

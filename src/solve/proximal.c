@@ -23,7 +23,7 @@
 #define MOST_SHARE 0.1
 #define ENOUGH_GAIN 0.03 /* a round that leaves more than this of the error asks for a smaller share */
 #define ENOUGH_COUPLED 0.5
-#define PLAIN 20 /* Newton steps that are tried on stiff rows before they take the proximal way */
+#define PLAIN 30 /* Newton steps that are tried on stiff rows before they take the proximal way */
 #define ROUNDS 200
 #define WAIT 2   /* rounds with frozen terms after a coupled one failed */
 #define TOTAL 10 /* Newton steps of all rounds, in units of max_newton */

@@ -31,9 +31,9 @@ struct sti_world {
     sti__arena arena; /* both of them, then scratch */
     sti__progress progress;
     sti__collision_model *collision;
-    sti__query *query;     /* rays and distances; NULL until someone asks */
-    uint64_t poses;        /* how often the position stage has run */
-    uint64_t query_poses;  /* what the query knows */
+    sti__query *query;    /* rays and distances; NULL until someone asks */
+    uint64_t poses;       /* how often the position stage has run */
+    uint64_t query_poses; /* what the query knows */
     sti__constraints constraints;
     sti__profile profile;
     sti_error error;
