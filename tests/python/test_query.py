@@ -116,3 +116,26 @@ def test_distances(worlds):
                 got = stiction.geom_distance(ours, our_data, i, j, 5.0)
                 assert got.distance == pytest.approx(x, abs=2e-6)
                 assert np.linalg.norm(got.fromto[1] - got.fromto[0]) == pytest.approx(x, abs=2e-6)
+
+
+HFIELD = """<mujoco><asset><hfield name="h" file="h.bin" size="1 1 1 1"/></asset>
+<worldbody><geom type="hfield" hfield="h"/></worldbody></mujoco>"""
+
+
+def test_hfield_file():
+    heights = np.random.default_rng(0).normal(size=(4, 7)).astype(np.float32)
+    content = np.array([4, 7], np.int32).tobytes() + heights.tobytes()
+    ours = stiction.Model.from_xml_string(HFIELD, assets={"h.bin": content})
+    theirs = mujoco.MjModel.from_xml_string(HFIELD, assets={"h.bin": content})
+    np.testing.assert_allclose(ours.hfield_data, theirs.hfield_data, atol=1e-6)
+    assert (ours.hfield_nrow[0], ours.hfield_ncol[0]) == (4, 7)
+
+
+@pytest.mark.parametrize("content", [b"", b"\4\0\0\0", np.array([4, 7], np.int32).tobytes(),
+                                     np.array([-4, -7], np.int32).tobytes() + bytes(112),
+                                     np.array([2**30, 2**30], np.int32).tobytes() + bytes(112),
+                                     np.array([1, 28], np.int32).tobytes() + bytes(112),
+                                     np.array([4, 7], np.int32).tobytes() + b"\xff" * 112, b"\x89PNG\r\n\x1a\n"])
+def test_bad_hfield_file(content):
+    with pytest.raises(stiction.Error):
+        stiction.Model.from_xml_string(HFIELD, assets={"h.bin": content})
