@@ -97,25 +97,45 @@ static void encode(void *context, int begin, int end) {
     }
 }
 
-/* Stable, so that equal codes stay in the order of items. Three passes end in the spare half. */
-static void sort_codes(sti__bvh *b) {
-    for (int shift = 0; shift < 30; shift += DIGIT) {
-        int start[(1 << DIGIT) + 1] = {0};
-        const uint32_t mask = (1u << DIGIT) - 1;
-        for (int i = 0; i < b->count; i++) start[(b->code[i] >> shift & mask) + 1]++;
-        for (int d = 0; d < 1 << DIGIT; d++) start[d + 1] += start[d];
-        for (int i = 0; i < b->count; i++) {
-            int to = start[b->code[i] >> shift & mask]++;
-            b->spare_code[to] = b->code[i];
-            b->spare_order[to] = b->order[i];
-        }
-        uint32_t *code = b->code;
-        int *order = b->order;
-        b->code = b->spare_code;
-        b->order = b->spare_order;
-        b->spare_code = code;
-        b->spare_order = order;
+/* One pass of a stable sort, by `bits` bits of the codes; the result is in the spare half, which changes places. */
+static void sort_pass(sti__bvh *b, int shift, int bits) {
+    int start[(1 << DIGIT) + 1];
+    const uint32_t mask = (1u << bits) - 1;
+    memset(start, 0, (((size_t)1 << bits) + 1) * sizeof *start);
+    for (int i = 0; i < b->count; i++) start[(b->code[i] >> shift & mask) + 1]++;
+    for (int d = 0; d < 1 << bits; d++) start[d + 1] += start[d];
+    for (int i = 0; i < b->count; i++) {
+        int to = start[b->code[i] >> shift & mask]++;
+        b->spare_code[to] = b->code[i];
+        b->spare_order[to] = b->order[i];
     }
+    uint32_t *code = b->code;
+    int *order = b->order;
+    b->code = b->spare_code;
+    b->order = b->spare_order;
+    b->spare_code = code;
+    b->spare_order = order;
+}
+
+static void sort_few(sti__bvh *b) {
+    for (int i = 1; i < b->count; i++) {
+        uint32_t code = b->code[i];
+        int item = b->order[i], k = i;
+        for (; k > 0 && b->code[k - 1] > code; k--) {
+            b->code[k] = b->code[k - 1];
+            b->order[k] = b->order[k - 1];
+        }
+        b->code[k] = code;
+        b->order[k] = item;
+    }
+}
+
+/* Stable, so that equal codes stay in the order of items: the way taken does not show. */
+static void sort_codes(sti__bvh *b) {
+    int bits = b->count < 1000 ? 6 : DIGIT;
+    if (b->count <= 40) sort_few(b);
+    else
+        for (int shift = 0; shift < 30; shift += bits) sort_pass(b, shift, bits);
 }
 
 /* ---- bounds
