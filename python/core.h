@@ -15,6 +15,7 @@ PyObject *core_raise(PyObject *type, const sti_error *error);
 /* A window on memory of `owner`, which it keeps alive. */
 PyObject *core_window(PyObject *module, PyObject *owner, sti_view view);
 /* Adds problems, workspaces and their functions to the module. */
+PyObject *core_certificate(const sti_certificate *certificate);
 int core_add_problem(PyObject *module);
 
 #endif

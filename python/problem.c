@@ -258,7 +258,7 @@ static PyObject *problem_export(PyObject *self, PyObject *args) {
             X(nregularised, 'i')
 /* clang-format on */
 
-static PyObject *certificate_dict(const sti_certificate *c) {
+PyObject *core_certificate(const sti_certificate *c) {
     PyObject *dict = PyDict_New(), *item = NULL;
     bool bad = !dict;
 #define X(name, type)                                                                          \
@@ -294,7 +294,7 @@ static PyObject *problem_certify(PyObject *self, PyObject *args) {
     }
     release(&b);
     if (!ok) return NULL;
-    return status == STI_OK ? certificate_dict(&c) : raise_in(p->module, &error);
+    return status == STI_OK ? core_certificate(&c) : raise_in(p->module, &error);
 }
 
 /* ---- solving ----------------------------------------------------------------------------------------- */
@@ -409,7 +409,7 @@ static PyObject *info_dict(const sti_solve_info *info) {
                          "pcg", info->pcg, "line_search", info->line_search, "factorisations",
                          info->factorisations, "r4", info->r4, "seconds", info->seconds, "converged",
                          PyBool_FromLong(info->converged), "warnings", warnings_dict(info), "certificate",
-                         certificate_dict(&info->certificate));
+                         core_certificate(&info->certificate));
 }
 
 static bool workspace_take(core_workspace *w) {

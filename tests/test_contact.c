@@ -24,7 +24,9 @@ static void run(sti_world *w, double seconds) {
 }
 
 static const double steps[] = {0.01, 0.002, 0.001};
-#define EACH_STEP(h) for (int k_ = 0; k_ < 3; k_++) for (double h = steps[k_], once_ = 1; once_ > 0; once_ = 0)
+#define EACH_STEP(h)               \
+    for (int k_ = 0; k_ < 3; k_++) \
+        for (double h = steps[k_], once_ = 1; once_ > 0; once_ = 0)
 
 #define HEAD "<mujoco xmlns:sti='urn:stiction'><option timestep='%g'/>"
 
@@ -34,9 +36,11 @@ static const double steps[] = {0.01, 0.002, 0.001};
 TEST(joint_limit) {
     EACH_STEP(h) {
         sti_model *m;
-        sti_world *w = open("<mujoco><option timestep='%g' gravity='0 0 0'/><worldbody><body>"
-                            "<joint name='j' type='slide' axis='1 0 0' range='-1 0.05'/><geom size='.1' mass='1'/>"
-                            "</body></worldbody></mujoco>", h, &m);
+        sti_world *w =
+            open("<mujoco><option timestep='%g' gravity='0 0 0'/><worldbody><body>"
+                 "<joint name='j' type='slide' axis='1 0 0' range='-1 0.05'/><geom size='.1' mass='1'/>"
+                 "</body></worldbody></mujoco>",
+                 h, &m);
         values(w, "qfrc_applied")[0] = 10;
         run(w, 2);
         double depth = 10 * h * h * (1 + 1 / PI) / (4 * PI * PI);
@@ -53,7 +57,8 @@ TEST(limit_at_speed) {
     sti_model *m;
     sti_world *w = open("<mujoco><option timestep='%g' gravity='0 0 0'/><worldbody><body>"
                         "<joint type='slide' axis='1 0 0' range='-1 0.5'/><geom size='.1' mass='2'/>"
-                        "</body></worldbody></mujoco>", 0.01, &m);
+                        "</body></worldbody></mujoco>",
+                        0.01, &m);
     values(w, "qvel")[0] = 7;
     double most = 0;
     for (int i = 0; i < 100; i++) {
@@ -66,9 +71,10 @@ TEST(limit_at_speed) {
     close(w, m);
 }
 
-static const char *const slide = "<mujoco><option timestep='%g' gravity='0 0 0'/><worldbody><body>"
-                                 "<joint type='slide' axis='1 0 0' frictionloss='3'/><geom size='.1' mass='2'/>"
-                                 "</body></worldbody></mujoco>";
+static const char *const slide =
+    "<mujoco><option timestep='%g' gravity='0 0 0'/><worldbody><body>"
+    "<joint type='slide' axis='1 0 0' frictionloss='3'/><geom size='.1' mass='2'/>"
+    "</body></worldbody></mujoco>";
 
 /* 3 N of dry friction: holds 2 N without creep; 5 N accelerate 2 kg by 1 m/s2; alone it brakes by 1.5 m/s2 to rest. */
 TEST(dry_friction) {
@@ -95,11 +101,12 @@ TEST(dry_friction) {
 /* Two slides of 1 and 3 kg with x1 = 2 x2: force f on the first accelerates it by f / (1 + 3/4). */
 TEST(joint_equality) {
     sti_model *m;
-    sti_world *w = open("<mujoco><option timestep='%g' gravity='0 0 0'/><worldbody>"
-                        "<body><joint name='a' type='slide' axis='1 0 0'/><geom size='.1' mass='1'/></body>"
-                        "<body pos='0 5 0'><joint name='b' type='slide' axis='1 0 0'/><geom size='.1' mass='3'/></body>"
-                        "</worldbody><equality><joint joint1='a' joint2='b' polycoef='0 2 0 0 0'/></equality></mujoco>",
-                        0.002, &m);
+    sti_world *w =
+        open("<mujoco><option timestep='%g' gravity='0 0 0'/><worldbody>"
+             "<body><joint name='a' type='slide' axis='1 0 0'/><geom size='.1' mass='1'/></body>"
+             "<body pos='0 5 0'><joint name='b' type='slide' axis='1 0 0'/><geom size='.1' mass='3'/></body>"
+             "</worldbody><equality><joint joint1='a' joint2='b' polycoef='0 2 0 0 0'/></equality></mujoco>",
+             0.002, &m);
     values(w, "qfrc_applied")[0] = 7;
     run(w, 1);
     double *q = values(w, "qpos"), *v = values(w, "qvel");
@@ -113,9 +120,12 @@ TEST(joint_equality) {
 TEST(connect_and_weld) {
     sti_model *m;
     sti_world *w = open("<mujoco><option timestep='%g'/><worldbody>"
-                        "<body name='rod' pos='0 0 -0.5'><freejoint/><geom type='capsule' size='.02 .4' mass='1' contype='0' conaffinity='0'/></body>"
-                        "<body name='held' pos='3 0 0'><freejoint/><geom type='box' size='.1 .1 .1' mass='2' contype='0' conaffinity='0'/></body>"
-                        "</worldbody><equality><connect body1='rod' anchor='0 0 0.5'/><weld body1='held'/></equality></mujoco>",
+                        "<body name='rod' pos='0 0 -0.5'><freejoint/><geom type='capsule' size='.02 .4' "
+                        "mass='1' contype='0' conaffinity='0'/></body>"
+                        "<body name='held' pos='3 0 0'><freejoint/><geom type='box' size='.1 .1 .1' mass='2' "
+                        "contype='0' conaffinity='0'/></body>"
+                        "</worldbody><equality><connect body1='rod' anchor='0 0 0.5'/><weld "
+                        "body1='held'/></equality></mujoco>",
                         0.001, &m);
     double *q = values(w, "qpos");
     run(w, 1);
@@ -139,11 +149,14 @@ TEST(connect_and_weld) {
 /* A string of 1 m over two slides: it is never longer. */
 TEST(tendon_limit) {
     sti_model *m;
-    sti_world *w = open("<mujoco><option timestep='%g' gravity='0 0 0'/><worldbody>"
-                        "<body><joint name='a' type='slide' axis='1 0 0'/><geom size='.1' mass='1'/></body>"
-                        "<body pos='0 5 0'><joint name='b' type='slide' axis='1 0 0'/><geom size='.1' mass='1'/></body>"
-                        "</worldbody><tendon><fixed range='-1 1'><joint joint='a' coef='1'/><joint joint='b' coef='2'/></fixed>"
-                        "</tendon></mujoco>", 0.002, &m);
+    sti_world *w =
+        open("<mujoco><option timestep='%g' gravity='0 0 0'/><worldbody>"
+             "<body><joint name='a' type='slide' axis='1 0 0'/><geom size='.1' mass='1'/></body>"
+             "<body pos='0 5 0'><joint name='b' type='slide' axis='1 0 0'/><geom size='.1' mass='1'/></body>"
+             "</worldbody><tendon><fixed range='-1 1'><joint joint='a' coef='1'/><joint joint='b' "
+             "coef='2'/></fixed>"
+             "</tendon></mujoco>",
+             0.002, &m);
     values(w, "qfrc_applied")[0] = 5;
     values(w, "qfrc_applied")[1] = 10;
     run(w, 3);
@@ -156,7 +169,9 @@ TEST(tendon_limit) {
 /* ---- contacts ------------------------------------------------------------------------------------ */
 
 #define PLANE "<geom name='floor' type='plane' size='9 9 1'/>"
-#define BOX HEAD "<worldbody>" PLANE "<body pos='0 0 .05'><freejoint/><geom type='box' size='.05 .05 .05' mass='1'/></body></worldbody></mujoco>"
+#define BOX                                                                                         \
+    HEAD "<worldbody>" PLANE "<body pos='0 0 .05'><freejoint/><geom type='box' size='.05 .05 .05' " \
+                             "mass='1'/></body></worldbody></mujoco>"
 
 static double speed(sti_world *w) {
     double s = 0;
@@ -214,8 +229,10 @@ static void tilt(sti_world *w, double angle) {
     o->gravity[2] = -g * cos(angle);
 }
 
-#define SLAB(mu) HEAD "<default><geom friction='" mu " .005 .0001'/></default><worldbody>" PLANE \
-    "<body pos='0 0 .01'><freejoint/><geom type='box' size='.05 .05 .01' mass='1'/></body></worldbody></mujoco>"
+#define SLAB(mu)                                                                    \
+    HEAD "<default><geom friction='" mu " .005 .0001'/></default><worldbody>" PLANE \
+         "<body pos='0 0 .01'><freejoint/><geom type='box' size='.05 .05 .01' "     \
+         "mass='1'/></body></worldbody></mujoco>"
 
 /* A flat box on 20 degrees, mu 0.5. It holds; without memory it creeps at sigma w m g sin h / 4, w the mean size of a
    corner's Delassus block. */
@@ -254,8 +271,10 @@ TEST(incline_slides) {
     }
 }
 
-#define BALL HEAD "<default><geom friction='0.5 0 0' condim='3'/></default><worldbody>" PLANE \
-    "<body pos='0 0 .1'><freejoint/><geom type='sphere' size='.1' mass='2'/></body></worldbody></mujoco>"
+#define BALL                                                                         \
+    HEAD "<default><geom friction='0.5 0 0' condim='3'/></default><worldbody>" PLANE \
+         "<body pos='0 0 .1'><freejoint/><geom type='sphere' size='.1' "             \
+         "mass='2'/></body></worldbody></mujoco>"
 
 /* Down 15 degrees without slip: v = sqrt(2 g dz / 1.4), friction 2/7 m g sin. */
 TEST(sphere_rolls) {
@@ -268,7 +287,8 @@ TEST(sphere_rolls) {
         double x = values(w, "qpos")[0], v = values(w, "qvel")[0];
         CHECK_NEAR(v, sqrt(2 * g * x * sin(angle) / 1.4), 0.75 * h * v); /* first order: half a step of v */
         CHECK_NEAR(v, g * sin(angle) / 1.4, 1e-3 * v);
-        CHECK_NEAR(values(w, "qvel")[4] * 0.5 * (0.1 + values(w, "qpos")[2]), v, 1e-5 * v); /* half of the depth is the plane's */
+        CHECK_NEAR(values(w, "qvel")[4] * 0.5 * (0.1 + values(w, "qpos")[2]), v,
+                   1e-5 * v); /* half of the depth is the plane's */
         int n;
         const sti_contact *c = sti_world_contacts(w, &n);
         REQUIRE(n == 1);
@@ -439,17 +459,21 @@ TEST(integrators) {
 
 /* condim 1 has no friction; 4 brakes a spin by mu_s m g / I; 6 brakes rolling by about mu_r g / r. */
 TEST(friction_dimensions) {
-    static const char *const xml = HEAD "<worldbody><geom type='plane' size='9 9 1' condim='1' friction='0.5 0.01 0.002'/>"
-        "<body pos='0 0 .1'><freejoint/><geom type='sphere' size='.1' mass='2' condim='1' friction='0.5 0.01 0.002'/></body>"
-        "<body pos='0 1 .1'><freejoint/><geom type='sphere' size='.1' mass='2' condim='4' friction='0.5 0.01 0.002'/></body>"
-        "<body pos='0 2 .1'><freejoint/><geom type='sphere' size='.1' mass='2' condim='6' friction='0.5 0.01 0.002'/></body>"
-        "</worldbody></mujoco>";
+    static const char *const xml =
+        HEAD "<worldbody><geom type='plane' size='9 9 1' condim='1' friction='0.5 0.01 0.002'/>"
+             "<body pos='0 0 .1'><freejoint/><geom type='sphere' size='.1' mass='2' condim='1' friction='0.5 "
+             "0.01 0.002'/></body>"
+             "<body pos='0 1 .1'><freejoint/><geom type='sphere' size='.1' mass='2' condim='4' friction='0.5 "
+             "0.01 0.002'/></body>"
+             "<body pos='0 2 .1'><freejoint/><geom type='sphere' size='.1' mass='2' condim='6' friction='0.5 "
+             "0.01 0.002'/></body>"
+             "</worldbody></mujoco>";
     sti_model *m;
     sti_world *w = open(xml, 0.001, &m);
     double *v = values(w, "qvel"), I = 0.4 * 2 * 0.01;
-    v[0] = 1;           /* slides for ever */
-    v[6 + 5] = 20;      /* spins */
-    v[12] = 1;          /* rolls */
+    v[0] = 1;      /* slides for ever */
+    v[6 + 5] = 20; /* spins */
+    v[12] = 1;     /* rolls */
     v[12 + 4] = 10;
     run(w, 0.01); /* a rolling ball slips a little, by the normality of the cone */
     double spin = v[6 + 5], rolling = v[12];
@@ -460,7 +484,31 @@ TEST(friction_dimensions) {
     close(w, m);
 }
 
-MAIN(CASE(joint_limit), CASE(limit_at_speed), CASE(dry_friction), CASE(joint_equality), CASE(connect_and_weld),
-     CASE(tendon_limit), CASE(box_rests), CASE(box_drops), CASE(incline_sticks), CASE(incline_slides),
-     CASE(sphere_rolls), CASE(ball_slides_then_rolls), CASE(sliding_box_stops), CASE(stack_of_ten), CASE(snapshots),
-     CASE(no_allocation_when_warm), CASE(flags), CASE(integrators), CASE(friction_dimensions))
+/* A ball of 2 kg in a bowl-less world: the touch sensor of a site around it reads its weight; a force sensor below a table
+   that is held by a weld or a joint reads table and load. */
+TEST(sensors) {
+    sti_model *m;
+    sti_world *w =
+        open(HEAD "<worldbody><body name='table' pos='0 0 1'><geom type='box' size='.5 .5 .05' mass='3'/>"
+                  "<site name='foot'/></body>"
+                  "<body pos='.1 0 1.15'><freejoint/><geom type='sphere' size='.1' mass='2'/><site "
+                  "name='skin' size='.11'/>"
+                  "<site name='top' size='.01' pos='0 0 .1'/></body></worldbody>"
+                  "<sensor><touch name='skin' site='skin'/><touch name='top' site='top'/>"
+                  "<force name='f' site='foot'/><torque name='t' site='foot'/></sensor></mujoco>",
+             0.002, &m);
+    run(w, 1);
+    double *d = values(w, "sensordata");
+    CHECK_NEAR(d[0], 2 * g, 1e-6);
+    CHECK_NEAR(d[1], 0, 0);
+    CHECK_NEAR(d[4], 5 * g, 1e-6);
+    CHECK_NEAR(d[2], 0, 1e-6);
+    CHECK_NEAR(d[6], -0.1 * 2 * g, 1e-4); /* the ball pulls +x down */
+    close(w, m);
+}
+
+MAIN(CASE(joint_limit), CASE(limit_at_speed), CASE(dry_friction), CASE(joint_equality),
+     CASE(connect_and_weld), CASE(tendon_limit), CASE(box_rests), CASE(box_drops), CASE(incline_sticks),
+     CASE(incline_slides), CASE(sphere_rolls), CASE(ball_slides_then_rolls), CASE(sliding_box_stops),
+     CASE(stack_of_ten), CASE(snapshots), CASE(no_allocation_when_warm), CASE(flags), CASE(integrators),
+     CASE(friction_dimensions), CASE(sensors))

@@ -308,7 +308,7 @@ TEST(sensor_errors) {
     BAD("<user dim='-1'/>", STI_VALUE, "user", "dim");
     BAD("<user dim='3' datatype='quaternion'/>", STI_VALUE, "user", "dim");
     BAD("<clock noise='-1'/>", STI_VALUE, "clock", "noise");
-    BAD("<touch site='tip'/>", STI_UNSUPPORTED, "touch", "");
+    BAD("<jointlimitpos joint='hinge'/>", STI_UNSUPPORTED, "jointlimitpos", "");
 #undef BAD
 }
 

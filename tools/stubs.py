@@ -44,6 +44,13 @@ class Option:
     solver: int
     disableflags: int
     enableflags: int
+    contact_solver: int
+    coulomb: int
+    memory: int
+    contact_tol: float
+    beta: float
+    sigma: float
+    push: float
 
 class Statistic:
     meaninertia: float
@@ -165,6 +172,14 @@ def stub():
     data = "\nclass Data:\n    model: Model\n    time: float\n"
     data += "".join(f"    {name}: _Array\n" for name, role in _core.STATE if role != "T" and name != "time")
     data += '''    def __init__(self, model: Model, profile: bool = ...) -> None: ...
+    @property
+    def contact(self) -> np.recarray[Any, Any]: ...
+    @property
+    def ncon(self) -> int: ...
+    @property
+    def certificate(self) -> Certificate: ...
+    @property
+    def solver_niter(self) -> int: ...
     def hash(self) -> int: ...
     def snapshot(self) -> bytes: ...
     def restore(self, snapshot: bytes) -> None: ...

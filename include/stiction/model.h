@@ -141,6 +141,7 @@ typedef enum sti_object {
     X(SUBTREELINVEL, "subtreelinvel", 2)        \
     X(SUBTREEANGMOM, "subtreeangmom", 2)        \
     X(INSIDESITE, "insidesite", 1)              \
+    X(TOUCH, "touch", 3)                        \
     X(RANGEFINDER, "rangefinder", 1)            \
     X(GEOMDIST, "distance", 1)                  \
     X(GEOMNORMAL, "normal", 1)                  \
@@ -215,6 +216,7 @@ typedef struct sti_option {
     double contact_tol; /* on the certificate of a step */
     double beta;        /* near-rigid contact oscillates with the period beta h */
     double sigma;       /* friction's softness over the inverse mass */
+    double push;        /* largest speed at which near-rigid contacts and limits undo an overlap, m/s (rad/s) */
 } sti_option;
 
 typedef struct sti_statistic {

@@ -237,6 +237,13 @@ class Model(_HasNamed):
         return f"<stiction.Model {self.title!r}: {self.nbody} bodies, {self.nv} dofs, {self.nu} actuators>"
 
 
+# sti_contact
+_CONTACT = _np.dtype(
+    [(name, "i4") for name in ("geom1", "geom2", "body1", "body2", "dim", "region")]
+    + [("pos", "f8", 3), ("frame", "f8", 9), ("dist", "f8"), ("phi0", "f8"), ("stiffness", "f8"), ("mu", "f8", 5),
+       ("impulse", "f8", 6), ("force", "f8", 6), ("share", "f8"), ("feature", "u8")])
+
+
 class Data(_HasNamed):
     """The state of one simulation, and everything derived from it."""
 
@@ -293,6 +300,26 @@ class Data(_HasNamed):
             if rows is None or len(array) == model._model_core.size(rows):
                 return array[index] if array.ndim > 1 else array[index:index + 1]
         raise AttributeError(f"a {kind} has no {name!r}")
+
+    @property
+    def contact(self):
+        """The contacts of the last forward or step: a record array, a copy. data.contact[0].force, data.contact.dist, ..."""
+        return _np.frombuffer(self._core.contacts(), _CONTACT).view(_np.recarray)
+
+    @property
+    def ncon(self):
+        """How many contacts there are."""
+        return len(self.contact)
+
+    @property
+    def certificate(self):
+        """How well the last step was solved; zeros if there was nothing to solve."""
+        return Certificate(**self._core.solve_info()[2])
+
+    @property
+    def solver_niter(self):
+        """Iterations of the last solve."""
+        return self._core.solve_info()[0]
 
     def hash(self):
         """64-bit hash of state and inputs."""

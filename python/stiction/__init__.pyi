@@ -37,6 +37,13 @@ class Option:
     solver: int
     disableflags: int
     enableflags: int
+    contact_solver: int
+    coulomb: int
+    memory: int
+    contact_tol: float
+    beta: float
+    sigma: float
+    push: float
 
 class Statistic:
     meaninertia: float
@@ -443,6 +450,14 @@ class Data:
     energy: _Array
     sensordata: _Array
     def __init__(self, model: Model, profile: bool = ...) -> None: ...
+    @property
+    def contact(self) -> np.recarray[Any, Any]: ...
+    @property
+    def ncon(self) -> int: ...
+    @property
+    def certificate(self) -> Certificate: ...
+    @property
+    def solver_niter(self) -> int: ...
     def hash(self) -> int: ...
     def snapshot(self) -> bytes: ...
     def restore(self, snapshot: bytes) -> None: ...

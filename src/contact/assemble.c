@@ -116,7 +116,7 @@ void sti__assembly_free(sti__assembly *as) {
 void sti__assembly_begin(sti__assembly *as) {
     as->nblock = as->nrow = as->nentry = 0;
     as->first[0] = as->jstart[0] = 0;
-    as->failed = false;
+    as->failed = as->plain = false;
     as->problem.hard = false;
     memset(as->tree, 0, (size_t)as->model->ntree * sizeof(bool));
 }
@@ -241,7 +241,8 @@ static bool damped(const sti_state *s) {
            !(s->opt.disableflags & (STI_DISABLE_EULERDAMP | STI_DISABLE_DAMPER));
 }
 
-static bool implicit(const sti_state *s) {
+static bool implicit(const sti__assembly *as, const sti_state *s) {
+    if (as->plain) return false;
     return s->opt.integrator == STI_INTEGRATOR_IMPLICIT || s->opt.integrator == STI_INTEGRATOR_IMPLICITFAST;
 }
 
@@ -257,7 +258,7 @@ static int add_row(sti__assembly *as, const sti_state *s, int i, int at) {
         int mirror = upper ? m->D_rowadr[j] + n - 1 : m->D_rowadr[j] + m->M_rownnz[j] - 1 + (i - j);
         as->acol[at] = as->place[j];
         as->avalue[at] = upper ? s->M[m->M_rowadr[j] + n - 1] : s->M[m->M_rowadr[i] + k];
-        if (implicit(s)) as->avalue[at] -= h * implicit_part(s, from, mirror, upper);
+        if (implicit(as, s)) as->avalue[at] -= h * implicit_part(s, from, mirror, upper);
         else if (i == j && damped(s)) as->avalue[at] += h * s->par.dof_damping[i];
     }
     return at;
@@ -276,6 +277,12 @@ static void add_trees(sti__assembly *as, const sti_state *s) {
     for (int i = 0; i < n; i++) as->astart[i + 1] = at = add_row(as, s, as->dof[i], at);
     as->problem.arrays.n = n;
     as->problem.arrays.A = (sti_csr){n, n, as->astart, as->acol, as->avalue};
+}
+
+void sti__assembly_plain(sti__assembly *as, const sti_state *s) {
+    int at = 0;
+    as->plain = true;
+    for (int i = 0; i < as->problem.arrays.n; i++) at = add_row(as, s, as->dof[i], at);
 }
 
 static void show_arrays(sti__assembly *as, double h) {

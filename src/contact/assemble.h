@@ -9,12 +9,12 @@
 #include "model/state.h"
 
 typedef enum sti__source {
-    STI__FROM_LIMIT,        /* id: 2 * joint + side */
-    STI__FROM_TENDON_LIMIT, /* id: 2 * tendon + side */
-    STI__FROM_FRICTION,     /* id: dof */
+    STI__FROM_LIMIT,          /* id: 2 * joint + side */
+    STI__FROM_TENDON_LIMIT,   /* id: 2 * tendon + side */
+    STI__FROM_FRICTION,       /* id: dof */
     STI__FROM_TENDON_FRICTION,
-    STI__FROM_EQUALITY, /* id: 2 * equality + part */
-    STI__FROM_CONTACT   /* id: contact */
+    STI__FROM_EQUALITY,       /* id: 2 * equality + part */
+    STI__FROM_CONTACT         /* id: contact */
 } sti__source;
 
 /* What is known of a row block besides its law. */
@@ -52,26 +52,26 @@ typedef struct sti__assembly {
     int nblock, nrow, nentry;
     sti__pool block_pool, row_pool, entry_pool;
     /* of the model's size */
-    int *place;      /* nv: number of a dof in the problem, -1 if it is not there */
-    int *dof;        /* n: the model's number */
-    int *dof_island; /* n */
-    bool *tree;      /* ntree: touched by a row */
+    int *place;               /* nv: number of a dof in the problem, -1 if it is not there */
+    int *dof;                 /* n: the model's number */
+    int *dof_island;          /* n */
+    bool *tree;               /* ntree: touched by a row */
     int *astart, *acol;
     double *avalue, *vstar, *v;
     int *closed, *mark, *list; /* scratch: dofs and their ancestors; stamps; 2 nv */
     int stamp;
-    double *x;   /* 6 nv, scratch */
-    int *parent; /* scratch of the islands */
+    double *x;                /* 6 nv, scratch */
+    int *parent;              /* scratch of the islands */
     size_t nparent;
-    void *block; /* what does not grow */
+    void *block;              /* what does not grow */
     size_t bytes;
-    int growths; /* how often a pool had to grow since creation */
-    bool failed; /* a pool could not grow: the problem is not complete */
+    int growths;              /* how often a pool had to grow since creation */
+    bool plain;               /* A is M */
+    bool failed;              /* a pool could not grow: the problem is not complete */
 } sti__assembly;
 
 /* Room for `blocks` row blocks to begin with. */
-bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks,
-                          const sti_allocator *allocator);
+bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks, const sti_allocator *allocator);
 void sti__assembly_free(sti__assembly *as);
 
 /* An empty problem. */
@@ -89,6 +89,9 @@ void sti__block_close(sti__assembly *as, const sti_row *row, const double *R, co
 /* Adds A (M and what the integrator treats implicitly) and v* = qvel + h qacc_step of the trees that rows touch, and
    finds the islands. */
 sti_status sti__assembly_end(sti__assembly *as, const sti_state *s, sti_error *error);
+
+/* A = M alone, for a state whose implicit forces make it indefinite. */
+void sti__assembly_plain(sti__assembly *as, const sti_state *s);
 
 /* Dofs that move either body, ascending, into out (2 nv); body2 may be -1. */
 int sti__dofs_of_bodies(const sti_model *m, int body1, int body2, int *out);

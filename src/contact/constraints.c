@@ -26,8 +26,7 @@ sti__softness sti__softness_of(const sti_option *opt, const double solref[2], co
     return s;
 }
 
-/* ---- the ends of rows -----------------------------------------------------------------------------------
- */
+/* ---- the ends of rows ------------------------------------------------------------ */
 
 /* How a row of the model asks to be solved. */
 typedef struct asked {
@@ -48,6 +47,7 @@ static void close_soft(sti__assembly *as, const sti_state *s, sti_row_kind kind,
     for (int i = 0; i < dim; i++) {
         bool clamped = sti__regularise(&soft, 1, NULL, mean, phi[i], R + i, vhat + i);
         if (clamped) info.stiffness = INFINITY, info.tau = s->opt.beta * s->opt.timestep / PI;
+        if (clamped && kind == STI_ROW_INTERVAL && vhat[i] > s->opt.push) vhat[i] = s->opt.push;
     }
     sti_row row = {.kind = kind, .dim = dim, .hi = INFINITY, .lo = kind == STI_ROW_INTERVAL ? 0 : -INFINITY};
     sti__block_close(as, &row, R, vhat, &info, sti__row_feature(a->source, a->id));
@@ -87,8 +87,7 @@ static void limit_row(sti__assembly *as, const sti_state *s, const int *dofs, co
     close_soft(as, s, STI_ROW_INTERVAL, 1, &phi, a);
 }
 
-/* ---- joints ----------------------------------------------------------------------------------------------
- */
+/* ---- joints ------------------------------------------------------------ */
 
 static void ball_limit(sti__assembly *as, const sti_state *s, int j, const asked *a) {
     const sti_model *m = s->model;
@@ -118,8 +117,7 @@ static void joint_limit(sti__assembly *as, const sti_state *s, int j) {
     limit_row(as, s, &dof, &one, 1, -1, range[1] - q - margin, &a);
 }
 
-/* ---- tendons ----------------------------------------------------------------------------------------------
- */
+/* ---- tendons ------------------------------------------------------------ */
 
 static void tendon_limit(sti__assembly *as, const sti_state *s, int t) {
     const sti_model *m = s->model;
@@ -142,8 +140,7 @@ static void tendon_friction(sti__assembly *as, const sti_state *s, int t) {
     close_friction(as, s, s->par.tendon_frictionloss[t], STI__FROM_TENDON_FRICTION, t);
 }
 
-/* ---- equalities of scalars
- * ------------------------------------------------------------------------------------ */
+/* ---- equalities of scalars ------------------------------------------------------------ */
 
 /* A polynomial of degree 4 and its slope. */
 static double polynomial(const double c[5], double x, double *slope) {
@@ -203,8 +200,7 @@ static void scalar_equality(sti__assembly *as, const sti_state *s, int e, scalar
                &(asked){m->eq_solref + 2 * e, m->eq_solimp + 5 * e, STI__FROM_EQUALITY, 2 * e});
 }
 
-/* ---- equalities of bodies
- * ------------------------------------------------------------------------------------------ */
+/* ---- equalities of bodies ------------------------------------------------------------ */
 
 /* Two bodies with the points and orientations that shall meet. */
 typedef struct meeting {
@@ -308,8 +304,23 @@ static void equality(sti__assembly *as, const sti_state *s, int e) {
     }
 }
 
-/* ---- all
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------ */
+
+void sti__equality_forces(const sti__assembly *as, const sti_state *s, double *wrench) {
+    static const double zero[3] = {0};
+    const sti_model *m = s->model;
+    for (int b = 0; b < as->nblock; b++) {
+        int e = as->info[b].id / 2;
+        bool turn = as->info[b].id & 1;
+        if (as->info[b].source != STI__FROM_EQUALITY || as->rows[b].dim != 3) continue;
+        double force[3];
+        meeting r = meeting_of(s, e);
+        if (m->eq_type[e] == STI_EQ_WELD && m->eq_data[11 * e + 10] > 0) weld_at_mass(s, &r);
+        v3_scale(force, as->g + as->first[b], 1 / s->opt.timestep);
+        sti__add_wrench(s, r.body1, r.p1, turn ? zero : force, turn ? force : zero, 1, wrench);
+        sti__add_wrench(s, r.body2, r.p2, turn ? zero : force, turn ? force : zero, -1, wrench);
+    }
+}
 
 static void friction_rows(sti__assembly *as, const sti_state *s) {
     const sti_model *m = s->model;

@@ -21,4 +21,7 @@ sti__softness sti__softness_of(const sti_option *opt, const double solref[2], co
 /* Adds the rows that the state's flags allow; velocities decide which limits are near. */
 void sti__constraint_rows(sti__assembly *as, const sti_state *s);
 
+/* Adds the forces of connect and weld constraints on bodies, as torque and force at the com of their trees (nbody x 6). */
+void sti__equality_forces(const sti__assembly *as, const sti_state *s, double *wrench);
+
 #endif

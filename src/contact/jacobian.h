@@ -33,4 +33,16 @@ static inline void sti__add_turn(const sti_state *s, int body, const double *axe
     }
 }
 
+/* sign * (force at p, torque) on a body, as torque and force at the com of its tree: wrench is nbody x 6. */
+static inline void sti__add_wrench(const sti_state *s, int body, const double p[3], const double force[3],
+                                   const double torque[3], double sign, double *wrench) {
+    double arm[3], moment[3], *f = wrench + 6 * body;
+    v3_sub(arm, p, s->subtree_com + 3 * s->model->body_rootid[body]);
+    v3_cross(moment, arm, force);
+    for (int k = 0; k < 3; k++) {
+        f[k] += sign * (torque[k] + moment[k]);
+        f[3 + k] += sign * force[k];
+    }
+}
+
 #endif

@@ -43,6 +43,7 @@ static void contact_rows(sti__assembly *as, const sti_state *s, const sti__conta
     memcpy(row.mu, c->mixed.friction, sizeof(double) * (size_t)(dim - 1));
     sti__softness soft = sti__softness_of(&s->opt, c->mixed.solref, c->mixed.solimp, w);
     bool clamped = sti__regularise(&soft, dim, row.mu, w, phi, R, vhat);
+    if (clamped && vhat[0] > s->opt.push) vhat[0] = s->opt.push;
     sti__block_info info = {STI__FROM_CONTACT,
                             id,
                             phi,

@@ -16,6 +16,7 @@ static void external_forces(sti_state *s) {
                  CLANES(s->subtree_com) + 3 * m->body_rootid[i]);
     }
     STI_K(tendon_wrench)(s, out);
+    for (int k = 6; k < 6 * m->nbody; k++) out[k] = out[k] + CLANES(s->cfrc_contact)[k];
     v6_zero(out); /* the world cannot be pushed */
 }
 

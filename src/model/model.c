@@ -115,6 +115,7 @@ static uint64_t hash_option(uint64_t h, const sti_option *o) {
     HASH(h, o->contact_tol);
     HASH(h, o->beta);
     HASH(h, o->sigma);
+    HASH(h, o->push);
     return h;
 }
 

@@ -77,6 +77,7 @@ static void fill_own(sti__compiler *c, sti_option *o) {
     o->contact_tol = positive(c, STI_E_sti_option, STI_A_tol, 1e-10);
     o->beta = positive(c, STI_E_sti_option, STI_A_beta, 1);
     o->sigma = positive(c, STI_E_sti_option, STI_A_sigma, 1e-3);
+    o->push = positive(c, STI_E_sti_option, STI_A_push, 1);
 }
 
 static void fill_option(sti__compiler *c, sti_option *o) {

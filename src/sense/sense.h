@@ -19,6 +19,11 @@ void sti__sense_query(const struct sti__query *query, sti_state *state);
 /* Whether the model has such sensors. */
 bool sti__sense_has_query(const sti_model *model);
 
+/* Touch sensors of one world, before the kernel's acceleration stage. */
+struct sti_contact;
+void sti__sense_touch(const struct sti_contact *contacts, int count, sti_state *state);
+bool sti__sense_has_touch(const sti_model *model);
+
 /* STI__WANT_... groups that the model's sensors read. */
 uint32_t sti__sense_wants(const sti_model *model);
 

@@ -228,7 +228,7 @@ static sti_status judge(const sti__task *t, sti_error *error) {
         return sti__fail(error, STI_NONFINITE, "the problem's numbers are too large to solve");
     sti_status status = sti__workspace_judge(t->workspace, t->problem, tasks_of(t->options), &j, error);
     if (status != STI_OK) return status;
-    sti__judge_answer(&j, t->v, t->g, t->options->coulomb, &info->certificate, NULL);
+    sti__judge_answer(&j, t->v, t->g, t->options->coulomb, &info->certificate, t->workspace->share);
     double full = t->options->full_error;
     info->converged =
         full > 0 ? info->certificate.full_raw <= full : info->certificate.headline <= t->options->tol;

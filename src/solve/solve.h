@@ -44,6 +44,7 @@ struct sti_workspace {
     sti__islands *islands;       /* of the primal solver and the sensitivities */
     const sti_problem *factored; /* whose A is in `mass`, in this solve */
     const sti_problem *judged;   /* whose factor and Delassus diagonal are ready */
+    double *share; /* nrow, the caller's: gets each row block's part of the certificate; NULL: not wanted */
     int nhistory;
     double *history; /* in its block; room for max_iterations */
     int history_room;

@@ -2,6 +2,7 @@
 #include "world/constrain.h"
 
 #include "contact/constraints.h"
+#include "contact/jacobian.h"
 #include "contact/memory.h"
 #include "contact/point.h"
 #include "contact/rows.h"
@@ -151,8 +152,7 @@ sti_status sti__stage_contact(sti_world *world) {
     return status;
 }
 
-/* ---- solve -----------------------------------------------------------------------------------------------
- */
+/* ---- solve ------------------------------------------------------------ */
 
 static sti_solve_options options_of(const sti_world *world) {
     const sti_option *o = &world->state->opt;
@@ -172,7 +172,13 @@ static sti_status solve(sti_world *world) {
     sti__assembly *as = &c->rows;
     for (int i = 0; i < as->problem.arrays.n; i++) as->v[i] = world->state->qvel[as->dof[i]];
     sti_solve_options options = options_of(world);
-    return sti_solve(&as->problem, &options, c->workspace, as->v, as->g, &c->info, &world->error);
+    c->workspace->share = as->share;
+    sti_status status =
+        sti_solve(&as->problem, &options, c->workspace, as->v, as->g, &c->info, &world->error);
+    if (status != STI_VALUE || as->plain) return status;
+    world->error = (sti_error){0};
+    sti__assembly_plain(as, world->state);
+    return solve(world);
 }
 
 static void find_pushed(sti__constraints *c) {
@@ -275,6 +281,22 @@ const sti_contact *sti_world_contacts(const sti_world *world, int *count) {
 const sti_solve_info *sti_world_solve_info(const sti_world *world) { return &world->constraints.info; }
 sti_certificate sti_world_certificate(const sti_world *world) { return world->constraints.info.certificate; }
 
+/* Forces of contacts on bodies; sensors and cfrc_ext see them. */
+static void push_bodies(sti_world *world) {
+    const sti__constraints *c = &world->constraints;
+    sti_state *s = world->state;
+    memset(s->cfrc_contact, 0, sizeof(double) * 6 * (size_t)world->model->nbody);
+    for (int i = 0; i < c->ncontact; i++) {
+        const sti_contact *x = &c->contact[i];
+        double force[3], torque[3];
+        m3_mul_vec_t(force, x->frame, x->force);
+        m3_mul_vec_t(torque, x->frame, x->force + 3);
+        sti__add_wrench(s, x->body1, x->pos, force, torque, -1, s->cfrc_contact);
+        sti__add_wrench(s, x->body2, x->pos, force, torque, 1, s->cfrc_contact);
+    }
+    sti__equality_forces(&c->rows, s, s->cfrc_contact);
+}
+
 sti_status sti__stage_solve(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti_state *s = world->state;
@@ -289,6 +311,7 @@ sti_status sti__stage_solve(sti_world *world) {
         c->solved = true;
     }
     list_contacts(world);
+    if (s->wanted & STI__WANT_RNEPOST) push_bodies(world);
     return STI_OK;
 }
 
@@ -302,8 +325,7 @@ void sti__constraints_correct(sti_world *world, double *qacc_step, double *rate)
     if (solve(world) == STI_OK) set_motion(world, qacc_step, rate);
 }
 
-/* ---- memory of the step
- * ------------------------------------------------------------------------------------ */
+/* ---- memory of the step ------------------------------------------------------------ */
 
 /* Dry friction remembers as contacts do, in one number. */
 static void update_friction(sti_contact_memory *m, const sti_row *row, double R, double v, double g, double h,

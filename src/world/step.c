@@ -155,6 +155,7 @@ static void run_sense(sti_world *world) {
     if (world->query && sti__sense_has_query(world->model)) sti__sense_query(sti__world_query(world), s);
     world->sense(s, STI__SENSE_POSITION);
     world->sense(s, STI__SENSE_VELOCITY);
+    sti__sense_touch(world->constraints.contact, world->constraints.ncontact, s);
     world->sense(s, STI__SENSE_ACCELERATION);
     STI__LEAVE(&world->profile);
 }
