@@ -328,13 +328,29 @@ typedef struct member {
 } member;
 #define OPT(name, type, count) \
     { #name, type, count, offsetof(sti_option, name) }
-static const member option_members[] = {
-    OPT(timestep, 'd', 1),     OPT(gravity, 'd', 3),    OPT(wind, 'd', 3),          OPT(magnetic, 'd', 3),
-    OPT(density, 'd', 1),      OPT(viscosity, 'd', 1),  OPT(impratio, 'd', 1),      OPT(tolerance, 'd', 1),
-    OPT(ls_tolerance, 'd', 1), OPT(iterations, 'i', 1), OPT(ls_iterations, 'i', 1), OPT(integrator, 'i', 1),
-    OPT(cone, 'i', 1),         OPT(solver, 'i', 1),     OPT(disableflags, 'i', 1),  OPT(enableflags, 'i', 1),
-    OPT(contact_solver, 'i', 1), OPT(coulomb, 'i', 1), OPT(memory, 'i', 1), OPT(contact_tol, 'd', 1),
-    OPT(beta, 'd', 1), OPT(sigma, 'd', 1), OPT(push, 'd', 1)};
+static const member option_members[] = {OPT(timestep, 'd', 1),
+                                        OPT(gravity, 'd', 3),
+                                        OPT(wind, 'd', 3),
+                                        OPT(magnetic, 'd', 3),
+                                        OPT(density, 'd', 1),
+                                        OPT(viscosity, 'd', 1),
+                                        OPT(impratio, 'd', 1),
+                                        OPT(tolerance, 'd', 1),
+                                        OPT(ls_tolerance, 'd', 1),
+                                        OPT(iterations, 'i', 1),
+                                        OPT(ls_iterations, 'i', 1),
+                                        OPT(integrator, 'i', 1),
+                                        OPT(cone, 'i', 1),
+                                        OPT(solver, 'i', 1),
+                                        OPT(disableflags, 'i', 1),
+                                        OPT(enableflags, 'i', 1),
+                                        OPT(contact_solver, 'i', 1),
+                                        OPT(coulomb, 'i', 1),
+                                        OPT(memory, 'i', 1),
+                                        OPT(contact_tol, 'd', 1),
+                                        OPT(beta, 'd', 1),
+                                        OPT(sigma, 'd', 1),
+                                        OPT(push, 'd', 1)};
 #define STAT(name, type, count) \
     { #name, type, count, offsetof(sti_statistic, name) }
 static const member stat_members[] = {STAT(meaninertia, 'd', 1), STAT(meanmass, 'd', 1),
@@ -501,6 +517,30 @@ static PyObject *world_mass_matrix(PyObject *self, PyObject *out) {
     return mine ? world_done(w, STI_OK) : NULL;
 }
 
+static PyObject *world_ray(PyObject *self, PyObject *args) {
+    core_world *w = (core_world *)self;
+    double p[3], v[3], normal[3] = {0};
+    unsigned int groups;
+    int fixed, body, geom = -1;
+    if (!PyArg_ParseTuple(args, "(ddd)(ddd)Ipi", p, p + 1, p + 2, v, v + 1, v + 2, &groups, &fixed, &body) ||
+        !world_take(w))
+        return NULL;
+    sti_ray_options options = {.groups = groups, .fixed = fixed != 0, .bodyexclude = body};
+    double x = sti_ray(w->world, p, v, &options, &geom, normal);
+    atomic_flag_clear(&w->busy);
+    return Py_BuildValue("di(ddd)", x, geom, normal[0], normal[1], normal[2]);
+}
+
+static PyObject *world_geom_distance(PyObject *self, PyObject *args) {
+    core_world *w = (core_world *)self;
+    int geom1, geom2;
+    double distmax, ft[6] = {0};
+    if (!PyArg_ParseTuple(args, "iid", &geom1, &geom2, &distmax) || !world_take(w)) return NULL;
+    double x = sti_geom_distance(w->world, geom1, geom2, distmax, ft);
+    atomic_flag_clear(&w->busy);
+    return Py_BuildValue("d(dddddd)", x, ft[0], ft[1], ft[2], ft[3], ft[4], ft[5]);
+}
+
 static PyObject *world_hash(PyObject *self, PyObject *unused) {
     (void)unused;
     core_world *w = (core_world *)self;
@@ -517,7 +557,8 @@ static PyObject *world_contacts(PyObject *self, PyObject *unused) {
     int count;
     if (!world_take(w)) return NULL;
     const sti_contact *list = sti_world_contacts(w->world, &count);
-    PyObject *bytes = PyBytes_FromStringAndSize((const char *)list, (Py_ssize_t)((size_t)count * sizeof *list));
+    PyObject *bytes =
+        PyBytes_FromStringAndSize((const char *)list, (Py_ssize_t)((size_t)count * sizeof *list));
     atomic_flag_clear(&w->busy);
     return bytes;
 }
@@ -528,7 +569,8 @@ static PyObject *world_solve_info(PyObject *self, PyObject *unused) {
     if (!world_take(w)) return NULL;
     sti_solve_info info = *sti_world_solve_info(w->world);
     atomic_flag_clear(&w->busy);
-    return Py_BuildValue("iNN", info.iterations, PyBool_FromLong(info.converged), core_certificate(&info.certificate));
+    return Py_BuildValue("iNN", info.iterations, PyBool_FromLong(info.converged),
+                         core_certificate(&info.certificate));
 }
 
 static PyObject *world_copy(PyObject *self, PyObject *unused) {
@@ -636,6 +678,8 @@ static PyMethodDef world_methods[] = {
     {"reset", world_reset, METH_O, "to keyframe, -1 = qpos0"},
     {"view", world_view, METH_O, "a field by name, None if unknown"},
     {"mass_matrix", world_mass_matrix, METH_O, "M into an nv x nv array"},
+    {"ray", world_ray, METH_VARARGS, "first hit of a ray: distance, geom, normal"},
+    {"geom_distance", world_geom_distance, METH_VARARGS, "signed distance and nearest points of two geoms"},
     {"hash", world_hash, METH_NOARGS, "64-bit hash of state and inputs"},
     {"copy", world_copy, METH_NOARGS, "an independent world in the same state"},
     {"contacts", world_contacts, METH_NOARGS, "contacts as bytes"},

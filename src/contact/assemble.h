@@ -9,12 +9,12 @@
 #include "model/state.h"
 
 typedef enum sti__source {
-    STI__FROM_LIMIT,          /* id: 2 * joint + side */
-    STI__FROM_TENDON_LIMIT,   /* id: 2 * tendon + side */
-    STI__FROM_FRICTION,       /* id: dof */
+    STI__FROM_LIMIT,        /* id: 2 * joint + side */
+    STI__FROM_TENDON_LIMIT, /* id: 2 * tendon + side */
+    STI__FROM_FRICTION,     /* id: dof */
     STI__FROM_TENDON_FRICTION,
-    STI__FROM_EQUALITY,       /* id: 2 * equality + part */
-    STI__FROM_CONTACT         /* id: contact */
+    STI__FROM_EQUALITY, /* id: 2 * equality + part */
+    STI__FROM_CONTACT   /* id: contact */
 } sti__source;
 
 /* What is known of a row block besides its law. */
@@ -52,26 +52,27 @@ typedef struct sti__assembly {
     int nblock, nrow, nentry;
     sti__pool block_pool, row_pool, entry_pool;
     /* of the model's size */
-    int *place;               /* nv: number of a dof in the problem, -1 if it is not there */
-    int *dof;                 /* n: the model's number */
-    int *dof_island;          /* n */
-    bool *tree;               /* ntree: touched by a row */
+    int *place;      /* nv: number of a dof in the problem, -1 if it is not there */
+    int *dof;        /* n: the model's number */
+    int *dof_island; /* n */
+    bool *tree;      /* ntree: touched by a row */
     int *astart, *acol;
     double *avalue, *vstar, *v;
     int *closed, *mark, *list; /* scratch: dofs and their ancestors; stamps; 2 nv */
     int stamp;
-    double *x;                /* 6 nv, scratch */
-    int *parent;              /* scratch of the islands */
+    double *x;   /* 6 nv, scratch */
+    int *parent; /* scratch of the islands */
     size_t nparent;
-    void *block;              /* what does not grow */
+    void *block; /* what does not grow */
     size_t bytes;
-    int growths;              /* how often a pool had to grow since creation */
-    bool plain;               /* A is M */
-    bool failed;              /* a pool could not grow: the problem is not complete */
+    int growths; /* how often a pool had to grow since creation */
+    bool plain;  /* A is M */
+    bool failed; /* a pool could not grow: the problem is not complete */
 } sti__assembly;
 
 /* Room for `blocks` row blocks to begin with. */
-bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks, const sti_allocator *allocator);
+bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks,
+                          const sti_allocator *allocator);
 void sti__assembly_free(sti__assembly *as);
 
 /* An empty problem. */
