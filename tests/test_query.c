@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rays and distances with answers that one can write down. */
+#include "failing.h"
 #include "scene.h"
 #include "test.h"
 
@@ -177,5 +178,32 @@ TEST(sensors_that_are_wrong) {
     }
 }
 
+#define MESH                                                                                                \
+    "<mujoco><asset><mesh name='m' vertex='0 0 0 1 0 0 0 1 0 0 0 1'/></asset><worldbody><body><freejoint/>" \
+    "<geom type='mesh' mesh='m'/><site name='s' pos='.1 .1 5' quat='0 1 0 0'/></body><geom type='mesh' "    \
+    "mesh='m'/>"                                                                                            \
+    "</worldbody><sensor><rangefinder site='s'/></sensor></mujoco>"
+
+TEST(short_of_memory) {
+    sti_model *m = model_of(MESH);
+    for (int fail = 1;; fail++) {
+        counter n = {.fail_at = fail};
+        sti_allocator allocator = {counting, &n};
+        sti_world_options options = sti_world_options_default();
+        sti_error error = {0};
+        options.allocator = &allocator;
+        sti_world *w = sti_world_create(m, &options, &error);
+        CHECK((w == NULL) == (error.code == STI_NO_MEMORY));
+        if (w) {
+            REQUIRE(sti_forward(w) == STI_OK || n.calls >= fail); /* pools may grow in the first step */
+            sti_world_destroy(w);
+        }
+        CHECK(n.live == 0);
+        if (n.calls < fail) break;
+        REQUIRE(fail < 200);
+    }
+    sti_model_free(m);
+}
+
 MAIN(CASE(each_shape_from_above), CASE(sides), CASE(what_a_ray_sees), CASE(moving_on), CASE(distances),
-     CASE(sensors), CASE(sensors_that_are_wrong))
+     CASE(sensors), CASE(sensors_that_are_wrong), CASE(short_of_memory))
