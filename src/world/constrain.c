@@ -12,6 +12,9 @@
 #include <math.h>
 #include <string.h>
 
+/* A certificate above this is not good enough, whatever the tolerance. */
+#define WANDERED 1e-7
+
 /* ---- memory ---------------------------------------------------------------------------------------- */
 
 /* Room for count items; what was there is lost. */
@@ -166,19 +169,48 @@ static sti_solve_options options_of(const sti_world *world) {
     return options;
 }
 
+static sti_status solve_with(sti_world *world, const sti_solve_options *options) {
+    sti__constraints *c = &world->constraints;
+    sti__assembly *as = &c->rows;
+    c->workspace->share = as->share;
+    sti_status status = sti_solve(&as->problem, options, c->workspace, as->v, as->g, &c->info, &world->error);
+    if (status != STI_VALUE || as->plain) return status;
+    world->error = (sti_error){0};
+    sti__assembly_plain(as, world->state);
+    return sti_solve(&as->problem, options, c->workspace, as->v, as->g, &c->info, &world->error);
+}
+
+/* Exact friction is not convex and its iteration may wander, as in a hard impact. The slip of its best iterate is then
+   taken as given, which makes the problem convex again; the certificate is that of this problem, and its `desaxce` says
+   how far the slip was from settled. */
+static sti_status solve_frozen(sti_world *world, sti_solve_options options) {
+    sti__constraints *c = &world->constraints;
+    sti__assembly *as = &c->rows;
+    double y[6], late = c->info.certificate.desaxce;
+    int iterations = c->info.iterations;
+    for (int b = 0; b < as->nblock; b++) {
+        sti__block_velocity(as, b, as->v, y);
+        as->memory[b].desaxce = sti__row_desaxce(&as->rows[b], y);
+        as->vhat[as->first[b]] -= as->memory[b].desaxce;
+    }
+    options.coulomb = STI_COULOMB_RELAXED;
+    options.guess_g = as->g;
+    sti_status status = solve_with(world, &options);
+    for (int b = 0; b < as->nblock; b++) as->vhat[as->first[b]] += as->memory[b].desaxce;
+    c->info.certificate.desaxce = late;
+    c->info.iterations += iterations;
+    return status;
+}
+
 /* The last velocity is a good first guess: what rests goes on resting. */
 static sti_status solve(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
     for (int i = 0; i < as->problem.arrays.n; i++) as->v[i] = world->state->qvel[as->dof[i]];
     sti_solve_options options = options_of(world);
-    c->workspace->share = as->share;
-    sti_status status =
-        sti_solve(&as->problem, &options, c->workspace, as->v, as->g, &c->info, &world->error);
-    if (status != STI_VALUE || as->plain) return status;
-    world->error = (sti_error){0};
-    sti__assembly_plain(as, world->state);
-    return solve(world);
+    sti_status status = solve_with(world, &options);
+    bool wandered = options.coulomb == STI_COULOMB_EXACT && !c->info.converged && c->info.certificate.headline > WANDERED;
+    return status == STI_OK && wandered ? solve_frozen(world, options) : status;
 }
 
 static void find_pushed(sti__constraints *c) {
