@@ -4,6 +4,7 @@
 #define STICTION_WORLD_H
 
 #include <stiction/base.h>
+#include <stiction/contact.h>
 #include <stiction/model.h>
 #include <stiction/problem.h>
 #include <stiction/state_fields.h>
@@ -70,25 +71,6 @@ STI_API void sti_stage_sense(sti_world *world);        /* sensordata */
 STI_API void sti_stage_integrate(sti_world *world);    /* advance by opt.timestep */
 
 /* ---- contacts ------------------------------------------------------------------------------------- */
-
-typedef enum sti_region { STI_REGION_NONE, STI_REGION_STICK, STI_REGION_SLIDE } sti_region;
-
-/* A point at which two geoms touch. World frame. */
-typedef struct sti_contact {
-    int geom1, geom2, body1, body2;
-    int dim;           /* rows: 1, 3, 4 or 6 */
-    int region;        /* sti_region */
-    double pos[3];     /* half way between the surfaces */
-    double frame[9];   /* rows: normal from geom1 to geom2, two tangents */
-    double dist;       /* m, < 0: they overlap */
-    double phi0;       /* dist less the margin: what the contact pushes against */
-    double stiffness;  /* N/m; INFINITY: near-rigid */
-    double mu[5];      /* friction: tangents, spin, rolling (m) */
-    double impulse[6]; /* N s and N m s, what geom1 gives to geom2, in the frame: force then torque */
-    double force[6];   /* impulse over the timestep */
-    double share;      /* part of the certificate's gap */
-    uint64_t feature;  /* the same over steps while the same parts touch */
-} sti_contact;
 
 /* The contacts of the last forward or step, in a fixed order; valid until the next. */
 STI_API const sti_contact *sti_world_contacts(const sti_world *world, int *count);

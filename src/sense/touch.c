@@ -2,7 +2,7 @@
 /* Touch sensors: normal forces of contacts of the site's body whose line, going out of the body, meets the site. */
 #include "collide/shape.h"
 #include "sense/sense.h"
-#include <stiction/world.h>
+#include <stiction/contact.h>
 #include <string.h>
 
 static sti__shape site_shape(const sti_state *s, int site) {

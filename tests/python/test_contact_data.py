@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contacts, certificate and contact options as users of Python see them."""
+import numpy as np
+import pytest
+
+import stiction
+
+BOX = """<mujoco xmlns:sti='urn:stiction'><option timestep='0.002'/>{}<worldbody><geom name='floor' type='plane' size='9 9 1'/>
+<body name='box' pos='0 0 .05'><freejoint/><geom name='cube' type='box' size='.05 .05 .05' mass='2'/></body></worldbody></mujoco>"""
+
+
+def rest(option=""):
+    model = stiction.Model.from_xml_string(BOX.format(option))
+    data = stiction.Data(model)
+    stiction.step(model, data, 500)
+    return model, data
+
+
+def test_contacts():
+    model, data = rest()
+    contact = data.contact
+    assert data.ncon == len(contact) == 4
+    assert np.isclose(contact.force[:, 0].sum(), 2 * 9.81, rtol=1e-8)
+    assert np.allclose(contact.frame[:, :3], [0, 0, 1])
+    assert sorted(map(tuple, np.sign(contact.pos[:, :2]))) == [(-1, -1), (-1, 1), (1, -1), (1, 1)]
+    assert (contact.body1 == 0).all() and (contact.body2 == model.body("box").id).all()
+    assert (contact.geom1 == model.geom("floor").id).all() and (contact.dim == 3).all()
+    assert (contact.region == 1).all() and (contact.dist < 0).all() and (contact.dist > -1e-4).all()
+    assert np.isinf(contact.stiffness).all() and len(set(contact.feature)) == 4
+    np.testing.assert_allclose(contact.force, contact.impulse / 0.002)
+    assert data.certificate.headline < 1e-8
+
+
+@pytest.mark.parametrize("solver", ["sap", "apgd"])
+@pytest.mark.parametrize("coulomb", ["relaxed", "exact"])
+def test_solvers_agree(solver, coulomb):
+    _, data = rest(f"<sti:option solver='{solver}' coulomb='{coulomb}'/>")
+    assert abs(data.qpos[2] - 0.05) < 1e-4 and abs(data.qvel).max() < 1e-7
+    assert np.isclose(data.contact.force[:, 0].sum(), 2 * 9.81, rtol=1e-6)
+
+
+def test_options():
+    model, _ = rest("<sti:option memory='disable' tol='1e-7' beta='0.5' sigma='1e-4' push='2'/>")
+    o = model.opt
+    assert (o.memory, o.contact_tol, o.beta, o.sigma, o.push, o.coulomb) == (0, 1e-7, 0.5, 1e-4, 2, 1)
+    with pytest.raises(stiction.Error, match="positive"):
+        rest("<sti:option beta='0'/>")
+
+
+def test_nothing_touches():
+    model = stiction.Model.from_xml_string("<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>")
+    data = stiction.Data(model)
+    stiction.step(model, data)
+    assert data.ncon == 0 and data.certificate.gap == 0 and data.solver_niter == 0
