@@ -8,7 +8,7 @@
        l_i(y) = max over g in C_i   -g'(y - vhat) - 1/2 g' R g
 
    so that the impulses of the answer are g = P_C(-(J v - vhat) / R) in the R norm. C is a friction
-   cone, an interval or everything. R = 0 is hard contact (dual solvers only). The dual,
+   cone, an interval or everything. R = 0 is hard contact. The dual,
 
        min over g in C   1/2 g'(J A^-1 J' + R) g + g'(J v* - vhat),
 
@@ -158,7 +158,7 @@ STI_API sti_status sti_certify(const sti_problem *problem, const double *v, cons
 
 /* clang-format off */
 #define STI_SOLVERS(X)                                                                       \
-    X(SAP, "sap")             /* primal Newton on v; needs R > 0 and the (A, J) form */      \
+    X(SAP, "sap")             /* primal Newton on v; needs the (A, J) form */                \
     X(APGD, "apgd")           /* accelerated projected gradient on g */                      \
     X(NEWTON, "newton")       /* semismooth Newton on the active set: the finisher, alone */ \
     X(AUTO, "auto")           /* by a fixed cost model */
