@@ -171,7 +171,7 @@ TEST(tendon_limit) {
 #define PLANE "<geom name='floor' type='plane' size='9 9 1'/>"
 #define BOX                                                                                         \
     HEAD "<worldbody>" PLANE "<body pos='0 0 .05'><freejoint/><geom type='box' size='.05 .05 .05' " \
-                             "mass='1'/></body></worldbody></mujoco>"
+         "mass='1'/></body></worldbody></mujoco>"
 
 static double speed(sti_world *w) {
     double s = 0;

@@ -216,7 +216,7 @@ typedef struct sti_option {
     double contact_tol; /* on the certificate of a step */
     double beta;        /* near-rigid contact oscillates with the period beta h */
     double sigma;       /* friction's softness over the inverse mass */
-    double push;        /* largest speed at which near-rigid contacts and limits undo an overlap, m/s (rad/s) */
+    double push; /* largest speed at which near-rigid contacts and limits undo an overlap, m/s (rad/s) */
 } sti_option;
 
 typedef struct sti_statistic {

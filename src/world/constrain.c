@@ -209,7 +209,8 @@ static sti_status solve(sti_world *world) {
     for (int i = 0; i < as->problem.arrays.n; i++) as->v[i] = world->state->qvel[as->dof[i]];
     sti_solve_options options = options_of(world);
     sti_status status = solve_with(world, &options);
-    bool wandered = options.coulomb == STI_COULOMB_EXACT && !c->info.converged && c->info.certificate.headline > WANDERED;
+    bool wandered =
+        options.coulomb == STI_COULOMB_EXACT && !c->info.converged && c->info.certificate.headline > WANDERED;
     return status == STI_OK && wandered ? solve_frozen(world, options) : status;
 }
 
