@@ -36,10 +36,10 @@ static const sti_element *kind_before(const sti_element *e, sti__kind kind) {
     return e;
 }
 
-/* From an inner class to its parent; from the outermost ones, which are all main, to the one before. */
+/* From an inner class to its parent; from the outermost ones, which are all main, to the one before. A class takes
+   nothing from sections that come after its own. */
 static const sti_element *enclosing(const sti_element *section) {
-    if (!sti__in_default(section)) return section->scope;
-    return sti__in_default(section->parent) ? section->parent : section->spec->main;
+    return sti__in_default(section) ? section->parent : section->scope;
 }
 
 static const sti_element *innermost(const sti_element *element) {

@@ -380,3 +380,14 @@ def test_long_rope():
     data = stiction.Data(model)
     stiction.forward(model, data)
     assert model.nv == n and data.xpos[n] == pytest.approx([0.02 * n, 0, 0])
+
+
+@pytest.mark.parametrize("defaults, margin", [
+    ("<default><default class='a'/></default><default><geom margin='0.3'/></default>", 0),  # comes after the class
+    ("<default><geom margin='0.3'/></default><default><default class='a'/></default>", 0.3),
+    ("<default><default class='a'/><geom margin='0.3'/></default>", 0.3),
+])
+def test_classes_and_sections(defaults, margin):
+    model = stiction.Model.from_xml_string(
+        f"<mujoco>{defaults}<worldbody><geom class='a' size='1'/></worldbody></mujoco>")
+    assert model.geom_margin[0] == margin
