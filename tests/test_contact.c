@@ -52,6 +52,26 @@ TEST(joint_limit) {
     }
 }
 
+/* The same with damping, which does not carry a load at rest: each step's force is the load's, in every integrator. */
+TEST(damped_joint_limit) {
+    for (int integrator = STI_INTEGRATOR_EULER; integrator <= STI_INTEGRATOR_IMPLICITFAST; integrator++) {
+        sti_model *m;
+        sti_world *w = open("<mujoco><option timestep='%g' gravity='0 0 0'/><worldbody><body>"
+                            "<joint type='slide' axis='1 0 0' range='-1 0.05' damping='3'/>"
+                            "<geom size='.1' mass='1'/></body></worldbody></mujoco>",
+                            0.01, &m);
+        sti_world_option(w)->integrator = integrator;
+        values(w, "qfrc_applied")[0] = 10;
+        run(w, 2);
+        for (int i = 0; i < 5; i++) {
+            sti_step(w, 1);
+            CHECK_NEAR(values(w, "qfrc_constraint")[0], -10, 1e-8);
+            CHECK_NEAR(values(w, "qvel")[0], 0, 1e-12);
+        }
+        close(w, m);
+    }
+}
+
 /* A limit is met at any speed without passing it by more than the rest violation, and does not bounce. */
 TEST(limit_at_speed) {
     sti_model *m;

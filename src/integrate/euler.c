@@ -14,17 +14,16 @@ static inline vmask damped(const sti_state *s) {
     return any;
 }
 
-/* qacc of (M + h*damping) qacc = all forces */
+/* qacc of (M + h*damping) qacc = smooth forces; those of constraints come with the solution of the step */
 static void damped_acceleration(const sti_state *s, vreal *restrict qacc) {
     const sti_model *m = s->model;
     const vreal *restrict M = CLANES(s->M), *restrict smooth = CLANES(s->qfrc_smooth);
-    const vreal *restrict constraint = CLANES(s->qfrc_constraint);
     vreal *restrict H = LANES(s->qH), h = v_set(s->opt.timestep);
     for (int k = 0; k < m->nM; k++) H[k] = M[k];
     for (int d = 0; d < m->nv; d++) {
         int k = m->M_rowadr[d] + m->M_rownnz[d] - 1;
         H[k] = H[k] + h * PAR(s, dof_damping, d);
-        qacc[d] = smooth[d] + constraint[d];
+        qacc[d] = smooth[d];
     }
     STI_K(ltdl_factor)(m, H, LANES(s->qHDiagInv));
     STI_K(ltdl_solve)(m, H, CLANES(s->qHDiagInv), qacc);

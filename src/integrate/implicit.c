@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Solves (M - h*qDeriv) qacc = qfrc_smooth + qfrc_constraint: all forces at the new velocity, to first order.
+/* Solves (M - h*qDeriv) qacc = qfrc_smooth: all smooth forces at the new velocity, to first order.
    `implicit` factors the unsymmetric matrix, `implicitfast` its lower triangle as a symmetric one. */
 #include "dynamics/derivative.h"
 #include "dynamics/factor.h"
@@ -122,7 +122,7 @@ void STI_K(implicit)(sti_state *s) {
     const sti_model *m = s->model;
     int nv = m->nv;
     vreal *x = LANES(s->scratch), *force = x + nv;
-    for (int d = 0; d < nv; d++) force[d] = x[d] = CLANES(s->qfrc_smooth)[d] + CLANES(s->qfrc_constraint)[d];
+    for (int d = 0; d < nv; d++) force[d] = x[d] = CLANES(s->qfrc_smooth)[d];
     if (s->opt.integrator == STI_INTEGRATOR_IMPLICIT) solve_full(s, 0, nv, x);
     else {
         solve_symmetric(s, x);

@@ -129,7 +129,7 @@ static void recall(sti_world *world) {
         bool contact = as->info[b].source == STI__FROM_CONTACT;
         double tau = as->info[b].tau, *vhat = as->vhat + as->first[b];
         if (contact) *m = sti__memory_carry(old, m->feature, m->frame);
-        else if (old) *m = *old;
+        else *m = old ? *old : (sti_contact_memory){.feature = m->feature};
         if (o->memory && contact && as->rows[b].dim >= 3) sti__memory_vhat(m, o->timestep, tau, vhat + 1);
         if (o->memory && as->rows[b].kind == STI_ROW_HUBER) vhat[0] = -m->anchor[0] / (o->timestep + tau);
         memcpy(as->guess + as->first[b], m->impulse, sizeof(double) * (size_t)as->rows[b].dim);
