@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contact, side by side with MuJoCo and Drake in one run: ./dev bench contact [--quick] [--only NAME] [--write].
+
+Every engine loads the same MJCF and makes its own way to rest; then they step turn about in short rounds. One thread is
+CPU time, two threads are wall time; a ratio is the median over the rounds of MuJoCo's best solver over the engine.
+--write puts the figures into docs/contact_measured.md."""
+import argparse
+import csv
+import dataclasses
+import math
+import os
+import pathlib
+import statistics
+import sys
+import time
+import warnings
+
+import contact_engines as engines
+import contact_page
+import numpy as np
+import scenes_contact as scenes
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+TOLERANCES = (1e-10, 1e-6, 2e-4)  # the default, what is asked, and what MuJoCo leaves
+VARIANTS = [(solver, cone) for solver in ("CG", "Newton") for cone in ("pyramidal", "elliptic")]
+
+
+@dataclasses.dataclass
+class Row:
+    """A line of the table; NaN: not known."""
+    scene: str
+    engine: str
+    setting: str
+    threads: int = 1
+    ms_min: float = math.nan
+    ms: float = math.nan
+    ratio: float = math.nan  # MuJoCo's best over this
+    pour_ms: float = math.nan
+    contacts: float = math.nan
+    depth_mean: float = math.nan  # mm
+    depth_max: float = math.nan
+    residual: float = math.nan  # largest of all steps
+    iterations: float = math.nan
+    speed: float = math.nan  # median, mm/s
+    drift: float = math.nan  # median displacement, um/s
+
+
+class Bar:
+    """Progress on stderr."""
+
+    def __init__(self, total):
+        self.total, self.done, self.start = total, 0, time.monotonic()
+
+    def tell(self, text, step=0):
+        self.done += step
+        share = min(1, self.done / self.total)
+        filled = round(24 * share)
+        if sys.stderr.isatty():
+            print(f"\r[{'#' * filled}{'.' * (24 - filled)}] {time.monotonic() - self.start:6.0f} s  {text:<60.60}", end="", file=sys.stderr, flush=True)
+        elif step:
+            print(f"[{100 * share:3.0f} %] {text}", file=sys.stderr, flush=True)
+
+    def clear(self):
+        if sys.stderr.isatty():
+            print("\r" + " " * 100 + "\r", end="", file=sys.stderr, flush=True)
+
+
+def timed(clock, function, *arguments):
+    start = clock()
+    function(*arguments)
+    return clock() - start
+
+
+def settle(engine, seconds, pour, bar, limit):
+    """Steps to `seconds`, or as far as `limit` seconds of CPU allow; what was seen on the way."""
+    seen = dict(residual=0.0, iterations=[], poured=[], cpu=0.0)
+    steps, every = round(seconds / engine.timestep), max(1, round(0.02 / engine.timestep))
+    for k in range(steps):
+        spent = timed(time.process_time, engine.step)
+        seen["cpu"] += spent
+        if k * engine.timestep < pour:
+            seen["poured"].append(spent)
+        if engine.name == "Stiction" or k % every == 0:
+            seen["residual"] = max(seen["residual"], engine.residual)
+            seen["iterations"].append(engine.iterations)
+        if k % every == 0:
+            bar.tell(f"{engine.name} {engine.setting}: {engine.time:.2f} of {seconds:g} s")
+        if seen["cpu"] > limit:
+            break
+    return seen
+
+
+def rounds_of(runners, count, steps, clock, bar):
+    """Seconds a step of each, [runner][round], turn about."""
+    spent = [[] for _ in runners]
+    for r in range(count):
+        for k in range(len(runners)):
+            k = (k + r) % len(runners)
+            bar.tell(f"round {r + 1} of {count}: {runners[k].name} {runners[k].setting}")
+            spent[k].append(timed(clock, runners[k].step, steps) / steps)
+    return spent
+
+
+def best_variant(engine, bar):
+    """MuJoCo's fastest solver and cone from this state."""
+    times = {}
+    for solver, cone in VARIANTS:
+        bar.tell(f"trying MuJoCo {solver}, {cone}")
+        trial = engine.like(solver, cone)
+        trial.step()
+        times[solver, cone] = min(timed(time.process_time, trial.step) for _ in range(2))
+    return min(times, key=times.get), times
+
+
+def look(engine, seconds):
+    """Contacts, speeds and drift while it goes on for a while."""
+    start, began, facts, speeds, residuals, iterations = engine.places, engine.time, [], [], [], []
+    for _ in range(max(1, round(seconds / engine.timestep))):
+        engine.step()
+        speeds.append(np.median(engine.speeds))
+        residuals.append(engine.residual)
+        iterations.append(engine.iterations)
+    facts = engine.contact()
+    moved = np.median(np.linalg.norm(engine.places - start, axis=1)) / (engine.time - began)
+    return dict(contacts=facts["contacts"], depth_mean=1e3 * facts["depth_mean"], depth_max=1e3 * facts["depth_max"],
+                speed=1e3 * float(np.median(speeds)), drift=1e6 * float(moved), residual=max(residuals), iterations=float(np.mean(iterations)))
+
+
+def compare(name, runners, facts, o, bar, threads=1, reference=None):
+    """Rounds of all runners; a row each. reference: the runner that ratios are taken against."""
+    clock = time.process_time if threads == 1 else time.perf_counter
+    once = [timed(clock, r.step) for r in runners]
+    steps = max(1, min(200, int(o.round / max(once))))
+    spent = rounds_of(runners, o.rounds, steps, clock, bar)
+    base = spent[runners.index(reference)] if reference else None
+    rows = []
+    for runner, times, fact in zip(runners, spent, facts):
+        row = Row(name, runner.name, runner.setting, threads, 1e3 * min(times), 1e3 * statistics.median(times), **fact)
+        if base:
+            row.ratio = statistics.median(b / t for b, t in zip(base, times))
+        rows.append(row)
+    return rows
+
+
+def pile(name, xml, o, bar):
+    """Settled in a container: MuJoCo's best against ours at three tolerances."""
+    ours, theirs = engines.Stiction(xml=xml, tol=1e-6), engines.MuJoCo(xml=xml, solver="CG")
+    seen = [settle(e, o.settle, o.pour, bar, o.limit) for e in (ours, theirs)]
+    (solver, cone), _ = best_variant(theirs, bar)
+    runners = [theirs.like(solver, cone)] + [ours.like(tol) for tol in TOLERANCES]
+    facts = []
+    for runner in runners:
+        fact = look(runner, o.look)
+        whole = seen[0 if runner.name == "Stiction" else 1]
+        if runner.setting in (ours.setting, theirs.setting):
+            fact["residual"] = max(fact["residual"], whole["residual"])
+            fact["pour_ms"] = 1e3 * float(np.mean(whole["poured"]))
+        facts.append(fact)
+    rows = compare(name, runners, facts, o, bar, 1, runners[0])
+    if o.threads > 1:
+        two = [theirs.like(solver, cone, threads=o.threads)] + [ours.like(tol, threads=o.threads) for tol in TOLERANCES]
+        rows += compare(name, two, facts, o, bar, o.threads, two[0])
+    return rows
+
+
+def drake_pile(name, xml, o, bar):
+    """Drake, MuJoCo and ours at Drake's step."""
+    ours, theirs = engines.Stiction(xml=xml, tol=1e-6), engines.MuJoCo(xml=xml, solver="CG")
+    runners = [theirs, ours]
+    try:
+        runners.append(engines.Drake(xml, 0.01))
+    except ImportError:
+        print("drake is not installed: left out", file=sys.stderr)
+    seen = [settle(e, o.settle, o.pour, bar, o.limit) for e in runners]
+    (solver, cone), _ = best_variant(theirs, bar)
+    theirs.choose(solver, cone)
+    facts = []
+    for runner, whole in zip(runners, seen):
+        fact = look(runner, o.look)
+        fact["residual"] = max(fact["residual"], whole["residual"])
+        fact["pour_ms"] = 1e3 * float(np.mean(whole["poured"]))
+        facts.append(fact)
+    return compare(name, runners, facts, o, bar, 1, theirs)
+
+
+def plan(o):
+    """Name, function, arguments of all scenes."""
+    few = 0.2 if o.quick else 1
+    yield f"{round(200 * few)} spheres, h = 10 ms", drake_pile, (scenes.spheres(round(200 * few), 0.01),)
+    yield f"{round(1000 * few)} spheres", pile, (scenes.spheres(round(1000 * few)),)
+    yield f"{round(1000 * few)} boxes", pile, (scenes.boxes(round(1000 * few)),)
+
+
+HEAD = ("scene", "engine", "setting", "threads", "ms (median)", "ms (least)", "ratio", "ms pouring", "contacts", "depth mean, mm", "max",
+        "residual", "iterations", "speed, mm/s", "drift, um/s")
+
+
+def cells(row):
+    """A row as text."""
+    def figure(x, form):
+        return "" if math.isnan(x) else form.format(x)
+    return (row.scene, row.engine, row.setting, str(row.threads), figure(row.ms, "{:.3g}"), figure(row.ms_min, "{:.3g}"),
+            figure(row.ratio, "{:.2f}"), figure(row.pour_ms, "{:.3g}"), figure(row.contacts, "{:.0f}"), figure(row.depth_mean, "{:.3f}"),
+            figure(row.depth_max, "{:.2f}"), figure(row.residual, "{:.0e}"), figure(row.iterations, "{:.1f}"), figure(row.speed, "{:.2g}"),
+            figure(row.drift, "{:.2g}"))
+
+
+def print_rows(rows):
+    lines = [HEAD] + [cells(r) for r in rows]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(HEAD))]
+    for line in lines:
+        print("  ".join(t.ljust(w) if k < 3 else t.rjust(w) for k, (t, w) in enumerate(zip(line, widths))))
+
+
+def save(rows, path):
+    with open(path, "w", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow([f.name for f in dataclasses.fields(Row)])
+        writer.writerows(dataclasses.astuple(r) for r in rows)
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a fifth of the bodies, a fifth of the time")
+    parser.add_argument("--only", default="", help="only scenes whose name contains this text")
+    parser.add_argument("--settle", type=float, default=10, help="seconds of simulated time before the rounds")
+    parser.add_argument("--pour", type=float, default=1, help="of these, seconds that count as pouring")
+    parser.add_argument("--look", type=float, default=0.5, help="simulated seconds over which rest is judged")
+    parser.add_argument("--limit", type=float, default=3600, help="seconds of CPU that settling may take, per engine and scene")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--round", type=float, default=0.5, help="seconds of the slowest in a round")
+    parser.add_argument("--threads", type=int, default=2, help="the second count of threads; 1 = one thread only")
+    parser.add_argument("--out", default=str(ROOT / "out"))
+    parser.add_argument("--write", action="store_true", help="write docs/contact_measured.md and its pictures")
+    o = parser.parse_args()
+    if o.quick:
+        o.settle, o.rounds, o.limit = min(o.settle, 2), min(o.rounds, 5), min(o.limit, 120)
+    return o
+
+
+def main():
+    o = options()
+    warnings.simplefilter("ignore")
+    os.makedirs(o.out, exist_ok=True)
+    todo = [p for p in plan(o) if o.only in p[0]]
+    bar, rows = Bar(len(todo)), []
+    for name, function, arguments in todo:
+        bar.tell(name)
+        found = function(name, *arguments, o, bar)
+        bar.clear()
+        print_rows(found)
+        print(flush=True)
+        rows += found
+        save(rows, os.path.join(o.out, "contact.csv"))
+        bar.tell(name, 1)
+    bar.clear()
+    contact_page.plots(rows, o.out)
+    print(f"{o.out}/contact.csv, {o.out}/contact.png")
+    if o.write:
+        contact_page.write(rows, HEAD, cells, ROOT / "docs")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures and the page of docs out of the rows of the contact benchmark."""
+import os
+import platform
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+COLOURS = {"Stiction": "#1b6ca8", "MuJoCo": "#c06014", "Drake": "#4f7942"}
+
+
+def bars(axis, rows, value, title, floor):
+    """Groups of bars: a group per scene, a bar per engine and setting."""
+    names = list(dict.fromkeys(r.scene for r in rows))
+    for k, name in enumerate(names):
+        group = [r for r in rows if r.scene == name]
+        for i, r in enumerate(group):
+            x = k + (i - (len(group) - 1) / 2) * 0.8 / len(group)
+            fade = {"certified 1e-10": 1, "certified 1e-6": 0.75, "certified 2e-4": 0.5}.get(r.setting, 1)
+            axis.bar(x, max(getattr(r, value), floor), 0.76 / len(group), color=COLOURS[r.engine], alpha=fade)
+    axis.set_yscale("log")
+    axis.set_xticks(range(len(names)), [n.replace(", ", ",\n") for n in names], fontsize=7)
+    axis.set_title(title, fontsize=9)
+    axis.grid(axis="y", alpha=0.3)
+
+
+def plots(rows, folder):
+    """contact.png: time, depth, residual, speed."""
+    one = [r for r in rows if r.threads == 1]
+    if not one:
+        return
+    figure, axes = plt.subplots(2, 2, figsize=(11, 7))
+    bars(axes[0, 0], one, "ms", "time of a step, ms (one thread)", 1e-3)
+    bars(axes[0, 1], one, "depth_max", "largest penetration, mm", 1e-4)
+    bars(axes[1, 0], one, "residual", "largest residual", 1e-12)
+    bars(axes[1, 1], one, "speed", "median speed at rest, mm/s", 1e-9)
+    handles = [plt.Rectangle((0, 0), 1, 1, color=c) for c in COLOURS.values()]
+    figure.legend(handles, COLOURS, loc="upper right", fontsize=8)
+    figure.tight_layout()
+    figure.savefig(os.path.join(folder, "contact.png"), dpi=110)
+    plt.close(figure)
+
+
+TOP = """# Contact, measured
+
+Written by `./dev bench contact --write`; do not edit. {machine}.
+
+All engines load the same MJCF (`bench/scenes_contact.py`) and settle on their own for {settle}; then they step turn about in short
+rounds. *ms* is the median over the rounds (CPU time with one thread, wall time with more), *ratio* is MuJoCo's fastest solver on
+that scene over the engine, in the same rounds. *ms pouring* is the mean while the bodies fall and hit each other.
+
+*residual* is one measure for all: the momentum that the step's answer leaves open, |M (a − a_smooth) − Jᵀf| in the norm of M⁻¹,
+over the larger of its two terms. For Stiction it is the certificate, which bounds it from above. The largest of all steps is shown.
+Drake does not show its own. *speed* is the median over the bodies once settled, *drift* their median displacement.
+
+"""
+
+
+def table(rows, head, cells):
+    text = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join(text + ["| " + " | ".join(cells(r)) + " |" for r in rows]) + "\n"
+
+
+def write(rows, head, cells, docs, settle="10 s", extra=""):
+    """docs/contact_measured.md and its pictures."""
+    plots(rows, docs / "images")
+    parts = [TOP.format(machine=f"{os.cpu_count()} cores, {platform.machine()}", settle=settle)]
+    for name in dict.fromkeys(r.scene for r in rows):
+        parts.append(f"## {name}\n\n" + table([r for r in rows if r.scene == name], head, cells) + "\n")
+    parts.append("![time, depth, residual and speed](images/contact.png)\n")
+    (docs / "contact_measured.md").write_text("".join(parts) + extra)
