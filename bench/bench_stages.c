@@ -92,8 +92,8 @@ int main(int argc, char **argv) {
     options.profile = true;
     sti_world *world = sti_world_create(model, &options, &error);
     if (!world) fail("world", &error);
-    printf("parse_ms %.3f\ncompile_ms %.3f\nworld_ms %.3f\n", 1e3 * (parsed - start), 1e3 * (compiled - parsed),
-           1e3 * (seconds() - compiled));
+    printf("parse_ms %.3f\ncompile_ms %.3f\nworld_ms %.3f\n", 1e3 * (parsed - start),
+           1e3 * (compiled - parsed), 1e3 * (seconds() - compiled));
     printf("world_bytes %zu\n", held);
     if (snapshot) restore(world, snapshot);
     if (sti_step(world, warm) != STI_OK) fail("step", sti_world_error(world));
@@ -103,8 +103,8 @@ int main(int argc, char **argv) {
     int contacts;
     sti_world_contacts(world, &contacts);
     print_profile(world, repeats ? repeats : steps);
-    printf("contacts %d\nbodies %d\ndofs %d\nwarm_bytes %zu\npeak_bytes %zu\n", contacts, model->nbody - 1, model->nv,
-           held, peak);
+    printf("contacts %d\nbodies %d\ndofs %d\nwarm_bytes %zu\npeak_bytes %zu\n", contacts, model->nbody - 1,
+           model->nv, held, peak);
     (void)threads;
     sti_world_destroy(world);
     sti_model_free(model);

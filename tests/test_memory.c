@@ -54,7 +54,7 @@ static double slide(int steps, double mu, bool remember, sti_contact_memory *mem
         make p;
         incline(&p, h, 1e-3, mu, v);
         for (int r = 0; r < CORNERS; r++) {
-            memory[r] = sti__memory_carry(sti__memory_find(memory, CORNERS, (uint64_t)r), (uint64_t)r, frame);
+            memory[r] = sti__memory_carry(&memory[r], (uint64_t)r, frame);
             p.vhat[3 * r] = -sink[r] / (h + tau);
             if (remember) sti__memory_vhat(&memory[r], h, tau, p.vhat + 3 * r + 1);
         }
@@ -100,12 +100,14 @@ TEST(carrying_over) {
         {.feature = 2},
         {.feature = 5, .anchor = {1, 2, 3}, .frame = {0, 0, 1, 1, 0, 0, 0, 1, 0}, .impulse = {3, 1, 2}},
         {.feature = 2, .desaxce = 1}};
-    sti__memory_sort(list, 4);
-    CHECK(list[0].feature == 2 && list[0].desaxce == 0 && list[1].desaxce == 1 && list[2].feature == 5 &&
-          list[3].feature == 9);
-    CHECK(sti__memory_find(list, 4, 5) == list + 2 && sti__memory_find(list, 4, 2) == list);
-    CHECK(!sti__memory_find(list, 4, 1) && !sti__memory_find(list, 4, 7) && !sti__memory_find(list, 4, 10) &&
-          !sti__memory_find(list, 0, 2));
+    int slot[8];
+    CHECK(sti__memory_slots(4) == 8 && sti__memory_slots(0) > 0);
+    sti__memory_index index = {list, 4, NULL, 0};
+    CHECK(sti__memory_next(&index, 9) == list && !sti__memory_next(&index, 5));
+    sti__memory_index_fill(&index, slot);
+    CHECK(sti__memory_find(&index, 5) == list + 2 && sti__memory_next(&index, 2) == list + 3);
+    CHECK(!sti__memory_next(&index, 2) && sti__memory_find(&index, 2) == list + 1);
+    CHECK(!sti__memory_find(&index, 1) && !sti__memory_find(&index, 7) && !sti__memory_find(&index, 10));
     double c = cos(0.3), s = sin(0.3), frame[9] = {s, 0, c, c, 0, -s, 0, 1, 0}, vhat[2];
     sti_contact_memory m = sti__memory_carry(list + 2, 5, frame);
     CHECK_NEAR(m.anchor[0] * s + m.anchor[2] * c, 0, 1e-15);

@@ -7,30 +7,41 @@
 /* A friction force this close to its cone slides. */
 #define ON_CONE (1 - 1e-9)
 
-/* Lists are nearly sorted already (contacts come in the same order every step): binary insertion. */
-void sti__memory_sort(sti_contact_memory *list, int count) {
-    for (int i = 1; i < count; i++) {
-        if (list[i - 1].feature <= list[i].feature) continue;
-        sti_contact_memory item = list[i];
-        int lo = 0, hi = i;
-        while (lo < hi) {
-            int mid = lo + (hi - lo) / 2;
-            if (list[mid].feature <= item.feature) lo = mid + 1;
-            else hi = mid;
-        }
-        memmove(list + lo + 1, list + lo, sizeof *list * (size_t)(i - lo));
-        list[lo] = item;
+int sti__memory_slots(int count) {
+    int slots = 4;
+    while (slots < 2 * count && slots < 1 << 30) slots *= 2;
+    return slots;
+}
+
+/* Spreads features that are not hashes, such as those of limits. */
+static int home_of(uint64_t feature, int slots) {
+    return (int)((feature * 0x9e3779b97f4a7c15ull >> 34) & (uint64_t)(slots - 1));
+}
+
+void sti__memory_index_fill(sti__memory_index *index, int *slot) {
+    int slots = sti__memory_slots(index->count);
+    index->slot = slot;
+    memset(slot, -1, sizeof *slot * (size_t)slots);
+    for (int i = 0; i < index->count; i++) {
+        int at = home_of(index->list[i].feature, slots);
+        while (slot[at] >= 0 && index->list[slot[at]].feature != index->list[i].feature)
+            at = (at + 1) & (slots - 1);
+        if (slot[at] < 0) slot[at] = i;
     }
 }
 
-const sti_contact_memory *sti__memory_find(const sti_contact_memory *list, int count, uint64_t feature) {
-    int lo = 0, hi = count;
-    while (lo < hi) {
-        int mid = lo + (hi - lo) / 2;
-        if (list[mid].feature < feature) lo = mid + 1;
-        else hi = mid;
-    }
-    return lo < count && list[lo].feature == feature ? &list[lo] : NULL;
+const sti_contact_memory *sti__memory_next(sti__memory_index *index, uint64_t feature) {
+    if (index->next >= index->count || index->list[index->next].feature != feature) return NULL;
+    return &index->list[index->next++];
+}
+
+const sti_contact_memory *sti__memory_find(sti__memory_index *index, uint64_t feature) {
+    int slots = sti__memory_slots(index->count), at = home_of(feature, slots);
+    while (index->slot[at] >= 0 && index->list[index->slot[at]].feature != feature)
+        at = (at + 1) & (slots - 1);
+    if (index->slot[at] < 0) return NULL;
+    index->next = index->slot[at] + 1;
+    return &index->list[index->slot[at]];
 }
 
 static double dot3(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }

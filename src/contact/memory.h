@@ -7,10 +7,23 @@
 
 #include <stiction/problem.h>
 
-/* Orders by feature; equal ones keep their order. */
-void sti__memory_sort(sti_contact_memory *list, int count);
-/* The first of a sorted list with this feature, or NULL. */
-const sti_contact_memory *sti__memory_find(const sti_contact_memory *list, int count, uint64_t feature);
+/* Where a list's features are. Contacts come in nearly the same order every step, so a search begins after the last one
+   found; the table, with open addressing, is for those that changed their place. */
+typedef struct sti__memory_index {
+    const sti_contact_memory *list;
+    int count;
+    int *slot; /* sti__memory_slots(count) numbers in the list, -1 = empty; NULL until it is needed */
+    int next;  /* in the list */
+} sti__memory_index;
+
+/* A power of two, at least twice the count. */
+int sti__memory_slots(int count);
+/* Fills the table; of equal features the first is found. */
+void sti__memory_index_fill(sti__memory_index *index, int *slot);
+/* The next of the list if it has this feature. */
+const sti_contact_memory *sti__memory_next(sti__memory_index *index, uint64_t feature);
+/* Any of the list, by the table. */
+const sti_contact_memory *sti__memory_find(sti__memory_index *index, uint64_t feature);
 
 /* Starts a step: what is kept of `old` (NULL: nothing) in a contact of the given frame (rows: normal, two tangents; world);
    the anchor is projected onto the new tangent plane, the impulse is turned into the new frame. */

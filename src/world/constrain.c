@@ -74,6 +74,7 @@ void sti__constraints_free(sti_world *world) {
     sti__free(a, c->pushed, sizeof(bool) * ((size_t)world->model->ntree + 1));
     sti__free_aligned(a, c->contact_pool.data, c->contact_pool.bytes);
     sti__free_aligned(a, c->memory_pool.data, c->memory_pool.bytes);
+    sti__free_aligned(a, c->index_pool.data, c->index_pool.bytes);
 }
 
 void sti__constraints_reset(sti_world *world) {
@@ -118,14 +119,28 @@ sti_status sti__stage_collide(sti_world *world) {
 
 /* ---- contact ------------------------------------------------------------------------------------------- */
 
+/* By the order of the last step, else by the table, which is made when it is first asked. */
+static const sti_contact_memory *remembered(sti_world *world, sti__memory_index *index, uint64_t feature) {
+    const sti_contact_memory *found = sti__memory_next(index, feature);
+    if (found || index->count == 0) return found;
+    if (!index->slot) {
+        int *slot =
+            reserve(world, &world->constraints.index_pool, sti__memory_slots(index->count), sizeof *slot);
+        if (!slot) return NULL; /* forgotten, not fatal */
+        sti__memory_index_fill(index, slot);
+    }
+    return sti__memory_find(index, feature);
+}
+
 /* What the last step left: the anchors of friction and a first guess of the impulses. */
 static void recall(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
     const sti_option *o = &world->state->opt;
+    sti__memory_index index = {c->memory, c->nmemory, NULL, 0};
     for (int b = 0; b < as->nblock; b++) {
         sti_contact_memory *m = &as->memory[b];
-        const sti_contact_memory *old = sti__memory_find(c->memory, c->nmemory, m->feature);
+        const sti_contact_memory *old = remembered(world, &index, m->feature);
         bool contact = as->info[b].source == STI__FROM_CONTACT;
         double tau = as->info[b].tau, *vhat = as->vhat + as->first[b];
         if (contact) *m = sti__memory_carry(old, m->feature, m->frame);
@@ -382,7 +397,5 @@ void sti__constraints_commit(sti_world *world) {
             update_friction(&as->memory[b], row, as->R[at], y[0], as->g[at], h, as->info[b].tau);
         else sti__memory_update(&as->memory[b], row, as->R + at, y, as->g + at, h, as->info[b].tau);
     }
-    if (sti__constraints_set_memory(world, as->memory, as->nblock) != STI_OK)
-        return; /* forgotten, not fatal */
-    sti__memory_sort(c->memory, c->nmemory);
+    sti__constraints_set_memory(world, as->memory, as->nblock); /* or it is forgotten, which is not fatal */
 }

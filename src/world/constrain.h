@@ -16,8 +16,8 @@ typedef struct sti__constraints {
     bool *pushed;         /* ntree: some impulse on it is not zero */
     sti_contact *contact; /* what users see */
     int ncontact;
-    sti__pool contact_pool, memory_pool;
-    sti_contact_memory *memory; /* of the last step, by feature */
+    sti__pool contact_pool, memory_pool, index_pool;
+    sti_contact_memory *memory; /* of the last step, in the order of its rows */
     int nmemory;
     sti_solve_info info;
     bool solved;   /* qacc_step of the pushed trees is that of the solution */
