@@ -22,6 +22,7 @@ typedef struct core_model {
 typedef struct core_world {
     PyObject_HEAD sti_world *world;
     PyObject *model;  /* core_model, kept alive */
+    sti_pool *pool;   /* its threads; NULL = the caller's alone */
     atomic_flag busy; /* a step runs without the GIL */
 } core_world;
 
@@ -326,31 +327,20 @@ typedef struct member {
     int count;
     size_t offset;
 } member;
+#define CODE_int 'i'
+#define CODE_double 'd'
 #define OPT(name, type, count) \
     { #name, type, count, offsetof(sti_option, name) }
-static const member option_members[] = {OPT(timestep, 'd', 1),
-                                        OPT(gravity, 'd', 3),
-                                        OPT(wind, 'd', 3),
-                                        OPT(magnetic, 'd', 3),
-                                        OPT(density, 'd', 1),
-                                        OPT(viscosity, 'd', 1),
-                                        OPT(impratio, 'd', 1),
-                                        OPT(tolerance, 'd', 1),
-                                        OPT(ls_tolerance, 'd', 1),
-                                        OPT(iterations, 'i', 1),
-                                        OPT(ls_iterations, 'i', 1),
-                                        OPT(integrator, 'i', 1),
-                                        OPT(cone, 'i', 1),
-                                        OPT(solver, 'i', 1),
-                                        OPT(disableflags, 'i', 1),
-                                        OPT(enableflags, 'i', 1),
-                                        OPT(contact_solver, 'i', 1),
-                                        OPT(coulomb, 'i', 1),
-                                        OPT(memory, 'i', 1),
-                                        OPT(contact_tol, 'd', 1),
-                                        OPT(beta, 'd', 1),
-                                        OPT(sigma, 'd', 1),
-                                        OPT(push, 'd', 1)};
+static const member option_members[] = {
+    OPT(timestep, 'd', 1),     OPT(gravity, 'd', 3),    OPT(wind, 'd', 3),          OPT(magnetic, 'd', 3),
+    OPT(density, 'd', 1),      OPT(viscosity, 'd', 1),  OPT(impratio, 'd', 1),      OPT(tolerance, 'd', 1),
+    OPT(ls_tolerance, 'd', 1), OPT(iterations, 'i', 1), OPT(ls_iterations, 'i', 1), OPT(integrator, 'i', 1),
+    OPT(cone, 'i', 1),         OPT(solver, 'i', 1),     OPT(disableflags, 'i', 1),  OPT(enableflags, 'i', 1),
+    OPT(handlers, 'i', 1),
+#define X(type, name, attribute, least, most, text) OPT(name, CODE_##type, 1),
+    STI_OWN_OPTIONS(X)
+#undef X
+};
 #define STAT(name, type, count) \
     { #name, type, count, offsetof(sti_statistic, name) }
 static const member stat_members[] = {STAT(meaninertia, 'd', 1), STAT(meanmass, 'd', 1),
@@ -395,19 +385,22 @@ static void world_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     core_world *w = (core_world *)self;
     sti_world_destroy(w->world);
+    sti_pool_destroy(w->pool);
     Py_XDECREF(w->model);
     PyObject_Free(self);
     Py_DECREF(type);
 }
 
-/* Takes over the world, which is destroyed on failure. */
-static PyObject *wrap_world(core_state *s, sti_world *world, PyObject *model) {
+/* Takes over the world and its threads, which are destroyed on failure. */
+static PyObject *wrap_world(core_state *s, sti_world *world, PyObject *model, sti_pool *pool) {
     core_world *w = PyObject_New(core_world, s->world);
     if (!w) {
         sti_world_destroy(world);
+        sti_pool_destroy(pool);
         return NULL;
     }
     w->world = world;
+    w->pool = pool;
     w->model = Py_NewRef(model);
     atomic_flag_clear(&w->busy);
     return (PyObject *)w;
@@ -415,15 +408,20 @@ static PyObject *wrap_world(core_state *s, sti_world *world, PyObject *model) {
 
 static PyObject *core_world_new(PyObject *module, PyObject *args) {
     PyObject *model;
-    int profile = 0;
+    int profile = 0, threads = 1;
     core_state *s = state_of(module);
-    if (!PyArg_ParseTuple(args, "O!|p", s->model, &model, &profile)) return NULL;
+    if (!PyArg_ParseTuple(args, "O!|pi", s->model, &model, &profile, &threads)) return NULL;
+    sti_pool *pool = threads > 1 ? sti_pool_create(threads, NULL) : NULL;
+    if (threads > 1 && !pool) return PyErr_NoMemory();
     sti_world_options options = sti_world_options_default();
+    options.option = &((core_model *)model)->opt;
     options.profile = profile;
+    if (pool) options.tasks = sti_pool_tasks(pool);
     sti_error error = {0};
     sti_world *world = sti_world_create(((core_model *)model)->model, &options, &error);
-    if (!world) return raise_error(s, &error);
-    return wrap_world(s, world, model);
+    if (world) return wrap_world(s, world, model, pool);
+    sti_pool_destroy(pool);
+    return raise_error(s, &error);
 }
 
 /* One caller at a time; the model's present options are taken over. */
@@ -581,7 +579,12 @@ static PyObject *world_copy(PyObject *self, PyObject *unused) {
     if (!world_take(w)) return NULL;
     sti_world *copy = sti_world_copy(w->world, &error);
     atomic_flag_clear(&w->busy);
-    return copy ? wrap_world(s, copy, w->model) : raise_error(s, &error);
+    if (!copy) return raise_error(s, &error);
+    sti_tasks tasks = {0};
+    sti_pool *pool = w->pool ? sti_pool_create(sti_pool_tasks(w->pool).nthread, NULL) : NULL;
+    if (pool) tasks = sti_pool_tasks(pool);
+    sti_world_set_tasks(copy, &tasks); /* each has its own threads */
+    return wrap_world(s, copy, w->model, pool);
 }
 
 static PyObject *world_save(PyObject *self, PyObject *unused) {
@@ -763,7 +766,8 @@ static PyType_Spec recorder_spec = {"stiction._core.Recorder", sizeof(core_recor
 
 static int add_constants(PyObject *module) {
     PyObject *objects = PyDict_New(), *sizes = PyList_New(0), *fields = PyList_New(0), *state = PyList_New(0);
-    int bad = !objects || !sizes || !fields || !state;
+    PyObject *options = PyList_New(0), *handlers = PyList_New(0);
+    int bad = !objects || !sizes || !fields || !state || !options || !handlers;
     PyObject *item;
 #define PUSH(list, value) \
     (bad = bad || !(item = (value)) || PyList_Append(list, item) < 0, bad ? (void)0 : Py_DECREF(item))
@@ -781,7 +785,15 @@ static int add_constants(PyObject *module) {
 #define X(name, rows, cols, role) PUSH(state, Py_BuildValue("ss", #name, #role));
     STI_STATE_FIELDS(X)
 #undef X
+#define X(type, name, attribute, least, most, meaning) PUSH(options, Py_BuildValue("sC", #name, CODE_##type));
+    STI_OWN_OPTIONS(X)
+#undef X
+#define X(id, attribute, meaning) PUSH(handlers, text(#id));
+    STI_HANDLERS(X)
+#undef X
     bad = bad || PyModule_AddObjectRef(module, "OBJECTS", objects) < 0 ||
+          PyModule_AddObjectRef(module, "OPTIONS", options) < 0 ||
+          PyModule_AddObjectRef(module, "HANDLERS", handlers) < 0 ||
           PyModule_AddObjectRef(module, "SIZES", sizes) < 0 ||
           PyModule_AddObjectRef(module, "FIELDS", fields) < 0 ||
           PyModule_AddObjectRef(module, "STATE", state) < 0 ||
@@ -790,6 +802,8 @@ static int add_constants(PyObject *module) {
     Py_XDECREF(sizes);
     Py_XDECREF(fields);
     Py_XDECREF(state);
+    Py_XDECREF(options);
+    Py_XDECREF(handlers);
     return bad ? -1 : 0;
 }
 

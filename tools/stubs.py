@@ -7,6 +7,7 @@ from stiction import _ALIASES, _KINDS, _core
 
 HEAD = '''# SPDX-License-Identifier: Apache-2.0
 # Written by tools/stubs.py from the field lists; ./dev docs writes it again.
+import enum
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -44,14 +45,10 @@ class Option:
     solver: int
     disableflags: int
     enableflags: int
-    contact_solver: int
-    coulomb: int
-    memory: int
-    contact_tol: float
-    beta: float
-    sigma: float
-    push: float
-
+    handlers: int
+OWN_OPTIONS
+class Handler(enum.IntFlag):
+HANDLER_BITS
 class Statistic:
     meaninertia: float
     meanmass: float
@@ -148,7 +145,7 @@ def solve(problem: Problem, solver: str = ..., coulomb: str = ..., tol: float | 
           guess_v: npt.ArrayLike | None = ..., guess_gamma: npt.ArrayLike | None = ..., workspace: Workspace | None = ...,
           linear: str = ..., full_error: float = ..., atol: float = ..., rtol: float = ..., adaptive_atol: bool = ...,
           max_iterations: int = ..., max_newton: int = ..., max_pcg: int = ..., max_line_search: int = ...,
-          pcg_tol: float = ..., max_step: float = ..., gradient_limit: float = ..., relaxation: float = ...,
+          pcg_tol: float = ..., ls_tol: float = ..., max_step: float = ..., gradient_limit: float = ..., relaxation: float = ...,
           finish: bool = ..., history: bool = ...) -> Solution: ...
 def certify(problem: Problem, v: npt.ArrayLike | None, gamma: npt.ArrayLike, coulomb: str = ..., rank: bool = ...,
             share: bool = ...) -> Any: ...
@@ -171,7 +168,7 @@ def stub():
 ''' + named
     data = "\nclass Data:\n    model: Model\n    time: float\n"
     data += "".join(f"    {name}: _Array\n" for name, role in _core.STATE if role != "T" and name != "time")
-    data += '''    def __init__(self, model: Model, profile: bool = ...) -> None: ...
+    data += '''    def __init__(self, model: Model, profile: bool = ..., threads: int = ...) -> None: ...
     @property
     def contact(self) -> np.recarray[Any, Any]: ...
     @property
@@ -186,7 +183,9 @@ def stub():
     def profile(self) -> list[tuple[str, int, int, int, int]]: ...
 ''' + named
     parts = "".join(f"    {name}: {'int' if name.startswith('n') and name != 'natural' else 'float'}\n" for name in _core.CERTIFICATE)
-    return HEAD + model + data + TAIL.replace("CERTIFICATE_PARTS", parts)
+    own = "".join(f"    {name}: {'int' if type_ == 'i' else 'float'}\n" for name, type_ in _core.OPTIONS)
+    bits = "".join(f"    {name} = {1 << i}\n" for i, name in enumerate(_core.HANDLERS))
+    return HEAD.replace("OWN_OPTIONS", own).replace("HANDLER_BITS", bits) + model + data + TAIL.replace("CERTIFICATE_PARTS", parts)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 
 #include <stiction/base.h>
 #include <stiction/model_fields.h>
+#include <stiction/option_fields.h>
 #include <stiction/spec.h>
 
 #ifdef __cplusplus
@@ -209,14 +210,11 @@ typedef struct sti_option {
     int solver;       /* MJCF's 0 PGS, 1 CG, 2 Newton; kept for MJCF */
     int disableflags; /* STI_DISABLE_... */
     int enableflags;  /* STI_ENABLE_... */
-    /* ours, from the sti:option element; docs/contact.md */
-    int contact_solver; /* sti_solver: sap, apgd */
-    int coulomb;        /* sti_coulomb: relaxed cones or exact friction */
-    int memory;         /* whether contacts remember their anchors over steps */
-    double contact_tol; /* on the certificate of a step */
-    double beta;        /* near-rigid contact oscillates with the period beta h */
-    double sigma;       /* friction's softness over the inverse mass */
-    double push; /* largest speed at which near-rigid contacts and limits undo an overlap, m/s (rad/s) */
+    int handlers;     /* STI_HANDLER_...: those that are on */
+    /* ours, from the sti:option element; docs/options.md */
+#define X(type, name, attribute, least, most, text) type name;
+    STI_OWN_OPTIONS(X)
+#undef X
 } sti_option;
 
 typedef struct sti_statistic {

@@ -202,6 +202,7 @@ typedef struct sti_solve_options {
     int max_iterations;
     int max_newton, max_pcg, max_line_search;
     double pcg_tol;
+    double ls_tol;         /* a line search ends at a slope of so much of that at its start, 1e-8 */
     double max_step;       /* of the line search, 1.5 */
     double gradient_limit; /* warn above, 1e6 */
     double relaxation;     /* APGD over-relaxation, 1 = none */

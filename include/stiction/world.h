@@ -18,7 +18,9 @@ typedef struct sti_world sti_world;
 typedef struct sti_world_options {
     const sti_allocator *allocator; /* NULL = malloc */
     const sti_log *log;             /* NULL = none */
+    const sti_option *option;       /* NULL = the model's; copied */
     bool profile;                   /* keep a stage profile */
+    sti_tasks tasks;                /* zero = this thread only; the bits do not depend on it */
     uint64_t cookie;                /* set by sti_world_options_default */
 } sti_world_options;
 
@@ -30,6 +32,8 @@ STI_API sti_world *sti_world_create(const sti_model *model, const sti_world_opti
 /* An independent world of the same model with the same state, options and derived fields. */
 STI_API sti_world *sti_world_copy(const sti_world *world, sti_error *error);
 STI_API void sti_world_destroy(sti_world *world);
+/* Other threads to step with, which must outlive the world; NULL: the caller's alone. A copy uses those of its original. */
+STI_API void sti_world_set_tasks(sti_world *world, const sti_tasks *tasks);
 STI_API const sti_model *sti_world_model(const sti_world *world);
 
 /* Back to qpos0, or to keyframe `key` (>= 0; -1 = none). Inputs are cleared. */
@@ -52,29 +56,32 @@ STI_API void sti_world_mass_matrix(const sti_world *world, double *out);
 
 /* Everything but the integration. A world that meets an error keeps its last good state. */
 STI_API sti_status sti_forward(sti_world *world);
-/* nstep steps; stops at the first error, with the state as it was before that step. Afterwards the
-   derived fields belong to the state before the last integration (with RK4: to its last stage, except
-   sensordata), as in MuJoCo; sti_forward brings them up to date. */
+/* nstep steps of opt.timestep; stops at the first error, with the state as it was before that step (with opt.substeps:
+   before that part of it). Afterwards the derived fields belong to the state before the last integration (with RK4: to its
+   last stage, except sensordata), as in MuJoCo; sti_forward brings them up to date. */
 STI_API sti_status sti_step(sti_world *world, int nstep);
 /* Details of the last error. */
 STI_API const sti_error *sti_world_error(const sti_world *world);
 
-/* The stages that sti_forward runs, in order; each can be called alone. */
-STI_API void sti_stage_position(sti_world *world);     /* kinematics, inertia, tendons, M */
-STI_API void sti_stage_velocity(sti_world *world);     /* velocities, passive and bias forces */
-STI_API void sti_stage_actuation(sti_world *world);    /* controls to forces */
-STI_API void sti_stage_acceleration(sti_world *world); /* qfrc_smooth, qacc_smooth, qacc */
-STI_API void sti_stage_collide(sti_world *world);      /* the list of contacts */
-STI_API void sti_stage_contact(sti_world *world);      /* the rows of the step's problem */
-STI_API void sti_stage_solve(sti_world *world);        /* qfrc_constraint, qacc with it, contact forces */
-STI_API void sti_stage_sense(sti_world *world);        /* sensordata */
-STI_API void sti_stage_integrate(sti_world *world);    /* advance by opt.timestep */
+/* The stages of a step. In this order they are what sti_step does with opt.substeps = 1, to the last bit: sensors are read
+   before the state moves on, as in MuJoCo, though they may be called after it. Bad numbers are not looked for. */
+STI_API void sti_stage_dynamics(sti_world *world);      /* the next four in one */
+STI_API void sti_stage_position(sti_world *world);      /* kinematics, inertia, tendons, M */
+STI_API void sti_stage_velocity(sti_world *world);      /* velocities, passive and bias forces */
+STI_API void sti_stage_actuation(sti_world *world);     /* controls to forces */
+STI_API void sti_stage_acceleration(sti_world *world);  /* qfrc_smooth, qacc_smooth, qacc */
+STI_API sti_status sti_stage_collide(sti_world *world); /* the list of contacts */
+STI_API sti_status sti_stage_contact(sti_world *world); /* the rows of the step's problem */
+STI_API sti_status sti_stage_solve(sti_world *world);   /* qfrc_constraint, qacc with it, contact forces */
+STI_API void sti_stage_sense(sti_world *world);         /* sensordata */
+STI_API void sti_stage_integrate(sti_world *world);     /* advance by opt.timestep */
 
 /* ---- contacts ------------------------------------------------------------------------------------- */
 
 /* The contacts of the last forward or step, in a fixed order; valid until the next. */
 STI_API const sti_contact *sti_world_contacts(const sti_world *world, int *count);
-/* How well the last step (or forward) was solved; zeros if no row was there. With RK4 that of its end. */
+/* How well the last step (or forward) was solved; zeros if no row was there. With RK4 that of its end. With opt.substeps
+   the certificate is the worst of the parts' and the counts are sums. */
 STI_API const sti_solve_info *sti_world_solve_info(const sti_world *world);
 STI_API sti_certificate sti_world_certificate(const sti_world *world);
 

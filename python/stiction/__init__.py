@@ -11,6 +11,7 @@ Names follow MuJoCo's where the thing is the same. Arrays are NumPy views on the
 without copies; they stay valid, and keep their owner alive, as long as they are used.
 """
 import difflib as _difflib
+import enum as _enum
 import operator as _operator
 import os as _os
 import typing as _typing
@@ -24,7 +25,7 @@ from .problem import (Certificate, Problem, Row, Solution, Workspace, certify, c
                       solve)
 
 __version__ = _core.VERSION
-__all__ = ["Model", "Data", "Error", "Recorder", "forward", "step", "reset", "mass_matrix", "check", "picture",
+__all__ = ["Model", "Data", "Handler", "Error", "Recorder", "forward", "step", "reset", "mass_matrix", "check", "picture",
            "ray", "geom_distance", "Ray", "Distance",
            "Problem", "Solution", "Certificate", "Row", "Workspace", "cone", "interval", "huber", "quadratic", "solve", "certify"]
 
@@ -44,6 +45,19 @@ _ALIASES = {"jnt": "joint", "cam": "camera", "mat": "material", "tex": "texture"
 _SIZES = frozenset(_core.SIZES)
 _FIELDS = frozenset(_core.FIELDS)
 _STATE = {name: role for name, role in _core.STATE if role != "T"}
+
+
+# words for the options that are one of a few
+_WORDS = {
+    "contact_solver": ("sap", "apgd", "newton", "auto"),
+    "coulomb": ("relaxed", "exact"),
+    "linear": ("auto", "direct", "pcg"),
+    "memory": ("disable", "enable"),
+    "adaptive_atol": ("disable", "enable"),
+}
+
+Handler = _enum.IntFlag("Handler", {name: 1 << i for i, name in enumerate(_core.HANDLERS)})
+Handler.__doc__ = "Bits of model.opt.handlers: which handlers make rows."
 
 
 class _Struct:
@@ -67,6 +81,10 @@ class _Struct:
 
     def __setattr__(self, name, value):
         array = self._array(name)
+        if isinstance(value, str) and name in _WORDS:
+            if value not in _WORDS[name]:
+                raise ValueError(f"{self._which}.{name} must be {' or '.join(_WORDS[name])}, not {value!r}")
+            value = _WORDS[name].index(value)
         if array.dtype == _np.int32:
             value = _operator.index(value)
             if not -2**31 <= value < 2**31:
@@ -245,14 +263,16 @@ _CONTACT = _np.dtype(
 
 
 class Data(_HasNamed):
-    """The state of one simulation, and everything derived from it."""
+    """The state of one simulation, and everything derived from it. threads: how many step it; the bits are the same."""
 
-    def __init__(self, model, profile=False):
+    def __init__(self, model, profile=False, threads=1):
         if not isinstance(model, Model):
             raise TypeError("Data needs a stiction.Model")
+        if not 1 <= threads <= 1024:
+            raise ValueError("threads must be between 1 and 1024")
         self.__dict__["model"] = model
         self.__dict__["_model_core"] = model._model_core
-        self.__dict__["_core"] = _core.world(model._model_core, profile)
+        self.__dict__["_core"] = _core.world(model._model_core, profile, threads)
 
     def _view(self, name):
         array = self.__dict__.get("view " + name)

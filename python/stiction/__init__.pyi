@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Written by tools/stubs.py from the field lists; ./dev docs writes it again.
+import enum
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -37,13 +38,41 @@ class Option:
     solver: int
     disableflags: int
     enableflags: int
+    handlers: int
     contact_solver: int
     coulomb: int
     memory: int
+    linear: int
+    substeps: int
+    adaptive_atol: int
+    max_newton: int
+    max_iterations: int
+    max_pcg: int
+    max_line_search: int
+    pool_contacts: int
+    pool_rows: int
+    pool_candidates: int
+    pool_overlaps: int
+    max_hits: int
     contact_tol: float
+    atol: float
+    rtol: float
+    pcg_tol: float
+    ls_tol: float
+    max_step: float
+    gradient_limit: float
+    certificate_limit: float
     beta: float
     sigma: float
     push: float
+
+class Handler(enum.IntFlag):
+    POINT = 1
+    LIMIT = 2
+    FRICTION = 4
+    EQUALITY = 8
+    ACTUATOR = 16
+    USER = 32
 
 class Statistic:
     meaninertia: float
@@ -449,7 +478,7 @@ class Data:
     cfrc_ext: _Array
     energy: _Array
     sensordata: _Array
-    def __init__(self, model: Model, profile: bool = ...) -> None: ...
+    def __init__(self, model: Model, profile: bool = ..., threads: int = ...) -> None: ...
     @property
     def contact(self) -> np.recarray[Any, Any]: ...
     @property
@@ -584,7 +613,7 @@ def solve(problem: Problem, solver: str = ..., coulomb: str = ..., tol: float | 
           guess_v: npt.ArrayLike | None = ..., guess_gamma: npt.ArrayLike | None = ..., workspace: Workspace | None = ...,
           linear: str = ..., full_error: float = ..., atol: float = ..., rtol: float = ..., adaptive_atol: bool = ...,
           max_iterations: int = ..., max_newton: int = ..., max_pcg: int = ..., max_line_search: int = ...,
-          pcg_tol: float = ..., max_step: float = ..., gradient_limit: float = ..., relaxation: float = ...,
+          pcg_tol: float = ..., ls_tol: float = ..., max_step: float = ..., gradient_limit: float = ..., relaxation: float = ...,
           finish: bool = ..., history: bool = ...) -> Solution: ...
 def certify(problem: Problem, v: npt.ArrayLike | None, gamma: npt.ArrayLike, coulomb: str = ..., rank: bool = ...,
             share: bool = ...) -> Any: ...

@@ -227,7 +227,7 @@ def solve(problem, solver="auto", coulomb="relaxed", tol=None, *, guess_v=None, 
           linear="auto", **options):
     """Solve a problem. solver: sap, apgd, newton or auto; coulomb: relaxed (convex) or exact (De Saxce); tol: on the
     certificate's headline. options: full_error, atol, rtol, adaptive_atol, max_iterations, max_newton, max_pcg,
-    max_line_search, pcg_tol, max_step, gradient_limit, relaxation, finish, history. The best iterate is returned
+    max_line_search, pcg_tol, ls_tol, max_step, gradient_limit, relaxation, finish, history. The best iterate is returned
     whatever happens; its certificate says what it is worth."""
     if not isinstance(problem, Problem):
         raise TypeError("solve needs a stiction.Problem")

@@ -343,10 +343,11 @@ static void limit_rows(sti__assembly *as, const sti_state *s) {
 }
 
 void sti__constraint_rows(sti__assembly *as, const sti_state *s) {
-    int off = s->opt.disableflags;
+    int off = s->opt.disableflags, on = s->opt.handlers;
     if (off & STI_DISABLE_CONSTRAINT) return;
-    for (int e = 0; !(off & STI_DISABLE_EQUALITY) && e < s->model->neq; e++)
+    bool equalities = (on & STI_HANDLER_EQUALITY) && !(off & STI_DISABLE_EQUALITY);
+    for (int e = 0; equalities && e < s->model->neq; e++)
         if (s->eq_active[e]) equality(as, s, e);
-    if (!(off & STI_DISABLE_FRICTIONLOSS)) friction_rows(as, s);
-    if (!(off & STI_DISABLE_LIMIT)) limit_rows(as, s);
+    if ((on & STI_HANDLER_FRICTION) && !(off & STI_DISABLE_FRICTIONLOSS)) friction_rows(as, s);
+    if ((on & STI_HANDLER_LIMIT) && !(off & STI_DISABLE_LIMIT)) limit_rows(as, s);
 }

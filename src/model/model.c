@@ -109,13 +109,12 @@ static uint64_t hash_option(uint64_t h, const sti_option *o) {
     HASH(h, o->impratio);
     HASH(h, o->tolerance);
     HASH(h, o->ls_tolerance);
-    const int whole[] = {o->iterations,   o->ls_iterations, o->integrator,     o->cone,    o->solver,
-                         o->disableflags, o->enableflags,   o->contact_solver, o->coulomb, o->memory};
+    const int whole[] = {o->iterations, o->ls_iterations, o->integrator,  o->cone,
+                         o->solver,     o->disableflags,  o->enableflags, o->handlers};
     HASH(h, whole);
-    HASH(h, o->contact_tol);
-    HASH(h, o->beta);
-    HASH(h, o->sigma);
-    HASH(h, o->push);
+#define X(type, name, attribute, least, most, text) HASH(h, o->name);
+    STI_OWN_OPTIONS(X)
+#undef X
     return h;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options, flags, visual and statistic settings of the whole model. */
+#include "load/tree.h"
 #include "model/compile.h"
 #include <math.h>
 
@@ -70,14 +71,25 @@ static double positive(sti__compiler *c, sti__eid id, sti__aid name, double othe
     return value;
 }
 
+/* A number or word of sti:option between its bounds. */
+static double own(sti__compiler *c, sti__aid name, double least, double most) {
+    const sti_element *e = sti__setting(c->spec, STI_E_sti_option, name);
+    bool word = sti__schema_attr_by_id(STI_E_sti_option, name)->words;
+    double value = word ? sti__keyword(e, name, 0) : sti__real(e, name, 0);
+    if (value < least && least == 1e-300) sti__complain(c, e, name, STI_VALUE, "must be positive");
+    else if (value < least) sti__complain(c, e, name, STI_VALUE, "must be at least %g", least);
+    else if (value > most) sti__complain(c, e, name, STI_VALUE, "must be at most %g", most);
+    return value;
+}
+
 static void fill_own(sti__compiler *c, sti_option *o) {
-    o->contact_solver = word(c, STI_E_sti_option, STI_A_solver, 0);
-    o->coulomb = word(c, STI_E_sti_option, STI_A_coulomb, 1);
-    o->memory = word(c, STI_E_sti_option, STI_A_memory, 1);
-    o->contact_tol = positive(c, STI_E_sti_option, STI_A_tol, 1e-10);
-    o->beta = positive(c, STI_E_sti_option, STI_A_beta, 1);
-    o->sigma = positive(c, STI_E_sti_option, STI_A_sigma, 1e-3);
-    o->push = positive(c, STI_E_sti_option, STI_A_push, 1);
+#define X(type, name, attribute, least, most, text) o->name = (type)own(c, STI_A_##attribute, least, most);
+    STI_OWN_OPTIONS(X)
+#undef X
+#define X(id, attribute, text) \
+    if (own(c, STI_A_##attribute, 0, 1) > 0) o->handlers |= STI_HANDLER_##id;
+    STI_HANDLERS(X)
+#undef X
 }
 
 static void fill_option(sti__compiler *c, sti_option *o) {

@@ -5,9 +5,6 @@
 #include <float.h>
 #include <string.h>
 
-/* The derivative at the step found, relative to that at its start. */
-#define SLOPE_TOL 1e-8
-
 double sti__line_slope(const sti__line *line, double a, double *second, double *size) {
     const sti__island *s = line->s;
     double first = line->slope + a * line->curve, bend = line->curve,
@@ -37,12 +34,12 @@ static double next_trial(double lo, double hi, double a, double f, double df, do
     return lo + (hi - lo) / 2;
 }
 
-sti__line_result sti__line_search(const sti__line *line, double largest, int cap) {
+sti__line_result sti__line_search(const sti__line *line, double largest, double tol, int cap) {
     double df, size, start = sti__line_slope(line, 0, &df, &size), lo = 0, hi = largest;
     sti__line_result r = {.a = largest < 1 ? largest : 1, .evaluations = 1};
     double f = sti__line_slope(line, r.a, &df, &size), before = largest, last = largest;
     r.evaluations++;
-    if (f < 0 && r.a < largest && -f > SLOPE_TOL * fabs(start) + 4 * DBL_EPSILON * size) {
+    if (f < 0 && r.a < largest && -f > tol * fabs(start) + 4 * DBL_EPSILON * size) {
         /* still falling at the full step: the root is beyond, or the largest step is taken */
         double at = r.a, bend, total, end = sti__line_slope(line, largest, &bend, &total);
         r.evaluations++;
@@ -50,7 +47,7 @@ sti__line_result sti__line_search(const sti__line *line, double largest, int cap
         lo = at;
     }
     while (r.evaluations < cap + 2) {
-        if (fabs(f) <= SLOPE_TOL * fabs(start) + 4 * DBL_EPSILON * size) return r;
+        if (fabs(f) <= tol * fabs(start) + 4 * DBL_EPSILON * size) return r;
         if (f > 0) hi = r.a;
         else lo = r.a;
         double trial = next_trial(lo, hi, r.a, f, df, before);

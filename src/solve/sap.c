@@ -115,7 +115,7 @@ static bool take_step(sti__sap *sap, double *gain) {
     if (!find_direction(sap, &slope)) return false;
     *gain = -slope / 2;
     sti__line line = {s, sti__dot_n(s->step, s->momentum, s->n), sti__dot_n(s->step, s->astep, s->n)};
-    sti__line_result r = sti__line_search(&line, o->max_step, o->max_line_search);
+    sti__line_result r = sti__line_search(&line, o->max_step, o->ls_tol, o->max_line_search);
     sap->count->line_search += r.evaluations;
     sap->count->warnings[STI_WARN_LINE_SEARCH] += r.failed;
     for (int i = 0; i < s->n; i++) s->v[i] += r.a * s->step[i];

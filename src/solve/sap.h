@@ -20,8 +20,8 @@ typedef struct sti__line_result {
     int evaluations;
     bool failed; /* the bracket did not close; a is a tenth of the largest step */
 } sti__line_result;
-/* The minimum of the convex cost on (0, largest]. */
-sti__line_result sti__line_search(const sti__line *line, double largest, int cap);
+/* The minimum of the convex cost on (0, largest], to a derivative of `tol` of that at its start. */
+sti__line_result sti__line_search(const sti__line *line, double largest, double tol, int cap);
 
 /* When a Newton's iteration ends. */
 typedef struct sti__sap_goal {

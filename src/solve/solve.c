@@ -22,6 +22,7 @@ sti_solve_options sti_solve_options_default(void) {
         .max_pcg = 1000,
         .max_line_search = 60,
         .pcg_tol = 1e-8,
+        .ls_tol = 1e-8,
         .max_step = 1.5,
         .gradient_limit = 1e6,
         .relaxation = 1,
@@ -39,6 +40,7 @@ static sti_status check_numbers(const sti_solve_options *o, sti_error *error) {
                 {"atol", o->atol, 0},
                 {"rtol", o->rtol, 0},
                 {"pcg_tol", o->pcg_tol, 0},
+                {"ls_tol", o->ls_tol, 0},
                 {"max_step", o->max_step, 1e-3},
                 {"gradient_limit", o->gradient_limit, 0}};
     for (int i = 0; i < STI__COUNT(list); i++)

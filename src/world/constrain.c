@@ -50,8 +50,14 @@ sti_status sti__constraints_create(sti_world *world, sti_error *error) {
     const sti_model *m = world->model;
     const sti_allocator *a = &world->allocator;
     int blocks = most_rows(m) + (world->collision->nmoving < 256 ? 4 * world->collision->nmoving : 1024);
-    if (!sti__collide_create(&c->collide, world->collision, (sti__collide_sizes){0}, a, error))
-        return STI_NO_MEMORY;
+    const sti_option *o = &world->state->opt;
+    sti__collide_sizes sizes = {.hits = o->max_hits,
+                                .overlaps = o->pool_overlaps,
+                                .fixed_overlaps = o->pool_overlaps,
+                                .candidates = o->pool_candidates,
+                                .contacts = o->pool_contacts};
+    if (o->pool_rows > 0) blocks = o->pool_rows;
+    if (!sti__collide_create(&c->collide, world->collision, sizes, a, error)) return STI_NO_MEMORY;
     c->workspace = sti_workspace_create(a, error);
     c->reach = sti__alloc(a, sizeof(double) * ((size_t)m->ngeom + 1));
     c->pushed = sti__alloc(a, sizeof(bool) * ((size_t)m->ntree + 1));
@@ -101,15 +107,17 @@ sti_status sti__constraints_set_memory(sti_world *world, const sti_contact_memor
 sti_status sti__stage_collide(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti__collide_sizes need;
-    int off = world->state->opt.disableflags;
+    const sti_option *o = &world->state->opt;
+    bool off = (o->disableflags & (STI_DISABLE_CONTACT | STI_DISABLE_CONSTRAINT)) ||
+               !(o->handlers & STI_HANDLER_POINT);
     c->collide.ncontact = 0;
-    if (!c->touching || (off & (STI_DISABLE_CONTACT | STI_DISABLE_CONSTRAINT))) return STI_OK;
+    if (!c->touching || off) return STI_OK;
     if (!(world->state->wanted & STI__WANT_GEOM)) { /* from now on the poses of geoms come with the others */
         world->state->wanted |= STI__WANT_GEOM;
         world->kernels->kinematics(world->state);
     }
     sti__point_reach(world->state, c->reach);
-    while (!sti__collide_run(&c->collide, world->state, NULL, &need)) {
+    while (!sti__collide_run(&c->collide, world->state, sti__world_tasks(world), &need)) {
         sti_status status = sti__collide_grow(&c->collide, &need, &world->error);
         if (status != STI_OK) return status;
         sti__world_grew(world, "contacts");
@@ -178,7 +186,20 @@ static sti_solve_options options_of(const sti_world *world) {
     sti_solve_options options = sti_solve_options_default();
     options.solver = (sti_solver)o->contact_solver;
     options.coulomb = (sti_coulomb)o->coulomb;
+    options.linear = (sti_linear)o->linear;
     options.tol = o->contact_tol;
+    options.atol = o->atol;
+    options.rtol = o->rtol;
+    options.adaptive_atol = o->adaptive_atol;
+    options.max_iterations = o->max_iterations;
+    options.max_newton = o->max_newton;
+    options.max_pcg = o->max_pcg;
+    options.max_line_search = o->max_line_search;
+    options.pcg_tol = o->pcg_tol;
+    options.ls_tol = o->ls_tol;
+    options.max_step = o->max_step;
+    options.gradient_limit = o->gradient_limit;
+    options.tasks = world->tasks;
     if (!(o->disableflags & STI_DISABLE_WARMSTART)) options.guess_g = as->guess;
     options.guess_v = as->v;
     return options;

@@ -101,6 +101,28 @@ static sti_status check_state(sti_world *world, const double *fallback) {
     return fail(world, STI_NONFINITE, "time is not finite; the last good state is back");
 }
 
+static sti_status fail_option(sti_world *world, const char *name, double value, double least, double most) {
+    sti__fail(&world->error, STI_ARGUMENT, "option %s is %g, must be between %g and %g", name, value, least,
+              most);
+    if (world->log.write) world->log.write(world->log.context, STI_LOG_ERROR, world->error.message);
+    return STI_ARGUMENT;
+}
+
+/* The common case is one pass without branches. */
+static sti_status check_options(sti_world *world) {
+    const sti_option *o = &world->state->opt;
+    int bad = 0;
+#define X(type, name, attribute, least, most, text) bad |= !(o->name >= least) | !(o->name <= most);
+    STI_OWN_OPTIONS(X)
+#undef X
+    if (!bad) return STI_OK;
+#define X(type, name, attribute, least, most, text) \
+    if (!(o->name >= least && o->name <= most)) return fail_option(world, #name, o->name, least, most);
+    STI_OWN_OPTIONS(X)
+#undef X
+    return STI_OK;
+}
+
 static sti_status check_inputs(sti_world *world) {
     static const sti_field fields[] = {STI_FIELD_ctrl, STI_FIELD_qfrc_applied, STI_FIELD_xfrc_applied,
                                        STI_FIELD_mocap_pos, STI_FIELD_mocap_quat};
@@ -113,7 +135,7 @@ static sti_status check_inputs(sti_world *world) {
         return fail(world, STI_ARGUMENT, "option timestep must be positive");
     if (opt->integrator < STI_INTEGRATOR_EULER || opt->integrator > STI_INTEGRATOR_IMPLICITFAST)
         return fail(world, STI_ARGUMENT, "option integrator is none of Euler, RK4, implicit, implicitfast");
-    return STI_OK;
+    return check_options(world);
 }
 
 /* ---- stages ------------------------------------------------------------------------------------ */
@@ -162,12 +184,14 @@ static void run_sense(sti_world *world) {
 
 /* Everything that is smooth. */
 static void forward_smooth(sti_world *world) {
+    STI__ENTER(&world->profile, "dynamics");
     sti__world_copy_out(world, world->before);
     run_position(world);
     run_velocity(world);
     run_wanted_velocity(world);
     run_actuation(world);
     run_acceleration(world);
+    STI__LEAVE(&world->profile);
 }
 
 static sti_status run_stage(sti_world *world, sti_status (*stage)(sti_world *), const char *name) {
@@ -187,12 +211,12 @@ static sti_status run_constraints(sti_world *world) {
     return status;
 }
 
-static sti_status forward(sti_world *world) {
+static sti_status forward(sti_world *world, bool sense) {
     STI__ENTER(&world->profile, "forward");
     forward_smooth(world);
     sti_status status = run_constraints(world);
     if (world->state->wanted & STI__WANT_RNEPOST) RUN(world, rnepost);
-    if (status == STI_OK) run_sense(world);
+    if (status == STI_OK && sense) run_sense(world);
     world->progress = STI__AT_ACCELERATION;
     STI__LEAVE(&world->profile);
     return status;
@@ -229,19 +253,56 @@ sti_status sti_forward(sti_world *world) {
     if (status == STI_OK) status = check_inputs(world);
     if (status != STI_OK) return status;
     sti__world_copy_out(world, world->good);
-    if ((status = forward(world)) != STI_OK) return status;
+    sti_option *o = &world->state->opt;
+    double h = o->timestep;
+    o->timestep = h / o->substeps;
+    status = forward(world, true);
+    o->timestep = h;
+    if (status != STI_OK) return status;
     return check_field(world, STI_FIELD_qacc, "look at the forces and inertias");
 }
 
-/* One step from a checked state. */
-static sti_status step(sti_world *world) {
+/* A part of a step from a checked state; the last one senses. */
+static sti_status substep(sti_world *world, bool last) {
     sti__world_copy_out(world, world->good);
-    sti_status status = forward(world);
+    sti_status status = forward(world, last);
     if (status == STI_OK) status = check_field(world, STI_FIELD_qacc, "the step was not taken");
     if (status != STI_OK) return status;
     integrate(world);
     status = check_state(world, world->good);
     if (status == STI_OK) sti__constraints_commit(world);
+    return status;
+}
+
+static void add_info(sti_solve_info *sum, const sti_solve_info *part) {
+    if (!(part->certificate.headline <= sum->certificate.headline)) sum->certificate = part->certificate;
+    sum->solver = part->solver;
+    sum->iterations += part->iterations;
+    sum->outer += part->outer;
+    sum->products += part->products;
+    sum->pcg += part->pcg;
+    sum->line_search += part->line_search;
+    sum->factorisations += part->factorisations;
+    sum->r4 = fmax(sum->r4, part->r4);
+    sum->seconds += part->seconds;
+    for (int i = 0; i < STI_WARN_COUNT; i++) sum->warnings[i] += part->warnings[i];
+    sum->converged &= part->converged;
+}
+
+/* In parts of a fraction of the timestep. Its certificate is the worst of theirs, its work their sum. */
+static sti_status step_in_parts(sti_world *world) {
+    sti_option *o = &world->state->opt;
+    double h = o->timestep, end = *world->state->time + h;
+    sti_solve_info sum = {.converged = true};
+    sti_status status = STI_OK;
+    o->timestep = h / o->substeps;
+    for (int i = 0; i < o->substeps && status == STI_OK; i++) {
+        status = substep(world, i == o->substeps - 1);
+        add_info(&sum, &world->constraints.info);
+    }
+    o->timestep = h;
+    world->constraints.info = sum;
+    if (status == STI_OK) *world->state->time = end; /* without the rounding of the parts */
     return status;
 }
 
@@ -252,7 +313,7 @@ sti_status sti_step(sti_world *world, int nstep) {
     if (status == STI_OK) status = check_inputs(world);
     for (int i = 0; i < nstep && status == STI_OK; i++) {
         STI__ENTER(&world->profile, "step");
-        status = step(world);
+        status = world->state->opt.substeps > 1 ? step_in_parts(world) : substep(world, true);
         STI__LEAVE(&world->profile);
     }
     sti__world_copy_out(world, world->good);
@@ -263,6 +324,13 @@ sti_status sti_step(sti_world *world, int nstep) {
 
 static void reached(sti_world *world, sti__progress progress) {
     if (world->progress < progress) world->progress = progress;
+}
+
+void sti_stage_dynamics(sti_world *world) {
+    world->constraints.solved = false;
+    forward_smooth(world);
+    if (world->state->wanted & STI__WANT_RNEPOST) RUN(world, rnepost);
+    reached(world, STI__AT_ACCELERATION);
 }
 
 void sti_stage_position(sti_world *world) {
@@ -287,11 +355,12 @@ void sti_stage_acceleration(sti_world *world) {
     reached(world, STI__AT_ACCELERATION);
 }
 
-void sti_stage_collide(sti_world *world) { RUN_STAGE(world, collide); }
-void sti_stage_contact(sti_world *world) { RUN_STAGE(world, contact); }
-void sti_stage_solve(sti_world *world) {
-    RUN_STAGE(world, solve);
+sti_status sti_stage_collide(sti_world *world) { return RUN_STAGE(world, collide); }
+sti_status sti_stage_contact(sti_world *world) { return RUN_STAGE(world, contact); }
+sti_status sti_stage_solve(sti_world *world) {
+    sti_status status = RUN_STAGE(world, solve);
     if (world->state->wanted & STI__WANT_RNEPOST) RUN(world, rnepost);
+    return status;
 }
 void sti_stage_sense(sti_world *world) { run_sense(world); }
 void sti_stage_integrate(sti_world *world) {

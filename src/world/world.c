@@ -42,10 +42,12 @@ static uint32_t dynamics_wants(const sti_model *m) {
 static sti_status fill_world(sti_world *world, const sti_world_options *options, sti_error *error) {
     if (options->log) world->log = *options->log;
     world->profile.on = options->profile;
+    world->tasks = options->tasks;
     world->kernels = sti__kernels_get(1);
     world->sense = sti__sense_get(1);
     world->state = sti__state_create(world->model, 1, &world->allocator, error);
     if (!world->state) return STI_NO_MEMORY;
+    world->state->opt = options->option ? *options->option : world->model->opt;
     if (!make_arena(world)) return sti__fail(error, STI_NO_MEMORY, "no memory for a world");
     world->collision = sti__collision_model_create(world->model, &world->allocator, error);
     if (!world->collision) return STI_NO_MEMORY;
@@ -55,7 +57,6 @@ static sti_status fill_world(sti_world *world, const sti_world_options *options,
     }
     sti_status status = sti__constraints_create(world, error);
     if (status != STI_OK) return status;
-    world->state->opt = world->model->opt;
     world->state->wanted |= sti__sense_wants(world->model) | dynamics_wants(world->model);
     return sti_world_reset(world, -1);
 }
@@ -86,12 +87,13 @@ sti_world *sti_world_copy(const sti_world *world, sti_error *error) {
     sti_world_options options = sti_world_options_default();
     options.allocator = &world->allocator;
     options.log = &world->log;
+    options.option = &world->state->opt;
     options.profile = world->profile.on;
+    options.tasks = world->tasks;
     sti_world *copy = sti_world_create(world->model, &options, error);
     if (!copy) return NULL;
     size_t bytes = sti__world_nstate(world->model) * sizeof(double);
     memcpy(copy->state->block, world->state->block, world->state->nblock);
-    copy->state->opt = world->state->opt;
     copy->state->wanted = world->state->wanted;
     memcpy(copy->good, world->good, bytes);
     memcpy(copy->before, world->before, bytes);
@@ -113,6 +115,10 @@ void sti_world_destroy(sti_world *world) {
     sti__free_aligned(&allocator, world->arena.base, world->arena.size);
     sti__state_free(world->state);
     sti__free(&allocator, world, sizeof *world);
+}
+
+void sti_world_set_tasks(sti_world *world, const sti_tasks *tasks) {
+    world->tasks = tasks ? *tasks : (sti_tasks){0};
 }
 
 const sti_model *sti_world_model(const sti_world *world) { return world->model; }

@@ -26,6 +26,7 @@ struct sti_world {
     sti__sense_kernel *sense;
     sti_allocator allocator;
     sti_log log;
+    sti_tasks tasks;
     double *good;     /* time, qpos, qvel, act: the last that were found to be in order */
     double *before;   /* the same, as they were when the derived arrays were computed */
     sti__arena arena; /* both of them, then scratch */
@@ -56,6 +57,11 @@ sti__query *sti__world_query(sti_world *world);
 
 /* Says, once per growth, that a pool was too small. */
 void sti__world_grew(sti_world *world, const char *what);
+
+/* NULL: this thread only. */
+static inline const sti_tasks *sti__world_tasks(const sti_world *world) {
+    return world->tasks.run ? &world->tasks : NULL;
+}
 
 uint64_t sti__world_model_hash(const sti_world *world);
 

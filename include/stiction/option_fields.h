@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options that are Stiction's own: one list from which the struct, the sti:option element's reader, checks, hashes and
+   the Python names follow. docs/options.md says more. */
+#ifndef STICTION_OPTION_FIELDS_H
+#define STICTION_OPTION_FIELDS_H
+
+/* X(type, name, attribute, least, most, text): member of sti_option, attribute of sti:option. Defaults are in the schema. */
+/* clang-format off */
+#define STI_OWN_OPTIONS(X)                                                                                              \
+    X(int, contact_solver, solver, 0, 3, "sti_solver: sap, apgd, newton, auto")                                         \
+    X(int, coulomb, coulomb, 0, 1, "sti_coulomb: relaxed cones or exact friction")                                      \
+    X(int, memory, memory, 0, 1, "whether contacts remember their anchors over steps")                                  \
+    X(int, linear, linear, 0, 2, "sti_linear: auto, direct, pcg")                                                       \
+    X(int, substeps, substeps, 1, 1000000, "a step is so many of a fraction of timestep")                               \
+    X(int, adaptive_atol, adaptive_atol, 0, 1, "atol (1 + 0.1 sqrt(contacts)) instead of atol")                         \
+    X(int, max_newton, max_newton, 0, 1000000000, "Newton steps of one solve")                                          \
+    X(int, max_iterations, max_iterations, 0, 1000000000, "steps of a first-order solver")                              \
+    X(int, max_pcg, max_pcg, 0, 1000000000, "conjugate-gradient steps of one linear solve")                             \
+    X(int, max_line_search, max_line_search, 0, 1000000000, "steps of one line search")                                 \
+    X(int, pool_contacts, pool_contacts, 0, 16777216, "contacts that a new world has room for; 0: by the model")        \
+    X(int, pool_rows, pool_rows, 0, 16777216, "row blocks, likewise")                                                   \
+    X(int, pool_candidates, pool_candidates, 0, 16777216, "pairs for the narrow phase, likewise")                       \
+    X(int, pool_overlaps, pool_overlaps, 0, 16777216, "overlaps of boxes in the broad phase, likewise")                 \
+    X(int, max_hits, max_hits, 1, 65536, "overlaps that every box has room for before all are counted anew")            \
+    X(double, contact_tol, tol, 1e-300, 1e300, "on the certificate of a step")                                          \
+    X(double, atol, atol, 0, 1e300, "sap also stops at |gradient| <= atol + rtol momentum, in sqrt(J)")                 \
+    X(double, rtol, rtol, 0, 1e300, "see atol")                                                                         \
+    X(double, pcg_tol, pcg_tol, 0, 1, "least relative residual of a linear solve by conjugate gradients")               \
+    X(double, ls_tol, ls_tol, 0, 1, "slope that ends a line search, relative to that at its start")                     \
+    X(double, max_step, max_step, 1e-3, 1e300, "largest step of a line search")                                         \
+    X(double, gradient_limit, gradient_limit, 0, 1e300, "a larger gradient, in sqrt(J), counts as a warning")           \
+    X(double, certificate_limit, certificate_limit, 0, 1e300, "a step with a larger certificate has ended badly")       \
+    X(double, beta, beta, 1e-300, 1e300, "near-rigid contact oscillates with the period beta h")                        \
+    X(double, sigma, sigma, 1e-300, 1e300, "friction's softness over the inverse mass")                                 \
+    X(double, push, push, 1e-300, 1e300,                                                                                \
+      "largest speed at which near-rigid contacts and limits undo an overlap, m/s (rad/s)")
+
+/* X(enum, attribute, text): what turns geometry into rows, each with a switch. */
+#define STI_HANDLERS(X)                                                                                                 \
+    X(POINT, point, "contacts of geoms at points")                                                                      \
+    X(LIMIT, limit, "limits of joints and tendons")                                                                     \
+    X(FRICTION, friction, "dry friction of joints and tendons")                                                         \
+    X(EQUALITY, equality, "equalities")                                                                                 \
+    X(ACTUATOR, actuator, "implicit gains of actuators")                                                                \
+    X(USER, user, "handlers of the user")
+/* clang-format on */
+
+enum {
+#define X(id, attribute, text) STI_HANDLER_BIT_##id,
+    STI_HANDLERS(X)
+#undef X
+        STI_HANDLER_COUNT
+};
+/* STI_HANDLER_POINT, ...: bits of sti_option.handlers */
+enum {
+#define X(id, attribute, text) STI_HANDLER_##id = 1 << STI_HANDLER_BIT_##id,
+    STI_HANDLERS(X)
+#undef X
+        STI_HANDLER_ALL = (1 << STI_HANDLER_COUNT) - 1
+};
+
+#endif

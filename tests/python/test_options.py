@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of the step in Python."""
+import numpy as np
+import pytest
+
+import stiction
+
+BALL = """<mujoco><worldbody><geom type="plane" size="1 1 1"/>
+  <body pos="0 0 .2"><freejoint/><geom size=".1" mass="1"/></body>
+  <body pos=".5 0 .1"><freejoint/><geom size=".1" mass="1"/></body></worldbody></mujoco>"""
+
+
+def test_words_and_bits():
+    model = stiction.Model.from_xml_string(BALL)
+    model.opt.contact_solver = "apgd"
+    model.opt.coulomb = "relaxed"
+    assert (model.opt.contact_solver, model.opt.coulomb) == (1, 0)
+    with pytest.raises(ValueError, match="sap"):
+        model.opt.contact_solver = "pgs"
+    assert model.opt.handlers == sum(stiction.Handler)
+    model.opt.handlers &= ~stiction.Handler.POINT
+    data = stiction.Data(model)
+    stiction.step(model, data, 500)
+    assert data.ncon == 0 and data.qpos[2] < -1
+
+
+def test_bad_value_is_refused_by_the_step():
+    model = stiction.Model.from_xml_string(BALL)
+    data = stiction.Data(model)
+    model.opt.substeps = 0
+    with pytest.raises(stiction.Error, match="substeps"):
+        stiction.step(model, data)
+    assert data.time == 0
+
+
+def test_substeps():
+    model = stiction.Model.from_xml_string(BALL)
+    fine, coarse = stiction.Data(model), stiction.Data(model)
+    model.opt.timestep = 0.001
+    stiction.step(model, fine, 400)
+    model.opt.timestep, model.opt.substeps = 0.004, 4
+    stiction.step(model, coarse, 100)
+    np.testing.assert_allclose(coarse.time, 0.4, rtol=1e-13)
+    np.testing.assert_allclose(coarse.qpos, fine.qpos, atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["sap", "apgd"])
+def test_threads_and_pools_do_not_change_a_bit(solver):
+    model = stiction.Model.from_xml_string(BALL)
+    model.opt.contact_solver = solver
+    one = stiction.Data(model)
+    model.opt.pool_contacts = model.opt.pool_rows = model.opt.pool_candidates = model.opt.max_hits = 1
+    two = stiction.Data(model, threads=2)
+    stiction.step(model, one, 200)
+    stiction.step(model, two, 200)
+    assert one.ncon == 2 and one.hash() == two.hash()
+    with pytest.raises(ValueError, match="threads"):
+        stiction.Data(model, threads=0)

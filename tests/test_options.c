@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of the step: read, checked, and what each does. */
+#include "scene.h"
+
+#define PI 3.14159265358979323846
+static const double g = 9.81;
+
+#define BOXES                                                                                               \
+    "<worldbody><geom type='plane' size='5 5 1'/>"                                                          \
+    "<body pos='0 0 .049'><freejoint/><geom type='box' size='.05 .05 .05' mass='1'/></body>"                \
+    "<body pos='.02 .01 .15'><freejoint/><geom type='box' size='.05 .05 .05' mass='2'/></body>"             \
+    "<body pos='.5 0 .06'><freejoint/><geom type='sphere' size='.05' mass='1'/></body>"                     \
+    "<body pos='-.5 0 .3' euler='20 30 0'><freejoint/><geom type='capsule' size='.03 .1' mass='1'/></body>" \
+    "<body pos='1 0 .5'><joint type='hinge' axis='0 1 0' range='-30 30' frictionloss='.1'/>"                \
+    "<geom type='capsule' size='.03' fromto='0 0 0 .3 0 .1' mass='1'/></body></worldbody>"
+
+static sti_model *boxes(const char *options) {
+    char xml[4096];
+    snprintf(xml, sizeof xml,
+             "<mujoco xmlns:sti='urn:stiction'><option timestep='.005'/><sti:option %s/>" BOXES "</mujoco>",
+             options);
+    return model_of(xml);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------- */
+
+/* Documented defaults are those that the solvers have of themselves. */
+TEST(defaults) {
+    sti_model *m = model_of("<mujoco/>");
+    const sti_option *o = &m->opt;
+    sti_solve_options s = sti_solve_options_default();
+    CHECK(o->contact_solver == STI_SOLVER_SAP && o->coulomb == STI_COULOMB_EXACT && o->memory == 1);
+    CHECK(o->linear == STI_LINEAR_AUTO && o->substeps == 1 && o->adaptive_atol == 0);
+    CHECK(o->max_newton == s.max_newton && o->max_pcg == s.max_pcg && o->max_iterations == s.max_iterations);
+    CHECK(o->max_line_search == s.max_line_search && o->max_step == s.max_step && o->ls_tol == s.ls_tol);
+    CHECK(o->pcg_tol == s.pcg_tol && o->atol == s.atol && o->rtol == s.rtol);
+    CHECK(o->gradient_limit == 1e6 && s.gradient_limit == 1e6 && o->certificate_limit == 1e-6);
+    CHECK(o->pool_contacts == 0 && o->pool_rows == 0 && o->max_hits == 24);
+    CHECK(o->handlers == STI_HANDLER_ALL);
+    sti_model_free(m);
+}
+
+TEST(in_a_file) {
+    sti_model *m = model_of(
+        "<mujoco xmlns:sti='urn:stiction'><sti:option solver='apgd' coulomb='relaxed' memory='disable' "
+        "linear='pcg' substeps='4' max_newton='7' max_iterations='8' max_pcg='9' max_line_search='10' "
+        "tol='1e-5' "
+        "atol='1e-6' rtol='1e-7' adaptive_atol='enable' pcg_tol='1e-3' ls_tol='1e-4' max_step='2' "
+        "gradient_limit='11' certificate_limit='12' pool_contacts='13' pool_rows='14' pool_candidates='15' "
+        "pool_overlaps='16' max_hits='17' limit='disable' user='disable'/></mujoco>");
+    const sti_option *o = &m->opt;
+    CHECK(o->contact_solver == STI_SOLVER_APGD && o->coulomb == STI_COULOMB_RELAXED && o->memory == 0);
+    CHECK(o->linear == STI_LINEAR_PCG && o->substeps == 4 && o->max_newton == 7 && o->max_iterations == 8);
+    CHECK(o->max_pcg == 9 && o->max_line_search == 10 && o->contact_tol == 1e-5 && o->atol == 1e-6);
+    CHECK(o->rtol == 1e-7 && o->adaptive_atol == 1 && o->pcg_tol == 1e-3 && o->ls_tol == 1e-4);
+    CHECK(o->max_step == 2 && o->gradient_limit == 11 && o->certificate_limit == 12);
+    CHECK(o->pool_contacts == 13 && o->pool_rows == 14 && o->pool_candidates == 15 && o->pool_overlaps == 16);
+    CHECK(o->max_hits == 17 && o->handlers == (STI_HANDLER_ALL & ~STI_HANDLER_LIMIT & ~STI_HANDLER_USER));
+    sti_model_free(m);
+}
+
+TEST(refused_in_a_file) {
+    static const char *const bad[] = {"substeps='0'",      "tol='0'",      "max_step='0'",
+                                      "beta='-1'",         "max_hits='0'", "max_newton='-1'",
+                                      "pool_rows='-1'",    "ls_tol='2'",   "solver='pgs'",
+                                      "linear='cholesky'", "point='off'",  "substeps='1.5'"};
+    for (int i = 0; i < (int)(sizeof bad / sizeof *bad); i++) {
+        char xml[256];
+        sti_error error = {0};
+        snprintf(xml, sizeof xml, "<mujoco xmlns:sti='urn:stiction'>\n<sti:option %s/></mujoco>", bad[i]);
+        sti_spec *spec = sti_spec_parse(xml, strlen(xml), NULL, NULL, &error);
+        sti_model *m = spec ? sti_model_compile(spec, NULL, &error) : NULL;
+        CHECK(!m && error.code != STI_OK && error.line == 2);
+        CHECK(strncmp(error.attribute, bad[i], strlen(error.attribute)) == 0 && *error.attribute);
+        sti_model_free(m);
+        sti_spec_free(spec);
+    }
+}
+
+/* What C can write and a file cannot. */
+TEST(refused_in_a_step) {
+    sti_model *m = boxes("");
+    sti_world *w = world_of(m);
+    sti_option *o = sti_world_option(w), good = *o;
+    uint64_t hash = sti_world_hash(w);
+#define REFUSED(member, value)                                                                 \
+    do {                                                                                       \
+        o->member = value;                                                                     \
+        CHECK(sti_step(w, 1) == STI_ARGUMENT && strstr(sti_world_error(w)->message, #member)); \
+        CHECK(sti_forward(w) == STI_ARGUMENT);                                                 \
+        *o = good;                                                                             \
+    } while (0)
+    REFUSED(substeps, 0);
+    REFUSED(contact_solver, 9);
+    REFUSED(coulomb, -1);
+    REFUSED(contact_tol, NAN);
+    REFUSED(contact_tol, 0);
+    REFUSED(max_newton, -1);
+    REFUSED(beta, 0);
+    REFUSED(max_step, INFINITY);
+    CHECK(sti_world_hash(w) == hash);
+    CHECK(sti_step(w, 1) == STI_OK);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* The options of a world may be others than its model's from the start, and a copy has them too. */
+TEST(of_a_world) {
+    sti_model *m = boxes("");
+    sti_option own = m->opt;
+    own.timestep = 0.25;
+    own.pool_rows = 3;
+    sti_world_options options = sti_world_options_default();
+    options.option = &own;
+    sti_world *w = sti_world_create(m, &options, NULL);
+    REQUIRE(w);
+    sti_world *copy = sti_world_copy(w, NULL);
+    REQUIRE(copy);
+    CHECK(sti_world_option(w)->timestep == 0.25 && sti_world_option(copy)->timestep == 0.25);
+    CHECK(sti_world_option(copy)->pool_rows == 3 && m->opt.timestep == 0.005);
+    sti_world_destroy(copy);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* ---- substeps ------------------------------------------------------------------------------------------ */
+
+/* Free fall by n substeps of symplectic Euler: z = -g h^2 (1 + 1/n) / 2, v = -g h, in one step of time h. */
+TEST(substeps_fall) {
+    sti_model *m =
+        model_of("<mujoco><option timestep='.1'/><worldbody><body><freejoint/><geom size='.1'/></body>"
+                 "</worldbody></mujoco>");
+    for (int n = 1; n <= 10; n += 3) {
+        sti_world *w = world_of(m);
+        sti_world_option(w)->substeps = n;
+        CHECK(sti_step(w, 1) == STI_OK);
+        CHECK_NEAR(values(w, "qpos")[2], -g * 0.01 * (1 + 1.0 / n) / 2, 1e-15);
+        CHECK_NEAR(values(w, "qvel")[2], -g * 0.1, 1e-14);
+        CHECK(values(w, "time")[0] == 0.1 && sti_world_option(w)->timestep == 0.1);
+        sti_world_destroy(w);
+    }
+    sti_model_free(m);
+}
+
+/* One step of n substeps is n steps of a fraction, to the last bit; its certificate is the worst of theirs. */
+TEST(substeps_are_steps) {
+    sti_model *m = boxes("");
+    sti_world *a = world_of(m), *b = world_of(m);
+    sti_world_option(a)->substeps = 4;
+    sti_world_option(b)->timestep = 0.005 / 4;
+    for (int i = 0; i < 60; i++) {
+        double worst = 0;
+        int iterations = 0;
+        CHECK(sti_step(a, 1) == STI_OK);
+        for (int k = 0; k < 4; k++) {
+            CHECK(sti_step(b, 1) == STI_OK);
+            worst = fmax(worst, sti_world_certificate(b).headline);
+            iterations += sti_world_solve_info(b)->iterations;
+        }
+        CHECK(sti_world_certificate(a).headline == worst);
+        CHECK(sti_world_solve_info(a)->iterations == iterations);
+        CHECK(memcmp(values(a, "qpos"), values(b, "qpos"), sizeof(double) * (size_t)m->nq) == 0);
+        CHECK(memcmp(values(a, "qvel"), values(b, "qvel"), sizeof(double) * (size_t)m->nv) == 0);
+        int na, nb;
+        const sti_contact *ca = sti_world_contacts(a, &na), *cb = sti_world_contacts(b, &nb);
+        CHECK(na == nb && memcmp(ca, cb, sizeof *ca * (size_t)na) == 0);
+    }
+    sti_world_destroy(a);
+    sti_world_destroy(b);
+    sti_model_free(m);
+}
+
+/* ---- switches ------------------------------------------------------------------------------------------- */
+
+static int contacts(sti_world *w) {
+    int n;
+    sti_world_contacts(w, &n);
+    return n;
+}
+
+TEST(switches) {
+    sti_model *m = boxes("");
+    sti_world *w = world_of(m);
+    sti_option *o = sti_world_option(w);
+    /* the hinge stands beyond its limit and turns: the limit pushes back, friction of 0.1 N m brakes */
+    int hinge = m->nv - 1;
+    double limit, friction;
+    values(w, "qpos")[m->nq - 1] = 0.6;
+    values(w, "qvel")[hinge] = 0.01;
+    CHECK(sti_forward(w) == STI_OK && contacts(w) > 0);
+    limit = values(w, "qfrc_constraint")[hinge];
+    CHECK(limit < -1);
+    o->handlers = STI_HANDLER_ALL & ~STI_HANDLER_LIMIT;
+    CHECK(sti_forward(w) == STI_OK && contacts(w) > 0);
+    friction = values(w, "qfrc_constraint")[hinge];
+    CHECK_NEAR(fabs(friction), 0.1, 1e-6);
+    o->handlers = STI_HANDLER_ALL & ~STI_HANDLER_LIMIT & ~STI_HANDLER_FRICTION;
+    CHECK(sti_forward(w) == STI_OK && values(w, "qfrc_constraint")[hinge] == 0 && contacts(w) > 0);
+    CHECK(values(w, "qfrc_constraint")[2] > 0);
+    o->handlers = STI_HANDLER_ALL & ~STI_HANDLER_POINT;
+    CHECK(sti_forward(w) == STI_OK && contacts(w) == 0 && values(w, "qfrc_constraint")[2] == 0);
+    CHECK(values(w, "qfrc_constraint")[hinge] < -1);
+    o->handlers = STI_HANDLER_ALL;
+    o->disableflags = STI_DISABLE_LIMIT;
+    CHECK(sti_forward(w) == STI_OK && values(w, "qfrc_constraint")[hinge] == friction);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* In its first step a near-rigid row gives 1 / (1 + 1 / 4 pi^2) of the force that it will hold. */
+TEST(equality_switch) {
+    sti_model *m =
+        model_of("<mujoco><worldbody><body name='a'><freejoint/><geom size='.1' mass='1'/></body></worldbody>"
+                 "<equality><connect body1='a' anchor='0 0 0'/></equality></mujoco>");
+    sti_world *w = world_of(m);
+    CHECK(sti_forward(w) == STI_OK);
+    CHECK_NEAR(values(w, "qfrc_constraint")[2], g / (1 + 1 / (4 * PI * PI)), 1e-6);
+    sti_world_option(w)->handlers &= ~STI_HANDLER_EQUALITY;
+    CHECK(sti_forward(w) == STI_OK && values(w, "qfrc_constraint")[2] == 0);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* ---- pools and threads ------------------------------------------------------------------------------------ */
+
+static uint64_t run_hash(const sti_model *m, const sti_option *option, const sti_tasks *tasks, int n) {
+    sti_world_options options = sti_world_options_default();
+    options.option = option;
+    if (tasks) options.tasks = *tasks;
+    sti_world *w = sti_world_create(m, &options, NULL);
+    REQUIRE(w);
+    CHECK(sti_step(w, n) == STI_OK);
+    uint64_t hash = sti_world_hash(w);
+    sti_world_destroy(w);
+    return hash;
+}
+
+/* Everything is too small: the steps are the same, bit by bit. */
+TEST(tiny_pools_lose_nothing) {
+    sti_model *m = boxes("");
+    sti_option tiny = m->opt;
+    tiny.pool_contacts = tiny.pool_rows = tiny.pool_candidates = tiny.pool_overlaps = tiny.max_hits = 1;
+    CHECK(run_hash(m, &m->opt, NULL, 200) == run_hash(m, &tiny, NULL, 200));
+    tiny.pool_contacts = tiny.pool_rows = tiny.pool_candidates = tiny.pool_overlaps = 5000;
+    CHECK(run_hash(m, &m->opt, NULL, 200) == run_hash(m, &tiny, NULL, 200));
+    sti_model_free(m);
+}
+
+TEST(threads_do_not_change_a_bit) {
+    sti_model *m = boxes("");
+    sti_pool *pool = sti_pool_create(2, NULL);
+    REQUIRE(pool);
+    sti_tasks tasks = sti_pool_tasks(pool);
+    for (int solver = STI_SOLVER_SAP; solver <= STI_SOLVER_APGD; solver++) {
+        sti_option o = m->opt;
+        o.contact_solver = solver;
+        CHECK(run_hash(m, &o, NULL, 50) == run_hash(m, &o, &tasks, 50));
+    }
+    sti_pool_destroy(pool);
+    sti_model_free(m);
+}
+
+MAIN(CASE(defaults), CASE(in_a_file), CASE(refused_in_a_file), CASE(refused_in_a_step), CASE(of_a_world),
+     CASE(substeps_fall), CASE(substeps_are_steps), CASE(switches), CASE(equality_switch),
+     CASE(tiny_pools_lose_nothing), CASE(threads_do_not_change_a_bit))
