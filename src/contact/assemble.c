@@ -61,7 +61,7 @@ static bool grow_entries(sti__assembly *as, int need) {
 
 static size_t lay_out(sti__assembly *as, char *base) {
     const sti_model *m = as->model;
-    size_t nv = (size_t)m->nv + 1, used = 0;
+    size_t nv = (size_t)m->nv + 1, nbody = (size_t)m->nbody, used = 0;
     const struct {
         void *place;
         size_t bytes;
@@ -77,7 +77,12 @@ static size_t lay_out(sti__assembly *as, char *base) {
                {&as->closed, nv * sizeof(int)},
                {&as->mark, nv * sizeof(int)},
                {&as->list, 2 * nv * sizeof(int)},
-               {&as->x, 6 * nv * sizeof(double)}};
+               {&as->x, 6 * nv * sizeof(double)},
+               {&as->root, ((size_t)m->ntree + 1) * sizeof(int)},
+               {&as->label, ((size_t)m->ntree + 1) * sizeof(int)},
+               {&as->mobility, nbody * sizeof *as->mobility},
+               {&as->asked, nbody * sizeof(bool)},
+               {&as->bodies, nbody * sizeof(int)}};
     for (int i = 0; i < STI__COUNT(all); i++) {
         void *at = base ? base + used : NULL;
         memcpy(all[i].place, &at, sizeof at);
@@ -107,7 +112,6 @@ void sti__assembly_free(sti__assembly *as) {
     sti__free_aligned(a, as->block_pool.data, as->block_pool.bytes);
     sti__free_aligned(a, as->row_pool.data, as->row_pool.bytes);
     sti__free_aligned(a, as->entry_pool.data, as->entry_pool.bytes);
-    sti__free(a, as->parent, as->nparent);
     memset(as, 0, sizeof *as);
 }
 
@@ -115,6 +119,8 @@ void sti__assembly_free(sti__assembly *as) {
 
 void sti__assembly_begin(sti__assembly *as) {
     as->nblock = as->nrow = as->nentry = 0;
+    for (int k = 0; k < as->nbodies; k++) as->asked[as->bodies[k]] = false;
+    as->nbodies = 0;
     as->first[0] = as->jstart[0] = 0;
     as->failed = as->plain = false;
     as->problem.hard = false;
@@ -149,6 +155,43 @@ void sti__block_close(sti__assembly *as, const sti_row *row, const double *R, co
     as->nrow = as->first[b + 1];
     as->nentry = as->jstart[as->nrow];
     for (int k = begin; k < as->jstart[at + 1]; k++) as->tree[as->model->dof_treeid[as->jcol[k]]] = true;
+}
+
+int sti__block_reserve(sti__assembly *as, int dim, int n) {
+    if (!grow_blocks(as, as->nblock + 1) || !grow_rows(as, as->nrow + dim) ||
+        !grow_entries(as, as->nentry + dim * n)) {
+        as->failed = true;
+        return -1;
+    }
+    for (int i = 0; i < dim; i++) as->jstart[++as->nrow] = as->nentry += n;
+    as->first[++as->nblock] = as->nrow;
+    return as->nblock - 1;
+}
+
+/* Block `from` becomes the next one, with all that belongs to it. */
+static void move_block(sti__assembly *as, int from) {
+    int to = as->nblock++, dim = as->rows[from].dim, row = as->first[from], begin = as->jstart[row];
+    int n = (as->jstart[row + 1] - begin), at = as->nrow;
+    as->rows[to] = as->rows[from];
+    as->info[to] = as->info[from];
+    as->memory[to] = as->memory[from];
+    memmove(as->R + at, as->R + row, sizeof(double) * (size_t)dim);
+    memmove(as->vhat + at, as->vhat + row, sizeof(double) * (size_t)dim);
+    memmove(as->jcol + as->nentry, as->jcol + begin, sizeof(int) * (size_t)(dim * n));
+    memmove(as->jvalue + as->nentry, as->jvalue + begin, sizeof(double) * (size_t)(dim * n));
+    for (int i = 0; i < dim; i++) as->jstart[++as->nrow] = as->nentry += n;
+    as->first[to + 1] = as->nrow;
+}
+
+void sti__blocks_drop(sti__assembly *as, int first) {
+    int count = as->nblock, b = first;
+    while (b < count && as->info[b].source != STI__FROM_NOTHING) b++;
+    if (b == count) return;
+    as->nblock = b;
+    as->nrow = as->first[b];
+    as->nentry = as->jstart[as->nrow];
+    for (; b < count; b++)
+        if (as->info[b].source != STI__FROM_NOTHING) move_block(as, b);
 }
 
 /* ---- Delassus blocks ---------------------------------------------------------------------------------- */
@@ -247,42 +290,122 @@ static bool implicit(const sti__assembly *as, const sti_state *s) {
 }
 
 /* Row i of A: ancestors, itself and descendants. */
-static int add_row(sti__assembly *as, const sti_state *s, int i, int at) {
+static void add_row(sti__assembly *as, const sti_state *s, int i, int at) {
     const sti_model *m = as->model;
-    int n = m->M_rownnz[i], above = m->D_rownnz[i] - n;
-    double h = s->opt.timestep;
-    for (int k = 0; k < n + above; k++, at++) {
-        int from = m->D_rowadr[i] + k, j = m->D_colind[from];
+    int n = m->M_rownnz[i], all = m->D_rownnz[i], adr = m->D_rowadr[i];
+    const int *col = m->D_colind + adr;
+    int *acol = as->acol + at;
+    double h = s->opt.timestep, *value = as->avalue + at;
+    for (int k = 0; k < all; k++) acol[k] = as->place[col[k]];
+    memcpy(value, s->M + m->M_rowadr[i], sizeof(double) * (size_t)n);
+    for (int k = n; k < all; k++) value[k] = s->M[m->M_rowadr[col[k]] + n - 1];
+    if (damped(s)) value[n - 1] += h * s->par.dof_damping[i];
+    for (int k = 0; implicit(as, s) && k < all; k++) {
+        int j = col[k];
         bool upper = k >= n;
         /* entry (j, i) is at i's own place among the ancestors of j, or among the descendants of j */
         int mirror = upper ? m->D_rowadr[j] + n - 1 : m->D_rowadr[j] + m->M_rownnz[j] - 1 + (i - j);
-        as->acol[at] = as->place[j];
-        as->avalue[at] = upper ? s->M[m->M_rowadr[j] + n - 1] : s->M[m->M_rowadr[i] + k];
-        if (implicit(as, s)) as->avalue[at] -= h * implicit_part(s, from, mirror, upper);
-        else if (i == j && damped(s)) as->avalue[at] += h * s->par.dof_damping[i];
+        value[k] -= h * implicit_part(s, adr + k, mirror, upper);
     }
-    return at;
 }
 
-static void add_trees(sti__assembly *as, const sti_state *s) {
+/* Rows of A, and of J in the problem's dofs. */
+typedef struct filling {
+    sti__assembly *as;
+    const sti_state *s;
+} filling;
+
+static void add_rows(void *context, int begin, int end) {
+    const filling *f = context;
+    for (int i = begin; i < end; i++) add_row(f->as, f->s, f->as->dof[i], f->as->astart[i]);
+}
+
+static void renumber(void *context, int begin, int end) {
+    const sti__assembly *as = ((const filling *)context)->as;
+    for (int k = begin; k < end; k++) as->jcol[k] = as->place[as->jcol[k]];
+}
+
+static void run(const sti_tasks *tasks, int count, int grain, sti_task_body body, void *context) {
+    if (tasks && tasks->run) tasks->run(tasks->system, count, grain, body, context);
+    else if (count > 0) body(context, 0, count);
+}
+
+static void add_trees(sti__assembly *as, const sti_state *s, const sti_tasks *tasks) {
     const sti_model *m = as->model;
-    int n = 0, at = 0;
+    filling f = {as, s};
+    int n = 0;
+    as->astart[0] = 0;
     for (int d = 0; d < m->nv; d++) {
         as->place[d] = as->tree[m->dof_treeid[d]] ? n : -1;
         if (as->place[d] < 0) continue;
         as->dof[n] = d;
-        as->vstar[n++] = s->qvel[d] + s->opt.timestep * s->qacc_step[d];
+        as->vstar[n] = s->qvel[d] + s->opt.timestep * s->qacc_step[d];
+        as->astart[n + 1] = as->astart[n] + m->D_rownnz[d];
+        n++;
     }
-    as->astart[0] = 0;
-    for (int i = 0; i < n; i++) as->astart[i + 1] = at = add_row(as, s, as->dof[i], at);
+    run(tasks, n, 512, add_rows, &f);
+    if (n < m->nv) run(tasks, as->nentry, 8192, renumber, &f);
     as->problem.arrays.n = n;
     as->problem.arrays.A = (sti_csr){n, n, as->astart, as->acol, as->avalue};
 }
 
 void sti__assembly_plain(sti__assembly *as, const sti_state *s) {
-    int at = 0;
+    filling f = {as, s};
     as->plain = true;
-    for (int i = 0; i < as->problem.arrays.n; i++) at = add_row(as, s, as->dof[i], at);
+    add_rows(&f, 0, as->problem.arrays.n);
+}
+
+/* ---- islands ----------------------------------------------------------------------------------------- */
+
+static int find_root(int *root, int i) {
+    while (root[i] != i) i = root[i] = root[root[i]];
+    return i;
+}
+
+/* Joins the trees of a block; they are in the order of their dofs. */
+static void join_trees(sti__assembly *as, int block) {
+    const sti_model *m = as->model;
+    int row = as->first[block], tree = -1, last = -1;
+    for (int k = as->jstart[row]; k < as->jstart[row + 1]; k++) {
+        int next = m->dof_treeid[as->dof[as->jcol[k]]];
+        if (next == last) continue;
+        last = next;
+        next = find_root(as->root, next);
+        if (tree < 0) tree = next;
+        else if (tree !=
+                 next) { /* the smaller root wins: the numbering does not depend on the order of joins */
+            int low = tree < next ? tree : next;
+            as->root[tree < next ? next : tree] = low;
+            tree = low;
+        }
+    }
+    if (tree >= 0) as->label[tree] = 0;
+}
+
+/* All dofs of a tree are coupled, so that trees are what islands are made of. Trees that only a dropped row touched
+   have none. */
+static void find_islands(sti__assembly *as) {
+    sti_problem *p = &as->problem;
+    const sti_model *m = as->model;
+    int count = 0;
+    for (int t = 0; t < m->ntree; t++) {
+        as->root[t] = t;
+        as->label[t] = -1;
+    }
+    for (int b = 0; b < as->nblock; b++) join_trees(as, b);
+    for (int t = 0; t < m->ntree; t++) /* what a later join took over */
+        if (as->label[t] == 0) as->label[find_root(as->root, t)] = 0;
+    for (int t = 0; t < m->ntree; t++) {
+        int root = find_root(as->root, t);
+        if (root == t) as->label[t] = as->label[t] == 0 ? count++ : -1;
+        else as->label[t] = as->label[root];
+    }
+    for (int i = 0; i < p->arrays.n; i++) as->dof_island[i] = as->label[m->dof_treeid[as->dof[i]]];
+    for (int b = 0; b < as->nblock; b++) {
+        int k = as->jstart[as->first[b]];
+        as->row_island[b] = k < as->jstart[as->first[b] + 1] ? as->dof_island[as->jcol[k]] : -1;
+    }
+    p->nisland = count;
 }
 
 static void show_arrays(sti__assembly *as, double h) {
@@ -307,21 +430,11 @@ static void show_arrays(sti__assembly *as, double h) {
     for (int i = 0; i < as->nrow; i++) p->hard |= as->R[i] == 0;
 }
 
-sti_status sti__assembly_end(sti__assembly *as, const sti_state *s, sti_error *error) {
+sti_status sti__assembly_end(sti__assembly *as, const sti_state *s, const sti_tasks *tasks,
+                             sti_error *error) {
     if (as->failed) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the rows of a step");
-    add_trees(as, s);
-    for (int k = 0; k < as->nentry; k++) as->jcol[k] = as->place[as->jcol[k]];
+    add_trees(as, s, tasks);
     show_arrays(as, s->opt.timestep);
-    size_t need = sti__problem_islands_room(&as->problem);
-    if (need > as->nparent) {
-        sti__free(as->allocator, as->parent, as->nparent);
-        as->nparent = sti__add(need, need / 2);
-        as->parent = sti__alloc(as->allocator, as->nparent);
-        if (!as->parent) {
-            as->nparent = 0;
-            return sti__fail(error, STI_NO_MEMORY, "not enough memory for the islands");
-        }
-    }
-    sti__problem_find_islands(&as->problem, as->parent);
+    find_islands(as);
     return STI_OK;
 }

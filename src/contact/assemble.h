@@ -4,6 +4,7 @@
 #ifndef STI_CONTACT_ASSEMBLE_H
 #define STI_CONTACT_ASSEMBLE_H
 
+#include "contact/mobility.h"
 #include "contact/problem.h"
 #include "contact/regularise.h"
 #include "model/state.h"
@@ -14,7 +15,8 @@ typedef enum sti__source {
     STI__FROM_FRICTION,     /* id: dof */
     STI__FROM_TENDON_FRICTION,
     STI__FROM_EQUALITY, /* id: 2 * equality + part */
-    STI__FROM_CONTACT   /* id: contact */
+    STI__FROM_CONTACT,  /* id: contact */
+    STI__FROM_NOTHING   /* to be dropped */
 } sti__source;
 
 /* What is known of a row block besides its law. */
@@ -60,9 +62,12 @@ typedef struct sti__assembly {
     double *avalue, *vstar, *v;
     int *closed, *mark, *list; /* scratch: dofs and their ancestors; stamps; 2 nv */
     int stamp;
-    double *x;   /* 6 nv, scratch */
-    int *parent; /* scratch of the islands */
-    size_t nparent;
+    double *x;               /* 6 nv, scratch */
+    int *root, *label;       /* ntree: scratch of the islands */
+    sti__mobility *mobility; /* nbody; of the bodies that a contact asked about */
+    bool *asked;             /* nbody */
+    int *bodies;             /* nbody: their list */
+    int nbodies;
     void *block; /* what does not grow */
     size_t bytes;
     int growths; /* how often a pool had to grow since creation */
@@ -86,10 +91,14 @@ void sti__block_delassus(sti__assembly *as, const sti_state *s, double *W);
 void sti__block_close(sti__assembly *as, const sti_row *row, const double *R, const double *vhat,
                       const sti__block_info *info, uint64_t feature);
 /* (A block that is opened and never closed is forgotten by the next one.) */
+/* Room for a block whose law, dofs and Jacobian are written later, perhaps by another thread; its number, or -1. */
+int sti__block_reserve(sti__assembly *as, int dim, int n);
+/* Takes out blocks from `first` on whose source is STI__FROM_NOTHING. */
+void sti__blocks_drop(sti__assembly *as, int first);
 
 /* Adds A (M and what the integrator treats implicitly) and v* = qvel + h qacc_step of the trees that rows touch, and
    finds the islands. */
-sti_status sti__assembly_end(sti__assembly *as, const sti_state *s, sti_error *error);
+sti_status sti__assembly_end(sti__assembly *as, const sti_state *s, const sti_tasks *tasks, sti_error *error);
 
 /* A = M alone, for a state whose implicit forces make it indefinite. */
 void sti__assembly_plain(sti__assembly *as, const sti_state *s);

@@ -8,6 +8,10 @@
 #define PI 3.14159265358979323846
 /* A geom's reach is at most this many times its size: what is faster may pass through things. */
 #define LARGEST_REACH 10
+/* A contact that feels less inverse mass (1/kg) moves nothing. */
+#define LEAST_WEIGHT 1e-15
+
+/* ---- contacts within a tree: the general way ------------------------------------------------------------- */
 
 /* Relative velocity of geom2 against geom1 at the point: normal, tangents, then spin and rolling. */
 static bool fill_jacobian(sti__assembly *as, const sti_state *s, const sti__contact *c) {
@@ -32,31 +36,172 @@ static double weight_of(const double *W, int dim) {
     return sti__block_weight(n, block);
 }
 
-static void contact_rows(sti__assembly *as, const sti_state *s, const sti__contact *c, int id) {
-    if (!fill_jacobian(as, s, c)) return;
+/* ---- the law ------------------------------------------------------------------------------------------------ */
+
+/* Everything of a block but its Jacobian; w: the inverse mass that it feels. */
+typedef struct law {
+    sti_row row;
+    double R[6], vhat[6];
+    sti__block_info info;
+} law;
+
+static law law_of(const sti_state *s, const sti__contact *c, int id, double w) {
     int dim = c->mixed.dim;
-    double W[36], R[6], vhat[6] = {0}, phi = c->dist - c->mixed.includemargin;
-    sti__block_delassus(as, s, W);
-    double w = weight_of(W, dim);
-    if (!(w > 1e-15)) return;
-    sti_row row = {.kind = STI_ROW_CONE, .dim = dim};
-    memcpy(row.mu, c->mixed.friction, sizeof(double) * (size_t)(dim - 1));
+    law l = {.row = {.kind = STI_ROW_CONE, .dim = dim}};
+    double phi = c->dist - c->mixed.includemargin;
+    memcpy(l.row.mu, c->mixed.friction, sizeof(double) * (size_t)(dim - 1));
     sti__softness soft = sti__softness_of(&s->opt, c->mixed.solref, c->mixed.solimp, w);
-    bool clamped = sti__regularise(&soft, dim, row.mu, w, phi, R, vhat);
-    if (clamped && vhat[0] > s->opt.push) vhat[0] = s->opt.push;
-    sti__block_info info = {STI__FROM_CONTACT,
-                            id,
-                            phi,
-                            s->opt.beta * s->opt.timestep / PI,
-                            clamped ? INFINITY : soft.stiffness,
-                            w};
-    sti__block_close(as, &row, R, vhat, &info, c->feature);
+    bool clamped = sti__regularise(&soft, dim, l.row.mu, w, phi, l.R, l.vhat);
+    if (clamped && l.vhat[0] > s->opt.push) l.vhat[0] = s->opt.push;
+    l.info = (sti__block_info){STI__FROM_CONTACT,
+                               id,
+                               phi,
+                               s->opt.beta * s->opt.timestep / PI,
+                               clamped ? INFINITY : soft.stiffness,
+                               w};
+    return l;
+}
+
+static void rows_within(sti__assembly *as, const sti_state *s, const sti__contact *c, int id) {
+    double W[36];
+    if (!fill_jacobian(as, s, c)) return;
+    sti__block_delassus(as, s, W);
+    double w = weight_of(W, c->mixed.dim);
+    if (!(w > LEAST_WEIGHT)) return;
+    law l = law_of(s, c, id, w);
+    sti__block_close(as, &l.row, l.R, l.vhat, &l.info, c->feature);
     memcpy(as->memory[as->nblock - 1].frame, c->frame, sizeof c->frame);
 }
 
-void sti__point_rows(sti__assembly *as, const sti_state *s, const sti__contact *contacts, int count) {
-    for (int i = 0; i < count; i++)
-        if (contacts[i].exclude < 2) contact_rows(as, s, contacts + i, i);
+/* ---- contacts of two trees, or of one with what does not move ---------------------------------------------- */
+
+/* Neither chain touches the other: J is two blocks of columns side by side. */
+static bool is_apart(const sti_model *m, const sti__contact *c) {
+    int tree1 = m->body_treeid[c->body1], tree2 = m->body_treeid[c->body2];
+    return tree1 != tree2 && sti__chain_length(m, c->body1) <= STI__MOBILITY_CHAIN &&
+           sti__chain_length(m, c->body2) <= STI__MOBILITY_CHAIN;
+}
+
+static void ask_for(sti__assembly *as, int body) {
+    const sti_model *m = as->model;
+    if (m->body_lastdof[body] < 0) return;
+    as->tree[m->body_treeid[body]] = true;
+    if (as->asked[body]) return;
+    as->asked[body] = true;
+    as->bodies[as->nbodies++] = body;
+}
+
+static void reserve_apart(sti__assembly *as, const sti_state *s, const sti__contact *c, int id) {
+    int n = sti__chain_length(s->model, c->body1) + sti__chain_length(s->model, c->body2);
+    int b = n ? sti__block_reserve(as, c->mixed.dim, n) : -1;
+    if (b < 0) return;
+    as->info[b].source = STI__FROM_CONTACT;
+    as->info[b].id = id;
+    ask_for(as, c->body1);
+    ask_for(as, c->body2);
+}
+
+/* The columns of one body: velocity along the frame per dof, as the power of the wrench that pushes along it. */
+static void fill_side(const sti_state *s, int body, const sti__contact *c, double sign, int n, int *col,
+                      double *J) {
+    const sti_model *m = s->model;
+    double arm[3], wrench[6][6] = {{0}};
+    int dim = c->mixed.dim, points = dim < 3 ? 1 : 3;
+    v3_sub(arm, c->pos, s->subtree_com + 3 * (size_t)m->body_rootid[body]);
+    for (int i = 0; i < dim; i++) {
+        const double *axis = c->frame + (size_t)3 * (size_t)(i < points ? i : i - 3);
+        double *moment = wrench[i], *force = wrench[i] + 3;
+        if (i < points) v3_cross(moment, arm, axis), v3_copy(force, axis);
+        else v3_copy(moment, axis);
+        for (int k = 0; k < 6; k++) wrench[i][k] *= sign;
+    }
+    for (int d = m->body_lastdof[body], k = sti__chain_length(m, body) - 1; k >= 0;
+         d = m->dof_parentid[d], k--) {
+        const double *x = s->cdof + 6 * (size_t)d;
+        col[k] = d;
+        for (int i = 0; i < dim; i++) {
+            const double *f = wrench[i];
+            J[i * n + k] =
+                x[0] * f[0] + x[1] * f[1] + x[2] * f[2] + (x[3] * f[3] + x[4] * f[4] + x[5] * f[5]);
+        }
+    }
+}
+
+static void add_mobility(const sti__assembly *as, const sti_state *s, int body, const double pos[3],
+                         double K[9]) {
+    double arm[3];
+    if (s->model->body_lastdof[body] < 0) return;
+    v3_sub(arm, pos, s->subtree_com + 3 * (size_t)s->model->body_rootid[body]);
+    sti__mobility_add_point(&as->mobility[body], arm, K);
+}
+
+/* The size of a matrix does not depend on the frame it is seen in. */
+static double weight_apart(const sti__assembly *as, const sti_state *s, const sti__contact *c) {
+    double K[9] = {0}, Kn[3];
+    add_mobility(as, s, c->body1, c->pos, K);
+    add_mobility(as, s, c->body2, c->pos, K);
+    if (c->mixed.dim >= 3) return sti__block_weight(3, K);
+    m3_mul_vec(Kn, K, c->frame);
+    return v3_dot(Kn, c->frame);
+}
+
+static void fill_apart(sti__assembly *as, const sti_state *s, const sti__contact *c, int b) {
+    int at = as->first[b], begin = as->jstart[at], n = as->jstart[at + 1] - begin, dim = c->mixed.dim;
+    int *col = as->jcol + begin;
+    double *J = as->jvalue + begin, w = weight_apart(as, s, c);
+    bool swap = s->model->body_lastdof[c->body1] > s->model->body_lastdof[c->body2];
+    int split = sti__chain_length(s->model, swap ? c->body2 : c->body1);
+    fill_side(s, c->body1, c, -1, n, col + (swap ? split : 0), J + (swap ? split : 0));
+    fill_side(s, c->body2, c, 1, n, col + (swap ? 0 : split), J + (swap ? 0 : split));
+    for (int i = 1; i < dim; i++) memcpy(col + (size_t)(i * n), col, sizeof(int) * (size_t)n);
+    law l = law_of(s, c, as->info[b].id, w);
+    as->rows[b] = l.row;
+    as->info[b] = l.info;
+    if (!(w > LEAST_WEIGHT)) as->info[b].source = STI__FROM_NOTHING;
+    memcpy(as->R + at, l.R, sizeof(double) * (size_t)dim);
+    memcpy(as->vhat + at, l.vhat, sizeof(double) * (size_t)dim);
+    as->memory[b] = (sti_contact_memory){.feature = c->feature};
+    memcpy(as->memory[b].frame, c->frame, sizeof c->frame);
+}
+
+typedef struct filling {
+    sti__assembly *as;
+    const sti_state *s;
+    const sti__contact *contacts;
+    int first;
+} filling;
+
+static void find_mobilities(void *context, int begin, int end) {
+    const filling *f = context;
+    for (int k = begin; k < end; k++)
+        sti__mobility_of(f->s, f->as->bodies[k], &f->as->mobility[f->as->bodies[k]]);
+}
+
+static void fill_blocks(void *context, int begin, int end) {
+    const filling *f = context;
+    for (int b = f->first + begin; b < f->first + end; b++) {
+        const sti__contact *c = f->contacts + f->as->info[b].id;
+        if (is_apart(f->s->model, c)) fill_apart(f->as, f->s, c, b);
+    }
+}
+
+static void run(const sti_tasks *tasks, int count, int grain, sti_task_body body, void *context) {
+    if (tasks && tasks->run) tasks->run(tasks->system, count, grain, body, context);
+    else if (count > 0) body(context, 0, count);
+}
+
+void sti__point_rows(sti__assembly *as, const sti_state *s, const sti__contact *contacts, int count,
+                     const sti_tasks *tasks) {
+    filling f = {as, s, contacts, as->nblock};
+    for (int i = 0; i < count && !as->failed; i++) {
+        if (contacts[i].exclude >= 2) continue;
+        if (is_apart(s->model, contacts + i)) reserve_apart(as, s, contacts + i, i);
+        else rows_within(as, s, contacts + i, i);
+    }
+    if (as->failed) return;
+    run(tasks, as->nbodies, 64, find_mobilities, &f);
+    run(tasks, as->nblock - f.first, 64, fill_blocks, &f);
+    sti__blocks_drop(as, f.first);
 }
 
 void sti__point_reach(const sti_state *s, double *reach) {

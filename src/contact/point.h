@@ -6,8 +6,9 @@
 #include "collide/collide.h"
 #include "contact/assemble.h"
 
-/* Adds a row block for every contact that can move something; info.id is the contact's number. */
-void sti__point_rows(sti__assembly *as, const sti_state *s, const sti__contact *contacts, int count);
+/* Adds a row block for every contact that can move something; info.id is the contact's number. tasks may be NULL. */
+void sti__point_rows(sti__assembly *as, const sti_state *s, const sti__contact *contacts, int count,
+                     const sti_tasks *tasks);
 
 /* How far each geom may get in a step, m (ngeom): contacts that this far apart may touch before the next. */
 void sti__point_reach(const sti_state *s, double *reach);

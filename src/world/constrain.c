@@ -167,13 +167,13 @@ sti_status sti__stage_contact(sti_world *world) {
     sti__assembly_begin(&c->rows);
     if (world->model->nv == 0) return STI_OK;
     sti__constraint_rows(&c->rows, s);
-    sti__point_rows(&c->rows, s, c->collide.contact, c->collide.ncontact);
+    sti__point_rows(&c->rows, s, c->collide.contact, c->collide.ncontact, NULL);
     if (c->rows.growths > growths) sti__world_grew(world, "rows");
     if (c->rows.nblock == 0 && !c->rows.failed) return STI_OK;
     if (s->opt.integrator == STI_INTEGRATOR_RK4)
         memcpy(s->qacc_step, s->qacc, sizeof(double) * (size_t)world->model->nv);
     else sti__integrate_acceleration(s, world->kernels);
-    sti_status status = sti__assembly_end(&c->rows, s, &world->error);
+    sti_status status = sti__assembly_end(&c->rows, s, NULL, &world->error);
     if (status == STI_OK) recall(world);
     return status;
 }
