@@ -80,5 +80,6 @@ int command_bench(int argc, char **argv);
 int command_picture(int argc, char **argv);
 int command_plot(int argc, char **argv);
 int command_solve(int argc, char **argv);
+int command_view(int argc, char **argv);
 
 #endif

@@ -10,6 +10,7 @@ static const struct {
     const char *summary;
 } commands[] = {
     {"run", command_run, "simulate a scene; record, plot or picture it"},
+    {"view", command_view, "show a scene in the browser: contact forces, plots, dragging"},
     {"info", command_info, "show what is in a scene: sizes, tree, actuators, sensors"},
     {"check", command_check, "validate scenes: all errors and warnings, with lines"},
     {"profile", command_profile, "show where the time of a step goes"},

@@ -205,5 +205,36 @@ TEST(short_of_memory) {
     sti_model_free(m);
 }
 
-MAIN(CASE(each_shape_from_above), CASE(sides), CASE(what_a_ray_sees), CASE(moving_on), CASE(distances),
-     CASE(sensors), CASE(sensors_that_are_wrong), CASE(short_of_memory))
+/* The pieces of a path are as long as the tendon: exactly if it is straight, a little less on arcs. */
+TEST(path_of_a_tendon) {
+    stage s =
+        open_stage("<mujoco><worldbody><geom name='ball' size='.5'/><geom name='rod' type='cylinder' "
+                   "size='.4 2' pos='0 9 0'/>"
+                   "<site name='a' pos='-1 0 .1'/><site name='b' pos='1 0 .1'/><site name='c' pos='-1 9 "
+                   "0'/><site name='d' pos='.9 9 1'/>"
+                   "<site name='e' pos='0 0 3'/><site name='up' pos='0 0 1'/></worldbody><tendon>"
+                   "<spatial><site site='a'/><site site='b'/><pulley divisor='2'/><site site='a'/><site "
+                   "site='e'/></spatial>"
+                   "<spatial><site site='a'/><geom geom='ball' sidesite='up'/><site site='b'/></spatial>"
+                   "<spatial><site site='c'/><geom geom='rod'/><site site='d'/></spatial></tendon></mujoco>");
+    static const int count[3] = {2, 10, 10};
+    for (int t = 0; t < 3; t++) {
+        double pieces[64], length = 0;
+        int n = sti_tendon_path(s.w, t, pieces, 10);
+        REQUIRE(n == count[t]);
+        for (int i = 0; i < n; i++) {
+            const double *p = pieces + 6 * i;
+            length += (t == 0 && i == 1 ? 0.5 : 1) *
+                      sqrt((p[3] - p[0]) * (p[3] - p[0]) + (p[4] - p[1]) * (p[4] - p[1]) +
+                           (p[5] - p[2]) * (p[5] - p[2]));
+            if (i > 0 && t > 0) CHECK_NEAR(p[0], p[-3], 1e-12);
+        }
+        CHECK_NEAR(length, values(s.w, "ten_length")[t], t ? 5e-3 : 1e-12);
+    }
+    CHECK(sti_tendon_path(s.w, 1, NULL, 0) == 10);
+    CHECK(sti_tendon_path(s.w, 3, NULL, 0) == 0 && sti_tendon_path(s.w, -1, NULL, 0) == 0);
+    close_stage(&s);
+}
+
+MAIN(CASE(path_of_a_tendon), CASE(each_shape_from_above), CASE(sides), CASE(what_a_ray_sees), CASE(moving_on),
+     CASE(distances), CASE(sensors), CASE(sensors_that_are_wrong), CASE(short_of_memory))

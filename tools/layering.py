@@ -22,7 +22,7 @@ def violations():
             match = re.match(r"\s*#\s*include\s+<stiction/(world|stiction)\.h>", line)
             if match and stage != "world":
                 yield f"{path.relative_to(ROOT)}:{number}: {stage} includes the world's header"
-    for path in sorted((ROOT / "cli").glob("*.[ch]")) + sorted((ROOT / "python").glob("*.c")):
+    for path in sorted((ROOT / "cli").glob("*.[ch]")) + sorted((ROOT / "web").rglob("server/*.[ch]")) + sorted((ROOT / "python").glob("*.c")):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if re.match(r'\s*#\s*include\s+"(%s)/' % "|".join(STAGES), line):
                 yield f"{path.relative_to(ROOT)}:{number}: only public headers are allowed here"

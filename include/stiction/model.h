@@ -221,6 +221,14 @@ typedef struct sti_statistic {
     double meaninertia, meanmass, meansize, extent, center[3];
 } sti_statistic;
 
+/* How the viewer draws contacts; docs/viewer.md. */
+typedef enum sti_contact_look {
+    STI_LOOK_NONE,
+    STI_LOOK_FORCE, /* red point as large as the force, blue normal, green tangential force */
+    STI_LOOK_FRAME, /* white point, green normal, red and blue tangential components */
+    STI_LOOK_SCENE  /* of a body: as the scene's */
+} sti_contact_look;
+
 /* What a picture or viewer needs to know (visual element). */
 typedef struct sti_visual {
     double fovy, azimuth, elevation; /* of the free camera, degrees */
@@ -228,6 +236,7 @@ typedef struct sti_visual {
     float rgba_haze[4];
     int offwidth, offheight;
     int ellipsoidinertia;
+    int contactlook; /* sti_contact_look of the scene */
 } sti_visual;
 
 /* Our own settings, from the sti: namespace. */

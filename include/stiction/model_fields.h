@@ -78,6 +78,7 @@
     X(double, body_inertia, nbody, 3, W)                                                  \
     X(double, body_invweight0, nbody, 2, C)                                               \
     X(double, body_gravcomp, nbody, 1, W)                                                 \
+    X(int, body_contactlook, nbody, 1, C)  /* sti_contact_look */                         \
     /* joints */                                                                          \
     X(int, jnt_type, njnt, 1, C)                                                          \
     X(int, jnt_qposadr, njnt, 1, C)                                                       \

@@ -34,6 +34,10 @@ STI_API double sti_ray(sti_world *world, const double p[3], const double v[3], c
    bad ids. The first call for a world allocates. */
 STI_API double sti_geom_distance(sti_world *world, int geom1, int geom2, double distmax, double fromto[6]);
 
+/* The path of a spatial tendon as straight pieces, 6 numbers each (from, to; world frame), arcs in eight pieces. Writes at
+   most max of them and returns how many there are; 0 for a fixed tendon or a bad id. */
+STI_API int sti_tendon_path(sti_world *world, int tendon, double *pieces, int max);
+
 #ifdef __cplusplus
 }
 #endif

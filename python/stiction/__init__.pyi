@@ -151,6 +151,7 @@ class Model:
     body_inertia: npt.NDArray[Any]
     body_invweight0: npt.NDArray[Any]
     body_gravcomp: npt.NDArray[Any]
+    body_contactlook: npt.NDArray[Any]
     jnt_type: npt.NDArray[Any]
     jnt_qposadr: npt.NDArray[Any]
     jnt_dofadr: npt.NDArray[Any]

@@ -23,10 +23,12 @@ static void fill_poses(sti__compiler *c) {
     int mocap = 0;
     quat_identity(m->body_quat);
     m->body_mocapid[0] = -1;
+    m->body_contactlook[0] = STI_LOOK_SCENE;
     for (int b = 1; b < m->nbody; b++) {
         const sti_element *e = sti__object(c, STI_OBJ_BODY, b);
         sti__read_pose(c, e, m->body_pos + 3 * b, m->body_quat + 4 * b);
         m->body_gravcomp[b] = sti__real(e, STI_A_gravcomp, 0);
+        m->body_contactlook[b] = sti__keyword(e, STI_A_contact, STI_LOOK_SCENE);
         m->body_mocapid[b] = is_mocap(c, b) ? mocap++ : -1;
     }
 }

@@ -118,6 +118,7 @@ static void fill_visual(const sti__compiler *c, sti_visual *v) {
     v->offwidth = whole(c, STI_E_global, STI_A_offwidth, 640);
     v->offheight = whole(c, STI_E_global, STI_A_offheight, 480);
     v->ellipsoidinertia = word(c, STI_E_global, STI_A_ellipsoidinertia, 0);
+    v->contactlook = word(c, STI_E_sti_visual, STI_A_contact, STI_LOOK_FORCE);
     floats(c, STI_E_headlight, STI_A_ambient, v->headlight_ambient, 3);
     floats(c, STI_E_headlight, STI_A_diffuse, v->headlight_diffuse, 3);
     floats(c, STI_E_headlight, STI_A_specular, v->headlight_specular, 3);

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The eye: a free camera that the mouse turns, or one of the model's.
+import * as THREE from './three.module.js';
+import { OrbitControls } from './OrbitControls.js';
+
+export class Eye {
+  constructor(scene, canvas) {
+    const { extent, center, fovy, azimuth, elevation } = scene.description, rad = Math.PI / 180;
+    this.scene = scene;
+    this.free = new THREE.PerspectiveCamera(fovy, 1, 0.005 * extent, 60 * extent);
+    this.free.up.set(0, 0, 1);
+    const level = Math.cos(elevation * rad), forward = new THREE.Vector3(level * Math.cos(azimuth * rad), level * Math.sin(azimuth * rad), Math.sin(elevation * rad));
+    this.free.position.fromArray(center).addScaledVector(forward, -1.8 * extent);
+    this.controls = new OrbitControls(this.free, canvas);
+    this.controls.target.fromArray(center);
+    this.controls.enableDamping = true;
+    this.controls.dampingFactor = 0.2;
+    this.controls.zoomToCursor = true;
+    this.controls.update();
+    this.choice = -1;
+    this.follow = -1;
+    this.last = new THREE.Vector3();
+  }
+
+  get camera() { return this.choice < 0 ? this.free : this.scene.cameras[this.choice].camera; }
+
+  choose(index) {
+    this.choice = index;
+    this.controls.enabled = index < 0;
+  }
+
+  /** Keeps the free camera at the same place relative to a body. */
+  track(body) {
+    this.follow = body;
+    if (body >= 0) this.last.copy(this.scene.bodies[body].position);
+  }
+
+  update(aspect) {
+    if (this.follow >= 0) {
+      const at = this.scene.bodies[this.follow].position, shift = at.clone().sub(this.last);
+      this.free.position.add(shift);
+      this.controls.target.add(shift);
+      this.last.copy(at);
+    }
+    this.controls.update();
+    const camera = this.camera;
+    if (camera.aspect !== aspect) camera.aspect = aspect, camera.updateProjectionMatrix();
+    this.scene.head.position.setFromMatrixPosition(camera.matrixWorld);
+    this.scene.head.target.position.copy(this.controls.target);
+  }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choosing a body with a click; pulling it on a spring with Ctrl and drag (or Shift), or by a second press on a chosen one.
+import * as THREE from './three.module.js';
+import { OP } from './stream.js';
+
+const STILL = 4, TWICE = 350; // pixels, ms
+
+export class Mouse {
+  constructor(canvas, scene, eye, stream, onselect) {
+    Object.assign(this, { canvas, scene, eye, stream, onselect, selected: null, pull: null, pressed: null, before: 0 });
+    this.ray = new THREE.Raycaster();
+    this.spring = new THREE.Line(new THREE.BufferGeometry().setFromPoints([new THREE.Vector3(), new THREE.Vector3()]),
+                                 new THREE.LineBasicMaterial({ color: 0xe08a00, depthTest: false }));
+    this.spring.visible = this.spring.frustumCulled = false;
+    this.spring.renderOrder = 20;
+    scene.root.add(this.spring);
+    // before the camera's own listener, which must not see a pull
+    canvas.addEventListener('pointerdown', e => this.down(e), { capture: true });
+    canvas.addEventListener('pointermove', e => this.move(e));
+    canvas.addEventListener('pointerup', e => this.up(e));
+    canvas.addEventListener('pointercancel', () => this.release());
+  }
+
+  aim(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const at = new THREE.Vector2(2 * (event.clientX - box.left) / box.width - 1, 1 - 2 * (event.clientY - box.top) / box.height);
+    this.ray.setFromCamera(at, this.eye.camera);
+  }
+
+  hit(event) {
+    this.aim(event);
+    return this.ray.intersectObjects(this.scene.geoms.filter(g => g.visible), false)[0] ?? null;
+  }
+
+  down(event) {
+    if (event.button !== 0) return;
+    const hit = this.hit(event), body = hit?.object.userData.body;
+    this.pressed = { x: event.clientX, y: event.clientY, hit };
+    const twice = performance.now() - this.before < TWICE && body === this.selected?.body;
+    this.before = performance.now();
+    if (!hit || !this.scene.description.bodies[body].moves || !(event.ctrlKey || event.shiftKey || twice)) return;
+    event.stopImmediatePropagation();
+    event.preventDefault();
+    this.canvas.setPointerCapture(event.pointerId);
+    const normal = this.eye.camera.getWorldDirection(new THREE.Vector3());
+    this.pull = { body, point: this.scene.bodies[body].worldToLocal(hit.point.clone()), target: hit.point.clone(),
+                  plane: new THREE.Plane().setFromNormalAndCoplanarPoint(normal, hit.point) };
+    this.select(hit);
+    this.send();
+  }
+
+  move(event) {
+    if (!this.pull) return;
+    this.aim(event);
+    this.ray.ray.intersectPlane(this.pull.plane, this.pull.target);
+    this.send();
+  }
+
+  send() {
+    const { body, point, target } = this.pull;
+    this.stream.send(OP.DRAG, body, ...point.toArray(), ...target.toArray());
+  }
+
+  up(event) {
+    if (this.pull) return this.release();
+    const p = this.pressed;
+    if (p && Math.hypot(event.clientX - p.x, event.clientY - p.y) < STILL) this.select(p.hit);
+    this.pressed = null;
+  }
+
+  release() {
+    if (this.pull) this.stream.send(OP.RELEASE);
+    this.pull = null;
+  }
+
+  select(hit) {
+    this.glow(0);
+    this.selected = hit ? hit.object.userData : null;
+    this.glow(0x553300);
+    this.onselect(this.selected);
+  }
+
+  glow(hex) {
+    if (!this.selected?.solid) return;
+    this.scene.geoms.filter(g => g.userData.body === this.selected.body).forEach(g => g.material.emissive.setHex(hex));
+  }
+
+  update() {
+    this.spring.visible = !!this.pull;
+    if (!this.pull) return;
+    const at = this.scene.bodies[this.pull.body].localToWorld(this.pull.point.clone()), p = this.spring.geometry.attributes.position;
+    p.setXYZ(0, at.x, at.y, at.z);
+    p.setXYZ(1, this.pull.target.x, this.pull.target.y, this.pull.target.z);
+    p.needsUpdate = true;
+  }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Live plots over simulated time. A series is a name and a function from a frame to numbers.
+
+const KEEP = 1200, COLORS = ['#2563c9', '#d9622b', '#1f9d3a', '#8a4bc9', '#c92b6d', '#8a7a1f'];
+const short = x => (x === 0 ? '0' : Math.abs(x) >= 1e5 || Math.abs(x) < 1e-3 ? x.toExponential(1) : String(+x.toPrecision(4)));
+
+/** Everything that can be plotted. */
+export function series(description) {
+  const part = (tag, start, dim) => frame => Array.from(frame[tag].subarray(start, start + dim));
+  const list = description.sensors.map((s, i) => ({ name: `${s.name || `sensor ${i}`} (${s.type})`, values: part('SENS', s.start, s.dim) }));
+  list.push({ name: 'energy: potential, kinetic, sum', values: f => [f.STAT[0], f.STAT[1], f.STAT[0] + f.STAT[1]] },
+            { name: 'contacts', values: f => [f.STAT[4]] },
+            { name: 'contact force: normal, tangential sums', values: forces },
+            { name: 'solver iterations', values: f => [f.STAT[2]] },
+            { name: 'residual (log10)', values: f => [f.STAT[3] > 0 ? Math.log10(f.STAT[3]) : NaN] },
+            { name: 'time of the solve (ms)', values: f => [f.STAT[5]] },
+            { name: 'time of a step by stage (µs)', values: f => (f.PROF ? stages(f) : []) },
+            { name: 'qpos', values: f => Array.from(f.QPOS.subarray(0, 12)) },
+            { name: 'qvel', values: f => Array.from(f.QVEL.subarray(0, 12)) },
+            { name: 'ctrl', values: f => Array.from(f.CTRL.subarray(0, 12)) });
+  return list;
+}
+
+function forces(frame) {
+  let normal = 0, tangent = 0;
+  for (let i = 0; i + 19 <= frame.CONT.length; i += 19) {
+    normal += frame.CONT[i + 16];
+    tangent += Math.hypot(frame.CONT[i + 17], frame.CONT[i + 18]);
+  }
+  return [normal, tangent];
+}
+
+/** The top stages: those just below the root. */
+function stages(frame) {
+  const depth = frame.PNAM.trim().split('\n').map(line => +line[0]), top = Math.min(...depth);
+  return depth.flatMap((d, i) => (d === top + 1 || (d === top && depth.length === 1) ? [frame.PROF[i]] : []));
+}
+
+class Plot {
+  constructor(source, parent, remove) {
+    this.source = source;
+    this.times = [];
+    this.rows = [];
+    this.box = document.createElement('div');
+    this.box.className = 'plot';
+    this.canvas = document.createElement('canvas');
+    const close = document.createElement('button');
+    close.textContent = '×';
+    close.title = 'remove this plot';
+    close.onclick = () => (this.box.remove(), remove(this));
+    this.box.append(this.canvas, close);
+    parent.append(this.box);
+  }
+
+  add(frame) {
+    const time = frame.head.time, last = this.times.at(-1);
+    if (time === last) return;
+    if (time < last) this.times = [], this.rows = []; // a reset, or going back
+    this.times.push(time);
+    this.rows.push(this.source.values(frame));
+    if (this.times.length > KEEP) this.times.shift(), this.rows.shift();
+    this.dirty = true;
+  }
+
+  draw() {
+    if (!this.dirty) return;
+    this.dirty = false;
+    const ratio = devicePixelRatio, w = this.canvas.clientWidth, h = this.canvas.clientHeight, pen = this.canvas.getContext('2d');
+    if (this.canvas.width !== w * ratio) this.canvas.width = w * ratio, this.canvas.height = h * ratio;
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, w, h);
+    const finite = this.rows.flat().filter(Number.isFinite), top = 18, left = 4, style = getComputedStyle(this.canvas);
+    let lo = Math.min(...finite), hi = Math.max(...finite);
+    pen.font = '11px system-ui';
+    pen.fillStyle = style.color;
+    pen.fillText(this.source.name, left, 12);
+    if (!finite.length) return;
+    if (hi - lo < 1e-9 * Math.max(1, Math.abs(hi))) lo -= 0.5, hi += 0.5;
+    const t0 = this.times[0], span = Math.max(1e-9, this.times.at(-1) - t0);
+    const x = t => left + (w - 2 * left) * (t - t0) / span, y = v => h - 6 - (h - top - 12) * (v - lo) / (hi - lo);
+    this.rows.at(-1).forEach((_, k) => {
+      pen.strokeStyle = COLORS[k % COLORS.length];
+      pen.lineWidth = 1.3;
+      pen.beginPath();
+      let on = false;
+      this.rows.forEach((row, i) => {
+        if (!Number.isFinite(row[k])) return void (on = false);
+        on ? pen.lineTo(x(this.times[i]), y(row[k])) : pen.moveTo(x(this.times[i]), y(row[k]));
+        on = true;
+      });
+      pen.stroke();
+    });
+    pen.fillStyle = '#8a929a';
+    pen.fillText(short(hi), left, top + 10);
+    pen.fillText(short(lo), left, h - 5);
+    const end = this.rows.at(-1).slice(0, 3).map(short).join('  ') + `   ${short(this.times.at(-1))} s`;
+    pen.fillText(end, w - left - pen.measureText(end).width, h - 5);
+  }
+}
+
+export class Plots {
+  constructor(description, box, chooser) {
+    this.list = [];
+    this.box = box;
+    this.all = series(description);
+    chooser.append(new Option('a plot …', ''), ...this.all.map((s, i) => new Option(s.name, i)));
+    chooser.onchange = () => {
+      if (chooser.value !== '') this.open(+chooser.value);
+      chooser.value = '';
+    };
+    const first = this.all.findIndex(s => s.name.startsWith('contact force'));
+    if (description.sensors.length) this.open(Math.max(0, description.sensors.findIndex(s => s.type === 'contact' || s.type === 'touch')));
+    this.open(first);
+  }
+
+  open(index) {
+    this.list.push(new Plot(this.all[index], this.box, plot => { this.list = this.list.filter(p => p !== plot); }));
+  }
+
+  update(frame) { this.list.forEach(plot => plot.add(frame)); }
+  draw() { this.list.forEach(plot => plot.draw()); }
+}

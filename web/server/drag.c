@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A critically damped spring between a point of a body and the mouse. */
+#include "server.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double frequency = 8; /* rad/s, of the body alone on the spring */
+
+static const double *row(sti_world *world, sti_field field, int i, int n) {
+    return (const double *)sti_world_view(world, field).data + (size_t)i * (size_t)n;
+}
+
+static void cross(double r[3], const double a[3], const double b[3]) {
+    r[0] = a[1] * b[2] - a[2] * b[1];
+    r[1] = a[2] * b[0] - a[0] * b[2];
+    r[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+void drag_apply(const drag *d, sti_world *world) {
+    const sti_model *m = sti_world_model(world);
+    if (d->body <= 0 || m->body_invweight0[2 * d->body] <= 0) return;
+    const double *pos = row(world, STI_FIELD_xpos, d->body, 3), *mat = row(world, STI_FIELD_xmat, d->body, 9);
+    const double *com = row(world, STI_FIELD_xipos, d->body, 3),
+                 *vel = row(world, STI_FIELD_cvel, d->body, 6);
+    const double *centre = row(world, STI_FIELD_subtree_com, m->body_rootid[d->body], 3);
+    double *force = (double *)sti_world_view(world, STI_FIELD_xfrc_applied).data + 6 * (size_t)d->body;
+    double point[3], arm[3], turn[3], offset[3];
+    for (int k = 0; k < 3; k++) {
+        point[k] =
+            pos[k] + mat[3 * k] * d->point[0] + mat[3 * k + 1] * d->point[1] + mat[3 * k + 2] * d->point[2];
+        arm[k] = point[k] - com[k];
+        offset[k] = point[k] - centre[k];
+    }
+    cross(turn, vel, offset);
+    double mass = 1 / m->body_invweight0[2 * d->body];
+    for (int k = 0; k < 3; k++)
+        force[k] = mass * frequency * (frequency * (d->target[k] - point[k]) - 2 * (vel[3 + k] + turn[k]));
+    cross(force + 3, arm, force);
+}
+
+void drag_clear(drag *d, sti_world *world) {
+    if (d->body > 0) {
+        double *force = (double *)sti_world_view(world, STI_FIELD_xfrc_applied).data + 6 * (size_t)d->body;
+        memset(force, 0, 6 * sizeof *force);
+    }
+    d->body = -1;
+}

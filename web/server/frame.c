@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of a world as a message: sections of a tag, a count of 4-byte words and the words, little endian.
+   Readers skip tags that they do not know. */
+#include "server.h"
+
+#include <math.h>
+#include <string.h>
+
+static void begin(bytes *b, const char tag[4], size_t nword) {
+    uint32_t n = (uint32_t)nword;
+    bytes_add(b, tag, 4);
+    bytes_add(b, &n, 4);
+}
+
+/* Doubles as floats; in pieces, so that the bytes are asked for room rarely. */
+static void add_floats(bytes *b, const double *x, size_t n) {
+    float piece[512];
+    for (size_t i = 0; i < n;) {
+        size_t k = 0;
+        for (; k < 512 && i < n; k++, i++) piece[k] = (float)x[i];
+        bytes_add(b, piece, k * sizeof *piece);
+    }
+}
+
+static void add_section(bytes *b, const char tag[4], const double *x, size_t n) {
+    begin(b, tag, n);
+    add_floats(b, x, n);
+}
+
+static void add_view(bytes *b, const char tag[4], sti_world *world, sti_field field) {
+    sti_view view = sti_world_view(world, field);
+    add_section(b, tag, view.data, (size_t)view.rows * (size_t)view.cols);
+}
+
+/* Text, padded with zeros. */
+static void add_text(bytes *b, const char tag[4], const char *text) {
+    size_t n = strlen(text), words = (n + 3) / 4;
+    begin(b, tag, words);
+    bytes_add(b, text, n);
+    bytes_add(b, "\0\0\0", 4 * words - n);
+}
+
+static void add_head(const sti_viewer *v, sti_world *world, bytes *b) {
+    const double *time = sti_world_view(world, STI_FIELD_time).data;
+    bool live = v->shown < 0;
+    uint32_t flags = (atomic_load(&v->paused) ? 1u : 0) | (live ? 0 : 2u) | (v->replaying ? 4u : 0) |
+                     (v->recording ? 8u : 0) | (v->options.recorder ? 16u : 0) |
+                     (v->options.replay ? 32u : 0) | (v->drag.body > 0 ? 64u : 0);
+    int64_t frames = v->options.replay ? sti_recording_frames(v->options.replay) : v->past.count;
+    int64_t first = v->options.replay ? 0 : v->past.number;
+    const moment *from = history_at(&v->past, first), *to = history_at(&v->past, first + frames - 1);
+    uint32_t words[5] = {v->sequence, flags, (uint32_t)first, (uint32_t)(first + frames - 1),
+                         (uint32_t)(live ? first + frames - 1 : v->shown)};
+    double reals[5] = {atomic_load(&v->speed), v->rate, from ? from->time : 0, to ? to->time : 0,
+                       sti_world_option(world)->timestep};
+    begin(b, "HEAD", 5 + 2 + 5);
+    bytes_add(b, words, sizeof words);
+    bytes_add(b, time, sizeof *time);
+    add_floats(b, reals, 5);
+}
+
+static void add_bodies(sti_world *world, bytes *b) {
+    const double *pos = sti_world_view(world, STI_FIELD_xpos).data;
+    sti_view quat = sti_world_view(world, STI_FIELD_xquat);
+    begin(b, "BODY", 7 * (size_t)quat.rows);
+    for (int i = 0; i < quat.rows; i++) {
+        const double *q = (const double *)quat.data + 4 * i;
+        float pose[7] = {(float)pos[3 * i], (float)pos[3 * i + 1], (float)pos[3 * i + 2],
+                         (float)q[0],       (float)q[1],           (float)q[2],
+                         (float)q[3]};
+        bytes_add(b, pose, sizeof pose);
+    }
+}
+
+/* Pieces of all tendons: tendon, from, to. */
+static void add_tendons(sti_viewer *v, sti_world *world, bytes *b) {
+    size_t at = b->size;
+    uint32_t words = 0;
+    begin(b, "TEND", 0);
+    for (int t = 0; t < v->model->ntendon; t++) {
+        int n = sti_tendon_path(world, t, v->path, v->npath);
+        for (int i = 0; i < n && i < v->npath; i++) {
+            float id = (float)t;
+            bytes_add(b, &id, sizeof id);
+            add_floats(b, v->path + 6 * i, 6);
+            words += 7;
+        }
+    }
+    if (!b->failed) memcpy(b->data + at + 4, &words, sizeof words);
+}
+
+static float reach(double x) { return (float)fmax(-1e30, fmin(1e30, x)); }
+
+static void add_contacts(sti_world *world, bytes *b) {
+    int n;
+    const sti_contact *list = sti_world_contacts(world, &n);
+    begin(b, "CONT", 19 * (size_t)n);
+    for (int i = 0; i < n; i++) {
+        const sti_contact *c = &list[i];
+        float row[19] = {(float)c->geom1, (float)c->geom2, (float)c->region, (float)c->dim,
+                         reach(c->dist),  reach(c->mu[0]), reach(c->share)};
+        for (int k = 0; k < 3; k++) {
+            row[7 + k] = reach(c->pos[k]);
+            row[10 + k] = reach(c->frame[k]);
+            row[13 + k] = reach(c->frame[3 + k]);
+            row[16 + k] = reach(c->force[k]);
+        }
+        bytes_add(b, row, sizeof row);
+    }
+}
+
+static void add_statistics(sti_world *world, bytes *b) {
+    const double *energy = sti_world_view(world, STI_FIELD_energy).data;
+    const sti_solve_info *info = sti_world_solve_info(world);
+    int ncontact;
+    sti_world_contacts(world, &ncontact);
+    double x[7] = {energy[0], energy[1],           info->iterations,           info->certificate.headline,
+                   ncontact,  1e3 * info->seconds, info->certificate.error_bar};
+    add_section(b, "STAT", x, 7);
+}
+
+/* Microseconds per step since the last frame, and the names of the stages with their depths. */
+static void add_profile(sti_viewer *v, sti_world *world, bytes *b) {
+    char names[1024] = "";
+    double us[64];
+    int n = 0;
+    size_t used = 0;
+    const sti_profile_node *node = sti_world_profile(world, &n);
+    if (n == 0 || v->shown >= 0) return;
+    int64_t steps = node[0].count - v->profile_steps;
+    n = n < 64 ? n : 64;
+    for (int i = 0; i < n; i++) {
+        int64_t ticks = node[i].ticks - v->profile_ticks[i];
+        us[i] = steps > 0 && ticks > 0 ? 1e-3 * (double)ticks / (double)steps : 0;
+        v->profile_ticks[i] = node[i].ticks;
+        size_t length = strlen(node[i].name);
+        if (used + length + 4 >= sizeof names) break;
+        names[used++] = (char)('0' + (node[i].depth < 9 ? node[i].depth : 9));
+        memcpy(names + used, node[i].name, length);
+        used += length;
+        names[used++] = '\n';
+    }
+    names[used] = 0;
+    v->profile_steps = node[0].count;
+    add_section(b, "PROF", us, (size_t)n);
+    add_text(b, "PNAM", names);
+}
+
+static void add_look(const sti_viewer *v, bytes *b) {
+    size_t n = 1 + (size_t)v->model->nbody, words = (n + 3) / 4;
+    begin(b, "LOOK", words);
+    for (size_t i = 0; i < 4 * words; i++) {
+        uint8_t look = i < n ? atomic_load_explicit(&v->look[i], memory_order_relaxed) : 0;
+        bytes_add(b, &look, 1);
+    }
+}
+
+void frame_write(sti_viewer *v, sti_world *world, bytes *b) {
+    static const uint8_t headroom[HEADROOM] = {0};
+    b->size = 0;
+    b->failed = false;
+    bytes_add(b, headroom, HEADROOM);
+    add_head(v, world, b);
+    add_bodies(world, b);
+    if (v->model->ncam)
+        add_view(b, "CAMP", world, STI_FIELD_cam_xpos), add_view(b, "CAMM", world, STI_FIELD_cam_xmat);
+    if (v->model->nlight)
+        add_view(b, "LITP", world, STI_FIELD_light_xpos), add_view(b, "LITD", world, STI_FIELD_light_xdir);
+    if (v->npath) add_tendons(v, world, b);
+    add_contacts(world, b);
+    add_view(b, "CTRL", world, STI_FIELD_ctrl);
+    add_view(b, "SENS", world, STI_FIELD_sensordata);
+    add_view(b, "QPOS", world, STI_FIELD_qpos);
+    add_view(b, "QVEL", world, STI_FIELD_qvel);
+    add_statistics(world, b);
+    add_profile(v, world, b);
+    add_look(v, b);
+    if (v->message[0]) add_text(b, "TEXT", v->message);
+}

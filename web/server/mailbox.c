@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames one way, commands the other. Neither side ever waits for the other to do work. */
+#include "server.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void *take(const sti_allocator *a, size_t size) {
+    void *p = a->resize(a->context, NULL, 0, size);
+    if (p) memset(p, 0, size);
+    return p;
+}
+
+void give(const sti_allocator *a, void *ptr, size_t size) {
+    if (ptr) a->resize(a->context, ptr, size, 0);
+}
+
+/* ---- bytes ----------------------------------------------------------------------------------------- */
+
+static bool room(bytes *b, size_t more) {
+    if (b->failed || more > SIZE_MAX / 4 - b->size) return b->failed = true, false;
+    if (b->size + more <= b->capacity) return true;
+    size_t capacity = 2 * (b->size + more);
+    uint8_t *data = b->allocator->resize(b->allocator->context, b->data, b->capacity, capacity);
+    if (!data) return b->failed = true, false;
+    b->data = data;
+    b->capacity = capacity;
+    return true;
+}
+
+void bytes_add(bytes *b, const void *data, size_t size) {
+    if (size == 0 || !room(b, size)) return;
+    memcpy(b->data + b->size, data, size);
+    b->size += size;
+}
+
+void bytes_text(bytes *b, const char *text) { bytes_add(b, text, strlen(text)); }
+
+void bytes_print(bytes *b, const char *format, ...) {
+    char text[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    bytes_text(b, text);
+}
+
+void bytes_free(bytes *b) {
+    give(b->allocator, b->data, b->capacity);
+    *b = (bytes){.allocator = b->allocator};
+}
+
+/* ---- frames ---------------------------------------------------------------------------------------- */
+
+bool mailbox_init(mailbox *m, const sti_allocator *allocator) {
+    for (int i = 0; i < 3; i++) m->frame[i].allocator = allocator;
+    m->back = &m->frame[0];
+    m->ready = &m->frame[1];
+    m->front = &m->frame[2];
+    return pthread_mutex_init(&m->lock, NULL) == 0;
+}
+
+void mailbox_free(mailbox *m) {
+    for (int i = 0; i < 3; i++) bytes_free(&m->frame[i]);
+    pthread_mutex_destroy(&m->lock);
+}
+
+static void exchange(bytes **a, bytes **b) {
+    bytes *t = *a;
+    *a = *b;
+    *b = t;
+}
+
+void mailbox_publish(mailbox *m) {
+    pthread_mutex_lock(&m->lock);
+    exchange(&m->back, &m->ready);
+    m->fresh = true;
+    pthread_mutex_unlock(&m->lock);
+}
+
+bool mailbox_take(mailbox *m) {
+    pthread_mutex_lock(&m->lock);
+    bool fresh = m->fresh;
+    if (fresh) exchange(&m->ready, &m->front);
+    m->fresh = false;
+    pthread_mutex_unlock(&m->lock);
+    return fresh;
+}
+
+/* ---- commands -------------------------------------------------------------------------------------- */
+
+/* Of these only the newest counts. */
+static bool replaces(const command *new, const command *old) {
+    return new->op == old->op &&new->index == old->index &&
+                   (new->op == OP_CONTROL || new->op == OP_DRAG || new->op == OP_SPEED)
+               ? true
+               : new->op == old->op &&new->op == OP_SEEK;
+}
+
+void mailbox_send(mailbox *m, const command *c) {
+    pthread_mutex_lock(&m->lock);
+    int last = (m->first + m->count - 1) % INBOX;
+    if (m->count > 0 && replaces(c, &m->inbox[last])) m->inbox[last] = *c;
+    else {
+        if (m->count == INBOX) { /* nobody listens: the oldest goes */
+            m->first = (m->first + 1) % INBOX;
+            m->count--;
+            m->dropped++;
+        }
+        m->inbox[(m->first + m->count++) % INBOX] = *c;
+    }
+    atomic_store(&m->waiting, m->count);
+    pthread_mutex_unlock(&m->lock);
+}
+
+bool mailbox_receive(mailbox *m, command *c) {
+    if (atomic_load_explicit(&m->waiting, memory_order_relaxed) == 0) return false;
+    pthread_mutex_lock(&m->lock);
+    bool any = m->count > 0;
+    if (any) {
+        *c = m->inbox[m->first];
+        m->first = (m->first + 1) % INBOX;
+        m->count--;
+    }
+    atomic_store(&m->waiting, m->count);
+    pthread_mutex_unlock(&m->lock);
+    return any;
+}

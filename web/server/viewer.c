@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The side of the thread that steps: what commands do, when a frame is due, and the pace of a run. */
+#include "server.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define OPTIONS_COOKIE 0x5354492d76696577ull
+enum { NONE = -1, TENDON_PIECES = 256 };
+static const uint32_t nothing = 0xffffffffu;
+
+sti_viewer_options sti_viewer_options_default(void) {
+    return (sti_viewer_options){.rate = 60, .history = (size_t)128 << 20, .cookie = OPTIONS_COOKIE};
+}
+
+sti_status fail(sti_error *error, sti_status code, const char *format, ...) {
+    if (!error) return code;
+    va_list list;
+    *error = (sti_error){.code = code};
+    va_start(list, format);
+    vsnprintf(error->message, sizeof error->message, format, list);
+    va_end(list);
+    return code;
+}
+
+/* ---- creation ----------------------------------------------------------------------------------------- */
+
+static void *plain_resize(void *context, void *ptr, size_t old_size, size_t new_size) {
+    (void)context, (void)old_size;
+    if (new_size) return realloc(ptr, new_size);
+    free(ptr);
+    return NULL;
+}
+
+static bool fill(sti_viewer *v) {
+    const sti_model *m = v->model;
+    v->scene.allocator = v->meshes.allocator = v->past.allocator = &v->allocator;
+    v->past.limit = v->options.history;
+    v->drag.body = NONE;
+    v->shown = v->options.replay ? 0 : NONE;
+    v->replaying = v->options.replay && !v->options.paused;
+    v->recording = v->options.recorder != NULL;
+    v->npath = m->ntendon ? TENDON_PIECES : 0;
+    atomic_init(&v->paused, v->options.paused);
+    atomic_init(&v->speed, 1);
+    if (v->npath && !(v->path = take(&v->allocator, 6 * sizeof(double) * (size_t)v->npath))) return false;
+    if (!(v->look = take(&v->allocator, 1 + (size_t)m->nbody))) return false;
+    atomic_init(&v->look[0], (unsigned char)m->vis.contactlook);
+    for (int i = 0; i < m->nbody; i++) atomic_init(&v->look[1 + i], (unsigned char)m->body_contactlook[i]);
+    scene_write(m, &v->scene, &v->meshes);
+    return !v->scene.failed && !v->meshes.failed;
+}
+
+sti_viewer *sti_viewer_create(const sti_model *model, const sti_viewer_options *options, sti_error *error) {
+    static const sti_allocator plain = {plain_resize, NULL};
+    sti_viewer_options defaults = sti_viewer_options_default();
+    if (error) *error = (sti_error){0};
+    if (!options) options = &defaults;
+    if (!model || options->cookie != OPTIONS_COOKIE)
+        return fail(error, STI_ARGUMENT,
+                    "a viewer needs a model, and options from sti_viewer_options_default"),
+               NULL;
+    if (options->port < 0 || options->port > 65535 || !(options->rate > 0))
+        return fail(error, STI_ARGUMENT, "a port is 0 to 65535, and the rate positive"), NULL;
+    const sti_allocator *a = options->allocator ? options->allocator : &plain;
+    sti_viewer *v = take(a, sizeof *v);
+    if (!v) return fail(error, STI_NO_MEMORY, "no memory for a viewer"), NULL;
+    v->model = model;
+    v->options = *options;
+    v->allocator = *a;
+    if (!mailbox_init(&v->mail, &v->allocator)) {
+        give(a, v, sizeof *v);
+        return fail(error, STI_NO_MEMORY, "no memory for a viewer"), NULL;
+    }
+    if (!fill(v)) fail(error, STI_NO_MEMORY, "no memory for a viewer");
+    else v->server = server_start(v, options->port, error);
+    if (v->server) return v;
+    sti_viewer_destroy(v);
+    return NULL;
+}
+
+void sti_viewer_destroy(sti_viewer *v) {
+    if (!v) return;
+    sti_allocator a = v->allocator;
+    server_stop(v->server);
+    sti_world_destroy(v->ghost);
+    history_free(&v->past);
+    mailbox_free(&v->mail);
+    bytes_free(&v->scene);
+    bytes_free(&v->meshes);
+    give(&a, v->path, 6 * sizeof(double) * (size_t)v->npath);
+    give(&a, (void *)v->look, 1 + (size_t)v->model->nbody);
+    give(&a, v, sizeof *v);
+}
+
+const char *sti_viewer_url(const sti_viewer *v) { return v->url; }
+int sti_viewer_clients(const sti_viewer *v) { return atomic_load(&v->nclient); }
+void sti_viewer_stop(sti_viewer *v) { atomic_store(&v->stop, true); }
+bool sti_viewer_stopped(const sti_viewer *v) { return atomic_load(&v->stop); }
+bool sti_viewer_paused(const sti_viewer *v) { return atomic_load(&v->paused); }
+double sti_viewer_speed(const sti_viewer *v) { return atomic_load(&v->speed); }
+
+void sti_viewer_pause(sti_viewer *v, bool paused) {
+    mailbox_send(&v->mail, &(command){.op = OP_PAUSE, .index = paused});
+}
+
+void sti_viewer_set_speed(sti_viewer *v, double speed) {
+    if (speed >= 0 && speed <= 1e9) mailbox_send(&v->mail, &(command){.op = OP_SPEED, .x = {speed}});
+}
+
+sti_status sti_viewer_look(sti_viewer *v, int body, sti_contact_look look) {
+    if (body < -1 || body >= v->model->nbody || (int)look < 0 || look > STI_LOOK_SCENE ||
+        (body < 0 && look == STI_LOOK_SCENE))
+        return STI_ARGUMENT;
+    atomic_store(&v->look[1 + body], (unsigned char)look);
+    atomic_store(&v->welcome, true);
+    return STI_OK;
+}
+
+/* ---- going back ----------------------------------------------------------------------------------------- */
+
+static double time_of(sti_world *world) {
+    return *(const double *)sti_world_view(world, STI_FIELD_time).data;
+}
+
+static void explain(sti_viewer *v, const sti_error *error) {
+    sti_error_format(error, v->message, sizeof v->message);
+}
+
+static int64_t last_frame(const sti_viewer *v) {
+    if (v->options.replay) return sti_recording_frames(v->options.replay) - 1;
+    return v->past.number + v->past.count - 1;
+}
+
+/* Sets the ghost to a frame of the past, without what follows from it. */
+static bool recall(sti_viewer *v, sti_world *world, int64_t number) {
+    sti_error error = {0};
+    if (!v->ghost && !(v->ghost = sti_world_copy(world, &error))) return explain(v, &error), false;
+    const moment *m = history_at(&v->past, number);
+    sti_status status = STI_ARGUMENT;
+    if (v->options.replay) status = sti_recording_apply(v->options.replay, (int)number, v->ghost, &error);
+    else if (m) status = sti_snapshot_load(v->ghost, m->data, m->size);
+    if (status == STI_OK) v->shown = number;
+    else if (error.code) explain(v, &error);
+    return status == STI_OK;
+}
+
+static void show(sti_viewer *v, sti_world *world, int64_t number) {
+    int64_t first = v->options.replay ? 0 : v->past.number;
+    if (last_frame(v) < first) return;
+    number = number < first ? first : number > last_frame(v) ? last_frame(v) : number;
+    if (recall(v, world, number) && sti_forward(v->ghost) != STI_OK) explain(v, sti_world_error(v->ghost));
+    v->changed = true;
+}
+
+static void replay_from(sti_viewer *v, sti_world *world, bool on) {
+    v->replaying = on;
+    v->changed = true;
+    if (!on) return;
+    if (v->shown < 0 || v->shown >= last_frame(v)) show(v, world, v->options.replay ? 0 : v->past.number);
+    if (v->shown < 0) v->replaying = false;
+    v->replay_wall = now();
+    v->replay_time = v->ghost ? time_of(v->ghost) : 0;
+}
+
+/* On to the frame that belongs to the present time; a few at once if pages are slow. */
+static void replay_on(sti_viewer *v, sti_world *world) {
+    double speed = atomic_load(&v->speed), wall = now();
+    if (!v->ghost || v->shown < 0) show(v, world, v->shown < 0 ? 0 : v->shown);
+    if (!v->ghost) return;
+    if (v->replay_wall <= 0) v->replay_wall = wall, v->replay_time = time_of(v->ghost);
+    double due = v->replay_time + (wall - v->replay_wall) * (speed > 0 ? speed : 1e9);
+    int64_t before = v->shown;
+    for (int i = 0; i < 1000 && time_of(v->ghost) < due && v->shown < last_frame(v); i++)
+        if (!recall(v, world, v->shown + 1)) break;
+    if (v->shown != before) show(v, world, v->shown);
+    if (v->shown >= last_frame(v)) v->replaying = false, v->changed = true;
+}
+
+static void live(sti_viewer *v) {
+    if (v->options.replay) return;
+    v->shown = NONE;
+    v->replaying = false;
+}
+
+/* The world goes on from what is shown; what came after it is forgotten. */
+static void resume(sti_viewer *v, sti_world *world) {
+    const moment *m = v->options.replay ? NULL : history_at(&v->past, v->shown);
+    if (!m) return;
+    if (sti_snapshot_load(world, m->data, m->size) != STI_OK || sti_forward(world) != STI_OK)
+        explain(v, sti_world_error(world));
+    history_cut(&v->past, v->shown);
+    live(v);
+    atomic_store(&v->paused, false);
+}
+
+/* ---- commands ------------------------------------------------------------------------------------------- */
+
+static void reset(sti_viewer *v, sti_world *world, uint32_t index) {
+    int id = index == nothing ? -1 : (int)index;
+    if (id >= v->model->nkey) return;
+    drag_clear(&v->drag, world);
+    live(v);
+    if (v->options.replay) {
+        show(v, world, 0);
+        return;
+    }
+    if (sti_world_reset(world, id) == STI_OK && sti_forward(world) == STI_OK) v->message[0] = 0;
+    else explain(v, sti_world_error(world));
+    history_clear(&v->past);
+    v->next_record = time_of(world);
+}
+
+static void control(const sti_viewer *v, sti_world *world, const command *c) {
+    const sti_model *m = v->model;
+    if (c->index >= (uint32_t)m->nu) return;
+    double x = c->x[0];
+    if (m->actuator_ctrllimited[c->index])
+        x = fmax(m->actuator_ctrlrange[2 * c->index], fmin(m->actuator_ctrlrange[2 * c->index + 1], x));
+    ((double *)sti_world_view(world, STI_FIELD_ctrl).data)[c->index] = x;
+}
+
+static void pull(sti_viewer *v, sti_world *world, const command *c) {
+    if (c->index == 0 || c->index >= (uint32_t)v->model->nbody) return;
+    if (v->drag.body != (int)c->index) drag_clear(&v->drag, world);
+    v->drag.body = (int)c->index;
+    memcpy(v->drag.point, c->x, sizeof v->drag.point);
+    memcpy(v->drag.target, c->x + 3, sizeof v->drag.target);
+}
+
+static void pause(sti_viewer *v, sti_world *world, bool on) {
+    if (v->options.replay) replay_from(v, world, !on);
+    atomic_store(&v->paused, on);
+    if (!on) v->message[0] = 0;
+    if (!on) live(v);
+}
+
+static void obey(sti_viewer *v, sti_world *world, const command *c) {
+    v->changed = true;
+    switch ((operation)c->op) {
+    case OP_PAUSE: pause(v, world, c->index != 0); break;
+    case OP_STEP:
+        live(v), atomic_store(&v->paused, true), v->steps = c->index < 1000 ? (int)c->index : 1000;
+        break;
+    case OP_SPEED:
+        atomic_store(&v->speed, c->x[0] < 0 ? 0 : c->x[0]), v->pace_wall = v->replay_wall = 0;
+        break;
+    case OP_RESET: reset(v, world, c->index); break;
+    case OP_CONTROL: control(v, world, c); break;
+    case OP_DRAG: pull(v, world, c); break;
+    case OP_RELEASE: drag_clear(&v->drag, world); break;
+    case OP_SEEK: v->replaying = false, atomic_store(&v->paused, true), show(v, world, c->index); break;
+    case OP_REPLAY: atomic_store(&v->paused, true), replay_from(v, world, c->index != 0); break;
+    case OP_LIVE: live(v); break;
+    case OP_RESUME: resume(v, world); break;
+    case OP_LOOK:
+        sti_viewer_look(v, c->index == nothing ? -1 : (int)fmin(c->index, 2e9), (sti_contact_look)c->x[0]);
+        break;
+    case OP_RECORD: v->recording = v->options.recorder && c->index; break;
+    case OP_COUNT: break;
+    }
+}
+
+/* ---- frames --------------------------------------------------------------------------------------------- */
+
+static void measure_rate(sti_viewer *v, double wall, double time) {
+    if (wall - v->rate_wall < 0.5) return;
+    v->rate = time >= v->rate_time ? (time - v->rate_time) / (wall - v->rate_wall) : 0;
+    v->rate_wall = wall;
+    v->rate_time = time;
+}
+
+static void remember(sti_viewer *v, const sti_world *world, double time) {
+    const moment *last = history_at(&v->past, v->past.number + v->past.count - 1);
+    if (v->past.limit > 0 && !v->options.replay && (!last || last->time != time))
+        history_add(&v->past, world, time);
+}
+
+static bool wanted(sti_viewer *v, double wall) {
+    if (atomic_load_explicit(&v->nclient, memory_order_relaxed) == 0) return false;
+    if (wall - v->last_frame < 0.999 / v->options.rate) return false;
+    bool moving = !v->running || (!atomic_load(&v->paused) && v->shown < 0) || v->steps > 0;
+    return moving || v->changed || atomic_load(&v->welcome);
+}
+
+sti_status sti_viewer_sync(sti_viewer *v, sti_world *world) {
+    command c;
+    while (mailbox_receive(&v->mail, &c)) obey(v, world, &c);
+    if (v->drag.body > 0) drag_apply(&v->drag, world);
+    if (v->replaying) replay_on(v, world);
+    double wall = now();
+    if (!wanted(v, wall)) return STI_OK;
+    /* frames keep to their beat, unless one was missed */
+    v->last_frame = wall - v->last_frame < 2 / v->options.rate ? v->last_frame + 1 / v->options.rate : wall;
+    v->changed = false;
+    atomic_store(&v->welcome, false);
+    double time = time_of(world);
+    measure_rate(v, wall, time);
+    remember(v, world, time);
+    v->sequence++;
+    frame_write(v, v->shown >= 0 && v->ghost ? v->ghost : world, v->mail.back);
+    if (v->mail.back->failed) return STI_NO_MEMORY;
+    mailbox_publish(&v->mail);
+    server_wake(v->server);
+    return STI_OK;
+}
+
+/* ---- running -------------------------------------------------------------------------------------------- */
+
+static void nap(double s) {
+    struct timespec t = {0, (long)(1e9 * fmax(0, fmin(s, 0.005)))};
+    nanosleep(&t, NULL);
+}
+
+/* Seconds by which the simulation is ahead of its pace. */
+static double ahead(sti_viewer *v, double time) {
+    double wall = now(), speed = atomic_load(&v->speed);
+    if (speed <= 0) return 0;
+    double lead = (time - v->pace_time) / speed - (wall - v->pace_wall);
+    if (v->pace_wall > 0 && fabs(lead) < 0.1) return lead;
+    v->pace_wall = wall; /* it cannot keep up, was paused, or jumped: start anew */
+    v->pace_time = time;
+    return 0;
+}
+
+static sti_status step(sti_viewer *v, sti_world *world, sti_error *error) {
+    if (sti_step(world, 1) != STI_OK) {
+        explain(v, sti_world_error(world));
+        atomic_store(&v->paused, true);
+        v->changed = true;
+        return STI_OK;
+    }
+    if (v->steps > 0) v->steps--, v->changed = true;
+    double time = time_of(world);
+    if (!v->recording || time < v->next_record - 1e-9) return STI_OK;
+    v->next_record = time + v->options.interval;
+    return sti_recorder_frame(v->options.recorder, world, error);
+}
+
+sti_status sti_viewer_run(sti_viewer *v, sti_world *world, sti_error *error) {
+    sti_status status = sti_forward(world);
+    if (status != STI_OK && error) *error = *sti_world_error(world);
+    if (v->options.replay) show(v, world, 0);
+    v->running = true;
+    while (status == STI_OK && !atomic_load(&v->stop)) {
+        status = sti_viewer_sync(v, world);
+        bool idle = v->shown >= 0 || (atomic_load(&v->paused) && v->steps == 0);
+        double lead = idle ? 0.004 : v->steps > 0 ? 0 : ahead(v, time_of(world));
+        if (idle) v->pace_wall = 0;
+        if (lead > 0) nap(lead);
+        else if (status == STI_OK) status = step(v, world, error);
+    }
+    v->running = false;
+    drag_clear(&v->drag, world);
+    return status;
+}
