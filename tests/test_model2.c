@@ -296,6 +296,27 @@ TEST(sensor_layout) {
     sti_model_free(m);
 }
 
+TEST(contact_sensor_layout) {
+    sti_model *m = compile(
+        SCENE("", "<sensor><contact/><contact data='' num='3'/><contact data='tangent found force' num='4'/>"
+                  "<contact geom1='ball' subtree2='link' data='dist pos normal'/>"
+                  "<contact site='tip' body2='link' data='linvel'/><contact data='found' reduce='maxforce'/>"
+                  "<contact data='torque angvel' num='2'/><contact reduce='netforce' num='3'/>"
+                  "<contact reduce='mindist' body1='world'/></sensor>"));
+    const int dim[] = {1, 3, 28, 7, 3, 1, 12, 3, 1}, stage[] = {1, 1, 3, 1, 2, 3, 3, 3, 1};
+    const int bits[] = {1, 1, 67, 8 + 16 + 32, 128, 1, 4 + 256, 1, 1}, reduce[] = {0, 0, 0, 0, 0, 2, 0, 3, 1};
+    for (int i = 0; i < 9; i++) {
+        CHECK(m->sensor_dim[i] == dim[i] && m->sensor_needstage[i] == stage[i]);
+        CHECK(m->sensor_intprm[3 * i] == bits[i] && m->sensor_intprm[3 * i + 1] == reduce[i]);
+    }
+    CHECK(m->sensor_intprm[2] == 1 && m->sensor_intprm[3 * 2 + 2] == 4);
+    CHECK(m->sensor_objtype[0] == STI_OBJ_UNKNOWN && m->sensor_reftype[0] == STI_OBJ_UNKNOWN);
+    CHECK(m->sensor_objtype[3] == STI_OBJ_GEOM && m->sensor_reftype[3] == STI_OBJ_XBODY);
+    CHECK(m->sensor_objtype[4] == STI_OBJ_SITE && m->sensor_reftype[4] == STI_OBJ_BODY);
+    CHECK(m->sensor_objtype[8] == STI_OBJ_BODY && m->sensor_objid[8] == 0);
+    sti_model_free(m);
+}
+
 TEST(sensor_errors) {
 #define BAD(text, code, element, attribute) \
     refuse("<mujoco>" WORLD "\n<sensor>\n" text "\n</sensor></mujoco>", code, 3, element, attribute)
@@ -308,7 +329,24 @@ TEST(sensor_errors) {
     BAD("<user dim='-1'/>", STI_VALUE, "user", "dim");
     BAD("<user dim='3' datatype='quaternion'/>", STI_VALUE, "user", "dim");
     BAD("<clock noise='-1'/>", STI_VALUE, "clock", "noise");
-    BAD("<jointlimitpos joint='hinge'/>", STI_UNSUPPORTED, "jointlimitpos", "");
+    BAD("<jointlimitpos joint='joint3'/>", STI_VALUE, "jointlimitpos", "joint");
+    BAD("<contact geom1='ball' body1='link'/>", STI_VALUE, "contact", "body1");
+    BAD("<contact subtree1='link' site='tip'/>", STI_VALUE, "contact", "site");
+    BAD("<contact body2='link' geom2='ball'/>", STI_VALUE, "contact", "body2");
+    BAD("<contact geom1='none'/>", STI_REFERENCE, "contact", "geom1");
+    BAD("<contact body1='link' body2='none'/>", STI_REFERENCE, "contact", "body2");
+    BAD("<contact subtree2=''/>", STI_REFERENCE, "contact", "subtree2");
+    BAD("<contact site='ball'/>", STI_REFERENCE, "contact", "site");
+    BAD("<contact num='0'/>", STI_VALUE, "contact", "num");
+    BAD("<contact num='-3' data='force'/>", STI_VALUE, "contact", "num");
+    BAD("<contact num='2.5'/>", STI_VALUE, "contact", "num");
+    BAD("<contact num='2147483647' data='pos'/>", STI_LIMIT, "contact", "num");
+    BAD("<contact data='found depth'/>", STI_VALUE, "contact", "data");
+    BAD("<contact data='force pos force'/>", STI_VALUE, "contact", "data");
+    BAD("<contact reduce='all'/>", STI_VALUE, "contact", "reduce");
+    BAD("<contact reduce=''/>", STI_VALUE, "contact", "reduce");
+    BAD("<contact reduce='netforce' data='force angvel'/>", STI_VALUE, "contact", "data");
+    BAD("<contact geom3='ball'/>", STI_SCHEMA, "contact", "geom3");
 #undef BAD
 }
 
@@ -523,7 +561,7 @@ TEST(every_allocation_may_fail) {
 
 MAIN(CASE(shortcuts), CASE(actuator_defaults), CASE(inherited_ranges), CASE(damping_ratio),
      CASE(transmissions), CASE(actuator_errors), CASE(tendon_paths), CASE(tendon_reference),
-     CASE(tendon_errors), CASE(sensor_layout), CASE(sensor_errors), CASE(equality_data),
-     CASE(contact_exceptions), CASE(keyframes), CASE(custom_numbers), CASE(inverse_weights),
-     CASE(camera_and_light_reference), CASE(statistics), CASE(singular_mass_matrix_warns),
-     CASE(every_allocation_may_fail))
+     CASE(tendon_errors), CASE(sensor_layout), CASE(contact_sensor_layout), CASE(sensor_errors),
+     CASE(equality_data), CASE(contact_exceptions), CASE(keyframes), CASE(custom_numbers),
+     CASE(inverse_weights), CASE(camera_and_light_reference), CASE(statistics),
+     CASE(singular_mass_matrix_warns), CASE(every_allocation_may_fail))

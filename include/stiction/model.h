@@ -129,6 +129,12 @@ typedef enum sti_object {
     X(TENDONACTFRC, "tendonactuatorfrc", 3)     \
     X(BALLQUAT, "ballquat", 1)                  \
     X(BALLANGVEL, "ballangvel", 2)              \
+    X(JOINTLIMITPOS, "jointlimitpos", 1)        \
+    X(JOINTLIMITVEL, "jointlimitvel", 2)        \
+    X(JOINTLIMITFRC, "jointlimitfrc", 3)        \
+    X(TENDONLIMITPOS, "tendonlimitpos", 1)      \
+    X(TENDONLIMITVEL, "tendonlimitvel", 2)      \
+    X(TENDONLIMITFRC, "tendonlimitfrc", 3)      \
     X(FRAMEPOS, "framepos", 1)                  \
     X(FRAMEQUAT, "framequat", 1)                \
     X(FRAMEXAXIS, "framexaxis", 1)              \
@@ -147,6 +153,7 @@ typedef enum sti_object {
     X(GEOMDIST, "distance", 1)                  \
     X(GEOMNORMAL, "normal", 1)                  \
     X(GEOMFROMTO, "fromto", 1)                  \
+    X(CONTACT, "contact", 3)                    \
     X(E_POTENTIAL, "e_potential", 1)            \
     X(E_KINETIC, "e_kinetic", 1)                \
     X(CLOCK, "clock", 1)                        \
@@ -159,6 +166,28 @@ typedef enum sti_sensor {
 #undef X
         STI_SENSOR_COUNT
 } sti_sensor;
+
+/* What contact sensors report; X(enum, MJCF name, numbers), in the order of the values. */
+/* clang-format off */
+#define STI_CONTACT_FIELDS(X)                                                        \
+    X(FOUND, "found", 1) X(FORCE, "force", 3) X(TORQUE, "torque", 3) X(DIST, "dist", 1) \
+    X(POS, "pos", 3) X(NORMAL, "normal", 3) X(TANGENT, "tangent", 3)                 \
+    X(LINVEL, "linvel", 3) X(ANGVEL, "angvel", 3)
+/* clang-format on */
+
+typedef enum sti_contact_field {
+#define X(id, text, size) STI_CONTACT_##id,
+    STI_CONTACT_FIELDS(X)
+#undef X
+        STI_CONTACT_FIELD_COUNT
+} sti_contact_field;
+
+typedef enum sti_contact_reduce {
+    STI_REDUCE_NONE,
+    STI_REDUCE_MINDIST,
+    STI_REDUCE_MAXFORCE,
+    STI_REDUCE_NETFORCE
+} sti_contact_reduce;
 
 typedef enum sti_datatype {
     STI_DATA_REAL,

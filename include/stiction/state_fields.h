@@ -74,6 +74,7 @@
     X(cfrc_ext, nbody, 6, D)                                                              \
     X(energy, 2, 1, D)             /* potential, kinetic; J */                            \
     X(sensordata, nsensordata, 1, D)                                                      \
+    X(sensor_match, nsensor, 7, T) /* of contacts: how many match; net force and torque on the thing at a site */ \
     X(cfrc_contact, nbody, 6, T)   /* of constraints on bodies: torque, force; at tree com */ \
     /* scratch of the integrators */                                                      \
     X(qacc_step, nv, 1, T)         /* what the step moves with: (new - old velocity) / h */ \

@@ -98,7 +98,8 @@ STI_API uint64_t sti_world_hash(const sti_world *world);
 
 /* ---- sensors --------------------------------------------------------------------------------------- */
 
-/* Values of a sensor as float32 into out (at most n); returns its dimension, -1 if unknown. */
+/* Values of a sensor as float32 into out (at most n; out may be NULL if n is 0); returns how many it has, -1 if there is
+   no such sensor. Those of a contact sensor begin with the number of contacts, docs/contact_sensor.md. */
 STI_API int sti_sensor_value(const sti_world *world, const char *name, float *out, int n);
 
 /* ---- profile ------------------------------------------------------------------------------------------ */

@@ -242,12 +242,14 @@ class Model(_HasNamed):
         return self._model_core.hash()
 
     def get_sensor_value(self, name, data):
-        """The values of a sensor as a float32 array (a copy)."""
-        index = self._model_core.id(_core.OBJECTS["sensor"], name)
-        if index < 0:
-            raise KeyError(f"no sensor named {name!r}")
+        """The values of a sensor as a float32 array (a copy).
+
+        That of a contact sensor is the number of contacts and then what is reported of each, padded with zeros."""
         _same(self, data)
-        out = _np.zeros(int(self.sensor_dim[index]), _np.float32)
+        size = data._core.sensor(name, _np.zeros(0, _np.float32))
+        if size < 0:
+            raise KeyError(f"no sensor named {name!r}")
+        out = _np.zeros(size, _np.float32)
         data._core.sensor(name, out)
         return out
 

@@ -334,6 +334,7 @@ class Model:
     sensor_refid: npt.NDArray[Any]
     sensor_dim: npt.NDArray[Any]
     sensor_adr: npt.NDArray[Any]
+    sensor_intprm: npt.NDArray[Any]
     sensor_cutoff: npt.NDArray[Any]
     sensor_noise: npt.NDArray[Any]
     eq_type: npt.NDArray[Any]

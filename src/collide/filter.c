@@ -221,6 +221,7 @@ static void mix_geoms(const sti_model *m, const double *friction, int g1, int g2
         memcpy(out->solimp, m->geom_solimp + 5 * (first ? g1 : g2), sizeof out->solimp);
     }
     out->includemargin = m->geom_margin[g1] + m->geom_margin[g2];
+    out->gap = m->geom_gap[g1] + m->geom_gap[g2];
     out->solreffriction[0] = out->solreffriction[1] = 0;
     out->friction[0] = out->friction[1] = f[0];
     out->friction[2] = f[1];
@@ -230,6 +231,7 @@ static void mix_geoms(const sti_model *m, const double *friction, int g1, int g2
 static void take_pair(const sti_model *m, int p, sti__mixed *out) {
     out->dim = m->pair_dim[p];
     out->includemargin = m->pair_margin[p];
+    out->gap = m->pair_gap[p];
     memcpy(out->friction, m->pair_friction + 5 * p, sizeof out->friction);
     memcpy(out->solref, m->pair_solref + 2 * p, sizeof out->solref);
     memcpy(out->solreffriction, m->pair_solreffriction + 2 * p, sizeof out->solreffriction);

@@ -65,6 +65,7 @@ sti__candidate sti__candidate_pair(const sti__collision_model *cm, int pair);
 typedef struct sti__mixed {
     int dim;              /* 1, 3, 4, 6 */
     double includemargin; /* a contact pushes when dist is below */
+    double gap;           /* and is there from this far beyond */
     double friction[5];   /* two slides, spin, two rolls; at least 1e-5 */
     double solref[2];
     double solreffriction[2];

@@ -11,10 +11,13 @@ typedef enum place_kind {
     ON_SCALAR,
     ON_BALL,
     ON_TENDON,
+    AT_JOINT_LIMIT,
+    AT_TENDON_LIMIT,
     ON_ACTUATOR,
     ON_BODY,
     ON_FRAME,
     ON_TWO,
+    ON_CONTACTS,
     ON_ANY
 } place_kind;
 
@@ -43,6 +46,12 @@ static const sensor_kind kinds[STI_SENSOR_COUNT] = {
     [STI_SENSOR_TENDONACTFRC]  = {ON_TENDON, 1, STI_DATA_REAL},
     [STI_SENSOR_BALLQUAT]      = {ON_BALL, 4, STI_DATA_QUATERNION},
     [STI_SENSOR_BALLANGVEL]    = {ON_BALL, 3, STI_DATA_REAL},
+    [STI_SENSOR_JOINTLIMITPOS] = {AT_JOINT_LIMIT, 1, STI_DATA_REAL},
+    [STI_SENSOR_JOINTLIMITVEL] = {AT_JOINT_LIMIT, 1, STI_DATA_REAL},
+    [STI_SENSOR_JOINTLIMITFRC] = {AT_JOINT_LIMIT, 1, STI_DATA_REAL},
+    [STI_SENSOR_TENDONLIMITPOS] = {AT_TENDON_LIMIT, 1, STI_DATA_REAL},
+    [STI_SENSOR_TENDONLIMITVEL] = {AT_TENDON_LIMIT, 1, STI_DATA_REAL},
+    [STI_SENSOR_TENDONLIMITFRC] = {AT_TENDON_LIMIT, 1, STI_DATA_REAL},
     [STI_SENSOR_FRAMEPOS]      = {ON_FRAME, 3, STI_DATA_REAL},
     [STI_SENSOR_FRAMEQUAT]     = {ON_FRAME, 4, STI_DATA_QUATERNION},
     [STI_SENSOR_FRAMEXAXIS]    = {ON_FRAME, 3, STI_DATA_AXIS},
@@ -61,6 +70,7 @@ static const sensor_kind kinds[STI_SENSOR_COUNT] = {
     [STI_SENSOR_GEOMDIST]      = {ON_TWO, 1, STI_DATA_REAL},
     [STI_SENSOR_GEOMNORMAL]    = {ON_TWO, 3, STI_DATA_AXIS},
     [STI_SENSOR_GEOMFROMTO]    = {ON_TWO, 6, STI_DATA_REAL},
+    [STI_SENSOR_CONTACT]       = {ON_CONTACTS, 0, STI_DATA_REAL},
     [STI_SENSOR_E_POTENTIAL]   = {NOTHING, 1, STI_DATA_REAL},
     [STI_SENSOR_E_KINETIC]     = {NOTHING, 1, STI_DATA_REAL},
     [STI_SENSOR_CLOCK]         = {NOTHING, 1, STI_DATA_REAL},
@@ -81,7 +91,24 @@ static int sensor_type(const sti_element *e) {
     return -1;
 }
 
-static int sensor_dim(const sti_element *e, int type) {
+/* What a contact sensor reports, as bits 1 << sti_contact_field. */
+static int contact_fields(const sti_element *e) {
+    int count, fields = 0;
+    const double *words = sti__list(e, STI_A_data, &count);
+    for (int k = 0; k < count; k++) fields |= 1 << (int)words[k];
+    return fields ? fields : 1 << STI_CONTACT_FOUND;
+}
+
+static int64_t contact_dim(const sti_element *e) {
+    int fields = contact_fields(e), size = 0;
+#define X(id, text, width) size += (fields & 1 << STI_CONTACT_##id) ? (width) : 0;
+    STI_CONTACT_FIELDS(X)
+#undef X
+    return (int64_t)size * sti__int(e, STI_A_num, 1);
+}
+
+static int64_t sensor_dim(const sti_element *e, int type) {
+    if (type == STI_SENSOR_CONTACT) return contact_dim(e);
     return type == STI_SENSOR_USER ? sti__int(e, STI_A_dim, 0) : kinds[type].dim;
 }
 
@@ -94,11 +121,14 @@ void sti__size_sensors(sti__compiler *c) {
             sti__complain(c, e, STI_A_COUNT, STI_UNSUPPORTED, "this sensor is not supported yet");
             continue;
         }
-        int dim = sensor_dim(e, type);
-        if (dim < 0) sti__complain(c, e, STI_A_dim, STI_VALUE, "must not be negative");
+        int64_t dim = sensor_dim(e, type);
+        bool contact = type == STI_SENSOR_CONTACT;
+        sti__aid count = contact ? STI_A_num : STI_A_dim;
+        if (contact ? dim <= 0 : dim < 0)
+            sti__complain(c, e, count, STI_VALUE, contact ? "must be positive" : "must not be negative");
         else if (dim > INT_MAX / 4 - m->nsensordata)
-            sti__complain(c, e, STI_A_dim, STI_LIMIT, "too many sensor values");
-        else m->nsensordata += dim;
+            sti__complain(c, e, count, STI_LIMIT, "too many sensor values");
+        else if (sti__spend(c, e, (size_t)dim * sizeof(double))) m->nsensordata += (int)dim;
     }
 }
 
@@ -157,6 +187,48 @@ static object geom_or_body(sti__compiler *c, const sti_element *e, sti__aid geom
     return is_geom ? named(c, e, geom, STI_OBJ_GEOM) : named(c, e, body, STI_OBJ_BODY);
 }
 
+static object limited(sti__compiler *c, const sti_element *e, sti__aid attribute, sti_object kind,
+                      const int *limits) {
+    object o = named(c, e, attribute, kind);
+    if (o.id >= 0 && !limits[o.id]) sti__complain(c, e, attribute, STI_VALUE, "must have limits");
+    return o;
+}
+
+/* Ways to name one of the two objects of contacts. */
+typedef struct naming {
+    sti__aid attribute;
+    sti_object kind;
+} naming;
+
+/* At most one of them is used; none: anything will do. */
+static object one_of(sti__compiler *c, const sti_element *e, const naming *ways, int count) {
+    int used = -1;
+    for (int k = 0; k < count; k++) {
+        if (!sti__has_own(e, ways[k].attribute)) continue;
+        if (used >= 0)
+            sti__complain(c, e, ways[k].attribute, STI_VALUE, "names the same object again: give one of %s",
+                          count == 4 ? "geom1, body1, subtree1 and site" : "geom2, body2 and subtree2");
+        if (!sti__text(e, ways[k].attribute)) /* empty */
+            sti__complain(c, e, ways[k].attribute, STI_REFERENCE, "names nothing");
+        used = k;
+    }
+    return used < 0 ? (object){STI_OBJ_UNKNOWN, -1} : named(c, e, ways[used].attribute, ways[used].kind);
+}
+
+static object contact_object1(sti__compiler *c, const sti_element *e) {
+    static const naming ways[] = {{STI_A_geom1, STI_OBJ_GEOM},
+                                  {STI_A_body1, STI_OBJ_BODY},
+                                  {STI_A_subtree1, STI_OBJ_XBODY},
+                                  {STI_A_site, STI_OBJ_SITE}};
+    return one_of(c, e, ways, STI__COUNT(ways));
+}
+
+static object contact_object2(sti__compiler *c, const sti_element *e) {
+    static const naming ways[] = {
+        {STI_A_geom2, STI_OBJ_GEOM}, {STI_A_body2, STI_OBJ_BODY}, {STI_A_subtree2, STI_OBJ_XBODY}};
+    return one_of(c, e, ways, STI__COUNT(ways));
+}
+
 static object site(sti__compiler *c, const sti_element *e) {
     object o = named(c, e, STI_A_site, STI_OBJ_SITE);
     if (!sti__has_own(e, STI_A_site)) sti__complain(c, e, STI_A_site, STI_VALUE, "is required");
@@ -170,6 +242,9 @@ static object sensed(sti__compiler *c, const sti_element *e, place_kind place) {
     case ON_SCALAR: return joint(c, e, false);
     case ON_BALL: return joint(c, e, true);
     case ON_TENDON: return named(c, e, STI_A_tendon, STI_OBJ_TENDON);
+    case AT_JOINT_LIMIT: return limited(c, e, STI_A_joint, STI_OBJ_JOINT, c->m->jnt_limited);
+    case AT_TENDON_LIMIT: return limited(c, e, STI_A_tendon, STI_OBJ_TENDON, c->m->tendon_limited);
+    case ON_CONTACTS: return contact_object1(c, e);
     case ON_ACTUATOR: return named(c, e, STI_A_actuator, STI_OBJ_ACTUATOR);
     case ON_BODY: return named(c, e, STI_A_body, STI_OBJ_BODY);
     case ON_FRAME: return frame(c, e, STI_A_objtype, STI_A_objname);
@@ -182,6 +257,7 @@ static object sensed(sti__compiler *c, const sti_element *e, place_kind place) {
 static object reference(sti__compiler *c, const sti_element *e, int type) {
     if (type == STI_SENSOR_CAMPROJECTION) return named(c, e, STI_A_camera, STI_OBJ_CAMERA);
     if (kinds[type].place == ON_TWO) return geom_or_body(c, e, STI_A_geom2, STI_A_body2);
+    if (type == STI_SENSOR_CONTACT) return contact_object2(c, e);
     if (type == STI_SENSOR_INSIDESITE) return named(c, e, STI_A_site, STI_OBJ_SITE);
     if (type >= STI_SENSOR_FRAMEPOS && type <= STI_SENSOR_FRAMEANGVEL)
         return frame(c, e, STI_A_reftype, STI_A_refname);
@@ -205,6 +281,29 @@ static void fill_numbers(sti__compiler *c, const sti_element *e, int i) {
                       data == STI_DATA_AXIS ? 3 : 4);
 }
 
+/* Forces are known last, velocities before them. */
+static int contact_stage(int fields, int reduce) {
+    int forces = 1 << STI_CONTACT_FORCE | 1 << STI_CONTACT_TORQUE;
+    if ((fields & forces) || reduce == STI_REDUCE_MAXFORCE || reduce == STI_REDUCE_NETFORCE) return 3;
+    return (fields & (1 << STI_CONTACT_LINVEL | 1 << STI_CONTACT_ANGVEL)) ? 2 : 1;
+}
+
+static void fill_contact(sti__compiler *c, const sti_element *e, int i) {
+    sti_model *m = c->m;
+    int count, seen = 0, *prm = m->sensor_intprm + 3 * i;
+    const double *words = sti__list(e, STI_A_data, &count);
+    for (int k = 0; k < count; k++) {
+        if (seen & 1 << (int)words[k]) sti__complain(c, e, STI_A_data, STI_VALUE, "names a value twice");
+        seen |= 1 << (int)words[k];
+    }
+    prm[0] = contact_fields(e);
+    prm[1] = sti__keyword(e, STI_A_reduce, STI_REDUCE_NONE);
+    prm[2] = sti__int(e, STI_A_num, 1);
+    m->sensor_needstage[i] = contact_stage(prm[0], prm[1]);
+    if (prm[1] == STI_REDUCE_NETFORCE && (prm[0] & (1 << STI_CONTACT_LINVEL | 1 << STI_CONTACT_ANGVEL)))
+        sti__complain(c, e, STI_A_data, STI_VALUE, "cannot have linvel or angvel: a net force does not move");
+}
+
 void sti__fill_sensors(sti__compiler *c) {
     sti_model *m = c->m;
     int adr = 0;
@@ -222,9 +321,10 @@ void sti__fill_sensors(sti__compiler *c) {
         m->sensor_objid[i] = on.id;
         m->sensor_reftype[i] = ref.type;
         m->sensor_refid[i] = ref.id;
-        m->sensor_dim[i] = sensor_dim(e, type);
+        m->sensor_dim[i] = (int)sensor_dim(e, type);
         m->sensor_adr[i] = adr;
         adr += m->sensor_dim[i];
+        if (type == STI_SENSOR_CONTACT) fill_contact(c, e, i);
         fill_numbers(c, e, i);
     }
 }

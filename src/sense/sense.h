@@ -19,10 +19,20 @@ void sti__sense_query(const struct sti__query *query, sti_state *state);
 /* Whether the model has such sensors. */
 bool sti__sense_has_query(const sti_model *model);
 
-/* Touch sensors of one world, before the kernel's acceleration stage. */
+/* Touch sensors of one world, before the kernel. */
 struct sti_contact;
 void sti__sense_touch(const struct sti_contact *contacts, int count, sti_state *state);
 bool sti__sense_has_touch(const sti_model *model);
+
+/* Contact sensors of one world: sensordata as MuJoCo has it, and what sti__sense_array needs besides. */
+void sti__sense_contact(const struct sti_contact *contacts, int count, sti_state *state);
+/* Values of contact sensor i as an array that begins with the number of contacts, at most n of them into out; returns its
+   length. */
+int sti__sense_array(const sti_state *state, int i, float *out, int n);
+
+/* Sensors of the limits of joints and tendons of one world, from the rows of its problem. */
+struct sti__assembly;
+void sti__sense_limits(const struct sti__assembly *rows, sti_state *state);
 
 /* STI__WANT_... groups that the model's sensors read. */
 uint32_t sti__sense_wants(const sti_model *model);

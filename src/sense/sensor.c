@@ -5,6 +5,7 @@
 
 #include "base/det.h"
 #include "math/rot.h"
+#include "sense/inside.h"
 #include "sense/sense.h"
 
 sti__sense_kernel STI_K(sense);
@@ -106,30 +107,13 @@ static void sense_camprojection(const sti_state *s, int i, vreal *out) {
     out[1] = v_set(fy) * p[1] / depth + v_set(0.5 * res[1]);
 }
 
-static vreal squared(vreal x) { return x * x; }
-
-/* 1 if the point p, in the frame of the shape, is inside it. */
-static vreal inside_shape(int type, const double size[3], const vreal p[3]) {
-    vreal a = v_set(size[0]), b = v_set(size[1]), c = v_set(size[2]);
-    vreal radial = squared(p[0]) + squared(p[1]), z = v_abs(p[2]), yes = v_set(1), no = v_set(0);
-    vmask in;
-    switch (type) {
-    case STI_GEOM_SPHERE: in = v_le(radial + squared(z), a * a); break;
-    case STI_GEOM_CAPSULE: in = v_le(radial + squared(v_max(z - b, no)), a * a); break;
-    case STI_GEOM_ELLIPSOID: in = v_le(squared(p[0] / a) + squared(p[1] / b) + squared(p[2] / c), yes); break;
-    case STI_GEOM_CYLINDER: in = v_le(z, b) & v_le(radial, a * a); break;
-    default: in = v_le(v_abs(p[0]), a) & v_le(v_abs(p[1]), b) & v_le(z, c); break;
-    }
-    return v_select(in, yes, no);
-}
-
 static void sense_insidesite(const sti_state *s, int i, vreal *out) {
     int site = s->model->sensor_refid[i];
     frame f = reference_frame(s, i);
     vreal d[3], p[3];
     v3_sub(d, object_frame(s, i).pos, f.pos);
     m3_mul_vec_t(p, f.mat, d);
-    out[0] = inside_shape(s->model->site_type[site], s->model->site_size + 3 * site, p);
+    out[0] = sti__inside(s->model->site_type[site], s->model->site_size + 3 * site, p);
 }
 
 static void sense_magnetometer(const sti_state *s, int i, vreal *out) {
@@ -160,7 +144,7 @@ static void sense_position(const sti_state *s, int i, vreal *out) {
     case STI_SENSOR_E_POTENTIAL: out[0] = *VEC(s->energy, 0); break;
     case STI_SENSOR_E_KINETIC: out[0] = *VEC(s->energy, 1); break;
     case STI_SENSOR_CLOCK: out[0] = *VEC(s->time, 0); break;
-    default: break; /* user sensors, and those of sense/query.c, keep what was there */
+    default: break; /* user sensors, and those of other files, keep what was there */
     }
 }
 
@@ -287,6 +271,7 @@ static void sense_acceleration(const sti_state *s, int i, vreal *out) {
 static void apply_cutoff(const sti_model *m, int i, vreal *out) {
     vreal cutoff = v_set(m->sensor_cutoff[i]);
     if (m->sensor_type[i] == STI_SENSOR_GEOMFROMTO) return; /* there it limits the distance */
+    if (m->sensor_type[i] == STI_SENSOR_CONTACT) return;    /* forces, places and directions in one */
     for (int k = 0; k < m->sensor_dim[i]; k++) {
         if (m->sensor_datatype[i] == STI_DATA_REAL) out[k] = v_clamp(out[k], -cutoff, cutoff);
         if (m->sensor_datatype[i] == STI_DATA_POSITIVE) out[k] = v_min(out[k], cutoff);

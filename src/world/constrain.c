@@ -288,8 +288,10 @@ static void set_forces(sti_world *world) {
     }
 }
 
-/* Those that touch, and those that push from a little distance. */
-static bool shown(const sti__contact *c, const double *g) { return c->exclude == 0 || (g && g[0] != 0); }
+/* Those within margin and gap, and those that push from a little distance. */
+static bool shown(const sti__contact *c, const double *g) {
+    return c->dist < c->mixed.includemargin + c->mixed.gap || (g && g[0] != 0);
+}
 
 static sti_contact contact_of(const sti__contact *c) {
     sti_contact r = {.geom1 = c->geom1,

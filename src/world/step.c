@@ -175,9 +175,11 @@ static void run_sense(sti_world *world) {
     if (world->model->nsensor == 0 || (s->opt.disableflags & STI_DISABLE_SENSOR)) return;
     STI__ENTER(&world->profile, "sense");
     if (world->query && sti__sense_has_query(world->model)) sti__sense_query(sti__world_query(world), s);
+    sti__sense_touch(world->constraints.contact, world->constraints.ncontact, s);
+    sti__sense_contact(world->constraints.contact, world->constraints.ncontact, s);
+    sti__sense_limits(&world->constraints.rows, s);
     world->sense(s, STI__SENSE_POSITION);
     world->sense(s, STI__SENSE_VELOCITY);
-    sti__sense_touch(world->constraints.contact, world->constraints.ncontact, s);
     world->sense(s, STI__SENSE_ACCELERATION);
     STI__LEAVE(&world->profile);
 }

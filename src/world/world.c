@@ -276,6 +276,7 @@ int sti_sensor_value(const sti_world *world, const char *name, float *out, int n
     const sti_model *m = world->model;
     int id = sti_model_id(m, STI_OBJ_SENSOR, name);
     if (id < 0) return -1;
+    if (m->sensor_type[id] == STI_SENSOR_CONTACT) return sti__sense_array(world->state, id, out, n);
     for (int k = 0; k < m->sensor_dim[id] && k < n; k++)
         out[k] = (float)world->state->sensordata[m->sensor_adr[id] + k];
     return m->sensor_dim[id];
