@@ -13,7 +13,8 @@ typedef enum sti_region { STI_REGION_NONE, STI_REGION_STICK, STI_REGION_SLIDE } 
 
 /* A point at which two geoms touch. World frame. */
 typedef struct sti_contact {
-    int geom1, geom2, body1, body2;
+    int geom1, geom2; /* -1: a body's of which no geom is known, by a handler of the user */
+    int body1, body2;
     int dim;           /* rows: 1, 3, 4 or 6 */
     int region;        /* sti_region */
     double pos[3];     /* half way between the surfaces */

@@ -427,7 +427,9 @@ static void show_arrays(sti__assembly *as, double h) {
     p->row_island = as->row_island;
     p->allocator = as->allocator;
     p->delassus = false;
-    for (int i = 0; i < as->nrow; i++) p->hard |= as->R[i] == 0;
+    for (int b = 0; b < as->nblock; b++)
+        for (int i = as->first[b]; i < as->first[b + 1]; i++)
+            p->hard |= as->R[i] == 0 && as->rows[b].kind != STI_ROW_USER;
 }
 
 sti_status sti__assembly_end(sti__assembly *as, const sti_state *s, const sti_tasks *tasks,

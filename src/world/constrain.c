@@ -167,13 +167,15 @@ sti_status sti__stage_contact(sti_world *world) {
     sti__assembly_begin(&c->rows);
     if (world->model->nv == 0) return STI_OK;
     sti__constraint_rows(&c->rows, s);
-    sti__point_rows(&c->rows, s, c->collide.contact, c->collide.ncontact, NULL);
+    sti__point_rows(&c->rows, s, c->collide.contact, c->collide.ncontact, sti__world_tasks(world));
+    sti_status status = sti__handlers_run(world);
+    if (status != STI_OK) return status;
     if (c->rows.growths > growths) sti__world_grew(world, "rows");
     if (c->rows.nblock == 0 && !c->rows.failed) return STI_OK;
     if (s->opt.integrator == STI_INTEGRATOR_RK4)
         memcpy(s->qacc_step, s->qacc, sizeof(double) * (size_t)world->model->nv);
     else sti__integrate_acceleration(s, world->kernels);
-    sti_status status = sti__assembly_end(&c->rows, s, NULL, &world->error);
+    status = sti__assembly_end(&c->rows, s, sti__world_tasks(world), &world->error);
     if (status == STI_OK) recall(world);
     return status;
 }
@@ -327,19 +329,22 @@ static void add_solution(const sti__assembly *as, int b, double h, sti_contact *
             row->dim > 1 && sqrt(t2) >= (1 - 1e-9) * c->impulse[0] ? STI_REGION_SLIDE : STI_REGION_STICK;
 }
 
-/* Contacts and their blocks come in the same order. */
+/* Contacts of geoms and then of users; they and their blocks come in the same order. */
 static void list_contacts(sti_world *world) {
     sti__constraints *c = &world->constraints;
     const sti__assembly *as = &c->rows;
-    int b = 0;
-    sti_contact *out = reserve(world, &c->contact_pool, c->collide.ncontact, sizeof *out);
+    const sti__touches *touches = &world->handlers.touches;
+    int b = 0, count = c->collide.ncontact + touches->count;
+    sti_contact *out = reserve(world, &c->contact_pool, count, sizeof *out);
     if (!out) return;
     c->contact = out;
-    for (int i = 0; i < c->collide.ncontact; i++) {
+    for (int i = 0; i < count; i++) {
+        int user = i - c->collide.ncontact;
+        const sti__contact *contact = user < 0 ? &c->collide.contact[i] : &touches->item[user];
         while (b < as->nblock && (as->info[b].source != STI__FROM_CONTACT || as->info[b].id < i)) b++;
         bool has = b < as->nblock && as->info[b].id == i;
-        if (!shown(&c->collide.contact[i], has ? as->g + as->first[b] : NULL)) continue;
-        out[c->ncontact] = contact_of(&c->collide.contact[i]);
+        if (!shown(contact, has ? as->g + as->first[b] : NULL)) continue;
+        out[c->ncontact] = contact_of(contact);
         if (has) add_solution(as, b, world->state->opt.timestep, &out[c->ncontact]);
         c->ncontact++;
     }
@@ -352,8 +357,7 @@ const sti_contact *sti_world_contacts(const sti_world *world, int *count) {
 const sti_solve_info *sti_world_solve_info(const sti_world *world) { return &world->constraints.info; }
 sti_certificate sti_world_certificate(const sti_world *world) { return world->constraints.info.certificate; }
 
-/* Forces of contacts on bodies; sensors and cfrc_ext see them. */
-static void push_bodies(sti_world *world) {
+void sti__constraints_push(sti_world *world) {
     const sti__constraints *c = &world->constraints;
     sti_state *s = world->state;
     memset(s->cfrc_contact, 0, sizeof(double) * 6 * (size_t)world->model->nbody);
@@ -382,7 +386,7 @@ sti_status sti__stage_solve(sti_world *world) {
         c->solved = true;
     }
     list_contacts(world);
-    if (s->wanted & STI__WANT_RNEPOST) push_bodies(world);
+    if (s->wanted & STI__WANT_RNEPOST) sti__constraints_push(world);
     return STI_OK;
 }
 

@@ -36,6 +36,8 @@ sti_status sti__constraints_set_memory(sti_world *world, const sti_contact_memor
 sti_status sti__stage_collide(sti_world *world);
 sti_status sti__stage_contact(sti_world *world);
 sti_status sti__stage_solve(sti_world *world);
+/* The forces of the last solution's contacts on bodies, which sensors and cfrc_ext see. */
+void sti__constraints_push(sti_world *world);
 /* The solution for the velocity that Runge-Kutta has found: changes acceleration and rate of pushed trees. */
 void sti__constraints_correct(sti_world *world, double *qacc_step, double *rate);
 /* The step was taken: contacts become memory. */

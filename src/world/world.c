@@ -98,7 +98,8 @@ sti_world *sti_world_copy(const sti_world *world, sti_error *error) {
     memcpy(copy->good, world->good, bytes);
     memcpy(copy->before, world->before, bytes);
     copy->progress = world->progress;
-    if (sti__constraints_set_memory(copy, world->constraints.memory, world->constraints.nmemory) == STI_OK)
+    if (sti__constraints_set_memory(copy, world->constraints.memory, world->constraints.nmemory) == STI_OK &&
+        sti__handlers_copy(copy, world))
         return copy;
     sti__fail(error, STI_NO_MEMORY, "no memory for a world");
     sti_world_destroy(copy);
@@ -109,6 +110,7 @@ void sti_world_destroy(sti_world *world) {
     if (!world) return;
     sti_allocator allocator = world->allocator;
     sti__constraints_free(world);
+    sti__handlers_free(world);
     sti__query_free(world->query);
     sti__collision_model_free(world->collision);
     if (world->arena.base) sti__arena_close(&world->arena);
@@ -225,7 +227,10 @@ static void catch_up(sti_world *world, uint32_t groups) {
     if (groups & STI__WANT_SUBTREE) k->subtree(s);
     if (groups & STI__WANT_ENERGY) k->energy(s);
     if (world->progress < STI__AT_ACCELERATION) return;
-    if (groups & STI__WANT_RNEPOST) k->rnepost(s);
+    if (groups & STI__WANT_RNEPOST) {
+        sti__constraints_push(world);
+        k->rnepost(s);
+    }
 }
 
 void sti__world_want(sti_world *world, uint32_t groups) {

@@ -4,6 +4,7 @@
 #define STI_WORLD_WORLD_H
 
 #include "collide/query.h"
+#include "contact/user.h"
 #include "dynamics/kernels.h"
 #include "record/field.h"
 #include "sense/sense.h"
@@ -18,6 +19,17 @@ typedef enum sti__progress {
     STI__AT_VELOCITY,
     STI__AT_ACCELERATION
 } sti__progress;
+
+typedef struct sti__handler {
+    sti_handler run; /* NULL: removed */
+    void *context;
+} sti__handler;
+
+typedef struct sti__handlers {
+    sti__handler *item;
+    int count, room;
+    sti__touches touches; /* of the last step */
+} sti__handlers;
 
 struct sti_world {
     const sti_model *model;
@@ -36,6 +48,7 @@ struct sti_world {
     uint64_t poses;       /* how often the position stage has run */
     uint64_t query_poses; /* what the query knows */
     sti__constraints constraints;
+    sti__handlers handlers;
     sti__profile profile;
     sti_error error;
     _Atomic uint64_t model_hash; /* 0 until someone asks */
@@ -54,6 +67,11 @@ void sti__world_want(sti_world *world, uint32_t groups);
 
 /* The query, up to date with the last position stage. NULL if memory is short; no error then but in world->error. */
 sti__query *sti__world_query(sti_world *world);
+
+/* Asks the handlers for rows, in the contact stage. */
+sti_status sti__handlers_run(sti_world *world);
+bool sti__handlers_copy(sti_world *to, const sti_world *from);
+void sti__handlers_free(sti_world *world);
 
 /* Says, once per growth, that a pool was too small. */
 void sti__world_grew(sti_world *world, const char *what);
