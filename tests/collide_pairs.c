@@ -3,12 +3,16 @@
    numbers: int32 number of meshes; per mesh int32 number of vertices and floats; int64 number of pairs; per
    pair two shapes of int32 type, int32 mesh (-1: none), 3 sizes, 3 positions, 9 of the matrix. Writes 8
    doubles per pair: distance, normal, dist of the deepest point, normal's share of it, points, nanoseconds.
- */
+   With the argument "reference" 6 more: the distance by branch and bound, its normal, how far it can be off at
+   most, and the number of directions looked at. */
+#include "collide_reference.h"
+
 #include "collide/shape.h"
 #include "math/rot.h"
 #include "mesh/mesh.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 typedef struct pose {
@@ -76,7 +80,24 @@ static void answer(const sti__shape *a, const sti__shape *b, double out[8]) {
         if (m.point[i].dist < out[4]) out[4] = m.point[i].dist, out[5] = v3_dot(m.point[i].normal, out + 1);
 }
 
-int main(void) {
+/* what tests/collide_reference.h says */
+static void refer(const sti__shape *a, const sti__shape *b, const double normal[3], double out[6]) {
+    static ref_search search;
+    reference r = {0};
+    if (a->type <= STI_GEOM_HFIELD) {
+        real n[3] = {a->mat[2], a->mat[5], a->mat[8]}, p[3];
+        ref_support(b, n, -1, a->pos, p);
+        r.dist = ref_dot(p, n);
+        for (int i = 0; i < 3; i++) r.normal[i] = n[i];
+    } else r = ref_distance(a, b, v3_norm(normal) > 0.5 ? normal : NULL, 1e-15L, &search);
+    out[0] = (double)r.dist;
+    for (int i = 0; i < 3; i++) out[1 + i] = (double)r.normal[i];
+    out[4] = (double)r.gap;
+    out[5] = r.evaluations;
+}
+
+int main(int argc, char **argv) {
+    bool reference_too = argc > 1 && strcmp(argv[1], "reference") == 0;
     int32_t nmesh;
     int64_t npair;
     if (!get(&nmesh, sizeof nmesh) || nmesh < 0 || nmesh > 10000) return 1;
@@ -87,11 +108,13 @@ int main(void) {
     if (!read_field(&field) || !get(&npair, sizeof npair)) return 1;
     for (int64_t k = 0; k < npair; k++) {
         pose p[2];
-        double out[8];
+        double out[14];
+        size_t wide = reference_too ? 14 : 8;
         if (!get(p, sizeof p)) return 1;
         sti__shape a = shape_of(&p[0], hulls, &field), b = shape_of(&p[1], hulls, &field);
         answer(&a, &b, out);
-        if (fwrite(out, sizeof out, 1, stdout) != 1) return 1;
+        if (reference_too) refer(&a, &b, out + 1, out + 8);
+        if (fwrite(out, sizeof *out, wide, stdout) != wide) return 1;
     }
     return 0;
 }

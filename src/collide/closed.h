@@ -190,6 +190,53 @@ static inline void sti__closed_sphere_cylinder(const sti__shape *a, const sti__s
     sti__closed_sphere_surface(a, b, q, n, d, margin, m);
 }
 
+/* The point of an ellipsoid's surface nearest to c, both in its frame, as q = D^2 c / (t + D^2) with the t that
+   puts q on it (Eberly). With s = t + least^2 nothing cancels, and Newton's method from where one term alone
+   is 1 climbs to the root without overshooting. False if the ellipsoid is too flat for that. */
+static inline bool sti__closed_on_ellipsoid(const double r[3], const double c[3], double q[3], double n[3]) {
+    int k = r[0] < r[1] ? (r[0] < r[2] ? 0 : 2) : (r[1] < r[2] ? 1 : 2);
+    double s = 0, over[3], most = fmax(r[0], fmax(r[1], r[2]));
+    if (!(r[k] > 1e-6 * most) || !(r[k] > 1e-100)) return false;
+    for (int i = 0; i < 3; i++) {
+        over[i] = i == k ? 0 : (r[i] - r[k]) * (r[i] + r[k]);
+        s = fmax(s, r[i] * fabs(c[i]) - over[i]);
+    }
+    for (int it = 0; it < 64 && s > 0; it++) {
+        double f = -1, slope = 0;
+        for (int i = 0; i < 3; i++) {
+            double x = r[i] * c[i] / (s + over[i]);
+            f += x * x;
+            slope += 2 * x * x / (s + over[i]);
+        }
+        double more = slope > 0 ? f / slope : 0;
+        if (!(more > 1e-16 * s)) break;
+        s += more;
+    }
+    double rest = 1, length;
+    for (int i = 0; i < 3; i++) {
+        n[i] = c[i] != 0 && s + over[i] > 0 ? c[i] / (s + over[i]) : 0;
+        rest -= r[i] * n[i] * r[i] * n[i];
+    }
+    /* in the middle plane there may be no such t: then it is straight above or below */
+    if (c[k] == 0 && rest > 0) n[k] = sqrt(rest) / r[k];
+    length = v3_norm(n);
+    if (!(length > 0)) return false;
+    for (int i = 0; i < 3; i++) q[i] = r[i] * r[i] * n[i];
+    v3_scale(n, n, 1 / length);
+    return true;
+}
+
+static inline bool sti__closed_sphere_ellipsoid(const sti__shape *a, const sti__shape *b, double margin,
+                                                sti__manifold *m) {
+    double r[3], c[3], q[3], n[3], d[3];
+    v3_sub(r, a->pos, b->pos);
+    m3_mul_vec_t(c, b->mat, r);
+    if (!sti__closed_on_ellipsoid(b->size, c, q, n)) return false;
+    v3_sub(d, c, q);
+    sti__closed_sphere_surface(a, b, q, n, v3_dot(d, n), margin, m);
+    return true;
+}
+
 /* ---- capsule ------------------------------------------------------------------------------------------- */
 
 static inline double sti__clamp(double x, double r) { return x > r ? r : x < -r ? -r : x; }

@@ -8,6 +8,7 @@
 #define FACES (2 * VERTICES)
 #define ITERATIONS (VERTICES - 5)
 #define ROUND 1e-13
+#define BOTTOMS 16
 
 typedef struct face {
     double n[3], d;    /* outward; d = INFINITY: a sliver that is never pushed */
@@ -208,7 +209,7 @@ static bool patch(polytope *p, int w, const rim *r) {
    faces around that direction need not be pushed further. */
 typedef struct settled {
     double near, cone; /* how near of the polytope's size; cosine */
-    double n[4][3];
+    double n[BOTTOMS][3];
     int count;
 } settled;
 
@@ -287,6 +288,7 @@ static void expand(polytope *p, sti__core *a, sti__core *b, sti__closest *out) {
     bool curved = sti__curved(a) || sti__curved(b);
     settled done = settle(a, b);
     rim r;
+    bool rough = false;
     out->dist = -INFINITY;
     for (int k = 0; k < ITERATIONS; k++) {
         int i = nearest(p, &done);
@@ -295,20 +297,21 @@ static void expand(polytope *p, sti__core *a, sti__core *b, sti__closest *out) {
         sti__vertex *v = &p->v[p->nv];
         sti__core_difference(a, b, f.n, v);
         double reach = v3_dot(f.n, v->w);
-        if (curved && done.count < 4 && reach - f.d < done.near * p->scale) {
+        if (curved && done.count < BOTTOMS && reach - f.d < done.near * p->scale) {
             sti__closest c;
             found_at(p, &f, reach, &c);
             sti__polish(a, b, &c);
             v3_copy(done.n[done.count++], c.normal);
-            if (c.dist > out->dist) *out = c;
+            if (c.dist > out->dist) *out = c, rough = false;
             if (is_settled(&done, f.n)) continue;
         }
         /* the last face, not the first with this normal, has the witness on it */
-        if (reach < -out->dist + (curved ? 0 : tolerance)) found_at(p, &f, reach, out);
+        if (reach < -out->dist + (curved ? 0 : tolerance)) found_at(p, &f, reach, out), rough = curved;
         if (reach - f.d <= tolerance || f.d >= -out->dist - tolerance) break;
         if (!carve(p, i, v->w, tolerance, &r)) break;
         if (!patch(p, p->nv++, &r)) break;
     }
+    if (rough) sti__polish(a, b, out);
 }
 
 /* A - B has no inside: it is flat, a line or a point, and the depth across it is none */

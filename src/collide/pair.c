@@ -136,6 +136,7 @@ static bool closed_sphere(const sti__shape *a, const sti__shape *b, double margi
         sti__closed_balls(a->pos, a->size[0], b->pos, b->size[0], x, margin, 0, out);
         return true;
     case STI_GEOM_CAPSULE: sti__closed_sphere_capsule(a, b, margin, out); return true;
+    case STI_GEOM_ELLIPSOID: return sti__closed_sphere_ellipsoid(a, b, margin, out);
     case STI_GEOM_CYLINDER: sti__closed_sphere_cylinder(a, b, margin, out); return true;
     case STI_GEOM_BOX: sti__closed_sphere_box(a, b, margin, out); return true;
     default: return false;

@@ -53,21 +53,41 @@ static void tangents(const double n[3], double t[2][3]) {
     v3_cross(t[1], n, t[0]);
 }
 
+/* Newton's step in the plane, x = -M^-1 g, with the curvatures of M taken by their size and not too small, so
+   that it leads down also where h bends the other way */
+static void newton(const double m[3], const double g[2], double x[2]) {
+    double mean = 0.5 * (m[0] + m[2]), half = 0.5 * (m[0] - m[2]), r = sqrt(half * half + m[1] * m[1]);
+    double most = fabs(mean) + r, c = 1, s = 0;
+    if (!(most > 0)) {
+        x[0] = x[1] = 0;
+        return;
+    }
+    if (r > 0) { /* the eigenvector of mean + r, from the longer of two ways to write it */
+        c = half > 0 ? half + r : m[1];
+        s = half > 0 ? m[1] : r - half;
+        double l = sqrt(c * c + s * s);
+        c = l > 0 ? c / l : 1;
+        s = l > 0 ? s / l : 0;
+    }
+    double k0 = fmax(fabs(mean + r), 1e-9 * most), k1 = fmax(fabs(mean - r), 1e-9 * most);
+    double y0 = -(c * g[0] + s * g[1]) / k0, y1 = -(c * g[1] - s * g[0]) / k1;
+    x[0] = c * y0 - s * y1;
+    x[1] = s * y0 + c * y1;
+}
+
 /* one step in the span of t; false when it leads no further down */
 static bool step(bowl *o, double t[2][3], int dim) {
-    double g[2] = {0, 0}, m[3] = {0, 0, 1}, x[2] = {0, 0}, n[3];
+    double g[2] = {0, 0}, m[3], x[2], n[3];
     for (int i = 0; i < dim; i++) g[i] = v3_dot(t[i], o->w);
-    m[0] = bend_both(o, t[0], t[0]) - o->h;
+    m[0] = m[2] = bend_both(o, t[0], t[0]) - o->h;
+    m[1] = 0;
     if (dim == 2) {
         m[1] = bend_both(o, t[0], t[1]);
         m[2] = bend_both(o, t[1], t[1]) - o->h;
     }
-    double det = m[0] * m[2] - m[1] * m[1];
-    if (!(m[0] > 0) || !(det > 1e-14 * m[0] * m[2])) return false;
-    x[0] = -(m[2] * g[0] - m[1] * g[1]) / det;
-    x[1] = -(m[0] * g[1] - m[1] * g[0]) / det;
+    newton(m, g, x);
     double far = sqrt(x[0] * x[0] + x[1] * x[1]), cut = far > 0.1 ? 0.1 / far : 1;
-    for (int half = 0; half < 4; half++, cut *= 0.25) {
+    for (int half = 0; half < 6; half++, cut *= 0.25) {
         bowl next = *o;
         v3_copy(n, o->n);
         for (int i = 0; i < dim; i++) v3_add_scaled(n, t[i], cut * x[i]);
@@ -124,6 +144,33 @@ static void try_direction(bowl *best, const double d[3], double slack) {
     if (!(l > 1e-3)) return;
     v3_scale(n, d, v3_dot(d, best->n) < 0 ? -1 / l : 1 / l);
     at(&o, n);
+    take_if_better(best, &o, slack);
+}
+
+/* Around a cylinder's axis h is a cone on top of something smooth, and Newton's method leaps over the tip. If
+   the smooth part is steeper than the cone, down its slope first, and then on from there. */
+static void try_axis(bowl *best, sti__core *c, double slack) {
+    bowl o = *best;
+    double z[3], e[3], d[3], p[3], crease[3], sign = c == best->a ? 1 : -1;
+    sti__column(c->mat, 2, z);
+    if (!(fabs(v3_dot(z, best->n)) > 0.99)) return;
+    v3_scale(z, z, v3_dot(z, best->n) < 0 ? -1 : 1);
+    at(&o, z);
+    take_if_better(best, &o, slack);
+    v3_scale(d, z, sign);
+    sti__core_support(c, d, p);
+    v3_sub(p, p, c->pos);
+    v3_copy(e, o.w);
+    v3_add_scaled(e, p, -sign); /* the rim's point there is any */
+    v3_add_scaled(e, z, -v3_dot(e, z));
+    if (!(v3_norm(e) > c->size[0])) return;
+    v3_normalize(e);
+    v3_cross(crease, e, z);
+    v3_add_scaled(z, e, -1e-7);
+    v3_normalize(z);
+    at(&o, z);
+    descend(&o, crease);
+    descend(&o, NULL);
     take_if_better(best, &o, slack);
 }
 
@@ -200,14 +247,10 @@ void sti__polish(sti__core *a, sti__core *b, sti__closest *c) {
     if (!sti__curved(a) && !sti__curved(b)) return;
     bowl o = {a, b, {0}, {0}, 0};
     at(&o, c->normal);
-    double slack = 1e-14 * v3_norm(o.w), z[3];
+    double slack = 1e-14 * v3_norm(o.w);
     descend(&o, NULL);
-    for (int k = 0; k < 2; k++) {
-        const sti__core *s = k ? b : a;
-        if (s->type != STI_GEOM_CYLINDER) continue;
-        sti__column(s->mat, 2, z);
-        if (fabs(v3_dot(z, o.n)) > 0.99) try_direction(&o, z, slack);
-    }
+    if (a->type == STI_GEOM_CYLINDER) try_axis(&o, a, slack);
+    if (b->type == STI_GEOM_CYLINDER) try_axis(&o, b, slack);
     try_creases(&o, slack);
     if (o.h > -c->dist + 1e-9 * v3_norm(o.w)) return;
     v3_copy(c->normal, o.n);
