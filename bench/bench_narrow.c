@@ -2,7 +2,7 @@
 /* Narrow phase: nanoseconds per pair, for shapes that touch by a tenth of a millimetre, that rest face to
    face, and that just miss each other. Meshes have 50 vertices.
 
-   usage: bench_narrow [text]; only pairs whose name contains text */
+   usage: bench_narrow [text [rounds]]; only pairs whose name contains text; the best of so many rounds */
 #include "collide/shape.h"
 #include "math/rot.h"
 #include "mesh/mesh.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PAIRS = 1024, ROUNDS = 50 };
+enum { PAIRS = 1024 };
 
 static uint64_t dice = 1;
 static double uniform(double low, double high) {
@@ -65,6 +65,7 @@ static void approach(const sti__shape *a, sti__shape *b, double dist) {
 }
 
 static const char *wanted = "";
+static int rounds = 50;
 
 static void measure(const char *name, int one, int two, const sti__hull *hull, double dist, bool flat) {
     static sti__shape a[PAIRS], b[PAIRS];
@@ -82,7 +83,7 @@ static void measure(const char *name, int one, int two, const sti__hull *hull, d
         v3_scale(b[i].pos, z, a[i].size[2] + b[i].size[2] + dist);
         b[i].pos[0] += uniform(-1e-6, 1e-6);
     }
-    for (int r = 0; r < ROUNDS; r++) {
+    for (int r = 0; r < rounds; r++) {
         double start = now();
         points = 0;
         for (int i = 0; i < PAIRS; i++) {
@@ -100,6 +101,7 @@ int main(int argc, char **argv) {
     sti__hull hull;
     char text[64];
     if (argc > 1) wanted = argv[1];
+    if (argc > 2) rounds = atoi(argv[2]);
     if (!make_hull(&hull)) return 1;
     for (int x = STI_GEOM_SPHERE; x <= STI_GEOM_MESH; x++)
         for (int y = x; y <= STI_GEOM_MESH; y++) {

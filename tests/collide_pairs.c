@@ -3,8 +3,8 @@
    numbers: int32 number of meshes; per mesh int32 number of vertices and floats; int64 number of pairs; per
    pair two shapes of int32 type, int32 mesh (-1: none), 3 sizes, 3 positions, 9 of the matrix. Writes 8
    doubles per pair: distance, normal, dist of the deepest point, normal's share of it, points, nanoseconds.
-   With the argument "reference" 6 more: the distance by branch and bound, its normal, how far it can be off at
-   most, and the number of directions looked at. */
+   With the argument "reference" 7 more: the distance by branch and bound, its normal, how far it can be off at
+   most, within which angle our normal is a bottom of h, and the number of directions looked at. */
 #include "collide_reference.h"
 
 #include "collide/shape.h"
@@ -81,19 +81,21 @@ static void answer(const sti__shape *a, const sti__shape *b, double out[8]) {
 }
 
 /* what tests/collide_reference.h says */
-static void refer(const sti__shape *a, const sti__shape *b, const double normal[3], double out[6]) {
+static void refer(const sti__shape *a, const sti__shape *b, const double normal[3], double out[7]) {
     static ref_search search;
     reference r = {0};
     if (a->type <= STI_GEOM_HFIELD) {
-        real n[3] = {a->mat[2], a->mat[5], a->mat[8]}, p[3];
+        double n[3] = {a->mat[2], a->mat[5], a->mat[8]}, p[3];
         ref_support(b, n, -1, a->pos, p);
         r.dist = ref_dot(p, n);
         for (int i = 0; i < 3; i++) r.normal[i] = n[i];
-    } else r = ref_distance(a, b, v3_norm(normal) > 0.5 ? normal : NULL, 1e-15L, &search);
+    } else r = ref_distance(a, b, v3_norm(normal) > 0.5 ? normal : NULL, 1e-12, &search);
     out[0] = (double)r.dist;
     for (int i = 0; i < 3; i++) out[1 + i] = (double)r.normal[i];
     out[4] = (double)r.gap;
-    out[5] = r.evaluations;
+    out[5] = a->type <= STI_GEOM_HFIELD ? 0 : INFINITY;
+    for (double x = 1e-2; x > 0.5e-7 && out[5] > 0 && ref_rises(a, b, normal, x); x /= 10) out[5] = x;
+    out[6] = r.evaluations;
 }
 
 int main(int argc, char **argv) {
@@ -108,8 +110,8 @@ int main(int argc, char **argv) {
     if (!read_field(&field) || !get(&npair, sizeof npair)) return 1;
     for (int64_t k = 0; k < npair; k++) {
         pose p[2];
-        double out[14];
-        size_t wide = reference_too ? 14 : 8;
+        double out[15];
+        size_t wide = reference_too ? 15 : 8;
         if (!get(p, sizeof p)) return 1;
         sti__shape a = shape_of(&p[0], hulls, &field), b = shape_of(&p[1], hulls, &field);
         answer(&a, &b, out);

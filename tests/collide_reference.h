@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The signed distance of two convex shapes by branch and bound, with a proof. It shares no code with the
-   narrow phase: support points by formula, in long double.
+   narrow phase: support points by formula.
 
    d = max over unit n of -h(n), h the support function of A - B. If w is the support point at one direction,
    then h(n) >= w.n at all others. So on a triangle of directions with corners n_i and support points w_k there,
@@ -13,35 +13,33 @@
 #include "collide/shape.h"
 #include <math.h>
 
-typedef long double real;
-
 enum { REFERENCE_CELLS = 8192, REFERENCE_LEVELS = 44 };
 
 typedef struct reference {
-    real dist, normal[3];
-    real gap; /* proven: no direction is better by more than this */
+    double dist, normal[3];
+    double gap; /* proven: no direction is better by more than this */
     int evaluations;
 } reference;
 
 typedef struct ref_cell {
-    real n[3][3], w[3][3];
+    double n[3][3], w[3][3];
 } ref_cell;
 
 typedef struct ref_search {
     const sti__shape *a, *b;
-    real best, normal[3], tolerance;
+    double best, normal[3], tolerance;
     int evaluations;
     ref_cell cell[2][REFERENCE_CELLS];
 } ref_search;
 
-static inline real ref_dot(const real a[3], const real b[3]) {
+static inline double ref_dot(const double a[3], const double b[3]) {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
 /* farthest point along sign * n, relative to origin */
-static inline void ref_support(const sti__shape *s, const real n[3], real sign, const double origin[3],
-                               real out[3]) {
-    real d[3], p[3] = {0, 0, 0}, r[3] = {s->size[0], s->size[1], s->size[2]}, l;
+static inline void ref_support(const sti__shape *s, const double n[3], double sign, const double origin[3],
+                               double out[3]) {
+    double d[3], p[3] = {0, 0, 0}, r[3] = {s->size[0], s->size[1], s->size[2]}, l;
     for (int i = 0; i < 3; i++)
         d[i] = sign * (s->mat[i] * n[0] + s->mat[3 + i] * n[1] + s->mat[6 + i] * n[2]);
     switch (s->type) {
@@ -53,11 +51,11 @@ static inline void ref_support(const sti__shape *s, const real n[3], real sign, 
         p[2] += d[2] > 0 ? r[1] : -r[1];
         break;
     case STI_GEOM_ELLIPSOID:
-        l = sqrtl(r[0] * r[0] * d[0] * d[0] + r[1] * r[1] * d[1] * d[1] + r[2] * r[2] * d[2] * d[2]);
+        l = sqrt(r[0] * r[0] * d[0] * d[0] + r[1] * r[1] * d[1] * d[1] + r[2] * r[2] * d[2] * d[2]);
         for (int i = 0; i < 3; i++) p[i] = r[i] * r[i] * d[i] / l;
         break;
     case STI_GEOM_CYLINDER:
-        l = sqrtl(d[0] * d[0] + d[1] * d[1]);
+        l = sqrt(d[0] * d[0] + d[1] * d[1]);
         for (int i = 0; i < 2; i++) p[i] = l > 0 ? r[0] * d[i] / l : 0;
         p[2] = d[2] > 0 ? r[1] : -r[1];
         break;
@@ -65,7 +63,7 @@ static inline void ref_support(const sti__shape *s, const real n[3], real sign, 
         for (int i = 0; i < 3; i++) p[i] = d[i] > 0 ? r[i] : -r[i];
         break;
     default: {
-        real top = -INFINITY;
+        double top = -INFINITY;
         for (int k = 0; k < s->hull->nvert; k++) {
             const double *v = s->hull->vert + 3 * k;
             l = v[0] * d[0] + v[1] * d[1] + v[2] * d[2];
@@ -75,22 +73,22 @@ static inline void ref_support(const sti__shape *s, const real n[3], real sign, 
     }
     for (int i = 0; i < 3; i++) {
         const double *m = s->mat + 3 * i;
-        out[i] = ((real)s->pos[i] - origin[i]) + m[0] * p[0] + m[1] * p[1] + m[2] * p[2];
+        out[i] = (s->pos[i] - origin[i]) + m[0] * p[0] + m[1] * p[1] + m[2] * p[2];
     }
 }
 
-static inline real ref_h(const sti__shape *a, const sti__shape *b, const real n[3], real w[3]) {
-    real p[3], q[3];
+static inline double ref_h(const sti__shape *a, const sti__shape *b, const double n[3], double w[3]) {
+    double p[3], q[3];
     ref_support(a, n, 1, a->pos, p);
     ref_support(b, n, -1, a->pos, q);
     for (int i = 0; i < 3; i++) w[i] = p[i] - q[i];
     return ref_dot(w, n);
 }
 
-static inline void ref_at(ref_search *s, const real from[3], real n[3], real w[3]) {
-    real l = sqrtl(ref_dot(from, from));
+static inline void ref_at(ref_search *s, const double from[3], double n[3], double w[3]) {
+    double l = sqrt(ref_dot(from, from));
     for (int i = 0; i < 3; i++) n[i] = from[i] / l;
-    real h = ref_h(s->a, s->b, n, w);
+    double h = ref_h(s->a, s->b, n, w);
     s->evaluations++;
     if (h >= s->best) return;
     s->best = h;
@@ -98,70 +96,68 @@ static inline void ref_at(ref_search *s, const real from[3], real n[3], real w[3
 }
 
 /* least over the corners when rows k and l are mixed 1 - t : t */
-static inline real ref_mixed(real m[3][3], int k, int l, real t) {
-    real least = INFINITY;
-    for (int i = 0; i < 3; i++) least = fminl(least, (1 - t) * m[k][i] + t * m[l][i]);
+static inline double ref_mixed(double m[3][3], int k, int l, double t) {
+    double least = INFINITY;
+    for (int i = 0; i < 3; i++) least = fmin(least, (1 - t) * m[k][i] + t * m[l][i]);
     return least;
 }
 
-static inline real ref_game_two(real m[3][3]) {
-    real best = -INFINITY;
+static inline double ref_game_two(double m[3][3]) {
+    double best = -INFINITY;
     for (int k = 0; k < 3; k++)
         for (int l = 0; l < k; l++)
             for (int i = 0; i < 3; i++) {
                 int j = (i + 1) % 3;
-                real x = m[k][i] - m[k][j], y = m[l][i] - m[l][j], t = x / (x - y);
-                if (t > 0 && t < 1) best = fmaxl(best, ref_mixed(m, k, l, t));
+                double x = m[k][i] - m[k][j], y = m[l][i] - m[l][j], t = x / (x - y);
+                if (t > 0 && t < 1) best = fmax(best, ref_mixed(m, k, l, t));
             }
     return best;
 }
 
-static inline real ref_game_three(real m[3][3]) {
-    real mu[3], sum = 0, least = INFINITY;
-    for (int k = 0; k < 3; k++) { /* columns of the adjugate add up to the mixture that evens out the corners */
-        real *p = m[(k + 1) % 3], *q = m[(k + 2) % 3];
+static inline double ref_game_three(double m[3][3]) {
+    double mu[3], sum = 0, least = INFINITY;
+    for (int k = 0; k < 3;
+         k++) { /* columns of the adjugate add up to the mixture that evens out the corners */
+        double *p = m[(k + 1) % 3], *q = m[(k + 2) % 3];
         mu[k] = (p[1] * q[2] - p[2] * q[1]) + (p[2] * q[0] - p[0] * q[2]) + (p[0] * q[1] - p[1] * q[0]);
         sum += mu[k];
     }
     for (int k = 0; k < 3; k++)
         if (!(mu[k] / sum >= 0)) return -INFINITY;
     for (int i = 0; i < 3; i++) {
-        real x = 0;
+        double x = 0;
         for (int k = 0; k < 3; k++) x += mu[k] / sum * m[k][i];
-        least = fminl(least, x);
+        least = fmin(least, x);
     }
     return least;
 }
 
-/* distance of the triangle's plane from the origin: how short its points are */
-static inline real ref_short(const ref_cell *c) {
-    real u[3], v[3], x[3];
-    for (int i = 0; i < 3; i++) u[i] = c->n[1][i] - c->n[0][i], v[i] = c->n[2][i] - c->n[0][i];
-    for (int i = 0; i < 3; i++) x[i] = u[(i + 1) % 3] * v[(i + 2) % 3] - u[(i + 2) % 3] * v[(i + 1) % 3];
-    real l = sqrtl(ref_dot(x, x));
-    return l > 0 ? fabsl(ref_dot(x, c->n[0])) / l : 1;
+/* how short the points of the flat triangle are at most: |sum m_i n_i|^2 is not below the least n_i.n_j */
+static inline double ref_short(const ref_cell *c) {
+    double x = ref_dot(c->n[0], c->n[1]), y = ref_dot(c->n[1], c->n[2]), z = ref_dot(c->n[2], c->n[0]);
+    return sqrt(fmax(0, fmin(1, fmin(x, fmin(y, z)))));
 }
 
 /* h is nowhere in the triangle less than this; cheap bounds first, and no others if one reaches the goal */
-static inline real ref_bound(const ref_cell *c, real goal) {
-    real m[3][3], bound = -INFINITY;
+static inline double ref_bound(const ref_cell *c, double goal) {
+    double m[3][3], bound = -INFINITY;
     for (int k = 0; k < 3; k++) {
         for (int i = 0; i < 3; i++) m[k][i] = ref_dot(c->w[k], c->n[i]);
-        bound = fmaxl(bound, fminl(m[k][0], fminl(m[k][1], m[k][2])));
+        bound = fmax(bound, fmin(m[k][0], fmin(m[k][1], m[k][2])));
     }
-    real shrink = goal < 0 ? ref_short(c) : 1; /* to unit length: negative values go down */
-    if (bound < goal * shrink) bound = fmaxl(bound, ref_game_two(m));
-    if (bound < goal * shrink) bound = fmaxl(bound, ref_game_three(m));
-    return bound / shrink;
+    double shrink = goal < 0 ? ref_short(c) : 1; /* to unit length: negative values go down */
+    if (bound < goal * shrink) bound = fmax(bound, ref_game_two(m));
+    if (bound < goal * shrink) bound = fmax(bound, ref_game_three(m));
+    return shrink > 0 ? bound / shrink : -INFINITY;
 }
 
 static inline bool ref_promising(const ref_search *s, const ref_cell *c) {
-    real goal = s->best - s->tolerance;
+    double goal = s->best - s->tolerance;
     return ref_bound(c, goal) < goal;
 }
 
 static inline bool ref_divide(ref_search *s, const ref_cell *c, ref_cell *to, int *count) {
-    real mid[3][3], n[3][3], w[3][3];
+    double mid[3][3], n[3][3], w[3][3];
     for (int i = 0; i < 3; i++) {
         for (int k = 0; k < 3; k++) mid[i][k] = c->n[i][k] + c->n[(i + 1) % 3][k];
         ref_at(s, mid[i], n[i], w[i]);
@@ -184,19 +180,40 @@ static inline bool ref_divide(ref_search *s, const ref_cell *c, ref_cell *to, in
 static inline int ref_octahedron(ref_search *s) {
     for (int q = 0; q < 8; q++)
         for (int i = 0; i < 3; i++) {
-            real d[3] = {0, 0, 0};
+            double d[3] = {0, 0, 0};
             d[i] = q >> i & 1 ? 1 : -1;
             ref_at(s, d, s->cell[0][q].n[i], s->cell[0][q].w[i]);
         }
     return 8;
 }
 
+/* Does h rise from n to all sides at angle r? Then it has a bottom within r of n. */
+static inline bool ref_rises(const sti__shape *a, const sti__shape *b, const double n[3], double r) {
+    int k = fabs(n[0]) < fabs(n[1]) ? (fabs(n[0]) < fabs(n[2]) ? 0 : 2) : (fabs(n[1]) < fabs(n[2]) ? 1 : 2);
+    double e[3] = {k == 0, k == 1, k == 2}, t[2][3], w[3], h = ref_h(a, b, n, w);
+    for (int j = 0; j < 2; j++) {
+        const double *x = j ? t[0] : e;
+        for (int i = 0; i < 3; i++)
+            t[j][i] = n[(i + 1) % 3] * x[(i + 2) % 3] - n[(i + 2) % 3] * x[(i + 1) % 3];
+        double l = sqrt(ref_dot(t[j], t[j]));
+        for (int i = 0; i < 3; i++) t[j][i] /= l;
+    }
+    for (int j = 0; j < 24; j++) {
+        double c = r * cos(j * M_PI / 12), s = r * sin(j * M_PI / 12), m[3];
+        for (int i = 0; i < 3; i++) m[i] = n[i] + c * t[0][i] + s * t[1][i];
+        double l = sqrt(ref_dot(m, m));
+        for (int i = 0; i < 3; i++) m[i] /= l;
+        if (!(ref_h(a, b, m, w) > h)) return false;
+    }
+    return true;
+}
+
 /* from: a direction to begin with, or NULL; scratch: of the caller */
 static inline reference ref_distance(const sti__shape *a, const sti__shape *b, const double from[3],
-                                     real tolerance, ref_search *s) {
-    real n[3], w[3];
+                                     double tolerance, ref_search *s) {
+    double n[3], w[3];
     *s = (ref_search){.a = a, .b = b, .best = INFINITY, .tolerance = tolerance};
-    if (from) ref_at(s, (real[3]){from[0], from[1], from[2]}, n, w);
+    if (from) ref_at(s, from, n, w);
     int now = 0, count = ref_octahedron(s);
     for (int level = 0; level < REFERENCE_LEVELS && count > 0; level++) {
         int next = 0;
@@ -208,8 +225,8 @@ static inline reference ref_distance(const sti__shape *a, const sti__shape *b, c
         count = next;
         now = 1 - now;
     }
-    real least = s->best - s->tolerance;
-    for (int i = 0; i < count; i++) least = fminl(least, ref_bound(&s->cell[now][i], s->best));
+    double least = s->best - s->tolerance;
+    for (int i = 0; i < count; i++) least = fmin(least, ref_bound(&s->cell[now][i], s->best));
     reference r = {.dist = -s->best, .gap = s->best - least, .evaluations = s->evaluations};
     for (int i = 0; i < 3; i++) r.normal[i] = s->normal[i];
     return r;

@@ -14,13 +14,16 @@ typedef struct sti__core {
     const double *mat;
     const sti__hull *hull;
     double radius; /* of the ball around the core */
-    int hint;      /* hull vertex to start climbing at */
+    int hint;      /* hull vertex to start climbing at; -1: none */
 } sti__core;
 
 /* pos is taken relative to origin, so that far away scenes lose no digits */
 static inline sti__core sti__core_of(const sti__shape *s, const double origin[3]) {
-    sti__core c = {
-        .type = s->type, .size = {s->size[0], s->size[1], s->size[2]}, .mat = s->mat, .hull = s->hull};
+    sti__core c = {.type = s->type,
+                   .size = {s->size[0], s->size[1], s->size[2]},
+                   .mat = s->mat,
+                   .hull = s->hull,
+                   .hint = -1};
     v3_sub(c.pos, s->pos, origin);
     if (s->type == STI_GEOM_SPHERE || s->type == STI_GEOM_CAPSULE) c.radius = s->size[0];
     return c;
@@ -32,10 +35,11 @@ static inline void sti__column(const double mat[9], int i, double out[3]) {
     out[2] = mat[6 + i];
 }
 
-/* Linear for small hulls; else uphill from the hint, which ends at the top because the hull is convex. */
+/* Linear for small hulls; else uphill from the hint, or from the top of d's octant, which ends at the top because
+   the hull is convex. */
 static inline int sti__hull_top(const sti__hull *h, const double d[3], int hint) {
     int best = 0;
-    if (h->nvert <= 64) {
+    if (h->nvert <= STI__HULL_SMALL) {
         double top = v3_dot(h->vert, d);
         for (int i = 1; i < h->nvert; i++) {
             double x = v3_dot(h->vert + 3 * i, d);
@@ -43,7 +47,7 @@ static inline int sti__hull_top(const sti__hull *h, const double d[3], int hint)
         }
         return best;
     }
-    best = hint >= 0 && hint < h->nvert ? hint : 0;
+    best = hint >= 0 ? hint : h->top[(d[0] >= 0) | (d[1] >= 0) << 1 | (d[2] >= 0) << 2];
     double top = v3_dot(h->vert + 3 * best, d);
     for (int moves = 0; moves < h->nvert; moves++) {
         int from = best;

@@ -276,11 +276,10 @@ static void face_witness(const polytope *p, const face *nearest_face, sti__close
     }
 }
 
-/* what is found at face f, whose plane's farthest point is at reach */
-static void found_at(const polytope *p, const face *f, double reach, sti__closest *out) {
+/* what is found at face f, whose plane's farthest point is at reach; without the witness */
+static void found_at(const face *f, double reach, sti__closest *out) {
     v3_copy(out->normal, f->n);
     out->dist = -reach;
-    face_witness(p, f, out);
 }
 
 static void expand(polytope *p, sti__core *a, sti__core *b, sti__closest *out) {
@@ -288,7 +287,7 @@ static void expand(polytope *p, sti__core *a, sti__core *b, sti__closest *out) {
     bool curved = sti__curved(a) || sti__curved(b);
     settled done = settle(a, b);
     rim r;
-    bool rough = false;
+    face last = {.v = {-1}}; /* that out is of, if it is not polished */
     out->dist = -INFINITY;
     for (int k = 0; k < ITERATIONS; k++) {
         int i = nearest(p, &done);
@@ -299,19 +298,22 @@ static void expand(polytope *p, sti__core *a, sti__core *b, sti__closest *out) {
         double reach = v3_dot(f.n, v->w);
         if (curved && done.count < BOTTOMS && reach - f.d < done.near * p->scale) {
             sti__closest c;
-            found_at(p, &f, reach, &c);
+            found_at(&f, reach, &c);
+            face_witness(p, &f, &c);
             sti__polish(a, b, &c);
             v3_copy(done.n[done.count++], c.normal);
-            if (c.dist > out->dist) *out = c, rough = false;
+            if (c.dist > out->dist) *out = c, last.v[0] = -1;
             if (is_settled(&done, f.n)) continue;
         }
         /* the last face, not the first with this normal, has the witness on it */
-        if (reach < -out->dist + (curved ? 0 : tolerance)) found_at(p, &f, reach, out), rough = curved;
+        if (reach < -out->dist + (curved ? 0 : tolerance)) found_at(&f, reach, out), last = f;
         if (reach - f.d <= tolerance || f.d >= -out->dist - tolerance) break;
         if (!carve(p, i, v->w, tolerance, &r)) break;
         if (!patch(p, p->nv++, &r)) break;
     }
-    if (rough) sti__polish(a, b, out);
+    if (last.v[0] < 0) return;
+    face_witness(p, &last, out);
+    sti__polish(a, b, out);
 }
 
 /* A - B has no inside: it is flat, a line or a point, and the depth across it is none */

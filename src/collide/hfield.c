@@ -148,7 +148,7 @@ static void prism_pair(const sti__hfield *h, sti__core *a, sti__core *b, const p
     double n[3], q[3];
     m->count = 0;
     a->hull = &p->hull;
-    a->hint = 0;
+    a->hint = -1;
     along_top(a, b, p, &c);
     if (!(c.dist < margin) || !sti__closest_cores(a, b, margin, &c)) return;
     m3_mul_vec_t(n, a->mat, c.normal);

@@ -235,6 +235,17 @@ static void make_around(builder *b) {
             b->around[b->head[b->face_vert[k]]++] = f;
 }
 
+static void find_tops(sti__hull *h) {
+    for (int k = 0; k < 8; k++) {
+        double most = -INFINITY;
+        for (int i = 0; i < h->nvert; i++) {
+            const double *v = h->vert + 3 * i;
+            double x = (k & 1 ? v[0] : -v[0]) + (k & 2 ? v[1] : -v[1]) + (k & 4 ? v[2] : -v[2]);
+            if (x > most) most = x, h->top[k] = i;
+        }
+    }
+}
+
 bool sti__hull_build(const float *vert, const int *hull_vert, int nhullvert, const int *hull_face,
                      int nhullface, void *memory, sti__hull *hull) {
     builder b = {.nv = nhullvert, .nt = nhullface, .nslot = slots(nhullvert)};
@@ -266,6 +277,7 @@ bool sti__hull_build(const float *vert, const int *hull_vert, int nhullvert, con
     hull->edge_to = b.edge_to;
     hull->around_start = b.around_start;
     hull->around = b.around;
+    find_tops(hull);
     return true;
 }
 

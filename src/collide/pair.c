@@ -99,7 +99,7 @@ static void plane_hull(const sti__shape *a, const sti__shape *b, double margin, 
     m3_mul_vec_t(d, b->mat, n);
     v3_sub(r, b->pos, a->pos);
     double lift = v3_dot(r, n), back[3] = {-d[0], -d[1], -d[2]};
-    int deepest = sti__hull_top(h, back, 0);
+    int deepest = sti__hull_top(h, back, -1);
     double least = v3_dot(h->vert + 3 * deepest, d) + lift;
     if (!(least < margin)) return;
     for (int k = 0; k < h->nvert; k++) {

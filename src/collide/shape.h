@@ -21,7 +21,11 @@ typedef struct sti__hull {
     const int *edge_to;
     const int *around_start; /* nvert + 1 */
     const int *around;
+    int top[8]; /* the vertex farthest along (+-1, +-1, +-1); bit i: axis i is + */
 } sti__hull;
+
+/* hulls of up to so many vertices are searched through, larger ones climbed */
+#define STI__HULL_SMALL 12
 
 typedef struct sti__hfield {
     const float *height; /* nrow * ncol, 0..1 */
