@@ -3,6 +3,7 @@
 #include "cli.h"
 
 #ifdef STI_VIEWER
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <stiction/viewer.h>
@@ -40,7 +41,7 @@ static int show(sti_world *world, const view_options *o) {
     if (o->open) open_browser(sti_viewer_url(shown));
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
-    sti_status status = sti_viewer_run(shown, world, &error);
+    sti_status status = sti_viewer_run(shown, world, INFINITY, &error);
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     sti_viewer_destroy(shown);

@@ -434,6 +434,11 @@ static bool world_take(core_world *w) {
     return true;
 }
 
+sti_world *core_world_take(PyObject *world) {
+    return world_take((core_world *)world) ? ((core_world *)world)->world : NULL;
+}
+void core_world_give(PyObject *world) { atomic_flag_clear(&((core_world *)world)->busy); }
+
 static PyObject *world_done(core_world *w, sti_status status) {
     atomic_flag_clear(&w->busy);
     if (status == STI_OK) Py_RETURN_NONE;
@@ -828,7 +833,7 @@ static int core_exec(PyObject *module) {
     s->array = add_type(module, &array_spec);
     s->recorder = add_type(module, &recorder_spec);
     if (!s->model || !s->world || !s->array || !s->recorder) return -1;
-    return add_constants(module) < 0 ? -1 : core_add_problem(module);
+    return add_constants(module) < 0 || core_add_problem(module) < 0 ? -1 : core_add_viewer(module);
 }
 
 static void core_free(void *module) {

@@ -17,5 +17,10 @@ PyObject *core_window(PyObject *module, PyObject *owner, sti_view view);
 /* Adds problems, workspaces and their functions to the module. */
 PyObject *core_certificate(const sti_certificate *certificate);
 int core_add_problem(PyObject *module);
+/* The world of a _core.World, for one caller at a time; NULL and an exception if another has it. */
+sti_world *core_world_take(PyObject *world);
+void core_world_give(PyObject *world);
+/* _core.viewer, if this build has the viewer; the name is missing else. */
+int core_add_viewer(PyObject *module);
 
 #endif

@@ -39,9 +39,9 @@ STI_API int sti_viewer_clients(const sti_viewer *viewer);
 /* To be called from the thread that steps, after each step, with the same world each time: does what the pages ask for
    (controls, dragging, reset, going back) and leaves a frame for them if one is due. Never waits. */
 STI_API sti_status sti_viewer_sync(sti_viewer *viewer, sti_world *world);
-/* Steps the world in real time times speed until sti_viewer_stop; pages may pause it. A world that meets an error is
-   paused, and the pages say why. */
-STI_API sti_status sti_viewer_run(sti_viewer *viewer, sti_world *world, sti_error *error);
+/* Steps the world in real time times speed until sti_viewer_stop, or for some seconds of the clock on the wall
+   (INFINITY: no end); pages may pause it. A world that meets an error is paused, and the pages say why. */
+STI_API sti_status sti_viewer_run(sti_viewer *viewer, sti_world *world, double seconds, sti_error *error);
 /* Ends sti_viewer_run soon; may be called from a signal handler or another thread. */
 STI_API void sti_viewer_stop(sti_viewer *viewer);
 STI_API bool sti_viewer_stopped(const sti_viewer *viewer);

@@ -25,7 +25,7 @@ from .problem import (Certificate, Problem, Row, Solution, Workspace, certify, c
                       solve)
 
 __version__ = _core.VERSION
-__all__ = ["Model", "Data", "Handler", "Error", "Recorder", "forward", "step", "reset", "mass_matrix", "check", "picture",
+__all__ = ["Model", "Data", "Handler", "Error", "Recorder", "forward", "step", "reset", "mass_matrix", "check", "picture", "render", "viewer",
            "ray", "geom_distance", "Ray", "Distance",
            "Problem", "Solution", "Certificate", "Row", "Workspace", "cone", "interval", "huber", "quadratic", "solve", "certify"]
 
@@ -477,3 +477,12 @@ def picture(model, data, width=640, height=480, camera=None, lookat=None, distan
     data._core.picture(out, width, height, index, None if lookat is None else tuple(lookat), distance, azimuth,
                        elevation, sum(1 << g for g in groups), sites)
     return out
+
+
+def render(model, data, width=640, height=480, camera=None, **options):
+    """An RGB picture as a height x width x 3 array, through a camera by name or id (None: the free one). The same as
+    picture, which lists the options; needs neither display nor GPU."""
+    return picture(model, data, width, height, camera, **options)
+
+
+from . import viewer  # noqa: E402  it needs the names above

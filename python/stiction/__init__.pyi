@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from . import viewer as viewer
+
 __version__: str
 _Array = npt.NDArray[np.float64]
 _IntArray = npt.NDArray[np.int32]
@@ -546,6 +548,8 @@ def check(path: _Path, allow_outside: bool = ...) -> list[dict[str, Any]]: ...
 def picture(model: Model, data: Data, width: int = ..., height: int = ..., camera: str | int | None = ...,
             lookat: Sequence[float] | None = ..., distance: float = ..., azimuth: float | None = ...,
             elevation: float | None = ..., groups: Iterable[int] = ..., sites: bool = ...) -> npt.NDArray[np.uint8]: ...
+def render(model: Model, data: Data, width: int = ..., height: int = ..., camera: str | int | None = ...,
+           **options: Any) -> npt.NDArray[np.uint8]: ...
 
 class Row(NamedTuple):
     kind: str

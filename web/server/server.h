@@ -139,7 +139,7 @@ struct sti_viewer {
     history past;
     drag drag;
     int64_t shown; /* frame of the history that is shown, -1 = live */
-    bool replaying, recording, changed, running;
+    bool replaying, recording, changed, running, begun;
     int steps; /* to do while paused */
     uint32_t sequence;
     double last_frame, replay_wall, replay_time, next_record;

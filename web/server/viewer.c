@@ -341,12 +341,13 @@ static sti_status step(sti_viewer *v, sti_world *world, sti_error *error) {
     return sti_recorder_frame(v->options.recorder, world, error);
 }
 
-sti_status sti_viewer_run(sti_viewer *v, sti_world *world, sti_error *error) {
-    sti_status status = sti_forward(world);
+sti_status sti_viewer_run(sti_viewer *v, sti_world *world, double seconds, sti_error *error) {
+    double end = now() + seconds;
+    sti_status status = v->begun ? STI_OK : sti_forward(world);
     if (status != STI_OK && error) *error = *sti_world_error(world);
-    if (v->options.replay) show(v, world, 0);
-    v->running = true;
-    while (status == STI_OK && !atomic_load(&v->stop)) {
+    if (v->options.replay && !v->begun) show(v, world, 0);
+    v->running = v->begun = true;
+    while (status == STI_OK && !atomic_load(&v->stop) && now() < end) {
         status = sti_viewer_sync(v, world);
         bool idle = v->shown >= 0 || (atomic_load(&v->paused) && v->steps == 0);
         double lead = idle ? 0.004 : v->steps > 0 ? 0 : ahead(v, time_of(world));
@@ -355,6 +356,6 @@ sti_status sti_viewer_run(sti_viewer *v, sti_world *world, sti_error *error) {
         else if (status == STI_OK) status = step(v, world, error);
     }
     v->running = false;
-    drag_clear(&v->drag, world);
+    if (atomic_load(&v->stop)) drag_clear(&v->drag, world);
     return status;
 }

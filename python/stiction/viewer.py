@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A viewer in the browser.
+
+    stiction.viewer.launch(model, data)                    # steps in real time until Ctrl-C
+
+    with stiction.viewer.launch_passive(model, data) as viewer:
+        while viewer.is_running():                         # you step, the viewer looks
+            stiction.step(model, data)
+            viewer.sync()
+"""
+import webbrowser as _webbrowser
+
+from . import Data, Error, Model, _core, _same, forward  # noqa: F401
+
+__all__ = ["launch", "launch_passive", "Viewer"]
+_LOOKS = {"none": 0, "force": 1, "frame": 2, "scene": 3}
+
+
+class Viewer:
+    """Serves a page at `url`, an address on this machine that nobody else knows. Whoever steps `data` calls sync()
+    after each step: it does what the pages ask for, leaves a frame for them, and never waits."""
+
+    def __init__(self, model, data, port=0, rate=60.0, history=128 << 20, paused=False):
+        _same(model, data)
+        if not hasattr(_core, "viewer"):
+            raise ImportError("stiction was built without the viewer: it needs libwebsockets, and three.js in "
+                              "web/node_modules (npm ci --prefix web); ./dev build installs both")
+        forward(model, data)
+        self._model = model
+        self._core = _core.viewer(data._core, port, float(rate), history, bool(paused))
+
+    @property
+    def url(self):
+        """Where the page is."""
+        return self._core.state()[0]
+
+    @property
+    def clients(self):
+        """How many pages look on."""
+        return self._core.state()[1]
+
+    @property
+    def paused(self):
+        """Whether the pages have paused it. launch obeys; in a loop of your own it is up to you."""
+        return self._core.state()[3]
+
+    @paused.setter
+    def paused(self, on):
+        self._core.pause(on)
+
+    @property
+    def speed(self):
+        """Simulated seconds per second that launch aims at; 0: as fast as it goes."""
+        return self._core.state()[4]
+
+    @speed.setter
+    def speed(self, speed):
+        self._core.speed(speed)
+
+    def contacts(self, look, body=None):
+        """How contacts are drawn: "force", "frame" or "none"; for one body (name or id) also "scene"."""
+        if look not in _LOOKS:
+            raise ValueError(f"a look is one of {', '.join(_LOOKS)}, not {look!r}")
+        self._core.look(-1 if body is None else self._model.body(body).id, _LOOKS[look])
+
+    def sync(self):
+        """To be called after each step."""
+        self._core.sync()
+
+    def run(self, seconds):
+        """Steps in real time for some seconds of the clock on the wall."""
+        self._core.run(float(seconds))
+
+    def is_running(self):
+        """False once stop or close was called."""
+        try:
+            return not self._core.state()[2]
+        except ValueError:
+            return False
+
+    def stop(self):
+        """Ends launch; may be called from another thread."""
+        self._core.stop()
+
+    def close(self):
+        """Ends the connections. The data stay as they are."""
+        self._core.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def launch_passive(model, data, open_browser=False, **options):
+    """A Viewer of data that you step yourself. Options: port, rate (frames per second), history (bytes)."""
+    viewer = Viewer(model, data, **options)
+    print(viewer.url, flush=True)
+    if open_browser:
+        _webbrowser.open(viewer.url)
+    return viewer
+
+
+def launch(model, data, open_browser=True, **options):
+    """Steps data in real time, as the pages ask, until Ctrl-C."""
+    with launch_passive(model, data, open_browser, **options) as viewer:
+        try:
+            while viewer.is_running():
+                viewer.run(0.1)
+        except KeyboardInterrupt:
+            pass
