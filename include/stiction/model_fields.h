@@ -131,6 +131,7 @@
     X(double, geom_solmix, ngeom, 1, C)                                                   \
     X(double, geom_solref, ngeom, 2, C)                                                   \
     X(double, geom_solimp, ngeom, 5, C)                                                   \
+    X(double, geom_softness, ngeom, 4, C) /* stiffness, dissipation, beta, sigma; -1: not set */\
     X(double, geom_size, ngeom, 3, W)                                                     \
     X(double, geom_rbound, ngeom, 1, W)                                                   \
     X(double, geom_pos, ngeom, 3, W)                                                      \
@@ -252,6 +253,7 @@
     X(int, actuator_forcelimited, nu, 1, C)                                               \
     X(int, actuator_actlimited, nu, 1, C)                                                 \
     X(int, actuator_actearly, nu, 1, C)                                                   \
+    X(int, actuator_implicit, nu, 1, C)  /* gains are rows of the problem */              \
     X(double, actuator_dynprm, nu, 10, W)                                                 \
     X(double, actuator_gainprm, nu, 10, W)                                                \
     X(double, actuator_biasprm, nu, 10, W)                                                \
@@ -288,6 +290,7 @@
     X(double, eq_solref, neq, 2, C)                                                       \
     X(double, eq_solimp, neq, 5, C)                                                       \
     X(double, eq_data, neq, 11, C)                                                        \
+    X(double, eq_softness, neq, 4, C)                                                     \
     X(int, pair_dim, npair, 1, C)                                                         \
     X(int, pair_geom1, npair, 1, C)                                                       \
     X(int, pair_geom2, npair, 1, C)                                                       \
@@ -297,6 +300,7 @@
     X(double, pair_margin, npair, 1, C)                                                   \
     X(double, pair_gap, npair, 1, C)                                                      \
     X(double, pair_friction, npair, 5, C)                                                 \
+    X(double, pair_softness, npair, 4, C)                                                 \
     X(int, exclude_body1, nexclude, 1, C)                                                 \
     X(int, exclude_body2, nexclude, 1, C)                                                 \
     /* keyframes */                                                                       \

@@ -204,6 +204,16 @@ static void mix_solver(const sti_model *m, int g1, int g2, double weight, sti__m
         out->solimp[k] = weight * m->geom_solimp[5 * g1 + k] + (1 - weight) * m->geom_solimp[5 * g2 + k];
 }
 
+/* Springs in series: compliances add up, a geom without a stiffness is rigid; times by their share of the give. */
+static void mix_softness(const double *a, const double *b, double *out) {
+    bool first = a[0] > 0, second = b[0] > 0;
+    double ca = first ? 1 / a[0] : 0, cb = second ? 1 / b[0] : 0;
+    out[0] = first || second ? 1 / (ca + cb) : -1;
+    out[1] = -1;
+    if (a[1] >= 0 || b[1] >= 0) out[1] = (ca * fmax(a[1], 0) + cb * fmax(b[1], 0)) / (ca + cb);
+    for (int k = 2; k < 4; k++) out[k] = fmax(a[k], b[k]);
+}
+
 static void mix_geoms(const sti_model *m, const double *friction, int g1, int g2, sti__mixed *out) {
     const double *f1 = friction + 3 * g1, *f2 = friction + 3 * g2;
     double f[3];
@@ -213,12 +223,14 @@ static void mix_geoms(const sti_model *m, const double *friction, int g1, int g2
         out->dim = d1 > d2 ? d1 : d2;
         for (int k = 0; k < 3; k++) f[k] = fmax(f1[k], f2[k]);
         mix_solver(m, g1, g2, solmix(m->geom_solmix[g1], m->geom_solmix[g2]), out);
+        mix_softness(m->geom_softness + 4 * g1, m->geom_softness + 4 * g2, out->softness);
     } else {
         int first = p1 > p2;
         out->dim = first ? d1 : d2;
         memcpy(f, first ? f1 : f2, sizeof f);
         memcpy(out->solref, m->geom_solref + 2 * (first ? g1 : g2), sizeof out->solref);
         memcpy(out->solimp, m->geom_solimp + 5 * (first ? g1 : g2), sizeof out->solimp);
+        memcpy(out->softness, m->geom_softness + 4 * (first ? g1 : g2), sizeof out->softness);
     }
     out->includemargin = m->geom_margin[g1] + m->geom_margin[g2];
     out->gap = m->geom_gap[g1] + m->geom_gap[g2];
@@ -236,6 +248,7 @@ static void take_pair(const sti_model *m, int p, sti__mixed *out) {
     memcpy(out->solref, m->pair_solref + 2 * p, sizeof out->solref);
     memcpy(out->solreffriction, m->pair_solreffriction + 2 * p, sizeof out->solreffriction);
     memcpy(out->solimp, m->pair_solimp + 5 * p, sizeof out->solimp);
+    memcpy(out->softness, m->pair_softness + 4 * p, sizeof out->softness);
 }
 
 void sti__mix(const sti__collision_model *cm, const sti_parameters *par, const sti__candidate *c,

@@ -15,6 +15,7 @@ typedef enum sti__source {
     STI__FROM_FRICTION,     /* id: dof */
     STI__FROM_TENDON_FRICTION,
     STI__FROM_EQUALITY, /* id: 2 * equality + part */
+    STI__FROM_GAIN,     /* id: actuator */
     STI__FROM_USER,     /* id: handler */
     STI__FROM_CONTACT,  /* id: contact */
     STI__FROM_NOTHING   /* to be dropped */

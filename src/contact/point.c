@@ -50,13 +50,17 @@ static law law_of(const sti_state *s, const sti__contact *c, int id, double w) {
     law l = {.row = {.kind = STI_ROW_CONE, .dim = dim}};
     double phi = c->dist - c->mixed.includemargin;
     memcpy(l.row.mu, c->mixed.friction, sizeof(double) * (size_t)(dim - 1));
-    sti__softness soft = sti__softness_of(&s->opt, c->mixed.solref, c->mixed.solimp, w);
+    const double *inverse = s->model->body_invweight0;
+    sti__asked asked = {c->mixed.solref, c->mixed.solimp, c->mixed.softness,
+                        inverse[2 * c->body1] + inverse[2 * c->body2]};
+    if (!(asked.weight > LEAST_WEIGHT)) asked.weight = w;
+    sti__softness soft = sti__softness_of(&s->opt, &asked, phi);
     bool clamped = sti__regularise(&soft, dim, l.row.mu, w, phi, l.R, l.vhat);
     if (clamped && l.vhat[0] > s->opt.push) l.vhat[0] = s->opt.push;
     l.info = (sti__block_info){STI__FROM_CONTACT,
                                id,
                                phi,
-                               s->opt.beta * s->opt.timestep / PI,
+                               soft.beta * s->opt.timestep / PI,
                                clamped ? INFINITY : soft.stiffness,
                                w};
     return l;

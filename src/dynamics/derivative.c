@@ -90,6 +90,7 @@ static void actuator_part(const sti_state *s) {
     if (s->opt.disableflags & STI_DISABLE_ACTUATION) return;
     for (int i = 0; i < m->nu; i++) {
         vreal x = v_set(0);
+        if (sti__implicit_gains(s, i)) continue; /* rows of the problem */
         if (m->actuator_biastype[i] == STI_BIAS_AFFINE) x = PAR(s, actuator_biasprm, 10 * i + 2);
         if (m->actuator_gaintype[i] == STI_GAIN_AFFINE)
             x = x + PAR(s, actuator_gainprm, 10 * i + 2) * STI_K(actuator_input)(s, i);

@@ -241,6 +241,10 @@ static void equality_poses(const sti_state *s, sti_model *m) {
     for (int i = 0; i < m->neq; i++) {
         double *data = m->eq_data + 11 * i, point[3], inverse[4];
         int b1 = m->eq_obj1id[i], b2 = m->eq_obj2id[i];
+        if (m->eq_type[i] == STI_EQ_DISTANCE && data[0] != data[0]) { /* NaN: as it is now */
+            v3_sub(point, s->site_xpos + 3 * b2, s->site_xpos + 3 * b1);
+            data[0] = v3_norm(point);
+        }
         if (m->eq_objtype[i] != STI_OBJ_BODY) continue;
         if (m->eq_type[i] == STI_EQ_CONNECT) {
             to_world(s, b1, data, point);

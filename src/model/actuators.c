@@ -437,6 +437,18 @@ static void fill_transmission(sti__compiler *c, const sti_element *e, int i, tar
     *adr += dofs->count;
 }
 
+/* A force that is limited behind the actuator cannot be a row of its own. */
+static void fill_implicit(sti__compiler *c, const sti_element *e, int i, target t) {
+    const sti_model *m = c->m;
+    bool joint = t.type == STI_TRN_JOINT || t.type == STI_TRN_JOINTINPARENT;
+    c->m->actuator_implicit[i] = sti__keyword(e, STI_A_implicit, 0);
+    if (!m->actuator_implicit[i] || t.id[0] < 0) return;
+    if ((joint && m->jnt_actfrclimited[t.id[0]]) ||
+        (t.type == STI_TRN_TENDON && m->tendon_actfrclimited[t.id[0]]))
+        sti__complain(c, e, STI_A_implicit, STI_UNSUPPORTED,
+                      "the target has an actuatorfrcrange; give the actuator a forcerange instead");
+}
+
 void sti__fill_actuators(sti__compiler *c) {
     sti__dofs dofs;
     classes k = {0};
@@ -451,5 +463,6 @@ void sti__fill_actuators(sti__compiler *c) {
         fill_ranges(c, e, i, &s);
         fill_servo(c->m, i, &s, &actadr);
         fill_transmission(c, e, i, t, &dofs, &coladr);
+        fill_implicit(c, e, i, t);
     }
 }

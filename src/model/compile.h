@@ -117,6 +117,8 @@ void sti__size_sensors(sti__compiler *c);
 void sti__fill_sensors(sti__compiler *c);
 void sti__size_constraints(sti__compiler *c);
 void sti__fill_constraints(sti__compiler *c); /* equality, pair, exclude */
+/* stiffness, dissipation, beta and sigma of a geom, pair or equality; -1 where they are not set */
+void sti__fill_softness(sti__compiler *c, const sti_element *e, double out[4]);
 void sti__size_keys(sti__compiler *c);
 void sti__fill_keys(sti__compiler *c);    /* keyframe, custom */
 void sti__fill_options(sti__compiler *c); /* option, visual, statistic, sti:record */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Equality constraints, contact pairs and exclusions. */
 #include "model/compile.h"
+#include <math.h>
 #include <string.h>
 
 void sti__size_constraints(sti__compiler *c) { (void)c; /* one row per element, counted when gathered */ }
@@ -11,6 +12,18 @@ static void read_solver(const sti_element *e, double *solref, double *solimp) {
     memcpy(solimp, imp0, sizeof imp0);
     sti__reals(e, STI_A_solref, solref, 2);
     sti__reals(e, STI_A_solimp, solimp, 5);
+}
+
+void sti__fill_softness(sti__compiler *c, const sti_element *e, double out[4]) {
+    static const sti__aid names[4] = {STI_A_stiffness, STI_A_dissipation, STI_A_beta, STI_A_sigma};
+    for (int k = 0; k < 4; k++) {
+        double x = sti__real(e, names[k], NAN);
+        out[k] = isnan(x) ? -1 : x;
+        if (k == 1 && x < 0) sti__complain(c, e, names[k], STI_VALUE, "must not be negative");
+        if (k != 1 && x <= 0) sti__complain(c, e, names[k], STI_VALUE, "must be positive");
+    }
+    if (out[0] < 0 && out[1] >= 0)
+        sti__complain(c, e, STI_A_dissipation, STI_VALUE, "needs a sti:stiffness");
 }
 
 /* ---- equality ---------------------------------------------------------------------------------------- */
@@ -83,11 +96,32 @@ static void fill_joints(sti__compiler *c, const sti_element *e, int i) {
     check_scalar(c, e, STI_A_joint2, c->m->eq_obj2id[i]);
 }
 
+/* data: the distance, NaN to ask for that of the reference pose */
+static void fill_distance(sti__compiler *c, const sti_element *e, int i, double *data) {
+    bool sites = sti__has_own(e, STI_A_site1) || sti__has_own(e, STI_A_site2),
+         geoms = sti__has_own(e, STI_A_geom1) || sti__has_own(e, STI_A_geom2);
+    sti__aid first = sites ? STI_A_site1 : STI_A_geom1, second = sites ? STI_A_site2 : STI_A_geom2;
+    sti_object kind = sites ? STI_OBJ_SITE : STI_OBJ_GEOM;
+    memset(data, 0, 11 * sizeof *data);
+    c->m->eq_objtype[i] = kind;
+    data[0] = sti__real(e, STI_A_distance, sites ? NAN : 0);
+    if (sites == geoms) {
+        sti__complain(c, e, STI_A_COUNT, STI_VALUE, "needs site1 and site2, or geom1 and geom2");
+        return;
+    }
+    if (!sti__has_own(e, first)) sti__complain(c, e, first, STI_VALUE, "is required");
+    if (!sti__has_own(e, second)) sti__complain(c, e, second, STI_VALUE, "is required");
+    read_objects(c, e, i, first, second, kind, -1);
+    if (sites && data[0] <= 0)
+        sti__complain(c, e, STI_A_distance, STI_VALUE, "must be positive; connect holds sites together");
+}
+
 static void fill_equality(sti__compiler *c, const sti_element *e, int i) {
     sti_model *m = c->m;
     double *data = m->eq_data + 11 * i;
     m->eq_active0[i] = sti__keyword(e, STI_A_active, 1);
     read_solver(e, m->eq_solref + 2 * i, m->eq_solimp + 5 * i);
+    sti__fill_softness(c, e, m->eq_softness + 4 * i);
     data[1] = data[10] = 1;
     switch (sti__eid_of(e)) {
     case STI_E_connect:
@@ -107,6 +141,10 @@ static void fill_equality(sti__compiler *c, const sti_element *e, int i) {
         m->eq_type[i] = STI_EQ_TENDON;
         read_objects(c, e, i, STI_A_tendon1, STI_A_tendon2, STI_OBJ_TENDON, -1);
         sti__reals(e, STI_A_polycoef, data, 5);
+        break;
+    case STI_E_sti_distance:
+        m->eq_type[i] = STI_EQ_DISTANCE;
+        fill_distance(c, e, i, data);
         break;
     default: sti__complain(c, e, STI_A_COUNT, STI_UNSUPPORTED, "this constraint is not supported yet");
     }
@@ -134,6 +172,7 @@ static void fill_pair(sti__compiler *c, const sti_element *e, int i) {
         sti__complain(c, e, STI_A_condim, STI_VALUE, "must be 1, 3, 4 or 6");
     read_solver(e, m->pair_solref + 2 * i, m->pair_solimp + 5 * i);
     sti__reals(e, STI_A_solreffriction, m->pair_solreffriction + 2 * i, 2);
+    sti__fill_softness(c, e, m->pair_softness + 4 * i);
     m->pair_margin[i] = sti__real(e, STI_A_margin, 0);
     m->pair_gap[i] = sti__real(e, STI_A_gap, 0);
     memcpy(m->pair_friction + 5 * i, friction, sizeof friction);

@@ -142,6 +142,7 @@ static void fill_contact(sti__compiler *c, const sti_element *e, int g) {
     sti__reals(e, STI_A_solref, m->geom_solref + 2 * g, 2);
     sti__reals(e, STI_A_solimp, m->geom_solimp + 5 * g, 5);
     sti__reals(e, STI_A_friction, m->geom_friction + 3 * g, 3);
+    sti__fill_softness(c, e, m->geom_softness + 4 * g);
     if (condim != 1 && condim != 3 && condim != 4 && condim != 6)
         sti__complain(c, e, STI_A_condim, STI_VALUE, "must be 1, 3, 4 or 6");
 }

@@ -54,6 +54,13 @@ sti_state *sti__state_create(const sti_model *model, int lanes, const sti_alloca
                              sti_error *error);
 void sti__state_free(sti_state *state);
 
+/* Whether an actuator's gains are rows of the step's problem; with RK4 they never are. */
+static inline bool sti__implicit_gains(const sti_state *s, int actuator) {
+    return s->model->actuator_implicit[actuator] && (s->opt.handlers & STI_HANDLER_ACTUATOR) &&
+           s->opt.integrator != STI_INTEGRATOR_RK4 &&
+           !(s->opt.disableflags & (STI_DISABLE_CONSTRAINT | STI_DISABLE_ACTUATION));
+}
+
 #ifdef STI_BASE_LANE_H
 #if STI_LANES == 1
 #define PAR(s, name, i) ((s)->par.name[i])

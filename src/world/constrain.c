@@ -34,6 +34,7 @@ static int most_rows(const sti_model *m) {
     int count = 2 * m->neq;
     for (int d = 0; d < m->nv; d++) count += m->dof_frictionloss[d] > 0;
     for (int j = 0; j < m->njnt; j++) count += m->jnt_limited[j] != 0;
+    for (int i = 0; i < m->nu; i++) count += m->actuator_implicit[i];
     for (int t = 0; t < m->ntendon; t++)
         count += (m->tendon_limited[t] != 0) + (m->tendon_frictionloss[t] > 0);
     return count;
@@ -166,7 +167,7 @@ sti_status sti__stage_contact(sti_world *world) {
     c->solved = false;
     sti__assembly_begin(&c->rows);
     if (world->model->nv == 0) return STI_OK;
-    sti__constraint_rows(&c->rows, s);
+    sti__constraint_rows(&c->rows, s, world->collision);
     sti__point_rows(&c->rows, s, c->collide.contact, c->collide.ncontact, sti__world_tasks(world));
     sti_status status = sti__handlers_run(world);
     if (status != STI_OK) return status;
@@ -283,7 +284,10 @@ static void set_forces(sti_world *world) {
     const sti__assembly *as = &c->rows;
     sti_state *s = world->state;
     int nv = world->model->nv;
-    for (int b = 0; b < as->nblock; b++) sti__block_force(as, b, as->g + as->first[b], s->qfrc_constraint);
+    for (int b = 0; b < as->nblock; b++)
+        if (as->info[b].source != STI__FROM_GAIN)
+            sti__block_force(as, b, as->g + as->first[b], s->qfrc_constraint);
+    sti__gain_forces(as, s);
     for (int d = 0; d < nv; d++) {
         s->qfrc_constraint[d] /= s->opt.timestep;
         if (c->pushed[world->model->dof_treeid[d]]) s->qacc[d] = s->qacc_step[d];
@@ -369,7 +373,7 @@ void sti__constraints_push(sti_world *world) {
         sti__add_wrench(s, x->body1, x->pos, force, torque, -1, s->cfrc_contact);
         sti__add_wrench(s, x->body2, x->pos, force, torque, 1, s->cfrc_contact);
     }
-    sti__equality_forces(&c->rows, s, s->cfrc_contact);
+    sti__equality_forces(&c->rows, s, world->collision, s->cfrc_contact);
 }
 
 sti_status sti__stage_solve(sti_world *world) {

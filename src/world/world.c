@@ -34,8 +34,10 @@ static uint32_t dynamics_wants(const sti_model *m) {
             wants |= STI__WANT_SITE;
     for (int i = 0; i < m->ngeom; i++)
         if (m->geom_fluid[12 * i] > 0) wants |= STI__WANT_GEOM;
-    for (int i = 0; i < m->neq; i++)
+    for (int i = 0; i < m->neq; i++) {
         if (m->eq_objtype[i] == STI_OBJ_SITE) wants |= STI__WANT_SITE;
+        if (m->eq_objtype[i] == STI_OBJ_GEOM) wants |= STI__WANT_GEOM;
+    }
     return wants;
 }
 

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "contact/softness.h"
+#include "base/det.h"
+
+#define PI 3.14159265358979323846
+
+static double clamp(double x, double lo, double hi) { return !(x > lo) ? lo : x > hi ? hi : x; }
+
+/* Powers 1 and 2, the usual ones, without the general function. */
+static double power(double x, double p) {
+    if (p == 1) return x;
+    return p == 2 ? x * x : sti__pow(x, p);
+}
+
+double sti__impedance(const double solimp[5], double phi) {
+    double least = clamp(solimp[0], 0.0001, 0.9999), most = clamp(solimp[1], 0.0001, 0.9999);
+    double width = solimp[2], middle = clamp(solimp[3], 0.0001, 0.9999), p = solimp[4] > 1 ? solimp[4] : 1;
+    double x = width > 1e-15 ? fabs(phi) / width : 1, y = 1;
+    if (x <= 0 || !(x < 1)) return x <= 0 ? least : most;
+    if (p == 1) y = x;
+    else if (x <= middle) y = power(x, p) / power(middle, p - 1);
+    else y = 1 - power(1 - x, p) / power(1 - middle, p - 1);
+    return least + y * (most - least);
+}
+
+/* Our own attributes; true if they say it all. */
+static bool take_own(const double *own, sti__softness *s) {
+    if (!own) return false;
+    if (own[STI__BETA] > 0) s->beta = own[STI__BETA];
+    if (own[STI__SIGMA] > 0) s->sigma = own[STI__SIGMA];
+    s->tau_d = s->beta * s->h / PI;
+    if (!(own[STI__STIFFNESS] > 0)) return false;
+    s->stiffness = own[STI__STIFFNESS];
+    if (own[STI__DISSIPATION] >= 0) s->tau_d = own[STI__DISSIPATION];
+    return true;
+}
+
+sti__softness sti__softness_of(const sti_option *opt, const sti__asked *asked, double phi) {
+    sti__softness s = {opt->timestep, INFINITY, opt->beta * opt->timestep / PI, opt->beta, opt->sigma};
+    double a = asked->solref[0], b = asked->solref[1];
+    bool usual = a == 0.02 && b == 1;
+    if (take_own(asked->own, &s) || usual || a == 0 || (a > 0) != (b > 0)) return s;
+    double d = sti__impedance(asked->solimp, phi), most = sti__impedance(asked->solimp, INFINITY);
+    double share = d / most, per_mass = share * share / (asked->weight * (1 - d));
+    if (a > 0) {
+        if (!(opt->disableflags & STI_DISABLE_REFSAFE) && a < 2 * opt->timestep) a = 2 * opt->timestep;
+        s.stiffness = per_mass / (a * a * b * b);
+        s.tau_d = 2 * a * b * b / share;
+    } else {
+        s.stiffness = -a * per_mass;
+        s.tau_d = b / a / share;
+    }
+    return s;
+}
