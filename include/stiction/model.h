@@ -74,7 +74,13 @@ typedef enum sti_dyn {
 typedef enum sti_gain { STI_GAIN_FIXED, STI_GAIN_AFFINE, STI_GAIN_MUSCLE } sti_gain;
 typedef enum sti_bias { STI_BIAS_NONE, STI_BIAS_AFFINE, STI_BIAS_MUSCLE } sti_bias;
 
-typedef enum sti_eq_type { STI_EQ_CONNECT, STI_EQ_WELD, STI_EQ_JOINT, STI_EQ_TENDON, STI_EQ_DISTANCE } sti_eq_type;
+typedef enum sti_eq_type {
+    STI_EQ_CONNECT,
+    STI_EQ_WELD,
+    STI_EQ_JOINT,
+    STI_EQ_TENDON,
+    STI_EQ_DISTANCE
+} sti_eq_type;
 
 /* Named kinds; X(enum, public name, name field, count) */
 /* clang-format off */

@@ -80,10 +80,11 @@ static void ball_limit(sti__assembly *as, const sti_state *s, int j, const sti__
 
 static void joint_limit(sti__assembly *as, const sti_state *s, int j) {
     const sti_model *m = s->model;
-    sti__origin o = {{m->jnt_solref + 2 * j, m->jnt_solimp + 5 * j, NULL, m->dof_invweight0[m->jnt_dofadr[j]]},
-                     STI__FROM_LIMIT,
-                     2 * j,
-                     1};
+    sti__origin o = {
+        {m->jnt_solref + 2 * j, m->jnt_solimp + 5 * j, NULL, m->dof_invweight0[m->jnt_dofadr[j]]},
+        STI__FROM_LIMIT,
+        2 * j,
+        1};
     if (m->jnt_type[j] == STI_JOINT_BALL) {
         ball_limit(as, s, j, &o);
         return;
@@ -105,10 +106,11 @@ static void tendon_limit(sti__assembly *as, const sti_state *s, int t) {
     const int *dofs = m->ten_J_colind + m->ten_J_rowadr[t];
     int n = m->ten_J_rownnz[t];
     double length = s->ten_length[t], margin = m->tendon_margin[t];
-    sti__origin o = {{m->tendon_solref_lim + 2 * t, m->tendon_solimp_lim + 5 * t, NULL, m->tendon_invweight0[t]},
-                     STI__FROM_TENDON_LIMIT,
-                     2 * t,
-                     1};
+    sti__origin o = {
+        {m->tendon_solref_lim + 2 * t, m->tendon_solimp_lim + 5 * t, NULL, m->tendon_invweight0[t]},
+        STI__FROM_TENDON_LIMIT,
+        2 * t,
+        1};
     limit_row(as, s, dofs, J, n, 1, length - range[0] - margin, &o);
     o.id++;
     limit_row(as, s, dofs, J, n, -1, range[1] - length - margin, &o);

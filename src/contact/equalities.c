@@ -51,7 +51,8 @@ static scalar joint_scalar(const sti_state *s, int j) {
     const sti_model *m = s->model;
     if (j < 0) return (scalar){0};
     int q = m->jnt_qposadr[j];
-    return (scalar){s->qpos[q] - m->qpos0[q], m->dof_invweight0[m->jnt_dofadr[j]], m->jnt_dofadr + j, &unit, 1};
+    return (scalar){s->qpos[q] - m->qpos0[q], m->dof_invweight0[m->jnt_dofadr[j]], m->jnt_dofadr + j, &unit,
+                    1};
 }
 
 static scalar tendon_scalar(const sti_state *s, int t) {

@@ -69,7 +69,8 @@ static void gain_row(sti__assembly *as, const sti_state *s, int i) {
     sti_row row = {.kind = STI_ROW_QUADRATIC, .dim = 1, .lo = -INFINITY, .hi = INFINITY};
     if (m->actuator_forcelimited[i]) {
         const double *range = s->par.actuator_forcerange + 2 * i;
-        row = (sti_row){.kind = STI_ROW_INTERVAL, .dim = 1, .lo = h * (range[0] - now), .hi = h * (range[1] - now)};
+        row = (sti_row){
+            .kind = STI_ROW_INTERVAL, .dim = 1, .lo = h * (range[0] - now), .hi = h * (range[1] - now)};
     }
     sti__block_info info = {STI__FROM_GAIN, i, 0, 0, g.kp, W};
     sti__block_close(as, &row, &R, &vhat, &info, sti__row_feature(STI__FROM_GAIN, i));

@@ -12,7 +12,7 @@ enum { STI__STIFFNESS, STI__DISSIPATION, STI__BETA, STI__SIGMA, STI__SOFTNESS_CO
 typedef struct sti__asked {
     const double *solref, *solimp; /* MJCF's 2 and 5 numbers */
     const double *own;             /* ours, NULL: none; a stiffness goes before solref */
-    double weight;                 /* inverse mass that MuJoCo scales its stiffness by: of the reference pose */
+    double weight; /* inverse mass that MuJoCo scales its stiffness by: of the reference pose */
 } sti__asked;
 
 /* Impedance at a violation of |phi|, by MJCF's curve; 0.0001 to 0.9999. */

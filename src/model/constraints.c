@@ -22,8 +22,7 @@ void sti__fill_softness(sti__compiler *c, const sti_element *e, double out[4]) {
         if (k == 1 && x < 0) sti__complain(c, e, names[k], STI_VALUE, "must not be negative");
         if (k != 1 && x <= 0) sti__complain(c, e, names[k], STI_VALUE, "must be positive");
     }
-    if (out[0] < 0 && out[1] >= 0)
-        sti__complain(c, e, STI_A_dissipation, STI_VALUE, "needs a sti:stiffness");
+    if (out[0] < 0 && out[1] >= 0) sti__complain(c, e, STI_A_dissipation, STI_VALUE, "needs a sti:stiffness");
 }
 
 /* ---- equality ---------------------------------------------------------------------------------------- */
