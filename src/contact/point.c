@@ -57,12 +57,8 @@ static law law_of(const sti_state *s, const sti__contact *c, int id, double w) {
     sti__softness soft = sti__softness_of(&s->opt, &asked, phi);
     bool clamped = sti__regularise(&soft, dim, l.row.mu, w, phi, l.R, l.vhat);
     if (clamped && l.vhat[0] > s->opt.push) l.vhat[0] = s->opt.push;
-    l.info = (sti__block_info){STI__FROM_CONTACT,
-                               id,
-                               phi,
-                               soft.beta * s->opt.timestep / PI,
-                               clamped ? INFINITY : soft.stiffness,
-                               w};
+    l.info = (sti__block_info){
+        STI__FROM_CONTACT, id, phi, soft.beta * s->opt.timestep / PI, clamped ? INFINITY : soft.stiffness, w};
     return l;
 }
 
