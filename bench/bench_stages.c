@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the time and the memory of a scene go: steps a model, from a snapshot if one is given, and prints figures that
+/* Where the time and the memory of a scene go: steps a model, from the qpos in a file if one is given, and prints figures that
    bench_contact.py reads, one "name value" per line; stages in microseconds a step.
 
-   usage: bench_stages scene.xml [-s snapshot] [-n steps] [-w warm-up steps] [-t threads] [-r repeats of the stages
+   usage: bench_stages scene.xml [-q qpos] [-n steps] [-w warm-up steps] [-t threads] [-r repeats of the stages
           before solve instead of steps] */
 #include "world/world.h"
 #include <stdio.h>
@@ -34,16 +34,12 @@ static void fail(const char *what, const sti_error *error) {
     exit(1);
 }
 
+/* qpos as doubles. */
 static void restore(sti_world *world, const char *path) {
     FILE *file = fopen(path, "rb");
-    if (!file) fail(path, NULL);
-    fseek(file, 0, SEEK_END);
-    long size = ftell(file);
-    rewind(file);
-    void *data = malloc((size_t)size);
-    if (!data || fread(data, 1, (size_t)size, file) != (size_t)size) fail(path, NULL);
-    if (sti_snapshot_load(world, data, (size_t)size) != STI_OK) fail(path, sti_world_error(world));
-    free(data);
+    sti_view qpos = sti_world_view(world, STI_FIELD_qpos);
+    size_t count = (size_t)qpos.rows * (size_t)qpos.cols;
+    if (!file || fread(qpos.data, sizeof(double), count, file) != count) fail(path, NULL);
     fclose(file);
 }
 
@@ -68,9 +64,9 @@ static void repeat_stages(sti_world *world, int count) {
 
 int main(int argc, char **argv) {
     int steps = 100, warm = 2, threads = 1, repeats = 0;
-    const char *snapshot = NULL;
+    const char *qpos = NULL;
     for (int i = 2; i + 1 < argc; i += 2) switch (argv[i][1]) {
-        case 's': snapshot = argv[i + 1]; break;
+        case 'q': qpos = argv[i + 1]; break;
         case 'n': steps = atoi(argv[i + 1]); break;
         case 'w': warm = atoi(argv[i + 1]); break;
         case 't': threads = atoi(argv[i + 1]); break;
@@ -90,12 +86,14 @@ int main(int argc, char **argv) {
     sti_world_options options = sti_world_options_default();
     options.allocator = &allocator;
     options.profile = true;
+    sti_pool *pool = threads > 1 ? sti_pool_create(threads, NULL) : NULL;
+    if (pool) options.tasks = sti_pool_tasks(pool);
     sti_world *world = sti_world_create(model, &options, &error);
     if (!world) fail("world", &error);
     printf("parse_ms %.3f\ncompile_ms %.3f\nworld_ms %.3f\n", 1e3 * (parsed - start),
            1e3 * (compiled - parsed), 1e3 * (seconds() - compiled));
     printf("world_bytes %zu\n", held);
-    if (snapshot) restore(world, snapshot);
+    if (qpos) restore(world, qpos);
     if (sti_step(world, warm) != STI_OK) fail("step", sti_world_error(world));
     sti_world_profile_reset(world);
     if (repeats) repeat_stages(world, repeats);
@@ -105,8 +103,8 @@ int main(int argc, char **argv) {
     print_profile(world, repeats ? repeats : steps);
     printf("contacts %d\nbodies %d\ndofs %d\nwarm_bytes %zu\npeak_bytes %zu\n", contacts, model->nbody - 1,
            model->nv, held, peak);
-    (void)threads;
     sti_world_destroy(world);
+    sti_pool_destroy(pool);
     sti_model_free(model);
     sti_spec_free(spec);
     return 0;

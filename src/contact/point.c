@@ -101,30 +101,37 @@ static void reserve_apart(sti__assembly *as, const sti_state *s, const sti__cont
     ask_for(as, c->body2);
 }
 
-/* The columns of one body: velocity along the frame per dof, as the power of the wrench that pushes along it. */
-static void fill_side(const sti_state *s, int body, const sti__contact *c, double sign, int n, int *col,
-                      double *J) {
+/* Up to four rows over the dofs of a body, as the power of wrenches (columns of w: moment, force) on its motion. */
+static void fill_rows(const sti_state *s, int body, int count, double w[6][4], int n, int *col, double *J) {
     const sti_model *m = s->model;
-    double arm[3], wrench[6][6] = {{0}};
-    int dim = c->mixed.dim, points = dim < 3 ? 1 : 3;
-    v3_sub(arm, c->pos, s->subtree_com + 3 * (size_t)m->body_rootid[body]);
-    for (int i = 0; i < dim; i++) {
-        const double *axis = c->frame + (size_t)3 * (size_t)(i < points ? i : i - 3);
-        double *moment = wrench[i], *force = wrench[i] + 3;
-        if (i < points) v3_cross(moment, arm, axis), v3_copy(force, axis);
-        else v3_copy(moment, axis);
-        for (int k = 0; k < 6; k++) wrench[i][k] *= sign;
-    }
     for (int d = m->body_lastdof[body], k = sti__chain_length(m, body) - 1; k >= 0;
          d = m->dof_parentid[d], k--) {
         const double *x = s->cdof + 6 * (size_t)d;
+        double y[4];
+        for (int i = 0; i < 4; i++)
+            y[i] = x[0] * w[0][i] + x[1] * w[1][i] + x[2] * w[2][i] + x[3] * w[3][i] + x[4] * w[4][i] +
+                   x[5] * w[5][i];
         col[k] = d;
-        for (int i = 0; i < dim; i++) {
-            const double *f = wrench[i];
-            J[i * n + k] =
-                x[0] * f[0] + x[1] * f[1] + x[2] * f[2] + (x[3] * f[3] + x[4] * f[4] + x[5] * f[5]);
-        }
+        for (int i = 0; i < count; i++) J[i * n + k] = y[i];
     }
+}
+
+/* The columns of one body: its velocity along the frame is the power of a force along it. */
+static void fill_side(const sti_state *s, int body, const sti__contact *c, double sign, int n, int *col,
+                      double *J) {
+    double arm[3], w[6][4] = {{0}}, turn[6][4] = {{0}};
+    const double *f = c->frame;
+    int dim = c->mixed.dim;
+    v3_sub(arm, c->pos, s->subtree_com + 3 * (size_t)s->model->body_rootid[body]);
+    for (int i = 0; i < 3; i++, f += 3)
+        for (int k = 0; k < 3; k++) {
+            int y = k == 2 ? 0 : k + 1, z = k == 0 ? 2 : k - 1;
+            w[k][i] = sign * (arm[y] * f[z] - arm[z] * f[y]);
+            w[3 + k][i] = sign * f[k];
+            turn[k][i] = sign * f[k];
+        }
+    fill_rows(s, body, dim < 3 ? dim : 3, w, n, col, J);
+    if (dim > 3) fill_rows(s, body, dim - 3, turn, n, col, J + (size_t)3 * (size_t)n);
 }
 
 static void add_mobility(const sti__assembly *as, const sti_state *s, int body, const double pos[3],
