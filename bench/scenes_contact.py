@@ -40,6 +40,30 @@ def boxes(count, timestep=0.005):
     return pile(count, f'<geom type="box" size="{RADIUS} {RADIUS} {RADIUS}" density="1000" friction="0.5 0.005 0.0001"/>', timestep, 3.6 * RADIUS)
 
 
+def panda(folder):
+    """A Panda at its home pose that holds a 100 g cube between its fingers; the path of a file beside panda.xml."""
+    import mujoco
+    import numpy as np
+    text = (folder / "panda.xml").read_text()
+    text = text[:text.index("<keyframe>")] + text[text.index("</keyframe>") + len("</keyframe>"):]
+    robot = mujoco.MjModel.from_xml_path(str(folder / "panda.xml"))
+    data = mujoco.MjData(robot)
+    mujoco.mj_resetDataKeyframe(robot, data, 0)
+    data.qpos[7:9] = 0.02
+    mujoco.mj_kinematics(robot, data)
+    hand = data.body("hand")
+    at = hand.xpos + hand.xmat.reshape(3, 3) @ np.array([0, 0, 0.0584 + 0.0445])
+    row = " ".join
+    qpos = row(f"{x:.9g}" for x in [*data.qpos, *at, *hand.xquat])
+    ctrl = row(f"{x:.9g}" for x in [*data.qpos[:7], 0])
+    cube = (f'<body name="cube" pos="{row(f"{x:.9g}" for x in at)}" quat="{row(f"{x:.9g}" for x in hand.xquat)}"><freejoint/>'
+            '<geom type="box" size="0.02 0.02 0.02" mass="0.1"/></body>')
+    text = text.replace("</worldbody>", cube + "</worldbody>").replace("</mujoco>", f'<keyframe><key name="hold" qpos="{qpos}" ctrl="{ctrl}"/></keyframe></mujoco>')
+    path = folder / "panda_cube.xml"
+    path.write_text(text)
+    return path
+
+
 NAMES = {"spheres": spheres, "boxes": boxes}
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ static size_t padded(size_t bytes) { return (bytes + STI__ALIGN - 1) / STI__ALIG
 
 /* Room for more than `need` items in arrays that share one block; what they hold is kept. */
 static bool grow(sti__assembly *as, sti__pool *pool, int need, const part *parts, int count) {
-    if (need < pool->room) return true;
     int room = pool->room + pool->room / 2 + 16;
     if (room <= need) room = need + 1;
     size_t bytes = 0, used = 0;
@@ -36,6 +35,7 @@ static bool grow(sti__assembly *as, sti__pool *pool, int need, const part *parts
 }
 
 static bool grow_blocks(sti__assembly *as, int need) {
+    if (need < as->block_pool.room) return true;
     const part parts[] = {{&as->rows, sizeof *as->rows},
                           {&as->info, sizeof *as->info},
                           {&as->memory, sizeof *as->memory},
@@ -46,6 +46,7 @@ static bool grow_blocks(sti__assembly *as, int need) {
 }
 
 static bool grow_rows(sti__assembly *as, int need) {
+    if (need < as->row_pool.room) return true;
     const part parts[] = {{&as->R, sizeof *as->R},
                           {&as->vhat, sizeof *as->vhat},
                           {&as->g, sizeof *as->g},
@@ -55,8 +56,15 @@ static bool grow_rows(sti__assembly *as, int need) {
 }
 
 static bool grow_entries(sti__assembly *as, int need) {
+    if (need < as->entry_pool.room) return true;
     const part parts[] = {{&as->jcol, sizeof *as->jcol}, {&as->jvalue, sizeof *as->jvalue}};
     return grow(as, &as->entry_pool, need, parts, STI__COUNT(parts));
+}
+
+static bool grow_chains(sti__assembly *as, int need) {
+    if (need < as->chain_pool.room) return true;
+    const part parts[] = {{&as->chain_dof, sizeof *as->chain_dof}, {&as->chain, 6 * sizeof *as->chain}};
+    return grow(as, &as->chain_pool, need, parts, STI__COUNT(parts));
 }
 
 static size_t lay_out(sti__assembly *as, char *base) {
@@ -82,7 +90,8 @@ static size_t lay_out(sti__assembly *as, char *base) {
                {&as->label, ((size_t)m->ntree + 1) * sizeof(int)},
                {&as->mobility, nbody * sizeof *as->mobility},
                {&as->asked, nbody * sizeof(bool)},
-               {&as->bodies, nbody * sizeof(int)}};
+               {&as->bodies, nbody * sizeof(int)},
+               {&as->chain_at, nbody * sizeof(int)}};
     for (int i = 0; i < STI__COUNT(all); i++) {
         void *at = base ? base + used : NULL;
         memcpy(all[i].place, &at, sizeof at);
@@ -100,7 +109,8 @@ bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks,
     as->block = sti__alloc_aligned(allocator, as->bytes);
     if (!as->block) return false;
     lay_out(as, as->block);
-    bool ok = grow_blocks(as, blocks) && grow_rows(as, 3 * blocks) && grow_entries(as, 18 * blocks);
+    bool ok = grow_blocks(as, blocks) && grow_rows(as, 3 * blocks) && grow_entries(as, 18 * blocks) &&
+              grow_chains(as, model->nv);
     as->growths = 0;
     return ok;
 }
@@ -112,6 +122,7 @@ void sti__assembly_free(sti__assembly *as) {
     sti__free_aligned(a, as->block_pool.data, as->block_pool.bytes);
     sti__free_aligned(a, as->row_pool.data, as->row_pool.bytes);
     sti__free_aligned(a, as->entry_pool.data, as->entry_pool.bytes);
+    sti__free_aligned(a, as->chain_pool.data, as->chain_pool.bytes);
     memset(as, 0, sizeof *as);
 }
 
@@ -120,11 +131,48 @@ void sti__assembly_free(sti__assembly *as) {
 void sti__assembly_begin(sti__assembly *as) {
     as->nblock = as->nrow = as->nentry = 0;
     for (int k = 0; k < as->nbodies; k++) as->asked[as->bodies[k]] = false;
-    as->nbodies = 0;
+    as->nbodies = as->nchain = 0;
+    for (int t = 0; t < as->model->ntree; t++) as->root[t] = t;
     as->first[0] = as->jstart[0] = 0;
     as->failed = as->plain = false;
     as->problem.hard = false;
     memset(as->tree, 0, (size_t)as->model->ntree * sizeof(bool));
+}
+
+static int find_root(int *root, int i) {
+    while (root[i] != i) i = root[i] = root[root[i]];
+    return i;
+}
+
+/* The smaller root wins: the numbering does not depend on the order of joins. */
+void sti__block_touches(sti__assembly *as, int tree1, int tree2) {
+    if (tree1 >= 0) as->tree[tree1] = true;
+    if (tree2 >= 0) as->tree[tree2] = true;
+    if (tree1 < 0 || tree2 < 0) return;
+    int a = find_root(as->root, tree1), b = find_root(as->root, tree2);
+    if (a < b) as->root[b] = a;
+    else as->root[a] = b;
+}
+
+bool sti__assembly_ask(sti__assembly *as, int body) {
+    if (as->asked[body]) return true;
+    int n = sti__chain_length(as->model, body);
+    if (!grow_chains(as, as->nchain + n)) {
+        as->failed = true;
+        return false;
+    }
+    as->asked[body] = true;
+    as->bodies[as->nbodies++] = body;
+    as->chain_at[body] = as->nchain;
+    as->nchain += n;
+    return true;
+}
+
+void sti__assembly_answer(sti__assembly *as, const sti_state *s, int begin, int end) {
+    for (int k = begin; k < end; k++) {
+        int body = as->bodies[k], at = as->chain_at[body];
+        sti__mobility_of(s, body, as->chain_dof + at, as->chain + 6 * (size_t)at, &as->mobility[body]);
+    }
 }
 
 double *sti__block_open(sti__assembly *as, int dim, const int *dofs, int n) {
@@ -154,7 +202,11 @@ void sti__block_close(sti__assembly *as, const sti_row *row, const double *R, co
     memcpy(as->vhat + at, vhat, sizeof(double) * (size_t)row->dim);
     as->nrow = as->first[b + 1];
     as->nentry = as->jstart[as->nrow];
-    for (int k = begin; k < as->jstart[at + 1]; k++) as->tree[as->model->dof_treeid[as->jcol[k]]] = true;
+    for (int k = begin, last = -1; k < as->jstart[at + 1]; k++) {
+        int tree = as->model->dof_treeid[as->jcol[k]];
+        if (tree != last) sti__block_touches(as, last, tree);
+        last = tree;
+    }
 }
 
 int sti__block_reserve(sti__assembly *as, int dim, int n) {
@@ -357,54 +409,29 @@ void sti__assembly_plain(sti__assembly *as, const sti_state *s) {
 
 /* ---- islands ----------------------------------------------------------------------------------------- */
 
-static int find_root(int *root, int i) {
-    while (root[i] != i) i = root[i] = root[root[i]];
-    return i;
-}
-
-/* Joins the trees of a block; they are in the order of their dofs. */
-static void join_trees(sti__assembly *as, int block) {
-    const sti_model *m = as->model;
-    int row = as->first[block], tree = -1, last = -1;
-    for (int k = as->jstart[row]; k < as->jstart[row + 1]; k++) {
-        int next = m->dof_treeid[as->dof[as->jcol[k]]];
-        if (next == last) continue;
-        last = next;
-        next = find_root(as->root, next);
-        if (tree < 0) tree = next;
-        else if (tree !=
-                 next) { /* the smaller root wins: the numbering does not depend on the order of joins */
-            int low = tree < next ? tree : next;
-            as->root[tree < next ? next : tree] = low;
-            tree = low;
-        }
-    }
-    if (tree >= 0) as->label[tree] = 0;
-}
-
-/* All dofs of a tree are coupled, so that trees are what islands are made of. Trees that only a dropped row touched
-   have none. */
+/* All dofs of a tree are coupled, so that trees are what islands are made of; numbered in their order. Trees that only a
+   dropped row touched have none. */
 static void find_islands(sti__assembly *as) {
     sti_problem *p = &as->problem;
     const sti_model *m = as->model;
     int count = 0;
-    for (int t = 0; t < m->ntree; t++) {
-        as->root[t] = t;
-        as->label[t] = -1;
-    }
-    for (int b = 0; b < as->nblock; b++) join_trees(as, b);
-    for (int t = 0; t < m->ntree; t++) /* what a later join took over */
-        if (as->label[t] == 0) as->label[find_root(as->root, t)] = 0;
-    for (int t = 0; t < m->ntree; t++) {
-        int root = find_root(as->root, t);
-        if (root == t) as->label[t] = as->label[t] == 0 ? count++ : -1;
-        else as->label[t] = as->label[root];
-    }
-    for (int i = 0; i < p->arrays.n; i++) as->dof_island[i] = as->label[m->dof_treeid[as->dof[i]]];
+    for (int t = 0; t < m->ntree; t++) as->label[t] = -1;
     for (int b = 0; b < as->nblock; b++) {
         int k = as->jstart[as->first[b]];
-        as->row_island[b] = k < as->jstart[as->first[b] + 1] ? as->dof_island[as->jcol[k]] : -1;
+        as->row_island[b] = -1;
+        if (k == as->jstart[as->first[b] + 1]) continue;
+        int root = find_root(as->root, m->dof_treeid[as->dof[as->jcol[k]]]);
+        as->row_island[b] = root;
+        as->label[root] = 0;
     }
+    for (int t = 0; t < m->ntree; t++) {
+        int root = find_root(as->root, t);
+        if (root != t) as->label[t] = as->label[root];
+        else if (as->label[t] == 0) as->label[t] = count++;
+    }
+    for (int i = 0; i < p->arrays.n; i++) as->dof_island[i] = as->label[m->dof_treeid[as->dof[i]]];
+    for (int b = 0; b < as->nblock; b++)
+        if (as->row_island[b] >= 0) as->row_island[b] = as->label[as->row_island[b]];
     p->nisland = count;
 }
 

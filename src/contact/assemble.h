@@ -70,6 +70,11 @@ typedef struct sti__assembly {
     bool *asked;             /* nbody */
     int *bodies;             /* nbody: their list */
     int nbodies;
+    int *chain_at;  /* nbody: where the dofs of a body that was asked for begin in chain_dof, ascending */
+    int *chain_dof; /* and their cdof, six rows over them, in chain from 6 chain_at on */
+    double *chain;
+    int nchain;
+    sti__pool chain_pool;
     void *block; /* what does not grow */
     size_t bytes;
     int growths; /* how often a pool had to grow since creation */
@@ -95,6 +100,12 @@ void sti__block_close(sti__assembly *as, const sti_row *row, const double *R, co
 /* (A block that is opened and never closed is forgotten by the next one.) */
 /* Room for a block whose law, dofs and Jacobian are written later, perhaps by another thread; its number, or -1. */
 int sti__block_reserve(sti__assembly *as, int dim, int n);
+/* The trees of a reserved block; either may be -1. */
+void sti__block_touches(sti__assembly *as, int tree1, int tree2);
+/* Lists a body that a block needs the mobility and chain of; it has 1 to STI__MOBILITY_CHAIN dofs. */
+bool sti__assembly_ask(sti__assembly *as, int body);
+/* Finds them, begin <= place in the list < end. */
+void sti__assembly_answer(sti__assembly *as, const sti_state *s, int begin, int end);
 /* Takes out blocks from `first` on whose source is STI__FROM_NOTHING. */
 void sti__blocks_drop(sti__assembly *as, int first);
 

@@ -19,8 +19,9 @@ static inline int sti__chain_length(const sti_model *m, int body) {
     return last < 0 ? 0 : m->M_rownnz[last];
 }
 
-/* Of a body with 1 to STI__MOBILITY_CHAIN dofs, from the factor of M. */
-void sti__mobility_of(const sti_state *s, int body, sti__mobility *out);
+/* Of a body with 1 to STI__MOBILITY_CHAIN dofs, from the factor of M; also its n dofs, ascending, and their cdof as six
+   rows of n. */
+void sti__mobility_of(const sti_state *s, int body, int *dof, double *cdof, sti__mobility *out);
 /* K += velocity of the point at `arm` from the com of the tree per impulse there, 3 x 3, world. */
 void sti__mobility_add_point(const sti__mobility *b, const double arm[3], double K[9]);
 

@@ -82,56 +82,50 @@ static bool is_apart(const sti_model *m, const sti__contact *c) {
            sti__chain_length(m, c->body2) <= STI__MOBILITY_CHAIN;
 }
 
-static void ask_for(sti__assembly *as, int body) {
-    const sti_model *m = as->model;
-    if (m->body_lastdof[body] < 0) return;
-    as->tree[m->body_treeid[body]] = true;
-    if (as->asked[body]) return;
-    as->asked[body] = true;
-    as->bodies[as->nbodies++] = body;
+static int tree_of(const sti_model *m, int body) {
+    int last = m->body_lastdof[body];
+    return last < 0 ? -1 : m->dof_treeid[last];
 }
 
 static void reserve_apart(sti__assembly *as, const sti_state *s, const sti__contact *c, int id) {
     int n = sti__chain_length(s->model, c->body1) + sti__chain_length(s->model, c->body2);
-    int b = n ? sti__block_reserve(as, c->mixed.dim, n) : -1;
+    int b = n ? sti__block_reserve(as, c->mixed.dim, n) : -1, bodies[2] = {c->body1, c->body2};
     if (b < 0) return;
     as->info[b].source = STI__FROM_CONTACT;
     as->info[b].id = id;
-    ask_for(as, c->body1);
-    ask_for(as, c->body2);
+    for (int k = 0; k < 2; k++)
+        if (s->model->body_lastdof[bodies[k]] >= 0) sti__assembly_ask(as, bodies[k]);
+    sti__block_touches(as, tree_of(s->model, c->body1), tree_of(s->model, c->body2));
 }
 
-/* Up to four rows over the dofs of a body, as the power of wrenches (columns of w: moment, force) on its motion. */
-static void fill_rows(const sti_state *s, int body, int count, double w[6][4], int n, int *col, double *J) {
-    const sti_model *m = s->model;
-    for (int d = m->body_lastdof[body], k = sti__chain_length(m, body) - 1; k >= 0;
-         d = m->dof_parentid[d], k--) {
-        const double *x = s->cdof + 6 * (size_t)d;
-        double y[4];
-        for (int i = 0; i < 4; i++)
-            y[i] = x[0] * w[0][i] + x[1] * w[1][i] + x[2] * w[2][i] + x[3] * w[3][i] + x[4] * w[4][i] +
-                   x[5] * w[5][i];
-        col[k] = d;
-        for (int i = 0; i < count; i++) J[i * n + k] = y[i];
-    }
+/* A row over the n dofs of a body: the power of a wrench (moment, force) on the motion of each. */
+static void fill_row(const double *cdof, int n, const double w[6], double *restrict J) {
+    const double *x = cdof, *y = x + n, *z = y + n, *a = z + n, *b = a + n, *c = b + n;
+    if (n == 6) /* a free body, with a count that the compiler knows */
+        for (int k = 0; k < 6; k++)
+            J[k] = w[0] * x[k] + w[1] * x[6 + k] + w[2] * x[12 + k] +
+                   (w[3] * x[18 + k] + w[4] * x[24 + k] + w[5] * x[30 + k]);
+    else
+        for (int k = 0; k < n; k++)
+            J[k] = w[0] * x[k] + w[1] * y[k] + w[2] * z[k] + (w[3] * a[k] + w[4] * b[k] + w[5] * c[k]);
 }
 
 /* The columns of one body: its velocity along the frame is the power of a force along it. */
-static void fill_side(const sti_state *s, int body, const sti__contact *c, double sign, int n, int *col,
-                      double *J) {
-    double arm[3], w[6][4] = {{0}}, turn[6][4] = {{0}};
-    const double *f = c->frame;
-    int dim = c->mixed.dim;
+static void fill_side(const sti__assembly *as, const sti_state *s, int body, const sti__contact *c,
+                      double sign, int n, int *col, double *J) {
+    int count = sti__chain_length(s->model, body), dim = c->mixed.dim, at = as->chain_at[body];
+    if (count == 0) return;
+    const double *cdof = as->chain + 6 * (size_t)at;
+    double arm[3], w[6], *moment = w, *force = w + 3;
     v3_sub(arm, c->pos, s->subtree_com + 3 * (size_t)s->model->body_rootid[body]);
-    for (int i = 0; i < 3; i++, f += 3)
-        for (int k = 0; k < 3; k++) {
-            int y = k == 2 ? 0 : k + 1, z = k == 0 ? 2 : k - 1;
-            w[k][i] = sign * (arm[y] * f[z] - arm[z] * f[y]);
-            w[3 + k][i] = sign * f[k];
-            turn[k][i] = sign * f[k];
-        }
-    fill_rows(s, body, dim < 3 ? dim : 3, w, n, col, J);
-    if (dim > 3) fill_rows(s, body, dim - 3, turn, n, col, J + (size_t)3 * (size_t)n);
+    memcpy(col, as->chain_dof + at, sizeof(int) * (size_t)count);
+    for (int i = 0; i < dim; i++, J += n) {
+        bool turn = dim >= 3 && i >= 3;
+        v3_scale(force, c->frame + (size_t)3 * (size_t)(turn ? i - 3 : i), sign);
+        if (turn) v3_copy(moment, force), v3_zero(force);
+        else v3_cross(moment, arm, force);
+        fill_row(cdof, count, w, J);
+    }
 }
 
 static void add_mobility(const sti__assembly *as, const sti_state *s, int body, const double pos[3],
@@ -158,8 +152,8 @@ static void fill_apart(sti__assembly *as, const sti_state *s, const sti__contact
     double *J = as->jvalue + begin, w = weight_apart(as, s, c);
     bool swap = s->model->body_lastdof[c->body1] > s->model->body_lastdof[c->body2];
     int split = sti__chain_length(s->model, swap ? c->body2 : c->body1);
-    fill_side(s, c->body1, c, -1, n, col + (swap ? split : 0), J + (swap ? split : 0));
-    fill_side(s, c->body2, c, 1, n, col + (swap ? 0 : split), J + (swap ? 0 : split));
+    fill_side(as, s, c->body1, c, -1, n, col + (swap ? split : 0), J + (swap ? split : 0));
+    fill_side(as, s, c->body2, c, 1, n, col + (swap ? 0 : split), J + (swap ? 0 : split));
     for (int i = 1; i < dim; i++) memcpy(col + (size_t)(i * n), col, sizeof(int) * (size_t)n);
     law l = law_of(s, c, as->info[b].id, w);
     as->rows[b] = l.row;
@@ -178,10 +172,9 @@ typedef struct filling {
     int first;
 } filling;
 
-static void find_mobilities(void *context, int begin, int end) {
+static void answer(void *context, int begin, int end) {
     const filling *f = context;
-    for (int k = begin; k < end; k++)
-        sti__mobility_of(f->s, f->as->bodies[k], &f->as->mobility[f->as->bodies[k]]);
+    sti__assembly_answer(f->as, f->s, begin, end);
 }
 
 static void fill_blocks(void *context, int begin, int end) {
@@ -206,7 +199,7 @@ void sti__point_rows(sti__assembly *as, const sti_state *s, const sti__contact *
         else rows_within(as, s, contacts + i, i);
     }
     if (as->failed) return;
-    run(tasks, as->nbodies, 64, find_mobilities, &f);
+    run(tasks, as->nbodies, 64, answer, &f);
     run(tasks, as->nblock - f.first, 64, fill_blocks, &f);
     sti__blocks_drop(as, f.first);
 }
