@@ -271,6 +271,24 @@ static int64_t gather(sti__collide *c, int flags) {
     return count;
 }
 
+/* Of a small model: every pair that may touch is looked at, in the order of contacts. */
+static int64_t gather_listed(sti__collide *c, int flags) {
+    int64_t count = 0;
+    bool parents = flags & STI_DISABLE_FILTERPARENT;
+    for (int k = 0; k < c->cm->nlist; k++) {
+        const sti__listed *x = c->cm->list + k;
+        const sti__box *box[2];
+        if (x->parent && !parents) continue;
+        for (int i = 0; i < 2; i++)
+            box[i] = x->box[i] >= 0 ? c->moving_box + x->box[i] : c->fixed_box + ~x->box[i];
+        int g = x->candidate.geom1;
+        bool near = x->candidate.pair >= 0 || (x->plane ? meets_plane(c->shape + g, reach(c, g), box[1])
+                                                        : sti__box_overlap(box[0], box[1]));
+        if (near) push(c, &count, x->candidate);
+    }
+    return count;
+}
+
 /* Stable, by the larger or smaller id of the two geoms. */
 static void sort_by(const sti__collide *c, const sti__candidate *from, sti__candidate *to, bool larger) {
     int *bucket = c->bucket, ngeom = c->cm->model->ngeom;
@@ -284,8 +302,19 @@ static void sort_by(const sti__collide *c, const sti__candidate *from, sti__cand
 
 static int clamp(int64_t x) { return x < INT_MAX ? (int)x : INT_MAX; }
 
+/* True if they fit. */
+static bool take_candidates(sti__collide *c, int64_t count, sti__collide_sizes *need) {
+    if (count > c->size.candidates) need->candidates = clamp(count);
+    else c->ncandidate = (int)count;
+    return count <= c->size.candidates;
+}
+
 static bool find_candidates(job *j, const sti_tasks *tasks, sti__collide_sizes *need) {
     sti__collide *c = j->c;
+    if (c->cm->list) {
+        c->stats.overlaps = gather_listed(c, j->flags);
+        return take_candidates(c, c->stats.overlaps, need);
+    }
     sti__hit_sum moving = sti__bvh_self(&c->moving, tasks, &c->hits);
     sti__hit_sum fixed = sti__bvh_boxes(&c->fixed, c->moving_box, c->cm->nmoving, tasks, &c->fixed_hits);
     c->stats.overlaps = moving.found + fixed.found;
@@ -293,12 +322,7 @@ static bool find_candidates(job *j, const sti_tasks *tasks, sti__collide_sizes *
     if (fixed.dropped) need->fixed_overlaps = clamp(fixed.found);
     if (moving.dropped || fixed.dropped) return false;
     run(tasks, c->cm->nmoving, GRAIN_BOX, filter_hits, j);
-    int64_t count = gather(c, j->flags);
-    if (count > c->size.candidates) {
-        need->candidates = clamp(count);
-        return false;
-    }
-    c->ncandidate = (int)count;
+    if (!take_candidates(c, gather(c, j->flags), need)) return false;
     sort_by(c, c->candidate, c->spare, true);
     sort_by(c, c->spare, c->candidate, false);
     return true;
@@ -412,7 +436,7 @@ bool sti__collide_run(sti__collide *c, const sti_state *state, const sti_tasks *
     run(tasks, c->cm->nmoving, GRAIN_BOX, move_boxes, &j);
     place_fixed(&j, tasks);
     place_rest(&j);
-    sti__bvh_build(&c->moving, c->moving_box, c->cm->nmoving, tasks);
+    if (!c->cm->list) sti__bvh_build(&c->moving, c->moving_box, c->cm->nmoving, tasks);
     bool good = find_candidates(&j, tasks, need) && find_contacts(&j, tasks, need);
     c->stats.candidates = c->ncandidate;
     c->stats.contacts = c->ncontact;

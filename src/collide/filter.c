@@ -7,6 +7,7 @@
 
 #define LEAST_FRICTION 1e-5 /* keeps cones open */
 #define LEAST_SOLMIX 1e-15
+#define MOST_LISTED 1024 /* beyond that a tree finds pairs faster */
 
 /* ---- the model's part ---------------------------------------------------------------------------------- */
 
@@ -109,6 +110,58 @@ static void fill_hfield(sti__collision_model *cm, int i) {
                                   .size = m->hfield_size + 4 * i};
 }
 
+/* ---- the list of a small model -------------------------------------------------------------------------- */
+
+/* Contacts come by the smaller id, then by the larger, then explicit pairs as they are written. */
+static bool comes_after(const sti__candidate *a, const sti__candidate *b) {
+    uint64_t x = key_of(a->geom1, a->geom2), y = key_of(b->geom1, b->geom2);
+    return x != y ? x > y : a->pair > b->pair;
+}
+
+static void list_one(sti__collision_model *cm, sti__listed x) {
+    int k = cm->nlist++;
+    if (k >= MOST_LISTED) return;
+    for (; k > 0 && comes_after(&cm->list[k - 1].candidate, &x.candidate); k--) cm->list[k] = cm->list[k - 1];
+    cm->list[k] = x;
+}
+
+/* The moving geom i and another one; box: of the other. */
+static void list_two(sti__collision_model *cm, int i, int geom, int box) {
+    int g = cm->moving[i];
+    if (cm->nlist >= MOST_LISTED || !sti__may_touch(cm, g, geom, STI_DISABLE_FILTERPARENT)) return;
+    sti__candidate c = sti__candidate_dynamic(cm, g, geom);
+    bool swap = c.geom1 != g;
+    list_one(cm, (sti__listed){c,
+                               {swap ? box : i, swap ? i : box},
+                               cm->geom[c.geom1].type == STI_GEOM_PLANE,
+                               !sti__may_touch(cm, g, geom, 0)});
+}
+
+static void list_all(sti__collision_model *cm) {
+    for (int i = 0; i < cm->nmoving && cm->nlist < MOST_LISTED; i++) {
+        for (int k = 0; k < i; k++) list_two(cm, i, cm->moving[k], k);
+        for (int k = 0; k < cm->nfixed; k++) list_two(cm, i, cm->fixed[k], ~k);
+        for (int k = 0; k < cm->nplane; k++) list_two(cm, i, cm->plane[k], 0);
+    }
+    for (int p = 0; p < cm->model->npair && cm->nlist < MOST_LISTED; p++) {
+        sti__candidate c = sti__candidate_pair(cm, p);
+        if (sti__can_collide(cm->geom[c.geom1].type, cm->geom[c.geom2].type))
+            list_one(cm, (sti__listed){.candidate = c});
+    }
+}
+
+/* A list that is too long is given up. */
+static bool make_list(sti__collision_model *cm) {
+    cm->list = sti__alloc(cm->allocator, MOST_LISTED * sizeof *cm->list);
+    if (!cm->list) return false;
+    list_all(cm);
+    if (cm->nlist < MOST_LISTED) return true;
+    sti__free(cm->allocator, cm->list, MOST_LISTED * sizeof *cm->list);
+    cm->list = NULL;
+    cm->nlist = 0;
+    return true;
+}
+
 sti__collision_model *sti__collision_model_create(const sti_model *model, const sti_allocator *allocator,
                                                   sti_error *error) {
     sti__collision_model *cm = sti__alloc(allocator, sizeof *cm);
@@ -126,7 +179,9 @@ sti__collision_model *sti__collision_model_create(const sti_model *model, const 
     fill_keys(cm);
     for (int g = 0; g < model->ngeom; g++)
         if (cm->geom[g].active || cm->geom[g].paired) cm->used[cm->nused++] = g;
-    if (sti__hulls_create(model, allocator, &cm->hulls, error) == STI_OK) return cm;
+    bool listed = make_list(cm);
+    if (!listed) sti__fail(error, STI_NO_MEMORY, "no memory for the collision model");
+    if (listed && sti__hulls_create(model, allocator, &cm->hulls, error) == STI_OK) return cm;
     sti__collision_model_free(cm);
     return NULL;
 }
@@ -135,6 +190,7 @@ void sti__collision_model_free(sti__collision_model *cm) {
     if (!cm) return;
     const sti_allocator *allocator = cm->allocator;
     sti__hulls_free(&cm->hulls);
+    sti__free(allocator, cm->list, cm->list ? MOST_LISTED * sizeof *cm->list : 0);
     if (cm->block) sti__free_aligned(allocator, cm->block, cm->nblock);
     sti__free(allocator, cm, sizeof *cm);
 }

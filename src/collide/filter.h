@@ -20,6 +20,22 @@ typedef struct sti__geom_facts {
     bool active; /* can touch something by itself */
 } sti__geom_facts;
 
+/* Two geoms that the narrow phase shall look at. */
+typedef struct sti__candidate {
+    int geom1,
+        geom2; /* the lower type first, then the lower id; an explicit pair of one type as it is written */
+    int pair;  /* explicit pair, -1 if the geoms met by themselves */
+    double margin; /* distance below which a contact is made: margin and gap */
+} sti__candidate;
+
+/* Two geoms of a small model that may touch. */
+typedef struct sti__listed {
+    sti__candidate candidate;
+    int box[2]; /* of the moving geoms, else ~ that of the fixed ones; unused for planes and explicit pairs */
+    bool plane; /* geom1 is one */
+    bool parent; /* only while the parent filter is off */
+} sti__listed;
+
 typedef struct sti__collision_model {
     const sti_model *model;
     sti__geom_facts *geom; /* ngeom */
@@ -31,6 +47,8 @@ typedef struct sti__collision_model {
     uint64_t *pair;    /* npair geom pairs, sorted */
     int *used;         /* active or paired geoms */
     int nused;
+    sti__listed *list; /* all that may touch, in the order of contacts; NULL: too many to look at each */
+    int nlist;
     sti__hfield *hfield; /* nhfield */
     sti__hulls hulls;    /* of meshes */
     void *block;
@@ -45,14 +63,6 @@ void sti__collision_model_free(sti__collision_model *cm);
 
 /* A geom where the state has it. */
 void sti__geom_shape(const sti__collision_model *cm, const sti_state *state, int geom, sti__shape *out);
-
-/* Two geoms that the narrow phase shall look at. */
-typedef struct sti__candidate {
-    int geom1,
-        geom2; /* the lower type first, then the lower id; an explicit pair of one type as it is written */
-    int pair;  /* explicit pair, -1 if the geoms met by themselves */
-    double margin; /* distance below which a contact is made: margin and gap */
-} sti__candidate;
 
 /* Whether two geoms may touch by themselves; flags: option.disableflags. Symmetric. */
 bool sti__may_touch(const sti__collision_model *cm, int geom1, int geom2, int flags);

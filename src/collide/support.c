@@ -68,7 +68,7 @@ void sti__shape_bounds(const sti__shape *s, double margin, double lo[3], double 
         const double *r = s->hfield->size, from[3] = {-r[0], -r[1], -r[3]}, to[3] = {r[0], r[1], r[2]};
         turned_box(s, from, to, lo, hi);
     } else if (s->type == STI_GEOM_MESH && s->hull && s->hull->nvert > 0) {
-        if (s->hull->nvert <= 64) hull_box(s, lo, hi);
+        if (s->hull->nvert <= 16) hull_box(s, lo, hi);
         else turned_box(s, s->hull->lo, s->hull->hi, lo, hi);
     } else {
         double half[3];
