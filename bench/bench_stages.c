@@ -101,6 +101,10 @@ int main(int argc, char **argv) {
     int contacts;
     sti_world_contacts(world, &contacts);
     print_profile(world, repeats ? repeats : steps);
+    const sti__collide *found = &world->constraints.collide;
+    int touching = 0;
+    for (int i = 0; i < found->ncandidate; i++) touching += found->count[i] > 0;
+    printf("candidates %d\ntouching %d\npoints %d\n", found->ncandidate, touching, found->ncontact);
     printf("contacts %d\nbodies %d\ndofs %d\nwarm_bytes %zu\npeak_bytes %zu\n", contacts, model->nbody - 1,
            model->nv, held, peak);
     sti_world_destroy(world);
