@@ -88,7 +88,7 @@ static const char everything_xml[] =
 "  <contact><exclude body1='upper' body2='lower'/></contact>\n"
 "  <equality><joint joint1='elbow' joint2='wrist' polycoef='0 1 0 0 0'/><connect body1='ball' body2='free' anchor='0 0 0'/></equality>\n"
 "  <tendon>\n"
-"    <fixed name='fixed' stiffness='1'><joint joint='elbow' coef='1'/><joint joint='wrist' coef='-1'/></fixed>\n"
+"    <fixed name='fixed' stiffness='1' limited='true' range='-1 1'><joint joint='elbow' coef='1'/><joint joint='wrist' coef='-1'/></fixed>\n"
 "    <spatial name='string' damping='1'><site site='a'/><geom geom='knob' sidesite='c'/><site site='b'/></spatial>\n"
 "  </tendon>\n"
 "  <actuator>\n"
@@ -100,6 +100,9 @@ static const char everything_xml[] =
 "  <sensor>\n"
 "    <jointpos joint='elbow'/><gyro site='a'/><accelerometer site='a'/><framepos objtype='body' objname='lower' reftype='site' refname='b'/>\n"
 "    <subtreeangmom body='upper'/><tendonpos tendon='string'/><actuatorfrc actuator='m'/><force site='b'/><clock/>\n"
+"    <contact name='net' site='c' body2='free' data='found force torque pos normal tangent' reduce='netforce' num='3'/><touch site='b'/>\n"
+"    <contact subtree1='upper' geom2='floor' data='force dist linvel angvel' reduce='maxforce' num='2'/><contact body1='world'/>\n"
+"    <jointlimitfrc joint='shoulder'/><tendonlimitpos tendon='fixed'/>\n"
 "  </sensor>\n"
 "  <keyframe><key name='bent' time='1' ctrl='1 0 0 0 0'/></keyframe>\n"
 "</mujoco>\n";

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sensors: what each kind is attached to and how many values of which sort it gives. */
 #include "model/compile.h"
-#include <limits.h>
 #include <string.h>
+
+/* Of all sensors together: a short file shall not ask for much memory. */
+#define MOST_VALUES (1 << 24)
 
 /* Where the object of a sensor is named. */
 typedef enum place_kind {
@@ -126,7 +128,7 @@ void sti__size_sensors(sti__compiler *c) {
         sti__aid count = contact ? STI_A_num : STI_A_dim;
         if (contact ? dim <= 0 : dim < 0)
             sti__complain(c, e, count, STI_VALUE, contact ? "must be positive" : "must not be negative");
-        else if (dim > INT_MAX / 4 - m->nsensordata)
+        else if (dim > MOST_VALUES - m->nsensordata)
             sti__complain(c, e, count, STI_LIMIT, "too many sensor values");
         else if (sti__spend(c, e, (size_t)dim * sizeof(double))) m->nsensordata += (int)dim;
     }

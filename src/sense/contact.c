@@ -163,24 +163,26 @@ static void put(const sensor *x, const reading *r, double *out) {
    reaction: so two signs cancel. */
 static void turn(double v[3], int sign) { v[2] *= sign; }
 
-/* Of a body at a point. */
-static void velocity_at(const sti_state *s, int body, const double pos[3], double lin[3]) {
+/* Adds the motion of a body at a point, times scale; a contact may be with no body. */
+static void add_velocity(const sti_state *s, int body, const double pos[3], double scale, double lin[3],
+                         double ang[3]) {
+    double arm[3], swing[3];
+    if (body < 0) return;
     const double *v = s->cvel + 6 * body;
-    double arm[3];
     v3_sub(arm, pos, s->subtree_com + 3 * s->model->body_rootid[body]);
-    v3_cross(lin, v, arm);
-    v3_add(lin, lin, v + 3);
+    v3_cross(swing, v, arm);
+    v3_add_scaled(lin, swing, scale);
+    v3_add_scaled(lin, v + 3, scale);
+    v3_add_scaled(ang, v, scale);
 }
 
 /* The second body's velocity as the first sees it, in the contact's frame. */
 static void read_velocity(const sti_state *s, const sti_contact *c, int sign, reading *r) {
-    double v1[3], v2[3];
-    velocity_at(s, c->body1, c->pos, v1);
-    velocity_at(s, c->body2, c->pos, v2);
-    v3_sub(v2, v2, v1);
-    m3_mul_vec(r->linvel, c->frame, v2);
-    v3_sub(v2, s->cvel + 6 * c->body2, s->cvel + 6 * c->body1);
-    m3_mul_vec(r->angvel, c->frame, v2);
+    double lin[3] = {0}, ang[3] = {0};
+    add_velocity(s, c->body2, c->pos, 1, lin, ang);
+    add_velocity(s, c->body1, c->pos, -1, lin, ang);
+    m3_mul_vec(r->linvel, c->frame, lin);
+    m3_mul_vec(r->angvel, c->frame, ang);
     turn(r->linvel, sign);
     turn(r->angvel, sign);
 }
@@ -203,18 +205,21 @@ static void read_contact(const sensor *x, const sti_contact *c, int found, doubl
 
 typedef int sign_rule(const sensor *x, const sti_contact *c);
 
+static bool can_move(const sti_model *m, int body) { return body >= 0 && m->body_lastdof[body] >= 0; }
+
 /* The thing at a site is the site's body if it can move; else, of the two that touch, the one that can; else the one
    whose centre of mass is nearer. Forces are taken as they act on it, whatever the order of the contact. */
 static int onto_thing(const sensor *x, const sti_contact *c) {
     const sti_model *m = x->s->model;
-    int sign = match(x, c), at = m->site_bodyid[x->id1];
-    bool moves1 = m->body_lastdof[c->body1] >= 0, moves2 = m->body_lastdof[c->body2] >= 0;
-    if (!sign) return 0;
-    if (m->body_lastdof[at] >= 0 && c->body1 != c->body2) {
+    int at = m->site_bodyid[x->id1];
+    bool moves1 = can_move(m, c->body1), moves2 = can_move(m, c->body2);
+    if (!match(x, c)) return 0;
+    if (can_move(m, at) && c->body1 != c->body2) {
         if (c->body2 == at) return 1;
         if (c->body1 == at) return -1;
     }
     if (moves1 != moves2) return moves2 ? 1 : -1;
+    if (!moves1) return 1;
     double d1[3], d2[3];
     v3_sub(d1, x->s->xipos + 3 * c->body1, x->s->site_xpos + 3 * x->id1);
     v3_sub(d2, x->s->xipos + 3 * c->body2, x->s->site_xpos + 3 * x->id1);

@@ -32,6 +32,16 @@ static void check_snapshot(sti_world *world) {
     free(snapshot);
 }
 
+static void check_sensors(const sti_world *world) {
+    const sti_model *model = sti_world_model(world);
+    float out[64];
+    for (int i = 0; i < model->nsensor; i++) {
+        const char *name = sti_model_name(model, STI_OBJ_SENSOR, i);
+        int size = *name ? sti_sensor_value(world, name, out, 64) : 0;
+        MUST(size >= 0 && size <= model->sensor_dim[i] + 1);
+    }
+}
+
 static void simulate(const sti_model *model) {
     sti_error error = {0};
     if (model->nv > 2000) return; /* large is slow, not wrong */
@@ -46,6 +56,7 @@ static void simulate(const sti_model *model) {
     option->coulomb = STI_COULOMB_RELAXED;
     option->contact_tol = 1e-4;
     sti_step(world, 2);
+    check_sensors(world);
     option->disableflags |= STI_DISABLE_CONSTRAINT;
     sti_step(world, 8);
     check_finite(world);

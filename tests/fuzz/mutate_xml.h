@@ -46,10 +46,11 @@ static uint32_t count_byte(const uint8_t *data, size_t size, char c) {
 /* Another value for an attribute. */
 static size_t mutate_value(uint8_t *data, size_t size, size_t max_size, unsigned int *seed) {
     static const char *const values[] = {
-        "0",     "1",       "-1",     "1e-9",      "1e9",  "1e300",  "0 0 0",  "1 0 0 0",   "0.5",
-        "90",    "true",    "false",  "auto",      "2",    "3",      "1000",   "-0",        "a",
-        "b",     "cube",    "elbow",  "string",    "tet",  "upper",  "world",  "arm",       "m",
-        "1 2 3", "0 1e-15", "1e-300", "1 1 1 1 1", "mesh", "sphere", "filter", "2147483647"};
+        "0",      "1",      "-1",         "1e-9",     "1e9",     "1e300",  "0 0 0",     "1 0 0 0",
+        "0.5",    "90",     "true",       "false",    "auto",    "2",      "3",         "1000",
+        "-0",     "a",      "b",          "cube",     "elbow",   "string", "tet",       "upper",
+        "world",  "arm",    "m",          "1 2 3",    "0 1e-15", "1e-300", "1 1 1 1 1", "mesh",
+        "sphere", "filter", "2147483647", "netforce", "force",   "mindist"};
     size_t from, to;
     uint32_t quotes = count_byte(data, size, '"') / 2, ticks = count_byte(data, size, '\'') / 2;
     char q = dice(seed, quotes + ticks) < quotes ? '"' : '\'';
