@@ -354,6 +354,164 @@ TEST(features) {
     solid_free(drum);
 }
 
+/* Signed distance to the surface by formula, negative inside; near a hull's edges a little less. */
+static double surface(const sti__shape *s, const double world[3]) {
+    double d[3], p[3], q[3], out = 0;
+    v3_sub(d, world, s->pos);
+    m3_mul_vec_t(p, s->mat, d);
+    double rho = sqrt(p[0] * p[0] + p[1] * p[1]), z = fabs(p[2]);
+    switch (s->type) {
+    case STI_GEOM_PLANE: return p[2];
+    case STI_GEOM_SPHERE: return v3_norm(p) - s->size[0];
+    case STI_GEOM_ELLIPSOID: /* to first order */
+        for (int i = 0; i < 3; i++) q[i] = p[i] / s->size[i], d[i] = q[i] / s->size[i];
+        return v3_norm(d) > 0 ? (v3_norm(q) - 1) * v3_norm(q) / v3_norm(d) : -s->size[0];
+    case STI_GEOM_CAPSULE: return sqrt(rho * rho + pow(fmax(0, z - s->size[1]), 2)) - s->size[0];
+    case STI_GEOM_CYLINDER: q[0] = rho - s->size[0], q[1] = z - s->size[1], q[2] = -1; break;
+    case STI_GEOM_BOX:
+        for (int i = 0; i < 3; i++) q[i] = fabs(p[i]) - s->size[i];
+        break;
+    default:
+        for (int f = 0; f < s->hull->nface; f++)
+            out = f == 0 ? -1 : out,
+            out = fmax(out, v3_dot(s->hull->face_plane + 4 * f, p) - s->hull->face_plane[4 * f + 3]);
+        return out;
+    }
+    for (int i = 0; i < 3; i++) out += q[i] > 0 ? q[i] * q[i] : 0;
+    return out > 0 ? sqrt(out) : fmax(q[0], fmax(q[1], q[2]));
+}
+
+/* A capsule touches with the balls at its ends: the surface of the upper one is inside it, by so much. */
+static double ball(const sti__shape *s, const double n[3]) {
+    double d[3];
+    m3_mul_vec_t(d, s->mat, n);
+    return s->type == STI_GEOM_CAPSULE && fabs(d[2]) < 0.3 ? s->size[0] * (1 - sqrt(1 - d[2] * d[2])) : 0;
+}
+
+/* Every point lies on both surfaces, and the deepest is as deep as the shapes are. */
+static void consistent(const sti__shape *a, const sti__shape *b, const sti__manifold *m, double tolerance) {
+    for (int i = 0; i < m->count; i++) {
+        const sti__point *p = &m->point[i];
+        double x[3], y[3];
+        v3_copy(x, p->pos);
+        v3_copy(y, p->pos);
+        v3_add_scaled(x, p->normal, -0.5 * p->dist);
+        v3_add_scaled(y, p->normal, 0.5 * p->dist);
+        CHECK_NEAR(surface(a, x), 0, tolerance + ball(a, p->normal));
+        CHECK_NEAR(surface(b, y), 0, tolerance + ball(b, p->normal));
+    }
+}
+
+static void trembles(const char *name, const sti__shape *a, const sti__shape *b, int points) {
+    sti__manifold first, m;
+    int wrong = test_failures_;
+    sti__collide_pair(a, b, 0.001, &first);
+    CHECK(first.count == points);
+    consistent(a, b, &first, 3e-4);
+    for (int i = 0; i < first.count; i++)
+        for (int j = 0; j < i; j++) CHECK(first.point[i].feature != first.point[j].feature);
+    for (int step = 0; step < 200; step++) {
+        sti__shape t = *b;
+        double axis[3];
+        random_unit(axis);
+        turn(&t, 1e-6, axis[0], axis[1], axis[2]);
+        for (int i = 0; i < 3; i++) t.pos[i] += uniform(-1e-6, 1e-6);
+        sti__collide_pair(a, &t, 0.001, &m);
+        CHECK(m.count == first.count);
+        consistent(a, &t, &m, 3e-4);
+        for (int i = 0; i < m.count; i++) {
+            int same = -1;
+            for (int j = 0; j < first.count; j++)
+                if (first.point[j].feature == m.point[i].feature) same = j;
+            CHECK(same >= 0);
+            double d[3] = {0, 0, 0};
+            if (same >= 0) v3_sub(d, first.point[same].pos, m.point[i].pos);
+            CHECK(v3_norm(d) < 2e-5);
+        }
+    }
+    if (test_failures_ > wrong) fprintf(stderr, "%s: %d points\n", name, first.count);
+}
+
+/* Faces, edges and sides at rest, many of them exactly aligned: as many points as the parts have, on both
+   surfaces, and the same ones with the same names while the upper body trembles. */
+TEST(resting) {
+    const double quarter = acos(0.0), e = 1e-5;
+    double rim[64 * 3];
+    for (int i = 0; i < 64; i++) {
+        rim[3 * i] = 0.1 * cos(i / 2 * M_PI / 16);
+        rim[3 * i + 1] = 0.1 * sin(i / 2 * M_PI / 16);
+        rim[3 * i + 2] = i % 2 ? 0.1 : -0.1;
+    }
+    solid *brick = solid_box(0.1, 0.1, 0.1), *drum = solid_of(rim, 64);
+    sti__shape plane = shape(STI_GEOM_PLANE, 0, 0, 0, 0, 0, 0.1),
+               box = shape(STI_GEOM_BOX, 0.1, 0.1, 0.1, 0, 0, 0),
+               slab = shape(STI_GEOM_BOX, 0.5, 0.5, 0.1, 0, 0, 0), mesh = mesh_shape(brick, 0, 0, 0),
+               barrel = mesh_shape(drum, 0, 0, 0), can = shape(STI_GEOM_CYLINDER, 0.1, 0.1, 0, 0, 0, 0);
+    sti__shape up = shape(STI_GEOM_BOX, 0.1, 0.1, 0.1, 0, 0, 0.2 - e);
+    trembles("box on plane", &plane, &up, 4);
+    trembles("box on box", &box, &up, 4);
+    trembles("box on mesh", &mesh, &up, 4);
+    trembles("box on slab", &slab, &up, 4);
+    trembles("box on cylinder", &can, &up, 8);
+    trembles("box on drum", &barrel, &up, 8);
+    sti__shape half = up, turned = up, corner = up;
+    half.pos[0] = 0.1;
+    trembles("box on half a box", &box, &half, 4);
+    trembles("box on half a mesh", &mesh, &half, 4);
+    turn(&turned, quarter / 2, 0, 0, 1);
+    trembles("box turned by 45 degrees", &box, &turned, 8);
+    trembles("box turned on a mesh", &mesh, &turned, 8);
+    corner.pos[0] = corner.pos[1] = 0.15;
+    trembles("corner on corner", &box, &corner, 4);
+    sti__shape stone = mesh_shape(brick, 0, 0, 0.2 - e), cask = mesh_shape(drum, 0, 0, 0.2 - e);
+    trembles("mesh on plane", &plane, &stone, 4);
+    trembles("mesh on box", &box, &stone, 4);
+    trembles("mesh on mesh", &mesh, &stone, 4);
+    trembles("drum on plane", &plane, &cask, 8);
+    trembles("drum on slab", &slab, &cask, 8);
+    trembles("drum on box", &box, &cask, 8);
+    trembles("drum on drum", &barrel, &cask, 8);
+    sti__shape tin = shape(STI_GEOM_CYLINDER, 0.1, 0.1, 0, 0, 0, 0.2 - e), other = tin;
+    trembles("cylinder on plane", &plane, &tin, 8);
+    trembles("cylinder on slab", &slab, &tin, 8);
+    trembles("cylinder on box", &box, &tin, 8);
+    trembles("cylinder on cylinder", &can, &tin, 8);
+    trembles("cylinder on drum", &barrel, &tin, 8);
+    turn(&other, quarter / 4, 0, 0, 1);
+    trembles("cylinder turned on cylinder", &can, &other, 8);
+    other = tin;
+    other.pos[0] = 0.05;
+    sti__manifold m;
+    sti__collide_pair(&can, &other, 0.001, &m);
+    trembles("cylinder beside the middle", &can, &other, m.count);
+    CHECK(m.count >= 6);
+    turn(&tin, quarter, 0, 1, 0);
+    trembles("cylinder lying on plane", &plane, &tin, 2);
+    trembles("cylinder lying on slab", &slab, &tin, 2);
+    trembles("cylinder lying on box", &box, &tin, 2);
+    trembles("cylinder lying on mesh", &mesh, &tin, 2);
+    sti__shape rod = shape(STI_GEOM_CAPSULE, 0.1, 0.1, 0, 0, 0, 0.2 - e);
+    turn(&rod, quarter, 0, 1, 0);
+    trembles("capsule on plane", &plane, &rod, 2);
+    trembles("capsule on slab", &slab, &rod, 2);
+    trembles("capsule on box", &box, &rod, 2);
+    trembles("capsule on mesh", &mesh, &rod, 2);
+    rod.pos[1] = 0.1 + 0.1 * sqrt(0.5) - e; /* along an edge of the box, at 45 degrees */
+    rod.pos[2] = 0.1 + 0.1 * sqrt(0.5) - e;
+    trembles("capsule along an edge", &box, &rod, 2);
+    trembles("capsule along a mesh's edge", &mesh, &rod, 2);
+    sti__shape lying = can, bar = shape(STI_GEOM_CAPSULE, 0.1, 0.1, 0, 0, 0, 0);
+    turn(&lying, quarter, 0, 1, 0);
+    turn(&bar, quarter, 0, 1, 0);
+    rod.pos[1] = 0;
+    rod.pos[2] = 0.2 - e;
+    trembles("capsule along a capsule", &bar, &rod, 2);
+    trembles("capsule along a cylinder", &lying, &rod, 2);
+    trembles("cylinder along a cylinder", &lying, &tin, 2);
+    solid_free(brick);
+    solid_free(drum);
+}
+
 /* ---- all pairs at random
  * -------------------------------------------------------------------------------------------- */
 
@@ -392,6 +550,7 @@ static void certify(const sti__shape *a, const sti__shape *b) {
     CHECK(sane(&m, 0.05));
     CHECK((m.count > 0) == (dist < 0.05));
     if (m.count == 0) return;
+    consistent(a, b, &m, 1e-3);
     CHECK_NEAR(deepest(&m)->dist, dist, 1e-6);
     CHECK(v3_dot(deepest(&m)->normal, n) > 1 - 1e-6);
     sti__collide_pair(b, a, 0.05, &w);
@@ -672,6 +831,6 @@ TEST(climbing) {
     solid_free(s);
 }
 
-MAIN(CASE(planes), CASE(spheres), CASE(capsules), CASE(boxes), CASE(manifolds), CASE(features),
+MAIN(CASE(planes), CASE(spheres), CASE(capsules), CASE(boxes), CASE(manifolds), CASE(features), CASE(resting),
      CASE(pairs_certified), CASE(slender_certified), CASE(rigid_motion), CASE(slope), CASE(degenerate),
      CASE(hfields), CASE(rays), CASE(rays_random), CASE(bounds), CASE(climbing))

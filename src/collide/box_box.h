@@ -7,9 +7,9 @@
 
 /* The direction in which the boxes overlap least (dist < 0), or a lower bound of their distance (dist >= 0);
    false if they are more than margin apart. Faces win over edges, and a over b, by a hair, so that ties do
-   not flicker. */
+   not flicker. which: 0..2 a face of a, 3..5 of b, 6 + 3 i + j edges i of a and j of b. */
 static inline bool sti__box_box_axis(const sti__core *a, const sti__core *b, double margin, double normal[3],
-                                     double *dist) {
+                                     double *dist, int *which) {
     double r[3][3], q[3][3], d[3], t[3], best = -INFINITY, hair = 0;
     int axis = 0;
     v3_sub(d, b->pos, a->pos);
@@ -55,6 +55,7 @@ static inline bool sti__box_box_axis(const sti__core *a, const sti__core *b, dou
     }
     if (v3_dot(normal, d) < 0) v3_scale(normal, normal, -1);
     *dist = best;
+    *which = axis;
     return true;
 }
 

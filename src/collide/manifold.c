@@ -11,9 +11,10 @@
 typedef struct part {
     int n; /* 1: point, 2: segment, more: polygon, counter-clockwise seen from outside */
     double p[CORNERS][3];
-    uint32_t edge[CORNERS]; /* name of the edge from corner i to the next; of a segment: its two ends */
-    double normal[3];       /* of a polygon */
-    double round;           /* radius of curvature across a segment */
+    uint32_t edge[CORNERS];   /* name of the edge from corner i to the next; of a segment: its two ends */
+    uint32_t corner[CORNERS]; /* of a polygon: number of corner i in its shape */
+    double normal[3];         /* of a polygon */
+    double round;             /* radius of curvature across a segment */
 } part;
 
 static uint32_t mix(uint32_t x, uint32_t y) {
@@ -35,7 +36,6 @@ static void to_world(const sti__core *c, const double local[3], double out[3]) {
 static void box_part(const sti__core *c, const double d[3], uint32_t side, part *f) {
     int k = fabs(d[0]) > fabs(d[1]) ? (fabs(d[0]) > fabs(d[2]) ? 0 : 2) : (fabs(d[1]) > fabs(d[2]) ? 1 : 2);
     int u = (k + 1) % 3, v = (k + 2) % 3, up = d[k] >= 0;
-    uint32_t corner[4];
     double nl[3] = {0, 0, 0};
     nl[k] = up ? 1 : -1;
     m3_mul_vec(f->normal, c->mat, nl);
@@ -46,10 +46,10 @@ static void box_part(const sti__core *c, const double d[3], uint32_t side, part 
         q[k] = nl[k] * c->size[k];
         q[u] = x ? c->size[u] : -c->size[u];
         q[v] = y ? c->size[v] : -c->size[v];
-        corner[i] = (uint32_t)(up << k | x << u | y << v);
+        f->corner[i] = (uint32_t)(up << k | x << u | y << v);
         to_world(c, q, f->p[i]);
     }
-    for (int i = 0; i < 4; i++) f->edge[i] = edge_name(corner[i], corner[(i + 1) & 3], side);
+    for (int i = 0; i < 4; i++) f->edge[i] = edge_name(f->corner[i], f->corner[(i + 1) & 3], side);
 }
 
 static void cylinder_part(const sti__core *c, const double d[3], uint32_t side, part *f) {
@@ -61,6 +61,7 @@ static void cylinder_part(const sti__core *c, const double d[3], uint32_t side, 
             int k = d[2] >= 0 ? i : (8 - i) & 7; /* counter-clockwise from outside */
             sti__rim_point(c->size, d, nl[2] * c->size[1], k, q);
             to_world(c, q, f->p[i]);
+            f->corner[i] = 100 + base + (uint32_t)k;
             int next = d[2] >= 0 ? k : (k + 7) & 7;
             f->edge[i] =
                 edge_name(100 + base + (uint32_t)next, 100 + base + (((uint32_t)next + 1) & 7), side);
@@ -79,7 +80,9 @@ static void cylinder_part(const sti__core *c, const double d[3], uint32_t side, 
     }
 }
 
-static void capsule_part(const sti__core *c, const double n[3], uint32_t side, part *f) {
+/* the balls at its ends, of which the upper one touches beside the capsule's own surface: only if it lies */
+static void capsule_part(const sti__core *c, const double n[3], const double d[3], uint32_t side, part *f) {
+    if (fabs(d[2]) > 0.3) return;
     f->n = 2;
     f->round = c->radius;
     for (int i = 0; i < 2; i++) {
@@ -100,14 +103,13 @@ static void hull_part(const sti__core *c, const double d[3], uint32_t side, part
     }
     if (best < 0) return;
     int from = h->face_start[best], n = h->face_start[best + 1] - from, use = n < CORNERS ? n : CORNERS;
-    uint32_t corner[CORNERS];
     m3_mul_vec(f->normal, c->mat, h->face_plane + 4 * best);
     for (int i = 0; i < use; i++) { /* a face with more corners loses some, evenly */
-        corner[i] = (uint32_t)h->face_vert[from + (int)((int64_t)i * n / use)];
-        to_world(c, h->vert + 3 * corner[i], f->p[i]);
+        f->corner[i] = (uint32_t)h->face_vert[from + (int)((int64_t)i * n / use)];
+        to_world(c, h->vert + 3 * f->corner[i], f->p[i]);
     }
     f->n = use;
-    for (int i = 0; i < use; i++) f->edge[i] = edge_name(corner[i], corner[(i + 1) % use], side);
+    for (int i = 0; i < use; i++) f->edge[i] = edge_name(f->corner[i], f->corner[(i + 1) % use], side);
 }
 
 static void part_of(const sti__core *c, const double n[3], uint32_t side, part *f) {
@@ -118,7 +120,7 @@ static void part_of(const sti__core *c, const double n[3], uint32_t side, part *
     switch (c->type) {
     case STI_GEOM_BOX: box_part(c, d, side, f); break;
     case STI_GEOM_CYLINDER: cylinder_part(c, d, side, f); break;
-    case STI_GEOM_CAPSULE: capsule_part(c, n, side, f); break;
+    case STI_GEOM_CAPSULE: capsule_part(c, n, d, side, f); break;
     case STI_GEOM_MESH:
         if (c->hull && c->hull->nvert > 0) hull_part(c, d, side, f);
         break;
@@ -126,7 +128,7 @@ static void part_of(const sti__core *c, const double n[3], uint32_t side, part *
     }
 }
 
-/* the edge of a polygon that runs most across n, if one does */
+/* the edge of a polygon that lies farthest along n and runs most across it, if one does */
 static void edge_part(const part *f, const double n[3], part *e) {
     double least = 0.02, top = -INFINITY;
     *e = (part){0};
@@ -141,8 +143,8 @@ static void edge_part(const part *f, const double n[3], part *e) {
         e->n = 2;
         v3_copy(e->p[0], p);
         v3_copy(e->p[1], q);
-        e->edge[0] = mix(f->edge[i], f->edge[(i + f->n - 1) % f->n]);
-        e->edge[1] = mix(f->edge[i], f->edge[(i + 1) % f->n]);
+        e->edge[0] = mix(f->edge[i], f->corner[i]);
+        e->edge[1] = mix(f->edge[i], f->corner[(i + 1) % f->n]);
     }
 }
 
@@ -167,19 +169,35 @@ static void gather_point(gather *g, const double q[3], bool of_b, double dist, u
 
 typedef struct cut {
     double p[CUT][3];
-    uint32_t edge[CUT]; /* from corner i to the next */
+    uint32_t edge[CUT];   /* from corner i to the next */
+    uint32_t corner[CUT]; /* the two edges that crossed there first */
     int n;
 } cut;
 
-static double cross_at(const double p[3], const double q[3], double x, double y, double out[3]) {
-    double t = x / (x - y);
-    for (int i = 0; i < 3; i++) out[i] = p[i] + t * (q[i] - p[i]);
-    return t;
+/* Corners as near to a wall as this, relative to the size of the face it stands on, are on it. So equal boxes on
+   top of each other keep their corners, and do not swap them with crossings of edges as they tremble. */
+#define ON_WALL 5e-4
+
+static double on_wall(const part *f) {
+    double most = 0, d[3];
+    for (int i = 1; i < f->n; i++) {
+        v3_sub(d, f->p[i], f->p[0]);
+        most = fmax(most, v3_dot(d, d));
+    }
+    return ON_WALL * sqrt(most);
+}
+
+static void keep(cut *out, const double p[3], uint32_t edge, uint32_t corner) {
+    if (out->n >= CUT) return;
+    v3_copy(out->p[out->n], p);
+    out->edge[out->n] = edge;
+    out->corner[out->n++] = corner;
 }
 
 /* keeps what is on the inner side of the plane through o with outward normal m; cut edges take the name */
-static void cut_by(const cut *in, const double o[3], const double m[3], uint32_t name, cut *out) {
-    double x[CUT], d[3];
+static void cut_by(const cut *in, const double o[3], const double m[3], uint32_t name, double slack,
+                   cut *out) {
+    double x[CUT], d[3], q[3];
     for (int i = 0; i < in->n; i++) {
         v3_sub(d, in->p[i], o);
         x[i] = v3_dot(d, m);
@@ -187,14 +205,13 @@ static void cut_by(const cut *in, const double o[3], const double m[3], uint32_t
     out->n = 0;
     for (int i = 0; i < in->n; i++) {
         int j = i + 1 == in->n ? 0 : i + 1;
-        if (x[i] <= 0 && out->n < CUT) {
-            v3_copy(out->p[out->n], in->p[i]);
-            out->edge[out->n++] = in->edge[i];
-        }
-        if ((x[i] <= 0) != (x[j] <= 0) && out->n < CUT) {
-            cross_at(in->p[i], in->p[j], x[i], x[j], out->p[out->n]);
-            out->edge[out->n++] = x[i] <= 0 ? name : in->edge[i];
-        }
+        bool here = x[i] <= slack, there = x[j] <= slack;
+        if (here) keep(out, in->p[i], there ? in->edge[i] : name, in->corner[i]);
+        if (here == there || (here ? x[i] : x[j]) >= -slack) continue; /* it leaves or enters at a corner */
+        double t = x[i] / (x[i] - x[j]);
+        for (int k = 0; k < 3; k++) q[k] = in->p[i][k] + t * (in->p[j][k] - in->p[i][k]);
+        if (here) out->edge[out->n - 1] = in->edge[i];
+        keep(out, q, here ? name : in->edge[i], mix(in->edge[i], name));
     }
 }
 
@@ -220,26 +237,23 @@ static double height(const part *r, const double n[3], bool r_is_a, const double
 static void over_polygon(gather *g, const part *r, const part *f, bool r_is_a) {
     cut two[2];
     int now = 0;
-    two[0].n = f->n;
-    for (int i = 0; i < f->n; i++) {
-        v3_copy(two[0].p[i], f->p[i]);
-        two[0].edge[i] = f->edge[i];
-    }
+    double slack = on_wall(r);
+    two[0].n = 0;
+    for (int i = 0; i < f->n; i++)
+        keep(&two[0], f->p[i], f->edge[i], mix(f->edge[i == 0 ? f->n - 1 : i - 1], f->edge[i]));
     for (int i = 0; i < r->n && two[now].n > 0; i++) {
         double m[3];
         if (!wall(r, i, g->n, m)) continue;
-        cut_by(&two[now], r->p[i], m, r->edge[i], &two[1 - now]);
+        cut_by(&two[now], r->p[i], m, r->edge[i], slack, &two[1 - now]);
         now = 1 - now;
     }
     const cut *c = &two[now];
-    for (int i = 0; i < c->n; i++) {
-        uint32_t before = c->edge[i == 0 ? c->n - 1 : i - 1];
-        gather_point(g, c->p[i], r_is_a, height(r, g->n, r_is_a, c->p[i]), mix(before, c->edge[i]));
-    }
+    for (int i = 0; i < c->n; i++)
+        gather_point(g, c->p[i], r_is_a, height(r, g->n, r_is_a, c->p[i]), c->corner[i]);
 }
 
 static void segment_over_polygon(gather *g, const part *r, const part *f, bool r_is_a) {
-    double t[2] = {0, 1}, d[3], q[3];
+    double t[2] = {0, 1}, d[3], q[3], slack = on_wall(r);
     uint32_t name[2] = {f->edge[0], f->edge[1]};
     for (int i = 0; i < r->n; i++) {
         double m[3];
@@ -248,9 +262,11 @@ static void segment_over_polygon(gather *g, const part *r, const part *f, bool r
         double x = v3_dot(d, m);
         v3_sub(d, f->p[1], r->p[i]);
         double y = v3_dot(d, m);
-        if (x > 0 && y > 0) return;
-        if (x > 0 && x / (x - y) > t[0]) t[0] = x / (x - y), name[0] = mix(r->edge[i], f->edge[0]);
-        if (y > 0 && x / (x - y) < t[1]) t[1] = x / (x - y), name[1] = mix(r->edge[i], f->edge[1]);
+        if (x > slack && y > slack) return;
+        if (x > slack && x / (x - y) > t[0])
+            t[0] = fmin(1, x / (x - y)), name[0] = mix(r->edge[i], f->edge[0]);
+        if (y > slack && x / (x - y) < t[1])
+            t[1] = fmax(0, x / (x - y)), name[1] = mix(r->edge[i], f->edge[1]);
     }
     if (t[0] > t[1]) return;
     v3_sub(d, f->p[1], f->p[0]);
@@ -285,6 +301,7 @@ static void segments(gather *g, const part *a, const part *b) {
         }
         v3_cross(side, u, g->n);
         double y = v3_dot(d, side), dist = v3_dot(d, g->n);
+        if (round > 0 && fabs(y) > 0.05 * round) continue;
         if (round > 0) dist += y * y / (2 * round);
         gather_point(g, q, false, dist, mix(a->edge[e], b->edge[(uv > 0) == (e == 1)]));
     }
@@ -321,7 +338,7 @@ void sti__manifold_reduce(sti__point *point, int *count, int most) {
         best = k + 1;
         for (int i = k + 1; i < n; i++) {
             near[i] = fmin(near[i], spread(x.normal, point[i].pos, x.pos));
-            if (near[i] > near[best] * (1 + 1e-6)) best = i;
+            if (near[i] > near[best] * (1 + 1e-3)) best = i;
         }
         if (best >= n) break;
     }
@@ -340,8 +357,9 @@ static void match(gather *g, const part *a, const part *b) {
         if (g->count > 0) return;
     }
     part ea, eb;
+    double back[3] = {-g->n[0], -g->n[1], -g->n[2]};
     if (a->n > 2) edge_part(a, g->n, &ea);
-    if (b->n > 2) edge_part(b, g->n, &eb);
+    if (b->n > 2) edge_part(b, back, &eb);
     const part *sa = a->n > 2 ? &ea : a, *sb = b->n > 2 ? &eb : b;
     if (sa->n == 2 && sb->n == 2) segments(g, sa, sb);
 }

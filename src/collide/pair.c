@@ -33,44 +33,40 @@ static void convex_pair(const sti__shape *a, const sti__shape *b, double margin,
 /* ---- boxes
  * --------------------------------------------------------------------------------------------------- */
 
-/* the edge of a box that looks along n, as middle and unit direction */
-static double box_edge(const sti__core *c, const double n[3], const double along[3], double mid[3],
-                       double dir[3]) {
-    double d[3], x[3], q[3];
+/* edge k of a box that looks along n, as its middle */
+static void box_edge(const sti__core *c, const double n[3], int k, double mid[3]) {
+    double d[3], q[3];
     m3_mul_vec_t(d, c->mat, n);
-    m3_mul_vec_t(x, c->mat, along);
-    int k = fabs(x[0]) > fabs(x[1]) ? (fabs(x[0]) > fabs(x[2]) ? 0 : 2) : (fabs(x[1]) > fabs(x[2]) ? 1 : 2);
     for (int i = 0; i < 3; i++) q[i] = i == k ? 0 : d[i] >= 0 ? c->size[i] : -c->size[i];
     m3_mul_vec(mid, c->mat, q);
     v3_add(mid, mid, c->pos);
-    sti__column(c->mat, k, dir);
-    return c->size[k];
 }
 
-/* nearest points of the two edges that cross; which edges: those most normal to n */
-static void box_edges(const sti__core *a, const sti__core *b, sti__closest *c) {
-    double e[2][3], mid[2][3], dir[2][3], half[2], back[3], w[3], s, t;
+/* nearest points of edge i of a and edge j of b, which cross */
+static void box_edges(const sti__core *a, const sti__core *b, int i, int j, sti__closest *c) {
+    double u[3], v[3], back[3], w[3], s, t;
     v3_scale(back, c->normal, -1);
-    for (int k = 0; k < 2; k++) {
-        double least = INFINITY, d[3];
-        for (int i = 0; i < 3; i++) {
-            sti__column(k ? b->mat : a->mat, i, d);
-            if (fabs(v3_dot(d, c->normal)) < least) least = fabs(v3_dot(d, c->normal)), v3_copy(e[k], d);
-        }
-        half[k] = box_edge(k ? b : a, k ? back : c->normal, e[k], mid[k], dir[k]);
-    }
-    v3_sub(w, mid[0], mid[1]);
-    sti__closed_segments(w, dir[0], half[0], dir[1], half[1], &s, &t);
-    v3_copy(c->a, mid[0]);
-    v3_add_scaled(c->a, dir[0], s);
-    v3_copy(c->b, mid[1]);
-    v3_add_scaled(c->b, dir[1], t);
+    box_edge(a, c->normal, i, c->a);
+    box_edge(b, back, j, c->b);
+    sti__column(a->mat, i, u);
+    sti__column(b->mat, j, v);
+    v3_sub(w, c->a, c->b);
+    sti__closed_segments(w, u, a->size[i], v, b->size[j], &s, &t);
+    v3_add_scaled(c->a, u, s);
+    v3_add_scaled(c->b, v, t);
 }
 
 static bool box_box(sti__core *a, sti__core *b, double margin, sti__closest *c) {
-    if (!sti__box_box_axis(a, b, margin, c->normal, &c->dist)) return false;
+    int axis;
+    if (!sti__box_box_axis(a, b, margin, c->normal, &c->dist, &axis)) return false;
     if (c->dist > 0) return sti__closest_cores(a, b, margin, c);
-    box_edges(a, b, c);
+    if (axis >= 6) box_edges(a, b, (axis - 6) / 3, (axis - 6) % 3, c);
+    else { /* a corner of the one inside the face of the other */ double back[3];
+        v3_scale(back, c->normal, -1);
+        sti__core_support(axis < 3 ? b : a, axis < 3 ? back : c->normal, axis < 3 ? c->b : c->a);
+        v3_copy(axis < 3 ? c->a : c->b, axis < 3 ? c->b : c->a);
+        v3_add_scaled(axis < 3 ? c->a : c->b, c->normal, axis < 3 ? -c->dist : c->dist);
+    }
     return c->dist < margin;
 }
 
