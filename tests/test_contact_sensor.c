@@ -219,6 +219,41 @@ TEST(short_arrays) {
     done(w, m);
 }
 
+/* A floor that no geom describes. */
+static sti_status hold(void *context, sti_world *w, sti_rows *rows) {
+    const double *x = values(w, "xpos") + 3;
+    sti_touch t = sti_touch_default();
+    t.body2 = *(const int *)context;
+    t.dist = x[2] - .1;
+    t.normal[2] = 1;
+    memcpy(t.pos, x, 2 * sizeof *x);
+    return sti_rows_touch(rows, &t);
+}
+
+/* Contacts of users' handlers count as those of geoms do, by body, subtree and site. */
+TEST(contacts_of_handlers) {
+    sti_model *m = model_of(
+        "<mujoco><worldbody><site name='here' size='.2'/><body name='ball' pos='.05 0 .1'><freejoint/>"
+        "<geom name='g' size='.1' mass='2'/></body></worldbody><sensor>"
+        "<contact name='body' body1='world' body2='ball' data='found force linvel' reduce='maxforce'/>"
+        "<contact name='tree' subtree1='ball' subtree2='world' data='force normal'/>"
+        "<contact name='site' site='here' data='found force pos' reduce='netforce'/>"
+        "<contact name='geom' geom1='g'/><contact name='all'/></sensor></mujoco>");
+    sti_world *w = world_of(m);
+    int ball = 1;
+    CHECK(sti_world_add_handler(w, hold, &ball, NULL) >= 0);
+    CHECK(sti_step(w, 500) == STI_OK);
+    CHECK(sensed(w, "body")[0] == 1 && *sensed(w, "all") == 1 && *sensed(w, "geom") == 0);
+    CHECK_NEAR(sensed(w, "body")[1], 2 * g, 1e-6 * 2 * g);
+    CHECK_NEAR(sensed(w, "body")[4], 0, 1e-9);
+    CHECK_NEAR(sensed(w, "tree")[0], 2 * g, 1e-6 * 2 * g);
+    CHECK(sensed(w, "tree")[5] == -1);
+    const float *a = array(w, "site", 7);
+    CHECK_NEAR(a[3], 2 * g, 1e-5);
+    CHECK_NEAR(a[4], .05, 1e-6);
+    done(w, m);
+}
+
 TEST(no_allocation) {
     counter c = {0};
     sti_allocator allocator = {counting, &c};
@@ -273,4 +308,5 @@ TEST(limits) {
 }
 
 MAIN(CASE(four_layouts), CASE(slots), CASE(action_and_reaction), CASE(squeezed_ball),
-     CASE(squeezed_by_fingers), CASE(nothing_touches), CASE(short_arrays), CASE(limits), CASE(no_allocation))
+     CASE(squeezed_by_fingers), CASE(nothing_touches), CASE(short_arrays), CASE(limits),
+     CASE(contacts_of_handlers), CASE(no_allocation))
