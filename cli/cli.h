@@ -59,6 +59,7 @@ sti_model *load_model(const char *path, bool outside, bool quiet);
 sti_world *make_world(const sti_model *model, const char *key, bool profile);
 /* Sets opt.integrator by its MJCF name; false after saying what is wrong. */
 bool set_integrator(sti_world *world, const char *name);
+bool set_solver(sti_world *world, const char *name);
 const char *integrator_name(int integrator);
 
 /* ---- helpers ---------------------------------------------------------------------------------------- */

@@ -120,6 +120,21 @@ bool set_integrator(sti_world *world, const char *name) {
     return false;
 }
 
+bool set_solver(sti_world *world, const char *name) {
+    static const char *const solvers[] = {
+#define X(id, word) word,
+        STI_SOLVERS(X)
+#undef X
+    };
+    for (int i = 0; i < STI_SOLVER_COUNT; i++) {
+        if (strcmp(solvers[i], name) != 0) continue;
+        sti_world_option(world)->contact_solver = i;
+        return true;
+    }
+    fprintf(stderr, "stiction: there is no solver \"%s\"; use sap, apgd, newton or auto\n", name);
+    return false;
+}
+
 /* ---- pictures ------------------------------------------------------------------------------------- */
 
 bool parse_size(const char *text, int *width, int *height) {

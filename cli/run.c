@@ -2,16 +2,19 @@
 /* stiction run: simulate, with progress on stderr and one line of figures at the end. */
 #include "cli.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct run_options {
     const char *file, *key, *record, *fields, *plot, *picture, *integrator, *ctrl, *size;
-    double time, timestep, interval;
-    int random;
+    const char *solver, *capsules, *dump;
+    double time, timestep, interval, limit;
+    int random, threads, every, substeps;
     bool quiet, outside;
 } run_options;
 
@@ -108,6 +111,8 @@ typedef struct simulation {
     sti_world *world;
     sti_recorder *recorder;
     int64_t steps, total, every, hold; /* hold: steps between random controls, 0 = none */
+    const char *dump;                  /* folder for the problems of every dump_every-th step, or NULL */
+    int64_t dump_every;
     uint64_t random;
     double *ctrl;
     double wall, energy[2]; /* J, before and after */
@@ -126,11 +131,21 @@ static int record_frame(simulation *sim) {
     return EXIT_OK;
 }
 
+/* The problem of the step that comes next. */
+static int dump_problem(simulation *sim) {
+    char path[4096];
+    sti_error error = {0};
+    snprintf(path, sizeof path, "%s/step-%08lld.h5", sim->dump, (long long)sim->steps);
+    return sti_capsule_save(sim->world, path, &error) == STI_OK ? EXIT_OK : report_error(&error);
+}
+
 /* Steps until something has to be done between two steps. */
 static int64_t next_stop(const simulation *sim) {
     int64_t n = sim->total - sim->steps, chunk = 256;
     if (sim->recorder && sim->every - sim->steps % sim->every < n) n = sim->every - sim->steps % sim->every;
     if (sim->hold && sim->hold - sim->steps % sim->hold < n) n = sim->hold - sim->steps % sim->hold;
+    if (sim->dump && sim->dump_every - sim->steps % sim->dump_every < n)
+        n = sim->dump_every - sim->steps % sim->dump_every;
     return n < chunk ? n : chunk;
 }
 
@@ -141,6 +156,7 @@ static int simulate(simulation *sim, bool quiet) {
     while (status == EXIT_OK && sim->steps < sim->total && !interrupted) {
         if (sim->hold && sim->steps % sim->hold == 0) random_controls(sim->model, sim->ctrl, &sim->random);
         int64_t n = next_stop(sim);
+        if (sim->dump && sim->steps % sim->dump_every == 0 && (status = dump_problem(sim)) != EXIT_OK) break;
         if (sti_step(sim->world, (int)n) != STI_OK) {
             progress_stop(&p);
             return report_error(sti_world_error(sim->world));
@@ -169,8 +185,33 @@ static void print_figures(const simulation *sim) {
 
 /* ---- the command -------------------------------------------------------------------------------------- */
 
+/* Capsules and dumps go to folders, which are made if they are not there. */
+static bool make_folder(const char *path) {
+    if (mkdir(path, 0777) == 0 || errno == EEXIST) return true;
+    perror(path);
+    return false;
+}
+
+static bool prepare_capsules(simulation *sim, const run_options *o) {
+    sti_error error = {0};
+    if (o->capsules && !make_folder(o->capsules)) return false;
+    if (o->dump && !make_folder(o->dump)) return false;
+    sim->dump = o->dump;
+    sim->dump_every = o->every;
+    if (o->capsules &&
+        sti_world_set_capsules(sim->world, o->capsules, 100, STI_TROUBLE_ALL, &error) != STI_OK) {
+        report_error(&error);
+        return false;
+    }
+    return true;
+}
+
 static bool prepare(simulation *sim, const run_options *o) {
     sti_option *opt = sti_world_option(sim->world);
+    if (o->solver && !set_solver(sim->world, o->solver)) return false;
+    if (o->limit >= 0) opt->certificate_limit = o->limit;
+    if (o->substeps > 0) opt->substeps = o->substeps;
+    if (!prepare_capsules(sim, o)) return false;
     if (o->integrator && !set_integrator(sim->world, o->integrator)) return false;
     if (o->timestep > 0) opt->timestep = o->timestep;
     double steps = o->time / opt->timestep;
@@ -217,6 +258,7 @@ static int run_world(simulation *sim, const run_options *o, const char *recordin
     sim->energy[1] = total_energy(sim->world);
     status = outputs(sim, o, recording);
     print_figures(sim);
+    if (o->capsules) printf("%d capsules in %s\n", sti_world_capsules(sim->world), o->capsules);
     return interrupted ? EXIT_FAILED : status;
 }
 
@@ -238,16 +280,22 @@ static int run(const run_options *o) {
     if (o->plot && !o->record && !temporary_recording(temporary, sizeof temporary)) return EXIT_FAILED;
     int status = EXIT_FAILED;
     sti_model *model = load_model(o->file, o->outside, o->quiet);
+    sti_pool *pool = o->threads > 1 ? sti_pool_create(o->threads, NULL) : NULL;
     simulation sim = {.model = model, .world = model ? make_world(model, o->key, false) : NULL};
+    if (sim.world && pool) {
+        sti_tasks tasks = sti_pool_tasks(pool);
+        sti_world_set_tasks(sim.world, &tasks);
+    }
     if (sim.world) status = run_world(&sim, o, o->record ? o->record : *temporary ? temporary : NULL);
     sti_world_destroy(sim.world);
+    sti_pool_destroy(pool);
     sti_model_free(model);
     if (*temporary) unlink(temporary);
     return status;
 }
 
 int command_run(int argc, char **argv) {
-    run_options o = {.time = 1, .random = -1, .size = "640x480"};
+    run_options o = {.time = 1, .random = -1, .size = "640x480", .limit = -1, .threads = 1, .every = 1};
     const arg args[] = {
         {"--time", "S", "simulated seconds (1)", ARG_REAL, &o.time},
         {"--key", "NAME", "start from this keyframe (name or number)", ARG_TEXT, &o.key},
@@ -260,6 +308,15 @@ int command_run(int argc, char **argv) {
         {"--size", "WxH", "pixels of the picture (640x480)", ARG_TEXT, &o.size},
         {"--integrator", "NAME", "Euler, RK4, implicit or implicitfast", ARG_TEXT, &o.integrator},
         {"--timestep", "S", "instead of the model's", ARG_REAL, &o.timestep},
+        {"--solver", "NAME", "sap, apgd, newton or auto, instead of the model's", ARG_TEXT, &o.solver},
+        {"--substeps", "N", "parts of a step, instead of the model's", ARG_INT, &o.substeps},
+        {"--threads", "N", "threads; the bits do not depend on them (1)", ARG_INT, &o.threads},
+        {"--capsules", "DIR", "write a capsule of each step that ends badly (at most 100)", ARG_TEXT,
+         &o.capsules},
+        {"--certificate-limit", "X", "a step with a certificate above has ended badly (the model's: 1e-6)",
+         ARG_REAL, &o.limit},
+        {"--dump-problems", "DIR", "write the problem of every step, for stiction solve", ARG_TEXT, &o.dump},
+        {"--every", "N", "with --dump-problems: of every N-th step (1)", ARG_INT, &o.every},
         {"--ctrl", "V,V,...", "constant controls; one value counts for all", ARG_TEXT, &o.ctrl},
         {"--random", "SEED", "random controls, new ones every 0.1 s", ARG_INT, &o.random},
         {"--quiet", NULL, "no progress, no warnings", ARG_FLAG, &o.quiet},
@@ -270,7 +327,9 @@ int command_run(int argc, char **argv) {
                      "Simulates a scene and prints one line of figures.",
                      "  stiction run robot.xml --time 3\n"
                      "  stiction run robot.xml --key home --record run.h5 --plot run.png --picture end.png\n"
-                     "  stiction run robot.xml --integrator implicitfast --random 1\n",
+                     "  stiction run robot.xml --integrator implicitfast --random 1\n"
+                     "  stiction run pile.xml --dump-problems problems --every 100; stiction solve --compare "
+                     "problems\n",
                      args,
                      sizeof args / sizeof args[0]};
     operands files;
@@ -279,6 +338,8 @@ int command_run(int argc, char **argv) {
     if (files.count != 1) return usage_error(&u, files.count ? "one file, please" : "which file?");
     if (o.time < 0) return usage_error(&u, "--time must not be negative");
     if (o.timestep < 0 || o.interval < 0) return usage_error(&u, "times must be positive");
+    if (o.threads < 1 || o.threads > 256 || o.every < 1 || o.substeps < 0)
+        return usage_error(&u, "--threads, --every and --substeps must be positive");
     if (o.ctrl && o.random >= 0) return usage_error(&u, "--ctrl and --random exclude each other");
     if (!parse_size(o.size, &width, &height))
         return usage_error(&u, "--size is like 640x480, at most 8192x8192");

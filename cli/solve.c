@@ -19,13 +19,16 @@ static const char *const kind_names[] = {
 #undef X
 };
 
+/* Where neither the command nor a capsule says another. */
+#define STANDARD_TOL 1e-8
+
 /* ---- options ------------------------------------------------------------------------------------ */
 
 typedef struct settings {
     const char *solver, *coulomb, *linear, *compare, *csv, *plot;
     double tol, full_error;
     int max_iterations, threads, repeat;
-    bool rank;
+    bool rank, cold, all; /* all: every solver in turn */
 } settings;
 
 /* Index of a word in a list, -1 after saying what is wrong. */
@@ -42,14 +45,14 @@ static int find_word(const usage *u, const char *option, const char *word, const
 static bool make_options(const usage *u, const settings *s, sti_solve_options *o) {
     static const char *const coulomb[] = {"relaxed", "exact"}, *const linear[] = {"auto", "direct", "pcg"};
     *o = sti_solve_options_default();
-    int a = find_word(u, "--solver", s->solver, solver_names, STI_SOLVER_COUNT);
-    int b = a < 0 ? -1 : find_word(u, "--coulomb", s->coulomb, coulomb, 2);
+    int a = s->all ? STI_SOLVER_AUTO : find_word(u, "--solver", s->solver, solver_names, STI_SOLVER_COUNT);
+    int b = a < 0 ? -1 : find_word(u, "--coulomb", s->coulomb ? s->coulomb : "relaxed", coulomb, 2);
     int c = b < 0 ? -1 : find_word(u, "--linear", s->linear, linear, 3);
     if (c < 0) return false;
     o->solver = (sti_solver)a;
     o->coulomb = (sti_coulomb)b;
     o->linear = (sti_linear)c;
-    o->tol = s->tol;
+    o->tol = s->tol > 0 ? s->tol : STANDARD_TOL;
     o->full_error = s->full_error;
     if (s->max_iterations > 0) o->max_iterations = s->max_iterations;
     bool good = s->tol >= 0 && s->full_error >= 0 && s->max_iterations >= 0 && s->threads >= 1 &&
@@ -63,6 +66,7 @@ static bool make_options(const usage *u, const settings *s, sti_solve_options *o
 /* A problem, room for its answer, and what the solver said. */
 typedef struct job {
     sti_problem *problem;
+    sti_capsule *capsule; /* NULL: a problem alone */
     sti_workspace *workspace;
     sti_pool *pool;
     double *v, *g;
@@ -74,6 +78,7 @@ static void job_close(job *j) {
     free(j->v);
     free(j->g);
     sti_workspace_free(j->workspace);
+    sti_capsule_close(j->capsule);
     sti_problem_free(j->problem);
     sti_pool_destroy(j->pool);
 }
@@ -82,6 +87,7 @@ static bool job_open(job *j, const char *path, int threads) {
     memset(j, 0, sizeof *j);
     j->problem = sti_problem_load(path, NULL, &j->error);
     if (!j->problem) return false;
+    j->capsule = sti_capsule_open(path, NULL, NULL);
     size_t n = (size_t)sti_problem_view(j->problem)->n, m = (size_t)sti_problem_scalar_rows(j->problem);
     j->v = calloc(n + 1, sizeof(double));
     j->g = calloc(m + 1, sizeof(double));
@@ -91,6 +97,18 @@ static bool job_open(job *j, const char *path, int threads) {
     j->error = (sti_error){.code = STI_NO_MEMORY};
     snprintf(j->error.message, sizeof j->error.message, "not enough memory for a problem of %zu rows", m);
     return false;
+}
+
+/* A capsule is solved as its step was, where the command says nothing else. */
+static void take_capsule(const job *j, const settings *s, sti_solve_options *o) {
+    const sti_capsule *c = j->capsule;
+    if (!c) return;
+    if (!s->coulomb) o->coulomb = c->options.coulomb;
+    if (!(s->tol > 0)) o->tol = c->options.tol;
+    if (s->cold || c->n != sti_problem_view(j->problem)->n || c->m != sti_problem_scalar_rows(j->problem))
+        return;
+    o->guess_v = c->options.guess_v;
+    o->guess_g = c->options.guess_g;
 }
 
 /* Solves `repeat` times; the time is the shortest. */
@@ -135,9 +153,15 @@ static void print_certificate(const sti_certificate *c, bool rank) {
     if (rank) printf("forces       %d determined, %d only regularised\n", c->ndetermined, c->nregularised);
 }
 
-static void print_answer(const job *j, const settings *s) {
+static void print_capsule(const sti_capsule *c, bool cold) {
+    printf("capsule      t = %.6g s, certificate %.3e, trouble: %s; %s\n", c->time, c->headline,
+           sti_trouble_word(c->troubles), cold ? "without its guess" : "from its guess");
+}
+
+static void print_answer(const job *j, const settings *s, const sti_solve_options *o) {
     const sti_solve_info *i = &j->info;
-    printf("solver       %s, %s Coulomb\n", solver_names[i->solver], s->coulomb);
+    printf("solver       %s, %s Coulomb\n", solver_names[i->solver],
+           o->coulomb == STI_COULOMB_EXACT ? "exact" : "relaxed");
     printf("iterations   %d", i->iterations);
     const struct {
         const char *name;
@@ -154,22 +178,25 @@ static void print_answer(const job *j, const settings *s) {
         if (i->warnings[k])
             printf("warning      %s (%d)\n", sti_solve_warning_text((sti_solve_warning)k), i->warnings[k]);
     print_certificate(&i->certificate, s->rank);
-    double tol = s->full_error > 0 ? s->full_error : s->tol;
+    double tol = s->full_error > 0 ? s->full_error : o->tol;
     printf("%s at %s %g\n", i->converged ? "converged" : "NOT CONVERGED",
            s->full_error > 0 ? "full error" : "tolerance", tol);
 }
 
-static int solve_file(const char *path, const settings *s, const sti_solve_options *o) {
+static int solve_file(const char *path, const settings *s, sti_solve_options o) {
     job j;
     int status = EXIT_FAILED;
-    if (!job_open(&j, path, s->threads) || !job_run(&j, *o, s->repeat)) report_error(&j.error);
+    bool open = job_open(&j, path, s->threads);
+    if (open) take_capsule(&j, s, &o);
+    if (!open || !job_run(&j, o, s->repeat)) report_error(&j.error);
     else {
         const double *v = sti_problem_view(j.problem)->n ? j.v : NULL;
         if (s->rank &&
-            sti_certify(j.problem, v, j.g, o->coulomb, true, &j.info.certificate, NULL, &j.error) != STI_OK)
+            sti_certify(j.problem, v, j.g, o.coulomb, true, &j.info.certificate, NULL, &j.error) != STI_OK)
             report_error(&j.error);
         print_problem(path, j.problem);
-        print_answer(&j, s);
+        if (j.capsule) print_capsule(j.capsule, s->cold);
+        print_answer(&j, s, &o);
         status = j.info.converged ? EXIT_OK : EXIT_FAILED;
     }
     job_close(&j);
@@ -244,12 +271,18 @@ static void report(const char *name, const char *solver, const job *j, bool solv
     else fprintf(csv, ",0,,,\n");
 }
 
+static void print_header(void) {
+    printf("%-36s %-7s %6s %6s %8s %10s %10s %10s %s\n", "problem", "solver", "blocks", "dofs", "iter", "ms",
+           "headline", "full error", "converged");
+}
+
 /* All solvers on one problem; false if it cannot be read. */
 static bool compare_file(const char *path, const char *name, const settings *s, sti_solve_options o,
                          FILE *csv) {
     job j;
     bool open = job_open(&j, path, s->threads);
-    if (!open) report_error(&j.error);
+    if (open) take_capsule(&j, s, &o);
+    else report_error(&j.error);
     for (int k = 0; open && k < STI_SOLVER_AUTO; k++) {
         o.solver = (sti_solver)k;
         memset(&j.error, 0, sizeof j.error);
@@ -280,8 +313,7 @@ static int compare(const settings *s, const sti_solve_options *o) {
     if (csv)
         fprintf(csv,
                 "problem,solver,blocks,dofs,iterations,seconds,converged,headline,full_raw,full_scaled\n");
-    printf("%-36s %-7s %6s %6s %8s %10s %10s %10s %s\n", "problem", "solver", "blocks", "dofs", "iter", "ms",
-           "headline", "full error", "converged");
+    print_header();
     for (int i = 0; i < count; i++) {
         progress(i, count, names[i]);
         snprintf(path, sizeof path, "%s/%s", s->compare, names[i]);
@@ -299,12 +331,13 @@ static int compare(const settings *s, const sti_solve_options *o) {
 /* ---- command ------------------------------------------------------------------------------------------ */
 
 int command_solve(int argc, char **argv) {
-    settings s = {
-        .solver = "auto", .coulomb = "relaxed", .linear = "auto", .tol = 1e-8, .threads = 1, .repeat = 1};
+    settings s = {.solver = "auto", .linear = "auto", .threads = 1, .repeat = 1};
     const arg args[] = {
-        {"--solver", "NAME", "sap, apgd, newton or auto (auto)", ARG_TEXT, &s.solver},
-        {"--tol", "X", "tolerance on the certificate's headline (1e-8)", ARG_REAL, &s.tol},
-        {"--coulomb", "LAW", "exact (De Saxce) or relaxed, convex (relaxed)", ARG_TEXT, &s.coulomb},
+        {"--solver", "NAME", "sap, apgd, newton, auto, or all of them in turn (auto)", ARG_TEXT, &s.solver},
+        {"--tol", "X", "tolerance on the certificate's headline (the capsule's, or 1e-8)", ARG_REAL, &s.tol},
+        {"--coulomb", "LAW", "exact (De Saxce) or relaxed, convex (the capsule's, or relaxed)", ARG_TEXT,
+         &s.coulomb},
+        {"--cold", NULL, "without the guess of a capsule", ARG_FLAG, &s.cold},
         {"--full-error", "X", "stop at this full error of FCLIB instead", ARG_REAL, &s.full_error},
         {"--linear", "NAME", "direct, pcg or auto (auto)", ARG_TEXT, &s.linear},
         {"--max-iterations", "N", "stop there, with the best iterate", ARG_INT, &s.max_iterations},
@@ -329,13 +362,19 @@ int command_solve(int argc, char **argv) {
     sti_solve_options options;
     int status;
     if (!args_parse(&u, argc, argv, &files, &status)) return status;
+    s.all = strcmp(s.solver, "all") == 0;
     if (!make_options(&u, &s, &options)) return EXIT_USAGE;
     if (s.compare)
         return files.count ? usage_error(&u, "--compare takes a folder and no files") : compare(&s, &options);
     if (s.csv || s.plot) return usage_error(&u, "--csv and --plot belong to --compare");
     if (files.count == 0) return usage_error(&u, "which file?");
     status = EXIT_OK;
-    for (int i = 0; i < files.count; i++)
-        if (solve_file(files.item[i], &s, &options) != EXIT_OK) status = EXIT_FAILED;
+    if (s.all) print_header();
+    for (int i = 0; i < files.count; i++) {
+        const char *path = files.item[i];
+        bool good =
+            s.all ? compare_file(path, path, &s, options, NULL) : solve_file(path, &s, options) == EXIT_OK;
+        if (!good) status = EXIT_FAILED;
+    }
     return status;
 }

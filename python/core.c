@@ -607,6 +607,50 @@ static PyObject *world_save(PyObject *self, PyObject *unused) {
     return bytes;
 }
 
+/* ---- capsules ---- */
+
+typedef sti_status capsule_call(sti_world *world, const char *path, sti_error *error);
+
+static PyObject *call_capsule(PyObject *self, PyObject *arg, capsule_call *call) {
+    core_world *w = (core_world *)self;
+    sti_error error = {0};
+    char *path = PyBytes_AsString(arg);
+    if (!path || !world_take(w)) return NULL;
+    sti_status status = call(w->world, path, &error);
+    atomic_flag_clear(&w->busy);
+    if (status == STI_OK) Py_RETURN_NONE;
+    return raise_error(state_of_type(Py_TYPE(self)), &error);
+}
+static PyObject *world_save_capsule(PyObject *self, PyObject *arg) {
+    return call_capsule(self, arg, sti_capsule_save);
+}
+static PyObject *world_load_capsule(PyObject *self, PyObject *arg) {
+    return call_capsule(self, arg, sti_capsule_load);
+}
+
+/* set_capsules(folder or None, most, troubles) */
+static PyObject *world_set_capsules(PyObject *self, PyObject *args) {
+    core_world *w = (core_world *)self;
+    const char *folder;
+    int most, troubles;
+    sti_error error = {0};
+    if (!PyArg_ParseTuple(args, "zii", &folder, &most, &troubles) || !world_take(w)) return NULL;
+    sti_status status = sti_world_set_capsules(w->world, folder, most, troubles, &error);
+    atomic_flag_clear(&w->busy);
+    if (status == STI_OK) Py_RETURN_NONE;
+    return raise_error(state_of_type(Py_TYPE(self)), &error);
+}
+
+/* trouble() -> (bits of the last step, capsules written) */
+static PyObject *world_trouble(PyObject *self, PyObject *unused) {
+    core_world *w = (core_world *)self;
+    (void)unused;
+    if (!world_take(w)) return NULL;
+    int bits = sti_world_trouble(w->world), count = sti_world_capsules(w->world);
+    atomic_flag_clear(&w->busy);
+    return Py_BuildValue("ii", bits, count);
+}
+
 static PyObject *world_load(PyObject *self, PyObject *arg) {
     core_world *w = (core_world *)self;
     Py_buffer b;
@@ -693,6 +737,10 @@ static PyMethodDef world_methods[] = {
     {"contacts", world_contacts, METH_NOARGS, "contacts as bytes"},
     {"solve_info", world_solve_info, METH_NOARGS, "iterations, converged, certificate"},
     {"save", world_save, METH_NOARGS, "snapshot as bytes"},
+    {"save_capsule", world_save_capsule, METH_O, "the step that would be taken now, to a file"},
+    {"load_capsule", world_load_capsule, METH_O, "the state of a capsule"},
+    {"set_capsules", world_set_capsules, METH_VARARGS, "where bad steps are written"},
+    {"trouble", world_trouble, METH_NOARGS, "what went badly in the last step, capsules written"},
     {"load", world_load, METH_O, "restore a snapshot"},
     {"sensor", world_sensor, METH_VARARGS, "sensor values as float32"},
     {"profile", world_profile, METH_NOARGS, "stage tree"},
@@ -771,8 +819,8 @@ static PyType_Spec recorder_spec = {"stiction._core.Recorder", sizeof(core_recor
 
 static int add_constants(PyObject *module) {
     PyObject *objects = PyDict_New(), *sizes = PyList_New(0), *fields = PyList_New(0), *state = PyList_New(0);
-    PyObject *options = PyList_New(0), *handlers = PyList_New(0);
-    int bad = !objects || !sizes || !fields || !state || !options || !handlers;
+    PyObject *options = PyList_New(0), *handlers = PyList_New(0), *troubles = PyList_New(0);
+    int bad = !objects || !sizes || !fields || !state || !options || !handlers || !troubles;
     PyObject *item;
 #define PUSH(list, value) \
     (bad = bad || !(item = (value)) || PyList_Append(list, item) < 0, bad ? (void)0 : Py_DECREF(item))
@@ -796,7 +844,11 @@ static int add_constants(PyObject *module) {
 #define X(id, attribute, meaning) PUSH(handlers, text(#id));
     STI_HANDLERS(X)
 #undef X
+#define X(id, word, meaning) PUSH(troubles, text(word));
+    STI_TROUBLES(X)
+#undef X
     bad = bad || PyModule_AddObjectRef(module, "OBJECTS", objects) < 0 ||
+          PyModule_AddObjectRef(module, "TROUBLES", troubles) < 0 ||
           PyModule_AddObjectRef(module, "OPTIONS", options) < 0 ||
           PyModule_AddObjectRef(module, "HANDLERS", handlers) < 0 ||
           PyModule_AddObjectRef(module, "SIZES", sizes) < 0 ||
@@ -809,6 +861,7 @@ static int add_constants(PyObject *module) {
     Py_XDECREF(state);
     Py_XDECREF(options);
     Py_XDECREF(handlers);
+    Py_XDECREF(troubles);
     return bad ? -1 : 0;
 }
 

@@ -156,6 +156,21 @@ expect 0 'full error .* raw' "$stiction" solve "$problems/stack_fclib.hdf5" --co
 expect 1 'NOT CONVERGED' "$stiction" solve "$problems/regularised.h5" --solver apgd --max-iterations 2
 expect 1 'needs the (A, J) form' "$stiction" solve "$problems/table.h5" --solver sap
 expect 1 'cannot be opened' "$stiction" solve missing.h5
+cat >box.xml <<'EOF'
+<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 .3"><freejoint/><geom type="box" size=".1 .1 .1"/></body></worldbody></mujoco>
+EOF
+expect 0 '^0 capsules in bad' "$stiction" run box.xml --capsules bad --quiet
+expect 0 '^[1-9][0-9]* capsules in bad' "$stiction" run box.xml --time 0.3 --certificate-limit 0 --capsules bad --quiet
+expect 0 'trouble: certificate; from its guess' "$stiction" solve bad/capsule-0001-certificate.h5
+expect 0 'exact Coulomb' "$stiction" solve bad/capsule-0001-certificate.h5
+expect 0 'relaxed Coulomb' "$stiction" solve bad/capsule-0001-certificate.h5 --coulomb relaxed --cold
+expect 0 . "$stiction" run box.xml --time 0.5 --dump-problems dump --every 60 --threads 2 --solver apgd --substeps 2 --quiet
+[ "$(ls dump | wc -l)" = 5 ] || { echo "FAIL: steps 0, 60, ... 240 are 5 problems, not $(ls dump | wc -l)"; failures=$((failures + 1)); }
+expect 0 'step-00000240.h5 .* apgd .* yes' "$stiction" solve --solver all dump/step-00000240.h5
+expect 0 'step-00000240.h5 .* sap .* yes' "$stiction" solve dump/step-00000240.h5 --solver all
+expect 2 'no solver "pgs"' "$stiction" run box.xml --solver pgs
+expect 2 'must be positive' "$stiction" run box.xml --threads 0
+expect 2 'Not a directory' "$stiction" run box.xml --dump-problems box.xml/no
 expect 1 'cannot be opened' "$stiction" solve robot.xml
 expect 2 'did you mean sap' "$stiction" solve "$problems/stack.h5" --solver sp
 expect 2 'cannot be "sharp"' "$stiction" solve "$problems/stack.h5" --coulomb sharp

@@ -4,6 +4,7 @@
 #define STICTION_H
 
 #include <stiction/base.h>
+#include <stiction/capsule.h>
 #include <stiction/handler.h>
 #include <stiction/model.h>
 #include <stiction/picture.h>

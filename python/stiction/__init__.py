@@ -355,6 +355,33 @@ class Data(_HasNamed):
         """Back to a snapshot of a world of the same model."""
         self._core.load(snapshot)
 
+    @property
+    def trouble(self):
+        """What went badly in the last step: a tuple of "certificate", "pool", "nonfinite", "solve"; mostly empty."""
+        bits = self._core.trouble()[0]
+        return tuple(word for i, word in enumerate(_core.TROUBLES) if bits & 1 << i)
+
+    @property
+    def capsules(self):
+        """How many capsules were written since set_capsules."""
+        return self._core.trouble()[1]
+
+    def set_capsules(self, folder, most=100, troubles=tuple(_core.TROUBLES)):
+        """Steps that end badly write a capsule each to the folder, at most so many; None: no more."""
+        unknown = set(troubles) - set(_core.TROUBLES)
+        if unknown:
+            raise ValueError(f"troubles are {', '.join(_core.TROUBLES)}, not {', '.join(sorted(unknown))}")
+        bits = sum(1 << i for i, word in enumerate(_core.TROUBLES) if word in troubles)
+        self._core.set_capsules(None if folder is None else _os.fsdecode(folder), most, bits)
+
+    def save_capsule(self, path):
+        """Writes the step that would be taken now: its problem, contact memory and state. `stiction solve` reads it."""
+        self._core.save_capsule(_os.fsencode(path))
+
+    def load_capsule(self, path):
+        """Back to the state of a capsule of the same model."""
+        self._core.load_capsule(_os.fsencode(path))
+
     def __copy__(self):
         """An independent world of the same model in the same state."""
         other = type(self).__new__(type(self))

@@ -174,33 +174,42 @@ static void put_memory(sti__hdf *h, const sti_problem_arrays *a) {
     sti__hdf_put_reals(h, ROOT "memory/frame", frame, n, 9);
 }
 
-sti_status sti_problem_save(const sti_problem *p, const char *path, sti_error *error) {
+sti_status sti__native_writable(const sti_problem *p, sti_error *error) {
     const sti_problem_arrays *a = &p->arrays;
-    sti__hdf h;
-    int version = VERSION;
     for (int i = 0; i < a->nrow; i++)
         if (a->rows[i].kind == STI_ROW_USER)
             return sti__fail(error, STI_UNSUPPORTED, "row %d is a user's, whose functions no file can hold",
                              i);
-    if (sti__hdf_open(&h, path, true, p->allocator, error)) {
-        sti__hdf_group(&h, "stiction_problem");
-        sti__hdf_put_ints(&h, ROOT "version", &version, 1);
-        sti__hdf_put_text(&h, ROOT "writer", sti_version());
-        sti__hdf_put_ints(&h, ROOT "n", &a->n, 1);
-        sti__hdf_put_ints(&h, ROOT "nrow", &a->nrow, 1);
-        sti__hdf_put_reals(&h, ROOT "h", &a->h, 1, 1);
-        put_rows(&h, a);
-        sti__hdf_put_reals(&h, ROOT "R", a->R, (size_t)p->m, 1);
-        sti__hdf_put_reals(&h, ROOT "vhat", a->vhat, (size_t)p->m, 1);
-        if (a->memory) put_memory(&h, a);
-        if (p->delassus) {
-            put_csr(&h, "W", &a->W);
-            sti__hdf_put_reals(&h, ROOT "q", a->q, (size_t)p->m, 1);
-        } else {
-            sti__hdf_put_reals(&h, ROOT "vstar", a->vstar, (size_t)a->n, 1);
-            put_csr(&h, "A", &a->A);
-            put_csr(&h, "J", &a->J);
-        }
+    return STI_OK;
+}
+
+void sti__native_write(sti__hdf *h, const sti_problem *p) {
+    const sti_problem_arrays *a = &p->arrays;
+    int version = VERSION;
+    sti__hdf_group(h, "stiction_problem");
+    sti__hdf_put_ints(h, ROOT "version", &version, 1);
+    sti__hdf_put_text(h, ROOT "writer", sti_version());
+    sti__hdf_put_ints(h, ROOT "n", &a->n, 1);
+    sti__hdf_put_ints(h, ROOT "nrow", &a->nrow, 1);
+    sti__hdf_put_reals(h, ROOT "h", &a->h, 1, 1);
+    put_rows(h, a);
+    sti__hdf_put_reals(h, ROOT "R", a->R, (size_t)p->m, 1);
+    sti__hdf_put_reals(h, ROOT "vhat", a->vhat, (size_t)p->m, 1);
+    if (a->memory) put_memory(h, a);
+    if (p->delassus) {
+        put_csr(h, "W", &a->W);
+        sti__hdf_put_reals(h, ROOT "q", a->q, (size_t)p->m, 1);
+    } else {
+        sti__hdf_put_reals(h, ROOT "vstar", a->vstar, (size_t)a->n, 1);
+        put_csr(h, "A", &a->A);
+        put_csr(h, "J", &a->J);
     }
+}
+
+sti_status sti_problem_save(const sti_problem *p, const char *path, sti_error *error) {
+    sti__hdf h;
+    sti_status status = sti__native_writable(p, error);
+    if (status != STI_OK) return status;
+    if (sti__hdf_open(&h, path, true, p->allocator, error)) sti__native_write(&h, p);
     return sti__hdf_close(&h);
 }

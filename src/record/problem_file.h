@@ -11,4 +11,8 @@ void sti__native_read(sti__hdf *h, sti_problem_arrays *arrays);
 void sti__fclib_read_local(sti__hdf *h, sti_problem_arrays *arrays);
 void sti__fclib_read_global(sti__hdf *h, sti_problem_arrays *arrays);
 
+/* The native layout; user rows cannot be written. */
+sti_status sti__native_writable(const sti_problem *problem, sti_error *error);
+void sti__native_write(sti__hdf *h, const sti_problem *problem);
+
 #endif

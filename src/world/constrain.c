@@ -87,7 +87,7 @@ void sti__constraints_free(sti_world *world) {
 void sti__constraints_reset(sti_world *world) {
     sti__constraints *c = &world->constraints;
     c->nmemory = c->ncontact = 0;
-    c->solved = false;
+    c->made = c->solved = false;
     memset(&c->info, 0, sizeof c->info);
     if (c->rows.first) sti__assembly_begin(&c->rows);
 }
@@ -164,7 +164,7 @@ sti_status sti__stage_contact(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti_state *s = world->state;
     int growths = c->rows.growths;
-    c->solved = false;
+    c->made = c->solved = false;
     sti__assembly_begin(&c->rows);
     if (world->model->nv == 0) return STI_OK;
     sti__constraint_rows(&c->rows, s, world->collision);
@@ -177,13 +177,14 @@ sti_status sti__stage_contact(sti_world *world) {
         memcpy(s->qacc_step, s->qacc, sizeof(double) * (size_t)world->model->nv);
     else sti__integrate_acceleration(s, world->kernels);
     status = sti__assembly_end(&c->rows, s, sti__world_tasks(world), &world->error);
-    if (status == STI_OK) recall(world);
+    c->made = status == STI_OK;
+    if (c->made) recall(world);
     return status;
 }
 
 /* ---- solve ------------------------------------------------------------ */
 
-static sti_solve_options options_of(const sti_world *world) {
+sti_solve_options sti__constraints_options(const sti_world *world) {
     const sti_option *o = &world->state->opt;
     const sti__assembly *as = &world->constraints.rows;
     sti_solve_options options = sti_solve_options_default();
@@ -246,7 +247,7 @@ static sti_status solve(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
     for (int i = 0; i < as->problem.arrays.n; i++) as->v[i] = world->state->qvel[as->dof[i]];
-    sti_solve_options options = options_of(world);
+    sti_solve_options options = sti__constraints_options(world);
     sti_status status = solve_with(world, &options);
     bool wandered =
         options.coulomb == STI_COULOMB_EXACT && !c->info.converged && c->info.certificate.headline > WANDERED;

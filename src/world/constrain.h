@@ -20,6 +20,7 @@ typedef struct sti__constraints {
     sti_contact_memory *memory; /* of the last step, in the order of its rows */
     int nmemory;
     sti_solve_info info;
+    bool made;     /* the problem of the last contact stage is complete */
     bool solved;   /* qacc_step of the pushed trees is that of the solution */
     bool enabled;  /* the model can have rows at all */
     bool touching; /* some geoms of the model may touch */
@@ -36,6 +37,8 @@ sti_status sti__constraints_set_memory(sti_world *world, const sti_contact_memor
 sti_status sti__stage_collide(sti_world *world);
 sti_status sti__stage_contact(sti_world *world);
 sti_status sti__stage_solve(sti_world *world);
+/* How the step's problem is solved. */
+sti_solve_options sti__constraints_options(const sti_world *world);
 /* The forces of the last solution's contacts on bodies, which sensors and cfrc_ext see. */
 void sti__constraints_push(sti_world *world);
 /* The solution for the velocity that Runge-Kutta has found: changes acceleration and rate of pushed trees. */

@@ -266,12 +266,15 @@ sti_status sti_forward(sti_world *world) {
 
 /* A part of a step from a checked state; the last one senses. */
 static sti_status substep(sti_world *world, bool last) {
+    world->grown = false;
     sti__world_copy_out(world, world->good);
     sti_status status = forward(world, last);
     if (status == STI_OK) status = check_field(world, STI_FIELD_qacc, "the step was not taken");
-    if (status != STI_OK) return status;
-    integrate(world);
-    status = check_state(world, world->good);
+    if (status == STI_OK) {
+        integrate(world);
+        status = check_state(world, world->good);
+    }
+    sti__world_look_back(world, status);
     if (status == STI_OK) sti__constraints_commit(world);
     return status;
 }
@@ -315,6 +318,7 @@ sti_status sti_step(sti_world *world, int nstep) {
     if (status == STI_OK) status = check_inputs(world);
     for (int i = 0; i < nstep && status == STI_OK; i++) {
         STI__ENTER(&world->profile, "step");
+        world->trouble = 0;
         status = world->state->opt.substeps > 1 ? step_in_parts(world) : substep(world, true);
         STI__LEAVE(&world->profile);
     }

@@ -131,6 +131,7 @@ const sti_error *sti_world_error(const sti_world *world) { return &world->error;
 
 void sti__world_grew(sti_world *world, const char *what) {
     char text[96];
+    world->grown = true;
     if (!world->log.write) return;
     snprintf(text, sizeof text, "the pool of %s was too small and has grown", what);
     world->log.write(world->log.context, STI_LOG_INFO, text);

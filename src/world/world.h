@@ -31,6 +31,12 @@ typedef struct sti__handlers {
     sti__touches touches; /* of the last step */
 } sti__handlers;
 
+/* Where steps that end badly are kept. */
+typedef struct sti__capsules {
+    char folder[1024];
+    int most, troubles, count;
+} sti__capsules;
+
 struct sti_world {
     const sti_model *model;
     sti_state *state;
@@ -49,6 +55,9 @@ struct sti_world {
     uint64_t query_poses; /* what the query knows */
     sti__constraints constraints;
     sti__handlers handlers;
+    sti__capsules capsules;
+    int trouble; /* bits, of the last step */
+    bool grown;  /* a pool, in this substep */
     sti__profile profile;
     sti_error error;
     _Atomic uint64_t model_hash; /* 0 until someone asks */
@@ -72,6 +81,9 @@ sti__query *sti__world_query(sti_world *world);
 sti_status sti__handlers_run(sti_world *world);
 bool sti__handlers_copy(sti_world *to, const sti_world *from);
 void sti__handlers_free(sti_world *world);
+
+/* Notes what went badly in a substep, before its contacts become memory, and writes a capsule if one is asked for. */
+void sti__world_look_back(sti_world *world, sti_status status);
 
 /* Says, once per growth, that a pool was too small. */
 void sti__world_grew(sti_world *world, const char *what);

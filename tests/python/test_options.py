@@ -56,3 +56,32 @@ def test_threads_and_pools_do_not_change_a_bit(solver):
     assert one.ncon == 2 and one.hash() == two.hash()
     with pytest.raises(ValueError, match="threads"):
         stiction.Data(model, threads=0)
+
+
+def test_capsules(tmp_path):
+    model = stiction.Model.from_xml_string(BALL)
+    data = stiction.Data(model)
+    stiction.step(model, data, 100)
+    assert data.trouble == () and data.capsules == 0
+    model.opt.certificate_limit = 0
+    data.set_capsules(tmp_path, most=1, troubles=["certificate"])
+    before = data.hash()
+    stiction.step(model, data)
+    assert data.trouble == ("certificate",) and data.capsules == 1
+    after = data.hash()
+    path = tmp_path / "capsule-0001-certificate.h5"
+    data.load_capsule(path)
+    assert data.hash() == before
+    stiction.step(model, data)
+    assert data.hash() == after
+    problem = stiction.Problem.from_file(path)
+    for solver in ("sap", "apgd", "newton"):
+        assert stiction.solve(problem, solver=solver, coulomb="exact", tol=1e-9).converged
+    data.save_capsule(tmp_path / "now.h5")
+    assert stiction.Problem.from_file(tmp_path / "now.h5").n == problem.n
+    with pytest.raises(ValueError, match="nonfinite"):
+        data.set_capsules(tmp_path, troubles=["heat"])
+    with pytest.raises(stiction.Error, match="folder"):
+        data.save_capsule(tmp_path / "no" / "now.h5")
+    with pytest.raises(stiction.Error):
+        data.load_capsule(tmp_path / "missing.h5")
