@@ -123,6 +123,100 @@ TEST(of_a_world) {
     sti_model_free(m);
 }
 
+/* ---- what the solver gets ------------------------------------------------------------------------------- */
+
+/* A world in which boxes have just landed, with options that make its solve plain. */
+static sti_world *landing(sti_model *m) {
+    sti_world *w = world_of(m);
+    sti_world_option(w)->coulomb = STI_COULOMB_RELAXED;
+    sti_world_option(w)->memory = 0;
+    sti_world_option(w)->disableflags |= STI_DISABLE_WARMSTART;
+    static const double v[] = {1, .3, -1, 2, -1, 3, -1, .5, -2, 1, 1, -4, 2, 0, -1, 3};
+    memcpy(values(w, "qvel"), v, sizeof v);
+    return w;
+}
+
+static const sti_solve_info *solved(sti_world *w) {
+    CHECK(sti_forward(w) == STI_OK);
+    return sti_world_solve_info(w);
+}
+
+TEST(options_reach_the_solver) {
+    sti_model *m = boxes("");
+    sti_world *w = landing(m);
+    sti_option *o = sti_world_option(w), plain = *o;
+    const sti_solve_info *i = solved(w);
+    int iterations = i->iterations, searches = i->line_search;
+    double headline = i->certificate.headline;
+    CHECK(iterations > 2 && i->converged && headline <= 1e-10 &&
+          i->warnings[STI_WARN_GRADIENT_EXPLOSION] == 0);
+    o->max_newton = 1;
+    i = solved(w);
+    CHECK(i->iterations == 1 && !i->converged && i->warnings[STI_WARN_ITERATION_CAP] > 0);
+    *o = plain;
+    o->contact_tol = 10;
+    i = solved(w);
+    CHECK(i->iterations < iterations && i->certificate.headline > headline && i->converged);
+    *o = plain;
+    o->atol = 1;
+    CHECK(solved(w)->iterations < iterations);
+    *o = plain;
+    o->max_step = 0.2;
+    CHECK(solved(w)->iterations > iterations);
+    *o = plain;
+    o->ls_tol = 1;
+    CHECK(solved(w)->line_search < searches);
+    *o = plain;
+    o->max_line_search = 0;
+    CHECK(solved(w)->warnings[STI_WARN_LINE_SEARCH] > 0);
+    *o = plain;
+    o->gradient_limit = 1e-3;
+    CHECK(solved(w)->warnings[STI_WARN_GRADIENT_EXPLOSION] > 0);
+    *o = plain;
+    o->linear = STI_LINEAR_DIRECT;
+    i = solved(w);
+    CHECK(i->pcg == 0 && i->factorisations > 0);
+    o->linear = STI_LINEAR_PCG;
+    i = solved(w);
+    double each = (double)i->pcg / i->iterations;
+    CHECK(i->pcg > 0 && i->converged);
+    o->pcg_tol = 0.1;
+    i = solved(w);
+    CHECK((double)i->pcg / i->iterations < each);
+    o->pcg_tol = plain.pcg_tol;
+    o->max_pcg = 1;
+    CHECK(solved(w)->pcg <= solved(w)->iterations * 3);
+    *o = plain;
+    o->contact_solver = STI_SOLVER_APGD;
+    o->max_iterations = 3;
+    i = solved(w);
+    CHECK(i->iterations <= 3 && i->warnings[STI_WARN_ITERATION_CAP] > 0);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* atol (1 + 0.1 sqrt(contacts)): between the two tolerances one more step is needed without it. */
+TEST(adaptive_tolerance) {
+    sti_model *m = boxes("");
+    sti_world *w = landing(m);
+    sti_option *o = sti_world_option(w);
+    bool seen = false;
+    o->rtol = 0;
+    o->contact_tol = 1e-300;
+    for (double atol = 1; atol > 1e-12 && !seen; atol *= 0.95) {
+        o->atol = atol;
+        o->adaptive_atol = 0;
+        int without = solved(w)->iterations;
+        o->adaptive_atol = 1;
+        int with = solved(w)->iterations;
+        CHECK(with <= without);
+        seen = with < without;
+    }
+    CHECK(seen);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
 /* ---- substeps ------------------------------------------------------------------------------------------ */
 
 /* Free fall by n substeps of symplectic Euler: z = -g h^2 (1 + 1/n) / 2, v = -g h, in one step of time h. */
@@ -261,5 +355,5 @@ TEST(threads_do_not_change_a_bit) {
 }
 
 MAIN(CASE(defaults), CASE(in_a_file), CASE(refused_in_a_file), CASE(refused_in_a_step), CASE(of_a_world),
-     CASE(substeps_fall), CASE(substeps_are_steps), CASE(switches), CASE(equality_switch),
-     CASE(tiny_pools_lose_nothing), CASE(threads_do_not_change_a_bit))
+     CASE(options_reach_the_solver), CASE(adaptive_tolerance), CASE(substeps_fall), CASE(substeps_are_steps),
+     CASE(switches), CASE(equality_switch), CASE(tiny_pools_lose_nothing), CASE(threads_do_not_change_a_bit))
