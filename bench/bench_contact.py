@@ -15,10 +15,12 @@ import sys
 import time
 import warnings
 
-import contact_engines as engines
-import contact_page
-import numpy as np
-import scenes_contact as scenes
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "conformance"))
+import contact_engines as engines  # noqa: E402
+import contact_page  # noqa: E402
+import models  # noqa: E402
+import numpy as np  # noqa: E402
+import scenes_contact as scenes  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TOLERANCES = (1e-10, 1e-6, 2e-4)  # the default, what is asked, and what MuJoCo leaves
@@ -183,12 +185,71 @@ def drake_pile(name, xml, o, bar):
     return compare(name, runners, facts, o, bar, 1, theirs)
 
 
+def in_hand(engine):
+    """Where the cube is, in the hand's frame."""
+    engine.forward()
+    d, cube, hand = engine.data, engine.body("cube"), engine.body("hand")
+    return np.array(d.xmat[hand]).reshape(3, 3).T @ (d.xpos[cube] - d.xpos[hand])
+
+
+def grasp(name, path, o, bar):
+    """A loaded cube in a gripper: how fast it creeps out of the hand, and what a step costs."""
+    theirs = [engines.MuJoCo(path=path).choose(**how) for how in
+              ({}, dict(cone="elliptic"), dict(cone="elliptic", impratio=100), dict(cone="elliptic", impratio=10, noslip=5))]
+    runners = theirs + [engines.Stiction(path=path, tol=tol) for tol in TOLERANCES]
+    load, facts = None, []
+    for runner in runners:
+        bar.tell(f"{runner.name} {runner.setting}: grips")
+        runner.reset(0)
+        h, cube = runner.timestep, runner.body("cube")
+        runner.step(round(1 / h))
+        if load is None:  # two fingers, half of what friction 1 can hold
+            mass = float(runner.model.body_mass[cube])
+            load = 0.5 * 2 * runner.push_between(cube, runner.body("left_finger")) - 9.81 * mass
+        runner.data.xfrc_applied[cube, 2] = -load
+        runner.step(round(1 / h))
+        start = in_hand(runner)
+        fact = look(runner, 2)
+        fact["drift"] = 1e6 * float(np.linalg.norm(in_hand(runner) - start)) / 2
+        facts.append(fact)
+    return compare(name, runners, facts, o, bar, 1, theirs[0])
+
+
+def crowd(name, path, xml, o, bar):
+    """Humanoids that have fallen down."""
+    ours, theirs = engines.Stiction(path=path, xml=xml, tol=1e-6), engines.MuJoCo(path=path, xml=xml)
+    seen = [settle(e, o.fall, o.fall, bar, o.limit) for e in (ours, theirs)]
+    (solver, cone), _ = best_variant(theirs, bar)
+    runners = [theirs.like(solver, cone)] + [ours.like(tol) for tol in TOLERANCES]
+    facts = [look(runner, 0.2) for runner in runners]
+    for runner, fact in zip(runners, facts):
+        whole = seen[0 if runner.name == "Stiction" else 1]
+        if runner.setting in (ours.setting, theirs.setting):
+            fact["residual"] = max(fact["residual"], whole["residual"])
+            fact["pour_ms"] = 1e3 * float(np.mean(whole["poured"]))
+    rows = compare(name, runners, facts, o, bar, 1, runners[0])
+    if o.threads > 1 and xml:
+        two = [theirs.like(solver, cone, threads=o.threads)] + [ours.like(tol, threads=o.threads) for tol in TOLERANCES]
+        rows += compare(name, two, facts, o, bar, o.threads, two[0])
+    return rows
+
+
 def plan(o):
-    """Name, function, arguments of all scenes."""
-    few = 0.2 if o.quick else 1
-    yield f"{round(200 * few)} spheres, h = 10 ms", drake_pile, (scenes.spheres(round(200 * few), 0.01),)
-    yield f"{round(1000 * few)} spheres", pile, (scenes.spheres(round(1000 * few)),)
-    yield f"{round(1000 * few)} boxes", pile, (scenes.boxes(round(1000 * few)),)
+    """Name, function and a function that makes its arguments, of all scenes."""
+    def count(n):
+        return max(10, n // 5) if o.quick else n
+
+    def humanoid():
+        return models.unpack("mujoco-warp") / "humanoid" / "humanoid.xml"
+
+    few, many, people = count(200), count(1000), count(100)
+    yield f"{few} spheres, h = 10 ms", drake_pile, lambda: (scenes.spheres(few, 0.01),)
+    yield f"{many} spheres", pile, lambda: (scenes.spheres(many),)
+    yield f"{many} boxes", pile, lambda: (scenes.boxes(many),)
+    yield "1 humanoid", crowd, lambda: (humanoid(), None)
+    yield "22 humanoids", crowd, lambda: (None, scenes.crowd(humanoid(), 22))
+    yield f"{people} humanoids", crowd, lambda: (None, scenes.crowd(humanoid(), people))
+    yield "Panda holds a cube", grasp, lambda: (scenes.panda(models.unpack("genesis-world") / "franka_emika_panda"),)
 
 
 HEAD = ("scene", "engine", "setting", "threads", "ms (median)", "ms (least)", "ratio", "ms pouring", "contacts", "depth mean, mm", "max",
@@ -225,6 +286,7 @@ def options():
     parser.add_argument("--only", default="", help="only scenes whose name contains this text")
     parser.add_argument("--settle", type=float, default=10, help="seconds of simulated time before the rounds")
     parser.add_argument("--pour", type=float, default=1, help="of these, seconds that count as pouring")
+    parser.add_argument("--fall", type=float, default=2, help="seconds that humanoids have to fall down")
     parser.add_argument("--look", type=float, default=0.5, help="simulated seconds over which rest is judged")
     parser.add_argument("--limit", type=float, default=3600, help="seconds of CPU that settling may take, per engine and scene")
     parser.add_argument("--rounds", type=int, default=15)
@@ -246,7 +308,7 @@ def main():
     bar, rows = Bar(len(todo)), []
     for name, function, arguments in todo:
         bar.tell(name)
-        found = function(name, *arguments, o, bar)
+        found = function(name, *arguments(), o, bar)
         bar.clear()
         print_rows(found)
         print(flush=True)

@@ -2,7 +2,7 @@
 /* Where the time and the memory of a scene go: steps a model, from the qpos in a file if one is given, and prints figures that
    bench_contact.py reads, one "name value" per line; stages in microseconds a step.
 
-   usage: bench_stages scene.xml [-q qpos] [-n steps] [-w warm-up steps] [-t threads] [-r repeats of the stages
+   usage: bench_stages scene.xml [-q qpos] [-n steps] [-w warm-up steps] [-t threads] [-e tolerance] [-r repeats of the stages
           before solve instead of steps] */
 #include "world/world.h"
 #include <stdio.h>
@@ -64,12 +64,14 @@ static void repeat_stages(sti_world *world, int count) {
 
 int main(int argc, char **argv) {
     int steps = 100, warm = 2, threads = 1, repeats = 0;
+    double tol = 1e-6;
     const char *qpos = NULL;
     for (int i = 2; i + 1 < argc; i += 2) switch (argv[i][1]) {
         case 'q': qpos = argv[i + 1]; break;
         case 'n': steps = atoi(argv[i + 1]); break;
         case 'w': warm = atoi(argv[i + 1]); break;
         case 't': threads = atoi(argv[i + 1]); break;
+        case 'e': tol = atof(argv[i + 1]); break;
         case 'r': repeats = atoi(argv[i + 1]); break;
         default: fail("unknown option", NULL);
         }
@@ -93,6 +95,7 @@ int main(int argc, char **argv) {
     printf("parse_ms %.3f\ncompile_ms %.3f\nworld_ms %.3f\n", 1e3 * (parsed - start),
            1e3 * (compiled - parsed), 1e3 * (seconds() - compiled));
     printf("world_bytes %zu\n", held);
+    sti_world_option(world)->contact_tol = tol;
     if (qpos) restore(world, qpos);
     if (sti_step(world, warm) != STI_OK) fail("step", sti_world_error(world));
     sti_world_profile_reset(world);

@@ -53,8 +53,14 @@ class Stiction:
     def step(self, count=1):
         stiction.step(self.model, self.data, count)
 
-    def ctrl(self, value):
-        self.data.ctrl[:] = value
+    def reset(self, key):
+        stiction.reset(self.model, self.data, key)
+
+    def forward(self):
+        stiction.forward(self.model, self.data)
+
+    def body(self, name):
+        return self.model.body(name).id
 
     time = property(lambda self: self.data.time)
     timestep = property(lambda self: float(self.model.opt.timestep))
@@ -77,13 +83,21 @@ class MuJoCo:
         if threads > 1:
             mujoco.mju_threadpool(self.data, threads)
 
-    def choose(self, solver=None, cone=None):
+    def choose(self, solver=None, cone=None, impratio=None, noslip=None):
+        if noslip is not None:
+            self.model.opt.noslip_iterations = noslip
+        if impratio is not None:
+            self.model.opt.impratio = impratio
         if solver is not None:
             self.model.opt.solver = getattr(mujoco.mjtSolver, "mjSOL_" + solver.upper())
         if cone is not None:
             self.model.opt.cone = getattr(mujoco.mjtCone, "mjCONE_" + cone.upper())
         names = {0: "PGS", 1: "CG", 2: "Newton"}
         self.setting = f"{names[int(self.model.opt.solver)]}, {'elliptic' if self.model.opt.cone else 'pyramidal'}"
+        if self.model.opt.impratio != 1:
+            self.setting += f", impratio {self.model.opt.impratio:g}"
+        if self.model.opt.noslip_iterations:
+            self.setting += f", noslip {self.model.opt.noslip_iterations}"
         return self
 
     def like(self, solver=None, cone=None, threads=1):
@@ -96,8 +110,23 @@ class MuJoCo:
     def step(self, count=1):
         mujoco.mj_step(self.model, self.data, count)
 
-    def ctrl(self, value):
-        self.data.ctrl[:] = value
+    def reset(self, key):
+        mujoco.mj_resetDataKeyframe(self.model, self.data, key)
+
+    def forward(self):
+        mujoco.mj_forward(self.model, self.data)
+
+    def body(self, name):
+        return self.model.body(name).id
+
+    def push_between(self, body1, body2):
+        """Sum of the normal forces between two bodies, N."""
+        force, total, wrench = self.data.contact, 0.0, np.zeros(6)
+        for i in range(self.data.ncon):
+            if {int(self.model.geom_bodyid[g]) for g in (force[i].geom1, force[i].geom2)} == {body1, body2}:
+                mujoco.mj_contactForce(self.model, self.data, i, wrench)
+                total += wrench[0]
+        return total
 
     time = property(lambda self: self.data.time)
     timestep = property(lambda self: self.model.opt.timestep)

@@ -40,6 +40,40 @@ def boxes(count, timestep=0.005):
     return pile(count, f'<geom type="box" size="{RADIUS} {RADIUS} {RADIUS}" density="1000" friction="0.5 0.005 0.0001"/>', timestep, 3.6 * RADIUS)
 
 
+def packed(count, timestep=0.005):
+    """Spheres in the pockets of the layer below, nearly at rest: n x n, (n - 1) x (n - 1) in turn, in walls that hold them."""
+    dice, radius = random.Random(count), RADIUS
+    n = max(3, round((count * 1.2) ** (1 / 3)))
+    apart = 2.02 * radius
+    rise = math.sqrt(4 * radius ** 2 - apart ** 2 / 2)
+    side, bodies, layer = (n - 1) * apart + 2 * radius, [], 0
+    while len(bodies) < count:
+        m = n - layer % 2
+        for i in range(min(m * m, count - len(bodies))):
+            x, y = (apart * (k - (m - 1) / 2) + dice.uniform(-1, 1) * 1e-5 for k in (i % m, i // m))
+            bodies.append(f'<body pos="{x:.7f} {y:.7f} {radius + layer * rise:.7f}"><freejoint/>'
+                          f'<geom type="sphere" size="{radius}" density="1000" friction="0.5 0.005 0.0001"/></body>')
+        layer += 1
+    return (f'<mujoco model="packed"><option timestep="{timestep}"/><worldbody>{container(side, rise * layer)}'
+            f'{"".join(bodies)}</worldbody></mujoco>')
+
+
+def crowd(path, count):
+    """Copies of a model on one floor, as one file."""
+    import mujoco
+    scene, single = mujoco.MjSpec(), mujoco.MjSpec.from_file(str(path))
+    scene.option = single.option
+    scene.visual.map.zfar = single.visual.map.zfar
+    scene.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 0.05])
+    for i in range(count):
+        frame = scene.worldbody.add_frame(pos=[2.0 * (i % 10), 2.0 * (i // 10), 0])
+        one = mujoco.MjSpec.from_file(str(path))
+        one.delete(one.geom("floor"))
+        scene.attach(one, prefix=f"r{i}_", frame=frame)
+    scene.compile()
+    return scene.to_xml()
+
+
 def panda(folder):
     """A Panda at its home pose that holds a 100 g cube between its fingers; the path of a file beside panda.xml."""
     import mujoco
@@ -64,7 +98,7 @@ def panda(folder):
     return path
 
 
-NAMES = {"spheres": spheres, "boxes": boxes}
+NAMES = {"spheres": spheres, "boxes": boxes, "packed": packed}
 
 if __name__ == "__main__":
     kind, count = sys.argv[1], int(sys.argv[2])
