@@ -18,6 +18,7 @@ import warnings
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "conformance"))
 import contact_engines as engines  # noqa: E402
 import contact_page  # noqa: E402
+import contact_scaling  # noqa: E402
 import models  # noqa: E402
 import numpy as np  # noqa: E402
 import scenes_contact as scenes  # noqa: E402
@@ -280,6 +281,22 @@ def save(rows, path):
         writer.writerows(dataclasses.astuple(r) for r in rows)
 
 
+def scale(o, bar):
+    """Growth from 100 to 20,000 bodies, printed and saved."""
+    program = str(ROOT / "build" / "bench" / "bench_stages")
+    rows = contact_scaling.run(program, o.quick, 1, o.limit, bar.tell)
+    bar.clear()
+    if rows:
+        print("  ".join(f"{k:>13}" for k in rows[0]))
+        for r in rows:
+            print("  ".join(f"{v:>13.4g}" for v in r.values()))
+        with open(os.path.join(o.out, "contact_scaling.csv"), "w", newline="") as out:
+            writer = csv.DictWriter(out, rows[0].keys())
+            writer.writeheader()
+            writer.writerows(rows)
+    return rows
+
+
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a fifth of the bodies, a fifth of the time")
@@ -305,7 +322,7 @@ def main():
     warnings.simplefilter("ignore")
     os.makedirs(o.out, exist_ok=True)
     todo = [p for p in plan(o) if o.only in p[0]]
-    bar, rows = Bar(len(todo)), []
+    bar, rows = Bar(len(todo) + 1), []
     for name, function, arguments in todo:
         bar.tell(name)
         found = function(name, *arguments(), o, bar)
@@ -316,10 +333,12 @@ def main():
         save(rows, os.path.join(o.out, "contact.csv"))
         bar.tell(name, 1)
     bar.clear()
+    growth = scale(o, bar) if o.only in "scaling" else []
     contact_page.plots(rows, o.out)
-    print(f"{o.out}/contact.csv, {o.out}/contact.png")
+    contact_page.plot_scaling(growth, o.out)
+    print(f"figures: {o.out}/contact.csv, contact_scaling.csv; pictures: contact.png, contact_scaling.png")
     if o.write:
-        contact_page.write(rows, HEAD, cells, ROOT / "docs")
+        contact_page.write(rows, growth, HEAD, cells, ROOT / "docs", f"{o.settle:g} s")
 
 
 if __name__ == "__main__":

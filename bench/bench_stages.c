@@ -64,7 +64,7 @@ static void repeat_stages(sti_world *world, int count) {
 
 int main(int argc, char **argv) {
     int steps = 100, warm = 2, threads = 1, repeats = 0;
-    double tol = 1e-6;
+    double tol = 1e-6, iterations = 0;
     const char *qpos = NULL;
     for (int i = 2; i + 1 < argc; i += 2) switch (argv[i][1]) {
         case 'q': qpos = argv[i + 1]; break;
@@ -100,7 +100,11 @@ int main(int argc, char **argv) {
     if (sti_step(world, warm) != STI_OK) fail("step", sti_world_error(world));
     sti_world_profile_reset(world);
     if (repeats) repeat_stages(world, repeats);
-    else if (sti_step(world, steps) != STI_OK) fail("step", sti_world_error(world));
+    for (int i = 0; !repeats && i < steps; i++) {
+        if (sti_step(world, 1) != STI_OK) fail("step", sti_world_error(world));
+        iterations += sti_world_solve_info(world)->iterations;
+    }
+    printf("iterations %.2f\n", iterations / steps);
     int contacts;
     sti_world_contacts(world, &contacts);
     print_profile(world, repeats ? repeats : steps);

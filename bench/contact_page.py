@@ -3,6 +3,7 @@
 import os
 import platform
 
+import contact_scaling
 import matplotlib
 
 matplotlib.use("Agg")
@@ -43,6 +44,55 @@ def plots(rows, folder):
     plt.close(figure)
 
 
+def plot_scaling(rows, folder):
+    """contact_scaling.png: ms a step and bytes over bodies."""
+    if not rows:
+        return
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4))
+    bodies = [r["bodies"] for r in rows]
+    for stage in ("step", *contact_scaling.STAGES):
+        axes[0].plot(bodies, [max(r[stage + "_ms"], 1e-4) for r in rows], "o-" if stage == "step" else ".--", label=stage)
+    axes[0].plot(bodies, [rows[-1]["step_ms"] * b / bodies[-1] for b in bodies], color="grey", lw=0.8, label="linear")
+    axes[0].set_ylabel("ms a step")
+    axes[1].plot(bodies, [r["peak_bytes"] / 1e6 for r in rows], "o-", label="world")
+    axes[1].plot(bodies, [rows[-1]["peak_bytes"] / 1e6 * b / bodies[-1] for b in bodies], color="grey", lw=0.8, label="linear")
+    axes[1].set_ylabel("MB")
+    for axis in axes:
+        axis.set_xscale("log")
+        axis.set_yscale("log")
+        axis.set_xlabel("spheres")
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize=7)
+    figure.tight_layout()
+    figure.savefig(os.path.join(folder, "contact_scaling.png"), dpi=110)
+    plt.close(figure)
+
+
+def scaling_text(rows):
+    """The section about growth, with its table."""
+    if not rows:
+        return ""
+    head = ("bodies", "contacts", "step, ms", *(f"{s}, ms" for s in contact_scaling.STAGES), "Newton", "load, ms", "bytes a body", "bytes a contact")
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for r in rows:
+        cells = [f"{r['bodies']}", f"{r['contacts']}", f"{r['step_ms']:.3g}", *(f"{r[s + '_ms']:.3g}" for s in contact_scaling.STAGES),
+                 f"{r['iterations']:.1f}", f"{r['load_ms']:.3g}", f"{r['body_bytes']:.0f}", f"{r['contact_bytes']:.0f}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    grows = ", ".join(f"{s} {contact_scaling.exponent(rows, s + '_ms'):.2f}" for s in ("step", "dynamics", "collide", "contact", "solve", "load"))
+    return f"""## Growth
+
+Spheres in the pockets of the layers below, in a container that grows with them; one thread, wall time of the stages, certified 1e-6.
+*bytes a body* is a new world over its bodies, *bytes a contact* what the first steps add, over the contacts.
+
+{chr(10).join(lines)}
+
+The exponent p of cost ~ bodies^p from 1,000 bodies to the last line: {grows}.
+
+![cost and memory over bodies](images/contact_scaling.png)
+
+"""
+
+
 TOP = """# Contact, measured
 
 Written by `./dev bench contact --write`; do not edit. {machine}.
@@ -63,11 +113,13 @@ def table(rows, head, cells):
     return "\n".join(text + ["| " + " | ".join(cells(r)) + " |" for r in rows]) + "\n"
 
 
-def write(rows, head, cells, docs, settle="10 s", extra=""):
+def write(rows, growth, head, cells, docs, settle):
     """docs/contact_measured.md and its pictures."""
     plots(rows, docs / "images")
+    plot_scaling(growth, docs / "images")
     parts = [TOP.format(machine=f"{os.cpu_count()} cores, {platform.machine()}", settle=settle)]
     for name in dict.fromkeys(r.scene for r in rows):
         parts.append(f"## {name}\n\n" + table([r for r in rows if r.scene == name], head, cells) + "\n")
-    parts.append("![time, depth, residual and speed](images/contact.png)\n")
-    (docs / "contact_measured.md").write_text("".join(parts) + extra)
+    parts.append("![time, depth, residual and speed](images/contact.png)\n\n")
+    parts.append(scaling_text(growth))
+    (docs / "contact_measured.md").write_text("".join(parts).rstrip() + "\n")
