@@ -529,6 +529,17 @@ static void place_near(sti__shape *b, const sti__shape *a, double far) {
     v3_add_scaled(b->pos, d, uniform(0, far));
 }
 
+/* No point is there twice: it would come and go by rounding, and push twice as hard. */
+static bool no_twins(const sti__manifold *m) {
+    double d[3];
+    for (int i = 0; i < m->count; i++)
+        for (int j = 0; j < i; j++) {
+            v3_sub(d, m->point[i].pos, m->point[j].pos);
+            if (!(v3_norm(d) > 1e-9)) return false;
+        }
+    return true;
+}
+
 static int unproven;
 
 static void certify(const sti__shape *a, const sti__shape *b) {
@@ -548,6 +559,7 @@ static void certify(const sti__shape *a, const sti__shape *b) {
     sti__manifold m, w;
     sti__collide_pair(a, b, 0.05, &m);
     CHECK(sane(&m, 0.05));
+    CHECK(no_twins(&m));
     CHECK((m.count > 0) == (dist < 0.05));
     if (m.count == 0) return;
     consistent(a, b, &m, 1e-3);

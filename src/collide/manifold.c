@@ -382,7 +382,9 @@ void sti__manifold_clip(const sti__core *a, const sti__core *b, const sti__close
         least = fmin(least, g.point[i].dist);
         size = fmax(size, spread(c->normal, g.point[i].pos, g.point[0].pos));
     }
-    if (!(least < c->dist + 1e-6 * sqrt(size)) || g.count == 0) gather_point(&g, c->a, false, c->dist, 1);
+    /* the deepest point, unless it is there already: a single corner may differ from it by rounding */
+    double slack = 1e-6 * sqrt(size) + 1e-6 * fmin(on_wall(&fa), on_wall(&fb));
+    if (!(least < c->dist + slack) || g.count == 0) gather_point(&g, c->a, false, c->dist, 1);
     sti__manifold_reduce(g.point, &g.count, STI__MANIFOLD_MAX);
     out->count = g.count;
     for (int i = 0; i < g.count; i++) out->point[i] = g.point[i];
