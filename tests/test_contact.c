@@ -527,8 +527,8 @@ TEST(sensors) {
     close(w, m);
 }
 
-MAIN(CASE(joint_limit), CASE(limit_at_speed), CASE(dry_friction), CASE(joint_equality),
-     CASE(connect_and_weld), CASE(tendon_limit), CASE(box_rests), CASE(box_drops), CASE(incline_sticks),
-     CASE(incline_slides), CASE(sphere_rolls), CASE(ball_slides_then_rolls), CASE(sliding_box_stops),
-     CASE(stack_of_ten), CASE(snapshots), CASE(no_allocation_when_warm), CASE(flags), CASE(integrators),
-     CASE(friction_dimensions), CASE(sensors))
+MAIN(CASE(joint_limit), CASE(damped_joint_limit), CASE(limit_at_speed), CASE(dry_friction),
+     CASE(joint_equality), CASE(connect_and_weld), CASE(tendon_limit), CASE(box_rests), CASE(box_drops),
+     CASE(incline_sticks), CASE(incline_slides), CASE(sphere_rolls), CASE(ball_slides_then_rolls),
+     CASE(sliding_box_stops), CASE(stack_of_ten), CASE(snapshots), CASE(no_allocation_when_warm), CASE(flags),
+     CASE(integrators), CASE(friction_dimensions), CASE(sensors))
