@@ -178,7 +178,7 @@ static inline void make_rows(make *p, int kinds, bool round) {
 }
 
 /* A regularised problem, its optimum chosen first: y at random, g from the law, then v*. In exact Coulomb the law
-   sees the normal velocity shifted. */
+   sees the normal velocity shifted by its own slip. */
 static inline void make_regularised(make *p, int kinds, bool exact) {
     p->n = 4 + make_index(MAKE_N - 4);
     p->nrow = 1 + make_index(8);
@@ -186,8 +186,9 @@ static inline void make_regularised(make *p, int kinds, bool exact) {
     for (int r = 0, at = 0; r < p->nrow; at += p->rows[r++].dim) {
         double z[STI_ROW_DIM];
         for (int i = 0; i < p->rows[r].dim; i++) z[i] = p->y[at + i] = make_uniform(-1, 1);
-        if (exact) z[0] += sti__row_desaxce(&p->rows[r], z);
-        sti__row_impulse(&p->rows[r], p->R + at, z, p->g + at);
+        if (exact && p->rows[r].kind == STI_ROW_CONE)
+            sti__cone_coulomb(p->rows[r].dim, p->rows[r].mu, p->R + at, z, p->g + at, NULL);
+        else sti__row_impulse(&p->rows[r], p->R + at, z, p->g + at);
     }
     memset(p->vhat, 0, sizeof p->vhat);
     double y[MAKE_M];

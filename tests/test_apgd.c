@@ -272,7 +272,7 @@ static void gauss_seidel(const sti_problem *p, const double *W, const double *q,
                 y[i - first] = q[i];
                 for (int j = 0; j < m; j++) y[i - first] += W[i * m + j] * g[j];
             }
-            double shift = exact ? sti__row_desaxce(row, y) : 0;
+            double shift = exact ? sti__row_desaxce(row, p->arrays.R + first, y, g + first) : 0;
             for (int i = 0; i < row->dim; i++)
                 g[first + i] -= (y[i] + (i ? 0 : shift) + p->arrays.R[first + i] * g[first + i]) / trace;
             sti__row_project(row, NULL, g + first);

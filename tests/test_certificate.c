@@ -17,8 +17,9 @@ static void primal_impulses(const make *p, const double *v, bool exact, double *
     double y[MAKE_M];
     make_velocity(p, v, y);
     for (int r = 0, at = 0; r < p->nrow; at += p->rows[r++].dim) {
-        if (exact) y[at] += sti__row_desaxce(&p->rows[r], y + at);
-        sti__row_impulse(&p->rows[r], p->R + at, y + at, g + at);
+        if (exact && p->rows[r].kind == STI_ROW_CONE)
+            sti__cone_coulomb(p->rows[r].dim, p->rows[r].mu, p->R + at, y + at, g + at, NULL);
+        else sti__row_impulse(&p->rows[r], p->R + at, y + at, g + at);
     }
 }
 

@@ -163,9 +163,37 @@ TEST(hessians_at_borders_are_one_sided) {
         }
         double nearest = fmin(fabs(bend - one), fabs(bend - two));
         /* the tip of the cone has a fan of sides */
-        if (sti__row_desaxce(&row, y) > 0) CHECK(nearest <= 1e-4 * (1 + fabs(bend)));
+        if (y[1] != 0 || y[2] != 0) CHECK(nearest <= 1e-4 * (1 + fabs(bend)));
         CHECK(bend >= -1e-12);
     }
+}
+
+/* Exact Coulomb is the convex law with the normal shifted by the slip of its own answer; its slope is that of differences. */
+TEST(exact_coulomb) {
+    int seen[3] = {0};
+    for (int n = 0; n < 3000; n++) {
+        double R[6], y[6], g[6], again[6], G[36], z[6], a[6], b[6], step = 1e-7;
+        sti_row row = random_row(STI_ROW_CONE, R);
+        random_y(&row, R, false, y);
+        sti__region region = sti__cone_coulomb(row.dim, row.mu, R, y, g, G);
+        seen[region]++;
+        memcpy(z, y, sizeof z);
+        z[0] += sti__row_desaxce(&row, R, y, g);
+        sti__row_impulse(&row, R, z, again);
+        for (int i = 0; i < row.dim; i++) CHECK_NEAR(g[i], again[i], 1e-10 * (1 + fabs(g[0])));
+        CHECK_NEAR(sti__row_gap(&row, R, z, g), 0, 1e-12 * (1 + g[0] * g[0]));
+        for (int j = 0; j < row.dim; j++) {
+            memcpy(z, y, sizeof z);
+            z[j] = y[j] + step;
+            sti__region above = sti__cone_coulomb(row.dim, row.mu, R, z, a, NULL);
+            z[j] = y[j] - step;
+            sti__region below = sti__cone_coulomb(row.dim, row.mu, R, z, b, NULL);
+            for (int i = 0; above == below && i < row.dim; i++)
+                CHECK_NEAR(G[i * row.dim + j], (b[i] - a[i]) / (2 * step),
+                           1e-4 * (1 + fabs(G[i * row.dim + j]) + 1 / R[0]));
+        }
+    }
+    for (int i = 0; i < 3; i++) CHECK(seen[i] > 100);
 }
 
 TEST(fenchel_young) {
@@ -285,5 +313,5 @@ TEST(hard_rows) {
 }
 
 MAIN(CASE(gradients_everywhere), CASE(hessians_inside_regions), CASE(hessians_at_borders_are_one_sided),
-     CASE(fenchel_young), CASE(gap_has_no_cancellation), CASE(projections), CASE(impulse_is_a_projection),
-     CASE(proximal_steps), CASE(hard_rows))
+     CASE(exact_coulomb), CASE(fenchel_young), CASE(gap_has_no_cancellation), CASE(projections),
+     CASE(impulse_is_a_projection), CASE(proximal_steps), CASE(hard_rows))

@@ -75,7 +75,8 @@ void sti__memory_update(sti_contact_memory *m, const sti_row *row, const double 
                         const double *g, double h, double tau) {
     memset(m->impulse, 0, sizeof m->impulse);
     memcpy(m->impulse, g, sizeof(double) * (size_t)row->dim);
-    m->desaxce = sti__row_desaxce(row, v);
+    double slip[5];
+    m->desaxce = row->kind == STI_ROW_CONE ? sti__cone_slip(row->dim, row->mu, v, slip) : 0;
     if (row->kind != STI_ROW_CONE || row->dim < 3) {
         memset(m->anchor, 0, sizeof m->anchor);
         return;

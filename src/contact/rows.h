@@ -63,6 +63,43 @@ static inline void sti__cone_hessian(int dim, const double *mu, const double *R,
             H[i * dim + j] += curve * ((i == j ? mu[i - 1] * mu[i - 1] : 0) - d[i] * d[j]);
 }
 
+/* Exact Coulomb of a softened contact (all R > 0), where the De Saxce term of its own answer shifts the normal: the
+   normal impulse then does not know of friction,
+       g_n = max(0, -y_n / R_n),   g_ti = -mu_i min(s / rho, g_n) u_i / s.
+   G = d(-g)/dy, dim x dim, if not NULL: not symmetric where it slides. */
+static inline sti__region sti__cone_coulomb(int dim, const double *mu, const double *R, const double *y,
+                                            double *g, double *G) {
+    double s2 = 0, u[5];
+    for (int i = 0; G && i < dim * dim; i++) G[i] = 0;
+    for (int i = 0; i < dim; i++) g[i] = 0;
+    if (!(y[0] < 0)) return STI__REGION_NONE;
+    g[0] = -y[0] / R[0];
+    if (G) G[0] = 1 / R[0];
+    if (dim == 1) return STI__REGION_STICK;
+    for (int i = 1; i < dim; i++) {
+        u[i - 1] = mu[i - 1] * y[i];
+        s2 += u[i - 1] * u[i - 1];
+    }
+    double s = sqrt(s2), rho = R[1] * mu[0] * mu[0];
+    if (s <= rho * g[0]) {
+        for (int i = 1; i < dim; i++) {
+            g[i] = -y[i] / R[i];
+            if (G) G[i * dim + i] = 1 / R[i];
+        }
+        return STI__REGION_STICK;
+    }
+    for (int i = 1; i < dim; i++) {
+        double e = mu[i - 1] * (u[i - 1] / s);
+        g[i] = -e * g[0];
+        if (!G) continue;
+        G[i * dim] = -e / R[0];
+        for (int j = 1; j < dim; j++)
+            G[i * dim + j] =
+                g[0] / s * ((i == j ? mu[i - 1] * mu[i - 1] : 0) - e * mu[j - 1] * (u[j - 1] / s));
+    }
+    return STI__REGION_SLIDE;
+}
+
 /* Interval [lo, hi] per scalar row. With R = 0 and y = 0 every g is right: the one nearest to 0. */
 static inline double sti__interval_impulse(double lo, double hi, double R, double y) {
     double g = y == 0 ? 0 : -y / R;
@@ -301,10 +338,13 @@ static inline double sti__row_gap(const sti_row *row, const double *R, const dou
     return gap;
 }
 
-/* The De Saxce shift of a cone's normal row at y: |mu y_t|; 0 for other kinds. */
-static inline double sti__row_desaxce(const sti_row *row, const double *y) {
-    double u[5];
-    return row->kind == STI_ROW_CONE ? sti__cone_slip(row->dim, row->mu, y, u) : 0;
+/* The De Saxce shift of a cone's normal row: |mu (y + R g)_t|, the slip less the creep of softened friction; 0 for other
+   kinds. */
+static inline double sti__row_desaxce(const sti_row *row, const double *R, const double *y, const double *g) {
+    double z[STI_ROW_DIM] = {0}, u[5];
+    if (row->kind != STI_ROW_CONE) return 0;
+    for (int i = 1; i < row->dim; i++) z[i] = y[i] + R[i] * g[i];
+    return sti__cone_slip(row->dim, row->mu, z, u);
 }
 
 /* argmin over g of |g - x|^2 / (2 t) + l*(-g) (+ 1/2 g'Rg of the other kinds): the step of a dual method. A user's row

@@ -164,7 +164,7 @@ static void lawful_velocity(const bench *b, int r, const double *y, const double
     const sti_row *row = &b->p->arrays.rows[r];
     const double *R = b->R + b->p->first[r];
     for (int i = 0; i < row->dim; i++) z[i] = y[i] + R[i] * g[i];
-    if (exact) z[0] += sti__row_desaxce(row, y);
+    if (exact) z[0] += sti__row_desaxce(row, R, y, g);
 }
 
 /* What impulses are measured against: their own size, what the approach velocities ask for, or a small part
@@ -202,7 +202,7 @@ static double judge_gap(const bench *b, bool exact, double *share) {
         int at = b->p->first[r];
         double y[STI_ROW_DIM];
         memcpy(y, b->y + at, sizeof(double) * (size_t)row->dim);
-        if (exact) y[0] += sti__row_desaxce(row, y);
+        if (exact) y[0] += sti__row_desaxce(row, b->R + at, y, b->in + at);
         double part = sti__row_gap(row, b->R + at, y, b->in + at);
         if (share) share[r] = part;
         sum += part;
@@ -242,7 +242,8 @@ static double dissipation_angle(const bench *b, int r, double scale, bool exact)
     double moving = s / sqrt(w[1] * row->mu[0] * row->mu[0]), pressed = g[0] * sqrt(w[0]);
     if (!(moving > FAINT * scale) || !(pressed > FAINT * scale)) return 0;
     if (R[0] > 0 && R[1] > 0) {
-        lawful_velocity(b, r, y, (double[STI_ROW_DIM]){0}, exact, z);
+        memcpy(z, y, sizeof(double) * (size_t)dim);
+        if (exact) z[0] += sti__row_desaxce(row, R, y, g);
         if (sti__row_impulse(row, R, z, own) != STI__REGION_SLIDE) return 0;
     }
     return t > 0 ? angle(dim - 1, slip, friction) : 0;
@@ -266,12 +267,9 @@ static void judge_contacts(const bench *b, double scale, bool exact, sti_certifi
     for (int r = 0; r < b->p->arrays.nrow; r++) {
         const sti_row *row = &b->p->arrays.rows[r];
         int at = b->p->first[r];
-        double z[STI_ROW_DIM], here = sti__row_desaxce(row, b->y + at),
-                               there = sti__row_desaxce(row, b->dual + at);
+        double z[STI_ROW_DIM], here = sti__row_desaxce(row, b->R + at, b->y + at, b->g + at),
+                               there = sti__row_desaxce(row, b->R + at, b->dual + at, b->g + at);
         lawful_velocity(b, r, b->y + at, b->g + at, false, z);
-        /* softened friction creeps by rho g_n, and the De Saxce term takes it for slip */
-        if (exact && row->kind == STI_ROW_CONE && row->dim > 1)
-            z[0] += b->R[at + 1] * row->mu[0] * row->mu[0] * fmax(0, b->g[at]);
         c->penetration = fmax(c->penetration, violation(row, z));
         c->dissipation = fmax(c->dissipation, dissipation_angle(b, r, scale, exact));
         slip = max3(slip, here, there);

@@ -1,39 +1,124 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Newton's method on v with the De Saxce term inside: with y the velocity of the rows' law and s = |mu y_t|,
-       F(v) = A (v - v*) - J'g(y + s e_n),   F' = A + J'G (I + e_n ds') J.
-   F' is not symmetric; it is H of the frozen term plus one rank per sliding contact, so H is a good
-   preconditioner: BiCGStab takes a few solves with its factor. Nothing descends here but |F|, so it starts
-   near the answer. */
+/* Exact Coulomb of softened contacts by Newton's method on pairs of velocities and impulses. What a contact does is read
+   off both: with u = J v - target + R g its velocity and x = g - u / w, it is open where x_n <= 0, it sticks where friction's
+   x lies in the disc that x_n opens, and slides else (Alart and Curnier). Each case is a linear law g = c - G y, and
+       A (v - v*) = J'(c - G (J v - target))
+   is solved for the next pair. Velocities alone would not do: friction is so stiff that a small error of v would turn it about.
+   Where contacts slide, friction follows the normal impulse and G is not symmetric: it is a symmetric part plus one rank per
+   sliding contact, so that BiCGStab with the factor of the symmetric part takes a few solves. */
 #include "contact/rows.h"
 #include "solve/product.h"
 #include "solve/sap.h"
 #include <string.h>
 
-#define STEPS 12    /* Newton steps of one call */
-#define HALVINGS 5  /* of one step */
+#define STEPS 40  /* Newton steps of one call */
+#define FAR 1e-2  /* a pair that is worse is swept first */
+#define SWEEPS 10 /* between steps, when these lead nowhere; twice as many each time */
+#define MOST_SWEEPS 160
 #define PRODUCTS 60 /* of one linear solve, in pairs */
+#define NEAR 1e2    /* the bar is computed once the natural map is this near to it */
+#define FLOOR 1e-4  /* as in the certificate */
 
-/* ---- the term -------------------------------------------------------------------------------------------
- */
+/* ---- the laws ---------------------------------------------------------------------------------------- */
 
-/* Offset and slopes of the term at v on top of `base`; then everything else. */
-static void evaluate(sti__sap *sap) {
+typedef struct couple {
+    sti__sap *sap;
+    double *g;       /* impulses of the pair */
+    double natural;  /* natural map over the impulses, in the norm of unit Delassus diagonal */
+    double momentum; /* |A (v - v*) - J'g| over the larger of both, momentum scaling */
+} couple;
+
+/* What a contact does, as a law; returns the square of its part of the natural map. */
+static double read_cone(sti__island *s, int b, const sti_row *row, const double *g) {
+    int at = s->first[b], dim = row->dim;
+    const double *R = s->R + at, *y = s->y + at, *mu = row->mu;
+    double *G = s->G + s->gstart[b], *slope = s->slope + at, wn = s->weight[at] + R[0], wt = 0, t[5], x[5],
+           l2 = 0, off = 0;
+    for (int i = 0; i < dim * dim; i++) G[i] = 0;
+    for (int i = 0; i < dim; i++) slope[i] = s->late[at + i] = 0;
+    double xn = g[0] - (y[0] + R[0] * g[0]) / wn, normal = xn > 0 ? xn : 0;
+    for (int i = 1; i < dim; i++) wt = fmax(wt, mu[i - 1] * mu[i - 1] * (s->weight[at + i] + R[i]));
+    for (int i = 1; i < dim; i++) {
+        t[i - 1] = g[i] / mu[i - 1];
+        x[i - 1] = t[i - 1] - mu[i - 1] * (y[i] + R[i] * g[i]) / wt;
+        l2 += x[i - 1] * x[i - 1];
+    }
+    double length = sqrt(l2), keep = length > normal ? normal / length : 1;
+    for (int i = 0; i + 1 < dim; i++) off += (t[i] - keep * x[i]) * (t[i] - keep * x[i]) * wt;
+    off += (g[0] - normal) * (g[0] - normal) * wn;
+    if (!(xn > 0)) return off;
+    G[0] = 1 / R[0];
+    if (keep == 1) {
+        for (int i = 1; i < dim; i++) G[i * dim + i] = 1 / R[i];
+        return off;
+    }
+    double rho = R[1] * mu[0] * mu[0], across = keep / (wt * (1 - keep) + keep * rho);
+    for (int i = 1; i < dim; i++) {
+        double e = x[i - 1] / length;
+        slope[i] = mu[i - 1] * e / R[0];
+        for (int j = 1; j < dim; j++)
+            G[i * dim + j] = across * mu[i - 1] * mu[j - 1] * ((i == j) - e * (x[j - 1] / length));
+    }
+    return off;
+}
+
+static double read_interval(sti__island *s, int b, const sti_row *row, const double *g) {
+    int at = s->first[b], dim = row->dim;
+    double *G = s->G + s->gstart[b], lo = sti__row_lo(row), hi = sti__row_hi(row), off = 0;
+    for (int i = 0; i < dim * dim; i++) G[i] = 0;
+    for (int i = 0; i < dim; i++) {
+        double w = s->weight[at + i] + s->R[at + i], x = g[i] - (s->y[at + i] + s->R[at + i] * g[i]) / w;
+        double next = x < lo ? lo : x > hi ? hi : x;
+        bool free = x > lo && x < hi;
+        s->slope[at + i] = 0;
+        s->late[at + i] = free ? 0 : next;
+        G[i * dim + i] = free ? 1 / s->R[at + i] : 0;
+        off += (next - g[i]) * (next - g[i]) * w;
+    }
+    return off;
+}
+
+/* c - G y of the laws into g. */
+static void linear_impulses(const sti__island *s, const double *y, double *g) {
+    for (int b = 0; b < s->nrow; b++) {
+        int at = s->first[b], dim = s->first[b + 1] - at;
+        const double *G = s->G + s->gstart[b];
+        for (int i = 0; i < dim; i++) {
+            double sum = s->late[at + i] - s->slope[at + i] * y[at];
+            for (int j = 0; j < dim; j++) sum -= G[i * dim + j] * y[at + j];
+            g[at + i] = sum;
+        }
+    }
+}
+
+/* Laws at the pair, how far it is from obeying them, and from balance. */
+static void read_pair(couple *c) {
+    sti__sap *sap = c->sap;
     sti__island *s = sap->s;
+    double off = 0, size = 0, rest = 0, moved = 0, pushed = 0;
+    for (int i = 0; i < s->n; i++) s->work[i] = s->v[i] - s->vstar[i];
+    sti__csr_mul(&s->A, s->work, s->momentum, sap->tasks);
     sti__island_mul(s, s->v, s->y, sap->tasks);
-    memcpy(s->offset, s->base, sizeof(double) * (size_t)s->m);
-    memset(s->slope, 0, sizeof(double) * (size_t)s->m);
+    for (int i = 0; i < s->m; i++) {
+        s->y[i] -= s->target[i];
+        size += c->g[i] * c->g[i] * (s->weight[i] + s->R[i]);
+    }
     for (int b = 0; b < s->nrow; b++) {
         const sti_row *row = sti__island_row(s, b);
-        int at = s->first[b];
-        double u[5];
-        if (row->kind != STI_ROW_CONE) continue;
-        for (int i = at; i < s->first[b + 1]; i++) s->y[i] -= s->vhat[i];
-        double slip = sti__cone_slip(row->dim, row->mu, s->y + at, u);
-        s->offset[at] -= slip;
-        for (int i = 1; i < row->dim && slip > 0; i++) s->slope[at + i] = row->mu[i - 1] * (u[i - 1] / slip);
+        off += row->kind == STI_ROW_CONE ? read_cone(s, b, row, c->g + s->first[b])
+                                         : read_interval(s, b, row, c->g + s->first[b]);
     }
-    for (int i = 0; i < s->m; i++) s->target[i] = s->vhat[i] + s->offset[i];
-    sti__sap_evaluate(sap, true);
+    sti__island_mul_t(s, c->g, s->force, sap->tasks);
+    for (int i = 0; i < s->n; i++) {
+        double r = s->momentum[i] - s->force[i];
+        rest += r * r * s->inverse[i];
+        moved += s->momentum[i] * s->momentum[i] * s->inverse[i];
+        pushed += s->force[i] * s->force[i] * s->inverse[i];
+        size += FLOOR * FLOOR * s->vstar[i] * s->impetus[i];
+        moved += FLOOR * FLOOR * s->impetus[i] * s->impetus[i] * s->inverse[i];
+    }
+    c->natural = off > 0 ? sqrt(off / size) : 0;
+    c->momentum = rest > 0 ? sqrt(rest / fmax(moved, pushed)) : 0;
 }
 
 /* ---- F' x = b
@@ -89,32 +174,137 @@ static bool solve(sti__sap *sap, const double *b, double tol) {
     return isfinite(dot(s, x, x));
 }
 
-/* ---- the iteration
- * --------------------------------------------------------------------------------------------- */
+/* ---- the iteration --------------------------------------------------------------------------------- */
 
-/* The longest of a few steps along X that lowers |F|; v is left there. */
-static bool walk(sti__sap *sap, double before) {
+/* The next pair, from the laws that were read. */
+static bool step(couple *c) {
+    sti__sap *sap = c->sap;
     sti__island *s = sap->s;
+    if (!sti__island_make_hessian(s, sap->tasks, &sap->count->factorisations)) return false;
+    sap->count->iterations++;
+    linear_impulses(s, s->y, s->g);
+    sti__island_mul_t(s, s->g, s->force, sap->tasks);
+    for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->force[i];
+    if (!solve(sap, s->gradient, fmax(1e-12, fmin(1e-4, 1e-3 * c->natural)))) return false;
     const double *x = vector(s, X);
-    memcpy(s->best, s->v, sizeof(double) * (size_t)s->n);
-    for (double a = 1; a > 1.0 / (1 << HALVINGS); a /= 2) {
-        for (int i = 0; i < s->n; i++) s->v[i] = s->best[i] - a * x[i];
-        evaluate(sap);
-        if (sap->residual <= (1 - a / 4) * before) return true;
+    for (int i = 0; i < s->n; i++) s->step[i] = -x[i];
+    sti__island_mul(s, s->step, s->ystep, sap->tasks);
+    for (int i = 0; i < s->m; i++) s->rows[i] = s->y[i] + s->ystep[i];
+    linear_impulses(s, s->rows, s->g);
+    return isfinite(sti__norm2_n(s->step, NULL, s->n));
+}
+
+/* Impulses within their bounds, what they push and what is left of the balance. */
+static void enter_bounds(couple *c) {
+    sti__sap *sap = c->sap;
+    sti__island *s = sap->s;
+    for (int b = 0; b < s->nrow; b++) {
+        const sti_row *row = sti__island_row(s, b);
+        int at = s->first[b];
+        memcpy(s->g + at, c->g + at, sizeof(double) * (size_t)row->dim);
+        sti__row_project(row, s->R + at, s->g + at);
+    }
+    sti__island_mul_t(s, s->g, s->force, sap->tasks);
+    for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->force[i];
+}
+
+/* The relative gap bar of the pair. */
+static bool certified(couple *c, double bar) {
+    sti__sap *sap = c->sap;
+    sti__island *s = sap->s;
+    double gap = 0;
+    if (fmax(c->natural, c->momentum) > NEAR * bar && !sap->history) return false;
+    enter_bounds(c);
+    for (int b = 0; b < s->nrow; b++) {
+        const sti_row *row = sti__island_row(s, b);
+        int at = s->first[b];
+        double y[STI_ROW_DIM];
+        memcpy(y, s->y + at, sizeof(double) * (size_t)row->dim);
+        y[0] += sti__row_desaxce(row, s->R + at, y, s->g + at);
+        gap += sti__row_gap(row, s->R + at, y, s->g + at);
+    }
+    sti__sap_measure(sap);
+    sap->bar = sqrt(sap->bar * sap->bar + 2 * gap);
+    sti__sap_remember(sap);
+    return sap->bar <= bar * sap->scale;
+}
+
+static bool reached(couple *c, double goal, double bar) {
+    if (bar > 0) return certified(c, bar);
+    if (c->sap->history) certified(c, 0);
+    return fmax(c->natural, c->momentum) <= goal;
+}
+
+/* The velocity that the impulses give. */
+static bool balance(couple *c) {
+    sti__sap *sap = c->sap;
+    sti__island *s = sap->s;
+    if (!sti__island_factor_mass(s, sap->tasks)) return false;
+    sti__island_mul_t(s, c->g, s->work, sap->tasks);
+    sti__chol_solve(s->mass, s->work, sap->tasks);
+    for (int i = 0; i < s->n; i++) s->v[i] = s->vstar[i] + s->work[i];
+    return true;
+}
+
+static void keep(couple *c) {
+    sti__island *s = c->sap->s;
+    memcpy(s->answer, s->v, sizeof(double) * (size_t)s->n);
+    memcpy(s->best_g, c->g, sizeof(double) * (size_t)s->m);
+}
+
+/* Along the step, which keeps the balance: the longest of a few that lowers the natural map. */
+static bool walk(couple *c, double before) {
+    sti__sap *sap = c->sap;
+    sti__island *s = sap->s;
+    double *v0 = vector(s, R), *g0 = s->rows;
+    memcpy(v0, s->v, sizeof(double) * (size_t)s->n);
+    memcpy(g0, c->g, sizeof(double) * (size_t)s->m);
+    for (double a = 1; a > 0.1; a /= 2) {
+        for (int i = 0; i < s->n; i++) s->v[i] = v0[i] + a * s->step[i];
+        for (int i = 0; i < s->m; i++) c->g[i] = g0[i] + a * (s->g[i] - g0[i]);
+        read_pair(c);
+        if (fmax(c->natural, c->momentum) <= (1 - a / 2) * before) return true;
     }
     return false;
 }
 
-bool sti__sap_couple(sti__sap *sap, double goal) {
-    sti__island *s = sap->s;
-    memcpy(vector(s, KEPT), s->v, sizeof(double) * (size_t)s->n);
-    evaluate(sap);
+/* Newton steps, and sweeps where they lead nowhere. */
+static bool iterate(couple *c, double goal, double bar) {
+    sti__sap *sap = c->sap;
+    int sweeps = SWEEPS;
+    read_pair(c);
+    if (reached(c, goal, bar)) return true;
+    if (!balance(c)) return false;
+    read_pair(c);
     for (int k = 0; k <= STEPS; k++) {
-        if (sap->residual <= goal * sap->change) return true;
-        if (k == STEPS || !sti__island_make_hessian(s, sap->tasks, &sap->count->factorisations)) break;
-        sap->count->iterations++;
-        double relative = sap->residual / sap->change;
-        if (!solve(sap, s->gradient, fmin(0.01, 0.1 * relative)) || !walk(sap, sap->residual)) break;
+        double merit = fmax(c->natural, c->momentum);
+        if (reached(c, goal, bar)) return true;
+        if (k == 0 && merit > FAR && sti__sap_sweep(sap, SWEEPS)) {
+            read_pair(c);
+            continue;
+        }
+        keep(c);
+        if (!step(c)) return false;
+        if (walk(c, merit)) continue;
+        memcpy(c->g, sap->s->best_g, sizeof(double) * (size_t)sap->s->m);
+        if (!sti__sap_sweep(sap, sweeps)) return false;
+        if (sweeps < MOST_SWEEPS) sweeps *= 2;
+        read_pair(c);
+    }
+    return false;
+}
+
+bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
+    sti__island *s = sap->s;
+    couple c = {.sap = sap, .g = s->last_g};
+    memcpy(vector(s, KEPT), s->v, sizeof(double) * (size_t)s->n);
+    memcpy(s->offset, s->base, sizeof(double) * (size_t)s->m);
+    for (int i = 0; i < s->m; i++) s->target[i] = s->vhat[i] + s->offset[i];
+    if (iterate(&c, goal, bar)) {
+        enter_bounds(&c);
+        sap->residual = fmax(c.natural, c.momentum);
+        sap->change = 1;
+        return true;
     }
     memcpy(s->v, vector(s, KEPT), sizeof(double) * (size_t)s->n);
     return false;

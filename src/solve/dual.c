@@ -91,9 +91,10 @@ static double measure_gap(sti__dual *d, sti__pair t) {
     }
     for (int b = 0; b < p->arrays.nrow; b++) {
         const sti_row *row = &p->arrays.rows[b];
+        const double *R = p->arrays.R + p->first[b];
         double *here = y + p->first[b];
-        if (d->exact) here[0] += sti__row_desaxce(row, here);
-        gap += sti__row_gap(row, p->arrays.R + p->first[b], here, g + p->first[b]);
+        if (d->exact) here[0] += sti__row_desaxce(row, R, here, g + p->first[b]);
+        gap += sti__row_gap(row, R, here, g + p->first[b]);
     }
     return gap > 0 ? sqrt(2 * gap) / fmax(sqrt(fmax(0, energy)), d->gap_floor) : 0;
 }
@@ -132,7 +133,7 @@ static double projected_gradient(sti__dual *d) {
             y[i] = (d->best.Wx[k] + op->q[k]) / op->raw[k];
             g[i] = d->best.x[k] * op->raw[k];
         }
-        double shift = d->exact ? sti__row_desaxce(row, y) : 0;
+        double shift = d->exact ? sti__row_desaxce(row, p->arrays.R + p->first[b], y, g) : 0;
         for (int i = 0; i < row->dim; i++)
             x[i] = g[i] - step * (y[i] + (i ? 0 : shift) + p->arrays.R[p->first[b] + i] * g[i]);
         sti__row_project(row, NULL, x);

@@ -318,9 +318,8 @@ static void curve_rows(void *context, int begin, int end) {
         int dim = s->first[b + 1] - s->first[b];
         const double *G = s->G + s->gstart[b], *slope = c->slope ? c->slope + s->first[b] : NULL;
         double *x = s->rows + s->first[b], out[STI_ROW_DIM];
-        for (int i = 1; i < dim && slope; i++) x[0] += slope[i] * x[i];
         for (int i = 0; i < dim; i++) {
-            out[i] = 0;
+            out[i] = slope ? slope[i] * x[0] : 0;
             for (int j = 0; j < dim; j++) out[i] += G[i * dim + j] * x[j];
         }
         memcpy(x, out, sizeof(double) * (size_t)dim);

@@ -21,6 +21,7 @@ sti__islands *sti__islands_create(const sti_allocator *allocator, sti_error *err
 static void free_island(sti__island *s, const sti_allocator *a) {
     if (s->block) sti__free_aligned(a, s->block, s->nblock);
     if (s->plan) sti__free_aligned(a, s->plan, s->nplan);
+    if (s->sweep.block) sti__free_aligned(a, s->sweep.block, s->sweep.size);
     sti__chol_free(s->newton);
     sti__chol_free(s->mass);
     sti__pcg_free(s->pcg);
@@ -91,6 +92,7 @@ static size_t lay_out(sti__island *s, const tally *t, char *base) {
     s->tstart = sti__cut(&c, n + 2, sizeof(int));
     s->tblock = sti__cut(&c, t->touches, sizeof(int));
     s->tslot = sti__cut(&c, t->touches, sizeof(int));
+    s->scratch = sti__cut(&c, 2 * n + 1, sizeof(int));
     s->active = sti__cut(&c, nrow, sizeof(bool));
     return c.used;
 }
@@ -245,6 +247,7 @@ static bool fill_island(sti__island *s, const sti_problem *p, int k, const sorte
     s->nrow = o->row_at[k + 1] - o->row_at[k];
     s->m = 0;
     s->mass_ready = false;
+    s->sweep.state = STI__SWEEP_NEW;
     for (int b = 0; b < s->nrow; b++) s->m += p->arrays.rows[blocks[b]].dim;
     tally t = count_island(p, s, dofs, blocks, o->mark);
     if (!reserve(s, &t, a)) return false;

@@ -11,6 +11,22 @@
 
 #define STI__KRYLOV 9
 
+/* What Gauss-Seidel needs: parts of the mass are runs of dofs; block b moves its touches, touch[b]..touch[b + 1], each a part,
+   by T. */
+typedef struct sti__sweep {
+    enum { STI__SWEEP_NEW, STI__SWEEP_READY, STI__SWEEP_NONE } state;
+    int *part, *of;  /* first dof of each part; the part of each dof */
+    int *touch;      /* nrow + 1 */
+    int *where;      /* per touch: the part */
+    int64_t *at;     /* per touch: first number of T */
+    int64_t *lstart; /* per part: first number of L */
+    double *T;       /* A^-1 J', rows of the block x dofs of the part */
+    double *D;       /* J A^-1 J' + R of the blocks, dim x dim, from gstart on */
+    double *L;       /* A = LL' of the parts */
+    void *block;
+    size_t size;
+} sti__sweep;
+
 typedef struct sti__island {
     const sti_problem *problem;
     int n, m, nrow;     /* dofs, scalar rows, row blocks */
@@ -36,7 +52,7 @@ typedef struct sti__island {
     double *y, *ystep, *g, *rows; /* m */
     double *best_g, *last_g;      /* m: of the answer; the guess */
     double *offset, *late;        /* m: target - vhat, and what it is wrong by */
-    double *base, *slope;         /* m: the offset without De Saxce terms; gradient of these */
+    double *base, *slope;         /* m: the offset without De Saxce terms; how friction follows the normal velocity */
     double *krylov;               /* STI__KRYLOV vectors of n */
     double *lightness;            /* m: 1 / weight in the norm of unit Delassus diagonal */
     sti__anderson anderson;       /* of the offset */
@@ -59,6 +75,8 @@ typedef struct sti__island {
     sti__chol *newton, *mass;
     sti__pcg *pcg;
 
+    int *scratch; /* 2 n + 1 */
+    sti__sweep sweep;
     void *block, *plan; /* of the vectors; of the pattern */
     size_t nblock, nplan;
 } sti__island;
@@ -98,7 +116,7 @@ bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries
 /* x = H^-1 b; returns the products that it took (0: direct). */
 int sti__island_solve(sti__island *s, const double *b, double *x, double tol, int cap,
                       const sti_tasks *tasks);
-/* y = H x; with a slope per row (may be NULL) those of a block are added to its first before G: A + J'G (I + e slope') J. */
+/* y = H x; with a slope per row (may be NULL) those of a block are added to the first column of G: A + J'(G + slope e')J. */
 void sti__island_apply(sti__island *s, const double *x, const double *slope, double *y,
                        const sti_tasks *tasks);
 

@@ -235,11 +235,12 @@ static void linearise_row(newton *n, int b) {
     const int *place = op->place + first;
     double u[STI_ROW_DIM] = {0}, y[STI_ROW_DIM] = {0}, R[STI_ROW_DIM] = {0}, g[STI_ROW_DIM] = {0}, s2 = 0,
            *C = n->C + 6 * first;
-    for (int i = 0; i < dim; i++) {
-        u[i] = n->now.Wx[place[i]] + op->q[place[i]];
-        if (i) s2 += u[i] * u[i];
-    }
+    for (int i = 0; i < dim; i++) u[i] = n->now.Wx[place[i]] + op->q[place[i]];
     sti__region region = impulse(n, b, u, y, R, g);
+    for (int i = 1; i < dim; i++) {
+        double slip = u[i] + op->R[place[i]] * g[i];
+        s2 += slip * slip;
+    }
     memset(C, 0, sizeof(double) * (size_t)(dim * dim));
     for (int i = 0; i < dim; i++) {
         double a = op->raw[place[i]];

@@ -32,15 +32,14 @@ QUAD_INLINE cones project(cones x, quad m) {
     return (cones){n, x.t1 * shrink, x.t2 * shrink};
 }
 
-/* The gradient W y + q + R y, with the shift on the normals. */
+/* The gradient W y + q + R y, with the shift that its own slip asks for on the normals. */
 QUAD_INLINE cones gradient(const sti__pass *p, const double *y, const double *Wy, int at, int lane) {
     const sti__operator *op = p->op;
     cones u = load(Wy + at), q = load(op->q + at), R = load(op->R + at), x = load(y + at);
-    u = (cones){u.n + q.n, u.t1 + q.t1, u.t2 + q.t2};
-    quad normal = u.n;
-    if (p->shift == STI__SHIFT_FRESH) normal += quad_load(op->slope + lane) * tangent(u);
-    if (p->shift == STI__SHIFT_FROZEN) normal += quad_load(p->frozen + at);
-    return (cones){normal + R.n * x.n, u.t1 + R.t1 * x.t1, u.t2 + R.t2 * x.t2};
+    u = (cones){u.n + q.n + R.n * x.n, u.t1 + q.t1 + R.t1 * x.t1, u.t2 + q.t2 + R.t2 * x.t2};
+    if (p->shift == STI__SHIFT_FRESH) u.n += quad_load(op->slope + lane) * tangent(u);
+    if (p->shift == STI__SHIFT_FROZEN) u.n += quad_load(p->frozen + at);
+    return u;
 }
 
 /* ---- other rows ------------------------------------------------------------------------------------ */
@@ -51,9 +50,8 @@ static double other_gradient(const sti__pass *p, const sti__other *o, const doub
     const sti__operator *op = p->op;
     double t2 = 0, shift = 0;
     for (int i = 0; i < o->row->dim; i++) {
-        double u = Wy[o->place + i] + op->q[o->place + i];
-        if (i > 0) t2 += u * u;
-        g[i] = u + op->R[o->place + i] * y[o->place + i];
+        g[i] = Wy[o->place + i] + op->q[o->place + i] + op->R[o->place + i] * y[o->place + i];
+        if (i > 0) t2 += g[i] * g[i];
     }
     if (o->row->kind != STI_ROW_CONE) return 0;
     if (p->shift == STI__SHIFT_FRESH) shift = o->slope * sqrt(t2);
@@ -219,14 +217,16 @@ void sti__pass_freeze(const sti__operator *op, sti__pair t, double *frozen) {
     memset(frozen, 0, sizeof(double) * (size_t)op->size);
     for (int k = 0; k < op->ncone; k++) {
         int at = 12 * (k / 4) + k % 4;
-        double u1 = t.Wx[at + 4] + op->q[at + 4], u2 = t.Wx[at + 8] + op->q[at + 8];
+        double u1 = t.Wx[at + 4] + op->q[at + 4] + op->R[at + 4] * t.x[at + 4];
+        double u2 = t.Wx[at + 8] + op->q[at + 8] + op->R[at + 8] * t.x[at + 8];
         frozen[at] = op->slope[k] * sqrt(u1 * u1 + u2 * u2);
     }
     for (int i = 0; i < op->nother; i++) {
         const sti__other *o = &op->other[i];
         double s2 = 0;
         for (int j = 1; j < o->row->dim; j++) {
-            double u = t.Wx[o->place + j] + op->q[o->place + j];
+            int k = o->place + j;
+            double u = t.Wx[k] + op->q[k] + op->R[k] * t.x[k];
             s2 += u * u;
         }
         if (o->row->kind == STI_ROW_CONE) frozen[o->place] = o->slope * sqrt(s2);

@@ -98,12 +98,13 @@ static void soften(rounds *r, double share) {
     }
 }
 
-/* The offset that v and g ask for. y: J v - vhat. */
+/* The offset that v and g ask for; a coupled round finds the De Saxce terms itself. y: J v - vhat. */
 static void ask_offset(const rounds *r, const double *y, const double *g, double *offset) {
     const sti__island *s = r->sap->s;
     for (int i = 0; i < s->m; i++) offset[i] = s->soft[i] * g[i];
-    for (int b = 0; b < s->nrow && r->nature.shifts; b++)
-        offset[s->first[b]] -= sti__row_desaxce(sti__island_row(s, b), y + s->first[b]);
+    for (int b = 0; b < s->nrow && r->nature.shifts && !r->coupled; b++)
+        offset[s->first[b]] -=
+            sti__row_desaxce(sti__island_row(s, b), given_R(s, b), y + s->first[b], g + s->first[b]);
 }
 
 static void set_target(sti__island *s) {
@@ -138,7 +139,7 @@ static bool run_coupled(rounds *r) {
     if (!r->nature.shifts || (!before && r->wait-- > 0)) return false;
     for (int i = 0; i < s->m && !before; i++) s->base[i] = s->soft[i] * s->g[i];
     memcpy(s->late, s->offset, sizeof(double) * (size_t)s->m);
-    r->coupled = sti__sap_couple(sap, fmax(0.3 * sap->options->tol, r->aim));
+    r->coupled = sti__sap_couple(sap, fmax((r->nature.hard ? 0.3 : 1e-3) * sap->options->tol, r->aim), 0);
     if (r->coupled != before) sti__anderson_forget(&s->anderson);
     if (r->coupled) return true;
     memcpy(s->offset, s->late, sizeof(double) * (size_t)s->m);
@@ -170,7 +171,7 @@ static double true_bar(rounds *r) {
     for (int b = 0; b < s->nrow; b++) {
         const sti_row *row = sti__island_row(s, b);
         double *yb = y + s->first[b];
-        if (r->nature.shifts) yb[0] += sti__row_desaxce(row, yb);
+        if (r->nature.shifts) yb[0] += sti__row_desaxce(row, given_R(s, b), yb, s->g + s->first[b]);
         gap += sti__row_gap(row, given_R(s, b), yb, s->g + s->first[b]);
     }
     sti__sap_measure(sap);
@@ -192,8 +193,10 @@ static void guess_impulses(rounds *r) {
         const sti_row *row = sti__island_row(s, b);
         double *g = s->last_g + s->first[b], y[STI_ROW_DIM] = {0};
         for (int i = 0; i < row->dim; i++) y[i] = s->y[s->first[b] + i];
-        if (r->nature.shifts) y[0] += sti__row_desaxce(row, y);
-        if (!o->guess_g && o->guess_v && !hard_block(s, b)) sti__row_impulse(row, given_R(s, b), y, g);
+        bool lawful = !o->guess_g && o->guess_v && !hard_block(s, b);
+        if (lawful && r->nature.shifts && row->kind == STI_ROW_CONE)
+            sti__cone_coulomb(row->dim, row->mu, given_R(s, b), y, g, NULL);
+        else if (lawful) sti__row_impulse(row, given_R(s, b), y, g);
         sti__row_project(row, NULL, g);
     }
 }
@@ -215,6 +218,8 @@ static void begin(rounds *r) {
     guess_impulses(r);
     ask_offset(r, s->y, s->last_g, s->offset);
     r->aim = 1e-2;
+    r->coupled = r->nature.shifts;
+    for (int i = 0; i < s->m; i++) s->base[i] = s->soft[i] * s->last_g[i];
 }
 
 /* A new share, and the offset that goes with it. */
@@ -279,10 +284,21 @@ static bool any_stiff(const sti__island *s) {
     return false;
 }
 
+/* Softened contact often needs no rounds. */
+static bool couple_first(rounds *r) {
+    sti__island *s = r->sap->s;
+    sti__island_mul(s, s->v, s->y, r->sap->tasks);
+    for (int i = 0; i < s->m; i++) s->y[i] -= s->vhat[i];
+    guess_impulses(r);
+    memset(s->base, 0, sizeof(double) * (size_t)s->m);
+    return sti__sap_couple(r->sap, 0, r->sap->options->tol);
+}
+
 sti__sap_end sti__sap_outer(sti__sap *sap) {
     sti__island *s = sap->s;
     const sti_solve_options *o = sap->options;
     rounds r = {.sap = sap, .nature = look(s, o->coulomb)};
+    if (r.nature.shifts && !r.nature.hard && couple_first(&r)) return STI__SAP_CONVERGED;
     if (r.nature.hard || r.nature.shifts) return outer_loop(&r);
     double atol = o->adaptive_atol ? o->atol * (1 + 0.1 * sqrt(r.nature.contacts)) : o->atol;
     bool stiff = o->max_newton > PLAIN && any_stiff(s);

@@ -31,8 +31,9 @@ static void evaluate_rows(void *context, int begin, int end) {
     for (int b = begin; b < end; b++) {
         int at = s->first[b];
         for (int i = at; i < s->first[b + 1]; i++) s->y[i] -= s->target[i];
-        s->part[b] = sti__row_evaluate(sti__island_row(s, b), s->R + at, s->y + at, s->g + at,
-                                       job->curved ? s->G + s->gstart[b] : NULL);
+        const sti_row *row = sti__island_row(s, b);
+        s->part[b] =
+            sti__row_evaluate(row, s->R + at, s->y + at, s->g + at, job->curved ? s->G + s->gstart[b] : NULL);
     }
 }
 
@@ -142,7 +143,7 @@ static bool reached(sti__sap *sap, const sti__sap_goal *goal) {
     return sap->bar <= goal->bar * sap->scale;
 }
 
-static void remember(sti__sap *sap) {
+void sti__sap_remember(sti__sap *sap) {
     if (!sap->history || sap->nhistory >= sap->room) return;
     sap->history[2 * sap->nhistory] = sap->bar * sap->bar;
     sap->history[2 * sap->nhistory++ + 1] = sap->scale * sap->scale;
@@ -162,7 +163,7 @@ sti__sap_end sti__sap_minimise(sti__sap *sap, const sti__sap_goal *goal) {
     sti__sap_evaluate(sap, true);
     for (int k = 0;; k++) {
         bool done = reached(sap, goal);
-        remember(sap);
+        sti__sap_remember(sap);
         if (done) return STI__SAP_CONVERGED;
         double merit = sap->residual / fmax(sap->change, FLOOR * sap->size);
         warnings[STI_WARN_GRADIENT_EXPLOSION] += sap->residual > sap->options->gradient_limit;
@@ -188,7 +189,8 @@ static bool nothing_pushes(sti__sap *sap) {
         const sti_row *row = sti__island_row(s, b);
         int at = s->first[b];
         for (int i = at; i < s->first[b + 1]; i++) s->y[i] -= s->vhat[i];
-        if (sap->options->coulomb == STI_COULOMB_EXACT) s->y[at] += sti__row_desaxce(row, s->y + at);
+        if (sap->options->coulomb == STI_COULOMB_EXACT)
+            s->y[at] += sti__row_desaxce(row, s->R + at, s->y + at, none);
         sti__row_impulse(row, s->R + at, s->y + at, s->g + at);
         for (int i = at; i < s->first[b + 1]; i++)
             if (s->g[i] != 0) return false;
@@ -241,7 +243,8 @@ static void run_island(sap_job *job, int k, const sti_tasks *tasks) {
                     .tasks = tasks,
                     .count = &job->count[k],
                     .history = job->history ? job->history + 2 * (size_t)k * (size_t)job->room : NULL,
-                    .room = job->room};
+                    .room = job->room,
+                    .allocator = &job->islands->own};
     gather(job->task, job->delassus, sap.s);
     solve_island(&sap);
     scatter(job->task, sap.s);

@@ -33,7 +33,7 @@ typedef struct sti__sap_goal {
 
 /* What an island's solve counts. */
 typedef struct sti__sap_count {
-    int iterations, outer, pcg, products, line_search, factorisations;
+    int iterations, outer, pcg, products, line_search, factorisations, sweeps;
     int warnings[STI_WARN_COUNT];
     double bar2, scale2; /* of the best iterate: squares of the gap bar and of what it is relative to */
     bool indefinite;     /* A is not positive definite */
@@ -48,6 +48,7 @@ typedef struct sti__sap {
     int nhistory, room;
     double cost, residual, size; /* at v: cost, |gradient| and max(|A v|, |J'g|) in momentum scaling */
     double change;               /* max(|A (v - v*)|, |J'g|) in momentum scaling */
+    const sti_allocator *allocator;
     double bar, scale;           /* |gradient| in A^-1 (NAN: not computed), and what it is relative to */
 } sti__sap;
 
@@ -57,11 +58,16 @@ typedef enum sti__sap_end { STI__SAP_CONVERGED, STI__SAP_CAP, STI__SAP_STALLED }
 void sti__sap_evaluate(sti__sap *sap, bool curved);
 /* Fills bar and scale. */
 void sti__sap_measure(sti__sap *sap);
+/* Adds them to the history, if it is kept. */
+void sti__sap_remember(sti__sap *sap);
 /* Minimises for the island's R and target from v; leaves the best iterate in v, with everything evaluated there. */
 sti__sap_end sti__sap_minimise(sti__sap *sap, const sti__sap_goal *goal);
-/* Solves F(v) = 0 with the De Saxce term inside and the rest of the offset in `base`, to a momentum residual of `goal`.
-   False if it does not get there; v is then as it was, and needs to be evaluated. */
-bool sti__sap_couple(sti__sap *sap, double goal);
+/* Solves exact Coulomb with the offset `base` from the impulses last_g, to residuals of `goal`, or to a relative gap bar of
+   `bar` if that is not 0; all R > 0. False if it does not get there; v is then as it was, and needs to be evaluated. */
+bool sti__sap_couple(sti__sap *sap, double goal, double bar);
+/* So many Gauss-Seidel sweeps of exact Coulomb from the impulses last_g, which leave with their velocity in v. False if
+   the island is not made for it. */
+bool sti__sap_sweep(sti__sap *sap, int sweeps);
 /* The loops around it: hard contact and exact Coulomb. */
 sti__sap_end sti__sap_outer(sti__sap *sap);
 

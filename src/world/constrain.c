@@ -230,7 +230,9 @@ static sti_status solve_frozen(sti_world *world, sti_solve_options options) {
     int iterations = c->info.iterations;
     for (int b = 0; b < as->nblock; b++) {
         sti__block_velocity(as, b, as->v, y);
-        as->memory[b].desaxce = sti__row_desaxce(&as->rows[b], y);
+        for (int i = 0; i < as->rows[b].dim; i++) y[i] -= as->vhat[as->first[b] + i];
+        as->memory[b].desaxce =
+            sti__row_desaxce(&as->rows[b], as->R + as->first[b], y, as->g + as->first[b]);
         as->vhat[as->first[b]] -= as->memory[b].desaxce;
     }
     options.coulomb = STI_COULOMB_RELAXED;

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gauss-Seidel over the rows of an island, with exact Coulomb in each contact. Each block takes the velocities that the
+   others leave, solves its own small law and moves the bodies that it touches. It never gets lost and it never gets far:
+   it finds out what sticks, slides and lets go, which is where Newton's method begins. */
+#include "contact/rows.h"
+#include "solve/cut.h"
+#include "solve/sap.h"
+#include <string.h>
+
+#define LARGEST_PART 64 /* dofs that the mass couples; larger ones are not swept */
+#define LOCAL 3         /* rounds within a contact */
+
+/* ---- parts of the mass ---------------------------------------------------------------------------------- */
+
+/* Parts are runs of dofs; starts of the parts into part, the part of each dof into of. 0 if one is too large. */
+static int find_parts(const sti__island *s, int *part, int *of) {
+    int count = 0, reach = 0;
+    for (int i = 0; i < s->n; i++) {
+        if (i == 0 || i > reach) part[count++] = i;
+        for (int k = s->astart[i]; k < s->astart[i + 1]; k++)
+            if (s->acol[k] > reach) reach = s->acol[k];
+        if (i - part[count - 1] >= LARGEST_PART) return 0;
+        of[i] = count - 1;
+    }
+    part[count] = s->n;
+    return count;
+}
+
+/* L of the part's A = LL', by rows. */
+static bool factor_part(const sti__island *s, int begin, int n, double *L) {
+    memset(L, 0, sizeof(double) * (size_t)(n * n));
+    for (int i = 0; i < n; i++)
+        for (int k = s->astart[begin + i]; k < s->astart[begin + i + 1]; k++)
+            if (s->acol[k] <= begin + i) L[i * n + s->acol[k] - begin] = s->avalue[k];
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++) {
+            double sum = L[i * n + j];
+            for (int k = 0; k < j; k++) sum -= L[i * n + k] * L[j * n + k];
+            if (i == j && !(sum > 0)) return false;
+            L[i * n + j] = i == j ? sqrt(sum) : sum / L[j * n + j];
+        }
+    return true;
+}
+
+static void solve_part(const double *L, int n, double *x) {
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < i; k++) x[i] -= L[i * n + k] * x[k];
+        x[i] /= L[i * n + i];
+    }
+    for (int i = n - 1; i >= 0; i--) {
+        x[i] /= L[i * n + i];
+        for (int k = 0; k < i; k++) x[k] -= L[i * n + k] * x[i];
+    }
+}
+
+/* ---- what a block needs ---------------------------------------------------------------------------------- */
+
+static int touches_of(const sti__sweep *w, const sti__island *s, int b, int *list) {
+    int count = 0;
+    for (int k = s->start[b]; k < s->start[b + 1]; k++)
+        if (count == 0 || list[count - 1] != w->of[s->col[k]]) list[count++] = w->of[s->col[k]];
+    return count;
+}
+
+static size_t lay_out(sti__sweep *w, const sti__island *s, int parts, size_t ntouch, size_t numbers,
+                      size_t factors, char *base) {
+    sti__cutter c = {base, 0};
+    w->touch = sti__cut(&c, (size_t)s->nrow + 1, sizeof(int));
+    w->where = sti__cut(&c, ntouch, sizeof(int));
+    w->at = sti__cut(&c, ntouch, sizeof(int64_t));
+    w->lstart = sti__cut(&c, (size_t)parts, sizeof(int64_t));
+    w->T = sti__cut(&c, numbers, sizeof(double));
+    w->D = sti__cut(&c, (size_t)s->gstart[s->nrow], sizeof(double));
+    w->L = sti__cut(&c, factors, sizeof(double));
+    return c.used;
+}
+
+static void fill_block(sti__sweep *w, const sti__island *s, int b) {
+    int dim = s->first[b + 1] - s->first[b], k = s->start[b];
+    double *D = w->D + s->gstart[b];
+    memset(D, 0, sizeof(double) * (size_t)(dim * dim));
+    for (int t = w->touch[b]; t < w->touch[b + 1]; t++) {
+        int p = w->where[t], begin = w->part[p], n = w->part[p + 1] - begin, first = k;
+        double *T = w->T + w->at[t];
+        memset(T, 0, sizeof(double) * (size_t)(dim * n));
+        for (; k < s->start[b + 1] && w->of[s->col[k]] == p; k++)
+            for (int i = 0; i < dim; i++)
+                T[i * n + s->col[k] - begin] = s->value[s->number[b] + (int64_t)(k - s->start[b]) * dim + i];
+        for (int i = 0; i < dim; i++) solve_part(w->L + w->lstart[p], n, T + i * n);
+        for (int q = first; q < k; q++) {
+            const double *J = s->value + s->number[b] + (int64_t)(q - s->start[b]) * dim;
+            for (int i = 0; i < dim; i++)
+                for (int j = 0; j < dim; j++) D[i * dim + j] += J[i] * T[j * n + s->col[q] - begin];
+        }
+    }
+    for (int i = 0; i < dim; i++) D[i * dim + i] += s->R[s->first[b] + i];
+}
+
+/* Sizes, then contents. */
+static bool prepare(sti__sweep *w, sti__island *s, const sti_allocator *a) {
+    size_t ntouch = 0, numbers = 0, factors = 0;
+    int list[LARGEST_PART];
+    w->part = s->scratch;
+    w->of = s->scratch + s->n + 1;
+    int parts = find_parts(s, w->part, w->of);
+    if (parts == 0) return false;
+    for (int p = 0; p < parts; p++) {
+        size_t n = (size_t)(w->part[p + 1] - w->part[p]);
+        factors += n * n;
+    }
+    for (int b = 0; b < s->nrow; b++) {
+        if (s->start[b + 1] - s->start[b] > LARGEST_PART || sti__island_row(s, b)->kind == STI_ROW_USER)
+            return false;
+        int count = touches_of(w, s, b, list);
+        ntouch += (size_t)count;
+        for (int i = 0; i < count; i++)
+            numbers += (size_t)((w->part[list[i] + 1] - w->part[list[i]]) * (s->first[b + 1] - s->first[b]));
+    }
+    size_t need = lay_out(w, s, parts, ntouch, numbers, factors, NULL);
+    if (need > w->size) {
+        if (w->block) sti__free_aligned(a, w->block, w->size);
+        w->size = sti__add(need, need / 2);
+        w->block = sti__alloc_aligned(a, w->size);
+        if (!w->block) return w->size = 0, false;
+    }
+    lay_out(w, s, parts, ntouch, numbers, factors, w->block);
+    int64_t used = 0;
+    for (int p = 0; p < parts; p++) {
+        int n = w->part[p + 1] - w->part[p];
+        w->lstart[p] = used;
+        if (!factor_part(s, w->part[p], n, w->L + used)) return false;
+        used += (int64_t)n * n;
+    }
+    used = 0;
+    w->touch[0] = 0;
+    for (int b = 0; b < s->nrow; b++) {
+        int count = touches_of(w, s, b, w->where + w->touch[b]);
+        w->touch[b + 1] = w->touch[b] + count;
+        for (int t = w->touch[b]; t < w->touch[b + 1]; t++) {
+            w->at[t] = used;
+            used +=
+                (int64_t)(w->part[w->where[t] + 1] - w->part[w->where[t]]) * (s->first[b + 1] - s->first[b]);
+        }
+        fill_block(w, s, b);
+    }
+    return true;
+}
+
+/* ---- one block -------------------------------------------------------------------------------------------- */
+
+/* v += T dg */
+static void move(const sti__sweep *w, const sti__island *s, int b, const double *dg, double *v) {
+    int dim = s->first[b + 1] - s->first[b];
+    for (int t = w->touch[b]; t < w->touch[b + 1]; t++) {
+        int begin = w->part[w->where[t]], n = w->part[w->where[t] + 1] - begin;
+        const double *T = w->T + w->at[t];
+        for (int i = 0; i < dim; i++)
+            for (int k = 0; k < n; k++) v[begin + k] += T[i * n + k] * dg[i];
+    }
+}
+
+/* The law of one contact against its own inverse mass: normal, then friction in the metric where its disc is round. u:
+   J v - target + R g at g. */
+static void settle_cone(const sti_row *row, const double *D, const double *u, double *g) {
+    int dim = row->dim;
+    double z[STI_ROW_DIM], old[STI_ROW_DIM], stiff = 0;
+    memcpy(old, g, sizeof(double) * (size_t)dim);
+    for (int i = 1; i < dim; i++) {
+        double sum = 0;
+        for (int j = 1; j < dim; j++) sum += fabs(D[i * dim + j]) * row->mu[j - 1];
+        stiff = fmax(stiff, sum * row->mu[i - 1]);
+    }
+    for (int round = 0; round < LOCAL; round++) {
+        double length2 = 0;
+        for (int i = 0; i < dim; i++) {
+            z[i] = u[i];
+            for (int j = 0; j < dim; j++) z[i] += D[i * dim + j] * (g[j] - old[j]);
+        }
+        double normal = fmax(0, g[0] - z[0] / D[0]), change = normal - g[0], t[5] = {0};
+        g[0] = normal;
+        for (int i = 1; i < dim; i++) {
+            t[i - 1] = g[i] / row->mu[i - 1] - row->mu[i - 1] * (z[i] + D[i * dim] * change) / stiff;
+            length2 += t[i - 1] * t[i - 1];
+        }
+        double length = sqrt(length2), shrink = length > normal ? normal / length : 1;
+        for (int i = 1; i < dim; i++) g[i] = row->mu[i - 1] * t[i - 1] * shrink;
+    }
+}
+
+static void settle(const sti__sweep *w, const sti__island *s, int b, double *v, double *g) {
+    const sti_row *row = sti__island_row(s, b);
+    int at = s->first[b], dim = row->dim;
+    double u[STI_ROW_DIM] = {0}, dg[STI_ROW_DIM];
+    const double *value = s->value + s->number[b], *D = w->D + s->gstart[b];
+    for (int k = s->start[b]; k < s->start[b + 1]; k++, value += dim)
+        for (int i = 0; i < dim; i++) u[i] += value[i] * v[s->col[k]];
+    for (int i = 0; i < dim; i++) {
+        u[i] += s->R[at + i] * g[at + i] - s->target[at + i];
+        dg[i] = g[at + i];
+    }
+    if (row->kind == STI_ROW_CONE) settle_cone(row, D, u, g + at);
+    else
+        for (int i = 0; i < dim; i++) {
+            double next = g[at + i] - u[i] / D[i * dim + i], lo = sti__row_lo(row), hi = sti__row_hi(row);
+            next = next < lo ? lo : next > hi ? hi : next;
+            for (int j = i + 1; j < dim; j++) u[j] += D[j * dim + i] * (next - g[at + i]);
+            g[at + i] = next;
+        }
+    for (int i = 0; i < dim; i++) dg[i] = g[at + i] - dg[i];
+    move(w, s, b, dg, v);
+}
+
+bool sti__sap_sweep(sti__sap *sap, int sweeps) {
+    sti__island *s = sap->s;
+    sti__sweep *w = &s->sweep;
+    if (w->state == STI__SWEEP_NEW)
+        w->state = prepare(w, s, sap->allocator) ? STI__SWEEP_READY : STI__SWEEP_NONE;
+    if (w->state == STI__SWEEP_NONE) return false;
+    memcpy(s->v, s->vstar, sizeof(double) * (size_t)s->n);
+    for (int b = 0; b < s->nrow; b++) {
+        sti__row_project(sti__island_row(s, b), s->R + s->first[b], s->last_g + s->first[b]);
+        move(w, s, b, s->last_g + s->first[b], s->v);
+    }
+    for (int k = 0; k < sweeps; k++)
+        for (int i = 0; i < s->nrow; i++) settle(w, s, k % 2 ? s->nrow - 1 - i : i, s->v, s->last_g);
+    sap->count->sweeps += sweeps;
+    return true;
+}
