@@ -163,6 +163,27 @@ TEST(shell_holds) {
     sti_model_free(m);
 }
 
+/* The contact sensor counts contacts of handlers as it counts those of geoms. */
+TEST(shell_is_sensed) {
+    sti_model *m = model_of(
+        "<mujoco><worldbody><body name='ball' pos='0 0 -.9'><freejoint/>"
+        "<geom size='.1' mass='2' contype='0' conaffinity='0'/></body></worldbody>"
+        "<sensor><contact name='c' body1='ball' data='found force dist' num='2'/></sensor></mujoco>");
+    sti_world *w = world_of(m);
+    shell s = {1, 3, -1};
+    sti_world_add_handler(w, touch_shell, &s, NULL);
+    CHECK(sti_step(w, 500) == STI_OK);
+    const double *x = values(w, "sensordata");
+    REQUIRE(m->nsensordata == 10);
+    CHECK(x[0] == 1 && x[5] == 0);
+    CHECK_NEAR(fabs(x[1]), 2 * g, 1e-6);
+    CHECK(x[4] < 0 && x[4] > -1e-5);
+    float value[9];
+    CHECK(sti_sensor_value(w, "c", value, 9) == 9 && value[0] == 1);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
 /* The time of half a small swing: pi sqrt(L / g) without friction, pi sqrt(7 L / 5 g) when it rolls. */
 static double half_swing(int dim) {
     sti_model *m = ball(0.0005);
@@ -370,5 +391,5 @@ TEST(memory) {
 }
 
 MAIN(CASE(rope_hangs), CASE(slack_rope_does_nothing), CASE(rope_swings), CASE(soft_rope), CASE(shell_holds),
-     CASE(shell_swings), CASE(law_of_the_user), CASE(switched_removed_and_copied),
+     CASE(shell_is_sensed), CASE(shell_swings), CASE(law_of_the_user), CASE(switched_removed_and_copied),
      CASE(mistakes_end_the_step), CASE(memory))

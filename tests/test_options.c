@@ -315,6 +315,50 @@ TEST(equality_switch) {
     sti_model_free(m);
 }
 
+/* ---- stages ----------------------------------------------------------------------------------------------- */
+
+/* The stages in their order are a step, with contacts, memory and sensors; sensors may come last. */
+TEST(stages_are_a_step) {
+    sti_model *m = boxes("");
+    sti_world *a = world_of(m), *b = world_of(m);
+    for (int i = 0; i < 50; i++) {
+        CHECK(sti_step(a, 1) == STI_OK);
+        sti_stage_dynamics(b);
+        CHECK(sti_stage_collide(b) == STI_OK && sti_stage_contact(b) == STI_OK &&
+              sti_stage_solve(b) == STI_OK);
+        sti_stage_integrate(b);
+        sti_stage_sense(b);
+        CHECK(sti_world_hash(a) == sti_world_hash(b));
+    }
+    CHECK(contacts(a) > 4 && contacts(a) == contacts(b));
+    sti_world_destroy(a);
+    sti_world_destroy(b);
+    sti_model_free(m);
+}
+
+TEST(stages_are_profiled) {
+    static const char *const names[] = {"dynamics", "collide", "contact", "solve", "integrate", "sense"};
+    char xml[4096];
+    snprintf(xml, sizeof xml, "<mujoco>" BOXES "<sensor><clock/></sensor></mujoco>");
+    sti_model *m = model_of(xml);
+    sti_world_options options = sti_world_options_default();
+    options.profile = true;
+    sti_world *w = sti_world_create(m, &options, NULL);
+    REQUIRE(w);
+    sti_world_option(w)->substeps = 3;
+    CHECK(sti_step(w, 10) == STI_OK);
+    int count;
+    const sti_profile_node *node = sti_world_profile(w, &count);
+    for (int k = 0; k < 6; k++) {
+        int64_t calls = 0;
+        for (int i = 0; i < count; i++)
+            if (strcmp(node[i].name, names[k]) == 0) calls += node[i].count;
+        CHECK(calls == (k < 5 ? 30 : 10)); /* sensors are read once a step */
+    }
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
 /* ---- pools and threads ------------------------------------------------------------------------------------ */
 
 static uint64_t run_hash(const sti_model *m, const sti_option *option, const sti_tasks *tasks, int n) {
@@ -356,4 +400,5 @@ TEST(threads_do_not_change_a_bit) {
 
 MAIN(CASE(defaults), CASE(in_a_file), CASE(refused_in_a_file), CASE(refused_in_a_step), CASE(of_a_world),
      CASE(options_reach_the_solver), CASE(adaptive_tolerance), CASE(substeps_fall), CASE(substeps_are_steps),
-     CASE(switches), CASE(equality_switch), CASE(tiny_pools_lose_nothing), CASE(threads_do_not_change_a_bit))
+     CASE(switches), CASE(equality_switch), CASE(stages_are_a_step), CASE(stages_are_profiled),
+     CASE(tiny_pools_lose_nothing), CASE(threads_do_not_change_a_bit))
