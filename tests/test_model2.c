@@ -346,6 +346,8 @@ TEST(sensor_errors) {
     BAD("<contact reduce='all'/>", STI_VALUE, "contact", "reduce");
     BAD("<contact reduce=''/>", STI_VALUE, "contact", "reduce");
     BAD("<contact reduce='netforce' data='force angvel'/>", STI_VALUE, "contact", "data");
+    BAD("<rangefinder site='tip' data='dist dist'/>", STI_VALUE, "rangefinder", "data");
+    BAD("<rangefinder data='dir'/>", STI_VALUE, "rangefinder", "site");
     BAD("<contact geom3='ball'/>", STI_SCHEMA, "contact", "geom3");
 #undef BAD
 }

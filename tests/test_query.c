@@ -168,7 +168,7 @@ TEST(sensors_that_are_wrong) {
                                       "<rangefinder/>",
                                       "<normal body1='A' body2='A'/>",
                                       "<fromto geom1='a' geom2='none'/>",
-                                      "<rangefinder site='s' data='point'/>"};
+                                      "<rangefinder site='s' data='points'/>"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char xml[2000];
         snprintf(xml, sizeof xml, "<mujoco>%s<sensor>%s</sensor></mujoco>", TWO, bad[i]);

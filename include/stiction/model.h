@@ -181,12 +181,24 @@ typedef enum sti_sensor {
     X(LINVEL, "linvel", 3) X(ANGVEL, "angvel", 3)
 /* clang-format on */
 
+/* The same of rangefinders. */
+#define STI_RAY_FIELDS(X) \
+    X(DIST, "dist", 1)    \
+    X(DIR, "dir", 3) X(ORIGIN, "origin", 3) X(POINT, "point", 3) X(NORMAL, "normal", 3) X(DEPTH, "depth", 1)
+
 typedef enum sti_contact_field {
 #define X(id, text, size) STI_CONTACT_##id,
     STI_CONTACT_FIELDS(X)
 #undef X
         STI_CONTACT_FIELD_COUNT
 } sti_contact_field;
+
+typedef enum sti_ray_field {
+#define X(id, text, size) STI_RAY_##id,
+    STI_RAY_FIELDS(X)
+#undef X
+        STI_RAY_FIELD_COUNT
+} sti_ray_field;
 
 typedef enum sti_contact_reduce {
     STI_REDUCE_NONE,

@@ -278,7 +278,7 @@
     X(int, sensor_refid, nsensor, 1, C)                                                   \
     X(int, sensor_dim, nsensor, 1, C)                                                     \
     X(int, sensor_adr, nsensor, 1, C)                                                     \
-    X(int, sensor_intprm, nsensor, 3, C) /* contacts: bits 1 << sti_contact_field, sti_contact_reduce, num */ \
+    X(int, sensor_intprm, nsensor, 3, C) /* bits 1 << sti_contact_field or sti_ray_field; of contacts sti_contact_reduce, num */ \
     X(double, sensor_cutoff, nsensor, 1, C)                                               \
     X(double, sensor_noise, nsensor, 1, C)                                                \
     /* constraints, kept for the contact stage */                                         \

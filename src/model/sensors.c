@@ -68,7 +68,7 @@ static const sensor_kind kinds[STI_SENSOR_COUNT] = {
     [STI_SENSOR_SUBTREEANGMOM] = {ON_BODY, 3, STI_DATA_REAL},
     [STI_SENSOR_INSIDESITE]    = {ON_FRAME, 1, STI_DATA_POSITIVE},
     [STI_SENSOR_TOUCH]         = {AT_SITE, 1, STI_DATA_POSITIVE},
-    [STI_SENSOR_RANGEFINDER]   = {AT_SITE, 1, STI_DATA_REAL},
+    [STI_SENSOR_RANGEFINDER]   = {AT_SITE, 0, STI_DATA_REAL},
     [STI_SENSOR_GEOMDIST]      = {ON_TWO, 1, STI_DATA_REAL},
     [STI_SENSOR_GEOMNORMAL]    = {ON_TWO, 3, STI_DATA_AXIS},
     [STI_SENSOR_GEOMFROMTO]    = {ON_TWO, 6, STI_DATA_REAL},
@@ -93,24 +93,33 @@ static int sensor_type(const sti_element *e) {
     return -1;
 }
 
-/* What a contact sensor reports, as bits 1 << sti_contact_field. */
-static int contact_fields(const sti_element *e) {
+/* The words of `data` as bits; nothing said: the first word. */
+static int data_fields(const sti_element *e) {
     int count, fields = 0;
     const double *words = sti__list(e, STI_A_data, &count);
     for (int k = 0; k < count; k++) fields |= 1 << (int)words[k];
-    return fields ? fields : 1 << STI_CONTACT_FOUND;
+    return fields ? fields : 1;
 }
 
 static int64_t contact_dim(const sti_element *e) {
-    int fields = contact_fields(e), size = 0;
+    int fields = data_fields(e), size = 0;
 #define X(id, text, width) size += (fields & 1 << STI_CONTACT_##id) ? (width) : 0;
     STI_CONTACT_FIELDS(X)
 #undef X
     return (int64_t)size * sti__int(e, STI_A_num, 1);
 }
 
+static int ray_dim(const sti_element *e) {
+    int fields = data_fields(e), size = 0;
+#define X(id, text, width) size += (fields & 1 << STI_RAY_##id) ? (width) : 0;
+    STI_RAY_FIELDS(X)
+#undef X
+    return size;
+}
+
 static int64_t sensor_dim(const sti_element *e, int type) {
     if (type == STI_SENSOR_CONTACT) return contact_dim(e);
+    if (type == STI_SENSOR_RANGEFINDER) return ray_dim(e);
     return type == STI_SENSOR_USER ? sti__int(e, STI_A_dim, 0) : kinds[type].dim;
 }
 
@@ -290,18 +299,21 @@ static int contact_stage(int fields, int reduce) {
     return (fields & (1 << STI_CONTACT_LINVEL | 1 << STI_CONTACT_ANGVEL)) ? 2 : 1;
 }
 
-static void fill_contact(sti__compiler *c, const sti_element *e, int i) {
-    sti_model *m = c->m;
-    int count, seen = 0, *prm = m->sensor_intprm + 3 * i;
+static void fill_data(sti__compiler *c, const sti_element *e, int i) {
+    int count, seen = 0;
     const double *words = sti__list(e, STI_A_data, &count);
     for (int k = 0; k < count; k++) {
         if (seen & 1 << (int)words[k]) sti__complain(c, e, STI_A_data, STI_VALUE, "names a value twice");
         seen |= 1 << (int)words[k];
     }
-    prm[0] = contact_fields(e);
+    c->m->sensor_intprm[3 * i] = data_fields(e);
+}
+
+static void fill_contact(sti__compiler *c, const sti_element *e, int i) {
+    int *prm = c->m->sensor_intprm + 3 * i;
     prm[1] = sti__keyword(e, STI_A_reduce, STI_REDUCE_NONE);
     prm[2] = sti__int(e, STI_A_num, 1);
-    m->sensor_needstage[i] = contact_stage(prm[0], prm[1]);
+    c->m->sensor_needstage[i] = contact_stage(prm[0], prm[1]);
     if (prm[1] == STI_REDUCE_NETFORCE && (prm[0] & (1 << STI_CONTACT_LINVEL | 1 << STI_CONTACT_ANGVEL)))
         sti__complain(c, e, STI_A_data, STI_VALUE, "cannot have linvel or angvel: a net force does not move");
 }
@@ -326,6 +338,7 @@ void sti__fill_sensors(sti__compiler *c) {
         m->sensor_dim[i] = (int)sensor_dim(e, type);
         m->sensor_adr[i] = adr;
         adr += m->sensor_dim[i];
+        if (type == STI_SENSOR_CONTACT || type == STI_SENSOR_RANGEFINDER) fill_data(c, e, i);
         if (type == STI_SENSOR_CONTACT) fill_contact(c, e, i);
         fill_numbers(c, e, i);
     }

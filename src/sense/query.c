@@ -15,11 +15,30 @@ bool sti__sense_has_query(const sti_model *m) {
     return false;
 }
 
-/* Along the site's z axis; the site's own body does not block it. */
-static void sense_rangefinder(const sti__query *q, const sti_state *s, int site, double *out) {
+/* What a rangefinder may report, in the order of sti_ray_field. */
+typedef struct sighting {
+    double dist, dir[3], origin[3], point[3], normal[3], depth;
+} sighting;
+
+/* Along the site's z axis; the site's own body does not block it. A ray that meets nothing has no direction either. */
+static void sense_rangefinder(const sti__query *q, const sti_state *s, int i, double *out) {
+#define X(id, text, size) (size),
+    static const int width[] = {STI_RAY_FIELDS(X)};
+#undef X
+    int site = s->model->sensor_objid[i], fields = s->model->sensor_intprm[3 * i];
     const double *mat = s->site_xmat + 9 * site, along[3] = {mat[2], mat[5], mat[8]};
     sti__ray_mask mask = {.groups = ~0u, .fixed = true, .body = s->model->site_bodyid[site]};
-    out[0] = sti__query_ray(q, s->site_xpos + 3 * site, along, &mask, NULL, NULL);
+    sighting x = {0};
+    v3_copy(x.origin, s->site_xpos + 3 * site);
+    x.dist = x.depth = sti__query_ray(q, x.origin, along, &mask, NULL, x.normal);
+    if (x.dist >= 0) {
+        v3_copy(x.dir, along);
+        v3_copy(x.point, x.origin);
+        v3_add_scaled(x.point, along, x.dist);
+    }
+    const double *from = (const double *)&x;
+    for (int f = 0; f < STI_RAY_FIELD_COUNT; from += width[f++])
+        for (int k = 0; (fields & 1 << f) && k < width[f]; k++) *out++ = from[k];
 }
 
 /* The geoms that a geom or body stands for. */
@@ -61,7 +80,7 @@ void sti__sense_query(const sti__query *q, sti_state *s) {
         double *out = s->sensordata + m->sensor_adr[i], fromto[6];
         if (!looks_around(type)) continue;
         if (type == STI_SENSOR_RANGEFINDER) {
-            sense_rangefinder(q, s, m->sensor_objid[i], out);
+            sense_rangefinder(q, s, i, out);
             continue;
         }
         double distance = nearest(q, m, i, fromto);

@@ -33,9 +33,10 @@ def scene(rng, count=24):
         f'<body name="b{i}" pos="{x[0]} {x[1]} {x[2]}" euler="{x[3] * 90} {x[4] * 90} {x[5] * 90}"><freejoint/>'
         f'<geom name="g{i}" {SHAPES[i % len(SHAPES)]} group="{i % 5}"/><site name="s{i}"/></body>'
         for i, x in enumerate(rng.uniform(-1.5, 1.5, (count, 6))))
-    sensors = "".join(f'<rangefinder site="s{i}"/>' for i in range(count))
+    sensors = "".join(f'<rangefinder site="s{i}" data="{data}"/>' for i in range(count)
+                      for data in ("dist", "dist dir origin point normal depth", "origin depth"))
     sensors += "".join(f'<{kind} geom1="g{i}" geom2="g{(7 * i + 3) % count}" cutoff="2"/>'
-                       for i in range(count) if (7 * i + 3) % count != i for kind in ("distance",))
+                       for i in range(count) if (7 * i + 3) % count != i for kind in ("distance", "normal", "fromto"))
     xml = SCENE % (bodies, sensors)
     theirs = mujoco.MjModel.from_xml_string(xml)
     their_data = mujoco.MjData(theirs)
@@ -92,17 +93,26 @@ def test_rays(worlds, options):
 
 
 def test_sensors(worlds):
+    rays = apart = 0
     for theirs, their_data, ours, our_data in worlds:
-        a, b = our_data.sensordata, their_data.sensordata
         kind = theirs.sensor_type
+        assert (ours.sensor_dim == theirs.sensor_dim).all() and (ours.sensor_intprm == theirs.sensor_intprm).all()
         for i in range(theirs.nsensor):
-            at = theirs.sensor_adr[i]
-            ray = kind[i] == mujoco.mjtSensor.mjSENS_RANGEFINDER
-            if ray and buried(their_data.site_xpos[theirs.sensor_objid[i]]):
+            at = slice(theirs.sensor_adr[i], theirs.sensor_adr[i] + theirs.sensor_dim[i])
+            a, b = our_data.sensordata[at], their_data.sensordata[at]
+            if kind[i] == mujoco.mjtSensor.mjSENS_RANGEFINDER:
+                if not buried(their_data.site_xpos[theirs.sensor_objid[i]]):
+                    assert a == pytest.approx(b, abs=1e-4 if len(a) > 1 else 1e-6), ours.sensor(i)
+                    rays += b[0] >= 0
                 continue
             # depths of deep penetration are not unique for general convex shapes
-            tolerance = 1e-6 if ray or b[at] > 0 else 1e-3
-            assert a[at] == pytest.approx(b[at], abs=tolerance), ours.sensor(i)
+            if kind[i] == mujoco.mjtSensor.mjSENS_GEOMDIST:
+                distance = b[0]
+                assert a == pytest.approx(b, abs=1e-6 if distance > 0 else 1e-3), ours.sensor(i)
+            elif distance > 0:
+                assert a == pytest.approx(b, abs=2e-3), ours.sensor(i)
+                apart += 1
+    assert rays > 30 and apart > 30
 
 
 def test_distances(worlds):
