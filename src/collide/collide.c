@@ -73,8 +73,11 @@ static bool lay_hits(sti__collide *c) {
 
 static bool lay_candidates(sti__collide *c) {
     int n = c->size.candidates;
-    const part parts[] = {PART(c->candidate, n), PART(c->spare, n), PART(c->count, n), PART(c->first, n),
-                          PART(c->offset, n)};
+    int parted = c->cm->convex ? n : 0;
+    const part parts[] = {PART(c->candidate, n),  PART(c->spare, n),  PART(c->count, n),
+                          PART(c->first, n),      PART(c->offset, n), PART(c->apart, parted),
+                          PART(c->before, parted)};
+    c->nbefore = 0;
     return lay_out(c, CANDIDATES, parts, STI__COUNT(parts));
 }
 
@@ -340,6 +343,25 @@ static void sort_points(sti__manifold *m) {
     }
 }
 
+/* What the last run knew of each candidate; both lists are in the same order. */
+static void recall_apart(sti__collide *c) {
+    if (!c->cm->convex) return;
+    for (int i = 0, k = 0; i < c->ncandidate; i++) {
+        int a = c->candidate[i].geom1, b = c->candidate[i].geom2;
+        uint64_t pair = (uint64_t)least(a, b) << 32 | (uint32_t)(a > b ? a : b);
+        while (k < c->nbefore && c->before[k].pair < pair) k++;
+        if (k < c->nbefore && c->before[k].pair == pair) c->apart[i] = c->before[k];
+        else c->apart[i] = (sti__apart){.pair = pair};
+    }
+}
+
+static void keep_apart(sti__collide *c) {
+    sti__apart *swap = c->before;
+    c->before = c->apart;
+    c->apart = swap;
+    c->nbefore = c->cm->convex ? c->ncandidate : 0;
+}
+
 static void touch(void *context, int begin, int end) {
     job *j = context;
     sti__collide *c = j->c;
@@ -347,7 +369,8 @@ static void touch(void *context, int begin, int end) {
         const sti__candidate *pair = c->candidate + i;
         sti__manifold m;
         m.count = 0;
-        sti__collide_pair(c->shape + pair->geom1, c->shape + pair->geom2, pair->margin, &m);
+        sti__collide_again(c->shape + pair->geom1, c->shape + pair->geom2, pair->margin,
+                           c->cm->convex ? c->apart + i : NULL, &m);
         c->count[i] = m.count;
         if (m.count == 0) continue;
         sort_points(&m);
@@ -409,7 +432,9 @@ static void emit(void *context, int begin, int end) {
 
 static bool find_contacts(job *j, const sti_tasks *tasks, sti__collide_sizes *need) {
     sti__collide *c = j->c;
+    recall_apart(c);
     run(tasks, c->ncandidate, GRAIN_PAIR, touch, j);
+    keep_apart(c);
     int64_t total = atomic_load(&j->npoint), offset = 0;
     if (total > c->size.contacts) {
         need->contacts = clamp(total);

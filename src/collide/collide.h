@@ -45,6 +45,8 @@ typedef struct sti__collide {
     sti__bvh moving, fixed;
     sti__hits hits, fixed_hits; /* of each moving geom */
     sti__candidate *candidate, *spare;
+    sti__apart *apart, *before; /* per candidate, of this run and of the last one */
+    int nbefore;
     int *count, *first, *offset; /* per candidate: its points, where they begin in point and in contact */
     int *bucket;                 /* ngeom + 1 */
     sti__point *point;           /* in the order in which threads brought them */

@@ -130,7 +130,7 @@ typedef struct sti__simplex {
 
 typedef enum sti__gjk_result { STI__GJK_FAR, STI__GJK_APART, STI__GJK_OVERLAP } sti__gjk_result;
 
-/* Distance of two cores. FAR: more than limit apart, nothing else is said. OVERLAP: the simplex is a start
+/* Distance of two cores. FAR: more than limit apart, nothing else is said but a normal that shows it. OVERLAP: the simplex is a start
    for sti__epa. */
 sti__gjk_result sti__gjk(sti__core *a, sti__core *b, double limit, sti__simplex *s, sti__closest *out);
 /* Depth of two cores that overlap, polished. */

@@ -96,6 +96,7 @@ static void fill_geom(sti__collision_model *cm, int g) {
     f->still = m->body_lastdof[f->body] < 0;
     f->fixed = f->weld == 0;
     f->active = f->contype || f->conaffinity;
+    cm->convex |= f->type == STI_GEOM_ELLIPSOID || f->type == STI_GEOM_CYLINDER || f->type == STI_GEOM_MESH;
     if (!f->active) return; /* explicit pairs do not go through the tree */
     if (f->type == STI_GEOM_PLANE) cm->plane[cm->nplane++] = g;
     else if (f->fixed) cm->fixed[cm->nfixed++] = g;

@@ -40,6 +40,7 @@ typedef struct sti__collision_model {
     const sti_model *model;
     sti__geom_facts *geom; /* ngeom */
     int nmoving, nfixed, nplane;
+    bool convex;       /* some geoms need the general narrow phase with most others */
     int *moving;       /* active geoms that can move, ascending */
     int *fixed;        /* active geoms of the world, without planes */
     int *plane;        /* active planes */

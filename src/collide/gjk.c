@@ -140,7 +140,10 @@ sti__gjk_result sti__gjk(sti__core *a, sti__core *b, double limit, sti__simplex 
         sti__vertex *next = &s->v[s->n]; /* n <= 3: a full one means inside */
         sti__core_difference(a, b, dir, next);
         double ahead = -v3_dot(dir, next->w); /* no point of A - B is nearer than this */
-        if (ahead > limit) return STI__GJK_FAR;
+        if (ahead > limit) {
+            v3_copy(out->normal, dir);
+            return STI__GJK_FAR;
+        }
         if (length - ahead <= 1e-15 * length || repeats(s, next->w)) break;
         sti__simplex before = *s;
         double u[3];

@@ -24,10 +24,34 @@ static bool usable(const sti__shape *s) {
     return s->type != STI_GEOM_MESH || (s->hull && s->hull->nvert > 0 && s->hull->nface > 0);
 }
 
-static void convex_pair(const sti__shape *a, const sti__shape *b, double margin, sti__manifold *out) {
+/* Whether the axis still shows that they are apart, by more than rounding could undo. */
+static bool still_apart(sti__core *a, sti__core *b, double margin, sti__apart *apart) {
+    double back[3], p[3], q[3];
+    if (v3_dot(apart->axis, apart->axis) == 0) return false;
+    a->hint = apart->hint[0];
+    b->hint = apart->hint[1];
+    v3_scale(back, apart->axis, -1);
+    sti__core_support(a, apart->axis, p);
+    sti__core_support(b, back, q);
+    apart->hint[0] = a->hint;
+    apart->hint[1] = b->hint;
+    v3_sub(q, q, p);
+    double gap = v3_dot(q, apart->axis) - a->radius - b->radius;
+    return gap > margin + 1e-9 * (fabs(gap) + v3_norm(b->pos));
+}
+
+static void convex_pair(const sti__shape *a, const sti__shape *b, double margin, sti__apart *apart,
+                        sti__manifold *out) {
     sti__core ca = sti__core_of(a, a->pos), cb = sti__core_of(b, a->pos);
     sti__closest c;
-    if (sti__closest_cores(&ca, &cb, margin, &c)) sti__manifold_clip(&ca, &cb, &c, margin, a->pos, out);
+    if (apart && still_apart(&ca, &cb, margin, apart)) return;
+    bool near = sti__closest_cores(&ca, &cb, margin, &c);
+    if (near) sti__manifold_clip(&ca, &cb, &c, margin, a->pos, out);
+    if (!apart) return;
+    v3_zero(apart->axis);
+    if (!near) v3_copy(apart->axis, c.normal);
+    apart->hint[0] = ca.hint;
+    apart->hint[1] = cb.hint;
 }
 
 /* ---- boxes
@@ -167,13 +191,18 @@ static void drop_not_finite(sti__manifold *m) {
 }
 
 void sti__collide_pair(const sti__shape *a, const sti__shape *b, double margin, sti__manifold *out) {
+    sti__collide_again(a, b, margin, NULL, out);
+}
+
+void sti__collide_again(const sti__shape *a, const sti__shape *b, double margin, sti__apart *apart,
+                        sti__manifold *out) {
     bool swap = a->type > b->type;
     const sti__shape *x = swap ? b : a, *y = swap ? a : b;
     out->count = 0;
     if (!usable(x) || !usable(y)) return;
     if (x->type == STI_GEOM_HFIELD) sti__hfield_pair(x, y, margin, out);
     else if (x->type == STI_GEOM_BOX && y->type == STI_GEOM_BOX) box_pair(x, y, margin, out);
-    else if (!closed_pair(x, y, margin, out)) convex_pair(x, y, margin, out);
+    else if (!closed_pair(x, y, margin, out)) convex_pair(x, y, margin, apart, out);
     drop_not_finite(out);
     if (swap)
         for (int i = 0; i < out->count; i++) v3_scale(out->point[i].normal, out->point[i].normal, -1);

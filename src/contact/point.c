@@ -101,13 +101,22 @@ static void reserve_apart(sti__assembly *as, const sti_state *s, const sti__cont
 /* A row over the n dofs of a body: the power of a wrench (moment, force) on the motion of each. */
 static void fill_row(const double *cdof, int n, const double w[6], double *restrict J) {
     const double *x = cdof, *y = x + n, *z = y + n, *a = z + n, *b = a + n, *c = b + n;
-    if (n == 6) /* a free body, with a count that the compiler knows */
-        for (int k = 0; k < 6; k++)
-            J[k] = w[0] * x[k] + w[1] * x[6 + k] + w[2] * x[12 + k] +
-                   (w[3] * x[18 + k] + w[4] * x[24 + k] + w[5] * x[30 + k]);
-    else
-        for (int k = 0; k < n; k++)
-            J[k] = w[0] * x[k] + w[1] * y[k] + w[2] * z[k] + (w[3] * a[k] + w[4] * b[k] + w[5] * c[k]);
+    for (int k = 0; k < n; k++)
+        J[k] = w[0] * x[k] + w[1] * y[k] + w[2] * z[k] + (w[3] * a[k] + w[4] * b[k] + w[5] * c[k]);
+}
+
+/* The same of a free body, whose first three dofs are the world's axes. */
+static void fill_free_row(const double *x, const double w[6], double *restrict J) {
+    for (int k = 0; k < 3; k++) {
+        J[k] = w[3 + k];
+        J[3 + k] = w[0] * x[3 + k] + w[1] * x[9 + k] + w[2] * x[15 + k] +
+                   (w[3] * x[21 + k] + w[4] * x[27 + k] + w[5] * x[33 + k]);
+    }
+}
+
+static bool is_free(const sti_model *m, int body) {
+    int last = m->body_lastdof[body];
+    return m->jnt_type[m->dof_jntid[last]] == STI_JOINT_FREE && m->M_rownnz[last] == 6;
 }
 
 /* The columns of one body: its velocity along the frame is the power of a force along it. */
@@ -116,6 +125,7 @@ static void fill_side(const sti__assembly *as, const sti_state *s, int body, con
     int count = sti__chain_length(s->model, body), dim = c->mixed.dim, at = as->chain_at[body];
     if (count == 0) return;
     const double *cdof = as->chain + 6 * (size_t)at;
+    bool free = is_free(s->model, body);
     double arm[3], w[6], *moment = w, *force = w + 3;
     v3_sub(arm, c->pos, s->subtree_com + 3 * (size_t)s->model->body_rootid[body]);
     memcpy(col, as->chain_dof + at, sizeof(int) * (size_t)count);
@@ -124,7 +134,8 @@ static void fill_side(const sti__assembly *as, const sti_state *s, int body, con
         v3_scale(force, c->frame + (size_t)3 * (size_t)(turn ? i - 3 : i), sign);
         if (turn) v3_copy(moment, force), v3_zero(force);
         else v3_cross(moment, arm, force);
-        fill_row(cdof, count, w, J);
+        if (free) fill_free_row(cdof, w, J);
+        else fill_row(cdof, count, w, J);
     }
 }
 
@@ -204,12 +215,12 @@ void sti__point_rows(sti__assembly *as, const sti_state *s, const sti__contact *
     sti__blocks_drop(as, f.first);
 }
 
-void sti__point_reach(const sti_state *s, double *reach) {
+void sti__point_reach(const sti_state *s, const sti__collision_model *cm, double *reach) {
     const sti_model *m = s->model;
     const double *g = s->opt.gravity;
     double h = s->opt.timestep, fall = (s->opt.disableflags & STI_DISABLE_GRAVITY) ? 0 : h * v3_norm(g);
-    for (int i = 0; i < m->ngeom; i++) {
-        int body = m->geom_bodyid[i];
+    for (int k = 0; k < cm->nused; k++) {
+        int i = cm->used[k], body = m->geom_bodyid[i];
         reach[i] = 0;
         if (m->body_lastdof[body] < 0) continue;
         const double *v = s->cvel + 6 * body;

@@ -10,7 +10,8 @@
 void sti__point_rows(sti__assembly *as, const sti_state *s, const sti__contact *contacts, int count,
                      const sti_tasks *tasks);
 
-/* How far each geom may get in a step, m (ngeom): contacts that this far apart may touch before the next. */
-void sti__point_reach(const sti_state *s, double *reach);
+/* How far each geom that may touch something can get in a step, m (ngeom, others are left alone): contacts that this far
+   apart may touch before the next. */
+void sti__point_reach(const sti_state *s, const sti__collision_model *cm, double *reach);
 
 #endif

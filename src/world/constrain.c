@@ -117,7 +117,7 @@ sti_status sti__stage_collide(sti_world *world) {
         world->state->wanted |= STI__WANT_GEOM;
         world->kernels->kinematics(world->state);
     }
-    sti__point_reach(world->state, c->reach);
+    sti__point_reach(world->state, world->collision, c->reach);
     while (!sti__collide_run(&c->collide, world->state, sti__world_tasks(world), &need)) {
         sti_status status = sti__collide_grow(&c->collide, &need, &world->error);
         if (status != STI_OK) return status;
@@ -320,9 +320,8 @@ static sti_contact contact_of(const sti__contact *c) {
 
 static void add_solution(const sti__assembly *as, int b, double h, sti_contact *c) {
     int at = as->first[b];
-    double y[6], t2 = 0;
+    double t2 = 0;
     const sti_row *row = &as->rows[b];
-    sti__block_velocity(as, b, as->v, y);
     for (int i = 0; i < row->dim; i++) {
         c->impulse[i] = as->g[at + i];
         c->force[i] = as->g[at + i] / h;
