@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The short ways of the stages before solve against the long ones: lists of pairs against the tree, axes that are tried
+   first, inverse masses of contacts, islands; and the same bits for any number of threads. */
+#include "math/rot.h"
+#include "scene.h"
+#include "test.h"
+#include "world/world.h"
+
+static uint64_t dice = 7;
+static double uniform(double low, double high) {
+    dice = dice * 6364136223846793005ull + 1442695040888963407ull;
+    return low + (high - low) * (double)(dice >> 11) * 0x1p-53;
+}
+
+static const char *const geoms[] = {"type='sphere' size='.1'", "type='box' size='.1 .08 .12'",
+                                    "type='capsule' size='.06 .08'", "type='cylinder' size='.1 .07'",
+                                    "type='ellipsoid' size='.1 .1 .06'"};
+
+/* Bodies of all kinds on top of each other, and an arm that lies among them. */
+static char *heap_xml(int count) {
+    static char text[1 << 16];
+    int at = snprintf(
+        text, sizeof text,
+        "<mujoco><option timestep='.005'/><worldbody><geom type='plane' size='1 1 1'/>"
+        "<geom type='box' size='.1 2 1' pos='.6 0 .5'/>"
+        "<body pos='-.4 0 .15'><joint axis='0 1 0'/><geom type='capsule' size='.05 .2'/>"
+        "<body pos='.1 0 .3'><joint axis='1 0 0'/><geom type='box' size='.1 .1 .1'/>"
+        "<body pos='.2 0 .1'><joint type='ball'/><geom type='sphere' size='.12'/></body></body></body>");
+    for (int i = 0; i < count; i++)
+        at += snprintf(
+            text + at, sizeof text - (size_t)at,
+            "<body pos='%.4f %.4f %.4f' euler='%.1f %.1f %.1f'><freejoint/><geom %s condim='%d'/></body>",
+            0.17 * (i % 3) + uniform(-.02, .02), 0.17 * (i / 3 % 3) + uniform(-.02, .02),
+            0.1 + 0.17 * (i / 9), uniform(-90, 90), uniform(-90, 90), uniform(-90, 90), geoms[i % 5],
+            i % 7 == 0   ? 4
+            : i % 7 == 1 ? 1
+            : i % 7 == 2 ? 6
+                         : 3);
+    snprintf(text + at, sizeof text - (size_t)at, "</worldbody></mujoco>");
+    return text;
+}
+
+/* ---- collide ------------------------------------------------------------------------------------------------ */
+
+TEST(a_list_finds_what_the_tree_finds) {
+    sti_model *m = model_of(heap_xml(18));
+    sti_world *w = world_of(m);
+    sti__collide_sizes need;
+    sti__collide tree;
+    REQUIRE(w->collision->list);
+    sti__collision_model treed = *w->collision;
+    treed.list = NULL;
+    REQUIRE(sti__collide_create(&tree, &treed, (sti__collide_sizes){0}, NULL, NULL));
+    int found = 0;
+    for (int i = 0; i < 60; i++) {
+        REQUIRE(sti_step(w, 1) == STI_OK);
+        sti_stage_position(w);
+        sti_stage_velocity(w);
+        sti_stage_collide(w);
+        const sti__collide *list = &w->constraints.collide;
+        tree.reach = list->reach;
+        REQUIRE(sti__collide_run(&tree, w->state, NULL, &need));
+        CHECK(tree.ncontact == list->ncontact &&
+              memcmp(tree.contact, list->contact, (size_t)tree.ncontact * sizeof *tree.contact) == 0);
+        found += list->ncontact;
+    }
+    CHECK(found > 500);
+    sti__collide_free(&tree);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+static sti__shape shape_of(int kind) {
+    static const int types[] = {STI_GEOM_CAPSULE, STI_GEOM_CYLINDER, STI_GEOM_ELLIPSOID, STI_GEOM_BOX};
+    sti__shape s = {.type = types[kind], .size = {uniform(.1, .3), uniform(.1, .3), uniform(.1, .3)}};
+    return s;
+}
+
+static void place(sti__shape *s, const double pos[3], const double axis[3], double angle) {
+    double quat[4] = {cos(angle / 2), 0, 0, 0};
+    for (int k = 0; k < 3; k++) {
+        quat[1 + k] = sin(angle / 2) * axis[k];
+        s->pos[k] = pos[k];
+    }
+    quat_to_mat(s->mat, quat);
+}
+
+/* Shapes that pass each other, with and without the axis of the step before. */
+TEST(axes_change_nothing) {
+    int apart = 0, touching = 0;
+    for (int n = 0; n < 400; n++) {
+        sti__shape a = shape_of(n % 3 + 1), b = shape_of(n / 3 % 3 + (n % 3 == 2));
+        sti__apart memory = {{0}};
+        double u[3] = {uniform(-1, 1), uniform(-1, 1), uniform(-1, 1)}, p[3];
+        v3_normalize(u);
+        for (int i = -20; i <= 20; i++) {
+            sti__manifold with, without;
+            for (int k = 0; k < 3; k++) p[k] = 0.04 * i * u[k] + (k == n % 3 ? 0.35 : 0);
+            place(&a, (double[3]){0, 0, 0}, u, 0.01 * i);
+            place(&b, p, (double[3]){0, 0, 1}, 0.5 + 0.03 * i);
+            sti__collide_pair(&a, &b, 0.01, &without);
+            sti__collide_again(&a, &b, 0.01, &memory, &with);
+            CHECK(with.count == without.count &&
+                  memcmp(with.point, without.point, (size_t)with.count * sizeof with.point[0]) == 0);
+            apart += with.count == 0;
+            touching += with.count > 0;
+        }
+    }
+    CHECK(apart > 3000 && touching > 3000);
+}
+
+/* ---- contact ------------------------------------------------------------------------------------------------- */
+
+/* x = M^-1 b by Gauss, M dense. */
+static void solve_dense(const double *M, int n, const double *b, double *x) {
+    double *a = malloc(sizeof(double) * (size_t)(n * n));
+    memcpy(a, M, sizeof(double) * (size_t)(n * n));
+    memcpy(x, b, sizeof(double) * (size_t)n);
+    for (int k = 0; k < n; k++)
+        for (int i = k + 1; i < n; i++) {
+            double f = a[i * n + k] / a[k * n + k];
+            for (int j = k; j < n; j++) a[i * n + j] -= f * a[k * n + j];
+            x[i] -= f * x[k];
+        }
+    for (int i = n - 1; i >= 0; i--) {
+        for (int j = i + 1; j < n; j++) x[i] -= a[i * n + j] * x[j];
+        x[i] /= a[i * n + i];
+    }
+    free(a);
+}
+
+/* |J M^-1 J'| of the point's rows, and the Jacobian against the velocities of its two bodies. */
+static void check_block(const sti_world *w, int b, const double *M) {
+    const sti__assembly *as = &w->constraints.rows;
+    int nv = w->model->nv, dim = as->rows[b].dim < 3 ? 1 : 3;
+    double *x = calloc((size_t)nv, sizeof *x), *y = calloc((size_t)nv, sizeof *y), sum = 0;
+    for (int i = 0; i < dim; i++) {
+        int row = as->first[b] + i;
+        memset(x, 0, sizeof(double) * (size_t)nv);
+        for (int k = as->jstart[row]; k < as->jstart[row + 1]; k++) x[as->dof[as->jcol[k]]] = as->jvalue[k];
+        for (int k = as->jstart[row] + 1; k < as->jstart[row + 1]; k++) CHECK(as->jcol[k] > as->jcol[k - 1]);
+        solve_dense(M, nv, x, y);
+        for (int j = 0; j < dim; j++) {
+            double entry = 0;
+            for (int k = as->jstart[row - i + j]; k < as->jstart[row - i + j + 1]; k++)
+                entry += as->jvalue[k] * y[as->dof[as->jcol[k]]];
+            sum += entry * entry;
+        }
+    }
+    CHECK_NEAR(as->info[b].weight, sqrt(sum) / dim, 1e-9 * as->info[b].weight);
+    free(x);
+    free(y);
+}
+
+TEST(contacts_feel_the_inverse_mass) {
+    sti_model *m = model_of(heap_xml(12));
+    sti_world *w = world_of(m);
+    double *M = malloc(sizeof(double) * (size_t)(m->nv * m->nv));
+    int seen = 0;
+    for (int i = 0; i < 4; i++) {
+        REQUIRE(sti_step(w, 15) == STI_OK && sti_forward(w) == STI_OK);
+        sti_world_mass_matrix(w, M);
+        for (int b = 0; b < w->constraints.rows.nblock; b++)
+            if (w->constraints.rows.info[b].source == STI__FROM_CONTACT) check_block(w, b, M), seen++;
+    }
+    CHECK(seen > 50);
+    free(M);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* What trees say of islands is what the matrices say. */
+TEST(islands_of_trees) {
+    sti_model *m = model_of(heap_xml(18));
+    sti_world *w = world_of(m);
+    int most = 0;
+    for (int i = 0; i < 6; i++) {
+        REQUIRE(sti_step(w, 10) == STI_OK && sti_forward(w) == STI_OK);
+        const sti_problem *p = &w->constraints.rows.problem;
+        sti_problem *q = sti_problem_create(&p->arrays, NULL, NULL);
+        REQUIRE(q);
+        CHECK(p->nisland == q->nisland);
+        for (int b = 0; b < p->arrays.nrow; b++) CHECK(p->row_island[b] == q->row_island[b]);
+        for (int d = 0; d < p->arrays.n; d++) /* -1: coupled to its tree by a zero */
+            CHECK(p->dof_island[d] == q->dof_island[d] || q->dof_island[d] < 0);
+        most = p->nisland > most ? p->nisland : most;
+        sti_problem_free(q);
+    }
+    CHECK(most > 1);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+TEST(threads_do_not_change_a_bit) {
+    sti_model *m = model_of(heap_xml(60));
+    uint64_t expected = 0;
+    for (int n = 1; n <= 3; n++) {
+        sti_pool *pool = sti_pool_create(n, NULL);
+        sti_world_options options = sti_world_options_default();
+        options.tasks = sti_pool_tasks(pool);
+        sti_world *w = sti_world_create(m, &options, NULL);
+        REQUIRE(w && !w->collision->list);
+        sti_world_option(w)->contact_tol = 1e-6;
+        REQUIRE(sti_step(w, 60) == STI_OK);
+        CHECK(w->constraints.ncontact > 20);
+        if (n == 1) expected = sti_world_hash(w);
+        CHECK(sti_world_hash(w) == expected);
+        sti_world_destroy(w);
+        sti_pool_destroy(pool);
+    }
+    sti_model_free(m);
+}
+
+MAIN(CASE(a_list_finds_what_the_tree_finds), CASE(axes_change_nothing), CASE(contacts_feel_the_inverse_mass),
+     CASE(islands_of_trees), CASE(threads_do_not_change_a_bit))
