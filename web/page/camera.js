@@ -10,7 +10,7 @@ export class Eye {
     this.free = new THREE.PerspectiveCamera(fovy, 1, 0.005 * extent, 60 * extent);
     this.free.up.set(0, 0, 1);
     const level = Math.cos(elevation * rad), forward = new THREE.Vector3(level * Math.cos(azimuth * rad), level * Math.sin(azimuth * rad), Math.sin(elevation * rad));
-    this.free.position.fromArray(center).addScaledVector(forward, -1.8 * extent);
+    this.free.position.fromArray(center).addScaledVector(forward, -1.5 * extent);
     this.controls = new OrbitControls(this.free, canvas);
     this.controls.target.fromArray(center);
     this.controls.enableDamping = true;

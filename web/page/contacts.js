@@ -38,7 +38,7 @@ export class Contacts {
   constructor(scene) {
     const { weight, extent, meansize } = scene.description;
     this.description = scene.description;
-    this.perNewton = 0.3 * extent / Math.max(weight, 1e-9); // the whole weight is as long as 0.3 of the scene
+    this.perNewton = 0.6 * extent / Math.max(weight, 1e-9); // the whole weight is as long as 0.6 of the scene
     this.factor = 1;
     this.size = Math.min(0.06 * meansize + 0.004 * extent, 0.02 * extent);
     this.points = new Pool(scene.root, new THREE.SphereGeometry(1, 16, 10));
@@ -97,7 +97,7 @@ export class Contacts {
     const item = { look, geom1: row[0], geom2: row[1], normal: fn, tangent: ft, length: 0 };
     if (look === LOOK.FORCE) {
       const friction = new THREE.Vector3().addScaledVector(t1, f1).addScaledVector(t2, f2);
-      const share = Math.min(1, Math.hypot(fn, ft) * this.perNewton / (0.3 * this.description.extent));
+      const share = Math.min(1, Math.hypot(fn, ft) * this.perNewton / (0.6 * this.description.extent));
       this.point(at, this.size * (0.4 + 1.2 * Math.sqrt(share)), colors.red);
       item.length = this.arrow(at, normal, fn, colors.blue);
       if (ft > 0) this.arrow(at, friction.divideScalar(ft), ft, colors.green);

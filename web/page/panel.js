@@ -194,14 +194,15 @@ export class Panel {
   updateProfile(frame) {
     if (!frame.PROF || !$('profile').parentElement.open) return;
     const names = frame.PNAM.trim().split('\n'), most = Math.max(...frame.PROF, 1e-9);
-    $('profile').replaceChildren(...names.map((line, i) => {
+    $('profile').replaceChildren(...names.flatMap((line, i) => {
+      if (!(frame.PROF[i] > 0)) return []; // it did not run
       const row = document.createElement('div'), bar = document.createElement('div');
       row.style.paddingLeft = `${12 * +line[0]}px`;
-      row.textContent = `${line.slice(1)}  ${frame.PROF[i]?.toFixed(1)} µs`;
+      row.textContent = `${line.slice(1)}  ${frame.PROF[i].toFixed(1)} µs`;
       bar.className = 'bar';
-      bar.style.width = `${100 * (frame.PROF[i] ?? 0) / most}%`;
+      bar.style.width = `${100 * frame.PROF[i] / most}%`;
       row.append(bar);
-      return row;
+      return [row];
     }));
   }
 }

@@ -30,10 +30,13 @@ function forces(frame) {
   return [normal, tangent];
 }
 
-/** The top stages: those just below the root. */
+/** The stages just below the root that takes the most. */
 function stages(frame) {
-  const depth = frame.PNAM.trim().split('\n').map(line => +line[0]), top = Math.min(...depth);
-  return depth.flatMap((d, i) => (d === top + 1 || (d === top && depth.length === 1) ? [frame.PROF[i]] : []));
+  const depth = frame.PNAM.trim().split('\n').map(line => +line[0]);
+  const roots = depth.flatMap((d, i) => (d === 0 ? [i] : [])), root = roots.reduce((a, b) => (frame.PROF[b] > frame.PROF[a] ? b : a), 0);
+  const list = [];
+  for (let i = root + 1; i < depth.length && depth[i] > 0; i++) if (depth[i] === 1) list.push(frame.PROF[i]);
+  return list.length ? list : [frame.PROF[root]];
 }
 
 class Plot {
@@ -93,8 +96,9 @@ class Plot {
     pen.fillStyle = '#8a929a';
     pen.fillText(short(hi), left, top + 10);
     pen.fillText(short(lo), left, h - 5);
-    const end = this.rows.at(-1).slice(0, 3).map(short).join('  ') + `   ${short(this.times.at(-1))} s`;
-    pen.fillText(end, w - left - pen.measureText(end).width, h - 5);
+    const put = (label, right, line) => pen.fillText(label, w - right - pen.measureText(label).width, line);
+    put(`${short(this.times.at(-1))} s`, left, h - 5);
+    put(this.rows.at(-1).slice(0, 3).map(short).join('  '), left, top + 10);
   }
 }
 

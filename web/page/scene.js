@@ -33,7 +33,9 @@ export class Scene {
   constructor(description, data) {
     this.description = description;
     this.root = new THREE.Scene();
-    this.root.background = new THREE.Color(0xdfe5ea);
+    const haze = new THREE.Color(0xe3e9ee);
+    this.root.background = haze;
+    this.root.fog = new THREE.Fog(haze, 6 * description.extent, 22 * description.extent); // where floors end
     this.shapes = new Shapes(description, data);
     this.bodies = description.bodies.map(() => new THREE.Group());
     this.bodies.forEach(body => this.root.add(body));
@@ -54,8 +56,8 @@ export class Scene {
   material(item) {
     const m = this.description.materials[item.material] ?? { specular: 0.5, shininess: 0.5, emission: 0, reflectance: 0 };
     const [r, g, b, alpha] = item.rgba, color = srgb([r, g, b]);
-    const material = new THREE.MeshStandardMaterial({ color, roughness: Math.max(0.15, 0.95 - 0.6 * m.shininess * m.specular * 2),
-      metalness: 0.3 * m.reflectance, transparent: alpha < 1, opacity: alpha, depthWrite: alpha >= 0.99 });
+    const material = new THREE.MeshPhongMaterial({ color, specular: new THREE.Color().setScalar(0.35 * m.specular),
+      shininess: 4 + 60 * m.shininess, transparent: alpha < 1, opacity: alpha, depthWrite: alpha >= 0.99 });
     if (m.emission > 0) material.emissive.copy(color), material.emissiveIntensity = m.emission;
     return material;
   }
@@ -74,7 +76,7 @@ export class Scene {
       return 2 * half / cell;
     }));
     material.side = THREE.DoubleSide;
-    material.roughness = 0.95;
+    material.specular.setScalar(0);
   }
 
   place(object, item, body) {
@@ -111,7 +113,7 @@ export class Scene {
 
   addLights() {
     const { lights, headlight, ambient, extent, center } = this.description, scale = 2.2;
-    this.root.add(new THREE.HemisphereLight(0xffffff, 0xb9b2a8, 0.9 + 2 * Math.max(...ambient)));
+    this.root.add(new THREE.HemisphereLight(0xffffff, 0xb9b2a8, 1.1 + 2 * Math.max(...ambient)));
     this.head = new THREE.DirectionalLight(0xffffff, scale * Math.max(...headlight));
     this.root.add(this.head, this.head.target);
     const list = lights.length ? lights : [{ directional: 1, shadow: 1, active: 1, diffuse: [0.7, 0.7, 0.7], free: true }];
@@ -121,7 +123,7 @@ export class Scene {
       const marker = new THREE.Mesh(new THREE.SphereGeometry(0.03 * extent, 12, 8), new THREE.MeshBasicMaterial({ color: 0xffcc33 }));
       lamp.castShadow = light.active && light.shadow && shadows-- > 0;
       Object.assign(lamp.shadow.camera, { left: -1.3 * extent, right: 1.3 * extent, top: 1.3 * extent, bottom: -1.3 * extent, near: 0.01 * extent, far: 12 * extent });
-      lamp.shadow.mapSize.set(2048, 2048);
+      lamp.shadow.mapSize.set(1024, 1024);
       lamp.shadow.normalBias = 0.004 * extent;
       lamp.shadow.bias = -0.0002;
       lamp.position.set(center[0] + extent, center[1] - 0.7 * extent, center[2] + 2.5 * extent);
@@ -135,7 +137,7 @@ export class Scene {
     const size = 0.08 * this.description.extent;
     this.cameras = this.description.cameras.map(c => {
       const camera = new THREE.PerspectiveCamera(c.fovy, 4 / 3, 0.01 * this.description.extent, 100 * this.description.extent);
-      const box = new THREE.Mesh(new THREE.ConeGeometry(0.7 * size, size, 4).rotateX(Math.PI / 2), new THREE.MeshStandardMaterial({ color: 0x4a6a8a }));
+      const box = new THREE.Mesh(new THREE.ConeGeometry(0.7 * size, size, 4).rotateX(Math.PI / 2), new THREE.MeshPhongMaterial({ color: 0x4a6a8a }));
       camera.matrixAutoUpdate = false;
       this.root.add(camera, box);
       return { camera, box };
@@ -144,7 +146,7 @@ export class Scene {
 
   addTendons() {
     const count = this.description.tendons.length ? 2048 : 0;
-    this.tendons = new THREE.InstancedMesh(new THREE.CylinderGeometry(1, 1, 1, 8).rotateX(Math.PI / 2), new THREE.MeshStandardMaterial({ roughness: 0.6 }), Math.max(1, count));
+    this.tendons = new THREE.InstancedMesh(new THREE.CylinderGeometry(1, 1, 1, 8).rotateX(Math.PI / 2), new THREE.MeshPhongMaterial(), Math.max(1, count));
     this.tendons.count = 0;
     this.tendons.castShadow = true;
     this.tendons.frustumCulled = false;

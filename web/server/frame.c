@@ -127,7 +127,11 @@ static void add_profile(sti_viewer *v, sti_world *world, bytes *b) {
     size_t used = 0;
     const sti_profile_node *node = sti_world_profile(world, &n);
     if (n == 0 || v->shown >= 0) return;
-    int64_t steps = node[0].count - v->profile_steps;
+    int64_t done = 0;
+    for (int i = 0; i < n; i++)
+        if (node[i].depth == 0 && node[i].count > done)
+            done = node[i].count; /* steps, or forwards in a loop of one's own */
+    int64_t steps = done - v->profile_steps;
     n = n < 64 ? n : 64;
     for (int i = 0; i < n; i++) {
         int64_t ticks = node[i].ticks - v->profile_ticks[i];
@@ -141,7 +145,7 @@ static void add_profile(sti_viewer *v, sti_world *world, bytes *b) {
         names[used++] = '\n';
     }
     names[used] = 0;
-    v->profile_steps = node[0].count;
+    v->profile_steps = done;
     add_section(b, "PROF", us, (size_t)n);
     add_text(b, "PNAM", names);
 }

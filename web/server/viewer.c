@@ -201,8 +201,8 @@ static void resume(sti_viewer *v, sti_world *world) {
 /* ---- commands ------------------------------------------------------------------------------------------- */
 
 static void reset(sti_viewer *v, sti_world *world, uint32_t index) {
+    if (index != nothing && index >= (uint32_t)v->model->nkey) return;
     int id = index == nothing ? -1 : (int)index;
-    if (id >= v->model->nkey) return;
     drag_clear(&v->drag, world);
     live(v);
     if (v->options.replay) {
@@ -239,6 +239,13 @@ static void pause(sti_viewer *v, sti_world *world, bool on) {
     if (!on) live(v);
 }
 
+static void choose_look(sti_viewer *v, const command *c) {
+    if (c->x[0] < 0 || c->x[0] > STI_LOOK_SCENE ||
+        (c->index != nothing && c->index >= (uint32_t)v->model->nbody))
+        return;
+    sti_viewer_look(v, c->index == nothing ? -1 : (int)c->index, (sti_contact_look)c->x[0]);
+}
+
 static void obey(sti_viewer *v, sti_world *world, const command *c) {
     v->changed = true;
     switch ((operation)c->op) {
@@ -257,9 +264,7 @@ static void obey(sti_viewer *v, sti_world *world, const command *c) {
     case OP_REPLAY: atomic_store(&v->paused, true), replay_from(v, world, c->index != 0); break;
     case OP_LIVE: live(v); break;
     case OP_RESUME: resume(v, world); break;
-    case OP_LOOK:
-        sti_viewer_look(v, c->index == nothing ? -1 : (int)fmin(c->index, 2e9), (sti_contact_look)c->x[0]);
-        break;
+    case OP_LOOK: choose_look(v, c); break;
     case OP_RECORD: v->recording = v->options.recorder && c->index; break;
     case OP_COUNT: break;
     }

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The viewer as its pages meet it: what is served, what frames say, what commands do."""
+import gzip
+import http.client
+import json
+import math
+import pathlib
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import numpy as np
+import pytest
+
+import stiction
+from stiction import _core
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "viewer"))
+from client import NOTHING, Client  # noqa: E402
+
+pytestmark = pytest.mark.skipif(not hasattr(_core, "viewer"), reason="built without the viewer")
+
+BOX = """<mujoco model="box" xmlns:sti="urn:stiction">
+  <sti:visual contact="frame"/>
+  <option timestep="0.002"/>
+  <worldbody>
+    <geom name="floor" type="plane" size="3 3 .1"/>
+    <body name="box" pos="0 0 .3" sti:contact="force"><freejoint/><geom name="box" type="box" size=".1 .1 .1" mass="2"/></body>
+    <body name="arm" pos="1 0 1"><joint name="hinge" axis="0 1 0" damping="1"/><geom size=".05" pos=".3 0 0"/></body>
+    <camera name="eye" pos="0 -2 1" xyaxes="1 0 0 0 .4 1"/>
+  </worldbody>
+  <actuator><motor name="turn" joint="hinge" ctrlrange="-2 2"/></actuator>
+  <sensor><jointpos name="angle" joint="hinge"/><touch name="none" site="s"/></sensor>
+  <keyframe><key name="high" qpos="0 0 2 1 0 0 0 .5"/></keyframe>
+</mujoco>""".replace('<touch name="none" site="s"/>', "")
+
+
+@pytest.fixture
+def running():
+    """A viewer that runs in a thread of its own; ends with the test."""
+    model = stiction.Model.from_xml_string(BOX)
+    data = stiction.Data(model, profile=True)
+    data.time, data.xfrc_applied  # arrays to look at while another thread steps
+    viewer = stiction.viewer.Viewer(model, data)
+
+    def run():
+        while viewer.is_running():
+            viewer.run(0.05)
+    thread = threading.Thread(target=run)
+    thread.start()
+    yield viewer, data
+    viewer.stop()
+    thread.join()
+    viewer.close()
+
+
+def get(url):
+    with urllib.request.urlopen(url) as answer:
+        body = answer.read()
+        return gzip.decompress(body) if answer.headers.get("content-encoding") == "gzip" else body
+
+
+def test_what_is_served(running):
+    url = running[0].url
+    assert url.startswith("http://127.0.0.1:")
+    assert b"<canvas" in get(url)
+    scene = json.loads(get(url + "scene.json"))
+    assert [g["name"] for g in scene["geoms"]] == ["floor", "box", ""]
+    assert scene["bodies"][1]["mass"] == 2 and scene["actuators"][0]["range"] == [-2, 2]
+    assert scene["keys"][0]["name"] == "high" and scene["cameras"][0]["name"] == "eye"
+    names = get(url + "main.js").decode()
+    for name in ("three.module.js", "stream.js", "scene.js"):
+        assert name in names and get(url + name)
+    assert b"from 'three'" not in get(url + "OrbitControls.js")
+
+
+@pytest.mark.parametrize("path", ["nothing.js", "../../../../etc/passwd", "%2e%2e/%2e%2e/etc/passwd", "index.html%00.js",
+                                  "/etc/passwd", "..%2f..%2fetc%2fpasswd", "../"])
+def test_nothing_else_is_served(running, path):
+    try:
+        body = get(running[0].url + path)
+    except urllib.error.HTTPError as refused:
+        assert refused.code in (403, 404)
+        body = refused.read()
+    except http.client.RemoteDisconnected:
+        return
+    else:
+        raise AssertionError(f"{path} is served")
+    assert b"root:" not in body
+
+
+def test_wrong_token(running):
+    url = running[0].url
+    for bad in (url[:-33], url[:-2] + ("0/" if url[-2] != "0" else "1/"), url[:-1] + "0/"):
+        with pytest.raises(urllib.error.HTTPError) as failed:
+            get(bad)
+        assert failed.value.code == 403
+        assert Client(bad).status != 101
+    assert Client(url, protocol=None).status != 101
+    assert Client(url, path="other").status != 101
+    assert Client(url).status == 101
+
+
+def test_frames_say_what_the_world_says(running):
+    viewer, data = running
+    with Client(viewer.url) as page:
+        page.send("pause", 1)
+        frame = page.until(lambda f: f["HEAD"]["paused"])
+        assert frame["HEAD"]["time"] == data.time and frame["HEAD"]["timestep"] == pytest.approx(0.002)
+        page.send("step", 400)
+        frame = page.until(lambda f: len(f["CONT"]) == 19 * 4)
+        contacts = np.array(frame["CONT"]).reshape(-1, 19)
+        assert len(contacts) == 4 and set(contacts[:, 1]) == {1.0}
+        page.send("pause", 0)
+        rest = page.until(lambda f: abs(sum(f["CONT"][16::19]) - 2 * 9.81) < 0.05 * 2 * 9.81)  # the weight
+        assert rest["BODY"][7 + 2] == pytest.approx(0.1, abs=0.01)
+        assert list(rest["LOOK"][:4]) == [2, 3, 1, 3]  # as the file says: scene frame, box force
+        stages = dict(zip((line[1:] for line in rest["PNAM"].split()), rest["PROF"]))
+        assert 0 < stages["step"] < 1e5  # microseconds
+
+
+def test_pause_step_reset_key(running):
+    viewer, data = running
+    with Client(viewer.url) as page:
+        page.until(lambda f: f["HEAD"]["time"] > 0.1)
+        page.send("pause", 1)
+        paused = page.until(lambda f: f["HEAD"]["paused"])["HEAD"]["time"]
+        page.send("step", 1)
+        assert page.until(lambda f: f["HEAD"]["time"] > paused)["HEAD"]["time"] == pytest.approx(paused + 0.002)
+        page.send("reset", NOTHING)
+        assert page.until(lambda f: f["HEAD"]["time"] == 0)["QPOS"][2] == pytest.approx(0.3)
+        page.send("reset", 0)
+        assert page.until(lambda f: f["QPOS"][2] > 1)["QPOS"][7] == pytest.approx(0.5)
+        page.send("reset", 5)  # there is none: nothing happens
+        page.send("pause", 0)
+        assert page.until(lambda f: f["HEAD"]["time"] > 0.05)["QPOS"][2] < 2
+
+
+def test_controls_and_speed(running):
+    viewer, _ = running
+    with Client(viewer.url) as page:
+        page.send("control", 0, 99.0)
+        assert page.until(lambda f: f["CTRL"][0] != 0)["CTRL"][0] == 2  # within its range
+        page.send("control", 7, 1.0)  # there is none
+        page.send("speed", 0, 0.1)
+        page.until(lambda f: abs(f["HEAD"]["speed"] - 0.1) < 1e-6)
+        viewer.speed = 4
+        page.until(lambda f: abs(f["HEAD"]["speed"] - 4) < 1e-6)
+        viewer.paused = True
+        page.until(lambda f: f["HEAD"]["paused"])
+        assert viewer.paused
+
+
+def test_dragging_pulls_a_body_and_lets_go(running):
+    viewer, data = running
+    with Client(viewer.url) as page:
+        page.send("speed", 0, 0.0)
+        for _ in range(200):
+            page.send("drag", 1, 0, 0, 0, 0, 0, 1.5)
+            frame = page.frame()
+            if frame["BODY"][7 + 2] > 1.2:
+                break
+        # the spring carries the weight below its end: m g / (m w^2)
+        rest = page.until(lambda f: f["HEAD"]["time"] > 6)
+        assert rest["BODY"][7 + 2] == pytest.approx(1.5 - 9.81 / 64, abs=0.02) and rest["HEAD"]["dragging"]
+        page.send("release")
+        page.until(lambda f: not f["HEAD"]["dragging"] and f["BODY"][7 + 2] < 0.15)
+        page.send("drag", 2, 0, 0, 0, 0, 0, 9)
+        page.until(lambda f: f["HEAD"]["dragging"])
+    with Client(viewer.url) as page:  # who pulls and vanishes lets go
+        page.until(lambda f: not f["HEAD"]["dragging"])
+        page.send("pause", 1)
+        page.until(lambda f: f["HEAD"]["paused"])
+    assert np.all(data.xfrc_applied == 0)
+
+
+def test_going_back_and_on(running):
+    viewer, _ = running
+    with Client(viewer.url) as page:
+        page.until(lambda f: f["HEAD"]["time"] > 0.5)
+        page.send("pause", 1)
+        end = page.until(lambda f: f["HEAD"]["paused"])["HEAD"]
+        page.send("seek", end["first"] + 3)
+        past = page.until(lambda f: f["HEAD"]["past"])
+        assert past["HEAD"]["shown"] == end["first"] + 3 and past["HEAD"]["time"] < 0.3
+        page.send("replay", 1)
+        page.until(lambda f: f["HEAD"]["replaying"])
+        done = page.until(lambda f: f["HEAD"]["past"] and not f["HEAD"]["replaying"])
+        assert done["HEAD"]["shown"] == end["last"] and done["HEAD"]["time"] == pytest.approx(end["time"], abs=0.05)
+        page.send("live")
+        page.until(lambda f: not f["HEAD"]["past"])
+        page.send("seek", end["first"] + 3)
+        page.until(lambda f: f["HEAD"]["past"])
+        page.send("resume")
+        on = page.until(lambda f: not f["HEAD"]["past"])
+        assert on["HEAD"]["time"] < 0.4 and not on["HEAD"]["paused"]
+
+
+def test_looks(running):
+    viewer, _ = running
+    viewer.contacts("none")
+    viewer.contacts("scene", "box")
+    with Client(viewer.url) as page:
+        assert list(page.until(lambda f: f["LOOK"][0] == 0)["LOOK"][:4]) == [0, 3, 3, 3]
+        page.send("look", NOTHING, 1.0)
+        page.send("look", 2, 2.0)
+        page.send("look", 77, 2.0)  # there is none
+        page.send("look", NOTHING, 3.0)  # a scene cannot be as the scene
+        assert list(page.until(lambda f: f["LOOK"][3] == 2)["LOOK"][:4]) == [1, 3, 3, 2]
+    with pytest.raises(ValueError):
+        viewer.contacts("pink")
+    with pytest.raises(KeyError):
+        viewer.contacts("force", "nobody")
+
+
+def test_passive_never_waits():
+    """A page that does not read, and one that vanished, cost a stepping loop nothing."""
+    model = stiction.Model.from_xml_string(BOX)
+    data = stiction.Data(model)
+    with stiction.viewer.launch_passive(model, data, rate=1000) as viewer:
+        stuck = [Client(viewer.url, receive_buffer=4096) for _ in range(8)]
+        Client(viewer.url).socket.close()
+        slowest, end = 0.0, time.monotonic() + 2
+        while time.monotonic() < end:
+            stiction.step(model, data)
+            start = time.thread_time()
+            viewer.sync()
+            slowest = max(slowest, time.thread_time() - start)
+        assert slowest < 0.05 and data.time > 0.2
+        assert viewer.clients >= 8
+        with Client(viewer.url) as page:  # others are served all the same
+            for _ in range(20):
+                viewer.sync()
+                time.sleep(0.002)
+            assert page.frame()["HEAD"]["sequence"] > 100
+        for client in stuck:
+            client.close()
+
+
+def test_bad_arguments():
+    model = stiction.Model.from_xml_string(BOX)
+    data = stiction.Data(model)
+    with pytest.raises(TypeError):
+        stiction.viewer.launch_passive(model, None)
+    with pytest.raises(ValueError):
+        stiction.viewer.launch_passive(stiction.Model.from_xml_string(BOX), data)
+    for options in ({"port": -1}, {"port": 65536}, {"rate": 0.0}, {"rate": float("nan")}):
+        with pytest.raises(stiction.Error):
+            stiction.viewer.Viewer(model, data, **options)
+    with stiction.viewer.Viewer(model, data) as viewer:
+        port = int(viewer.url.split(":")[2].split("/")[0])
+        with pytest.raises(stiction.Error, match="not free"):
+            stiction.viewer.Viewer(model, data, port=port)
+        with pytest.raises(ValueError):
+            viewer.speed = -1
+    assert not viewer.is_running()
+    with pytest.raises(ValueError):
+        viewer.sync()
+
+
+def test_render():
+    model = stiction.Model.from_xml_string(BOX)
+    data = stiction.Data(model)
+    stiction.forward(model, data)
+    a = stiction.render(model, data, 160, 120, "eye")
+    assert a.shape == (120, 160, 3) and a.dtype == np.uint8 and a.std() > 5
+    assert np.array_equal(a, stiction.picture(model, data, 160, 120, "eye"))
+    assert not np.array_equal(a, stiction.render(model, data, 160, 120))

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page in a real browser, with real mouse and keyboard: browser.py PROGRAM [FOLDER]. Screenshots stay in the folder."""
+import io
+import pathlib
+import shutil
+import signal
+import sys
+import time
+
+import numpy as np
+from client import ROOT, server
+from playwright.sync_api import sync_playwright
+
+SCENE = pathlib.Path(__file__).with_name("press.xml")
+ARGUMENTS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+SIZE = {"width": 960, "height": 640}
+
+
+class Page:
+    """The page and what it has said."""
+
+    def __init__(self, browser, url):
+        self.page = browser.new_page(viewport=SIZE, accept_downloads=True)
+        self.said = []
+        self.page.on("console", lambda m: self.said.append(f"{m.type}: {m.text}") if m.type in ("error", "warning") else None)
+        self.page.on("pageerror", lambda e: self.said.append(f"exception: {e}"))
+        self.page.on("requestfailed", lambda r: self.said.append(f"failed: {r.url}"))
+        self.page.goto(url)
+        self.until("window.viewer && viewer.frame && viewer.drawn > 2")
+
+    def get(self, js):
+        return self.page.evaluate(js)
+
+    def until(self, js, seconds=60):
+        self.page.wait_for_function(f"() => {js}", timeout=1000 * seconds, polling=50)
+
+    def drawn(self, n=2):
+        self.until(f"viewer.drawn >= {self.get('viewer.drawn') + n}")
+
+    def pixels(self):
+        """The canvas as an array, read back from the drawing itself."""
+        import base64
+
+        import matplotlib.image
+        data = self.get("""new Promise(done => { viewer.eye.update(viewer.eye.camera.aspect); viewer.capture.draw();
+            done(document.getElementById('view').toDataURL('image/png')); })""")
+        return matplotlib.image.imread(io.BytesIO(base64.b64decode(data.split(",")[1])))[..., :3]
+
+    def place(self, body):
+        """Where a body is on the screen."""
+        return self.get(f"""(() => {{ const box = document.getElementById('view').getBoundingClientRect();
+            const p = viewer.scene.bodies[{body}].position.clone().project(viewer.eye.camera);
+            return [box.left + (p.x + 1) / 2 * box.width, box.top + (1 - p.y) / 2 * box.height]; }})()""")
+
+    def slide(self, selector, part):
+        box = self.page.locator(selector).bounding_box()
+        self.page.mouse.click(box["x"] + 8 + part * (box["width"] - 16), box["y"] + box["height"] / 2)
+
+    def head(self):
+        return self.get("viewer.frame.head")
+
+
+def not_blank(page):
+    image = page.pixels()
+    colors = len(np.unique((image * 31).astype(int).reshape(-1, 3), axis=0))
+    assert image.std() > 0.05 and colors > 30, f"a blank canvas: {colors} colours"
+
+
+def count_color(image, rgb):
+    """Pixels of the pure colour of an arrow."""
+    return int((np.abs(image - np.array(rgb) / 255).max(axis=-1) < 0.06).sum())
+
+
+BLUE, GREEN, RED, WHITE = (0x24, 0x57, 0xD6), (0x1F, 0x9D, 0x3A), (0xD9, 0x2B, 0x2B), (255, 255, 255)
+
+
+def contact_arrows(page, shot):
+    assert page.get("viewer.contacts.list.length") == 0, "nothing touches at the start"
+    assert count_color(page.pixels(), BLUE) == 0
+    shot("1-start")
+    page.page.click("#play")
+    page.until("viewer.frame.head.time > 1.5 && viewer.contacts.list.some(c => c.geom2 === 1 && c.length > 0)")
+    length = "viewer.contacts.list.filter(c => c.geom2 === 1).reduce((sum, c) => sum + c.length, 0)"
+    force = "viewer.contacts.list.filter(c => c.geom2 === 1).reduce((sum, c) => sum + c.normal, 0)"
+    before, weight = page.get(length), page.get(force)
+    assert abs(weight - 2 * 9.81) < 1, f"the foot weighs {weight} N"
+    assert count_color(page.pixels(), BLUE) > 20 and count_color(page.pixels(), RED) > 5
+    shot("2-contact")
+    page.slide("#sliders input", 0.0)  # presses with 60 N
+    page.until(f"{force} > 70")
+    pressed, more = page.get(force), page.get(length)
+    assert abs(pressed - (2 * 9.81 + 60)) < 2 and more > 3 * before, f"{before} m at {weight} N, {more} m at {pressed} N"
+    shot("3-pressed")
+
+
+def schemes(page, shot):
+    page.page.select_option("#look", "2")
+    page.until("viewer.frame.LOOK[0] === 2 && viewer.contacts.list.length > 0 && viewer.contacts.list.every(c => c.look === 2)")
+    page.drawn()
+    image = page.pixels()
+    assert count_color(image, GREEN) > 20 and count_color(image, WHITE) > 3, "normals are green now"
+    shot("4-frames")
+    x, y = page.place(1)
+    page.page.mouse.click(x, y)
+    page.until("document.querySelector('#selection table')")
+    text = page.page.inner_text("#selection")
+    assert "foot" in text and "slide" in text and "2.000 kg" in text, text
+    page.page.select_option("#bodylook", "1")
+    page.until("viewer.contacts.list.some(c => c.geom2 === 1 && c.look === 1) && viewer.contacts.list.some(c => c.geom2 !== 1 && c.look === 2)")
+    page.drawn()
+    shot("5-selected")
+    page.page.select_option("#look", "0")
+    page.until("viewer.contacts.list.every(c => c.geom2 === 1)")
+    page.page.select_option("#look", "1")
+
+
+def pause_and_reset(page):
+    page.page.click("#play")
+    page.until("viewer.frame.head.paused")
+    time.sleep(0.3)
+    stopped = page.head()["time"]
+    page.drawn()
+    assert page.head()["time"] == stopped
+    page.page.click("#step")
+    page.until(f"viewer.frame.head.time > {stopped}")
+    assert abs(page.head()["time"] - stopped - 0.002) < 1e-6
+    page.page.click("#reset")
+    page.until("viewer.frame.head.time === 0")
+    page.page.select_option("#key", "0")
+    page.until("Math.abs(viewer.frame.QPOS[0] - 0.5) < 1e-6")
+    page.page.select_option("#key", "")
+    page.until("viewer.frame.QPOS[0] === 0")
+    page.page.focus("#view")
+    page.page.keyboard.press("Space")
+    page.until("!viewer.frame.head.paused && viewer.frame.head.time > 0.8")
+
+
+def drag(page, shot):
+    page.page.select_option("#speed", "1")
+    page.drawn()
+    before = page.get("viewer.frame.BODY[7 * 2 + 2]")
+    x, y = page.place(2)
+    page.page.keyboard.down("Control")
+    page.page.mouse.move(x, y)
+    page.page.mouse.down()
+    for i in range(1, 11):
+        page.page.mouse.move(x, y - 16 * i)
+        time.sleep(0.05)
+    page.until(f"viewer.frame.head.dragging && viewer.frame.BODY[7 * 2 + 2] > {before} + 0.1")
+    shot("6-dragged")
+    page.page.mouse.up()
+    page.page.keyboard.up("Control")
+    page.until(f"!viewer.frame.head.dragging && viewer.frame.BODY[7 * 2 + 2] < {before} + 0.05")
+    eye = page.get("viewer.eye.camera.position.toArray()")
+    page.page.mouse.move(100, 400)
+    page.page.mouse.down()
+    page.page.mouse.move(220, 430, steps=6)
+    page.page.mouse.up()
+    page.drawn()
+    assert page.get("viewer.eye.camera.position.toArray()") != eye, "the mouse turns the camera"
+
+
+def plots(page, shot):
+    for name in ("energy", "solver iterations", "residual", "contacts", "time of a step"):
+        value = page.get(f"viewer.plots.all.findIndex(s => s.name.startsWith('{name}'))")
+        page.page.select_option("#addplot", str(value))
+    page.until("viewer.plots.list.length === 7 && viewer.plots.list.every(p => p.rows.length > 20)")
+    inked = page.get("""viewer.plots.list.map(p => { p.dirty = true; p.draw(); const c = p.canvas, d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+        let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; })""")
+    assert min(inked) > 200, f"empty plots: {inked}"
+    page.page.click("summary:has-text('Stage profile')")
+    page.until("document.querySelectorAll('#profile > div').length > 3 && Math.max(...viewer.frame.PROF) > 1")
+    page.page.click("summary:has-text('View')")
+    for label in ("sites", "frames", "cameras", "lights"):
+        page.page.click(f"#toggles label:has-text('{label}')")
+    page.drawn()
+    shot("7-plots")
+    page.page.select_option("#camera", "0")
+    page.drawn()
+    not_blank(page)
+    shot("8-camera")
+    page.page.select_option("#camera", "-1")
+
+
+def go_back(page):
+    page.page.click("#play")
+    page.until("viewer.frame.head.paused")
+    head = page.head()
+    assert head["last"] > head["first"] + 10
+    page.slide("#time", 0.1)
+    page.until("viewer.frame.head.past")
+    past = page.head()
+    assert past["time"] < head["time"] and past["shown"] < head["last"]
+    page.page.click("#replay")
+    page.until(f"viewer.frame.head.time > {past['time']}")
+    page.page.click("#live")
+    page.until("!viewer.frame.head.past")
+    page.page.click("#play")
+    page.until("!viewer.frame.head.paused")
+
+
+def captures(page, folder):
+    with page.page.expect_download() as waiting:
+        page.page.click("#photo")
+    waiting.value.save_as(folder / "picture.png")
+    assert (folder / "picture.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    page.page.click("#film")
+    time.sleep(2)
+    with page.page.expect_download() as waiting:
+        page.page.click("#film")
+    waiting.value.save_as(folder / "video.webm")
+    data = (folder / "video.webm").read_bytes()
+    assert data[:4] == b"\x1a\x45\xdf\xa3" and len(data) > 3000, f"{len(data)} bytes of video"
+
+
+def main(program, folder=ROOT / "out" / "viewer"):
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    process, url = server(program, SCENE, "--paused")
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
+        page = Page(browser, url)
+
+        def shot(name):
+            page.drawn()
+            page.page.screenshot(path=folder / f"{name}.png")
+        not_blank(page)
+        for part in (lambda: contact_arrows(page, shot), lambda: schemes(page, shot), lambda: pause_and_reset(page), lambda: drag(page, shot),
+                     lambda: plots(page, shot), lambda: go_back(page), lambda: captures(page, folder)):
+            part()
+            assert not page.said, page.said
+        received, start = page.get("viewer.received"), time.monotonic()
+        time.sleep(2)
+        rate = (page.get("viewer.received") - received) / (time.monotonic() - start)
+        process.send_signal(signal.SIGINT)
+        page.until("!document.getElementById('message').hidden")  # the page says that its server has gone
+        browser.close()
+    assert process.wait(20) == 0
+    print(f"viewer: the page works; {rate:.0f} frames/s received; screenshots in {folder}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
