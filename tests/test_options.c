@@ -384,6 +384,33 @@ TEST(tiny_pools_lose_nothing) {
     sti_model_free(m);
 }
 
+typedef struct heard {
+    bool contacts, rows;
+} heard;
+
+static void listen(void *context, sti_log_level level, const char *message) {
+    heard *h = context;
+    CHECK(level == STI_LOG_INFO);
+    h->contacts |= strstr(message, "pool_contacts: there was room for 1, the step needs") != NULL;
+    h->rows |= strstr(message, "pool_rows (rows): there was room for") != NULL;
+}
+
+/* The log names the option to raise and by how much it was passed. */
+TEST(growth_is_said) {
+    heard h = {0};
+    sti_log log = {listen, &h};
+    sti_model *m = boxes("pool_contacts='1' pool_rows='1'");
+    sti_world_options options = sti_world_options_default();
+    options.log = &log;
+    sti_world *w = sti_world_create(m, &options, NULL);
+    REQUIRE(w);
+    CHECK(sti_step(w, 5) == STI_OK && h.contacts && h.rows);
+    h = (heard){0};
+    CHECK(sti_step(w, 5) == STI_OK && !h.contacts && !h.rows);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
 TEST(threads_do_not_change_a_bit) {
     sti_model *m = boxes("");
     sti_pool *pool = sti_pool_create(2, NULL);
@@ -401,4 +428,4 @@ TEST(threads_do_not_change_a_bit) {
 MAIN(CASE(defaults), CASE(in_a_file), CASE(refused_in_a_file), CASE(refused_in_a_step), CASE(of_a_world),
      CASE(options_reach_the_solver), CASE(adaptive_tolerance), CASE(substeps_fall), CASE(substeps_are_steps),
      CASE(switches), CASE(equality_switch), CASE(stages_are_a_step), CASE(stages_are_profiled),
-     CASE(tiny_pools_lose_nothing), CASE(threads_do_not_change_a_bit))
+     CASE(tiny_pools_lose_nothing), CASE(growth_is_said), CASE(threads_do_not_change_a_bit))

@@ -104,6 +104,13 @@ sti_status sti__constraints_set_memory(sti_world *world, const sti_contact_memor
 
 /* ---- collide ----------------------------------------------------------------------------------------- */
 
+static void say_growth(sti_world *world, const sti__collide_sizes *room, const sti__collide_sizes *need) {
+    sti__world_grew(world, "pool_overlaps", room->overlaps, need->overlaps);
+    sti__world_grew(world, "pool_overlaps (with fixed geoms)", room->fixed_overlaps, need->fixed_overlaps);
+    sti__world_grew(world, "pool_candidates", room->candidates, need->candidates);
+    sti__world_grew(world, "pool_contacts", room->contacts, need->contacts);
+}
+
 /* A pool that is too small costs a second run, not the step. */
 sti_status sti__stage_collide(sti_world *world) {
     sti__constraints *c = &world->constraints;
@@ -119,9 +126,10 @@ sti_status sti__stage_collide(sti_world *world) {
     }
     sti__point_reach(world->state, world->collision, c->reach);
     while (!sti__collide_run(&c->collide, world->state, sti__world_tasks(world), &need)) {
+        sti__collide_sizes room = c->collide.size;
         sti_status status = sti__collide_grow(&c->collide, &need, &world->error);
         if (status != STI_OK) return status;
-        sti__world_grew(world, "contacts");
+        say_growth(world, &room, &need);
     }
     return STI_OK;
 }
@@ -163,7 +171,7 @@ static void recall(sti_world *world) {
 sti_status sti__stage_contact(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti_state *s = world->state;
-    int growths = c->rows.growths;
+    int blocks = c->rows.block_pool.room, rows = c->rows.row_pool.room, entries = c->rows.entry_pool.room;
     c->made = c->solved = false;
     sti__assembly_begin(&c->rows);
     if (world->model->nv == 0) return STI_OK;
@@ -171,7 +179,9 @@ sti_status sti__stage_contact(sti_world *world) {
     sti__point_rows(&c->rows, s, c->collide.contact, c->collide.ncontact, sti__world_tasks(world));
     sti_status status = sti__handlers_run(world);
     if (status != STI_OK) return status;
-    if (c->rows.growths > growths) sti__world_grew(world, "rows");
+    sti__world_grew(world, "pool_rows (blocks)", blocks - 1, c->rows.nblock);
+    sti__world_grew(world, "pool_rows (rows)", rows - 1, c->rows.nrow);
+    sti__world_grew(world, "pool_rows (numbers of J)", entries - 1, c->rows.nentry);
     if (c->rows.nblock == 0 && !c->rows.failed) return STI_OK;
     if (s->opt.integrator == STI_INTEGRATOR_RK4)
         memcpy(s->qacc_step, s->qacc, sizeof(double) * (size_t)world->model->nv);
@@ -231,8 +241,7 @@ static sti_status solve_frozen(sti_world *world, sti_solve_options options) {
     for (int b = 0; b < as->nblock; b++) {
         sti__block_velocity(as, b, as->v, y);
         for (int i = 0; i < as->rows[b].dim; i++) y[i] -= as->vhat[as->first[b] + i];
-        as->memory[b].desaxce =
-            sti__row_desaxce(&as->rows[b], as->R + as->first[b], y, as->g + as->first[b]);
+        as->memory[b].desaxce = sti__row_desaxce(&as->rows[b], as->R + as->first[b], y, as->g + as->first[b]);
         as->vhat[as->first[b]] -= as->memory[b].desaxce;
     }
     options.coulomb = STI_COULOMB_RELAXED;

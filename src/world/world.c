@@ -129,11 +129,13 @@ const sti_model *sti_world_model(const sti_world *world) { return world->model; 
 sti_option *sti_world_option(sti_world *world) { return &world->state->opt; }
 const sti_error *sti_world_error(const sti_world *world) { return &world->error; }
 
-void sti__world_grew(sti_world *world, const char *what) {
-    char text[96];
+void sti__world_grew(sti_world *world, const char *pool, int room, int need) {
+    char text[160];
+    if (need <= room) return;
     world->grown = true;
     if (!world->log.write) return;
-    snprintf(text, sizeof text, "the pool of %s was too small and has grown", what);
+    snprintf(text, sizeof text, "%s: there was room for %d, the step needs %d; the pool has grown", pool,
+             room, need);
     world->log.write(world->log.context, STI_LOG_INFO, text);
 }
 

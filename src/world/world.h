@@ -85,8 +85,8 @@ void sti__handlers_free(sti_world *world);
 /* Notes what went badly in a substep, before its contacts become memory, and writes a capsule if one is asked for. */
 void sti__world_look_back(sti_world *world, sti_status status);
 
-/* Says, once per growth, that a pool was too small. */
-void sti__world_grew(sti_world *world, const char *what);
+/* Notes, and says to the log, that a pool (the option it is sized by) was too small, if it was. */
+void sti__world_grew(sti_world *world, const char *pool, int room, int need);
 
 /* NULL: this thread only. */
 static inline const sti_tasks *sti__world_tasks(const sti_world *world) {
