@@ -252,9 +252,10 @@ static void over_polygon(gather *g, const part *r, const part *f, bool r_is_a) {
         gather_point(g, c->p[i], r_is_a, height(r, g->n, r_is_a, c->p[i]), c->corner[i]);
 }
 
+/* What is left of a segment has two ends, named after the segment's own wherever it is cut: which edge of a round rim cuts
+   it is chance. */
 static void segment_over_polygon(gather *g, const part *r, const part *f, bool r_is_a) {
     double t[2] = {0, 1}, d[3], q[3], slack = on_wall(r);
-    uint32_t name[2] = {f->edge[0], f->edge[1]};
     for (int i = 0; i < r->n; i++) {
         double m[3];
         if (!wall(r, i, g->n, m)) continue;
@@ -263,17 +264,15 @@ static void segment_over_polygon(gather *g, const part *r, const part *f, bool r
         v3_sub(d, f->p[1], r->p[i]);
         double y = v3_dot(d, m);
         if (x > slack && y > slack) return;
-        if (x > slack && x / (x - y) > t[0])
-            t[0] = fmin(1, x / (x - y)), name[0] = mix(r->edge[i], f->edge[0]);
-        if (y > slack && x / (x - y) < t[1])
-            t[1] = fmax(0, x / (x - y)), name[1] = mix(r->edge[i], f->edge[1]);
+        if (x > slack) t[0] = fmax(t[0], fmin(1, x / (x - y)));
+        if (y > slack) t[1] = fmin(t[1], fmax(0, x / (x - y)));
     }
     if (t[0] > t[1]) return;
     v3_sub(d, f->p[1], f->p[0]);
     bool one = v3_norm(d) * (t[1] - t[0]) < 1e-9 * (1 + v3_norm(d));
     for (int k = 0; k < (one ? 1 : 2); k++) {
         for (int i = 0; i < 3; i++) q[i] = f->p[0][i] + t[k] * d[i];
-        gather_point(g, q, r_is_a, height(r, g->n, r_is_a, q), name[k]);
+        gather_point(g, q, r_is_a, height(r, g->n, r_is_a, q), f->edge[k]);
     }
 }
 
@@ -385,6 +384,9 @@ void sti__manifold_clip(const sti__core *a, const sti__core *b, const sti__close
     /* the deepest point, unless it is there already: a single corner may differ from it by rounding */
     double slack = 1e-6 * sqrt(size) + 1e-6 * fmin(on_wall(&fa), on_wall(&fb));
     if (!(least < c->dist + slack) || g.count == 0) gather_point(&g, c->a, false, c->dist, 1);
+    /* the corners of a round rim are chance: where it touches at one point only, that is its name */
+    if (g.count == 1 && (a->type == STI_GEOM_CYLINDER || b->type == STI_GEOM_CYLINDER))
+        g.point[0].feature = 1;
     sti__manifold_reduce(g.point, &g.count, STI__MANIFOLD_MAX);
     out->count = g.count;
     for (int i = 0; i < g.count; i++) out->point[i] = g.point[i];
