@@ -219,11 +219,13 @@ static bool is_settled(const settled *s, const double n[3]) {
     return false;
 }
 
-/* edges and corners make more bottoms, closer to each other */
+/* edges and corners make more bottoms, closer to each other; an ellipsoid smooths them, so that Newton's method
+   finds them from farther away */
 static settled settle(const sti__core *a, const sti__core *b) {
     int most = a->type > b->type ? a->type : b->type;
-    if (most >= STI_GEOM_BOX) return (settled){.near = 1e-6, .cone = 0.9999};
-    return (settled){.near = 1e-5, .cone = 0.999};
+    bool smooth = a->type == STI_GEOM_ELLIPSOID || b->type == STI_GEOM_ELLIPSOID;
+    if (most >= STI_GEOM_BOX) return (settled){.near = smooth ? 1e-4 : 1e-6, .cone = 0.9999};
+    return (settled){.near = smooth ? 1e-3 : 1e-5, .cone = 0.999};
 }
 
 static int nearest(const polytope *p, const settled *s) {

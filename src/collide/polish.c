@@ -7,8 +7,16 @@
 
 #define CREASES 12
 
+/* Support points met on the way. h(n) >= w.n for each, which spares looking at most directions. */
+#define MET 16
+typedef struct met {
+    double w[MET][3];
+    int count;
+} met;
+
 typedef struct bowl {
     sti__core *a, *b;
+    met *met;
     double n[3], w[3], h; /* direction, gradient of h there, h */
 } bowl;
 
@@ -18,6 +26,7 @@ static void at(bowl *o, const double n[3]) {
     v3_copy(o->n, n);
     v3_copy(o->w, v.w);
     o->h = v3_dot(n, v.w);
+    v3_copy(o->met->w[o->met->count++ % MET], v.w);
 }
 
 /* t' (second derivative of the core's support function at n) s */
@@ -110,9 +119,14 @@ static void descend(bowl *o, const double *crease) {
     }
 }
 
+/* those that n is most normal to first */
 static void add_crease(double e[][3], int *n, const double d[3], const double normal[3]) {
-    double l = v3_norm(d);
-    if (*n < CREASES && l > 0 && fabs(v3_dot(d, normal)) < 0.1 * l) v3_scale(e[(*n)++], d, 1 / l);
+    double l = v3_norm(d), off = fabs(v3_dot(d, normal));
+    if (!(l > 0) || !(off < 0.1 * l)) return;
+    int at = *n < CREASES ? (*n)++ : CREASES - 1;
+    if (*n == CREASES && at == CREASES - 1 && fabs(v3_dot(e[at], normal)) * l < off) return;
+    for (; at > 0 && fabs(v3_dot(e[at - 1], normal)) * l > off; at--) v3_copy(e[at], e[at - 1]);
+    v3_scale(e[at], d, 1 / l);
 }
 
 /* unit vectors that n is almost normal to and along which h has a crease */
@@ -138,11 +152,38 @@ static void take_if_better(bowl *best, const bowl *o, double slack) {
     if (o->h <= best->h + slack) *best = *o;
 }
 
+/* the slope of h at w: what of w is across n */
+static double slope(const bowl *o, const double w[3], double g[3]) {
+    v3_copy(g, w);
+    v3_add_scaled(g, o->n, -v3_dot(w, o->n));
+    return v3_norm(g);
+}
+
+/* a bottom of h: where it is smooth, no slope; in a crease along e, none along it, and up to both sides */
+static bool is_bottom(const bowl *o, const double *e) {
+    double g[3], none = 1e-9 * v3_norm(o->w);
+    if (!e) return slope(o, o->w, g) < none;
+    for (int k = 0; k < 2; k++) {
+        bowl side = *o;
+        double n[3], sign = k ? -1 : 1;
+        v3_copy(n, o->n);
+        v3_add_scaled(n, e, sign * 1e-7);
+        at(&side, n);
+        slope(o, side.w, g);
+        double up = sign * v3_dot(g, e);
+        v3_add_scaled(g, e, -v3_dot(g, e));
+        if (up < -none || v3_norm(g) > 1e3 * none) return false;
+    }
+    return true;
+}
+
 static void try_direction(bowl *best, const double d[3], double slack) {
     bowl o = *best;
     double n[3], l = v3_norm(d);
     if (!(l > 1e-3)) return;
     v3_scale(n, d, v3_dot(d, best->n) < 0 ? -1 / l : 1 / l);
+    for (int i = 0; i < MET && i < o.met->count; i++)
+        if (v3_dot(o.met->w[i], n) > best->h + slack) return;
     at(&o, n);
     take_if_better(best, &o, slack);
 }
@@ -188,6 +229,7 @@ static void try_creases(bowl *best, double slack) {
         at(&o, d);
         descend(&o, e[i]);
         take_if_better(best, &o, slack);
+        if (best->h == o.h && is_bottom(&o, e[i])) return;
     }
     for (int i = 0; i < count; i++)
         for (int j = 0; j < i; j++) {
@@ -245,13 +287,19 @@ static void place(sti__core *a, sti__core *b, sti__closest *c) {
 
 void sti__polish(sti__core *a, sti__core *b, sti__closest *c) {
     if (!sti__curved(a) && !sti__curved(b)) return;
-    bowl o = {a, b, {0}, {0}, 0};
+    met all;
+    bowl o = {.a = a, .b = b, .met = &all};
+    all.count = 0;
     at(&o, c->normal);
     double slack = 1e-14 * v3_norm(o.w);
     descend(&o, NULL);
     if (a->type == STI_GEOM_CYLINDER) try_axis(&o, a, slack);
     if (b->type == STI_GEOM_CYLINDER) try_axis(&o, b, slack);
-    try_creases(&o, slack);
+    for (int k = 0; k < 4 && !is_bottom(&o, NULL); k++) { /* along one crease to the next */
+        double before = o.h;
+        try_creases(&o, slack);
+        if (!(o.h < before - 1e-12 * v3_norm(o.w))) break;
+    }
     if (o.h > -c->dist + 1e-9 * v3_norm(o.w)) return;
     v3_copy(c->normal, o.n);
     c->dist = -o.h;
