@@ -224,7 +224,7 @@ static bool is_settled(const settled *s, const double n[3]) {
 static settled settle(const sti__core *a, const sti__core *b) {
     int most = a->type > b->type ? a->type : b->type;
     bool smooth = a->type == STI_GEOM_ELLIPSOID || b->type == STI_GEOM_ELLIPSOID;
-    if (most >= STI_GEOM_BOX) return (settled){.near = smooth ? 1e-4 : 1e-6, .cone = 0.9999};
+    if (most >= STI_GEOM_BOX) return (settled){.near = smooth ? 1e-5 : 1e-6, .cone = 0.99999};
     return (settled){.near = smooth ? 1e-3 : 1e-5, .cone = 0.999};
 }
 
