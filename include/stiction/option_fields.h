@@ -11,16 +11,16 @@
     X(int, coulomb, coulomb, 0, 1, "sti_coulomb: relaxed cones or exact friction")                                      \
     X(int, memory, memory, 0, 1, "whether contacts remember their anchors over steps")                                  \
     X(int, linear, linear, 0, 2, "sti_linear: auto, direct, pcg")                                                       \
-    X(int, substeps, substeps, 1, 1000000, "a step is so many of a fraction of timestep")                               \
+    X(int, substeps, substeps, 1, 10000, "a step is so many of a fraction of timestep")                               \
     X(int, adaptive_atol, adaptive_atol, 0, 1, "atol (1 + 0.1 sqrt(contacts)) instead of atol")                         \
     X(int, max_newton, max_newton, 0, 1000000000, "Newton steps of one solve")                                          \
     X(int, max_iterations, max_iterations, 0, 1000000000, "steps of a first-order solver")                              \
     X(int, max_pcg, max_pcg, 0, 1000000000, "conjugate-gradient steps of one linear solve")                             \
     X(int, max_line_search, max_line_search, 0, 1000000000, "steps of one line search")                                 \
-    X(int, pool_contacts, pool_contacts, 0, 16777216, "contacts that a new world has room for; 0: by the model")        \
-    X(int, pool_rows, pool_rows, 0, 16777216, "row blocks, likewise")                                                   \
-    X(int, pool_candidates, pool_candidates, 0, 16777216, "pairs for the narrow phase, likewise")                       \
-    X(int, pool_overlaps, pool_overlaps, 0, 16777216, "overlaps of boxes in the broad phase, likewise")                 \
+    X(int, pool_contacts, pool_contacts, 0, 1048576, "contacts that a new world has room for; 0: by the model")        \
+    X(int, pool_rows, pool_rows, 0, 1048576, "row blocks, likewise")                                                   \
+    X(int, pool_candidates, pool_candidates, 0, 1048576, "pairs for the narrow phase, likewise")                       \
+    X(int, pool_overlaps, pool_overlaps, 0, 1048576, "overlaps of boxes in the broad phase, likewise")                 \
     X(int, max_hits, max_hits, 1, 65536, "overlaps that every box has room for before all are counted anew")            \
     X(double, contact_tol, tol, 1e-300, 1e300, "on the certificate of a step")                                          \
     X(double, atol, atol, 0, 1e300, "sap also stops at |gradient| <= atol + rtol momentum, in sqrt(J)")                 \
