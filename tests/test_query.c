@@ -138,6 +138,53 @@ TEST(distances) {
     close_stage(&s);
 }
 
+static void create_short_of_memory(const sti_model *m) {
+    for (int fail = 1;; fail++) {
+        counter n = {.fail_at = fail};
+        sti_allocator allocator = {counting, &n};
+        sti_world_options options = sti_world_options_default();
+        sti_error error = {0};
+        options.allocator = &allocator;
+        sti_world *w = sti_world_create(m, &options, &error);
+        CHECK((w == NULL) == (error.code == STI_NO_MEMORY));
+        if (w) {
+            REQUIRE(sti_forward(w) == STI_OK || n.calls >= fail); /* pools may grow in the first step */
+            sti_world_destroy(w);
+        }
+        CHECK(n.live == 0);
+        if (n.calls < fail) break;
+        REQUIRE(fail < 200);
+    }
+}
+
+#define UNTOUCHED                                                                                         \
+    "<mujoco><asset><mesh name='m' vertex='1 1 1 -1 1 1 1 -1 1 -1 -1 1 1 1 -1 -1 1 -1 1 -1 -1 -1 -1 -1' " \
+    "face='0 1 2 1 3 2 4 6 5 5 6 7 0 4 1 1 4 5 2 3 6 3 7 6 0 2 4 2 6 4 1 5 3 3 5 7'/></asset>"            \
+    "<worldbody><geom name='m' type='mesh' mesh='m' contype='0' conaffinity='0'/>"                        \
+    "<body pos='0 0 2'><freejoint/><geom name='ball' size='.25'/></body></worldbody>"
+
+/* A mesh that is only looked at has distances all the same. */
+TEST(untouchable_meshes) {
+    stage s = open_stage(UNTOUCHED "</mujoco>");
+    double ft[6];
+    CHECK(s.m->nmeshhullvert == 0);
+    CHECK_NEAR(ray(&s, 0, 0, 1.5, 0, 0, -1, NULL, NULL), 0.5, 1e-7);
+    CHECK_NEAR(sti_geom_distance(s.w, 0, 1, 10, ft), 0.75, 1e-7);
+    CHECK_NEAR(ft[2], 1, 1e-7);
+    CHECK_NEAR(ft[5], 1.75, 1e-7);
+    values(s.w, "qpos")[2] = 1.1;
+    REQUIRE(sti_forward(s.w) == STI_OK);
+    CHECK_NEAR(sti_geom_distance(s.w, 0, 1, 10, ft), -0.15, 1e-7);
+    close_stage(&s);
+    s = open_stage(UNTOUCHED "<sensor><distance geom1='m' geom2='ball' cutoff='5'/></sensor></mujoco>");
+    CHECK_NEAR(values(s.w, "sensordata")[0], 0.75, 1e-7);
+    close_stage(&s);
+    sti_model *m =
+        model_of(UNTOUCHED "<sensor><distance geom1='m' geom2='ball' cutoff='5'/></sensor></mujoco>");
+    create_short_of_memory(m);
+    sti_model_free(m);
+}
+
 TEST(sensors) {
     stage s =
         open_stage("<mujoco>" TWO "<sensor><rangefinder site='s'/><rangefinder site='s' cutoff='.5'/>"
@@ -186,22 +233,7 @@ TEST(sensors_that_are_wrong) {
 
 TEST(short_of_memory) {
     sti_model *m = model_of(MESH);
-    for (int fail = 1;; fail++) {
-        counter n = {.fail_at = fail};
-        sti_allocator allocator = {counting, &n};
-        sti_world_options options = sti_world_options_default();
-        sti_error error = {0};
-        options.allocator = &allocator;
-        sti_world *w = sti_world_create(m, &options, &error);
-        CHECK((w == NULL) == (error.code == STI_NO_MEMORY));
-        if (w) {
-            REQUIRE(sti_forward(w) == STI_OK || n.calls >= fail); /* pools may grow in the first step */
-            sti_world_destroy(w);
-        }
-        CHECK(n.live == 0);
-        if (n.calls < fail) break;
-        REQUIRE(fail < 200);
-    }
+    create_short_of_memory(m);
     sti_model_free(m);
 }
 
@@ -237,4 +269,5 @@ TEST(path_of_a_tendon) {
 }
 
 MAIN(CASE(path_of_a_tendon), CASE(each_shape_from_above), CASE(sides), CASE(what_a_ray_sees), CASE(moving_on),
-     CASE(distances), CASE(sensors), CASE(sensors_that_are_wrong), CASE(short_of_memory))
+     CASE(distances), CASE(untouchable_meshes), CASE(sensors), CASE(sensors_that_are_wrong),
+     CASE(short_of_memory))

@@ -29,9 +29,9 @@ STI_API double sti_ray(sti_world *world, const double p[3], const double v[3], c
                        int *geom, double normal[3]);
 
 /* Signed distance of two geoms' surfaces, m: negative is the depth of penetration. distmax if it is not less, and
-   then fromto is zero. fromto (may be NULL): the nearest points on geom1 and geom2. Meshes count as their convex hulls;
-   one that cannot touch anything has none, and two planes or height fields have no distance: distmax. Also distmax for
-   bad ids. The first call for a world allocates. */
+   then fromto is zero. fromto (may be NULL): the nearest points on geom1 and geom2. Meshes count as their convex hulls.
+   Two planes or height fields have no distance, nor has a mesh whose points lie in a plane: distmax. Also distmax for
+   bad ids. The first call for a world allocates, and the first for a mesh that cannot touch anything. */
 STI_API double sti_geom_distance(sti_world *world, int geom1, int geom2, double distmax, double fromto[6]);
 
 /* The path of a spatial tendon as straight pieces, 6 numbers each (from, to; world frame), arcs in eight pieces. Writes at

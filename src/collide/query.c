@@ -2,6 +2,7 @@
 #include "collide/query.h"
 
 #include "math/rot.h"
+#include "mesh/mesh.h"
 #include <math.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ static bool allocate(sti__query *q) {
     const sti_model *m = q->cm->model;
     size_t n = (size_t)m->ngeom;
     q->nblock = n * (2 * sizeof(int) + sizeof(sti__shape) + sizeof(sti__box)) +
-                (size_t)m->nmesh * sizeof(sti__bvh) + 6 * 64;
+                (size_t)m->nmesh * (sizeof(sti__bvh) + sizeof(sti__late_hull)) + 7 * 64;
     q->block = sti__alloc_aligned(q->allocator, q->nblock);
     if (!q->block) return false;
     char *at = q->block;
@@ -27,6 +28,7 @@ static bool allocate(sti__query *q) {
     q->shape = carve(&at, n, sizeof *q->shape);
     q->box = carve(&at, n, sizeof *q->box);
     q->mesh = carve(&at, (size_t)m->nmesh, sizeof *q->mesh);
+    q->late = carve(&at, (size_t)m->nmesh, sizeof *q->late);
     return true;
 }
 
@@ -81,9 +83,54 @@ void sti__query_free(sti__query *q) {
     if (!q) return;
     const sti_allocator *allocator = q->allocator;
     sti__bvh_free(&q->tree);
-    for (int i = 0; q->mesh && i < q->cm->model->nmesh; i++) sti__bvh_free(q->mesh + i);
+    for (int i = 0; q->mesh && i < q->cm->model->nmesh; i++) {
+        sti__bvh_free(q->mesh + i);
+        if (q->late[i].memory) sti__free_aligned(allocator, q->late[i].memory, q->late[i].bytes);
+    }
     if (q->block) sti__free_aligned(allocator, q->block, q->nblock);
     sti__free(allocator, q, sizeof *q);
+}
+
+/* The points' hull, or none if they are flat. */
+static sti_status make_hull(const sti_model *m, int mesh, sti__late_hull *late,
+                            const sti_allocator *allocator) {
+    const float *vert = m->mesh_vert + 3 * (size_t)m->mesh_vertadr[mesh];
+    int n = 3 * m->mesh_vertnum[mesh];
+    size_t bytes = sti__mul((size_t)n, sizeof(double));
+    double *wide = sti__alloc(allocator, bytes);
+    sti__mesh points = {0};
+    sti_error ignored;
+    if (!wide) return STI_NO_MEMORY;
+    for (int i = 0; i < n; i++) wide[i] = (double)vert[i];
+    sti_status status = sti__mesh_from_lists(wide, n, NULL, 0, allocator, (sti__place){0}, &points, &ignored);
+    if (status == STI_OK) {
+        late->bytes = sti__hull_bytes(points.nhullvert, points.nhullface);
+        late->memory = sti__alloc_aligned(allocator, late->bytes);
+        status = late->memory ? STI_OK : STI_NO_MEMORY;
+    }
+    if (status == STI_OK)
+        sti__hull_build(vert, points.hull_vert, points.nhullvert, points.hull_face, points.nhullface,
+                        late->memory, &late->hull);
+    sti__mesh_free(&points);
+    sti__free(allocator, wide, bytes);
+    return status == STI_NO_MEMORY ? status : STI_OK;
+}
+
+static void use_late_hull(const sti__query *q, int geom) {
+    sti__shape *s = q->shape + geom;
+    int mesh = q->cm->model->geom_dataid[geom];
+    if (s->type == STI_GEOM_MESH && mesh >= 0 && q->late[mesh].tried) s->hull = &q->late[mesh].hull;
+}
+
+sti_status sti__query_need_hull(sti__query *q, int geom, sti_error *error) {
+    const sti_model *m = q->cm->model;
+    int mesh = m->geom_type[geom] == STI_GEOM_MESH ? m->geom_dataid[geom] : -1;
+    if (mesh < 0 || q->cm->hulls.hull[mesh].nvert > 0 || q->late[mesh].tried) return STI_OK;
+    if (make_hull(m, mesh, q->late + mesh, q->allocator) != STI_OK)
+        return sti__fail(error, STI_NO_MEMORY, "no memory for the hull of mesh %d", mesh);
+    q->late[mesh].tried = true;
+    for (int g = 0; g < m->ngeom; g++) use_late_hull(q, g);
+    return STI_OK;
 }
 
 /* A mesh by its size, which bounds all triangles: one that is only looked at has no hull. */
@@ -92,6 +139,7 @@ void sti__query_update(sti__query *q, const sti_state *state) {
     for (int i = 0; i < q->ngeom; i++) {
         sti__shape *s = q->shape + q->geom[i], bounds;
         sti__geom_shape(q->cm, state, q->geom[i], s);
+        use_late_hull(q, q->geom[i]);
         bounds = *s;
         if (s->type == STI_GEOM_MESH) bounds.type = STI_GEOM_BOX;
         sti__shape_bounds(&bounds, 0, q->box[i].lo, q->box[i].hi);

@@ -6,6 +6,14 @@
 #include "collide/bvh.h"
 #include "collide/filter.h"
 
+/* Hull of a mesh that nothing can touch, made when a distance first asks for it. */
+typedef struct sti__late_hull {
+    sti__hull hull;
+    void *memory;
+    size_t bytes;
+    bool tried;
+} sti__late_hull;
+
 typedef struct sti__query {
     const sti__collision_model *cm;
     const sti_allocator *allocator;
@@ -16,7 +24,8 @@ typedef struct sti__query {
     sti__shape *shape; /* of all geoms */
     sti__box *box;     /* of those in `geom` */
     sti__bvh tree;
-    sti__bvh *mesh; /* nmesh, of those that a geom shows */
+    sti__bvh *mesh;       /* nmesh, of those that a geom shows */
+    sti__late_hull *late; /* nmesh */
     void *block;
     size_t nblock;
 } sti__query;
@@ -25,6 +34,9 @@ typedef struct sti__query {
 sti__query *sti__query_create(const sti__collision_model *cm, const sti_allocator *allocator,
                               sti_error *error);
 void sti__query_free(sti__query *q);
+
+/* Makes sure that the geom has a hull if it is a mesh that can have one; allocates once per mesh. STI_NO_MEMORY or STI_OK. */
+sti_status sti__query_need_hull(sti__query *q, int geom, sti_error *error);
 
 /* Takes the poses of all geoms from the state (STI__WANT_GEOM). Allocates nothing. */
 void sti__query_update(sti__query *q, const sti_state *state);

@@ -47,6 +47,22 @@ static void geoms_of(const sti_model *m, int type, int id, int *first, int *coun
     *count = type == STI_OBJ_GEOM ? 1 : m->body_geomnum[id];
 }
 
+sti_status sti__sense_need_hulls(sti__query *q, const sti_model *m, sti_error *error) {
+    for (int i = 0; i < m->nsensor; i++) {
+        if (!looks_around(m->sensor_type[i]) || m->sensor_type[i] == STI_SENSOR_RANGEFINDER) continue;
+        for (int side = 0; side < 2; side++) {
+            int first, count;
+            geoms_of(m, side ? m->sensor_reftype[i] : m->sensor_objtype[i],
+                     side ? m->sensor_refid[i] : m->sensor_objid[i], &first, &count);
+            for (int g = first; g < first + count; g++) {
+                sti_status status = sti__query_need_hull(q, g, error);
+                if (status != STI_OK) return status;
+            }
+        }
+    }
+    return STI_OK;
+}
+
 /* Least distance over all geoms of both sides; fromto is zero if none is below the cutoff. */
 static double nearest(const sti__query *q, const sti_model *m, int i, double fromto[6]) {
     double best = m->sensor_cutoff[i];

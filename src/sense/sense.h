@@ -18,6 +18,8 @@ struct sti__query;
 void sti__sense_query(const struct sti__query *query, sti_state *state);
 /* Whether the model has such sensors. */
 bool sti__sense_has_query(const sti_model *model);
+/* Hulls for the meshes whose distances sensors ask for. */
+sti_status sti__sense_need_hulls(struct sti__query *query, const sti_model *model, sti_error *error);
 
 /* Touch sensors of one world, before the kernel. */
 struct sti_contact;

@@ -34,8 +34,10 @@ double sti_ray(sti_world *world, const double p[3], const double v[3], const sti
 double sti_geom_distance(sti_world *world, int geom1, int geom2, double distmax, double fromto[6]) {
     double points[6] = {0}, d = distmax;
     int ngeom = world->model->ngeom;
-    const sti__query *q = sti__world_query(world);
-    if (q && geom1 >= 0 && geom1 < ngeom && geom2 >= 0 && geom2 < ngeom)
+    sti__query *q = sti__world_query(world);
+    if (q && geom1 >= 0 && geom1 < ngeom && geom2 >= 0 && geom2 < ngeom &&
+        sti__query_need_hull(q, geom1, &world->error) == STI_OK &&
+        sti__query_need_hull(q, geom2, &world->error) == STI_OK)
         d = sti__query_distance(q, geom1, geom2, distmax, points, points + 3);
     for (int k = 0; fromto && k < 6; k++) fromto[k] = points[k];
     return d;

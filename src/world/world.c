@@ -55,7 +55,8 @@ static sti_status fill_world(sti_world *world, const sti_world_options *options,
     if (!world->collision) return STI_NO_MEMORY;
     if (sti__sense_has_query(world->model)) {
         world->query = sti__query_create(world->collision, &world->allocator, error);
-        if (!world->query) return STI_NO_MEMORY;
+        if (!world->query || sti__sense_need_hulls(world->query, world->model, error) != STI_OK)
+            return STI_NO_MEMORY;
     }
     sti_status status = sti__constraints_create(world, error);
     if (status != STI_OK) return status;
