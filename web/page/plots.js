@@ -30,12 +30,12 @@ function forces(frame) {
   return [normal, tangent];
 }
 
-/** The stages just below the root that takes the most. */
+/** The stages two below the root that takes the most. */
 function stages(frame) {
-  const depth = frame.PNAM.trim().split('\n').map(line => +line[0]);
-  const roots = depth.flatMap((d, i) => (d === 0 ? [i] : [])), root = roots.reduce((a, b) => (frame.PROF[b] > frame.PROF[a] ? b : a), 0);
-  const list = [];
-  for (let i = root + 1; i < depth.length && depth[i] > 0; i++) if (depth[i] === 1) list.push(frame.PROF[i]);
+  const depth = frame.PNAM.trim().split('\n').map(line => +line[0]), list = [];
+  const root = depth.reduce((best, d, i) => (d === 0 && frame.PROF[i] > frame.PROF[best] ? i : best), 0);
+  for (let i = root + 1; i < depth.length && depth[i] > 0; i++)
+    if (depth[i] === 2 || (depth[i] === 1 && !(depth[i + 1] > 1))) list.push(frame.PROF[i]);
   return list.length ? list : [frame.PROF[root]];
 }
 

@@ -12,14 +12,9 @@ static void begin(bytes *b, const char tag[4], size_t nword) {
     bytes_add(b, &n, 4);
 }
 
-/* Doubles as floats; in pieces, so that the bytes are asked for room rarely. */
 static void add_floats(bytes *b, const double *x, size_t n) {
-    float piece[512];
-    for (size_t i = 0; i < n;) {
-        size_t k = 0;
-        for (; k < 512 && i < n; k++, i++) piece[k] = (float)x[i];
-        bytes_add(b, piece, k * sizeof *piece);
-    }
+    float *to = bytes_room(b, n * sizeof *to);
+    for (size_t i = 0; to && i < n; i++) to[i] = (float)x[i];
 }
 
 static void add_section(bytes *b, const char tag[4], const double *x, size_t n) {
@@ -63,12 +58,11 @@ static void add_bodies(sti_world *world, bytes *b) {
     const double *pos = sti_world_view(world, STI_FIELD_xpos).data;
     sti_view quat = sti_world_view(world, STI_FIELD_xquat);
     begin(b, "BODY", 7 * (size_t)quat.rows);
-    for (int i = 0; i < quat.rows; i++) {
+    float *to = bytes_room(b, 7 * (size_t)quat.rows * sizeof *to);
+    for (int i = 0; to && i < quat.rows; i++, to += 7) {
         const double *q = (const double *)quat.data + 4 * i;
-        float pose[7] = {(float)pos[3 * i], (float)pos[3 * i + 1], (float)pos[3 * i + 2],
-                         (float)q[0],       (float)q[1],           (float)q[2],
-                         (float)q[3]};
-        bytes_add(b, pose, sizeof pose);
+        for (int k = 0; k < 3; k++) to[k] = (float)pos[3 * i + k];
+        for (int k = 0; k < 4; k++) to[3 + k] = (float)q[k];
     }
 }
 
@@ -95,17 +89,18 @@ static void add_contacts(sti_world *world, bytes *b) {
     int n;
     const sti_contact *list = sti_world_contacts(world, &n);
     begin(b, "CONT", 19 * (size_t)n);
-    for (int i = 0; i < n; i++) {
+    float *to = bytes_room(b, 19 * (size_t)n * sizeof *to);
+    for (int i = 0; to && i < n; i++, to += 19) {
         const sti_contact *c = &list[i];
-        float row[19] = {(float)c->geom1, (float)c->geom2, (float)c->region, (float)c->dim,
-                         reach(c->dist),  reach(c->mu[0]), reach(c->share)};
+        const float head[7] = {(float)c->geom1, (float)c->geom2, (float)c->region, (float)c->dim,
+                               reach(c->dist),  reach(c->mu[0]), reach(c->share)};
+        memcpy(to, head, sizeof head);
         for (int k = 0; k < 3; k++) {
-            row[7 + k] = reach(c->pos[k]);
-            row[10 + k] = reach(c->frame[k]);
-            row[13 + k] = reach(c->frame[3 + k]);
-            row[16 + k] = reach(c->force[k]);
+            to[7 + k] = reach(c->pos[k]);
+            to[10 + k] = reach(c->frame[k]);
+            to[13 + k] = reach(c->frame[3 + k]);
+            to[16 + k] = reach(c->force[k]);
         }
-        bytes_add(b, row, sizeof row);
     }
 }
 
@@ -153,10 +148,9 @@ static void add_profile(sti_viewer *v, sti_world *world, bytes *b) {
 static void add_look(const sti_viewer *v, bytes *b) {
     size_t n = 1 + (size_t)v->model->nbody, words = (n + 3) / 4;
     begin(b, "LOOK", words);
-    for (size_t i = 0; i < 4 * words; i++) {
-        uint8_t look = i < n ? atomic_load_explicit(&v->look[i], memory_order_relaxed) : 0;
-        bytes_add(b, &look, 1);
-    }
+    uint8_t *to = bytes_room(b, 4 * words);
+    for (size_t i = 0; to && i < 4 * words; i++)
+        to[i] = i < n ? atomic_load_explicit(&v->look[i], memory_order_relaxed) : 0;
 }
 
 void frame_write(sti_viewer *v, sti_world *world, bytes *b) {

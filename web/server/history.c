@@ -34,7 +34,7 @@ void history_add(history *h, const sti_world *world, double time) {
     if (m.size > h->limit) return;
     while (h->count > 0 && h->bytes + m.size > h->limit) forget_first(h);
     if (h->count == h->capacity && !grow(h)) return;
-    if (!(m.data = take(h->allocator, m.size))) return;
+    if (!(m.data = h->allocator->resize(h->allocator->context, NULL, 0, m.size))) return;
     if (sti_snapshot_save(world, m.data, m.size) != STI_OK) {
         give(h->allocator, m.data, m.size);
         return;

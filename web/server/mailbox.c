@@ -37,10 +37,15 @@ static bool room(bytes *b, size_t more) {
     return true;
 }
 
-void bytes_add(bytes *b, const void *data, size_t size) {
-    if (size == 0 || !room(b, size)) return;
-    memcpy(b->data + b->size, data, size);
+void *bytes_room(bytes *b, size_t size) {
+    if (!room(b, size)) return NULL;
     b->size += size;
+    return b->data + b->size - size;
+}
+
+void bytes_add(bytes *b, const void *data, size_t size) {
+    void *to = size ? bytes_room(b, size) : NULL;
+    if (to) memcpy(to, data, size);
 }
 
 void bytes_text(bytes *b, const char *text) { bytes_add(b, text, strlen(text)); }

@@ -26,6 +26,8 @@ typedef struct bytes {
 } bytes;
 
 void bytes_add(bytes *b, const void *data, size_t size);
+/* Room for as many bytes, for the caller to fill; NULL if memory is short. */
+void *bytes_room(bytes *b, size_t size);
 void bytes_text(bytes *b, const char *text);
 void bytes_print(bytes *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void bytes_free(bytes *b);
@@ -142,7 +144,7 @@ struct sti_viewer {
     bool replaying, recording, changed, running, begun;
     int steps; /* to do while paused */
     uint32_t sequence;
-    double last_frame, replay_wall, replay_time, next_record;
+    double last_frame, next_moment, replay_wall, replay_time, next_record;
     double pace_wall, pace_time;       /* where real time and simulated time were in step */
     double rate_wall, rate_time, rate; /* simulated seconds per second, measured */
     int64_t profile_steps, profile_ticks[64];

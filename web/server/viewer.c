@@ -279,10 +279,13 @@ static void measure_rate(sti_viewer *v, double wall, double time) {
     v->rate_time = time;
 }
 
-static void remember(sti_viewer *v, const sti_world *world, double time) {
+/* As often as frames, unless that would take more than half a percent of the time. */
+static void remember(sti_viewer *v, const sti_world *world, double wall, double time) {
     const moment *last = history_at(&v->past, v->past.number + v->past.count - 1);
-    if (v->past.limit > 0 && !v->options.replay && (!last || last->time != time))
-        history_add(&v->past, world, time);
+    if (v->past.limit == 0 || v->options.replay || (last && last->time == time) || wall < v->next_moment)
+        return;
+    history_add(&v->past, world, time);
+    v->next_moment = wall + 200 * (now() - wall);
 }
 
 static bool wanted(sti_viewer *v, double wall) {
@@ -305,7 +308,7 @@ sti_status sti_viewer_sync(sti_viewer *v, sti_world *world) {
     atomic_store(&v->welcome, false);
     double time = time_of(world);
     measure_rate(v, wall, time);
-    remember(v, world, time);
+    remember(v, world, wall, time);
     v->sequence++;
     frame_write(v, v->shown >= 0 && v->ghost ? v->ghost : world, v->mail.back);
     if (v->mail.back->failed) return STI_NO_MEMORY;
