@@ -111,6 +111,7 @@ typedef struct simulation {
     sti_world *world;
     sti_recorder *recorder;
     int64_t steps, total, every, hold; /* hold: steps between random controls, 0 = none */
+    const char *capsules;              /* folder for steps that end badly, or NULL */
     const char *dump;                  /* folder for the problems of every dump_every-th step, or NULL */
     int64_t dump_every;
     uint64_t random;
@@ -159,7 +160,11 @@ static int simulate(simulation *sim, bool quiet) {
         if (sim->dump && sim->steps % sim->dump_every == 0 && (status = dump_problem(sim)) != EXIT_OK) break;
         if (sti_step(sim->world, (int)n) != STI_OK) {
             progress_stop(&p);
-            return report_error(sti_world_error(sim->world));
+            status = report_error(sti_world_error(sim->world));
+            if (sim->capsules && sti_world_capsules(sim->world) > 0)
+                fprintf(stderr, "  next: the step is kept in %s/capsule-%04d-%s.h5\n", sim->capsules,
+                        sti_world_capsules(sim->world), sti_trouble_word(sti_world_trouble(sim->world)));
+            return status;
         }
         sim->steps += n;
         if (sim->recorder && sim->steps % sim->every == 0) status = record_frame(sim);
@@ -196,6 +201,7 @@ static bool prepare_capsules(simulation *sim, const run_options *o) {
     sti_error error = {0};
     if (o->capsules && !make_folder(o->capsules)) return false;
     if (o->dump && !make_folder(o->dump)) return false;
+    sim->capsules = o->capsules;
     sim->dump = o->dump;
     sim->dump_every = o->every;
     if (o->capsules &&
