@@ -186,8 +186,12 @@ TEST(memory_is_saved) {
     make_hard(&p, false);
     sti_problem *plain = make_problem(&p);
     sti_problem_arrays a = *sti_problem_view(plain);
-    sti_contact_memory memory[MAKE_ROWS] = {
-        {.feature = UINT64_MAX, .anchor = {1, 2, 3}, .desaxce = 4, .impulse = {5, 6}, .frame = {0, 0, 1}}};
+    sti_contact_memory memory[MAKE_ROWS] = {{.feature = UINT64_MAX,
+                                             .anchor = {1, 2, 3},
+                                             .turn = {7, 8, 9},
+                                             .desaxce = 4,
+                                             .impulse = {5, 6},
+                                             .frame = {0, 0, 1}}};
     a.memory = memory;
     a.h = 0.01;
     sti_problem *problem = sti_problem_create(&a, NULL, NULL), *back;

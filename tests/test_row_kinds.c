@@ -652,6 +652,28 @@ TEST(impedance) {
     CHECK_NEAR(sti__impedance(solimp, INFINITY), 0.8, 0);
 }
 
+/* Friction of spin and rolling holds as well: 0.8 of what it can bear turns nothing, and nothing creeps. */
+TEST(torque_on_a_ball) {
+    EACH_STEP(h) {
+        sti_model *m;
+        sti_world *w =
+            open("<mujoco><option timestep='%g'/><default><geom condim='6' friction='.5 .01 .002'/></default>"
+                 "<worldbody><geom type='plane' size='9 9 1'/><body pos='0 0 .1'><freejoint/>"
+                 "<geom size='.1' mass='2'/></body></worldbody></mujoco>",
+                 h, &m);
+        values(w, "qfrc_applied")[5] = 0.5 * 0.01 * 2 * g; /* about the normal */
+        values(w, "qfrc_applied")[4] = 0.5 * 0.002 * 2 * g;
+        run(w, 3);
+        int n;
+        const sti_contact *c = sti_world_contacts(w, &n);
+        REQUIRE(n == 1);
+        CHECK(c->region == STI_REGION_STICK);
+        for (int k = 0; k < 6; k++) CHECK_NEAR(values(w, "qvel")[k], 0, 1e-9);
+        CHECK_NEAR(c->force[3], -0.5 * 0.01 * 2 * g, 1e-6);
+        close(w, m);
+    }
+}
+
 /* ---- bad input ------------------------------------------------------------ */
 
 static void refused(const char *body, const char *rest, sti_status code, const char *attribute) {
@@ -701,4 +723,4 @@ MAIN(CASE(derivatives), CASE(weld_derivative), CASE(contact_derivatives), CASE(g
      CASE(tendon_friction), CASE(tendon_equality), CASE(joint_equality), CASE(connect), CASE(weld),
      CASE(distance_of_sites), CASE(distance_of_geoms), CASE(stiff_servo), CASE(explicit_servo),
      CASE(servo_against_wall), CASE(own_stiffness), CASE(own_beta_and_sigma), CASE(impedance),
-     CASE(bad_input))
+     CASE(torque_on_a_ball), CASE(bad_input))

@@ -74,6 +74,7 @@ typedef struct sti_csr {
 typedef struct sti_contact_memory {
     uint64_t feature;
     double anchor[3];  /* tangential displacement s, world, m */
+    double turn[3];    /* the same of spin and rolling, world, rad */
     double desaxce;    /* mu |v_t| of the last answer, m/s */
     double impulse[6]; /* N s, in the contact frame */
     double frame[9];   /* rows: normal, tangents */

@@ -52,6 +52,7 @@ sti_contact_memory sti__memory_carry(const sti_contact_memory *old, uint64_t fea
     if (!old) return m;
     double along = dot3(old->anchor, frame), world[2][3] = {{0}};
     for (int k = 0; k < 3; k++) m.anchor[k] = old->anchor[k] - along * frame[k];
+    memcpy(m.turn, old->turn, sizeof m.turn);
     m.desaxce = old->desaxce;
     /* forces (n, t1, t2) and torques (about n, t1, t2) */
     for (int part = 0; part < 2; part++)
@@ -61,8 +62,13 @@ sti_contact_memory sti__memory_carry(const sti_contact_memory *old, uint64_t fea
     return m;
 }
 
-void sti__memory_vhat(const sti_contact_memory *m, double h, double tau, double vhat[2]) {
-    for (int i = 0; i < 2; i++) vhat[i] = -dot3(m->anchor, m->frame + 3 + (size_t)3 * (size_t)i) / (h + tau);
+/* Axis of row i: normal, tangents, then the same for rotation. */
+static const double *axis_of(const sti_contact_memory *m, int i) {
+    return m->frame + (size_t)3 * (size_t)(i % 3);
+}
+
+void sti__memory_vhat(const sti_contact_memory *m, int dim, double h, double tau, double *vhat) {
+    for (int i = 1; i < dim; i++) vhat[i - 1] = -dot3(i < 3 ? m->anchor : m->turn, axis_of(m, i)) / (h + tau);
 }
 
 static bool slides(const sti_row *row, const double *g) {
@@ -79,13 +85,19 @@ void sti__memory_update(sti_contact_memory *m, const sti_row *row, const double 
     m->desaxce = row->kind == STI_ROW_CONE ? sti__cone_slip(row->dim, row->mu, v, slip) : 0;
     if (row->kind != STI_ROW_CONE || row->dim < 3) {
         memset(m->anchor, 0, sizeof m->anchor);
+        memset(m->turn, 0, sizeof m->turn);
         return;
     }
     bool sliding = slides(row, g);
-    double normal = dot3(m->anchor, m->frame);
-    for (int k = 0; k < 3; k++) m->anchor[k] = sliding ? 0 : m->anchor[k] - normal * m->frame[k];
-    for (int i = 1; i < 3; i++) {
-        double by = sliding ? -R[i] * (h + tau) * g[i] : h * v[i];
-        for (int k = 0; k < 3; k++) m->anchor[k] += by * m->frame[3 * i + k];
+    double old[2][3];
+    memcpy(old[0], m->anchor, sizeof old[0]);
+    memcpy(old[1], m->turn, sizeof old[1]);
+    memset(m->anchor, 0, sizeof m->anchor);
+    memset(m->turn, 0, sizeof m->turn);
+    for (int i = 1; i < row->dim; i++) {
+        const double *axis = axis_of(m, i);
+        double *to = i < 3 ? m->anchor : m->turn,
+               s = sliding ? -R[i] * (h + tau) * g[i] : dot3(old[i / 3], axis) + h * v[i];
+        for (int k = 0; k < 3; k++) to[k] += s * axis[k];
     }
 }

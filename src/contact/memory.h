@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of contacts over steps: the anchor s of friction, a displacement in the tangent plane. With vhat_t = -s / (h + tau)
    friction holds like a spring instead of creeping at R_t g_t; while the contact slides, s follows so that the spring
-   carries just the sliding force, s = -R_t (h + tau) g_t. */
+   carries just the sliding force, s = -R_t (h + tau) g_t. Spin and rolling have an anchor too, an angle. */
 #ifndef STI_CONTACT_MEMORY_H
 #define STI_CONTACT_MEMORY_H
 
@@ -29,8 +29,8 @@ const sti_contact_memory *sti__memory_find(sti__memory_index *index, uint64_t fe
    the anchor is projected onto the new tangent plane, the impulse is turned into the new frame. */
 sti_contact_memory sti__memory_carry(const sti_contact_memory *old, uint64_t feature, const double frame[9]);
 
-/* vhat of the two tangents, m/s. tau is the dissipation time in s. */
-void sti__memory_vhat(const sti_contact_memory *memory, double h, double tau, double vhat[2]);
+/* vhat of the dim - 1 rows after the normal, m/s and rad/s. tau is the dissipation time in s. */
+void sti__memory_vhat(const sti_contact_memory *memory, int dim, double h, double tau, double *vhat);
 
 /* Ends a step. row and R are the contact's, v its relative velocity J v (dim), g its impulse. */
 void sti__memory_update(sti_contact_memory *memory, const sti_row *row, const double *R, const double *v,

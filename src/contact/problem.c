@@ -149,7 +149,7 @@ static sti_status check_memory(const sti_problem_arrays *a, sti_error *error) {
         const sti_contact_memory *m = &a->memory[i];
         double sum = m->desaxce;
         for (int k = 0; k < 9; k++)
-            sum += m->frame[k] + (k < 3 ? m->anchor[k] : 0) + (k < 6 ? m->impulse[k] : 0);
+            sum += m->frame[k] + (k < 3 ? m->anchor[k] + m->turn[k] : 0) + (k < 6 ? m->impulse[k] : 0);
         if (!isfinite(sum)) return sti__fail(error, STI_VALUE, "memory[%d] is not finite", i);
     }
     return STI_OK;

@@ -162,7 +162,7 @@ static void recall(sti_world *world) {
         double tau = as->info[b].tau, *vhat = as->vhat + as->first[b];
         if (contact) *m = sti__memory_carry(old, m->feature, m->frame);
         else *m = old ? *old : (sti_contact_memory){.feature = m->feature};
-        if (o->memory && contact && as->rows[b].dim >= 3) sti__memory_vhat(m, o->timestep, tau, vhat + 1);
+        if (o->memory && contact) sti__memory_vhat(m, as->rows[b].dim, o->timestep, tau, vhat + 1);
         if (o->memory && as->rows[b].kind == STI_ROW_HUBER) vhat[0] = -m->anchor[0] / (o->timestep + tau);
         memcpy(as->guess + as->first[b], m->impulse, sizeof(double) * (size_t)as->rows[b].dim);
     }
