@@ -4,6 +4,7 @@
 #include "math/rot.h"
 #include "sense/inside.h"
 #include "sense/sense.h"
+#include <limits.h>
 #include <stiction/contact.h>
 #include <string.h>
 
@@ -18,12 +19,21 @@ typedef struct reading {
     double found, force[3], torque[3], dist, pos[3], normal[3], tangent[3], linvel[3], angvel[3];
 } reading;
 
+/* One of the two objects as a range of numbers of geoms or bodies: bodies are numbered in the order of the file, so those
+   of a subtree follow each other. */
+typedef struct object {
+    bool geoms;
+    unsigned first, count;
+} object;
+
 /* One sensor and what it looks at. */
 typedef struct sensor {
     const sti_state *s;
     const sti_contact *contacts;
     int count;
-    int type1, id1, type2, id2;
+    object object1, object2;
+    int site;   /* -1: none */
+    bool alone; /* a site without a second object */
     int fields, reduce, num;
     int size; /* of a slot */
     double *slots;
@@ -38,16 +48,32 @@ static int slot_size(int fields) {
     return size;
 }
 
+static int subtree_size(const sti_model *m, int body) {
+    int end = body == 0 ? m->nbody : body + 1;
+    while (end < m->nbody && m->body_parentid[end] >= body) end++;
+    return end - body;
+}
+
+static object object_of(const sti_model *m, int type, int id) {
+    switch (type) {
+    case STI_OBJ_GEOM: return (object){true, (unsigned)id, 1};
+    case STI_OBJ_BODY: return (object){false, (unsigned)id, 1};
+    case STI_OBJ_XBODY: return (object){false, (unsigned)id, (unsigned)subtree_size(m, id)};
+    default: return (object){false, (unsigned)-1, UINT_MAX}; /* anything, a body that has no number too */
+    }
+}
+
 static sensor sensor_of(sti_state *s, int i, const sti_contact *contacts, int count) {
     const sti_model *m = s->model;
     const int *prm = m->sensor_intprm + 3 * i;
+    bool site = m->sensor_objtype[i] == STI_OBJ_SITE;
     return (sensor){.s = s,
                     .contacts = contacts,
                     .count = count,
-                    .type1 = m->sensor_objtype[i],
-                    .id1 = m->sensor_objid[i],
-                    .type2 = m->sensor_reftype[i],
-                    .id2 = m->sensor_refid[i],
+                    .object1 = object_of(m, m->sensor_objtype[i], m->sensor_objid[i]),
+                    .object2 = object_of(m, m->sensor_reftype[i], m->sensor_refid[i]),
+                    .site = site ? m->sensor_objid[i] : -1,
+                    .alone = site && m->sensor_reftype[i] == STI_OBJ_UNKNOWN,
                     .fields = prm[0],
                     .reduce = prm[1],
                     .num = prm[2],
@@ -57,16 +83,9 @@ static sensor sensor_of(sti_state *s, int i, const sti_contact *contacts, int co
 
 /* ---- matching ---------------------------------------------------------------------------------------- */
 
-/* Whether one side of a contact is the object; no object: anything is. */
-static bool is_object(const sti_model *m, int type, int id, int geom, int body) {
-    switch (type) {
-    case STI_OBJ_GEOM: return geom == id;
-    case STI_OBJ_BODY: return body == id;
-    case STI_OBJ_XBODY:
-        while (body > id) body = m->body_parentid[body];
-        return body == id;
-    default: return true;
-    }
+/* Whether one side of a contact belongs to the object. */
+static inline bool holds(object o, int geom, int body) {
+    return (unsigned)(o.geoms ? geom : body) - o.first < o.count;
 }
 
 static bool is_inside(const sti_state *s, int site, const double pos[3]) {
@@ -77,14 +96,11 @@ static bool is_inside(const sti_state *s, int site, const double pos[3]) {
 }
 
 /* 1 if the contact matches as it is, -1 if it goes from the second object to the first, 0 if it does not match. */
-static int match(const sensor *x, const sti_contact *c) {
-    const sti_model *m = x->s->model;
-    bool straight = is_object(m, x->type1, x->id1, c->geom1, c->body1) &&
-                    is_object(m, x->type2, x->id2, c->geom2, c->body2);
-    bool turned = !straight && is_object(m, x->type1, x->id1, c->geom2, c->body2) &&
-                  is_object(m, x->type2, x->id2, c->geom1, c->body1);
+static inline int match(const sensor *x, const sti_contact *c) {
+    bool straight = holds(x->object1, c->geom1, c->body1) & holds(x->object2, c->geom2, c->body2);
+    bool turned = holds(x->object1, c->geom2, c->body2) & holds(x->object2, c->geom1, c->body1);
     if (!straight && !turned) return 0;
-    if (x->type1 == STI_OBJ_SITE && !is_inside(x->s, x->id1, c->pos)) return 0;
+    if (x->site >= 0 && !is_inside(x->s, x->site, c->pos)) return 0;
     return straight ? 1 : -1;
 }
 
@@ -211,7 +227,7 @@ static bool can_move(const sti_model *m, int body) { return body >= 0 && m->body
    whose centre of mass is nearer. Forces are taken as they act on it, whatever the order of the contact. */
 static int onto_thing(const sensor *x, const sti_contact *c) {
     const sti_model *m = x->s->model;
-    int at = m->site_bodyid[x->id1];
+    int at = m->site_bodyid[x->site];
     bool moves1 = can_move(m, c->body1), moves2 = can_move(m, c->body2);
     if (!match(x, c)) return 0;
     if (can_move(m, at) && c->body1 != c->body2) {
@@ -221,12 +237,12 @@ static int onto_thing(const sensor *x, const sti_contact *c) {
     if (moves1 != moves2) return moves2 ? 1 : -1;
     if (!moves1) return 1;
     double d1[3], d2[3];
-    v3_sub(d1, x->s->xipos + 3 * c->body1, x->s->site_xpos + 3 * x->id1);
-    v3_sub(d2, x->s->xipos + 3 * c->body2, x->s->site_xpos + 3 * x->id1);
+    v3_sub(d1, x->s->xipos + 3 * c->body1, x->s->site_xpos + 3 * x->site);
+    v3_sub(d2, x->s->xipos + 3 * c->body2, x->s->site_xpos + 3 * x->site);
     return v3_dot(d1, d1) < v3_dot(d2, d2) ? -1 : 1;
 }
 
-/* Force and centre first, then the torque about the centre. */
+/* Force and centre first, then, if someone asks, the torque about the centre. */
 static int sum_forces(const sensor *x, sign_rule *rule, double force[3], double torque[3], double centre[3]) {
     double total = 0, f[3], t[3], arm[3];
     int found = 0;
@@ -243,7 +259,8 @@ static int sum_forces(const sensor *x, sign_rule *rule, double force[3], double 
         found++;
     }
     v3_scale(centre, centre, total > 0 ? 1 / total : 0);
-    for (int i = 0; i < x->count && total > 0; i++) {
+    bool twists = total > 0 && reports(x, STI_CONTACT_TORQUE);
+    for (int i = 0; i < x->count && twists; i++) {
         const sti_contact *c = x->contacts + i;
         int sign = rule(x, c);
         if (!sign) continue;
@@ -264,7 +281,7 @@ static int read_net(const sensor *x, double wrench[6]) {
     r.found = found;
     if (!found) return 0;
     put(x, &r, x->slots);
-    if (x->type1 == STI_OBJ_SITE && x->type2 == STI_OBJ_UNKNOWN) {
+    if (x->alone) {
         double centre[3];
         sum_forces(x, onto_thing, wrench, wrench + 3, centre);
     } else {
