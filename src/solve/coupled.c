@@ -279,6 +279,7 @@ static bool iterate(couple *c, double goal, double bar) {
     for (int k = 0; k <= STEPS; k++) {
         double merit = fmax(c->natural, c->momentum);
         if (reached(c, goal, bar)) return true;
+        if (k >= sap->options->max_newton) return false;
         if (k == 0 && merit > FAR && sti__sap_sweep(sap, SWEEPS)) {
             read_pair(c);
             continue;
