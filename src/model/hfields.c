@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Height fields: a grid of heights from 0 to 1, first row at -y, from numbers in the scene or from MuJoCo's
-   binary file (int32 nrow, int32 ncol, float32 heights). */
+/* Height fields: a grid of heights from 0 to 1, first row at -y, from numbers in the scene, from a PNG picture or
+   from MuJoCo's binary file (int32 nrow, int32 ncol, float32 heights). */
 #include "model/bodies.h"
+
+#include "mesh/png.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,16 +19,27 @@ static bool pass_on(sti__compiler *c, const sti_error *error) {
     return false;
 }
 
-static bool is_png(const unsigned char *data, size_t size) {
-    return size >= 4 && data[0] == 0x89 && data[1] == 'P' && data[2] == 'N' && data[3] == 'G';
+/* Pictures are seen from above: the first row is the far one. */
+static bool decode_png(sti__compiler *c, const sti_element *e, const void *data, size_t size,
+                       struct sti__terrain *t) {
+    const char *why;
+    size_t work = sti__png_work(data, size, &t->ncol, &t->nrow, &why);
+    if (work == 0) return sti__complain(c, e, STI_A_file, STI_FILE, "bad PNG file: %s", why);
+    size_t n = (size_t)t->nrow * (size_t)t->ncol, nc = (size_t)t->ncol;
+    void *scratch = sti__scratch(c, work, 1);
+    uint8_t *gray = scratch ? sti__scratch(c, n, 1) : NULL;
+    t->height = gray ? sti__scratch(c, n, sizeof(float)) : NULL;
+    if (!t->height) return false;
+    if (!sti__png_gray(data, size, scratch, gray, &why))
+        return sti__complain(c, e, STI_A_file, STI_FILE, "bad PNG file: %s", why);
+    for (size_t i = 0; i < n; i++) t->height[i] = gray[((size_t)t->nrow - 1 - i / nc) * nc + i % nc];
+    return true;
 }
 
 static bool decode(sti__compiler *c, const sti_element *e, const void *data, size_t size,
                    struct sti__terrain *t) {
     int32_t head[2];
-    if (is_png(data, size))
-        return sti__complain(c, e, STI_A_file, STI_UNSUPPORTED,
-                             "height fields from PNG are not supported yet");
+    if (sti__is_png(data, size)) return decode_png(c, e, data, size, t);
     if (size < sizeof head) return sti__complain(c, e, STI_A_file, STI_FILE, "too short for a height field");
     memcpy(head, data, sizeof head);
     size_t room = (size - sizeof head) / sizeof(float);
