@@ -97,8 +97,8 @@ static bool is_inside(const sti_state *s, int site, const double pos[3]) {
 
 /* 1 if the contact matches as it is, -1 if it goes from the second object to the first, 0 if it does not match. */
 static inline int match(const sensor *x, const sti_contact *c) {
-    bool straight = holds(x->object1, c->geom1, c->body1) & holds(x->object2, c->geom2, c->body2);
-    bool turned = holds(x->object1, c->geom2, c->body2) & holds(x->object2, c->geom1, c->body1);
+    bool straight = holds(x->object1, c->geom1, c->body1) && holds(x->object2, c->geom2, c->body2);
+    bool turned = holds(x->object1, c->geom2, c->body2) && holds(x->object2, c->geom1, c->body1);
     if (!straight && !turned) return 0;
     if (x->site >= 0 && !is_inside(x->s, x->site, c->pos)) return 0;
     return straight ? 1 : -1;
