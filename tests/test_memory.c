@@ -125,4 +125,29 @@ TEST(carrying_over) {
     CHECK(m.feature == 7 && m.anchor[0] == 0 && m.impulse[0] == 0 && m.frame[2] == c);
 }
 
-MAIN(CASE(box_on_an_incline), CASE(sliding_resets_the_anchor), CASE(carrying_over))
+/* A contact whose name changed takes what was at its place, unless that is still there by its own name. */
+TEST(by_place) {
+    sti_contact_memory list[6] = {{.feature = 1},
+                                  {.feature = 2, .pair = 4, .pos = {0, 0, 0}, .frame = {0, 0, 1}},
+                                  {.feature = 3, .pair = 7, .pos = {0, 0, 0}, .frame = {0, 0, 1}},
+                                  {.feature = 4, .pair = 7, .pos = {1, 0, 0}, .frame = {0, 0, 1}},
+                                  {.feature = 5, .pair = 9, .pos = {1, 0, 0}, .frame = {0, 0, 1}},
+                                  {.feature = 6}};
+    const sti__memory_index index = {list, 6, NULL, 0};
+    const sti_contact_memory now[2] = {{.feature = 8}, {.feature = 4}};
+    const double up[3] = {0, 0, 1}, aside[3] = {0, 1, 0}, p[3] = {0.02, 0, 0}, q[3] = {0.98, 0, 0};
+    int first, end;
+    sti__memory_pair(&index, 7, &first, &end);
+    CHECK(first == 2 && end == 4);
+    sti__memory_pair(&index, 8, &first, &end);
+    CHECK(first == end);
+    sti__memory_pair(&index, 10, &first, &end);
+    CHECK(first == end);
+    CHECK(sti__memory_near(&index, 2, 4, now, 2, p, up, 0.05) == list + 2);
+    CHECK(!sti__memory_near(&index, 2, 4, now, 2, q, up, 0.05)); /* that one is there still */
+    CHECK(sti__memory_near(&index, 2, 4, now, 1, q, up, 0.05) == list + 3);
+    CHECK(!sti__memory_near(&index, 2, 4, now, 1, p, up, 0.01));
+    CHECK(!sti__memory_near(&index, 2, 4, now, 1, p, aside, 0.05));
+}
+
+MAIN(CASE(box_on_an_incline), CASE(sliding_resets_the_anchor), CASE(carrying_over), CASE(by_place))

@@ -6,6 +6,8 @@
 
 /* A friction force this close to its cone slides. */
 #define ON_CONE (1 - 1e-9)
+/* Cosine of the largest angle between the normals of a contact and what it may take its memory from. */
+#define SAME_NORMAL 0.95
 
 int sti__memory_slots(int count) {
     int slots = 4;
@@ -45,6 +47,45 @@ const sti_contact_memory *sti__memory_find(sti__memory_index *index, uint64_t fe
 }
 
 static double dot3(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+/* Rows without a pair come before and after the contacts: they count as less and more than all. */
+void sti__memory_pair(const sti__memory_index *index, uint64_t pair, int *first, int *end) {
+    int lo = 0, hi = index->count;
+    while (lo < hi && index->list[lo].pair == 0) lo++;
+    while (lo < hi && index->list[hi - 1].pair == 0) hi--;
+    *end = hi;
+    while (lo < hi) {
+        int mid = lo + (hi - lo) / 2;
+        if (index->list[mid].pair < pair) lo = mid + 1;
+        else hi = mid;
+    }
+    int last = lo;
+    while (last < *end && index->list[last].pair == pair) last++;
+    *first = lo;
+    *end = last;
+}
+
+static bool has_feature(const sti_contact_memory *list, int count, uint64_t feature) {
+    for (int i = 0; i < count; i++)
+        if (list[i].feature == feature) return true;
+    return false;
+}
+
+const sti_contact_memory *sti__memory_near(const sti__memory_index *index, int first, int end,
+                                           const sti_contact_memory *now, int count, const double pos[3],
+                                           const double normal[3], double far) {
+    const sti_contact_memory *best = NULL;
+    double least = far * far;
+    for (int i = first; i < end; i++) {
+        const sti_contact_memory *m = &index->list[i];
+        double d[3] = {m->pos[0] - pos[0], m->pos[1] - pos[1], m->pos[2] - pos[2]}, dd = dot3(d, d);
+        if (dd > least || dot3(m->frame, normal) < SAME_NORMAL || has_feature(now, count, m->feature))
+            continue;
+        least = dd;
+        best = m;
+    }
+    return best;
+}
 
 sti_contact_memory sti__memory_carry(const sti_contact_memory *old, uint64_t feature, const double frame[9]) {
     sti_contact_memory m = {.feature = feature};

@@ -25,6 +25,14 @@ const sti_contact_memory *sti__memory_next(sti__memory_index *index, uint64_t fe
 /* Any of the list, by the table. */
 const sti_contact_memory *sti__memory_find(sti__memory_index *index, uint64_t feature);
 
+/* The numbers of the list that belong to a pair of geoms, [first, end); contacts are ordered by pairs. */
+void sti__memory_pair(const sti__memory_index *index, uint64_t pair, int *first, int *end);
+/* Of these the nearest to a point that no contact of now, count features, has by its name; NULL if all are farther than
+   `far` or look elsewhere than the normal. */
+const sti_contact_memory *sti__memory_near(const sti__memory_index *index, int first, int end,
+                                           const sti_contact_memory *now, int count, const double pos[3],
+                                           const double normal[3], double far);
+
 /* Starts a step: what is kept of `old` (NULL: nothing) in a contact of the given frame (rows: normal, two tangents; world);
    the anchor is projected onto the new tangent plane, the impulse is turned into the new frame. */
 sti_contact_memory sti__memory_carry(const sti_contact_memory *old, uint64_t feature, const double frame[9]);

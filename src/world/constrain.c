@@ -149,6 +149,44 @@ static const sti_contact_memory *remembered(sti_world *world, sti__memory_index 
     return sti__memory_find(index, feature);
 }
 
+static uint64_t pair_of(const sti__contact *c) {
+    return (uint64_t)(c->geom1 + 1) << 32 | (uint32_t)(c->geom2 + 1);
+}
+
+static bool is_of(const sti_world *world, int b, uint64_t pair) {
+    const sti__assembly *as = &world->constraints.rows;
+    return as->info[b].source == STI__FROM_CONTACT &&
+           pair_of(&world->constraints.collide.contact[as->info[b].id]) == pair;
+}
+
+static void place(sti_contact_memory *m, const sti__contact *c) {
+    m->pair = pair_of(c);
+    memcpy(m->pos, c->pos, sizeof m->pos);
+}
+
+/* A contact is taken for one of another name that was this near, over the size of the smaller geom. */
+#define NEAR 0.05
+
+static double smaller_size(const sti_world *world, const sti__contact *x) {
+    const double *size = world->state->par.geom_rbound;
+    double a = size[x->geom1], b = size[x->geom2];
+    return a > 0 && (a < b || b == 0) ? a : b; /* planes have none */
+}
+
+/* Contacts whose features changed, though they are where others were: block b, whose pair has blocks [first, end). */
+static const sti_contact_memory *replaced(const sti_world *world, const sti__memory_index *index, int b) {
+    const sti__assembly *as = &world->constraints.rows;
+    const sti__contact *x = &world->constraints.collide.contact[as->info[b].id];
+    int from, to, first = b, end = b + 1;
+    uint64_t pair = pair_of(x);
+    sti__memory_pair(index, pair, &from, &to);
+    if (from == to) return NULL;
+    while (first > 0 && is_of(world, first - 1, pair)) first--;
+    while (end < as->nblock && is_of(world, end, pair)) end++;
+    return sti__memory_near(index, from, to, as->memory + first, end - first, x->pos, x->frame,
+                            NEAR * smaller_size(world, x));
+}
+
 /* What the last step left: the anchors of friction and a first guess of the impulses. */
 static void recall(sti_world *world) {
     sti__constraints *c = &world->constraints;
@@ -160,7 +198,9 @@ static void recall(sti_world *world) {
         const sti_contact_memory *old = remembered(world, &index, m->feature);
         bool contact = as->info[b].source == STI__FROM_CONTACT;
         double tau = as->info[b].tau, *vhat = as->vhat + as->first[b];
+        if (contact && !old) old = replaced(world, &index, b);
         if (contact) *m = sti__memory_carry(old, m->feature, m->frame);
+        if (contact) place(m, &c->collide.contact[as->info[b].id]);
         else *m = old ? *old : (sti_contact_memory){.feature = m->feature};
         if (o->memory && contact) sti__memory_vhat(m, as->rows[b].dim, o->timestep, tau, vhat + 1);
         if (o->memory && as->rows[b].kind == STI_ROW_HUBER) vhat[0] = -m->anchor[0] / (o->timestep + tau);

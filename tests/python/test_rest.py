@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Heaps of every shape come to rest, and their contacts keep their names."""
+"""Heaps of every shape come to rest, with friction of spin and rolling too."""
 import numpy as np
 import pytest
 
@@ -37,11 +37,11 @@ def test_heap_rests(kind, h):
     model = heap(kind, h, seed=7)
     data = stiction.Data(model)
     stiction.step(model, data, int(6 / h))
-    names, worst = set(map(int, data.contact.feature)), 0.0
+    count, worst = data.ncon, 0.0
     for _ in range(40):
         stiction.step(model, data)
-        assert set(map(int, data.contact.feature)) == names
+        assert data.ncon == count
         worst = max(worst, float(np.abs(data.qvel).max()))
         assert data.certificate.headline < 1e-6
-    assert worst < 1e-6
+    assert worst < 1e-8
     assert data.contact.dist.min() > -1e-3
