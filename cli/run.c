@@ -132,10 +132,12 @@ static int record_frame(simulation *sim) {
     return EXIT_OK;
 }
 
-/* The problem of the step that comes next. */
+/* The problem of the step that comes next, if it has one. */
 static int dump_problem(simulation *sim) {
     char path[4096];
     sti_error error = {0};
+    if (sti_forward(sim->world) != STI_OK) return report_error(sti_world_error(sim->world));
+    if (sti_world_rows(sim->world, NULL) == 0) return EXIT_OK;
     snprintf(path, sizeof path, "%s/step-%08lld.h5", sim->dump, (long long)sim->steps);
     return sti_capsule_save(sim->world, path, &error) == STI_OK ? EXIT_OK : report_error(&error);
 }
@@ -321,7 +323,8 @@ int command_run(int argc, char **argv) {
          &o.capsules},
         {"--certificate-limit", "X", "a step with a certificate above has ended badly (the model's: 1e-6)",
          ARG_REAL, &o.limit},
-        {"--dump-problems", "DIR", "write the problem of every step, for stiction solve", ARG_TEXT, &o.dump},
+        {"--dump-problems", "DIR", "write the problem of every step that has rows, for stiction solve",
+         ARG_TEXT, &o.dump},
         {"--every", "N", "with --dump-problems: of every N-th step (1)", ARG_INT, &o.every},
         {"--ctrl", "V,V,...", "constant controls; one value counts for all", ARG_TEXT, &o.ctrl},
         {"--random", "SEED", "random controls, new ones every 0.1 s", ARG_INT, &o.random},

@@ -349,7 +349,10 @@ TEST(stages_are_a_step) {
         sti_stage_sense(b);
         CHECK(sti_world_hash(a) == sti_world_hash(b));
     }
+    int scalar;
     CHECK(contacts(a) > 4 && contacts(a) == contacts(b));
+    CHECK(sti_world_rows(a, &scalar) >= contacts(a) && scalar >= 3 * contacts(a));
+    CHECK(sti_world_reset(a, -1) == STI_OK && sti_world_rows(a, &scalar) == 0 && scalar == 0);
     sti_world_destroy(a);
     sti_world_destroy(b);
     sti_model_free(m);

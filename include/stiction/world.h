@@ -80,6 +80,8 @@ STI_API void sti_stage_integrate(sti_world *world);     /* advance by opt.timest
 
 /* The contacts of the last forward or step, in a fixed order; valid until the next. */
 STI_API const sti_contact *sti_world_contacts(const sti_world *world, int *count);
+/* Row blocks of the last problem (with substeps: of the last part); *scalar (may be NULL): rows in all. */
+STI_API int sti_world_rows(const sti_world *world, int *scalar);
 /* How well the last step (or forward) was solved; zeros if no row was there. With RK4 that of its end. With opt.substeps
    the certificate is the worst of the parts' and the counts are sums. */
 STI_API const sti_solve_info *sti_world_solve_info(const sti_world *world);

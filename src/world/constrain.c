@@ -409,6 +409,11 @@ const sti_contact *sti_world_contacts(const sti_world *world, int *count) {
     if (count) *count = world->constraints.ncontact;
     return world->constraints.contact;
 }
+int sti_world_rows(const sti_world *world, int *scalar) {
+    const sti__constraints *c = &world->constraints;
+    if (scalar) *scalar = c->made ? c->rows.nrow : 0;
+    return c->made ? c->rows.nblock : 0;
+}
 const sti_solve_info *sti_world_solve_info(const sti_world *world) { return &world->constraints.info; }
 sti_certificate sti_world_certificate(const sti_world *world) { return world->constraints.info.certificate; }
 
