@@ -39,6 +39,7 @@ class Row:
     ms: float = math.nan
     ratio: float = math.nan  # MuJoCo's best over this
     pour_ms: float = math.nan
+    at: float = math.nan  # simulated time, s
     contacts: float = math.nan
     depth_mean: float = math.nan  # mm
     depth_max: float = math.nan
@@ -125,7 +126,7 @@ def look(engine, seconds):
         iterations.append(engine.iterations)
     facts = engine.contact()
     moved = np.median(np.linalg.norm(engine.places - start, axis=1)) / (engine.time - began)
-    return dict(contacts=facts["contacts"], depth_mean=1e3 * facts["depth_mean"], depth_max=1e3 * facts["depth_max"],
+    return dict(at=engine.time, contacts=facts["contacts"], depth_mean=1e3 * facts["depth_mean"], depth_max=1e3 * facts["depth_max"],
                 speed=1e3 * float(np.median(speeds)), drift=1e6 * float(moved), residual=max(residuals), iterations=float(np.mean(iterations)))
 
 
@@ -253,7 +254,7 @@ def plan(o):
     yield "Panda holds a cube", grasp, lambda: (scenes.panda(models.unpack("genesis-world") / "franka_emika_panda"),)
 
 
-HEAD = ("scene", "engine", "setting", "threads", "ms (median)", "ms (least)", "ratio", "ms pouring", "contacts", "depth mean, mm", "max",
+HEAD = ("scene", "engine", "setting", "threads", "ms (median)", "ms (least)", "ratio", "ms pouring", "at, s", "contacts", "depth mean, mm", "max",
         "residual", "iterations", "speed, mm/s", "drift, um/s")
 
 
@@ -262,7 +263,7 @@ def cells(row):
     def figure(x, form):
         return "" if math.isnan(x) else form.format(x)
     return (row.scene, row.engine, row.setting, str(row.threads), figure(row.ms, "{:.3g}"), figure(row.ms_min, "{:.3g}"),
-            figure(row.ratio, "{:.2f}"), figure(row.pour_ms, "{:.3g}"), figure(row.contacts, "{:.0f}"), figure(row.depth_mean, "{:.3f}"),
+            figure(row.ratio, "{:.2f}"), figure(row.pour_ms, "{:.3g}"), figure(row.at, "{:.1f}"), figure(row.contacts, "{:.0f}"), figure(row.depth_mean, "{:.3f}"),
             figure(row.depth_max, "{:.2f}"), figure(row.residual, "{:.0e}"), figure(row.iterations, "{:.1f}"), figure(row.speed, "{:.2g}"),
             figure(row.drift, "{:.2g}"))
 

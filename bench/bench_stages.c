@@ -99,12 +99,14 @@ int main(int argc, char **argv) {
     if (qpos) restore(world, qpos);
     if (sti_step(world, warm) != STI_OK) fail("step", sti_world_error(world));
     sti_world_profile_reset(world);
+    double began = seconds();
     if (repeats) repeat_stages(world, repeats);
     for (int i = 0; !repeats && i < steps; i++) {
         if (sti_step(world, 1) != STI_OK) fail("step", sti_world_error(world));
         iterations += sti_world_solve_info(world)->iterations;
     }
-    printf("iterations %.2f\n", iterations / steps);
+    printf("iterations %.2f\ncpu %.3f\n", iterations / steps,
+           1e6 * (seconds() - began) / (repeats ? repeats : steps));
     int contacts;
     sti_world_contacts(world, &contacts);
     print_profile(world, repeats ? repeats : steps);

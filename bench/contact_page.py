@@ -81,7 +81,7 @@ def scaling_text(rows):
     grows = ", ".join(f"{s} {contact_scaling.exponent(rows, s + '_ms'):.2f}" for s in ("step", "dynamics", "collide", "contact", "solve", "load"))
     return f"""## Growth
 
-Spheres in the pockets of the layers below, in a container that grows with them; one thread, wall time of the stages, certified 1e-6.
+Spheres in the pockets of the layers below, in a container that grows with them; one thread, CPU time, certified 1e-6, a while after the start.
 *bytes a body* is a new world over its bodies, *bytes a contact* what the first steps add, over the contacts.
 
 {chr(10).join(lines)}
@@ -97,8 +97,8 @@ TOP = """# Contact, measured
 
 Written by `./dev bench contact --write`; do not edit. {machine}.
 
-All engines load the same MJCF (`bench/scenes_contact.py`) and settle on their own for {settle}; then they step turn about in short
-rounds. *ms* is the median over the rounds (CPU time with one thread, wall time with more), *ratio* is MuJoCo's fastest solver on
+All engines load the same MJCF (`bench/scenes_contact.py`) and settle on their own, piles for {settle} (*at* is the time at
+which they were judged); then they step turn about in short rounds. *ms* is the median over the rounds (CPU time with one thread, wall time with more), *ratio* is MuJoCo's fastest solver on
 that scene over the engine, in the same rounds. *ms pouring* is the mean while the bodies fall and hit each other.
 
 *residual* is one measure for all: the momentum that the step's answer leaves open, |M (a − a_smooth) − Jᵀf| in the norm of M⁻¹,
