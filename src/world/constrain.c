@@ -66,6 +66,7 @@ sti_status sti__constraints_create(sti_world *world, sti_error *error) {
     c->touching = may_touch(m);
     if (!c->workspace || !c->reach || !c->pushed || !sti__assembly_create(&c->rows, m, blocks, a) ||
         !(c->memory = reserve(world, &c->memory_pool, blocks, sizeof *c->memory)) ||
+        !reserve(world, &c->index_pool, sti__memory_slots(blocks), sizeof(int)) ||
         !(c->contact = reserve(world, &c->contact_pool, blocks, sizeof *c->contact)))
         return sti__fail(error, STI_NO_MEMORY, "no memory for the constraints of a world");
     return STI_OK;
