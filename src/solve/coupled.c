@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exact Coulomb of softened contacts by Newton's method on pairs of velocities and impulses. What a contact does is read
-   off both: with u = J v - target + R g its velocity and x = g - u / w, it is open where x_n <= 0, it sticks where friction's
-   x lies in the disc that x_n opens, and slides else (Alart and Curnier). Each case is a linear law g = c - G y, and
-       A (v - v*) = J'(c - G (J v - target))
-   is solved for the next pair. Velocities alone would not do: friction is so stiff that a small error of v would turn it about.
-   Where contacts slide, friction follows the normal impulse and G is not symmetric: it is a symmetric part plus one rank per
-   sliding contact, so that BiCGStab with the factor of the symmetric part takes a few solves. */
-#include "contact/rows.h"
+/* Exact Coulomb of softened contacts by Newton's method on pairs of velocities and impulses (pair.h). With the linear laws
+   that a pair shows,
+       A (v - v*) = J'(c - (G + slope e')(J v - target))
+   is solved for the next pair. Velocities alone would not do: friction is so stiff that a small error of v would turn it
+   about. The slopes make the matrix unsymmetric: it is a symmetric part plus one rank per sliding contact, so that BiCGStab
+   with the factor of the symmetric part takes a few solves. */
+#include "solve/pair.h"
 #include "solve/product.h"
 #include "solve/sap.h"
 #include <string.h>
@@ -28,66 +27,12 @@ typedef struct couple {
     double momentum; /* |A (v - v*) - J'g| over the larger of both, momentum scaling */
 } couple;
 
-/* What a contact does, as a law; returns the square of its part of the natural map. */
-static double read_cone(sti__island *s, int b, const sti_row *row, const double *g) {
-    int at = s->first[b], dim = row->dim;
-    const double *R = s->R + at, *y = s->y + at, *mu = row->mu;
-    double *G = s->G + s->gstart[b], *slope = s->slope + at, wn = s->weight[at] + R[0], wt = 0, t[5], x[5],
-           l2 = 0, off = 0;
-    for (int i = 0; i < dim * dim; i++) G[i] = 0;
-    for (int i = 0; i < dim; i++) slope[i] = s->late[at + i] = 0;
-    double xn = g[0] - (y[0] + R[0] * g[0]) / wn, normal = xn > 0 ? xn : 0;
-    for (int i = 1; i < dim; i++) wt = fmax(wt, mu[i - 1] * mu[i - 1] * (s->weight[at + i] + R[i]));
-    for (int i = 1; i < dim; i++) {
-        t[i - 1] = g[i] / mu[i - 1];
-        x[i - 1] = t[i - 1] - mu[i - 1] * (y[i] + R[i] * g[i]) / wt;
-        l2 += x[i - 1] * x[i - 1];
-    }
-    double length = sqrt(l2), keep = length > normal ? normal / length : 1;
-    for (int i = 0; i + 1 < dim; i++) off += (t[i] - keep * x[i]) * (t[i] - keep * x[i]) * wt;
-    off += (g[0] - normal) * (g[0] - normal) * wn;
-    if (!(xn > 0)) return off;
-    G[0] = 1 / R[0];
-    if (keep == 1) {
-        for (int i = 1; i < dim; i++) G[i * dim + i] = 1 / R[i];
-        return off;
-    }
-    double rho = R[1] * mu[0] * mu[0], across = keep / (wt * (1 - keep) + keep * rho);
-    for (int i = 1; i < dim; i++) {
-        double e = x[i - 1] / length;
-        slope[i] = mu[i - 1] * e / R[0];
-        for (int j = 1; j < dim; j++)
-            G[i * dim + j] = across * mu[i - 1] * mu[j - 1] * ((i == j) - e * (x[j - 1] / length));
-    }
-    return off;
-}
-
-static double read_interval(sti__island *s, int b, const sti_row *row, const double *g) {
-    int at = s->first[b], dim = row->dim;
-    double *G = s->G + s->gstart[b], lo = sti__row_lo(row), hi = sti__row_hi(row), off = 0;
-    for (int i = 0; i < dim * dim; i++) G[i] = 0;
-    for (int i = 0; i < dim; i++) {
-        double w = s->weight[at + i] + s->R[at + i], x = g[i] - (s->y[at + i] + s->R[at + i] * g[i]) / w;
-        double next = x < lo ? lo : x > hi ? hi : x;
-        bool free = x > lo && x < hi;
-        s->slope[at + i] = 0;
-        s->late[at + i] = free ? 0 : next;
-        G[i * dim + i] = free ? 1 / s->R[at + i] : 0;
-        off += (next - g[i]) * (next - g[i]) * w;
-    }
-    return off;
-}
-
 /* c - G y of the laws into g. */
 static void linear_impulses(const sti__island *s, const double *y, double *g) {
     for (int b = 0; b < s->nrow; b++) {
-        int at = s->first[b], dim = s->first[b + 1] - at;
-        const double *G = s->G + s->gstart[b];
-        for (int i = 0; i < dim; i++) {
-            double sum = s->late[at + i] - s->slope[at + i] * y[at];
-            for (int j = 0; j < dim; j++) sum -= G[i * dim + j] * y[at + j];
-            g[at + i] = sum;
-        }
+        int at = s->first[b];
+        sti__pair_impulse(s->first[b + 1] - at, s->G + s->gstart[b], s->slope + at, s->late + at, y + at,
+                          g + at);
     }
 }
 
@@ -104,9 +49,9 @@ static void read_pair(couple *c) {
         size += c->g[i] * c->g[i] * (s->weight[i] + s->R[i]);
     }
     for (int b = 0; b < s->nrow; b++) {
-        const sti_row *row = sti__island_row(s, b);
-        off += row->kind == STI_ROW_CONE ? read_cone(s, b, row, c->g + s->first[b])
-                                         : read_interval(s, b, row, c->g + s->first[b]);
+        int at = s->first[b];
+        off += sti__pair_read(sti__island_row(s, b), s->weight + at, s->R + at, s->y + at, c->g + at,
+                              s->G + s->gstart[b], s->slope + at, s->late + at);
     }
     sti__island_mul_t(s, c->g, s->force, sap->tasks);
     for (int i = 0; i < s->n; i++) {

@@ -2,13 +2,12 @@
 /* Gauss-Seidel over the rows of an island, with exact Coulomb in each contact. Each block takes the velocities that the
    others leave, solves its own small law and moves the bodies that it touches. It never gets lost and it never gets far:
    it finds out what sticks, slides and lets go, which is where Newton's method begins. */
-#include "contact/rows.h"
 #include "solve/cut.h"
+#include "solve/pair.h"
 #include "solve/sap.h"
 #include <string.h>
 
 #define LARGEST_PART 64 /* dofs that the mass couples; larger ones are not swept */
-#define LOCAL 3         /* rounds within a contact */
 
 /* ---- parts of the mass ---------------------------------------------------------------------------------- */
 
@@ -159,34 +158,6 @@ static void move(const sti__sweep *w, const sti__island *s, int b, const double 
     }
 }
 
-/* The law of one contact against its own inverse mass: normal, then friction in the metric where its disc is round. u:
-   J v - target + R g at g. */
-static void settle_cone(const sti_row *row, const double *D, const double *u, double *g) {
-    int dim = row->dim;
-    double z[STI_ROW_DIM], old[STI_ROW_DIM], stiff = 0;
-    memcpy(old, g, sizeof(double) * (size_t)dim);
-    for (int i = 1; i < dim; i++) {
-        double sum = 0;
-        for (int j = 1; j < dim; j++) sum += fabs(D[i * dim + j]) * row->mu[j - 1];
-        stiff = fmax(stiff, sum * row->mu[i - 1]);
-    }
-    for (int round = 0; round < LOCAL; round++) {
-        double length2 = 0;
-        for (int i = 0; i < dim; i++) {
-            z[i] = u[i];
-            for (int j = 0; j < dim; j++) z[i] += D[i * dim + j] * (g[j] - old[j]);
-        }
-        double normal = fmax(0, g[0] - z[0] / D[0]), change = normal - g[0], t[5] = {0};
-        g[0] = normal;
-        for (int i = 1; i < dim; i++) {
-            t[i - 1] = g[i] / row->mu[i - 1] - row->mu[i - 1] * (z[i] + D[i * dim] * change) / stiff;
-            length2 += t[i - 1] * t[i - 1];
-        }
-        double length = sqrt(length2), shrink = length > normal ? normal / length : 1;
-        for (int i = 1; i < dim; i++) g[i] = row->mu[i - 1] * t[i - 1] * shrink;
-    }
-}
-
 static void settle(const sti__sweep *w, const sti__island *s, int b, double *v, double *g) {
     const sti_row *row = sti__island_row(s, b);
     int at = s->first[b], dim = row->dim;
@@ -198,14 +169,8 @@ static void settle(const sti__sweep *w, const sti__island *s, int b, double *v, 
         u[i] += s->R[at + i] * g[at + i] - s->target[at + i];
         dg[i] = g[at + i];
     }
-    if (row->kind == STI_ROW_CONE) settle_cone(row, D, u, g + at);
-    else
-        for (int i = 0; i < dim; i++) {
-            double next = g[at + i] - u[i] / D[i * dim + i], lo = sti__row_lo(row), hi = sti__row_hi(row);
-            next = next < lo ? lo : next > hi ? hi : next;
-            for (int j = i + 1; j < dim; j++) u[j] += D[j * dim + i] * (next - g[at + i]);
-            g[at + i] = next;
-        }
+    if (row->kind == STI_ROW_CONE) sti__settle_cone(row, D, u, g + at);
+    else sti__settle_interval(row, D, u, g + at);
     for (int i = 0; i < dim; i++) dg[i] = g[at + i] - dg[i];
     move(w, s, b, dg, v);
 }
