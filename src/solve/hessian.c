@@ -180,7 +180,7 @@ static sti_status plan_pcg(sti__island *s, const sti_allocator *a, int *start, i
     return sti__pcg_partition(s->pcg, s->n, count, start, dof, error);
 }
 
-static sti_status plan_island(sti__island *s, sti_linear linear, const sti_allocator *a, int *scratch,
+static sti_status plan_island(sti__island *s, sti_linear linear, const sti_allocator *a, int *mark, int *slot,
                               sti_error *error) {
     if (!s->mass && !(s->mass = sti__chol_create(a, error))) return STI_NO_MEMORY;
     sti_status status = sti__chol_analyse(s->mass, &s->A, error);
@@ -195,19 +195,21 @@ static sti_status plan_island(sti__island *s, sti_linear linear, const sti_alloc
     if (linear == STI_LINEAR_DIRECT && !s->direct)
         return sti__fail(error, STI_LIMIT, "the Newton matrix is too large to factor");
     if (s->direct) {
-        status = plan_direct(s, a, scratch, scratch + s->n, error);
+        status = plan_direct(s, a, mark, slot, error);
         if (status == STI_LIMIT && linear == STI_LINEAR_AUTO) s->direct = false;
         else if (status != STI_OK) return status;
     }
     if (linear == STI_LINEAR_AUTO && s->direct) s->direct = sti__prefers_direct(s);
-    if (!s->direct && (status = plan_pcg(s, a, scratch, scratch + s->n + 1, error)) != STI_OK) return status;
+    if (!s->direct && (status = plan_pcg(s, a, mark, slot, error)) != STI_OK) return status;
     s->pattern = pattern;
     return STI_OK;
 }
 
 sti_status sti__islands_plan(sti__islands *islands, sti_linear linear, sti_error *error) {
     for (int k = 0; k < islands->count; k++) {
-        sti_status status = plan_island(&islands->island[k], linear, &islands->own, islands->rank, error);
+        if (islands->done[k]) continue;
+        sti_status status =
+            plan_island(&islands->island[k], linear, &islands->own, islands->mark, islands->slot, error);
         if (status != STI_OK) return status;
     }
     return STI_OK;

@@ -32,25 +32,19 @@ void sti__islands_free(sti__islands *s) {
     sti_allocator a = s->own;
     for (int i = 0; i < s->room; i++) free_island(&s->island[i], &a);
     sti__free(&a, s->island, sizeof(sti__island) * (size_t)s->room);
-    sti__free(&a, s->rank, s->nrank);
+    sti__free(&a, s->lists, s->nlists);
     sti__free(&a, s, sizeof *s);
 }
 
-static bool make_room(sti__islands *s, int count, size_t rank_bytes) {
-    if (count > s->room) {
-        void *p = sti__resize(&s->own, s->island, sizeof(sti__island) * (size_t)s->room,
-                              sizeof(sti__island) * (size_t)count);
-        if (!p) return false;
-        s->island = p;
-        memset(s->island + s->room, 0, sizeof(sti__island) * (size_t)(count - s->room));
-        s->room = count;
-    }
-    if (rank_bytes > s->nrank) {
-        sti__free(&s->own, s->rank, s->nrank);
-        s->rank = sti__alloc(&s->own, rank_bytes);
-        s->nrank = s->rank ? rank_bytes : 0;
-    }
-    return s->rank != NULL;
+static bool make_room(sti__islands *s, int count) {
+    if (count <= s->room) return true;
+    void *p = sti__resize(&s->own, s->island, sizeof(sti__island) * (size_t)s->room,
+                          sizeof(sti__island) * (size_t)count);
+    if (!p) return false;
+    s->island = p;
+    memset(s->island + s->room, 0, sizeof(sti__island) * (size_t)(count - s->room));
+    s->room = count;
+    return true;
 }
 
 /* ---- sizes ----------------------------------------------------------------------------------------- */
@@ -111,15 +105,6 @@ static bool reserve(sti__island *s, const tally *t, const sti_allocator *a) {
 
 /* ---- filling ----------------------------------------------------------------------------------------- */
 
-/* Lists by island: dofs (and row blocks) of island k are list[at[k]..at[k + 1]). */
-typedef struct sorter {
-    int *rank;            /* n: number in its island */
-    int *mark;            /* n */
-    int *slot;            /* n: place in the block that marked it */
-    int *dofs, *dof_at;   /* n; count + 1 */
-    int *blocks, *row_at; /* nrow; count + 1 */
-} sorter;
-
 static void sort_by(const int *island, int n, int count, int *list, int *at) {
     memset(at, 0, sizeof(int) * ((size_t)count + 1));
     for (int i = 0; i < n; i++)
@@ -131,17 +116,40 @@ static void sort_by(const int *island, int n, int count, int *list, int *at) {
     at[0] = 0;
 }
 
-static size_t open_sorter(const sti_problem *p, sorter *o, int *base) {
+static size_t lay_out_lists(const sti_problem *p, sti__islands *s, char *base) {
+    sti__cutter c = {base, 0};
     size_t n = (size_t)p->arrays.n, nrow = (size_t)p->arrays.nrow, k = (size_t)p->nisland + 1;
-    size_t used = 0;
-    struct {
-        int **list;
-        size_t count;
-    } all[] = {{&o->rank, n},   {&o->mark, n},      {&o->slot, n},  {&o->dofs, n},
-               {&o->dof_at, k}, {&o->blocks, nrow}, {&o->row_at, k}};
-    for (int i = 0; i < STI__COUNT(all); i++, used += all[i - 1].count)
-        *all[i].list = base ? base + used : NULL;
-    return sizeof(int) * (used + 1);
+    s->rank = sti__cut(&c, n, sizeof(int));
+    s->mark = sti__cut(&c, n + 1, sizeof(int));
+    s->slot = sti__cut(&c, n, sizeof(int));
+    s->dofs = sti__cut(&c, n, sizeof(int));
+    s->dof_at = sti__cut(&c, k, sizeof(int));
+    s->blocks = sti__cut(&c, nrow, sizeof(int));
+    s->row_at = sti__cut(&c, k, sizeof(int));
+    s->done = sti__cut(&c, k, sizeof(bool));
+    return c.used;
+}
+
+sti_status sti__islands_sort(sti__islands *s, const sti_problem *p, sti_error *error) {
+    size_t bytes = lay_out_lists(p, s, NULL);
+    if (bytes > s->nlists) {
+        sti__free(&s->own, s->lists, s->nlists);
+        s->nlists = sti__add(bytes, bytes / 4);
+        s->lists = sti__alloc(&s->own, s->nlists);
+        if (!s->lists) {
+            s->nlists = 0;
+            return sti__fail(error, STI_NO_MEMORY, "not enough memory for islands");
+        }
+    }
+    lay_out_lists(p, s, s->lists);
+    s->count = p->nisland;
+    sort_by(p->dof_island, p->arrays.n, s->count, s->dofs, s->dof_at);
+    sort_by(p->row_island, p->arrays.nrow, s->count, s->blocks, s->row_at);
+    for (int k = 0; k < s->count; k++) {
+        s->done[k] = false;
+        for (int i = s->dof_at[k]; i < s->dof_at[k + 1]; i++) s->rank[s->dofs[i]] = i - s->dof_at[k];
+    }
+    return STI_OK;
 }
 
 /* Distinct dofs of block b; mark[dof] == stamp tells which have been seen. */
@@ -239,8 +247,8 @@ static void fill_touches(sti__island *s) {
         }
 }
 
-static bool fill_island(sti__island *s, const sti_problem *p, int k, const sorter *o,
-                        const sti_allocator *a) {
+static bool fill_island(sti__island *s, const sti_problem *p, int k, const sti__islands *o) {
+    const sti_allocator *a = &o->own;
     const int *dofs = o->dofs + o->dof_at[k], *blocks = o->blocks + o->row_at[k];
     s->problem = p;
     s->n = o->dof_at[k + 1] - o->dof_at[k];
@@ -263,19 +271,10 @@ static bool fill_island(sti__island *s, const sti_problem *p, int k, const sorte
 }
 
 sti_status sti__islands_fill(sti__islands *s, const sti_problem *p, sti_error *error) {
-    sorter o;
-    size_t bytes = open_sorter(p, &o, NULL);
-    if (!make_room(s, p->nisland, bytes))
-        return sti__fail(error, STI_NO_MEMORY, "not enough memory for islands");
-    open_sorter(p, &o, s->rank);
-    s->count = p->nisland;
-    sort_by(p->dof_island, p->arrays.n, s->count, o.dofs, o.dof_at);
-    sort_by(p->row_island, p->arrays.nrow, s->count, o.blocks, o.row_at);
+    if (!make_room(s, s->count)) return sti__fail(error, STI_NO_MEMORY, "not enough memory for islands");
+    for (int i = 0; i < p->arrays.n; i++) s->mark[i] = -1;
     for (int k = 0; k < s->count; k++)
-        for (int i = o.dof_at[k]; i < o.dof_at[k + 1]; i++) o.rank[o.dofs[i]] = i - o.dof_at[k];
-    for (int i = 0; i < p->arrays.n; i++) o.mark[i] = -1;
-    for (int k = 0; k < s->count; k++)
-        if (!fill_island(&s->island[k], p, k, &o, &s->own))
+        if (!s->done[k] && !fill_island(&s->island[k], p, k, s))
             return sti__fail(error, STI_NO_MEMORY, "not enough memory for an island of %d dofs",
                              s->island[k].n);
     return STI_OK;

@@ -52,17 +52,17 @@ typedef struct sti__island {
     double *y, *ystep, *g, *rows; /* m */
     double *best_g, *last_g;      /* m: of the answer; the guess */
     double *offset, *late;        /* m: target - vhat, and what it is wrong by */
-    double *base, *slope;         /* m: the offset without De Saxce terms; how friction follows the normal velocity */
-    double *krylov;               /* STI__KRYLOV vectors of n */
-    double *lightness;            /* m: 1 / weight in the norm of unit Delassus diagonal */
-    sti__anderson anderson;       /* of the offset */
-    double *soft;                 /* m: what softening adds to R */
-    double *weight;               /* m: Delassus diagonal */
-    double *part;                 /* nrow: cost of each block */
-    int64_t *gstart;              /* nrow + 1 */
-    double *G;                    /* Hessians of the rows' costs, dim x dim each */
-    double *GJ;                   /* G J, laid out as value */
-    bool *active;                 /* nrow: G is not zero */
+    double *base, *slope; /* m: the offset without De Saxce terms; how friction follows the normal velocity */
+    double *krylov;       /* STI__KRYLOV vectors of n */
+    double *lightness;    /* m: 1 / weight in the norm of unit Delassus diagonal */
+    sti__anderson anderson; /* of the offset */
+    double *soft;           /* m: what softening adds to R */
+    double *weight;         /* m: Delassus diagonal */
+    double *part;           /* nrow: cost of each block */
+    int64_t *gstart;        /* nrow + 1 */
+    double *G;              /* Hessians of the rows' costs, dim x dim each */
+    double *GJ;             /* G J, laid out as value */
+    bool *active;           /* nrow: G is not zero */
 
     /* H = A + J'GJ, lower triangle; aplace: where A's lower entries are in it; hplace: entry (i, k <= i) of
        block b's contribution is at hplace[pstart[b] + i (i + 1) / 2 + k] */
@@ -86,16 +86,23 @@ typedef struct sti__islands {
     sti_allocator own;
     int count, room;
     sti__island *island;
-    int *rank; /* scratch: the problem's dofs in their islands' numbering; mark */
-    size_t nrank;
+    /* the problem in order of islands: dofs and row blocks of island k are dofs[dof_at[k]..dof_at[k + 1]) and so on */
+    int *dofs, *dof_at, *blocks, *row_at;
+    int *rank;        /* of each of the problem's dofs in its island */
+    int *mark, *slot; /* n each: scratch */
+    bool *done;       /* nisland: solved already, not filled */
+    void *lists;
+    size_t nlists;
 } sti__islands;
 
 sti__islands *sti__islands_create(const sti_allocator *allocator, sti_error *error);
 void sti__islands_free(sti__islands *islands); /* NULL is fine */
 
-/* Copies the problem into its parts. Allocates only what the last problem did not need. */
+/* Lists dofs and row blocks by island; none is done. */
+sti_status sti__islands_sort(sti__islands *islands, const sti_problem *problem, sti_error *error);
+/* Copies the problem into those of its parts that are not done. Allocates only what the last problem did not need. */
 sti_status sti__islands_fill(sti__islands *islands, const sti_problem *problem, sti_error *error);
-/* Plans the Newton matrix of every part, or partitions it for conjugate gradients; see sti__prefers_direct. */
+/* Plans the Newton matrix of these parts, or partitions it for conjugate gradients; see sti__prefers_direct. */
 sti_status sti__islands_plan(sti__islands *islands, sti_linear linear, sti_error *error);
 /* Direct or iterative, by a cost model: the factor's work against that of the products that conjugate
    gradients are expected to take. Depends on the pattern only. */

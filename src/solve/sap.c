@@ -4,6 +4,7 @@
 #include "solve/sap.h"
 #include "contact/rows.h"
 #include "solve/product.h"
+#include "solve/small.h"
 #include <string.h>
 
 #define GRAIN_BLOCKS 64
@@ -17,6 +18,8 @@
 #define FLAT 1e-12
 /* ... and there so many steps without a better iterate are enough. */
 #define PATIENCE 4
+/* Newton steps of an island with dense matrices before it takes the longer way. */
+#define SMALL_STEPS 40
 
 /* ---- one iterate ------------------------------------------------------------------------------------ */
 
@@ -251,10 +254,10 @@ static void run_island(sap_job *job, int k, const sti_tasks *tasks) {
     if (job->history) job->nhistory[k] = sap.nhistory;
 }
 
-static void run_small(void *context, int begin, int end) {
+static void run_one_by_one(void *context, int begin, int end) {
     sap_job *job = context;
     for (int k = begin; k < end; k++)
-        if (job->islands->island[k].n <= LARGE_ISLAND) run_island(job, k, NULL);
+        if (!job->islands->done[k] && job->islands->island[k].n <= LARGE_ISLAND) run_island(job, k, NULL);
 }
 
 /* Dofs without rows move freely; rows without dofs say what they say. */
@@ -318,11 +321,103 @@ static size_t lay_out_job(sap_job *job, char *base) {
     return c.used;
 }
 
-sti_status sti__solve_sap(const sti__task *t, sti_error *error) {
+/* ---- small islands ------------------------------------------------------------------------------------ */
+
+#define CHUNKS 16 /* small islands that share a place to work in follow each other */
+
+typedef struct small_run {
+    const sti__task *task;
+    sti__islands *islands;
+    sti__small_job *job; /* per island */
+    char *scratch;
+    size_t size; /* of one chunk's */
+} small_run;
+
+static void run_chunks(void *context, int begin, int end) {
+    small_run *run = context;
+    sti__small_solver solver = sti__small_get();
+    for (int c = begin; c < end; c++)
+        for (int k = c * run->islands->count / CHUNKS; k < (c + 1) * run->islands->count / CHUNKS; k++) {
+            if (run->job[k].n == 0) continue;
+            run->job[k].scratch = run->scratch + (size_t)c * run->size;
+            run->islands->done[k] = solver(&run->job[k]);
+        }
+}
+
+static sti__small_job small_job(const small_run *run, int k) {
+    const sti__islands *s = run->islands;
+    const sti__task *t = run->task;
+    return (sti__small_job){.problem = t->problem,
+                            .dof = s->dofs + s->dof_at[k],
+                            .row = s->blocks + s->row_at[k],
+                            .rank = s->rank,
+                            .n = s->dof_at[k + 1] - s->dof_at[k],
+                            .nrow = s->row_at[k + 1] - s->row_at[k],
+                            .tol = t->options->tol,
+                            .steps =
+                                t->options->max_newton < SMALL_STEPS ? t->options->max_newton : SMALL_STEPS,
+                            .v = t->v,
+                            .g = t->g,
+                            .lawful = t->options->guess_v && !t->options->guess_g,
+                            .share = t->workspace->share};
+}
+
+/* Jobs of the islands that are small, n = 0 in the others; the room that the largest takes. */
+static size_t plan_small(small_run *run) {
+    size_t size = 0;
+    for (int k = 0; k < run->islands->count; k++) {
+        sti__small_job *job = &run->job[k];
+        const sti_problem *p = run->task->problem;
+        int m = 0;
+        *job = small_job(run, k);
+        if (!sti__small_fits(p, job->row, job->n, job->nrow)) {
+            job->n = 0;
+            continue;
+        }
+        for (int b = 0; b < job->nrow; b++) m += p->arrays.rows[job->row[b]].dim;
+        size_t need = sti__small_room(job->n, m, job->nrow);
+        if (need > size) size = need;
+    }
+    return size;
+}
+
+/* Solves small islands; false if memory is short. */
+static bool solve_small(const sti__task *t, sti__islands *islands, sti__sum *sum) {
+    small_run run = {.task = t, .islands = islands};
+    int count = islands->count;
+    if (count == 0) return true;
+    size_t jobs = sti__mul((size_t)count, sizeof *run.job) / STI__ALIGN * STI__ALIGN + STI__ALIGN;
+    if (!(run.job = sti__workspace_block(t->workspace, STI__BLOCK_SAP, jobs))) return false;
+    run.size = plan_small(&run);
+    if (run.size == 0) return true;
+    run.scratch = sti__workspace_block(t->workspace, STI__BLOCK_SMALL, sti__mul(run.size, CHUNKS));
+    if (!run.scratch) return false;
+    sti__run(t->options->tasks.run ? &t->options->tasks : NULL, CHUNKS, 1, run_chunks, &run);
+    for (int k = 0; k < count; k++) {
+        const sti__small_job *job = &run.job[k];
+        if (!islands->done[k]) continue;
+        sum->gap += job->gap;
+        sum->impulse2 += job->impulse2;
+        sum->moved2 += job->moved2;
+        sum->free2 += job->free2;
+        t->info->iterations = larger(t->info->iterations, job->iterations);
+        t->info->factorisations += job->iterations;
+    }
+    return true;
+}
+
+static bool all_done(const sti__islands *s) {
+    for (int k = 0; k < s->count; k++)
+        if (!s->done[k]) return false;
+    return true;
+}
+
+/* ---- the solve ------------------------------------------------------------------------------------------ */
+
+static sti_status solve_others(const sti__task *t, sti__islands *islands, sti_error *error) {
     sti_workspace *w = t->workspace;
-    sap_job job = {.task = t, .islands = sti__workspace_islands(w, error)};
+    sap_job job = {.task = t, .islands = islands};
     const sti_tasks *tasks = t->options->tasks.run ? &t->options->tasks : NULL;
-    if (!job.islands) return STI_NO_MEMORY;
     sti_status status = sti__islands_fill(job.islands, t->problem, error);
     if (status == STI_OK) status = sti__islands_plan(job.islands, t->options->linear, error);
     if (status != STI_OK) return status;
@@ -336,11 +431,24 @@ sti_status sti__solve_sap(const sti__task *t, sti_error *error) {
     sti__judge judge;
     if ((status = sti__workspace_judge(w, t->problem, tasks, &judge, error)) != STI_OK) return status;
     job.delassus = judge.delassus;
-    solve_loose(t);
     for (int k = 0; k < job.islands->count; k++)
-        if (job.islands->island[k].n > LARGE_ISLAND) run_island(&job, k, tasks);
-    sti__run(tasks, job.islands->count, 1, run_small, &job);
+        if (!job.islands->done[k] && job.islands->island[k].n > LARGE_ISLAND) run_island(&job, k, tasks);
+    sti__run(tasks, job.islands->count, 1, run_one_by_one, &job);
     if (job.history) merge_history(&job, w);
     if (!add_up(&job, t->info)) return sti__fail(error, STI_VALUE, "A is not positive definite");
     return STI_OK;
+}
+
+sti_status sti__solve_sap(const sti__task *t, sti_error *error) {
+    sti__islands *islands = sti__workspace_islands(t->workspace, error);
+    if (!islands) return STI_NO_MEMORY;
+    sti_status status = sti__islands_sort(islands, t->problem, error);
+    if (status != STI_OK) return status;
+    solve_loose(t);
+    bool small = t->options->coulomb == STI_COULOMB_EXACT && !t->workspace->history_room &&
+                 t->options->linear != STI_LINEAR_PCG;
+    if (small && !solve_small(t, islands, &t->workspace->sum))
+        return sti__fail(error, STI_NO_MEMORY, "not enough memory for the islands");
+    t->workspace->sum.whole = all_done(islands);
+    return t->workspace->sum.whole ? STI_OK : solve_others(t, islands, error);
 }

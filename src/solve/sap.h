@@ -49,7 +49,7 @@ typedef struct sti__sap {
     double cost, residual, size; /* at v: cost, |gradient| and max(|A v|, |J'g|) in momentum scaling */
     double change;               /* max(|A (v - v*)|, |J'g|) in momentum scaling */
     const sti_allocator *allocator;
-    double bar, scale;           /* |gradient| in A^-1 (NAN: not computed), and what it is relative to */
+    double bar, scale; /* |gradient| in A^-1 (NAN: not computed), and what it is relative to */
 } sti__sap;
 
 typedef enum sti__sap_end { STI__SAP_CONVERGED, STI__SAP_CAP, STI__SAP_STALLED } sti__sap_end;

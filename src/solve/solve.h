@@ -24,6 +24,7 @@ typedef enum sti__block_of {
     STI__BLOCK_NEWTON,
     STI__BLOCK_NEWTON_MATRIX,
     STI__BLOCK_SAP,
+    STI__BLOCK_SMALL,
     STI__BLOCK_CERTIFICATE,
     STI__BLOCK_HISTORY,
     STI__BLOCKS
@@ -33,6 +34,12 @@ typedef struct sti__block {
     void *data;
     size_t size;
 } sti__block;
+
+/* The gap of an answer and squares of what it is relative to, over islands. */
+typedef struct sti__sum {
+    double gap, impulse2, moved2, free2; /* of J'g, A (v - v*) and A v*, in A^-1 */
+    bool whole;                          /* no island is missing */
+} sti__sum;
 
 struct sti_workspace {
     sti_allocator own;
@@ -45,6 +52,8 @@ struct sti_workspace {
     const sti_problem *factored; /* whose A is in `mass`, in this solve */
     const sti_problem *judged;   /* whose factor and Delassus diagonal are ready */
     double *share; /* nrow, the caller's: gets each row block's part of the certificate; NULL: not wanted */
+    bool lean; /* the caller's: a certificate of the gap alone will do, where the solver knows it already */
+    sti__sum sum; /* what the solver knows of it */
     int nhistory;
     double *history; /* in its block; room for max_iterations */
     int history_room;
@@ -63,6 +72,10 @@ sti_status sti__workspace_factor(sti_workspace *workspace, const sti_problem *pr
    per solve. STI_VALUE if A is not positive definite. */
 sti_status sti__workspace_judge(sti_workspace *workspace, const sti_problem *problem, const sti_tasks *tasks,
                                 sti__judge *judge, sti_error *error);
+/* The whole certificate of an answer. */
+sti_status sti__workspace_certify(sti_workspace *workspace, const sti_problem *problem, const double *v,
+                                  const double *g, sti_coulomb coulomb, sti_certificate *certificate,
+                                  sti_error *error);
 /* Adds a number to the history, if it is kept. */
 static inline void sti__history_add(sti_workspace *w, double headline) {
     if (w->nhistory < w->history_room) w->history[w->nhistory++] = headline;

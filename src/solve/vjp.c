@@ -103,7 +103,8 @@ sti_status sti_problem_vjp(const sti_problem *p, const double *v, const double *
             return sti__fail(error, STI_NONFINITE, "v[%d] or w[%d] is not finite", i, i);
     sti__islands *islands = sti__workspace_islands(workspace, error);
     if (!islands) return STI_NO_MEMORY;
-    sti_status status = sti__islands_fill(islands, p, error);
+    sti_status status = sti__islands_sort(islands, p, error);
+    if (status == STI_OK) status = sti__islands_fill(islands, p, error);
     if (status == STI_OK) status = sti__islands_plan(islands, STI_LINEAR_AUTO, error);
     if (status != STI_OK) return status;
     sti_solve_options options = sti_solve_options_default();

@@ -264,6 +264,7 @@ static sti_status solve_with(sti_world *world, const sti_solve_options *options)
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
     c->workspace->share = as->share;
+    c->workspace->lean = true;
     sti_status status = sti_solve(&as->problem, options, c->workspace, as->v, as->g, &c->info, &world->error);
     if (status != STI_VALUE || as->plain) return status;
     world->error = (sti_error){0};
@@ -416,7 +417,17 @@ int sti_world_rows(const sti_world *world, int *scalar) {
     return c->made ? c->rows.nblock : 0;
 }
 const sti_solve_info *sti_world_solve_info(const sti_world *world) { return &world->constraints.info; }
-sti_certificate sti_world_certificate(const sti_world *world) { return world->constraints.info.certificate; }
+
+/* A step computes the gap; the rest is computed for who asks. Of substeps the worst is kept as it was. */
+sti_certificate sti_world_certificate(const sti_world *world) {
+    const sti__constraints *c = &world->constraints;
+    const sti__assembly *as = &c->rows;
+    sti_certificate full;
+    if (!c->solved || world->state->opt.substeps > 1 || !c->workspace->sum.whole) return c->info.certificate;
+    sti_status status = sti__workspace_certify(c->workspace, &as->problem, as->v, as->g,
+                                               (sti_coulomb)world->state->opt.coulomb, &full, NULL);
+    return status == STI_OK ? full : c->info.certificate;
+}
 
 void sti__constraints_push(sti_world *world) {
     const sti__constraints *c = &world->constraints;

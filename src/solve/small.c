@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "solve/small.h"
+
+bool sti__small_solve(sti__small_job *job);
+size_t sti__small_bytes(int n, int m, int nrow);
+#ifdef STI_HAVE_ISA
+bool sti__small_solve_avx2(sti__small_job *job);
+bool sti__small_solve_avx512(sti__small_job *job);
+#endif
+
+size_t sti__small_room(int n, int m, int nrow) { return sti__small_bytes(n, m, nrow); }
+
+sti__small_solver sti__small_get(void) {
+#ifdef STI_HAVE_ISA
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+        return sti__small_solve_avx512;
+    if (__builtin_cpu_supports("avx2")) return sti__small_solve_avx2;
+#endif
+    return sti__small_solve;
+}
+
+bool sti__small_fits(const sti_problem *p, const int *row, int n, int nrow) {
+    if (n > STI__SMALL) return false;
+    for (int b = 0; b < nrow; b++) {
+        if (p->arrays.rows[row[b]].kind == STI_ROW_USER) return false;
+        for (int i = p->first[row[b]]; i < p->first[row[b] + 1]; i++)
+            if (!(p->arrays.R[i] > 0)) return false;
+    }
+    return true;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Exact Coulomb in an island of few dofs, with dense matrices: the same method as in coupled.c, in the coordinates
+   z = L'(v - v*) with A = LL'. There the balance is z = X'g with X = J L^-T, lengths are what the certificate measures,
+   and the Newton matrix is I + X'(G + slope e')X. A step of a robot's contacts takes microseconds. */
+#ifndef STI_SOLVE_SMALL_H
+#define STI_SOLVE_SMALL_H
+
+#include "contact/problem.h"
+
+#define STI__SMALL 64 /* dofs */
+
+typedef struct sti__small_job {
+    const sti_problem *problem;
+    const int *dof, *row; /* the island's, in the problem's numbers */
+    const int *rank;      /* number in its island of each of the problem's dofs */
+    int n, nrow;
+    double tol;    /* on the relative gap bar */
+    int steps;     /* most Newton steps */
+    double *v, *g; /* the problem's: guesses come in, the answer goes out if it was found */
+    bool lawful;   /* there is a guess of v alone: impulses from the law at it */
+    double *share; /* of the problem's blocks, may be NULL */
+    void *scratch; /* sti__small_room bytes, aligned */
+    int iterations, sweeps;
+    double gap, impulse2, moved2, free2; /* squares of lengths: J'g, A (v - v*), A v* */
+} sti__small_job;
+
+/* Bytes for an island of n dofs and m rows in nrow blocks. */
+size_t sti__small_room(int n, int m, int nrow);
+/* False if the answer was not found, and A is then as it was. */
+typedef bool (*sti__small_solver)(sti__small_job *job);
+sti__small_solver sti__small_get(void);
+/* Cones and intervals with all R > 0 in at most STI__SMALL dofs. */
+bool sti__small_fits(const sti_problem *problem, const int *row, int n, int nrow);
+
+#endif
