@@ -63,7 +63,7 @@ TEST(replay) {
     REQUIRE(c && p && space);
     CHECK(c->troubles == STI_TROUBLE_CERTIFICATE && c->time == time && c->model == sti_model_hash(m));
     CHECK(c->n == sti_problem_view(p)->n && c->m == sti_problem_scalar_rows(p) && c->n == 13);
-    CHECK(c->options.coulomb == STI_COULOMB_EXACT && c->options.tol == 1e-10);
+    CHECK(c->options.coulomb == STI_COULOMB_EXACT && c->options.tol == 1e-8);
     CHECK(c->headline == sti_world_solve_info(w)->certificate.headline);
     CHECK(sti_problem_view(p)->memory != NULL && sti_problem_view(p)->h == 0.005);
     double v[13], g[256];

@@ -242,6 +242,7 @@ TEST(coulomb) {
             sti_model *m;
             sti_world *w = open(xml, &m);
             double *v = values(w, "qvel");
+            sti_world_option(w)->contact_tol = 1e-10;
             for (int i = 0; i < 30; i++) v[i] = 2 * chance();
             for (int i = 0; i < (int)(1 / steps[k]); i++) {
                 REQUIRE(sti_step(w, 1) == STI_OK);
