@@ -152,7 +152,7 @@ static void edge_part(const part *f, const double n[3], part *e) {
  */
 
 typedef struct gather {
-    double n[3], origin[3], margin;
+    double n[3], origin[3], margin, least; /* nothing is nearer than least */
     sti__point point[CUT + 2];
     int count;
 } gather;
@@ -160,6 +160,7 @@ typedef struct gather {
 /* q: point on shape b if of_b, else on a; dist: from a to b along n */
 static void gather_point(gather *g, const double q[3], bool of_b, double dist, uint32_t feature) {
     if (!(dist < g->margin) || g->count >= CUT) return;
+    if (dist < g->least) dist = g->least; /* a corner on a wall may be just outside */
     sti__point *p = &g->point[g->count++];
     for (int i = 0; i < 3; i++) p->pos[i] = q[i] + g->origin[i] + (of_b ? -0.5 : 0.5) * dist * g->n[i];
     v3_copy(p->normal, g->n);
@@ -371,6 +372,7 @@ void sti__manifold_clip(const sti__core *a, const sti__core *b, const sti__close
     v3_copy(g.n, c->normal);
     v3_copy(g.origin, origin);
     g.margin = margin;
+    g.least = c->dist;
     g.count = 0;
     v3_scale(back, c->normal, -1);
     part_of(a, c->normal, 0, &fa);

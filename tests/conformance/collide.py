@@ -199,7 +199,7 @@ def judge(model, pairs, mats, positions, mine, other):
             count["twofold"] += 1
         elif good[i]:
             count["rough"] += h > mine[i, 0] - TOLERANCE
-        count["better"] += h > mine[i, 0] + 1e-9
+        count["better"] += h > mine[i, 0] + TOLERANCE
     return count
 
 
