@@ -146,6 +146,11 @@ def test_controls_and_speed(running):
         page.send("control", 7, 1.0)  # there is none
         page.send("speed", 0, 0.1)
         page.until(lambda f: abs(f["HEAD"]["speed"] - 0.1) < 1e-6)
+        page.send("speed", 0, 0.005)  # a step takes 0.4 s
+        before = page.until(lambda f: f["HEAD"]["speed"] < 0.006)["HEAD"]["time"]
+        start = time.monotonic()
+        after = page.until(lambda f: f["HEAD"]["time"] > before + 0.003)["HEAD"]["time"]
+        assert after - before < 0.0075 * (time.monotonic() - start) + 0.0021
         viewer.speed = 4
         page.until(lambda f: abs(f["HEAD"]["speed"] - 4) < 1e-6)
         viewer.paused = True

@@ -112,14 +112,14 @@ export class Scene {
   }
 
   addLights() {
-    const { lights, headlight, ambient, extent, center } = this.description, scale = 2.2;
-    this.root.add(new THREE.HemisphereLight(0xffffff, 0xb9b2a8, 1.1 + 2 * Math.max(...ambient)));
+    const { lights, headlight, ambient, extent, center } = this.description, scale = 2.6;
+    this.root.add(new THREE.HemisphereLight(0xffffff, 0xb9b2a8, 1.5 + 2 * Math.max(...ambient)));
     this.head = new THREE.DirectionalLight(0xffffff, scale * Math.max(...headlight));
     this.root.add(this.head, this.head.target);
     const list = lights.length ? lights : [{ directional: 1, shadow: 1, active: 1, diffuse: [0.7, 0.7, 0.7], free: true }];
     let shadows = 1; // one light with shadows is enough for a browser without a graphics card
     this.lights = list.map(light => {
-      const lamp = new THREE.DirectionalLight(srgb(light.diffuse), light.active ? scale / Math.sqrt(list.length) : 0);
+      const lamp = new THREE.DirectionalLight(new THREE.Color(...light.diffuse), light.active ? scale / Math.sqrt(list.length) : 0);
       const marker = new THREE.Mesh(new THREE.SphereGeometry(0.03 * extent, 12, 8), new THREE.MeshBasicMaterial({ color: 0xffcc33 }));
       lamp.castShadow = light.active && light.shadow && shadows-- > 0;
       Object.assign(lamp.shadow.camera, { left: -1.3 * extent, right: 1.3 * extent, top: 1.3 * extent, bottom: -1.3 * extent, near: 0.01 * extent, far: 12 * extent });

@@ -325,11 +325,11 @@ static void nap(double s) {
 }
 
 /* Seconds by which the simulation is ahead of its pace. */
-static double ahead(sti_viewer *v, double time) {
+static double ahead(sti_viewer *v, double time, double timestep) {
     double wall = now(), speed = atomic_load(&v->speed);
     if (speed <= 0) return 0;
     double lead = (time - v->pace_time) / speed - (wall - v->pace_wall);
-    if (v->pace_wall > 0 && fabs(lead) < 0.1) return lead;
+    if (v->pace_wall > 0 && lead > -0.1 && lead < 0.1 + 2 * timestep / speed) return lead;
     v->pace_wall = wall; /* it cannot keep up, was paused, or jumped: start anew */
     v->pace_time = time;
     return 0;
@@ -358,7 +358,9 @@ sti_status sti_viewer_run(sti_viewer *v, sti_world *world, double seconds, sti_e
     while (status == STI_OK && !atomic_load(&v->stop) && now() < end) {
         status = sti_viewer_sync(v, world);
         bool idle = v->shown >= 0 || (atomic_load(&v->paused) && v->steps == 0);
-        double lead = idle ? 0.004 : v->steps > 0 ? 0 : ahead(v, time_of(world));
+        double lead = idle           ? 0.004
+                      : v->steps > 0 ? 0
+                                     : ahead(v, time_of(world), sti_world_option(world)->timestep);
         if (idle) v->pace_wall = 0;
         if (lead > 0) nap(lead);
         else if (status == STI_OK) status = step(v, world, error);
