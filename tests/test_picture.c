@@ -191,13 +191,15 @@ TEST(all_kinds_show) {
                            "type='ellipsoid' size='0.4 0.2 0.3'",
                            "type='cylinder' size='0.3 0.2'",
                            "type='box' size='0.2 0.2 0.2'",
-                           "type='mesh' mesh='m'"};
-    for (int i = 0; i < 6; i++) {
+                           "type='mesh' mesh='m'",
+                           "type='hfield' hfield='h'"};
+    for (int i = 0; i < 7; i++) {
         char xml[600];
         double cx, cy;
         snprintf(xml, sizeof xml,
                  "<mujoco><asset><mesh name='m' vertex='-.3 -.3 -.3 .3 -.3 -.3 0 .3 -.3 0 0 "
-                 ".4'/></asset><worldbody>"
+                 ".4'/><hfield name='h' nrow='2' ncol='3' elevation='0 1 0 0 1 0' size='.4 .3 .3 "
+                 ".1'/></asset><worldbody>"
                  "<camera pos='0 -2 0.2' xyaxes='1 0 0 0 0.1 1'/><geom %s rgba='1 0 0 1' "
                  "group='1'/></worldbody></mujoco>",
                  kinds[i]);
@@ -547,11 +549,11 @@ TEST(png_round_trip) {
 
 TEST(failing_allocations) {
     shot s;
-    open_shot(
-        &s,
-        "<mujoco><asset><mesh name='m' vertex='-.3 -.3 -.3 .3 -.3 -.3 0 .3 -.3 0 0 .4'/></asset><worldbody>"
-        "<geom type='mesh' mesh='m'/><geom type='plane' size='0 0 1'/><geom size='.1' rgba='1 0 0 "
-        ".5'/></worldbody></mujoco>");
+    open_shot(&s, "<mujoco><asset><mesh name='m' vertex='-.3 -.3 -.3 .3 -.3 -.3 0 .3 -.3 0 0 .4'/>"
+                  "<hfield name='h' nrow='3' ncol='3' size='.4 .3 .3 .1'/></asset><worldbody>"
+                  "<geom type='hfield' hfield='h'/><geom type='mesh' mesh='m'/><geom type='plane' size='0 0 "
+                  "1'/><geom size='.1' rgba='1 0 0 "
+                  ".5'/></worldbody></mujoco>");
     failing f = {1 << 30, 0};
     sti_world_options options = sti_world_options_default();
     sti_allocator allocator = {failing_resize, &f};

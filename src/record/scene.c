@@ -114,6 +114,8 @@ static bool push(sti__scene *s, const sti__item *item) {
     return sti__vec_push(&s->items, item) != NULL;
 }
 
+#define FINEST (1 << 26) /* grid points of a height field; finer ones are not drawn */
+
 static bool add_geom(sti__scene *s, int g) {
     const sti_model *m = s->model;
     sti__item item = {.casts = true};
@@ -131,6 +133,12 @@ static bool add_geom(sti__scene *s, int g) {
     } else if (m->geom_type[g] == STI_GEOM_MESH && mesh >= 0) {
         if (!sti__shapes_need_mesh(&s->shapes, mesh)) return false;
         item.shape = STI__MESHES + mesh;
+        item.scale[0] = item.scale[1] = item.scale[2] = 1;
+        item.radius = mesh_radius(&s->shapes.shape[item.shape]);
+    } else if (m->geom_type[g] == STI_GEOM_HFIELD && mesh >= 0) {
+        if (m->hfield_ncol[mesh] > FINEST / m->hfield_nrow[mesh]) return true;
+        if (!sti__shapes_need_field(&s->shapes, mesh)) return false;
+        item.shape = STI__MESHES + m->nmesh + mesh;
         item.scale[0] = item.scale[1] = item.scale[2] = 1;
         item.radius = mesh_radius(&s->shapes.shape[item.shape]);
     } else if (!form(&item, m->geom_type[g], size)) return true;

@@ -32,7 +32,7 @@ enum {
     STI__MESHES
 };
 
-/* Unit shapes, then the model's meshes (made when first asked for). */
+/* Unit shapes, then the model's meshes and height fields (made when first asked for). */
 typedef struct sti__shapes {
     sti__solid *shape;
     int count, largest; /* most vertices of all */
@@ -42,6 +42,7 @@ typedef struct sti__shapes {
 
 bool sti__shapes_init(sti__shapes *s, const sti_model *m, const sti_allocator *allocator);
 bool sti__shapes_need_mesh(sti__shapes *s, int mesh);
+bool sti__shapes_need_field(sti__shapes *s, int field);
 void sti__shapes_free(sti__shapes *s);
 /* Normal of every corner: the mean of the faces that meet there at less than 40 degrees. */
 bool sti__shape_normals(sti__solid *shape, const sti_allocator *allocator);

@@ -90,6 +90,55 @@ static bool make_cube(sti__solid *s, const sti_allocator *a) {
     return true;
 }
 
+/* ---- height fields: the ground, walls down to the base, and a bottom --------------------------------------- */
+
+/* place of grid point i along one side of n, from -r to r */
+static double grid(int i, int n, double r) { return r * (2.0 * i / (n - 1) - 1); }
+
+/* the border's grid points, once around, counter-clockwise from above */
+static int border(int i, int nr, int nc) {
+    if (i < nc - 1) return i;
+    if ((i -= nc - 1) < nr - 1) return i * nc + nc - 1;
+    if ((i -= nr - 1) < nc - 1) return (nr - 1) * nc + nc - 1 - i;
+    return (nr - 1 - (i - (nc - 1))) * nc;
+}
+
+static void field_faces(int *f, int nr, int nc, int around) {
+    for (int r = 0; r + 1 < nr; r++)
+        for (int c = 0; c + 1 < nc; c++, f += 6) {
+            int a = r * nc + c, tri[6] = {a, a + 1, a + nc + 1, a, a + nc + 1, a + nc};
+            memcpy(f, tri, sizeof tri);
+        }
+    int low = nr * nc, middle = low + around;
+    for (int i = 0; i < around; i++, f += 9) {
+        int j = (i + 1) % around, top = border(i, nr, nc), next = border(j, nr, nc);
+        int wall[9] = {top, low + i, low + j, top, low + j, next, middle, low + j, low + i};
+        memcpy(f, wall, sizeof wall);
+    }
+}
+
+static bool make_field(sti__solid *s, const sti_model *m, int field, const sti_allocator *a) {
+    int nr = m->hfield_nrow[field], nc = m->hfield_ncol[field], around = 2 * (nr + nc) - 4;
+    const double *size = m->hfield_size + 4 * (size_t)field;
+    const float *height = m->hfield_data + m->hfield_adr[field];
+    int nface = 2 * (nr - 1) * (nc - 1) + 3 * around;
+    float *v = sti__alloc(a, sti__mul((size_t)(nr * nc + around + 1), 3 * sizeof(float)));
+    int *f = sti__alloc(a, sti__mul((size_t)nface, 3 * sizeof(int)));
+    *s = (sti__solid){v, f, NULL, nr * nc + around + 1, nface, true};
+    if (!v || !f) return false;
+    for (int i = 0; i < nr * nc; i++)
+        put(v + 3 * (size_t)i, grid(i % nc, nc, size[0]), grid(i / nc, nr, size[1]),
+            size[2] * (double)height[i]);
+    v += 3 * (size_t)(nr * nc);
+    for (int i = 0; i < around; i++, v += 3) {
+        int k = border(i, nr, nc);
+        put(v, grid(k % nc, nc, size[0]), grid(k / nc, nr, size[1]), -size[3]);
+    }
+    put(v, 0, 0, -size[3]);
+    field_faces(f, nr, nc, around);
+    return true;
+}
+
 /* ---- normals of meshes ------------------------------------------------------------------------------ */
 
 typedef struct welder {
@@ -196,7 +245,7 @@ bool sti__shape_normals(sti__solid *shape, const sti_allocator *allocator) {
 /* ---- all of them -------------------------------------------------------------------------------------- */
 
 bool sti__shapes_init(sti__shapes *s, const sti_model *m, const sti_allocator *a) {
-    *s = (sti__shapes){.count = STI__MESHES + m->nmesh, .model = m, .allocator = a};
+    *s = (sti__shapes){.count = STI__MESHES + m->nmesh + m->nhfield, .model = m, .allocator = a};
     s->shape = sti__alloc(a, (size_t)s->count * sizeof *s->shape);
     bool ok = s->shape != NULL;
     for (int i = 0; ok && i < STI__LEVELS; i++)
@@ -216,6 +265,14 @@ bool sti__shapes_need_mesh(sti__shapes *s, int mesh) {
     shape->face = m->mesh_face + 3 * (size_t)m->mesh_faceadr[mesh];
     shape->nvert = m->mesh_vertnum[mesh];
     shape->nface = m->mesh_facenum[mesh];
+    if (shape->nvert > s->largest) s->largest = shape->nvert;
+    return sti__shape_normals(shape, s->allocator);
+}
+
+bool sti__shapes_need_field(sti__shapes *s, int field) {
+    sti__solid *shape = &s->shape[STI__MESHES + s->model->nmesh + field];
+    if (shape->normal) return true;
+    if (!make_field(shape, s->model, field, s->allocator)) return false;
     if (shape->nvert > s->largest) s->largest = shape->nvert;
     return sti__shape_normals(shape, s->allocator);
 }
