@@ -116,11 +116,13 @@ def best_variant(engine, bar):
     return min(times, key=times.get), times
 
 
-def look(engine, seconds):
-    """Contacts, speeds and drift while it goes on for a while."""
-    start, began, facts, speeds, residuals, iterations = engine.places, engine.time, [], [], [], []
+def look(engine, seconds, limit):
+    """Contacts, speeds and drift while it goes on for a while, for at most `limit` seconds of CPU."""
+    start, began, speeds, residuals, iterations, cpu = engine.places, engine.time, [], [], [], 0.0
     for _ in range(max(1, round(seconds / engine.timestep))):
-        engine.step()
+        if cpu > limit:
+            break
+        cpu += timed(time.process_time, engine.step)
         speeds.append(np.median(engine.speeds))
         residuals.append(engine.residual)
         iterations.append(engine.iterations)
@@ -135,7 +137,8 @@ def compare(name, runners, facts, o, bar, threads=1, reference=None):
     clock = time.process_time if threads == 1 else time.perf_counter
     once = [timed(clock, r.step) for r in runners]
     steps = max(1, min(200, int(o.round / max(once))))
-    spent = rounds_of(runners, o.rounds, steps, clock, bar)
+    rounds = max(3, min(o.rounds, int(o.limit / (steps * sum(once)))))
+    spent = rounds_of(runners, rounds, steps, clock, bar)
     base = spent[runners.index(reference)] if reference else None
     rows = []
     for runner, times, fact in zip(runners, spent, facts):
@@ -154,7 +157,7 @@ def pile(name, xml, o, bar):
     runners = [theirs.like(solver, cone)] + [ours.like(tol) for tol in TOLERANCES]
     facts = []
     for runner in runners:
-        fact = look(runner, o.look)
+        fact = look(runner, o.look, o.limit / 4)
         whole = seen[0 if runner.name == "Stiction" else 1]
         if runner.setting in (ours.setting, theirs.setting):
             fact["residual"] = max(fact["residual"], whole["residual"])
@@ -180,7 +183,7 @@ def drake_pile(name, xml, o, bar):
     theirs.choose(solver, cone)
     facts = []
     for runner, whole in zip(runners, seen):
-        fact = look(runner, o.look)
+        fact = look(runner, o.look, o.limit / 4)
         fact["residual"] = max(fact["residual"], whole["residual"])
         fact["pour_ms"] = 1e3 * float(np.mean(whole["poured"]))
         facts.append(fact)
@@ -211,7 +214,7 @@ def grasp(name, path, o, bar):
         runner.data.xfrc_applied[cube, 2] = -load
         runner.step(round(1 / h))
         start = in_hand(runner)
-        fact = look(runner, 2)
+        fact = look(runner, 2, o.limit)
         fact["drift"] = 1e6 * float(np.linalg.norm(in_hand(runner) - start)) / 2
         facts.append(fact)
     return compare(name, runners, facts, o, bar, 1, theirs[0])
@@ -223,7 +226,7 @@ def crowd(name, path, xml, o, bar):
     seen = [settle(e, o.fall, o.fall, bar, o.limit) for e in (ours, theirs)]
     (solver, cone), _ = best_variant(theirs, bar)
     runners = [theirs.like(solver, cone)] + [ours.like(tol) for tol in TOLERANCES]
-    facts = [look(runner, 0.2) for runner in runners]
+    facts = [look(runner, 0.2, o.limit / 4) for runner in runners]
     for runner, fact in zip(runners, facts):
         whole = seen[0 if runner.name == "Stiction" else 1]
         if runner.setting in (ours.setting, theirs.setting):
