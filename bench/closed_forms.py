@@ -195,13 +195,21 @@ def pizza_slides(h):
     return s
 
 
-def limit(h):
+def pressed(h, tol=None):
     s = Scene(h, '<body><joint type="slide" axis="1 0 0" range="-1 0.05"/><geom size=".1" mass="1"/></body>', gravity=(0, 0, 0))
+    if tol:
+        s.model.opt.contact_tol = tol
+        s.data = stiction.Data(s.model)
     s.data.qfrc_applied[0] = 10
-    s.run(2)
+    return s.run(2)
+
+
+def limit(h):
+    s = pressed(h)
     depth = 10 * h * h * (1 + 1 / math.pi) / (4 * math.pi**2)
     yield "violation of a limit, 1 kg, 10 N", float(s.data.qpos[0]) - 0.05, depth, 1e-6 * depth, "m"
-    yield "speed there", s.speed, 0, 1e-12, "m/s"
+    yield "speed there", s.speed, 0, 1e-9, "m/s"
+    yield "speed there with sti:option tol 1e-12", pressed(h, 1e-12).speed, 0, 1e-12, "m/s"
     return s
 
 
