@@ -3,6 +3,7 @@
  * things. */
 #include "collide/shape.h"
 #include "math/rot.h"
+#include <math.h>
 #include <string.h>
 
 typedef struct source {
@@ -31,8 +32,8 @@ static void pose(source *s, sti__shape *p) {
 }
 
 typedef struct extra {
-    float vert[24], height[12];
-    double size[4], memory[512];
+    float vert[60], height[12];
+    double size[4], memory[1024];
     sti__hull hull;
     sti__hfield field;
 } extra;
@@ -40,11 +41,37 @@ typedef struct extra {
 static const int tetrahedron[12] = {0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3};
 static const int cube[36] = {0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4,
                              2, 6, 3, 3, 6, 7, 0, 4, 2, 2, 4, 6, 1, 3, 5, 3, 7, 5};
-static const int all[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+static const int all[20] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19};
+
+/* a drum with ten sides, large enough for hulls to be climbed */
+static void drum(sti__shape *p, extra *e, const double size[3]) {
+    int face[108], *f = face;
+    for (int i = 0; i < 20; i++) {
+        double angle = i % 10 * 0.62831853071795865;
+        e->vert[3 * i] = (float)(size[0] * cos(angle));
+        e->vert[3 * i + 1] = (float)(size[1] * sin(angle));
+        e->vert[3 * i + 2] = (float)(i < 10 ? -size[2] : size[2]);
+    }
+    for (int i = 0; i < 10; i++, f += 6) {
+        int j = (i + 1) % 10, side[6] = {i, j, 10 + j, i, 10 + j, 10 + i};
+        memcpy(f, side, sizeof side);
+    }
+    for (int i = 1; i < 9; i++, f += 6) {
+        int caps[6] = {0, i + 1, i, 10, 10 + i, 11 + i};
+        memcpy(f, caps, sizeof caps);
+    }
+    if (sti__hull_bytes(20, 36) > sizeof e->memory) __builtin_trap();
+    if (sti__hull_build(e->vert, all, 20, face, 36, e->memory, &e->hull)) p->hull = &e->hull;
+}
 
 static void hull(source *s, sti__shape *p, extra *e) {
-    bool box = byte(s) & 1;
+    unsigned kind = byte(s);
+    bool box = kind & 1;
     double size[3] = {fabs(number(s)), fabs(number(s)), fabs(number(s))};
+    if (kind % 3 == 0) {
+        drum(p, e, size);
+        return;
+    }
     int n = box ? 8 : 4;
     for (int i = 0; i < 3 * n; i++)
         e->vert[i] = box ? (float)(i / 3 >> i % 3 & 1 ? size[i % 3] : -size[i % 3]) : (float)number(s);
