@@ -186,5 +186,19 @@ expect 0 'mixed.h5 .* apgd .* yes' "$stiction" solve --compare "$problems" --cou
 mkdir empty && expect 1 'has no problems' "$stiction" solve --compare empty
 expect 1 'nowhere' "$stiction" solve --compare nowhere
 
+# the viewer, if this build has one
+if "$stiction" view --help | grep -q -- --replay; then
+    expect 1 'nowhere.xml' "$stiction" view nowhere.xml
+    expect 2 'is 0 to 65535' "$stiction" view robot.xml --port 65536
+    expect 2 'exclude each other' "$stiction" view robot.xml --record a.h5 --replay a.h5
+    expect 1 'robot.xml' "$stiction" view robot.xml --replay robot.xml
+    "$stiction" view robot.xml --speed 0 --record seen.h5 >url.txt 2>&1 &
+    sleep 1
+    kill -INT $!
+    wait $! || { echo "FAIL: the viewer ended with status $?"; failures=$((failures + 1)); }
+    expect 0 '^http://127.0.0.1:[0-9]*/[0-9a-f]\{32\}/$' cat url.txt
+    [ "$(wc -c <seen.h5)" -gt 10000 ] || { echo "FAIL: the viewer recorded nothing"; failures=$((failures + 1)); }
+fi
+
 [ $failures = 0 ] && echo "all well"
 exit $((failures > 0))

@@ -129,11 +129,12 @@ def crowd(url, rng):
     pages = []
     for _ in range(100):
         try:
-            pages.append(Client(url, timeout=5))
+            pages.append(Client(url, timeout=30))
         except OSError:
             break
     good = [p for p in pages if p.status == 101]
     assert len(good) >= 64, f"only {len(good)} of 100 were served"
+    good[0].send("reset", 0xFFFFFFFF)
     for page in good[::10]:
         page.send("pause", 0)
         page.message()

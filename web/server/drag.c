@@ -25,17 +25,22 @@ void drag_apply(const drag *d, sti_world *world) {
                  *vel = row(world, STI_FIELD_cvel, d->body, 6);
     const double *centre = row(world, STI_FIELD_subtree_com, m->body_rootid[d->body], 3);
     double *force = (double *)sti_world_view(world, STI_FIELD_xfrc_applied).data + 6 * (size_t)d->body;
-    double point[3], arm[3], turn[3], offset[3];
+    double point[3], arm[3], turn[3], offset[3], pull[3], stretch = 0;
     for (int k = 0; k < 3; k++) {
         point[k] =
             pos[k] + mat[3 * k] * d->point[0] + mat[3 * k + 1] * d->point[1] + mat[3 * k + 2] * d->point[2];
         arm[k] = point[k] - com[k];
         offset[k] = point[k] - centre[k];
+        pull[k] = d->target[k] - point[k];
+        stretch += pull[k] * pull[k];
     }
+    double most = 2 * m->stat.extent; /* a mouse far away pulls no harder than one at this distance */
+    if (stretch > most * most)
+        for (int k = 0; k < 3; k++) pull[k] *= most / sqrt(stretch);
     cross(turn, vel, offset);
     double mass = 1 / m->body_invweight0[2 * d->body];
     for (int k = 0; k < 3; k++)
-        force[k] = mass * frequency * (frequency * (d->target[k] - point[k]) - 2 * (vel[3 + k] + turn[k]));
+        force[k] = mass * frequency * (frequency * pull[k] - 2 * (vel[3 + k] + turn[k]));
     cross(force + 3, arm, force);
 }
 

@@ -226,6 +226,8 @@ static void control(const sti_viewer *v, sti_world *world, const command *c) {
 
 static void pull(sti_viewer *v, sti_world *world, const command *c) {
     if (c->index == 0 || c->index >= (uint32_t)v->model->nbody) return;
+    for (int k = 0; k < 3; k++)
+        if (fabs(c->x[k]) > 10 * v->model->stat.extent) return; /* no point of a body */
     if (v->drag.body != (int)c->index) drag_clear(&v->drag, world);
     v->drag.body = (int)c->index;
     memcpy(v->drag.point, c->x, sizeof v->drag.point);
