@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures and the page of docs out of the rows of the contact benchmark."""
+import math
 import os
 import platform
 
@@ -78,7 +79,8 @@ def scaling_text(rows):
         cells = [f"{r['bodies']}", f"{r['contacts']}", f"{r['step_ms']:.3g}", *(f"{r[s + '_ms']:.3g}" for s in contact_scaling.STAGES),
                  f"{r['iterations']:.1f}", f"{r['load_ms']:.3g}", f"{r['body_bytes']:.0f}", f"{r['contact_bytes']:.0f}"]
         lines.append("| " + " | ".join(cells) + " |")
-    grows = ", ".join(f"{s} {contact_scaling.exponent(rows, s + '_ms'):.2f}" for s in ("step", "dynamics", "collide", "contact", "solve", "load"))
+    powers = {s: contact_scaling.exponent(rows, s + "_ms") for s in ("step", "dynamics", "collide", "contact", "solve", "load")}
+    grows = ", ".join(f"{s} {p:.2f}" for s, p in powers.items() if not math.isnan(p)) or "too few counts in this run"
     return f"""## Growth
 
 Spheres in the pockets of the layers below, in a container that grows with them; one thread, CPU time, certified 1e-6, a while after the start.
@@ -97,9 +99,10 @@ TOP = """# Contact, measured
 
 Written by `./dev bench contact --write`; do not edit. {machine}.
 
-All engines load the same MJCF (`bench/scenes_contact.py`) and settle on their own, piles for {settle} (*at* is the time at
-which they were judged); then they step turn about in short rounds. *ms* is the median over the rounds (CPU time with one thread, wall time with more), *ratio* is MuJoCo's fastest solver on
-that scene over the engine, in the same rounds. *ms pouring* is the mean while the bodies fall and hit each other.
+All engines load the same MJCF (`bench/scenes_contact.py`) and settle on their own, piles for {settle}; *at* is the time at which
+they were judged. Then they step turn about in short rounds. *ms* is the median over the rounds (CPU time with one thread, wall time
+with more), *ratio* is MuJoCo's fastest solver on that scene over the engine, in the same rounds. *ms pouring* is the mean while
+the bodies fall and hit each other.
 
 *residual* is one measure for all: the momentum that the step's answer leaves open, |M (a − a_smooth) − Jᵀf| in the norm of M⁻¹,
 over the larger of its two terms. For Stiction it is the certificate, which bounds it from above. The largest of all steps is shown.
@@ -109,8 +112,8 @@ Drake does not show its own. *speed* is the median over the bodies once settled,
 
 
 def table(rows, head, cells):
-    text = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join(text + ["| " + " | ".join(cells(r)) + " |" for r in rows]) + "\n"
+    text = ["| " + " | ".join(head[1:]) + " |", "|" + "---|" * (len(head) - 1)]
+    return "\n".join(text + ["| " + " | ".join(cells(r)[1:]) + " |" for r in rows]) + "\n"
 
 
 def write(rows, growth, head, cells, docs, settle):

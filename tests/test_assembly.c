@@ -26,16 +26,19 @@ static char *heap_xml(int count) {
         "<body pos='-.4 0 .15'><joint axis='0 1 0'/><geom type='capsule' size='.05 .2'/>"
         "<body pos='.1 0 .3'><joint axis='1 0 0'/><geom type='box' size='.1 .1 .1'/>"
         "<body pos='.2 0 .1'><joint type='ball'/><geom type='sphere' size='.12'/></body></body></body>");
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        double x[5]; /* in this order, whatever the compiler does with arguments */
+        for (int k = 0; k < 5; k++) x[k] = uniform(-1, 1);
         at += snprintf(
             text + at, sizeof text - (size_t)at,
             "<body pos='%.4f %.4f %.4f' euler='%.1f %.1f %.1f'><freejoint/><geom %s condim='%d'/></body>",
-            0.17 * (i % 3) + uniform(-.02, .02), 0.17 * (i / 3 % 3) + uniform(-.02, .02),
-            0.1 + 0.17 * (i / 9), uniform(-90, 90), uniform(-90, 90), uniform(-90, 90), geoms[i % 5],
+            0.17 * (i % 3) + .02 * x[0], 0.17 * (i / 3 % 3) + .02 * x[1], 0.1 + 0.17 * (i / 9), 90 * x[2],
+            90 * x[3], 90 * x[4], geoms[i % 5],
             i % 7 == 0   ? 4
             : i % 7 == 1 ? 1
             : i % 7 == 2 ? 6
                          : 3);
+    }
     snprintf(text + at, sizeof text - (size_t)at, "</worldbody></mujoco>");
     return text;
 }
@@ -72,7 +75,8 @@ TEST(a_list_finds_what_the_tree_finds) {
 
 static sti__shape shape_of(int kind) {
     static const int types[] = {STI_GEOM_CAPSULE, STI_GEOM_CYLINDER, STI_GEOM_ELLIPSOID, STI_GEOM_BOX};
-    sti__shape s = {.type = types[kind], .size = {uniform(.1, .3), uniform(.1, .3), uniform(.1, .3)}};
+    sti__shape s = {.type = types[kind]};
+    for (int k = 0; k < 3; k++) s.size[k] = uniform(.1, .3);
     return s;
 }
 
@@ -85,13 +89,25 @@ static void place(sti__shape *s, const double pos[3], const double axis[3], doub
     quat_to_mat(s->mat, quat);
 }
 
+static bool same_points(const sti__manifold *a, const sti__manifold *b) {
+    bool same = a->count == b->count;
+    for (int i = 0; same && i < a->count; i++) {
+        const sti__point *p = &a->point[i], *q = &b->point[i];
+        same = memcmp(p->pos, q->pos, sizeof p->pos) == 0 &&
+               memcmp(p->normal, q->normal, sizeof p->normal) == 0 && p->dist == q->dist &&
+               p->feature == q->feature;
+    }
+    return same;
+}
+
 /* Shapes that pass each other, with and without the axis of the step before. */
 TEST(axes_change_nothing) {
     int apart = 0, touching = 0;
     for (int n = 0; n < 400; n++) {
         sti__shape a = shape_of(n % 3 + 1), b = shape_of(n / 3 % 3 + (n % 3 == 2));
         sti__apart memory = {{0}};
-        double u[3] = {uniform(-1, 1), uniform(-1, 1), uniform(-1, 1)}, p[3];
+        double u[3], p[3];
+        for (int k = 0; k < 3; k++) u[k] = uniform(-1, 1);
         v3_normalize(u);
         for (int i = -20; i <= 20; i++) {
             sti__manifold with, without;
@@ -100,8 +116,7 @@ TEST(axes_change_nothing) {
             place(&b, p, (double[3]){0, 0, 1}, 0.5 + 0.03 * i);
             sti__collide_pair(&a, &b, 0.01, &without);
             sti__collide_again(&a, &b, 0.01, &memory, &with);
-            CHECK(with.count == without.count &&
-                  memcmp(with.point, without.point, (size_t)with.count * sizeof with.point[0]) == 0);
+            CHECK(same_points(&with, &without));
             apart += with.count == 0;
             touching += with.count > 0;
         }
@@ -204,7 +219,7 @@ TEST(threads_do_not_change_a_bit) {
         REQUIRE(w && !w->collision->list);
         sti_world_option(w)->contact_tol = 1e-6;
         REQUIRE(sti_step(w, 60) == STI_OK);
-        CHECK(w->constraints.ncontact > 20);
+        CHECK(w->constraints.ncontact > 5);
         if (n == 1) expected = sti_world_hash(w);
         CHECK(sti_world_hash(w) == expected);
         sti_world_destroy(w);
