@@ -307,18 +307,28 @@ int sti__dofs_of_bodies(const sti_model *m, int body1, int body2, int *out) {
     return n;
 }
 
+/* All rows of a block are over the same dofs. */
 void sti__block_force(const sti__assembly *as, int block, const double *g, double *force) {
-    for (int i = as->first[block]; i < as->first[block + 1]; i++, g++)
-        for (int k = as->jstart[i]; k < as->jstart[i + 1]; k++)
-            force[as->dof[as->jcol[k]]] += as->jvalue[k] * *g;
+    int at = as->first[block], dim = as->first[block + 1] - at, begin = as->jstart[at];
+    int n = dim ? as->jstart[at + 1] - begin : 0;
+    for (int k = 0; k < n; k++) {
+        const double *J = as->jvalue + begin + k;
+        double sum = 0;
+        for (int i = 0; i < dim; i++) sum += J[i * n] * g[i];
+        force[as->dof[as->jcol[begin + k]]] += sum;
+    }
 }
 
 void sti__block_velocity(const sti__assembly *as, int block, const double *v, double *y) {
-    for (int i = as->first[block]; i < as->first[block + 1]; i++) {
-        double sum = 0;
-        for (int k = as->jstart[i]; k < as->jstart[i + 1]; k++) sum += as->jvalue[k] * v[as->jcol[k]];
-        *y++ = sum;
+    int at = as->first[block], dim = as->first[block + 1] - at, begin = as->jstart[at];
+    int n = dim ? as->jstart[at + 1] - begin : 0;
+    double sum[6] = {0};
+    for (int k = 0; k < n; k++) {
+        const double *J = as->jvalue + begin + k;
+        double x = v[as->jcol[begin + k]];
+        for (int i = 0; i < dim; i++) sum[i] += J[i * n] * x;
     }
+    memcpy(y, sum, sizeof(double) * (size_t)dim);
 }
 
 /* ---- A and v* ----------------------------------------------------------------------------------------- */
