@@ -3,6 +3,7 @@
    is pushed out until it lies on the surface. Faces are ordered by the signed distance of their planes, so it
    does not matter whether the first polytope holds the origin. */
 #include "collide/core.h"
+#include <string.h>
 
 #define VERTICES 160
 #define FACES (2 * VERTICES)
@@ -128,18 +129,17 @@ static bool start(polytope *p, sti__core *a, sti__core *b, const sti__simplex *s
 static void tetrahedron(polytope *p) {
     static const short turn[2][4][3] = {{{0, 1, 2}, {0, 3, 1}, {1, 3, 2}, {2, 3, 0}},
                                         {{0, 2, 1}, {1, 3, 0}, {2, 3, 1}, {0, 3, 2}}};
+    static const short to[2][4][3] = {{{1, 2, 3}, {3, 2, 0}, {1, 3, 0}, {2, 1, 0}},
+                                      {{3, 2, 1}, {2, 3, 0}, {3, 1, 0}, {1, 2, 0}}};
     double e[3][3], n[3];
     for (int i = 0; i < 3; i++) v3_sub(e[i], p->v[i + 1].w, p->v[0].w);
     v3_cross(n, e[0], e[1]);
-    const short(*t)[3] = turn[v3_dot(n, e[2]) > 0];
+    int up = v3_dot(n, e[2]) > 0;
     p->nf = p->nunused = 0;
-    for (int i = 0; i < 4; i++) add_face(p, t[i][0], t[i][1], t[i][2]);
-    for (int i = 0; i < 4; i++)
-        for (int k = 0; k < 3; k++)
-            for (int j = 0; j < 4; j++)
-                for (int l = 0; l < 3; l++)
-                    if (p->f[j].v[l] == p->f[i].v[(k + 1) % 3] && p->f[j].v[(l + 1) % 3] == p->f[i].v[k])
-                        p->f[i].to[k] = (short)j;
+    for (int i = 0; i < 4; i++) {
+        add_face(p, turn[up][i][0], turn[up][i][1], turn[up][i][2]);
+        memcpy(p->f[i].to, to[up][i], sizeof p->f[i].to);
+    }
 }
 
 /* ---- growth ------------------------------------------------------------------------------------------ */
@@ -183,7 +183,8 @@ static bool carve(polytope *p, int first, const double w[3], double eps, rim *r)
 
 /* new faces from the horizon to vertex w; false when they do not close */
 static bool patch(polytope *p, int w, const rim *r) {
-    short made[FACES];
+    short made[FACES], from[VERTICES]; /* the new face whose horizon edge starts at a vertex */
+    for (int i = 0; i < r->n; i++) from[p->f[r->face[i]].v[r->edge[i]]] = -1;
     for (int i = 0; i < r->n; i++) {
         face *g = &p->f[r->face[i]];
         int k = r->edge[i], a = g->v[(k + 1) % 3], b = g->v[k];
@@ -192,14 +193,14 @@ static bool patch(polytope *p, int w, const rim *r) {
         p->f[x].to[0] = r->face[i];
         p->f[x].to[1] = p->f[x].to[2] = -1;
         p->f[r->face[i]].to[k] = (short)x;
-        made[i] = (short)x;
+        made[i] = from[a] = (short)x;
     }
-    for (int i = 0; i < r->n; i++)
-        for (int j = 0; j < r->n; j++)
-            if (p->f[made[i]].v[1] == p->f[made[j]].v[0]) {
-                p->f[made[i]].to[1] = made[j];
-                p->f[made[j]].to[2] = made[i];
-            }
+    for (int i = 0; i < r->n; i++) {
+        int next = from[p->f[made[i]].v[1]];
+        if (next < 0) return false;
+        p->f[made[i]].to[1] = (short)next;
+        p->f[next].to[2] = made[i];
+    }
     for (int i = 0; i < r->n; i++)
         if (p->f[made[i]].to[1] < 0 || p->f[made[i]].to[2] < 0) return false;
     return true;
