@@ -15,10 +15,11 @@
 #define EXPECTED_NEWTON 20 /* steps that the finisher is expected to take */
 #define NEWTON_LEAST 10    /* steps at a time, at least and at most */
 #define NEWTON_TURN 60
-#define STALLS 400  /* windows without progress that end a solve */
-#define PRIMAL 1000 /* gradient steps before the primal finisher has its turn */
-#define PATIENCE 40 /* windows without progress before the shift is frozen, and again before it is not */
-#define BETWEEN 50  /* gradient steps between attempts of Newton alone */
+#define STALLS 400       /* windows without progress that end a solve */
+#define PRIMAL 1000      /* gradient steps before the primal finisher has its turn */
+#define PRIMAL_STEPS 200 /* Newton steps of one such attempt */
+#define PATIENCE 40      /* windows without progress before the shift is frozen, and again before it is not */
+#define BETWEEN 50       /* gradient steps between attempts of Newton alone */
 
 /* Where the iteration was. */
 typedef struct mark {
@@ -188,8 +189,10 @@ static int worth_finishing(apgd *a, double left) {
 /* The primal Newton's method from the best iterate, for what has A and J: few steps on a matrix of the dofs. */
 static sti_status finish_primal(apgd *a, sti_error *error) {
     const sti__task *task = a->dual.task;
+    sti__task turn = *task;
     sti__dual_answer(&a->dual);
-    sti_status status = sti__solve_sap(task, error);
+    turn.cap = PRIMAL_STEPS;
+    sti_status status = sti__solve_sap(&turn, error);
     if (status != STI_OK) return status;
     sti__operator_enter(&a->dual.op, task->g, a->next.x);
     sti__dual_mul(&a->dual, a->next);

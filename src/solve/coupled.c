@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define STEPS 40  /* Newton steps of one call */
+#define BLIND 2   /* steps in a row that may raise the natural map, within rounds */
 #define FAR 1e-2  /* a pair that is worse is swept first */
 #define SWEEPS 10 /* between steps, when these lead nowhere; twice as many each time */
 #define MOST_SWEEPS 160
@@ -193,11 +194,19 @@ static bool balance(couple *c) {
 
 static void keep(couple *c) {
     sti__island *s = c->sap->s;
-    memcpy(s->answer, s->v, sizeof(double) * (size_t)s->n);
-    memcpy(s->best_g, c->g, sizeof(double) * (size_t)s->m);
+    memcpy(s->kept_g, c->g, sizeof(double) * (size_t)s->m);
 }
 
-/* Along the step, which keeps the balance: the longest of a few that lowers the natural map. */
+static void go(couple *c, const double *v0, const double *g0, double a) {
+    sti__island *s = c->sap->s;
+    for (int i = 0; i < s->n; i++) s->v[i] = v0[i] + a * s->step[i];
+    for (int i = 0; i < s->m; i++) c->g[i] = g0[i] + a * (s->g[i] - g0[i]);
+    read_pair(c);
+}
+
+static double merit_of(const couple *c) { return fmax(c->natural, c->momentum); }
+
+/* Along the step, which keeps the balance: the longest of a few that lowers the natural map, else all of it. */
 static bool walk(couple *c, double before) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
@@ -205,35 +214,37 @@ static bool walk(couple *c, double before) {
     memcpy(v0, s->v, sizeof(double) * (size_t)s->n);
     memcpy(g0, c->g, sizeof(double) * (size_t)s->m);
     for (double a = 1; a > 0.1; a /= 2) {
-        for (int i = 0; i < s->n; i++) s->v[i] = v0[i] + a * s->step[i];
-        for (int i = 0; i < s->m; i++) c->g[i] = g0[i] + a * (s->g[i] - g0[i]);
-        read_pair(c);
-        if (fmax(c->natural, c->momentum) <= (1 - a / 2) * before) return true;
+        go(c, v0, g0, a);
+        if (merit_of(c) <= (1 - a / 2) * before) return true;
     }
+    go(c, v0, g0, 1);
     return false;
 }
 
 /* Newton steps, and sweeps where they lead nowhere. */
 static bool iterate(couple *c, double goal, double bar) {
     sti__sap *sap = c->sap;
-    int sweeps = SWEEPS;
+    int sweeps = SWEEPS, blind = 0, most = bar > 0 ? 0 : BLIND;
+    double best = INFINITY;
     read_pair(c);
     if (reached(c, goal, bar)) return true;
     if (!balance(c)) return false;
     read_pair(c);
     for (int k = 0; k <= STEPS; k++) {
-        double merit = fmax(c->natural, c->momentum);
+        double merit = merit_of(c);
         if (reached(c, goal, bar)) return true;
         if (k >= sap->options->max_newton) return false;
         if (k == 0 && merit > FAR && sti__sap_sweep(sap, SWEEPS)) {
             read_pair(c);
             continue;
         }
-        keep(c);
+        if (merit < best) best = merit, blind = 0, keep(c);
         if (!step(c)) return false;
-        if (walk(c, merit)) continue;
-        memcpy(c->g, sap->s->best_g, sizeof(double) * (size_t)sap->s->m);
+        if (walk(c, merit) || ++blind <= most) continue;
+        blind = 0;
+        memcpy(c->g, sap->s->kept_g, sizeof(double) * (size_t)sap->s->m);
         if (!sti__sap_sweep(sap, sweeps)) return false;
+        best = INFINITY;
         if (sweeps < MOST_SWEEPS) sweeps *= 2;
         read_pair(c);
     }
@@ -248,6 +259,11 @@ bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
     for (int i = 0; i < s->m; i++) s->target[i] = s->vhat[i] + s->offset[i];
     if (iterate(&c, goal, bar)) {
         enter_bounds(&c);
+        if (bar <= 0) { /* impulses on their bounds push a little differently */
+            memcpy(c.g, s->g, sizeof(double) * (size_t)s->m);
+            balance(&c);
+            read_pair(&c);
+        }
         sap->residual = fmax(c.natural, c.momentum);
         sap->change = 1;
         return true;

@@ -21,7 +21,7 @@ typedef struct sti__sweep {
     int64_t *at;     /* per touch: first number of T */
     int64_t *lstart; /* per part: first number of L */
     double *T;       /* A^-1 J', rows of the block x dofs of the part */
-    double *D;       /* J A^-1 J' + R of the blocks, dim x dim, from gstart on */
+    double *D;       /* J A^-1 J' of the blocks, dim x dim, from gstart on */
     double *L;       /* A = LL' of the parts */
     void *block;
     size_t size;
@@ -51,6 +51,7 @@ typedef struct sti__island {
     double *target;   /* m: y = J v - target; vhat, less the De Saxce shift, plus the proximal term */
     double *y, *ystep, *g, *rows; /* m */
     double *best_g, *last_g;      /* m: of the answer; the guess */
+    double *kept_g, *held;        /* m: best pair of a coupled solve; the offset before it */
     double *offset, *late;        /* m: target - vhat, and what it is wrong by */
     double *base, *slope; /* m: the offset without De Saxce terms; how friction follows the normal velocity */
     double *krylov;       /* STI__KRYLOV vectors of n */

@@ -8,7 +8,8 @@
 
    Exact Coulomb: the normal velocity counts with the De Saxce term |mu y_t| added, t_n = -|mu y_t|. A round
    minimises with the term frozen, then tries to find v and the term together (coupled.c); where that works,
-   only the proximal part is left to the rounds. Where it does not, R_p grows and the frozen term is refreshed
+   only the proximal part is left to the rounds. Where it does not, it is tried from the best iterate with larger
+   R_p; where that fails too, R_p grows and the frozen term is refreshed
    round by round, as soon as the minimisation is nearer to its end than the term to its own. Anderson's
    method speeds both up. */
 #include "contact/rows.h"
@@ -25,9 +26,12 @@
 #define ENOUGH_COUPLED 0.5
 #define PLAIN 30 /* Newton steps that are tried on stiff rows before they take the proximal way */
 #define ROUNDS 200
-#define WAIT 2   /* rounds with frozen terms after a coupled one failed */
-#define TOTAL 10 /* Newton steps of all rounds, in units of max_newton */
-#define TIRED 8  /* rounds without a better iterate after which frozen steps are damped ... */
+#define TRIES 3   /* larger shares that are tried when a coupled solve failed ... */
+#define SOFTER 10 /* ... each by this factor ... */
+#define HOLD 4    /* ... and rounds for which the share then stays */
+#define WAIT 2    /* rounds with frozen terms after a coupled one failed */
+#define TOTAL 10  /* Newton steps of all rounds, in units of max_newton */
+#define TIRED 8   /* rounds without a better iterate after which frozen steps are damped ... */
 #define DAMPED 0.5
 #define STALL 30 /* ... and after which there are no more */
 
@@ -71,6 +75,8 @@ typedef struct rounds {
     double aim;   /* momentum residual that the next minimisation is to reach */
     bool coupled; /* the last round found the De Saxce terms together with v */
     int wait;     /* rounds until that is tried again */
+    bool any;     /* there is a best iterate */
+    int hold;     /* rounds before the share may fall again */
 } rounds;
 
 /* Stiff rows take the proximal way too: their impulses answer violently to a velocity that is not yet right. */
@@ -138,19 +144,35 @@ static bool run_coupled(rounds *r) {
     r->coupled = false;
     if (!r->nature.shifts || (!before && r->wait-- > 0)) return false;
     for (int i = 0; i < s->m && !before; i++) s->base[i] = s->soft[i] * s->g[i];
-    memcpy(s->late, s->offset, sizeof(double) * (size_t)s->m);
-    r->coupled = sti__sap_couple(sap, fmax((r->nature.hard ? 0.3 : 1e-3) * sap->options->tol, r->aim), 0);
+    memcpy(s->held, s->offset, sizeof(double) * (size_t)s->m);
+    r->coupled = sti__sap_couple(sap, fmax((r->nature.hard ? 0.3 : 1e-6) * sap->options->tol, r->aim), 0);
     if (r->coupled != before) sti__anderson_forget(&s->anderson);
     if (r->coupled) return true;
-    memcpy(s->offset, s->late, sizeof(double) * (size_t)s->m);
+    memcpy(s->offset, s->held, sizeof(double) * (size_t)s->m);
     r->wait = WAIT;
+    return false;
+}
+
+/* From the best iterate again, with larger shares. */
+static bool run_softer(rounds *r) {
+    sti__island *s = r->sap->s;
+    for (int k = 0; k < TRIES && r->any && r->share < MOST_SHARE; k++) {
+        memcpy(s->v, s->answer, sizeof(double) * (size_t)s->n);
+        memcpy(s->last_g, s->best_g, sizeof(double) * (size_t)s->m);
+        soften(r, fmin(MOST_SHARE, SOFTER * r->share));
+        r->hold = r->nature.hard ? HOLD : 1;
+        for (int i = 0; i < s->m; i++) s->base[i] = s->soft[i] * s->best_g[i];
+        sti__anderson_forget(&s->anderson);
+        r->coupled = true;
+        if (run_coupled(r)) return true;
+    }
     return false;
 }
 
 static void run_round(rounds *r) {
     sti__sap *sap = r->sap;
     const sti_solve_options *o = sap->options;
-    if (!r->coupled || !run_coupled(r)) {
+    if (!r->coupled || !(run_coupled(r) || run_softer(r))) {
         set_target(sap->s);
         sti__sap_goal goal = {.momentum = fmax(0.3 * o->tol, r->aim), .cap = o->max_newton};
         sti__sap_minimise(sap, &goal);
@@ -238,7 +260,7 @@ static void next_offset(rounds *r, int since, double before) {
     sti__island *s = r->sap->s;
     bool solved = !r->nature.shifts || r->coupled;
     double enough = r->nature.shifts ? ENOUGH_COUPLED : ENOUGH_GAIN, *t = r->coupled ? s->base : s->offset;
-    if (solved && r->share > LEAST_SHARE && r->error > enough * before) {
+    if (solved && r->share > LEAST_SHARE && r->error > enough * before && r->hold-- <= 0) {
         change_share(r, r->nature.shifts ? 0.3 : 0.1);
     } else if (!solved && r->wait == WAIT && r->share < MOST_SHARE) {
         change_share(r, 2);
@@ -256,17 +278,16 @@ static sti__sap_end outer_loop(rounds *r) {
     sti__island *s = sap->s;
     const sti_solve_options *o = sap->options;
     double best = INFINITY, before = INFINITY;
-    int since = 0;
+    int since = 0, cap = sap->cap ? sap->cap : TOTAL * o->max_newton;
     begin(r);
-    for (int round = 0; round < ROUNDS && since < STALL && sap->count->iterations < TOTAL * o->max_newton;
-         round++) {
+    for (int round = 0; round < ROUNDS && since < STALL && sap->count->iterations < cap; round++) {
         run_round(r);
         if (sap->count->indefinite) break;
         double merit = fmax(r->error, sap->change > 0 ? sap->residual / sap->change : 0);
         if (r->nature.hard ? merit <= o->tol : merit < 1e-2 && true_bar(r) <= o->tol)
             return STI__SAP_CONVERGED;
         since = merit < 0.9 * best ? 0 : since + 1;
-        if (merit < best || round == 0) best = merit, keep_answer(s);
+        if (merit < best || round == 0) best = merit, r->any = true, keep_answer(s);
         next_offset(r, since, before);
         before = r->error;
     }

@@ -247,6 +247,7 @@ static void run_island(sap_job *job, int k, const sti_tasks *tasks) {
                     .count = &job->count[k],
                     .history = job->history ? job->history + 2 * (size_t)k * (size_t)job->room : NULL,
                     .room = job->room,
+                    .cap = job->task->cap,
                     .allocator = &job->islands->own};
     gather(job->task, job->delassus, sap.s);
     solve_island(&sap);

@@ -46,6 +46,7 @@ typedef struct sti__sap {
     sti__sap_count *count;
     double *history; /* bar2 and scale2 per iteration, or NULL */
     int nhistory, room;
+    int cap;                     /* as in the task */
     double cost, residual, size; /* at v: cost, |gradient| and max(|A v|, |J'g|) in momentum scaling */
     double change;               /* max(|A (v - v*)|, |J'g|) in momentum scaling */
     const sti_allocator *allocator;

@@ -90,6 +90,7 @@ typedef struct sti__task {
     double *v; /* NULL in the Delassus form without the caller's */
     double *g;
     sti_solve_info *info;
+    int cap; /* most Newton steps of sap in all rounds; 0: by the options */
 } sti__task;
 sti_status sti__solve_sap(const sti__task *task, sti_error *error);
 sti_status sti__solve_apgd(const sti__task *task, sti_error *error);

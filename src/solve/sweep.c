@@ -92,7 +92,6 @@ static void fill_block(sti__sweep *w, const sti__island *s, int b) {
                 for (int j = 0; j < dim; j++) D[i * dim + j] += J[i] * T[j * n + s->col[q] - begin];
         }
     }
-    for (int i = 0; i < dim; i++) D[i * dim + i] += s->R[s->first[b] + i];
 }
 
 /* Sizes, then contents. */
@@ -162,7 +161,10 @@ static void settle(const sti__sweep *w, const sti__island *s, int b, double *v, 
     const sti_row *row = sti__island_row(s, b);
     int at = s->first[b], dim = row->dim;
     double u[STI_ROW_DIM] = {0}, dg[STI_ROW_DIM];
-    const double *value = s->value + s->number[b], *D = w->D + s->gstart[b];
+    const double *value = s->value + s->number[b];
+    double D[STI_ROW_DIM * STI_ROW_DIM];
+    memcpy(D, w->D + s->gstart[b], sizeof(double) * (size_t)(dim * dim));
+    for (int i = 0; i < dim; i++) D[i * dim + i] += s->R[at + i];
     for (int k = s->start[b]; k < s->start[b + 1]; k++, value += dim)
         for (int i = 0; i < dim; i++) u[i] += value[i] * v[s->col[k]];
     for (int i = 0; i < dim; i++) {
