@@ -11,6 +11,12 @@ typedef struct answer {
     sti_solve_info info;
 } answer;
 
+static inline double largest_difference(const double *a, const double *b, int n) {
+    double worst = 0;
+    for (int i = 0; i < n; i++) worst = fmax(worst, fabs(a[i] - b[i]));
+    return worst;
+}
+
 static inline sti_solve_options sap_options(double tol) {
     sti_solve_options o = sti_solve_options_default();
     o.solver = STI_SOLVER_SAP;

@@ -65,12 +65,6 @@ static void reference_solve(const dense_problem *d, double *v) {
     for (int j = 0; j < d->n; j++) v[j] += d->vstar[j];
 }
 
-static double largest_difference(const double *a, const double *b, int n) {
-    double worst = 0;
-    for (int i = 0; i < n; i++) worst = fmax(worst, fabs(a[i] - b[i]));
-    return worst;
-}
-
 TEST(dense_reference) {
     static dense_problem d;
     for (int seed = 0; seed < 8; seed++) {

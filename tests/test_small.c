@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Exact Coulomb of softened contact: islands with dense matrices against the general way, on all instruction sets, at the
+   edges of what they take; sweeps; wide ratios. */
+#include "contact/rows.h"
+#include "pile_problem.h"
+#include "sap_test.h"
+#include "solve/small.h"
+
+bool sti__small_solve(sti__small_job *job);
+#ifdef STI_HAVE_ISA
+bool sti__small_solve_avx2(sti__small_job *job);
+bool sti__small_solve_avx512(sti__small_job *job);
+#endif
+
+static sti_solve_options exact_options(double tol) {
+    sti_solve_options o = sap_options(tol);
+    o.coulomb = STI_COULOMB_EXACT;
+    return o;
+}
+
+/* The general way: small islands leave histories and conjugate gradients to it. */
+static sti_solve_options general_options(double tol) {
+    sti_solve_options o = exact_options(tol);
+    o.history = true;
+    return o;
+}
+
+/* ---- the law ------------------------------------------------------------------------------------------------- */
+
+/* Coulomb's law between g and u = y + R g, from its definition. */
+static void check_coulomb(const sti_row *row, const double *R, const double *y, const double *g, double tol) {
+    double u[STI_ROW_DIM], length2 = 0, slip2 = 0, along = 0;
+    for (int i = 0; i < row->dim; i++) u[i] = y[i] + R[i] * g[i];
+    for (int i = 1; i < row->dim; i++) {
+        double t = g[i] / row->mu[i - 1], s = row->mu[i - 1] * u[i];
+        length2 += t * t, slip2 += s * s, along += t * s;
+    }
+    CHECK(g[0] >= 0 && u[0] >= -tol);
+    CHECK_NEAR(g[0] * u[0], 0, tol);
+    CHECK(sqrt(length2) <= g[0] + tol);
+    /* friction does all the work that it can against what slips */
+    CHECK_NEAR(along, -g[0] * sqrt(slip2), tol);
+}
+
+TEST(law_of_one_contact) {
+    dense_random r = {5};
+    static const int dims[] = {1, 3, 4, 6};
+    for (int k = 0; k < 2000; k++) {
+        sti_row row = {.kind = STI_ROW_CONE, .dim = dims[k % 4]};
+        double R[STI_ROW_DIM], y[STI_ROW_DIM], g[STI_ROW_DIM], G[STI_ROW_DIM * STI_ROW_DIM];
+        for (int i = 0; i < 5; i++) row.mu[i] = random_in(&r, 0.1, 1);
+        for (int i = 0; i < row.dim; i++) {
+            R[i] = i ? 0.05 * (row.mu[0] / row.mu[i - 1]) * (row.mu[0] / row.mu[i - 1]) : 0.1;
+            y[i] = random_in(&r, -1, 1) * (i ? k % 3 ? 1 : 0.01 : 1);
+        }
+        sti__cone_coulomb(row.dim, row.mu, R, y, g, G);
+        check_coulomb(&row, R, y, g, 1e-13);
+        for (int j = 0; j < row.dim; j++) { /* derivatives, away from the borders */
+            double up[STI_ROW_DIM], down[STI_ROW_DIM], e = 1e-6, keep = y[j];
+            y[j] = keep + e;
+            sti__region a = sti__cone_coulomb(row.dim, row.mu, R, y, up, NULL);
+            y[j] = keep - e;
+            sti__region b = sti__cone_coulomb(row.dim, row.mu, R, y, down, NULL);
+            y[j] = keep;
+            for (int i = 0; i < row.dim && a == b; i++)
+                CHECK_NEAR(G[i * row.dim + j], -(up[i] - down[i]) / (2 * e), 1e-4 * (1 + fabs(y[0]) / R[0]));
+        }
+    }
+}
+
+/* ---- small against general ------------------------------------------------------------------------------------- */
+
+/* Answers of both ways obey the law; where both converge they are the same. Returns whether they did. */
+static bool same_answer(const dense_problem *d, double tol) {
+    answer a, b;
+    sti_solve_options small = exact_options(1e-11), general = general_options(1e-11);
+    solve_dense(d, &small, &a);
+    solve_dense(d, &general, &b);
+    if (!a.info.converged || !b.info.converged) return false;
+    CHECK(a.info.certificate.headline <= 1e-11);
+    CHECK(largest_difference(a.v, b.v, d->n) < tol);
+    return true;
+}
+
+TEST(small_islands_agree_with_the_general_way) {
+    static dense_problem d;
+    int both = 0;
+    for (int seed = 0; seed < 60; seed++) {
+        random_problem(&d, (uint64_t)(4000 + seed), 1 + seed % 5, 2 + seed % 9, 1, seed % 2 ? 1e-2 : 0.3);
+        both += same_answer(&d, 1e-8);
+    }
+    CHECK(both >= 55);
+}
+
+/* Relaxed cones never take the dense way: they are searched along lines, with or without a history. */
+TEST(relaxed_is_untouched) {
+    static dense_problem d;
+    for (int seed = 0; seed < 10; seed++) {
+        answer a, b;
+        random_problem(&d, (uint64_t)(4500 + seed), 3, 8, 1, 1e-2);
+        sti_solve_options o = sap_options(1e-10);
+        solve_dense(&d, &o, &a);
+        o.history = true;
+        solve_dense(&d, &o, &b);
+        CHECK(a.info.converged && b.info.converged && a.info.line_search > 0);
+        CHECK(largest_difference(a.v, b.v, d.n) < 1e-8);
+    }
+}
+
+/* 64 dofs are small, 65 are not: one body more than the same chain, and the same answers as the general way. */
+TEST(at_the_largest_size) {
+    static dense_problem d;
+    for (int n = 63; n <= 66; n++) {
+        dense_random r = {(uint64_t)n};
+        memset(&d, 0, sizeof d);
+        d.n = n;
+        for (int i = 0; i < n; i++) {
+            d.A[i * n + i] = random_in(&r, 1, 2);
+            if (i) d.A[i * n + i - 1] = d.A[(i - 1) * n + i] = 0.3; /* one part, one island */
+            d.vstar[i] = random_in(&r, -1, 1);
+        }
+        for (int b = 0; b < 20; b++) {
+            int at = dense_add(&d, STI_ROW_CONE, 3);
+            d.rows[b].mu[0] = d.rows[b].mu[1] = 0.5;
+            for (int i = 0; i < 3; i++) d.J[(at + i) * n + 3 * b + i] = 1;
+            dense_cone_R(&d, b, at, 1e-2, 1e-3);
+        }
+        int row[20];
+        for (int b = 0; b < 20; b++) row[b] = b;
+        sti_problem *p = dense_create(&d, NULL);
+        CHECK(sti__small_fits(p, row, n, 20) == (n <= STI__SMALL));
+        sti_problem_free(p);
+        CHECK(same_answer(&d, 1e-8));
+    }
+}
+
+TEST(one_dof) {
+    static dense_problem d;
+    for (int k = 0; k < 3; k++) {
+        memset(&d, 0, sizeof d);
+        d.n = 1;
+        d.A[0] = 2;
+        d.vstar[0] = k == 2 ? 1 : -3;
+        int at = dense_add(&d, k == 1 ? STI_ROW_INTERVAL : STI_ROW_CONE, 1);
+        d.rows[0].hi = INFINITY;
+        d.J[0] = 1;
+        d.R[at] = 0.5;
+        d.vhat[at] = 0.25;
+        answer x;
+        sti_solve_options o = exact_options(1e-12);
+        solve_dense(&d, &o, &x);
+        /* 2 (v + 3) = g, v - 1/4 + g / 2 = 0 */
+        double v = k == 2 ? 1 : (2 * 0.25 - 6) / 4;
+        CHECK(x.info.converged);
+        CHECK_NEAR(x.v[0], v, 1e-12);
+        CHECK_NEAR(x.g[0], 2 * (v - d.vstar[0]), 1e-11);
+    }
+}
+
+/* No rows at all, rows that touch nothing, and friction that is next to none. */
+TEST(degenerate_problems) {
+    static dense_problem d;
+    answer x;
+    sti_solve_options o = exact_options(1e-10);
+    memset(&d, 0, sizeof d);
+    d.n = 3;
+    for (int i = 0; i < 3; i++) d.A[4 * i] = 1, d.vstar[i] = 1 + i;
+    solve_dense(&d, &o, &x);
+    CHECK(x.info.converged && x.v[0] == 1 && x.v[1] == 2 && x.v[2] == 3 && x.info.iterations == 0);
+    dense_add(&d, STI_ROW_CONE, 3);
+    d.rows[0].mu[0] = d.rows[0].mu[1] = 0.5;
+    dense_cone_R(&d, 0, 0, 1, 1);
+    solve_dense(&d, &o, &x); /* its J is zero */
+    CHECK(x.v[0] == 1 && x.v[1] == 2 && x.v[2] == 3);
+    const double small[] = {1e-3, 1e-6, 1e-9, 1e-12};
+    for (int k = 0; k < STI__COUNT(small); k++) {
+        d.vstar[0] = -1;
+        for (int i = 0; i < 3; i++) d.J[4 * i] = 1;
+        d.rows[0].mu[0] = d.rows[0].mu[1] = small[k];
+        dense_cone_R(&d, 0, 0, 1e-2, 1e-3);
+        solve_dense(&d, &o, &x);
+        double normal = 1 / 1.01, slip = sqrt(13);
+        CHECK(x.info.converged);
+        CHECK_NEAR(x.g[0], normal, 1e-9);
+        CHECK_NEAR(x.v[1], 2 - small[k] * normal * 2 / slip, 1e-9);
+        CHECK_NEAR(x.v[2], 3 - small[k] * normal * 3 / slip, 1e-9);
+    }
+}
+
+/* ---- instruction sets ------------------------------------------------------------------------------------------- */
+
+#ifdef STI_HAVE_ISA
+static bool run_variant(const sti_problem *p, sti__small_solver solver, double *v, double *g,
+                        sti__small_job *out) {
+    int dof[DENSE_N], row[DENSE_ROWS], n = sti_problem_view(p)->n, nrow = sti_problem_view(p)->nrow;
+    size_t room = sti__small_room(n, sti_problem_scalar_rows(p), nrow);
+    void *scratch = aligned_alloc(64, (room + 63) / 64 * 64);
+    for (int i = 0; i < n; i++) dof[i] = i, v[i] = 0;
+    for (int b = 0; b < nrow; b++) row[b] = b;
+    memset(g, 0, sizeof(double) * DENSE_M);
+    *out = (sti__small_job){.problem = p,
+                            .dof = dof,
+                            .row = row,
+                            .rank = dof,
+                            .n = n,
+                            .nrow = nrow,
+                            .tol = 1e-11,
+                            .steps = 50,
+                            .v = v,
+                            .g = g,
+                            .scratch = scratch};
+    bool found = solver(out);
+    free(scratch);
+    return found;
+}
+
+TEST(instruction_sets_give_the_same_bits) {
+    static dense_problem d;
+    int compared = 0;
+    for (int seed = 0; seed < 40; seed++) {
+        random_problem(&d, (uint64_t)(5000 + seed), 1 + seed % 10, 3 + seed % 20, seed % 3 ? 1 : 1e3, 1e-2);
+        sti_problem *p = dense_create(&d, NULL);
+        double v[2][DENSE_N], g[2][DENSE_M];
+        sti__small_job job[2];
+        bool base = run_variant(p, sti__small_solve, v[0], g[0], &job[0]);
+        sti__small_solver other[2] = {__builtin_cpu_supports("avx2") ? sti__small_solve_avx2 : NULL,
+                                      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")
+                                          ? sti__small_solve_avx512
+                                          : NULL};
+        for (int k = 0; k < 2; k++) {
+            if (!other[k] || d.n > STI__SMALL) continue;
+            CHECK(run_variant(p, other[k], v[1], g[1], &job[1]) == base);
+            CHECK(memcmp(v[0], v[1], sizeof(double) * (size_t)d.n) == 0);
+            CHECK(memcmp(g[0], g[1], sizeof(double) * (size_t)d.m) == 0);
+            CHECK(memcmp(&job[0].gap, &job[1].gap, sizeof(double)) == 0);
+            CHECK(job[0].iterations == job[1].iterations && job[0].sweeps == job[1].sweeps);
+            compared++;
+        }
+        sti_problem_free(p);
+    }
+    CHECK(compared > 0 || !__builtin_cpu_supports("avx2"));
+}
+#else
+TEST(instruction_sets_give_the_same_bits) {}
+#endif
+
+/* ---- ratios --------------------------------------------------------------------------------------------------- */
+
+/* Mass ratios of 1e4 and stiffness ratios of 1e6 in one problem, exact: it says what it reached, and reaches it. */
+TEST(wide_ratios) {
+    static dense_problem d;
+    int reached = 0;
+    for (int seed = 0; seed < 10; seed++) {
+        random_problem(&d, (uint64_t)(700 + seed), 6, 18, 1e4, 1);
+        for (int b = 0, at = 0; b < d.nrow; at += d.rows[b++].dim) {
+            double factor = b % 3 == 0 ? 1 : b % 3 == 1 ? 1e-3 : 1e-6;
+            for (int i = 0; i < d.rows[b].dim; i++) d.R[at + i] *= factor;
+        }
+        answer x;
+        sti_solve_options o = exact_options(1e-8);
+        solve_dense(&d, &o, &x);
+        CHECK(isfinite(x.info.certificate.headline));
+        CHECK(x.info.converged == (x.info.certificate.headline <= 1e-8));
+        reached += x.info.converged;
+    }
+    CHECK(reached >= 9);
+}
+
+static sti_solve_info pile_exact(const pile *pl) {
+    static double v[4096], g[16384];
+    sti_solve_info info;
+    sti_problem *p = pile_create(pl, NULL);
+    sti_workspace *w = sti_workspace_create(NULL, NULL);
+    sti_solve_options o = exact_options(1e-8);
+    REQUIRE(p && w && sti_solve(p, &o, w, v, g, &info, NULL) == STI_OK);
+    sti_workspace_free(w);
+    sti_problem_free(p);
+    return info;
+}
+
+/* Bodies of 1 and 10,000 kg that lean on each other: soft, stiff and hard. */
+TEST(piles_of_wide_ratios) {
+    const double softness[] = {1e-2, 1e-5, 0};
+    for (int k = 0; k < 3; k++) {
+        pile pl = {30, 30, softness[k], 1e4, 0.5, 1};
+        sti_solve_info info = pile_exact(&pl);
+        CHECK(info.converged);
+        CHECK(info.certificate.headline <= 1e-8);
+    }
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+typedef struct counter {
+    long calls, live, fail_at;
+} counter;
+
+static void *counting_resize(void *context, void *ptr, size_t old_size, size_t new_size) {
+    counter *c = context;
+    (void)old_size;
+    if (new_size == 0) {
+        c->live -= ptr != NULL;
+        free(ptr);
+        return NULL;
+    }
+    if (++c->calls == c->fail_at) return NULL;
+    void *p = realloc(ptr, new_size);
+    c->live += ptr == NULL && p != NULL;
+    return p;
+}
+
+/* Islands of 30 dofs (dense), one of 180 (general, with sweeps): nothing new in a second solve. */
+TEST(a_warm_solve_allocates_nothing) {
+    const pile piles[] = {{20, 5, 1e-2, 1, 0.5, 8}, {30, 30, 1e-5, 1, 0.8, 3}, {30, 30, 0, 1, 0.8, 3}};
+    for (int k = 0; k < STI__COUNT(piles); k++) {
+        counter c = {0};
+        sti_allocator allocator = {counting_resize, &c};
+        static double v[4096], g[16384];
+        sti_problem *p = pile_create(&piles[k], &allocator);
+        sti_workspace *w = sti_workspace_create(&allocator, NULL);
+        sti_solve_options o = exact_options(1e-8);
+        CHECK(sti_solve(p, &o, w, v, g, NULL, NULL) == STI_OK);
+        long before = c.calls;
+        CHECK(sti_solve(p, &o, w, v, g, NULL, NULL) == STI_OK && c.calls == before);
+        sti_workspace_free(w);
+        sti_problem_free(p);
+        CHECK(c.live == 0);
+    }
+}
+
+/* Each allocation fails once. Sweeps can be done without; everything else is an error. */
+TEST(failed_allocations) {
+    const pile piles[] = {{6, 3, 1e-2, 1, 0.5, 9}, {15, 15, 1e-5, 1, 0.8, 3}};
+    for (int k = 0; k < STI__COUNT(piles); k++) {
+        sti_problem *p = pile_create(&piles[k], NULL);
+        sti_solve_options o = exact_options(1e-8);
+        int refused = 0;
+        for (long at = 1;; at++) {
+            counter c = {.fail_at = at};
+            sti_allocator allocator = {counting_resize, &c};
+            static double v[4096], g[16384];
+            sti_error error = {0};
+            sti_workspace *w = sti_workspace_create(&allocator, &error);
+            sti_status status = w ? sti_solve(p, &o, w, v, g, NULL, &error) : STI_NO_MEMORY;
+            sti_workspace_free(w);
+            CHECK(status == STI_OK || status == STI_NO_MEMORY);
+            CHECK(c.live == 0);
+            refused += status == STI_NO_MEMORY;
+            if (c.calls < at) break; /* fewer allocations than that */
+            REQUIRE(at < 1000);
+        }
+        CHECK(refused > 3);
+        sti_problem_free(p);
+    }
+}
+
+MAIN(CASE(law_of_one_contact), CASE(small_islands_agree_with_the_general_way), CASE(relaxed_is_untouched),
+     CASE(at_the_largest_size), CASE(one_dof), CASE(degenerate_problems),
+     CASE(instruction_sets_give_the_same_bits), CASE(wide_ratios), CASE(piles_of_wide_ratios),
+     CASE(a_warm_solve_allocates_nothing), CASE(failed_allocations))
