@@ -16,6 +16,7 @@
 #define SWEEPS 10 /* between steps, when these lead nowhere; twice as many each time */
 #define MOST_SWEEPS 160
 #define PRODUCTS 60 /* of one linear solve, in pairs */
+#define LOOSE 0.03  /* of one linear solve at most; tighter as the natural map falls */
 #define NEAR 1e2    /* the bar is computed once the natural map is this near to it */
 #define FLOOR 1e-4  /* as in the certificate */
 
@@ -131,7 +132,7 @@ static bool step(couple *c) {
     linear_impulses(s, s->y, s->g);
     sti__island_mul_t(s, s->g, s->force, sap->tasks);
     for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->force[i];
-    if (!solve(sap, s->gradient, fmax(1e-12, fmin(1e-4, 1e-3 * c->natural)))) return false;
+    if (!solve(sap, s->gradient, fmax(1e-10, fmin(LOOSE, c->natural)))) return false;
     const double *x = vector(s, X);
     for (int i = 0; i < s->n; i++) s->step[i] = -x[i];
     sti__island_mul(s, s->step, s->ystep, sap->tasks);
