@@ -3,6 +3,7 @@
    strongly convex and unconstrained, and its curvature is known. Islands are solved side by side. */
 #include "solve/sap.h"
 #include "contact/rows.h"
+#include "solve/guess.h"
 #include "solve/product.h"
 #include "solve/small.h"
 #include <string.h>
@@ -407,6 +408,39 @@ static bool solve_small(const sti__task *t, sti__islands *islands, sti__sum *sum
     return true;
 }
 
+static bool softened(const sti__guess *s) {
+    const sti_problem *p = s->problem;
+    for (int b = 0; b < s->nrow; b++) {
+        if (p->arrays.rows[s->row[b]].kind == STI_ROW_USER) return false;
+        for (int i = p->first[s->row[b]]; i < p->first[s->row[b] + 1]; i++)
+            if (!(p->arrays.R[i] > 0)) return false;
+    }
+    return true;
+}
+
+/* Large islands whose guess is good enough are done. */
+static bool check_guesses(const sti__task *t, sti__islands *s, sti__sum *sum) {
+    const sti_problem *p = t->problem;
+    double *work = sti__workspace_block(t->workspace, STI__BLOCK_SMALL,
+                                        sti__mul(3 * (size_t)p->arrays.n, sizeof(double)));
+    if (!work) return false;
+    for (int k = 0; k < s->count; k++) {
+        if (s->done[k]) continue;
+        sti__guess guess = {.problem = p,
+                            .dof = s->dofs + s->dof_at[k],
+                            .row = s->blocks + s->row_at[k],
+                            .rank = s->rank,
+                            .n = s->dof_at[k + 1] - s->dof_at[k],
+                            .nrow = s->row_at[k + 1] - s->row_at[k],
+                            .v = t->v,
+                            .g = t->g,
+                            .share = t->workspace->share,
+                            .work = work};
+        s->done[k] = softened(&guess) && sti__guess_holds(&guess, t->options->tol, sum);
+    }
+    return true;
+}
+
 static bool all_done(const sti__islands *s) {
     for (int k = 0; k < s->count; k++)
         if (!s->done[k]) return false;
@@ -449,6 +483,8 @@ sti_status sti__solve_sap(const sti__task *t, sti_error *error) {
     bool small = t->options->coulomb == STI_COULOMB_EXACT && !t->workspace->history_room &&
                  t->options->linear != STI_LINEAR_PCG;
     if (small && !solve_small(t, islands, &t->workspace->sum))
+        return sti__fail(error, STI_NO_MEMORY, "not enough memory for the islands");
+    if (small && t->options->guess_g && !check_guesses(t, islands, &t->workspace->sum))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory for the islands");
     t->workspace->sum.whole = all_done(islands);
     return t->workspace->sum.whole ? STI_OK : solve_others(t, islands, error);
