@@ -119,7 +119,7 @@ export class Panel {
     this.updateSliders(frame);
     this.updateSelection(frame);
     this.updateProfile(frame);
-    $('contactcount').textContent = `${frame.CONT.length / 19} contacts`;
+    $('contactcount').textContent = `${frame.CONT.length / 19} contact${frame.CONT.length === 19 ? '' : 's'}`;
     if (this.online) this.message(frame.TEXT ?? '');
   }
 

@@ -112,8 +112,8 @@ export class Scene {
   }
 
   addLights() {
-    const { lights, headlight, ambient, extent, center } = this.description, scale = 2.6;
-    this.root.add(new THREE.HemisphereLight(0xffffff, 0xb9b2a8, 1.5 + 2 * Math.max(...ambient)));
+    const { lights, headlight, ambient, extent, center } = this.description, scale = 2.3;
+    this.root.add(new THREE.HemisphereLight(0xffffff, 0xb9b2a8, 1.2 + 2 * Math.max(...ambient)));
     this.head = new THREE.DirectionalLight(0xffffff, scale * Math.max(...headlight));
     this.root.add(this.head, this.head.target);
     const list = lights.length ? lights : [{ directional: 1, shadow: 1, active: 1, diffuse: [0.7, 0.7, 0.7], free: true }];
