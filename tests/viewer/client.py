@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small WebSocket client for tests and benchmarks: what a page does, and what no page would do."""
+import atexit
 import base64
 import os
 import pathlib
@@ -19,6 +20,7 @@ def server(program, scene, *options, **kw):
     """Starts `stiction view`; returns the process and its address."""
     process = subprocess.Popen([str(program), "view", str(scene), *options], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, **kw)
+    atexit.register(process.kill)  # a test that fails leaves nothing behind
     url = process.stdout.readline().strip()
     if not url:
         raise RuntimeError(process.communicate()[1])
