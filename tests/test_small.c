@@ -47,7 +47,8 @@ TEST(law_of_one_contact) {
     static const int dims[] = {1, 3, 4, 6};
     for (int k = 0; k < 2000; k++) {
         sti_row row = {.kind = STI_ROW_CONE, .dim = dims[k % 4]};
-        double R[STI_ROW_DIM], y[STI_ROW_DIM], g[STI_ROW_DIM], G[STI_ROW_DIM * STI_ROW_DIM];
+        double R[STI_ROW_DIM] = {0}, y[STI_ROW_DIM] = {0}, g[STI_ROW_DIM] = {0},
+               G[STI_ROW_DIM * STI_ROW_DIM] = {0};
         for (int i = 0; i < 5; i++) row.mu[i] = random_in(&r, 0.1, 1);
         for (int i = 0; i < row.dim; i++) {
             R[i] = i ? 0.05 * (row.mu[0] / row.mu[i - 1]) * (row.mu[0] / row.mu[i - 1]) : 0.1;
@@ -185,6 +186,49 @@ TEST(degenerate_problems) {
         CHECK_NEAR(x.v[1], 2 - small[k] * normal * 2 / slip, 1e-9);
         CHECK_NEAR(x.v[2], 3 - small[k] * normal * 3 / slip, 1e-9);
     }
+}
+
+/* ---- a user's row -------------------------------------------------------------------------------------------------- */
+
+static double spring_value(const void *context, int dim, const double *y, double *gradient, double *hessian) {
+    double k = *(const double *)context, l = 0;
+    for (int i = 0; i < dim; i++) {
+        l += k * y[i] * y[i] / 2;
+        if (gradient) gradient[i] = k * y[i];
+        for (int j = 0; hessian && j < dim; j++) hessian[i * dim + j] = i == j ? k : 0;
+    }
+    return l;
+}
+static double spring_conjugate(const void *context, int dim, const double *g) {
+    double c = 0;
+    for (int i = 0; i < dim; i++) c += g[i] * g[i] / (2 * *(const double *)context);
+    return c;
+}
+static void spring_project(const void *context, int dim, double *g) { (void)context, (void)dim, (void)g; }
+
+/* A user's spring next to contacts that slide is a quadratic row with R = 1 / k. */
+TEST(user_rows_with_exact_friction) {
+    static dense_problem d;
+    static const double k = 20;
+    int direct = 0;
+    for (int seed = 0; seed < 10; seed++) {
+        answer own, user;
+        random_problem(&d, (uint64_t)(6000 + seed), 3, 6, 1, 1e-2);
+        int at = dense_add(&d, STI_ROW_QUADRATIC, 2);
+        for (int i = 0; i < 2 * d.n; i++) d.J[at * d.n + i] = 0.1 * (i * 7 % 11 - 5);
+        d.vhat[at] = 0.3;
+        d.R[at] = d.R[at + 1] = 1 / k;
+        sti_solve_options o = exact_options(1e-7);
+        solve_dense(&d, &o, &own);
+        d.rows[d.nrow - 1] = (sti_row){.kind = STI_ROW_USER, .dim = 2};
+        d.rows[d.nrow - 1].user = (sti_row_user){spring_value, spring_conjugate, spring_project, &k};
+        d.R[at] = d.R[at + 1] = 0;
+        solve_dense(&d, &o, &user);
+        CHECK(own.info.converged && user.info.converged);
+        direct += user.info.outer == 0;
+        CHECK(largest_difference(own.v, user.v, d.n) < 1e-6);
+    }
+    CHECK(direct >= 8); /* Newton's method on pairs knows the row */
 }
 
 /* ---- instruction sets ------------------------------------------------------------------------------------------- */
@@ -356,5 +400,5 @@ TEST(failed_allocations) {
 
 MAIN(CASE(law_of_one_contact), CASE(small_islands_agree_with_the_general_way), CASE(relaxed_is_untouched),
      CASE(at_the_largest_size), CASE(one_dof), CASE(degenerate_problems),
-     CASE(instruction_sets_give_the_same_bits), CASE(wide_ratios), CASE(piles_of_wide_ratios),
-     CASE(a_warm_solve_allocates_nothing), CASE(failed_allocations))
+     CASE(instruction_sets_give_the_same_bits), CASE(user_rows_with_exact_friction), CASE(wide_ratios),
+     CASE(piles_of_wide_ratios), CASE(a_warm_solve_allocates_nothing), CASE(failed_allocations))

@@ -15,6 +15,7 @@
 /* Boosts of the diagonal, from rounding to a tenth, while a factor fails. */
 #define FIRST_BOOST 1e-14
 #define TRIES 8
+#define MARGIN 4 /* conjugate gradients must look so much cheaper than a factor */
 
 /* ---- cost model ------------------------------------------------------------------------------------- */
 
@@ -23,13 +24,14 @@ static double product_work(const sti__island *s) {
     return 2.0 * s->astart[s->n] + 4.0 * (double)s->number[s->nrow] + 2.0 * LARGEST_JACOBI * s->n;
 }
 
-/* A factor runs on tiles, about eight times as fast per operation as sparse products; conjugate gradients
-   take some tens of products plus some that grow with the diameter of the graph. */
+/* In units of that work, fitted by bench_linear (docs/linear_algebra.md): a factor runs on tiles, products per solve grow
+   with the diameter of the graph. MARGIN is for what was not measured: ill-conditioned rows take more products, and exact
+   friction solves several times with one factor. */
 bool sti__prefers_direct(const sti__island *s) {
     sti__chol_info info = sti__chol_get_info(s->newton);
-    double direct = info.flops / 8 + 4 * (double)info.fill;
-    double products = 25 + 2 * sqrt((double)s->n);
-    return direct <= products * product_work(s);
+    double work = product_work(s), direct = info.flops / 12 + 1.5 * (double)info.fill + 2 * work,
+           products = 4 + 2.8 * sqrt(sqrt((double)s->n));
+    return direct <= MARGIN * products * work;
 }
 
 /* ---- planning ----------------------------------------------------------------------------------------- */

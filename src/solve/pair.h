@@ -59,10 +59,25 @@ static inline double sti__pair_interval(const sti_row *row, const double *w, con
     return off;
 }
 
+/* A user's row: its own law, linear at y. */
+static inline double sti__pair_user(const sti_row *row, const double *w, const double *R, const double *y,
+                                    const double *g, double *G, double *slope, double *c) {
+    int dim = row->dim;
+    double off = 0;
+    sti__row_evaluate(row, R, y, c, G);
+    for (int i = 0; i < dim; i++) {
+        off += (c[i] - g[i]) * (c[i] - g[i]) * (w[i] + R[i]);
+        slope[i] = 0;
+        for (int j = 0; j < dim; j++) c[i] += G[i * dim + j] * y[j];
+    }
+    return off;
+}
+
 static inline double sti__pair_read(const sti_row *row, const double *w, const double *R, const double *y,
                                     const double *g, double *G, double *slope, double *c) {
-    return row->kind == STI_ROW_CONE ? sti__pair_cone(row, w, R, y, g, G, slope, c)
-                                     : sti__pair_interval(row, w, R, y, g, G, slope, c);
+    if (row->kind == STI_ROW_CONE) return sti__pair_cone(row, w, R, y, g, G, slope, c);
+    if (row->kind == STI_ROW_USER) return sti__pair_user(row, w, R, y, g, G, slope, c);
+    return sti__pair_interval(row, w, R, y, g, G, slope, c);
 }
 
 /* c - (G + slope e')y */
