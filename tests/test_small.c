@@ -29,7 +29,7 @@ static sti_solve_options general_options(double tol) {
 
 /* Coulomb's law between g and u = y + R g, from its definition. */
 static void check_coulomb(const sti_row *row, const double *R, const double *y, const double *g, double tol) {
-    double u[STI_ROW_DIM], length2 = 0, slip2 = 0, along = 0;
+    double u[STI_ROW_DIM] = {0}, length2 = 0, slip2 = 0, along = 0;
     for (int i = 0; i < row->dim; i++) u[i] = y[i] + R[i] * g[i];
     for (int i = 1; i < row->dim; i++) {
         double t = g[i] / row->mu[i - 1], s = row->mu[i - 1] * u[i];
