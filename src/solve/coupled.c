@@ -26,6 +26,7 @@ typedef struct couple {
     sti__sap *sap;
     double *g;       /* impulses of the pair */
     double natural;  /* natural map over the impulses, in the norm of unit Delassus diagonal */
+    bool tight;      /* linear solves */
     double momentum; /* |A (v - v*) - J'g| over the larger of both, momentum scaling */
 } couple;
 
@@ -132,7 +133,8 @@ static bool step(couple *c) {
     linear_impulses(s, s->y, s->g);
     sti__island_mul_t(s, s->g, s->force, sap->tasks);
     for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->force[i];
-    if (!solve(sap, s->gradient, fmax(1e-10, fmin(LOOSE, c->natural)))) return false;
+    double tol = c->tight ? fmax(1e-12, fmin(1e-4, 1e-3 * c->natural)) : fmax(1e-10, fmin(LOOSE, c->natural));
+    if (!solve(sap, s->gradient, tol)) return false;
     const double *x = vector(s, X);
     for (int i = 0; i < s->n; i++) s->step[i] = -x[i];
     sti__island_mul(s, s->step, s->ystep, sap->tasks);
@@ -244,7 +246,10 @@ static bool iterate(couple *c, double goal, double bar) {
         if (walk(c, merit) || ++blind <= most) continue;
         blind = 0;
         memcpy(c->g, sap->s->kept_g, sizeof(double) * (size_t)sap->s->m);
-        if (!sti__sap_sweep(sap, sweeps)) return false;
+        if (!sti__sap_sweep(sap, sweeps)) { /* what cannot be swept may need better steps */
+            if (c->tight || !balance(c)) return false;
+            c->tight = true;
+        }
         best = INFINITY;
         if (sweeps < MOST_SWEEPS) sweeps *= 2;
         read_pair(c);
@@ -254,7 +259,7 @@ static bool iterate(couple *c, double goal, double bar) {
 
 bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
     sti__island *s = sap->s;
-    couple c = {.sap = sap, .g = s->last_g};
+    couple c = {.sap = sap, .g = s->last_g, .tight = bar <= 0};
     memcpy(vector(s, KEPT), s->v, sizeof(double) * (size_t)s->n);
     memcpy(s->offset, s->base, sizeof(double) * (size_t)s->m);
     for (int i = 0; i < s->m; i++) s->target[i] = s->vhat[i] + s->offset[i];
