@@ -10,11 +10,11 @@
 #include "solve/sap.h"
 #include <string.h>
 
-#define STEPS 40  /* Newton steps of one call */
+#define STEPS 60  /* Newton steps of one call */
 #define BLIND 2   /* steps in a row that may raise the natural map, within rounds */
 #define FAR 1e-2  /* a pair that is worse is swept first */
 #define SWEEPS 10 /* between steps, when these lead nowhere; twice as many each time */
-#define MOST_SWEEPS 160
+#define MOST_SWEEPS 80
 #define PRODUCTS 60 /* of one linear solve, in pairs */
 #define LOOSE 0.03  /* of one linear solve at most; tighter as the natural map falls */
 #define NEAR 1e2    /* the bar is computed once the natural map is this near to it */
@@ -216,9 +216,9 @@ static bool walk(couple *c, double before) {
     double *v0 = vector(s, R), *g0 = s->rows;
     memcpy(v0, s->v, sizeof(double) * (size_t)s->n);
     memcpy(g0, c->g, sizeof(double) * (size_t)s->m);
-    for (double a = 1; a > 0.1; a /= 2) {
+    for (double a = 1; a > 0.05; a /= 2) {
         go(c, v0, g0, a);
-        if (merit_of(c) <= (1 - a / 2) * before) return true;
+        if (merit_of(c) <= (1 - a / 10) * before) return true;
     }
     go(c, v0, g0, 1);
     return false;

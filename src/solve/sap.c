@@ -20,7 +20,7 @@
 /* ... and there so many steps without a better iterate are enough. */
 #define PATIENCE 4
 /* Newton steps of an island with dense matrices before it takes the longer way. */
-#define SMALL_STEPS 40
+#define SMALL_STEPS 60
 
 /* ---- one iterate ------------------------------------------------------------------------------------ */
 

@@ -11,7 +11,7 @@
 #define FLOOR 1e-4 /* as in the certificate */
 #define FAR 1e-2   /* a pair that is worse is swept first */
 #define SWEEPS 10  /* between steps, when these lead nowhere; twice as many each time */
-#define MOST_SWEEPS 160
+#define MOST_SWEEPS 80
 #define NEAR 1e2 /* the gap is computed once the natural map is this near to it */
 
 #if defined __AVX512F__
@@ -340,13 +340,13 @@ static bool walk(small *s, double before, double *merit) {
     memcpy(s->at, s->z, sizeof(double) * (size_t)s->ld);
     memcpy(s->y0, s->y, sizeof(double) * (size_t)s->m);
     memcpy(s->g0, s->g, sizeof(double) * (size_t)s->m);
-    for (double a = 1; a > 0.1; a /= 2) {
+    for (double a = 1; a > 0.05; a /= 2) {
         for (int i = 0; i < s->ld; i++) s->z[i] = s->at[i] + a * s->dz[i];
         for (int i = 0; i < s->m; i++) {
             s->y[i] = s->y0[i] + a * s->dy[i];
             s->g[i] = s->g0[i] + a * (s->g1[i] - s->g0[i]);
         }
-        if ((*merit = read_pair(s)) <= (1 - a / 2) * before) return true;
+        if ((*merit = read_pair(s)) <= (1 - a / 10) * before) return true;
     }
     memcpy(s->g, s->g0, sizeof(double) * (size_t)s->m);
     return false;
