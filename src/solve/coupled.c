@@ -216,9 +216,10 @@ static bool walk(couple *c, double before) {
     double *v0 = vector(s, R), *g0 = s->rows;
     memcpy(v0, s->v, sizeof(double) * (size_t)s->n);
     memcpy(g0, c->g, sizeof(double) * (size_t)s->m);
-    for (double a = 1; a > 0.05; a /= 2) {
+    double enough = c->tight ? 0.5 : 0.1, least = c->tight ? 0.1 : 0.05;
+    for (double a = 1; a > least; a /= 2) {
         go(c, v0, g0, a);
-        if (merit_of(c) <= (1 - a / 10) * before) return true;
+        if (merit_of(c) <= (1 - enough * a) * before) return true;
     }
     go(c, v0, g0, 1);
     return false;
