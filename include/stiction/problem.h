@@ -78,8 +78,9 @@ typedef struct sti_contact_memory {
     double desaxce;    /* mu |v_t| of the last answer, m/s */
     double impulse[6]; /* N s, in the contact frame */
     double frame[9];   /* rows: normal, tangents */
-    double pos[3];     /* of the point, world, m; with the pair it finds contacts whose feature changed. Not in files */
-    uint64_t pair;     /* of geoms; 0: none */
+    double pos
+        [3]; /* of the point, world, m; with the pair it finds contacts whose feature changed. Not in files */
+    uint64_t pair; /* of geoms; 0: none */
 } sti_contact_memory;
 
 /* What the caller gives; everything is copied. Either A, vstar and J, or W and q. */
