@@ -560,10 +560,8 @@ TEST(explicit_servo) {
 TEST(servo_against_wall) {
     EACH_STEP(h) {
         sti_model *m;
-        sti_world *w = open(servo, h, &m);
-        sti_model_free(m);
-        sti_world_destroy(w);
-        w = open("<mujoco xmlns:sti='urn:stiction'><option timestep='%g' gravity='0 0 0'/><worldbody><body>"
+        sti_world *w =
+            open("<mujoco xmlns:sti='urn:stiction'><option timestep='%g' gravity='0 0 0'/><worldbody><body>"
                  "<joint name='j' type='slide' axis='1 0 0'/><geom size='.1' mass='2'/></body>"
                  "<geom type='box' size='.1 1 1' pos='.3 0 0'/></worldbody><actuator>"
                  "<position joint='j' kp='1e5' kv='1e3' sti:implicit='true' forcerange='-40 "

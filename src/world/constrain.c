@@ -154,10 +154,15 @@ static uint64_t pair_of(const sti__contact *c) {
     return (uint64_t)(c->geom1 + 1) << 32 | (uint32_t)(c->geom2 + 1);
 }
 
-static bool is_of(const sti_world *world, int b, uint64_t pair) {
+/* A contact that collide has found, not one of a handler. */
+static bool was_found(const sti_world *world, int b) {
     const sti__assembly *as = &world->constraints.rows;
-    return as->info[b].source == STI__FROM_CONTACT &&
-           pair_of(&world->constraints.collide.contact[as->info[b].id]) == pair;
+    return as->info[b].source == STI__FROM_CONTACT && as->info[b].id < world->constraints.collide.ncontact;
+}
+
+static bool is_of(const sti_world *world, int b, uint64_t pair) {
+    const sti__constraints *c = &world->constraints;
+    return was_found(world, b) && pair_of(&c->collide.contact[c->rows.info[b].id]) == pair;
 }
 
 static void place(sti_contact_memory *m, const sti__contact *c) {
@@ -199,10 +204,10 @@ static void recall(sti_world *world) {
         const sti_contact_memory *old = remembered(world, &index, m->feature);
         bool contact = as->info[b].source == STI__FROM_CONTACT;
         double tau = as->info[b].tau, *vhat = as->vhat + as->first[b];
-        if (contact && !old) old = replaced(world, &index, b);
+        if (!old && was_found(world, b)) old = replaced(world, &index, b);
         if (contact) *m = sti__memory_carry(old, m->feature, m->frame);
-        if (contact) place(m, &c->collide.contact[as->info[b].id]);
-        else *m = old ? *old : (sti_contact_memory){.feature = m->feature};
+        if (was_found(world, b)) place(m, &c->collide.contact[as->info[b].id]);
+        else if (!contact) *m = old ? *old : (sti_contact_memory){.feature = m->feature};
         if (o->memory && contact) sti__memory_vhat(m, as->rows[b].dim, o->timestep, tau, vhat + 1);
         if (o->memory && as->rows[b].kind == STI_ROW_HUBER) vhat[0] = -m->anchor[0] / (o->timestep + tau);
         memcpy(as->guess + as->first[b], m->impulse, sizeof(double) * (size_t)as->rows[b].dim);
