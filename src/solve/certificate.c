@@ -13,8 +13,6 @@
 #include <float.h>
 #include <string.h>
 
-/* Impulses below this share of the momentum (or of the approach velocities) are not resolved further. */
-#define FLOOR 1e-4
 /* Slip and impulses below this share of their scale have no direction worth measuring. */
 #define FAINT 1e-4
 
@@ -91,7 +89,7 @@ static double judge_momentum(const sti__judge *j, bench *b, const double *v, sti
     }
     for (int i = 0; i < n; i++) b->rest[i] = b->momentum[i] - b->force[i];
     double size = max3(scaled_norm(&a->A, b->momentum), scaled_norm(&a->A, b->force),
-                       FLOOR * scaled_norm(&a->A, b->free));
+                       STI__FLOOR * scaled_norm(&a->A, b->free));
     double rest = scaled_norm(&a->A, b->rest);
     c->momentum = rest > 0 ? rest / size : 0;
     /* the gap takes the impulses in C, the momentum above those given */
@@ -100,7 +98,7 @@ static double judge_momentum(const sti__judge *j, bench *b, const double *v, sti
     sti__chol_half(j->mass, b->rest, b->rest, j->tasks);
     c->gap = sti__norm2_n(b->rest, NULL, n) / 2;
     double free2 = sti__dot_n(a->vstar, b->free, n);
-    return max3(sqrt(fmax(0, impulse2)), sqrt(fmax(0, moved2)), FLOOR * sqrt(fmax(0, free2)));
+    return max3(sqrt(fmax(0, impulse2)), sqrt(fmax(0, moved2)), STI__FLOOR * sqrt(fmax(0, free2)));
 }
 
 static double judge_delassus(const sti__judge *j, bench *b) {
@@ -113,7 +111,7 @@ static double judge_delassus(const sti__judge *j, bench *b) {
         b->q[i] = a->q[i];
         b->y[i] = b->dual[i] += a->q[i];
     }
-    return fmax(sqrt(fmax(0, energy)), FLOOR * sqrt(approach));
+    return fmax(sqrt(fmax(0, energy)), STI__FLOOR * sqrt(approach));
 }
 
 /* ---- the rows' parts -------------------------------------------------------------------------------- */
@@ -179,7 +177,7 @@ static double natural_scale(const bench *b) {
         asked += natural_row(row, b->w + at, zero, b->q + at);
         for (int i = 0; i < row->dim; i++) free += b->q[at + i] * b->q[at + i] / b->w[at + i];
     }
-    return max3(sqrt(own), sqrt(asked), FLOOR * sqrt(free));
+    return max3(sqrt(own), sqrt(asked), STI__FLOOR * sqrt(free));
 }
 
 static double judge_natural(const bench *b, bool exact, double scale, double *share) {
@@ -276,7 +274,7 @@ static void judge_contacts(const bench *b, double scale, bool exact, sti_certifi
         mismatch = fmax(mismatch, fabs(here - there));
         for (int i = 0; i < row->dim; i++) speed = fmax(speed, fabs(b->q[at + i]));
     }
-    c->desaxce = exact && mismatch > 0 ? mismatch / fmax(slip, FLOOR * speed) : 0;
+    c->desaxce = exact && mismatch > 0 ? mismatch / fmax(slip, STI__FLOOR * speed) : 0;
 }
 
 /* ---- FCLIB's full error ------------------------------------------------------------------------------- */

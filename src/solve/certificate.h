@@ -6,6 +6,9 @@
 #include "contact/problem.h"
 #include "solve/cholesky.h"
 
+/* Impulses below this share of the momentum (or of the approach velocities) are not resolved further. */
+#define STI__FLOOR 1e-4
+
 typedef struct sti__judge {
     const sti_problem *problem;
     sti__chol *mass;        /* factored A; NULL in the Delassus form */

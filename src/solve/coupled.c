@@ -18,7 +18,6 @@
 #define PRODUCTS 60 /* of one linear solve, in pairs */
 #define LOOSE 0.03  /* of one linear solve at most; tighter as the natural map falls */
 #define NEAR 1e2    /* the bar is computed once the natural map is this near to it */
-#define FLOOR 1e-4  /* as in the certificate */
 
 /* ---- the laws ---------------------------------------------------------------------------------------- */
 
@@ -29,6 +28,8 @@ typedef struct couple {
     bool tight;      /* linear solves */
     double momentum; /* |A (v - v*) - J'g| over the larger of both, momentum scaling */
 } couple;
+
+static double merit_of(const couple *c) { return fmax(c->natural, c->momentum); }
 
 /* c - G y of the laws into g. */
 static void linear_impulses(const sti__island *s, const double *y, double *g) {
@@ -62,8 +63,8 @@ static void read_pair(couple *c) {
         rest += r * r * s->inverse[i];
         moved += s->momentum[i] * s->momentum[i] * s->inverse[i];
         pushed += s->force[i] * s->force[i] * s->inverse[i];
-        size += FLOOR * FLOOR * s->vstar[i] * s->impetus[i];
-        moved += FLOOR * FLOOR * s->impetus[i] * s->impetus[i] * s->inverse[i];
+        size += STI__FLOOR * STI__FLOOR * s->vstar[i] * s->impetus[i];
+        moved += STI__FLOOR * STI__FLOOR * s->impetus[i] * s->impetus[i] * s->inverse[i];
     }
     c->natural = off > 0 ? sqrt(off / size) : 0;
     c->momentum = rest > 0 ? sqrt(rest / fmax(moved, pushed)) : 0;
@@ -162,7 +163,7 @@ static bool certified(couple *c, double bar) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
     double gap = 0;
-    if (fmax(c->natural, c->momentum) > NEAR * bar && !sap->history) return false;
+    if (merit_of(c) > NEAR * bar && !sap->history) return false;
     enter_bounds(c);
     for (int b = 0; b < s->nrow; b++) {
         const sti_row *row = sti__island_row(s, b);
@@ -181,7 +182,7 @@ static bool certified(couple *c, double bar) {
 static bool reached(couple *c, double goal, double bar) {
     if (bar > 0) return certified(c, bar);
     if (c->sap->history) certified(c, 0);
-    return fmax(c->natural, c->momentum) <= goal;
+    return merit_of(c) <= goal;
 }
 
 /* The velocity that the impulses give. */
@@ -206,8 +207,6 @@ static void go(couple *c, const double *v0, const double *g0, double a) {
     for (int i = 0; i < s->m; i++) c->g[i] = g0[i] + a * (s->g[i] - g0[i]);
     read_pair(c);
 }
-
-static double merit_of(const couple *c) { return fmax(c->natural, c->momentum); }
 
 /* Along the step, which keeps the balance: the longest of a few that lowers the natural map, else all of it. */
 static bool walk(couple *c, double before) {
@@ -271,7 +270,7 @@ bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
             balance(&c);
             read_pair(&c);
         }
-        sap->residual = fmax(c.natural, c.momentum);
+        sap->residual = merit_of(&c);
         sap->change = 1;
         return true;
     }

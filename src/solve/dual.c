@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#define FLOOR 1e-4   /* as the certificate's */
 #define MARGIN 0.999 /* the certificate sums in another order */
 
 static size_t lay_out(sti__dual *d, void *base) {
@@ -55,8 +54,8 @@ static void set_floor(sti__dual *d) {
     sti__pass plain = {op, STI__SHIFT_NONE, NULL};
     double asked = sti__pass_natural(&plain, d->best, false, &t2, &u2);
     d->qnorm = sqrt(raw2);
-    d->floor = fmax(sqrt(asked), FLOOR * sqrt(q2));
-    d->gap_floor = FLOOR * (op->problem->delassus ? sqrt(q2) : free_energy(op));
+    d->floor = fmax(sqrt(asked), STI__FLOOR * sqrt(q2));
+    d->gap_floor = STI__FLOOR * (op->problem->delassus ? sqrt(q2) : free_energy(op));
 }
 
 sti_status sti__dual_open(sti__dual *d, const sti__task *task, sti_error *error) {

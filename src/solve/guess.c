@@ -3,7 +3,6 @@
 #include "contact/rows.h"
 #include <string.h>
 
-#define FLOOR 1e-4      /* as in the certificate */
 #define LARGEST_PART 32 /* dofs that the mass couples */
 
 /* Rows' parts of the gap; force gets J'g. Stops when the gap is too large to be good. */
@@ -106,13 +105,14 @@ bool sti__guess_holds(const sti__guess *s, double tol, sti__sum *sum) {
     mass_mul(s, x, momentum);
     for (int i = 0; i < s->n; i++) moved2 += x[i] * momentum[i];
     /* at the answer impulses move as much as v does; 4: not worth going on */
-    double bound = 4 * tol * tol * fmax(moved2, FLOOR * FLOOR * free2);
+    double bound = 4 * tol * tol * fmax(moved2, STI__FLOOR * STI__FLOOR * free2);
     double gap = rows_gap(s, force, bound);
     if (!(gap <= bound)) return false;
     for (int i = 0; i < s->n; i++) momentum[i] -= force[i];
     if (!norms(s, momentum, force, length)) return false;
     gap += length[0] / 2;
-    if (!(2 * gap <= tol * tol * fmax(fmax(length[1], moved2), FLOOR * FLOOR * free2))) return false;
+    if (!(2 * gap <= tol * tol * fmax(fmax(length[1], moved2), STI__FLOOR * STI__FLOOR * free2)))
+        return false;
     sum->gap += gap;
     sum->impulse2 += length[1];
     sum->moved2 += moved2;

@@ -17,7 +17,6 @@
 #include "solve/sap.h"
 #include <string.h>
 
-#define FLOOR 1e-4         /* as in the certificate */
 #define FIRST_SHARE 1e-2   /* R_p of the Delassus diagonal */
 #define FIRST_COUPLED 0.05 /* the same in exact Coulomb */
 #define LEAST_SHARE 1e-7
@@ -233,7 +232,7 @@ static void begin(rounds *r) {
     r->floor = 1e-300;
     for (int i = 0; i < s->m; i++) {
         double q = s->y[i] - s->vhat[i];
-        r->floor += FLOOR * FLOOR * q * q * s->lightness[i];
+        r->floor += STI__FLOOR * STI__FLOOR * q * q * s->lightness[i];
     }
     sti__island_mul(s, s->v, s->y, r->sap->tasks);
     for (int i = 0; i < s->m; i++) s->y[i] -= s->vhat[i];

@@ -11,8 +11,6 @@
 #define GRAIN_BLOCKS 64
 /* An island of more dofs shares its own products among the threads; smaller ones share the threads. */
 #define LARGE_ISLAND 600
-/* The certificate's floor: impulses below this share of the momentum are not resolved further. */
-#define FLOOR 1e-4
 /* The bar is computed once the gradient is this near to the goal (it needs a factor of A). */
 #define NEAR 1e3
 /* Rounding rules the cost where a step promises less than this share of it ... */
@@ -82,7 +80,7 @@ void sti__sap_measure(sti__sap *sap) {
     double impulse2 = sti__norm2_n(s->work, NULL, s->n), free2 = sti__dot_n(s->vstar, s->impetus, s->n),
            moved2 = 0;
     for (int i = 0; i < s->n; i++) moved2 += (s->v[i] - s->vstar[i]) * s->momentum[i];
-    sap->scale = sqrt(fmax(fmax(impulse2, moved2), FLOOR * FLOOR * free2));
+    sap->scale = sqrt(fmax(fmax(impulse2, moved2), STI__FLOOR * STI__FLOOR * free2));
 }
 
 /* ---- one step ----------------------------------------------------------------------------------------- */
@@ -139,9 +137,9 @@ static bool take_step(sti__sap *sap, double *gain) {
 
 static bool reached(sti__sap *sap, const sti__sap_goal *goal) {
     if (sap->residual <= goal->atol + goal->rtol * sap->size) return true;
-    if (sap->residual <= goal->momentum * fmax(sap->change, FLOOR * sap->size)) return true;
+    if (sap->residual <= goal->momentum * fmax(sap->change, STI__FLOOR * sap->size)) return true;
     if (goal->bar <= 0 && !sap->history) return false;
-    if (sap->residual > NEAR * goal->bar * fmax(sap->change, FLOOR * sap->size) && !sap->history)
+    if (sap->residual > NEAR * goal->bar * fmax(sap->change, STI__FLOOR * sap->size) && !sap->history)
         return false;
     sti__sap_measure(sap);
     return sap->bar <= goal->bar * sap->scale;
@@ -169,7 +167,7 @@ sti__sap_end sti__sap_minimise(sti__sap *sap, const sti__sap_goal *goal) {
         bool done = reached(sap, goal);
         sti__sap_remember(sap);
         if (done) return STI__SAP_CONVERGED;
-        double merit = sap->residual / fmax(sap->change, FLOOR * sap->size);
+        double merit = sap->residual / fmax(sap->change, STI__FLOOR * sap->size);
         warnings[STI_WARN_GRADIENT_EXPLOSION] += sap->residual > sap->options->gradient_limit;
         since = merit < best ? 0 : since + 1;
         if (merit < best || k == 0) best = merit, keep_best(sap->s);
@@ -408,16 +406,6 @@ static bool solve_small(const sti__task *t, sti__islands *islands, sti__sum *sum
     return true;
 }
 
-static bool softened(const sti__guess *s) {
-    const sti_problem *p = s->problem;
-    for (int b = 0; b < s->nrow; b++) {
-        if (p->arrays.rows[s->row[b]].kind == STI_ROW_USER) return false;
-        for (int i = p->first[s->row[b]]; i < p->first[s->row[b] + 1]; i++)
-            if (!(p->arrays.R[i] > 0)) return false;
-    }
-    return true;
-}
-
 /* Large islands whose guess is good enough are done. */
 static bool check_guesses(const sti__task *t, sti__islands *s, sti__sum *sum) {
     const sti_problem *p = t->problem;
@@ -436,7 +424,8 @@ static bool check_guesses(const sti__task *t, sti__islands *s, sti__sum *sum) {
                             .g = t->g,
                             .share = t->workspace->share,
                             .work = work};
-        s->done[k] = softened(&guess) && sti__guess_holds(&guess, t->options->tol, sum);
+        s->done[k] =
+            sti__softened(p, guess.row, guess.nrow) && sti__guess_holds(&guess, t->options->tol, sum);
     }
     return true;
 }

@@ -33,7 +33,7 @@ typedef struct sti__sap_goal {
 
 /* What an island's solve counts. */
 typedef struct sti__sap_count {
-    int iterations, outer, pcg, products, line_search, factorisations, sweeps;
+    int iterations, outer, pcg, products, line_search, factorisations;
     int warnings[STI_WARN_COUNT];
     double bar2, scale2; /* of the best iterate: squares of the gap bar and of what it is relative to */
     bool indefinite;     /* A is not positive definite */

@@ -19,12 +19,15 @@ sti__small_solver sti__small_get(void) {
     return sti__small_solve;
 }
 
-bool sti__small_fits(const sti_problem *p, const int *row, int n, int nrow) {
-    if (n > STI__SMALL) return false;
+bool sti__softened(const sti_problem *p, const int *row, int nrow) {
     for (int b = 0; b < nrow; b++) {
         if (p->arrays.rows[row[b]].kind == STI_ROW_USER) return false;
         for (int i = p->first[row[b]]; i < p->first[row[b] + 1]; i++)
             if (!(p->arrays.R[i] > 0)) return false;
     }
     return true;
+}
+
+bool sti__small_fits(const sti_problem *p, const int *row, int n, int nrow) {
+    return n <= STI__SMALL && sti__softened(p, row, nrow);
 }

@@ -29,7 +29,9 @@ size_t sti__small_room(int n, int m, int nrow);
 /* False if the answer was not found, and A is then as it was. */
 typedef bool (*sti__small_solver)(sti__small_job *job);
 sti__small_solver sti__small_get(void);
-/* Cones and intervals with all R > 0 in at most STI__SMALL dofs. */
+/* Cones and intervals with all R > 0: what exact Coulomb's explicit law is for. */
+bool sti__softened(const sti_problem *problem, const int *row, int nrow);
+/* These in at most STI__SMALL dofs. */
 bool sti__small_fits(const sti_problem *problem, const int *row, int n, int nrow);
 
 #endif

@@ -3,14 +3,14 @@
    that all variants give the same bits. */
 #include "base/lane.h"
 #include "base/simd.h"
+#include "solve/certificate.h"
 #include "solve/cut.h"
 #include "solve/pair.h"
 #include "solve/small.h"
 #include <string.h>
 
-#define FLOOR 1e-4 /* as in the certificate */
-#define FAR 1e-2   /* a pair that is worse is swept first */
-#define SWEEPS 10  /* between steps, when these lead nowhere; twice as many each time */
+#define FAR 1e-2  /* a pair that is worse is swept first */
+#define SWEEPS 10 /* between steps, when these lead nowhere; twice as many each time */
 #define MOST_SWEEPS 80
 #define NEAR 1e2 /* the gap is computed once the natural map is this near to it */
 
@@ -38,7 +38,7 @@ typedef struct small {
     double *z, *f, *dz, *at; /* ld: velocity, X'g, step, where the walk began */
     double *R, *q, *w;       /* m: q = J v* - vhat; w = diagonal of XX' */
     double *y, *dy, *y0;     /* m */
-    double *g, *g0, *g1, *best;
+    double *g, *g0, *g1;
     double *slope, *c; /* m: laws */
     double *G, *D;     /* of the blocks; D: XX' + R */
     double natural, momentum, impulse2, moved2, free2;
@@ -72,8 +72,7 @@ static size_t lay_out(small *s, int n, int m, int nrow, char *base) {
     size_t ld = (size_t)(n + 7) / 8 * 8, rows = (size_t)m;
     s->ld = (int)ld;
     double **wide[] = {&s->z, &s->f, &s->dz, &s->at, &s->inverse};
-    double **tall[] = {&s->R, &s->q,  &s->w,  &s->y,    &s->dy,    &s->y0,
-                       &s->g, &s->g0, &s->g1, &s->best, &s->slope, &s->c};
+    double **tall[] = {&s->R, &s->q, &s->w, &s->y, &s->dy, &s->y0, &s->g, &s->g0, &s->g1, &s->slope, &s->c};
     s->L = sti__cut(&c, (size_t)n * ld, sizeof(double));
     s->H = sti__cut(&c, (size_t)n * ld, sizeof(double));
     s->X = sti__cut(&c, (rows + 8) * ld, sizeof(double));
@@ -223,7 +222,7 @@ static void take_law(small *s) {
 
 /* Laws at (z, y, g), how far the pair is from obeying them and from balance. */
 static double read_pair(small *s) {
-    double off = 0, size = FLOOR * FLOOR * s->free2, rest = 0;
+    double off = 0, size = STI__FLOOR * STI__FLOOR * s->free2, rest = 0;
     for (int i = 0; i < s->m; i++) size += s->g[i] * s->g[i] * (s->w[i] + s->R[i]);
     for (int b = 0; b < s->nrow; b++) {
         int at = s->first[b];
@@ -235,7 +234,8 @@ static double read_pair(small *s) {
     s->impulse2 = dot(s->f, s->f, s->ld);
     s->moved2 = dot(s->z, s->z, s->ld);
     s->natural = off > 0 ? sqrt(off / size) : 0;
-    s->momentum = rest > 0 ? sqrt(rest / fmax(fmax(s->impulse2, s->moved2), FLOOR * FLOOR * s->free2)) : 0;
+    s->momentum =
+        rest > 0 ? sqrt(rest / fmax(fmax(s->impulse2, s->moved2), STI__FLOOR * STI__FLOOR * s->free2)) : 0;
     return fmax(s->natural, s->momentum);
 }
 
@@ -414,7 +414,7 @@ static bool certified(small *s, sti__small_job *job, double merit) {
     job->impulse2 = dot(s->f, s->f, s->ld);
     job->moved2 = s->moved2;
     job->free2 = s->free2;
-    double scale2 = fmax(fmax(job->impulse2, s->moved2), FLOOR * FLOOR * s->free2);
+    double scale2 = fmax(fmax(job->impulse2, s->moved2), STI__FLOOR * STI__FLOOR * s->free2);
     return 2 * gap <= job->tol * job->tol * scale2;
 }
 

@@ -6,7 +6,6 @@
 #include <time.h>
 
 #define COOKIE 0x5354494f50543031ull
-#define FLOOR 1e-4 /* as in the certificate */
 
 /* ---- options ------------------------------------------------------------------------------------ */
 
@@ -226,7 +225,7 @@ static bool all_finite(const double *x, int n) {
 
 /* From what the solver has added up. */
 static void take_sum(const sti__sum *s, sti_certificate *c) {
-    double scale2 = fmax(fmax(s->impulse2, s->moved2), FLOOR * FLOOR * s->free2);
+    double scale2 = fmax(fmax(s->impulse2, s->moved2), STI__FLOOR * STI__FLOOR * s->free2);
     *c = (sti_certificate){.gap = s->gap, .error_bar = sqrt(2 * s->gap), .full_raw = NAN, .full_scaled = NAN};
     c->relative = s->gap > 0 ? c->error_bar / sqrt(scale2) : 0;
     c->headline = c->relative;

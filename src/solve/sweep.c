@@ -190,6 +190,5 @@ bool sti__sap_sweep(sti__sap *sap, int sweeps) {
     }
     for (int k = 0; k < sweeps; k++)
         for (int i = 0; i < s->nrow; i++) settle(w, s, k % 2 ? s->nrow - 1 - i : i, s->v, s->last_g);
-    sap->count->sweeps += sweeps;
     return true;
 }
