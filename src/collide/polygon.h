@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Integrals of a linear pressure over a planar convex polygon, and the contact that stands for it: its force and moment are
+   those of the field. docs/hydroelastic.md.
+
+   Object 1 has the field pA (or none: it is rigid), object 2 pB; pressures are 0 on a surface and grow inwards. The normal n goes
+   from 1 to 2: along it pA falls and pB grows. A force f > 0 along n acts on object 2, the opposite on object 1. */
+#ifndef STI_COLLIDE_POLYGON_H
+#define STI_COLLIDE_POLYGON_H
+
+#include "collide/clip.h"
+
+/* Vector area: half the sum of the fan's cross products. Its length is the area. */
+static inline double sti__polygon_area(const sti__polygon *p, double out[3]) {
+    double e[3], u[3], c[3];
+    v3_zero(out);
+    for (int i = 2; i < p->count; i++) {
+        v3_sub(e, p->x[i - 1], p->x[0]);
+        v3_sub(u, p->x[i], p->x[0]);
+        v3_cross(c, e, u);
+        v3_add_scaled(out, c, 0.5);
+    }
+    return v3_norm(out);
+}
+
+/* Area, area centroid and vector area (may be NULL). Without area: 0, and the middle of the corners. */
+static inline double sti__polygon_centroid(const sti__polygon *p, double centroid[3], double vector[3]) {
+    double s[3], e[3], u[3], c[3], sum[3] = {0}, area = sti__polygon_area(p, s);
+    if (vector) v3_copy(vector, s);
+    v3_zero(centroid);
+    for (int i = 0; i < p->count; i++) v3_add_scaled(centroid, p->x[i], 1.0 / p->count);
+    if (!(area > 0)) return 0;
+    for (int i = 2; i < p->count; i++) {
+        v3_sub(e, p->x[i - 1], p->x[0]);
+        v3_sub(u, p->x[i], p->x[0]);
+        v3_cross(c, e, u);
+        double part = v3_dot(c, s) / (6 * area); /* a third of the triangle's area */
+        v3_add_scaled(sum, e, part);
+        v3_add_scaled(sum, u, part);
+    }
+    v3_copy(centroid, p->x[0]);
+    v3_add_scaled(centroid, sum, 1 / area);
+    return area;
+}
+
+/* Centre of pressure, int p x / int p, for pressures at the corners that are those of a linear field and not negative. The
+   integral over a triangle is area / 12 (sum p sum x + sum p x). Returns int p. */
+static inline double sti__polygon_centre(const sti__polygon *p, const double *pressure, double centre[3]) {
+    double s[3], e[3], u[3], c[3], sum[3] = {0}, force = 0, area = sti__polygon_centroid(p, centre, s);
+    if (!(area > 0)) return 0;
+    for (int i = 2; i < p->count; i++) {
+        v3_sub(e, p->x[i - 1], p->x[0]);
+        v3_sub(u, p->x[i], p->x[0]);
+        v3_cross(c, e, u);
+        double part = v3_dot(c, s) / (24 * area), pe = pressure[i - 1], pu = pressure[i];
+        double all = pressure[0] + pe + pu;
+        v3_add_scaled(sum, e, part * (all + pe));
+        v3_add_scaled(sum, u, part * (all + pu));
+        force += 4 * part * all;
+    }
+    if (!(force > 0)) return 0;
+    v3_copy(centre, p->x[0]);
+    v3_add_scaled(centre, sum, 1 / force);
+    return force;
+}
+
+/* ---- fields ------------------------------------------------------------------------------------------------- */
+
+/* A tet with a linear pressure. */
+typedef struct sti__field_tet {
+    sti__clip_tet tet;
+    double p[4]; /* at the sorted corners, Pa */
+    double gradient[3];
+} sti__field_tet;
+
+/* pressure[i] is that of corner i. */
+static inline bool sti__field_tet_make(const double *const x[4], const int number[4],
+                                       const double pressure[4], sti__field_tet *f) {
+    if (!sti__clip_tet_make(x, number, &f->tet)) return false;
+    for (int i = 0; i < 4; i++) f->p[i] = pressure[f->tet.place[i]];
+    /* differences to a corner: exact for a constant */
+    v3_zero(f->gradient);
+    for (int i = 1; i < 4; i++)
+        v3_add_scaled(f->gradient, f->tet.face[i], (f->p[i] - f->p[0]) / f->tet.height[i]);
+    return true;
+}
+
+static inline double sti__field_at(const sti__field_tet *f, const double x[3]) {
+    double d[3];
+    v3_sub(d, x, f->tet.x[0]);
+    return f->p[0] + v3_dot(d, f->gradient);
+}
+
+/* pA - pB at the corners of a, with b's field continued: its zeros are the surface of equal pressure. */
+static inline void sti__field_difference(const sti__field_tet *a, const sti__field_tet *b, double e[4]) {
+    for (int i = 0; i < 4; i++) e[i] = a->p[i] - sti__field_at(b, a->tet.x[i]);
+}
+
+/* Normal of the surface of equal pressure, from a to b: the way pB - pA grows. False if there is none. */
+static inline bool sti__field_normal(const sti__field_tet *a, const sti__field_tet *b, double n[3]) {
+    v3_sub(n, b->gradient, a->gradient);
+    double length = v3_norm(n);
+    if (!(length > 0) || !(length < INFINITY)) return false;
+    v3_scale(n, n, 1 / length);
+    return true;
+}
+
+/* How fast a field grows along `way` (a unit vector into the object), not less than `least` of its whole gradient: where the
+   pressure does not grow with the approach, a stiffness that is not 0 carries the same force. */
+static inline double sti__field_slope(const sti__field_tet *f, const double way[3], double sign,
+                                      double least) {
+    double g = sign * v3_dot(f->gradient, way);
+    return fmax(g, least * v3_norm(f->gradient));
+}
+
+/* Springs in a row; a rigid side has slope infinity. */
+static inline double sti__series(double ga, double gb) {
+    if (!(gb < INFINITY)) return ga;
+    if (!(ga < INFINITY)) return gb;
+    return ga + gb > 0 ? ga / (ga + gb) * gb : 0;
+}
+
+#endif
