@@ -5,6 +5,7 @@
 
 #include <stiction/base.h>
 #include <stiction/capsule.h>
+#include <stiction/coupled.h>
 #include <stiction/handler.h>
 #include <stiction/model.h>
 #include <stiction/picture.h>
