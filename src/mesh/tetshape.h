@@ -17,15 +17,17 @@ typedef enum sti__tet_shape {
 /* For soft bodies: elements of about the given edge length all through the volume. */
 sti_status sti__tetmesh_shape(sti__tet_shape shape, const double size[3], double edge,
                               const sti__tetmesh_options *options, sti__tetmesh *mesh, sti_error *error);
-/* For pressure fields of rigid geoms: nodes only on the surface (edges of about the given length where it is curved,
-   0 = one third of the smallest size) and on the medial set, so that the depth is linear in every tet. depth (nnode, from the
-   allocator): 0 on the surface, 1 at the deepest point; for an ellipsoid that of the sphere it is scaled from. */
+/* For pressure fields of rigid geoms: nodes only on the surface, with edges of about the given length (0 = a third of
+   the radius, or half the sides of a box), and on the medial set, so that the depth is linear in every tet; exact for
+   a box, and where a side is flat. depth: nnode numbers from the allocator, 0 on the surface, 1 at the deepest points;
+   for an ellipsoid those of the sphere that it is scaled from. */
 sti_status sti__tetmesh_medial(sti__tet_shape shape, const double size[3], double edge,
                                const sti__tetmesh_options *options, sti__tetmesh *mesh, double **depth,
                                sti_error *error);
 
 /* The tets that MuJoCo's flexcomp makes of type grid, box, cylinder and ellipsoid with dim="3": same nodes in the
-   same order, same elements. */
+   same order, same elements in the same order, but for the last two nodes of each, which change places: MuJoCo's
+   tets are inverted in our sense. */
 typedef enum sti__flex_shape {
     STI__FLEX_GRID,
     STI__FLEX_BOX,
