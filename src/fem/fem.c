@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Passes over the elements, and sums of what they give in an order that does not depend on threads. */
+#include "fem/inside.h"
+#include <string.h>
+
+sti__fem_kernel sti__fem_elements;
+#ifdef STI_HAVE_ISA
+sti__fem_kernel sti__fem_elements_avx2, sti__fem_elements_avx512;
+#endif
+
+sti__fem_kernel *sti__fem_kernel_variant(int k) {
+#ifdef STI_HAVE_ISA
+    __builtin_cpu_init();
+    if (k == 1) return __builtin_cpu_supports("avx2") ? sti__fem_elements_avx2 : NULL;
+    if (k == 2) {
+        bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
+        return has ? sti__fem_elements_avx512 : NULL;
+    }
+#endif
+    return k == 0 ? sti__fem_elements : NULL;
+}
+
+sti__fem_kernel *sti__fem_best_kernel(void) {
+    for (int k = 2; k > 0; k--)
+        if (sti__fem_kernel_variant(k)) return sti__fem_kernel_variant(k);
+    return sti__fem_elements;
+}
+
+static void run(const sti_tasks *tasks, int count, int grain, sti_task_body body, void *context) {
+    if (tasks && tasks->nthread > 1 && count > grain) tasks->run(tasks->system, count, grain, body, context);
+    else if (count > 0) body(context, 0, count);
+}
+
+/* ---- memory of a world ------------------------------------------------------------------------------------------- */
+
+static size_t lay_out(const sti__fem *fem, sti__fem_work *w, char *base) {
+    size_t batches = (size_t)fem->inside->nbatch, slots = batches * STI__FEM_BATCH, used = 0;
+    size_t slab = batches < STI__FEM_SLAB ? batches : STI__FEM_SLAB;
+    struct {
+        double **at;
+        size_t count;
+    } part[] = {{&w->force, 3 * (size_t)fem->nnode},
+                {&w->position, 3 * (size_t)fem->nnode},
+                {&w->stiff, 9 * (size_t)fem->nblock},
+                {&w->damp, fem->damped ? 9 * (size_t)fem->nblock : 0},
+                {&w->rotation, 72 * batches},
+                {&w->reference, 72 * batches},
+                {&w->element_energy, slots},
+                {&w->element_force, 12 * slots},
+                {&w->element_block, slab * STI__FEM_BATCH * STI__FEM_PAIRS * 9}};
+    for (int i = 0; i < STI__COUNT(part); i++) {
+        *part[i].at = base && part[i].count ? (double *)(base + used) : NULL;
+        used = sti__add(used, sti__mul((part[i].count + 7) / 8, 64));
+    }
+    w->moved = base ? (unsigned char *)base + used : NULL;
+    return sti__add(used, batches);
+}
+
+sti__fem_work *sti__fem_work_create(const sti__fem *fem, const sti_allocator *allocator) {
+    allocator = sti__allocator(allocator);
+    sti__fem_work *w = sti__alloc(allocator, sizeof *w);
+    if (!w) return NULL;
+    w->own = *allocator;
+    w->allocator = &w->own;
+    w->nblock_bytes = lay_out(fem, w, NULL);
+    w->block = sti__alloc_aligned(w->allocator, w->nblock_bytes);
+    if (!w->block) {
+        sti__free(allocator, w, sizeof *w);
+        return NULL;
+    }
+    lay_out(fem, w, w->block);
+    w->tolerance = 1e-3;
+    w->kernel = sti__fem_best_kernel();
+    sti__fem_freeze(fem, w, fem->rest, NULL);
+    return w;
+}
+
+void sti__fem_work_free(sti__fem_work *w) {
+    if (!w) return;
+    sti_allocator own = w->own;
+    sti__free_aligned(&own, w->block, w->nblock_bytes);
+    sti__free(&own, w, sizeof *w);
+}
+
+void sti__fem_forget(sti__fem_work *w) { w->valid = w->damp_valid = false; }
+
+/* ---- passes -------------------------------------------------------------------------------------------------------- */
+
+typedef struct job {
+    const sti__fem *fem;
+    sti__fem_work *work;
+    sti__fem_pass pass;
+    int first, target; /* of the slab: batch, target */
+    bool damp;         /* beta K too */
+} job;
+
+static job make_job(const sti__fem *fem, sti__fem_work *w, const double *x, int what) {
+    return (job){fem,
+                 w,
+                 {fem->inside->batch, x, w->rotation, w->reference, w->element_energy, w->element_force,
+                  w->element_block, w->moved, w->tolerance, 0, what},
+                 0,
+                 0,
+                 false};
+}
+
+static void elements_task(void *context, int begin, int end) {
+    const job *j = context;
+    j->work->kernel(&j->pass, j->first + begin, j->first + end);
+}
+
+static void nodes_task(void *context, int begin, int end) {
+    const job *j = context;
+    const sti__fem_inside *in = j->fem->inside;
+    const double *from = j->work->element_force;
+    for (int i = begin; i < end; i++) {
+        double f[3] = {0};
+        for (int c = in->node_first[i]; c < in->node_first[i + 1]; c++) {
+            const double *e = from + 3 * (size_t)in->node_corner[c];
+            f[0] += e[0], f[1] += e[1], f[2] += e[2];
+        }
+        memcpy(j->work->force + 3 * (size_t)i, f, sizeof f);
+    }
+}
+
+static void add_turned(double out[9], const double b[9], bool turned, double w) {
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++) out[3 * r + c] += w * b[turned ? 3 * c + r : 3 * r + c];
+}
+
+/* Adds what a slab gives to its blocks of the lower triangle. */
+static void gather_task(void *context, int begin, int end) {
+    const job *j = context;
+    const sti__fem_inside *in = j->fem->inside;
+    for (int t = j->target + begin; t < j->target + end; t++) {
+        double k[9], d[9] = {0};
+        double *at = j->work->stiff + 9 * (size_t)in->target[t].block;
+        memcpy(k, at, sizeof k);
+        for (int e = in->target[t].first; e < in->target[t + 1].first; e++) {
+            int index = in->entry[e] / 2, turned = in->entry[e] % 2;
+            const double *b = j->work->element_block + 9 * (size_t)index;
+            add_turned(k, b, turned, 1);
+            if (j->damp)
+                add_turned(d, b, turned, in->beta[j->first * STI__FEM_BATCH + index / STI__FEM_PAIRS]);
+        }
+        memcpy(at, k, sizeof k);
+        if (!j->damp) continue;
+        double *damp = j->work->damp + 9 * (size_t)in->target[t].block;
+        for (int i = 0; i < 9; i++) damp[i] += d[i];
+    }
+}
+
+/* Blocks above the diagonal from those below. */
+static void mirror_task(void *context, int begin, int end) {
+    const job *j = context;
+    const sti__fem *fem = j->fem;
+    for (int which = 0; which < 1 + j->damp; which++) {
+        double *v = which ? j->work->damp : j->work->stiff;
+        for (int b = fem->start[begin]; b < fem->start[end]; b++) {
+            int m = fem->inside->mirror[b];
+            if (m == b) continue;
+            for (int i = 0; i < 9; i++) v[9 * (size_t)b + i] = v[9 * (size_t)m + i % 3 * 3 + i / 3];
+        }
+    }
+}
+
+static void all_elements(job *j, const sti_tasks *tasks) {
+    run(tasks, j->fem->inside->nbatch, 8, elements_task, j);
+    if (j->pass.what & STI__FEM_FORCE) run(tasks, j->fem->nnode, 64, nodes_task, j);
+}
+
+/* K, and beta K if asked, slab by slab, so that the blocks of few elements are in memory at once. */
+static void assemble(const sti__fem *fem, sti__fem_work *w, const double *x, bool damp,
+                     const sti_tasks *tasks) {
+    const sti__fem_inside *in = fem->inside;
+    job j = make_job(fem, w, x, STI__FEM_BLOCKS);
+    j.damp = damp && fem->damped;
+    memset(w->stiff, 0, 9 * (size_t)fem->nblock * sizeof(double));
+    if (j.damp) memset(w->damp, 0, 9 * (size_t)fem->nblock * sizeof(double));
+    for (int s = 0; s < in->nslab; s++) {
+        j.first = j.pass.first = s * STI__FEM_SLAB;
+        j.target = in->slab_first[s];
+        int left = in->nbatch - j.first;
+        run(tasks, left < STI__FEM_SLAB ? left : STI__FEM_SLAB, 8, elements_task, &j);
+        run(tasks, in->slab_first[s + 1] - j.target, 64, gather_task, &j);
+    }
+    run(tasks, fem->nnode, 64, mirror_task, &j);
+    w->valid = true;
+    w->damp_valid = damp;
+    w->renewed++;
+}
+
+void sti__fem_freeze(const sti__fem *fem, sti__fem_work *w, const double *x, const sti_tasks *tasks) {
+    job j = make_job(fem, w, x, STI__FEM_FREEZE);
+    all_elements(&j, tasks);
+}
+
+double sti__fem_energy(const sti__fem *fem, sti__fem_work *w, const double *x, const sti_tasks *tasks) {
+    job j = make_job(fem, w, x, STI__FEM_ENERGY);
+    all_elements(&j, tasks);
+    w->energy = 0;
+    for (int s = 0; s < fem->inside->nbatch * STI__FEM_BATCH; s++) w->energy += w->element_energy[s];
+    return w->energy;
+}
+
+void sti__fem_force(const sti__fem *fem, sti__fem_work *w, const double *x, const sti_tasks *tasks) {
+    job j = make_job(fem, w, x, STI__FEM_FORCE);
+    all_elements(&j, tasks);
+}
+
+/* Force at x, and whether some element has moved too far from where K was made. */
+static bool force_and_check(const sti__fem *fem, sti__fem_work *w, const double *x, int more,
+                            const sti_tasks *tasks) {
+    job j = make_job(fem, w, x, STI__FEM_FORCE | STI__FEM_CHECK | more);
+    all_elements(&j, tasks);
+    for (int b = 0; b < fem->inside->nbatch; b++)
+        if (w->moved[b]) return true;
+    return false;
+}
+
+static bool stale(const sti__fem *fem, const sti__fem_work *w, bool moved) {
+    return !w->valid || (!fem->constant && (moved || !(w->tolerance > 0)));
+}
+
+bool sti__fem_tangent(const sti__fem *fem, sti__fem_work *w, const double *x, const sti_tasks *tasks) {
+    bool moved = force_and_check(fem, w, x, 0, tasks), renew = stale(fem, w, moved);
+    if (renew) assemble(fem, w, x, true, tasks);
+    return renew;
+}
+
+/* ---- the stage --------------------------------------------------------------------------------------------------------- */
+
+bool sti__fem_begin(const sti__fem *fem, sti__fem_work *w, const sti__fem_stage *s, const sti_tasks *tasks) {
+    bool apart = s->frame && s->frame != s->x0; /* rotations from elsewhere */
+    if (apart) sti__fem_freeze(fem, w, s->frame, tasks);
+    bool moved = force_and_check(fem, w, s->x0, apart ? 0 : STI__FEM_FREEZE, tasks);
+    bool renew = stale(fem, w, moved) || (fem->damped && !w->damp_valid);
+    if (renew) assemble(fem, w, s->x0, true, tasks);
+    return renew;
+}
+
+static const double *moved_to(const sti__fem *fem, sti__fem_work *w, const sti__fem_stage *s,
+                              const double *v) {
+    for (int i = 0; i < 3 * fem->nnode; i++) w->position[i] = s->x0[i] + s->h * v[i];
+    return w->position;
+}
+
+bool sti__fem_again(const sti__fem *fem, sti__fem_work *w, const sti__fem_stage *s, const double *v,
+                    const sti_tasks *tasks) {
+    const double *x = moved_to(fem, w, s, v);
+    bool moved = force_and_check(fem, w, x, 0, tasks), renew = stale(fem, w, moved);
+    bool keep = fem->linear; /* then K(x) = K(x0), and so is beta K */
+    if (renew) assemble(fem, w, x, keep, tasks);
+    return renew;
+}
+
+typedef struct matrix_job {
+    const sti__fem *fem;
+    const sti__fem_work *work;
+    double h;
+    double *value;
+} matrix_job;
+
+static void matrix_task(void *context, int begin, int end) {
+    const matrix_job *j = context;
+    const sti__fem *fem = j->fem;
+    const double *k = j->work->stiff, *d = j->work->damp;
+    for (int i = begin; i < end; i++) {
+        size_t first = 9 * (size_t)fem->start[i], last = 9 * (size_t)fem->start[i + 1];
+        for (size_t n = first; n < last; n++) j->value[n] = j->h * j->h * k[n];
+        if (d)
+            for (size_t n = first; n < last; n++) j->value[n] += j->h * d[n];
+        for (int c = 0; c < 3; c++)
+            j->value[9 * (size_t)fem->diag[i] + 4 * (size_t)c] += fem->mass[i] + j->h * fem->drag[i];
+    }
+}
+
+void sti__fem_matrix(const sti__fem *fem, const sti__fem_work *w, double h, double *value,
+                     const sti_tasks *tasks) {
+    matrix_job j = {fem, w, h, value};
+    run(tasks, fem->nnode, 64, matrix_task, &j);
+}
+
+typedef struct mul_job {
+    const sti__fem *fem;
+    const double *blocks, *x;
+    double *y;
+} mul_job;
+
+static void mul_task(void *context, int begin, int end) {
+    const mul_job *j = context;
+    const sti__fem *fem = j->fem;
+    for (int i = begin; i < end; i++) {
+        double y[3] = {0};
+        for (int k = fem->start[i]; k < fem->start[i + 1]; k++) {
+            const double *b = j->blocks + 9 * (size_t)k, *x = j->x + 3 * (size_t)fem->col[k];
+            for (int r = 0; r < 3; r++) y[r] += b[3 * r] * x[0] + b[3 * r + 1] * x[1] + b[3 * r + 2] * x[2];
+        }
+        memcpy(j->y + 3 * (size_t)i, y, sizeof y);
+    }
+}
+
+void sti__fem_mul(const sti__fem *fem, const double *blocks, const double *x, double *y,
+                  const sti_tasks *tasks) {
+    mul_job j = {fem, blocks, x, y};
+    run(tasks, fem->nnode, 64, mul_task, &j);
+}
+
+void sti__fem_rhs(const sti__fem *fem, const sti__fem_work *w, const sti__fem_stage *s, const double *vk,
+                  double *b, const sti_tasks *tasks) {
+    if (vk) sti__fem_mul(fem, w->stiff, vk, b, tasks);
+    for (int i = 0; i < 3 * fem->nnode; i++) {
+        double f = w->force[i] + (s->external ? s->external[i] : 0) + (vk ? s->h * b[i] : 0);
+        b[i] = fem->mass[i / 3] * s->v0[i] + s->h * f;
+    }
+}
+
+void sti__fem_residual(const sti__fem *fem, sti__fem_work *w, const sti__fem_stage *s, const double *v,
+                       double *r, const sti_tasks *tasks) {
+    sti__fem_force(fem, w, moved_to(fem, w, s, v), tasks);
+    if (w->damp) sti__fem_mul(fem, w->damp, v, r, tasks);
+    for (int i = 0; i < 3 * fem->nnode; i++) {
+        double drag = fem->drag[i / 3] * v[i] + (w->damp ? r[i] : 0);
+        double f = w->force[i] - drag + (s->external ? s->external[i] : 0);
+        r[i] = fem->mass[i / 3] * (v[i] - s->v0[i]) - s->h * f;
+    }
+}
+
+/* ---- the same matrix as rows of numbers -------------------------------------------------------------------------------- */
+
+void sti__fem_csr_pattern(const sti__fem *fem, int first, int base, int *start, int *col) {
+    int n = 0;
+    for (int i = 0; i < fem->nnode; i++)
+        for (int r = 0; r < 3; r++) {
+            start[3 * i + r] = base + n;
+            for (int k = fem->start[i]; k < fem->start[i + 1]; k++)
+                for (int c = 0; c < 3; c++) col[n++] = first + 3 * fem->col[k] + c;
+        }
+    start[3 * fem->nnode] = base + n;
+}
+
+void sti__fem_csr_values(const sti__fem *fem, const double *blocks, double *value) {
+    for (int i = 0; i < fem->nnode; i++)
+        for (int r = 0; r < 3; r++)
+            for (int k = fem->start[i]; k < fem->start[i + 1]; k++)
+                for (int c = 0; c < 3; c++) *value++ = blocks[9 * (size_t)k + 3 * (size_t)r + c];
+}
