@@ -281,6 +281,59 @@ TEST(dissected_grid) {
     grid_free(&m);
 }
 
+/* ---- late dofs ---------------------------------------------------------------------------------------- */
+
+/* S times the block of A^-1 is the identity, for any choice of late dofs; solves are those of A. */
+static void check_schur(const sti_csr *a, int each) {
+    sti__chol *chol = sti__chol_create(NULL, NULL);
+    size_t n = (size_t)a->nrow;
+    bool *late = calloc(n, sizeof *late);
+    double *x = calloc(n, sizeof *x), *y = calloc(n, sizeof *y), worst = 0;
+    int expected = 0, count = 0;
+    for (size_t i = 0; i < n; i++) expected += late[i] = (i * 7919 / 3) % (size_t)each == 0;
+    REQUIRE(sti__chol_analyse_late(chol, a, late, NULL) == STI_OK);
+    REQUIRE(sti__chol_factor(chol, a->value, NULL, NULL) == STI_OK);
+    const int *dofs;
+    const double *S = sti__chol_schur(chol, &dofs, &count);
+    REQUIRE(S && count == expected);
+    for (int k = 0; k < count; k += 1 + count / 9) {
+        memset(x, 0, sizeof *x * n);
+        x[dofs[k]] = 1;
+        sti__chol_solve(chol, x, NULL);
+        for (int i = 0; i < count; i++) {
+            double sum = i == k ? -1 : 0;
+            for (int j = 0; j < count; j++) sum += S[i * count + j] * x[dofs[j]];
+            if (fabs(sum) > worst) worst = fabs(sum);
+        }
+        CHECK(late[dofs[k]]);
+    }
+    CHECK(worst < 1e-9);
+    for (size_t i = 0; i < n; i++) x[i] = y[i] = uniform();
+    sti__chol_solve(chol, x, NULL);
+    CHECK(backward_error(a, x, y) < 1e-13);
+    sti__chol_free(chol);
+    free(late), free(x), free(y);
+}
+
+TEST(schur_complement_of_late_dofs) {
+    grid_matrix m = grid_make(9, 8, 7), box = grid_make(3, 2, 2);
+    sti_csr a = {m.n, m.n, m.start, m.col, m.value}, b = {box.n, box.n, box.start, box.col, box.value};
+    static const int each[] = {1, 2, 5, 40, 300};
+    for (int k = 0; k < STI__COUNT(each); k++) {
+        if (each[k] > 1) check_schur(&a, each[k]);
+        check_schur(&b, each[k] < 20 ? each[k] : 20);
+    }
+    double *d = random_dense(90, 0.03);
+    matrix scattered = from_dense(d, 90, 1);
+    sti_csr c = view(&scattered);
+    check_schur(&c, 3);
+    check_schur(&c, 1);
+    release(&scattered);
+    free(d);
+    grid_free(&m);
+    grid_free(&box);
+}
+
 /* ---- memory ----------------------------------------------------------------------------------------- */
 
 typedef struct counter {

@@ -26,6 +26,7 @@ struct sti__chol {
     double *work;           /* of solves: one piece per task, one for the nodes above */
     size_t piece;
     int *bad; /* per task: first bad place, -1 if none */
+    double *schur; /* of the late dofs, in the order of their node */
     void *block;
     size_t room;
 };
@@ -64,6 +65,8 @@ static size_t place_arrays(sti__chol *c, char *base) {
     c->piece = 64 * (size_t)c->plan.most_tiles;
     c->work = sti__cut(&cut, c->piece * ((size_t)c->plan.ntask + 1), sizeof(double));
     c->bad = sti__cut(&cut, (size_t)(c->plan.ntask + c->plan.nlone / LONE_GRAIN + 1), sizeof(int));
+    size_t late = c->plan.tail < 0 ? 0 : (size_t)c->plan.node[c->plan.tail].ncol;
+    c->schur = sti__cut(&cut, late * late, sizeof(double));
     return cut.used;
 }
 
@@ -80,10 +83,15 @@ static bool reserve(sti__chol *c) {
 }
 
 sti_status sti__chol_analyse(sti__chol *c, const sti_csr *a, sti_error *error) {
+    return sti__chol_analyse_late(c, a, NULL, error);
+}
+
+sti_status sti__chol_analyse_late(sti__chol *c, const sti_csr *a, const bool *late, sti_error *error) {
     uint64_t hash = pattern_hash(a);
+    if (late) hash = sti__hash(hash, late, sizeof *late * (size_t)a->nrow);
     if (c->ready && c->hash == hash && c->plan.n == a->nrow) return STI_OK;
     c->ready = c->factored = false;
-    sti_status status = sti__plan_make(&c->plan, a, &c->temp, &c->own, error);
+    sti_status status = sti__plan_make(&c->plan, a, late, &c->temp, &c->own, error);
     if (status != STI_OK) return status;
     if (!reserve(c))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory for the factor of a matrix of %d dofs",
@@ -166,6 +174,17 @@ static void update(void *context, int begin, int end) {
                         end, f->fresh);
 }
 
+/* The front of the late dofs before it is factored is what the others leave of A. */
+static void keep_schur(const front *f) {
+    const sti__node *n = f->node;
+    double *S = f->c->schur;
+    size_t size = (size_t)n->ncol;
+    for (size_t i = 0; i < size; i++)
+        for (size_t j = 0; j <= i; j++)
+            S[i * size + j] = S[j * size + i] =
+                f->panel[64 * ((size_t)n->nd * (i / 8) + j / 8) + 8 * (j % 8) + i % 8];
+}
+
 /* The first bad place, -1 if there is none. */
 static int factor_node(const sti__chol *c, int s, const double *value, const sti_tasks *tasks) {
     front f = front_of(c, s);
@@ -173,6 +192,7 @@ static int factor_node(const sti__chol *c, int s, const double *value, const sti
     if (!n->wide) tasks = NULL;
     take_entries(&f, value);
     take_children(&f, tasks);
+    if (s == c->plan.tail) keep_schur(&f);
     for (f.j0 = 0; f.j0 < n->nd; f.j0 = f.j1) {
         f.j1 = n->nd - f.j0 < CHUNK ? n->nd : f.j0 + CHUNK;
         int bad = c->dense->diagonal(f.panel, n->nd, n->ncol, f.j0, f.j1), rest = n->nd + n->nu - f.j1;
@@ -338,6 +358,14 @@ void sti__chol_half_back(sti__chol *c, const double *y, double *x, const sti_tas
     lone(c, 1, false, true, tasks);
     backward(c, 1, tasks);
     scatter(c, x, 0);
+}
+
+const double *sti__chol_schur(const sti__chol *c, const int **dofs, int *count) {
+    if (c->plan.tail < 0) return NULL;
+    const sti__node *n = &c->plan.node[c->plan.tail];
+    *dofs = c->plan.dof + n->x0;
+    *count = n->ncol;
+    return c->schur;
 }
 
 sti__chol_info sti__chol_get_info(const sti__chol *c) {

@@ -21,6 +21,13 @@ void sti__chol_free(sti__chol *chol); /* NULL is fine */
    STI_LIMIT if the factor would be too large to index. After an error nothing is analysed. */
 sti_status sti__chol_analyse(sti__chol *chol, const sti_csr *a, sti_error *error);
 
+/* The same with dofs (late, n; at least one) that are eliminated last, so that the Schur complement onto them is at hand
+   after every factorisation. */
+sti_status sti__chol_analyse_late(sti__chol *chol, const sti_csr *a, const bool *late, sti_error *error);
+/* That Schur complement, of the last factorisation: `count` dofs in the order of the list and a dense
+   symmetric matrix, both triangles; NULL if there are no late dofs. */
+const double *sti__chol_schur(const sti__chol *chol, const int **dofs, int *count);
+
 /* Factors the matrix with `value` in the places of the analysed pattern. Allocates nothing. tasks
    may be NULL. A pivot that is not positive (or not finite) gives STI_NONFINITE and its dof in
    *bad_dof (may be NULL; -1 otherwise); the factor is then not usable. */

@@ -46,6 +46,17 @@ static void list_members(sti__compressed *c, int n) {
     c->first[nv] = n;
 }
 
+/* Lower late neighbours of a late vertex. */
+static size_t list_late(const sti__compressed *c, int v, int *mark, int *from, int *to, size_t count) {
+    for (int u = 0; u < v; u++) {
+        if (!c->late[u] || mark[u] == v) continue;
+        mark[u] = v;
+        if (from) from[count] = v, to[count] = u;
+        count++;
+    }
+    return count;
+}
+
 /* Each vertex's lower neighbours once (adjacent repeats dropped by mark), counted or stored. */
 static size_t list_edges(const sti__compressed *c, const sti_csr *a, int *mark, int *from, int *to) {
     size_t count = 0;
@@ -62,6 +73,7 @@ static size_t list_edges(const sti__compressed *c, const sti_csr *a, int *mark, 
                 count++;
             }
         }
+        if (c->late && c->late[v]) count = list_late(c, v, mark, from, to, count);
     }
     return count;
 }
@@ -89,12 +101,13 @@ static void link_edges(sti__graph *g, const int *from, const int *to, size_t edg
     g->start[0] = 0;
 }
 
-bool sti__compress(sti__compressed *c, const sti_csr *a, sti__temp *temp) {
+bool sti__compress(sti__compressed *c, const sti_csr *a, const bool *late, sti__temp *temp) {
     size_t n = (size_t)a->nrow;
     uint64_t *sum = sti__temp_take(temp, n, sizeof *sum);
     c->vertex = sti__temp_ints(temp, n);
     if (temp->failed) return false;
     neighbour_sums(a, sum);
+    for (int i = 0; late && i < a->nrow; i++) sum[i] += late[i]; /* they are not joined with others */
     c->graph.n = find_vertices(a, sum, c->vertex);
     size_t nv = (size_t)c->graph.n;
     c->first = sti__temp_ints(temp, nv + 1);
@@ -104,6 +117,12 @@ bool sti__compress(sti__compressed *c, const sti_csr *a, sti__temp *temp) {
     int *mark = sti__temp_ints(temp, nv), *start = sti__temp_ints(temp, nv + 2);
     if (temp->failed) return false;
     list_members(c, a->nrow);
+    if (late) {
+        bool *flag = sti__temp_take(temp, nv, sizeof *flag);
+        if (!flag) return false;
+        for (int i = 0; i < a->nrow; i++) flag[c->vertex[i]] = late[i];
+        c->late = flag;
+    }
     size_t edges = list_edges(c, a, mark, NULL, NULL);
     int *from = sti__temp_ints(temp, edges), *to = sti__temp_ints(temp, edges),
         *list = sti__temp_ints(temp, 2 * edges);

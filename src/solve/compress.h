@@ -10,9 +10,11 @@ typedef struct sti__compressed {
     int *vertex; /* of each dof */
     int *first;  /* graph.n + 1: where a vertex's dofs begin in `member`, ascending */
     int *member;
+    const bool *late; /* of vertices; NULL: none is */
 } sti__compressed;
 
-/* The graph of the matrix whose lower triangle `a` holds. Lives in temp. False if memory is short. */
-bool sti__compress(sti__compressed *c, const sti_csr *a, sti__temp *temp);
+/* The graph of the matrix whose lower triangle `a` holds. Lives in temp. False if memory is short. Late dofs (NULL: none)
+   are all connected with each other. */
+bool sti__compress(sti__compressed *c, const sti_csr *a, const bool *late, sti__temp *temp);
 
 #endif

@@ -30,13 +30,14 @@ static bool forest_take(forest *f, size_t n, sti__temp *temp) {
     return !temp->failed;
 }
 
-/* Chains of vertices whose columns have the same rows. */
-static void find_chains(forest *f, const sti__graph *g, const sti__etree *t) {
+/* Chains of vertices whose columns have the same rows; late ones are a chain of their own. */
+static void find_chains(forest *f, const sti__graph *g, const sti__etree *t, const bool *late) {
     f->count = 0;
     for (int v = 0; v < g->n; v++) {
         int w = g->weight[t->order[v]];
         bool chained =
-            v > 0 && t->parent[v - 1] == v && t->count[v - 1] - g->weight[t->order[v - 1]] == t->count[v];
+            v > 0 && t->parent[v - 1] == v && t->count[v - 1] - g->weight[t->order[v - 1]] == t->count[v] &&
+            !(late && late[t->order[v]] != late[t->order[v - 1]]);
         if (!chained) f->col[f->count] = 0, f->row[f->count] = 0, f->count++;
         int s = f->count - 1;
         f->of[v] = s;
@@ -76,10 +77,11 @@ static void take_up(forest *f, int c, int p) {
     f->into[c] = p;
 }
 
-static void amalgamate(forest *f) {
+/* The last one takes up nothing if it is to stay as it is. */
+static void amalgamate(forest *f, bool keep_last) {
     for (int s = 0; s < f->count; s++)
         if (f->parent[s] >= 0) append_child(f, f->parent[s], s);
-    for (int p = 0; p < f->count; p++) {
+    for (int p = 0; p < f->count - keep_last; p++) {
         int c = f->head[p];
         f->head[p] = f->tail[p] = -1;
         while (c >= 0) {
@@ -156,7 +158,7 @@ static bool number_nodes(layout *l, sti__temp *temp) {
     int *where = work, at_node = 0;
     for (int pass = 0; pass < 2; pass++) { /* lone ones first */
         for (int k = 0; k < l->nnode; k++)
-            if (is_lone(f, alive[post[k]]) == !pass) where[post[k]] = at_node++;
+            if ((!l->c->late && is_lone(f, alive[post[k]])) == !pass) where[post[k]] = at_node++;
         if (pass == 0) l->nlone = at_node;
     }
     for (int k = 0; k < l->nnode; k++) l->parent[where[k]] = parent[k] < 0 ? -1 : where[parent[k]];
@@ -484,17 +486,32 @@ static bool take_tree(sti__etree *tree, size_t n, sti__temp *temp) {
     return !temp->failed;
 }
 
+/* The late ones at the end, the others in their order. They are connected with each other, so that they stay there in a
+   postorder. */
+static bool delay(const sti__compressed *c, int *order, sti__temp *temp) {
+    if (!c->late) return true;
+    int *late = sti__temp_ints(temp, (size_t)c->graph.n), count = 0, at = 0;
+    if (!late) return false;
+    for (int k = 0; k < c->graph.n; k++) {
+        if (c->late[order[k]]) late[count++] = order[k];
+        else order[at++] = order[k];
+    }
+    for (int k = 0; k < count; k++) order[at + k] = late[k];
+    return true;
+}
+
 /* Minimum degree; where that leaves much work, dissection too, and the better of the two. */
-static bool order_vertices(sti__plan *p, const sti__graph *g, sti__etree *tree, sti__temp *temp) {
+static bool order_vertices(sti__plan *p, const sti__compressed *c, sti__etree *tree, sti__temp *temp) {
+    const sti__graph *g = &c->graph;
     size_t n = (size_t)g->n;
     sti__etree other = {0};
     p->dissected = false;
     if (!take_tree(tree, n, temp) || !sti__order_degree(g, tree->order, temp) ||
-        !sti__etree_make(g, tree, temp))
+        !delay(c, tree->order, temp) || !sti__etree_make(g, tree, temp))
         return false;
     if (tree->flops < DISSECT_FLOPS) return true;
     if (!take_tree(&other, n, temp) || !sti__order_dissect(g, other.order, temp) ||
-        !sti__etree_make(g, &other, temp))
+        !delay(c, other.order, temp) || !sti__etree_make(g, &other, temp))
         return false;
     p->dissected = other.flops < tree->flops;
     if (p->dissected) *tree = other;
@@ -512,24 +529,24 @@ static void fill_plan(sti__plan *p, const layout *l, const sti_csr *a, const sti
     place_triangles(p, flags, flags + p->nnode);
 }
 
-sti_status sti__plan_make(sti__plan *p, const sti_csr *a, sti__temp *temp, const sti_allocator *allocator,
-                          sti_error *error) {
+sti_status sti__plan_make(sti__plan *p, const sti_csr *a, const bool *late, sti__temp *temp,
+                          const sti_allocator *allocator, sti_error *error) {
     sti__compressed c = {0};
     sti__etree tree = {0};
     layout l = {.c = &c, .tree = &tree};
     sti__temp_reset(temp, allocator);
     p->n = a->nrow;
     p->nsource = count_sources(a);
-    if (!sti__compress(&c, a, temp) || !order_vertices(p, &c.graph, &tree, temp) ||
+    if (!sti__compress(&c, a, late, temp) || !order_vertices(p, &c, &tree, temp) ||
         !forest_take(&l.f, (size_t)c.graph.n, temp))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory to order a matrix of %d dofs", a->nrow);
-    find_chains(&l.f, &c.graph, &tree);
-    if (a->nrow > 0 && a->nrow <= DENSE_DOFS) {
+    find_chains(&l.f, &c.graph, &tree, c.late);
+    if (a->nrow > 0 && a->nrow <= DENSE_DOFS && !late) {
         join_all(&l.f, a->nrow);
         memset(l.f.of, 0, sizeof(int) * (size_t)c.graph.n);
     } else {
-        amalgamate(&l.f);
-        join_roots(&l.f);
+        amalgamate(&l.f, late != NULL);
+        if (!late) join_roots(&l.f);
     }
     if (!number_nodes(&l, temp) || !find_rows(&l, temp))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory to analyse a matrix of %d dofs", a->nrow);
@@ -545,6 +562,7 @@ sti_status sti__plan_make(sti__plan *p, const sti_csr *a, sti__temp *temp, const
     if (!reserve(p, allocator))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory for the plan of a factor");
     fill_plan(p, &l, a, node, place_of, partner, work, flags);
+    p->tail = late ? p->nnode - 1 : -1;
     return STI_OK;
 }
 

@@ -50,13 +50,15 @@ typedef struct sti__plan {
     double flops;
     int64_t fill;
     bool dissected;
+    int tail; /* the node whose pivots are the late dofs, the last one; -1: none */
     void *block;
     size_t room;
 } sti__plan;
 
-/* Zero the plan before its first use. Uses and keeps memory of `temp`. */
-sti_status sti__plan_make(sti__plan *plan, const sti_csr *a, sti__temp *temp, const sti_allocator *allocator,
-                          sti_error *error);
+/* Zero the plan before its first use. Uses and keeps memory of `temp`. Late dofs (n; NULL: none) are eliminated last, all
+   in one node. */
+sti_status sti__plan_make(sti__plan *plan, const sti_csr *a, const bool *late, sti__temp *temp,
+                          const sti_allocator *allocator, sti_error *error);
 void sti__plan_free(sti__plan *plan, const sti_allocator *allocator);
 
 #endif
