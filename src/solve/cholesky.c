@@ -25,7 +25,7 @@ struct sti__chol {
     double *x, *z;          /* SIDES padded vectors, SIDES vectors of rows */
     double *work;           /* of solves: one piece per task, one for the nodes above */
     size_t piece;
-    int *bad; /* per task: first bad place, -1 if none */
+    int *bad;      /* per task: first bad place, -1 if none */
     double *schur; /* of the late dofs, in the order of their node */
     void *block;
     size_t room;

@@ -35,9 +35,9 @@ static void find_chains(forest *f, const sti__graph *g, const sti__etree *t, con
     f->count = 0;
     for (int v = 0; v < g->n; v++) {
         int w = g->weight[t->order[v]];
-        bool chained =
-            v > 0 && t->parent[v - 1] == v && t->count[v - 1] - g->weight[t->order[v - 1]] == t->count[v] &&
-            !(late && late[t->order[v]] != late[t->order[v - 1]]);
+        bool chained = v > 0 && t->parent[v - 1] == v &&
+                       t->count[v - 1] - g->weight[t->order[v - 1]] == t->count[v] &&
+                       !(late && late[t->order[v]] != late[t->order[v - 1]]);
         if (!chained) f->col[f->count] = 0, f->row[f->count] = 0, f->count++;
         int s = f->count - 1;
         f->of[v] = s;
