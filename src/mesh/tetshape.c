@@ -64,18 +64,22 @@ typedef struct ball {
     int *index;          /* (level, i, j): node + 1, 0 = none yet */
 } ball;
 
+/* Equal steps along an edge of the octahedron become equal angles. */
+static double even(int i, double shell) { return i ? sti__sin(0.5 * PI * i / shell) : 0; }
+
 static int node_of(ball *b, int i, int j, int level) {
     int n = b->n, width = 2 * n + 1;
     int *slot =
         &b->index[((size_t)level * (size_t)width + (size_t)(i + n)) * (size_t)width + (size_t)(j + n)];
     if (*slot) return *slot - 1;
     int k = level < n ? level - n : level > n + b->layers ? level - n - b->layers : 0;
-    double shell = abs(i) + abs(j) + abs(k), norm = sqrt((double)(i * i + j * j + k * k));
+    double shell = abs(i) + abs(j) + abs(k), x[3] = {even(i, shell), even(j, shell), even(k, shell)};
+    double norm = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
     double scale = norm > 0 ? b->radius * shell / (n * norm) : 0;
     double z = level <= n               ? -b->half
                : level >= n + b->layers ? b->half
                                         : b->half * (2.0 * (level - n) / b->layers - 1);
-    int node = sti__tetbuild_node(b->build, scale * i, scale * j, z + scale * k);
+    int node = sti__tetbuild_node(b->build, scale * x[0], scale * x[1], z + scale * x[2]);
     *slot = node + 1;
     return node;
 }
@@ -139,7 +143,7 @@ static void number_layers(ball *b) {
 }
 
 static sti_status fill_ball(sti__tetbuild *build, double radius, double half, double edge) {
-    ball b = {build, sti__tetbuild_pieces(1.3 * radius, edge, 1), 0, radius, half, NULL};
+    ball b = {build, sti__tetbuild_pieces(1.6 * radius, edge, 1), 0, radius, half, NULL};
     if (half > 0) b.layers = sti__tetbuild_pieces(2 * half, edge, 1);
     double n = b.n;
     sti_status status = sti__tetbuild_expect(build, 8 * n * n * n + 12 * n * n * b.layers);
