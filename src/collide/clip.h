@@ -97,6 +97,7 @@ typedef struct sti__clip_tet {
     double x[4][3];    /* corners, by ascending number of their nodes */
     double face[4][3]; /* normal of the face opposite to a corner, of twice its area, looking either way */
     double height[4];  /* of the corner above that face: six times the volume, up to sign */
+    double size2;      /* square of about its longest edge */
     int place[4];      /* which of the tet's corners each was */
 } sti__clip_tet;
 
@@ -135,6 +136,7 @@ static inline bool sti__clip_tet_make(const double *const x[4], const int number
         least = fmin(least, fabs(t->height[f]));
     }
     /* faces 0 and 2 are turned against 1 and 3: near-flat tets whose heights disagree are flat */
+    t->size2 = long2;
     bool turned = (t->height[0] > 0) == (t->height[2] > 0) && (t->height[1] > 0) == (t->height[3] > 0) &&
                   (t->height[0] > 0) != (t->height[1] > 0);
     return turned && long2 < 1e200 && least > 1e-12 * long2 * sqrt(long2);

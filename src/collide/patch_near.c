@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Elements near each other: two trees walked together, each in its own frame. */
+#include "collide/patch.h"
+
+#include <math.h>
+
+#define DEPTH 160 /* two trees of at most 61 levels, one more on the stack per level */
+
+typedef struct search {
+    sti__patches *out;
+    const sti__soft_bvh *a, *b;
+    int pair;
+    bool moved;        /* frames differ */
+    double R[9], t[3]; /* b's frame in a's */
+    double spread[9];  /* |R| */
+    int64_t count;     /* candidates of all pairs */
+} search;
+
+static void push(search *s, int item_a, int item_b) {
+    if (s->count < s->out->size.candidates) {
+        sti__patch_candidate *c = s->out->candidate + s->count;
+        c->pair = s->pair;
+        c->element[0] = item_a < 0 ? -1 : s->a->element[item_a];
+        c->element[1] = item_b < 0 ? -1 : s->b->element[item_b];
+        c->slot = -1;
+    }
+    s->count++;
+}
+
+/* ---- frames ---------------------------------------------------------------------------------------------------- */
+
+static void relate(search *s, const sti__pressure_body *a, const sti__pressure_body *b) {
+    static const double unit[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, zero[3];
+    const double *Ra = a->mat ? a->mat : unit, *Rb = b->mat ? b->mat : unit;
+    const double *pa = a->pos ? a->pos : zero, *pb = b->pos ? b->pos : zero;
+    double d[3];
+    s->moved = a->mat || b->mat;
+    v3_sub(d, pb, pa);
+    m3_mul_vec_t(s->t, Ra, d);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            s->R[3 * i + j] = Ra[i] * Rb[j] + Ra[3 + i] * Rb[3 + j] + Ra[6 + i] * Rb[6 + j];
+            s->spread[3 * i + j] = fabs(s->R[3 * i + j]);
+        }
+}
+
+static bool overlap(const search *s, const sti__bvh_node *a, const sti__bvh_node *b) {
+    if (!s->moved)
+        return (a->lo[0] <= b->hi[0]) & (b->lo[0] <= a->hi[0]) & (a->lo[1] <= b->hi[1]) &
+               (b->lo[1] <= a->hi[1]) & (a->lo[2] <= b->hi[2]) & (b->lo[2] <= a->hi[2]);
+    double c[3], h[3];
+    for (int k = 0; k < 3; k++) {
+        c[k] = 0.5 * ((double)b->hi[k] + (double)b->lo[k]);
+        h[k] = 0.5 * ((double)b->hi[k] - (double)b->lo[k]);
+    }
+    for (int i = 0; i < 3; i++) {
+        const double *R = s->R + 3 * i, *S = s->spread + 3 * i;
+        double at = s->t[i] + R[0] * c[0] + R[1] * c[1] + R[2] * c[2];
+        /* rounding of the pose, relative to what was added up */
+        double reach = S[0] * h[0] + S[1] * h[1] + S[2] * h[2] + 1e-14 * (fabs(s->t[i]) + fabs(at));
+        if (!(at - reach <= a->hi[i] && a->lo[i] <= at + reach)) return false;
+    }
+    return true;
+}
+
+/* ---- two trees ------------------------------------------------------------------------------------------------- */
+
+static bool ranges_meet(const search *s, int i, int j) {
+    return s->a->least[i] <= s->b->most[j] && s->b->least[j] <= s->a->most[i];
+}
+
+/* The larger subtree is opened: the order does not depend on where things are. */
+static void walk_two(search *s, bool fields) {
+    struct {
+        int a, b;
+    } stack[DEPTH], at;
+    const sti__bvh_node *A = s->a->tree.node, *B = s->b->tree.node;
+    int depth = 1;
+    stack[0].a = stack[0].b = 0;
+    while (depth > 0) {
+        at = stack[--depth];
+        const sti__bvh_node *a = A + at.a, *b = B + at.b;
+        if (!overlap(s, a, b)) continue;
+        if (a->item >= 0 && b->item >= 0) {
+            if (!fields || ranges_meet(s, a->item, b->item)) push(s, a->item, b->item);
+        } else if (b->item >= 0 || (a->item < 0 && a->skip - at.a >= b->skip - at.b)) {
+            stack[depth].a = A[at.a + 1].skip, stack[depth++].b = at.b;
+            stack[depth].a = at.a + 1, stack[depth++].b = at.b;
+        } else {
+            stack[depth].a = at.a, stack[depth++].b = B[at.b + 1].skip;
+            stack[depth].a = at.a, stack[depth++].b = at.b + 1;
+        }
+    }
+}
+
+/* ---- one tree with itself ------------------------------------------------------------------------------------------ */
+
+/* Tets that are near each other at rest, as all that share a node, do not touch. */
+static bool may_meet_self(const search *s, int i, int j) {
+    return ranges_meet(s, i, j) && !sti__box_overlap(s->a->rest + i, s->a->rest + j);
+}
+
+static void walk_self(search *s) {
+    struct {
+        int a, b;
+    } stack[DEPTH], at;
+    const sti__bvh_node *A = s->a->tree.node;
+    int depth = 1;
+    stack[0].a = stack[0].b = 0;
+    while (depth > 0) {
+        at = stack[--depth];
+        const sti__bvh_node *a = A + at.a, *b = A + at.b;
+        if (at.a == at.b) {
+            if (a->item >= 0) continue;
+            int left = at.a + 1, right = A[left].skip;
+            stack[depth].a = left, stack[depth++].b = right;
+            stack[depth].a = stack[depth].b = right, depth++;
+            stack[depth].a = stack[depth].b = left, depth++;
+            continue;
+        }
+        if (!overlap(s, a, b)) continue;
+        if (a->item >= 0 && b->item >= 0) {
+            if (may_meet_self(s, a->item, b->item)) push(s, a->item, b->item);
+        } else if (b->item >= 0 || (a->item < 0 && a->skip - at.a >= b->skip - at.b)) {
+            stack[depth].a = A[at.a + 1].skip, stack[depth++].b = at.b;
+            stack[depth].a = at.a + 1, stack[depth++].b = at.b;
+        } else {
+            stack[depth].a = at.a, stack[depth++].b = A[at.b + 1].skip;
+            stack[depth].a = at.a, stack[depth++].b = at.b + 1;
+        }
+    }
+}
+
+/* ---- a tree and a plane ---------------------------------------------------------------------------------------------- */
+
+/* Boxes that the plane z = 0 of a's frame cuts. */
+static bool cuts(const search *s, const sti__bvh_node *b) {
+    double at = s->t[2], reach = 0;
+    for (int k = 0; k < 3; k++) {
+        at += s->R[6 + k] * 0.5 * ((double)b->hi[k] + (double)b->lo[k]);
+        reach += s->spread[6 + k] * 0.5 * ((double)b->hi[k] - (double)b->lo[k]);
+    }
+    return fabs(at) <= reach + 1e-14 * (fabs(s->t[2]) + fabs(at));
+}
+
+static void walk_plane(search *s, bool plane_first) {
+    const sti__bvh_node *B = s->b->tree.node;
+    for (int k = 0, end = 2 * s->b->tree.count - 1; k < end;) {
+        bool meets = cuts(s, B + k);
+        if (meets && B[k].item >= 0) {
+            push(s, -1, B[k].item);
+            if (!plane_first && s->count <= s->out->size.candidates) {
+                sti__patch_candidate *c = s->out->candidate + s->count - 1;
+                c->element[0] = c->element[1];
+                c->element[1] = -1;
+            }
+        }
+        k = meets ? k + 1 : B[k].skip;
+    }
+}
+
+/* ---- pairs ------------------------------------------------------------------------------------------------------------ */
+
+static bool has_field(const sti__pressure_body *b) {
+    return b->kind == STI__PRESSURE_COMPLIANT || b->kind == STI__PRESSURE_SOFT;
+}
+
+static void search_pair(search *s, const sti__pressure_body *a, const sti__pressure_body *b) {
+    bool plane_a = a->kind == STI__PRESSURE_PLANE, plane_b = b->kind == STI__PRESSURE_PLANE;
+    if (!has_field(a) && !has_field(b)) return;
+    if (plane_a || plane_b) {
+        relate(s, plane_a ? a : b, plane_a ? b : a);
+        s->b = plane_a ? b->tree : a->tree;
+        s->a = NULL;
+        walk_plane(s, plane_a);
+        return;
+    }
+    s->a = a->tree;
+    s->b = b->tree;
+    if (s->a->count == 0 || s->b->count == 0) return;
+    relate(s, a, b);
+    if (a == b) s->moved = false;
+    if (a == b && a->kind == STI__PRESSURE_SOFT) walk_self(s);
+    else if (a == b) return;
+    else walk_two(s, has_field(a) && has_field(b));
+}
+
+int64_t sti__patch_near(sti__patches *p, const sti__pressure_body *body, const sti__pressure_pair *pair,
+                        int npair) {
+    search s = {.out = p};
+    for (int i = 0; i < npair; i++) {
+        s.pair = i;
+        search_pair(&s, body + pair[i].a, body + pair[i].b);
+    }
+    return s.count;
+}
