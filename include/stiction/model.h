@@ -79,7 +79,8 @@ typedef enum sti_eq_type {
     STI_EQ_WELD,
     STI_EQ_JOINT,
     STI_EQ_TENDON,
-    STI_EQ_DISTANCE
+    STI_EQ_DISTANCE,
+    STI_EQ_COUPLED /* eq_data[0]: its place in the coupled_ fields */
 } sti_eq_type;
 
 /* Named kinds; X(enum, public name, name field, count) */

@@ -35,6 +35,7 @@
     X(nsensor, "sensors")                                                                 \
     X(nsensordata, "sensor values")                                                       \
     X(neq, "equality constraints")                                                        \
+    X(ncoupled, "coupled constraints")                                                    \
     X(npair, "explicit contact pairs")                                                    \
     X(nexclude, "excluded body pairs")                                                    \
     X(nkey, "keyframes")                                                                  \
@@ -291,6 +292,14 @@
     X(double, eq_solimp, neq, 5, C)                                                       \
     X(double, eq_data, neq, 11, C)                                                        \
     X(double, eq_softness, neq, 4, C)                                                     \
+    X(int, coupled_eq, ncoupled, 1, C)         /* the equality */                         \
+    X(int, coupled_count, ncoupled, 1, C)      /* equations */                            \
+    X(double, coupled_equation, ncoupled, 12, C) /* r_d, r_theta, target of each */       \
+    X(double, coupled_axis, ncoupled, 3, C)    /* in the frame of the first site */       \
+    X(double, coupled_rest, ncoupled, 2, C)    /* m, rad */                               \
+    X(double, coupled_softness, ncoupled, 2, C) /* S_d, S_theta; -1: as other equalities */ \
+    X(double, coupled_rule, ncoupled, 4, C)    /* baumgarte, pivot_epsilon, condition_limit, max_drops */ \
+    X(double, coupled_most, ncoupled, 2, C)    /* force and torque that break it; 0: none does */ \
     X(int, pair_dim, npair, 1, C)                                                         \
     X(int, pair_geom1, npair, 1, C)                                                       \
     X(int, pair_geom2, npair, 1, C)                                                       \

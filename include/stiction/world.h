@@ -5,6 +5,7 @@
 
 #include <stiction/base.h>
 #include <stiction/contact.h>
+#include <stiction/coupled.h>
 #include <stiction/model.h>
 #include <stiction/problem.h>
 #include <stiction/state_fields.h>
@@ -82,6 +83,9 @@ STI_API void sti_stage_integrate(sti_world *world);     /* advance by opt.timest
 STI_API const sti_contact *sti_world_contacts(const sti_world *world, int *count);
 /* Row blocks of the last problem (with substeps: of the last part); *scalar (may be NULL): rows in all. */
 STI_API int sti_world_rows(const sti_world *world, int *scalar);
+/* What a coupled constraint, by its equality, has to say of the last step (or forward); valid as long as the world, NULL if
+   the equality is another. */
+STI_API const sti_coupled_diagnostics *sti_world_coupled(const sti_world *world, int equality);
 /* How well the last step (or forward) was solved; zeros if no row was there. With RK4 that of its end. With opt.substeps
    the certificate is the worst of the parts' and the counts are sums. */
 STI_API const sti_solve_info *sti_world_solve_info(const sti_world *world);

@@ -91,7 +91,9 @@ static size_t lay_out(sti__assembly *as, char *base) {
                {&as->mobility, nbody * sizeof *as->mobility},
                {&as->asked, nbody * sizeof(bool)},
                {&as->bodies, nbody * sizeof(int)},
-               {&as->chain_at, nbody * sizeof(int)}};
+               {&as->chain_at, nbody * sizeof(int)},
+               {&as->coupled, (size_t)m->ncoupled * sizeof *as->coupled},
+               {&as->coupled_last, (size_t)m->ncoupled * sizeof(double)}};
     for (int i = 0; i < STI__COUNT(all); i++) {
         void *at = base ? base + used : NULL;
         memcpy(all[i].place, &at, sizeof at);

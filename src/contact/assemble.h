@@ -8,6 +8,7 @@
 #include "contact/problem.h"
 #include "contact/regularise.h"
 #include "model/state.h"
+#include <stiction/coupled.h>
 
 typedef enum sti__source {
     STI__FROM_LIMIT,        /* id: 2 * joint + side */
@@ -75,7 +76,9 @@ typedef struct sti__assembly {
     double *chain;
     int nchain;
     sti__pool chain_pool;
-    void *block; /* what does not grow */
+    sti_coupled_diagnostics *coupled; /* ncoupled; counts go on over steps */
+    double *coupled_last;             /* ncoupled: the angle of the last step; NaN: none */
+    void *block;                      /* what does not grow */
     size_t bytes;
     int growths; /* how often a pool had to grow since creation */
     bool plain;  /* A is M */

@@ -29,11 +29,21 @@ void sti__constraint_rows(sti__assembly *as, const sti_state *s, const sti__coll
 /* The rows of one equality. */
 void sti__equality_rows(sti__assembly *as, const sti_state *s, const sti__collision_model *cm, int equality);
 
+/* Coupled constraints: what the last step remembers of each (its rows come first); the rows of the k-th; afterwards its
+   diagnostics, and once the step is taken whether it breaks and what it remembers. */
+void sti__coupled_begin(sti__assembly *as, const sti_state *s, const sti_contact_memory *memory, int count);
+void sti__coupled_rows(sti__assembly *as, const sti_state *s, int k);
+void sti__coupled_answer(sti__assembly *as, const sti_state *s);
+void sti__coupled_commit(sti__assembly *as, sti_state *s);
+void sti__coupled_remember(sti__assembly *as);
+/* Adds its forces on bodies, by the impulses of the active equations. */
+void sti__coupled_wrench(const sti_state *s, int k, const double *g, int active, double *wrench);
+
 /* The rows of actuators with implicit gains; afterwards what the solution adds to actuator_force and qfrc_actuator. */
 void sti__gain_rows(sti__assembly *as, const sti_state *s);
 void sti__gain_forces(const sti__assembly *as, sti_state *s);
 
-/* Adds the forces of connect, weld and distance constraints on bodies, as torque and force at the com of their trees
+/* Adds the forces of connect, weld, distance and coupled constraints on bodies, as torque and force at the com of their trees
    (nbody x 6). */
 void sti__equality_forces(const sti__assembly *as, const sti_state *s, const sti__collision_model *cm,
                           double *wrench);

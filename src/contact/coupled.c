@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Coupled constraints on bodies of the caller: prepare, then passes over velocities and positions. */
 #include "contact/coupled.h"
-#include "base/det.h"
 #include "base/internal.h"
-#include "math/rot.h"
+#include "math/twist.h"
 #include <math.h>
 #include <string.h>
 
 #define COOKIE 0x5354492d63706c64ull
-#define PI 3.14159265358979323846
 #define MOST STI_COUPLED_MAX
 
 /* ---- definitions ---------------------------------------------------------------------------------- */
@@ -151,38 +149,6 @@ static void world_inertia(const sti_coupled_body *b, double out[9]) {
 
 /* ---- residuals and their gradients ---------------------------------------------------------------- */
 
-bool sti__coupled_direction(const double p_a[3], const double p_b[3], double n[3], double *distance) {
-    v3_sub(n, p_b, p_a);
-    *distance = v3_norm(n);
-    bool apart = *distance > 1e-12;
-    v3_scale(n, n, apart ? 1 / *distance : 0);
-    return apart;
-}
-
-/* With (w, v) the rotation of b seen from a and s = v . axis, the angle is 2 atan2(s, w) and its gradient
-   (w^2 axis + w v x axis + s v) / (w^2 + s^2). */
-bool sti__coupled_angle(const double q_a[4], const double q_b[4], const double axis[3], double u[3],
-                        double *angle) {
-    double inverse[4], q[4], across[3], local[3];
-    quat_conj(inverse, q_a);
-    quat_mul(q, inverse, q_b);
-    double s = v3_dot(q + 1, axis), w = q[0], size = w * w + s * s;
-    *angle = 0;
-    v3_zero(u);
-    if (!(size > 1e-12)) return false;
-    *angle = 2 * sti__atan2(s, w);
-    if (*angle > PI) *angle -= 2 * PI;
-    if (*angle <= -PI) *angle += 2 * PI;
-    v3_cross(across, q + 1, axis);
-    for (int k = 0; k < 3; k++) local[k] = (w * w * axis[k] + w * across[k] + s * q[1 + k]) / size;
-    quat_rotate(u, q_a, local);
-    return true;
-}
-
-double sti__coupled_unwrap(double angle, double last) {
-    return angle + 2 * PI * floor((last - angle) / (2 * PI) + 0.5);
-}
-
 /* Residuals, directions and levers where the bodies are now; false if one is not defined. */
 static bool look(sti_coupled *c, const sti_coupled_body *a, const sti_coupled_body *b) {
     double p_a[3], p_b[3], distance, angle;
@@ -190,9 +156,9 @@ static bool look(sti_coupled *c, const sti_coupled_body *a, const sti_coupled_bo
     quat_rotate(c->arm_b, b->quat, c->def.anchor_b);
     v3_add(p_a, a->pos, c->arm_a);
     v3_add(p_b, b->pos, c->arm_b);
-    bool apart = sti__coupled_direction(p_a, p_b, c->n, &distance);
-    bool turned = sti__coupled_angle(a->quat, b->quat, c->def.axis, c->u, &angle);
-    angle = sti__coupled_unwrap(angle, c->started ? c->last_angle : c->def.angle);
+    bool apart = twist_direction(p_a, p_b, c->n, &distance);
+    bool turned = twist_angle(a->quat, b->quat, c->def.axis, c->u, &angle);
+    angle = twist_unwrap(angle, c->started ? c->last_angle : c->def.angle);
     c->last_angle = angle;
     c->started = true;
     c->diagnostics.C_d = distance - c->def.distance;
@@ -368,6 +334,7 @@ sti_status sti_coupled_prepare(sti_coupled *c, sti_coupled_body *a, sti_coupled_
     }
     sti__coupled_rule rule = {def->pivot_epsilon, def->condition_limit, def->max_drops};
     sti__coupled_choose(&rule, def->count, c->K, c->inverse, &c->diagnostics);
+    sti__coupled_count(&rule, &c->diagnostics);
     begin_impulses(c, a, b, before);
     return STI_OK;
 }

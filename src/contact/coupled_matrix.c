@@ -215,6 +215,9 @@ void sti__coupled_choose(const sti__coupled_rule *rule, int count, const double 
     if (!d->active) d->flags |= STI_COUPLED_SINGULAR;
     else if (d->dropped) d->flags |= STI_COUPLED_DROPPED;
     if (d->active && d->kept.rank < d->whole.rank) d->flags |= STI_COUPLED_LOST;
+}
+
+void sti__coupled_count(const sti__coupled_rule *rule, sti_coupled_diagnostics *d) {
     d->steps++;
     d->warnings += over(rule, &d->whole);
     d->drops += d->dropped > 0;

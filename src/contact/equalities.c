@@ -233,6 +233,7 @@ void sti__equality_rows(sti__assembly *as, const sti_state *s, const sti__collis
     case STI_EQ_JOINT: scalar_equality(as, s, e, joint_scalar(s, id1), joint_scalar(s, id2)); break;
     case STI_EQ_TENDON: scalar_equality(as, s, e, tendon_scalar(s, id1), tendon_scalar(s, id2)); break;
     case STI_EQ_DISTANCE: distance_row(as, s, cm, e); break;
+    case STI_EQ_COUPLED: sti__coupled_rows(as, s, (int)m->eq_data[11 * e]); break;
     default: {
         meeting r = meeting_of(s, e);
         bool turns = m->eq_type[e] == STI_EQ_WELD && m->eq_data[11 * e + 10] > 0;
@@ -267,6 +268,12 @@ static void distance_force(const sti_state *s, const sti__collision_model *cm, i
     sti__add_wrench(s, r.body2, r.p2, force, zero, 1, wrench);
 }
 
+static void coupled_force(const sti__assembly *as, const sti_state *s, int e, const double *g,
+                          double *wrench) {
+    int k = (int)s->model->eq_data[11 * e];
+    sti__coupled_wrench(s, k, g, as->coupled[k].active, wrench);
+}
+
 void sti__equality_forces(const sti__assembly *as, const sti_state *s, const sti__collision_model *cm,
                           double *wrench) {
     for (int b = 0; b < as->nblock; b++) {
@@ -274,6 +281,7 @@ void sti__equality_forces(const sti__assembly *as, const sti_state *s, const sti
         const double *g = as->g + as->first[b];
         if (as->info[b].source != STI__FROM_EQUALITY) continue;
         if (s->model->eq_type[e] == STI_EQ_DISTANCE) distance_force(s, cm, e, *g, wrench);
+        else if (s->model->eq_type[e] == STI_EQ_COUPLED) coupled_force(as, s, e, g, wrench);
         else if (as->rows[b].dim == 3) frame_force(s, e, as->info[b].id & 1, g, wrench);
     }
 }

@@ -4,7 +4,7 @@
    the paths to the root. */
 #include "dynamics/reference.h"
 #include "dynamics/kernels.h"
-#include "math/rot.h"
+#include "math/twist.h"
 #include <string.h>
 
 /* ---- solves ------------------------------------------------------------------------------------------ */
@@ -259,6 +259,20 @@ static void equality_poses(const sti_state *s, sti_model *m) {
     }
 }
 
+/* Distances and angles that the file leaves open. */
+static void coupled_rests(const sti_state *s, sti_model *m) {
+    for (int k = 0; k < m->ncoupled; k++) {
+        int site[2] = {m->eq_obj1id[m->coupled_eq[k]], m->eq_obj2id[m->coupled_eq[k]]};
+        double q[2][4], n[3], u[3], now[2], *rest = m->coupled_rest + 2 * k;
+        for (int i = 0; i < 2; i++)
+            quat_mul(q[i], s->xquat + 4 * m->site_bodyid[site[i]], m->site_quat + 4 * site[i]);
+        twist_direction(s->site_xpos + 3 * site[0], s->site_xpos + 3 * site[1], n, &now[0]);
+        twist_angle(q[0], q[1], m->coupled_axis + 3 * k, u, &now[1]);
+        for (int i = 0; i < 2; i++)
+            if (rest[i] != rest[i]) rest[i] = now[i];
+    }
+}
+
 /* Offsets are measured from the centre of mass of the target, if there is one. */
 static void offset_from_com(const sti_state *s, const double pos[3], int body, int target, double offset[3]) {
     v3_sub(offset, pos, s->subtree_com + 3 * (target >= 0 ? target : body));
@@ -367,6 +381,7 @@ static void derive(sti_state *s, sti_model *m, const work *w) {
     tendon_weights(s, m, w->x);
     actuator_values(s, m, w->x);
     equality_poses(s, m);
+    coupled_rests(s, m);
     camera_poses(s, m);
     light_poses(s, m);
     sti__reference_statistic(m, s);

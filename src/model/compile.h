@@ -10,6 +10,7 @@
      actuator_biasprm[2] > 0, gainprm[0] = -biasprm[1]   damping ratio
      tendon_lengthspring -1 -1                       the length at qpos_spring
      eq_data of a weld with a zero quaternion        the relative pose
+     coupled_rest NaN                                distance or angle at qpos0
      stat fields that are not NaN                    given in the file */
 #ifndef STI_MODEL_COMPILE_H
 #define STI_MODEL_COMPILE_H
@@ -117,6 +118,8 @@ void sti__size_sensors(sti__compiler *c);
 void sti__fill_sensors(sti__compiler *c);
 void sti__size_constraints(sti__compiler *c);
 void sti__fill_constraints(sti__compiler *c); /* equality, pair, exclude */
+void sti__size_coupled(sti__compiler *c);
+void sti__fill_coupled(sti__compiler *c, const sti_element *e, int equality, int k);
 /* stiffness, dissipation, beta and sigma of a geom, pair or equality; -1 where they are not set */
 void sti__fill_softness(sti__compiler *c, const sti_element *e, double out[4]);
 void sti__size_keys(sti__compiler *c);

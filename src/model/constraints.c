@@ -4,7 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-void sti__size_constraints(sti__compiler *c) { (void)c; /* one row per element, counted when gathered */ }
+void sti__size_constraints(sti__compiler *c) {
+    sti__size_coupled(c); /* of the rest there is one row per element */
+}
 
 static void read_solver(const sti_element *e, double *solref, double *solimp) {
     static const double ref0[2] = {0.02, 1}, imp0[5] = {0.9, 0.95, 0.001, 0.5, 2};
@@ -115,7 +117,7 @@ static void fill_distance(sti__compiler *c, const sti_element *e, int i, double 
         sti__complain(c, e, STI_A_distance, STI_VALUE, "must be positive; connect holds sites together");
 }
 
-static void fill_equality(sti__compiler *c, const sti_element *e, int i) {
+static void fill_equality(sti__compiler *c, const sti_element *e, int i, int *coupled) {
     sti_model *m = c->m;
     double *data = m->eq_data + 11 * i;
     m->eq_active0[i] = sti__keyword(e, STI_A_active, 1);
@@ -144,6 +146,14 @@ static void fill_equality(sti__compiler *c, const sti_element *e, int i) {
     case STI_E_sti_distance:
         m->eq_type[i] = STI_EQ_DISTANCE;
         fill_distance(c, e, i, data);
+        break;
+    case STI_E_sti_coupled:
+        m->eq_type[i] = STI_EQ_COUPLED;
+        m->eq_objtype[i] = STI_OBJ_SITE;
+        memset(data, 0, 11 * sizeof *data);
+        data[0] = (*coupled)++;
+        read_objects(c, e, i, STI_A_site1, STI_A_site2, STI_OBJ_SITE, -1);
+        sti__fill_coupled(c, e, i, (int)data[0]);
         break;
     default: sti__complain(c, e, STI_A_COUNT, STI_UNSUPPORTED, "this constraint is not supported yet");
     }
@@ -187,7 +197,8 @@ static void fill_exclude(sti__compiler *c, const sti_element *e, int i) {
 
 void sti__fill_constraints(sti__compiler *c) {
     const sti_model *m = c->m;
-    for (int i = 0; i < m->neq; i++) fill_equality(c, sti__object(c, STI_OBJ_EQUALITY, i), i);
+    int coupled = 0;
+    for (int i = 0; i < m->neq; i++) fill_equality(c, sti__object(c, STI_OBJ_EQUALITY, i), i, &coupled);
     for (int i = 0; i < m->npair; i++) fill_pair(c, sti__object(c, STI_OBJ_PAIR, i), i);
     for (int i = 0; i < m->nexclude; i++) fill_exclude(c, sti__object(c, STI_OBJ_EXCLUDE, i), i);
 }

@@ -91,6 +91,8 @@ void sti__constraints_reset(sti_world *world) {
     c->made = c->solved = false;
     memset(&c->info, 0, sizeof c->info);
     if (c->rows.first) sti__assembly_begin(&c->rows);
+    if (world->model->ncoupled)
+        memset(c->rows.coupled, 0, sizeof *c->rows.coupled * (size_t)world->model->ncoupled);
 }
 
 sti_status sti__constraints_set_memory(sti_world *world, const sti_contact_memory *list, int count) {
@@ -221,6 +223,7 @@ sti_status sti__stage_contact(sti_world *world) {
     c->made = c->solved = false;
     sti__assembly_begin(&c->rows);
     if (world->model->nv == 0) return STI_OK;
+    sti__coupled_begin(&c->rows, s, c->memory, c->nmemory);
     sti__constraint_rows(&c->rows, s, world->collision);
     sti__point_rows(&c->rows, s, c->collide.contact, c->collide.ncontact, sti__world_tasks(world));
     sti_status status = sti__handlers_run(world);
@@ -421,6 +424,11 @@ int sti_world_rows(const sti_world *world, int *scalar) {
     if (scalar) *scalar = c->made ? c->rows.nrow : 0;
     return c->made ? c->rows.nblock : 0;
 }
+const sti_coupled_diagnostics *sti_world_coupled(const sti_world *world, int equality) {
+    const sti_model *m = world->model;
+    if (equality < 0 || equality >= m->neq || m->eq_type[equality] != STI_EQ_COUPLED) return NULL;
+    return &world->constraints.rows.coupled[(int)m->eq_data[11 * equality]];
+}
 const sti_solve_info *sti_world_solve_info(const sti_world *world) { return &world->constraints.info; }
 
 /* A step computes the gap; the rest is computed for who asks. Of substeps the worst is kept as it was. */
@@ -460,6 +468,7 @@ sti_status sti__stage_solve(sti_world *world) {
         if (status != STI_OK) return status;
         set_motion(world, s->qacc_step, NULL);
         set_forces(world);
+        sti__coupled_answer(&c->rows, s);
         c->solved = true;
     }
     list_contacts(world);
@@ -474,7 +483,9 @@ void sti__constraints_correct(sti_world *world, double *qacc_step, double *rate)
     if (!c->solved) return;
     for (int i = 0; i < as->problem.arrays.n; i++)
         as->vstar[i] = s->qvel[as->dof[i]] + s->opt.timestep * qacc_step[as->dof[i]];
-    if (solve(world) == STI_OK) set_motion(world, qacc_step, rate);
+    if (solve(world) != STI_OK) return;
+    set_motion(world, qacc_step, rate);
+    sti__coupled_answer(as, s);
 }
 
 /* ---- memory of the step ------------------------------------------------------------ */
@@ -492,6 +503,7 @@ void sti__constraints_commit(sti_world *world) {
     sti__assembly *as = &c->rows;
     double h = world->state->opt.timestep, y[6];
     c->nmemory = 0;
+    sti__coupled_commit(as, world->state);
     if (!c->solved) return;
     for (int b = 0; b < as->nblock; b++) {
         int at = as->first[b];
@@ -501,5 +513,6 @@ void sti__constraints_commit(sti_world *world) {
             update_friction(&as->memory[b], row, as->R[at], y[0], as->g[at], h, as->info[b].tau);
         else sti__memory_update(&as->memory[b], row, as->R + at, y, as->g + at, h, as->info[b].tau);
     }
+    sti__coupled_remember(as);
     sti__constraints_set_memory(world, as->memory, as->nblock); /* or it is forgotten, which is not fatal */
 }

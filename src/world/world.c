@@ -101,6 +101,9 @@ sti_world *sti_world_copy(const sti_world *world, sti_error *error) {
     memcpy(copy->good, world->good, bytes);
     memcpy(copy->before, world->before, bytes);
     copy->progress = world->progress;
+    if (world->model->ncoupled)
+        memcpy(copy->constraints.rows.coupled, world->constraints.rows.coupled,
+               sizeof(sti_coupled_diagnostics) * (size_t)world->model->ncoupled);
     if (sti__constraints_set_memory(copy, world->constraints.memory, world->constraints.nmemory) == STI_OK &&
         sti__handlers_copy(copy, world))
         return copy;
