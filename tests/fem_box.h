@@ -4,6 +4,7 @@
 #define STI_FEM_BOX_H
 
 #include "fem/inside.h"
+#include "mesh/tetmesh.h"
 #include "solve/cholesky.h"
 #include <stdlib.h>
 #include <string.h>
@@ -123,28 +124,44 @@ static inline double body_norm(const body *b, const double *r) {
     return sqrt(s);
 }
 
-/* One stage: the linear form, then Newton steps (halved while the residual grows) until it is below tolerance. */
+/* v += step * direction, halved until the potential sinks by a part of what its slope promises, or, where it is flat to
+   rounding, until the slope has become small. */
+static inline void body_search(body *b, const sti__fem_stage *s, double *v, const double *direction,
+                               double slope) {
+    double was = sti__fem_potential(b->fem, b->work, s, v, NULL), step = 1, last = 0;
+    for (int half = 0; half < 40; half++, step /= 2) {
+        for (int i = 0; i < b->n; i++) v[i] += (step - last) * direction[i];
+        last = step;
+        if (sti__fem_potential(b->fem, b->work, s, v, NULL) <= was + 1e-4 * step * slope) return;
+        double now = 0;
+        sti__fem_residual(b->fem, b->work, s, v, b->r, NULL);
+        for (int i = 0; i < b->n; i++) now += b->held[i / 3] ? 0 : direction[i] * b->r[i];
+        if (fabs(now) <= 0.1 * fabs(slope)) return;
+    }
+}
+
+/* One stage: Newton steps from v = 0, whose first is the linear form, until the residual is below tolerance. */
 static inline void body_stage(body *b, const sti__fem_stage *s, double tolerance, int most) {
-    if (sti__fem_begin(b->fem, b->work, s, NULL) || b->factor_h != s->h) body_factor(b, s->h);
-    sti__fem_rhs(b->fem, b->work, s, NULL, b->b, NULL);
-    for (int i = 0; i < b->n; i++)
-        if (b->held[i / 3]) b->b[i] = 0;
-    memcpy(b->vk, b->b, sizeof(double) * (size_t)b->n);
-    sti__chol_solve(b->chol, b->vk, NULL);
-    sti__fem_residual(b->fem, b->work, s, b->vk, b->r, NULL);
-    b->residual = body_norm(b, b->r);
-    for (b->iterations = 1; b->iterations < most && b->residual > tolerance; b->iterations++) {
-        if (sti__fem_again(b->fem, b->work, s, b->vk, NULL)) body_factor(b, s->h);
-        for (int i = 0; i < b->n; i++) b->b[i] = b->held[i / 3] ? 0 : -b->r[i];
+    memset(b->vk, 0, sizeof(double) * (size_t)b->n);
+    for (b->iterations = 0; b->iterations < most;) {
+        bool first = b->iterations == 0;
+        bool renewed = first ? sti__fem_begin(b->fem, b->work, s, NULL)
+                             : sti__fem_again(b->fem, b->work, s, b->vk, NULL);
+        if (renewed || b->factor_h != s->h) body_factor(b, s->h);
+        sti__fem_rhs(b->fem, b->work, s, first ? NULL : b->vk, b->b, NULL);
+        sti__fem_residual(b->fem, b->work, s, b->vk, b->r, NULL);
+        for (int i = 0; i < b->n; i++)
+            if (b->held[i / 3]) b->b[i] = b->r[i] = 0;
         sti__chol_solve(b->chol, b->b, NULL);
-        double was = b->residual, step = 1, last = 0;
-        for (int half = 0; half < 12; half++, step /= 2) {
-            for (int i = 0; i < b->n; i++) b->vk[i] += (step - last) * b->b[i];
-            last = step;
-            sti__fem_residual(b->fem, b->work, s, b->vk, b->r, NULL);
-            b->residual = body_norm(b, b->r);
-            if (b->residual < was) break;
-        }
+        double slope = 0;
+        for (int i = 0; i < b->n; i++) b->b[i] -= b->vk[i], slope += b->b[i] * b->r[i];
+        if (b->fem->linear)
+            for (int i = 0; i < b->n; i++) b->vk[i] += b->b[i];
+        else body_search(b, s, b->vk, b->b, slope);
+        sti__fem_residual(b->fem, b->work, s, b->vk, b->r, NULL);
+        b->residual = body_norm(b, b->r);
+        b->iterations++;
+        if (b->residual <= tolerance) break;
     }
 }
 
@@ -153,7 +170,8 @@ static inline void body_step(body *b, sti__fem_scheme scheme, double h, double t
     if (scheme == STI__FEM_BDF2 && b->steps == 0) scheme = STI__FEM_EULER;
     b->steps++;
     sti__fem_stage s = {0, b->x0, b->v0, b->external, b->frame};
-    s.h = sti__fem_stage_fill(scheme, h, b->n, b->x, b->v, b->x_old, b->v_old, b->x0, b->v0, b->frame);
+    sti__fem_past past = {b->x, b->v, b->x_old, b->v_old};
+    s.h = sti__fem_stage_fill(scheme, h, b->n, &past, b->x0, b->v0, b->frame);
     body_stage(b, &s, tolerance, most);
     memcpy(b->x_old, b->x, bytes), memcpy(b->v_old, b->v, bytes);
     sti__fem_stage_finish(scheme, h, b->n, b->x0, b->v, b->vk, b->x, b->v);

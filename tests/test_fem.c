@@ -281,9 +281,7 @@ TEST(projection_where_the_rotation_jumps) {
 
 /* ---- bodies ------------------------------------------------------------------------------------------------------------- */
 
-static const sti__fem_material plain(sti__fem_kind kind) {
-    return (sti__fem_material){kind, 1e5, 0.3, 1000, 0, 0};
-}
+static sti__fem_material plain(sti__fem_kind kind) { return (sti__fem_material){kind, 1e5, 0.3, 1000, 0, 0}; }
 
 /* Every node moves a little. */
 static void shake(body *b, double by) {

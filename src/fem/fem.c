@@ -41,6 +41,7 @@ static size_t lay_out(const sti__fem *fem, sti__fem_work *w, char *base) {
         size_t count;
     } part[] = {{&w->force, 3 * (size_t)fem->nnode},
                 {&w->position, 3 * (size_t)fem->nnode},
+                {&w->product, fem->damped ? 3 * (size_t)fem->nnode : 0},
                 {&w->stiff, 9 * (size_t)fem->nblock},
                 {&w->damp, fem->damped ? 9 * (size_t)fem->nblock : 0},
                 {&w->rotation, 72 * batches},
@@ -324,6 +325,18 @@ void sti__fem_residual(const sti__fem *fem, sti__fem_work *w, const sti__fem_sta
         double f = w->force[i] - drag + (s->external ? s->external[i] : 0);
         r[i] = fem->mass[i / 3] * (v[i] - s->v0[i]) - s->h * f;
     }
+}
+
+double sti__fem_potential(const sti__fem *fem, sti__fem_work *w, const sti__fem_stage *s, const double *v,
+                          const sti_tasks *tasks) {
+    double sum = sti__fem_energy(fem, w, moved_to(fem, w, s, v), tasks);
+    if (w->damp) sti__fem_mul(fem, w->damp, v, w->product, tasks);
+    for (int i = 0; i < 3 * fem->nnode; i++) {
+        double change = v[i] - s->v0[i], drag = fem->drag[i / 3] * v[i] + (w->damp ? w->product[i] : 0);
+        sum += 0.5 * (fem->mass[i / 3] * change * change + s->h * v[i] * drag);
+        if (s->external) sum -= s->h * s->external[i] * v[i];
+    }
+    return sum;
 }
 
 /* ---- the same matrix as rows of numbers -------------------------------------------------------------------------------- */

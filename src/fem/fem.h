@@ -73,7 +73,7 @@ typedef struct sti__fem_work {
     int64_t renewed; /* how often K was assembled */
     /* inside */
     void (*kernel)(const struct sti__fem_pass *pass, int begin, int end);
-    double *rotation, *reference, *element_energy, *element_force, *element_block, *position;
+    double *rotation, *reference, *element_energy, *element_force, *element_block, *position, *product;
     unsigned char *moved;
     bool valid, damp_valid;
     void *block;
@@ -122,6 +122,11 @@ void sti__fem_rhs(const sti__fem *fem, const sti__fem_work *work, const sti__fem
 void sti__fem_residual(const sti__fem *fem, sti__fem_work *work, const sti__fem_stage *stage, const double *v,
                        double *r, const sti_tasks *tasks);
 
+/* The number whose gradient by v the residual is, J: 1/2 (v - v0)'M(v - v0) + h/2 v'Dv + energy(x0 + h v) - h external'v.
+   A Newton step with A goes downhill on it; where elements are inverted, steps must be shortened by it. */
+double sti__fem_potential(const sti__fem *fem, sti__fem_work *work, const sti__fem_stage *stage,
+                          const double *v, const sti_tasks *tasks);
+
 /* y = B x for blocks on the mesh graph (work->stiff, work->damp, A). */
 void sti__fem_mul(const sti__fem *fem, const double *blocks, const double *x, double *y,
                   const sti_tasks *tasks);
@@ -138,11 +143,15 @@ typedef enum sti__fem_scheme {
     STI__FEM_BDF2 /* order 2, damps high frequencies; the stage's velocity is that at the end of the step */
 } sti__fem_scheme;
 
-/* State of n numbers; the old ones are of one step before and used by BDF2 only (its first step is Euler's: pass the
-   scheme STI__FEM_EULER). x0, v0 and frame (n each) are written; the result is the stage's h. */
-double sti__fem_stage_fill(sti__fem_scheme scheme, double h, int n, const double *x, const double *v,
-                           const double *x_old, const double *v_old, double *x0, double *v0, double *frame);
-/* x and v at the end of the step from the stage's velocity and start x0. v may be where it is read from (v_stage). */
+/* Positions and velocities now and one step before; the old ones serve BDF2 only, whose first step is Euler's (pass
+   STI__FEM_EULER). */
+typedef struct sti__fem_past {
+    const double *x, *v, *x_old, *v_old;
+} sti__fem_past;
+/* Writes the stage's x0, v0 and frame (NULL: not wanted), n numbers each; returns its h. */
+double sti__fem_stage_fill(sti__fem_scheme scheme, double h, int n, const sti__fem_past *past, double *x0,
+                           double *v0, double *frame);
+/* x and v at the end of the step from the stage's x0 and velocity; v_start: v at the start of the step, may be v. */
 void sti__fem_stage_finish(sti__fem_scheme scheme, double h, int n, const double *x0, const double *v_start,
                            const double *v_stage, double *x, double *v);
 

@@ -102,10 +102,12 @@ static inline vreal sti__material_energy(sti__fem_kind kind, vreal mu, vreal lam
         for (int i = 0; i < 9; i++) d[i] = f[i] - r[i];
         return mu * sti__norm2(d) + half * lambda * (j - one) * (j - one);
     }
-    vreal ic = sti__norm2(f), rest = sti__neohookean_rest(mu, lambda), ln, arg = half * half * (ic + one);
-    V_MAP1(ln, sti__log, arg);
-    vreal now = (j - rest) * (j - rest), was = (one - rest) * (one - rest);
-    return half * mu * (ic - v_set(3) - ln) + half * lambda * (now - was);
+    /* written in what vanishes at rest: more digits are left there */
+    vreal more = sti__norm2(f) - v_set(3), sum = one + v_set(0.25) * more, ln;
+    V_MAP1(ln, sti__log, sum);
+    vmask tiny = v_eq(sum, one);
+    ln = v_select(tiny, v_set(0.25) * more, ln * (v_set(0.25) * more) / v_select(tiny, one, sum - one));
+    return half * mu * (more - ln) - v_set(0.75) * mu * (j - one) + half * lambda * (j - one) * (j - one);
 }
 
 /* p = d psi / dF; r as for the energy. */

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Implicit Euler, implicit midpoint and BDF2 as one stage each; stress for the eye. */
+/* Implicit Euler, implicit midpoint and BDF2 as one stage each. */
 #include "fem/fem.h"
 
-double sti__fem_stage_fill(sti__fem_scheme scheme, double h, int n, const double *x, const double *v,
-                           const double *x_old, const double *v_old, double *x0, double *v0, double *frame) {
+double sti__fem_stage_fill(sti__fem_scheme scheme, double h, int n, const sti__fem_past *past, double *x0,
+                           double *v0, double *frame) {
     double hs = scheme == STI__FEM_EULER ? h : scheme == STI__FEM_MIDPOINT ? h / 2 : 2 * h / 3;
     bool two = scheme == STI__FEM_BDF2;
     for (int i = 0; i < n; i++) {
-        x0[i] = two ? (4 * x[i] - x_old[i]) / 3 : x[i];
-        v0[i] = two ? (4 * v[i] - v_old[i]) / 3 : v[i];
+        double x = past->x[i], v = past->v[i];
+        x0[i] = two ? (4 * x - past->x_old[i]) / 3 : x;
+        v0[i] = two ? (4 * v - past->v_old[i]) / 3 : v;
         /* where the stage will be, to second order; Euler's is frozen at the start */
-        if (frame) frame[i] = scheme == STI__FEM_EULER ? x[i] : x[i] + (two ? h : hs) * v[i];
+        if (frame) frame[i] = scheme == STI__FEM_EULER ? x : x + (two ? h : hs) * v;
     }
     return hs;
 }
