@@ -576,6 +576,21 @@ static PyObject *world_solve_info(PyObject *self, PyObject *unused) {
                          core_certificate(&info.certificate));
 }
 
+/* Diagnostics of a coupled constraint, None if the equality is another. */
+static PyObject *world_coupled(PyObject *self, PyObject *number) {
+    core_world *w = (core_world *)self;
+    long equality = PyLong_AsLong(number);
+    if (equality == -1 && PyErr_Occurred()) return NULL;
+    if (!world_take(w)) return NULL;
+    const sti_model *m = sti_world_model(w->world);
+    const sti_coupled_diagnostics *d =
+        equality >= 0 && equality < m->neq ? sti_world_coupled(w->world, (int)equality) : NULL;
+    PyObject *result = d ? core_coupled_diagnostics(d, m->coupled_count[(int)m->eq_data[11 * equality]])
+                         : Py_NewRef(Py_None);
+    atomic_flag_clear(&w->busy);
+    return result;
+}
+
 static PyObject *world_copy(PyObject *self, PyObject *unused) {
     (void)unused;
     core_world *w = (core_world *)self;
@@ -736,6 +751,7 @@ static PyMethodDef world_methods[] = {
     {"copy", world_copy, METH_NOARGS, "an independent world in the same state"},
     {"contacts", world_contacts, METH_NOARGS, "contacts as bytes"},
     {"solve_info", world_solve_info, METH_NOARGS, "iterations, converged, certificate"},
+    {"coupled", world_coupled, METH_O, "diagnostics of a coupled constraint"},
     {"save", world_save, METH_NOARGS, "snapshot as bytes"},
     {"save_capsule", world_save_capsule, METH_O, "the step that would be taken now, to a file"},
     {"load_capsule", world_load_capsule, METH_O, "the state of a capsule"},
@@ -886,7 +902,9 @@ static int core_exec(PyObject *module) {
     s->array = add_type(module, &array_spec);
     s->recorder = add_type(module, &recorder_spec);
     if (!s->model || !s->world || !s->array || !s->recorder) return -1;
-    return add_constants(module) < 0 || core_add_problem(module) < 0 ? -1 : core_add_viewer(module);
+    return add_constants(module) < 0 || core_add_problem(module) < 0 || core_add_coupled(module) < 0
+               ? -1
+               : core_add_viewer(module);
 }
 
 static void core_free(void *module) {

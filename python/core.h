@@ -17,6 +17,9 @@ PyObject *core_window(PyObject *module, PyObject *owner, sti_view view);
 /* Adds problems, workspaces and their functions to the module. */
 PyObject *core_certificate(const sti_certificate *certificate);
 int core_add_problem(PyObject *module);
+/* Coupled constraints, and the diagnostics of one with `count` equations as a tuple. */
+int core_add_coupled(PyObject *module);
+PyObject *core_coupled_diagnostics(const sti_coupled_diagnostics *diagnostics, int count);
 /* The world of a _core.World, for one caller at a time; NULL and an exception if another has it. */
 sti_world *core_world_take(PyObject *world);
 void core_world_give(PyObject *world);

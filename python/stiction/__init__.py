@@ -19,7 +19,7 @@ import warnings as _warnings
 
 import numpy as _np
 
-from . import _core
+from . import _core, coupled
 from ._core import Error
 from .problem import (Certificate, Problem, Row, Solution, Workspace, certify, cone, huber, interval, quadratic,
                       solve)
@@ -27,7 +27,7 @@ from .problem import (Certificate, Problem, Row, Solution, Workspace, certify, c
 __version__ = _core.VERSION
 __all__ = ["Model", "Data", "Handler", "Error", "Recorder", "forward", "step", "reset", "mass_matrix", "check", "picture", "render", "viewer",
            "ray", "geom_distance", "Ray", "Distance",
-           "Problem", "Solution", "Certificate", "Row", "Workspace", "cone", "interval", "huber", "quadratic", "solve", "certify"]
+           "Problem", "Solution", "Certificate", "Row", "Workspace", "cone", "interval", "huber", "quadratic", "solve", "certify", "coupled"]
 
 # kind: (prefix of its model fields, size name)
 _KINDS = {
@@ -337,6 +337,15 @@ class Data(_HasNamed):
     def certificate(self):
         """How well the last step was solved; zeros if there was nothing to solve."""
         return Certificate(**self._core.solve_info()[2])
+
+    def coupled(self, constraint):
+        """What a coupled constraint, by its name or the number of its equality, has to say of the last step: forces, rank,
+        condition numbers, counts. docs/coupled.md."""
+        index = self.model.equality(constraint).id
+        values = self._core.coupled(index)
+        if values is None:
+            raise ValueError(f"equality {constraint!r} is not a sti:coupled")
+        return coupled.Diagnostics._of(values)
 
     @property
     def solver_niter(self):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from . import coupled as coupled
 from . import viewer as viewer
 
 __version__: str
@@ -121,6 +122,7 @@ class Model:
     nsensor: int
     nsensordata: int
     neq: int
+    ncoupled: int
     npair: int
     nexclude: int
     nkey: int
@@ -350,6 +352,14 @@ class Model:
     eq_solimp: npt.NDArray[Any]
     eq_data: npt.NDArray[Any]
     eq_softness: npt.NDArray[Any]
+    coupled_eq: npt.NDArray[Any]
+    coupled_count: npt.NDArray[Any]
+    coupled_equation: npt.NDArray[Any]
+    coupled_axis: npt.NDArray[Any]
+    coupled_rest: npt.NDArray[Any]
+    coupled_softness: npt.NDArray[Any]
+    coupled_rule: npt.NDArray[Any]
+    coupled_most: npt.NDArray[Any]
     pair_dim: npt.NDArray[Any]
     pair_geom1: npt.NDArray[Any]
     pair_geom2: npt.NDArray[Any]
@@ -495,6 +505,7 @@ class Data:
     def certificate(self) -> Certificate: ...
     @property
     def solver_niter(self) -> int: ...
+    def coupled(self, constraint: str | int) -> coupled.Diagnostics: ...
     def hash(self) -> int: ...
     def snapshot(self) -> bytes: ...
     def restore(self, snapshot: bytes) -> None: ...
