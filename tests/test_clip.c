@@ -373,9 +373,6 @@ TEST(fields) {
             sum += w[k];
         }
         CHECK_NEAR(sum, 1, 1e-9);
-        double way[3] = {0, 0, 1};
-        CHECK_NEAR(sti__field_slope(&t, way, 1, 0), fmax(g[2], 0), 1e-9);
-        CHECK_NEAR(sti__field_slope(&t, way, -1, 0.1), fmax(-g[2], 0.1 * v3_norm(g)), 1e-9);
     }
     CHECK_NEAR(sti__series(2, 6), 1.5, 1e-15);
     CHECK(sti__series(INFINITY, 6) == 6 && sti__series(6, INFINITY) == 6);

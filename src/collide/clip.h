@@ -132,8 +132,10 @@ static inline bool sti__clip_tet_make(const double *const x[4], const int number
         v3_sub(u, t->x[c], t->x[a]);
         v3_cross(t->face[f], e, u);
         t->height[f] = sti__clip_height(t, f, t->x[f]);
-        long2 = fmax(long2, fmax(v3_dot(e, e), v3_dot(u, u)));
-        least = fmin(least, fabs(t->height[f]));
+        double ee = v3_dot(e, e), uu = v3_dot(u, u), h = fabs(t->height[f]);
+        long2 = ee > long2 ? ee : long2;
+        long2 = uu > long2 ? uu : long2;
+        least = h < least ? h : least;
     }
     /* faces 0 and 2 are turned against 1 and 3: near-flat tets whose heights disagree are flat */
     t->size2 = long2;

@@ -7,7 +7,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define GRAIN 64
+#define GRAIN 256
+#define KEPT 16 /* tets of either body that a thread remembers; a power of two */
 
 /* ---- pools ------------------------------------------------------------------------------------------------ */
 
@@ -87,15 +88,16 @@ static void place(const sti__pressure_body *b, int node, double out[3]) {
     v3_add(out, out, b->pos);
 }
 
-/* The tet that was made last: neighbours in the order of the trees often share one. */
-typedef struct cache {
+/* Tets that were made a moment ago: in the order of the trees one comes back again and again. */
+typedef struct kept {
     sti__field_tet tet;
     const sti__pressure_body *body;
     int element;
     bool good;
-} cache;
+} kept;
 
-static const sti__field_tet *load_tet(const sti__pressure_body *b, int element, cache *c) {
+static const sti__field_tet *load_tet(const sti__pressure_body *b, int element, kept *list) {
+    kept *c = list + (element & (KEPT - 1));
     if (c->body == b && c->element == element) return c->good ? &c->tet : NULL;
     const int *node = b->tet + 4 * (size_t)element;
     double x[4][3], pressure[4];
@@ -133,13 +135,13 @@ static bool has_tets(const sti__pressure_body *b) {
     return b->kind == STI__PRESSURE_COMPLIANT || b->kind == STI__PRESSURE_SOFT;
 }
 
-static bool meet(const job *j, const sti__patch_candidate *c, cache last[2], sti__polygon *polygon,
+static bool meet(const job *j, const sti__patch_candidate *c, kept (*last)[KEPT], sti__polygon *polygon,
                  sti__patch *patch) {
     const sti__pressure_body *a = j->body + j->pair[c->pair].a, *b = j->body + j->pair[c->pair].b;
     const sti__field_tet *ta = NULL, *tb = NULL;
     bool met = false;
-    if (has_tets(a) && !(ta = load_tet(a, c->element[0], last))) return false;
-    if (has_tets(b) && !(tb = load_tet(b, c->element[1], last + 1))) return false;
+    if (has_tets(a) && !(ta = load_tet(a, c->element[0], last[0]))) return false;
+    if (has_tets(b) && !(tb = load_tet(b, c->element[1], last[1]))) return false;
     if (ta && tb) met = sti__patch_tets(ta, tb, &j->p->options, polygon, patch);
     else if (a->kind == STI__PRESSURE_PLANE) met = with_plane(j, a, tb, true, polygon, patch);
     else if (b->kind == STI__PRESSURE_PLANE) met = with_plane(j, b, ta, false, polygon, patch);
@@ -160,8 +162,8 @@ static bool meet(const job *j, const sti__patch_candidate *c, cache last[2], sti
 static void meet_some(void *context, int begin, int end) {
     job *j = context;
     sti__patches *p = j->p;
-    cache last[2];
-    last[0].body = last[1].body = NULL;
+    kept last[2][KEPT];
+    for (int k = 0; k < 2 * KEPT; k++) last[k / KEPT][k % KEPT].body = NULL;
     for (int i = begin; i < end; i++) {
         sti__patch_candidate *c = p->candidate + i;
         sti__polygon polygon;

@@ -77,7 +77,7 @@ static inline bool sti__patch_triangle(const double *const x[3], const sti__fiel
     if (above == 4 || below == 4) return false;
     sti__clip_triangle(x, &t->tet, p);
     double length = v3_norm(n);
-    if (p->count == 0 || !(length > 0)) return false;
+    if (p->count == 0 || !(length > 1e-100) || !(length < 1e100)) return false;
     v3_scale(out->normal, n, (rigid_first ? 1 : -1) / length);
     return sti__patch_measure(p, rigid_first ? NULL : t, rigid_first ? t : NULL, o, out);
 }

@@ -72,7 +72,7 @@ typedef struct sti__field_tet {
     double gradient[3];
 } sti__field_tet;
 
-/* pressure[i] is that of corner i. */
+/* pressure[i] is that of corner i. False if the tet is flat or a number is beyond all use. */
 static inline bool sti__field_tet_make(const double *const x[4], const int number[4],
                                        const double pressure[4], sti__field_tet *f) {
     if (!sti__clip_tet_make(x, number, &f->tet)) return false;
@@ -81,7 +81,7 @@ static inline bool sti__field_tet_make(const double *const x[4], const int numbe
     v3_zero(f->gradient);
     for (int i = 1; i < 4; i++)
         v3_add_scaled(f->gradient, f->tet.face[i], (f->p[i] - f->p[0]) / f->tet.height[i]);
-    return true;
+    return v3_dot(f->gradient, f->gradient) < 1e200;
 }
 
 static inline double sti__field_at(const sti__field_tet *f, const double x[3]) {
@@ -99,17 +99,9 @@ static inline void sti__field_difference(const sti__field_tet *a, const sti__fie
 static inline bool sti__field_normal(const sti__field_tet *a, const sti__field_tet *b, double n[3]) {
     v3_sub(n, b->gradient, a->gradient);
     double length = v3_norm(n);
-    if (!(length > 0) || !(length < INFINITY)) return false;
+    if (!(length > 1e-100)) return false;
     v3_scale(n, n, 1 / length);
     return true;
-}
-
-/* How fast a field grows along `way` (a unit vector into the object), not less than `least` of its whole gradient: where the
-   pressure does not grow with the approach, a stiffness that is not 0 carries the same force. */
-static inline double sti__field_slope(const sti__field_tet *f, const double way[3], double sign,
-                                      double least) {
-    double g = sign * v3_dot(f->gradient, way);
-    return fmax(g, least * v3_norm(f->gradient));
 }
 
 /* Springs in a row; a rigid side has slope infinity. */

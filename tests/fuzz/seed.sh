@@ -1,5 +1,5 @@
 #!/bin/sh
-# usage: seed.sh load|mesh|collide FOLDER
+# usage: seed.sh load|mesh|collide|patch FOLDER
 # Fills a corpus with starting points and writes FOLDER.dict, words that the fuzzer may put in.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -61,6 +61,16 @@ seed_collide() {
         for j in 2 3 4 5 6 7; do
             printf "\\00$i\\000\\000\\000\\001\\000\\000\\000\\003\\005\\021\\00$j\\021\\000\\003\\001\\003\\000\\000\\003\\021\\005" > "$out/pair_$i$j"
         done
+    done
+    printf '%s\n' '"\x00"' '"\x01"' > "$out.dict"
+}
+
+# corners of two tets and a triangle: a kind, then three places in the target's table of numbers
+seed_patch() {
+    tet='\000\000\000\000\000\001\000\000\000\000\001\000\000\000\000\001'
+    for i in 0 3 4 5; do
+        half="\\000\\00$i\\003\\003\\000\\001\\00$i\\000\\000\\000\\001\\00$i\\000\\005\\005\\001"
+        printf "$tet$half$half\000\001\001\003\003\000\005\001\000\000\000\005\000\000\000\001\001" > "$out/tets_$i"
     done
     printf '%s\n' '"\x00"' '"\x01"' > "$out.dict"
 }
