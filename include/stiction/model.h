@@ -96,6 +96,7 @@ typedef enum sti_eq_type {
     X(TEXTURE, "texture", name_tex, ntex)              \
     X(MESH, "mesh", name_mesh, nmesh)                  \
     X(HFIELD, "hfield", name_hfield, nhfield)          \
+    X(FLEX, "flex", name_flex, nflex)                  \
     X(TENDON, "tendon", name_tendon, ntendon)          \
     X(ACTUATOR, "actuator", name_actuator, nu)         \
     X(SENSOR, "sensor", name_sensor, nsensor)          \
@@ -105,6 +106,15 @@ typedef enum sti_eq_type {
     X(KEY, "key", name_key, nkey)                      \
     X(NUMERIC, "numeric", name_numeric, nnumeric)
 /* clang-format on */
+
+/* How a soft body resists; in the order of the words of sti:law. */
+typedef enum sti_flex_law {
+    STI_FLEX_LINEAR,
+    STI_FLEX_LINEAR_COROTATED, /* rotations are those at the begin of a step */
+    STI_FLEX_COROTATED,
+    STI_FLEX_NEOHOOKEAN,
+    STI_FLEX_STVK
+} sti_flex_law;
 
 typedef enum sti_object {
     STI_OBJ_UNKNOWN = 0,

@@ -27,6 +27,10 @@
     X(nmeshhullface, "hull triangles of all meshes")                                      \
     X(nhfield, "height fields")                                                           \
     X(nhfielddata, "heights of all height fields")                                        \
+    X(nflex, "soft bodies")                                                               \
+    X(nflexvert, "vertices of all soft bodies")                                           \
+    X(nflexelem, "tetrahedra of all soft bodies")                                         \
+    X(nflexshell, "surface triangles of all soft bodies")                                 \
     X(nmocap, "mocap bodies")                                                             \
     X(ntendon, "tendons")                                                                 \
     X(nwrap, "path elements of all tendons")                                              \
@@ -133,6 +137,8 @@
     X(double, geom_solref, ngeom, 2, C)                                                   \
     X(double, geom_solimp, ngeom, 5, C)                                                   \
     X(double, geom_softness, ngeom, 4, C) /* stiffness, dissipation, beta, sigma; -1: not set */\
+    X(double, geom_hydroelastic, ngeom, 1, C) /* Pa at the deepest point; 0: rigid */     \
+    X(double, geom_hydroedge, ngeom, 1, C)    /* m, of its mesh for contact over patches; 0: by its size */ \
     X(double, geom_size, ngeom, 3, W)                                                     \
     X(double, geom_rbound, ngeom, 1, W)                                                   \
     X(double, geom_pos, ngeom, 3, W)                                                      \
@@ -282,6 +288,39 @@
     X(int, sensor_intprm, nsensor, 3, C) /* bits 1 << sti_contact_field or sti_ray_field; of contacts sti_contact_reduce, num */ \
     X(double, sensor_cutoff, nsensor, 1, C)                                               \
     X(double, sensor_noise, nsensor, 1, C)                                                \
+    /* soft bodies; numbers of vertices and elements count from the body's first */       \
+    X(int, flex_bodyid, nflex, 1, C)   /* that its pinned vertices are fixed to */        \
+    X(int, flex_vertadr, nflex, 1, C)                                                     \
+    X(int, flex_vertnum, nflex, 1, C)                                                     \
+    X(int, flex_elemadr, nflex, 1, C)                                                     \
+    X(int, flex_elemnum, nflex, 1, C)                                                     \
+    X(int, flex_shelladr, nflex, 1, C)                                                    \
+    X(int, flex_shellnum, nflex, 1, C)                                                    \
+    X(int, flex_law, nflex, 1, C)      /* sti_flex_law */                                 \
+    X(int, flex_contype, nflex, 1, C)                                                     \
+    X(int, flex_conaffinity, nflex, 1, C)                                                 \
+    X(int, flex_condim, nflex, 1, C)                                                      \
+    X(int, flex_priority, nflex, 1, C)                                                    \
+    X(int, flex_selfcollide, nflex, 1, C)                                                 \
+    X(int, flex_matid, nflex, 1, C)                                                       \
+    X(int, flex_group, nflex, 1, C)                                                       \
+    X(double, flex_solmix, nflex, 1, C)                                                   \
+    X(double, flex_friction, nflex, 3, C)                                                 \
+    X(double, flex_damping, nflex, 2, C) /* Rayleigh: of the mass, 1/s; of the stiffness, s */ \
+    X(double, flex_hydroelastic, nflex, 1, C) /* Pa at the deepest point */               \
+    X(double, flex_dissipation, nflex, 1, C)  /* s; -1: not set */                        \
+    X(float, flex_rgba, nflex, 4, C)                                                      \
+    X(double, flexvert_pos0, nflexvert, 3, C)  /* at rest, world frame */                 \
+    X(double, flexvert_mass, nflexvert, 1, C)                                             \
+    X(double, flexvert_pressure, nflexvert, 1, C) /* Pa */                                \
+    X(int, flexvert_pinned, nflexvert, 1, C)                                              \
+    X(double, flexvert_local, nflexvert, 3, C) /* in the frame of flex_bodyid */          \
+    X(int, flex_elem, nflexelem, 4, C)                                                    \
+    X(double, flexelem_young, nflexelem, 1, C)                                            \
+    X(double, flexelem_poisson, nflexelem, 1, C)                                          \
+    X(double, flexelem_density, nflexelem, 1, C)                                          \
+    X(int, flex_shell, nflexshell, 3, C)                                                  \
+    X(int, flex_shellelem, nflexshell, 1, C)                                              \
     /* constraints, kept for the contact stage */                                         \
     X(int, eq_type, neq, 1, C)                                                            \
     X(int, eq_obj1id, neq, 1, C)                                                          \
@@ -335,6 +374,7 @@
     X(int, name_tex, ntex, 1, C)                                                          \
     X(int, name_mesh, nmesh, 1, C)                                                        \
     X(int, name_hfield, nhfield, 1, C)                                                    \
+    X(int, name_flex, nflex, 1, C)                                                        \
     X(int, name_tendon, ntendon, 1, C)                                                    \
     X(int, name_actuator, nu, 1, C)                                                       \
     X(int, name_sensor, nsensor, 1, C)                                                    \

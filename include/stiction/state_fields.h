@@ -14,10 +14,13 @@
     X(time, 1, 1, S)                                                                      \
     X(qpos, nq, 1, S)                                                                     \
     X(qvel, nv, 1, S)                                                                     \
+    X(flexvert_xpos, nflexvert, 3, S) /* of soft bodies, world frame */                   \
+    X(flexvert_xvel, nflexvert, 3, S)                                                     \
     X(act, na, 1, S)                                                                      \
     X(ctrl, nu, 1, I)                                                                     \
     X(qfrc_applied, nv, 1, I)                                                             \
     X(xfrc_applied, nbody, 6, I)   /* force, torque at the body's com; world frame */     \
+    X(flexvert_applied, nflexvert, 3, I) /* forces on vertices of soft bodies, N */       \
     X(mocap_pos, nmocap, 3, I)                                                            \
     X(mocap_quat, nmocap, 4, I)                                                           \
     /* positions */                                                                       \
@@ -77,6 +80,7 @@
     X(sensor_match, nsensor, 7, T) /* of contacts: how many match; net force and torque on the thing at a site */ \
     X(cfrc_contact, nbody, 6, T)   /* of constraints on bodies: torque, force; at tree com */ \
     /* scratch of the integrators */                                                      \
+    X(flexvert_step, nflexvert, 3, T) /* the velocity that soft bodies move with */       \
     X(qacc_step, nv, 1, T)         /* what the step moves with: (new - old velocity) / h */ \
     X(qH, nM, 1, T)                /* M - h*D, factored */                                \
     X(qHDiagInv, nv, 1, T)                                                                \

@@ -67,27 +67,29 @@ static bool grow_chains(sti__assembly *as, int need) {
     return grow(as, &as->chain_pool, need, parts, STI__COUNT(parts));
 }
 
-static size_t lay_out(sti__assembly *as, char *base) {
+static size_t lay_out(sti__assembly *as, size_t soft_entries, char *base) {
     const sti_model *m = as->model;
-    size_t nv = (size_t)m->nv + 1, nbody = (size_t)m->nbody, used = 0;
+    size_t nv = (size_t)as->ndof + 1, nbody = (size_t)m->nbody, ntree = (size_t)as->ntree + 1, used = 0;
+    size_t entries = sti__add((size_t)m->nD + 1, sti__mul(9, soft_entries));
     const struct {
         void *place;
         size_t bytes;
-    } all[] = {{&as->place, nv * sizeof(int)},
+    } all[] = {{&as->owner, nv * sizeof(int)},
+               {&as->place, nv * sizeof(int)},
                {&as->dof, nv * sizeof(int)},
                {&as->dof_island, nv * sizeof(int)},
-               {&as->tree, ((size_t)m->ntree + 1) * sizeof(bool)},
+               {&as->tree, ntree * sizeof(bool)},
                {&as->astart, nv * sizeof(int)},
-               {&as->acol, ((size_t)m->nD + 1) * sizeof(int)},
-               {&as->avalue, ((size_t)m->nD + 1) * sizeof(double)},
+               {&as->acol, sti__mul(entries, sizeof(int))},
+               {&as->avalue, sti__mul(entries, sizeof(double))},
                {&as->vstar, nv * sizeof(double)},
                {&as->v, nv * sizeof(double)},
                {&as->closed, nv * sizeof(int)},
                {&as->mark, nv * sizeof(int)},
                {&as->list, 2 * nv * sizeof(int)},
-               {&as->x, 6 * nv * sizeof(double)},
-               {&as->root, ((size_t)m->ntree + 1) * sizeof(int)},
-               {&as->label, ((size_t)m->ntree + 1) * sizeof(int)},
+               {&as->x, 6 * ((size_t)m->nv + 1) * sizeof(double)},
+               {&as->root, ntree * sizeof(int)},
+               {&as->label, ntree * sizeof(int)},
                {&as->mobility, nbody * sizeof *as->mobility},
                {&as->asked, nbody * sizeof(bool)},
                {&as->bodies, nbody * sizeof(int)},
@@ -97,20 +99,31 @@ static size_t lay_out(sti__assembly *as, char *base) {
     for (int i = 0; i < STI__COUNT(all); i++) {
         void *at = base ? base + used : NULL;
         memcpy(all[i].place, &at, sizeof at);
-        used += padded(all[i].bytes);
+        used = sti__add(used, padded(all[i].bytes));
     }
     return used;
 }
 
-bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks,
+static void find_owners(sti__assembly *as) {
+    const sti_model *m = as->model;
+    for (int d = 0; d < m->nv; d++) as->owner[d] = m->dof_treeid[d];
+    for (int f = 0; f < m->nflex; f++)
+        for (int d = 0; d < 3 * m->flex_vertnum[f]; d++)
+            as->owner[m->nv + 3 * m->flex_vertadr[f] + d] = m->ntree + f;
+}
+
+bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks, size_t soft_entries,
                           const sti_allocator *allocator) {
     memset(as, 0, sizeof *as);
     as->model = model;
     as->allocator = allocator;
-    as->bytes = lay_out(as, NULL);
+    as->ndof = model->nv + 3 * model->nflexvert;
+    as->ntree = model->ntree + model->nflex;
+    as->bytes = lay_out(as, soft_entries, NULL);
     as->block = sti__alloc_aligned(allocator, as->bytes);
     if (!as->block) return false;
-    lay_out(as, as->block);
+    lay_out(as, soft_entries, as->block);
+    find_owners(as);
     bool ok = grow_blocks(as, blocks) && grow_rows(as, 3 * blocks) && grow_entries(as, 18 * blocks) &&
               grow_chains(as, model->nv);
     as->growths = 0;
@@ -134,11 +147,11 @@ void sti__assembly_begin(sti__assembly *as) {
     as->nblock = as->nrow = as->nentry = 0;
     for (int k = 0; k < as->nbodies; k++) as->asked[as->bodies[k]] = false;
     as->nbodies = as->nchain = 0;
-    for (int t = 0; t < as->model->ntree; t++) as->root[t] = t;
+    for (int t = 0; t < as->ntree; t++) as->root[t] = t;
     as->first[0] = as->jstart[0] = 0;
     as->failed = as->plain = false;
     as->problem.hard = false;
-    memset(as->tree, 0, (size_t)as->model->ntree * sizeof(bool));
+    memset(as->tree, 0, (size_t)as->ntree * sizeof(bool));
 }
 
 static int find_root(int *root, int i) {
@@ -205,7 +218,7 @@ void sti__block_close(sti__assembly *as, const sti_row *row, const double *R, co
     as->nrow = as->first[b + 1];
     as->nentry = as->jstart[as->nrow];
     for (int k = begin, last = -1; k < as->jstart[at + 1]; k++) {
-        int tree = as->model->dof_treeid[as->jcol[k]];
+        int tree = as->owner[as->jcol[k]];
         if (tree != last) sti__block_touches(as, last, tree);
         last = tree;
     }
@@ -248,6 +261,18 @@ void sti__blocks_drop(sti__assembly *as, int first) {
         if (as->info[b].source != STI__FROM_NOTHING) move_block(as, b);
 }
 
+/* Of a symmetric positive definite matrix. */
+static void invert3(double out[9], const double a[9]) {
+    double c0 = a[4] * a[8] - a[5] * a[7], c1 = a[5] * a[6] - a[3] * a[8], c2 = a[3] * a[7] - a[4] * a[6];
+    double scale = 1 / (a[0] * c0 + a[1] * c1 + a[2] * c2);
+    out[0] = scale * c0;
+    out[3] = out[1] = scale * c1;
+    out[6] = out[2] = scale * c2;
+    out[4] = scale * (a[0] * a[8] - a[2] * a[6]);
+    out[7] = out[5] = scale * (a[2] * a[3] - a[0] * a[5]);
+    out[8] = scale * (a[0] * a[4] - a[1] * a[3]);
+}
+
 /* ---- Delassus blocks ---------------------------------------------------------------------------------- */
 
 /* The dofs and all their ancestors, descending. */
@@ -265,18 +290,38 @@ static int close_chain(sti__assembly *as, const int *dofs, int n) {
     return count;
 }
 
+/* A soft vertex counts as if its neighbours stood still: W += J D^-1 J' with its 3 x 3 block D of A. */
+static void add_vertex(const sti__assembly *as, int d, const double *J, int stride, int dim, double *W) {
+    const sti__soft_matrix *soft = &as->soft;
+    int vert = (d - as->model->nv) / 3, k = soft->start[vert];
+    while (soft->col[k] != vert) k++;
+    double inverse[9], x[3];
+    invert3(inverse, soft->value + 9 * (size_t)k);
+    for (int r = 0; r < dim; r++) {
+        const double *row = J + (size_t)r * (size_t)stride;
+        for (int i = 0; i < 3; i++)
+            x[i] = inverse[3 * i] * row[0] + inverse[3 * i + 1] * row[1] + inverse[3 * i + 2] * row[2];
+        for (int c = 0; c < dim; c++) {
+            const double *other = J + (size_t)c * (size_t)stride;
+            W[r * dim + c] += x[0] * other[0] + x[1] * other[1] + x[2] * other[2];
+        }
+    }
+}
+
 /* With M = L'DL, J M^-1 J' is the product of the rows of J L^-1 over D; L'^-1 leaves a vector on its dofs'
  * chains. */
 void sti__block_delassus(sti__assembly *as, const sti_state *s, double *W) {
     const sti_model *m = as->model;
     int at = as->nrow, dim = as->first[as->nblock + 1] - at, n = (as->jstart[at + 1] - as->nentry);
     const int *dofs = as->jcol + as->nentry;
-    int count = close_chain(as, dofs, n);
+    int trees = n;
+    while (trees > 0 && dofs[trees - 1] >= m->nv) trees--;
+    int count = close_chain(as, dofs, trees);
     size_t nv = (size_t)m->nv;
     for (int r = 0; r < dim; r++) {
         double *x = as->x + (size_t)r * nv;
         for (int k = 0; k < count; k++) x[as->closed[k]] = 0;
-        for (int k = 0; k < n; k++) x[dofs[k]] = as->jvalue[as->nentry + r * n + k];
+        for (int k = 0; k < trees; k++) x[dofs[k]] = as->jvalue[as->nentry + r * n + k];
         for (int k = 0; k < count; k++) {
             int i = as->closed[k];
             const double *L = s->qLD + m->M_rowadr[i];
@@ -291,6 +336,7 @@ void sti__block_delassus(sti__assembly *as, const sti_state *s, double *W) {
             W[r * dim + c] = W[c * dim + r] = sum;
         }
     }
+    for (int k = trees; k < n; k += 3) add_vertex(as, dofs[k], as->jvalue + as->nentry + k, n, dim, W);
 }
 
 int sti__dofs_of_bodies(const sti_model *m, int body1, int body2, int *out) {
@@ -316,8 +362,10 @@ void sti__block_force(const sti__assembly *as, int block, const double *g, doubl
     for (int k = 0; k < n; k++) {
         const double *J = as->jvalue + begin + k;
         double sum = 0;
+        int d = as->dof[as->jcol[begin + k]];
+        if (d >= as->model->nv) break; /* soft bodies come last */
         for (int i = 0; i < dim; i++) sum += J[i * n] * g[i];
-        force[as->dof[as->jcol[begin + k]]] += sum;
+        force[d] += sum;
     }
 }
 
@@ -379,9 +427,24 @@ typedef struct filling {
     const sti_state *s;
 } filling;
 
+/* Row `axis` of a vertex of a soft body. */
+static void add_soft_row(sti__assembly *as, int d, int at) {
+    const sti__soft_matrix *soft = &as->soft;
+    int nv = as->model->nv, vert = (d - nv) / 3, axis = (d - nv) % 3;
+    for (int k = soft->start[vert]; k < soft->start[vert + 1]; k++, at += 3)
+        for (int j = 0; j < 3; j++) {
+            as->acol[at + j] = as->place[nv + 3 * soft->col[k]] + j;
+            as->avalue[at + j] = soft->value[9 * (size_t)k + (size_t)(3 * axis + j)];
+        }
+}
+
 static void add_rows(void *context, int begin, int end) {
     const filling *f = context;
-    for (int i = begin; i < end; i++) add_row(f->as, f->s, f->as->dof[i], f->as->astart[i]);
+    for (int i = begin; i < end; i++) {
+        int d = f->as->dof[i];
+        if (d < f->as->model->nv) add_row(f->as, f->s, d, f->as->astart[i]);
+        else add_soft_row(f->as, d, f->as->astart[i]);
+    }
 }
 
 static void renumber(void *context, int begin, int end) {
@@ -394,21 +457,30 @@ static void run(const sti_tasks *tasks, int count, int grain, sti_task_body body
     else if (count > 0) body(context, 0, count);
 }
 
+static void place_soft(sti__assembly *as, int d, int n) {
+    int local = d - as->model->nv;
+    const int *start = as->soft.start + local / 3;
+    as->vstar[n] = as->soft.vstar[local];
+    as->astart[n + 1] = as->astart[n] + 3 * (start[1] - start[0]);
+}
+
 static void add_trees(sti__assembly *as, const sti_state *s, const sti_tasks *tasks) {
     const sti_model *m = as->model;
     filling f = {as, s};
     int n = 0;
     as->astart[0] = 0;
-    for (int d = 0; d < m->nv; d++) {
-        as->place[d] = as->tree[m->dof_treeid[d]] ? n : -1;
+    for (int d = 0; d < as->ndof; d++) {
+        as->place[d] = as->tree[as->owner[d]] ? n : -1;
         if (as->place[d] < 0) continue;
         as->dof[n] = d;
-        as->vstar[n] = s->qvel[d] + s->opt.timestep * s->qacc_step[d];
-        as->astart[n + 1] = as->astart[n] + m->D_rownnz[d];
+        if (d < m->nv) {
+            as->vstar[n] = s->qvel[d] + s->opt.timestep * s->qacc_step[d];
+            as->astart[n + 1] = as->astart[n] + m->D_rownnz[d];
+        } else place_soft(as, d, n);
         n++;
     }
     run(tasks, n, 512, add_rows, &f);
-    if (n < m->nv) run(tasks, as->nentry, 8192, renumber, &f);
+    if (n < as->ndof) run(tasks, as->nentry, 8192, renumber, &f);
     as->problem.arrays.n = n;
     as->problem.arrays.A = (sti_csr){n, n, as->astart, as->acol, as->avalue};
 }
@@ -425,23 +497,22 @@ void sti__assembly_plain(sti__assembly *as, const sti_state *s) {
    dropped row touched have none. */
 static void find_islands(sti__assembly *as) {
     sti_problem *p = &as->problem;
-    const sti_model *m = as->model;
     int count = 0;
-    for (int t = 0; t < m->ntree; t++) as->label[t] = -1;
+    for (int t = 0; t < as->ntree; t++) as->label[t] = -1;
     for (int b = 0; b < as->nblock; b++) {
         int k = as->jstart[as->first[b]];
         as->row_island[b] = -1;
         if (k == as->jstart[as->first[b] + 1]) continue;
-        int root = find_root(as->root, m->dof_treeid[as->dof[as->jcol[k]]]);
+        int root = find_root(as->root, as->owner[as->dof[as->jcol[k]]]);
         as->row_island[b] = root;
         as->label[root] = 0;
     }
-    for (int t = 0; t < m->ntree; t++) {
+    for (int t = 0; t < as->ntree; t++) {
         int root = find_root(as->root, t);
         if (root != t) as->label[t] = as->label[root];
         else if (as->label[t] == 0) as->label[t] = count++;
     }
-    for (int i = 0; i < p->arrays.n; i++) as->dof_island[i] = as->label[m->dof_treeid[as->dof[i]]];
+    for (int i = 0; i < p->arrays.n; i++) as->dof_island[i] = as->label[as->owner[as->dof[i]]];
     for (int b = 0; b < as->nblock; b++)
         if (as->row_island[b] >= 0) as->row_island[b] = as->label[as->row_island[b]];
     p->nisland = count;

@@ -17,6 +17,7 @@ typedef enum sti__source {
     STI__FROM_TENDON_FRICTION,
     STI__FROM_EQUALITY, /* id: 2 * equality + part */
     STI__FROM_GAIN,     /* id: actuator */
+    STI__FROM_PIN,      /* id: vertex of a soft body */
     STI__FROM_USER,     /* id: handler */
     STI__FROM_CONTACT,  /* id: contact */
     STI__FROM_NOTHING   /* to be dropped */
@@ -38,8 +39,20 @@ typedef struct sti__pool {
     int room;
 } sti__pool;
 
+/* What the soft bodies bring to the problem: rows of A in 3 x 3 blocks over all their vertices, and v*. */
+typedef struct sti__soft_matrix {
+    const int *start, *col; /* block rows of the vertices, columns ascending */
+    const double *value;    /* 9 per block, row by row */
+    const double *vstar;    /* 3 per vertex */
+} sti__soft_matrix;
+
+/* The dofs of a step are those of the model and then three for every vertex of a soft body; the trees are those of the
+   model and then the soft bodies. */
 typedef struct sti__assembly {
-    sti_problem problem; /* its arrays are the pools below */
+    sti_problem problem;   /* its arrays are the pools below */
+    sti__soft_matrix soft; /* set by the world before rows are made */
+    int ndof, ntree;
+    int *owner; /* ndof: tree of each dof */
     const sti_model *model;
     const sti_allocator *allocator;
     /* per row block */
@@ -57,8 +70,8 @@ typedef struct sti__assembly {
     int nblock, nrow, nentry;
     sti__pool block_pool, row_pool, entry_pool;
     /* of the model's size */
-    int *place;      /* nv: number of a dof in the problem, -1 if it is not there */
-    int *dof;        /* n: the model's number */
+    int *place;      /* ndof: number of a dof in the problem, -1 if it is not there */
+    int *dof;        /* n: the step's number */
     int *dof_island; /* n */
     bool *tree;      /* ntree: touched by a row */
     int *astart, *acol;
@@ -85,8 +98,8 @@ typedef struct sti__assembly {
     bool failed; /* a pool could not grow: the problem is not complete */
 } sti__assembly;
 
-/* Room for `blocks` row blocks to begin with. */
-bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks,
+/* Room for `blocks` row blocks to begin with; soft_entries: 3 x 3 blocks of all soft matrices. */
+bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks, size_t soft_entries,
                           const sti_allocator *allocator);
 void sti__assembly_free(sti__assembly *as);
 

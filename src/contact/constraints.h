@@ -39,6 +39,9 @@ void sti__coupled_remember(sti__assembly *as);
 /* Adds its forces on bodies, by the impulses of the active equations. */
 void sti__coupled_wrench(const sti_state *s, int k, const double *g, int active, double *wrench);
 
+/* Rows of the vertices of soft bodies that are fixed to moving bodies. */
+void sti__pin_rows(sti__assembly *as, const sti_state *s);
+
 /* The rows of actuators with implicit gains; afterwards what the solution adds to actuator_force and qfrc_actuator. */
 void sti__gain_rows(sti__assembly *as, const sti_state *s);
 void sti__gain_forces(const sti__assembly *as, sti_state *s);

@@ -170,6 +170,8 @@ static sti_object body_part(sti__eid id) {
     case STI_E_site: return STI_OBJ_SITE;
     case STI_E_camera: return STI_OBJ_CAMERA;
     case STI_E_light: return STI_OBJ_LIGHT;
+    case STI_E_flexcomp:
+    case STI_E_sti_soft: return STI_OBJ_FLEX;
     default: return STI_OBJ_UNKNOWN;
     }
 }
@@ -253,6 +255,7 @@ static bool measure(sti__compiler *c) {
     sti__size_assets(c);
     sti__size_hfields(c);
     sti__size_bodies(c);
+    sti__size_flexes(c);
     sti__size_tendons(c);
     sti__size_actuators(c);
     sti__size_sensors(c);
@@ -273,6 +276,7 @@ static bool fill(sti__compiler *c) {
     sti__fill_assets(c);
     sti__fill_hfields(c);
     sti__fill_bodies(c);
+    sti__fill_flexes(c);
     sti__fill_tendons(c);
     sti__fill_actuators(c);
     sti__fill_sensors(c);
@@ -295,6 +299,7 @@ static bool begin(sti__compiler *c) {
 
 static sti_model *finish(sti__compiler *c, sti_error *error) {
     sti__assets_free(c);
+    sti__flexes_free(c);
     sti__names_free(c);
     free_scratch(c);
     for (int k = 0; k < STI_OBJ_COUNT; k++) sti__vec_free(&c->object[k]);

@@ -32,6 +32,7 @@ struct sti__names;   /* names.c */
 struct sti__scratch; /* compile.c */
 struct sti__asset;   /* assets.c: a mesh while it is being compiled */
 struct sti__terrain; /* hfields.c: a height field while it is being compiled */
+struct sti__soft;    /* flexes.c: a soft body while it is being compiled */
 
 typedef struct sti__compiler {
     const sti_spec *spec;
@@ -52,6 +53,7 @@ typedef struct sti__compiler {
     struct sti__scratch *scratch;
     struct sti__asset *mesh;      /* nmesh */
     struct sti__terrain *terrain; /* nhfield */
+    struct sti__soft *soft;       /* nflex */
 } sti__compiler;
 
 /* Zeroed memory until the end of the compilation (never NULL for count 0); complains and returns
@@ -108,6 +110,9 @@ void sti__fill_assets(sti__compiler *c);
 void sti__assets_free(sti__compiler *c);
 void sti__size_hfields(sti__compiler *c);
 void sti__fill_hfields(sti__compiler *c);
+void sti__size_flexes(sti__compiler *c);
+void sti__fill_flexes(sti__compiler *c); /* after the bodies */
+void sti__flexes_free(sti__compiler *c);
 void sti__size_bodies(sti__compiler *c);
 void sti__fill_bodies(sti__compiler *c);
 void sti__size_tendons(sti__compiler *c);

@@ -143,6 +143,11 @@ static void fill_contact(sti__compiler *c, const sti_element *e, int g) {
     sti__reals(e, STI_A_solimp, m->geom_solimp + 5 * g, 5);
     sti__reals(e, STI_A_friction, m->geom_friction + 3 * g, 3);
     sti__fill_softness(c, e, m->geom_softness + 4 * g);
+    m->geom_hydroelastic[g] = sti__real(e, STI_A_hydroelastic_stiffness, 0);
+    m->geom_hydroedge[g] = sti__real(e, STI_A_edge, 0);
+    if (!(m->geom_hydroelastic[g] >= 0))
+        sti__complain(c, e, STI_A_hydroelastic_stiffness, STI_VALUE, "must not be negative");
+    if (!(m->geom_hydroedge[g] >= 0)) sti__complain(c, e, STI_A_edge, STI_VALUE, "must not be negative");
     if (condim != 1 && condim != 3 && condim != 4 && condim != 6)
         sti__complain(c, e, STI_A_condim, STI_VALUE, "must be 1, 3, 4 or 6");
 }

@@ -32,6 +32,7 @@ static void *reserve(sti_world *world, sti__pool *pool, int count, size_t item) 
 /* Rows that the model can have besides contacts. */
 static int most_rows(const sti_model *m) {
     int count = 2 * m->neq;
+    for (int v = 0; v < m->nflexvert; v++) count += m->flexvert_pinned[v];
     for (int d = 0; d < m->nv; d++) count += m->dof_frictionloss[d] > 0;
     for (int j = 0; j < m->njnt; j++) count += m->jnt_limited[j] != 0;
     for (int i = 0; i < m->nu; i++) count += m->actuator_implicit[i];
@@ -61,10 +62,11 @@ sti_status sti__constraints_create(sti_world *world, sti_error *error) {
     if (!sti__collide_create(&c->collide, world->collision, sizes, a, error)) return STI_NO_MEMORY;
     c->workspace = sti_workspace_create(a, error);
     c->reach = sti__alloc(a, sizeof(double) * ((size_t)m->ngeom + 1));
-    c->pushed = sti__alloc(a, sizeof(bool) * ((size_t)m->ntree + 1));
+    c->pushed = sti__alloc(a, sizeof(bool) * ((size_t)m->ntree + (size_t)m->nflex + 1));
     c->collide.reach = c->reach;
     c->touching = may_touch(m);
-    if (!c->workspace || !c->reach || !c->pushed || !sti__assembly_create(&c->rows, m, blocks, a) ||
+    if (!c->workspace || !c->reach || !c->pushed ||
+        !sti__assembly_create(&c->rows, m, blocks, sti__soft_blocks(world), a) ||
         !(c->memory = reserve(world, &c->memory_pool, blocks, sizeof *c->memory)) ||
         !reserve(world, &c->index_pool, sti__memory_slots(blocks), sizeof(int)) ||
         !(c->contact = reserve(world, &c->contact_pool, blocks, sizeof *c->contact)))
@@ -79,7 +81,7 @@ void sti__constraints_free(sti_world *world) {
     sti__assembly_free(&c->rows);
     sti_workspace_free(c->workspace);
     sti__free(a, c->reach, sizeof(double) * ((size_t)world->model->ngeom + 1));
-    sti__free(a, c->pushed, sizeof(bool) * ((size_t)world->model->ntree + 1));
+    sti__free(a, c->pushed, sizeof(bool) * ((size_t)world->model->ntree + (size_t)world->model->nflex + 1));
     sti__free_aligned(a, c->contact_pool.data, c->contact_pool.bytes);
     sti__free_aligned(a, c->memory_pool.data, c->memory_pool.bytes);
     sti__free_aligned(a, c->index_pool.data, c->index_pool.bytes);
@@ -222,9 +224,11 @@ sti_status sti__stage_contact(sti_world *world) {
     int blocks = c->rows.block_pool.room, rows = c->rows.row_pool.room, entries = c->rows.entry_pool.room;
     c->made = c->solved = false;
     sti__assembly_begin(&c->rows);
-    if (world->model->nv == 0) return STI_OK;
+    c->rows.soft = sti__soft_matrices(world);
+    if (c->rows.ndof == 0) return STI_OK;
     sti__coupled_begin(&c->rows, s, c->memory, c->nmemory);
     sti__constraint_rows(&c->rows, s, world->collision);
+    sti__pin_rows(&c->rows, s);
     sti__point_rows(&c->rows, s, c->collide.contact, c->collide.ncontact, sti__world_tasks(world));
     sti_status status = sti__handlers_run(world);
     if (status != STI_OK) return status;
@@ -303,11 +307,16 @@ static sti_status solve_frozen(sti_world *world, sti_solve_options options) {
     return status;
 }
 
+static double velocity_of(const sti_state *s, int d) {
+    int nv = s->model->nv;
+    return d < nv ? s->qvel[d] : s->flexvert_xvel[d - nv];
+}
+
 /* The last velocity is a good first guess: what rests goes on resting. */
 static sti_status solve(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
-    for (int i = 0; i < as->problem.arrays.n; i++) as->v[i] = world->state->qvel[as->dof[i]];
+    for (int i = 0; i < as->problem.arrays.n; i++) as->v[i] = velocity_of(world->state, as->dof[i]);
     sti_solve_options options = sti__constraints_options(world);
     sti_status status = solve_with(world, &options);
     bool wandered =
@@ -317,13 +326,12 @@ static sti_status solve(sti_world *world) {
 
 static void find_pushed(sti__constraints *c) {
     const sti__assembly *as = &c->rows;
-    const sti_model *m = as->model;
-    memset(c->pushed, 0, sizeof(bool) * (size_t)m->ntree);
+    memset(c->pushed, 0, sizeof(bool) * (size_t)as->ntree);
     for (int b = 0; b < as->nblock; b++) {
         bool any = false;
         for (int i = as->first[b]; i < as->first[b + 1]; i++) any |= as->g[i] != 0;
         for (int k = as->jstart[as->first[b]]; any && k < as->jstart[as->first[b] + 1]; k++)
-            c->pushed[m->dof_treeid[as->dof[as->jcol[k]]]] = true;
+            c->pushed[as->owner[as->dof[as->jcol[k]]]] = true;
     }
 }
 
@@ -334,8 +342,12 @@ static void set_motion(sti_world *world, double *qacc_step, double *rate) {
     const sti_state *s = world->state;
     find_pushed(c);
     for (int i = 0; i < as->problem.arrays.n; i++) {
-        int d = as->dof[i];
-        if (!c->pushed[world->model->dof_treeid[d]]) continue;
+        int d = as->dof[i], nv = world->model->nv;
+        if (!c->pushed[as->owner[d]]) continue;
+        if (d >= nv) {
+            s->flexvert_step[d - nv] = as->v[i];
+            continue;
+        }
         qacc_step[d] = (as->v[i] - s->qvel[d]) / s->opt.timestep;
         if (rate) rate[d] = as->v[i];
     }
@@ -481,7 +493,7 @@ void sti__constraints_correct(sti_world *world, double *qacc_step, double *rate)
     sti__assembly *as = &c->rows;
     const sti_state *s = world->state;
     if (!c->solved) return;
-    for (int i = 0; i < as->problem.arrays.n; i++)
+    for (int i = 0; i < as->problem.arrays.n && as->dof[i] < world->model->nv; i++)
         as->vstar[i] = s->qvel[as->dof[i]] + s->opt.timestep * qacc_step[as->dof[i]];
     if (solve(world) != STI_OK) return;
     set_motion(world, qacc_step, rate);

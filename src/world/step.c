@@ -53,6 +53,12 @@ static void owner_of(const sti_model *m, sti_field field, int i, sti_object *kin
         for (int u = 0; u < m->nu; u++)
             if (i >= m->actuator_actadr[u] && i < m->actuator_actadr[u] + m->actuator_actnum[u]) *id = u;
         break;
+    case STI_FIELD_flexvert_applied:
+    case STI_FIELD_flexvert_xpos:
+    case STI_FIELD_flexvert_xvel:
+        *kind = STI_OBJ_FLEX;
+        for (int f = 0; f < m->nflex && 3 * m->flex_vertadr[f] <= i; f++) *id = f;
+        break;
     case STI_FIELD_xfrc_applied:
         *kind = STI_OBJ_BODY;
         *id = i / sti__field_cols(field);
@@ -69,8 +75,10 @@ static void owner_of(const sti_model *m, sti_field field, int i, sti_object *kin
 
 static sti_status fail_bad(sti_world *world, sti_field field, int i, const char *then) {
     const sti_model *m = world->model;
-    static const char *const kinds[] = {
-        [STI_OBJ_BODY] = "body", [STI_OBJ_JOINT] = "joint", [STI_OBJ_ACTUATOR] = "actuator"};
+    static const char *const kinds[] = {[STI_OBJ_BODY] = "body",
+                                        [STI_OBJ_JOINT] = "joint",
+                                        [STI_OBJ_ACTUATOR] = "actuator",
+                                        [STI_OBJ_FLEX] = "soft body"};
     sti_object kind;
     int id;
     owner_of(m, field, i, &kind, &id);
@@ -89,7 +97,8 @@ static sti_status check_field(sti_world *world, sti_field field, const char *the
 
 /* On a bad number the state becomes what it was in `fallback`. */
 static sti_status check_state(sti_world *world, const double *fallback) {
-    static const sti_field fields[] = {STI_FIELD_qpos, STI_FIELD_qvel, STI_FIELD_act};
+    static const sti_field fields[] = {STI_FIELD_qpos, STI_FIELD_qvel, STI_FIELD_act, STI_FIELD_flexvert_xpos,
+                                       STI_FIELD_flexvert_xvel};
     for (int k = 0; k < STI__COUNT(fields); k++) {
         sti_status status = check_field(world, fields[k], "the last good state is back");
         if (status == STI_OK) continue;
@@ -124,8 +133,9 @@ static sti_status check_options(sti_world *world) {
 }
 
 static sti_status check_inputs(sti_world *world) {
-    static const sti_field fields[] = {STI_FIELD_ctrl, STI_FIELD_qfrc_applied, STI_FIELD_xfrc_applied,
-                                       STI_FIELD_mocap_pos, STI_FIELD_mocap_quat};
+    static const sti_field fields[] = {STI_FIELD_ctrl,         STI_FIELD_qfrc_applied,
+                                       STI_FIELD_xfrc_applied, STI_FIELD_flexvert_applied,
+                                       STI_FIELD_mocap_pos,    STI_FIELD_mocap_quat};
     for (int k = 0; k < STI__COUNT(fields); k++) {
         sti_status status = check_field(world, fields[k], "set it to a finite value to go on");
         if (status != STI_OK) return status;
@@ -216,7 +226,8 @@ static sti_status run_constraints(sti_world *world) {
 static sti_status forward(sti_world *world, bool sense) {
     STI__ENTER(&world->profile, "forward");
     forward_smooth(world);
-    sti_status status = run_constraints(world);
+    sti_status status = world->model->nflex ? RUN_STAGE(world, soft) : STI_OK;
+    if (status == STI_OK) status = run_constraints(world);
     if (world->state->wanted & STI__WANT_RNEPOST) RUN(world, rnepost);
     if (status == STI_OK && sense) run_sense(world);
     world->progress = STI__AT_ACCELERATION;
@@ -244,6 +255,7 @@ static void integrate(sti_world *world) {
         if (!world->constraints.solved) sti__integrate_acceleration(s, world->kernels);
         sti__integrate_advance(s, world->kernels);
     }
+    sti__soft_advance(s);
     STI__LEAVE(&world->profile);
 }
 

@@ -58,7 +58,8 @@ static sti_status fill_world(sti_world *world, const sti_world_options *options,
         if (!world->query || sti__sense_need_hulls(world->query, world->model, error) != STI_OK)
             return STI_NO_MEMORY;
     }
-    sti_status status = sti__constraints_create(world, error);
+    sti_status status = sti__soft_create(world, error);
+    if (status == STI_OK) status = sti__constraints_create(world, error);
     if (status != STI_OK) return status;
     world->state->wanted |= sti__sense_wants(world->model) | dynamics_wants(world->model);
     return sti_world_reset(world, -1);
@@ -116,6 +117,7 @@ void sti_world_destroy(sti_world *world) {
     if (!world) return;
     sti_allocator allocator = world->allocator;
     sti__constraints_free(world);
+    sti__soft_free(world);
     sti__handlers_free(world);
     sti__query_free(world->query);
     sti__collision_model_free(world->collision);
@@ -166,6 +168,7 @@ static void clear_state(sti_state *s) {
         if (size) memset(sti__field_data(s, (sti_field)f), 0, size * sizeof(double));
     }
     copy(s->qpos, m->qpos0, m->nq);
+    copy(s->flexvert_xpos, m->flexvert_pos0, 3 * m->nflexvert);
     for (int b = 0; b < m->nbody; b++) s->xquat[4 * b] = 1;
     for (int i = 0; i < m->neq; i++) s->eq_active[i] = m->eq_active0[i];
     for (int b = 0; b < m->nbody; b++) {
@@ -209,7 +212,10 @@ void sti__world_copy_out(const sti_world *world, double *to) {
     to[0] = *s->time;
     copy(to + 1, s->qpos, m->nq);
     copy(to + 1 + m->nq, s->qvel, m->nv);
-    copy(to + 1 + m->nq + m->nv, s->act, m->na);
+    to += 1 + m->nq + m->nv;
+    copy(to, s->act, m->na);
+    copy(to + m->na, s->flexvert_xpos, 3 * m->nflexvert);
+    copy(to + m->na + 3 * m->nflexvert, s->flexvert_xvel, 3 * m->nflexvert);
 }
 
 void sti__world_copy_in(sti_world *world, const double *from) {
@@ -218,7 +224,10 @@ void sti__world_copy_in(sti_world *world, const double *from) {
     *s->time = from[0];
     copy(s->qpos, from + 1, m->nq);
     copy(s->qvel, from + 1 + m->nq, m->nv);
-    copy(s->act, from + 1 + m->nq + m->nv, m->na);
+    from += 1 + m->nq + m->nv;
+    copy(s->act, from, m->na);
+    copy(s->flexvert_xpos, from + m->na, 3 * m->nflexvert);
+    copy(s->flexvert_xvel, from + m->na + 3 * m->nflexvert, 3 * m->nflexvert);
 }
 
 /* ---- views ------------------------------------------------------------------------------------ */

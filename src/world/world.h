@@ -9,6 +9,7 @@
 #include "record/field.h"
 #include "sense/sense.h"
 #include "world/constrain.h"
+#include "world/soft.h"
 #include <stdatomic.h>
 #include <stiction/world.h>
 
@@ -45,7 +46,7 @@ struct sti_world {
     sti_allocator allocator;
     sti_log log;
     sti_tasks tasks;
-    double *good;     /* time, qpos, qvel, act: the last that were found to be in order */
+    double *good;     /* time, qpos, qvel, act, soft vertices: the last that were found to be in order */
     double *before;   /* the same, as they were when the derived arrays were computed */
     sti__arena arena; /* both of them, then scratch */
     sti__progress progress;
@@ -53,6 +54,7 @@ struct sti_world {
     sti__query *query;    /* rays and distances; NULL until someone asks */
     uint64_t poses;       /* how often the position stage has run */
     uint64_t query_poses; /* what the query knows */
+    sti__soft_bodies soft;
     sti__constraints constraints;
     sti__handlers handlers;
     sti__capsules capsules;
@@ -63,11 +65,11 @@ struct sti_world {
     _Atomic uint64_t model_hash; /* 0 until someone asks */
 };
 
-/* Doubles in time, qpos, qvel and act. */
+/* Doubles in time, qpos, qvel, act, and places and velocities of soft vertices. */
 static inline size_t sti__world_nstate(const sti_model *m) {
-    return 1 + (size_t)m->nq + (size_t)m->nv + (size_t)m->na;
+    return 1 + (size_t)m->nq + (size_t)m->nv + (size_t)m->na + 6 * (size_t)m->nflexvert;
 }
-/* time, qpos, qvel and act out of the state, and into it. */
+/* They out of the state, and into it. */
 void sti__world_copy_out(const sti_world *world, double *to);
 void sti__world_copy_in(sti_world *world, const double *from);
 

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Soft bodies: flexcomp with dim 3, and our own <sti:soft>. Tetrahedra are made in the size pass. */
+#include "math/rot.h"
+#include "mesh/pressure.h"
+#include "mesh/tetshape.h"
+#include "model/bodies.h"
+#include <math.h>
+#include <string.h>
+
+struct sti__soft {
+    sti__tetmesh mesh; /* in the frame of the body */
+    sti__pressure pressure;
+    int grid[3];  /* vertices along each axis, of type grid */
+    bool *pinned; /* scratch */
+    bool usable;
+};
+
+enum { FLEX_GRID, FLEX_BOX, FLEX_CYLINDER, FLEX_ELLIPSOID, FLEX_MESH = 7, FLEX_GMSH, FLEX_DIRECT };
+enum { SOFT_MESH = 5 };
+
+static bool pass_on(sti__compiler *c, const sti_error *error) {
+    sti__report_add(c->report, STI_SEVERITY_ERROR, error);
+    if (!sti__failed(c)) c->error = *error;
+    return false;
+}
+
+static bool is_own(const sti_element *e) { return sti__eid_of(e) == STI_E_sti_soft; }
+
+/* Where the attributes of a part are: a child of flexcomp, perhaps missing, or our element itself. */
+static const sti_element *part(const sti_element *e, sti__eid id) {
+    return is_own(e) ? e : sti__first(e, id);
+}
+static double real_of(const sti_element *e, sti__aid attribute, double otherwise) {
+    return e ? sti__real(e, attribute, otherwise) : otherwise;
+}
+static int int_of(const sti_element *e, sti__aid attribute, int otherwise) {
+    return e ? sti__int(e, attribute, otherwise) : otherwise;
+}
+static int word_of(const sti_element *e, sti__aid attribute, int otherwise) {
+    return e ? sti__keyword(e, attribute, otherwise) : otherwise;
+}
+
+/* ---- tetrahedra ----------------------------------------------------------------------------------------- */
+
+static sti__tetmesh_options options_at(const sti__compiler *c, const sti_element *e) {
+    return (sti__tetmesh_options){.allocator = c->allocator, .place = sti__place_of(e)};
+}
+
+static bool from_file(sti__compiler *c, const sti_element *e, struct sti__soft *s) {
+    (void)s;
+    if (!sti__text(e, STI_A_file))
+        return sti__complain(c, e, STI_A_file, STI_VALUE, "a soft body of this type needs a file");
+    return sti__complain(c, e, STI_A_file, STI_UNSUPPORTED, "soft bodies from files are not supported yet");
+}
+
+static bool from_lists(sti__compiler *c, const sti_element *e, struct sti__soft *s) {
+    int nnum = 0, nelem = 0;
+    const double *point = sti__list(e, STI_A_point, &nnum), *element = sti__list(e, STI_A_element, &nelem);
+    double scale[3] = {1, 1, 1};
+    sti_error error = {0};
+    if (!point || nnum == 0 || nnum % 3)
+        return sti__complain(c, e, STI_A_point, STI_VALUE, "needs three numbers for every vertex");
+    if (!element || nelem == 0 || nelem % 4)
+        return sti__complain(c, e, STI_A_element, STI_VALUE,
+                             "needs four vertex numbers for every tetrahedron");
+    int *tet = sti__scratch(c, (size_t)nelem, sizeof *tet);
+    if (!tet) return false;
+    for (int i = 0; i < nelem; i++) tet[i] = element[i] >= 0 && element[i] < nnum ? (int)element[i] : -1;
+    const sti__tetmesh_options options = {
+        .turn = true, .allocator = c->allocator, .place = sti__place_attr(e, STI_A_element)};
+    if (sti__tetmesh_create(nnum / 3, point, nelem / 4, tet, &options, &s->mesh, NULL, &error) != STI_OK)
+        return pass_on(c, &error);
+    sti__reals(e, STI_A_scale, scale, 3);
+    sti__tetmesh_transform(&s->mesh, scale, NULL);
+    return true;
+}
+
+/* The shape that a pattern of vertices stands for, with edges of our own. */
+static bool shape_of_pattern(sti__compiler *c, const sti_element *e, int type, double edge,
+                             struct sti__soft *s) {
+    static const sti__tet_shape shapes[] = {STI__TET_BOX, STI__TET_BOX, STI__TET_CYLINDER,
+                                            STI__TET_ELLIPSOID};
+    double count[3] = {10, 10, 10}, spacing[3] = {0.02, 0.02, 0.02}, size[3];
+    sti_error error = {0};
+    sti__reals(e, STI_A_count, count, 3);
+    sti__reals(e, STI_A_spacing, spacing, 3);
+    for (int k = 0; k < 3; k++) size[k] = 0.5 * spacing[k] * (count[k] - 1);
+    if (type == FLEX_CYLINDER) {
+        if (fabs(size[0] - size[1]) > 1e-9 * size[0])
+            return sti__complain(c, e, STI_A_edge, STI_UNSUPPORTED, "needs a round cylinder");
+        size[1] = size[2];
+    }
+    sti__tetmesh_options options = options_at(c, e);
+    return sti__tetmesh_shape(shapes[type], size, edge, &options, &s->mesh, &error) == STI_OK ||
+           pass_on(c, &error);
+}
+
+static bool from_pattern(sti__compiler *c, const sti_element *e, int type, struct sti__soft *s) {
+    static const sti__flex_shape shapes[] = {STI__FLEX_GRID, STI__FLEX_BOX, STI__FLEX_CYLINDER,
+                                             STI__FLEX_ELLIPSOID};
+    double count[3] = {10, 10, 10}, spacing[3] = {0.02, 0.02, 0.02}, edge = sti__real(e, STI_A_edge, 0);
+    int whole[3];
+    sti_error error = {0};
+    sti__reals(e, STI_A_count, count, 3);
+    sti__reals(e, STI_A_spacing, spacing, 3);
+    for (int k = 0; k < 3; k++) {
+        if (!(count[k] >= 2 && count[k] <= 1000))
+            return sti__complain(c, e, STI_A_count, STI_VALUE, "must be between 2 and 1000 along each axis");
+        if (!(spacing[k] > 0)) return sti__complain(c, e, STI_A_spacing, STI_VALUE, "must be positive");
+        whole[k] = (int)count[k];
+    }
+    if (edge > 0) return shape_of_pattern(c, e, type, edge, s);
+    if (type == FLEX_GRID) memcpy(s->grid, whole, sizeof whole);
+    sti__tetmesh_options options = options_at(c, e);
+    return sti__tetmesh_flex(shapes[type], whole, spacing, &options, &s->mesh, &error) == STI_OK ||
+           pass_on(c, &error);
+}
+
+static bool from_shape(sti__compiler *c, const sti_element *e, int type, struct sti__soft *s) {
+    static const sti__tet_shape shapes[] = {STI__TET_SPHERE, STI__TET_CAPSULE, STI__TET_ELLIPSOID,
+                                            STI__TET_CYLINDER, STI__TET_BOX};
+    static const int needs[] = {1, 2, 3, 2, 3};
+    double size[3] = {0}, edge = sti__real(e, STI_A_edge, 0), smallest = INFINITY;
+    sti_error error = {0};
+    sti__reals(e, STI_A_size, size, 3);
+    for (int k = 0; k < needs[type]; k++) {
+        if (!(size[k] > 0))
+            return sti__complain(c, e, STI_A_size, STI_VALUE, "size %d must be positive", k + 1);
+        smallest = fmin(smallest, size[k]);
+    }
+    if (!(edge > 0)) edge = smallest / 4;
+    sti__tetmesh_options options = options_at(c, e);
+    return sti__tetmesh_shape(shapes[type], size, edge, &options, &s->mesh, &error) == STI_OK ||
+           pass_on(c, &error);
+}
+
+static bool make(sti__compiler *c, const sti_element *e, struct sti__soft *s) {
+    int type = sti__keyword(e, STI_A_type, 0);
+    if (is_own(e)) return type == SOFT_MESH ? from_file(c, e, s) : from_shape(c, e, type, s);
+    if (sti__int(e, STI_A_dim, 2) != 3)
+        return sti__complain(c, e, STI_A_dim, STI_UNSUPPORTED,
+                             "only soft bodies of dimension 3 are supported");
+    switch (type) {
+    case FLEX_MESH:
+    case FLEX_GMSH: return from_file(c, e, s);
+    case FLEX_DIRECT: return from_lists(c, e, s);
+    default: return from_pattern(c, e, type, s);
+    }
+}
+
+/* ---- pins ----------------------------------------------------------------------------------------------- */
+
+static bool pin(sti__compiler *c, const sti_element *e, sti__aid attribute, struct sti__soft *s, double id) {
+    if (!(id >= 0 && id < s->mesh.nnode))
+        return sti__complain(c, e, attribute, STI_VALUE, "the soft body has vertices 0 to %d, not %g",
+                             s->mesh.nnode - 1, id);
+    s->pinned[(int)id] = true;
+    return true;
+}
+
+static bool pin_cells(sti__compiler *c, const sti_element *e, sti__aid attribute, struct sti__soft *s,
+                      const double *from, const double *to) {
+    const int *n = s->grid;
+    if (n[0] == 0)
+        return sti__complain(c, e, attribute, STI_VALUE, "only a soft body of type grid has places");
+    for (int k = 0; k < 3; k++)
+        if (!(from[k] >= 0 && from[k] <= to[k] && to[k] < n[k]))
+            return sti__complain(c, e, attribute, STI_VALUE, "outside the grid of %d x %d x %d", n[0], n[1],
+                                 n[2]);
+    for (int x = (int)from[0]; x <= to[0]; x++)
+        for (int y = (int)from[1]; y <= to[1]; y++)
+            for (int z = (int)from[2]; z <= to[2]; z++) s->pinned[(x * n[1] + y) * n[2] + z] = true;
+    return true;
+}
+
+/* Numbers in groups of `size`. */
+static const double *groups(sti__compiler *c, const sti_element *e, sti__aid attribute, int size,
+                            int *count) {
+    const double *list = sti__list(e, attribute, count);
+    if (!list) *count = 0;
+    if (*count % size) {
+        sti__complain(c, e, attribute, STI_VALUE, "needs groups of %d numbers", size);
+        *count = 0;
+    }
+    return list;
+}
+
+static void read_pin(sti__compiler *c, const sti_element *e, struct sti__soft *s) {
+    int n;
+    const double *list = groups(c, e, STI_A_id, 1, &n);
+    for (int i = 0; i < n; i++)
+        if (!pin(c, e, STI_A_id, s, list[i])) return;
+    list = groups(c, e, STI_A_range, 2, &n);
+    for (int i = 0; i < n; i += 2)
+        for (double id = list[i]; id <= list[i + 1]; id++)
+            if (!pin(c, e, STI_A_range, s, id)) return;
+    list = groups(c, e, STI_A_grid, 3, &n);
+    for (int i = 0; i < n; i += 3)
+        if (!pin_cells(c, e, STI_A_grid, s, list + i, list + i)) return;
+    list = groups(c, e, STI_A_gridrange, 6, &n);
+    for (int i = 0; i < n; i += 6)
+        if (!pin_cells(c, e, STI_A_gridrange, s, list + i, list + i + 3)) return;
+}
+
+/* ---- sizes ---------------------------------------------------------------------------------------------- */
+
+static bool touches(const sti_element *contact) {
+    return int_of(contact, STI_A_contype, 1) != 0 || int_of(contact, STI_A_conaffinity, 1) != 0;
+}
+
+static bool add_pressure(sti__compiler *c, const sti_element *e, struct sti__soft *s) {
+    const sti_element *contact = part(e, STI_E_flex_contact);
+    double stiffness = real_of(contact, STI_A_hydroelastic_stiffness, 1e7);
+    sti_error error = {0};
+    if (!touches(contact)) return true;
+    if (!(stiffness > 0))
+        return sti__complain(c, contact, STI_A_hydroelastic_stiffness, STI_VALUE, "must be positive");
+    return sti__pressure_field(&s->mesh, stiffness, NULL, c->allocator, sti__place_of(e), &s->pressure,
+                               &error) == STI_OK ||
+           pass_on(c, &error);
+}
+
+static bool prepare(sti__compiler *c, const sti_element *e, struct sti__soft *s) {
+    if (!make(c, e, s) || !sti__spend(c, e, 256 * (size_t)s->mesh.ntet) || !add_pressure(c, e, s))
+        return false;
+    s->pinned = sti__scratch(c, (size_t)s->mesh.nnode, sizeof *s->pinned);
+    if (!s->pinned) return false;
+    for (const sti_element *p = sti__first(e, STI_E_flex_pin); p; p = sti__next_same(p)) read_pin(c, p, s);
+    return true;
+}
+
+void sti__size_flexes(sti__compiler *c) {
+    sti_model *m = c->m;
+    size_t nvert = 0, nelem = 0, nshell = 0;
+    c->soft = sti__scratch(c, (size_t)m->nflex, sizeof *c->soft);
+    for (int i = 0; c->soft && i < m->nflex; i++) {
+        struct sti__soft *s = &c->soft[i];
+        s->usable = prepare(c, sti__object(c, STI_OBJ_FLEX, i), s);
+        nvert += (size_t)s->mesh.nnode;
+        nelem += (size_t)s->mesh.ntet;
+        nshell += (size_t)s->mesh.ntri;
+    }
+    m->nflexvert = sti__size(c, nvert, "vertices of soft bodies");
+    m->nflexelem = sti__size(c, nelem, "tetrahedra");
+    m->nflexshell = sti__size(c, nshell, "triangles of soft bodies");
+}
+
+void sti__flexes_free(sti__compiler *c) {
+    for (int i = 0; c->soft && i < c->m->nflex; i++) {
+        if (c->soft[i].mesh.allocator) sti__tetmesh_free(&c->soft[i].mesh);
+        if (c->soft[i].pressure.allocator) sti__pressure_free(&c->soft[i].pressure);
+    }
+}
+
+/* ---- fields --------------------------------------------------------------------------------------------- */
+
+static void fill_contact(sti__compiler *c, const sti_element *e, int i) {
+    sti_model *m = c->m;
+    double friction[3] = {1, 0.005, 0.0001}, rgba[4] = {0.5, 0.5, 0.5, 1};
+    const sti_element *contact = part(e, STI_E_flex_contact);
+    if (contact) sti__reals(contact, STI_A_friction, friction, 3);
+    sti__reals(e, STI_A_rgba, rgba, 4);
+    m->flex_contype[i] = int_of(contact, STI_A_contype, 1);
+    m->flex_conaffinity[i] = int_of(contact, STI_A_conaffinity, 1);
+    m->flex_condim[i] = int_of(contact, STI_A_condim, 3);
+    m->flex_priority[i] = int_of(contact, STI_A_priority, 0);
+    m->flex_solmix[i] = real_of(contact, STI_A_solmix, 1);
+    int self = word_of(contact, STI_A_selfcollide, 4);
+    m->flex_selfcollide[i] = self != 0 && self != 4;
+    m->flex_hydroelastic[i] = touches(contact) ? real_of(contact, STI_A_hydroelastic_stiffness, 1e7) : 0;
+    double dissipation = real_of(contact, STI_A_dissipation, NAN);
+    m->flex_dissipation[i] = isnan(dissipation) ? -1 : dissipation;
+    if (dissipation < 0) sti__complain(c, contact, STI_A_dissipation, STI_VALUE, "must not be negative");
+    if (m->flex_condim[i] != 1 && m->flex_condim[i] != 3)
+        sti__complain(c, contact, STI_A_condim, STI_UNSUPPORTED, "soft bodies have condim 1 or 3");
+    if (friction[0] < 0) sti__complain(c, contact, STI_A_friction, STI_VALUE, "must not be negative");
+    for (int k = 0; k < 3; k++) m->flex_friction[3 * i + k] = friction[k];
+    m->flex_matid[i] = sti__reference(c, e, STI_A_material, STI_OBJ_MATERIAL);
+    m->flex_group[i] = sti__int(e, STI_A_group, 0);
+    for (int k = 0; k < 4; k++) m->flex_rgba[4 * i + k] = (float)rgba[k];
+}
+
+static double density_of(sti__compiler *c, const sti_element *e, const struct sti__soft *s) {
+    double mass = is_own(e) ? sti__real(e, STI_A_mass, NAN) : sti__real(e, STI_A_mass, 1);
+    double density = isnan(mass) ? sti__real(e, STI_A_density, 1000) : mass / sti__tetmesh_volume(&s->mesh);
+    if (!(density > 0))
+        sti__complain(c, e, isnan(mass) ? STI_A_density : STI_A_mass, STI_PHYSICS, "must be positive");
+    return density;
+}
+
+static void fill_matter(sti__compiler *c, const sti_element *e, const struct sti__soft *s, int i) {
+    sti_model *m = c->m;
+    const sti_element *matter = part(e, STI_E_flex_elasticity);
+    double young = real_of(matter, STI_A_young, 0), poisson = real_of(matter, STI_A_poisson, 0);
+    double density = density_of(c, e, s), *damping = m->flex_damping + 2 * i;
+    damping[0] = real_of(matter, STI_A_massdamping, 0);
+    damping[1] = real_of(matter, STI_A_damping, 0);
+    m->flex_law[i] = word_of(matter, STI_A_law, STI_FLEX_LINEAR_COROTATED);
+    if (!(young > 0))
+        sti__complain(c, matter ? matter : e, matter ? STI_A_young : STI_A_COUNT, STI_PHYSICS,
+                      "a soft body needs a Young's modulus above 0");
+    if (!(poisson >= 0 && poisson < 0.4999))
+        sti__complain(c, matter, STI_A_poisson, STI_PHYSICS, "must be from 0 to below 0.4999");
+    for (int k = 0; k < 2; k++)
+        if (!(damping[k] >= 0))
+            sti__complain(c, matter, k ? STI_A_damping : STI_A_massdamping, STI_VALUE,
+                          "must not be negative");
+    int at = m->flex_elemadr[i];
+    for (int k = 0; k < s->mesh.ntet; k++) {
+        m->flexelem_young[at + k] = young;
+        m->flexelem_poisson[at + k] = poisson;
+        m->flexelem_density[at + k] = density;
+    }
+}
+
+/* A quarter of every tetrahedron's mass at each of its vertices. */
+static void fill_mass(sti_model *m, const sti__tetmesh *mesh, int i) {
+    double *mass = m->flexvert_mass + m->flex_vertadr[i];
+    for (int k = 0; k < mesh->ntet; k++) {
+        const int *t = mesh->tet + 4 * k;
+        const double *x = mesh->node;
+        double volume = sti__tet_volume6(x + 3 * t[0], x + 3 * t[1], x + 3 * t[2], x + 3 * t[3]) / 6;
+        for (int v = 0; v < 4; v++) mass[t[v]] += volume * m->flexelem_density[m->flex_elemadr[i] + k] / 4;
+    }
+}
+
+/* Pose of a body at qpos0. */
+static void body_pose(const sti_model *m, int body, double pos[3], double quat[4]) {
+    v3_copy(pos, m->body_pos + 3 * body);
+    quat_copy(quat, m->body_quat + 4 * body);
+    for (int b = m->body_parentid[body]; body && b; b = m->body_parentid[b])
+        sti__pose_compose(m->body_pos + 3 * b, m->body_quat + 4 * b, pos, quat);
+}
+
+static int body_of(sti__compiler *c, const sti_element *e) {
+    const sti_element *p = sti_element_parent(e);
+    while (p && sti__eid_of(p) != STI_E_body) p = sti_element_parent(p);
+    for (int b = 1; p && b < c->m->nbody; b++)
+        if (sti__object(c, STI_OBJ_BODY, b) == p) return b;
+    return 0;
+}
+
+static void fill_places(sti__compiler *c, const sti_element *e, const struct sti__soft *s, int i) {
+    sti_model *m = c->m;
+    double pos[3] = {0}, quat[4] = {1, 0, 0, 0}, body[3], turn[4], R[9], T[9];
+    int at = m->flex_vertadr[i];
+    sti__read_pose(c, e, pos, quat);
+    body_pose(m, m->flex_bodyid[i], body, turn);
+    quat_to_mat(R, quat);
+    quat_to_mat(T, turn);
+    for (int k = 0; k < s->mesh.nnode; k++) {
+        double *local = m->flexvert_local + 3 * (at + k), *world = m->flexvert_pos0 + 3 * (at + k);
+        m3_mul_vec(local, R, s->mesh.node + 3 * k);
+        for (int j = 0; j < 3; j++) local[j] += pos[j];
+        m3_mul_vec(world, T, local);
+        for (int j = 0; j < 3; j++) world[j] += body[j];
+        m->flexvert_pinned[at + k] = s->pinned[k];
+        m->flexvert_pressure[at + k] = s->pressure.value ? s->pressure.value[k] : 0;
+    }
+}
+
+static void copy_ints(int *to, const int *from, int count) {
+    if (count > 0) memcpy(to, from, (size_t)count * sizeof *to);
+}
+
+void sti__fill_flexes(sti__compiler *c) {
+    sti_model *m = c->m;
+    int vert = 0, elem = 0, shell = 0;
+    for (int i = 0; i < m->nflex; i++) {
+        const struct sti__soft *s = &c->soft[i];
+        const sti_element *e = sti__object(c, STI_OBJ_FLEX, i);
+        m->flex_vertadr[i] = vert;
+        m->flex_vertnum[i] = s->mesh.nnode;
+        m->flex_elemadr[i] = elem;
+        m->flex_elemnum[i] = s->mesh.ntet;
+        m->flex_shelladr[i] = shell;
+        m->flex_shellnum[i] = s->mesh.ntri;
+        m->flex_bodyid[i] = body_of(c, e);
+        copy_ints(m->flex_elem + 4 * elem, s->mesh.tet, 4 * s->mesh.ntet);
+        copy_ints(m->flex_shell + 3 * shell, s->mesh.tri, 3 * s->mesh.ntri);
+        copy_ints(m->flex_shellelem + shell, s->mesh.tri_tet, s->mesh.ntri);
+        fill_contact(c, e, i);
+        fill_matter(c, e, s, i);
+        fill_mass(m, &s->mesh, i);
+        fill_places(c, e, s, i);
+        vert += s->mesh.nnode;
+        elem += s->mesh.ntet;
+        shell += s->mesh.ntri;
+    }
+}
