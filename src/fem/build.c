@@ -123,10 +123,16 @@ static void put_element(const sti__fem_desc *d, int t, const double grad[4][3], 
                         int slot) {
     sti__fem_batch *b = fem->inside->batch + slot / STI__FEM_BATCH;
     const sti__fem_material *m = d->material + material_of(d, t);
-    int l = slot % STI__FEM_BATCH;
+    const int *n = d->tet + 4 * (size_t)t;
+    int l = slot % STI__FEM_BATCH, order[4] = {0, 1, 2, 3};
+    for (int a = 1; a < 4; a++)
+        for (int k = a; k > 0 && n[order[k - 1]] > n[order[k]]; k--) {
+            int swap = order[k];
+            order[k] = order[k - 1], order[k - 1] = swap;
+        }
     for (int a = 0; a < 3; a++)
-        for (int i = 0; i < 3; i++) b->grad[3 * a + i][l] = grad[a + 1][i];
-    for (int k = 0; k < 4; k++) b->node[k][l] = d->tet[4 * (size_t)t + k];
+        for (int i = 0; i < 3; i++) b->grad[3 * a + i][l] = grad[order[a + 1]][i];
+    for (int k = 0; k < 4; k++) b->node[k][l] = n[order[k]];
     b->volume[l] = volume;
     b->tet[l] = t;
     b->kind = m->kind;
@@ -288,10 +294,8 @@ static int slab_keys(const sti__fem *fem, int slab, uint64_t *key) {
         int l = s % STI__FEM_BATCH;
         for (int a = 0; b->tet[l] >= 0 && a < 4; a++)
             for (int c = 0; c <= a; c++) {
-                int i = b->node[a][l], j = b->node[c][l], turned = i < j;
-                int entry =
-                    ((s - first * STI__FEM_BATCH) * STI__FEM_PAIRS + a * (a + 1) / 2 + c) * 2 + turned;
-                key[n++] = (uint64_t)find_block(fem, turned ? j : i, turned ? i : j) << 32 | (uint32_t)entry;
+                int entry = (s - first * STI__FEM_BATCH) * STI__FEM_PAIRS + a * (a + 1) / 2 + c;
+                key[n++] = (uint64_t)find_block(fem, b->node[a][l], b->node[c][l]) << 32 | (uint32_t)entry;
             }
     }
     sort_keys(key, n);
@@ -310,7 +314,8 @@ static bool make_lists(sti__fem *fem) {
     uint64_t *key = take(fem, (size_t)STI__FEM_SLAB * STI__FEM_BATCH * STI__FEM_PAIRS, sizeof *key);
     in->slab_first = take(fem, (size_t)in->nslab + 1, sizeof(int));
     in->entry = take(fem, (size_t)fem->ntet * STI__FEM_PAIRS, sizeof(int));
-    if (!key || !in->slab_first || !in->entry) return false;
+    bool *seen = take(fem, (size_t)fem->nblock, sizeof(bool));
+    if (!key || !in->slab_first || !in->entry || !seen) return false;
     for (int s = 0; s < in->nslab; s++)
         in->slab_first[s + 1] = in->slab_first[s] + count_targets(key, slab_keys(fem, s, key));
     in->target = take(fem, (size_t)in->slab_first[in->nslab] + 1, sizeof *in->target);
@@ -320,12 +325,14 @@ static bool make_lists(sti__fem *fem) {
         int n = slab_keys(fem, s, key);
         for (int i = 0; i < n; i++) {
             int block = (int)(key[i] >> 32);
-            if (i == 0 || block != (int)(key[i - 1] >> 32))
-                in->target[target++] = (sti__fem_target){block, entry};
+            if (i == 0 || block != (int)(key[i - 1] >> 32)) {
+                in->target[target++] = (sti__fem_target){block, entry, !seen[block]};
+                seen[block] = true;
+            }
             in->entry[entry++] = (int)(key[i] & 0xffffffffu);
         }
     }
-    in->target[target] = (sti__fem_target){-1, entry};
+    in->target[target] = (sti__fem_target){-1, entry, false};
     return true;
 }
 

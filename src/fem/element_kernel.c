@@ -13,6 +13,32 @@ typedef vreal aliased __attribute__((may_alias));
 INLINE vreal at(const double *p) { return *(const aliased *)p; }
 INLINE void put(double *p, vreal v) { *(aliased *)p = v; }
 
+/* out[l], l < 8, stride apart: the eight numbers of lane l. */
+#ifdef __AVX512F__
+/* 8 x 8 turned in three rounds */
+INLINE void put_turned(const vreal in[8], double *out, int stride) {
+    vreal a[8], b[8];
+    for (int i = 0; i < 8; i += 2) {
+        a[i] = __builtin_shufflevector(in[i], in[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+        a[i + 1] = __builtin_shufflevector(in[i], in[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+    }
+    for (int i = 0; i < 8; i += 4)
+        for (int k = i; k < i + 2; k++) {
+            b[k] = __builtin_shufflevector(a[k], a[k + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+            b[k + 2] = __builtin_shufflevector(a[k], a[k + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    for (int k = 0; k < 4; k++) {
+        put(out + stride * k, __builtin_shufflevector(b[k], b[k + 4], 0, 1, 2, 3, 8, 9, 10, 11));
+        put(out + stride * (k + 4), __builtin_shufflevector(b[k], b[k + 4], 4, 5, 6, 7, 12, 13, 14, 15));
+    }
+}
+#else
+INLINE void put_turned(const vreal in[8], double *out, int stride) {
+    for (int l = 0; l < 8; l++)
+        for (int n = 0; n < 8; n++) out[stride * l + n] = in[n][l];
+}
+#endif
+
 /* F = sum over nodes 1 to 3 of (x_a - x_0) grad_a' */
 INLINE void deformation(const sti__fem_batch *b, const double *x, vreal f[9]) {
     vreal d[4][3];
@@ -66,7 +92,8 @@ INLINE void make_symmetric(vreal k[9]) { k[3] = k[1], k[6] = k[2], k[7] = k[5]; 
 
 /* The ten blocks of the lower triangle, (a, b) at a (a + 1) / 2 + b. */
 INLINE void put_blocks(const sti__fem_batch *b, const sti__fem_hess *h, double *out) {
-    vreal k[STI__FEM_PAIRS][9], g[3][3];
+    vreal all[STI__FEM_NUMBERS], (*k)[9] = (vreal(*)[9])all, g[3][3];
+    for (int n = 90; n < STI__FEM_NUMBERS; n++) all[n] = v_set(0);
     for (int a = 0; a < 3; a++)
         for (int i = 0; i < 3; i++)
             g[a][i] = h->v[i] * at(b->grad[3 * a]) + h->v[3 + i] * at(b->grad[3 * a + 1]) +
@@ -89,9 +116,7 @@ INLINE void put_blocks(const sti__fem_batch *b, const sti__fem_hess *h, double *
         }
     for (int n = 0; n < 9; n++) k[0][n] = -(k[1][n] + k[3][n] + k[6][n]);
     make_symmetric(k[0]);
-    for (int l = 0; l < 8; l++)
-        for (int p = 0; p < STI__FEM_PAIRS; p++)
-            for (int n = 0; n < 9; n++) out[90 * l + 9 * p + n] = k[p][n][l];
+    for (int n = 0; n < STI__FEM_NUMBERS; n += 8) put_turned(all + n, out + n, STI__FEM_NUMBERS);
 }
 
 /* kind is a constant wherever this is used */
@@ -115,7 +140,7 @@ INLINE void batch(const sti__fem_pass *pass, int k, sti__fem_kind kind) {
         sti__material_hess(kind, mu, lambda, f, r, &h);
         if (kind == STI__FEM_COROTATED) sti__mul_transposed(r, h.u, h.v);
         if (kind != STI__FEM_LINEAR && kind != STI__FEM_LINEAR_COROTATED) sti__hess_project(&h);
-        put_blocks(b, &h, pass->block + (size_t)(k - pass->first) * 8 * 90);
+        put_blocks(b, &h, pass->block + (size_t)(k - pass->first) * 8 * STI__FEM_NUMBERS);
         if (kind != STI__FEM_LINEAR)
             for (int i = 0; i < 9; i++) put(reference + 8 * i, seen[i]);
     } else if (kind == STI__FEM_COROTATED && pass->what & (STI__FEM_FORCE | STI__FEM_ENERGY))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passes over the elements, and sums of what they give in an order that does not depend on threads. */
+#include "base/simd.h"
 #include "fem/inside.h"
 #include <string.h>
 
@@ -48,7 +49,7 @@ static size_t lay_out(const sti__fem *fem, sti__fem_work *w, char *base) {
                 {&w->reference, 72 * batches},
                 {&w->element_energy, slots},
                 {&w->element_force, 12 * slots},
-                {&w->element_block, slab * STI__FEM_BATCH * STI__FEM_PAIRS * 9}};
+                {&w->element_block, slab * STI__FEM_BATCH * STI__FEM_NUMBERS}};
     for (int i = 0; i < STI__COUNT(part); i++) {
         *part[i].at = base && part[i].count ? (double *)(base + used) : NULL;
         used = sti__add(used, sti__mul((part[i].count + 7) / 8, 64));
@@ -124,30 +125,27 @@ static void nodes_task(void *context, int begin, int end) {
     }
 }
 
-static void add_turned(double out[9], const double b[9], bool turned, double w) {
-    for (int r = 0; r < 3; r++)
-        for (int c = 0; c < 3; c++) out[3 * r + c] += w * b[turned ? 3 * c + r : 3 * r + c];
-}
-
-/* Adds what a slab gives to its blocks of the lower triangle. */
+/* Sums what a slab gives to its blocks of the lower triangle. Entries in their order, whoever does it. */
 static void gather_task(void *context, int begin, int end) {
     const job *j = context;
     const sti__fem_inside *in = j->fem->inside;
     for (int t = j->target + begin; t < j->target + end; t++) {
-        double k[9], d[9] = {0};
-        double *at = j->work->stiff + 9 * (size_t)in->target[t].block;
-        memcpy(k, at, sizeof k);
-        for (int e = in->target[t].first; e < in->target[t + 1].first; e++) {
-            int index = in->entry[e] / 2, turned = in->entry[e] % 2;
-            const double *b = j->work->element_block + 9 * (size_t)index;
-            add_turned(k, b, turned, 1);
-            if (j->damp)
-                add_turned(d, b, turned, in->beta[j->first * STI__FEM_BATCH + index / STI__FEM_PAIRS]);
+        const sti__fem_target *target = in->target + t;
+        double *at = j->work->stiff + 9 * (size_t)target->block,
+               *damp = j->damp ? j->work->damp + 9 * (size_t)target->block : NULL;
+        sti__pack k = {0}, d = {0};
+        double k8 = 0, d8 = 0;
+        if (!target->fresh) k = *(const sti__pack *)at, k8 = at[8];
+        if (!target->fresh && j->damp) d = *(const sti__pack *)damp, d8 = damp[8];
+        for (int e = target->first; e < target[1].first; e++) {
+            int slot = in->entry[e] / STI__FEM_PAIRS, pair = in->entry[e] % STI__FEM_PAIRS;
+            const double *b = j->work->element_block + STI__FEM_NUMBERS * (size_t)slot + 9 * (size_t)pair;
+            double beta = in->beta[j->first * STI__FEM_BATCH + slot];
+            k += *(const sti__pack *)b, k8 += b[8];
+            if (j->damp) d += beta * *(const sti__pack *)b, d8 += beta * b[8];
         }
-        memcpy(at, k, sizeof k);
-        if (!j->damp) continue;
-        double *damp = j->work->damp + 9 * (size_t)in->target[t].block;
-        for (int i = 0; i < 9; i++) damp[i] += d[i];
+        *(sti__pack *)at = k, at[8] = k8;
+        if (j->damp) *(sti__pack *)damp = d, damp[8] = d8;
     }
 }
 
@@ -176,8 +174,6 @@ static void assemble(const sti__fem *fem, sti__fem_work *w, const double *x, boo
     const sti__fem_inside *in = fem->inside;
     job j = make_job(fem, w, x, STI__FEM_BLOCKS);
     j.damp = damp && fem->damped;
-    memset(w->stiff, 0, 9 * (size_t)fem->nblock * sizeof(double));
-    if (j.damp) memset(w->damp, 0, 9 * (size_t)fem->nblock * sizeof(double));
     for (int s = 0; s < in->nslab; s++) {
         j.first = j.pass.first = s * STI__FEM_SLAB;
         j.target = in->slab_first[s];

@@ -5,15 +5,18 @@
 
 #include "fem/fem.h"
 
-#define STI__FEM_BATCH 8  /* elements side by side */
-#define STI__FEM_SLAB 128 /* batches whose blocks are in memory at once */
-#define STI__FEM_PAIRS 10 /* blocks of an element: (0,0) (1,0) (1,1) (2,0) ... (3,3) */
+#define STI__FEM_BATCH 8    /* elements side by side */
+#define STI__FEM_SLAB 128   /* batches whose blocks are in memory at once */
+#define STI__FEM_PAIRS 10   /* blocks of an element: (0,0) (1,0) (1,1) (2,0) ... (3,3) */
+#define STI__FEM_NUMBERS 96 /* of these blocks, in whole packs */
 
 /* Eight elements of one material kind; places that are left over repeat an element with no volume. */
 typedef struct sti__fem_batch {
     _Alignas(64) double grad[9][STI__FEM_BATCH]; /* of the shape functions of nodes 1 to 3 */
     double volume[STI__FEM_BATCH], mu[STI__FEM_BATCH], lambda[STI__FEM_BATCH];
-    int node[4][STI__FEM_BATCH];
+    int node
+        [4]
+        [STI__FEM_BATCH]; /* ascending in each element, so that all its blocks belong to the lower triangle */
     int tet[STI__FEM_BATCH]; /* -1: left over */
     sti__fem_kind kind;
 } sti__fem_batch;
@@ -21,6 +24,7 @@ typedef struct sti__fem_batch {
 /* What the elements of a slab add to one block of the lower triangle. */
 typedef struct sti__fem_target {
     int block, first; /* of its entries; they end where those of the next target begin */
+    bool fresh;       /* no slab before has given anything to it */
 } sti__fem_target;
 
 struct sti__fem_inside {
@@ -31,7 +35,7 @@ struct sti__fem_inside {
     int *node_corner;        /* (slot * 4 + corner), ascending; slot = batch * 8 + lane */
     int *slab_first;         /* nslab + 1: targets of each slab */
     sti__fem_target *target; /* one more than there are */
-    int *entry;              /* ((slot in the slab) * 10 + pair) * 2 + transposed */
+    int *entry;              /* (slot in the slab) * 10 + pair */
     int *mirror;             /* nblock: for blocks above the diagonal the one below, else itself */
     void *chain;             /* of allocations */
     const sti_allocator *allocator;
@@ -52,7 +56,7 @@ typedef struct sti__fem_pass {
     double *rotation, *reference; /* per batch 9 * 8 */
     double *energy;               /* per slot */
     double *force;                /* per slot 4 * 3 */
-    double *block;                /* per slot of the slab 10 * 9 */
+    double *block;                /* per slot of the slab 96: 10 * 9 */
     unsigned char *moved;         /* per batch */
     double tolerance;
     int first; /* batch where the slab begins */
