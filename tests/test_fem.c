@@ -538,6 +538,39 @@ TEST(tangent_is_kept) {
     box_free(&mesh);
 }
 
+TEST(state) {
+    /* a restored body steps with the same bits, though its K is not that of its positions */
+    const double size[3] = {1, 1, 1};
+    box mesh = box_make(2, 2, 2, size, true);
+    for (int kind = 0; kind < STI__FEM_KINDS; kind++) {
+        sti__fem_material m = plain(kind);
+        m.stiffness_damping = 0.01;
+        body a = body_make(&mesh, &m), b = body_make(&mesh, &m);
+        shake(&a, 0.02);
+        sti__fem_stage sa = {0.01, a.x, a.v, NULL, a.frame}, sb = {0.01, b.x, b.v, NULL, b.frame};
+        memcpy(a.frame, a.x, sizeof(double) * (size_t)a.n);
+        sti__fem_begin(a.fem, a.work, &sa, NULL);
+        shake(&a, 1e-5);
+        memcpy(a.frame, a.x, sizeof(double) * (size_t)a.n);
+        double *state = numbers(sti__fem_state_size(a.fem));
+        sti__fem_state_get(a.fem, a.work, state);
+        memcpy(b.x, a.x, sizeof(double) * (size_t)a.n), memcpy(b.frame, a.x, sizeof(double) * (size_t)a.n);
+        sti__fem_state_set(b.fem, b.work, state, NULL);
+        CHECK(!sti__fem_begin(a.fem, a.work, &sa, NULL) && !sti__fem_begin(b.fem, b.work, &sb, NULL));
+        sti__fem_matrix(a.fem, a.work, 0.01, a.blocks, NULL),
+            sti__fem_matrix(b.fem, b.work, 0.01, b.blocks, NULL);
+        CHECK(memcmp(a.blocks, b.blocks, 9 * sizeof(double) * (size_t)a.fem->nblock) == 0);
+        CHECK(memcmp(a.work->force, b.work->force, sizeof(double) * (size_t)a.n) == 0);
+        /* else the matrices would differ */
+        sti__fem_forget(b.work);
+        sti__fem_begin(b.fem, b.work, &sb, NULL), sti__fem_matrix(b.fem, b.work, 0.01, b.blocks, NULL);
+        bool same = memcmp(a.blocks, b.blocks, 9 * sizeof(double) * (size_t)a.fem->nblock) == 0;
+        CHECK(same == (kind == STI__FEM_LINEAR));
+        free(state), body_free(&a), body_free(&b);
+    }
+    box_free(&mesh);
+}
+
 /* ---- bad input ------------------------------------------------------------------------------------------------------------- */
 
 static sti_status try(const sti__fem_desc *d, char *message) {
@@ -627,4 +660,5 @@ MAIN(CASE(singular_values), CASE(polar), CASE(eigenvalues), CASE(stress_is_the_s
      CASE(tangent_is_the_slope_of_stress), CASE(hooke_at_rest), CASE(energy_does_not_see_rotations),
      CASE(projection), CASE(projection_where_the_rotation_jumps), CASE(masses),
      CASE(force_is_the_slope_of_energy), CASE(stiffness_is_the_slope_of_force), CASE(patch), CASE(von_mises),
-     CASE(mixed_materials), CASE(same_bits), CASE(tangent_is_kept), CASE(bad_input), CASE(memory_runs_out))
+     CASE(mixed_materials), CASE(same_bits), CASE(tangent_is_kept), CASE(state), CASE(bad_input),
+     CASE(memory_runs_out))

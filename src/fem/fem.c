@@ -45,6 +45,8 @@ static size_t lay_out(const sti__fem *fem, sti__fem_work *w, char *base) {
                 {&w->product, fem->damped ? 3 * (size_t)fem->nnode : 0},
                 {&w->stiff, 9 * (size_t)fem->nblock},
                 {&w->damp, fem->damped ? 9 * (size_t)fem->nblock : 0},
+                {&w->frozen_at, 3 * (size_t)fem->nnode},
+                {&w->made_at, 6 * (size_t)fem->nnode},
                 {&w->rotation, 72 * batches},
                 {&w->reference, 72 * batches},
                 {&w->element_energy, slots},
@@ -164,6 +166,8 @@ static void mirror_task(void *context, int begin, int end) {
 }
 
 static void all_elements(job *j, const sti_tasks *tasks) {
+    size_t bytes = 3 * (size_t)j->fem->nnode * sizeof(double);
+    if (j->pass.what & STI__FEM_FREEZE) memcpy(j->work->frozen_at, j->pass.x, bytes);
     run(tasks, j->fem->inside->nbatch, 8, elements_task, j);
     if (j->pass.what & STI__FEM_FORCE) run(tasks, j->fem->nnode, 64, nodes_task, j);
 }
@@ -182,9 +186,27 @@ static void assemble(const sti__fem *fem, sti__fem_work *w, const double *x, boo
         run(tasks, in->slab_first[s + 1] - j.target, 64, gather_task, &j);
     }
     run(tasks, fem->nnode, 64, mirror_task, &j);
+    size_t n = 3 * (size_t)fem->nnode;
+    memcpy(w->made_at, x, n * sizeof(double));
+    memcpy(w->made_at + n, w->frozen_at, n * sizeof(double));
     w->valid = true;
     w->damp_valid = damp;
     w->renewed++;
+}
+
+int sti__fem_state_size(const sti__fem *fem) { return 6 * fem->nnode + 2; }
+
+void sti__fem_state_get(const sti__fem *fem, const sti__fem_work *w, double *state) {
+    state[0] = w->valid, state[1] = w->damp_valid;
+    memcpy(state + 2, w->made_at, 6 * (size_t)fem->nnode * sizeof(double));
+}
+
+void sti__fem_state_set(const sti__fem *fem, sti__fem_work *w, const double *state, const sti_tasks *tasks) {
+    sti__fem_forget(w);
+    if (state[0] == 0) return;
+    const double *x = state + 2;
+    sti__fem_freeze(fem, w, x + 3 * (size_t)fem->nnode, tasks);
+    assemble(fem, w, x, state[1] != 0, tasks);
 }
 
 void sti__fem_freeze(const sti__fem *fem, sti__fem_work *w, const double *x, const sti_tasks *tasks) {

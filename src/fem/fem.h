@@ -74,6 +74,8 @@ typedef struct sti__fem_work {
     /* inside */
     void (*kernel)(const struct sti__fem_pass *pass, int begin, int end);
     double *rotation, *reference, *element_energy, *element_force, *element_block, *position, *product;
+    double *frozen_at,
+        *made_at; /* nnode * 3; nnode * 6: positions, and those of the rotations, that K was made with */
     unsigned char *moved;
     bool valid, damp_valid;
     void *block;
@@ -93,9 +95,14 @@ double sti__fem_energy(const sti__fem *fem, sti__fem_work *work, const double *x
 void sti__fem_force(const sti__fem *fem, sti__fem_work *work, const double *x, const sti_tasks *tasks);
 /* work->stiff at x unless the last one still serves (work->tolerance); true if it was renewed. */
 bool sti__fem_tangent(const sti__fem *fem, sti__fem_work *work, const double *x, const sti_tasks *tasks);
-/* Forget K, as after a change of state from outside. Never needed for correct results, only for the same bits after a
-   restore. */
+/* K and beta K are made anew in the next call. */
 void sti__fem_forget(sti__fem_work *work);
+/* Which K is kept is part of a world's state: the positions it was made at, sti__fem_state_size numbers. After set a step
+   has the same bits as it had after get. */
+int sti__fem_state_size(const sti__fem *fem);
+void sti__fem_state_get(const sti__fem *fem, const sti__fem_work *work, double *state);
+void sti__fem_state_set(const sti__fem *fem, sti__fem_work *work, const double *state,
+                        const sti_tasks *tasks);
 
 /* ---- the stage -------------------------------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include "fem/fem.h"
 
 #define STI__FEM_BATCH 8    /* elements side by side */
-#define STI__FEM_SLAB 128   /* batches whose blocks are in memory at once */
+#define STI__FEM_SLAB 64    /* batches whose blocks are in memory at once */
 #define STI__FEM_PAIRS 10   /* blocks of an element: (0,0) (1,0) (1,1) (2,0) ... (3,3) */
 #define STI__FEM_NUMBERS 96 /* of these blocks, in whole packs */
 
