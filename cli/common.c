@@ -103,20 +103,20 @@ sti_world *make_world(const sti_model *model, const char *key, bool profile) {
     return world;
 }
 
-static const char *const integrators[] = {"Euler", "RK4", "implicit", "implicitfast"};
+static const char *const integrators[] = {"Euler", "RK4", "implicit", "implicitfast", "alm"};
 
 const char *integrator_name(int integrator) {
-    return integrator >= 0 && integrator < 4 ? integrators[integrator] : "?";
+    return integrator >= 0 && integrator < 5 ? integrators[integrator] : "?";
 }
 
 bool set_integrator(sti_world *world, const char *name) {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         if (strcmp(integrators[i], name) != 0) continue;
         sti_world_option(world)->integrator = i;
         return true;
     }
-    fprintf(stderr, "stiction: there is no integrator \"%s\"; use Euler, RK4, implicit or implicitfast\n",
-            name);
+    fprintf(stderr,
+            "stiction: there is no integrator \"%s\"; use Euler, RK4, implicit, implicitfast or alm\n", name);
     return false;
 }
 

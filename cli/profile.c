@@ -81,7 +81,7 @@ int command_profile(int argc, char **argv) {
         {"--steps", "N", "steps to measure (1000)", ARG_INT, &steps},
         {"--trace", "FILE.json", "write up to 1000 steps as a Chrome trace", ARG_TEXT, &trace},
         {"--key", "NAME", "start from this keyframe (name or number)", ARG_TEXT, &key},
-        {"--integrator", "NAME", "Euler, RK4, implicit or implicitfast", ARG_TEXT, &integrator},
+        {"--integrator", "NAME", "Euler, RK4, implicit, implicitfast or alm", ARG_TEXT, &integrator},
         ARG_OUTSIDE(&outside),
     };
     const usage u = {"profile",

@@ -314,7 +314,7 @@ int command_run(int argc, char **argv) {
         {"--plot", "FILE.png", "plot the trajectory (needs the Python package)", ARG_TEXT, &o.plot},
         {"--picture", "FILE.png", "draw the last state", ARG_TEXT, &o.picture},
         {"--size", "WxH", "pixels of the picture (640x480)", ARG_TEXT, &o.size},
-        {"--integrator", "NAME", "Euler, RK4, implicit or implicitfast", ARG_TEXT, &o.integrator},
+        {"--integrator", "NAME", "Euler, RK4, implicit, implicitfast or alm", ARG_TEXT, &o.integrator},
         {"--timestep", "S", "instead of the model's", ARG_REAL, &o.timestep},
         {"--solver", "NAME", "sap, apgd, newton or auto, instead of the model's", ARG_TEXT, &o.solver},
         {"--substeps", "N", "parts of a step, instead of the model's", ARG_INT, &o.substeps},

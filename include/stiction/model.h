@@ -36,8 +36,12 @@ typedef enum sti_integrator {
     STI_INTEGRATOR_EULER,
     STI_INTEGRATOR_RK4,
     STI_INTEGRATOR_IMPLICIT,
-    STI_INTEGRATOR_IMPLICITFAST
+    STI_INTEGRATOR_IMPLICITFAST,
+    STI_INTEGRATOR_ALM
 } sti_integrator;
+
+/* How the integrator alm goes through time. */
+typedef enum sti_alm_scheme { STI_ALM_EULER, STI_ALM_BDF2, STI_ALM_MIDPOINT } sti_alm_scheme;
 
 typedef enum sti_camlight_mode {
     STI_MODE_FIXED,

@@ -22,6 +22,13 @@
     X(int, pool_candidates, pool_candidates, 0, 1048576, "pairs for the narrow phase, likewise")                       \
     X(int, pool_overlaps, pool_overlaps, 0, 1048576, "overlaps of boxes in the broad phase, likewise")                 \
     X(int, max_hits, max_hits, 1, 65536, "overlaps that every box has room for before all are counted anew")            \
+    X(int, alm_scheme, alm_scheme, 0, 2, "sti_alm_scheme: euler, bdf2, midpoint")                                       \
+    X(int, alm_adaptive, alm_adaptive, 0, 1, "stopping tests and a penalty that grows; else fixed counts")             \
+    X(int, alm_outer, alm_outer, 1, 1000000, "multiplier steps of the integrator alm, at most or exactly")              \
+    X(int, alm_newton, alm_newton, 1, 1000000, "Newton steps for each")                                                 \
+    X(double, alm_mu, alm_mu, 1e-300, 1e300, "its penalty: over the mass that a row feels if adaptive, else plain")     \
+    X(double, alm_tol, alm_tol, 0, 1e300, "violation of a joint that ends the multiplier steps, m or rad")              \
+    X(double, alm_newton_tol, alm_newton_tol, 0, 1e300, "Newton step that ends Newton's steps, m or rad")               \
     X(double, contact_tol, tol, 1e-300, 1e300, "on the certificate of a step")                                          \
     X(double, atol, atol, 0, 1e300, "sap also stops at |gradient| <= atol + rtol momentum, in sqrt(J)")                 \
     X(double, rtol, rtol, 0, 1e300, "see atol")                                                                         \

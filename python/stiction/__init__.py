@@ -54,6 +54,9 @@ _WORDS = {
     "linear": ("auto", "direct", "pcg"),
     "memory": ("disable", "enable"),
     "adaptive_atol": ("disable", "enable"),
+    "integrator": ("Euler", "RK4", "implicit", "implicitfast", "alm"),
+    "alm_scheme": ("euler", "bdf2", "midpoint"),
+    "alm_adaptive": ("disable", "enable"),
 }
 
 Handler = _enum.IntFlag("Handler", {name: 1 << i for i, name in enumerate(_core.HANDLERS)})
@@ -94,8 +97,8 @@ class _Struct:
             raise ValueError(f"{self._which}.{name} must be finite")
         if name == "timestep" and value <= 0:
             raise ValueError("timestep must be positive")
-        if name == "integrator" and not 0 <= value <= 3:
-            raise ValueError("integrator must be 0 Euler, 1 RK4, 2 implicit or 3 implicitfast")
+        if name == "integrator" and not 0 <= value <= 4:
+            raise ValueError("integrator must be 0 Euler, 1 RK4, 2 implicit, 3 implicitfast or 4 alm")
         array[:] = value
 
 

@@ -57,6 +57,13 @@ class Option:
     pool_candidates: int
     pool_overlaps: int
     max_hits: int
+    alm_scheme: int
+    alm_adaptive: int
+    alm_outer: int
+    alm_newton: int
+    alm_mu: float
+    alm_tol: float
+    alm_newton_tol: float
     contact_tol: float
     atol: float
     rtol: float

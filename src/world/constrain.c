@@ -80,6 +80,7 @@ void sti__constraints_free(sti_world *world) {
     sti__collide_free(&c->collide);
     sti__assembly_free(&c->rows);
     sti_workspace_free(c->workspace);
+    sti__alm_free(c->alm);
     sti__free(a, c->reach, sizeof(double) * ((size_t)world->model->ngeom + 1));
     sti__free(a, c->pushed, sizeof(bool) * ((size_t)world->model->ntree + (size_t)world->model->nflex + 1));
     sti__free_aligned(a, c->contact_pool.data, c->contact_pool.bytes);
@@ -95,6 +96,7 @@ void sti__constraints_reset(sti_world *world) {
     if (c->rows.first) sti__assembly_begin(&c->rows);
     if (world->model->ncoupled)
         memset(c->rows.coupled, 0, sizeof *c->rows.coupled * (size_t)world->model->ncoupled);
+    if (c->alm) sti__alm_reset(c->alm);
 }
 
 sti_status sti__constraints_set_memory(sti_world *world, const sti_contact_memory *list, int count) {
@@ -373,6 +375,17 @@ static bool shown(const sti__contact *c, const double *g) {
     return c->dist < c->mixed.includemargin + c->mixed.gap || (g && g[0] != 0);
 }
 
+/* With its law and impulse, of an alm step. */
+static void add_alm_solution(sti_world *world, int i, sti_contact *c) {
+    double t2 = 0;
+    sti__alm_impulse(world->constraints.alm, i, c->impulse);
+    for (int k = 0; k < 6; k++) c->force[k] = c->impulse[k] / world->state->opt.timestep;
+    for (int k = 1; k < c->dim; k++) t2 += c->impulse[k] / c->mu[k - 1] * (c->impulse[k] / c->mu[k - 1]);
+    if (c->impulse[0] > 0)
+        c->region =
+            c->dim > 1 && sqrt(t2) >= (1 - 1e-9) * c->impulse[0] ? STI_REGION_SLIDE : STI_REGION_STICK;
+}
+
 static sti_contact contact_of(const sti__contact *c) {
     sti_contact r = {.geom1 = c->geom1,
                      .geom2 = c->geom2,
@@ -488,6 +501,74 @@ sti_status sti__stage_solve(sti_world *world) {
     return STI_OK;
 }
 
+/* ---- alm ------------------------------------------------------------------------------------------------- */
+
+sti_status sti__constraints_need_alm(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    if (!c->alm) c->alm = sti__alm_create(world->model, &world->allocator, &world->error);
+    return c->alm ? STI_OK : STI_NO_MEMORY;
+}
+
+/* Impulses for the next step's first guess, by feature. */
+static void remember_touches(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    sti_contact_memory *to = reserve(world, &c->memory_pool, c->collide.ncontact, sizeof *to);
+    c->nmemory = 0;
+    if (!to) return; /* forgotten, not fatal */
+    c->memory = to;
+    for (int i = 0; i < c->collide.ncontact; i++) {
+        const sti__contact *x = &c->collide.contact[i];
+        sti_contact_memory m = {.feature = x->feature};
+        sti__alm_impulse(c->alm, i, m.impulse);
+        if (m.impulse[0] == 0) continue;
+        memcpy(m.frame, x->frame, sizeof m.frame);
+        place(&m, x);
+        to[c->nmemory++] = m;
+    }
+}
+
+static void list_touches(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    sti_contact *out = reserve(world, &c->contact_pool, c->collide.ncontact, sizeof *out);
+    c->ncontact = 0;
+    if (!out) return;
+    c->contact = out;
+    for (int i = 0; i < c->collide.ncontact; i++) {
+        sti_contact x = contact_of(&c->collide.contact[i]);
+        add_alm_solution(world, i, &x);
+        if (shown(&c->collide.contact[i], x.impulse)) out[c->ncontact++] = x;
+    }
+}
+
+static sti_solve_info alm_info(const sti__alm_info *a) {
+    sti_solve_info info = {.iterations = a->newton,
+                           .outer = a->outer,
+                           .factorisations = a->factorisations,
+                           .line_search = a->line_search,
+                           .converged = a->converged};
+    info.certificate.natural = a->violation;
+    info.certificate.penetration = a->joints;
+    info.certificate.headline = a->violation;
+    return info;
+}
+
+sti_status sti__stage_alm(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    sti_state *s = world->state;
+    sti_status status = sti__constraints_need_alm(world);
+    if (status != STI_OK) return status;
+    sti__alm_touch touch = {c->collide.contact, c->collide.ncontact, c->memory, c->nmemory};
+    sti__assembly_begin(&c->rows);
+    c->made = c->solved = false;
+    status = sti__alm_solve(c->alm, s, &touch, sti__world_tasks(world), &world->error);
+    if (status != STI_OK) return status;
+    memset(s->qfrc_constraint, 0, sizeof(double) * (size_t)world->model->nv);
+    c->info = alm_info(sti__alm_last(c->alm));
+    list_touches(world);
+    if (s->wanted & STI__WANT_RNEPOST) sti__constraints_push(world);
+    return STI_OK;
+}
+
 void sti__constraints_correct(sti_world *world, double *qacc_step, double *rate) {
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
@@ -514,6 +595,10 @@ void sti__constraints_commit(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
     double h = world->state->opt.timestep, y[6];
+    if (world->state->opt.integrator == STI_INTEGRATOR_ALM) {
+        remember_touches(world);
+        return;
+    }
     c->nmemory = 0;
     sti__coupled_commit(as, world->state);
     if (!c->solved) return;

@@ -6,6 +6,7 @@
 
 #include "collide/collide.h"
 #include "contact/assemble.h"
+#include "integrate/alm/alm.h"
 #include <stiction/world.h>
 
 typedef struct sti__constraints {
@@ -20,6 +21,7 @@ typedef struct sti__constraints {
     sti_contact_memory *memory; /* of the last step, in the order of its rows */
     int nmemory;
     sti_solve_info info;
+    sti__alm *alm; /* NULL until the integrator alm is asked for */
     bool made;     /* the problem of the last contact stage is complete */
     bool solved;   /* qacc_step of the pushed trees is that of the solution */
     bool enabled;  /* the model can have rows at all */
@@ -39,6 +41,10 @@ sti_status sti__stage_contact(sti_world *world);
 sti_status sti__stage_solve(sti_world *world);
 /* How the step's problem is solved. */
 sti_solve_options sti__constraints_options(const sti_world *world);
+/* Instead of contact and solve for the integrator alm: the step itself. */
+sti_status sti__stage_alm(sti_world *world);
+/* Makes what alm keeps, if it is not there. */
+sti_status sti__constraints_need_alm(sti_world *world);
 /* The forces of the last solution's contacts on bodies, which sensors and cfrc_ext see. */
 void sti__constraints_push(sti_world *world);
 /* The solution for the velocity that Runge-Kutta has found: changes acceleration and rate of pushed trees. */

@@ -143,8 +143,9 @@ static sti_status check_inputs(sti_world *world) {
     const sti_option *opt = &world->state->opt;
     if (!(opt->timestep > 0 && opt->timestep < ABSURD))
         return fail(world, STI_ARGUMENT, "option timestep must be positive");
-    if (opt->integrator < STI_INTEGRATOR_EULER || opt->integrator > STI_INTEGRATOR_IMPLICITFAST)
-        return fail(world, STI_ARGUMENT, "option integrator is none of Euler, RK4, implicit, implicitfast");
+    if (opt->integrator < STI_INTEGRATOR_EULER || opt->integrator > STI_INTEGRATOR_ALM)
+        return fail(world, STI_ARGUMENT,
+                    "option integrator is none of Euler, RK4, implicit, implicitfast, alm");
     return check_options(world);
 }
 
@@ -218,6 +219,7 @@ static sti_status run_stage(sti_world *world, sti_status (*stage)(sti_world *), 
 /* What touches, the rows of the problem and its answer. */
 static sti_status run_constraints(sti_world *world) {
     sti_status status = RUN_STAGE(world, collide);
+    if (status == STI_OK && world->state->opt.integrator == STI_INTEGRATOR_ALM) return RUN_STAGE(world, alm);
     if (status == STI_OK) status = RUN_STAGE(world, contact);
     if (status == STI_OK) status = RUN_STAGE(world, solve);
     return status;
@@ -251,6 +253,8 @@ static void integrate(sti_world *world) {
     STI__ENTER(&world->profile, "integrate");
     if (s->opt.integrator == STI_INTEGRATOR_RK4)
         sti__integrate_rk4(s, world->kernels, forward_again, correct, world);
+    else if (s->opt.integrator == STI_INTEGRATOR_ALM)
+        sti__alm_advance(world->constraints.alm, s, world->kernels);
     else {
         if (!world->constraints.solved) sti__integrate_acceleration(s, world->kernels);
         sti__integrate_advance(s, world->kernels);

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the augmented-Lagrangian stepper share. All vectors are in the world's axes; poses are relative to
+   those at the start of the step, so that the unknowns are small whatever the size of the scene. */
+#ifndef STI_INTEGRATE_ALM_INSIDE_H
+#define STI_INTEGRATE_ALM_INSIDE_H
+
+#include "contact/rows.h"
+#include "integrate/alm/alm.h"
+#include "integrate/alm/turn.h"
+#include "solve/cholesky.h"
+
+/* The centre of mass has moved by u, the body has turned by q = Q. */
+typedef struct sti__pose {
+    double u[3], q[4], Q[9];
+} sti__pose;
+
+/* One moving body: the bodies of the model that are welded to each other, or the massless thing between two joints of one
+   body. */
+typedef struct sti__alm_body {
+    double mass, I[9];          /* at the start; 0 between joints */
+    double weight[2];           /* 1/kg, 1/(kg m2): scales of its rows */
+    double pos[3];              /* centre of mass at the start */
+    double u[3], q[4], turn[3]; /* prediction: where it goes without forces; turn = log q */
+    double target[3];           /* he times its angular momentum */
+    double force[3], torque[3]; /* that stay as they are over the step */
+    double lag[6], lag_u[3],
+        lag_q[4]; /* linear term that makes up for what the energy cannot say, and where */
+} sti__alm_body;
+
+/* What is kept over steps of a body. */
+typedef struct sti__alm_past {
+    double P[3], L[3];      /* momentum and angular momentum, N s, N m s */
+    double u[3], turn[3];   /* last step */
+    double u1[3], turn1[3]; /* and the one before */
+    double v[3], w[3];      /* velocity as reported */
+    double P1[3], L1[3];    /* momenta one step earlier */
+} sti__alm_past;
+
+/* One degree of freedom as a function y of the poses of bodies a and b, 0 at the start. */
+typedef enum sti__coord_kind {
+    STI__COORD_HINGE,
+    STI__COORD_SLIDE,
+    STI__COORD_TURN, /* of ball and free joints: about a fixed axis */
+    STI__COORD_MOVE  /* of free joints */
+} sti__coord_kind;
+
+typedef struct sti__coord {
+    int kind, a, b;
+    double n[3], ra[3], rb[3];                        /* at the start */
+    double y, ga[6], gb[6], axis[3];                  /* now: value, gradient, hinge axis */
+    double start;                                     /* qpos; of hinges and slides */
+    double armature, stiffness, damping, force, rest; /* rest: y of the spring at rest */
+    double momentum, base;                            /* of the armature; y from which its rate is counted */
+} sti__coord;
+
+/* Kept over steps of a dof. */
+typedef struct sti__alm_rate {
+    double momentum, momentum1, y;
+} sti__alm_rate;
+
+/* Rows between two bodies. C has `dim` numbers. */
+typedef enum sti__pin_kind {
+    STI__PIN_POINT,  /* 3: points meet */
+    STI__PIN_ALIGN,  /* 3: axes are parallel; rank 2 */
+    STI__PIN_TURN,   /* 3: orientations agree */
+    STI__PIN_ACROSS, /* 2: a point stays on a line of the first body */
+    STI__PIN_CONTACT
+} sti__pin_kind;
+
+typedef struct sti__pin {
+    int kind, a, b, dim, contact;
+    double ra[3], rb[3], gap[3]; /* arms and what lies between the points, at the start */
+    double ea[9], eb[9];         /* directions (rows) fixed to a and to b; of contacts the frame, fixed */
+    double offset;               /* contacts: added to the normal's C */
+    double saxce;                /* exact friction: the slip, which the normal row gets */
+    sti_row law;
+    double R[6], mu[6], *lambda; /* softness, penalty, multiplier (dim) */
+    double C[6], g[6], H[36];    /* now: the response is -g */
+    double scale;                /* of its penalty */
+} sti__pin;
+
+/* A weighted sum of dofs with springs and bounds: limits, dry friction, tendons, servos, equalities. */
+typedef struct sti__sum {
+    int n, first;                /* terms in the pools */
+    double start;                /* its value at the start */
+    double stiffness, low, high; /* spring with a dead band */
+    double damping, armature, momentum, base;
+    double kp, kv, f0, fmin, fmax, now,
+        rate; /* servo: f0 - kp y - kv (y' - rate) within bounds, less `now` */
+    double polynomial[5],
+        other; /* equality: first sum less a polynomial of the second (terms from `split` on) */
+    int split;
+    sti_row law;         /* dim 0: none */
+    double sign, offset; /* C = sign y + offset */
+    double R, mu, *lambda, scale;
+    double y, C, g, slope;
+    bool equality;
+    int tendon; /* number + 1 whose springs these are */
+} sti__sum;
+
+/* Where the scheme evaluates what. */
+typedef struct sti__scheme {
+    int kind;
+    double h;      /* step */
+    double he;     /* y' = (y - base) / he */
+    double kappa;  /* weight of forces */
+    double pull;   /* a multiplier over the force that it stands for, s2 */
+    double middle; /* of y that potentials see: 1 or 1/2 */
+} sti__scheme;
+
+enum { STI__ALM_EULER, STI__ALM_BDF2, STI__ALM_MIDPOINT };
+
+/* First numbers of the kept state. */
+typedef struct sti__alm_head {
+    double valid; /* steps since it began from qpos and qvel, 0: none */
+    double mu, h, scheme;
+} sti__alm_head;
+
+struct sti__alm {
+    const sti_model *model;
+    sti_allocator allocator;
+    int nbody; /* moving */
+    int *link; /* model's nbody: moving body, -1 if static */
+    int *before,
+        *after; /* njnt: moving bodies that the joint holds together; `after` of the last joint is the body */
+    sti__alm_body *body;
+    sti__pose *pose, *trial, *still; /* now, of line searches, and at the start */
+    sti__coord *coord;               /* nv */
+    double *kept_state;              /* of the step that is being found; the parts below lead into it */
+    double *committed;               /* of the last step that was taken */
+    size_t nkept;
+    sti__alm_head *head;
+    sti__alm_past *past; /* nbody */
+    sti__alm_rate *rate; /* nv, then ntendon */
+    double *lambda;      /* multipliers, see lambda_of_... */
+    double *qpos, *qvel; /* of the state that this belongs to */
+    double *qpos_new, *qvel_new;
+    sti__pin *pin;
+    double *response; /* 6 per pin: scratch */
+    int npin, npin_fixed, pin_room;
+    double *touch_lambda; /* 6 per contact */
+    int *touch_pin;       /* pin of each contact, -1 */
+    int ntouch, touch_room;
+    sti__sum *sum;
+    int nsum, sum_room;
+    int *term_dof;
+    double *term;
+    int nterm, term_room;
+    /* the Hessian, in blocks of 6 x 6: block row i has columns bcol[bstart[i]...bstart[i+1]), ascending, i last */
+    uint64_t *pair, *pair_new;
+    int npair, npair_new, pair_room;
+    int *bstart, *bcol, block_room;
+    int *start, *col;
+    double *value;
+    sti__chol *chol;
+    bool factored;
+    double *gradient, *step, *work; /* 6 nbody each */
+    int *used;                      /* nbody: scratch of sums */
+    double *sum_gradient;           /* 6 per body in `used` */
+    sti__scheme scheme;
+    double energy, mu, mu_most;
+    bool curvature;
+    sti__alm_info info;
+};
+
+/* ---- parts ------------------------------------------------------------------------------------------- */
+
+/* rows.c: values and derivatives of pins and dofs at the given poses (of moving bodies; -1 is static). */
+void sti__pin_value(const sti__pin *pin, const sti__pose *pose, double C[6]);
+void sti__pin_jacobian(const sti__pin *pin, const sti__pose *pose, double Ja[36], double Jb[36]);
+/* Adds sum_i f_i C_i'' to the blocks (6 x 6: a a, a b, b b). */
+void sti__pin_curvature(const sti__pin *pin, const sti__pose *pose, const double *f, double aa[36],
+                        double ab[36], double bb[36]);
+void sti__coord_value(sti__coord *c, const sti__pose *pose);
+void sti__coord_curvature(const sti__coord *c, const sti__pose *pose, double f, double aa[36], double ab[36],
+                          double bb[36]);
+
+/* start.c: bodies, dofs, rows and predictions of a step; false if memory is short. */
+bool sti__alm_start(sti__alm *alm, const sti_state *s, const sti__alm_touch *touch);
+sti__scheme sti__scheme_of(int kind, double h);
+/* he times the angular momentum of a step that turns by t; `last` is the turn of the step before. */
+void sti__alm_spin(const sti__scheme *scheme, const double I[9], const double t[3], const double last[3],
+                   double l[3]);
+/* law.c */
+bool sti__alm_rows(sti__alm *alm, const sti_state *s, const sti__alm_touch *touch);
+
+/* energy.c */
+double sti__alm_energy(sti__alm *alm, const sti__pose *pose); /* value alone */
+/* Value, gradient and, if asked, Hessian at alm->pose. */
+void sti__alm_evaluate(sti__alm *alm, bool hessian);
+/* The terms that no energy has, at alm->pose; returns by how much they changed (m or rad of the bodies they push). */
+double sti__alm_update_lag(sti__alm *alm);
+/* Forces of springs, dampers and constant forces at the end of the step, for the momenta of the midpoint rule: per body
+   force and torque. */
+void sti__alm_end_forces(sti__alm *alm, double *wrench);
+
+/* matrix.c */
+bool sti__alm_pattern(sti__alm *alm);
+sti_status sti__alm_analyse(sti__alm *alm, sti_error *error);
+void sti__alm_add_block(sti__alm *alm, int i, int j, const double B[36]);
+
+/* newton.c */
+sti_status sti__alm_minimise(sti__alm *alm, const sti_state *s, const sti_tasks *tasks);
+
+/* end.c */
+void sti__alm_end(sti__alm *alm, const sti_state *s, const sti_tasks *tasks);
+
+static inline const sti__pose *sti__pose_at(const sti__pose *pose, int body) {
+    static const sti__pose still = {{0}, {1, 0, 0, 0}, {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    return body < 0 ? &still : pose + body;
+}
+
+#endif

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of a step: joints, equalities and contacts between two bodies; limits, dry friction, tendons and servos as sums
+   of dofs. Their multipliers have fixed places in the kept state, those of contacts come from the contacts' memory. */
+#include "contact/softness.h"
+#include "integrate/alm/inside.h"
+#include <string.h>
+
+/* ---- pins --------------------------------------------------------------------------------------------- */
+
+/* Grows what contacts need; pointers to pins are not kept. */
+static bool reserve_pins(sti__alm *alm, int count) {
+    if (count <= alm->pin_room) return true;
+    int room = count + count / 2;
+    sti__pin *pin = sti__resize(&alm->allocator, alm->pin, sizeof *pin * (size_t)alm->pin_room,
+                                sizeof *pin * (size_t)room);
+    if (!pin) return false;
+    alm->pin = pin;
+    double *response = sti__resize(&alm->allocator, alm->response, sizeof(double) * 6 * (size_t)alm->pin_room,
+                                   sizeof(double) * 6 * (size_t)room);
+    if (!response) {
+        pin = sti__resize(&alm->allocator, alm->pin, sizeof *pin * (size_t)room,
+                          sizeof *pin * (size_t)alm->pin_room);
+        if (pin || alm->pin_room == 0) alm->pin = pin;
+        return false;
+    }
+    alm->response = response;
+    alm->pin_room = room;
+    return true;
+}
+
+static const double *centre(const sti__alm *alm, int body) {
+    static const double origin[3] = {0, 0, 0};
+    return body < 0 ? origin : alm->body[body].pos;
+}
+
+static sti__pin *new_pin(sti__alm *alm, int kind, int a, int b, double *lambda) {
+    sti__pin *pin = &alm->pin[alm->npin++];
+    *pin = (sti__pin){.kind = kind, .a = a, .b = b, .dim = kind == STI__PIN_ACROSS ? 2 : 3, .contact = -1};
+    pin->law = (sti_row){.kind = STI_ROW_QUADRATIC, .dim = pin->dim, .lo = -INFINITY, .hi = INFINITY};
+    pin->lambda = lambda;
+    return pin;
+}
+
+/* The points that meet, in the world at the start. */
+static void set_points(const sti__alm *alm, sti__pin *pin, const double pa[3], const double pb[3]) {
+    v3_sub(pin->ra, pa, centre(alm, pin->a));
+    v3_sub(pin->rb, pb, centre(alm, pin->b));
+    v3_sub(pin->gap, pb, pa);
+}
+
+/* The penalty of a row is mu times the mass that it feels, or mu itself. */
+static double felt(const sti__alm *alm, const double *g, int body) {
+    if (body < 0) return 0;
+    const double *w = alm->body[body].weight;
+    return w[0] * v3_dot(g, g) + w[1] * v3_dot(g + 3, g + 3);
+}
+
+static void set_scale(const sti__alm *alm, sti__pin *pin) {
+    double Ja[36], Jb[36], sum = 0;
+    int n = pin->dim < 3 ? pin->dim : 3;
+    sti__pin_jacobian(pin, alm->still, Ja, Jb);
+    for (int i = 0; i < n; i++) sum += (felt(alm, Ja + 6 * i, pin->a) + felt(alm, Jb + 6 * i, pin->b)) / n;
+    pin->scale = sum > 0 ? 1 / sum : 1;
+}
+
+/* Two directions at right angles to n and to each other, and n: rows. */
+static void frame_of(const double n[3], double e[9]) {
+    v3_copy(e, n);
+    sti__contact_frame(e);
+    double first[3] = {e[0], e[1], e[2]};
+    memmove(e, e + 3, 6 * sizeof *e);
+    v3_copy(e + 6, first);
+}
+
+static void identity_axes(sti__pin *pin) {
+    for (int k = 0; k < 9; k++) pin->ea[k] = pin->eb[k] = k % 4 == 0;
+}
+
+/* Six places for the multipliers of a joint. */
+static void joint_pins(sti__alm *alm, const sti_state *s, int j) {
+    const sti_model *m = alm->model;
+    int a = alm->before[j], b = alm->after[j], type = m->jnt_type[j];
+    double *lambda = alm->lambda + 6 * (size_t)j;
+    sti__pin *pin;
+    if (type == STI_JOINT_FREE) return;
+    if (type == STI_JOINT_SLIDE) {
+        pin = new_pin(alm, STI__PIN_ACROSS, a, b, lambda);
+        set_points(alm, pin, centre(alm, b), centre(alm, b));
+        frame_of(s->xaxis + 3 * j, pin->ea);
+        identity_axes(new_pin(alm, STI__PIN_TURN, a, b, lambda + 3));
+        return;
+    }
+    pin = new_pin(alm, STI__PIN_POINT, a, b, lambda);
+    set_points(alm, pin, s->xanchor + 3 * j, s->xanchor + 3 * j);
+    if (type != STI_JOINT_HINGE) return;
+    pin = new_pin(alm, STI__PIN_ALIGN, a, b, lambda + 3);
+    v3_copy(pin->ea, s->xaxis + 3 * j);
+    v3_copy(pin->eb, s->xaxis + 3 * j);
+}
+
+/* ---- equalities of bodies --------------------------------------------------------------------------------- */
+
+static void body_point(const sti_state *s, int body, const double local[3], double p[3]) {
+    m3_mul_vec(p, s->xmat + 9 * body, local);
+    v3_add(p, p, s->xpos + 3 * body);
+}
+
+/* Bodies, points and orientations (rows of axes that shall agree) of a connect or weld. */
+static void meeting(const sti_state *s, int e, int body[2], double p1[3], double p2[3], double q1[4],
+                    double q2[4]) {
+    const sti_model *m = s->model;
+    const double *data = m->eq_data + 11 * e;
+    int ids[2] = {m->eq_obj1id[e], m->eq_obj2id[e]};
+    bool weld = m->eq_type[e] == STI_EQ_WELD;
+    double *p[2] = {p1, p2}, *q[2] = {q1, q2};
+    for (int k = 0; k < 2; k++) {
+        body[k] = m->eq_objtype[e] == STI_OBJ_SITE ? m->site_bodyid[ids[k]] : ids[k];
+        if (m->eq_objtype[e] == STI_OBJ_SITE) {
+            v3_copy(p[k], s->site_xpos + 3 * ids[k]);
+            quat_mul(q[k], s->xquat + 4 * body[k], s->par.site_quat + 4 * ids[k]);
+        } else {
+            body_point(s, body[k], data + (weld == (k == 0) ? 3 : 0), p[k]);
+            quat_copy(q[k], s->xquat + 4 * body[k]);
+        }
+    }
+    if (weld && m->eq_objtype[e] != STI_OBJ_SITE) quat_mul(q1, q1, data + 6);
+}
+
+static void columns_to_rows(const double q[4], double e[9]) {
+    double R[9];
+    quat_to_mat(R, q);
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++) e[3 * k + i] = R[3 * i + k];
+}
+
+static void body_equality(sti__alm *alm, const sti_state *s, int e, double *lambda) {
+    int body[2];
+    double p1[3], p2[3], q1[4], q2[4];
+    meeting(s, e, body, p1, p2, q1, q2);
+    int a = alm->link[body[0]], b = alm->link[body[1]];
+    if (a < 0 && b < 0) return;
+    sti__pin *pin = new_pin(alm, STI__PIN_POINT, a, b, lambda);
+    set_points(alm, pin, p1, p2);
+    if (alm->model->eq_type[e] != STI_EQ_WELD || !(alm->model->eq_data[11 * e + 10] > 0)) return;
+    pin = new_pin(alm, STI__PIN_TURN, a, b, lambda + 3);
+    columns_to_rows(q1, pin->ea);
+    columns_to_rows(q2, pin->eb);
+}
+
+/* ---- sums of dofs ----------------------------------------------------------------------------------------- */
+
+static sti__sum *new_sum(sti__alm *alm, const int *dofs, const double *coefficient, int n) {
+    sti__sum *sum = &alm->sum[alm->nsum++];
+    *sum = (sti__sum){.n = n, .first = alm->nterm, .split = n, .sign = 1};
+    for (int k = 0; k < n; k++) {
+        alm->term_dof[alm->nterm] = dofs[k];
+        alm->term[alm->nterm++] = coefficient[k];
+    }
+    return sum;
+}
+
+static void set_law(sti__alm *alm, sti__sum *sum, sti_row_kind kind, double most, double *lambda) {
+    sum->law = (sti_row){.kind = kind, .dim = 1, .lo = kind == STI_ROW_INTERVAL ? 0 : -most, .hi = most};
+    sum->lambda = lambda;
+    double w = 0;
+    for (int k = sum->first; k < sum->first + sum->n; k++) {
+        const sti__coord *c = &alm->coord[alm->term_dof[k]];
+        w += alm->term[k] * alm->term[k] * (felt(alm, c->ga, c->a) + felt(alm, c->gb, c->b));
+    }
+    sum->scale = w > 0 ? 1 / w : 1;
+}
+
+/* Near enough to be reached, or pushing already; what is violated is undone no faster than `push`. */
+static void limit(sti__alm *alm, const sti_state *s, const int *dofs, const double *J, int n, double sign,
+                  double distance, double *lambda) {
+    double h = s->opt.timestep, speed = 0;
+    for (int k = 0; k < n; k++) speed += fabs(J[k] * s->qvel[dofs[k]]);
+    if (distance > 2 * h * speed + 0.02 && *lambda == 0) return;
+    sti__sum *sum = new_sum(alm, dofs, J, n);
+    set_law(alm, sum, STI_ROW_INTERVAL, INFINITY, lambda);
+    sum->sign = sign;
+    sum->offset = distance < -h * s->opt.push ? -h * s->opt.push : distance;
+}
+
+static void joint_limit(sti__alm *alm, const sti_state *s, int j, double *lambda) {
+    const sti_model *m = alm->model;
+    const double *range = s->par.jnt_range + 2 * j, *q = s->qpos + m->jnt_qposadr[j], one = 1;
+    int d = m->jnt_dofadr[j], dofs[3] = {d, d + 1, d + 2};
+    if (m->jnt_type[j] == STI_JOINT_FREE) return;
+    if (m->jnt_type[j] != STI_JOINT_BALL) {
+        limit(alm, s, dofs, &one, 1, 1, q[0] - range[0] - m->jnt_margin[j], lambda);
+        limit(alm, s, dofs, &one, 1, -1, range[1] - q[0] - m->jnt_margin[j], lambda + 1);
+        return;
+    }
+    double r[3];
+    turn_log(q, r);
+    double angle = v3_normalize(r), most = fmax(range[0], range[1]);
+    limit(alm, s, dofs, r, 3, -1, most - angle - m->jnt_margin[j], lambda);
+}
+
+static void tendon_sums(sti__alm *alm, const sti_state *s, int t, double *lambda) {
+    const sti_model *m = alm->model;
+    const int *dofs = m->ten_J_colind + m->ten_J_rowadr[t];
+    const double *J = s->ten_J + m->ten_J_rowadr[t], *range = s->par.tendon_range + 2 * t;
+    int n = m->ten_J_rownnz[t], off = s->opt.disableflags, on = s->opt.handlers;
+    double k = off & STI_DISABLE_SPRING ? 0 : s->par.tendon_stiffness[t], length = s->ten_length[t];
+    double c = off & STI_DISABLE_DAMPER ? 0 : s->par.tendon_damping[t], a = s->par.tendon_armature[t];
+    if (k > 0 || c > 0 || a > 0) {
+        const sti__alm_rate *rate = &alm->rate[m->nv + t];
+        bool two = alm->scheme.kind == STI__ALM_BDF2;
+        sti__sum *sum = new_sum(alm, dofs, J, n);
+        sum->start = length;
+        sum->stiffness = k;
+        sum->damping = c;
+        sum->armature = a;
+        sum->low = s->par.tendon_lengthspring[2 * t];
+        sum->high = s->par.tendon_lengthspring[2 * t + 1];
+        sum->momentum = two ? (4 * rate->momentum - rate->momentum1) / 3 : rate->momentum;
+        sum->base = two ? rate->y / 3 : 0;
+        sum->tendon = t + 1;
+    }
+    if (off & STI_DISABLE_CONSTRAINT) return;
+    if (m->tendon_limited[t] && (on & STI_HANDLER_LIMIT) && !(off & STI_DISABLE_LIMIT)) {
+        limit(alm, s, dofs, J, n, 1, length - range[0] - m->tendon_margin[t], lambda);
+        limit(alm, s, dofs, J, n, -1, range[1] - length - m->tendon_margin[t], lambda + 1);
+    }
+    if (s->par.tendon_frictionloss[t] > 0 && (on & STI_HANDLER_FRICTION) && !(off & STI_DISABLE_FRICTIONLOSS))
+        set_law(alm, new_sum(alm, dofs, J, n), STI_ROW_HUBER,
+                s->par.tendon_frictionloss[t] * alm->scheme.pull, lambda + 2);
+}
+
+/* x1 - x1(0) = polynomial of x2 - x2(0) for joints and tendons. */
+static void scalar_equality(sti__alm *alm, const sti_state *s, int e, double *lambda) {
+    const sti_model *m = alm->model;
+    bool tendon = m->eq_type[e] == STI_EQ_TENDON;
+    int id[2] = {m->eq_obj1id[e], m->eq_obj2id[e]};
+    double x[2] = {0}, one = 1;
+    sti__sum *sum = NULL;
+    for (int k = 0; k < 2 && id[k] >= 0; k++) {
+        int q = tendon ? 0 : m->jnt_qposadr[id[k]];
+        x[k] = tendon ? s->ten_length[id[k]] - m->tendon_length0[id[k]] : s->qpos[q] - m->qpos0[q];
+        const int *dofs = tendon ? m->ten_J_colind + m->ten_J_rowadr[id[k]] : m->jnt_dofadr + id[k];
+        const double *J = tendon ? s->ten_J + m->ten_J_rowadr[id[k]] : &one;
+        int n = tendon ? m->ten_J_rownnz[id[k]] : 1;
+        if (k == 0) sum = new_sum(alm, dofs, J, n);
+        else {
+            new_sum(alm, dofs, J, n);
+            alm->nsum--; /* its terms belong to the first */
+            sum->n += n;
+        }
+    }
+    if (!sum) return;
+    sum->equality = true;
+    sum->start = x[0];
+    sum->other = x[1];
+    memcpy(sum->polynomial, m->eq_data + 11 * e, sizeof sum->polynomial);
+    set_law(alm, sum, STI_ROW_QUADRATIC, INFINITY, lambda);
+}
+
+/* ---- servos ----------------------------------------------------------------------------------------------- */
+
+static double bounded(double x, const double range[2]) {
+    return x < range[0] ? range[0] : x > range[1] ? range[1] : x;
+}
+
+/* The force as it was without bounds, and what it loses per length and velocity. The kernels' force is in the dofs already:
+   the sum adds the difference. */
+static void servo(sti__alm *alm, const sti_state *s, int i) {
+    const sti_model *m = alm->model;
+    const double *gain = s->par.actuator_gainprm + 10 * i, *bias = s->par.actuator_biasprm + 10 * i;
+    const double *range = s->par.actuator_forcerange + 2 * i;
+    double l = s->actuator_length[i], v = s->actuator_velocity[i], kp = 0, kv = 0, f0, u;
+    if (m->actuator_biastype[i] == STI_BIAS_AFFINE) kp -= bias[1], kv -= bias[2];
+    bool affine = m->actuator_gaintype[i] == STI_GAIN_AFFINE;
+    if (affine) {
+        bool has = m->actuator_actnum[i] > 0;
+        u = has ? s->act[m->actuator_actadr[i] + m->actuator_actnum[i] - 1] : s->ctrl[i];
+        if (!has && m->actuator_ctrllimited[i]) u = bounded(u, s->par.actuator_ctrlrange + 2 * i);
+        kp -= gain[1] * u;
+        kv -= gain[2] * u;
+    }
+    if (!(kp >= 0 && kv >= 0 && kp + kv > 0)) return;
+    f0 = s->actuator_force[i];
+    if (m->actuator_forcelimited[i]) {
+        if (affine) return; /* the unbounded force is not at hand: it stays as it is */
+        f0 = bias[0] + bias[1] * l + bias[2] * v;
+        u = m->actuator_actnum[i] > 0 ? s->act[m->actuator_actadr[i] + m->actuator_actnum[i] - 1]
+                                      : s->ctrl[i];
+        if (m->actuator_actnum[i] == 0 && m->actuator_ctrllimited[i] &&
+            !(s->opt.disableflags & STI_DISABLE_CLAMPCTRL))
+            u = bounded(u, s->par.actuator_ctrlrange + 2 * i);
+        f0 += gain[0] * u;
+        if (fabs(bounded(f0, range) - s->actuator_force[i]) > 1e-9 * (1 + fabs(f0))) return;
+    }
+    int at = m->moment_rowadr[i];
+    sti__sum *sum = new_sum(alm, m->moment_colind + at, s->actuator_moment + at, m->moment_rownnz[i]);
+    sum->kp = kp;
+    sum->kv = kv;
+    sum->f0 = f0;
+    sum->now = s->actuator_force[i];
+    sum->rate = v;
+    sum->fmin = m->actuator_forcelimited[i] ? range[0] : -INFINITY;
+    sum->fmax = m->actuator_forcelimited[i] ? range[1] : INFINITY;
+}
+
+/* ---- contacts --------------------------------------------------------------------------------------------- */
+
+static bool reserve_touches(sti__alm *alm, int count) {
+    if (count <= alm->touch_room) return true;
+    int room = count + count / 2;
+    const sti_allocator *a = &alm->allocator;
+    double *lambda = sti__resize(a, alm->touch_lambda, sizeof(double) * 6 * (size_t)alm->touch_room,
+                                 sizeof(double) * 6 * (size_t)room);
+    if (!lambda) return false;
+    alm->touch_lambda = lambda;
+    int *pin =
+        sti__resize(a, alm->touch_pin, sizeof(int) * (size_t)alm->touch_room, sizeof(int) * (size_t)room);
+    if (!pin) {
+        lambda = sti__resize(a, alm->touch_lambda, sizeof(double) * 6 * (size_t)room,
+                             sizeof(double) * 6 * (size_t)alm->touch_room);
+        if (lambda || alm->touch_room == 0) alm->touch_lambda = lambda;
+        return false;
+    }
+    alm->touch_pin = pin;
+    alm->touch_room = room;
+    return true;
+}
+
+/* Hard, unless the scene asks for a spring that the step can resolve. */
+static void soften(const sti_state *s, const sti__contact *c, sti__pin *pin) {
+    const double *inverse = s->model->body_invweight0;
+    double phi = c->dist - c->mixed.includemargin, h = s->opt.timestep;
+    double weight = inverse[2 * c->body1] + inverse[2 * c->body2];
+    sti__asked asked = {c->mixed.solref, c->mixed.solimp, c->mixed.softness, weight > 1e-15 ? weight : 1};
+    sti__softness soft = sti__softness_of(&s->opt, &asked, phi);
+    double R = 1 / (h * soft.stiffness * (h + soft.tau_d)), rigid = soft.beta * soft.beta / 39.5 / pin->scale;
+    if (R >= rigid) {
+        pin->R[0] = R;
+        pin->offset = phi * h / (h + soft.tau_d);
+        return;
+    }
+    pin->offset = phi < -h * s->opt.push ? -h * s->opt.push : phi;
+}
+
+static void contact_pin(sti__alm *alm, const sti_state *s, const sti__contact *c, int i,
+                        const sti_contact_memory *old) {
+    int a = alm->link[c->body1], b = alm->link[c->body2], dim = c->mixed.dim;
+    alm->touch_pin[i] = -1;
+    double *lambda = alm->touch_lambda + 6 * (size_t)i;
+    memset(lambda, 0, sizeof(double) * 6);
+    if ((a < 0 && b < 0) || a == b || c->exclude != 0) return;
+    sti_contact_memory memory = sti__memory_carry(old, c->feature, c->frame);
+    for (int k = 0; k < dim; k++) lambda[k] = -memory.impulse[k] * alm->scheme.pull / s->opt.timestep;
+    alm->touch_pin[i] = alm->npin;
+    sti__pin *pin = new_pin(alm, STI__PIN_CONTACT, a, b, lambda);
+    pin->dim = dim;
+    pin->contact = i;
+    pin->law = (sti_row){.kind = STI_ROW_CONE, .dim = dim};
+    memcpy(pin->law.mu, c->mixed.friction, sizeof(double) * (size_t)(dim - 1));
+    memcpy(pin->ea, c->frame, sizeof pin->ea);
+    set_points(alm, pin, c->pos, c->pos);
+    set_scale(alm, pin);
+    soften(s, c, pin);
+}
+
+static bool contact_pins(sti__alm *alm, const sti_state *s, const sti__alm_touch *touch) {
+    sti__memory_index index = {touch->memory, touch->nmemory, NULL, 0};
+    alm->ntouch = touch->count;
+    if (!reserve_pins(alm, alm->npin_fixed + touch->count) || !reserve_touches(alm, touch->count))
+        return false;
+    for (int i = 0; i < touch->count; i++) {
+        const sti__contact *c = &touch->contact[i];
+        const sti_contact_memory *old = sti__memory_next(&index, c->feature);
+        for (int k = 0; k < touch->nmemory && !old; k++)
+            if (touch->memory[k].feature == c->feature) old = &touch->memory[k];
+        contact_pin(alm, s, c, i, old);
+    }
+    return true;
+}
+
+/* ---- all ------------------------------------------------------------------------------------------------- */
+
+static void equalities(sti__alm *alm, const sti_state *s, double *lambda) {
+    const sti_model *m = alm->model;
+    for (int e = 0; e < m->neq; e++) {
+        if (!s->eq_active[e]) continue;
+        double *own = lambda + 6 * (size_t)e;
+        if (m->eq_type[e] == STI_EQ_JOINT || m->eq_type[e] == STI_EQ_TENDON) scalar_equality(alm, s, e, own);
+        else if (m->eq_type[e] != STI_EQ_DISTANCE) body_equality(alm, s, e, own);
+    }
+}
+
+static void dof_sums(sti__alm *alm, const sti_state *s, double *limits, double *friction) {
+    const sti_model *m = alm->model;
+    int off = s->opt.disableflags, on = s->opt.handlers;
+    double one = 1;
+    if (off & STI_DISABLE_CONSTRAINT) return;
+    for (int j = 0; j < m->njnt && (on & STI_HANDLER_LIMIT) && !(off & STI_DISABLE_LIMIT); j++)
+        if (m->jnt_limited[j]) joint_limit(alm, s, j, limits + 2 * (size_t)j);
+    for (int d = 0; d < m->nv && (on & STI_HANDLER_FRICTION) && !(off & STI_DISABLE_FRICTIONLOSS); d++)
+        if (s->par.dof_frictionloss[d] > 0)
+            set_law(alm, new_sum(alm, &d, &one, 1), STI_ROW_HUBER,
+                    s->par.dof_frictionloss[d] * alm->scheme.pull, friction + d);
+}
+
+bool sti__alm_rows(sti__alm *alm, const sti_state *s, const sti__alm_touch *touch) {
+    const sti_model *m = alm->model;
+    int off = s->opt.disableflags, on = s->opt.handlers;
+    double *equality = alm->lambda + 6 * (size_t)m->njnt, *limits = equality + 6 * (size_t)m->neq;
+    double *friction = limits + 2 * (size_t)m->njnt, *tendon = friction + m->nv;
+    alm->npin = alm->nsum = alm->nterm = 0;
+    if (!reserve_pins(alm, 2 * m->njnt + 2 * m->neq)) return false;
+    for (int d = 0; d < m->nv; d++) sti__coord_value(&alm->coord[d], alm->still); /* gradients at the start */
+    for (int j = 0; j < m->njnt; j++) joint_pins(alm, s, j);
+    bool constrained = !(off & STI_DISABLE_CONSTRAINT);
+    if (constrained && (on & STI_HANDLER_EQUALITY) && !(off & STI_DISABLE_EQUALITY))
+        equalities(alm, s, equality);
+    dof_sums(alm, s, limits, friction);
+    for (int t = 0; t < m->ntendon; t++) tendon_sums(alm, s, t, tendon + 3 * (size_t)t);
+    for (int i = 0; i < m->nu && !(off & STI_DISABLE_ACTUATION); i++) servo(alm, s, i);
+    for (int i = 0; i < alm->npin; i++) set_scale(alm, &alm->pin[i]);
+    alm->npin_fixed = alm->npin;
+    alm->info.rows = alm->info.rank = 0;
+    for (int i = 0; i < alm->npin; i++) {
+        alm->info.rows += alm->pin[i].dim;
+        alm->info.rank += alm->pin[i].dim - (alm->pin[i].kind == STI__PIN_ALIGN);
+    }
+    return contact_pins(alm, s, touch);
+}

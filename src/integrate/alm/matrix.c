@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Hessian's pattern: bodies that a joint, a contact or a sum of dofs holds together. It is kept while they stay the
+   same. */
+#include "integrate/alm/inside.h"
+#include <stdlib.h>
+#include <string.h>
+
+static bool add_pair(sti__alm *alm, int i, int j) {
+    if (i < 0 || j < 0 || i == j) return true;
+    if (alm->npair_new == alm->pair_room) {
+        int room = 2 * alm->pair_room + 64;
+        size_t old = sizeof(uint64_t) * (size_t)alm->pair_room, size = sizeof(uint64_t) * (size_t)room;
+        uint64_t *a = sti__resize(&alm->allocator, alm->pair, old, size);
+        if (a) alm->pair = a;
+        uint64_t *b = a ? sti__resize(&alm->allocator, alm->pair_new, old, size) : NULL;
+        if (!b) return false;
+        alm->pair_new = b;
+        alm->pair_room = room;
+    }
+    if (i < j) {
+        int swap = i;
+        i = j;
+        j = swap;
+    }
+    alm->pair_new[alm->npair_new++] = (uint64_t)i << 32 | (uint32_t)j;
+    return true;
+}
+
+/* All bodies of a sum move each other. */
+static bool add_sum(sti__alm *alm, const sti__sum *sum) {
+    bool ok = true;
+    for (int p = sum->first; p < sum->first + sum->n; p++)
+        for (int q = sum->first; q <= p; q++) {
+            const sti__coord *c = alm->coord + alm->term_dof[p], *d = alm->coord + alm->term_dof[q];
+            ok = ok && add_pair(alm, c->a, d->a) && add_pair(alm, c->a, d->b) && add_pair(alm, c->b, d->a) &&
+                 add_pair(alm, c->b, d->b);
+        }
+    return ok;
+}
+
+static int by_number(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static bool find_pairs(sti__alm *alm) {
+    const sti_model *m = alm->model;
+    bool ok = true;
+    alm->npair_new = 0;
+    for (int j = 0; j < m->njnt && ok; j++) ok = add_pair(alm, alm->before[j], alm->after[j]);
+    for (int i = 0; i < alm->npin && ok; i++) ok = add_pair(alm, alm->pin[i].a, alm->pin[i].b);
+    for (int i = 0; i < alm->nsum && ok; i++) ok = add_sum(alm, alm->sum + i);
+    return ok;
+}
+
+/* Room for the blocks of a pattern. */
+static bool reserve(sti__alm *alm, int blocks) {
+    if (blocks <= alm->block_room) return true;
+    const sti_allocator *a = &alm->allocator;
+    size_t old = (size_t)alm->block_room, now = (size_t)blocks + (size_t)blocks / 2;
+    int *bcol = sti__resize(a, alm->bcol, sizeof(int) * old, sizeof(int) * now);
+    if (bcol) alm->bcol = bcol;
+    int *col = bcol ? sti__resize(a, alm->col, sizeof(int) * 36 * old, sizeof(int) * 36 * now) : NULL;
+    if (col) alm->col = col;
+    double *value =
+        col ? sti__resize(a, alm->value, sizeof(double) * 36 * old, sizeof(double) * 36 * now) : NULL;
+    if (!value) {
+        /* what has grown goes back, so that one number says how large all are */
+        if (col && (col = sti__resize(a, alm->col, sizeof(int) * 36 * now, sizeof(int) * 36 * old)))
+            alm->col = col;
+        if (bcol && (bcol = sti__resize(a, alm->bcol, sizeof(int) * now, sizeof(int) * old)))
+            alm->bcol = bcol;
+        return false;
+    }
+    alm->value = value;
+    alm->block_room = (int)now;
+    return true;
+}
+
+static void fill_pattern(sti__alm *alm) {
+    int at = 0, p = 0, *col = alm->col;
+    for (int i = 0; i < alm->nbody; i++) {
+        alm->bstart[i] = at;
+        while (p < alm->npair && (int)(alm->pair[p] >> 32) == i)
+            alm->bcol[at++] = (int)(uint32_t)alm->pair[p++];
+        alm->bcol[at++] = i;
+        int first = alm->bstart[i], n = at - first;
+        for (int r = 0; r < 6; r++) {
+            alm->start[6 * i + r] = 36 * first + 6 * n * r;
+            for (int k = 0; k < n; k++)
+                for (int c = 0; c < 6; c++) *col++ = 6 * alm->bcol[first + k] + c;
+        }
+    }
+    alm->bstart[alm->nbody] = at;
+    alm->start[6 * alm->nbody] = 36 * at;
+}
+
+bool sti__alm_pattern(sti__alm *alm) {
+    if (!find_pairs(alm)) return false;
+    qsort(alm->pair_new, (size_t)alm->npair_new, sizeof *alm->pair_new, by_number);
+    int n = 0;
+    for (int i = 0; i < alm->npair_new; i++)
+        if (n == 0 || alm->pair_new[i] != alm->pair_new[n - 1]) alm->pair_new[n++] = alm->pair_new[i];
+    alm->npair_new = n;
+    bool same = alm->bstart[alm->nbody] > 0 && n == alm->npair &&
+                (n == 0 || memcmp(alm->pair, alm->pair_new, sizeof(uint64_t) * (size_t)n) == 0);
+    if (same) return true;
+    alm->factored = false;
+    if (!reserve(alm, n + alm->nbody)) return false;
+    uint64_t *swap = alm->pair;
+    alm->pair = alm->pair_new;
+    alm->pair_new = swap;
+    alm->npair = n;
+    fill_pattern(alm);
+    return true;
+}
+
+sti_status sti__alm_analyse(sti__alm *alm, sti_error *error) {
+    int n = 6 * alm->nbody;
+    sti_csr a = {n, n, alm->start, alm->col, alm->value};
+    return sti__chol_analyse(alm->chol, &a, error);
+}
+
+void sti__alm_add_block(sti__alm *alm, int i, int j, const double B[36]) {
+    if (i < 0 || j < 0) return;
+    bool flip = i < j;
+    int row = flip ? j : i, column = flip ? i : j, first = alm->bstart[row], n = alm->bstart[row + 1] - first;
+    int k = n - 1;
+    while (alm->bcol[first + k] != column) k--;
+    double *to = alm->value + 36 * (size_t)first + 6 * k;
+    for (int r = 0; r < 6; r++, to += 6 * n)
+        for (int c = 0; c < 6; c++) to[c] += flip ? B[6 * c + r] : B[6 * r + c];
+}
