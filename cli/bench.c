@@ -80,17 +80,19 @@ static int bench_scenes(int steps) {
 }
 
 int command_bench(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "coupled") == 0) return bench_coupled(argc - 1, argv + 1);
     int steps = 0;
     bool outside = false;
     const arg args[] = {ARG_OUTSIDE(&outside),
                         {"--steps", "N", "steps to run (as many as fit into a second)", ARG_INT, &steps}};
-    const usage u = {"bench",
-                     "[FILE...]",
-                     "Steps per second, for the given scenes or the built-in ones. The hash is that of the\n"
-                     "state at the end: with --steps it must be the same everywhere.",
-                     "  stiction bench\n  stiction bench robot.xml --steps 10000\n",
-                     args,
-                     sizeof args / sizeof args[0]};
+    const usage u = {
+        "bench",
+        "[FILE...]",
+        "Steps per second, for the given scenes or the built-in ones. The hash is that of the\n"
+        "state at the end: with --steps it must be the same everywhere.",
+        "  stiction bench\n  stiction bench robot.xml --steps 10000\n  stiction bench coupled --help\n",
+        args,
+        sizeof args / sizeof args[0]};
     operands files;
     int status;
     if (!args_parse(&u, argc, argv, &files, &status)) return status;

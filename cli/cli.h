@@ -65,11 +65,24 @@ const char *integrator_name(int integrator);
 /* ---- helpers ---------------------------------------------------------------------------------------- */
 
 double seconds(void); /* of the monotonic clock */
+
+/* A bar on stderr; on what is no terminal, a line at each quarter. */
+typedef struct progress_bar {
+    bool on, terminal;
+    double start, shown; /* wall times */
+    int quarter;         /* last quarter that was printed, when not on a terminal */
+} progress_bar;
+progress_bar progress_start(bool quiet);
+void progress_show(progress_bar *bar, double fraction, const char *text);
+void progress_stop(const progress_bar *bar);
+
 /* A world as a PNG file of the given size ("640x480"); camera may be NULL. */
 int write_picture(sti_world *world, const char *path, sti_picture_options *options);
 bool parse_size(const char *text, int *width, int *height);
 /* Runs the plotting module of the Python package. */
 int run_plot(const char *recording, const char *output, const char *fields);
+/* stiction bench coupled */
+int bench_coupled(int argc, char **argv);
 
 /* ---- commands ------------------------------------------------------------------------------------- */
 

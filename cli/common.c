@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 double seconds(void) {
     struct timespec t;
@@ -154,4 +155,34 @@ int write_picture(sti_world *world, const char *path, sti_picture_options *optio
     if (status == STI_OK) status = sti_picture_write_png(path, rgb, options->width, options->height, &error);
     free(rgb);
     return status == STI_OK ? EXIT_OK : report_error(&error);
+}
+
+/* ---- progress --------------------------------------------------------------------------------------- */
+
+progress_bar progress_start(bool quiet) {
+    return (progress_bar){.on = !quiet, .terminal = isatty(STDERR_FILENO) != 0, .start = seconds()};
+}
+
+void progress_show(progress_bar *p, double fraction, const char *text) {
+    double now = seconds();
+    if (!p->on) return;
+    if (!(fraction < 1)) fraction = 1;
+    if (p->terminal) {
+        char bar[31];
+        if (now - p->shown < 0.05 && fraction < 1) return;
+        p->shown = now;
+        for (int i = 0; i < 30; i++) bar[i] = i < (int)(fraction * 30 + 0.5) ? '#' : '.';
+        bar[30] = 0;
+        fprintf(stderr, "\r[%s] %3.0f%%  %s \033[K", bar, 100 * fraction, text);
+        if (fraction >= 1) fprintf(stderr, "\r\033[K");
+        return;
+    }
+    int quarter = (int)(fraction * 4 + 1e-9);
+    if (quarter == p->quarter) return;
+    p->quarter = quarter;
+    fprintf(stderr, "%3d%%  %s\n", 25 * quarter, text);
+}
+
+void progress_stop(const progress_bar *p) {
+    if (p->on && p->terminal) fprintf(stderr, "\r\033[K");
 }

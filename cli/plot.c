@@ -61,27 +61,47 @@ int run_plot(const char *recording, const char *output, const char *fields) {
     return run_program(argv, false) == 0 ? EXIT_OK : EXIT_FAILED;
 }
 
+/* stiction plot coupled FILE.csv */
+static int plot_coupled(const char *file, const char *output, bool summary) {
+    char m[] = "-m", module[] = "stiction.plot", word[] = "coupled", o[] = "-o", flag[] = "--summary-json",
+         c[] = "-c";
+    char probe[] = "import stiction.plot, matplotlib";
+    char *test[] = {python(), c, probe, NULL};
+    if (run_program(test, true) != 0) return missing();
+    char *argv[] = {python(), m, module, word, (char *)file, o, (char *)output, summary ? flag : NULL, NULL};
+    return run_program(argv, false) == 0 ? EXIT_OK : EXIT_FAILED;
+}
+
 int command_plot(int argc, char **argv) {
     const char *output = "plot.png", *fields = NULL;
+    bool summary = false;
     const arg args[] = {
         {"-o", "FILE", "the PNG file to write (plot.png)", ARG_TEXT, &output},
         {"--output", "FILE", "the same", ARG_TEXT, &output},
         {"--field", "LIST", "fields, separated by commas; all if not given", ARG_TEXT, &fields},
+        {"--summary-json", NULL, "of coupled constraints: write a summary beside the picture, too", ARG_FLAG,
+         &summary},
     };
-    const usage u = {"plot",
-                     "FILE.h5",
-                     "Plots a trajectory that `stiction run --record` wrote. Needs the Python package.",
-                     "  stiction run robot.xml --record run.h5\n"
-                     "  stiction plot run.h5 -o run.png --field qpos,energy\n",
-                     args,
-                     3};
+    const usage u = {
+        "plot",
+        "[coupled] FILE",
+        "Plots a trajectory that `stiction run --record` wrote, or after the word coupled the CSV file of\n"
+        "`stiction bench coupled`. Needs the Python package.",
+        "  stiction run robot.xml --record run.h5\n"
+        "  stiction plot run.h5 -o run.png --field qpos,energy\n"
+        "  stiction plot coupled coupled.csv -o coupled.png --summary-json\n",
+        args,
+        sizeof args / sizeof args[0]};
     operands files;
     int status;
     if (!args_parse(&u, argc, argv, &files, &status)) return status;
-    if (files.count != 1) return usage_error(&u, files.count ? "one file, please" : "which file?");
-    if (access(files.item[0], R_OK) != 0) {
-        fprintf(stderr, "%s: %s\n", files.item[0], strerror(errno));
+    bool coupled = files.count > 0 && strcmp(files.item[0], "coupled") == 0;
+    int left = files.count - coupled;
+    if (left != 1) return usage_error(&u, left ? "one file, please" : "which file?");
+    const char *file = files.item[coupled];
+    if (access(file, R_OK) != 0) {
+        fprintf(stderr, "%s: %s\n", file, strerror(errno));
         return EXIT_FAILED;
     }
-    return run_plot(files.item[0], output, fields);
+    return coupled ? plot_coupled(file, output, summary) : run_plot(file, output, fields);
 }

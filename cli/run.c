@@ -33,43 +33,6 @@ static void catch_signals(bool on) {
     }
 }
 
-/* ---- progress --------------------------------------------------------------------------------------- */
-
-typedef struct progress {
-    bool on, terminal;
-    double start, shown; /* wall times */
-    int quarter;         /* last quarter that was printed, when not on a terminal */
-} progress;
-
-static progress progress_start(bool quiet) {
-    return (progress){.on = !quiet, .terminal = isatty(STDERR_FILENO) != 0, .start = seconds()};
-}
-
-static void progress_show(progress *p, double done, double total) {
-    double now = seconds(), fraction = total > 0 ? done / total : 1,
-           speed = done / fmax(now - p->start, 1e-9);
-    if (!p->on) return;
-    if (p->terminal) {
-        char bar[31];
-        if (now - p->shown < 0.05 && fraction < 1) return;
-        p->shown = now;
-        for (int i = 0; i < 30; i++) bar[i] = i < (int)(fraction * 30 + 0.5) ? '#' : '.';
-        bar[30] = 0;
-        fprintf(stderr, "\r[%s] %3.0f%%  %.2f of %.2f s  %.1fx real time ", bar, 100 * fraction, done, total,
-                speed);
-        if (fraction >= 1) fprintf(stderr, "\r\033[K");
-        return;
-    }
-    int quarter = (int)(fraction * 4 + 1e-9);
-    if (quarter == p->quarter) return;
-    p->quarter = quarter;
-    fprintf(stderr, "%3d%%  %.2f of %.2f s  %.1fx real time\n", 25 * quarter, done, total, speed);
-}
-
-static void progress_stop(const progress *p) {
-    if (p->on && p->terminal) fprintf(stderr, "\r\033[K");
-}
-
 /* ---- controls --------------------------------------------------------------------------------------- */
 
 static double uniform(uint64_t *state) {
@@ -154,7 +117,8 @@ static int64_t next_stop(const simulation *sim) {
 
 static int simulate(simulation *sim, bool quiet) {
     double h = sti_world_option(sim->world)->timestep, total = (double)sim->total * h;
-    progress p = progress_start(quiet);
+    progress_bar p = progress_start(quiet);
+    char text[96];
     int status = sim->recorder ? record_frame(sim) : EXIT_OK;
     while (status == EXIT_OK && sim->steps < sim->total && !interrupted) {
         if (sim->hold && sim->steps % sim->hold == 0) random_controls(sim->model, sim->ctrl, &sim->random);
@@ -170,7 +134,10 @@ static int simulate(simulation *sim, bool quiet) {
         }
         sim->steps += n;
         if (sim->recorder && sim->steps % sim->every == 0) status = record_frame(sim);
-        progress_show(&p, (double)sim->steps * h, total);
+        double done = (double)sim->steps * h;
+        snprintf(text, sizeof text, "%.2f of %.2f s  %.1fx real time", done, total,
+                 done / fmax(seconds() - p.start, 1e-9));
+        progress_show(&p, done / total, text);
     }
     progress_stop(&p);
     sim->wall = seconds() - p.start;

@@ -144,6 +144,13 @@ for command in run info check profile picture bench; do
     expect 1 'leaves the folder' "$stiction" $command sub/outside.xml
     expect 0 . "$stiction" $command --allow-outside sub/outside.xml
 done
+expect 0 '^coupled.csv: [0-9]* rows' "$stiction" bench coupled --steps 50 --quiet
+[ "$(head -1 coupled.csv | cut -d, -f1-4)" = preset,sweep,value,step ] || { echo "FAIL: no CSV"; failures=$((failures + 1)); }
+expect 0 '^examples:' "$stiction" bench coupled --help
+expect 2 'no preset' "$stiction" bench coupled --preset none
+expect 1 'missing.xml' "$stiction" bench coupled missing.xml --steps 1
+expect 1 'no sti:coupled' "$stiction" bench coupled robot.xml --steps 1
+expect 1 'missing.csv' "$stiction" plot coupled missing.csv
 expect 1 'missing.h5' "$stiction" plot missing.h5
 expect 1 'pip install' env STICTION_PYTHON=/no/such/python "$stiction" plot run.h5
 

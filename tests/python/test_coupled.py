@@ -2,7 +2,6 @@
 """Coupled constraints: small matrices against LAPACK, the local solve, scenes, the bench and its plot."""
 import json
 import pathlib
-import re
 import subprocess
 import sys
 
@@ -210,3 +209,70 @@ def test_scene_diagnostics():
         "<equality><joint name='e' joint1='a'/></equality></mujoco>")
     with pytest.raises(ValueError, match="sti:coupled"):
         stiction.Data(plain).coupled("e")
+
+
+# ---- bench and plot ----------------------------------------------------------------------------------------------------
+
+
+def run(*arguments, status=0):
+    done = subprocess.run([sys.executable, "-m", "stiction", *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def sheet(tmp_path_factory):
+    path = tmp_path_factory.mktemp("coupled") / "coupled.csv"
+    out = run("bench", "coupled", ROOT / "scenes" / "coupled_contact.xml", "-o", path, "--steps", 2000)
+    assert "rows" in out and "100%" in out  # a line per quarter where there is no terminal
+    return path
+
+
+def test_bench(sheet):
+    from stiction.plot import read_coupled
+    cases = read_coupled(sheet)
+    for name, preset in PRESETS.items():
+        matrix = cases[name, "matrix", 2.0]
+        assert matrix["kappa_hat"][0] == pytest.approx(np.linalg.cond(preset.K, np.inf), rel=1e-9)
+        assert matrix["kappa_s"][0] == pytest.approx(np.linalg.cond(preset.K), rel=1e-9)
+        assert matrix["gap"][0] == pytest.approx(matrix["kappa_hat"][0] - matrix["kappa_s"][0])
+        hard = cases[name, "hard", 4.0]  # four equations over two residuals
+        assert set(hard["all_rank"]) == {2} and set(hard["dropped"]) == {2} and hard["warnings"][-1] == 1000
+        soft = cases[name, "count", 4.0]
+        assert set(soft["all_rank"]) == {4} and set(soft["dropped"]) == {0} and soft["warnings"][-1] == 0
+        assert cases[name, "endurance", 3.0]["step"][-1] == 1999
+        assert max(cases[name, "cross", 0.0]["residual"]) > 1e6 * max(cases[name, "cross", 1.0]["residual"])
+        assert max(cases[name, "beta", 1.0]["position"]) < max(cases[name, "beta", 0.0]["position"])
+    scene = cases["redundant", "scene", 2.0]
+    assert scene["warnings"][-1] == 2000 and scene["reaction"][-1] == pytest.approx(6.5 * 9.81, rel=1e-9)
+    worst = max(max(c["residual"]) for (_, sweep, _), c in cases.items() if sweep not in ("cross", "parallel"))
+    assert worst < 1e-9
+
+
+def test_bench_of_one_preset(tmp_path):
+    path = tmp_path / "one.csv"
+    assert "rows" in run("bench", "coupled", "--preset", "optic_alignment_trim", "--steps", 10, "--quiet", "-o", path)
+    assert "tele_yaw_control" not in path.read_text()
+    assert "no preset" in run("bench", "coupled", "--preset", "none", status=2)
+    assert "positive" in run("bench", "coupled", "--steps", 0, status=2)
+    assert "missing.xml" in run("bench", "coupled", "missing.xml", "--steps", 1, "-o", path, status=1)
+    assert "no sti:coupled" in run("bench", "coupled", ROOT / "scenes" / "figure.xml", "--steps", 1, "-o", path, status=1)
+    assert "nowhere" in run("bench", "coupled", "-o", "/nowhere/x.csv", status=1)
+
+
+def test_plot_and_summary(sheet, tmp_path):
+    out = run("plot", "coupled", sheet, "-o", tmp_path / "c.png", "--summary-json")
+    assert "c.png" in out and "c.json" in out
+    assert (tmp_path / "c.png").read_bytes()[:4] == b"\x89PNG"
+    summary = json.loads((tmp_path / "c.json").read_text())
+    by = {(c["preset"], c["sweep"], c["value"]): c for c in summary["cases"]}
+    assert by["tele_yaw_control", "matrix", 2]["kappa_hat"] == pytest.approx(5.0884, abs=5e-5)
+    assert by["optic_alignment_trim", "hard", 4]["all_kappa_hat"] == "inf"
+    assert by["redundant", "scene", 2]["reaction_error"] < 1e-6
+    assert summary["warnings"] > 2000 and summary["presets"] == ["optic_alignment_trim", "tele_yaw_control"]
+    bad = tmp_path / "bad.csv"
+    for text in ("", "a,b\n1,2\n", sheet.read_text().split("\n")[0] + "\n", sheet.read_text().replace(",matrix,2,", ",matrix,x,")):
+        bad.write_text(text)
+        assert "stiction plot" in run("plot", "coupled", bad, "-o", tmp_path / "b.png", status=1)
+    assert "which file" in run("plot", "coupled", status=2)
+    assert "none.csv" in run("plot", "coupled", "none.csv", status=1)
