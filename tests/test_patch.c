@@ -2,6 +2,7 @@
 /* Contact of pressure fields against closed forms, all pairs of elements, and itself with other threads. */
 #include "collide/patch_measure.h"
 #include "failing.h"
+#include "mesh/tetshape.h"
 #include "pressure_mesh.h"
 #include "test.h"
 
@@ -100,6 +101,63 @@ TEST(ball_on_a_plane) {
         mesh_free(&in);
         mesh_free(&equal);
     }
+}
+
+/* The meshes that geoms get, pressed on a plane by d: the volume over the area of contact of the field's height. */
+static double press_shape(sti__tet_shape shape, const double size[3], double edge, double z,
+                          const double mat[9]) {
+    sti__tetmesh m;
+    sti_error error;
+    double *depth, pos[3] = {0, 0, z}, E = 1e6;
+    REQUIRE(sti__tetmesh_medial(shape, size, edge, NULL, &m, &depth, &error) == STI_OK);
+    for (int i = 0; i < m.nnode; i++) depth[i] *= E;
+    sti__soft_bvh tree;
+    REQUIRE(sti__soft_bvh_create(&tree, m.node, depth, m.tet, 4, m.ntet, NULL));
+    sti__pressure_body body[2] = {plane_body(origin, unit),
+                                  {.kind = STI__PRESSURE_COMPLIANT,
+                                   .pos = pos,
+                                   .mat = mat,
+                                   .node = m.node,
+                                   .pressure = depth,
+                                   .tet = m.tet,
+                                   .tree = &tree}};
+    sti__patches p = none();
+    find(&p, body, 0, 1, NULL);
+    double force = add_up(&p, pos).force[2];
+    sti__patches_free(&p);
+    sti__soft_bvh_free(&tree);
+    sti__free(NULL, depth, (size_t)m.nnode * sizeof(double));
+    sti__tetmesh_free(&m);
+    return force;
+}
+
+TEST(shapes_of_geoms) {
+    double R = 0.05, E = 1e6, d = R / 10, mat[9], half = 0.08, size[3] = {R, half, 0}, a[3] = {R, R, R};
+    double ball = PI * E * d * d * (1 - 2 * d / (3 * R)), before = 0;
+    random_mat(mat);
+    for (int n = 4; n <= 16; n *= 2) {
+        double turned = press_shape(STI__TET_SPHERE, size, R / n, R - d, mat) / ball - 1;
+        double on_pole = press_shape(STI__TET_SPHERE, size, R / n, R - d, unit) / ball - 1;
+        printf("ball of a geom, edge R/%d: %+.3f %% on its pole, %+.3f %% turned\n", n, 100 * on_pole,
+               100 * turned);
+        if (n == 16) CHECK(fabs(turned) < 0.01 && fabs(on_pole) < 0.01);
+        if (n == 16) CHECK_NEAR(log(before / fabs(on_pole)) / log(2), 2, 0.25);
+        before = fabs(on_pole);
+    }
+    /* lying capsule: two half balls and a trough of width 2 w, in which the depth at y is R - sqrt(y^2 + (R - d)^2) */
+    double trough = 0, w = sqrt(d * (2 * R - d)), lying[9] = {0, 0, 1, 0, 1, 0, -1, 0, 0};
+    for (int i = 0; i < 4000; i++) {
+        double y = w * (i + 0.5) / 4000;
+        trough += 2 * w / 4000 * E * (1 - sqrt(y * y + (R - d) * (R - d)) / R) * 2 * half;
+    }
+    CHECK_NEAR(press_shape(STI__TET_CAPSULE, size, R / 16, R - d, lying), ball + trough,
+               0.01 * (ball + trough));
+    /* standing cylinder, taller than wide: the field falls to 0 at the rim, over d: a frustum of a cone */
+    double cap = PI * d / 3 * (R * R + R * (R - d) + (R - d) * (R - d)) * E / R;
+    CHECK_NEAR(press_shape(STI__TET_CYLINDER, size, R / 16, half - d, unit), cap, 0.002 * cap);
+    /* cube: exact */
+    double cube = E * (d / R) * 4 * R * R * (1 - d / R + d * d / (3 * R * R));
+    CHECK_NEAR(press_shape(STI__TET_BOX, a, R / 4, R - d, unit), cube, 1e-11 * cube);
 }
 
 TEST(planes_and_triangles_agree) {
@@ -628,8 +686,8 @@ TEST(constant_pressure_carries_force) {
     mesh_free(&m);
 }
 
-MAIN(CASE(ball_on_a_plane), CASE(planes_and_triangles_agree), CASE(resting_depth), CASE(cube_on_a_plane),
-     CASE(two_balls), CASE(linear_fields_are_exact), CASE(trees_lose_nothing),
+MAIN(CASE(ball_on_a_plane), CASE(shapes_of_geoms), CASE(planes_and_triangles_agree), CASE(resting_depth),
+     CASE(cube_on_a_plane), CASE(two_balls), CASE(linear_fields_are_exact), CASE(trees_lose_nothing),
      CASE(refitted_trees_lose_nothing), CASE(names_are_stable_and_different), CASE(pools_say_what_they_need),
      CASE(failed_allocations_leave_nothing), CASE(threads_change_nothing), CASE(a_soft_body_touches_itself),
      CASE(things_are_pushed_out), CASE(bad_bodies), CASE(constant_pressure_carries_force))

@@ -107,8 +107,9 @@ static double depth_error(sti__tet_shape shape, const double *s, double edge, in
                                         {0.1, 0.1, 0.7, 0.1},
                                         {0.1, 0.1, 0.1, 0.7}};
     sti__tetmesh m;
+    sti__tetmesh_options options = {.inscribed = true};
     double *depth, worst = 0;
-    REQUIRE(sti__tetmesh_medial(shape, s, edge, NULL, &m, &depth, &error) == STI_OK);
+    REQUIRE(sti__tetmesh_medial(shape, s, edge, &options, &m, &depth, &error) == STI_OK);
     check_surface_nodes(shape, s, &m);
     for (int i = 0; i < m.nnode; i++) {
         double d = depth_of(shape, s, m.node + 3 * i) / deepest_of(shape, s);
@@ -158,6 +159,27 @@ TEST(depth_round) {
     check_depth(STI__TET_CYLINDER, 0.02, 0.02, 0);
     check_depth(STI__TET_CYLINDER, 0.05, 0.02, 0);
     check_depth(STI__TET_ELLIPSOID, 0.02, 0.01, 0.03);
+}
+
+/* Without being told to stay on the surface, a mesh has the shape's volume, and no node is farther out than a coarse mesh is too
+   small. */
+TEST(depth_volume) {
+    const double s[3] = {0.02, 0.03, 0.015};
+    for (int shape = STI__TET_BOX; shape <= STI__TET_CYLINDER; shape++)
+        for (int n = 2; n < 20; n *= 2) {
+            sti__tetmesh m;
+            double *depth, v = volume_of((sti__tet_shape)shape, s);
+            REQUIRE(sti__tetmesh_medial((sti__tet_shape)shape, s, s[0] / n, NULL, &m, &depth, &error) ==
+                    STI_OK);
+            CHECK_NEAR(sti__tetmesh_volume(&m), v, 1e-12 * v);
+            for (int i = 0; i < m.nnode; i++) {
+                double d =
+                    depth_of((sti__tet_shape)shape, s, m.node + 3 * i) / deepest_of((sti__tet_shape)shape, s);
+                CHECK_NEAR(depth[i], d, shape == STI__TET_BOX ? 1e-13 : 0.3 / (n * n));
+            }
+            sti__free(NULL, depth, (size_t)m.nnode * sizeof(double));
+            sti__tetmesh_free(&m);
+        }
 }
 
 /* ---- flexcomp -------------------------------------------------------------------------------------------------- */
@@ -279,5 +301,5 @@ TEST(no_memory) {
         }
 }
 
-MAIN(CASE(soft_box), CASE(soft_round), CASE(depth_box), CASE(depth_round), CASE(flexcomp), CASE(bad_shapes),
-     CASE(no_memory))
+MAIN(CASE(soft_box), CASE(soft_round), CASE(depth_box), CASE(depth_round), CASE(depth_volume), CASE(flexcomp),
+     CASE(bad_shapes), CASE(no_memory))

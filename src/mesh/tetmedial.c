@@ -279,6 +279,38 @@ static void fill(medial *m) {
     }
 }
 
+/* ---- volume ------------------------------------------------------------------------------------------------ */
+
+static double volume_of(sti__tet_shape shape, const double s[3]) {
+    switch (shape) {
+    case STI__TET_SPHERE: return 4 * PI / 3 * s[0] * s[0] * s[0];
+    case STI__TET_ELLIPSOID: return 4 * PI / 3 * s[0] * s[1] * s[2];
+    case STI__TET_CAPSULE: return 4 * PI / 3 * s[0] * s[0] * s[0] + 2 * PI * s[0] * s[0] * s[1];
+    case STI__TET_CYLINDER: return 2 * PI * s[0] * s[0] * s[1];
+    default: return 8 * s[0] * s[1] * s[2];
+    }
+}
+
+/* A polyhedron with its nodes on a sphere is too small, by the square of its edges, and shallow contact feels nothing but
+   that. Nodes of the surface move away from their feet, those of a cylinder from its axis, until the volume is right: a
+   fixed point that a sphere, an ellipsoid and a cylinder reach at once. */
+static void swell(const medial *m, sti__tet_shape shape, const double size[3], sti__tetmesh *mesh) {
+    const int *foot = (const int *)m->foot.data;
+    int nsurface = (int)m->foot.count;
+    double want = volume_of(shape, size);
+    for (int round = 0; round < 40; round++) {
+        double ratio = want / sti__tetmesh_volume(mesh), power = shape == STI__TET_CYLINDER ? 0.5 : 1.0 / 3;
+        double more = sti__pow(ratio, power) - 1;
+        for (int i = 0; i < nsurface; i++) {
+            double *x = mesh->node + 3 * i, *from = mesh->node + 3 * (nsurface + foot[i]);
+            for (int k = 0; k < 3; k++)
+                if (shape != STI__TET_CYLINDER) x[k] += more * (x[k] - from[k]);
+                else if (k < 2) x[k] += more * x[k];
+        }
+        if (fabs(more) < 1e-14) break;
+    }
+}
+
 static sti_status finish(medial *m, sti__tet_shape shape, const double size[3], sti__tetmesh *mesh,
                          double **depth) {
     const sti_allocator *a = m->build.options.allocator;
@@ -288,7 +320,9 @@ static sti_status finish(medial *m, sti__tet_shape shape, const double size[3], 
     if (!*depth) m->build.failed = true;
     for (size_t i = m->foot.count; *depth && i < nnode; i++) (*depth)[i] = 1;
     for (size_t i = 0; shape == STI__TET_ELLIPSOID && i < 3 * nnode; i++) x[i] *= size[i % 3];
+    bool round = shape != STI__TET_BOX && !m->build.options.inscribed;
     sti_status status = sti__tetbuild_finish(&m->build, mesh);
+    if (status == STI_OK && round) swell(m, shape, size, mesh);
     if (status == STI_OK) return status;
     sti__free(a, *depth, nnode * sizeof(double));
     *depth = NULL;

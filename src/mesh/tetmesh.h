@@ -24,8 +24,11 @@ static const int sti__tet_face[4][3] = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 
 
 /* What every function that makes a mesh is told; all zero will do. */
 typedef struct sti__tetmesh_options {
-    bool turn;   /* inverted tets are put right: two of their nodes change places; else refused */
-    bool drop;   /* nodes that no tet uses are left out, and the others move up; else refused */
+    bool turn; /* inverted tets are put right: two of their nodes change places; else refused */
+    bool drop; /* nodes that no tet uses are left out, and the others move up; else refused */
+    bool
+        inscribed; /* sti__tetmesh_medial: nodes of round surfaces stay on them; else they are moved out a little, until the
+                       mesh has the shape's volume */
     int max_tet; /* 0 = STI__TET_MAX; more is STI_LIMIT */
     const sti_allocator *allocator;
     sti__place place; /* for messages */
