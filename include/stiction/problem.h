@@ -176,6 +176,22 @@ typedef enum sti_solver {
 
 typedef enum sti_linear { STI_LINEAR_AUTO, STI_LINEAR_DIRECT, STI_LINEAR_PCG } sti_linear;
 
+/* X(enum, name): what conjugate gradients are preconditioned with in soft bodies, whose dofs come in threes. */
+/* clang-format off */
+#define STI_PRECONDITIONERS(X)                                                                        \
+    X(AUTO, "auto")           /* by a fixed cost model */                                             \
+    X(JACOBI, "jacobi")       /* diagonal blocks of 3 x 3 */                                          \
+    X(PATCH, "patch")         /* overlapping patches of 12 x 12 */                                    \
+    X(IC, "ic")               /* incomplete Cholesky of 3 x 3 blocks */                               \
+    X(MG, "mg")               /* smoothed-aggregation multigrid */
+/* clang-format on */
+typedef enum sti_preconditioner {
+#define X(id, name) STI_PRECONDITIONER_##id,
+    STI_PRECONDITIONERS(X)
+#undef X
+        STI_PRECONDITIONER_COUNT
+} sti_preconditioner;
+
 /* X(enum, text): what a solve may have to say; counted, never printed. */
 /* clang-format off */
 #define STI_SOLVE_WARNINGS(X)                                                                    \
