@@ -178,9 +178,9 @@ static size_t lay_out(sti__level *v, size_t np, size_t most, char *base) {
     v->rest = sti__cut(&k, b * n + STI__BSR_SPARE, d);
     if (!v->coarse) return k.used;
     v->modes = sti__cut(&k, b * c * n, d);
-    v->tentative = sti__cut(&k, b * c * n, d);
-    v->p = sti__cut(&k, b * c * np, d);
-    v->product = sti__cut(&k, b * c * most, d);
+    v->tentative = sti__cut(&k, b * c * n + STI__BSR_SPARE, d);
+    v->p = sti__cut(&k, b * c * np + STI__BSR_SPARE, d);
+    v->product = sti__cut(&k, 8 * b * most, d);
     v->pstart = sti__cut(&k, n + 1, sizeof(int));
     v->pcol = sti__cut(&k, np, sizeof(int));
     v->aggregate = sti__cut(&k, n, sizeof(int));

@@ -21,7 +21,7 @@ typedef struct sti__level {
     double *p;
     int *slot;         /* coarse: scratch, -1 */
     int *found;        /* columns of a row of A P */
-    double *product;   /* b x c for each */
+    double *product;   /* b rows of 8 for each */
     void *block, *pattern;
     size_t room, pattern_room;
 } sti__level;

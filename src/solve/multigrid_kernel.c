@@ -15,43 +15,72 @@
         else body(__VA_ARGS__, 3, 3);                                  \
     } while (0)
 
-/* out += s m x: m is b x b by columns, x and out are b x c by rows. */
-INLINE void add_product(double *out, const double *m, const double *x, double s, int b, int c) {
-    for (int r = 0; r < b; r++)
-        for (int k = 0; k < b; k++) {
-            double f = s * m[k * b + r];
-            for (int j = 0; j < c; j++) out[r * c + j] += f * x[k * c + j];
+typedef double eight __attribute__((vector_size(64), aligned(8), may_alias));
+
+/* out += m x: m is b x b by columns, x is b x c by rows, out has rows of 8. */
+INLINE void add_product(double *out, const double *m, const double *x, int b, int c) {
+    if (c == 6) {
+        eight row[6];
+        for (int k = 0; k < b; k++) row[k] = *(const eight *)(x + 6 * k);
+        for (int r = 0; r < b; r++) {
+            eight s = *(const eight *)(out + 8 * r);
+            for (int k = 0; k < b; k++) s += m[k * b + r] * row[k];
+            *(eight *)(out + 8 * r) = s;
         }
+        return;
+    }
+    for (int r = 0; r < b; r++)
+        for (int k = 0; k < b; k++)
+            for (int j = 0; j < c; j++) out[8 * r + j] += m[k * b + r] * x[k * c + j];
 }
 
-/* out += x'y, c x c by columns. */
+/* out += x'y, c x c by columns; y has rows of 8. */
 INLINE void add_transposed(double *out, const double *x, const double *y, int b, int c) {
+    if (c == 6) {
+        eight row[6];
+        for (int r = 0; r < b; r++) row[r] = *(const eight *)(x + 6 * r);
+        for (int k = 0; k < 6; k++) {
+            eight s = *(const eight *)(out + 6 * k);
+            for (int r = 0; r < b; r++) s += row[r] * y[8 * r + k];
+            memcpy(out + 6 * k, &s, 6 * sizeof(double));
+        }
+        return;
+    }
     for (int k = 0; k < c; k++)
         for (int r = 0; r < b; r++)
-            for (int j = 0; j < c; j++) out[k * c + j] += x[r * c + j] * y[r * c + k];
+            for (int j = 0; j < c; j++) out[k * c + j] += x[r * c + j] * y[8 * r + k];
+}
+
+/* Row i of A tentative into `product`, at the slots of row i of P. */
+INLINE void tentative_row(sti__level *fine, int i, int b, int c) {
+    const sti__bsr *a = &fine->a;
+    int first = fine->pstart[i], count = fine->pstart[i + 1] - first;
+    memset(fine->product, 0, sizeof(double) * (size_t)(8 * b) * (size_t)count);
+    for (int k = 0; k < count; k++) fine->slot[fine->pcol[first + k]] = k;
+    for (int e = a->start[i]; e < a->start[i + 1]; e++) {
+        int j = a->col[e];
+        add_product(fine->product + (size_t)(8 * b) * (size_t)fine->slot[fine->aggregate[j]],
+                    a->value + (size_t)(b * b) * (size_t)e, fine->tentative + (size_t)(b * c) * (size_t)j, b, c);
+    }
+    for (int k = 0; k < count; k++) fine->slot[fine->pcol[first + k]] = -1;
 }
 
 INLINE void smooth_rows(sti__level *fine, double omega, int b, int c) {
-    const sti__bsr *a = &fine->a;
     size_t size = (size_t)(b * c);
-    for (int i = 0; i < a->n; i++) {
-        int first = fine->pstart[i], last = fine->pstart[i + 1];
-        double *p = fine->p + size * (size_t)first;
-        memset(p, 0, sizeof(double) * size * (size_t)(last - first));
-        for (int k = first; k < last; k++) fine->slot[fine->pcol[k]] = k - first;
-        for (int e = a->start[i]; e < a->start[i + 1]; e++) {
-            int j = a->col[e];
-            add_product(p + size * (size_t)fine->slot[fine->aggregate[j]], a->value + (size_t)(b * b) * (size_t)e,
-                        fine->tentative + size * (size_t)j, 1, b, c);
-        }
-        for (int k = first; k < last; k++) {
-            double x[36], *out = p + size * (size_t)(k - first);
-            memcpy(x, out, sizeof(double) * size);
-            if (fine->pcol[k] == fine->aggregate[i])
-                memcpy(out, fine->tentative + size * (size_t)i, sizeof(double) * size);
-            else memset(out, 0, sizeof(double) * size);
-            add_product(out, fine->inverse + (size_t)(b * b) * (size_t)i, x, -omega, b, c);
-            fine->slot[fine->pcol[k]] = -1;
+    for (int i = 0; i < fine->a.n; i++) {
+        const double *inverse = fine->inverse + (size_t)(b * b) * (size_t)i,
+                     *own = fine->tentative + size * (size_t)i;
+        tentative_row(fine, i, b, c);
+        for (int k = fine->pstart[i]; k < fine->pstart[i + 1]; k++) {
+            const double *x = fine->product + (size_t)(8 * b) * (size_t)(k - fine->pstart[i]);
+            double *out = fine->p + size * (size_t)k;
+            bool home = fine->pcol[k] == fine->aggregate[i];
+            for (int r = 0; r < b; r++)
+                for (int j = 0; j < c; j++) {
+                    double s = 0;
+                    for (int q = 0; q < b; q++) s += inverse[q * b + r] * x[8 * q + j];
+                    out[r * c + j] = (home ? own[r * c + j] : 0) - omega * s;
+                }
         }
     }
 }
@@ -61,7 +90,7 @@ static void smooth(sti__level *fine, double omega) { BY_SIZE(smooth_rows, fine, 
 /* Row i of A P into `product`, its columns into `found`; slot tells where. */
 INLINE int row_product(sti__level *fine, int i, int b, int c) {
     const sti__bsr *a = &fine->a;
-    size_t size = (size_t)(b * c);
+    size_t size = (size_t)(8 * b);
     int count = 0;
     for (int e = a->start[i]; e < a->start[i + 1]; e++) {
         int j = a->col[e];
@@ -73,7 +102,7 @@ INLINE int row_product(sti__level *fine, int i, int b, int c) {
                 memset(fine->product + size * (size_t)at, 0, sizeof(double) * size);
             }
             add_product(fine->product + size * (size_t)at, a->value + (size_t)(b * b) * (size_t)e,
-                        fine->p + size * (size_t)k, 1, b, c);
+                        fine->p + (size_t)(b * c) * (size_t)k, b, c);
         }
     }
     return count;
@@ -90,7 +119,7 @@ INLINE void galerkin_rows(sti__level *fine, sti__bsr *coarse, int b, int c) {
                 int at = fine->slot[coarse->col[e]];
                 if (at >= 0)
                     add_transposed(coarse->value + square * (size_t)e, fine->p + size * (size_t)k,
-                                   fine->product + size * (size_t)at, b, c);
+                                   fine->product + (size_t)(8 * b) * (size_t)at, b, c);
             }
         }
         for (int k = 0; k < count; k++) fine->slot[fine->found[k]] = -1;
