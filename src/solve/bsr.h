@@ -15,13 +15,15 @@ typedef struct sti__bsr {
     int *start, *col; /* n + 1; columns ascend */
     int *diagonal;    /* n: which entry is the diagonal one */
     double *value;    /* b b per entry, and spare ones */
+    float *rounded;   /* the same for sweeps, which wait for memory; the caller's to fill, may be NULL */
 } sti__bsr;
 
 /* Rows [begin, end) of one work item; vectors have b numbers per row. */
 typedef struct sti__bsr_kernels {
     /* y = A x */
     void (*mul)(const sti__bsr *a, const double *x, double *y, int begin, int end);
-    /* Gauss-Seidel from zero: (D + L) x = r, with the inverses of the diagonal blocks */
+    /* Gauss-Seidel from zero: (D + L) x = r, with the inverses of the diagonal blocks. This and the next four read
+       `rounded`. */
     void (*forward)(const sti__bsr *a, const double *inverse, const double *r, double *x);
     /* y = -U x, what forward leaves of its right-hand side */
     void (*rest)(const sti__bsr *a, const double *x, double *y, int begin, int end);

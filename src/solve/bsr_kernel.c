@@ -10,6 +10,11 @@
 
 typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
 typedef double eight __attribute__((vector_size(64), aligned(8), may_alias));
+typedef float four_f __attribute__((vector_size(16), aligned(4), may_alias));
+typedef float eight_f __attribute__((vector_size(32), aligned(4), may_alias));
+
+INLINE four wide4(const float *p) { return __builtin_convertvector(*(const four_f *)p, four); }
+INLINE eight wide8(const float *p) { return __builtin_convertvector(*(const eight_f *)p, eight); }
 
 /* ---- b = 3 ------------------------------------------------------------------------------------------------ */
 
@@ -20,6 +25,19 @@ INLINE four row3(const sti__bsr *a, const double *x, int e, int last) {
         s += *(const four *)m * y[0];
         t += *(const four *)(m + 3) * y[1];
         u += *(const four *)(m + 6) * y[2];
+    }
+    return s + t + u;
+}
+
+/* The same with rounded numbers. */
+INLINE four swept3(const sti__bsr *a, const double *x, int e, int last) {
+    four s = {0}, t = {0}, u = {0};
+    for (; e < last; e++) {
+        const float *m = a->rounded + 9 * (size_t)e;
+        const double *y = x + 3 * (size_t)a->col[e];
+        s += wide4(m) * y[0];
+        t += wide4(m + 3) * y[1];
+        u += wide4(m + 6) * y[2];
     }
     return s + t + u;
 }
@@ -39,6 +57,19 @@ INLINE eight row6(const sti__bsr *a, const double *x, int e, int last) {
         for (int k = 0; k < 6; k += 2) {
             s += *(const eight *)(m + 6 * k) * y[k];
             t += *(const eight *)(m + 6 * k + 6) * y[k + 1];
+        }
+    }
+    return s + t;
+}
+
+INLINE eight swept6(const sti__bsr *a, const double *x, int e, int last) {
+    eight s = {0}, t = {0};
+    for (; e < last; e++) {
+        const float *m = a->rounded + 36 * (size_t)e;
+        const double *y = x + 6 * (size_t)a->col[e];
+        for (int k = 0; k < 6; k += 2) {
+            s += wide8(m + 6 * k) * y[k];
+            t += wide8(m + 6 * k + 6) * y[k + 1];
         }
     }
     return s + t;
@@ -66,23 +97,23 @@ static void mul(const sti__bsr *a, const double *x, double *y, int begin, int en
 static void rest(const sti__bsr *a, const double *x, double *y, int begin, int end) {
     if (a->b == 3)
         for (int i = begin; i < end; i++)
-            put3(y + 3 * (size_t)i, -row3(a, x, a->diagonal[i] + 1, a->start[i + 1]));
+            put3(y + 3 * (size_t)i, -swept3(a, x, a->diagonal[i] + 1, a->start[i + 1]));
     else
         for (int i = begin; i < end; i++)
-            put6(y + 6 * (size_t)i, -row6(a, x, a->diagonal[i] + 1, a->start[i + 1]));
+            put6(y + 6 * (size_t)i, -swept6(a, x, a->diagonal[i] + 1, a->start[i + 1]));
 }
 
 /* x_i = T_i (r_i - entries [e, last) x) */
 INLINE void solve3(const sti__bsr *a, const double *inverse, const double *r, double *x, int i, int e,
                    int last) {
-    four s = row3(a, x, e, last);
+    four s = swept3(a, x, e, last);
     const double *q = r + 3 * (size_t)i;
     put3(x + 3 * (size_t)i, block3(inverse + 9 * (size_t)i, q[0] - s[0], q[1] - s[1], q[2] - s[2]));
 }
 
 INLINE void solve6(const sti__bsr *a, const double *inverse, const double *r, double *x, int i, int e,
                    int last) {
-    eight s = row6(a, x, e, last);
+    eight s = swept6(a, x, e, last);
     double left[6];
     for (int k = 0; k < 6; k++) left[k] = r[6 * (size_t)i + (size_t)k] - s[k];
     put6(x + 6 * (size_t)i, block6(inverse + 36 * (size_t)i, left));
@@ -99,11 +130,11 @@ static void backward(const sti__bsr *a, const double *inverse, const double *r, 
     for (int i = a->n - 1; i >= 0; i--) {
         int e = a->start[i], d = a->diagonal[i], last = a->start[i + 1];
         if (a->b == 3) {
-            four s = row3(a, x, e, d) + row3(a, x, d + 1, last);
+            four s = swept3(a, x, e, d) + swept3(a, x, d + 1, last);
             const double *q = r + 3 * (size_t)i;
             put3(x + 3 * (size_t)i, block3(inverse + 9 * (size_t)i, q[0] - s[0], q[1] - s[1], q[2] - s[2]));
         } else {
-            eight s = row6(a, x, e, d) + row6(a, x, d + 1, last);
+            eight s = swept6(a, x, e, d) + swept6(a, x, d + 1, last);
             double left[6];
             for (int k = 0; k < 6; k++) left[k] = r[6 * (size_t)i + (size_t)k] - s[k];
             put6(x + 6 * (size_t)i, block6(inverse + 36 * (size_t)i, left));

@@ -19,6 +19,7 @@
 #define STALL 0.7   /* coarser by less than this is not worth a level */
 #define FLAT 1e-7   /* of a mode: what is left of it is none of its own */
 #define TRIES 4
+#define ROUNDED 1.2e-7 /* twice what a float may be off by */
 
 typedef struct multigrid {
     sti_allocator own;
@@ -173,13 +174,14 @@ static size_t lay_out(sti__level *v, size_t np, size_t most, char *base) {
     sti__cutter k = {base, 0};
     size_t n = (size_t)v->a.n, b = (size_t)v->a.b, c = (size_t)v->c, d = sizeof(double);
     v->inverse = sti__cut(&k, b * b * n + STI__BSR_SPARE, d);
+    v->rounded = sti__cut(&k, b * b * (size_t)v->a.start[n] + STI__BSR_SPARE, sizeof(float));
     v->x = sti__cut(&k, b * n + STI__BSR_SPARE, d);
     v->r = sti__cut(&k, b * n + STI__BSR_SPARE, d);
     v->rest = sti__cut(&k, b * n + STI__BSR_SPARE, d);
     if (!v->coarse) return k.used;
     v->modes = sti__cut(&k, b * c * n, d);
-    v->tentative = sti__cut(&k, b * c * n + STI__BSR_SPARE, d);
-    v->p = sti__cut(&k, b * c * np + STI__BSR_SPARE, d);
+    v->tentative = sti__cut(&k, b * c * n + STI__BSR_SPARE, sizeof(float));
+    v->p = sti__cut(&k, b * c * np + STI__BSR_SPARE, sizeof(float));
     v->product = sti__cut(&k, 8 * b * most, d);
     v->pstart = sti__cut(&k, n + 1, sizeof(int));
     v->pcol = sti__cut(&k, np, sizeof(int));
@@ -346,7 +348,7 @@ static void rigid_modes(sti__level *v, const double *coords) {
 static double column_dot(const sti__level *v, int g, int p, int q) {
     double s = 0;
     for (int t = v->list_start[g]; t < v->list_start[g + 1]; t++) {
-        const double *m = v->tentative + (size_t)(v->a.b * v->c) * (size_t)v->list[t];
+        const double *m = v->modes + (size_t)(v->a.b * v->c) * (size_t)v->list[t];
         for (int r = 0; r < v->a.b; r++) s += m[r * v->c + p] * m[r * v->c + q];
     }
     return s;
@@ -354,12 +356,12 @@ static double column_dot(const sti__level *v, int g, int p, int q) {
 
 static void column_add(sti__level *v, int g, int p, double s, int q) {
     for (int t = v->list_start[g]; t < v->list_start[g + 1]; t++) {
-        double *m = v->tentative + (size_t)(v->a.b * v->c) * (size_t)v->list[t];
+        double *m = v->modes + (size_t)(v->a.b * v->c) * (size_t)v->list[t];
         for (int r = 0; r < v->a.b; r++) m[r * v->c + p] += s * m[r * v->c + q];
     }
 }
 
-/* Modes of one aggregate = tentative R, by Gram and Schmidt, twice. Columns that have nothing of their own become zero. */
+/* Modes of one aggregate become Q of Q R, by Gram and Schmidt, twice. Columns that have nothing of their own become zero. */
 static void orthonormalise(sti__level *v, int g, double *R) {
     memset(R, 0, sizeof(double) * (size_t)(v->c * v->c));
     for (int p = 0; p < v->c; p++) {
@@ -377,11 +379,26 @@ static void orthonormalise(sti__level *v, int g, double *R) {
     }
 }
 
-static void fill_inverse(sti__level *v) {
-    double work[36];
-    size_t b = (size_t)v->a.b;
-    for (int i = 0; i < v->a.n; i++)
-        sti__invert_spd(v->a.value + b * b * (size_t)v->a.diagonal[i], v->a.b, v->inverse + b * b * (size_t)i, work);
+/* Numbers for the sweeps, rounded, and so much more on the diagonal as rounding may have taken elsewhere: the matrix that
+   is swept is larger than A, hence positive definite too. */
+static void fill_sweeps(sti__level *v) {
+    double m[36], work[36];
+    size_t b = (size_t)v->a.b, square = b * b;
+    for (int i = 0; i < v->a.n; i++) {
+        double size = 0;
+        for (int e = v->a.start[i]; e < v->a.start[i + 1]; e++) {
+            double norm2 = 0;
+            for (size_t k = square * (size_t)e; k < square * (size_t)(e + 1); k++) {
+                v->rounded[k] = (float)v->a.value[k];
+                norm2 += v->a.value[k] * v->a.value[k];
+            }
+            size += sqrt(norm2);
+        }
+        memcpy(m, v->a.value + square * (size_t)v->a.diagonal[i], sizeof(double) * square);
+        for (size_t k = 0; k < b; k++) m[k * b + k] += ROUNDED * size;
+        sti__invert_spd(m, v->a.b, v->inverse + square * (size_t)i, work);
+    }
+    v->a.rounded = v->rounded;
 }
 
 /* The lower triangle from the upper; ones where modes were missing. */
@@ -429,18 +446,18 @@ static void fill_last(multigrid *g, const sti_tasks *tasks) {
 static void fill(void *state, const sti__bsr *a, const double *coords, const sti_tasks *tasks) {
     multigrid *g = state;
     const sti__level_kernels *k = sti__level_get();
-    g->level[0].a = *a;
+    g->level[0].a = *a; /* its pattern stays, as the plan does */
     if (g->count > 1) rigid_modes(&g->level[0], coords);
     for (int l = 0; l < g->count; l++) {
         sti__level *v = &g->level[l], *next = v + 1;
-        fill_inverse(v);
+        fill_sweeps(v);
         if (!v->coarse) break;
-        memcpy(v->tentative, v->modes, sizeof(double) * (size_t)(v->a.b * v->c) * (size_t)v->a.n);
         for (int i = 0; i < v->coarse; i++) {
             double R[36];
             orthonormalise(v, i, R);
             if (next->coarse) memcpy(next->modes + v->c * v->c * i, R, sizeof(double) * (size_t)(v->c * v->c));
         }
+        for (size_t i = 0; i < (size_t)(v->a.b * v->c) * (size_t)v->a.n; i++) v->tentative[i] = (float)v->modes[i];
         k->smooth(v, OMEGA);
         k->galerkin(v, &next->a);
         complete(&next->a);
@@ -462,9 +479,9 @@ static void solve_last(const multigrid *g, const double *r, double *x, const sti
     k->backward(&v->a, v->inverse, r, x);
 }
 
-static void cycle(const multigrid *g, int l, const sti__bsr *a, const double *r, double *x,
-                  const sti_tasks *tasks) {
+static void cycle(const multigrid *g, int l, const double *r, double *x, const sti_tasks *tasks) {
     const sti__level *v = &g->level[l];
+    const sti__bsr *a = &v->a;
     const sti__bsr_kernels *k = sti__bsr_get();
     if (!v->coarse) {
         solve_last(g, r, x, tasks);
@@ -473,13 +490,14 @@ static void cycle(const multigrid *g, int l, const sti__bsr *a, const double *r,
     k->forward(a, v->inverse, r, x);
     k->rest(a, x, v->rest, 0, a->n);
     sti__level_get()->restricted(v, v->rest, v[1].r);
-    cycle(g, l + 1, &v[1].a, v[1].r, v[1].x, tasks);
+    cycle(g, l + 1, v[1].r, v[1].x, tasks);
     sti__level_get()->prolong(v, v[1].x, x);
     k->backward(a, v->inverse, r, x);
 }
 
 static void apply(const void *state, const sti__bsr *a, const double *r, double *z, const sti_tasks *tasks) {
-    cycle(state, 0, a, r, z, tasks);
+    (void)a;
+    cycle(state, 0, r, z, tasks);
 }
 
 static size_t bytes(const void *state) { return ((const multigrid *)state)->bytes; }

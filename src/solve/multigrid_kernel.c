@@ -16,12 +16,15 @@
     } while (0)
 
 typedef double eight __attribute__((vector_size(64), aligned(8), may_alias));
+typedef float eight_f __attribute__((vector_size(32), aligned(4), may_alias));
+
+INLINE eight wide(const float *p) { return __builtin_convertvector(*(const eight_f *)p, eight); }
 
 /* out += m x: m is b x b by columns, x is b x c by rows, out has rows of 8. */
-INLINE void add_product(double *out, const double *m, const double *x, int b, int c) {
+INLINE void add_product(double *out, const double *m, const float *x, int b, int c) {
     if (c == 6) {
         eight row[6];
-        for (int k = 0; k < b; k++) row[k] = *(const eight *)(x + 6 * k);
+        for (int k = 0; k < b; k++) row[k] = wide(x + 6 * k);
         for (int r = 0; r < b; r++) {
             eight s = *(const eight *)(out + 8 * r);
             for (int k = 0; k < b; k++) s += m[k * b + r] * row[k];
@@ -35,10 +38,10 @@ INLINE void add_product(double *out, const double *m, const double *x, int b, in
 }
 
 /* out += x'y, c x c by columns; y has rows of 8. */
-INLINE void add_transposed(double *out, const double *x, const double *y, int b, int c) {
+INLINE void add_transposed(double *out, const float *x, const double *y, int b, int c) {
     if (c == 6) {
         eight row[6];
-        for (int r = 0; r < b; r++) row[r] = *(const eight *)(x + 6 * r);
+        for (int r = 0; r < b; r++) row[r] = wide(x + 6 * r);
         for (int k = 0; k < 6; k++) {
             eight s = *(const eight *)(out + 6 * k);
             for (int r = 0; r < b; r++) s += row[r] * y[8 * r + k];
@@ -68,18 +71,18 @@ INLINE void tentative_row(sti__level *fine, int i, int b, int c) {
 INLINE void smooth_rows(sti__level *fine, double omega, int b, int c) {
     size_t size = (size_t)(b * c);
     for (int i = 0; i < fine->a.n; i++) {
-        const double *inverse = fine->inverse + (size_t)(b * b) * (size_t)i,
-                     *own = fine->tentative + size * (size_t)i;
+        const double *inverse = fine->inverse + (size_t)(b * b) * (size_t)i, *x;
+        const float *own = fine->tentative + size * (size_t)i;
         tentative_row(fine, i, b, c);
         for (int k = fine->pstart[i]; k < fine->pstart[i + 1]; k++) {
-            const double *x = fine->product + (size_t)(8 * b) * (size_t)(k - fine->pstart[i]);
-            double *out = fine->p + size * (size_t)k;
+            float *out = fine->p + size * (size_t)k;
+            x = fine->product + (size_t)(8 * b) * (size_t)(k - fine->pstart[i]);
             bool home = fine->pcol[k] == fine->aggregate[i];
             for (int r = 0; r < b; r++)
                 for (int j = 0; j < c; j++) {
                     double s = 0;
                     for (int q = 0; q < b; q++) s += inverse[q * b + r] * x[8 * q + j];
-                    out[r * c + j] = (home ? own[r * c + j] : 0) - omega * s;
+                    out[r * c + j] = (float)((home ? own[r * c + j] : 0) - omega * s);
                 }
         }
     }
@@ -132,7 +135,7 @@ INLINE void restrict_rows(const sti__level *fine, const double *rest, double *ou
     memset(out, 0, sizeof(double) * (size_t)c * (size_t)fine->coarse);
     for (int i = 0; i < fine->a.n; i++)
         for (int k = fine->pstart[i]; k < fine->pstart[i + 1]; k++) {
-            const double *p = fine->p + (size_t)(b * c) * (size_t)k;
+            const float *p = fine->p + (size_t)(b * c) * (size_t)k;
             double *y = out + (size_t)c * (size_t)fine->pcol[k];
             for (int r = 0; r < b; r++)
                 for (int j = 0; j < c; j++) y[j] += p[r * c + j] * rest[(size_t)b * (size_t)i + (size_t)r];
@@ -147,7 +150,7 @@ INLINE void prolong_rows(const sti__level *fine, const double *coarse, double *x
     for (int i = 0; i < fine->a.n; i++) {
         double sum[36] = {0};
         for (int k = fine->pstart[i]; k < fine->pstart[i + 1]; k++) {
-            const double *p = fine->p + (size_t)(b * c) * (size_t)k;
+            const float *p = fine->p + (size_t)(b * c) * (size_t)k;
             const double *y = coarse + (size_t)c * (size_t)fine->pcol[k];
             for (int r = 0; r < b; r++)
                 for (int j = 0; j < c; j++) sum[r * c + j] += p[r * c + j] * y[j];

@@ -32,12 +32,13 @@ static size_t lay_out(ic *s, size_t n, size_t nentry, char *base) {
     s->transposed = sti__cut(&c, 9 * n + STI__BSR_SPARE, sizeof(double));
     sti__bsr *both[] = {&s->l, &s->u};
     for (int k = 0; k < 2; k++) {
-        both[k]->value = sti__cut(&c, 9 * nentry + STI__BSR_SPARE, sizeof(double));
+        both[k]->rounded = sti__cut(&c, 9 * nentry + STI__BSR_SPARE, sizeof(float));
         both[k]->start = sti__cut(&c, n + 1, sizeof(int));
         both[k]->col = sti__cut(&c, nentry, sizeof(int));
         both[k]->n = (int)n;
         both[k]->b = 3;
     }
+    s->l.value = sti__cut(&c, 9 * nentry, sizeof(double));
     s->from = sti__cut(&c, nentry, sizeof(int));
     s->flip = sti__cut(&c, nentry, sizeof(int));
     return c.used;
@@ -155,9 +156,17 @@ static void diagonal_only(ic *s, const sti__bsr *a) {
         }
 }
 
-static void transpose_block(const double *m, double *out) {
-    for (int c = 0; c < 3; c++)
-        for (int r = 0; r < 3; r++) out[3 * c + r] = m[3 * r + c];
+/* Both triangles for the sweeps, rounded: L L' is positive definite for any L. */
+static void finish(ic *s, int n) {
+    for (int e = 0; e < s->l.start[n]; e++)
+        for (int k = 0; k < 9; k++) {
+            float x = (float)s->l.value[9 * (size_t)e + (size_t)k];
+            s->l.rounded[9 * (size_t)e + (size_t)k] = x;
+            s->u.rounded[9 * (size_t)s->flip[e] + (size_t)(k % 3 * 3 + k / 3)] = x;
+        }
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < 9; k++)
+            s->transposed[9 * (size_t)i + (size_t)(k % 3 * 3 + k / 3)] = s->inverse[9 * (size_t)i + (size_t)k];
 }
 
 static void fill(void *state, const sti__bsr *a, const double *coords, const sti_tasks *tasks) {
@@ -170,10 +179,7 @@ static void fill(void *state, const sti__bsr *a, const double *coords, const sti
         shift = shift > 0 ? MORE * shift : FIRST_SHIFT;
     }
     if (!done) diagonal_only(s, a);
-    for (int e = 0; e < s->l.start[a->n]; e++)
-        transpose_block(s->l.value + 9 * (size_t)e, s->u.value + 9 * (size_t)s->flip[e]);
-    for (int i = 0; i < a->n; i++)
-        transpose_block(s->inverse + 9 * (size_t)i, s->transposed + 9 * (size_t)i);
+    finish(s, a->n);
 }
 
 static void apply(const void *state, const sti__bsr *a, const double *r, double *z, const sti_tasks *tasks) {
