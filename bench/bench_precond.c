@@ -58,8 +58,8 @@ static void show_kind(sti_preconditioner which, const sti_csr *a, const double *
         solve = fmin(solve, now() - t);
     }
     printf("    %-7s %5d iterations  plan %9.3f  fill %9.3f  solve %9.3f  fill + solve %9.3f ms  %7.1f MB\n",
-           sti__precond_kind_of(which)->name, count, 1e3 * plan, 1e3 * fill, 1e3 * solve, 1e3 * (fill + solve),
-           (double)sti__precond_bytes(c) / 1e6);
+           sti__precond_kind_of(which)->name, count, 1e3 * plan, 1e3 * fill, 1e3 * solve,
+           1e3 * (fill + solve), (double)sti__precond_bytes(c) / 1e6);
     fflush(stdout);
     sti__precond_free(c);
 }
@@ -78,8 +78,8 @@ static void show_factor(const sti_csr *a, const vectors *v) {
         sti__chol_solve(c, v->x, NULL);
         solve = fmin(solve, now() - t);
     }
-    printf("    %-7s %16s  plan %9.3f  fill %9.3f  solve %9.3f  fill + solve %9.3f ms  %7.1f MB\n", "direct", "",
-           1e3 * plan, 1e3 * factor, 1e3 * solve, 1e3 * (factor + solve),
+    printf("    %-7s %16s  plan %9.3f  fill %9.3f  solve %9.3f  fill + solve %9.3f ms  %7.1f MB\n", "direct",
+           "", 1e3 * plan, 1e3 * factor, 1e3 * solve, 1e3 * (factor + solve),
            8e-6 * (double)sti__chol_get_info(c).fill);
     sti__chol_free(c);
 }
@@ -92,7 +92,8 @@ static void show(const soft_box *s, bool factor) {
     double **all[] = {&v.b, &v.x, &v.r, &v.z, &v.p, &v.q};
     for (int i = 0; i < 6; i++) *all[i] = calloc((size_t)m.n + 8, sizeof(double));
     for (int i = 0; i < m.n; i++) v.b[i] = (i % 3 == 2 ? -1 : 0.2) + 0.5 * sin(0.7 * i);
-    printf("%d nodes (%d x %d x %d), E = %g, h = %g\n", m.n / 3, s->size[0], s->size[1], s->size[2], s->young, s->h);
+    printf("%d nodes (%d x %d x %d), E = %g, h = %g\n", m.n / 3, s->size[0], s->size[1], s->size[2], s->young,
+           s->h);
     for (int k = STI_PRECONDITIONER_JACOBI; k < STI_PRECONDITIONER_COUNT; k++)
         show_kind((sti_preconditioner)k, &a, coords, &v);
     if (factor) show_factor(&a, &v);
@@ -107,7 +108,12 @@ int main(int argc, char **argv) {
     int most = argc > 1 ? atoi(argv[1]) : 3;
     for (int k = 0; k < 3 && k < most; k++)
         for (int e = 0; e < 2; e++) {
-            soft_box s = {{sizes[k][0], sizes[k][1], sizes[k][2]}, 0.035 / (sizes[k][0] - 1), young[e], 0.4, 1000, 0.01};
+            soft_box s = {{sizes[k][0], sizes[k][1], sizes[k][2]},
+                          0.035 / (sizes[k][0] - 1),
+                          young[e],
+                          0.4,
+                          1000,
+                          0.01};
             show(&s, k < 2);
         }
     return 0;

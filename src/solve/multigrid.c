@@ -13,11 +13,11 @@
 #include <string.h>
 
 #define LEVELS 10
-#define OMEGA 0.6   /* 4/3 over the largest eigenvalue of D^-1 A, which is about 2.2 */
-#define SMALL 420   /* dofs that are solved directly */
+#define OMEGA 0.6    /* 4/3 over the largest eigenvalue of D^-1 A, which is about 2.2 */
+#define SMALL 420    /* dofs that are solved directly */
 #define LARGEST 6000 /* dofs of a last level that is factored at all */
-#define STALL 0.7   /* coarser by less than this is not worth a level */
-#define FLAT 1e-7   /* of a mode: what is left of it is none of its own */
+#define STALL 0.7    /* coarser by less than this is not worth a level */
+#define FLAT 1e-7    /* of a mode: what is left of it is none of its own */
 #define TRIES 4
 #define ROUNDED 1.2e-7 /* twice what a float may be off by */
 
@@ -27,7 +27,7 @@ typedef struct multigrid {
     sti__level level[LEVELS];
     sti__chol *chol; /* of the last level, NULL: swept */
     bool factored;
-    double *value;   /* of its lower triangle, by scalar rows */
+    double *value; /* of its lower triangle, by scalar rows */
     int *start, *col;
     void *last;
     size_t nlast, bytes;
@@ -455,9 +455,11 @@ static void fill(void *state, const sti__bsr *a, const double *coords, const sti
         for (int i = 0; i < v->coarse; i++) {
             double R[36];
             orthonormalise(v, i, R);
-            if (next->coarse) memcpy(next->modes + v->c * v->c * i, R, sizeof(double) * (size_t)(v->c * v->c));
+            if (next->coarse)
+                memcpy(next->modes + v->c * v->c * i, R, sizeof(double) * (size_t)(v->c * v->c));
         }
-        for (size_t i = 0; i < (size_t)(v->a.b * v->c) * (size_t)v->a.n; i++) v->tentative[i] = (float)v->modes[i];
+        for (size_t i = 0; i < (size_t)(v->a.b * v->c) * (size_t)v->a.n; i++)
+            v->tentative[i] = (float)v->modes[i];
         k->smooth(v, OMEGA);
         k->galerkin(v, &next->a);
         complete(&next->a);

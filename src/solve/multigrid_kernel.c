@@ -8,11 +8,11 @@
 #define CAT(a, b) CAT2(a, b)
 #define INLINE static inline __attribute__((always_inline))
 /* body(b, c) for what they are */
-#define BY_SIZE(body, ...)                                             \
-    do {                                                               \
-        if (fine->a.b == 3 && fine->c == 6) body(__VA_ARGS__, 3, 6);   \
-        else if (fine->a.b == 6) body(__VA_ARGS__, 6, 6);              \
-        else body(__VA_ARGS__, 3, 3);                                  \
+#define BY_SIZE(body, ...)                                           \
+    do {                                                             \
+        if (fine->a.b == 3 && fine->c == 6) body(__VA_ARGS__, 3, 6); \
+        else if (fine->a.b == 6) body(__VA_ARGS__, 6, 6);            \
+        else body(__VA_ARGS__, 3, 3);                                \
     } while (0)
 
 typedef double eight __attribute__((vector_size(64), aligned(8), may_alias));
@@ -63,7 +63,8 @@ INLINE void tentative_row(sti__level *fine, int i, int b, int c) {
     for (int e = a->start[i]; e < a->start[i + 1]; e++) {
         int j = a->col[e];
         add_product(fine->product + (size_t)(8 * b) * (size_t)fine->slot[fine->aggregate[j]],
-                    a->value + (size_t)(b * b) * (size_t)e, fine->tentative + (size_t)(b * c) * (size_t)j, b, c);
+                    a->value + (size_t)(b * b) * (size_t)e, fine->tentative + (size_t)(b * c) * (size_t)j, b,
+                    c);
     }
     for (int k = 0; k < count; k++) fine->slot[fine->pcol[first + k]] = -1;
 }

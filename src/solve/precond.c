@@ -12,7 +12,7 @@ struct sti__precond {
     sti_allocator own;
     const sti__precond_kind *kind;
     void *state;
-    uint64_t pattern; /* hash of what was planned; 0: nothing */
+    uint64_t pattern;        /* hash of what was planned; 0: nothing */
     sti__bsr plain, pressed; /* A, and with what rows press; they share their pattern */
     bool added;              /* `pressed` is not `plain` */
     int *from;               /* 9 per entry: where the number is in the scalar matrix */

@@ -88,8 +88,7 @@ static void *plan(void *old, const sti__bsr *a, bool with_modes, const sti_alloc
 /* m -= x y', all column-major */
 static void subtract(double *m, const double *x, const double *y) {
     for (int c = 0; c < 3; c++)
-        for (int r = 0; r < 3; r++)
-            m[3 * c + r] -= x[r] * y[c] + x[3 + r] * y[3 + c] + x[6 + r] * y[6 + c];
+        for (int r = 0; r < 3; r++) m[3 * c + r] -= x[r] * y[c] + x[3 + r] * y[3 + c] + x[6 + r] * y[6 + c];
 }
 
 /* T = L^-1 of m = L L', column-major; false if m is not positive definite enough. */
@@ -166,7 +165,8 @@ static void finish(ic *s, int n) {
         }
     for (int i = 0; i < n; i++)
         for (int k = 0; k < 9; k++)
-            s->transposed[9 * (size_t)i + (size_t)(k % 3 * 3 + k / 3)] = s->inverse[9 * (size_t)i + (size_t)k];
+            s->transposed[9 * (size_t)i + (size_t)(k % 3 * 3 + k / 3)] =
+                s->inverse[9 * (size_t)i + (size_t)k];
 }
 
 static void fill(void *state, const sti__bsr *a, const double *coords, const sti_tasks *tasks) {
