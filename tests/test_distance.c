@@ -42,7 +42,10 @@ TEST(box) {
             int tri;
             random_point(p, 0.6);
             if (i % 5 == 0) p[i % 3] = s[i % 3] + 1e-9 * (random01() - 0.5); /* close to a face */
-            CHECK_NEAR(sti__distance_signed(&d, p), box_distance(s, p), 1e-14);
+            CHECK_NEAR(sti__distance_signed(&d, p, HUGE_VAL), box_distance(s, p), 1e-14);
+            d.simple = true; /* the other way to the sign, with a bound */
+            CHECK_NEAR(sti__distance_signed(&d, p, fabs(box_distance(s, p))), box_distance(s, p), 1e-14);
+            d.simple = false;
             double unsigned_distance = sti__distance_to(&d, p, q, &tri);
             v3_sub(e, p, q);
             CHECK_NEAR(v3_norm(e), unsigned_distance, 1e-15);
@@ -64,7 +67,7 @@ TEST(sphere) {
     for (int i = 0; i < 2000; i++) {
         double p[3];
         random_point(p, 0.9);
-        worst = fmax(worst, fabs(sti__distance_signed(&d, p) - (v3_norm(p) - 0.5)));
+        worst = fmax(worst, fabs(sti__distance_signed(&d, p, HUGE_VAL) - (v3_norm(p) - 0.5)));
     }
     CHECK(worst > 1e-5 && worst < 3e-3);
     sti__distance_free(&d);

@@ -177,17 +177,19 @@ static bool foot_inside(const double a[3], const double b[3], const double c[3],
     double u = v3_dot(t, n) / n2;
     v3_cross(t, ab, ap);
     double v = v3_dot(t, n) / n2;
-    if (!(u >= 0 && v >= 0 && u + v <= 1)) return false;
+    if (!(u > 0 && v > 0 && u + v < 1)) return false;
     v3_copy(out, a);
     v3_add_scaled(out, ab, u);
     v3_add_scaled(out, ac, v);
     return true;
 }
 
-double sti__nearest_on_triangle(const double a[3], const double b[3], const double c[3], const double p[3],
-                                double nearest[3]) {
-    double e[3], q[3];
-    if (foot_inside(a, b, c, p, nearest)) {
+/* Squared distance; *inside: the nearest point is not on an edge. */
+static double nearest_on_triangle(const double a[3], const double b[3], const double c[3], const double p[3],
+                                  double nearest[3], bool *inside) {
+    double e[3], q[3] = {0};
+    *inside = foot_inside(a, b, c, p, nearest);
+    if (*inside) {
         v3_sub(e, p, nearest);
         return v3_dot(e, e);
     }
@@ -216,17 +218,20 @@ typedef struct search {
     const double *p;
     double best, point[3];
     int tri;
+    bool inside; /* of the triangle, not on its edges */
 } search;
 
 static void search_leaf(search *s, const sti__distance_node *n) {
     for (int i = n->first; i < n->first + n->count; i++) {
         int t = s->d->order[i];
-        double q[3];
+        double q[3] = {0};
+        bool inside;
         double d2 =
-            sti__nearest_on_triangle(corner(s->d, t, 0), corner(s->d, t, 1), corner(s->d, t, 2), s->p, q);
+            nearest_on_triangle(corner(s->d, t, 0), corner(s->d, t, 1), corner(s->d, t, 2), s->p, q, &inside);
         if (d2 >= s->best) continue;
         s->best = d2;
         s->tri = t;
+        s->inside = inside;
         v3_copy(s->point, q);
     }
 }
@@ -281,8 +286,28 @@ double sti__distance_winding(const sti__distance *distance, const double p[3]) {
     return angle_of_node(distance, 0, p) / FOUR_PI;
 }
 
-double sti__distance_signed(const sti__distance *distance, const double p[3]) {
-    double d = sti__distance_to(distance, p, NULL, NULL);
+/* Which side of its nearest triangle p is on, if the nearest point lies inside of that. */
+static bool side_of(const search *s, double *side) {
+    double ab[3], ac[3], n[3], e[3];
+    if (!s->inside) return false;
+    v3_sub(ab, corner(s->d, s->tri, 1), corner(s->d, s->tri, 0));
+    v3_sub(ac, corner(s->d, s->tri, 2), corner(s->d, s->tri, 0));
+    v3_cross(n, ab, ac);
+    v3_sub(e, s->p, s->point);
+    *side = v3_dot(n, e);
+    return *side != 0;
+}
+
+double sti__distance_signed(const sti__distance *distance, const double p[3], double bound) {
+    search s = {.d = distance, .p = p, .best = bound * bound * (1 + 1e-9), .tri = -1};
+    double side;
+    search_node(&s, 0);
+    if (s.tri < 0) { /* the bound was wrong by rounding */
+        s.best = HUGE_VAL;
+        search_node(&s, 0);
+    }
+    double d = sqrt(s.best);
+    if (distance->simple && side_of(&s, &side)) return side < 0 ? -d : d;
     return sti__distance_winding(distance, p) > 0.5 ? -d : d;
 }
 

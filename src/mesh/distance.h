@@ -20,6 +20,7 @@ typedef struct sti__distance {
     int *order;         /* triangles along a Morton curve */
     sti__distance_node *node;
     int ntri, nnode;
+    bool simple; /* closed, and no triangle cuts another: set by who knows; saves most winding numbers */
     const sti_allocator *allocator;
 } sti__distance;
 
@@ -31,13 +32,11 @@ void sti__distance_free(sti__distance *distance);
 double sti__distance_to(const sti__distance *distance, const double p[3], double nearest[3], int *tri);
 /* 1 inside a closed surface, 0 outside, to about 1e-2; in between where the surface is open. */
 double sti__distance_winding(const sti__distance *distance, const double p[3]);
-/* Negative inside: where the winding number is above one half. */
-double sti__distance_signed(const sti__distance *distance, const double p[3]);
+/* Negative inside: where the winding number is above one half. The surface is known to be no further away than
+   `bound` (HUGE_VAL = not known). */
+double sti__distance_signed(const sti__distance *distance, const double p[3], double bound);
 /* Triangles whose boxes overlap [lo, hi], in a fixed order; stops when visit returns false. */
 void sti__distance_overlap(const sti__distance *distance, const double lo[3], const double hi[3],
                            bool (*visit)(void *context, int tri), void *context);
-/* Of the triangle a b c to p; returns the squared distance. */
-double sti__nearest_on_triangle(const double a[3], const double b[3], const double c[3], const double p[3],
-                                double nearest[3]);
 
 #endif

@@ -14,11 +14,13 @@ void sti__tetbuild_init(sti__tetbuild *build, const sti__tetmesh_options *option
 sti_status sti__tetbuild_expect(const sti__tetbuild *build, double ntet) {
     int limit = build->options.max_tet > 0 ? build->options.max_tet : STI__TET_MAX;
     if (ntet <= limit) return STI_OK;
-    return sti__fail_at(
-        build->error, build->options.place, STI_LIMIT,
-        "the mesh would have about %.3g tetrahedra, more than the limit of %d; make the edges %.2g "
-        "times as long",
-        ntet, limit, sti__pow(ntet / limit, 1.0 / 3) * 1.05);
+    if (!(ntet < 1e15))
+        return sti__fail_at(build->error, build->options.place, STI_LIMIT,
+                            "the mesh would have more than the limit of %d tetrahedra", limit);
+    return sti__fail_at(build->error, build->options.place, STI_LIMIT,
+                        "the mesh would have about %.3g tetrahedra, more than the limit of %d; make the "
+                        "edges %.2g times as long",
+                        ntet, limit, sti__pow(ntet / limit, 1.0 / 3) * 1.05);
 }
 
 int sti__tetbuild_node(sti__tetbuild *build, double x, double y, double z) {
