@@ -166,7 +166,7 @@ static inline double sti__cone_gap(int dim, const double *mu, const double *R, c
                                    const double *g) {
     double u[5], e[5] = {0}, own[6], s = sti__cone_slip(dim, mu, y, u), gap = 0;
     for (int i = 0; i + 1 < dim && s > 0; i++) e[i] = u[i] / s;
-    if (!(sti__cone_value(dim, mu, R, y) < INFINITY)) return INFINITY;
+    if (!(R[0] > 0) && !(sti__cone_value(dim, mu, R, y) < INFINITY)) return INFINITY;
     sti__region region = sti__cone_impulse(dim, mu, R, y, own);
     for (int i = 0; i < dim; i++) gap += R[i] * (g[i] - own[i]) * (g[i] - own[i]) / 2;
     if (region == STI__REGION_NONE) return gap + g[0] * (y[0] - s) + s * sti__cone_slack(dim, mu, g, e);
@@ -207,17 +207,24 @@ static inline sti__region sti__cone_project_any(int dim, const double *mu, const
     return STI__REGION_SLIDE;
 }
 
-/* Nearest point of the cone in the norm diag(w); closed form where w_t mu_t^2 is the same for all tangents. */
+/* Nearest point of the cone in the norm diag(w); closed form where w_t mu_t^2 is the same for all tangents: with
+   t_i = x_i / mu_i the cone is |t| <= n, and its nearest point has n = (w_n x_n + rho |t|) / (w_n + rho). */
 static inline sti__region sti__cone_project(int dim, const double *mu, const double *w, double *x) {
     for (int i = 2; i < dim; i++) {
         double a = w[1] * mu[0] * mu[0], b = w[i] * mu[i - 1] * mu[i - 1];
         if (fabs(a - b) > 1e-9 * fmax(a, b)) return sti__cone_project_any(dim, mu, w, x);
     }
-    double root[6], m = dim > 1 ? mu[0] * sqrt(w[1] / w[0]) : 1;
-    for (int i = 0; i < dim; i++) x[i] *= root[i] = sqrt(w[i]);
-    sti__region region = sti__round_cone_project(dim, m, x);
-    for (int i = 0; i < dim; i++) x[i] /= root[i];
-    return region;
+    double rho = dim > 1 ? w[1] * mu[0] * mu[0] : 0, t2 = 0;
+    for (int i = 1; i < dim; i++) t2 += x[i] / mu[i - 1] * (x[i] / mu[i - 1]);
+    double t = sqrt(t2), normal = (w[0] * x[0] + rho * t) / (w[0] + rho);
+    if (t <= x[0]) return STI__REGION_STICK;
+    if (!(normal > 0)) {
+        for (int i = 0; i < dim; i++) x[i] = 0;
+        return STI__REGION_NONE;
+    }
+    x[0] = normal;
+    for (int i = 1; i < dim; i++) x[i] *= normal / t;
+    return STI__REGION_SLIDE;
 }
 
 /* ---- intervals --------------------------------------------------------------------------------------- */

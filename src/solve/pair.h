@@ -9,10 +9,9 @@
 #include "contact/rows.h"
 
 /* Each returns the square of the block's natural map in the norm w: how far the pair is from its law. */
-static inline double sti__pair_cone(const sti_row *row, const double *w, const double *R, const double *y,
-                                    const double *g, double *G, double *slope, double *c) {
-    int dim = row->dim;
-    const double *mu = row->mu;
+static inline double sti__pair_cone_of(int dim, const double *mu, const double *w, const double *R,
+                                       const double *y, const double *g, double *G, double *slope,
+                                       double *c) {
     double wn = w[0] + R[0], wt = 0, t[5] = {0}, x[5] = {0}, l2 = 0, off = 0;
     for (int i = 0; i < dim * dim; i++) G[i] = 0;
     for (int i = 0; i < dim; i++) slope[i] = c[i] = 0;
@@ -40,6 +39,13 @@ static inline double sti__pair_cone(const sti_row *row, const double *w, const d
             G[i * dim + j] = across * mu[i - 1] * mu[j - 1] * ((i == j) - e * (x[j - 1] / length));
     }
     return off;
+}
+
+/* Contacts with friction are nearly all there are: their loops are unrolled. */
+static inline double sti__pair_cone(const sti_row *row, const double *w, const double *R, const double *y,
+                                    const double *g, double *G, double *slope, double *c) {
+    if (row->dim == 3) return sti__pair_cone_of(3, row->mu, w, R, y, g, G, slope, c);
+    return sti__pair_cone_of(row->dim, row->mu, w, R, y, g, G, slope, c);
 }
 
 static inline double sti__pair_interval(const sti_row *row, const double *w, const double *R, const double *y,

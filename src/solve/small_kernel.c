@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiled once per instruction set. Rows are padded with zeros to whole packs of eight, and sums follow base/simd.h, so
-   that all variants give the same bits. */
+   that all variants give the same bits. Which dofs a row is over is a word of bits; only packs that these touch are
+   worked on. */
 #include "base/lane.h"
 #include "base/simd.h"
 #include "solve/certificate.h"
@@ -12,7 +13,8 @@
 #define FAR 1e-2  /* a pair that is worse is swept first */
 #define SWEEPS 10 /* between steps, when these lead nowhere; twice as many each time */
 #define MOST_SWEEPS 80
-#define NEAR 1e2 /* the gap is computed once the natural map is this near to it */
+#define NEAR 1e2        /* the gap is computed once the natural map is this near to it */
+#define LEAST_PIVOT 0.1 /* of I + X'KX; at least 1 where K is symmetric */
 
 #if defined __AVX512F__
 #define VW 8 /* doubles in a register */
@@ -26,62 +28,143 @@
 #define CAT(a, b) CAT2(a, b)
 #define INLINE static inline __attribute__((always_inline))
 
+_Static_assert(STI__SMALL == 64, "a word has a bit per dof");
+
+typedef uint64_t bits; /* of dofs, or of packs */
+
 typedef struct small {
     const sti_problem *p;
     int n, m, nrow, ld;      /* ld: n in whole packs */
     const sti_row **row;     /* nrow */
     int *first, *gstart;     /* nrow + 1: first scalar row, first number of G */
-    double *L, *inverse;     /* n x ld, lower triangle; 1 / diagonal */
-    double *X;               /* m x ld */
-    double *T;               /* 6 x ld: (G + slope e')X of a block */
+    bits *over;              /* nrow: dofs that the rows of X are over */
+    int *from, *to;          /* nrow: numbers of these rows that may not be zero, in whole packs */
+    bits *below, *reach;     /* n: dofs before k that row k of L, of V is over */
+    bits *link;              /* n: the same of H */
+    double *L, *V;           /* n x ld, lower triangles: A = L'L and L^-1 */
+    double *X;               /* m x ld: J, then J L^-1 */
     double *H;               /* n x ld */
     double *z, *f, *dz, *at; /* ld: velocity, X'g, step, where the walk began */
+    double *free, *now;      /* ld: v*, guess of v */
     double *R, *q, *w;       /* m: q = J v* - vhat; w = diagonal of XX' */
     double *y, *dy, *y0;     /* m */
     double *g, *g0, *g1;
     double *slope, *c; /* m: laws */
     double *G, *D;     /* of the blocks; D: XX' + R */
-    double natural, momentum, impulse2, moved2, free2;
+    double free2;
     int sweeps;
+    bool turned; /* X is no longer J */
 } small;
 
 /* Eight numbers in as many registers as the machine needs. */
-#define UNROLL _Pragma("GCC unroll 4")
+#define UNROLL _Pragma("GCC unroll 8")
 typedef double vec __attribute__((vector_size(8 * VW), aligned(8), may_alias));
+typedef int64_t words __attribute__((vector_size(8 * VW), aligned(8), may_alias));
+typedef double vec4 __attribute__((vector_size(32)));
+typedef double vec2 __attribute__((vector_size(16)));
+#define PARTS (8 / VW)
 #define AT(x, i) (*(vec *)((x) + (i)))
 #define IN(x, i) (*(const vec *)((x) + (i)))
 
-INLINE void add(double *y, double s, const double *x, int ld) {
-    for (int i = 0; i < ld; i += VW) AT(y, i) += s * IN(x, i);
+/* ---- bits ---------------------------------------------------------------------------------------------------- */
+
+#define BIT(k) ((bits)1 << (k))
+/* k: each of the bits of a word, ascending */
+#define FOR_BITS(k, word)                                                                    \
+    for (bits k##_left = (word), k; k##_left && (k = (bits)__builtin_ctzll(k##_left), true); \
+         k##_left &= k##_left - 1)
+
+/* Those of the first k dofs. */
+INLINE bits before(int k) { return BIT(k) - 1; }
+/* The first number of the pack of k, and of the next. */
+INLINE int pack_of(int k) { return k / 8 * 8; }
+INLINE int pack_after(int k) { return k / 8 * 8 + 8; }
+INLINE int first_of(bits dofs) { return __builtin_ctzll(dofs); }
+INLINE int last_of(bits dofs) { return 63 - __builtin_clzll(dofs); }
+
+/* ---- packs --------------------------------------------------------------------------------------------------- */
+
+/* y += s x, from <= i < to */
+INLINE void add(double *y, double s, const double *x, int from, int to) {
+    for (int i = from; i < to; i += VW) AT(y, i) += s * IN(x, i);
 }
-/* As sti__dot of whole packs. */
-INLINE double dot(const double *a, const double *b, int ld) {
-    union {
-        vec part[8 / VW];
-        double s[8];
-    } sum;
-    vec part[8 / VW] = {{0}};
-    for (int i = 0; i < ld; i += 8)
-        UNROLL for (int v = 0; v < 8 / VW; v++) part[v] += IN(a, i + VW * v) * IN(b, i + VW * v);
-    UNROLL for (int v = 0; v < 8 / VW; v++) sum.part[v] = part[v];
-    return sti__dot_finish(sum.s);
+
+INLINE double finish(const vec *part) {
+#if VW == 8
+    vec4 four = __builtin_shufflevector(part[0], part[0], 0, 1, 2, 3) +
+                __builtin_shufflevector(part[0], part[0], 4, 5, 6, 7);
+    vec2 two = __builtin_shufflevector(four, four, 0, 1) + __builtin_shufflevector(four, four, 2, 3);
+#elif VW == 4
+    vec4 four = part[0] + part[1];
+    vec2 two = __builtin_shufflevector(four, four, 0, 1) + __builtin_shufflevector(four, four, 2, 3);
+#else
+    vec2 two = (part[0] + part[2]) + (part[1] + part[3]);
+#endif
+    return two[0] + two[1];
 }
+
+/* Products of `count` rows with x. As sti__dot of whole packs. */
+INLINE void dots(const double *rows, int ld, int count, const double *x, int from, int to, double *out) {
+    vec part[STI_ROW_DIM][PARTS] = {{{0}}};
+    for (int i = from; i < to; i += 8)
+        UNROLL for (int v = 0; v < PARTS; v++) UNROLL for (int r = 0; r < count; r++) part[r][v] +=
+            IN(rows, r * ld + i + VW * v) * IN(x, i + VW * v);
+    UNROLL for (int r = 0; r < count; r++) out[r] = finish(part[r]);
+}
+
+INLINE double dot(const double *a, const double *b, int from, int to) {
+    double out;
+    dots(a, 0, 1, b, from, to, &out);
+    return out;
+}
+
+static double norm2(const small *s, const double *x) { return dot(x, x, 0, s->ld); }
+
+static double distance2(const small *s, const double *a, const double *b) {
+    vec part[PARTS] = {{0}};
+    for (int i = 0; i < s->ld; i += 8) UNROLL for (int v = 0; v < PARTS; v++) {
+            vec d = IN(a, i + VW * v) - IN(b, i + VW * v);
+            part[v] += d * d;
+        }
+    return finish(part);
+}
+
+/* Zeros after x[k], to the end of its pack. */
+INLINE void cut_after(double *x, int k) {
+    static const int64_t keep[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    const int64_t *mask = keep + 7 - k % 8;
+    for (int v = 0; v < 8; v += VW) {
+        vec *part = &AT(x, pack_of(k) + v);
+        *part = (vec)((words)*part & *(const words *)(mask + v));
+    }
+}
+
+INLINE void clear(double *x, int count) {
+    for (int i = 0; i < count; i += VW) AT(x, i) = (vec){0};
+}
+
+/* ---- memory -------------------------------------------------------------------------------------------------- */
 
 static size_t lay_out(small *s, int n, int m, int nrow, char *base) {
     sti__cutter c = {base, 0};
     size_t ld = (size_t)(n + 7) / 8 * 8, rows = (size_t)m;
     s->ld = (int)ld;
-    double **wide[] = {&s->z, &s->f, &s->dz, &s->at, &s->inverse};
+    double **wide[] = {&s->z, &s->f, &s->dz, &s->at, &s->free, &s->now};
     double **tall[] = {&s->R, &s->q, &s->w, &s->y, &s->dy, &s->y0, &s->g, &s->g0, &s->g1, &s->slope, &s->c};
+    bits **sets[] = {&s->below, &s->reach, &s->link};
     s->L = sti__cut(&c, (size_t)n * ld, sizeof(double));
+    s->V = sti__cut(&c, (size_t)n * ld, sizeof(double));
     s->H = sti__cut(&c, (size_t)n * ld, sizeof(double));
-    s->X = sti__cut(&c, (rows + 8) * ld, sizeof(double));
-    s->T = sti__cut(&c, 8 * (size_t)STI__SMALL, sizeof(double));
+    s->X = sti__cut(&c, rows * ld, sizeof(double));
     for (int i = 0; i < STI__COUNT(wide); i++) *wide[i] = sti__cut(&c, ld, sizeof(double));
-    for (int i = 0; i < STI__COUNT(tall); i++) *tall[i] = sti__cut(&c, rows + 8, sizeof(double));
+    for (int i = 0; i < STI__COUNT(tall); i++) *tall[i] = sti__cut(&c, rows, sizeof(double));
+    for (int i = 0; i < STI__COUNT(sets); i++) *sets[i] = sti__cut(&c, (size_t)n, sizeof(bits));
     s->G = sti__cut(&c, 6 * rows, sizeof(double));
     s->D = sti__cut(&c, 6 * rows, sizeof(double));
     s->row = sti__cut(&c, (size_t)nrow, sizeof *s->row);
+    s->over = sti__cut(&c, (size_t)nrow, sizeof(bits));
+    s->from = sti__cut(&c, (size_t)nrow, sizeof(int));
+    s->to = sti__cut(&c, (size_t)nrow, sizeof(int));
     s->first = sti__cut(&c, (size_t)nrow + 1, sizeof(int));
     s->gstart = sti__cut(&c, (size_t)nrow + 1, sizeof(int));
     return c.used;
@@ -93,120 +176,240 @@ size_t CAT(sti__small_bytes, STI_ISA)(int n, int m, int nrow) {
     return lay_out(&s, n, m, nrow, NULL);
 }
 
-/* ---- from the problem ------------------------------------------------------------------------------------ */
+/* ---- the mass ------------------------------------------------------------------------------------------------ */
 
-static bool factor(small *s, const sti__small_job *job) {
+/* The lower triangle of A into L. A zero may reach into another island. */
+static void take_mass(small *s, const sti__small_job *job) {
     const sti_csr *A = &s->p->arrays.A;
-    int n = s->n, ld = s->ld;
-    memset(s->L, 0, sizeof(double) * (size_t)(n * ld));
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < s->n; i++) {
         int global = job->dof[i];
-        for (int k = A->start[global]; k < A->start[global + 1]; k++) {
+        double *row = s->L + i * s->ld;
+        bits below = 0;
+        clear(row, pack_after(i));
+        for (int k = A->start[global]; k < A->start[global + 1] && A->col[k] <= global; k++) {
+            if (A->value[k] == 0) continue;
             int j = job->rank[A->col[k]];
-            if (A->col[k] <= global && s->p->dof_island[A->col[k]] == s->p->dof_island[global])
-                s->L[i * ld + j] = A->value[k];
+            row[j] = A->value[k];
+            below |= BIT(j);
         }
+        s->below[i] = below & before(i);
     }
-    for (int j = 0; j < n; j++) {
-        double *Lj = s->L + j * ld, d = Lj[j];
-        int end = (j + 7) / 8 * 8; /* beyond the diagonal a row is zero, and so is its diagonal for now */
-        Lj[j] = 0;
-        d -= dot(Lj, Lj, end);
-        if (!(d > 0)) return false;
-        double root = sqrt(d), inverse = 1 / root;
-        for (int i = j + 1; i < n; i++) {
-            double *Li = s->L + i * ld;
-            Li[j] = (Li[j] - dot(Li, Lj, end)) * inverse;
-        }
-        Lj[j] = root;
-        s->inverse[j] = inverse;
+}
+
+/* The rows that eliminating from the last dof on leaves: each adds its own to that of its nearest dof. */
+INLINE void fill_in(bits *below, int n) {
+    for (int k = n - 1; k > 0; k--) {
+        if (below[k] == 0) continue;
+        int nearest = last_of(below[k]);
+        below[nearest] |= below[k] & before(nearest);
+    }
+}
+
+/* A = L'L, from the last dof on: that leaves the rows of a tree on the ancestors of their dofs. */
+static bool factor(small *s) {
+    int n = s->n, ld = s->ld;
+    double *inverse = s->at;
+    fill_in(s->below, n);
+    for (int k = n - 1; k >= 0; k--) {
+        double *Lk = s->L + k * ld;
+        if (!(Lk[k] > 0)) return false;
+        inverse[k] = 1 / Lk[k];
+        FOR_BITS (i, s->below[k]) add(s->L + i * ld, -Lk[i] * inverse[k], Lk, 0, pack_after((int)i));
+    }
+    for (int k = 0; k < n; k++) inverse[k] = sqrt(inverse[k]);
+    for (int k = 0; k < n; k++) {
+        double *Lk = s->L + k * ld;
+        for (int j = 0; j <= k; j += VW) AT(Lk, j) *= inverse[k];
+        cut_after(Lk, k); /* what rows after this one have left there */
     }
     return true;
 }
 
-/* Eight rows of X at a time: their numbers of one dof lie side by side. */
-static void make_rows(small *s, const sti__small_job *job, int begin, const int *global) {
-    const sti_csr *J = &s->p->arrays.J;
-    double tile[STI__SMALL * 8] __attribute__((aligned(64)));
-    vec sum[8 / VW] = {{0}};
-    int n = s->n, ld = s->ld, count = s->m - begin < 8 ? s->m - begin : 8, least = n;
-    memset(tile, 0, sizeof(double) * 8 * (size_t)n);
-    for (int r = 0; r < count; r++)
-        for (int k = J->start[global[r]]; k < J->start[global[r] + 1]; k++) {
-            int i = job->rank[J->col[k]];
-            tile[8 * i + r] = J->value[k];
-            if (i < least) least = i;
+/* V = L^-1, from the first dof on; at has the inverse diagonal of L. */
+static void invert(small *s) {
+    int ld = s->ld;
+    for (int k = 0; k < s->n; k++) {
+        const double *Lk = s->L + k * ld;
+        double *Vk = s->V + k * ld;
+        bits below = s->below[k];
+        s->reach[k] = below ? below | s->reach[last_of(below)] : 0;
+        for (int p = 0; p <= k; p += 8) {
+            vec sum[PARTS] = {{0}};
+            FOR_BITS (j, below & ~before(p)) {
+                const double *V = s->V + j * ld + p;
+                UNROLL for (int v = 0; v < PARTS; v++) sum[v] -= Lk[j] * IN(V, VW * v);
+            }
+            UNROLL for (int v = 0; v < PARTS; v++) AT(Vk, p + VW * v) = sum[v] * s->at[k];
         }
-    for (int i = least; i < n; i++) {
-        const double *L = s->L + i * ld;
-        vec x[8 / VW];
-        UNROLL for (int v = 0; v < 8 / VW; v++) x[v] = IN(tile, 8 * i + VW * v);
-        for (int k = least; k < i; k++)
-            UNROLL for (int v = 0; v < 8 / VW; v++) x[v] -= L[k] * IN(tile, 8 * k + VW * v);
-        UNROLL for (int v = 0; v < 8 / VW; v++) {
-            x[v] *= s->inverse[i];
-            AT(tile, 8 * i + VW * v) = x[v];
-            sum[v] += x[v] * x[v];
-        }
+        Vk[k] = s->at[k];
     }
-    for (int r = 0; r < count; r++) {
-        double *X = s->X + (begin + r) * ld;
-        for (int i = 0; i < n; i++) X[i] = tile[8 * i + r];
-        for (int i = n; i < ld; i++) X[i] = 0;
-    }
-    UNROLL for (int v = 0; v < 8 / VW; v++) AT(s->w, begin + VW * v) = sum[v];
 }
 
-/* L'x */
-static void turn(const small *s, const double *x, double *out) {
-    memset(out, 0, sizeof(double) * (size_t)s->ld);
-    for (int k = 0; k < s->n; k++) add(out, x[k], s->L + k * s->ld, s->ld);
+/* L x */
+static void shrink(const small *s, const double *x, double *out) {
+    clear(out, s->ld);
+    for (int k = 0; k < s->n; k++) out[k] = dot(s->L + k * s->ld, x, 0, pack_after(k));
+}
+
+/* V'x */
+static void spread(const small *s, const double *x, double *out) {
+    clear(out, s->ld);
+    for (int k = 0; k < s->n; k++)
+        if (x[k] != 0) add(out, x[k], s->V + k * s->ld, 0, pack_after(k));
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------- */
+
+/* Rows of a block are mostly over the same dofs. */
+static bool same_columns(const sti_csr *J, int row, int dim) {
+    int begin = J->start[row], n = J->start[row + 1] - begin;
+    for (int i = 1; i < dim; i++)
+        if (J->start[row + i + 1] - J->start[row + i] != n ||
+            memcmp(J->col + begin, J->col + J->start[row + i], sizeof(int) * (size_t)n) != 0)
+            return false;
+    return true;
+}
+
+/* `count` rows over the same dofs, from row `global` of J on. */
+INLINE bits scatter(const small *s, const sti__small_job *job, int at, int count, int global) {
+    const sti_csr *J = &s->p->arrays.J;
+    int begin = J->start[global], n = J->start[global + 1] - begin, ld = s->ld;
+    const double *value = J->value + begin;
+    double *X = s->X + at * ld;
+    bits over = 0;
+    clear(X, count * ld);
+    for (int k = 0; k < n; k++) {
+        int j = job->rank[J->col[begin + k]];
+        over |= BIT(j);
+        UNROLL for (int i = 0; i < count; i++) X[i * ld + j] = value[i * n + k];
+    }
+    return over;
+}
+
+static bits take_block(small *s, const sti__small_job *job, int at, int dim, int global) {
+    const sti_problem_arrays *a = &s->p->arrays;
+    bits over = 0;
+    for (int i = 0; i < dim; i++) {
+        s->q[at + i] = s->y[at + i] = -a->vhat[global + i];
+        s->R[at + i] = a->R[global + i];
+        s->g[at + i] = job->g[global + i];
+    }
+    if (dim == 3 && same_columns(&a->J, global, 3)) return scatter(s, job, at, 3, global);
+    for (int i = 0; i < dim; i++) over |= scatter(s, job, at + i, 1, global + i);
+    return over;
+}
+
+static void set_range(small *s, int b, bits over) {
+    s->over[b] = over;
+    s->from[b] = over ? pack_of(first_of(over)) : 0;
+    s->to[b] = over ? pack_after(last_of(over)) : 0;
+}
+
+/* y += X x */
+static void add_velocities(const small *s, const double *x, double *y) {
+    for (int b = 0; b < s->nrow; b++) {
+        const double *X = s->X + s->first[b] * s->ld;
+        double *out = y + s->first[b], product[STI_ROW_DIM];
+        int dim = s->first[b + 1] - s->first[b];
+        if (dim == 3) dots(X, s->ld, 3, x, s->from[b], s->to[b], product);
+        else
+            for (int i = 0; i < dim; i++) product[i] = dot(X + i * s->ld, x, s->from[b], s->to[b]);
+        for (int i = 0; i < dim; i++) out[i] += product[i];
+    }
 }
 
 static bool gather(small *s, const sti__small_job *job) {
     const sti_problem_arrays *a = &s->p->arrays;
-    int global[8], waiting = 0, m = 0;
-    double d[STI__SMALL], free[STI__SMALL];
-    if (!factor(s, job)) return false;
+    int m = 0;
+    take_mass(s, job);
+    if (!factor(s)) return false;
+    clear(s->free, s->ld);
+    clear(s->now, s->ld);
+    for (int i = 0; i < s->n; i++) {
+        s->free[i] = a->vstar[job->dof[i]];
+        s->now[i] = job->v[job->dof[i]];
+    }
+    s->gstart[0] = 0;
     for (int b = 0; b < s->nrow; b++) {
         int from = s->p->first[job->row[b]], dim = a->rows[job->row[b]].dim;
         s->row[b] = &a->rows[job->row[b]];
         s->first[b] = m;
         s->gstart[b + 1] = s->gstart[b] + dim * dim;
-        for (int i = from; i < from + dim; i++, m++) {
-            double sum = 0;
-            for (int k = a->J.start[i]; k < a->J.start[i + 1]; k++)
-                sum += a->J.value[k] * a->vstar[a->J.col[k]];
-            s->q[m] = sum - a->vhat[i];
-            s->R[m] = a->R[i];
-            s->g[m] = job->g[i];
-            global[waiting++] = i;
-            if (waiting < 8 && m + 1 < s->m) continue;
-            make_rows(s, job, m + 1 - waiting, global);
-            waiting = 0;
-        }
+        set_range(s, b, take_block(s, job, m, dim, from));
+        m += dim;
     }
     s->first[s->nrow] = m;
-    for (int i = 0; i < s->n; i++) {
-        free[i] = a->vstar[job->dof[i]];
-        d[i] = job->v[job->dof[i]] - free[i];
-    }
-    turn(s, free, s->z);
-    s->free2 = dot(s->z, s->z, s->ld);
-    turn(s, d, s->z);
+    add_velocities(s, s->free, s->q);
+    add_velocities(s, s->now, s->y);
     return true;
 }
 
-/* ---- pairs ------------------------------------------------------------------------------------------------ */
-
-static void velocities(small *s) {
-    for (int i = 0; i < s->m; i++) s->y[i] = s->q[i] + dot(s->X + i * s->ld, s->z, s->ld);
+/* z of the guess, after which X may be turned. */
+static void take_guess(small *s) {
+    shrink(s, s->free, s->z);
+    s->free2 = norm2(s, s->z);
+    for (int i = 0; i < s->ld; i++) s->now[i] -= s->free[i];
+    shrink(s, s->now, s->z);
 }
 
+/* J to J L^-1 in place: what a pack becomes depends on it and on those after it. */
+INLINE void turn_rows(const small *s, double *X, int dim, bits cols, int end) {
+    int ld = s->ld;
+    for (int p = 0; p < end; p += 8) {
+        vec sum[STI_ROW_DIM][PARTS] = {{{0}}};
+        FOR_BITS (k, cols & ~before(p)) {
+            const double *V = s->V + k * ld + p;
+            UNROLL for (int v = 0; v < PARTS; v++) UNROLL for (int i = 0; i < dim; i++) sum[i][v] +=
+                X[i * ld + k] * IN(V, VW * v);
+        }
+        UNROLL for (int v = 0; v < PARTS; v++) UNROLL for (int i = 0; i < dim; i++)
+            AT(X, i * ld + p + VW * v) = sum[i][v];
+    }
+}
+
+static void turn(small *s) {
+    for (int b = 0; b < s->nrow; b++) {
+        int at = s->first[b], dim = s->row[b]->dim;
+        double *X = s->X + at * s->ld;
+        bits cols = s->over[b], over = cols;
+        FOR_BITS (k, cols) over |= s->reach[k];
+        set_range(s, b, over);
+        if (dim == 3) turn_rows(s, X, 3, cols, s->to[b]);
+        else
+            for (int i = 0; i < dim; i++) turn_rows(s, X + i * s->ld, 1, cols, s->to[b]);
+        for (int i = 0; i < dim; i++) s->w[at + i] = dot(X + i * s->ld, X + i * s->ld, s->from[b], s->to[b]);
+    }
+    s->turned = true;
+}
+
+/* ---- pairs --------------------------------------------------------------------------------------------------- */
+
+/* y of z */
+static void set_velocities(small *s) {
+    memcpy(s->y, s->q, sizeof(double) * (size_t)s->m);
+    add_velocities(s, s->z, s->y);
+}
+
+/* f += X'g of three rows */
+INLINE void push_three(double *f, const double *g, const double *X, int ld, int from, int to) {
+    double a = g[0], b = g[1], c = g[2];
+    for (int i = from; i < to; i += VW) AT(f, i) += a * IN(X, i) + b * IN(X, ld + i) + c * IN(X, 2 * ld + i);
+}
+
+/* X'g, also before X is turned */
 static void push(const small *s, const double *g, double *f) {
-    memset(f, 0, sizeof(double) * (size_t)s->ld);
-    for (int i = 0; i < s->m; i++)
-        if (g[i] != 0) add(f, g[i], s->X + i * s->ld, s->ld);
+    double before_turn[STI__SMALL], *sum = s->turned ? f : before_turn;
+    int ld = s->ld;
+    clear(sum, ld);
+    for (int b = 0; b < s->nrow; b++) {
+        int at = s->first[b], end = s->first[b + 1];
+        if (end - at == 3) {
+            if (g[at] != 0 || g[at + 1] != 0 || g[at + 2] != 0)
+                push_three(sum, g + at, s->X + at * ld, ld, s->from[b], s->to[b]);
+        } else
+            for (int i = at; i < end; i++) add(sum, g[i], s->X + i * ld, s->from[b], s->to[b]);
+    }
+    if (!s->turned) spread(s, sum, f);
 }
 
 /* The impulses that the velocities ask for. */
@@ -222,7 +425,7 @@ static void take_law(small *s) {
 
 /* Laws at (z, y, g), how far the pair is from obeying them and from balance. */
 static double read_pair(small *s) {
-    double off = 0, size = STI__FLOOR * STI__FLOOR * s->free2, rest = 0;
+    double off = 0, size = STI__FLOOR * STI__FLOOR * s->free2;
     for (int i = 0; i < s->m; i++) size += s->g[i] * s->g[i] * (s->w[i] + s->R[i]);
     for (int b = 0; b < s->nrow; b++) {
         int at = s->first[b];
@@ -230,54 +433,97 @@ static double read_pair(small *s) {
                               s->slope + at, s->c + at);
     }
     push(s, s->g, s->f);
-    for (int i = 0; i < s->n; i++) rest += (s->z[i] - s->f[i]) * (s->z[i] - s->f[i]);
-    s->impulse2 = dot(s->f, s->f, s->ld);
-    s->moved2 = dot(s->z, s->z, s->ld);
-    s->natural = off > 0 ? sqrt(off / size) : 0;
-    s->momentum =
-        rest > 0 ? sqrt(rest / fmax(fmax(s->impulse2, s->moved2), STI__FLOOR * STI__FLOOR * s->free2)) : 0;
-    return fmax(s->natural, s->momentum);
+    double rest = distance2(s, s->z, s->f), impulse2 = norm2(s, s->f), moved2 = norm2(s, s->z);
+    double scale2 = fmax(fmax(impulse2, moved2), STI__FLOOR * STI__FLOOR * s->free2);
+    return fmax(off > 0 ? sqrt(off / size) : 0, rest > 0 ? sqrt(rest / scale2) : 0);
 }
 
-/* ---- Newton ------------------------------------------------------------------------------------------------ */
+/* ---- Newton -------------------------------------------------------------------------------------------------- */
 
-/* H += X'T of three rows. */
-static void add_three(const small *s, const double *X) {
-    int n = s->n, ld = s->ld;
-    const double *T = s->T;
-    for (int k = 0; k < n; k++) {
-        double a = X[k], b = X[ld + k], c = X[2 * ld + k], *H = s->H + k * ld;
-        if (a == 0 && b == 0 && c == 0) continue;
-        for (int i = 0; i < ld; i += VW) AT(H, i) += a * IN(T, i) + b * IN(T, ld + i) + c * IN(T, 2 * ld + i);
-    }
-}
-
-static void make_matrix(small *s) {
-    int n = s->n, ld = s->ld;
-    memset(s->H, 0, sizeof(double) * (size_t)(n * ld));
-    for (int i = 0; i < n; i++) s->H[i * ld + i] = 1;
-    for (int b = 0; b < s->nrow; b++) {
-        int at = s->first[b], dim = s->row[b]->dim;
-        const double *G = s->G + s->gstart[b], *X = s->X + at * ld;
-        bool any = false;
-        for (int i = 0; i < dim * dim; i++) any |= G[i] != 0;
-        if (!any) continue;
-        memset(s->T, 0, sizeof(double) * (size_t)(dim * ld));
-        for (int i = 0; i < dim; i++)
-            for (int j = 0; j < dim; j++) {
-                double factor = G[i * dim + j] + (j ? 0 : s->slope[at + i]);
-                if (factor != 0) add(s->T + i * ld, factor, X + j * ld, ld);
+/* H += X'KX of a block, K = G + slope e'; of a symmetric one the lower triangle. */
+INLINE void add_block(const small *s, const double *X, const double *K, int dim, int b, bool symmetric) {
+    int ld = s->ld;
+    for (int p = s->from[b]; p < s->to[b]; p += 8) {
+        vec T[STI_ROW_DIM][PARTS] = {{{0}}};
+        UNROLL for (int v = 0; v < PARTS; v++) UNROLL for (int i = 0; i < dim; i++)
+            UNROLL for (int j = 0; j < dim; j++) T[i][v] += K[i * dim + j] * IN(X, j * ld + p + VW * v);
+        FOR_BITS (k, symmetric ? s->over[b] & ~before(p) : s->over[b]) {
+            double *H = s->H + k * ld + p;
+            UNROLL for (int v = 0; v < PARTS; v++) {
+                vec sum = X[k] * T[0][v];
+                UNROLL for (int i = 1; i < dim; i++) sum += X[i * ld + k] * T[i][v];
+                AT(H, VW * v) += sum;
             }
-        if (dim == 3) add_three(s, X);
-        else
-            for (int k = 0; k < n; k++)
-                for (int i = 0; i < dim; i++)
-                    if (X[i * ld + k] != 0) add(s->H + k * ld, X[i * ld + k], s->T + i * ld, ld);
+        }
     }
 }
 
-/* H x = b by elimination with row pivots; x replaces b. */
-static bool eliminate(small *s, double *b) {
+/* What a block adds to I; whether it adds anything. */
+static bool law_matrix(const small *s, int b, double *K) {
+    int at = s->first[b], dim = s->row[b]->dim;
+    const double *G = s->G + s->gstart[b];
+    bool any = false;
+    for (int i = 0; i < dim * dim; i++) any |= (K[i] = G[i]) != 0;
+    for (int i = 0; i < dim; i++) K[i * dim] += s->slope[at + i];
+    return any;
+}
+
+static bool is_symmetric(const small *s) {
+    for (int i = 0; i < s->m; i++)
+        if (s->slope[i] != 0) return false;
+    return true;
+}
+
+static void make_matrix(small *s, bool symmetric) {
+    int n = s->n, ld = s->ld;
+    double K[STI_ROW_DIM * STI_ROW_DIM];
+    for (int k = 0; k < n; k++) {
+        double *H = s->H + k * ld;
+        clear(H, symmetric ? pack_after(k) : ld);
+        H[k] = 1;
+        s->link[k] = 0;
+    }
+    for (int b = 0; b < s->nrow; b++) {
+        int dim = s->row[b]->dim;
+        const double *X = s->X + s->first[b] * ld;
+        bits over = s->over[b];
+        if (!law_matrix(s, b, K)) continue;
+        FOR_BITS (k, over) s->link[k] |= over;
+        if (dim == 3) add_block(s, X, K, 3, b, symmetric);
+        else if (dim == 1) add_block(s, X, K, 1, b, symmetric);
+        else add_block(s, X, K, dim, b, symmetric);
+    }
+    for (int k = 0; k < n; k++) s->link[k] &= before(k);
+}
+
+/* H x = b from the last dof on, without exchanging rows; x replaces b. False if that is not safe. Beyond the diagonal a
+   row keeps what nobody reads. */
+INLINE bool eliminate(small *s, bool symmetric, double *b) {
+    int n = s->n, ld = s->ld;
+    fill_in(s->link, n);
+    for (int k = n - 1; k >= 0; k--) {
+        const double *Hk = s->H + k * ld, pivot = Hk[k], inverse = 1 / pivot, bk = b[k];
+        bits below = s->link[k];
+        if (!(pivot >= LEAST_PIVOT)) return false;
+        s->at[k] = inverse;
+        int end = below ? pack_after(last_of(below)) : 0;
+        FOR_BITS (i, below) {
+            double *Hi = s->H + i * ld, ratio = -(symmetric ? Hk[i] : Hi[k]) * inverse;
+            add(Hi, ratio, Hk, 0, symmetric ? pack_after((int)i) : end);
+            b[i] += ratio * bk;
+        }
+    }
+    for (int k = 0; k < n; k++) {
+        const double *Hk = s->H + k * ld;
+        double sum = b[k];
+        FOR_BITS (j, s->link[k]) sum -= Hk[j] * b[j];
+        b[k] = sum * s->at[k];
+    }
+    return true;
+}
+
+/* The same with row pivots. */
+static bool eliminate_any(small *s, double *b) {
     int n = s->n, ld = s->ld;
     for (int k = 0; k < n; k++) {
         int best = k;
@@ -311,25 +557,38 @@ static bool eliminate(small *s, double *b) {
     return true;
 }
 
+/* The impulses of the linear laws. */
 static void linear(const small *s, const double *y, double *g) {
     for (int b = 0; b < s->nrow; b++) {
-        int at = s->first[b];
-        sti__pair_impulse(s->row[b]->dim, s->G + s->gstart[b], s->slope + at, s->c + at, y + at, g + at);
+        int at = s->first[b], dim = s->first[b + 1] - at;
+        const double *G = s->G + s->gstart[b];
+        if (dim == 3) sti__pair_impulse(3, G, s->slope + at, s->c + at, y + at, g + at);
+        else if (dim == 1) sti__pair_impulse(1, G, s->slope + at, s->c + at, y + at, g + at);
+        else sti__pair_impulse(dim, G, s->slope + at, s->c + at, y + at, g + at);
     }
+}
+
+static bool solve_step(small *s) {
+    bool symmetric = is_symmetric(s);
+    double b[STI__SMALL];
+    memcpy(b, s->dz, sizeof(double) * (size_t)s->ld);
+    make_matrix(s, symmetric);
+    if (symmetric ? eliminate(s, true, s->dz) : eliminate(s, false, s->dz)) return true;
+    memcpy(s->dz, b, sizeof(double) * (size_t)s->ld);
+    make_matrix(s, false);
+    return eliminate_any(s, s->dz);
 }
 
 /* dz, dy and the next impulses g1. */
 static bool step(small *s) {
-    make_matrix(s);
+    double size = 0;
     linear(s, s->y, s->g1);
     push(s, s->g1, s->dz);
-    double size = 0;
-    for (int i = 0; i < s->n; i++) s->dz[i] -= s->z[i];
-    if (!eliminate(s, s->dz)) return false;
-    for (int i = 0; i < s->m; i++) {
-        s->dy[i] = dot(s->X + i * s->ld, s->dz, s->ld);
-        s->y0[i] = s->y[i] + s->dy[i];
-    }
+    for (int i = 0; i < s->ld; i += VW) AT(s->dz, i) -= IN(s->z, i);
+    if (!solve_step(s)) return false;
+    memset(s->dy, 0, sizeof(double) * (size_t)s->m);
+    add_velocities(s, s->dz, s->dy);
+    for (int i = 0; i < s->m; i++) s->y0[i] = s->y[i] + s->dy[i];
     linear(s, s->y0, s->g1);
     for (int i = 0; i < s->n; i++) size += fabs(s->dz[i]);
     return size < INFINITY;
@@ -352,16 +611,17 @@ static bool walk(small *s, double before, double *merit) {
     return false;
 }
 
-/* ---- sweeps ------------------------------------------------------------------------------------------------ */
+/* ---- sweeps -------------------------------------------------------------------------------------------------- */
 
 static void make_blocks(small *s) {
     for (int b = 0; b < s->nrow; b++) {
         int at = s->first[b], dim = s->row[b]->dim;
         double *D = s->D + s->gstart[b];
+        int from = s->from[b], to = s->to[b];
         for (int i = 0; i < dim; i++) {
             for (int j = 0; j <= i; j++)
                 D[i * dim + j] = D[j * dim + i] =
-                    dot(s->X + (at + i) * s->ld, s->X + (at + j) * s->ld, s->ld);
+                    dot(s->X + (at + i) * s->ld, s->X + (at + j) * s->ld, from, to);
             D[i * dim + i] += s->R[at + i];
         }
     }
@@ -369,15 +629,16 @@ static void make_blocks(small *s) {
 
 static void settle(small *s, int b) {
     int at = s->first[b], dim = s->row[b]->dim;
+    int from = s->from[b], to = s->to[b];
     double u[STI_ROW_DIM], old[STI_ROW_DIM];
     for (int i = 0; i < dim; i++) {
         old[i] = s->g[at + i];
-        u[i] = s->q[at + i] + dot(s->X + (at + i) * s->ld, s->z, s->ld) + s->R[at + i] * old[i];
+        u[i] = s->q[at + i] + dot(s->X + (at + i) * s->ld, s->z, from, to) + s->R[at + i] * old[i];
     }
     if (s->row[b]->kind == STI_ROW_CONE) sti__settle_cone(s->row[b], s->D + s->gstart[b], u, s->g + at);
     else sti__settle_interval(s->row[b], s->D + s->gstart[b], u, s->g + at);
     for (int i = 0; i < dim; i++)
-        if (s->g[at + i] != old[i]) add(s->z, s->g[at + i] - old[i], s->X + (at + i) * s->ld, s->ld);
+        if (s->g[at + i] != old[i]) add(s->z, s->g[at + i] - old[i], s->X + (at + i) * s->ld, from, to);
 }
 
 static double sweep(small *s, int sweeps) {
@@ -387,34 +648,50 @@ static double sweep(small *s, int sweeps) {
     for (int k = 0; k < sweeps; k++)
         for (int i = 0; i < s->nrow; i++) settle(s, k % 2 ? s->nrow - 1 - i : i);
     s->sweeps += sweeps;
-    velocities(s);
+    set_velocities(s);
     return read_pair(s);
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------------ */
+/* ---- the end ------------------------------------------------------------------------------------------------- */
 
-/* The gap of the pair, with the impulses within their bounds, which are left in g1. */
-static bool certified(small *s, sti__small_job *job, double merit) {
-    double gap = 0;
-    if (merit > NEAR * job->tol) return false;
+INLINE double block_gap(const sti_row *row, int dim, const double *R, const double *y0, const double *g0,
+                        double *g) {
+    double y[STI_ROW_DIM];
+    for (int i = 0; i < dim; i++) y[i] = y0[i], g[i] = g0[i];
+    if (row->kind == STI_ROW_CONE) {
+        double u[STI_ROW_DIM], slip[STI_ROW_DIM];
+        sti__cone_project(dim, row->mu, R, g);
+        for (int i = 1; i < dim; i++) u[i] = y[i] + R[i] * g[i];
+        y[0] += sti__cone_slip(dim, row->mu, u, slip);
+        return sti__cone_gap(dim, row->mu, R, y, g);
+    }
+    sti__row_project(row, R, g);
+    return sti__row_gap(row, R, y, g);
+}
+
+/* Whether the gap of the pair, with the impulses within their bounds, is small enough; these are left in g1. Rows whose
+   gap is above that of a good answer end it: its impulses are at most twice as long as z, or the momentum's part would be
+   too large. */
+static bool certified(small *s, sti__small_job *job) {
+    double gap = 0, moved2 = norm2(s, s->z), least2 = STI__FLOOR * STI__FLOOR * s->free2;
+    double most = job->tol < 0.5 ? job->tol * job->tol / 2 * fmax(4 * moved2, least2) : INFINITY;
     for (int b = 0; b < s->nrow; b++) {
+        if (gap > most) return false;
         const sti_row *row = s->row[b];
         int at = s->first[b];
-        double y[STI_ROW_DIM];
-        for (int i = 0; i < row->dim; i++) y[i] = s->y[at + i], s->g1[at + i] = s->g[at + i];
-        sti__row_project(row, s->R + at, s->g1 + at);
-        y[0] += sti__row_desaxce(row, s->R + at, y, s->g1 + at);
-        double part = sti__row_gap(row, s->R + at, y, s->g1 + at);
+        const double *R = s->R + at, *y = s->y + at, *g = s->g + at;
+        double part = row->dim == 3 ? block_gap(row, 3, R, y, g, s->g1 + at)
+                                    : block_gap(row, row->dim, R, y, g, s->g1 + at);
         if (job->share) job->share[job->row[b]] = part;
         gap += part;
     }
     push(s, s->g1, s->f);
-    for (int i = 0; i < s->n; i++) gap += (s->z[i] - s->f[i]) * (s->z[i] - s->f[i]) / 2;
+    gap += distance2(s, s->z, s->f) / 2;
     job->gap = gap;
-    job->impulse2 = dot(s->f, s->f, s->ld);
-    job->moved2 = s->moved2;
+    job->impulse2 = norm2(s, s->f);
+    job->moved2 = moved2;
     job->free2 = s->free2;
-    double scale2 = fmax(fmax(job->impulse2, s->moved2), STI__FLOOR * STI__FLOOR * s->free2);
+    double scale2 = fmax(fmax(job->impulse2, moved2), least2);
     return 2 * gap <= job->tol * job->tol * scale2;
 }
 
@@ -442,26 +719,27 @@ static bool nothing_pushes(const small *s, sti__small_job *job) {
     return true;
 }
 
-/* moved: z is not the guess's any more. */
-static void leave(const small *s, sti__small_job *job, bool moved) {
+static void leave_impulses(const small *s, sti__small_job *job) {
     for (int b = 0; b < s->nrow; b++)
         memcpy(job->g + s->p->first[job->row[b]], s->g1 + s->first[b],
                sizeof(double) * (size_t)s->row[b]->dim);
-    if (!moved) return;
-    for (int i = s->n - 1; i >= 0; i--) {
-        double d = s->z[i] * s->inverse[i];
-        add(s->z, -d, s->L + i * s->ld, s->ld);
-        job->v[job->dof[i]] = s->p->arrays.vstar[job->dof[i]] + d;
-    }
 }
 
+/* v = v* + V z */
+static void leave_velocity(const small *s, sti__small_job *job) {
+    for (int k = 0; k < s->n; k++)
+        job->v[job->dof[k]] = s->free[k] + dot(s->V + k * s->ld, s->z, 0, pack_after(k));
+}
+
+/* From the impulses alone, which balance the velocity that they give. */
 static bool iterate(small *s, sti__small_job *job) {
     int sweeps = SWEEPS;
+    turn(s);
     push(s, s->g, s->z);
-    velocities(s);
+    set_velocities(s);
     double merit = read_pair(s);
     for (int k = 0; k <= job->steps; k++) {
-        if (certified(s, job, merit)) return true;
+        if (merit <= NEAR * job->tol && certified(s, job)) return true;
         if (k == 0 && merit > FAR) {
             merit = sweep(s, SWEEPS);
             continue;
@@ -481,20 +759,16 @@ bool CAT(sti__small_solve, STI_ISA)(sti__small_job *job) {
     small s = {.p = job->problem, .n = job->n, .nrow = job->nrow};
     for (int b = 0; b < job->nrow; b++) s.m += job->problem->arrays.rows[job->row[b]].dim;
     lay_out(&s, s.n, s.m, s.nrow, job->scratch);
-    s.gstart[0] = 0;
     job->gap = job->impulse2 = job->moved2 = job->free2 = 0;
     job->iterations = job->sweeps = 0;
     if (!gather(&s, job)) return false;
+    take_guess(&s);
     if (nothing_pushes(&s, job)) return true;
-    velocities(&s);
+    invert(&s);
     if (job->lawful) take_law(&s);
-    bool found = certified(&s, job, read_pair(&s));
-    if (found) {
-        leave(&s, job, false);
-        return true;
-    }
-    found = iterate(&s, job);
+    bool found = certified(&s, job);
+    if (!found && (found = iterate(&s, job))) leave_velocity(&s, job);
+    if (found) leave_impulses(&s, job);
     job->sweeps = s.sweeps;
-    if (found) leave(&s, job, true);
     return found;
 }
