@@ -113,7 +113,8 @@ static void check_step(sti_world *world, const sample *x, bool planar) {
     double size = 1;
     for (int i = 0; i < x->count; i++) {
         CHECK_NEAR(d->phi[i], l->phi[i], 1e-12);
-        CHECK_NEAR(d->impulse[i], l->impulse[i], 1e-10 * fmax(1, fabs(l->impulse[i])));
+        CHECK_NEAR(d->impulse[i], l->impulse[i],
+                   1e-9 * fmax(1, fabs(l->impulse[i]))); /* nearly dependent ones */
         size = fmax(size, fabs(l->impulse[i]) / sti_world_option(world)->timestep);
     }
     CHECK(d->active == l->active && d->flags == l->flags && d->whole.rank == l->whole.rank);
