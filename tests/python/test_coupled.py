@@ -2,6 +2,7 @@
 """Coupled constraints: small matrices against LAPACK, the local solve, scenes, the bench and its plot."""
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -276,3 +277,17 @@ def test_plot_and_summary(sheet, tmp_path):
         assert "stiction plot" in run("plot", "coupled", bad, "-o", tmp_path / "b.png", status=1)
     assert "which file" in run("plot", "coupled", status=2)
     assert "none.csv" in run("plot", "coupled", "none.csv", status=1)
+
+
+# ---- the tutorial ----------------------------------------------------------------------------------------------------------
+
+
+def test_tutorial(monkeypatch):
+    """The code of docs/coupled.md runs, in order, and its own checks hold."""
+    monkeypatch.chdir(ROOT)
+    text = (ROOT / "docs" / "coupled.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
+    assert len(blocks) >= 6 and all("assert" in block for block in blocks)
+    names = {}
+    for number, block in enumerate(blocks):
+        exec(compile(block, f"docs/coupled.md, block {number + 1}", "exec"), names)
