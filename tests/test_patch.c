@@ -547,6 +547,96 @@ TEST(threads_change_nothing) {
     mesh_free(&other);
 }
 
+/* ---- fewer contacts ------------------------------------------------------------------------------------------------------- */
+
+static sum add_contacts(const sti__patches *p, const double about[3]) {
+    sti__patches q = *p;
+    q.patch = p->contact;
+    q.npatch = p->ncontact;
+    return add_up(&q, about);
+}
+
+/* Stiffness against tilting about x and y through `about`. */
+static double tilt(const sti__patch *c, int count, const double about[3]) {
+    double k = 0;
+    for (int i = 0; i < count; i++) {
+        double x = c[i].pos[0] - about[0], y = c[i].pos[1] - about[1];
+        k += c[i].stiffness * (x * x + y * y);
+    }
+    return k;
+}
+
+static void check_names(const sti__patches *p) {
+    int merged = 0;
+    for (int i = 0; i < p->ncontact; i++) {
+        merged += p->contact[i].merged;
+        for (int j = 0; j < i; j++) CHECK(p->contact[i].feature != p->contact[j].feature);
+    }
+    CHECK(merged == p->npatch);
+}
+
+TEST(merged_rigid_contacts) {
+    double R = 0.05, mat[9], pos[3] = {0, 0, R - R / 10}, before = 1;
+    pressure_mesh ball = ball_mesh(R, 1e6, 16, 1);
+    random_mat(mat);
+    sti__pressure_body body[2] = {plane_body(origin, unit),
+                                  mesh_body(&ball, STI__PRESSURE_COMPLIANT, pos, mat)};
+    sti__patches p = none();
+    for (int k = 0; k < 4; k++) {
+        find(&p, body, 0, 1, NULL);
+        sti__patches_merge(&p, body, k == 3 ? 0 : R / (2 << k));
+        sum s = add_up(&p, pos), t = add_contacts(&p, pos);
+        for (int i = 0; i < 3; i++) {
+            CHECK_NEAR(t.force[i], s.force[i], 1e-12 * s.force[2]);
+            CHECK_NEAR(t.moment[i], s.moment[i], 1e-13 * s.force[2]);
+        }
+        CHECK_NEAR(t.stiffness, s.stiffness, 1e-12 * s.stiffness);
+        CHECK_NEAR(t.area, s.area, 1e-12 * s.area);
+        check_names(&p);
+        double lost = 1 - tilt(p.contact, p.ncontact, pos) / tilt(p.patch, p.npatch, pos);
+        printf("cell %.4f R: %d contacts of %d polygons, %.1f %% of the tilting stiffness lost\n", 2 << k,
+               p.ncontact, p.npatch, 100 * lost);
+        CHECK(k == 3 ? p.contact == p.patch : lost < before && p.ncontact < p.npatch / 2);
+        before = lost;
+    }
+    CHECK(before == 0);
+    sti__patches_free(&p);
+    mesh_free(&ball);
+}
+
+/* Triangles finer than the tets of a soft body. */
+TEST(merged_soft_contacts) {
+    pressure_mesh ball = ball_mesh(1, 1e5, 3, 2), floor = square_mesh(2, 40);
+    double pos[3] = {0.03, 0.02, -0.8};
+    sti__pressure_body body[2] = {mesh_body(&floor, STI__PRESSURE_RIGID, pos, unit),
+                                  mesh_body(&ball, STI__PRESSURE_SOFT, NULL, NULL)};
+    sti__patches p = none();
+    find(&p, body, 0, 1, NULL);
+    sum s = add_up(&p, origin);
+    sti__patches_merge(&p, body, 1);
+    sum t = add_contacts(&p, origin);
+    CHECK(p.ncontact < p.npatch / 3);
+    check_names(&p);
+    for (int i = 0; i < 3; i++) {
+        CHECK_NEAR(t.force[i], s.force[i], 1e-12 * s.force[2]);
+        CHECK_NEAR(t.moment[i], s.moment[i], 1e-12 * s.force[2]);
+    }
+    for (int i = 0; i < p.ncontact; i++) {
+        double x[3] = {0}, all = 0;
+        for (int k = 0; k < 4; k++) {
+            double w = p.contact[i].weight[1][k];
+            CHECK(w > -1e-12);
+            all += w;
+            v3_add_scaled(x, ball.node + 3 * ball.tet[4 * p.contact[i].element[1] + k], w);
+        }
+        CHECK_NEAR(all, 1, 1e-12);
+        for (int k = 0; k < 3; k++) CHECK_NEAR(x[k], p.contact[i].pos[k], 1e-12);
+    }
+    sti__patches_free(&p);
+    mesh_free(&ball);
+    mesh_free(&floor);
+}
+
 /* ---- itself ---------------------------------------------------------------------------------------------------------- */
 
 /* A bar from x = 0 to 4, folded at its middle so that its ends overlap by d. */
@@ -689,5 +779,6 @@ TEST(constant_pressure_carries_force) {
 MAIN(CASE(ball_on_a_plane), CASE(shapes_of_geoms), CASE(planes_and_triangles_agree), CASE(resting_depth),
      CASE(cube_on_a_plane), CASE(two_balls), CASE(linear_fields_are_exact), CASE(trees_lose_nothing),
      CASE(refitted_trees_lose_nothing), CASE(names_are_stable_and_different), CASE(pools_say_what_they_need),
-     CASE(failed_allocations_leave_nothing), CASE(threads_change_nothing), CASE(a_soft_body_touches_itself),
-     CASE(things_are_pushed_out), CASE(bad_bodies), CASE(constant_pressure_carries_force))
+     CASE(failed_allocations_leave_nothing), CASE(threads_change_nothing), CASE(merged_rigid_contacts),
+     CASE(merged_soft_contacts), CASE(a_soft_body_touches_itself), CASE(things_are_pushed_out),
+     CASE(bad_bodies), CASE(constant_pressure_carries_force))

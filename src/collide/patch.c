@@ -48,7 +48,7 @@ static bool grow_patches(sti__patches *p, int count) {
     p->polygon = (sti__polygon *)(p->found + n);
     p->found_polygon = p->polygon + n;
     p->size.patches = count;
-    p->npatch = 0;
+    p->npatch = p->ncontact = 0;
     return true;
 }
 
@@ -186,6 +186,8 @@ static void gather(sti__patches *p) {
         p->patch[p->npatch] = p->found[slot];
         p->polygon[p->npatch++] = p->found_polygon[slot];
     }
+    p->contact = p->patch;
+    p->ncontact = p->npatch;
 }
 
 static int clamp(int64_t n) { return n > INT_MAX ? INT_MAX : (int)n; }
@@ -195,7 +197,7 @@ bool sti__patches_find(sti__patches *p, const sti__pressure_body *body, const st
     job j = {.p = p, .body = body, .pair = pair};
     atomic_init(&j.found, 0);
     *need = (sti__patch_sizes){0};
-    p->npatch = p->ncandidate = 0;
+    p->npatch = p->ncandidate = p->ncontact = 0;
     int64_t near = sti__patch_near(p, body, pair, npair);
     if (near > p->size.candidates) {
         need->candidates = clamp(near);

@@ -80,6 +80,8 @@ typedef struct sti__patches {
     sti__patch *patch;      /* by pair, then by the order of the trees */
     sti__polygon *polygon;  /* of each patch, counterclockwise around its normal */
     int npatch, ncandidate; /* of the last run */
+    sti__patch *contact;    /* patches, or what sti__patches_merge has made of them */
+    int ncontact;
     sti__patch_candidate *candidate;
     sti__patch *found; /* in the order in which threads brought them */
     sti__polygon *found_polygon;
@@ -101,7 +103,13 @@ bool sti__patches_grow(sti__patches *p, sti__patch_sizes need);
 bool sti__patches_find(sti__patches *p, const sti__pressure_body *body, const sti__pressure_pair *pair,
                        int npair, const sti_tasks *tasks, sti__patch_sizes *need);
 
-/* The stages of it: pairs of elements near each other (how many there are, the first p->size.candidates are kept), ... */
+/* Fewer contacts, after a run: p->contact. Polygons of a pair become one contact if their normals agree within 18 degrees and they
+   lie in the same tet of its soft body, or, of two rigid bodies, in tets of the same cell of a grid with edge `cell` (m) in the
+   frame of the first body with a field; two soft bodies keep all. Force is exact, moment too where normals are equal; the sum of
+   stiffness stays. cell = 0 merges nothing. */
+void sti__patches_merge(sti__patches *p, const sti__pressure_body *body, double cell);
+
+/* The first half of a run: pairs of elements near each other; how many there are, the first p->size.candidates are kept. */
 int64_t sti__patch_near(sti__patches *p, const sti__pressure_body *body, const sti__pressure_pair *pair,
                         int npair);
 
