@@ -4,6 +4,7 @@
 #include "mesh/distance.h"
 #include "base/det.h"
 #include "math/rot.h"
+#include "mesh/radix.h"
 #include <string.h>
 
 #define LEAF 4
@@ -15,11 +16,6 @@ static const double *corner(const sti__distance *d, int t, int k) {
 }
 
 /* ---- order ---------------------------------------------------------------------------------------------- */
-
-typedef struct keyed {
-    uint64_t key;
-    int tri;
-} keyed;
 
 /* The lowest 21 bits, two zeros between each. */
 static uint64_t spread(uint64_t x) {
@@ -35,7 +31,7 @@ static void centroid(const sti__distance *d, int t, double out[3]) {
     for (int k = 0; k < 3; k++) out[k] = (corner(d, t, 0)[k] + corner(d, t, 1)[k] + corner(d, t, 2)[k]) / 3;
 }
 
-static void make_keys(const sti__distance *d, keyed *list) {
+static void make_keys(const sti__distance *d, sti__keyed *list) {
     double lo[3] = {HUGE_VAL, HUGE_VAL, HUGE_VAL}, hi[3] = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}, c[3], scale[3];
     for (int t = 0; t < d->ntri; t++) {
         centroid(d, t, c);
@@ -50,20 +46,7 @@ static void make_keys(const sti__distance *d, keyed *list) {
         centroid(d, t, c);
         uint64_t key = 0;
         for (int k = 0; k < 3; k++) key |= spread((uint64_t)((c[k] - lo[k]) * scale[k])) << k;
-        list[t] = (keyed){key, t};
-    }
-}
-
-/* Least significant byte first; equal keys keep their order. */
-static void sort_keys(keyed *list, keyed *other, int count) {
-    for (int shift = 0; shift < 64; shift += 8) {
-        int start[257] = {0};
-        for (int i = 0; i < count; i++) start[(list[i].key >> shift & 255) + 1]++;
-        for (int b = 0; b < 256; b++) start[b + 1] += start[b];
-        for (int i = 0; i < count; i++) other[start[list[i].key >> shift & 255]++] = list[i];
-        keyed *t = list;
-        list = other;
-        other = t;
+        list[t] = (sti__keyed){key, t};
     }
 }
 
@@ -113,12 +96,12 @@ static int build(sti__distance *d, int at, int first, int count) {
 }
 
 static bool sort_triangles(sti__distance *d) {
-    size_t bytes = 2 * sti__mul((size_t)d->ntri, sizeof(keyed));
-    keyed *list = sti__alloc(d->allocator, bytes);
+    size_t bytes = 2 * sti__mul((size_t)d->ntri, sizeof(sti__keyed));
+    sti__keyed *list = sti__alloc(d->allocator, bytes);
     if (!list) return false;
     make_keys(d, list);
-    sort_keys(list, list + d->ntri, d->ntri);
-    for (int i = 0; i < d->ntri; i++) d->order[i] = list[i].tri;
+    sti__radix_sort(list, list + d->ntri, d->ntri);
+    for (int i = 0; i < d->ntri; i++) d->order[i] = list[i].item;
     sti__free(d->allocator, list, bytes);
     return true;
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# usage: seed.sh load|mesh|collide|patch FOLDER
+# usage: seed.sh load|mesh|collide|patch|tets FOLDER
 # Fills a corpus with starting points and writes FOLDER.dict, words that the fuzzer may put in.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -73,6 +73,18 @@ seed_patch() {
         printf "$tet$half$half\000\001\001\003\003\000\005\001\000\000\000\005\000\000\000\001\001" > "$out/tets_$i"
     done
     printf '%s\n' '"\x00"' '"\x01"' > "$out.dict"
+}
+
+# files of tetrahedra as they are; a first byte of 255 means a surface: vertices, edge, places, triangles
+seed_tets() {
+    points='POINTS 5 double\n0 0 0 1 0 0 0 1 0 0 0 1 1 1 1\n'
+    head='t\nASCII\nDATASET UNSTRUCTURED_GRID\n'
+    printf "# vtk DataFile Version 3.0\n${head}${points}CELLS 2 10\n4 0 1 2 3\n4 1 2 3 4\nCELL_TYPES 2\n10 10\n" > "$out/pair3.vtk"
+    printf "# vtk DataFile Version 5.1\n${head}${points}CELLS 3 8\nOFFSETS vtktypeint64\n0 4 8\nCONNECTIVITY vtktypeint64\n0 1 2 3 1 2 3 4\nCELL_TYPES 2\n10 10\n" > "$out/pair5.vtk"
+    printf '$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n$EndNodes\n$Elements\n2\n1 2 2 0 1 1 2 3\n2 4 2 0 1 1 2 3 4\n$EndElements\n' > "$out/two.msh"
+    printf '$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 4 1 4\n3 1 0 4\n1\n2\n3\n4\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n$EndNodes\n$Elements\n1 1 1 1\n3 1 4 1\n1 1 2 3 4\n$EndElements\n' > "$out/four.msh"
+    printf '\377\004\000\000\000\000\177\000\000\000\177\000\000\000\177\000\002\001\000\001\003\000\003\002\001\002\003' > "$out/tet.surface"
+    printf '%s\n' '"POINTS "' '"CELLS "' '"CELL_TYPES "' '"BINARY"' '"ASCII"' '"FIELD "' '"METADATA"' '"$Nodes"' '"$Elements"' '"$EndNodes"' '"4.1 1 8"' '"2.2 1 8"' '"vtktypeint64"' '"nan"' > "$out.dict"
 }
 
 "seed_$target"
