@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pools, Delassus blocks along the kinematic chains, and the matrix A of touched trees. */
 #include "contact/assemble.h"
+#include "contact/chain.h"
 #include <string.h>
 
 /* ---- memory ----------------------------------------------------------------------------------------- */
@@ -314,6 +315,11 @@ void sti__block_delassus(sti__assembly *as, const sti_state *s, double *W) {
     const sti_model *m = as->model;
     int at = as->nrow, dim = as->first[as->nblock + 1] - at, n = (as->jstart[at + 1] - as->nentry);
     const int *dofs = as->jcol + as->nentry;
+    if (dim == 1 && n == 1 && m->M_rownnz[dofs[0]] <= STI__MOBILITY_CHAIN) {
+        const double *J = as->jvalue + as->nentry;
+        *W = J[0] * J[0] * sti__chain_kernels_get()->lightness(s, dofs[0]);
+        return;
+    }
     int trees = n;
     while (trees > 0 && dofs[trees - 1] >= m->nv) trees--;
     int count = close_chain(as, dofs, trees);
@@ -356,29 +362,39 @@ int sti__dofs_of_bodies(const sti_model *m, int body1, int body2, int *out) {
 }
 
 /* All rows of a block are over the same dofs. */
+static inline void add_force(const double *J, const int *col, int n, int dim, const double *g, const int *dof,
+                             double *force) {
+    for (int k = 0; k < n; k++) {
+        double sum = 0;
+        for (int i = 0; i < dim; i++) sum += J[i * n + k] * g[i];
+        force[dof[col[k]]] += sum;
+    }
+}
+
 void sti__block_force(const sti__assembly *as, int block, const double *g, double *force) {
     int at = as->first[block], dim = as->first[block + 1] - at, begin = as->jstart[at];
     int n = dim ? as->jstart[at + 1] - begin : 0;
-    for (int k = 0; k < n; k++) {
-        const double *J = as->jvalue + begin + k;
-        double sum = 0;
-        int d = as->dof[as->jcol[begin + k]];
-        if (d >= as->model->nv) break; /* soft bodies come last */
-        for (int i = 0; i < dim; i++) sum += J[i * n] * g[i];
-        force[d] += sum;
-    }
+    const double *J = as->jvalue + begin;
+    const int *col = as->jcol + begin;
+    if (dim == 3) add_force(J, col, n, 3, g, as->dof, force);
+    else add_force(J, col, n, dim, g, as->dof, force);
+}
+
+static inline void take_velocity(const double *J, const int *col, int n, int dim, const double *v,
+                                 double *y) {
+    double sum[6] = {0};
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < dim; i++) sum[i] += J[i * n + k] * v[col[k]];
+    for (int i = 0; i < dim; i++) y[i] = sum[i];
 }
 
 void sti__block_velocity(const sti__assembly *as, int block, const double *v, double *y) {
     int at = as->first[block], dim = as->first[block + 1] - at, begin = as->jstart[at];
     int n = dim ? as->jstart[at + 1] - begin : 0;
-    double sum[6] = {0};
-    for (int k = 0; k < n; k++) {
-        const double *J = as->jvalue + begin + k;
-        double x = v[as->jcol[begin + k]];
-        for (int i = 0; i < dim; i++) sum[i] += J[i * n] * x;
-    }
-    memcpy(y, sum, sizeof(double) * (size_t)dim);
+    const double *J = as->jvalue + begin;
+    const int *col = as->jcol + begin;
+    if (dim == 3) take_velocity(J, col, n, 3, v, y);
+    else take_velocity(J, col, n, dim, v, y);
 }
 
 /* ---- A and v* ----------------------------------------------------------------------------------------- */

@@ -1,44 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "contact/mobility.h"
+#include "contact/chain.h"
 #include "math/rot.h"
-#include <string.h>
 
-/* With M = L'DL the rows of S L^-1, S the columns of cdof, give S M^-1 S' = sum of x x' / D. The ancestors of a dof are
-   all entries of its row of L, so a chain is a dense triangle. */
-static void chain_mobility(const sti_state *s, const int *dof, double x[][6], int n, sti__mobility *out) {
-    double ww[6] = {0}, wv[9] = {0}, vv[6] = {0};
-    for (int i = n - 1; i >= 0; i--) {
-        const double *L = s->qLD + s->model->M_rowadr[dof[i]], *y = x[i];
-        double scale = s->qLDiagInv[dof[i]], z[6];
-        for (int p = 0; p < i; p++)
-            for (int k = 0; k < 6; k++) x[p][k] -= L[p] * y[k];
-        for (int k = 0; k < 6; k++) z[k] = y[k] * scale;
-        for (int a = 0, at = 0; a < 3; a++)
-            for (int b = a; b < 3; b++, at++) {
-                ww[at] += z[a] * y[b];
-                vv[at] += z[3 + a] * y[3 + b];
-            }
-        for (int a = 0; a < 3; a++)
-            for (int b = 0; b < 3; b++) wv[3 * a + b] += z[a] * y[3 + b];
-    }
-    static const int place[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
-    memcpy(out->wv, wv, sizeof wv);
-    for (int i = 0; i < 9; i++) {
-        out->ww[i] = ww[place[i]];
-        out->vv[i] = vv[place[i]];
-    }
+extern const sti__chain_kernels sti__chain_set;
+#ifdef STI_HAVE_ISA
+extern const sti__chain_kernels sti__chain_set_avx2, sti__chain_set_avx512;
+#endif
+
+const sti__chain_kernels *sti__chain_kernels_get(void) {
+#ifdef STI_HAVE_ISA
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+        return &sti__chain_set_avx512;
+    if (__builtin_cpu_supports("avx2")) return &sti__chain_set_avx2;
+#endif
+    return &sti__chain_set;
 }
 
+/* The ancestors of a dof are all entries of its row of M, so a chain is a dense triangle of the factor. */
 void sti__mobility_of(const sti_state *s, int body, int *dof, double *cdof, sti__mobility *out) {
     const sti_model *m = s->model;
-    double x[STI__MOBILITY_CHAIN][6];
     int n = sti__chain_length(m, body);
     for (int k = n - 1, d = m->body_lastdof[body]; k >= 0; k--, d = m->dof_parentid[d]) {
         dof[k] = d;
-        memcpy(x[k], s->cdof + 6 * (size_t)d, sizeof x[k]);
-        for (int i = 0; i < 6; i++) cdof[i * n + k] = x[k][i];
+        for (int i = 0; i < 6; i++) cdof[i * n + k] = s->cdof[6 * (size_t)d + (size_t)i];
     }
-    chain_mobility(s, dof, x, n, out);
+    sti__chain_kernels_get()->mobility(s, dof, cdof, n, out);
 }
 
 /* v_p = v + w x arm: with P = [arm]x, K = P ww P' - P wv - (P wv)' + vv. */

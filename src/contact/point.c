@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "contact/point.h"
+#include "contact/chain.h"
 #include "contact/constraints.h"
 #include "contact/jacobian.h"
 #include <math.h>
@@ -98,14 +99,8 @@ static void reserve_apart(sti__assembly *as, const sti_state *s, const sti__cont
     sti__block_touches(as, tree_of(s->model, c->body1), tree_of(s->model, c->body2));
 }
 
-/* A row over the n dofs of a body: the power of a wrench (moment, force) on the motion of each. */
-static void fill_row(const double *cdof, int n, const double w[6], double *restrict J) {
-    const double *x = cdof, *y = x + n, *z = y + n, *a = z + n, *b = a + n, *c = b + n;
-    for (int k = 0; k < n; k++)
-        J[k] = w[0] * x[k] + w[1] * y[k] + w[2] * z[k] + (w[3] * a[k] + w[4] * b[k] + w[5] * c[k]);
-}
-
-/* The same of a free body, whose first three dofs are the world's axes. */
+/* A row over the dofs of a free body, the first three of which are the world's axes: the power of a wrench (moment,
+   force) on the motion of each. */
 static void fill_free_row(const double *x, const double w[6], double *restrict J) {
     for (int k = 0; k < 3; k++) {
         J[k] = w[3 + k];
@@ -126,17 +121,18 @@ static void fill_side(const sti__assembly *as, const sti_state *s, int body, con
     if (count == 0) return;
     const double *cdof = as->chain + 6 * (size_t)at;
     bool free = is_free(s->model, body);
-    double arm[3], w[6], *moment = w, *force = w + 3;
+    double arm[3], w[6 * STI_ROW_DIM];
     v3_sub(arm, c->pos, s->subtree_com + 3 * (size_t)s->model->body_rootid[body]);
     memcpy(col, as->chain_dof + at, sizeof(int) * (size_t)count);
-    for (int i = 0; i < dim; i++, J += n) {
+    for (int i = 0; i < dim; i++) {
+        double *moment = w + 6 * i, *force = moment + 3;
         bool turn = dim >= 3 && i >= 3;
         v3_scale(force, c->frame + (size_t)3 * (size_t)(turn ? i - 3 : i), sign);
         if (turn) v3_copy(moment, force), v3_zero(force);
         else v3_cross(moment, arm, force);
-        if (free) fill_free_row(cdof, w, J);
-        else fill_row(cdof, count, w, J);
+        if (free) fill_free_row(cdof, moment, J + i * n);
     }
+    if (!free) sti__chain_kernels_get()->rows(cdof, count, w, dim, J, n);
 }
 
 static void add_mobility(const sti__assembly *as, const sti_state *s, int body, const double pos[3],

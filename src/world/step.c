@@ -90,23 +90,27 @@ static sti_status fail_bad(sti_world *world, sti_field field, int i, const char 
     return STI_NONFINITE;
 }
 
-static sti_status check_field(sti_world *world, sti_field field, const char *then) {
-    int bad = find_bad(sti__field_data(world->state, field), (int)sti__field_size(world->model, field));
+static sti_status check_field(sti_world *world, sti_field field, const double *data, int count,
+                              const char *then) {
+    int bad = find_bad(data, count);
     return bad < 0 ? STI_OK : fail_bad(world, field, bad, then);
+}
+
+static sti_status check_qacc(sti_world *world, const char *then) {
+    return check_field(world, STI_FIELD_qacc, world->state->qacc, world->model->nv, then);
 }
 
 /* On a bad number the state becomes what it was in `fallback`. */
 static sti_status check_state(sti_world *world, const double *fallback) {
-    static const sti_field fields[] = {STI_FIELD_qpos, STI_FIELD_qvel, STI_FIELD_act, STI_FIELD_flexvert_xpos,
-                                       STI_FIELD_flexvert_xvel};
-    for (int k = 0; k < STI__COUNT(fields); k++) {
-        sti_status status = check_field(world, fields[k], "the last good state is back");
-        if (status == STI_OK) continue;
-        sti__world_copy_in(world, fallback);
-        return status;
-    }
-    if (isfinite(*world->state->time)) return STI_OK;
+    const sti_state *s = world->state;
+    const sti_model *m = world->model;
+    static const char *const then = "the last good state is back";
+    sti_status status = check_field(world, STI_FIELD_qpos, s->qpos, m->nq, then);
+    if (status == STI_OK) status = check_field(world, STI_FIELD_qvel, s->qvel, m->nv, then);
+    if (status == STI_OK) status = check_field(world, STI_FIELD_act, s->act, m->na, then);
+    if (status == STI_OK && isfinite(*s->time)) return STI_OK;
     sti__world_copy_in(world, fallback);
+    if (status != STI_OK) return status;
     return fail(world, STI_NONFINITE, "time is not finite; the last good state is back");
 }
 
@@ -137,7 +141,9 @@ static sti_status check_inputs(sti_world *world) {
                                        STI_FIELD_xfrc_applied, STI_FIELD_flexvert_applied,
                                        STI_FIELD_mocap_pos,    STI_FIELD_mocap_quat};
     for (int k = 0; k < STI__COUNT(fields); k++) {
-        sti_status status = check_field(world, fields[k], "set it to a finite value to go on");
+        sti_status status =
+            check_field(world, fields[k], sti__field_data(world->state, fields[k]),
+                        (int)sti__field_size(world->model, fields[k]), "set it to a finite value to go on");
         if (status != STI_OK) return status;
     }
     const sti_option *opt = &world->state->opt;
@@ -277,7 +283,7 @@ sti_status sti_forward(sti_world *world) {
     status = forward(world, true);
     o->timestep = h;
     if (status != STI_OK) return status;
-    return check_field(world, STI_FIELD_qacc, "look at the forces and inertias");
+    return check_qacc(world, "look at the forces and inertias");
 }
 
 /* A part of a step from a checked state; the last one senses. */
@@ -285,7 +291,7 @@ static sti_status substep(sti_world *world, bool last) {
     world->grown = false;
     sti__world_copy_out(world, world->good);
     sti_status status = forward(world, last);
-    if (status == STI_OK) status = check_field(world, STI_FIELD_qacc, "the step was not taken");
+    if (status == STI_OK) status = check_qacc(world, "the step was not taken");
     if (status == STI_OK) {
         integrate(world);
         status = check_state(world, world->good);

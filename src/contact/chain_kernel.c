@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compiled once per instruction set; every number has its own lane, so that all variants give the same bits. */
+#include "base/lane.h"
+#include "contact/chain.h"
+#include <string.h>
+
+#define CAT2(a, b) a##b
+#define CAT(a, b) CAT2(a, b)
+#define INLINE static inline __attribute__((always_inline))
+
+#if defined __AVX512F__
+#define VW 8 /* doubles in a register */
+#elif defined __AVX__
+#define VW 4
+#else
+#define VW 2
+#endif
+#define PARTS (8 / VW)
+#define UNROLL _Pragma("GCC unroll 8")
+typedef double vec __attribute__((vector_size(8 * VW), aligned(8), may_alias));
+#define AT(x, i) (*(vec *)((x) + (i)))
+#define IN(x, i) (*(const vec *)((x) + (i)))
+
+/* With M = L'DL the rows of S L^-1 give S M^-1 S' = sum of x x' / D; x has a pack per dof, six numbers and two zeros. */
+static void mobility(const sti_state *s, const int *dof, const double *S, int n, sti__mobility *out) {
+    double x[8 * STI__MOBILITY_CHAIN] __attribute__((aligned(64))), sum[6][8] __attribute__((aligned(64)));
+    vec total[6][PARTS] = {{{0}}};
+    for (int k = 0; k < n; k++) {
+        for (int i = 0; i < 6; i++) x[8 * k + i] = S[i * n + k];
+        x[8 * k + 6] = x[8 * k + 7] = 0;
+    }
+    for (int k = n - 1; k >= 0; k--) {
+        const double *L = s->qLD + s->model->M_rowadr[dof[k]], *xk = x + 8 * k, scale = s->qLDiagInv[dof[k]];
+        vec y[PARTS];
+        UNROLL for (int v = 0; v < PARTS; v++) y[v] = IN(xk, VW * v);
+        for (int p = 0; p < k; p++)
+            UNROLL for (int v = 0; v < PARTS; v++) AT(x, 8 * p + VW * v) -= L[p] * y[v];
+        UNROLL for (int v = 0; v < PARTS; v++) {
+            vec z = y[v] * scale;
+            UNROLL for (int i = 0; i < 6; i++) total[i][v] += xk[i] * z;
+        }
+    }
+    UNROLL for (int i = 0; i < 6; i++) UNROLL for (int v = 0; v < PARTS; v++) AT(sum[i], VW * v) =
+        total[i][v];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            out->ww[3 * i + j] = i < j ? sum[i][j] : sum[j][i];
+            out->vv[3 * i + j] = i < j ? sum[3 + i][3 + j] : sum[3 + j][3 + i];
+            out->wv[3 * i + j] = sum[i][3 + j];
+        }
+}
+
+static double lightness(const sti_state *s, int dof) {
+    const sti_model *m = s->model;
+    const int *chain = m->M_colind + m->M_rowadr[dof];
+    int n = m->M_rownnz[dof];
+    double x[STI__MOBILITY_CHAIN] = {0}, sum = 0;
+    x[n - 1] = 1;
+    for (int k = n - 1; k >= 0; k--) {
+        const double *L = s->qLD + m->M_rowadr[chain[k]], y = x[k];
+        for (int p = 0; p < k; p++) x[p] -= L[p] * y;
+        sum += y * y * s->qLDiagInv[chain[k]];
+    }
+    return sum;
+}
+
+INLINE void one_row(const double *S, int n, const double w[6], double *restrict J) {
+    const double *x = S, *y = x + n, *z = y + n, *a = z + n, *b = a + n, *c = b + n;
+    for (int k = 0; k < n; k++)
+        J[k] = w[0] * x[k] + w[1] * y[k] + w[2] * z[k] + (w[3] * a[k] + w[4] * b[k] + w[5] * c[k]);
+}
+
+static void rows(const double *S, int n, const double *wrench, int count, double *J, int stride) {
+    for (int i = 0; i < count; i++) one_row(S, n, wrench + 6 * i, J + i * stride);
+}
+
+extern const sti__chain_kernels CAT(sti__chain_set, STI_ISA);
+const sti__chain_kernels CAT(sti__chain_set, STI_ISA) = {mobility, lightness, rows};
