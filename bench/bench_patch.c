@@ -3,6 +3,8 @@
 
    usage: bench_patch [threads]; times are microseconds, the median of several. */
 #include "../tests/pressure_mesh.h"
+#include "mesh/pressure.h"
+#include "mesh/tetshape.h"
 #include <time.h>
 
 static double now(void) {
@@ -50,39 +52,70 @@ static void measure(const char *name, sti__pressure_body *body, int a, int b, st
     sti__patches_free(&p);
 }
 
-/* usage above */
-int main(int argc, char **argv) {
-    int threads = argc > 1 ? atoi(argv[1]) : 1;
-    sti_pool *pool = sti_pool_create(threads, NULL);
-    sti_tasks tasks = sti_pool_tasks(pool), *with = threads > 1 ? &tasks : NULL;
-    pressure_mesh ball = ball_mesh(0.02, 1e5, 8, 4), other = ball_mesh(0.02, 1e5, 8, 4),
+/* A soft ball as it comes from a file, about `edge` fine. */
+static pressure_mesh soft_ball(double R, double E, double edge) {
+    pressure_mesh m;
+    sti__tetmesh t;
+    sti__pressure p;
+    sti_error error;
+    double size[3] = {R, R, R};
+    if (sti__tetmesh_shape(STI__TET_SPHERE, size, edge, NULL, &t, &error) != STI_OK) exit(1);
+    if (sti__pressure_field(&t, E, NULL, NULL, (sti__place){0}, &p, &error) != STI_OK) exit(1);
+    mesh_alloc(&m, t.nnode, t.ntet, t.ntri);
+    memcpy(m.node, t.node, (size_t)t.nnode * 24);
+    memcpy(m.pressure, p.value, (size_t)t.nnode * 8);
+    memcpy(m.tet, t.tet, (size_t)t.ntet * 16);
+    memcpy(m.tri, t.tri, (size_t)t.ntri * 12);
+    mesh_trees(&m);
+    if (!sti__soft_bvh_meet_self(&m.tets)) exit(1);
+    sti__pressure_free(&p);
+    sti__tetmesh_free(&t);
+    return m;
+}
+
+/* The ball on a plane, held by fingers, under other balls, with itself. */
+static void measure_ball(double edge, const sti_tasks *tasks) {
+    pressure_mesh ball = soft_ball(0.02, 1e5, edge), other = soft_ball(0.02, 1e5, edge),
                   fine = ball_mesh(0.02, 1e7, 12, 1);
-    pressure_mesh finger = cube_mesh(0.01, 1e8), cone = ball_mesh(0.02, 1e7, 17, 1);
-    double low[3] = {0, 0, -0.018}, side[3] = {0.027, 0.003, 0.001}, above[3] = {0.001, 0, 0.037},
-           on[3] = {0, 0, 0.018};
+    pressure_mesh finger = cube_mesh(0.01, 1e8);
+    double low[3] = {0, 0, -0.0185}, side[3] = {0.0285, 0.003, 0.001}, above[3] = {0.001, 0, 0.0385};
     sti__pressure_body body[] = {mesh_body(&ball, STI__PRESSURE_SOFT, NULL, NULL),
                                  {.kind = STI__PRESSURE_PLANE, .pos = low, .mat = unit},
                                  mesh_body(&finger, STI__PRESSURE_RIGID, side, unit),
                                  mesh_body(&finger, STI__PRESSURE_COMPLIANT, side, unit),
                                  mesh_body(&fine, STI__PRESSURE_RIGID, above, unit),
-                                 mesh_body(&other, STI__PRESSURE_COMPLIANT, above, unit),
-                                 mesh_body(&cone, STI__PRESSURE_COMPLIANT, on, unit),
-                                 {.kind = STI__PRESSURE_PLANE, .pos = origin, .mat = unit}};
-    printf("%d tets, %d nodes in the soft ball; %d threads\n", ball.ntet, ball.nnode, threads);
-    printf("%-34s %8s %8s %8s %8s %8s %9s %9s\n", "", "near", "polygons", "refit", "walk", "cut", "cuts/us",
-           "poly/us");
-    measure("soft ball, plane", body, 1, 0, &ball.tets, ball.node, with);
-    measure("soft ball, rigid finger", body, 2, 0, &ball.tets, ball.node, with);
-    measure("soft ball, compliant finger", body, 3, 0, &ball.tets, ball.node, with);
-    measure("soft ball, rigid ball (2880 tri)", body, 4, 0, &ball.tets, ball.node, with);
-    measure("soft ball, compliant ball", body, 5, 0, &ball.tets, ball.node, with);
-    measure("soft ball, itself", body, 0, 0, &ball.tets, ball.node, with);
-    measure("compliant ball (R/16), plane", body, 7, 6, NULL, NULL, with);
-    sti_pool_destroy(pool);
+                                 mesh_body(&other, STI__PRESSURE_COMPLIANT, above, unit)};
+    static const char *name[6] = {
+        "itself", "plane", "rigid finger", "compliant finger", "rigid ball, 2880 tri", "compliant ball"};
+    printf("soft ball, R = 20 mm, pressed in by 1.5 mm: %d nodes, %d tets, and\n", ball.nnode, ball.ntet);
+    for (int k = 5; k >= 0; k--) measure(name[k], body, k, 0, &ball.tets, ball.node, tasks);
     mesh_free(&ball);
     mesh_free(&other);
     mesh_free(&fine);
     mesh_free(&finger);
-    mesh_free(&cone);
+}
+
+static void measure_compliant(int n, const sti_tasks *tasks) {
+    pressure_mesh ball = ball_mesh(0.02, 1e7, n, 1);
+    double at[3] = {0, 0, 0.0185};
+    sti__pressure_body body[] = {{.kind = STI__PRESSURE_PLANE, .pos = origin, .mat = unit},
+                                 mesh_body(&ball, STI__PRESSURE_COMPLIANT, at, unit)};
+    char name[64];
+    snprintf(name, sizeof name, "plane, compliant ball of edge R/%d", n);
+    measure(name, body, 0, 1, NULL, NULL, tasks);
+    mesh_free(&ball);
+}
+
+int main(int argc, char **argv) {
+    int threads = argc > 1 ? atoi(argv[1]) : 1;
+    sti_pool *pool = sti_pool_create(threads, NULL);
+    sti_tasks tasks = sti_pool_tasks(pool), *with = threads > 1 ? &tasks : NULL;
+    printf("%-34s %8s %8s %8s %8s %8s %9s %9s\n", "", "near", "polygons", "refit", "walk", "cut", "cuts/us",
+           "poly/us");
+    measure_ball(0.0049, with);
+    measure_ball(0.0021, with);
+    measure_compliant(4, with);
+    measure_compliant(16, with);
+    sti_pool_destroy(pool);
     return 0;
 }

@@ -511,6 +511,9 @@ TEST(failed_allocations_leave_nothing) {
         sti__patches p;
         bool made = sti__soft_bvh_create(&tree, ball.node, ball.pressure, ball.tet, 4, ball.ntet, &allocator);
         CHECK(made == (fail == 2));
+        if (made) CHECK(!sti__soft_bvh_meet_self(&tree));
+        f.left = 1;
+        if (made) CHECK(sti__soft_bvh_meet_self(&tree));
         if (made) sti__soft_bvh_free(&tree);
         CHECK(f.live == 0);
         f.left = fail;
@@ -666,6 +669,37 @@ static void fold(pressure_mesh *bar, const double *rest, double d) {
     }
 }
 
+/* All pairs of tets whose boxes at rest are apart. */
+static int count_self(const pressure_mesh *m, const double *rest) {
+    sti__patch_options o = sti__patch_defaults();
+    int count = 0;
+    for (int i = 0; i < m->ntet; i++)
+        for (int j = 0; j < i; j++) {
+            double pa[4], pb[4], gap = -1;
+            const double *x[4], *y[4];
+            const int *va = m->tet + 4 * i, *vb = m->tet + 4 * j;
+            for (int k = 0; k < 4; k++) {
+                x[k] = m->node + 3 * va[k], y[k] = m->node + 3 * vb[k];
+                pa[k] = m->pressure[va[k]], pb[k] = m->pressure[vb[k]];
+            }
+            for (int c = 0; c < 3; c++) {
+                double low[2] = {1e9, 1e9}, high[2] = {-1e9, -1e9};
+                for (int k = 0; k < 8; k++) {
+                    double at = rest[3 * (k < 4 ? va[k] : vb[k - 4]) + c];
+                    low[k / 4] = fmin(low[k / 4], at), high[k / 4] = fmax(high[k / 4], at);
+                }
+                gap = fmax(gap, fmax(low[0] - high[1], low[1] - high[0]));
+            }
+            sti__field_tet a, b;
+            sti__polygon poly;
+            sti__patch patch;
+            if (gap < 1e-9 || !sti__field_tet_make(x, va, pa, &a) || !sti__field_tet_make(y, vb, pb, &b))
+                continue;
+            count += sti__patch_tets(&a, &b, &o, &poly, &patch);
+        }
+    return count;
+}
+
 TEST(a_soft_body_touches_itself) {
     int n[3] = {16, 4, 4};
     double size[3] = {4, 1, 1};
@@ -673,9 +707,12 @@ TEST(a_soft_body_touches_itself) {
     for (int i = 0; i < bar.nnode; i++) {
         double *x = bar.node + 3 * i,
                depth = fmin(fmin(x[0], 4 - x[0]), fmin(fmin(x[1], 1 - x[1]), fmin(x[2], 1 - x[2])));
-        bar.pressure[i] = 1e4 * depth;
+        bar.pressure[i] = depth > 0 ? 1e4 * depth * uniform(0.95, 1.05) : 0;
+        for (int k = 0; k < 3; k++)
+            x[k] += uniform(-0.01, 0.01); /* no plane along faces: there the order of two tets counts */
     }
     mesh_trees(&bar);
+    REQUIRE(sti__soft_bvh_meet_self(&bar.tets));
     double *rest = malloc((size_t)bar.nnode * 24);
     memcpy(rest, bar.node, (size_t)bar.nnode * 24);
     sti__pressure_body body[1] = {mesh_body(&bar, STI__PRESSURE_SOFT, NULL, NULL)};
@@ -687,6 +724,7 @@ TEST(a_soft_body_touches_itself) {
         fold(&bar, rest, 0.1 * k);
         sti__soft_bvh_refit(&bar.tets, bar.node, NULL);
         find(&p, body, 0, 0, NULL);
+        CHECK(p.npatch == count_self(&bar, rest));
         /* the upper arm is pushed up */
         double up = 0;
         for (int i = 0; i < p.npatch; i++) {
@@ -743,6 +781,7 @@ TEST(bad_bodies) {
                                   mesh_body(&floor, STI__PRESSURE_RIGID, pos, unit),
                                   mesh_body(&empty, STI__PRESSURE_SOFT, NULL, NULL)};
     sti__patches p = none();
+    REQUIRE(sti__soft_bvh_meet_self(&ball.tets));
     for (int i = 0; i < 200; i++) { /* nodes fall into one another, run away and are no numbers */
         int k = (int)uniform(0, 3 * ball.nnode);
         ball.node[k] = i % 4 == 0   ? NAN

@@ -27,7 +27,7 @@ typedef struct sti__pressure_body {
         *tree; /* over triangles of rigid bodies, over tets of others; refitted for soft ones */
 } sti__pressure_body;
 
-/* Two bodies, or one with itself. */
+/* Two bodies, or a soft one with itself, after sti__soft_bvh_meet_self. */
 typedef struct sti__pressure_pair {
     int a, b;
 } sti__pressure_pair;

@@ -24,6 +24,16 @@ static inline double sti__patch_pressure(const sti__field_tet *a, const sti__fie
     return p > 0 ? p : 0;
 }
 
+/* Of all corners. */
+static inline double sti__patch_greatest(const sti__field_tet *a, const sti__field_tet *b) {
+    double p = 0;
+    for (int i = 0; i < 4; i++) {
+        if (a && a->p[i] > p) p = a->p[i];
+        if (b && b->p[i] > p) p = b->p[i];
+    }
+    return p;
+}
+
 static inline void sti__patch_turn(sti__polygon *p) {
     for (int i = 0, j = p->count - 1; i < j; i++, j--) {
         double x[3];
@@ -45,7 +55,7 @@ static inline bool sti__patch_measure(sti__polygon *p, const sti__field_tet *a, 
     for (int i = 0; i < p->count; i++) at[i] = sti__patch_pressure(a, b, p->x[i]);
     double force = sti__polygon_centre(p, at, out->pos);
     out->pressure = force / out->area;
-    if (!(out->pressure > 0)) return false;
+    if (!(out->pressure > 1e-12 * sti__patch_greatest(a, b))) return false; /* rounding of none */
     if (!sti__patch_slope(a, out->normal, -1, out->pressure, o, &ga)) return false;
     if (!sti__patch_slope(b, out->normal, 1, out->pressure, o, &gb)) return false;
     out->g = sti__series(ga, gb);

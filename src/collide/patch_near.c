@@ -69,14 +69,14 @@ static bool ranges_meet(const search *s, int i, int j) {
     return s->a->least[i] <= s->b->most[j] && s->b->least[j] <= s->a->most[i];
 }
 
-/* The larger subtree is opened: the order does not depend on where things are. */
-static void walk_two(search *s, bool fields) {
+/* Leaves below two nodes. The larger subtree is opened: the order does not depend on where things are. */
+static void walk_two(search *s, int from_a, int from_b, bool fields) {
     struct {
         int a, b;
     } stack[DEPTH], at;
     const sti__bvh_node *A = s->a->tree.node, *B = s->b->tree.node;
     int depth = 1;
-    stack[0].a = stack[0].b = 0;
+    stack[0].a = from_a, stack[0].b = from_b;
     while (depth > 0) {
         at = stack[--depth];
         const sti__bvh_node *a = A + at.a, *b = B + at.b;
@@ -93,42 +93,12 @@ static void walk_two(search *s, bool fields) {
     }
 }
 
-/* ---- one tree with itself ------------------------------------------------------------------------------------------ */
-
-/* Tets that are near each other at rest, as all that share a node, do not touch. */
-static bool may_meet_self(const search *s, int i, int j) {
-    return ranges_meet(s, i, j) && !sti__box_overlap(s->a->rest + i, s->a->rest + j);
-}
-
+/* Tets that are near each other at rest, as all that share a node, do not touch: what is left lies below the front. */
 static void walk_self(search *s) {
-    struct {
-        int a, b;
-    } stack[DEPTH], at;
-    const sti__bvh_node *A = s->a->tree.node;
-    int depth = 1;
-    stack[0].a = stack[0].b = 0;
-    while (depth > 0) {
-        at = stack[--depth];
-        const sti__bvh_node *a = A + at.a, *b = A + at.b;
-        if (at.a == at.b) {
-            if (a->item >= 0) continue;
-            int left = at.a + 1, right = A[left].skip;
-            stack[depth].a = left, stack[depth++].b = right;
-            stack[depth].a = stack[depth].b = right, depth++;
-            stack[depth].a = stack[depth].b = left, depth++;
-            continue;
-        }
-        if (!overlap(s, a, b)) continue;
-        if (a->item >= 0 && b->item >= 0) {
-            if (may_meet_self(s, a->item, b->item)) push(s, a->item, b->item);
-        } else if (b->item >= 0 || (a->item < 0 && a->skip - at.a >= b->skip - at.b)) {
-            stack[depth].a = A[at.a + 1].skip, stack[depth++].b = at.b;
-            stack[depth].a = at.a + 1, stack[depth++].b = at.b;
-        } else {
-            stack[depth].a = at.a, stack[depth++].b = A[at.b + 1].skip;
-            stack[depth].a = at.a, stack[depth++].b = at.b + 1;
-        }
-    }
+    const int *front = s->a->front;
+    const sti__bvh_node *node = s->a->tree.node;
+    for (int i = 0; i < s->a->nfront; i++, front += 2)
+        if (overlap(s, node + front[0], node + front[1])) walk_two(s, front[0], front[1], true);
 }
 
 /* ---- a tree and a plane ---------------------------------------------------------------------------------------------- */
@@ -182,7 +152,7 @@ static void search_pair(search *s, const sti__pressure_body *a, const sti__press
     if (a == b) s->moved = false;
     if (a == b && a->kind == STI__PRESSURE_SOFT) walk_self(s);
     else if (a == b) return;
-    else walk_two(s, has_field(a) && has_field(b));
+    else walk_two(s, 0, 0, has_field(a) && has_field(b));
 }
 
 int64_t sti__patch_near(sti__patches *p, const sti__pressure_body *body, const sti__pressure_pair *pair,

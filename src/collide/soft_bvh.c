@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collide/soft_bvh.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -91,6 +92,7 @@ bool sti__soft_bvh_create(sti__soft_bvh *b, const double *x, const double *press
 
 void sti__soft_bvh_free(sti__soft_bvh *b) {
     sti__bvh_free(&b->tree);
+    sti__free(b->allocator, b->front, 2 * sizeof(int) * (size_t)b->nfront);
     if (b->block) sti__free_aligned(b->allocator, b->block, b->nblock);
     *b = (sti__soft_bvh){0};
 }
@@ -100,4 +102,65 @@ void sti__soft_bvh_refit(sti__soft_bvh *b, const double *x, const sti_tasks *tas
     if (tasks && tasks->run) tasks->run(tasks->system, b->count, 512, bound_items, &m);
     else bound_items(&m, 0, b->count);
     sti__bvh_refit(&b->tree, b->box, tasks);
+}
+
+/* ---- the mesh and itself ------------------------------------------------------------------------------------------ */
+
+#define DEPTH 256 /* two pairs more on the stack per level of two trees of at most 61 levels */
+
+typedef struct node_pair {
+    int a, b;
+} node_pair;
+
+static bool apart(const sti__bvh_node *a, const sti__bvh_node *b) {
+    for (int k = 0; k < 3; k++)
+        if (a->lo[k] > b->hi[k] || b->lo[k] > a->hi[k]) return true;
+    return false;
+}
+
+/* What to look at below a pair of nodes that are not apart. */
+static int open_pair(const sti__bvh_node *node, node_pair at, node_pair out[3]) {
+    const sti__bvh_node *a = node + at.a, *b = node + at.b;
+    if (a->item >= 0 && b->item >= 0) return 0;
+    int left = at.a + 1, right = node[left].skip;
+    if (at.a == at.b) {
+        out[0] = (node_pair){left, right};
+        out[1] = (node_pair){right, right};
+        out[2] = (node_pair){left, left};
+        return 3;
+    }
+    bool first = b->item >= 0 || (a->item < 0 && a->skip - at.a >= b->skip - at.b);
+    if (!first) left = at.b + 1, right = node[left].skip;
+    out[0] = first ? (node_pair){right, at.b} : (node_pair){at.a, right};
+    out[1] = first ? (node_pair){left, at.b} : (node_pair){at.a, left};
+    return 2;
+}
+
+/* Writes the front if there is room for it; its size. The tree is as it was laid, over the mesh at rest. */
+static int64_t find_front(const sti__bvh *tree, node_pair *out) {
+    node_pair stack[DEPTH], below[3];
+    int depth = 0;
+    int64_t count = 0;
+    if (tree->count > 0) stack[depth++] = (node_pair){0, 0};
+    while (depth > 0) {
+        node_pair at = stack[--depth];
+        if (at.a != at.b && apart(tree->node + at.a, tree->node + at.b)) {
+            if (out) out[count] = at;
+            count++;
+            continue;
+        }
+        int n = open_pair(tree->node, at, below);
+        for (int k = 0; k < n; k++) stack[depth++] = below[k];
+    }
+    return count;
+}
+
+bool sti__soft_bvh_meet_self(sti__soft_bvh *b) {
+    sti__bvh_refit(&b->tree, b->rest, NULL);
+    int64_t count = find_front(&b->tree, NULL);
+    b->front =
+        count < INT_MAX / 2 ? sti__alloc(b->allocator, sizeof(node_pair) * (size_t)count) : NULL;
+    if (b->front) b->nfront = (int)find_front(&b->tree, (node_pair *)b->front);
+    sti__bvh_refit(&b->tree, b->box, NULL);
+    return b->front != NULL;
 }
