@@ -10,11 +10,11 @@ static inline void hold_end(body *b) {
     for (int i = 0; i < b->n; i += 3) b->held[i / 3] = b->x[i] == 0;
 }
 
-/* A cantilever of length 1, section height x height, k cells across, its own weight small; the deflection of the middle of
+/* A cantilever of length 1 and 8 times as long as high and wide, k cells across, its own weight small; the deflection of the middle of
    its end divided by that of the beam, w L^4 / (8 E I) + w L^2 / (2 kappa G A), kappa = 5/6. */
-static inline double cantilever(sti__fem_kind kind, int k, int along, double height, double poisson) {
-    const double size[3] = {1, height, height}, E = 1e6, g[3] = {0, 0, -1e-4};
-    box mesh = box_make(along, k, k, size, true);
+static inline double cantilever(sti__fem_kind kind, int k, bool alternate, double poisson) {
+    const double height = 0.125, size[3] = {1, height, height}, E = 1e6, g[3] = {0, 0, -1e-4};
+    box mesh = box_make(8 * k, k, k, size, alternate);
     sti__fem_material m = {kind, E, poisson, 1000, 0, 0};
     body b = body_make(&mesh, &m);
     hold_end(&b);

@@ -206,6 +206,25 @@ TEST(energy_does_not_see_rotations) {
         }
 }
 
+TEST(energies_as_published) {
+    /* of diag(s, t, 1), in the form of the papers, with Lame's constants m and l */
+    const double m = 1 / 2.6, l = 0.3 / (1.3 * 0.4), id[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    for (int n = 0; n < 50; n++) {
+        double s = 1 + 0.9 * uniform(), t = 1 + 0.9 * uniform(), J = s * t,
+               f[9] = {s, 0, 0, 0, t, 0, 0, 0, 1};
+        double small = m * ((s - 1) * (s - 1) + (t - 1) * (t - 1)), tr = s + t - 2;
+        CHECK_NEAR(energy_at(STI__FEM_LINEAR, f, id), small + 0.5 * l * tr * tr, 1e-14);
+        CHECK_NEAR(energy_at(STI__FEM_LINEAR_COROTATED, f, id), small + 0.5 * l * tr * tr, 1e-14);
+        CHECK_NEAR(energy_at(STI__FEM_COROTATED, f, id), small + 0.5 * l * (J - 1) * (J - 1), 1e-14);
+        double a = (s * s - 1) / 2, b = (t * t - 1) / 2;
+        CHECK_NEAR(energy_at(STI__FEM_STVK, f, id), m * (a * a + b * b) + 0.5 * l * (a + b) * (a + b), 1e-14);
+        double M = 4 * m / 3, L = l + 5 * m / 6, rest = 1 + M / L - M / (4 * L), I = s * s + t * t + 1;
+        double psi = M / 2 * (I - 3) + L / 2 * (J - rest) * (J - rest) - M / 2 * log(I + 1);
+        double psi0 = L / 2 * (1 - rest) * (1 - rest) - M / 2 * log(4);
+        CHECK_NEAR(energy_at(STI__FEM_NEOHOOKEAN, f, id), psi - psi0, 1e-14);
+    }
+}
+
 /* The 9 x 9 matrix of h, and its smallest and largest eigenvalue by Jacobi's method. */
 static void dense_hess(const sti__fem_hess *h, double m[81]) {
     for (int j = 0; j < 9; j++) {
@@ -658,7 +677,7 @@ TEST(memory_runs_out) {
 
 MAIN(CASE(singular_values), CASE(polar), CASE(eigenvalues), CASE(stress_is_the_slope_of_energy),
      CASE(tangent_is_the_slope_of_stress), CASE(hooke_at_rest), CASE(energy_does_not_see_rotations),
-     CASE(projection), CASE(projection_where_the_rotation_jumps), CASE(masses),
+     CASE(energies_as_published), CASE(projection), CASE(projection_where_the_rotation_jumps), CASE(masses),
      CASE(force_is_the_slope_of_energy), CASE(stiffness_is_the_slope_of_force), CASE(patch), CASE(von_mises),
      CASE(mixed_materials), CASE(same_bits), CASE(tangent_is_kept), CASE(state), CASE(bad_input),
      CASE(memory_runs_out))
