@@ -3,6 +3,8 @@
 #include "contact/rows.h"
 #include "solve/certificate.h"
 #include "solve/cut.h"
+#include "solve/product.h"
+#include <string.h>
 
 #define EXACT_COST 4e8 /* numbers of the factor that may be read before the diagonal is only estimated */
 #define PROBES 32
@@ -89,6 +91,18 @@ static void estimate(const sti_problem *p, sti__chol *mass, double *diagonal, co
     }
 }
 
+/* Rows that have to take turns anyway: |L^-1 J_i'|^2 is half of the work. */
+static void one_by_one(const sti_problem *p, sti__chol *mass, double *diagonal, double *x,
+                       const sti_tasks *tasks) {
+    const sti_csr *J = &p->arrays.J;
+    for (int i = 0; i < p->m; i++) {
+        memset(x, 0, sizeof(double) * (size_t)p->arrays.n);
+        for (int k = J->start[i]; k < J->start[i + 1]; k++) x[J->col[k]] = J->value[k];
+        sti__chol_half(mass, x, x, tasks);
+        diagonal[i] = sti__norm2_n(x, NULL, p->arrays.n);
+    }
+}
+
 /* Least number of passes: rows of one part must take turns. */
 static int count_passes(const sti_problem *p, colours *c) {
     const sti_csr *J = &p->arrays.J;
@@ -114,8 +128,13 @@ void sti__delassus_diagonal(const sti_problem *p, sti__chol *mass, double *diago
     uintptr_t start = ((uintptr_t)room + STI__ALIGN - 1) / STI__ALIGN * STI__ALIGN;
     lay_out(p, &c, (char *)room + (start - (uintptr_t)room));
     find_parts(&p->arrays.A, c.part);
-    if ((double)count_passes(p, &c) * (double)sti__chol_get_info(mass).fill > EXACT_COST) {
+    int passes = count_passes(p, &c);
+    if (passes * (double)sti__chol_get_info(mass).fill > EXACT_COST) {
         estimate(p, mass, diagonal, &c, tasks);
+        return;
+    }
+    if (2 * passes > p->m) {
+        one_by_one(p, mass, diagonal, c.x, tasks);
         return;
     }
     for (int i = 0; i < p->arrays.n; i++) c.taken[i] = -1;

@@ -3,6 +3,7 @@
    `NC` columns at a time; loops over them are unrolled, so that the arrays below never touch memory. */
 #include "base/lane.h"
 #include "solve/dense.h"
+#include <stdbool.h>
 #include <string.h>
 
 #if defined __AVX512F__
@@ -277,16 +278,31 @@ static void lone(const double *tiles, int count, double *x, int forth, int back)
     }
 }
 
+/* Tiles of x before the first number that is not zero. */
+static int leading_zeros(const double *x, int nd) {
+    int j = 0;
+    for (bool zero = true; j < nd; j += zero) {
+        for (int k = 0; k < 8; k++) zero &= x[8 * j + k] == 0;
+        if (!zero) break;
+    }
+    return j;
+}
+
 static void forward(const double *panel, int nd, int ncol, int nb, double *x, double *z) {
     size_t row = 64 * (size_t)nd;
-    for (int j = 0; j < nd; j++) {
+    int j0 = leading_zeros(x, nd);
+    x += 8 * j0;
+    panel += 64 * (size_t)j0; /* tile columns before it meet zeros */
+    ncol -= 8 * j0;
+    for (int j = j0; j < nd; j++) {
         const double *a = panel + row * (size_t)j;
-        times(a, row, 8 * j, x, x + 8 * j, 1);
+        times(a, row, 8 * (j - j0), x, x + 8 * (j - j0), 1);
         vec s[RV];
-        load(s, x + 8 * j);
-        tile_forward(a + 64 * (size_t)j, ncol - 8 * j, s);
-        store(s, x + 8 * j);
+        load(s, x + 8 * (j - j0));
+        tile_forward(a + 64 * (size_t)(j - j0), ncol - 8 * (j - j0), s);
+        store(s, x + 8 * (j - j0));
     }
+    if (ncol <= 0) return;
     int i = nd;
     for (; i + 4 <= nb; i += 4) times(panel + row * (size_t)i, row, ncol, x, z + 8 * (i - nd), 4);
     for (; i < nb; i++) times(panel + row * (size_t)i, row, ncol, x, z + 8 * (i - nd), 1);

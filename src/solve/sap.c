@@ -438,6 +438,14 @@ static bool all_done(const sti__islands *s) {
 
 /* ---- the solve ------------------------------------------------------------------------------------------ */
 
+/* An island that is the whole problem has its factor already; called again to give it back. */
+static void share_factor(sti__island *s, sti_workspace *w) {
+    sti__chol *own = s->mass;
+    s->mass = w->mass;
+    w->mass = own;
+    s->mass_ready = true;
+}
+
 static sti_status solve_others(const sti__task *t, sti__islands *islands, sti_error *error) {
     sti_workspace *w = t->workspace;
     sap_job job = {.task = t, .islands = islands};
@@ -455,9 +463,12 @@ static sti_status solve_others(const sti__task *t, sti__islands *islands, sti_er
     sti__judge judge;
     if ((status = sti__workspace_judge(w, t->problem, tasks, &judge, error)) != STI_OK) return status;
     job.delassus = judge.delassus;
+    bool alone = islands->count == 1 && islands->island[0].n == t->problem->arrays.n;
+    if (alone) share_factor(&islands->island[0], w);
     for (int k = 0; k < job.islands->count; k++)
         if (!job.islands->done[k] && job.islands->island[k].n > LARGE_ISLAND) run_island(&job, k, tasks);
     sti__run(tasks, job.islands->count, 1, run_one_by_one, &job);
+    if (alone) share_factor(&islands->island[0], w);
     if (job.history) merge_history(&job, w);
     if (!add_up(&job, t->info)) return sti__fail(error, STI_VALUE, "A is not positive definite");
     return STI_OK;

@@ -103,6 +103,7 @@ void sti_workspace_free(sti_workspace *w) {
     sti__chol_free(w->newton);
     sti__blocks_free(&w->jacobian);
     sti__islands_free(w->islands);
+    sti__reduction_free(w->reduction);
     sti_allocator a = w->own;
     sti__free(&a, w, sizeof *w);
 }
@@ -257,6 +258,23 @@ static sti_status judge(const sti__task *t, sti_error *error) {
     return STI_OK;
 }
 
+/* The task on the dofs that rows touch, where that is less work. */
+static sti_status reduce(sti__task *t, sti_error *error) {
+    sti_workspace *w = t->workspace;
+    const sti_problem *reduced;
+    if (t->options->linear == STI_LINEAR_PCG) return STI_OK;
+    if (!w->reduction && !(w->reduction = sti__reduction_create(w->allocator, error))) return STI_NO_MEMORY;
+    int before = sti__reduction_factorisations(w->reduction);
+    sti_status status = sti__reduce(w->reduction, t->problem, tasks_of(t->options), &reduced, error);
+    t->info->factorisations += sti__reduction_factorisations(w->reduction) - before;
+    if (status != STI_OK || reduced == t->problem) return status;
+    double *v = sti__reduced_velocity(w->reduction);
+    sti__reduced_gather(w->reduction, t->v, v);
+    t->problem = reduced;
+    t->v = v;
+    return STI_OK;
+}
+
 sti_status sti_solve(const sti_problem *problem, const sti_solve_options *options, sti_workspace *workspace,
                      double *v, double *g, sti_solve_info *info, sti_error *error) {
     sti_solve_info unused;
@@ -276,7 +294,10 @@ sti_status sti_solve(const sti_problem *problem, const sti_solve_options *option
     sti__task task = {problem, options, workspace, problem->arrays.n ? v : NULL, g, info};
     info->solver = options->solver == STI_SOLVER_AUTO ? choose(problem) : options->solver;
     double start = seconds_now();
-    status = dispatch(info->solver, &task, error);
+    status = reduce(&task, error);
+    if (status == STI_OK) status = dispatch(info->solver, &task, error);
+    if (status == STI_OK && task.problem != problem)
+        sti__reduced_expand(workspace->reduction, task.v, v, tasks_of(options));
     info->seconds = seconds_now() - start;
     return status == STI_OK ? judge(&task, error) : status;
 }

@@ -9,6 +9,7 @@
 #include "solve/cut.h"
 #include "solve/island.h"
 #include "solve/product.h"
+#include "solve/reduce.h"
 
 /* One growing block of memory per part of the solvers; its content is not kept between solves. */
 typedef enum sti__block_of {
@@ -49,6 +50,7 @@ struct sti_workspace {
     sti__chol *newton;           /* factor of the Newton matrix, dual or primal */
     sti__blocks jacobian;        /* J in block rows */
     sti__islands *islands;       /* of the primal solver and the sensitivities */
+    sti__reduction *reduction;   /* to the dofs that rows touch */
     const sti_problem *factored; /* whose A is in `mass`, in this solve */
     const sti_problem *judged;   /* whose factor and Delassus diagonal are ready */
     double *share; /* nrow, the caller's: gets each row block's part of the certificate; NULL: not wanted */
