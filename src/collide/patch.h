@@ -104,9 +104,9 @@ bool sti__patches_find(sti__patches *p, const sti__pressure_body *body, const st
                        int npair, const sti_tasks *tasks, sti__patch_sizes *need);
 
 /* Fewer contacts, after a run: p->contact. Polygons of a pair become one contact if their normals agree within 18 degrees and they
-   lie in the same tet of its soft body, or, of two rigid bodies, in tets of the same cell of a grid with edge `cell` (m) in the
-   frame of the first body with a field; two soft bodies keep all. Force is exact, moment too where normals are equal; the sum of
-   stiffness stays. cell = 0 merges nothing. */
+   lie in the same tet of the one soft body, or, of two rigid bodies, in tets of the same cell of a grid with edge `cell` (m; 0: each
+   stays alone) in the frame of the first body with a field. Two soft bodies keep all. Force is exact, moment too where normals are
+   equal; the sum of stiffness stays. */
 void sti__patches_merge(sti__patches *p, const sti__pressure_body *body, double cell);
 
 /* The first half of a run: pairs of elements near each other; how many there are, the first p->size.candidates are kept. */

@@ -39,10 +39,16 @@ static uint64_t cell_of(const sti__pressure_body *b, int tet, double cell) {
     return key;
 }
 
+/* Whether each polygon of a pair stays alone. */
+static bool is_alone(const sti__pressure_body *a, const sti__pressure_body *b, double cell) {
+    bool soft_a = a->kind == STI__PRESSURE_SOFT, soft_b = b->kind == STI__PRESSURE_SOFT;
+    return soft_a == soft_b && (soft_a || !(cell > 0));
+}
+
 static uint64_t group_of(const sti__pressure_body *body, const sti__patch *c, double cell, int index) {
     const sti__pressure_body *a = body + c->a, *b = body + c->b;
     bool soft_a = a->kind == STI__PRESSURE_SOFT, soft_b = b->kind == STI__PRESSURE_SOFT;
-    if (soft_a && soft_b) return (uint64_t)index;
+    if (is_alone(a, b, cell)) return (uint64_t)index;
     if (soft_a || soft_b) return (uint64_t)c->element[soft_b];
     int side = a->kind != STI__PRESSURE_COMPLIANT;
     return cell_of(side ? b : a, c->element[side], cell);
@@ -108,10 +114,9 @@ static void close_sum(sti__patch *sum) {
     sum->stiffness = 0;
 }
 
-/* By the group, also if it has one polygon only today. Contacts of two soft bodies keep their names. */
+/* By the group, also if it has one polygon only today. */
 static void name_sum(sti__patch *sum, const sti__pressure_body *body, uint64_t key, int part) {
     const sti__pressure_body *a = body + sum->a, *b = body + sum->b;
-    if (a->kind == STI__PRESSURE_SOFT && b->kind == STI__PRESSURE_SOFT) return;
     uint64_t name[3] = {(uint64_t)(uint32_t)a->id << 32 | (uint32_t)b->id, key, (uint64_t)part};
     sum->feature = sti__hash(STI__HASH_SEED, name, sizeof name);
 }
@@ -145,9 +150,6 @@ static void merge_group(sti__patches *p, const sti__pressure_body *body, sti__pa
 }
 
 void sti__patches_merge(sti__patches *p, const sti__pressure_body *body, double cell) {
-    p->contact = p->patch;
-    p->ncontact = p->npatch;
-    if (!(cell > 0) || p->npatch == 0) return;
     sti__patch_candidate *list = p->candidate;
     for (int i = 0; i < p->npatch; i++) {
         list[i].pair = p->patch[i].pair;
@@ -160,6 +162,8 @@ void sti__patches_merge(sti__patches *p, const sti__pressure_body *body, double 
     for (int i = 0, end; i < p->npatch; i = end) {
         for (end = i + 1; end < p->npatch; end++)
             if (list[end].pair != list[i].pair || key_of(list + end) != key_of(list + i)) break;
-        merge_group(p, body, list + i, end - i);
+        const sti__patch *first = p->patch + list[i].slot;
+        if (is_alone(body + first->a, body + first->b, cell)) p->found[p->ncontact++] = *first;
+        else merge_group(p, body, list + i, end - i);
     }
 }
