@@ -165,18 +165,24 @@ static void mirror_task(void *context, int begin, int end) {
     }
 }
 
-static void all_elements(job *j, const sti_tasks *tasks) {
+static void note_frozen(const job *j) {
     size_t bytes = 3 * (size_t)j->fem->nnode * sizeof(double);
     if (j->pass.what & STI__FEM_FREEZE) memcpy(j->work->frozen_at, j->pass.x, bytes);
+}
+
+static void all_elements(job *j, const sti_tasks *tasks) {
+    note_frozen(j);
     run(tasks, j->fem->inside->nbatch, 8, elements_task, j);
     if (j->pass.what & STI__FEM_FORCE) run(tasks, j->fem->nnode, 64, nodes_task, j);
 }
 
-/* K, and beta K if asked, slab by slab, so that the blocks of few elements are in memory at once. */
-static void assemble(const sti__fem *fem, sti__fem_work *w, const double *x, bool damp,
+/* K, beta K if asked, and what else the elements shall give, slab by slab, so that the blocks of few elements are in memory
+   at once. */
+static void assemble(const sti__fem *fem, sti__fem_work *w, const double *x, bool damp, int more,
                      const sti_tasks *tasks) {
     const sti__fem_inside *in = fem->inside;
-    job j = make_job(fem, w, x, STI__FEM_BLOCKS);
+    job j = make_job(fem, w, x, STI__FEM_BLOCKS | more);
+    note_frozen(&j);
     j.damp = damp && fem->damped;
     for (int s = 0; s < in->nslab; s++) {
         j.first = j.pass.first = s * STI__FEM_SLAB;
@@ -186,6 +192,7 @@ static void assemble(const sti__fem *fem, sti__fem_work *w, const double *x, boo
         run(tasks, in->slab_first[s + 1] - j.target, 64, gather_task, &j);
     }
     run(tasks, fem->nnode, 64, mirror_task, &j);
+    if (more & STI__FEM_FORCE) run(tasks, fem->nnode, 64, nodes_task, &j);
     size_t n = 3 * (size_t)fem->nnode;
     memcpy(w->made_at, x, n * sizeof(double));
     memcpy(w->made_at + n, w->frozen_at, n * sizeof(double));
@@ -206,7 +213,7 @@ void sti__fem_state_set(const sti__fem *fem, sti__fem_work *w, const double *sta
     if (state[0] == 0) return;
     const double *x = state + 2;
     sti__fem_freeze(fem, w, x + 3 * (size_t)fem->nnode, tasks);
-    assemble(fem, w, x, state[1] != 0, tasks);
+    assemble(fem, w, x, state[1] != 0, 0, tasks);
 }
 
 void sti__fem_freeze(const sti__fem *fem, sti__fem_work *w, const double *x, const sti_tasks *tasks) {
@@ -237,14 +244,22 @@ static bool force_and_check(const sti__fem *fem, sti__fem_work *w, const double 
     return false;
 }
 
-static bool stale(const sti__fem *fem, const sti__fem_work *w, bool moved) {
-    return !w->valid || (!fem->constant && (moved || !(w->tolerance > 0)));
+/* Force at x, and K there unless the last one still serves; the elements are passed once if that is known before. */
+static bool force_and_tangent(const sti__fem *fem, sti__fem_work *w, const double *x, bool damp, int more,
+                              const sti_tasks *tasks) {
+    bool renew =
+        !w->valid || (damp && fem->damped && !w->damp_valid) || (!fem->constant && !(w->tolerance > 0));
+    if (renew) {
+        assemble(fem, w, x, damp, STI__FEM_FORCE | more, tasks);
+        return true;
+    }
+    if (!force_and_check(fem, w, x, more, tasks)) return false;
+    assemble(fem, w, x, damp, 0, tasks);
+    return true;
 }
 
 bool sti__fem_tangent(const sti__fem *fem, sti__fem_work *w, const double *x, const sti_tasks *tasks) {
-    bool moved = force_and_check(fem, w, x, 0, tasks), renew = stale(fem, w, moved);
-    if (renew) assemble(fem, w, x, true, tasks);
-    return renew;
+    return force_and_tangent(fem, w, x, true, 0, tasks);
 }
 
 /* ---- the stage --------------------------------------------------------------------------------------------------------- */
@@ -252,10 +267,7 @@ bool sti__fem_tangent(const sti__fem *fem, sti__fem_work *w, const double *x, co
 bool sti__fem_begin(const sti__fem *fem, sti__fem_work *w, const sti__fem_stage *s, const sti_tasks *tasks) {
     bool apart = s->frame && s->frame != s->x0; /* rotations from elsewhere */
     if (apart) sti__fem_freeze(fem, w, s->frame, tasks);
-    bool moved = force_and_check(fem, w, s->x0, apart ? 0 : STI__FEM_FREEZE, tasks);
-    bool renew = stale(fem, w, moved) || (fem->damped && !w->damp_valid);
-    if (renew) assemble(fem, w, s->x0, true, tasks);
-    return renew;
+    return force_and_tangent(fem, w, s->x0, true, apart ? 0 : STI__FEM_FREEZE, tasks);
 }
 
 static const double *moved_to(const sti__fem *fem, sti__fem_work *w, const sti__fem_stage *s,
@@ -267,10 +279,9 @@ static const double *moved_to(const sti__fem *fem, sti__fem_work *w, const sti__
 bool sti__fem_again(const sti__fem *fem, sti__fem_work *w, const sti__fem_stage *s, const double *v,
                     const sti_tasks *tasks) {
     const double *x = moved_to(fem, w, s, v);
-    bool moved = force_and_check(fem, w, x, 0, tasks), renew = stale(fem, w, moved);
-    bool keep = fem->linear; /* then K(x) = K(x0), and so is beta K */
-    if (renew) assemble(fem, w, x, keep, tasks);
-    return renew;
+    if (!fem->linear || !w->valid) return force_and_tangent(fem, w, x, false, 0, tasks);
+    sti__fem_force(fem, w, x, tasks); /* K does not depend on x */
+    return false;
 }
 
 typedef struct matrix_job {
