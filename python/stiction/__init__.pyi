@@ -121,6 +121,10 @@ class Model:
     nmeshhullface: int
     nhfield: int
     nhfielddata: int
+    nflex: int
+    nflexvert: int
+    nflexelem: int
+    nflexshell: int
     nmocap: int
     ntendon: int
     nwrap: int
@@ -210,6 +214,8 @@ class Model:
     geom_solref: npt.NDArray[Any]
     geom_solimp: npt.NDArray[Any]
     geom_softness: npt.NDArray[Any]
+    geom_hydroelastic: npt.NDArray[Any]
+    geom_hydroedge: npt.NDArray[Any]
     geom_size: npt.NDArray[Any]
     geom_rbound: npt.NDArray[Any]
     geom_pos: npt.NDArray[Any]
@@ -350,6 +356,38 @@ class Model:
     sensor_intprm: npt.NDArray[Any]
     sensor_cutoff: npt.NDArray[Any]
     sensor_noise: npt.NDArray[Any]
+    flex_bodyid: npt.NDArray[Any]
+    flex_vertadr: npt.NDArray[Any]
+    flex_vertnum: npt.NDArray[Any]
+    flex_elemadr: npt.NDArray[Any]
+    flex_elemnum: npt.NDArray[Any]
+    flex_shelladr: npt.NDArray[Any]
+    flex_shellnum: npt.NDArray[Any]
+    flex_law: npt.NDArray[Any]
+    flex_contype: npt.NDArray[Any]
+    flex_conaffinity: npt.NDArray[Any]
+    flex_condim: npt.NDArray[Any]
+    flex_priority: npt.NDArray[Any]
+    flex_selfcollide: npt.NDArray[Any]
+    flex_matid: npt.NDArray[Any]
+    flex_group: npt.NDArray[Any]
+    flex_solmix: npt.NDArray[Any]
+    flex_friction: npt.NDArray[Any]
+    flex_damping: npt.NDArray[Any]
+    flex_hydroelastic: npt.NDArray[Any]
+    flex_dissipation: npt.NDArray[Any]
+    flex_rgba: npt.NDArray[Any]
+    flexvert_pos0: npt.NDArray[Any]
+    flexvert_mass: npt.NDArray[Any]
+    flexvert_pressure: npt.NDArray[Any]
+    flexvert_pinned: npt.NDArray[Any]
+    flexvert_local: npt.NDArray[Any]
+    flex_elem: npt.NDArray[Any]
+    flexelem_young: npt.NDArray[Any]
+    flexelem_poisson: npt.NDArray[Any]
+    flexelem_density: npt.NDArray[Any]
+    flex_shell: npt.NDArray[Any]
+    flex_shellelem: npt.NDArray[Any]
     eq_type: npt.NDArray[Any]
     eq_obj1id: npt.NDArray[Any]
     eq_obj2id: npt.NDArray[Any]
@@ -399,6 +437,7 @@ class Model:
     name_tex: npt.NDArray[Any]
     name_mesh: npt.NDArray[Any]
     name_hfield: npt.NDArray[Any]
+    name_flex: npt.NDArray[Any]
     name_tendon: npt.NDArray[Any]
     name_actuator: npt.NDArray[Any]
     name_sensor: npt.NDArray[Any]
@@ -448,10 +487,13 @@ class Data:
     time: float
     qpos: _Array
     qvel: _Array
+    flexvert_xpos: _Array
+    flexvert_xvel: _Array
     act: _Array
     ctrl: _Array
     qfrc_applied: _Array
     xfrc_applied: _Array
+    flexvert_applied: _Array
     mocap_pos: _Array
     mocap_quat: _Array
     xpos: _Array

@@ -34,6 +34,7 @@ void STI_K(acceleration)(sti_state *s) {
     for (int d = 0; d < m->nv; d++) smooth[d] = (passive[d] - bias[d]) + (applied[d] + actuator[d]);
     vmask any = pushed(s);
     if (v_any(any)) add_body_forces(s, any, smooth);
+    if (!sti__needs_mass(s)) return;
     for (int d = 0; d < m->nv; d++) qacc[d] = smooth[d];
     STI_K(ltdl_solve)(m, CLANES(s->qLD), CLANES(s->qLDiagInv), qacc);
     for (int d = 0; d < m->nv; d++) LANES(s->qacc)[d] = qacc[d];

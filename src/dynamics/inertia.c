@@ -131,7 +131,9 @@ void STI_K(inertia)(sti_state *s) {
     for (int k = 0; k < 10; k++) LANES(s->cinert)[k] = LANES(s->crb)[k] = v_set(0);
     for (int i = 1; i < m->nbody; i++) body_inertia(s, i);
     for (int j = 0; j < m->njnt; j++) joint_axes(s, j);
-    composite_inertias(s);
-    mass_matrix(s);
+    if (sti__needs_mass(s)) {
+        composite_inertias(s);
+        mass_matrix(s);
+    }
     if (s->wanted & STI__WANT_CAMLIGHT) STI_K(camlight)(s);
 }

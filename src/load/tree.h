@@ -7,7 +7,7 @@
 
 #define STI__NAMESPACE "urn:stiction"
 #define STI__PREFIX "sti:"  /* how names of our own namespace are written in the API */
-#define STI__DEPTH_MAX 1000 /* elements inside one another: a rope is a body in a body in a body */
+#define STI__DEPTH_MAX 2000 /* elements inside one another: a rope is a body in a body in a body */
 #define STI__BARE_MAX 200   /* the same without a body between, since every look-up passes them all */
 #define STI__INCLUDE_MAX 32 /* includes inside one another */
 #define STI__SECTION_MAX 64 /* outermost <default> sections, each lookup may pass them all */

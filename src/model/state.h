@@ -46,8 +46,15 @@ enum {
     STI__WANT_SUBTREE = 1 << 3,  /* subtree_linvel, subtree_angmom */
     STI__WANT_ENERGY = 1 << 4,   /* energy */
     STI__WANT_RNEPOST = 1 << 5,  /* cacc, cfrc_int, cfrc_ext */
-    STI__WANT_ALL = (1 << 6) - 1
+    STI__WANT_MASS = 1 << 6,     /* M, qLD, qacc_smooth: only the integrator alm can do without */
+    STI__WANT_ALL = (1 << 7) - 1
 };
+
+/* Whether someone needs the mass matrix, whose size grows with the square of a chain's length. */
+static inline bool sti__needs_mass(const sti_state *s) {
+    return s->opt.integrator != STI_INTEGRATOR_ALM || (s->wanted & (STI__WANT_MASS | STI__WANT_ENERGY)) ||
+           (s->opt.enableflags & STI_ENABLE_ENERGY);
+}
 
 /* All arrays zeroed, quaternions unit, qpos = qpos0. NULL on failure. */
 sti_state *sti__state_create(const sti_model *model, int lanes, const sti_allocator *allocator,

@@ -20,13 +20,24 @@ static const struct {
     sti_field field;
     uint32_t group;
 } lazy[] = {
-    {STI_FIELD_geom_xpos, STI__WANT_GEOM},         {STI_FIELD_geom_xmat, STI__WANT_GEOM},
-    {STI_FIELD_site_xpos, STI__WANT_SITE},         {STI_FIELD_site_xmat, STI__WANT_SITE},
-    {STI_FIELD_cam_xpos, STI__WANT_CAMLIGHT},      {STI_FIELD_cam_xmat, STI__WANT_CAMLIGHT},
-    {STI_FIELD_light_xpos, STI__WANT_CAMLIGHT},    {STI_FIELD_light_xdir, STI__WANT_CAMLIGHT},
-    {STI_FIELD_subtree_linvel, STI__WANT_SUBTREE}, {STI_FIELD_subtree_angmom, STI__WANT_SUBTREE},
-    {STI_FIELD_energy, STI__WANT_ENERGY},          {STI_FIELD_cacc, STI__WANT_RNEPOST},
-    {STI_FIELD_cfrc_int, STI__WANT_RNEPOST},       {STI_FIELD_cfrc_ext, STI__WANT_RNEPOST},
+    {STI_FIELD_geom_xpos, STI__WANT_GEOM},
+    {STI_FIELD_geom_xmat, STI__WANT_GEOM},
+    {STI_FIELD_site_xpos, STI__WANT_SITE},
+    {STI_FIELD_site_xmat, STI__WANT_SITE},
+    {STI_FIELD_cam_xpos, STI__WANT_CAMLIGHT},
+    {STI_FIELD_cam_xmat, STI__WANT_CAMLIGHT},
+    {STI_FIELD_light_xpos, STI__WANT_CAMLIGHT},
+    {STI_FIELD_light_xdir, STI__WANT_CAMLIGHT},
+    {STI_FIELD_subtree_linvel, STI__WANT_SUBTREE},
+    {STI_FIELD_subtree_angmom, STI__WANT_SUBTREE},
+    {STI_FIELD_M, STI__WANT_MASS},
+    {STI_FIELD_qLD, STI__WANT_MASS},
+    {STI_FIELD_qLDiagInv, STI__WANT_MASS},
+    {STI_FIELD_qacc_smooth, STI__WANT_MASS},
+    {STI_FIELD_energy, STI__WANT_ENERGY},
+    {STI_FIELD_cacc, STI__WANT_RNEPOST},
+    {STI_FIELD_cfrc_int, STI__WANT_RNEPOST},
+    {STI_FIELD_cfrc_ext, STI__WANT_RNEPOST},
 };
 
 const char *sti__field_name(sti_field field) { return info[field].name; }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Snapshots: a header, then the fields of role S and I in list order, then
-   eq_active, then the contacts that are remembered. */
+   eq_active, then what the integrator alm keeps if it has run, then the contacts that are remembered. */
 #include "world/world.h"
 
 #include <limits.h>
@@ -11,10 +11,11 @@ typedef struct header {
     uint32_t version, order; /* `order` reads differently on a machine of other byte order */
     uint64_t model;          /* hash */
     uint64_t size, hash;     /* of what follows */
+    uint64_t alm;            /* bytes of it that the integrator alm keeps */
 } header;
 
 static const char magic[8] = {'S', 'T', 'I', 'S', 'N', 'A', 'P', 0};
-enum { VERSION = 2, BYTE_ORDER_MARK = 0x01020304 };
+enum { VERSION = 3, BYTE_ORDER_MARK = 0x01020304 };
 
 static bool kept(int field) {
     char role = sti__field_role((sti_field)field);
@@ -33,8 +34,13 @@ static size_t memory_size(const sti_world *world) {
     return (size_t)world->constraints.nmemory * sizeof(sti_contact_memory);
 }
 
+static size_t alm_size(const sti_world *world) {
+    const sti__alm *alm = world->constraints.alm;
+    return alm && sti__alm_has_state(alm) ? sti__alm_state_size(alm) * sizeof(double) : 0;
+}
+
 size_t sti_snapshot_size(const sti_world *world) {
-    return sizeof(header) + payload_size(world->model) + memory_size(world);
+    return sizeof(header) + payload_size(world->model) + alm_size(world) + memory_size(world);
 }
 
 sti_status sti_snapshot_save(const sti_world *world, void *out, size_t size) {
@@ -48,8 +54,11 @@ sti_status sti_snapshot_save(const sti_world *world, void *out, size_t size) {
     }
     if (m->neq) memcpy(at, world->state->eq_active, (size_t)m->neq * sizeof(int));
     at += (size_t)m->neq * sizeof(int);
+    if (alm_size(world)) memcpy(at, sti__alm_state(world->constraints.alm), alm_size(world));
+    at += alm_size(world);
     if (memory_size(world)) memcpy(at, world->constraints.memory, memory_size(world));
-    header h = {.version = VERSION, .order = BYTE_ORDER_MARK, .size = payload_size(m) + memory_size(world)};
+    header h = {.version = VERSION, .order = BYTE_ORDER_MARK, .alm = alm_size(world)};
+    h.size = payload_size(m) + h.alm + memory_size(world);
     memcpy(h.magic, magic, sizeof magic);
     h.model = sti__world_model_hash(world);
     h.hash = sti__hash(STI__HASH_SEED, (char *)out + sizeof h, h.size);
@@ -68,6 +77,7 @@ static sti_status check_header(sti_world *world, const void *data, size_t size) 
         return sti__fail(error, STI_FORMAT, "the snapshot has version %u, this program reads %d", h.version,
                          VERSION);
     size_t least = payload_size(world->model);
+    least = h.alm <= SIZE_MAX - least ? least + (size_t)h.alm : SIZE_MAX;
     if (h.model != sti__world_model_hash(world) || h.size < least ||
         (h.size - least) % sizeof(sti_contact_memory) != 0 ||
         (h.size - least) / sizeof(sti_contact_memory) > (size_t)INT_MAX / 2)
@@ -82,15 +92,33 @@ static sti_status check_header(sti_world *world, const void *data, size_t size) 
 static sti_status load_memory(sti_world *world, const void *data) {
     header h;
     memcpy(&h, data, sizeof h);
-    size_t rest = payload_size(world->model), bytes = (size_t)h.size - rest;
+    size_t rest = payload_size(world->model) + (size_t)h.alm, bytes = (size_t)h.size - rest;
     world->constraints.nmemory = 0;
     return sti__constraints_set_memory(world, (const void *)((const char *)data + sizeof h + rest),
                                        (int)(bytes / sizeof(sti_contact_memory)));
 }
 
+/* A snapshot without it makes the integrator alm begin from qpos and qvel. */
+static sti_status load_alm(sti_world *world, const void *data) {
+    header h;
+    memcpy(&h, data, sizeof h);
+    sti__constraints *c = &world->constraints;
+    if (h.alm == 0) {
+        if (c->alm) sti__alm_reset(c->alm);
+        return STI_OK;
+    }
+    sti_status status = sti__constraints_need_alm(world);
+    if (status != STI_OK) return status;
+    if (h.alm != sti__alm_state_size(c->alm) * sizeof(double))
+        return sti__fail(&world->error, STI_FORMAT, "the snapshot belongs to another model");
+    memcpy(sti__alm_state(c->alm), (const char *)data + sizeof h + payload_size(world->model), (size_t)h.alm);
+    return STI_OK;
+}
+
 sti_status sti_snapshot_load(sti_world *world, const void *data, size_t size) {
     const sti_model *m = world->model;
     sti_status status = check_header(world, data, size);
+    if (status == STI_OK) status = load_alm(world, data);
     if (status == STI_OK) status = load_memory(world, data);
     if (status != STI_OK) return status;
     const char *at = (const char *)data + sizeof(header);
@@ -112,5 +140,6 @@ uint64_t sti_world_hash(const sti_world *world) {
         if (bytes) hash = sti__hash(hash, sti__field_data(world->state, (sti_field)f), bytes);
     }
     if (m->neq) hash = sti__hash(hash, world->state->eq_active, (size_t)m->neq * sizeof(int));
+    if (alm_size(world)) hash = sti__hash(hash, sti__alm_state(world->constraints.alm), alm_size(world));
     return memory_size(world) ? sti__hash(hash, world->constraints.memory, memory_size(world)) : hash;
 }

@@ -163,7 +163,7 @@ static void run_position(sti_world *world) {
     RUN(world, kinematics);
     RUN(world, inertia);
     if (world->model->ntendon) RUN(world, tendon);
-    RUN(world, factor);
+    if (sti__needs_mass(world->state)) RUN(world, factor);
     if (world->model->nu) RUN(world, transmission);
     STI__LEAVE(&world->profile);
 }

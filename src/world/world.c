@@ -105,7 +105,12 @@ sti_world *sti_world_copy(const sti_world *world, sti_error *error) {
     if (world->model->ncoupled)
         memcpy(copy->constraints.rows.coupled, world->constraints.rows.coupled,
                sizeof(sti_coupled_diagnostics) * (size_t)world->model->ncoupled);
-    if (sti__constraints_set_memory(copy, world->constraints.memory, world->constraints.nmemory) == STI_OK &&
+    const sti__alm *alm = world->constraints.alm;
+    if (alm && sti__constraints_need_alm(copy) == STI_OK)
+        memcpy(sti__alm_state(copy->constraints.alm), sti__alm_state(alm),
+               sizeof(double) * sti__alm_state_size(alm));
+    if ((!alm || copy->constraints.alm) &&
+        sti__constraints_set_memory(copy, world->constraints.memory, world->constraints.nmemory) == STI_OK &&
         sti__handlers_copy(copy, world))
         return copy;
     sti__fail(error, STI_NO_MEMORY, "no memory for a world");
@@ -232,11 +237,25 @@ void sti__world_copy_in(sti_world *world, const double *from) {
 
 /* ---- views ------------------------------------------------------------------------------------ */
 
+/* The mass matrix and what follows from it; the acceleration is that of the step. */
+static void catch_up_mass(sti_world *world) {
+    const sti__kernels *k = world->kernels;
+    sti_state *s = world->state;
+    k->inertia(s);
+    k->tendon(s);
+    k->factor(s);
+    if (world->progress < STI__AT_ACCELERATION) return;
+    k->acceleration(s);
+    copy(s->qacc, s->qacc_step, world->model->nv);
+}
+
 /* Computes groups that nobody wanted so far, as the stages would have done it. */
 static void catch_up(sti_world *world, uint32_t groups) {
     const sti__kernels *k = world->kernels;
     sti_state *s = world->state;
     if (groups & (STI__WANT_GEOM | STI__WANT_SITE)) k->kinematics(s);
+    if ((groups & (STI__WANT_MASS | STI__WANT_ENERGY)) && s->opt.integrator == STI_INTEGRATOR_ALM)
+        catch_up_mass(world);
     if (groups & STI__WANT_CAMLIGHT) { /* they may follow the com, which the inertia kernel finds */
         k->inertia(s);
         k->tendon(s); /* adds its armature to M again */
@@ -285,6 +304,7 @@ sti_view sti_world_view_named(sti_world *world, const char *name) {
 void sti_world_mass_matrix(const sti_world *world, double *out) {
     const sti_model *m = world->model;
     size_t nv = (size_t)m->nv;
+    sti__world_want((sti_world *)world, STI__WANT_MASS); /* a cache; the world looks the same from outside */
     if (nv) memset(out, 0, nv * nv * sizeof *out);
     for (size_t i = 0; i < nv; i++) {
         for (int k = 0; k < m->M_rownnz[i]; k++) {

@@ -40,6 +40,7 @@ static size_t lay_out_kept(sti__alm *alm, double *base) {
     alm->lambda = take(base, &used,
                        6 * (size_t)m->njnt + 6 * (size_t)m->neq + 2 * (size_t)m->njnt + (size_t)m->nv +
                            3 * (size_t)m->ntendon);
+    alm->lambda1 = take(base, &used, 6 * (size_t)m->njnt + 6 * (size_t)m->neq);
     alm->qpos = take(base, &used, (size_t)m->nq);
     alm->qvel = take(base, &used, (size_t)m->nv);
     return used;
@@ -126,7 +127,8 @@ void sti__alm_free(sti__alm *alm) {
     sti__free(a, alm->touch_lambda, d * 6 * (size_t)alm->touch_room);
     sti__free(a, alm->touch_pin, sizeof(int) * (size_t)alm->touch_room);
     sti__free(a, alm->pair, sizeof(uint64_t) * (size_t)alm->pair_room);
-    sti__free(a, alm->pair_new, sizeof(uint64_t) * (size_t)alm->pair_room);
+    sti__free(a, alm->raw, sizeof(uint64_t) * (size_t)alm->pair_room);
+    sti__free(a, alm->raw_new, sizeof(uint64_t) * (size_t)alm->pair_room);
     sti__free(a, alm->bcol, sizeof(int) * (size_t)alm->block_room);
     sti__free(a, alm->col, sizeof(int) * 36 * (size_t)alm->block_room);
     sti__free(a, alm->value, d * 36 * (size_t)alm->block_room);
@@ -137,8 +139,10 @@ void sti__alm_free(sti__alm *alm) {
 void sti__alm_reset(sti__alm *alm) { memset(alm->committed, 0, sizeof(double) * alm->nkept); }
 
 size_t sti__alm_state_size(const sti__alm *alm) { return alm->nkept; }
-double *sti__alm_state(sti__alm *alm) { return alm->committed; }
-const double *sti__alm_state_view(const sti__alm *alm) { return alm->committed; }
+double *sti__alm_state(const sti__alm *alm) { return alm->committed; }
+bool sti__alm_has_state(const sti__alm *alm) {
+    return ((const sti__alm_head *)(const void *)alm->committed)->valid > 0;
+}
 const sti__alm_info *sti__alm_last(const sti__alm *alm) { return &alm->info; }
 
 /* ---- a step ------------------------------------------------------------------------------------------------- */

@@ -49,7 +49,7 @@ void sti__alm_impulse(const sti__alm *alm, int contact, double impulse[6]);
 
 /* The state besides qpos and qvel: momenta, the last step, multipliers. Its size depends on the model alone. */
 size_t sti__alm_state_size(const sti__alm *alm); /* in doubles */
-double *sti__alm_state(sti__alm *alm);
-const double *sti__alm_state_view(const sti__alm *alm);
+double *sti__alm_state(const sti__alm *alm);
+bool sti__alm_has_state(const sti__alm *alm); /* a step was taken since the last reset */
 
 #endif

@@ -107,6 +107,9 @@ static void project(sti__alm *alm, const sti_tasks *tasks) {
     size_t n = 6 * (size_t)alm->nbody;
     double *V = alm->step, *x = alm->response;
     sti__alm_evaluate(alm, true); /* laws with their Hessians */
+    for (int i = 0; i < alm->npin; i++)
+        for (int r = 0; r < alm->pin[i].dim && alm->pin[i].law.kind == STI_ROW_QUADRATIC; r++)
+            alm->pin[i].H[r * alm->pin[i].dim + r] = 1 / (alm->pin[i].R[r] + 1 / alm->pin[i].mu[r]);
     memcpy(alm->gradient, alm->work, sizeof(double) * n);
     for (int d = 0; d < alm->model->nv; d++) {
         const sti__coord *c = &alm->coord[d];
@@ -153,6 +156,10 @@ static void body_past(sti__alm *alm, int i, double l[3]) {
     }
     v3_copy(past->P1, past->P);
     v3_copy(past->L1, past->L);
+    v3_copy(past->u3, past->u2);
+    v3_copy(past->turn3, past->turn2);
+    v3_copy(past->u2, past->u1);
+    v3_copy(past->turn2, past->turn1);
     v3_copy(past->u1, past->u);
     v3_copy(past->turn1, past->turn);
     v3_copy(past->u, p->u);
@@ -184,6 +191,15 @@ static void set_plain_momenta(sti__alm *alm) {
         turned_inertia(alm, i, I);
         v3_scale(alm->past[i].P, alm->past[i].v, alm->body[i].mass);
         m3_mul_vec(alm->past[i].L, I, alm->past[i].w);
+    }
+    for (int d = 0; d < alm->model->nv; d++)
+        alm->rate[d].momentum = alm->coord[d].armature * alm->qvel_new[d];
+    for (int i = 0; i < alm->nsum; i++) {
+        const sti__sum *sum = &alm->sum[i];
+        double v = 0;
+        for (int k = sum->first; k < sum->first + sum->n; k++)
+            v += alm->term[k] * alm->qvel_new[alm->term_dof[k]];
+        if (sum->tendon) alm->rate[alm->model->nv + sum->tendon - 1].momentum = sum->armature * v;
     }
 }
 
@@ -278,8 +294,8 @@ void sti__alm_end(sti__alm *alm, const sti_state *s, const sti_tasks *tasks) {
     set_momenta(alm);
     set_rates(alm);
     if (alm->scheme.kind == STI__ALM_MIDPOINT) project(alm, tasks);
-    if (first) set_plain_momenta(alm);
     set_joints(alm, s);
+    if (first) set_plain_momenta(alm);
     alm->head->valid += 1;
     alm->head->h = alm->scheme.h;
     alm->head->scheme = s->opt.alm_scheme;

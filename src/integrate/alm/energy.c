@@ -49,22 +49,23 @@ static void body_gradient(const sti__alm *alm, const sti__alm_body *b, const sti
 static void body_hessian(sti__alm *alm, int i) {
     const sti__alm_body *b = &alm->body[i];
     const sti__pose *p = &alm->pose[i];
-    double t[3], A[9], IA[9], H[36] = {0}, column[3], e[3], tiny = 1e-12;
+    double t[3], B[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, A[9], IA[9], tiny = 1e-12;
+    int n = alm->bstart[i + 1] - alm->bstart[i], stride = 6 * n;
+    double *H = alm->value + 36 * (size_t)alm->bstart[i] + 6 * (n - 1); /* the diagonal block */
     off_prediction(b, p, t);
-    for (int k = 0; k < 3; k++) {
-        for (int r = 0; r < 3; r++) e[r] = p->Q[3 * k + r]; /* column k of Q' */
-        turn_inverse_jacobian(t, 1, e, column);
-        for (int r = 0; r < 3; r++) A[3 * r + k] = column[r];
-    }
+    add_skew(B, 3, t, 0.5);
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++)
+            A[3 * r + c] =
+                B[3 * r] * p->Q[3 * c] + B[3 * r + 1] * p->Q[3 * c + 1] + B[3 * r + 2] * p->Q[3 * c + 2];
     m3_mul(IA, b->I, A);
     for (int r = 0; r < 3; r++)
         for (int c = 0; c < 3; c++)
-            for (int k = 0; k < 3; k++) H[6 * (3 + r) + 3 + c] += A[3 * k + r] * IA[3 * k + c];
+            H[(3 + r) * stride + 3 + c] += A[r] * IA[c] + A[3 + r] * IA[3 + c] + A[6 + r] * IA[6 + c];
     for (int k = 0; k < 3; k++) {
-        H[7 * k] = b->mass + (b->weight[0] > 0 ? tiny / b->weight[0] : tiny);
-        H[7 * (3 + k)] += b->weight[1] > 0 ? tiny / b->weight[1] : tiny;
+        H[k * stride + k] += b->mass + (b->weight[0] > 0 ? tiny / b->weight[0] : tiny);
+        H[(3 + k) * stride + 3 + k] += b->weight[1] > 0 ? tiny / b->weight[1] : tiny;
     }
-    sti__alm_add_block(alm, i, i, H);
 }
 
 /* ---- forces on dofs and sums -------------------------------------------------------------------------------- */
@@ -158,6 +159,8 @@ static curve sum_curve(const sti__alm *alm, sti__sum *sum) {
 }
 
 /* ---- pins ------------------------------------------------------------------------------------------------- */
+
+static bool is_hot(const sti__pin *pin) { return pin->kind <= STI__PIN_ALIGN; }
 
 static double pin_law(sti__pin *pin, const sti__pose *pose, bool hessian) {
     double R[6], z[6];
@@ -314,8 +317,27 @@ double sti__alm_energy(sti__alm *alm, const sti__pose *pose) {
         sum_value(alm, &alm->sum[i]);
         e += sum_curve(alm, &alm->sum[i]).e;
     }
-    for (int i = 0; i < alm->npin; i++) e += pin_law(&alm->pin[i], pose, false);
+    for (int i = 0; i < alm->npin; i++) {
+        sti__pin *pin = &alm->pin[i];
+        e += is_hot(pin) ? sti__alm_hot_pin(alm, pin, pose, STI__VALUE) : pin_law(pin, pose, false);
+    }
     return e;
+}
+
+void sti__alm_respond(sti__alm *alm) {
+    for (int d = 0; d < alm->model->nv; d++) {
+        sti__coord *c = &alm->coord[d];
+        if (alm->nsum > 0 || !dof_is_free(c)) sti__coord_value(c, alm->pose);
+    }
+    for (int i = 0; i < alm->nsum; i++) {
+        sum_value(alm, &alm->sum[i]);
+        sum_curve(alm, &alm->sum[i]);
+    }
+    for (int i = 0; i < alm->npin; i++) {
+        sti__pin *pin = &alm->pin[i];
+        if (is_hot(pin)) sti__alm_hot_pin(alm, pin, alm->pose, STI__VALUE);
+        else pin_law(pin, alm->pose, false);
+    }
 }
 
 void sti__alm_evaluate(sti__alm *alm, bool hessian) {
@@ -335,8 +357,13 @@ void sti__alm_evaluate(sti__alm *alm, bool hessian) {
         sum_derivatives(alm, &alm->sum[i], hessian);
     }
     for (int i = 0; i < alm->npin; i++) {
-        pin_law(&alm->pin[i], alm->pose, hessian);
-        pin_derivatives(alm, &alm->pin[i], hessian);
+        sti__pin *pin = &alm->pin[i];
+        if (is_hot(pin)) {
+            sti__alm_hot_pin(alm, pin, alm->pose, hessian ? STI__HESSIAN : STI__GRADIENT);
+            continue;
+        }
+        pin_law(pin, alm->pose, hessian);
+        pin_derivatives(alm, pin, hessian);
     }
 }
 
@@ -374,7 +401,7 @@ static void add_along(const sti__coord *c, double f, double *lag) {
     add_scaled6(lag + 6 * (size_t)c->b, c->gb, f);
 }
 
-static void turn_back_dofs(sti__alm *alm, double *lag) {
+static void turn_back_dofs(sti__alm *alm, bool sums, double *lag) {
     for (int d = 0; d < alm->model->nv; d++) {
         sti__coord c = alm->coord[d];
         if (alm->nsum == 0 && dof_is_free(&c)) continue;
@@ -383,7 +410,7 @@ static void turn_back_dofs(sti__alm *alm, double *lag) {
         sti__coord_value(&c, alm->still);
         add_along(&c, f, lag);
     }
-    for (int i = 0; i < alm->nsum; i++) {
+    for (int i = 0; i < alm->nsum && sums; i++) {
         sti__sum *sum = &alm->sum[i];
         double f = sum_curve(alm, sum).d;
         for (int k = 0; k < sum->n && f != 0; k++) {
@@ -396,13 +423,13 @@ static void turn_back_dofs(sti__alm *alm, double *lag) {
     }
 }
 
-double sti__alm_update_lag(sti__alm *alm) {
+double sti__alm_update_lag(sti__alm *alm, bool sums) {
     double *lag = alm->work, most = 0;
     memset(lag, 0, sizeof(double) * 6 * (size_t)alm->nbody);
     for (int i = 0; i < alm->nbody; i++) spin_lag(alm, i, lag + 6 * (size_t)i + 3);
     if (alm->scheme.kind == STI__ALM_MIDPOINT) {
         turn_back_pins(alm, lag);
-        turn_back_dofs(alm, lag);
+        turn_back_dofs(alm, sums, lag);
     }
     for (int i = 0; i < alm->nbody; i++) {
         sti__alm_body *b = &alm->body[i];

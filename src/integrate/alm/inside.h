@@ -29,11 +29,11 @@ typedef struct sti__alm_body {
 
 /* What is kept over steps of a body. */
 typedef struct sti__alm_past {
-    double P[3], L[3];      /* momentum and angular momentum, N s, N m s */
-    double u[3], turn[3];   /* last step */
-    double u1[3], turn1[3]; /* and the one before */
-    double v[3], w[3];      /* velocity as reported */
-    double P1[3], L1[3];    /* momenta one step earlier */
+    double P[3], L[3];                                        /* momentum and angular momentum, N s, N m s */
+    double u[3], turn[3];                                     /* last step */
+    double u1[3], turn1[3], u2[3], turn2[3], u3[3], turn3[3]; /* and those before */
+    double v[3], w[3];                                        /* velocity as reported */
+    double P1[3], L1[3];                                      /* momenta one step earlier */
 } sti__alm_past;
 
 /* One degree of freedom as a function y of the poses of bodies a and b, 0 at the start. */
@@ -132,6 +132,7 @@ struct sti__alm {
     sti__alm_head *head;
     sti__alm_past *past; /* nbody */
     sti__alm_rate *rate; /* nv, then ntendon */
+    double *lambda1;     /* multipliers of joints and equalities one step earlier */
     double *lambda;      /* multipliers, see lambda_of_... */
     double *qpos, *qvel; /* of the state that this belongs to */
     double *qpos_new, *qvel_new;
@@ -147,8 +148,8 @@ struct sti__alm {
     double *term;
     int nterm, term_room;
     /* the Hessian, in blocks of 6 x 6: block row i has columns bcol[bstart[i]...bstart[i+1]), ascending, i last */
-    uint64_t *pair, *pair_new;
-    int npair, npair_new, pair_room;
+    uint64_t *pair, *raw, *raw_new; /* of bodies: sorted; as found in the last step and in this one */
+    int npair, nraw, nraw_new, pair_room;
     int *bstart, *bcol, block_room;
     int *start, *col;
     double *value;
@@ -184,12 +185,19 @@ void sti__alm_spin(const sti__scheme *scheme, const double I[9], const double t[
 /* law.c */
 bool sti__alm_rows(sti__alm *alm, const sti_state *s, const sti__alm_touch *touch);
 
+typedef enum sti__what { STI__VALUE, STI__GRADIENT, STI__HESSIAN } sti__what;
+/* hot.c: of STI__PIN_POINT and STI__PIN_ALIGN with quadratic laws; returns the energy. */
+double sti__alm_hot_pin(sti__alm *alm, sti__pin *pin, const sti__pose *pose, sti__what what);
+
 /* energy.c */
+/* Values and responses of all rows at alm->pose. */
+void sti__alm_respond(sti__alm *alm);
 double sti__alm_energy(sti__alm *alm, const sti__pose *pose); /* value alone */
 /* Value, gradient and, if asked, Hessian at alm->pose. */
 void sti__alm_evaluate(sti__alm *alm, bool hessian);
-/* The terms that no energy has, at alm->pose; returns by how much they changed (m or rad of the bodies they push). */
-double sti__alm_update_lag(sti__alm *alm);
+/* The terms that no energy has, at alm->pose, for the responses of pins as they are and, if `sums`, of sums; returns by how
+   much they changed (m or rad of the bodies they push). */
+double sti__alm_update_lag(sti__alm *alm, bool sums);
 /* Forces of springs, dampers and constant forces at the end of the step, for the momenta of the midpoint rule: per body
    force and torque. */
 void sti__alm_end_forces(sti__alm *alm, double *wrench);

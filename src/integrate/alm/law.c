@@ -35,7 +35,14 @@ static const double *centre(const sti__alm *alm, int body) {
 
 static sti__pin *new_pin(sti__alm *alm, int kind, int a, int b, double *lambda) {
     sti__pin *pin = &alm->pin[alm->npin++];
-    *pin = (sti__pin){.kind = kind, .a = a, .b = b, .dim = kind == STI__PIN_ACROSS ? 2 : 3, .contact = -1};
+    pin->kind = kind;
+    pin->a = a;
+    pin->b = b;
+    pin->dim = kind == STI__PIN_ACROSS ? 2 : 3;
+    pin->contact = -1;
+    pin->offset = pin->saxce = 0;
+    memset(pin->R, 0, sizeof pin->R);
+    memset(pin->g, 0, sizeof pin->g);
     pin->law = (sti_row){.kind = STI_ROW_QUADRATIC, .dim = pin->dim, .lo = -INFINITY, .hi = INFINITY};
     pin->lambda = lambda;
     return pin;
@@ -299,6 +306,9 @@ static void servo(sti__alm *alm, const sti_state *s, int i) {
     sum->f0 = f0;
     sum->now = s->actuator_force[i];
     sum->rate = v;
+    if (alm->scheme.kind == STI__ALM_BDF2) /* the way of the last step */
+        for (int k = sum->first; k < sum->first + sum->n; k++)
+            sum->base += alm->term[k] * alm->rate[alm->term_dof[k]].y / 3;
     sum->fmin = m->actuator_forcelimited[i] ? range[0] : -INFINITY;
     sum->fmax = m->actuator_forcelimited[i] ? range[1] : INFINITY;
 }

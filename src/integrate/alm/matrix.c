@@ -2,27 +2,33 @@
 /* The Hessian's pattern: bodies that a joint, a contact or a sum of dofs holds together. It is kept while they stay the
    same. */
 #include "integrate/alm/inside.h"
-#include <stdlib.h>
 #include <string.h>
+
+/* Three lists of the same room: sorted, as found last time, as found now. */
+static bool grow_pairs(sti__alm *alm) {
+    int room = 2 * alm->pair_room + 64;
+    uint64_t **list[3] = {&alm->pair, &alm->raw, &alm->raw_new}, *fresh[3] = {NULL};
+    size_t size = sizeof(uint64_t) * (size_t)room, old = sizeof(uint64_t) * (size_t)alm->pair_room;
+    bool ok = true;
+    for (int k = 0; k < 3; k++) ok &= (fresh[k] = sti__alloc(&alm->allocator, size)) != NULL;
+    for (int k = 0; k < 3; k++) {
+        if (ok && old) memcpy(fresh[k], *list[k], old);
+        sti__free(&alm->allocator, ok ? *list[k] : fresh[k], ok ? old : size);
+        if (ok) *list[k] = fresh[k];
+    }
+    if (ok) alm->pair_room = room;
+    return ok;
+}
 
 static bool add_pair(sti__alm *alm, int i, int j) {
     if (i < 0 || j < 0 || i == j) return true;
-    if (alm->npair_new == alm->pair_room) {
-        int room = 2 * alm->pair_room + 64;
-        size_t old = sizeof(uint64_t) * (size_t)alm->pair_room, size = sizeof(uint64_t) * (size_t)room;
-        uint64_t *a = sti__resize(&alm->allocator, alm->pair, old, size);
-        if (a) alm->pair = a;
-        uint64_t *b = a ? sti__resize(&alm->allocator, alm->pair_new, old, size) : NULL;
-        if (!b) return false;
-        alm->pair_new = b;
-        alm->pair_room = room;
-    }
+    if (alm->nraw_new == alm->pair_room && !grow_pairs(alm)) return false;
     if (i < j) {
         int swap = i;
         i = j;
         j = swap;
     }
-    alm->pair_new[alm->npair_new++] = (uint64_t)i << 32 | (uint32_t)j;
+    alm->raw_new[alm->nraw_new++] = (uint64_t)i << 32 | (uint32_t)j;
     return true;
 }
 
@@ -38,15 +44,31 @@ static bool add_sum(sti__alm *alm, const sti__sum *sum) {
     return ok;
 }
 
-static int by_number(const void *a, const void *b) {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
+/* Heap sort: no memory, no bad case. */
+static void sift(uint64_t *x, int i, int n) {
+    uint64_t item = x[i];
+    for (int child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && x[child + 1] > x[child]) child++;
+        if (x[child] <= item) break;
+        x[i] = x[child];
+    }
+    x[i] = item;
+}
+
+static void sort(uint64_t *x, int n) {
+    for (int i = n / 2 - 1; i >= 0; i--) sift(x, i, n);
+    for (int i = n - 1; i > 0; i--) {
+        uint64_t swap = x[0];
+        x[0] = x[i];
+        x[i] = swap;
+        sift(x, 0, i);
+    }
 }
 
 static bool find_pairs(sti__alm *alm) {
     const sti_model *m = alm->model;
     bool ok = true;
-    alm->npair_new = 0;
+    alm->nraw_new = 0;
     for (int j = 0; j < m->njnt && ok; j++) ok = add_pair(alm, alm->before[j], alm->after[j]);
     for (int i = 0; i < alm->npin && ok; i++) ok = add_pair(alm, alm->pin[i].a, alm->pin[i].b);
     for (int i = 0; i < alm->nsum && ok; i++) ok = add_sum(alm, alm->sum + i);
@@ -97,19 +119,20 @@ static void fill_pattern(sti__alm *alm) {
 
 bool sti__alm_pattern(sti__alm *alm) {
     if (!find_pairs(alm)) return false;
-    qsort(alm->pair_new, (size_t)alm->npair_new, sizeof *alm->pair_new, by_number);
-    int n = 0;
-    for (int i = 0; i < alm->npair_new; i++)
-        if (n == 0 || alm->pair_new[i] != alm->pair_new[n - 1]) alm->pair_new[n++] = alm->pair_new[i];
-    alm->npair_new = n;
-    bool same = alm->bstart[alm->nbody] > 0 && n == alm->npair &&
-                (n == 0 || memcmp(alm->pair, alm->pair_new, sizeof(uint64_t) * (size_t)n) == 0);
-    if (same) return true;
-    alm->factored = false;
-    if (!reserve(alm, n + alm->nbody)) return false;
-    uint64_t *swap = alm->pair;
-    alm->pair = alm->pair_new;
-    alm->pair_new = swap;
+    int found = alm->nraw_new, n = 0;
+    size_t bytes = sizeof(uint64_t) * (size_t)found;
+    if (alm->bstart[alm->nbody] > 0 && found == alm->nraw &&
+        (found == 0 || memcmp(alm->raw, alm->raw_new, bytes) == 0))
+        return true;
+    if (!reserve(alm, found + alm->nbody)) return false;
+    if (found) {
+        memcpy(alm->raw, alm->raw_new, bytes);
+        memcpy(alm->pair, alm->raw_new, bytes);
+    }
+    alm->nraw = found;
+    sort(alm->pair, found);
+    for (int i = 0; i < found; i++)
+        if (n == 0 || alm->pair[i] != alm->pair[n - 1]) alm->pair[n++] = alm->pair[i];
     alm->npair = n;
     fill_pattern(alm);
     return true;

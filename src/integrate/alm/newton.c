@@ -7,9 +7,15 @@
 #define SHORT 1e-4
 /* The penalty does not grow beyond: in units of the masses, where double precision ends. */
 #define MU_MOST 1e11
+/* Newton steps of the first multipliers need not be shorter, m or rad. */
+#define FIRST 1e-7
 #define MU_GROWTH 30
-/* The violation must fall by so much from one multiplier to the next, or the penalty grows. */
-#define ENOUGH 0.05
+/* Newton's steps d shrink by about 2 mu d^2 (mu over masses, d in m or rad): a first step that is too long for that asks
+   for a weaker penalty to begin with. */
+#define CURVED 0.03
+#define MU_LEAST 1e3
+/* So many more multiplier steps are better than a stronger penalty. */
+#define PATIENCE 2
 
 static void move(const sti__alm *alm, const sti__pose *from, double alpha, sti__pose *to) {
     for (int i = 0; i < alm->nbody; i++) {
@@ -92,8 +98,24 @@ static void accept(sti__alm *alm) {
     alm->trial = swap;
 }
 
+/* A new factor costs as much as this many steps with the old one. */
+#define WORTH 4
+static bool is_slow(double size, double last, double tol, double most) {
+    return !(size < 0.5 * last) || sti__log(size / tol) > -most * sti__log(size / last);
+}
+
+/* Whether the penalty was made weaker for a first step of this size. */
+static bool weaken(sti__alm *alm, double size) {
+    double most = fmax(MU_LEAST, CURVED / (size * size));
+    if (alm->mu <= 3 * most) return false;
+    alm->mu = most;
+    set_penalties(alm, true);
+    alm->factored = false;
+    return true;
+}
+
 /* Minimises for the multipliers as they are. The factor serves as long as steps shrink fast. */
-static sti_status inner(sti__alm *alm, const sti_state *s, const sti_tasks *tasks) {
+static sti_status inner(sti__alm *alm, const sti_state *s, double tol, bool first, const sti_tasks *tasks) {
     double last = 0;
     for (int i = 0; i < s->opt.alm_newton; i++) {
         if (alm->factored) sti__alm_evaluate(alm, false);
@@ -106,12 +128,18 @@ static sti_status inner(sti__alm *alm, const sti_state *s, const sti_tasks *task
         alm->info.newton++;
         alm->info.step = size;
         if (!(size < 1e10)) return STI_NONFINITE;
-        bool done = size <= s->opt.alm_newton_tol;
+        if (i == 0 && first && weaken(alm, size)) {
+            i = -1;
+            first = false;
+            continue;
+        }
+        bool done = size <= tol;
         if (done || (size < SHORT && smooth(alm))) move(alm, alm->pose, 1, alm->trial);
         else if (!search(alm, size)) return STI_OK; /* no lower energy in double precision */
         accept(alm);
         if (done) break;
-        if (!(size < SHORT) || (i > 0 && size > 0.03 * last) || !smooth(alm)) alm->factored = false;
+        if (!(size < SHORT) || !smooth(alm) || (i > 0 && is_slow(size, last, tol, WORTH)))
+            alm->factored = false;
         last = size;
     }
     return STI_OK;
@@ -157,31 +185,47 @@ static double update_slip(sti__alm *alm) {
     return most;
 }
 
+/* The linear terms where Newton begins, for the multipliers of the last step. */
+static void guess_lag(sti__alm *alm) {
+    for (int i = 0; i < alm->npin; i++)
+        for (int k = 0; k < alm->pin[i].dim; k++) alm->pin[i].g[k] = -alm->pin[i].lambda[k];
+    for (int d = 0; d < alm->model->nv; d++) sti__coord_value(&alm->coord[d], alm->pose);
+    sti__alm_update_lag(alm, false);
+}
+
 sti_status sti__alm_minimise(sti__alm *alm, const sti_state *s, const sti_tasks *tasks) {
     const sti_option *o = &s->opt;
     bool adaptive = o->alm_adaptive, exact = o->coulomb == STI_COULOMB_EXACT;
     double last = INFINITY;
     alm->mu = adaptive && alm->head->mu >= o->alm_mu ? alm->head->mu : o->alm_mu;
+    double target = alm->mu; /* after a weaker one for the first multipliers */
     alm->factored = false;
     set_penalties(alm, adaptive);
+    guess_lag(alm);
     for (int k = 0; k < o->alm_outer; k++) {
-        sti_status status = inner(alm, s, tasks);
+        double tol = adaptive && k == 0 ? fmax(FIRST, o->alm_newton_tol) : o->alm_newton_tol;
+        sti_status status = inner(alm, s, tol, adaptive && k == 0, tasks);
         if (status != STI_OK) return status;
-        sti__alm_energy(alm, alm->pose); /* rows as they are now */
-        double lag = sti__alm_update_lag(alm), slip = exact ? update_slip(alm) : 0;
+        sti__alm_respond(alm);
+        double lag = sti__alm_update_lag(alm, true), slip = exact ? update_slip(alm) : 0;
         double violation = update_multipliers(alm);
         alm->info.outer = k + 1;
         alm->info.violation = violation;
-        alm->info.converged = fmax(violation, fmax(lag, slip)) <= o->alm_tol;
+        alm->info.converged =
+            fmax(violation, fmax(lag, slip)) <= o->alm_tol && alm->info.step <= o->alm_newton_tol;
         if (!adaptive) continue;
         if (alm->info.converged) break;
-        if (violation > ENOUGH * last && violation > o->alm_tol && alm->mu < MU_MOST) {
-            alm->mu = fmin(MU_GROWTH * alm->mu, MU_MOST);
+        double mu = fmax(alm->mu, target);
+        if (violation > o->alm_tol && is_slow(violation, last, o->alm_tol, PATIENCE) && k > 0)
+            mu = target = fmin(MU_GROWTH * mu, MU_MOST);
+        if (mu != alm->mu) {
+            alm->mu = mu;
             set_penalties(alm, true);
             alm->factored = false;
         }
         last = violation;
     }
-    alm->info.mu = alm->head->mu = alm->mu;
+    alm->info.mu = alm->head->mu = target;
+    if (alm->info.converged && alm->info.outer == 1) alm->head->mu = fmax(o->alm_mu, target / MU_GROWTH);
     return STI_OK;
 }

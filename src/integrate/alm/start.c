@@ -261,26 +261,36 @@ static void predict(sti__alm *alm) {
     }
 }
 
-/* Newton begins where the last two steps lead. */
-static void guess(sti__alm *alm) {
+/* Where a number goes that was x0, x1, ... (the latest first); n of them are known. */
+static double extrapolate(int n, double x0, double x1, double x2, double x3) {
+    return n > 3 ? 4 * (x0 + x2) - 6 * x1 - x3 : n > 2 ? 3 * (x0 - x1) + x2 : n > 1 ? 2 * x0 - x1 : x0;
+}
+
+/* Newton begins where the last steps lead. */
+static void guess_poses(sti__alm *alm) {
+    int n = (int)fmin(alm->head->valid, 4);
     for (int i = 0; i < alm->nbody; i++) {
         sti__pose *p = &alm->pose[i];
         const sti__alm_past *past = &alm->past[i];
-        const sti__alm_body *b = &alm->body[i];
         double turn[3];
         for (int k = 0; k < 3; k++) {
-            double u = alm->head->valid > 1   ? 2 * past->u[k] - past->u1[k]
-                       : alm->head->valid > 0 ? past->u[k]
-                                              : alm->scheme.h * past->v[k];
-            double t = alm->head->valid > 1   ? 2 * past->turn[k] - past->turn1[k]
-                       : alm->head->valid > 0 ? past->turn[k]
-                                              : alm->scheme.h * past->w[k];
-            p->u[k] = u;
-            turn[k] = t;
+            p->u[k] = n ? extrapolate(n, past->u[k], past->u1[k], past->u2[k], past->u3[k])
+                        : alm->scheme.h * past->v[k];
+            turn[k] = n ? extrapolate(n, past->turn[k], past->turn1[k], past->turn2[k], past->turn3[k])
+                        : alm->scheme.h * past->w[k];
         }
-        (void)b;
         turn_exp(turn, p->q);
         quat_to_mat(p->Q, p->q);
+    }
+}
+
+/* The same for the multipliers of equalities, which change little. */
+static void guess_multipliers(sti__alm *alm) {
+    int n = 6 * (alm->model->njnt + alm->model->neq);
+    for (int i = 0; i < n; i++) {
+        double now = alm->lambda[i];
+        if (alm->head->valid > 1) alm->lambda[i] = 2 * now - alm->lambda1[i];
+        alm->lambda1[i] = now;
     }
 }
 
@@ -296,6 +306,7 @@ bool sti__alm_start(sti__alm *alm, const sti_state *s, const sti__alm_touch *tou
     if (kind == STI__ALM_BDF2 && alm->head->valid == 0) kind = STI__ALM_MIDPOINT; /* the first step */
     alm->scheme = sti__scheme_of(kind, s->opt.timestep);
     predict(alm);
-    guess(alm);
+    guess_poses(alm);
+    guess_multipliers(alm);
     return sti__alm_rows(alm, s, touch);
 }
