@@ -380,7 +380,7 @@ TEST(deep_nesting_is_refused) {
     sti_element *at = sti_element_add(sti_spec_root(spec), "worldbody", &e);
     int depth = 0;
     for (sti_element *next = at; (next = sti_element_add(at, "body", &e)); depth++) at = next;
-    CHECK(e.code == STI_LIMIT && depth > 900 && depth < 1000);
+    CHECK(e.code == STI_LIMIT && depth > 1900 && depth < 2000);
     sti_spec_free(spec);
 }
 
