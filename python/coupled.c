@@ -150,8 +150,10 @@ static PyObject *coupled_run(PyObject *self, PyObject *args) {
     PyBuffer_Release(&views[0]);
     if (!b) return NULL;
     if (status == STI_OK) return PyFloat_FromDouble(left);
-    PyErr_SetString(PyExc_ValueError, status == STI_NONFINITE ? "a body has a number that is not finite"
-                                                              : "h must be positive and finite");
+    PyErr_SetString(PyExc_ValueError,
+                    status == STI_NONFINITE
+                        ? "a body has a number that is not finite"
+                        : "h must be positive and finite, masses not negative, quaternions unit");
     return NULL;
 }
 

@@ -610,6 +610,15 @@ TEST(bad_steps) {
     CHECK(sti_coupled_prepare(&c, &a, &b, INFINITY) == STI_ARGUMENT);
     CHECK(sti_coupled_prepare(&c, NULL, &b, 0.01) == STI_ARGUMENT);
     CHECK(sti_coupled_prepare(&zero, &a, &b, 0.01) == STI_ARGUMENT);
+    sti_coupled_body bad = b;
+    bad.inv_mass = -1;
+    CHECK(sti_coupled_prepare(&c, &a, &bad, 0.01) == STI_ARGUMENT);
+    bad = b;
+    bad.inv_inertia[8] = -1;
+    CHECK(sti_coupled_prepare(&c, &bad, &a, 0.01) == STI_ARGUMENT);
+    bad = b;
+    bad.quat[0] = 0.5;
+    CHECK(sti_coupled_prepare(&c, &a, &bad, 0.01) == STI_ARGUMENT);
     b.vel[1] = NAN;
     CHECK(sti_coupled_prepare(&c, &a, &b, 0.01) == STI_NONFINITE);
     CHECK(memcmp(&c, &before, sizeof c) == 0);

@@ -345,6 +345,67 @@ TEST(articulated) {
     sti_model_free(m);
 }
 
+TEST(all_integrators) {
+    static const int kinds[] = {STI_INTEGRATOR_EULER, STI_INTEGRATOR_RK4, STI_INTEGRATOR_IMPLICIT,
+                                STI_INTEGRATOR_IMPLICITFAST};
+    sti_model *m = model_of(SPACE COUPLED("ratio='1 0.4 0.35 -0.48'"));
+    for (int i = 0; i < 4; i++) {
+        sti_world *world = world_of(m);
+        const sti_coupled_diagnostics *d = sti_world_coupled(world, 0);
+        sti_world_option(world)->integrator = kinds[i];
+        values(world, "qvel")[1] = 0.5;
+        values(world, "qvel")[11] = 0.3;
+        CHECK(sti_step(world, 500) == STI_OK);
+        CHECK(d->steps == 500 && d->flags == 0 && fabs(d->phi[0]) < 1e-3 && fabs(d->phi[1]) < 1e-3);
+        CHECK(fabs(d->force) > 1e-3);
+        sti_world_destroy(world);
+    }
+    sti_model_free(m);
+}
+
+/* Switched off by a flag it says nothing, counts nothing and cannot break. */
+TEST(switched_off) {
+    sti_model *m = model_of(PLANE COUPLED("ratio='1 0' max_force='1'"));
+    sti_world *world = world_of(m);
+    const sti_coupled_diagnostics *d = sti_world_coupled(world, 0);
+    CHECK(sti_step(world, 5) == STI_OK && d->steps == 5 && d->active == 1);
+    sti_world_option(world)->disableflags |= STI_DISABLE_EQUALITY;
+    values(world, "qvel")[0] = 10;
+    CHECK(sti_step(world, 5) == STI_OK && d->steps == 5 && d->active == 0 && d->force == 0);
+    sti_world_option(world)->disableflags &= ~STI_DISABLE_EQUALITY;
+    CHECK(sti_step(world, 1) == STI_OK && (d->flags & STI_COUPLED_BROKEN));
+    sti_world_destroy(world);
+    sti_model_free(m);
+}
+
+/* Hard equations beside contact: the whole problem is then solved as a hard one. */
+TEST(hard_beside_contact) {
+    sti_model *m =
+        model_of("<mujoco xmlns:sti='urn:stiction'><worldbody><geom type='plane' size='2 2 1'/>"
+                 "<body pos='0 0 0.1'><freejoint/><geom type='box' size='0.1 0.1 0.1' mass='1'/><site "
+                 "name='a' pos='0.1 0 0'/>"
+                 "</body><body pos='0.5 0 0.1'><freejoint/><geom type='box' size='0.1 0.1 0.1' mass='2'/>"
+                 "<site name='b' pos='-0.1 0 0'/></body></worldbody>" COUPLED(
+                     "ratio='1 0.4 0.35 -0.48 1 0' softness='0' target='0.02 0'"));
+    sti_world *world = world_of(m);
+    const sti_coupled_diagnostics *d = sti_world_coupled(world, 0);
+    double worst = 0, up = 0;
+    for (int i = 0; i < 1500; i++) {
+        REQUIRE(sti_step(world, 1) == STI_OK);
+        worst = fmax(worst, sti_world_solve_info(world)->certificate.headline);
+    }
+    int count;
+    const sti_contact *c = sti_world_contacts(world, &count);
+    for (int i = 0; i < count; i++) up += c[i].force[0];
+    CHECK(worst < 1e-6);
+    CHECK_NEAR(up, 3 * 9.81, 1e-3);
+    CHECK(d->whole.rank == 2 && d->dropped == 1 && d->residual < 1e-6);
+    for (int i = 0; i < 3; i++)
+        if (d->active >> i & 1) CHECK_NEAR(d->phi[i], 0, 1e-6);
+    sti_world_destroy(world);
+    sti_model_free(m);
+}
+
 /* ---- with contact --------------------------------------------------------------------------------- */
 
 static void sum_contacts(const sti_world *world, double force[3]) {
@@ -455,4 +516,5 @@ MAIN(CASE(local_and_global_agree_in_space), CASE(local_and_global_agree_in_the_p
      CASE(local_and_global_agree_when_hard), CASE(reference_pose_and_defaults),
      CASE(angles_are_in_the_units_of_the_compiler), CASE(drops_in_a_scene), CASE(fixed_bodies),
      CASE(force_and_break), CASE(external_force), CASE(many_turns_and_snapshots), CASE(articulated),
-     CASE(endurance_with_contact), CASE(bad_scenes))
+     CASE(all_integrators), CASE(switched_off), CASE(hard_beside_contact), CASE(endurance_with_contact),
+     CASE(bad_scenes))

@@ -143,7 +143,8 @@ typedef struct sti_coupled {
 /* Checks def, which is copied; errors name the member at fault. */
 STI_API sti_status sti_coupled_init(sti_coupled *coupled, const sti_coupled_def *def, sti_error *error);
 /* A step of h begins: finds K and its inverse, drops equations if it must, and gives the bodies the warm start's impulses.
-   STI_NONFINITE or STI_ARGUMENT if a body or h is bad, and nothing changes then. What is merely ill-conditioned is no error:
+   STI_NONFINITE or STI_ARGUMENT if h or a body is bad (a mass below zero, a quaternion that is not unit), and nothing changes
+   then. What is merely ill-conditioned is no error:
    look at the diagnostics. */
 STI_API sti_status sti_coupled_prepare(sti_coupled *coupled, sti_coupled_body *a, sti_coupled_body *b,
                                        double h);

@@ -133,6 +133,14 @@ void sti_coupled_body_move(sti_coupled_body *b, double h) {
     turn(b, r);
 }
 
+/* No negative mass, and a unit quaternion. */
+static bool body_is_sound(const sti_coupled_body *b) {
+    double norm2 = 0;
+    for (int k = 0; k < 4; k++) norm2 += b->quat[k] * b->quat[k];
+    return b->inv_mass >= 0 && b->inv_inertia[0] >= 0 && b->inv_inertia[4] >= 0 && b->inv_inertia[8] >= 0 &&
+           fabs(norm2 - 1) < 1e-6;
+}
+
 static bool body_is_finite(const sti_coupled_body *b) {
     return isfinite(b->inv_mass) && finite_all(b->inv_inertia, 9) && finite_all(b->pos, 3) &&
            finite_all(b->quat, 4) && finite_all(b->vel, 3) && finite_all(b->omega, 3);
@@ -314,6 +322,7 @@ static void begin_impulses(sti_coupled *c, sti_coupled_body *a, sti_coupled_body
 sti_status sti_coupled_prepare(sti_coupled *c, sti_coupled_body *a, sti_coupled_body *b, double h) {
     if (!c || c->def.cookie != COOKIE || !a || !b || !(h > 0) || isinf(h)) return STI_ARGUMENT;
     if (!body_is_finite(a) || !body_is_finite(b)) return STI_NONFINITE;
+    if (!body_is_sound(a) || !body_is_sound(b)) return STI_ARGUMENT;
     double before = c->h;
     const sti_coupled_def *def = &c->def;
     if (!c->finished) judge(c);

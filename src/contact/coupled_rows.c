@@ -122,7 +122,6 @@ void sti__coupled_rows(sti__assembly *as, const sti_state *s, int k) {
     span r = span_of(s, k);
     int count = m->coupled_count[k], n = sti__dofs_of_bodies(m, r.body1, r.body2, as->list);
     double K[MOST * MOST] = {0};
-    clear(d);
     set_residuals(m, k, &r, as->coupled_last[k], d);
     if (!r.defined) d->flags |= STI_COUPLED_DEGENERATE;
     double *J = n ? sti__block_open(as, count, as->list, n) : NULL;
@@ -147,8 +146,7 @@ void sti__coupled_begin(sti__assembly *as, const sti_state *s, const sti_contact
         as->coupled_last[k] = NAN;
         for (int b = 0; b < count && memory[b].feature >> 32 == STI__FROM_EQUALITY; b++)
             if (memory[b].feature == feature) as->coupled_last[k] = memory[b].turn[0];
-        if (s->eq_active[m->coupled_eq[k]]) continue;
-        int broken = as->coupled[k].flags & STI_COUPLED_BROKEN;
+        int broken = s->eq_active[m->coupled_eq[k]] ? 0 : as->coupled[k].flags & STI_COUPLED_BROKEN;
         clear(&as->coupled[k]);
         as->coupled[k].flags = broken;
     }
@@ -192,7 +190,7 @@ void sti__coupled_commit(sti__assembly *as, sti_state *s) {
         sti_coupled_diagnostics *d = &as->coupled[k];
         const double *most = m->coupled_most + 2 * k;
         sti__coupled_rule rule = rule_of(m, k);
-        if (!s->eq_active[m->coupled_eq[k]]) continue;
+        if (d->whole.size == 0) continue; /* it is switched off */
         sti__coupled_count(&rule, d);
         if (!passed(d->force, most[0]) && !passed(d->torque, most[1])) continue;
         d->flags |= STI_COUPLED_BROKEN;
