@@ -45,6 +45,7 @@
 /* X(enum, attribute, text): what turns geometry into rows, each with a switch. */
 #define STI_HANDLERS(X)                                                                                                 \
     X(POINT, point, "contacts of geoms at points")                                                                      \
+    X(PATCH, patch, "contacts over patches: soft bodies, geoms with a pressure field")                                  \
     X(LIMIT, limit, "limits of joints and tendons")                                                                     \
     X(FRICTION, friction, "dry friction of joints and tendons")                                                         \
     X(EQUALITY, equality, "equalities")                                                                                 \

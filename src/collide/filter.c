@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collide/filter.h"
+#include "collide/fields.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -95,6 +96,7 @@ static void fill_geom(sti__collision_model *cm, int g) {
     f->conaffinity = m->geom_conaffinity[g];
     f->still = m->body_lastdof[f->body] < 0;
     f->fixed = f->weld == 0;
+    f->field = m->geom_hydroelastic[g] > 0;
     f->active = f->contype || f->conaffinity;
     cm->convex |= f->type == STI_GEOM_ELLIPSOID || f->type == STI_GEOM_CYLINDER || f->type == STI_GEOM_MESH;
     if (!f->active) return; /* explicit pairs do not go through the tree */
@@ -216,7 +218,7 @@ static bool is_parent(const sti__geom_facts *a, const sti__geom_facts *b) {
     return a->weld != 0 && b->weld != 0 && (a->weld == b->weld_parent || b->weld == a->weld_parent);
 }
 
-bool sti__may_touch(const sti__collision_model *cm, int geom1, int geom2, int flags) {
+bool sti__may_meet(const sti__collision_model *cm, int geom1, int geom2, int flags) {
     const sti__geom_facts *a = cm->geom + geom1, *b = cm->geom + geom2;
     const sti_model *m = cm->model;
     if (!(a->contype & b->conaffinity) && !(b->contype & a->conaffinity)) return false;
@@ -224,6 +226,11 @@ bool sti__may_touch(const sti__collision_model *cm, int geom1, int geom2, int fl
     if (!(flags & STI_DISABLE_FILTERPARENT) && is_parent(a, b)) return false;
     if (m->nexclude && has_key(cm->exclude, m->nexclude, key_of(a->body, b->body))) return false;
     return !(a->paired && b->paired && has_key(cm->pair, m->npair, key_of(geom1, geom2)));
+}
+
+bool sti__may_touch(const sti__collision_model *cm, int geom1, int geom2, int flags) {
+    bool field = cm->geom[geom1].field || cm->geom[geom2].field;
+    return sti__may_meet(cm, geom1, geom2, flags) && !(field && sti__fields_take(cm->model, geom1, geom2));
 }
 
 sti__candidate sti__candidate_dynamic(const sti__collision_model *cm, int geom1, int geom2) {

@@ -18,6 +18,7 @@ typedef struct sti__geom_facts {
     bool fixed;  /* welded to the world */
     bool paired; /* in an explicit pair */
     bool active; /* can touch something by itself */
+    bool field;  /* has a pressure field */
 } sti__geom_facts;
 
 /* Two geoms that the narrow phase shall look at. */
@@ -66,6 +67,8 @@ void sti__collision_model_free(sti__collision_model *cm);
 void sti__geom_shape(const sti__collision_model *cm, const sti_state *state, int geom, sti__shape *out);
 
 /* Whether two geoms may touch by themselves; flags: option.disableflags. Symmetric. */
+bool sti__may_meet(const sti__collision_model *cm, int geom1, int geom2, int flags);
+/* The same, at points rather than over patches. */
 bool sti__may_touch(const sti__collision_model *cm, int geom1, int geom2, int flags);
 /* Whether there is a narrow phase for two types (none for two of plane and hfield). */
 bool sti__can_collide(int type1, int type2);

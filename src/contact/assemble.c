@@ -62,16 +62,21 @@ static bool grow_entries(sti__assembly *as, int need) {
     return grow(as, &as->entry_pool, need, parts, STI__COUNT(parts));
 }
 
+static bool grow_matrix(sti__assembly *as, int need) {
+    if (need < as->matrix_pool.room) return true;
+    const part parts[] = {{&as->acol, sizeof *as->acol}, {&as->avalue, sizeof *as->avalue}};
+    return grow(as, &as->matrix_pool, need, parts, STI__COUNT(parts));
+}
+
 static bool grow_chains(sti__assembly *as, int need) {
     if (need < as->chain_pool.room) return true;
     const part parts[] = {{&as->chain_dof, sizeof *as->chain_dof}, {&as->chain, 6 * sizeof *as->chain}};
     return grow(as, &as->chain_pool, need, parts, STI__COUNT(parts));
 }
 
-static size_t lay_out(sti__assembly *as, size_t soft_entries, char *base) {
+static size_t lay_out(sti__assembly *as, char *base) {
     const sti_model *m = as->model;
     size_t nv = (size_t)as->ndof + 1, nbody = (size_t)m->nbody, ntree = (size_t)as->ntree + 1, used = 0;
-    size_t entries = sti__add((size_t)m->nD + 1, sti__mul(9, soft_entries));
     const struct {
         void *place;
         size_t bytes;
@@ -81,14 +86,13 @@ static size_t lay_out(sti__assembly *as, size_t soft_entries, char *base) {
                {&as->dof_island, nv * sizeof(int)},
                {&as->tree, ntree * sizeof(bool)},
                {&as->astart, nv * sizeof(int)},
-               {&as->acol, sti__mul(entries, sizeof(int))},
-               {&as->avalue, sti__mul(entries, sizeof(double))},
                {&as->vstar, nv * sizeof(double)},
                {&as->v, nv * sizeof(double)},
                {&as->closed, nv * sizeof(int)},
                {&as->mark, nv * sizeof(int)},
                {&as->list, 2 * nv * sizeof(int)},
                {&as->x, 6 * ((size_t)m->nv + 1) * sizeof(double)},
+               {&as->soft_first, ((size_t)m->nflex + 1) * sizeof(int)},
                {&as->root, ntree * sizeof(int)},
                {&as->label, ntree * sizeof(int)},
                {&as->mobility, nbody * sizeof *as->mobility},
@@ -113,20 +117,20 @@ static void find_owners(sti__assembly *as) {
             as->owner[m->nv + 3 * m->flex_vertadr[f] + d] = m->ntree + f;
 }
 
-bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks, size_t soft_entries,
+bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks,
                           const sti_allocator *allocator) {
     memset(as, 0, sizeof *as);
     as->model = model;
     as->allocator = allocator;
     as->ndof = model->nv + 3 * model->nflexvert;
     as->ntree = model->ntree + model->nflex;
-    as->bytes = lay_out(as, soft_entries, NULL);
+    as->bytes = lay_out(as, NULL);
     as->block = sti__alloc_aligned(allocator, as->bytes);
     if (!as->block) return false;
-    lay_out(as, soft_entries, as->block);
+    lay_out(as, as->block);
     find_owners(as);
     bool ok = grow_blocks(as, blocks) && grow_rows(as, 3 * blocks) && grow_entries(as, 18 * blocks) &&
-              grow_chains(as, model->nv);
+              grow_chains(as, model->nv) && grow_matrix(as, model->nD);
     as->growths = 0;
     return ok;
 }
@@ -139,6 +143,7 @@ void sti__assembly_free(sti__assembly *as) {
     sti__free_aligned(a, as->row_pool.data, as->row_pool.bytes);
     sti__free_aligned(a, as->entry_pool.data, as->entry_pool.bytes);
     sti__free_aligned(a, as->chain_pool.data, as->chain_pool.bytes);
+    sti__free_aligned(a, as->matrix_pool.data, as->matrix_pool.bytes);
     memset(as, 0, sizeof *as);
 }
 
@@ -443,10 +448,25 @@ typedef struct filling {
     const sti_state *s;
 } filling;
 
+/* The Schur complement that a dof belongs to; NULL if its body is there in full. */
+static const sti__soft_schur *schur_of(const sti__assembly *as, int d) {
+    if (!as->soft.kept) return NULL;
+    const sti__soft_schur *schur = as->soft.schur + (as->owner[d] - as->model->ntree);
+    return schur->value ? schur : NULL;
+}
+
 /* Row `axis` of a vertex of a soft body. */
 static void add_soft_row(sti__assembly *as, int d, int at) {
     const sti__soft_matrix *soft = &as->soft;
+    const sti__soft_schur *schur = schur_of(as, d);
     int nv = as->model->nv, vert = (d - nv) / 3, axis = (d - nv) % 3;
+    if (schur) { /* its dofs follow each other */
+        int first = as->soft_first[as->owner[d] - as->model->ntree];
+        for (int j = 0; j < schur->count; j++) as->acol[at + j] = first + j;
+        memcpy(as->avalue + at, schur->value + (size_t)(as->place[d] - first) * (size_t)schur->count,
+               sizeof(double) * (size_t)schur->count);
+        return;
+    }
     for (int k = soft->start[vert]; k < soft->start[vert + 1]; k++, at += 3)
         for (int j = 0; j < 3; j++) {
             as->acol[at + j] = as->place[nv + 3 * soft->col[k]] + j;
@@ -474,10 +494,12 @@ static void run(const sti_tasks *tasks, int count, int grain, sti_task_body body
 }
 
 static void place_soft(sti__assembly *as, int d, int n) {
-    int local = d - as->model->nv;
+    int local = d - as->model->nv, flex = as->owner[d] - as->model->ntree;
     const int *start = as->soft.start + local / 3;
+    const sti__soft_schur *schur = schur_of(as, d);
+    if (n == 0 || as->owner[as->dof[n - 1]] != as->owner[d]) as->soft_first[flex] = n;
     as->vstar[n] = as->soft.vstar[local];
-    as->astart[n + 1] = as->astart[n] + 3 * (start[1] - start[0]);
+    as->astart[n + 1] = as->astart[n] + (schur ? schur->count : 3 * (start[1] - start[0]));
 }
 
 static void add_trees(sti__assembly *as, const sti_state *s, const sti_tasks *tasks) {
@@ -486,7 +508,8 @@ static void add_trees(sti__assembly *as, const sti_state *s, const sti_tasks *ta
     int n = 0;
     as->astart[0] = 0;
     for (int d = 0; d < as->ndof; d++) {
-        as->place[d] = as->tree[as->owner[d]] ? n : -1;
+        bool out = d >= m->nv && as->soft.kept && !as->soft.kept[(d - m->nv) / 3];
+        as->place[d] = as->tree[as->owner[d]] && !out ? n : -1;
         if (as->place[d] < 0) continue;
         as->dof[n] = d;
         if (d < m->nv) {
@@ -495,10 +518,23 @@ static void add_trees(sti__assembly *as, const sti_state *s, const sti_tasks *ta
         } else place_soft(as, d, n);
         n++;
     }
+    if (!grow_matrix(as, as->astart[n])) {
+        as->failed = true;
+        return;
+    }
     run(tasks, n, 512, add_rows, &f);
     if (n < as->ndof) run(tasks, as->nentry, 8192, renumber, &f);
     as->problem.arrays.n = n;
     as->problem.arrays.A = (sti_csr){n, n, as->astart, as->acol, as->avalue};
+}
+
+void sti__assembly_soften(sti__assembly *as) {
+    int nv = as->model->nv, n = as->problem.arrays.n, i = n;
+    while (i > 0 && as->dof[i - 1] >= nv) i--;
+    for (; i < n; i++) {
+        add_soft_row(as, as->dof[i], as->astart[i]);
+        as->vstar[i] = as->soft.vstar[as->dof[i] - nv];
+    }
 }
 
 void sti__assembly_plain(sti__assembly *as, const sti_state *s) {
@@ -562,6 +598,7 @@ sti_status sti__assembly_end(sti__assembly *as, const sti_state *s, const sti_ta
                              sti_error *error) {
     if (as->failed) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the rows of a step");
     add_trees(as, s, tasks);
+    if (as->failed) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the matrix of a step");
     show_arrays(as, s->opt.timestep);
     find_islands(as);
     return STI_OK;

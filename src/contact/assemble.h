@@ -39,12 +39,20 @@ typedef struct sti__pool {
     int room;
 } sti__pool;
 
-/* What the soft bodies bring to the problem: rows of A in 3 x 3 blocks over all their vertices, and v*. */
+/* What the soft bodies bring to the problem: rows of A in 3 x 3 blocks over all their vertices, and v*. A body may be
+   condensed: what its other vertices do follows from those that rows touch, so that only these are in the problem, with the
+   Schur complement of A. */
 typedef struct sti__soft_matrix {
     const int *start, *col; /* block rows of the vertices, columns ascending */
     const double *value;    /* 9 per block, row by row */
     const double *vstar;    /* 3 per vertex */
+    const bool *kept;       /* per vertex: is in the problem; NULL: all are */
+    const struct sti__soft_schur *schur; /* nflex; with kept */
 } sti__soft_matrix;
+typedef struct sti__soft_schur {
+    int count;           /* dofs, 3 per vertex that is kept, ascending */
+    const double *value; /* count x count; NULL: the body is there in full */
+} sti__soft_schur;
 
 /* The dofs of a step are those of the model and then three for every vertex of a soft body; the trees are those of the
    model and then the soft bodies. */
@@ -52,7 +60,8 @@ typedef struct sti__assembly {
     sti_problem problem;   /* its arrays are the pools below */
     sti__soft_matrix soft; /* set by the world before rows are made */
     int ndof, ntree;
-    int *owner; /* ndof: tree of each dof */
+    int *owner;      /* ndof: tree of each dof */
+    int *soft_first; /* nflex: its first dof in the problem */
     const sti_model *model;
     const sti_allocator *allocator;
     /* per row block */
@@ -68,7 +77,7 @@ typedef struct sti__assembly {
     int *jcol;
     double *jvalue;
     int nblock, nrow, nentry;
-    sti__pool block_pool, row_pool, entry_pool;
+    sti__pool block_pool, row_pool, entry_pool, matrix_pool;
     /* of the model's size */
     int *place;      /* ndof: number of a dof in the problem, -1 if it is not there */
     int *dof;        /* n: the step's number */
@@ -98,8 +107,8 @@ typedef struct sti__assembly {
     bool failed; /* a pool could not grow: the problem is not complete */
 } sti__assembly;
 
-/* Room for `blocks` row blocks to begin with; soft_entries: 3 x 3 blocks of all soft matrices. */
-bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks, size_t soft_entries,
+/* Room for `blocks` row blocks to begin with. */
+bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks,
                           const sti_allocator *allocator);
 void sti__assembly_free(sti__assembly *as);
 
@@ -128,6 +137,9 @@ void sti__blocks_drop(sti__assembly *as, int first);
 /* Adds A (M and what the integrator treats implicitly) and v* = qvel + h qacc_step of the trees that rows touch, and
    finds the islands. */
 sti_status sti__assembly_end(sti__assembly *as, const sti_state *s, const sti_tasks *tasks, sti_error *error);
+
+/* The values of A and v* of soft bodies again, for the same vertices. */
+void sti__assembly_soften(sti__assembly *as);
 
 /* A = M alone, for a state whose implicit forces make it indefinite. */
 void sti__assembly_plain(sti__assembly *as, const sti_state *s);

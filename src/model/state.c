@@ -60,6 +60,7 @@ static void set_initial(sti_state *s) {
     size_t lanes = (size_t)s->lanes;
     spread(s->qpos, m->qpos0, (size_t)m->nq, lanes);
     spread(s->flexvert_xpos, m->flexvert_pos0, 3 * (size_t)m->nflexvert, lanes);
+    spread(s->flexvert_tangent, m->flexvert_pos0, 3 * (size_t)m->nflexvert, lanes);
     for (size_t b = 0; b < (size_t)m->nbody; b++) {
         spread(s->xquat + 4 * b * lanes, unit, 4, lanes);
         if (m->body_mocapid[b] < 0) continue;

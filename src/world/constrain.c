@@ -4,6 +4,7 @@
 #include "contact/constraints.h"
 #include "contact/jacobian.h"
 #include "contact/memory.h"
+#include "contact/patch.h"
 #include "contact/point.h"
 #include "contact/rows.h"
 #include "integrate/integrate.h"
@@ -60,13 +61,15 @@ sti_status sti__constraints_create(sti_world *world, sti_error *error) {
                                 .contacts = o->pool_contacts};
     if (o->pool_rows > 0) blocks = o->pool_rows;
     if (!sti__collide_create(&c->collide, world->collision, sizes, a, error)) return STI_NO_MEMORY;
+    sti_status fields = sti__fields_create(&c->fields, world->collision, world->state, a, error);
+    if (fields != STI_OK) return fields;
     c->workspace = sti_workspace_create(a, error);
     c->reach = sti__alloc(a, sizeof(double) * ((size_t)m->ngeom + 1));
     c->pushed = sti__alloc(a, sizeof(bool) * ((size_t)m->ntree + (size_t)m->nflex + 1));
     c->collide.reach = c->reach;
     c->touching = may_touch(m);
     if (!c->workspace || !c->reach || !c->pushed ||
-        !sti__assembly_create(&c->rows, m, blocks, sti__soft_blocks(world), a) ||
+        !sti__assembly_create(&c->rows, m, blocks, a) ||
         !(c->memory = reserve(world, &c->memory_pool, blocks, sizeof *c->memory)) ||
         !reserve(world, &c->index_pool, sti__memory_slots(blocks), sizeof(int)) ||
         !(c->contact = reserve(world, &c->contact_pool, blocks, sizeof *c->contact)))
@@ -78,6 +81,7 @@ void sti__constraints_free(sti_world *world) {
     sti__constraints *c = &world->constraints;
     const sti_allocator *a = &world->allocator;
     sti__collide_free(&c->collide);
+    sti__fields_free(&c->fields);
     sti__assembly_free(&c->rows);
     sti_workspace_free(c->workspace);
     sti__alm_free(c->alm);
@@ -118,19 +122,40 @@ static void say_growth(sti_world *world, const sti__collide_sizes *room, const s
     sti__world_grew(world, "pool_contacts", room->contacts, need->contacts);
 }
 
+/* Polygons of soft and compliant bodies. */
+static sti_status find_patches(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    sti__patch_sizes need, room;
+    c->npatch = 0;
+    if (c->fields.npair == 0 || !(world->state->opt.handlers & STI_HANDLER_PATCH)) return STI_OK;
+    while (!sti__fields_find(&c->fields, world->state, sti__world_tasks(world), &need)) {
+        room = c->fields.patches.size;
+        if (!sti__fields_grow(&c->fields, &need))
+            return sti__fail(&world->error, STI_NO_MEMORY, "no memory for %d patches", need.patches);
+        sti__world_grew(world, "pool of patches", room.patches, need.patches);
+        sti__world_grew(world, "pool of elements near each other", room.candidates, need.candidates);
+    }
+    c->npatch = c->fields.ntouch;
+    return STI_OK;
+}
+
+static void want_geoms(sti_world *world) { /* from now on their poses come with the others */
+    if (world->state->wanted & STI__WANT_GEOM) return;
+    world->state->wanted |= STI__WANT_GEOM;
+    world->kernels->kinematics(world->state);
+}
+
 /* A pool that is too small costs a second run, not the step. */
 sti_status sti__stage_collide(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti__collide_sizes need;
     const sti_option *o = &world->state->opt;
-    bool off = (o->disableflags & (STI_DISABLE_CONTACT | STI_DISABLE_CONSTRAINT)) ||
-               !(o->handlers & STI_HANDLER_POINT);
-    c->collide.ncontact = 0;
-    if (!c->touching || off) return STI_OK;
-    if (!(world->state->wanted & STI__WANT_GEOM)) { /* from now on the poses of geoms come with the others */
-        world->state->wanted |= STI__WANT_GEOM;
-        world->kernels->kinematics(world->state);
-    }
+    bool off = o->disableflags & (STI_DISABLE_CONTACT | STI_DISABLE_CONSTRAINT);
+    c->collide.ncontact = c->npatch = 0;
+    if (off || (!c->touching && c->fields.npair == 0)) return STI_OK;
+    want_geoms(world);
+    sti_status found = find_patches(world);
+    if (found != STI_OK || !c->touching || !(o->handlers & STI_HANDLER_POINT)) return found;
     sti__point_reach(world->state, world->collision, c->reach);
     while (!sti__collide_run(&c->collide, world->state, sti__world_tasks(world), &need)) {
         sti__collide_sizes room = c->collide.size;
@@ -232,12 +257,14 @@ sti_status sti__stage_contact(sti_world *world) {
     sti__constraint_rows(&c->rows, s, world->collision);
     sti__pin_rows(&c->rows, s);
     sti__point_rows(&c->rows, s, c->collide.contact, c->collide.ncontact, sti__world_tasks(world));
+    if (c->npatch) sti__patch_rows(&c->rows, s, &c->fields, c->collide.ncontact);
     sti_status status = sti__handlers_run(world);
     if (status != STI_OK) return status;
     sti__world_grew(world, "pool_rows (blocks)", blocks - 1, c->rows.nblock);
     sti__world_grew(world, "pool_rows (rows)", rows - 1, c->rows.nrow);
     sti__world_grew(world, "pool_rows (numbers of J)", entries - 1, c->rows.nentry);
-    if (c->rows.nblock == 0 && !c->rows.failed) return STI_OK;
+    status = world->soft.fem ? sti__soft_condense(world) : STI_OK;
+    if (status != STI_OK || (c->rows.nblock == 0 && !c->rows.failed)) return status;
     if (s->opt.integrator == STI_INTEGRATOR_RK4)
         memcpy(s->qacc_step, s->qacc, sizeof(double) * (size_t)world->model->nv);
     else sti__integrate_acceleration(s, world->kernels);
@@ -353,6 +380,8 @@ static void set_motion(sti_world *world, double *qacc_step, double *rate) {
         qacc_step[d] = (as->v[i] - s->qvel[d]) / s->opt.timestep;
         if (rate) rate[d] = as->v[i];
     }
+    for (int f = 0; f < world->model->nflex; f++)
+        if (c->pushed[world->model->ntree + f]) sti__soft_expand(world, f);
 }
 
 static void set_forces(sti_world *world) {
@@ -391,6 +420,10 @@ static sti_contact contact_of(const sti__contact *c) {
                      .geom2 = c->geom2,
                      .body1 = c->body1,
                      .body2 = c->body2,
+                     .flex1 = -1,
+                     .flex2 = -1,
+                     .elem1 = -1,
+                     .elem2 = -1,
                      .dim = c->mixed.dim,
                      .dist = c->dist,
                      .phi0 = c->dist - c->mixed.includemargin,
@@ -419,22 +452,55 @@ static void add_solution(const sti__assembly *as, int b, double h, sti_contact *
             row->dim > 1 && sqrt(t2) >= (1 - 1e-9) * c->impulse[0] ? STI_REGION_SLIDE : STI_REGION_STICK;
 }
 
-/* Contacts of geoms and then of users; they and their blocks come in the same order. */
+static void set_side(sti_contact *r, const sti__fields *f, const sti__touch *p, int side) {
+    int body = side ? p->b : p->a, geom = f->geom[body], soft = geom < 0;
+    *(side ? &r->geom2 : &r->geom1) = geom;
+    *(side ? &r->body2 : &r->body1) = soft ? -1 : f->cm->model->geom_bodyid[geom];
+    *(side ? &r->flex2 : &r->flex1) = soft ? body : -1;
+    *(side ? &r->elem2 : &r->elem1) = p->element[side];
+    memcpy(side ? r->bary2 : r->bary1, p->weight[side], sizeof r->bary1);
+}
+
+static sti_contact contact_of_touch(const sti_world *world, const sti__touch *p) {
+    const sti__fields *f = &world->constraints.fields;
+    sti__patch_law law = sti__fields_law(f, world->state, p);
+    sti_contact r = {.dim = law.dim,
+                     .dist = p->dist,
+                     .phi0 = p->dist,
+                     .stiffness = p->stiffness,
+                     .area = p->area,
+                     .pressure = p->pressure,
+                     .mu = {law.mu, law.mu},
+                     .feature = p->feature};
+    memcpy(r.pos, p->pos, sizeof r.pos);
+    sti__patch_frame(p, r.frame);
+    set_side(&r, f, p, 0);
+    set_side(&r, f, p, 1);
+    return r;
+}
+
+/* Contacts at points, over patches and then of users; they and their blocks come in the same order. */
 static void list_contacts(sti_world *world) {
     sti__constraints *c = &world->constraints;
     const sti__assembly *as = &c->rows;
     const sti__touches *touches = &world->handlers.touches;
-    int b = 0, count = c->collide.ncontact + touches->count;
+    int b = 0, points = c->collide.ncontact, count = points + c->npatch + touches->count;
     sti_contact *out = reserve(world, &c->contact_pool, count, sizeof *out);
     if (!out) return;
     c->contact = out;
     for (int i = 0; i < count; i++) {
-        int user = i - c->collide.ncontact;
-        const sti__contact *contact = user < 0 ? &c->collide.contact[i] : &touches->item[user];
+        int patch = i - points, user = patch - c->npatch;
         while (b < as->nblock && (as->info[b].source != STI__FROM_CONTACT || as->info[b].id < i)) b++;
         bool has = b < as->nblock && as->info[b].id == i;
-        if (!shown(contact, has ? as->g + as->first[b] : NULL)) continue;
-        out[c->ncontact] = contact_of(contact);
+        if (patch >= 0 && user < 0) {
+            const sti__touch *touch = &c->fields.touch[patch];
+            if (touch->dist > 0 && !(has && as->g[as->first[b]] != 0)) continue;
+            out[c->ncontact] = contact_of_touch(world, touch);
+        } else {
+            const sti__contact *contact = user < 0 ? &c->collide.contact[i] : &touches->item[user];
+            if (!shown(contact, has ? as->g + as->first[b] : NULL)) continue;
+            out[c->ncontact] = contact_of(contact);
+        }
         if (has) add_solution(as, b, world->state->opt.timestep, &out[c->ncontact]);
         c->ncontact++;
     }
@@ -476,8 +542,8 @@ void sti__constraints_push(sti_world *world) {
         double force[3], torque[3];
         m3_mul_vec_t(force, x->frame, x->force);
         m3_mul_vec_t(torque, x->frame, x->force + 3);
-        sti__add_wrench(s, x->body1, x->pos, force, torque, -1, s->cfrc_contact);
-        sti__add_wrench(s, x->body2, x->pos, force, torque, 1, s->cfrc_contact);
+        if (x->body1 >= 0) sti__add_wrench(s, x->body1, x->pos, force, torque, -1, s->cfrc_contact);
+        if (x->body2 >= 0) sti__add_wrench(s, x->body2, x->pos, force, torque, 1, s->cfrc_contact);
     }
     sti__equality_forces(&c->rows, s, world->collision, s->cfrc_contact);
 }

@@ -5,12 +5,14 @@
 #define STI_WORLD_CONSTRAIN_H
 
 #include "collide/collide.h"
+#include "collide/fields.h"
 #include "contact/assemble.h"
 #include "integrate/alm/alm.h"
 #include <stiction/world.h>
 
 typedef struct sti__constraints {
     sti__collide collide;
+    sti__fields fields;
     sti__assembly rows;
     sti_workspace *workspace;
     double *reach;        /* ngeom */
@@ -26,6 +28,7 @@ typedef struct sti__constraints {
     bool solved;   /* qacc_step of the pushed trees is that of the solution */
     bool enabled;  /* the model can have rows at all */
     bool touching; /* some geoms of the model may touch */
+    int npatch;    /* touches of patches and vertices, of the last collide stage */
 } sti__constraints;
 
 sti_status sti__constraints_create(sti_world *world, sti_error *error);

@@ -16,7 +16,7 @@ sti_status sti__handlers_run(sti_world *world) {
                      .state = world->state,
                      .touches = &h->touches,
                      .allocator = &world->allocator,
-                     .first = world->constraints.collide.ncontact,
+                     .first = world->constraints.collide.ncontact + world->constraints.npatch,
                      .error = &world->error};
     for (rows.handler = 0; rows.handler < h->count && rows.status == STI_OK; rows.handler++) {
         sti__handler *item = &h->item[rows.handler];

@@ -4,20 +4,32 @@
 #include "world/world.h"
 #include <string.h>
 
+/* The stiffness of linear laws is kept until some element has turned by this much, rad. */
+#define TURNED 2e-3
+/* A vertex counts as touched for so many steps: contacts that come and go do not change the order of elimination. */
+#define LINGER 20
+
 /* ---- memory --------------------------------------------------------------------------------------------- */
 
-static size_t lay_out(sti__soft_bodies *b, char *base) {
-    size_t n = (size_t)b->fem->nnode, k = (size_t)b->fem->nblock, used = 0;
+static size_t lay_out(sti__soft_bodies *b, int nflex, char *base) {
+    size_t n = (size_t)b->fem->nnode, k = (size_t)b->fem->nblock, used = 0, bodies = (size_t)nflex;
     const struct {
         void *place;
         size_t bytes;
-    } all[] = {{&b->value, 9 * k * sizeof(double)},
+    } all[] = {{&b->body, bodies * sizeof *b->body},
+               {&b->schur, bodies * sizeof *b->schur},
+               {&b->blocks, 9 * k * sizeof(double)},
                {&b->csr_value, 9 * k * sizeof(double)},
-               {&b->rhs, 3 * n * sizeof(double)},
+               {&b->vstar, 3 * n * sizeof(double)},
                {&b->external, 3 * n * sizeof(double)},
-               {&b->csr_start, (3 * n + 1) * sizeof(int)},
+               {&b->scratch, 3 * n * sizeof(double)},
+               {&b->tangent, 3 * n * sizeof(double)},
+               {&b->csr_start, (3 * n + bodies) * sizeof(int)},
                {&b->csr_col, 9 * k * sizeof(int)},
-               {&b->fixed, n * sizeof(bool)}};
+               {&b->fixed, n * sizeof(bool)},
+               {&b->kept, n * sizeof(bool)},
+               {&b->touched, n * sizeof(bool)},
+               {&b->late, 3 * n * sizeof(bool)}};
     for (int i = 0; i < STI__COUNT(all); i++) {
         void *at = base ? base + used : NULL;
         memcpy(all[i].place, &at, sizeof at);
@@ -61,7 +73,7 @@ static sti_status create_fem(sti_world *world, sti_error *error) {
                               .nmaterial = m->nflexelem,
                               .material = material};
         status = sti__fem_create(&desc, a, (sti__place){0}, &world->soft.fem, error);
-    }
+    } else sti__fail(error, status, "no memory for soft bodies");
     sti__free(a, tet, 4 * n * sizeof *tet);
     sti__free(a, material, n * sizeof *material);
     return status;
@@ -77,46 +89,66 @@ static void find_fixed(sti_world *world) {
         }
 }
 
+/* Each body's rows from its own first entry on; bodies share no block. */
+static void lay_patterns(sti_world *world) {
+    const sti_model *m = world->model;
+    const sti__fem *fem = world->soft.fem;
+    for (int f = 0; f < m->nflex; f++) {
+        sti__soft_body *body = &world->soft.body[f];
+        int adr = m->flex_vertadr[f], n = m->flex_vertnum[f], first = fem->start[adr], at = 0;
+        int *start = world->soft.csr_start + 3 * adr + f, *col = world->soft.csr_col + 9 * (size_t)first;
+        for (int i = 0; i < 3 * n; i++) {
+            start[i] = at;
+            for (int k = fem->start[adr + i / 3]; k < fem->start[adr + i / 3 + 1]; k++)
+                for (int j = 0; j < 3; j++) col[at++] = 3 * (fem->col[k] - adr) + j;
+        }
+        start[3 * n] = at;
+        body->value = world->soft.csr_value + 9 * (size_t)first;
+        body->pattern = (sti_csr){3 * n, 3 * n, start, col, body->value};
+    }
+}
+
 sti_status sti__soft_create(sti_world *world, sti_error *error) {
     sti__soft_bodies *b = &world->soft;
     const sti_allocator *a = &world->allocator;
-    if (world->model->nflex == 0) return STI_OK;
+    int nflex = world->model->nflex;
+    if (nflex == 0) return STI_OK;
     sti_status status = create_fem(world, error);
-    if (status != STI_OK) return sti__fail(error, status, "no soft bodies: %s", error ? error->message : "");
-    b->bytes = lay_out(b, NULL);
+    if (status != STI_OK) return status;
+    b->bytes = lay_out(b, nflex, NULL);
     b->block = sti__alloc_aligned(a, b->bytes);
     b->work = sti__fem_work_create(b->fem, a);
-    b->factor = sti__chol_create(a, error);
-    if (!b->block || !b->work || !b->factor)
-        return sti__fail(error, STI_NO_MEMORY, "no memory for soft bodies");
-    lay_out(b, b->block);
-    b->work->tolerance = 0;
+    if (!b->block || !b->work) return sti__fail(error, STI_NO_MEMORY, "no memory for soft bodies");
+    memset(b->block, 0, b->bytes);
+    lay_out(b, nflex, b->block);
+    b->work->tolerance = b->fem->linear ? TURNED : 0;
     find_fixed(world);
-    sti__fem_csr_pattern(b->fem, 0, 0, b->csr_start, b->csr_col);
-    int n = 3 * b->fem->nnode;
-    sti_csr pattern = {n, n, b->csr_start, b->csr_col, NULL};
-    return sti__chol_analyse(b->factor, &pattern, error);
+    lay_patterns(world);
+    for (int f = 0; f < nflex && status == STI_OK; f++) {
+        b->body[f].factor = sti__chol_create(a, error);
+        status = b->body[f].factor ? sti__chol_analyse(b->body[f].factor, &b->body[f].pattern, error) : STI_NO_MEMORY;
+    }
+    return status;
 }
 
 void sti__soft_free(sti_world *world) {
     sti__soft_bodies *b = &world->soft;
+    for (int f = 0; b->block && f < world->model->nflex; f++) {
+        sti__chol_free(b->body[f].factor);
+        sti__free_aligned(&world->allocator, b->body[f].pool.data, b->body[f].pool.bytes);
+    }
     sti__fem_work_free(b->work);
     sti__fem_free(b->fem);
-    sti__chol_free(b->factor);
     sti__free_aligned(&world->allocator, b->block, b->bytes);
-}
-
-size_t sti__soft_blocks(const sti_world *world) {
-    return world->soft.fem ? (size_t)world->soft.fem->nblock : 0;
 }
 
 sti__soft_matrix sti__soft_matrices(const sti_world *world) {
     const sti__soft_bodies *b = &world->soft;
     if (!b->fem) return (sti__soft_matrix){0};
-    return (sti__soft_matrix){b->fem->start, b->fem->col, b->value, b->rhs};
+    return (sti__soft_matrix){b->fem->start, b->fem->col, b->blocks, b->vstar, b->kept, b->schur};
 }
 
-/* ---- the free motion -------------------------------------------------------------------------------------- */
+/* ---- A and b ---------------------------------------------------------------------------------------------- */
 
 static void add_external(const sti_state *s, const sti__soft_bodies *b) {
     bool falls = !(s->opt.disableflags & STI_DISABLE_GRAVITY);
@@ -130,38 +162,41 @@ static void add_external(const sti_state *s, const sti__soft_bodies *b) {
 /* What is held does not move: its rows and columns are those of free masses, which stand still. */
 static void hold(sti__soft_bodies *b) {
     const sti__fem *fem = b->fem;
-    if (!b->any_fixed) return;
     for (int i = 0; i < fem->nnode; i++)
         for (int k = fem->start[i]; k < fem->start[i + 1]; k++) {
-            double *block = b->value + 9 * (size_t)k;
+            double *block = b->blocks + 9 * (size_t)k;
             if (!b->fixed[i] && !b->fixed[fem->col[k]]) continue;
             memset(block, 0, 9 * sizeof *block);
             if (fem->col[k] == i) block[0] = block[4] = block[8] = fem->mass[i];
         }
-    for (int i = 0; i < fem->nnode; i++)
-        if (b->fixed[i]) memset(b->rhs + 3 * i, 0, 3 * sizeof *b->rhs);
 }
 
-/* v* = A^-1 b, in place of b and in flexvert_step. */
-static sti_status free_motion(sti_world *world, const sti__fem_stage *stage, const double *vk, bool renewed) {
+static void fill_values(const sti_world *world, int flex) {
+    const sti_model *m = world->model;
+    const sti__soft_bodies *b = &world->soft;
+    int adr = m->flex_vertadr[flex];
+    double *out = b->body[flex].value;
+    for (int i = adr; i < adr + m->flex_vertnum[flex]; i++)
+        for (int axis = 0; axis < 3; axis++)
+            for (int k = b->fem->start[i]; k < b->fem->start[i + 1]; k++, out += 3)
+                memcpy(out, b->blocks + 9 * (size_t)k + (size_t)(3 * axis), 3 * sizeof *out);
+}
+
+static void make_system(sti_world *world, const sti__fem_stage *stage, const double *vk, bool renewed) {
     sti__soft_bodies *b = &world->soft;
     const sti_tasks *tasks = sti__world_tasks(world);
-    sti__fem_rhs(b->fem, b->work, stage, vk, b->rhs, tasks);
-    if (renewed || b->h != stage->h) sti__fem_matrix(b->fem, b->work, stage->h, b->value, tasks);
-    hold(b);
-    if (renewed || b->h != stage->h) {
-        int bad;
-        sti__fem_csr_values(b->fem, b->value, b->csr_value);
-        b->h = stage->h;
-        if (sti__chol_factor(b->factor, b->csr_value, tasks, &bad) != STI_OK) {
-            b->h = 0;
-            return sti__fail(&world->error, STI_NONFINITE, "the matrix of soft vertex %d is not positive",
-                             bad / 3);
-        }
+    sti__fem_rhs(b->fem, b->work, stage, vk, b->vstar, tasks);
+    for (int i = 0; b->any_fixed && i < b->fem->nnode; i++)
+        if (b->fixed[i]) memset(b->vstar + 3 * i, 0, 3 * sizeof *b->vstar);
+    if (!renewed && b->ready && b->h == stage->h) return;
+    sti__fem_matrix(b->fem, b->work, stage->h, b->blocks, tasks);
+    if (b->any_fixed) hold(b);
+    for (int f = 0; f < world->model->nflex; f++) {
+        fill_values(world, f);
+        b->body[f].factored = false;
     }
-    sti__chol_solve(b->factor, b->rhs, tasks);
-    memcpy(world->state->flexvert_step, b->rhs, 3 * sizeof(double) * (size_t)b->fem->nnode);
-    return STI_OK;
+    b->h = stage->h;
+    b->ready = true;
 }
 
 static sti__fem_stage stage_of(const sti_world *world) {
@@ -172,12 +207,134 @@ static sti__fem_stage stage_of(const sti_world *world) {
                             .external = world->soft.external};
 }
 
+/* The stiffness is that of a place which belongs to the state: after a reset or a restore it is computed there again. */
+static bool go_back(sti_world *world) {
+    sti__soft_bodies *b = &world->soft;
+    const double *x = world->state->flexvert_tangent;
+    size_t bytes = 3 * sizeof(double) * (size_t)b->fem->nnode;
+    if (b->ready && memcmp(b->tangent, x, bytes) == 0) return false;
+    sti__fem_forget(b->work);
+    sti__fem_freeze(b->fem, b->work, x, sti__world_tasks(world));
+    sti__fem_tangent(b->fem, b->work, x, sti__world_tasks(world));
+    memcpy(b->tangent, x, bytes);
+    return true;
+}
+
 sti_status sti__stage_soft(sti_world *world) {
     sti__soft_bodies *b = &world->soft;
     sti__fem_stage stage = stage_of(world);
+    const sti_tasks *tasks = sti__world_tasks(world);
+    bool renewed = b->fem->linear && go_back(world);
     add_external(world->state, b);
-    bool renewed = sti__fem_begin(b->fem, b->work, &stage, sti__world_tasks(world));
-    return free_motion(world, &stage, NULL, renewed);
+    if (sti__fem_begin(b->fem, b->work, &stage, tasks)) {
+        renewed = true;
+        memcpy(b->tangent, stage.x0, 3 * sizeof(double) * (size_t)b->fem->nnode);
+    }
+    make_system(world, &stage, NULL, renewed);
+    return STI_OK;
+}
+
+/* ---- condensing --------------------------------------------------------------------------------------------- */
+
+static void find_kept(sti_world *world) {
+    const sti__assembly *as = &world->constraints.rows;
+    sti__soft_bodies *b = &world->soft;
+    int nv = world->model->nv;
+    memset(b->touched, 0, sizeof *b->touched * (size_t)b->fem->nnode);
+    for (int k = 0; k < as->nblock; k++) {
+        int row = as->first[k];
+        for (int e = as->jstart[row]; e < as->jstart[row + 1]; e++)
+            if (as->jcol[e] >= nv) b->touched[(as->jcol[e] - nv) / 3] = true;
+    }
+    for (int v = 0; v < b->fem->nnode; v++) b->kept[v] = b->touched[v] || world->state->flexvert_touched[v] > 0;
+    for (int i = 0; i < 3 * b->fem->nnode; i++) b->late[i] = b->kept[i / 3];
+}
+
+static bool reserve(sti_world *world, sti__soft_body *body, int count) {
+    size_t need = sizeof(double) * (size_t)count * (size_t)count;
+    if (body->pool.bytes < need) {
+        sti__free_aligned(&world->allocator, body->pool.data, body->pool.bytes);
+        body->pool = (sti__pool){sti__alloc_aligned(&world->allocator, need + need / 2), need + need / 2, 0};
+        if (!body->pool.data) body->pool.bytes = 0;
+    }
+    body->schur = body->pool.data;
+    return body->schur != NULL;
+}
+
+/* The factor's order to ascending dofs. */
+static bool sort_schur(sti_world *world, int flex, int kept) {
+    sti__soft_body *body = &world->soft.body[flex];
+    const int *dofs;
+    int count, *rank = world->constraints.rows.list; /* free here */
+    const double *S = sti__chol_schur(body->factor, &dofs, &count);
+    if (!reserve(world, body, kept)) return false;
+    for (int i = 0, next = 0; i < body->pattern.nrow; i++) rank[i] = next, next += world->soft.late[3 * world->model->flex_vertadr[flex] + i];
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < count; j++)
+            body->schur[(size_t)rank[dofs[i]] * (size_t)count + (size_t)rank[dofs[j]]] = S[(size_t)i * (size_t)count + (size_t)j];
+    return true;
+}
+
+static sti_status condense(sti_world *world, int flex) {
+    sti__soft_bodies *b = &world->soft;
+    sti__soft_body *body = &b->body[flex];
+    int adr = world->model->flex_vertadr[flex], kept = 0, bad;
+    const bool *late = b->late + 3 * adr;
+    for (int i = 0; i < body->pattern.nrow; i++) kept += late[i];
+    sti_status status = kept ? sti__chol_analyse_late(body->factor, &body->pattern, late, &world->error)
+                             : sti__chol_analyse(body->factor, &body->pattern, &world->error);
+    if (status != STI_OK) return status;
+    uint64_t hash = sti__chol_get_info(body->factor).hash;
+    bool same = body->factored && body->pattern_hash == hash;
+    if (!same && sti__chol_factor(body->factor, body->value, sti__world_tasks(world), &bad) != STI_OK) {
+        body->factored = false;
+        return sti__fail(&world->error, STI_NONFINITE, "the matrix of soft body %d (%s) is not positive at vertex %d",
+                         flex, sti_model_name(world->model, STI_OBJ_FLEX, flex), bad / 3);
+    }
+    body->factored = true;
+    body->pattern_hash = hash;
+    sti__chol_solve(body->factor, b->vstar + 3 * adr, sti__world_tasks(world));
+    if (same) return STI_OK;
+    b->schur[flex] = (sti__soft_schur){kept, NULL};
+    if (kept == 0) return STI_OK;
+    if (!sort_schur(world, flex, kept)) return sti__fail(&world->error, STI_NO_MEMORY, "no memory for a soft body");
+    b->schur[flex].value = body->schur;
+    return STI_OK;
+}
+
+static sti_status condense_all(sti_world *world) {
+    const sti__soft_bodies *b = &world->soft;
+    for (int f = 0; f < world->model->nflex; f++) {
+        sti_status status = condense(world, f);
+        if (status != STI_OK) return status;
+    }
+    memcpy(world->state->flexvert_step, b->vstar, 3 * sizeof(double) * (size_t)b->fem->nnode);
+    return STI_OK;
+}
+
+sti_status sti__soft_condense(sti_world *world) {
+    find_kept(world);
+    return condense_all(world);
+}
+
+/* A (v - v*) is zero but at the kept dofs, where it is S (v - v*). */
+void sti__soft_expand(sti_world *world, int flex) {
+    sti__soft_bodies *b = &world->soft;
+    const sti__soft_schur *schur = &b->schur[flex];
+    int adr = world->model->flex_vertadr[flex], n = b->body[flex].pattern.nrow, at = 0;
+    const bool *late = b->late + 3 * adr;
+    const double *vstar = b->vstar + 3 * adr;
+    double *v = world->state->flexvert_step + 3 * adr, *r = b->scratch + 3 * adr;
+    memset(r, 0, sizeof *r * (size_t)n);
+    for (int i = 0; i < n; i++) {
+        if (!late[i]) continue;
+        const double *row = schur->value + (size_t)at++ * (size_t)schur->count;
+        for (int j = 0, k = 0; j < n; j++)
+            if (late[j]) r[i] += row[k++] * (v[j] - vstar[j]);
+    }
+    sti__chol_solve(b->body[flex].factor, r, sti__world_tasks(world));
+    for (int i = 0; i < n; i++)
+        if (!late[i]) v[i] = vstar[i] + r[i];
 }
 
 sti_status sti__soft_again(sti_world *world) {
@@ -185,13 +342,21 @@ sti_status sti__soft_again(sti_world *world) {
     sti__fem_stage stage = stage_of(world);
     const double *v = world->state->flexvert_step;
     bool renewed = sti__fem_again(b->fem, b->work, &stage, v, sti__world_tasks(world));
-    return free_motion(world, &stage, v, renewed);
+    make_system(world, &stage, v, renewed);
+    return condense_all(world);
 }
 
-void sti__soft_advance(sti_state *s) {
+void sti__soft_advance(sti_world *world) {
+    sti_state *s = world->state;
+    const sti__soft_bodies *b = &world->soft;
     double h = s->opt.timestep;
-    for (int i = 0; i < 3 * s->model->nflexvert; i++) {
+    for (int i = 0; i < 3 * b->fem->nnode; i++) {
         s->flexvert_xpos[i] += h * s->flexvert_step[i];
         s->flexvert_xvel[i] = s->flexvert_step[i];
+        s->flexvert_tangent[i] = b->tangent[i];
+    }
+    for (int v = 0; v < b->fem->nnode; v++) {
+        double left = s->flexvert_touched[v] - 1;
+        s->flexvert_touched[v] = b->touched[v] ? LINGER : left > 0 ? left : 0;
     }
 }

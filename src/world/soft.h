@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The soft bodies of a world: their elastic system, and where they would go if nothing touched them. */
+/* The soft bodies of a world: their elastic system, where they would go if nothing touched them, and how they look to the
+   step's problem. Of a body that is small enough to be factored only the vertices that rows touch are in the problem, with the
+   Schur complement of its matrix; what the others do follows. */
 #ifndef STI_WORLD_SOFT_H
 #define STI_WORLD_SOFT_H
 
@@ -8,34 +10,53 @@
 #include "solve/cholesky.h"
 #include <stiction/world.h>
 
+/* One body. */
+typedef struct sti__soft_body {
+    sti__chol *factor;
+    sti_csr pattern; /* of its part of A, dofs from its first */
+    double *value;   /* of that */
+    double *schur;   /* of the kept dofs, ascending; in the pool */
+    sti__pool pool;
+    uint64_t pattern_hash; /* of the factor, with the kept dofs */
+    bool factored;         /* the factor is that of value */
+} sti__soft_body;
+
 typedef struct sti__soft_bodies {
     sti__fem *fem; /* of all soft bodies together; NULL if there are none */
     sti__fem_work *work;
-    sti__chol *factor;
-    double *value;     /* 9 nblock: A */
-    double *rhs;       /* 3 nnode: b of A v* = b */
-    double *external;  /* 3 nnode, N */
-    double *csr_value; /* 9 nblock: A, row by row */
-    int *csr_start, *csr_col;
-    bool *fixed; /* nnode: held by what does not move */
-    bool any_fixed;
-    double h; /* of the factor */
+    sti__soft_body *body;    /* nflex */
+    sti__soft_schur *schur;  /* nflex */
+    double *blocks;          /* 9 nblock: A */
+    double *vstar;           /* 3 nnode: b of A v* = b, then v* */
+    double *external;        /* 3 nnode, N */
+    double *scratch;         /* 3 nnode */
+    double *tangent;         /* 3 nnode: where the stiffness was computed */
+    double *csr_value;       /* 9 nblock: A, body by body, row by row */
+    int *csr_start, *csr_col; /* 3 nnode + nflex, 9 nblock */
+    bool *fixed;             /* nnode: held by what does not move */
+    bool *kept;              /* nnode: touched by a row */
+    bool *late;              /* 3 nnode: the same, of dofs */
+    bool *touched;           /* nnode: in this step; kept are these and those of some steps before */
+    bool any_fixed, ready;   /* ready: blocks are A at tangent for h */
+    double h;
     void *block;
     size_t bytes;
 } sti__soft_bodies;
 
 sti_status sti__soft_create(sti_world *world, sti_error *error);
 void sti__soft_free(sti_world *world);
-/* 3 x 3 blocks of A. */
-size_t sti__soft_blocks(const sti_world *world);
-/* A and v* of the last stage. */
+/* What the assembly needs to know of them; v* and Schur complements are valid from sti__soft_condense on. */
 sti__soft_matrix sti__soft_matrices(const sti_world *world);
 
-/* Elastic forces, A and v* at the state; flexvert_step becomes v*. */
+/* Elastic forces and A at the state. */
 sti_status sti__stage_soft(sti_world *world);
-/* The same for the linear form at the velocities in flexvert_step. */
+/* After the rows are made: v*, in flexvert_step too, and Schur complements. */
+sti_status sti__soft_condense(sti_world *world);
+/* flexvert_step holds the solution at the kept vertices of a body: the others follow. */
+void sti__soft_expand(sti_world *world, int flex);
+/* The linear form at the velocities of flexvert_step, condensed to the same vertices: the next step of Newton's method. */
 sti_status sti__soft_again(sti_world *world);
 /* Soft bodies move with flexvert_step. */
-void sti__soft_advance(sti_state *s);
+void sti__soft_advance(sti_world *world);
 
 #endif

@@ -265,7 +265,7 @@ static void integrate(sti_world *world) {
         if (!world->constraints.solved) sti__integrate_acceleration(s, world->kernels);
         sti__integrate_advance(s, world->kernels);
     }
-    sti__soft_advance(s);
+    if (world->model->nflex) sti__soft_advance(world);
     STI__LEAVE(&world->profile);
 }
 

@@ -174,6 +174,7 @@ static void clear_state(sti_state *s) {
     }
     copy(s->qpos, m->qpos0, m->nq);
     copy(s->flexvert_xpos, m->flexvert_pos0, 3 * m->nflexvert);
+    copy(s->flexvert_tangent, m->flexvert_pos0, 3 * m->nflexvert);
     for (int b = 0; b < m->nbody; b++) s->xquat[4 * b] = 1;
     for (int i = 0; i < m->neq; i++) s->eq_active[i] = m->eq_active0[i];
     for (int b = 0; b < m->nbody; b++) {
@@ -220,7 +221,10 @@ void sti__world_copy_out(const sti_world *world, double *to) {
     to += 1 + m->nq + m->nv;
     copy(to, s->act, m->na);
     copy(to + m->na, s->flexvert_xpos, 3 * m->nflexvert);
-    copy(to + m->na + 3 * m->nflexvert, s->flexvert_xvel, 3 * m->nflexvert);
+    to += m->na + 3 * m->nflexvert;
+    copy(to, s->flexvert_xvel, 3 * m->nflexvert);
+    copy(to + 3 * m->nflexvert, s->flexvert_tangent, 3 * m->nflexvert);
+    copy(to + 6 * m->nflexvert, s->flexvert_touched, m->nflexvert);
 }
 
 void sti__world_copy_in(sti_world *world, const double *from) {
@@ -232,7 +236,10 @@ void sti__world_copy_in(sti_world *world, const double *from) {
     from += 1 + m->nq + m->nv;
     copy(s->act, from, m->na);
     copy(s->flexvert_xpos, from + m->na, 3 * m->nflexvert);
-    copy(s->flexvert_xvel, from + m->na + 3 * m->nflexvert, 3 * m->nflexvert);
+    from += m->na + 3 * m->nflexvert;
+    copy(s->flexvert_xvel, from, 3 * m->nflexvert);
+    copy(s->flexvert_tangent, from + 3 * m->nflexvert, 3 * m->nflexvert);
+    copy(s->flexvert_touched, from + 6 * m->nflexvert, m->nflexvert);
 }
 
 /* ---- views ------------------------------------------------------------------------------------ */

@@ -65,9 +65,9 @@ struct sti_world {
     _Atomic uint64_t model_hash; /* 0 until someone asks */
 };
 
-/* Doubles in time, qpos, qvel, act, and places and velocities of soft vertices. */
+/* Doubles in time, qpos, qvel, act, and what is known of soft vertices. */
 static inline size_t sti__world_nstate(const sti_model *m) {
-    return 1 + (size_t)m->nq + (size_t)m->nv + (size_t)m->na + 6 * (size_t)m->nflexvert;
+    return 1 + (size_t)m->nq + (size_t)m->nv + (size_t)m->na + 10 * (size_t)m->nflexvert;
 }
 /* They out of the state, and into it. */
 void sti__world_copy_out(const sti_world *world, double *to);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which bodies touch over patches: soft bodies, geoms with a pressure field, and what these may meet. Their meshes are made
+   once; every step finds the polygons. docs/hydroelastic.md. */
+#ifndef STI_COLLIDE_FIELDS_H
+#define STI_COLLIDE_FIELDS_H
+
+#include "collide/filter.h"
+#include "collide/patch.h"
+#include "mesh/tetmesh.h"
+
+/* The mesh of a geom. */
+typedef struct sti__solid {
+    int geom;
+    sti__tetmesh mesh; /* of geoms with a field, else only its nodes and triangles */
+    double *pressure;  /* nnode */
+    sti__soft_bvh tree;
+} sti__solid;
+
+/* A point of contact: a patch or a third of one, or a vertex of a soft body that may arrive at a geom within the step. A soft
+   body can tilt within a polygon, so that one point would leave this motion without resistance; three points have the area,
+   the centroid and the second moments of the polygon, and so force and moment of any linear field, and resist tilting too. */
+typedef struct sti__touch {
+    double pos[3], normal[3];               /* from body a to body b */
+    double area, pressure, stiffness, dist; /* as those of a patch, of this point's share; INFINITY: near-rigid */
+    double weight[2][4];
+    int a, b, element[2];
+    uint64_t feature;
+} sti__touch;
+
+typedef struct sti__fields {
+    const sti__collision_model *cm;
+    const sti_allocator *allocator;
+    int nbody, npair, nsolid;
+    sti__pressure_body *body; /* soft bodies, then geoms */
+    int *geom;                /* nbody: -1 of soft bodies */
+    sti__pressure_pair *pair; /* geoms before soft bodies, else the lower number first */
+    int *solid_of;            /* nbody: -1 if it has none */
+    sti__solid *solid;
+    sti__soft_bvh *tree; /* nflex */
+    int *corner; /* nflexvert: 4 (its tet) + its number there, for vertices of the surface; else -1 */
+    sti__patches patches;
+    sti__touch *touch; /* those of patches in their order, then vertices */
+    int ntouch, room;
+    void *block;
+    size_t bytes;
+} sti__fields;
+
+/* For the geoms of a state, which must outlive it; nothing if there is neither a soft body nor a field. On failure it must be
+   freed all the same. */
+sti_status sti__fields_create(sti__fields *f, const sti__collision_model *cm, const sti_state *s,
+                              const sti_allocator *allocator, sti_error *error);
+void sti__fields_free(sti__fields *f);
+/* Polygons at the state's geom_xpos, geom_xmat and flexvert_xpos, and vertices that are near: f->patches and f->touch. False if
+   a pool was too small; grow and run again. */
+bool sti__fields_find(sti__fields *f, const sti_state *s, const sti_tasks *tasks, sti__patch_sizes *need);
+bool sti__fields_grow(sti__fields *f, const sti__patch_sizes *need);
+/* Parameters of a patch: condim, friction, dissipation time (-1: not set). */
+typedef struct sti__patch_law {
+    int dim;
+    double mu, dissipation;
+} sti__patch_law;
+sti__patch_law sti__fields_law(const sti__fields *f, const sti_state *s, const sti__touch *p);
+
+/* Whether two geoms touch over patches rather than at points. */
+bool sti__fields_take(const sti_model *m, int geom1, int geom2);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contact over patches in a world: rigid bodies with pressure fields, soft bodies, both with each other, against closed forms
+   and the thresholds of other engines' tests. */
+#include "scene.h"
+
+#define HEAD "<mujoco xmlns:sti='urn:stiction'>"
+#define PI 3.14159265358979323846
+static const double g = 9.81;
+
+static double normal_force(sti_world *w, double *area) {
+    int n;
+    const sti_contact *c = sti_world_contacts(w, &n);
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += c[i].force[0], *area += c[i].area;
+    return sum;
+}
+
+/* ---- geoms with a field --------------------------------------------------------------------------------------- */
+
+/* A sphere rests where pi E d^2 (1 - 2 d / 3 R) = m g: 2.543 mm for 2 kg, E = 1e6, R = 0.05. */
+TEST(compliant_sphere_rests) {
+    static const double edges[] = {0.0125, 0.00625}, tolerance[] = {0.07, 0.02};
+    for (int k = 0; k < 2; k++) {
+        char xml[1024];
+        snprintf(xml, sizeof xml,
+                 HEAD "<option timestep='.005'/><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 .05'>"
+                      "<freejoint/><geom size='.05' mass='2' sti:hydroelastic_stiffness='1e6' sti:edge='%g'/></body>"
+                      "</worldbody></mujoco>",
+                 edges[k]);
+        sti_model *m = model_of(xml);
+        sti_world *w = world_of(m);
+        for (int i = 0; i < 400; i++) {
+            CHECK(sti_step(w, 1) == STI_OK);
+            CHECK(sti_world_certificate(w).headline < 1e-6);
+        }
+        double depth = 0.05 - values(w, "qpos")[2], area = 0;
+        CHECK_NEAR(depth, 2.543e-3, tolerance[k] * 2.543e-3);
+        CHECK_NEAR(normal_force(w, &area), 2 * g, 2e-5);
+        CHECK_NEAR(area, PI * (0.05 * 0.05 - (0.05 - depth) * (0.05 - depth)), 0.1 * area);
+        CHECK(fabs(values(w, "qvel")[2]) < 1e-6);
+        sti_world_destroy(w);
+        sti_model_free(m);
+    }
+}
+
+/* A cube of half side a rests at E (d / a) 4 a^2 (1 - d / a + d^2 / 3 a^2) = m g. */
+TEST(compliant_cube_rests) {
+    sti_model *m = model_of(HEAD "<option timestep='.005'/><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 .05'>"
+                                 "<freejoint/><geom type='box' size='.05 .05 .05' mass='4' sti:hydroelastic_stiffness='1e5'/>"
+                                 "</body></worldbody></mujoco>");
+    sti_world *w = world_of(m);
+    CHECK(sti_step(w, 400) == STI_OK);
+    double d = 0.05 - values(w, "qpos")[2], x = d / 0.05, area = 0;
+    CHECK_NEAR(1e5 * x * 4 * 0.05 * 0.05 * (1 - x + x * x / 3), 4 * g, 1e-3 * 4 * g);
+    CHECK_NEAR(normal_force(w, &area), 4 * g, 1e-4);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* Friction holds below the cone and gives mu N beyond it, and a geom with a field still meets what is rigid. */
+TEST(compliant_box_on_a_slope) {
+    static const double mu[] = {0.5, 0.2};
+    for (int k = 0; k < 2; k++) {
+        char xml[1024];
+        snprintf(xml, sizeof xml,
+                 HEAD "<option timestep='.005' gravity='3 0 -9'/><worldbody><geom type='box' size='1 1 .1' pos='0 0 -.1' friction='%g'/>"
+                      "<body pos='0 0 .04999'><freejoint/><geom type='box' size='.1 .1 .05' mass='1' friction='%g'"
+                      " sti:hydroelastic_stiffness='1e6'/></body></worldbody></mujoco>",
+                 mu[k], mu[k]);
+        sti_model *m = model_of(xml);
+        sti_world *w = world_of(m);
+        CHECK(sti_step(w, 200) == STI_OK);
+        double expected = k == 0 ? 0 : (3 - 0.2 * 9) * 1.0;
+        CHECK_NEAR(values(w, "qvel")[0], expected, k == 0 ? 1e-6 : 0.02);
+        sti_world_destroy(w);
+        sti_model_free(m);
+    }
+}
+
+/* ---- soft bodies ------------------------------------------------------------------------------------------------ */
+
+/* Thresholds of other engines: 40 steps of 1/60 s after a fall, a ball of r = 0.1 and a cube of 0.1. */
+TEST(soft_bodies_rest) {
+    static const char *const shapes[] = {"type='sphere' size='.1' edge='.03'", "type='box' size='.05 .05 .05' edge='.02'"};
+    static const double half[] = {0.1, 0.05};
+    const double mass[] = {500 * 4 * PI / 3000, 500 * 0.001};
+    for (int k = 0; k < 2; k++) {
+        char xml[1024];
+        snprintf(xml, sizeof xml,
+                 HEAD "<option timestep='.016666666666666666'/><worldbody><geom type='plane' size='1 1 1'/>"
+                      "<sti:soft name='s' %s pos='0 0 %g' young='1e5' poisson='.3' mass='%.17g'/></worldbody></mujoco>",
+                 shapes[k], half[k] + 0.001, mass[k]);
+        sti_model *m = model_of(xml);
+        sti_world *w = world_of(m);
+        for (int i = 0; i < 40; i++) {
+            CHECK(sti_step(w, 1) == STI_OK);
+            CHECK(sti_world_certificate(w).headline < 1e-6);
+        }
+        double low[3] = {9, 9, 9}, high[3] = {-9, -9, -9}, speed = 0, side[2] = {0}, total = 0, area = 0;
+        const double *x = values(w, "flexvert_xpos"), *v = values(w, "flexvert_xvel");
+        for (int i = 0; i < 3 * m->nflexvert; i++) {
+            low[i % 3] = fmin(low[i % 3], x[i]);
+            high[i % 3] = fmax(high[i % 3], x[i]);
+            speed = fmax(speed, fabs(v[i]));
+            if (i % 3 < 2) side[i % 3] += x[i] * m->flexvert_mass[i / 3];
+            else total += m->flexvert_mass[i / 3];
+        }
+        CHECK_NEAR(total, mass[k], 0.01 * mass[k]);
+        CHECK(speed < 0.025);
+        CHECK(fabs(side[0] / total) < 1e-3 && fabs(side[1] / total) < 1e-3);
+        CHECK(low[2] > -1e-3);
+        for (int j = 0; j < 2; j++) CHECK_NEAR(high[j] - low[j], 2 * half[k], 1e-2);
+        CHECK(sti_step(w, 300) == STI_OK);
+        CHECK_NEAR(normal_force(w, &area), total * g, 1e-3);
+        sti_world_destroy(w);
+        sti_model_free(m);
+    }
+}
+
+static double height(const sti_model *m, int flex, const double *x) {
+    double sum = 0, mass = 0;
+    for (int v = m->flex_vertadr[flex]; v < m->flex_vertadr[flex] + m->flex_vertnum[flex]; v++) {
+        sum += m->flexvert_mass[v] * x[3 * v + 2];
+        mass += m->flexvert_mass[v];
+    }
+    return sum / mass;
+}
+
+/* A soft ball on a rigid box on another soft ball on the floor: what stands on something weighs on it. */
+TEST(stack_of_soft_and_rigid) {
+    sti_model *m = model_of(
+        HEAD "<option timestep='.01'/><worldbody><geom type='plane' size='1 1 1'/>"
+             "<sti:soft name='low' type='box' size='.05 .05 .03' pos='0 0 .03' edge='.025' young='2e5' mass='.5'/>"
+             "<body name='plate' pos='0 0 .0701'><freejoint/><geom type='box' size='.06 .06 .01' mass='1'/></body>"
+             "<sti:soft name='high' type='box' size='.04 .04 .03' pos='0 0 .1105' edge='.025' young='2e5' mass='.3'/>"
+             "</worldbody></mujoco>");
+    sti_world *w = world_of(m);
+    double worst = 0;
+    for (int i = 0; i < 600; i++) {
+        CHECK(sti_step(w, 1) == STI_OK);
+        worst = fmax(worst, sti_world_certificate(w).headline);
+    }
+    CHECK(worst < 1e-6);
+    const double expected[3] = {1.8 * g, 1.3 * g, 0.3 * g};
+    double force[3] = {0};
+    int n;
+    const sti_contact *c = sti_world_contacts(w, &n);
+    for (int i = 0; i < n; i++) {
+        if (c[i].flex2 == 0 && c[i].body1 == 0) force[0] += c[i].force[0];
+        if (c[i].flex2 == 0 && c[i].body1 == 1) force[1] += fabs(c[i].frame[2]) * c[i].force[0];
+        if (c[i].flex2 == 1 && c[i].body1 == 1) force[2] += c[i].force[0] * c[i].frame[2];
+    }
+    for (int k = 0; k < 3; k++) CHECK_NEAR(force[k], expected[k], 0.01);
+    const double *x = values(w, "flexvert_xpos");
+    CHECK(height(m, 0, x) < 0.0301 && height(m, 0, x) > 0.025 && height(m, 1, x) > 0.1);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* Two soft balls that collide in free space keep their momentum; the force on one is that on the other. */
+TEST(soft_meets_soft) {
+    sti_model *m = model_of(HEAD "<option timestep='.005' gravity='0 0 0'/><worldbody>"
+                                 "<sti:soft name='a' size='.05' pos='0 0 0' edge='.02' young='1e5' poisson='.3'/>"
+                                 "<sti:soft name='b' size='.05' pos='.11 .01 0' edge='.02' young='1e5' poisson='.3'/>"
+                                 "</worldbody></mujoco>");
+    sti_world *w = world_of(m);
+    double *v = values(w, "flexvert_xvel"), before = 0, after[3] = {0};
+    for (int i = 0; i < m->flex_vertnum[0]; i++) v[3 * i] = 1, before += m->flexvert_mass[i];
+    int touched = 0;
+    for (int k = 0; k < 60; k++) {
+        CHECK(sti_step(w, 1) == STI_OK);
+        CHECK(sti_world_certificate(w).headline < 1e-6);
+        int n;
+        sti_world_contacts(w, &n);
+        touched += n > 0;
+    }
+    for (int i = 0; i < 3 * m->nflexvert; i++) after[i % 3] += m->flexvert_mass[i / 3] * v[i];
+    CHECK(touched > 3);
+    CHECK_NEAR(after[0], before, 1e-9);
+    CHECK_NEAR(after[1], 0, 1e-9);
+    CHECK_NEAR(after[2], 0, 1e-9);
+    double second = 0;
+    for (int i = m->flex_vertadr[1]; i < m->nflexvert; i++) second += m->flexvert_mass[i] * v[3 * i];
+    CHECK(second > 0.5 * before); /* it was struck */
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* Same bits with one and two threads, and from a snapshot with contacts. */
+TEST(soft_bits) {
+    sti_model *m = model_of(HEAD "<option timestep='.01'/><worldbody><geom type='plane' size='1 1 1'/>"
+                                 "<sti:soft name='s' size='.05' pos='0 0 .06' edge='.02' young='5e4' poisson='.3'/>"
+                                 "<body pos='0 0 .2'><freejoint/><geom size='.03' mass='.1'/></body></worldbody></mujoco>");
+    sti_world *one = world_of(m), *two = world_of(m);
+    sti_pool *pool = sti_pool_create(2, NULL);
+    REQUIRE(pool);
+    sti_tasks tasks = sti_pool_tasks(pool);
+    sti_world_set_tasks(two, &tasks);
+    for (int k = 0; k < 60; k++) {
+        CHECK(sti_step(one, 1) == STI_OK && sti_step(two, 1) == STI_OK);
+        CHECK(sti_world_hash(one) == sti_world_hash(two));
+    }
+    size_t size = sti_snapshot_size(one);
+    void *snapshot = malloc(size);
+    CHECK(sti_snapshot_save(one, snapshot, size) == STI_OK && sti_step(one, 30) == STI_OK);
+    CHECK(sti_snapshot_load(two, snapshot, size) == STI_OK && sti_step(two, 30) == STI_OK);
+    CHECK(sti_world_hash(one) == sti_world_hash(two));
+    free(snapshot);
+    sti_world_destroy(one);
+    sti_world_destroy(two);
+    sti_pool_destroy(pool);
+    sti_model_free(m);
+}
+
+MAIN(CASE(compliant_sphere_rests), CASE(compliant_cube_rests), CASE(compliant_box_on_a_slope), CASE(soft_bodies_rest),
+     CASE(stack_of_soft_and_rigid), CASE(soft_meets_soft), CASE(soft_bits))
