@@ -22,11 +22,13 @@ TEST(compliant_sphere_rests) {
     static const double edges[] = {0.0125, 0.00625}, tolerance[] = {0.07, 0.02};
     for (int k = 0; k < 2; k++) {
         char xml[1024];
-        snprintf(xml, sizeof xml,
-                 HEAD "<option timestep='.005'/><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 .05'>"
-                      "<freejoint/><geom size='.05' mass='2' sti:hydroelastic_stiffness='1e6' sti:edge='%g'/></body>"
-                      "</worldbody></mujoco>",
-                 edges[k]);
+        snprintf(
+            xml, sizeof xml,
+            HEAD
+            "<option timestep='.005'/><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 .05'>"
+            "<freejoint/><geom size='.05' mass='2' sti:hydroelastic_stiffness='1e6' sti:edge='%g'/></body>"
+            "</worldbody></mujoco>",
+            edges[k]);
         sti_model *m = model_of(xml);
         sti_world *w = world_of(m);
         for (int i = 0; i < 400; i++) {
@@ -45,9 +47,10 @@ TEST(compliant_sphere_rests) {
 
 /* A cube of half side a rests at E (d / a) 4 a^2 (1 - d / a + d^2 / 3 a^2) = m g. */
 TEST(compliant_cube_rests) {
-    sti_model *m = model_of(HEAD "<option timestep='.005'/><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 .05'>"
-                                 "<freejoint/><geom type='box' size='.05 .05 .05' mass='4' sti:hydroelastic_stiffness='1e5'/>"
-                                 "</body></worldbody></mujoco>");
+    sti_model *m = model_of(
+        HEAD "<option timestep='.005'/><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 .05'>"
+             "<freejoint/><geom type='box' size='.05 .05 .05' mass='4' sti:hydroelastic_stiffness='1e5'/>"
+             "</body></worldbody></mujoco>");
     sti_world *w = world_of(m);
     CHECK(sti_step(w, 400) == STI_OK);
     double d = 0.05 - values(w, "qpos")[2], x = d / 0.05, area = 0;
@@ -63,9 +66,11 @@ TEST(compliant_box_on_a_slope) {
     for (int k = 0; k < 2; k++) {
         char xml[1024];
         snprintf(xml, sizeof xml,
-                 HEAD "<option timestep='.005' gravity='3 0 -9'/><worldbody><geom type='box' size='1 1 .1' pos='0 0 -.1' friction='%g'/>"
-                      "<body pos='0 0 .04999'><freejoint/><geom type='box' size='.1 .1 .05' mass='1' friction='%g'"
-                      " sti:hydroelastic_stiffness='1e6'/></body></worldbody></mujoco>",
+                 HEAD
+                 "<option timestep='.005' gravity='3 0 -9'/><worldbody><geom type='box' size='1 1 .1' pos='0 "
+                 "0 -.1' friction='%g'/>"
+                 "<body pos='0 0 .04999'><freejoint/><geom type='box' size='.1 .1 .05' mass='1' friction='%g'"
+                 " sti:hydroelastic_stiffness='1e6'/></body></worldbody></mujoco>",
                  mu[k], mu[k]);
         sti_model *m = model_of(xml);
         sti_world *w = world_of(m);
@@ -81,15 +86,18 @@ TEST(compliant_box_on_a_slope) {
 
 /* Thresholds of other engines: 40 steps of 1/60 s after a fall, a ball of r = 0.1 and a cube of 0.1. */
 TEST(soft_bodies_rest) {
-    static const char *const shapes[] = {"type='sphere' size='.1' edge='.03'", "type='box' size='.05 .05 .05' edge='.02'"};
+    static const char *const shapes[] = {"type='sphere' size='.1' edge='.03'",
+                                         "type='box' size='.05 .05 .05' edge='.02'"};
     static const double half[] = {0.1, 0.05};
     const double mass[] = {500 * 4 * PI / 3000, 500 * 0.001};
     for (int k = 0; k < 2; k++) {
         char xml[1024];
-        snprintf(xml, sizeof xml,
-                 HEAD "<option timestep='.016666666666666666'/><worldbody><geom type='plane' size='1 1 1'/>"
-                      "<sti:soft name='s' %s pos='0 0 %g' young='1e5' poisson='.3' mass='%.17g'/></worldbody></mujoco>",
-                 shapes[k], half[k] + 0.001, mass[k]);
+        snprintf(
+            xml, sizeof xml,
+            HEAD
+            "<option timestep='.016666666666666666'/><worldbody><geom type='plane' size='1 1 1'/>"
+            "<sti:soft name='s' %s pos='0 0 %g' young='1e5' poisson='.3' mass='%.17g'/></worldbody></mujoco>",
+            shapes[k], half[k] + 0.001, mass[k]);
         sti_model *m = model_of(xml);
         sti_world *w = world_of(m);
         for (int i = 0; i < 40; i++) {
@@ -129,11 +137,13 @@ static double height(const sti_model *m, int flex, const double *x) {
 /* A soft ball on a rigid box on another soft ball on the floor: what stands on something weighs on it. */
 TEST(stack_of_soft_and_rigid) {
     sti_model *m = model_of(
-        HEAD "<option timestep='.01'/><worldbody><geom type='plane' size='1 1 1'/>"
-             "<sti:soft name='low' type='box' size='.05 .05 .03' pos='0 0 .03' edge='.025' young='2e5' mass='.5'/>"
-             "<body name='plate' pos='0 0 .0701'><freejoint/><geom type='box' size='.06 .06 .01' mass='1'/></body>"
-             "<sti:soft name='high' type='box' size='.04 .04 .03' pos='0 0 .1105' edge='.025' young='2e5' mass='.3'/>"
-             "</worldbody></mujoco>");
+        HEAD
+        "<option timestep='.01'/><worldbody><geom type='plane' size='1 1 1'/>"
+        "<sti:soft name='low' type='box' size='.05 .05 .03' pos='0 0 .03' edge='.025' young='2e5' mass='.5'/>"
+        "<body name='plate' pos='0 0 .0701'><freejoint/><geom type='box' size='.06 .06 .01' mass='1'/></body>"
+        "<sti:soft name='high' type='box' size='.04 .04 .03' pos='0 0 .1105' edge='.025' young='2e5' "
+        "mass='.3'/>"
+        "</worldbody></mujoco>");
     sti_world *w = world_of(m);
     double worst = 0;
     for (int i = 0; i < 600; i++) {
@@ -159,10 +169,11 @@ TEST(stack_of_soft_and_rigid) {
 
 /* Two soft balls that collide in free space keep their momentum; the force on one is that on the other. */
 TEST(soft_meets_soft) {
-    sti_model *m = model_of(HEAD "<option timestep='.005' gravity='0 0 0'/><worldbody>"
-                                 "<sti:soft name='a' size='.05' pos='0 0 0' edge='.02' young='1e5' poisson='.3'/>"
-                                 "<sti:soft name='b' size='.05' pos='.11 .01 0' edge='.02' young='1e5' poisson='.3'/>"
-                                 "</worldbody></mujoco>");
+    sti_model *m =
+        model_of(HEAD "<option timestep='.005' gravity='0 0 0'/><worldbody>"
+                      "<sti:soft name='a' size='.05' pos='0 0 0' edge='.02' young='1e5' poisson='.3'/>"
+                      "<sti:soft name='b' size='.05' pos='.11 .01 0' edge='.02' young='1e5' poisson='.3'/>"
+                      "</worldbody></mujoco>");
     sti_world *w = world_of(m);
     double *v = values(w, "flexvert_xvel"), before = 0, after[3] = {0};
     for (int i = 0; i < m->flex_vertnum[0]; i++) v[3 * i] = 1, before += m->flexvert_mass[i];
@@ -188,9 +199,10 @@ TEST(soft_meets_soft) {
 
 /* Same bits with one and two threads, and from a snapshot with contacts. */
 TEST(soft_bits) {
-    sti_model *m = model_of(HEAD "<option timestep='.01'/><worldbody><geom type='plane' size='1 1 1'/>"
-                                 "<sti:soft name='s' size='.05' pos='0 0 .06' edge='.02' young='5e4' poisson='.3'/>"
-                                 "<body pos='0 0 .2'><freejoint/><geom size='.03' mass='.1'/></body></worldbody></mujoco>");
+    sti_model *m = model_of(
+        HEAD "<option timestep='.01'/><worldbody><geom type='plane' size='1 1 1'/>"
+             "<sti:soft name='s' size='.05' pos='0 0 .06' edge='.02' young='5e4' poisson='.3'/>"
+             "<body pos='0 0 .2'><freejoint/><geom size='.03' mass='.1'/></body></worldbody></mujoco>");
     sti_world *one = world_of(m), *two = world_of(m);
     sti_pool *pool = sti_pool_create(2, NULL);
     REQUIRE(pool);
@@ -212,5 +224,5 @@ TEST(soft_bits) {
     sti_model_free(m);
 }
 
-MAIN(CASE(compliant_sphere_rests), CASE(compliant_cube_rests), CASE(compliant_box_on_a_slope), CASE(soft_bodies_rest),
-     CASE(stack_of_soft_and_rigid), CASE(soft_meets_soft), CASE(soft_bits))
+MAIN(CASE(compliant_sphere_rests), CASE(compliant_cube_rests), CASE(compliant_box_on_a_slope),
+     CASE(soft_bodies_rest), CASE(stack_of_soft_and_rigid), CASE(soft_meets_soft), CASE(soft_bits))

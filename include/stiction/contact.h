@@ -17,21 +17,21 @@ typedef struct sti_contact {
     int body1, body2; /* -1: a soft body's */
     int flex1, flex2; /* soft bodies, else -1 */
     int elem1, elem2; /* tetrahedra of soft bodies, or elements of a geom's mesh for patches; else -1 */
-    int dim;           /* rows: 1, 3, 4 or 6 */
-    int region;        /* sti_region */
-    double pos[3];     /* half way between the surfaces */
-    double frame[9];   /* rows: normal from geom1 to geom2, two tangents */
-    double dist;       /* m, < 0: they overlap */
-    double phi0;       /* dist less the margin: what the contact pushes against */
-    double stiffness;  /* N/m; INFINITY: near-rigid */
-    double area;       /* m2 of its polygon; 0 at points */
-    double pressure;   /* Pa, mean over the polygon by the fields alone */
+    int dim;          /* rows: 1, 3, 4 or 6 */
+    int region;       /* sti_region */
+    double pos[3];    /* half way between the surfaces */
+    double frame[9];  /* rows: normal from geom1 to geom2, two tangents */
+    double dist;      /* m, < 0: they overlap */
+    double phi0;      /* dist less the margin: what the contact pushes against */
+    double stiffness; /* N/m; INFINITY: near-rigid */
+    double area;      /* m2 of its polygon; 0 at points */
+    double pressure;  /* Pa, mean over the polygon by the fields alone */
     double bary1[4], bary2[4]; /* barycentric coordinates of pos in tetrahedra */
-    double mu[5];      /* friction: tangents, spin, rolling (m) */
-    double impulse[6]; /* N s and N m s, what geom1 gives to geom2, in the frame: force then torque */
-    double force[6];   /* impulse over the timestep */
-    double share;      /* part of the certificate's gap */
-    uint64_t feature;  /* the same over steps while the same parts touch */
+    double mu[5];              /* friction: tangents, spin, rolling (m) */
+    double impulse[6];         /* N s and N m s, what geom1 gives to geom2, in the frame: force then torque */
+    double force[6];           /* impulse over the timestep */
+    double share;              /* part of the certificate's gap */
+    uint64_t feature;          /* the same over steps while the same parts touch */
 } sti_contact;
 
 #ifdef __cplusplus

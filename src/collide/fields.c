@@ -3,6 +3,7 @@
 
 #include "collide/collide.h"
 #include "mesh/pressure.h"
+#include "mesh/stuff.h"
 #include "mesh/tetshape.h"
 #include <math.h>
 #include <string.h>
@@ -33,7 +34,8 @@ static bool flex_meets_geom(const sti_model *m, int flex, int geom) {
     int held = m->body_weldid[m->flex_bodyid[flex]];
     if (held != 0 && held == m->body_weldid[m->geom_bodyid[geom]]) return false;
     return has_shape(m, geom) && m->flex_hydroelastic[flex] > 0 &&
-           bits(m->flex_contype[flex], m->flex_conaffinity[flex], m->geom_contype[geom], m->geom_conaffinity[geom]);
+           bits(m->flex_contype[flex], m->flex_conaffinity[flex], m->geom_contype[geom],
+                m->geom_conaffinity[geom]);
 }
 
 static bool flexes_meet(const sti_model *m, int a, int b) {
@@ -93,6 +95,40 @@ static bool hull_surface(const sti_model *m, int mesh, const sti_allocator *a, s
     return true;
 }
 
+static double extent(const sti__tetmesh *t) {
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY},
+           least = INFINITY;
+    for (int i = 0; i < 3 * t->nnode; i++) {
+        low[i % 3] = fmin(low[i % 3], t->node[i]);
+        high[i % 3] = fmax(high[i % 3], t->node[i]);
+    }
+    for (int k = 0; k < 3; k++) least = fmin(least, high[k] - low[k]);
+    return least;
+}
+
+/* The hull of a mesh; with a field it is filled with tets. */
+static sti_status hull_of(const sti_state *s, int geom, bool field, const sti_allocator *a, sti__solid *x,
+                          sti_error *error) {
+    const sti_model *m = s->model;
+    sti__tetmesh surface = {0};
+    sti__pressure pressure = {0};
+    if (!hull_surface(m, m->geom_dataid[geom], a, field ? &surface : &x->mesh)) return STI_NO_MEMORY;
+    if (!field) return STI_OK;
+    double edge = m->geom_hydroedge[geom];
+    sti__stuff_options options = {.edge = edge > 0 ? edge : extent(&surface) / 6, .mesh = {.allocator = a}};
+    sti_status status = sti__tetmesh_stuff(surface.nnode, surface.node, surface.ntri, surface.tri, &options,
+                                           &x->mesh, NULL, error);
+    sti__tetmesh_free(&surface);
+    if (status != STI_OK) return status;
+    status =
+        sti__pressure_field(&x->mesh, m->geom_hydroelastic[geom], NULL, a, (sti__place){0}, &pressure, error);
+    if (status != STI_OK) return status;
+    x->pressure = sti__alloc(a, sizeof(double) * (size_t)x->mesh.nnode);
+    if (x->pressure) memcpy(x->pressure, pressure.value, sizeof(double) * (size_t)x->mesh.nnode);
+    sti__pressure_free(&pressure);
+    return x->pressure ? STI_OK : STI_NO_MEMORY;
+}
+
 static sti_status make_solid(sti__solid *x, const sti_state *s, const sti_allocator *a, sti_error *error) {
     const sti_model *m = s->model;
     int geom = x->geom, type = m->geom_type[geom];
@@ -100,8 +136,8 @@ static sti_status make_solid(sti__solid *x, const sti_state *s, const sti_alloca
     double *depth = NULL;
     bool field = has_field(m, geom);
     if (type == STI_GEOM_MESH) {
-        if (field) return sti__fail(error, STI_UNSUPPORTED, "geom %d: a field on a mesh is not supported yet", geom);
-        if (!hull_surface(m, m->geom_dataid[geom], a, &x->mesh)) return STI_NO_MEMORY;
+        sti_status status = hull_of(s, geom, field, a, x, error);
+        if (status != STI_OK) return status;
     } else {
         sti_status status = sti__tetmesh_medial(shape_of(type), s->par.geom_size + 3 * geom, edge_of(s, geom),
                                                 &options, &x->mesh, &depth, error);
@@ -208,8 +244,10 @@ static sti_status make_bodies(sti__fields *f, const sti_state *s, sti_error *err
         f->geom[n] = f->solid_of[n] = -1;
         const double *x = m->flexvert_pos0 + 3 * (size_t)m->flex_vertadr[i];
         if (!sti__soft_bvh_create(&f->tree[i], x, m->flexvert_pressure + m->flex_vertadr[i],
-                                  m->flex_elem + 4 * (size_t)m->flex_elemadr[i], 4, m->flex_elemnum[i], f->allocator))
+                                  m->flex_elem + 4 * (size_t)m->flex_elemadr[i], 4, m->flex_elemnum[i],
+                                  f->allocator))
             return STI_NO_MEMORY;
+        if (m->flex_selfcollide[i] && !sti__soft_bvh_meet_self(&f->tree[i])) return STI_NO_MEMORY;
         f->body[n] = soft_view(f, s, i);
     }
     for (int g = 0; g < m->ngeom; g++) {
@@ -278,7 +316,8 @@ sti_status sti__fields_create(sti__fields *f, const sti__collision_model *cm, co
         f->npair = list_pairs(f, f->pair);
         find_surface(f);
         sti__patch_sizes sizes = {1024, 256};
-        if (!sti__patches_create(&f->patches, sizes, allocator) || !reserve_touches(f)) status = STI_NO_MEMORY;
+        if (!sti__patches_create(&f->patches, sizes, allocator) || !reserve_touches(f))
+            status = STI_NO_MEMORY;
     }
     if (status == STI_NO_MEMORY) sti__fail(error, status, "no memory for contact over patches");
     return status;
@@ -468,7 +507,8 @@ static side side_of(const sti__fields *f, const sti_state *s, int body) {
     const sti_model *m = s->model;
     int g = f->geom[body];
     if (g < 0)
-        return (side){m->flex_priority[body], m->flex_condim[body], m->flex_friction[3 * body], m->flex_dissipation[body]};
+        return (side){m->flex_priority[body], m->flex_condim[body], m->flex_friction[3 * body],
+                      m->flex_dissipation[body]};
     return (side){m->geom_priority[g], m->geom_condim[g], s->par.geom_friction[3 * g],
                   m->geom_softness[4 * g + 1]};
 }

@@ -20,8 +20,9 @@ typedef struct sti__solid {
    body can tilt within a polygon, so that one point would leave this motion without resistance; three points have the area,
    the centroid and the second moments of the polygon, and so force and moment of any linear field, and resist tilting too. */
 typedef struct sti__touch {
-    double pos[3], normal[3];               /* from body a to body b */
-    double area, pressure, stiffness, dist; /* as those of a patch, of this point's share; INFINITY: near-rigid */
+    double pos[3], normal[3]; /* from body a to body b */
+    double area, pressure, stiffness,
+        dist; /* as those of a patch, of this point's share; INFINITY: near-rigid */
     double weight[2][4];
     int a, b, element[2];
     uint64_t feature;
@@ -37,7 +38,7 @@ typedef struct sti__fields {
     int *solid_of;            /* nbody: -1 if it has none */
     sti__solid *solid;
     sti__soft_bvh *tree; /* nflex */
-    int *corner; /* nflexvert: 4 (its tet) + its number there, for vertices of the surface; else -1 */
+    int *corner;         /* nflexvert: 4 (its tet) + its number there, for vertices of the surface; else -1 */
     sti__patches patches;
     sti__touch *touch; /* those of patches in their order, then vertices */
     int ntouch, room;

@@ -43,10 +43,10 @@ typedef struct sti__pool {
    condensed: what its other vertices do follows from those that rows touch, so that only these are in the problem, with the
    Schur complement of A. */
 typedef struct sti__soft_matrix {
-    const int *start, *col; /* block rows of the vertices, columns ascending */
-    const double *value;    /* 9 per block, row by row */
-    const double *vstar;    /* 3 per vertex */
-    const bool *kept;       /* per vertex: is in the problem; NULL: all are */
+    const int *start, *col;              /* block rows of the vertices, columns ascending */
+    const double *value;                 /* 9 per block, row by row */
+    const double *vstar;                 /* 3 per vertex */
+    const bool *kept;                    /* per vertex: is in the problem; NULL: all are */
     const struct sti__soft_schur *schur; /* nflex; with kept */
 } sti__soft_matrix;
 typedef struct sti__soft_schur {

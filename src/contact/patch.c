@@ -41,8 +41,8 @@ static int find_corners(const sti__fields *f, const sti_model *m, const sti__tou
         if (f->geom[flex] >= 0) continue;
         const int *tet = m->flex_elem + 4 * ((size_t)m->flex_elemadr[flex] + (size_t)p->element[side]);
         for (int k = 0; k < 4; k++)
-            count = add_corner(list, count, m->flex_vertadr[flex] + tet[k],
-                               (side ? 1 : -1) * p->weight[side][k]);
+            count =
+                add_corner(list, count, m->flex_vertadr[flex] + tet[k], (side ? 1 : -1) * p->weight[side][k]);
     }
     return count;
 }
@@ -65,7 +65,8 @@ static bool fill_jacobian(sti__assembly *as, const sti_state *s, const sti__fiel
     return true;
 }
 
-static void add_touch(sti__assembly *as, const sti_state *s, const sti__fields *f, const sti__touch *p, int id) {
+static void add_touch(sti__assembly *as, const sti_state *s, const sti__fields *f, const sti__touch *p,
+                      int id) {
     double frame[9], W[9], R[3], vhat[3] = {0}, h = s->opt.timestep, near = s->opt.beta * h / PI;
     sti__patch_law law = sti__fields_law(f, s, p);
     sti_row row = {.kind = STI_ROW_CONE, .dim = law.dim, .mu = {law.mu, law.mu}};
@@ -74,10 +75,12 @@ static void add_touch(sti__assembly *as, const sti_state *s, const sti__fields *
     sti__block_delassus(as, s, W);
     double w = sti__block_weight(law.dim, W);
     if (!(w > LEAST_WEIGHT)) return;
-    sti__softness soft = {h, p->stiffness, law.dissipation >= 0 ? law.dissipation : near, s->opt.beta, s->opt.sigma};
+    sti__softness soft = {h, p->stiffness, law.dissipation >= 0 ? law.dissipation : near, s->opt.beta,
+                          s->opt.sigma};
     bool clamped = sti__regularise(&soft, law.dim, row.mu, w, p->dist, R, vhat);
     if (clamped && vhat[0] > s->opt.push) vhat[0] = s->opt.push;
-    for (int i = 1; s->opt.memory && i < law.dim; i++) R[i] = fmax(R[i], R[0]); /* anchors do not creep: Mindlin's stiffness */
+    for (int i = 1; s->opt.memory && i < law.dim; i++)
+        R[i] = fmax(R[i], R[0]); /* anchors do not creep: Mindlin's stiffness */
     sti__block_info info = {STI__FROM_CONTACT, id, p->dist, near, clamped ? INFINITY : p->stiffness, w};
     sti__block_close(as, &row, R, vhat, &info, p->feature);
     memcpy(as->memory[as->nblock - 1].frame, frame, sizeof frame);

@@ -2,6 +2,8 @@
 /* Soft bodies: flexcomp with dim 3, and our own <sti:soft>. Tetrahedra are made in the size pass. */
 #include "math/rot.h"
 #include "mesh/pressure.h"
+#include "mesh/stuff.h"
+#include "mesh/tetfile.h"
 #include "mesh/tetshape.h"
 #include "model/bodies.h"
 #include <math.h>
@@ -46,11 +48,64 @@ static sti__tetmesh_options options_at(const sti__compiler *c, const sti_element
     return (sti__tetmesh_options){.allocator = c->allocator, .place = sti__place_of(e)};
 }
 
+/* Edges of a tenth of the largest extent, unless they are given. */
+static double edge_for(const sti__mesh *surface, double edge) {
+    double low[3], high[3], largest = 0;
+    if (edge > 0) return edge;
+    v3_copy(low, surface->vert);
+    v3_copy(high, surface->vert);
+    for (int i = 0; i < 3 * surface->nvert; i++) {
+        low[i % 3] = fmin(low[i % 3], surface->vert[i]);
+        high[i % 3] = fmax(high[i % 3], surface->vert[i]);
+    }
+    for (int k = 0; k < 3; k++) largest = fmax(largest, high[k] - low[k]);
+    return largest / 10;
+}
+
+static bool stuff(sti__compiler *c, const sti_element *e, const void *data, size_t size, const char *file,
+                  const double scale[3], struct sti__soft *s) {
+    sti__place place = sti__place_attr(e, STI_A_file);
+    sti_error error = {0};
+    sti__mesh surface = {0};
+    if (sti__mesh_decode(data, size, file, &c->memory, c->allocator, place, &surface, &error) != STI_OK)
+        return pass_on(c, &error);
+    sti__mesh_transform(&surface, scale, (double[3]){0}, (double[4]){1, 0, 0, 0});
+    sti__stuff_options options = {.edge = edge_for(&surface, sti__real(e, STI_A_edge, 0)),
+                                  .mesh = {.allocator = c->allocator, .place = place}};
+    sti_status status = sti__tetmesh_stuff(surface.nvert, surface.vert, surface.nface, surface.face, &options,
+                                           &s->mesh, NULL, &error);
+    sti__mesh_free(&surface);
+    return status == STI_OK || pass_on(c, &error);
+}
+
+static bool decode(sti__compiler *c, const sti_element *e, const void *data, size_t size, const char *file,
+                   struct sti__soft *s) {
+    double scale[3] = {1, 1, 1};
+    sti_error error = {0};
+    sti__reals(e, STI_A_scale, scale, 3);
+    if (!sti__tetmesh_known(data, size)) return stuff(c, e, data, size, file, scale, s);
+    const sti__tetmesh_options options = {.allocator = c->allocator, .place = sti__place_attr(e, STI_A_file)};
+    if (sti__tetmesh_decode(data, size, file, c->memory, &options, &s->mesh, NULL, &error) != STI_OK)
+        return pass_on(c, &error);
+    sti__tetmesh_transform(&s->mesh, scale, NULL);
+    return true;
+}
+
 static bool from_file(sti__compiler *c, const sti_element *e, struct sti__soft *s) {
-    (void)s;
-    if (!sti__text(e, STI_A_file))
-        return sti__complain(c, e, STI_A_file, STI_VALUE, "a soft body of this type needs a file");
-    return sti__complain(c, e, STI_A_file, STI_UNSUPPORTED, "soft bodies from files are not supported yet");
+    const char *file = sti__text(e, STI_A_file);
+    sti_error error = {0};
+    void *data = NULL;
+    size_t size = 0;
+    if (!file) return sti__complain(c, e, STI_A_file, STI_VALUE, "a soft body of this type needs a file");
+    if (c->strippath)
+        for (const char *p = file; *p; p++)
+            if (*p == '/' || *p == '\\') file = p + 1;
+    if (sti__spec_read_file(c->spec, c->meshdir, file, sti__place_attr(e, STI_A_file), &data, &size,
+                            &error) != STI_OK)
+        return pass_on(c, &error);
+    bool good = decode(c, e, data, size, file, s);
+    sti__free(sti__spec_allocator(c->spec), data, size);
+    return good;
 }
 
 static bool from_lists(sti__compiler *c, const sti_element *e, struct sti__soft *s) {

@@ -68,8 +68,7 @@ sti_status sti__constraints_create(sti_world *world, sti_error *error) {
     c->pushed = sti__alloc(a, sizeof(bool) * ((size_t)m->ntree + (size_t)m->nflex + 1));
     c->collide.reach = c->reach;
     c->touching = may_touch(m);
-    if (!c->workspace || !c->reach || !c->pushed ||
-        !sti__assembly_create(&c->rows, m, blocks, a) ||
+    if (!c->workspace || !c->reach || !c->pushed || !sti__assembly_create(&c->rows, m, blocks, a) ||
         !(c->memory = reserve(world, &c->memory_pool, blocks, sizeof *c->memory)) ||
         !reserve(world, &c->index_pool, sti__memory_slots(blocks), sizeof(int)) ||
         !(c->contact = reserve(world, &c->contact_pool, blocks, sizeof *c->contact)))

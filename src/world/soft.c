@@ -126,7 +126,8 @@ sti_status sti__soft_create(sti_world *world, sti_error *error) {
     lay_patterns(world);
     for (int f = 0; f < nflex && status == STI_OK; f++) {
         b->body[f].factor = sti__chol_create(a, error);
-        status = b->body[f].factor ? sti__chol_analyse(b->body[f].factor, &b->body[f].pattern, error) : STI_NO_MEMORY;
+        status = b->body[f].factor ? sti__chol_analyse(b->body[f].factor, &b->body[f].pattern, error)
+                                   : STI_NO_MEMORY;
     }
     return status;
 }
@@ -246,7 +247,8 @@ static void find_kept(sti_world *world) {
         for (int e = as->jstart[row]; e < as->jstart[row + 1]; e++)
             if (as->jcol[e] >= nv) b->touched[(as->jcol[e] - nv) / 3] = true;
     }
-    for (int v = 0; v < b->fem->nnode; v++) b->kept[v] = b->touched[v] || world->state->flexvert_touched[v] > 0;
+    for (int v = 0; v < b->fem->nnode; v++)
+        b->kept[v] = b->touched[v] || world->state->flexvert_touched[v] > 0;
     for (int i = 0; i < 3 * b->fem->nnode; i++) b->late[i] = b->kept[i / 3];
 }
 
@@ -268,10 +270,12 @@ static bool sort_schur(sti_world *world, int flex, int kept) {
     int count, *rank = world->constraints.rows.list; /* free here */
     const double *S = sti__chol_schur(body->factor, &dofs, &count);
     if (!reserve(world, body, kept)) return false;
-    for (int i = 0, next = 0; i < body->pattern.nrow; i++) rank[i] = next, next += world->soft.late[3 * world->model->flex_vertadr[flex] + i];
+    for (int i = 0, next = 0; i < body->pattern.nrow; i++)
+        rank[i] = next, next += world->soft.late[3 * world->model->flex_vertadr[flex] + i];
     for (int i = 0; i < count; i++)
         for (int j = 0; j < count; j++)
-            body->schur[(size_t)rank[dofs[i]] * (size_t)count + (size_t)rank[dofs[j]]] = S[(size_t)i * (size_t)count + (size_t)j];
+            body->schur[(size_t)rank[dofs[i]] * (size_t)count + (size_t)rank[dofs[j]]] =
+                S[(size_t)i * (size_t)count + (size_t)j];
     return true;
 }
 
@@ -288,8 +292,9 @@ static sti_status condense(sti_world *world, int flex) {
     bool same = body->factored && body->pattern_hash == hash;
     if (!same && sti__chol_factor(body->factor, body->value, sti__world_tasks(world), &bad) != STI_OK) {
         body->factored = false;
-        return sti__fail(&world->error, STI_NONFINITE, "the matrix of soft body %d (%s) is not positive at vertex %d",
-                         flex, sti_model_name(world->model, STI_OBJ_FLEX, flex), bad / 3);
+        return sti__fail(&world->error, STI_NONFINITE,
+                         "the matrix of soft body %d (%s) is not positive at vertex %d", flex,
+                         sti_model_name(world->model, STI_OBJ_FLEX, flex), bad / 3);
     }
     body->factored = true;
     body->pattern_hash = hash;
@@ -297,7 +302,8 @@ static sti_status condense(sti_world *world, int flex) {
     if (same) return STI_OK;
     b->schur[flex] = (sti__soft_schur){kept, NULL};
     if (kept == 0) return STI_OK;
-    if (!sort_schur(world, flex, kept)) return sti__fail(&world->error, STI_NO_MEMORY, "no memory for a soft body");
+    if (!sort_schur(world, flex, kept))
+        return sti__fail(&world->error, STI_NO_MEMORY, "no memory for a soft body");
     b->schur[flex].value = body->schur;
     return STI_OK;
 }

@@ -24,20 +24,20 @@ typedef struct sti__soft_body {
 typedef struct sti__soft_bodies {
     sti__fem *fem; /* of all soft bodies together; NULL if there are none */
     sti__fem_work *work;
-    sti__soft_body *body;    /* nflex */
-    sti__soft_schur *schur;  /* nflex */
-    double *blocks;          /* 9 nblock: A */
-    double *vstar;           /* 3 nnode: b of A v* = b, then v* */
-    double *external;        /* 3 nnode, N */
-    double *scratch;         /* 3 nnode */
-    double *tangent;         /* 3 nnode: where the stiffness was computed */
-    double *csr_value;       /* 9 nblock: A, body by body, row by row */
+    sti__soft_body *body;     /* nflex */
+    sti__soft_schur *schur;   /* nflex */
+    double *blocks;           /* 9 nblock: A */
+    double *vstar;            /* 3 nnode: b of A v* = b, then v* */
+    double *external;         /* 3 nnode, N */
+    double *scratch;          /* 3 nnode */
+    double *tangent;          /* 3 nnode: where the stiffness was computed */
+    double *csr_value;        /* 9 nblock: A, body by body, row by row */
     int *csr_start, *csr_col; /* 3 nnode + nflex, 9 nblock */
-    bool *fixed;             /* nnode: held by what does not move */
-    bool *kept;              /* nnode: touched by a row */
-    bool *late;              /* 3 nnode: the same, of dofs */
-    bool *touched;           /* nnode: in this step; kept are these and those of some steps before */
-    bool any_fixed, ready;   /* ready: blocks are A at tangent for h */
+    bool *fixed;              /* nnode: held by what does not move */
+    bool *kept;               /* nnode: touched by a row */
+    bool *late;               /* 3 nnode: the same, of dofs */
+    bool *touched;            /* nnode: in this step; kept are these and those of some steps before */
+    bool any_fixed, ready;    /* ready: blocks are A at tangent for h */
     double h;
     void *block;
     size_t bytes;
