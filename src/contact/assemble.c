@@ -367,9 +367,10 @@ int sti__dofs_of_bodies(const sti_model *m, int body1, int body2, int *out) {
 }
 
 /* All rows of a block are over the same dofs. */
-static inline void add_force(const double *J, const int *col, int n, int dim, const double *g, const int *dof,
-                             double *force) {
-    for (int k = 0; k < n; k++) {
+/* Over the first `trees` of the n columns. */
+static inline void add_force(const double *J, const int *col, int n, int trees, int dim, const double *g,
+                             const int *dof, double *force) {
+    for (int k = 0; k < trees; k++) {
         double sum = 0;
         for (int i = 0; i < dim; i++) sum += J[i * n + k] * g[i];
         force[dof[col[k]]] += sum;
@@ -381,8 +382,10 @@ void sti__block_force(const sti__assembly *as, int block, const double *g, doubl
     int n = dim ? as->jstart[at + 1] - begin : 0;
     const double *J = as->jvalue + begin;
     const int *col = as->jcol + begin;
-    if (dim == 3) add_force(J, col, n, 3, g, as->dof, force);
-    else add_force(J, col, n, dim, g, as->dof, force);
+    int trees = n; /* soft bodies come last */
+    while (trees > 0 && as->dof[col[trees - 1]] >= as->model->nv) trees--;
+    if (dim == 3) add_force(J, col, n, trees, 3, g, as->dof, force);
+    else add_force(J, col, n, trees, dim, g, as->dof, force);
 }
 
 static inline void take_velocity(const double *J, const int *col, int n, int dim, const double *v,
