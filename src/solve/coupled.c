@@ -10,26 +10,40 @@
 #include "solve/sap.h"
 #include <string.h>
 
-#define STEPS 60  /* Newton steps of one call */
-#define BLIND 2   /* steps in a row that may raise the natural map, within rounds */
-#define FAR 1e-2  /* a pair that is worse is swept first */
-#define SWEEPS 10 /* between steps, when these lead nowhere; twice as many each time */
+#define STEPS 60     /* Newton steps of one call */
+#define FAR 1e-2     /* laws of a pair that is worse are rounded from the start */
+#define FASTER 0.5   /* by which they are rounded less after a full step */
+#define ROUNDEST 0.1 /* of the impulses' length */
+#define CALM 3       /* failures after which ... */
+#define LIFT 10      /* ... laws are rounded so many times more after each */
+#define SWEEPS 10    /* where rounded laws lead nowhere; twice as many each time */
 #define MOST_SWEEPS 80
 #define PRODUCTS 60 /* of one linear solve, in pairs */
-#define LOOSE 0.03  /* of one linear solve at most; tighter as the natural map falls */
+#define LOOSE 0.03  /* of one linear solve at most, of what the pair is off by; tighter as that falls */
 #define NEAR 1e2    /* the bar is computed once the natural map is this near to it */
 
 /* ---- the laws ---------------------------------------------------------------------------------------- */
 
 typedef struct couple {
     sti__sap *sap;
-    double *g;       /* impulses of the pair */
-    double natural;  /* natural map over the impulses, in the norm of unit Delassus diagonal */
-    bool tight;      /* linear solves */
-    double momentum; /* |A (v - v*) - J'g| over the larger of both, momentum scaling */
+    double *g;          /* impulses of the pair */
+    double *force;      /* J'g */
+    double natural;     /* natural map over the impulses, in the norm of unit Delassus diagonal */
+    int failures;       /* of rounded laws */
+    double lift;        /* of their rounding, against the natural map */
+    double round;       /* how far the laws are rounded off: a share of the impulses' length */
+    double rounded;     /* natural map of the rounded laws */
+    double size;        /* of the impulses, in the same norm */
+    double floor, push; /* impulses and momentum that count as none */
+    double motion;      /* larger of |A (v - v*)| and |J'g|, momentum scaling */
+    bool tight;         /* linear solves */
+    double momentum;    /* |A (v - v*) - J'g| over the larger of both, momentum scaling */
 } couple;
 
 static double merit_of(const couple *c) { return fmax(c->natural, c->momentum); }
+
+/* The length of what a step is to make vanish. */
+static double length_of(const couple *c) { return fmax(c->rounded, c->momentum); }
 
 /* c - G y of the laws into g. */
 static void linear_impulses(const sti__island *s, const double *y, double *g) {
@@ -40,40 +54,68 @@ static void linear_impulses(const sti__island *s, const double *y, double *g) {
     }
 }
 
-/* Laws at the pair, how far it is from obeying them, and from balance. */
+/* Laws at the pair, and how far it is from obeying them. */
+static void read_laws(couple *c) {
+    sti__island *s = c->sap->s;
+    double off = 0, rounded = 0, eps = c->round * c->size / sqrt(s->nrow);
+    for (int b = 0; b < s->nrow; b++) {
+        const sti_row *row = sti__island_row(s, b);
+        int at = s->first[b];
+        double sharp, *G = s->G + s->gstart[b], *slope = s->slope + at, *late = s->late + at;
+        const double *w = s->weight + at, *R = s->R + at, *y = s->y + at, *g = c->g + at;
+        if (c->round > 0 && row->kind == STI_ROW_CONE)
+            rounded += sti__pair_round(row, w, R, eps / sqrt(w[0] + R[0]), y, g, G, slope, late, &sharp);
+        else rounded += sharp = sti__pair_read(row, w, R, y, g, G, slope, late);
+        off += sharp;
+    }
+    c->natural = off > 0 ? sqrt(off) / c->size : 0;
+    c->rounded = rounded > 0 ? sqrt(rounded) / c->size : 0;
+}
+
+/* All of the pair, whose y, momentum and force are known: laws, how far it is from obeying them, and from balance. */
+static void judge_pair(couple *c) {
+    sti__island *s = c->sap->s;
+    double size = 0, rest = 0, moved = 0, pushed = 0;
+    for (int i = 0; i < s->m; i++) size += c->g[i] * c->g[i] * (s->weight[i] + s->R[i]);
+    for (int i = 0; i < s->n; i++) {
+        double r = s->momentum[i] - c->force[i];
+        rest += r * r * s->inverse[i];
+        moved += s->momentum[i] * s->momentum[i] * s->inverse[i];
+        pushed += c->force[i] * c->force[i] * s->inverse[i];
+    }
+    c->size = sqrt(size + c->floor * c->floor);
+    c->motion = sqrt(fmax(moved + c->push * c->push, pushed));
+    c->momentum = rest > 0 ? sqrt(rest) / c->motion : 0;
+    read_laws(c);
+}
+
 static void read_pair(couple *c) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
-    double off = 0, size = 0, rest = 0, moved = 0, pushed = 0;
     for (int i = 0; i < s->n; i++) s->work[i] = s->v[i] - s->vstar[i];
     sti__csr_mul(&s->A, s->work, s->momentum, sap->tasks);
     sti__island_mul(s, s->v, s->y, sap->tasks);
-    for (int i = 0; i < s->m; i++) {
-        s->y[i] -= s->target[i];
-        size += c->g[i] * c->g[i] * (s->weight[i] + s->R[i]);
-    }
-    for (int b = 0; b < s->nrow; b++) {
-        int at = s->first[b];
-        off += sti__pair_read(sti__island_row(s, b), s->weight + at, s->R + at, s->y + at, c->g + at,
-                              s->G + s->gstart[b], s->slope + at, s->late + at);
-    }
-    sti__island_mul_t(s, c->g, s->force, sap->tasks);
+    for (int i = 0; i < s->m; i++) s->y[i] -= s->target[i];
+    sti__island_mul_t(s, c->g, c->force, sap->tasks);
+    judge_pair(c);
+}
+
+/* What counts as no impulse, and as no momentum. */
+static void set_floors(couple *c) {
+    const sti__island *s = c->sap->s;
+    double size = 0, moved = 0;
     for (int i = 0; i < s->n; i++) {
-        double r = s->momentum[i] - s->force[i];
-        rest += r * r * s->inverse[i];
-        moved += s->momentum[i] * s->momentum[i] * s->inverse[i];
-        pushed += s->force[i] * s->force[i] * s->inverse[i];
-        size += STI__FLOOR * STI__FLOOR * s->vstar[i] * s->impetus[i];
-        moved += STI__FLOOR * STI__FLOOR * s->impetus[i] * s->impetus[i] * s->inverse[i];
+        size += s->vstar[i] * s->impetus[i];
+        moved += s->impetus[i] * s->impetus[i] * s->inverse[i];
     }
-    c->natural = off > 0 ? sqrt(off / size) : 0;
-    c->momentum = rest > 0 ? sqrt(rest / fmax(moved, pushed)) : 0;
+    c->floor = STI__FLOOR * sqrt(fmax(0, size));
+    c->push = STI__FLOOR * sqrt(moved);
 }
 
 /* ---- F' x = b
  * ---------------------------------------------------------------------------------------------- */
 
-enum { R, R0, P, V, T, PHAT, SHAT, X, KEPT };
+enum { R, R0, P, V, T, PHAT, SHAT, X, KEPT, PUSHED };
 
 static double *vector(const sti__island *s, int k) { return s->krylov + (size_t)k * (size_t)s->n; }
 
@@ -88,13 +130,43 @@ static void precondition(sti__sap *sap, const double *in, double *out) {
     sap->count->pcg += sti__island_solve(sap->s, in, out, 1e-2, sap->options->max_pcg, sap->tasks);
 }
 
-static void product(sti__sap *sap, const double *in, double *out) {
-    sti__island_apply(sap->s, in, sap->s->slope, out, sap->tasks);
-    sap->count->products++;
+/* J'slope of the blocks whose friction follows, one number per dof, where G J was: the factor has been made. */
+static void make_ranks(sti__island *s) {
+    for (int b = 0; b < s->nrow; b++) {
+        int dim = s->first[b + 1] - s->first[b], count = s->start[b + 1] - s->start[b];
+        const double *slope = s->slope + s->first[b], *J = s->value + s->number[b];
+        double *rank = s->GJ + s->number[b];
+        s->active[b] = false;
+        for (int i = 1; i < dim; i++) s->active[b] |= slope[i] != 0;
+        for (int k = 0; k < count && s->active[b]; k++, J += dim) {
+            rank[k] = 0;
+            for (int i = 1; i < dim; i++) rank[k] += J[i] * slope[i];
+        }
+    }
 }
 
-/* X = F'^-1 b until the residual is `tol` of b's; false if it breaks down. */
-static bool solve(sti__sap *sap, const double *b, double tol) {
+/* out = F'H^-1 in, with hat = H^-1 in: what a factor has solved needs no product. */
+static void product(sti__sap *sap, const double *in, const double *hat, double *out) {
+    sti__island *s = sap->s;
+    sap->count->products++;
+    if (!s->direct) {
+        sti__island_apply(s, hat, s->slope, out, sap->tasks);
+        return;
+    }
+    memcpy(out, in, sizeof(double) * (size_t)s->n);
+    for (int b = 0; b < s->nrow; b++) {
+        if (!s->active[b]) continue;
+        int dim = s->first[b + 1] - s->first[b], count = s->start[b + 1] - s->start[b];
+        const int *col = s->col + s->start[b];
+        const double *J = s->value + s->number[b], *rank = s->GJ + s->number[b];
+        double normal = 0;
+        for (int k = 0; k < count; k++) normal += J[k * dim] * hat[col[k]];
+        for (int k = 0; k < count; k++) out[col[k]] += rank[k] * normal;
+    }
+}
+
+/* X = F'^-1 b until the residual is below `goal`; false if it breaks down. */
+static bool solve(sti__sap *sap, const double *b, double goal) {
     sti__island *s = sap->s;
     int n = s->n;
     double *r = vector(s, R), *p = vector(s, P), *v = vector(s, V), *t = vector(s, T), *x = vector(s, X);
@@ -102,17 +174,17 @@ static bool solve(sti__sap *sap, const double *b, double tol) {
     memcpy(r, b, sizeof(double) * (size_t)n);
     memcpy(vector(s, R0), b, sizeof(double) * (size_t)n);
     for (int i = 0; i < n; i++) p[i] = v[i] = x[i] = 0;
-    double goal = tol * tol * dot(s, b, b);
+    goal *= goal;
     for (int k = 0; k < PRODUCTS; k++) {
         double next = dot(s, vector(s, R0), r), beta = next / rho * (alpha / omega);
         for (int i = 0; i < n; i++) p[i] = r[i] + beta * (p[i] - omega * v[i]);
         precondition(sap, p, phat);
-        product(sap, phat, v);
+        product(sap, p, phat, v);
         alpha = next / dot(s, vector(s, R0), v);
         for (int i = 0; i < n; i++) r[i] -= alpha * v[i], x[i] += alpha * phat[i];
         if (dot(s, r, r) <= goal) return true;
         precondition(sap, r, shat);
-        product(sap, shat, t);
+        product(sap, r, shat, t);
         omega = dot(s, t, r) / dot(s, t, t);
         for (int i = 0; i < n; i++) x[i] += omega * shat[i], r[i] -= omega * t[i];
         rho = next;
@@ -130,12 +202,13 @@ static bool step(couple *c) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
     if (!sti__island_make_hessian(s, sap->tasks, &sap->count->factorisations)) return false;
+    if (s->direct) make_ranks(s);
     sap->count->iterations++;
     linear_impulses(s, s->y, s->g);
-    sti__island_mul_t(s, s->g, s->force, sap->tasks);
-    for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->force[i];
-    double tol = c->tight ? fmax(1e-12, fmin(1e-4, 1e-3 * c->natural)) : fmax(1e-10, fmin(LOOSE, c->natural));
-    if (!solve(sap, s->gradient, tol)) return false;
+    sti__island_mul_t(s, s->g, s->gradient, sap->tasks);
+    for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->gradient[i];
+    double merit = merit_of(c), share = c->tight ? fmin(1e-3, merit) : fmin(LOOSE, sqrt(merit));
+    if (!solve(sap, s->gradient, fmax(1e-14, share * length_of(c)) * c->motion)) return false;
     const double *x = vector(s, X);
     for (int i = 0; i < s->n; i++) s->step[i] = -x[i];
     sti__island_mul(s, s->step, s->ystep, sap->tasks);
@@ -144,35 +217,58 @@ static bool step(couple *c) {
     return isfinite(sti__norm2_n(s->step, NULL, s->n));
 }
 
-/* Impulses within their bounds, what they push and what is left of the balance. */
-static void enter_bounds(couple *c) {
+/* The row's part of the gap at its De Saxce term. */
+static double gap_of(const sti__island *s, int b, const double *g) {
+    const sti_row *row = sti__island_row(s, b);
+    int at = s->first[b];
+    double y[STI_ROW_DIM];
+    memcpy(y, s->y + at, sizeof(double) * (size_t)row->dim);
+    y[0] += sti__row_desaxce(row, s->R + at, y, g);
+    return sti__row_gap(row, s->R + at, y, g);
+}
+
+/* What slides has its friction on the cone's surface, what is open has no impulse: an impulse that is nearly so costs the
+   gap its distance times the slip, on the spot its square only. Returns the gap of the better one. */
+static double snap(const sti__island *s, int b, double *g) {
+    const sti_row *row = sti__island_row(s, b);
+    int at = s->first[b], dim = row->dim;
+    double gap = gap_of(s, b, g), slip[5], there[STI_ROW_DIM] = {0}, off = 0;
+    if (!(gap > 0) || row->kind != STI_ROW_CONE) return gap;
+    if (s->y[at] < 0) {
+        double length = sti__cone_slip(dim, row->mu, s->y + at, slip);
+        if (dim == 1 || length <= s->R[at + 1] * row->mu[0] * row->mu[0] * g[0]) return gap; /* sticks */
+        there[0] = g[0];
+        for (int i = 1; i < dim; i++) there[i] = -row->mu[i - 1] * g[0] * (slip[i - 1] / length);
+    }
+    for (int i = 0; i < dim; i++) off += s->weight[at + i] * (there[i] - g[i]) * (there[i] - g[i]);
+    double moved = gap_of(s, b, there);
+    if (moved + off >= gap) return gap;
+    memcpy(g, there, sizeof(double) * (size_t)dim);
+    return moved;
+}
+
+/* Impulses within their bounds, what they push and what is left of the balance; returns the rows' gap. */
+static double enter_bounds(couple *c) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
+    double gap = 0;
     for (int b = 0; b < s->nrow; b++) {
         const sti_row *row = sti__island_row(s, b);
         int at = s->first[b];
         memcpy(s->g + at, c->g + at, sizeof(double) * (size_t)row->dim);
         sti__row_project(row, s->R + at, s->g + at);
+        gap += snap(s, b, s->g + at);
     }
     sti__island_mul_t(s, s->g, s->force, sap->tasks);
     for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->force[i];
+    return gap;
 }
 
 /* The relative gap bar of the pair. */
 static bool certified(couple *c, double bar) {
     sti__sap *sap = c->sap;
-    sti__island *s = sap->s;
-    double gap = 0;
     if (merit_of(c) > NEAR * bar && !sap->history) return false;
-    enter_bounds(c);
-    for (int b = 0; b < s->nrow; b++) {
-        const sti_row *row = sti__island_row(s, b);
-        int at = s->first[b];
-        double y[STI_ROW_DIM];
-        memcpy(y, s->y + at, sizeof(double) * (size_t)row->dim);
-        y[0] += sti__row_desaxce(row, s->R + at, y, s->g + at);
-        gap += sti__row_gap(row, s->R + at, y, s->g + at);
-    }
+    double gap = enter_bounds(c);
     sti__sap_measure(sap);
     sap->bar = sqrt(sap->bar * sap->bar + 2 * gap);
     sti__sap_remember(sap);
@@ -196,73 +292,91 @@ static bool balance(couple *c) {
     return true;
 }
 
-static void keep(couple *c) {
+enum { V0 = R, MOMENTUM0 = R0, FORCE0 = P, PUSH = V };
+
+/* The pair at v0 + a step, g0 + a dg, all that is linear in a. */
+static void go(couple *c, const double *g0, double a) {
     sti__island *s = c->sap->s;
-    memcpy(s->kept_g, c->g, sizeof(double) * (size_t)s->m);
+    const double *v0 = vector(s, V0), *momentum0 = vector(s, MOMENTUM0), *force0 = vector(s, FORCE0),
+                 *push = vector(s, PUSH);
+    for (int i = 0; i < s->n; i++) {
+        s->v[i] = v0[i] + a * s->step[i];
+        s->momentum[i] = momentum0[i] + a * s->astep[i];
+        c->force[i] = force0[i] + a * push[i];
+    }
+    for (int i = 0; i < s->m; i++) {
+        c->g[i] = g0[i] + a * (s->g[i] - g0[i]);
+        s->y[i] = s->rows[i] - (1 - a) * s->ystep[i];
+    }
+    judge_pair(c);
 }
 
-static void go(couple *c, const double *v0, const double *g0, double a) {
-    sti__island *s = c->sap->s;
-    for (int i = 0; i < s->n; i++) s->v[i] = v0[i] + a * s->step[i];
-    for (int i = 0; i < s->m; i++) c->g[i] = g0[i] + a * (s->g[i] - g0[i]);
-    read_pair(c);
-}
-
-/* Along the step, which keeps the balance: the longest of a few that lowers the natural map, else all of it. */
-static bool walk(couple *c, double before) {
+/* Along the step, which keeps the balance: the longest of a few that lowers the natural map; returns its length. 0: none
+   does, and the pair is as it was. */
+static double walk(couple *c) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
-    double *v0 = vector(s, R), *g0 = s->rows;
-    memcpy(v0, s->v, sizeof(double) * (size_t)s->n);
+    double *g0 = s->kept_g, *push = vector(s, PUSH), before = length_of(c);
+    memcpy(vector(s, V0), s->v, sizeof(double) * (size_t)s->n);
+    memcpy(vector(s, MOMENTUM0), s->momentum, sizeof(double) * (size_t)s->n);
+    memcpy(vector(s, FORCE0), c->force, sizeof(double) * (size_t)s->n);
     memcpy(g0, c->g, sizeof(double) * (size_t)s->m);
+    sti__csr_mul(&s->A, s->step, s->astep, sap->tasks);
+    sti__island_mul_t(s, s->g, push, sap->tasks);
+    for (int i = 0; i < s->n; i++) push[i] -= c->force[i];
     double enough = c->tight ? 0.5 : 0.1, least = c->tight ? 0.1 : 0.05;
     for (double a = 1; a > least; a /= 2) {
-        go(c, v0, g0, a);
-        if (merit_of(c) <= (1 - enough * a) * before) return true;
+        go(c, g0, a);
+        if (length_of(c) <= (1 - enough * a) * before) return a;
     }
-    go(c, v0, g0, 1);
-    return false;
+    go(c, g0, 0);
+    return 0;
 }
 
-/* Newton steps, and sweeps where they lead nowhere. */
+/* No step is of use: laws are rounded, or else swept and rounded again, more where that has failed before. */
+static bool retreat(couple *c) {
+    sti__sap *sap = c->sap;
+    if (c->round > 0) {
+        int times = c->failures < 3 ? 1 << c->failures : MOST_SWEEPS / SWEEPS;
+        if (!sti__sap_sweep(sap, SWEEPS * times)) { /* what cannot be swept may need better steps */
+            if (c->tight || !balance(c)) return false;
+            c->tight = true;
+        }
+        if (++c->failures >= CALM) c->lift *= LIFT;
+        c->round = 0;
+        read_pair(c);
+    }
+    c->round = fmin(ROUNDEST, c->lift * merit_of(c));
+    return true;
+}
+
+/* Newton steps, with rounded laws where the true ones lead nowhere. */
 static bool iterate(couple *c, double goal, double bar) {
     sti__sap *sap = c->sap;
-    int sweeps = SWEEPS, blind = 0, most = bar > 0 ? 0 : BLIND;
-    double best = INFINITY;
     read_pair(c);
     if (reached(c, goal, bar)) return true;
     if (!balance(c)) return false;
     read_pair(c);
+    if (merit_of(c) > FAR) c->round = fmin(ROUNDEST, merit_of(c));
     for (int k = 0; k <= STEPS; k++) {
-        double merit = merit_of(c);
         if (reached(c, goal, bar)) return true;
         if (k >= sap->options->max_newton) return false;
-        if (k == 0 && merit > FAR && sti__sap_sweep(sap, SWEEPS)) {
-            read_pair(c);
-            continue;
-        }
-        if (merit < best) best = merit, blind = 0, keep(c);
+        if (c->round > 0) read_laws(c);
         if (!step(c)) return false;
-        if (walk(c, merit) || ++blind <= most) continue;
-        blind = 0;
-        memcpy(c->g, sap->s->kept_g, sizeof(double) * (size_t)sap->s->m);
-        if (!sti__sap_sweep(sap, sweeps)) { /* what cannot be swept may need better steps */
-            if (c->tight || !balance(c)) return false;
-            c->tight = true;
-        }
-        best = INFINITY;
-        if (sweeps < MOST_SWEEPS) sweeps *= 2;
-        read_pair(c);
+        double a = walk(c);
+        if (a == 0 && !retreat(c)) return false;
+        if (a > 0) c->round = fmin(c->round * (a == 1 ? FASTER : 1), merit_of(c));
     }
     return false;
 }
 
 bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
     sti__island *s = sap->s;
-    couple c = {.sap = sap, .g = s->last_g, .tight = bar <= 0};
+    couple c = {.sap = sap, .g = s->last_g, .force = vector(s, PUSHED), .tight = bar <= 0, .lift = 1};
     memcpy(vector(s, KEPT), s->v, sizeof(double) * (size_t)s->n);
     memcpy(s->offset, s->base, sizeof(double) * (size_t)s->m);
     for (int i = 0; i < s->m; i++) s->target[i] = s->vhat[i] + s->offset[i];
+    set_floors(&c);
     if (iterate(&c, goal, bar)) {
         enter_bounds(&c);
         if (bar <= 0) { /* impulses on their bounds push a little differently */

@@ -9,7 +9,7 @@
 #include "solve/cholesky.h"
 #include "solve/pcg.h"
 
-#define STI__KRYLOV 9
+#define STI__KRYLOV 10
 
 /* What Gauss-Seidel needs: parts of the mass are runs of dofs; block b moves its touches, touch[b]..touch[b + 1], each a part,
    by T. */
