@@ -324,7 +324,7 @@ static double walk(couple *c) {
     sti__csr_mul(&s->A, s->step, s->astep, sap->tasks);
     sti__island_mul_t(s, s->g, push, sap->tasks);
     for (int i = 0; i < s->n; i++) push[i] -= c->force[i];
-    double enough = c->tight ? 0.5 : 0.1, least = c->tight ? 0.1 : 0.05;
+    double enough = c->tight && !(c->round > 0) ? 0.5 : 0.1, least = c->round > 0 ? 0.01 : 0.1;
     for (double a = 1; a > least; a /= 2) {
         go(c, g0, a);
         if (length_of(c) <= (1 - enough * a) * before) return a;
