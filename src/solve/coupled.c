@@ -13,8 +13,8 @@
 #define STEPS 60     /* Newton steps of one call */
 #define FAR 1e-2     /* laws of a pair that is worse are rounded from the start */
 #define FASTER 0.5   /* by which they are rounded less after a full step */
-#define ROUNDEST 0.1 /* of the impulses' length */
-#define CALM 3       /* failures after which ... */
+#define ROUNDEST 0.3 /* of the impulses' length */
+#define CALM 4       /* failures after which ... */
 #define LIFT 10      /* ... laws are rounded so many times more after each */
 #define SWEEPS 10    /* where rounded laws lead nowhere; twice as many each time */
 #define MOST_SWEEPS 80
@@ -324,7 +324,7 @@ static double walk(couple *c) {
     sti__csr_mul(&s->A, s->step, s->astep, sap->tasks);
     sti__island_mul_t(s, s->g, push, sap->tasks);
     for (int i = 0; i < s->n; i++) push[i] -= c->force[i];
-    double enough = c->tight && !(c->round > 0) ? 0.5 : 0.1, least = c->round > 0 ? 0.01 : 0.1;
+    double enough = c->tight && !(c->round > 0) ? 0.5 : 0.1, least = c->round > 0 ? 0.02 : 0.1;
     for (double a = 1; a > least; a /= 2) {
         go(c, g0, a);
         if (length_of(c) <= (1 - enough * a) * before) return a;
