@@ -61,12 +61,13 @@ static void read_laws(couple *c) {
     for (int b = 0; b < s->nrow; b++) {
         const sti_row *row = sti__island_row(s, b);
         int at = s->first[b];
-        double sharp, *G = s->G + s->gstart[b], *slope = s->slope + at, *late = s->late + at;
+        sti__rounded law = {.G = s->G + s->gstart[b], .slope = s->slope + at, .c = s->late + at};
         const double *w = s->weight + at, *R = s->R + at, *y = s->y + at, *g = c->g + at;
-        if (c->round > 0 && row->kind == STI_ROW_CONE)
-            rounded += sti__pair_round(row, w, R, eps / sqrt(w[0] + R[0]), y, g, G, slope, late, &sharp);
-        else rounded += sharp = sti__pair_read(row, w, R, y, g, G, slope, late);
-        off += sharp;
+        if (eps > 1e-100 && row->kind == STI_ROW_CONE) {
+            law.eps = eps / sqrt(w[0] + R[0]);
+            rounded += sti__pair_round(row, w, R, y, g, &law);
+        } else rounded += law.sharp = sti__pair_read(row, w, R, y, g, law.G, law.slope, law.c);
+        off += law.sharp;
     }
     c->natural = off > 0 ? sqrt(off) / c->size : 0;
     c->rounded = rounded > 0 ? sqrt(rounded) / c->size : 0;
