@@ -79,12 +79,15 @@ static void measure_ball(double edge, const sti_tasks *tasks) {
                   fine = ball_mesh(0.02, 1e7, 12, 1);
     pressure_mesh finger = cube_mesh(0.01, 1e8);
     double low[3] = {0, 0, -0.0185}, side[3] = {0.0285, 0.003, 0.001}, above[3] = {0.001, 0, 0.0385};
+    double q[4] = {0.9, 0.4, 0, 0}, turned[9]; /* about the finger's normal */
+    quat_normalize(q);
+    quat_to_mat(turned, q);
     sti__pressure_body body[] = {mesh_body(&ball, STI__PRESSURE_SOFT, NULL, NULL),
                                  {.kind = STI__PRESSURE_PLANE, .pos = low, .mat = unit},
-                                 mesh_body(&finger, STI__PRESSURE_RIGID, side, unit),
-                                 mesh_body(&finger, STI__PRESSURE_COMPLIANT, side, unit),
-                                 mesh_body(&fine, STI__PRESSURE_RIGID, above, unit),
-                                 mesh_body(&other, STI__PRESSURE_COMPLIANT, above, unit)};
+                                 mesh_body(&finger, STI__PRESSURE_RIGID, side, turned),
+                                 mesh_body(&finger, STI__PRESSURE_COMPLIANT, side, turned),
+                                 mesh_body(&fine, STI__PRESSURE_RIGID, above, turned),
+                                 mesh_body(&other, STI__PRESSURE_COMPLIANT, above, turned)};
     static const char *name[6] = {
         "itself", "plane", "rigid finger", "compliant finger", "rigid ball, 2880 tri", "compliant ball"};
     printf("soft ball, R = 20 mm, pressed in by 1.5 mm: %d nodes, %d tets, and\n", ball.nnode, ball.ntet);

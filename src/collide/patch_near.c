@@ -44,23 +44,39 @@ static void relate(search *s, const sti__pressure_body *a, const sti__pressure_b
         }
 }
 
-static bool overlap(const search *s, const sti__bvh_node *a, const sti__bvh_node *b) {
-    if (!s->moved)
-        return (a->lo[0] <= b->hi[0]) & (b->lo[0] <= a->hi[0]) & (a->lo[1] <= b->hi[1]) &
-               (b->lo[1] <= a->hi[1]) & (a->lo[2] <= b->hi[2]) & (b->lo[2] <= a->hi[2]);
-    double c[3], h[3];
+static void middle(const sti__bvh_node *node, double c[3], double h[3]) {
     for (int k = 0; k < 3; k++) {
-        c[k] = 0.5 * ((double)b->hi[k] + (double)b->lo[k]);
-        h[k] = 0.5 * ((double)b->hi[k] - (double)b->lo[k]);
+        c[k] = 0.5 * ((double)node->hi[k] + (double)node->lo[k]);
+        h[k] = 0.5 * ((double)node->hi[k] - (double)node->lo[k]);
     }
+}
+
+/* Boxes in different frames: apart along an axis of either (Gottschalk et al. 1996, without products of edges). */
+static bool overlap_turned(const search *s, const sti__bvh_node *a, const sti__bvh_node *b) {
+    double ca[3], ha[3], cb[3], hb[3], d[3], e[3];
+    middle(a, ca, ha);
+    middle(b, cb, hb);
+    m3_mul_vec(d, s->R, cb);
+    /* rounding of the pose, relative to what is added up */
+    double slack =
+        1e-14 * (fabs(s->t[0]) + fabs(s->t[1]) + fabs(s->t[2]) + fabs(d[0]) + fabs(d[1]) + fabs(d[2]));
     for (int i = 0; i < 3; i++) {
-        const double *R = s->R + 3 * i, *S = s->spread + 3 * i;
-        double at = s->t[i] + R[0] * c[0] + R[1] * c[1] + R[2] * c[2];
-        /* rounding of the pose, relative to what was added up */
-        double reach = S[0] * h[0] + S[1] * h[1] + S[2] * h[2] + 1e-14 * (fabs(s->t[i]) + fabs(at));
-        if (!(at - reach <= a->hi[i] && a->lo[i] <= at + reach)) return false;
+        const double *S = s->spread + 3 * i;
+        d[i] += s->t[i] - ca[i];
+        if (!(fabs(d[i]) <= ha[i] + S[0] * hb[0] + S[1] * hb[1] + S[2] * hb[2] + slack)) return false;
+    }
+    m3_mul_vec_t(e, s->R, d);
+    for (int i = 0; i < 3; i++) {
+        const double *S = s->spread + i;
+        if (!(fabs(e[i]) <= hb[i] + S[0] * ha[0] + S[3] * ha[1] + S[6] * ha[2] + slack)) return false;
     }
     return true;
+}
+
+static bool overlap(const search *s, const sti__bvh_node *a, const sti__bvh_node *b) {
+    if (s->moved) return overlap_turned(s, a, b);
+    return (a->lo[0] <= b->hi[0]) & (b->lo[0] <= a->hi[0]) & (a->lo[1] <= b->hi[1]) & (b->lo[1] <= a->hi[1]) &
+           (a->lo[2] <= b->hi[2]) & (b->lo[2] <= a->hi[2]);
 }
 
 /* ---- two trees ------------------------------------------------------------------------------------------------- */
