@@ -13,7 +13,8 @@
 #define FAR 1e-2  /* a pair that is worse is swept first */
 #define SWEEPS 10 /* between steps, when these lead nowhere; twice as many each time */
 #define MOST_SWEEPS 80
-#define NEAR 1e2        /* the gap is computed once the natural map is this near to it */
+#define NEAR 1e2 /* the gap is computed once the natural map is this near to it */
+#define LEAST_MASS 1e-290
 #define LEAST_PIVOT 0.1 /* of I + X'KX; at least 1 where K is symmetric */
 
 #if defined __AVX512F__
@@ -73,6 +74,11 @@ typedef double vec2 __attribute__((vector_size(16)));
 #define FOR_BITS(k, word)                                                                    \
     for (bits k##_left = (word), k; k##_left && (k = (bits)__builtin_ctzll(k##_left), true); \
          k##_left &= k##_left - 1)
+
+/* The same, descending: what comes next waits for the last of them. */
+#define FOR_BITS_DOWN(k, word)                                                                      \
+    for (bits k##_left = (word), k; k##_left && (k = (bits)(63 - __builtin_clzll(k##_left)), true); \
+         k##_left &= ~BIT(k))
 
 /* Those of the first k dofs. */
 INLINE bits before(int k) { return BIT(k) - 1; }
@@ -205,17 +211,76 @@ INLINE void fill_in(bits *below, int n) {
     }
 }
 
-/* A = L'L, from the last dof on: that leaves the rows of a tree on the ancestors of their dofs. */
+/* A matrix that is eliminated from the last dof on, which leaves a tree its shape: row k is over below[k] and k, and keeps
+   after k what nobody reads. */
+typedef struct reduction {
+    double *H;
+    int n, ld;
+    const bits *below;
+    bool symmetric;  /* the lower triangle is all there is */
+    double least;    /* pivot */
+    double *inverse; /* of the pivots */
+    double *b;       /* right side, or NULL */
+} reduction;
+
+/* Takes dof k from those before it. */
+INLINE void take_one(const reduction *r, int k) {
+    const double *Hk = r->H + k * r->ld, one = r->inverse[k];
+    bits below = r->below[k];
+    int end = below ? pack_after(last_of(below)) : 0;
+    FOR_BITS_DOWN (i, below) {
+        double *Hi = r->H + (int)i * r->ld, a = (r->symmetric ? Hk[i] : Hi[k]) * one;
+        add(Hi, -a, Hk, 0, r->symmetric ? pack_after((int)i) : end);
+        if (r->b) r->b[i] -= a * r->b[k];
+    }
+}
+
+/* Takes k and k - 1, from which k was taken, from those before them: half as many rows are read and written. */
+INLINE void take_two(const reduction *r, int k) {
+    const double *Hk = r->H + k * r->ld, *Hj = Hk - r->ld, one = r->inverse[k], two = r->inverse[k - 1];
+    bits below = r->below[k - 1];
+    int end = below ? pack_after(last_of(below)) : 0;
+    FOR_BITS_DOWN (i, below) {
+        double *Hi = r->H + (int)i * r->ld, a = (r->symmetric ? Hk[i] : Hi[k]) * one;
+        double c = (r->symmetric ? Hj[i] : Hi[k - 1] - a * Hk[k - 1]) * two;
+        int to = r->symmetric ? pack_after((int)i) : end;
+        for (int p = 0; p < to; p += VW) AT(Hi, p) -= a * IN(Hk, p) + c * IN(Hj, p);
+        if (r->b) r->b[i] -= a * r->b[k] + c * r->b[k - 1];
+    }
+}
+
+INLINE bool take_pivot(const reduction *r, int k) {
+    double pivot = r->H[k * r->ld + k];
+    r->inverse[k] = 1 / pivot;
+    return pivot >= r->least;
+}
+
+/* False at a pivot that is too small. */
+INLINE bool reduce(const reduction *r) {
+    for (int k = r->n - 1; k >= 0; k--) {
+        bits below = r->below[k];
+        if (!take_pivot(r, k)) return false;
+        if (k == 0 || below != (r->below[k - 1] | BIT(k - 1))) {
+            take_one(r, k);
+            continue;
+        }
+        double *Hk = r->H + k * r->ld, *Hj = Hk - r->ld;
+        double a = (r->symmetric ? Hk[k - 1] : Hj[k]) * r->inverse[k];
+        add(Hj, -a, Hk, 0, pack_after(k - 1));
+        if (r->b) r->b[k - 1] -= a * r->b[k];
+        if (!take_pivot(r, k - 1)) return false;
+        take_two(r, k--);
+    }
+    return true;
+}
+
+/* A = L'L; at gets the inverse diagonal of L. */
 static bool factor(small *s) {
     int n = s->n, ld = s->ld;
     double *inverse = s->at;
+    reduction r = {s->L, n, ld, s->below, true, LEAST_MASS, inverse, NULL};
     fill_in(s->below, n);
-    for (int k = n - 1; k >= 0; k--) {
-        double *Lk = s->L + k * ld;
-        if (!(Lk[k] > 0)) return false;
-        inverse[k] = 1 / Lk[k];
-        FOR_BITS (i, s->below[k]) add(s->L + i * ld, -Lk[i] * inverse[k], Lk, 0, pack_after((int)i));
-    }
+    if (!reduce(&r)) return false;
     for (int k = 0; k < n; k++) inverse[k] = sqrt(inverse[k]);
     for (int k = 0; k < n; k++) {
         double *Lk = s->L + k * ld;
@@ -367,6 +432,12 @@ INLINE void turn_rows(const small *s, double *X, int dim, bits cols, int end) {
     }
 }
 
+/* The same of a row over one dof, as limits are. */
+static void turn_row(const small *s, double *X, int k, int end) {
+    double a = X[k];
+    for (int i = 0; i < end; i += VW) AT(X, i) = a * IN(s->V + k * s->ld, i);
+}
+
 static void turn(small *s) {
     for (int b = 0; b < s->nrow; b++) {
         int at = s->first[b], dim = s->row[b]->dim;
@@ -375,6 +446,7 @@ static void turn(small *s) {
         FOR_BITS (k, cols) over |= s->reach[k];
         set_range(s, b, over);
         if (dim == 3) turn_rows(s, X, 3, cols, s->to[b]);
+        else if (dim == 1 && cols && (cols & (cols - 1)) == 0) turn_row(s, X, first_of(cols), s->to[b]);
         else
             for (int i = 0; i < dim; i++) turn_rows(s, X + i * s->ld, 1, cols, s->to[b]);
         for (int i = 0; i < dim; i++) s->w[at + i] = dot(X + i * s->ld, X + i * s->ld, s->from[b], s->to[b]);
@@ -488,7 +560,7 @@ static void make_matrix(small *s, bool symmetric) {
         const double *X = s->X + s->first[b] * ld;
         bits over = s->over[b];
         if (!law_matrix(s, b, K)) continue;
-        FOR_BITS (k, over) s->link[k] |= over;
+        if (over) s->link[last_of(over)] |= over; /* and so on down, when it is filled in */
         if (dim == 3) add_block(s, X, K, 3, b, symmetric);
         else if (dim == 1) add_block(s, X, K, 1, b, symmetric);
         else add_block(s, X, K, dim, b, symmetric);
@@ -496,28 +568,27 @@ static void make_matrix(small *s, bool symmetric) {
     for (int k = 0; k < n; k++) s->link[k] &= before(k);
 }
 
-/* H x = b from the last dof on, without exchanging rows; x replaces b. False if that is not safe. Beyond the diagonal a
-   row keeps what nobody reads. */
+/* Unknowns of one pack, after those of the packs before it. */
+INLINE void substitute(const small *s, int p, int count, double *b) {
+    const double *H = s->H + p * s->ld;
+    double x[8] = {0};
+    UNROLL for (int r = 0; r < count; r++) x[r] = b[p + r] - dot(H + r * s->ld, b, 0, p);
+    UNROLL for (int r = 0; r < count; r++) {
+        UNROLL for (int c = 0; c < r; c++) x[r] -= H[r * s->ld + p + c] * x[c];
+        x[r] *= s->at[p + r];
+    }
+    UNROLL for (int r = 0; r < count; r++) b[p + r] = x[r];
+}
+
+/* H x = b, without exchanging rows; x replaces b. False if that is not safe. */
 INLINE bool eliminate(small *s, bool symmetric, double *b) {
     int n = s->n, ld = s->ld;
+    reduction r = {s->H, n, ld, s->link, symmetric, LEAST_PIVOT, s->at, b};
     fill_in(s->link, n);
-    for (int k = n - 1; k >= 0; k--) {
-        const double *Hk = s->H + k * ld, pivot = Hk[k], inverse = 1 / pivot, bk = b[k];
-        bits below = s->link[k];
-        if (!(pivot >= LEAST_PIVOT)) return false;
-        s->at[k] = inverse;
-        int end = below ? pack_after(last_of(below)) : 0;
-        FOR_BITS (i, below) {
-            double *Hi = s->H + i * ld, ratio = -(symmetric ? Hk[i] : Hi[k]) * inverse;
-            add(Hi, ratio, Hk, 0, symmetric ? pack_after((int)i) : end);
-            b[i] += ratio * bk;
-        }
-    }
-    for (int k = 0; k < n; k++) {
-        const double *Hk = s->H + k * ld;
-        double sum = b[k];
-        FOR_BITS (j, s->link[k]) sum -= Hk[j] * b[j];
-        b[k] = sum * s->at[k];
+    if (!reduce(&r)) return false;
+    for (int p = 0; p < n; p += 8) {
+        if (n - p < 8) substitute(s, p, n - p, b);
+        else substitute(s, p, 8, b);
     }
     return true;
 }
