@@ -358,7 +358,7 @@ static void contact_pin(sti__alm *alm, const sti_state *s, const sti__contact *c
     alm->touch_pin[i] = -1;
     double *lambda = alm->touch_lambda + 6 * (size_t)i;
     memset(lambda, 0, sizeof(double) * 6);
-    if ((a < 0 && b < 0) || a == b || c->exclude != 0) return;
+    if ((a < 0 && b < 0) || a == b || c->exclude >= 2) return;
     sti_contact_memory memory = sti__memory_carry(old, c->feature, c->frame);
     for (int k = 0; k < dim; k++) lambda[k] = -memory.impulse[k] * alm->scheme.pull / s->opt.timestep;
     alm->touch_pin[i] = alm->npin;

@@ -9,11 +9,16 @@
 #define MU_MOST 1e11
 /* Newton steps of the first multipliers need not be shorter, m or rad. */
 #define FIRST 1e-7
+#define MU_KINKED 1e8 /* with contacts, limits or dry friction */
 #define MU_GROWTH 30
 /* Newton's steps d shrink by about 2 mu d^2 (mu over masses, d in m or rad): a first step that is too long for that asks
    for a weaker penalty to begin with. */
 #define CURVED 0.03
 #define MU_LEAST 1e3
+/* Cones are kinked: with a penalty as strong as that of joints Newton would go from kink to kink. */
+#define GENTLE 1e-4
+/* Contacts may be violated by a hundred times more than joints: four corners of a box are never quite in a plane. */
+#define LOOSE 1e-2
 /* So many more multiplier steps are better than a stronger penalty. */
 #define PATIENCE 2
 
@@ -36,7 +41,7 @@ static void set_penalties(sti__alm *alm, bool scaled) {
     for (int i = 0; i < alm->npin; i++) {
         sti__pin *p = &alm->pin[i];
         for (int k = 0; k < p->dim; k++) {
-            p->mu[k] = alm->mu * (scaled ? p->scale : 1);
+            p->mu[k] = alm->mu * (scaled ? p->scale : 1) * (scaled && p->contact >= 0 ? GENTLE : 1);
             if (p->law.kind == STI_ROW_CONE && k > 0) /* keeps the cone round in its norm */
                 p->mu[k] *= p->law.mu[k - 1] / p->law.mu[0] * (p->law.mu[k - 1] / p->law.mu[0]);
         }
@@ -117,6 +122,7 @@ static bool weaken(sti__alm *alm, double size) {
 /* Minimises for the multipliers as they are. The factor serves as long as steps shrink fast. */
 static sti_status inner(sti__alm *alm, const sti_state *s, double tol, bool first, const sti_tasks *tasks) {
     double last = 0;
+    if (!smooth(alm)) alm->factored = false;
     for (int i = 0; i < s->opt.alm_newton; i++) {
         if (alm->factored) sti__alm_evaluate(alm, false);
         else {
@@ -154,7 +160,7 @@ static double update_multipliers(sti__alm *alm) {
     for (int i = 0; i < alm->npin; i++) {
         sti__pin *p = &alm->pin[i];
         for (int k = 0; k < p->dim; k++) {
-            double c = fabs(p->lambda[k] + p->g[k]) / p->mu[k];
+            double c = fabs(p->lambda[k] + p->g[k]) / p->mu[k] * (p->contact >= 0 ? LOOSE : 1);
             p->lambda[k] = -p->g[k];
             most = fmax(most, c);
             if (i < alm->npin_fixed) alm->info.joints = fmax(alm->info.joints, fabs(p->C[k]));
@@ -197,7 +203,7 @@ sti_status sti__alm_minimise(sti__alm *alm, const sti_state *s, const sti_tasks 
     const sti_option *o = &s->opt;
     bool adaptive = o->alm_adaptive, exact = o->coulomb == STI_COULOMB_EXACT;
     double last = INFINITY;
-    alm->mu = adaptive && alm->head->mu >= o->alm_mu ? alm->head->mu : o->alm_mu;
+    alm->mu = adaptive && smooth(alm) && alm->head->mu >= o->alm_mu ? alm->head->mu : o->alm_mu;
     double target = alm->mu; /* after a weaker one for the first multipliers */
     alm->factored = false;
     set_penalties(alm, adaptive);
@@ -215,9 +221,9 @@ sti_status sti__alm_minimise(sti__alm *alm, const sti_state *s, const sti_tasks 
             fmax(violation, fmax(lag, slip)) <= o->alm_tol && alm->info.step <= o->alm_newton_tol;
         if (!adaptive) continue;
         if (alm->info.converged) break;
-        double mu = fmax(alm->mu, target);
-        if (violation > o->alm_tol && is_slow(violation, last, o->alm_tol, PATIENCE) && k > 0)
-            mu = target = fmin(MU_GROWTH * mu, MU_MOST);
+        double mu = smooth(alm) ? target : fmin(target, MU_GROWTH * alm->mu);
+        if (mu == alm->mu && violation > o->alm_tol && is_slow(violation, last, o->alm_tol, PATIENCE) && k > 0)
+            mu = target = fmin(MU_GROWTH * mu, smooth(alm) ? MU_MOST : MU_KINKED);
         if (mu != alm->mu) {
             alm->mu = mu;
             set_penalties(alm, true);
