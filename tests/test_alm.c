@@ -103,4 +103,404 @@ TEST(rod_inertia) {
     sti_model_free(model);
 }
 
-MAIN(CASE(published_table), CASE(rod_inertia))
+/* ---- true motions ---------------------------------------------------------------------------------------------- */
+
+static sti_world *alm_world(const sti_model *model, int scheme, double h) {
+    sti_world *world = world_of(model);
+    sti_option *o = sti_world_option(world);
+    o->integrator = STI_INTEGRATOR_ALM;
+    o->alm_scheme = scheme;
+    o->timestep = h;
+    return world;
+}
+
+/* True joint angles and rates at 3 s (DOP853 at 1e-12). */
+static const double pendulum_end[4] = {-0.58611986061, -7.90777168725, -1.43479217932, -2.54747459863};
+
+static double pendulum_error(const sti_model *model, int scheme, int n) {
+    sti_world *world = alm_world(model, scheme, 3.0 / n);
+    CHECK(sti_step(world, n) == STI_OK);
+    const double *q = values(world, "qpos"), *v = values(world, "qvel");
+    double error = 0;
+    for (int k = 0; k < 2; k++)
+        error = fmax(error, fmax(fabs(q[k] - pendulum_end[k]), fabs(v[k] - pendulum_end[2 + k])));
+    sti_world_destroy(world);
+    return error;
+}
+
+TEST(orders_of_accuracy) {
+    sti_model *model = scene_of("double_pendulum.xml");
+    double euler = pendulum_error(model, STI_ALM_EULER, 2400);
+    double bdf2 = pendulum_error(model, STI_ALM_BDF2, 1200);
+    double midpoint = pendulum_error(model, STI_ALM_MIDPOINT, 600);
+    CHECK_NEAR(log2(euler / pendulum_error(model, STI_ALM_EULER, 4800)), 1, 0.05);
+    CHECK_NEAR(log2(bdf2 / pendulum_error(model, STI_ALM_BDF2, 2400)), 2, 0.05);
+    CHECK_NEAR(log2(midpoint / pendulum_error(model, STI_ALM_MIDPOINT, 1200)), 2, 0.05);
+    CHECK(bdf2 < 1e-3 && midpoint < 1e-3 && euler > 0.1);
+    sti_model_free(model);
+}
+
+/* Centres of the rods at 3 s, true motion. */
+TEST(true_end_of_rods) {
+    static const double end[4] = {0.427379, -0.259513, 1.092598, -0.958835};
+    sti_model *model = scene_of("double_pendulum_rods.xml");
+    for (int scheme = STI_ALM_BDF2; scheme <= STI_ALM_MIDPOINT; scheme++) {
+        double error[2];
+        for (int k = 0; k < 2; k++) {
+            int n = 3000 << k;
+            sti_world *world = alm_world(model, scheme, 3.0 / n);
+            CHECK(sti_step(world, n) == STI_OK && sti_forward(world) == STI_OK);
+            const double *x = values(world, "xipos") + 3;
+            error[k] = 0;
+            for (int i = 0; i < 4; i++) error[k] = fmax(error[k], fabs(x[3 * (i / 2) + i % 2] - end[i]));
+            sti_world_destroy(world);
+        }
+        CHECK(error[0] < 2e-3 && error[1] < 0.3 * error[0] + 1e-6);
+    }
+    sti_model_free(model);
+}
+
+/* Several joints on a body, all kinds of joints, springs, dampers, armature, a tendon and a servo. */
+static const char machine[] =
+    "<mujoco><compiler angle='radian'/><option gravity='0 0 -9.81'/><worldbody>"
+    "<body pos='0 0 1'><joint name='x' type='slide' axis='1 0 0' stiffness='20' damping='1'/>"
+    "<joint name='z' type='slide' axis='0 0.6 0.8' stiffness='50'/>"
+    "<joint name='y' type='hinge' axis='0 1 0' armature='0.02'/>"
+    "<geom type='box' size='0.1 0.05 0.2' pos='0.03 0 0.02'/>"
+    " <body pos='0 0 0.3'><joint type='ball' pos='0 0 -0.05' damping='0.05'/>"
+    " <geom type='capsule' size='0.03' fromto='0 0 0 0.1 0.2 0.1'/>"
+    "  <body pos='0.1 0.2 0.1'><geom type='sphere' size='0.04'/>" /* no joint: one body with the one above */
+    "   <body pos='0.1 0 0'><joint name='a' axis='1 0 0' stiffness='2' springref='0.3'/>"
+    "    <joint name='b' axis='0 0 1' armature='0.001' damping='0.02'/><geom type='box' size='0.02 0.1 "
+    "0.03'/>"
+    " </body></body></body></body>"
+    "<body pos='1 0 2'><freejoint/><geom type='box' size='0.1 0.2 0.3' pos='0.1 0 0'/></body></worldbody>"
+    "<tendon><fixed name='t' stiffness='5' damping='0.1' armature='0.01'><joint joint='y' coef='0.5'/>"
+    "<joint joint='a' coef='1'/></fixed></tendon>"
+    "<actuator><position joint='b' kp='3' kv='0.1'/><motor joint='x' gear='2'/></actuator></mujoco>";
+
+static void start_machine(sti_world *world) {
+    double *v = values(world, "qvel"), *u = values(world, "ctrl");
+    for (int d = 0; d < sti_world_model(world)->nv; d++) v[d] = 0.4 + 0.1 * (d % 5);
+    u[0] = 0.2;
+    u[1] = 0.5;
+}
+
+static double machine_error(const sti_model *m, int scheme, int n, const double *truth) {
+    sti_world *world = alm_world(m, scheme, 0.2 / n);
+    start_machine(world);
+    CHECK(sti_step(world, n) == STI_OK);
+    double error = 0;
+    for (int i = 0; i < m->nq; i++) error = fmax(error, fabs(values(world, "qpos")[i] - truth[i]));
+    for (int i = 0; i < m->nv; i++) error = fmax(error, fabs(values(world, "qvel")[i] - truth[m->nq + i]));
+    sti_world_destroy(world);
+    return error;
+}
+
+TEST(any_joints_against_runge_kutta) {
+    sti_model *m = model_of(machine);
+    sti_world *world = world_of(m);
+    double truth[64];
+    sti_world_option(world)->integrator = STI_INTEGRATOR_RK4;
+    sti_world_option(world)->timestep = 1e-4;
+    start_machine(world);
+    CHECK(sti_step(world, 2000) == STI_OK);
+    memcpy(truth, values(world, "qpos"), sizeof(double) * (size_t)m->nq);
+    memcpy(truth + m->nq, values(world, "qvel"), sizeof(double) * (size_t)m->nv);
+    sti_world_destroy(world);
+    CHECK_NEAR(
+        log2(machine_error(m, STI_ALM_EULER, 200, truth) / machine_error(m, STI_ALM_EULER, 400, truth)), 1,
+        0.1);
+    for (int scheme = STI_ALM_BDF2; scheme <= STI_ALM_MIDPOINT; scheme++) {
+        double coarse = machine_error(m, scheme, 200, truth), fine = machine_error(m, scheme, 400, truth);
+        CHECK_NEAR(log2(coarse / fine), 2, 0.15);
+        CHECK(fine < 2e-3);
+    }
+    sti_model_free(m);
+}
+
+/* ---- energy and momentum ----------------------------------------------------------------------------------------- */
+
+/* The midpoint rule's energy error is that of its first swings, however long it runs. */
+TEST(midpoint_energy_is_bounded) {
+    sti_model *model = scene_of("double_pendulum.xml");
+    sti_world *world = alm_world(model, STI_ALM_MIDPOINT, 0.01);
+    const double *energy = values(world, "energy");
+    double most[2] = {0};
+    for (int k = 0; k < 40000; k++) {
+        REQUIRE(sti_step(world, 1) == STI_OK);
+        double e = fabs(energy[0] + energy[1]); /* 0 at the start */
+        most[k >= 4000] = fmax(most[k >= 4000], e);
+    }
+    CHECK(most[0] < 0.02);
+    CHECK(most[1] < 2 * most[0]);
+    sti_world_destroy(world);
+    sti_model_free(model);
+}
+
+/* A free body that tumbles about its middle axis: no torque, so its angular momentum stays, whatever the scheme. */
+TEST(tumbling_keeps_angular_momentum) {
+    sti_model *m = model_of(
+        "<mujoco><option gravity='0 0 0'/><worldbody><body><freejoint/>"
+        "<inertial pos='0.1 0.2 0' mass='2' diaginertia='0.1 0.2 0.25'/></body></worldbody></mujoco>");
+    for (int scheme = STI_ALM_EULER; scheme <= STI_ALM_MIDPOINT; scheme++) {
+        sti_world *world = alm_world(m, scheme, 0.01);
+        double *v = values(world, "qvel"), first[3] = {0};
+        v[3] = 0.1, v[4] = 6, v[5] = -0.2, v[0] = 0.3;
+        for (int k = 0; k < 400; k++) {
+            REQUIRE(sti_step(world, 1) == STI_OK);
+            const double *l = values(world, "subtree_angmom") + 3;
+            if (k == 0) memcpy(first, l, sizeof first);
+            /* that of the reported velocity, which for Euler is the mean of the step */
+            for (int i = 0; i < 3; i++) CHECK_NEAR(l[i], first[i], scheme == STI_ALM_MIDPOINT ? 1e-9 : 0.15);
+        }
+        sti_world_destroy(world);
+    }
+    sti_model_free(m);
+}
+
+/* ---- joints ------------------------------------------------------------------------------------------------------- */
+
+static char *loop_of(int n) {
+    char *xml = malloc(1000 + 400 * (size_t)n), *p = xml;
+    p += sprintf(p, "<mujoco><compiler angle='radian'/><option timestep='0.005'><flag "
+                    "contact='disable'/></option><worldbody>");
+    for (int i = 0; i < n; i++)
+        p += sprintf(p,
+                     "<body name='b%d' pos='%g 0 0' euler='0 %.17g 0'><joint axis='0 1 0'/>"
+                     "<geom type='capsule' size='0.02' fromto='0 0 0 0.1 0 0' mass='0.1'/>",
+                     i, i ? 0.1 : 0, i ? 6.283185307179586 / n : 0);
+    for (int i = 0; i < n; i++) p += sprintf(p, "</body>");
+    sprintf(p, "</worldbody><equality><connect body1='b%d' anchor='0.1 0 0'/></equality></mujoco>", n - 1);
+    return xml;
+}
+
+/* At most three multiplier steps on average, joints and the loop closed to 1e-10. */
+static void check_joints(const sti_model *m, int scheme, double h, int n) {
+    sti_world *world = alm_world(m, scheme, h);
+    int outer = 0;
+    for (int k = 0; k < n; k++) {
+        REQUIRE(sti_step(world, 1) == STI_OK);
+        const sti_solve_info *info = sti_world_solve_info(world);
+        outer += info->outer;
+        CHECK(info->converged && info->certificate.penetration < 1e-10);
+    }
+    CHECK(outer <= 3 * n);
+    sti_world_destroy(world);
+}
+
+TEST(joints_hold) {
+    sti_model *model = scene_of("double_pendulum.xml");
+    check_joints(model, STI_ALM_EULER, 0.01, 300);
+    check_joints(model, STI_ALM_BDF2, 0.01, 300);
+    sti_model_free(model);
+    char *xml = loop_of(20);
+    model = model_of(xml);
+    check_joints(model, STI_ALM_EULER, 0.005, 100);
+    sti_model_free(model);
+    free(xml);
+}
+
+TEST(limits_friction_and_equalities) {
+    sti_model *m =
+        model_of("<mujoco><compiler angle='radian'/><option timestep='0.002'/><worldbody>"
+                 "<body><joint name='a' axis='0 1 0' range='-0.5 0.5' damping='0.05'/><geom type='capsule' "
+                 "size='0.02' fromto='0 0 0 0.3 0 0' mass='1' contype='0' conaffinity='0'/></body>"
+                 "<body pos='0 1 0'><joint name='b' axis='0 1 0' frictionloss='2'/><geom type='capsule' "
+                 "size='0.02' fromto='0 0 0 0.3 0 0' mass='1' contype='0' conaffinity='0'/></body>"
+                 "<body pos='0 2 0'><joint name='c' axis='0 1 0'/><geom type='capsule' size='0.02' fromto='0 "
+                 "0 0 0.3 0 0' mass='1' contype='0' conaffinity='0'/></body>"
+                 "<body pos='0 3 0'><joint name='d' axis='0 1 0'/><geom type='capsule' size='0.02' fromto='0 "
+                 "0 0 0.3 0 0' mass='1' contype='0' conaffinity='0'/></body>"
+                 "</worldbody><equality><joint joint1='c' joint2='d' polycoef='0.1 -0.5 0.2 0 "
+                 "0'/></equality></mujoco>");
+    sti_world *world = alm_world(m, STI_ALM_EULER, 0.002);
+    const double *q = values(world, "qpos"), *v = values(world, "qvel");
+    REQUIRE(sti_step(world, 1) == STI_OK);
+    for (int k = 0; k < 2000; k++) {
+        REQUIRE(sti_step(world, 1) == STI_OK);
+        CHECK_NEAR(q[2], 0.1 - 0.5 * q[3] + 0.2 * q[3] * q[3], 1e-9);
+        CHECK(q[0] < 0.5 + 1e-9);
+    }
+    CHECK_NEAR(q[0], 0.5,
+               1e-9); /* it fell onto its stop (a quarter metre of 1 kg needs 1.47 N m: friction holds) */
+    CHECK_NEAR(v[0], 0, 1e-9);
+    CHECK_NEAR(q[1], 0, 1e-9);
+    sti_world_destroy(world);
+    sti_model_free(m);
+}
+
+/* ---- contact ------------------------------------------------------------------------------------------------------- */
+
+static const char incline[] =
+    "<mujoco><option timestep='0.01' gravity='3.3552176060 0 -9.2183846036'/><worldbody>" /* 20 degrees */
+    "<geom type='plane' size='5 5 1' friction='%s'/><body pos='0 0 0.011'><freejoint/>"
+    "<geom type='box' size='0.05 0.05 0.01' friction='%s'/></body></worldbody></mujoco>";
+
+static sti_world *box_on_incline(const char *friction, int scheme, sti_model **m) {
+    char xml[1000];
+    sprintf(xml, incline, friction, friction);
+    *m = model_of(xml);
+    return alm_world(*m, scheme, 0.01);
+}
+
+TEST(box_rests_on_an_incline) {
+    for (int scheme = STI_ALM_EULER; scheme <= STI_ALM_MIDPOINT; scheme++) {
+        sti_model *m;
+        sti_world *world = box_on_incline("0.5", scheme, &m);
+        REQUIRE(sti_step(world, 100) == STI_OK);
+        double x = values(world, "qpos")[0], normal = 0, slope = 0;
+        REQUIRE(sti_step(world, 300) == STI_OK);
+        CHECK_NEAR(values(world, "qpos")[0], x, 1e-9); /* no creep */
+        CHECK_NEAR(values(world, "qpos")[2], 0.01, 1e-9);
+        int n;
+        const sti_contact *c = sti_world_contacts(world, &n);
+        for (int i = 0; i < n; i++)
+            for (int k = 0; k < 3; k++) {
+                normal += c[i].force[k] * c[i].frame[3 * k + 2];
+                slope += c[i].force[k] * c[i].frame[3 * k];
+            }
+        CHECK(n == 4);
+        CHECK_NEAR(normal, 0.2 * 9.2183846036, 1e-6);
+        CHECK_NEAR(slope, -0.2 * 3.3552176060, 1e-6);
+        sti_world_destroy(world);
+        sti_model_free(m);
+    }
+}
+
+/* Coulomb: g (sin - mu cos); exact friction does not lift. */
+TEST(box_slides_down_an_incline) {
+    sti_model *m;
+    sti_world *world = box_on_incline("0.2", STI_ALM_EULER, &m);
+    REQUIRE(sti_step(world, 50) == STI_OK);
+    double v = values(world, "qvel")[0];
+    REQUIRE(sti_step(world, 50) == STI_OK);
+    CHECK_NEAR((values(world, "qvel")[0] - v) / 0.5, 3.3552176060 - 0.2 * 9.2183846036, 1e-6);
+    CHECK_NEAR(values(world, "qpos")[2], 0.01, 1e-8);
+    sti_world_destroy(world);
+    sti_model_free(m);
+}
+
+/* ---- states --------------------------------------------------------------------------------------------------------- */
+
+TEST(snapshots_hold_the_multipliers) {
+    sti_model *m = model_of(machine);
+    for (int scheme = STI_ALM_EULER; scheme <= STI_ALM_MIDPOINT; scheme++) {
+        sti_world *a = alm_world(m, scheme, 0.002), *b = alm_world(m, scheme, 0.002);
+        start_machine(a);
+        CHECK(sti_step(a, 20) == STI_OK);
+        size_t size = sti_snapshot_size(a);
+        void *data = malloc(size);
+        CHECK(sti_snapshot_save(a, data, size) == STI_OK);
+        sti_world *c = sti_world_copy(a, NULL);
+        REQUIRE(c);
+        uint64_t then = sti_world_hash(a);
+        CHECK(sti_step(a, 20) == STI_OK);
+        CHECK(sti_world_hash(a) != then);
+        CHECK(sti_snapshot_load(b, data, size) == STI_OK && sti_world_hash(b) == then);
+        CHECK(sti_step(b, 20) == STI_OK && sti_step(c, 20) == STI_OK);
+        CHECK(sti_world_hash(a) == sti_world_hash(b) && sti_world_hash(a) == sti_world_hash(c));
+        CHECK(sti_snapshot_load(b, data, size - 8) != STI_OK);
+        free(data);
+        sti_world_destroy(a);
+        sti_world_destroy(b);
+        sti_world_destroy(c);
+    }
+    sti_model_free(m);
+}
+
+/* A state that someone has written is where the next step begins. */
+TEST(written_states_count) {
+    sti_model *m = scene_of("double_pendulum.xml");
+    sti_world *a = alm_world(m, STI_ALM_EULER, 0.01), *b = alm_world(m, STI_ALM_EULER, 0.01);
+    CHECK(sti_step(a, 30) == STI_OK);
+    for (int k = 0; k < 2; k++) {
+        sti_world *w = k ? b : a;
+        values(w, "qpos")[0] = 0.3, values(w, "qpos")[1] = -0.2;
+        values(w, "qvel")[0] = 1, values(w, "qvel")[1] = 0.5;
+        CHECK(sti_step(w, 1) == STI_OK);
+    }
+    for (int k = 0; k < 2; k++) {
+        CHECK_NEAR(values(a, "qpos")[k], values(b, "qpos")[k], 1e-11);
+        CHECK_NEAR(values(a, "qvel")[k], values(b, "qvel")[k], 1e-9);
+    }
+    /* forward finds the same step and does not take it */
+    uint64_t hash = sti_world_hash(a);
+    CHECK(sti_forward(a) == STI_OK && sti_forward(a) == STI_OK && sti_world_hash(a) == hash);
+    sti_world_destroy(a);
+    sti_world_destroy(b);
+    sti_model_free(m);
+}
+
+TEST(bad_options) {
+    static const char xml[] = "<mujoco xmlns:sti='urn:stiction'><sti:option "
+                              "%s/><worldbody><body><freejoint/><geom size='1'/></body></worldbody></mujoco>";
+    static const char *const bad[] = {"alm_mu='0'", "alm_mu='-1'", "alm_scheme='leapfrog'", "alm_outer='0'",
+                                      "alm_tol='-1'"};
+    for (int i = 0; i < 5; i++) {
+        char text[500];
+        sti_error error = {0};
+        sprintf(text, xml, bad[i]);
+        sti_spec *spec = sti_spec_parse(text, strlen(text), NULL, NULL, &error);
+        sti_model *model = spec ? sti_model_compile(spec, NULL, &error) : NULL;
+        CHECK(!model && error.code != STI_OK && strstr(error.attribute, "alm_") == error.attribute);
+        sti_model_free(model);
+        sti_spec_free(spec);
+    }
+    sti_model *m = scene_of("double_pendulum.xml");
+    sti_world *world = alm_world(m, 7, 0.01);
+    CHECK(sti_step(world, 1) == STI_ARGUMENT);
+    sti_world_destroy(world);
+    sti_model_free(m);
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------------------- */
+
+TEST(no_allocation_when_warm) {
+    counter count = {0};
+    sti_allocator allocator = {counting, &count};
+    sti_world_options options = sti_world_options_default();
+    options.allocator = &allocator;
+    sti_model *m = model_of(machine);
+    sti_world *world = sti_world_create(m, &options, NULL);
+    REQUIRE(world);
+    sti_world_option(world)->integrator = STI_INTEGRATOR_ALM;
+    start_machine(world);
+    CHECK(sti_step(world, 3) == STI_OK);
+    long calls = count.calls;
+    CHECK(sti_step(world, 50) == STI_OK && count.calls == calls);
+    sti_world_destroy(world);
+    CHECK(count.live == 0);
+    sti_model_free(m);
+}
+
+TEST(every_failed_allocation_is_an_error) {
+    char xml[1000];
+    sprintf(xml, incline, "0.5", "0.5");
+    sti_model *models[2] = {model_of(machine), model_of(xml)};
+    for (int k = 0; k < 2; k++)
+        for (long n = 1, more = 1; more; n++) {
+            counter count = {.fail_at = n};
+            sti_allocator allocator = {counting, &count};
+            sti_world_options options = sti_world_options_default();
+            options.allocator = &allocator;
+            sti_world *world = sti_world_create(models[k], &options, NULL);
+            if (world) {
+                sti_world_option(world)->integrator = STI_INTEGRATOR_ALM;
+                sti_status status = sti_step(world, 5);
+                CHECK(status == STI_OK || status == STI_NO_MEMORY);
+                CHECK(sti_step(world, 1) == STI_OK); /* it goes on */
+                more = count.calls >= n;
+            }
+            sti_world_destroy(world);
+            CHECK(count.live == 0);
+        }
+    for (int k = 0; k < 2; k++) sti_model_free(models[k]);
+}
+
+MAIN(CASE(published_table), CASE(rod_inertia), CASE(orders_of_accuracy), CASE(true_end_of_rods),
+     CASE(any_joints_against_runge_kutta), CASE(midpoint_energy_is_bounded),
+     CASE(tumbling_keeps_angular_momentum), CASE(joints_hold), CASE(limits_friction_and_equalities),
+     CASE(box_rests_on_an_incline), CASE(box_slides_down_an_incline), CASE(snapshots_hold_the_multipliers),
+     CASE(written_states_count), CASE(bad_options), CASE(no_allocation_when_warm),
+     CASE(every_failed_allocation_is_an_error))

@@ -65,6 +65,19 @@ static void metric_pin(sti__alm *alm, const sti__pin *pin) {
         }
 }
 
+/* Armature of tendons. */
+static void metric_sum(sti__alm *alm, const sti__sum *sum) {
+    double B[36];
+    if (sum->armature == 0) return;
+    int n = sti__sum_bodies(alm, sum);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k <= i; k++) {
+            const double *g = alm->sum_gradient + 6 * (size_t)i, *h = alm->sum_gradient + 6 * (size_t)k;
+            for (int r = 0; r < 36; r++) B[r] = sum->armature * g[r / 6] * h[r % 6];
+            sti__alm_add_block(alm, alm->used[i], alm->used[k], B);
+        }
+}
+
 static void metric(sti__alm *alm) {
     memset(alm->value, 0, sizeof(double) * 36 * (size_t)alm->bstart[alm->nbody]);
     for (int i = 0; i < alm->nbody; i++) metric_body(alm, i);
@@ -75,6 +88,7 @@ static void metric(sti__alm *alm) {
         outer_block(alm, c->b, c->gb, c->b, c->gb, c->armature);
         outer_block(alm, c->a, c->ga, c->b, c->gb, c->armature);
     }
+    for (int i = 0; i < alm->nsum; i++) metric_sum(alm, &alm->sum[i]);
     for (int i = 0; i < alm->npin; i++)
         if (pushes(&alm->pin[i])) metric_pin(alm, &alm->pin[i]);
 }
@@ -118,6 +132,13 @@ static void project(sti__alm *alm, const sti_tasks *tasks) {
             if (c->a >= 0) alm->gradient[6 * (size_t)c->a + (size_t)k] += p * c->ga[k];
             alm->gradient[6 * (size_t)c->b + (size_t)k] += p * c->gb[k];
         }
+    }
+    for (int i = 0; i < alm->nsum; i++) {
+        const sti__sum *sum = &alm->sum[i];
+        double p = sum->armature * sum->y / alm->scheme.h;
+        int count = p != 0 ? sti__sum_bodies(alm, sum) : 0;
+        for (int k = 0; k < 6 * count; k++)
+            alm->gradient[6 * (size_t)alm->used[k / 6] + (size_t)(k % 6)] += p * alm->sum_gradient[k];
     }
     metric(alm);
     if (sti__chol_factor(alm->chol, alm->value, tasks, NULL) != STI_OK) return;

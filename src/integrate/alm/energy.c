@@ -263,8 +263,7 @@ static void dof_derivatives(sti__alm *alm, const sti__coord *c, bool hessian) {
     if (hessian) coord_hessian(alm, c, r.d, r.dd);
 }
 
-/* The gradient of a sum by body; returns how many bodies. */
-static int sum_bodies(sti__alm *alm, const sti__sum *sum) {
+int sti__sum_bodies(sti__alm *alm, const sti__sum *sum) {
     int n = 0;
     for (int k = 0; k < sum->n; k++) {
         const sti__coord *c = &alm->coord[alm->term_dof[sum->first + k]];
@@ -287,7 +286,7 @@ static void sum_derivatives(sti__alm *alm, sti__sum *sum, bool hessian) {
     curve r = sum_curve(alm, sum);
     double B[36];
     if (r.d == 0 && r.dd == 0) return;
-    int n = sum_bodies(alm, sum);
+    int n = sti__sum_bodies(alm, sum);
     for (int i = 0; i < n; i++) {
         double *gi = alm->sum_gradient + 6 * (size_t)i;
         add_scaled6(alm->gradient + 6 * (size_t)alm->used[i], gi, r.d);
@@ -423,10 +422,36 @@ static void turn_back_dofs(sti__alm *alm, bool sums, double *lag) {
     }
 }
 
+/* The angular velocity at the end of a BDF2 step. */
+static void end_spin(const sti__alm *alm, int i, double w[3]) {
+    double turn[3], rate[3], own[3];
+    v3_zero(w);
+    if (i < 0) return;
+    turn_log(alm->pose[i].q, turn);
+    for (int k = 0; k < 3; k++) rate[k] = (turn[k] - alm->past[i].turn[k] / 3) / alm->scheme.he;
+    turn_jacobian(turn, rate, own);
+    m3_mul_vec(w, alm->pose[i].Q, own);
+}
+
+/* Dampers of balls feel the angular velocity, which is not quite the rate of the rotation vector. */
+static void damp_spin(const sti__alm *alm, double *lag) {
+    for (int d = 0; d < alm->model->nv; d++) {
+        const sti__coord *c = &alm->coord[d];
+        double a[3], b[3];
+        if (c->kind != STI__COORD_TURN || c->damping == 0) continue;
+        end_spin(alm, c->a, a);
+        end_spin(alm, c->b, b);
+        v3_sub(b, b, a);
+        double more = v3_dot(c->n, b) - (c->y - c->base) / alm->scheme.he;
+        add_along(c, alm->scheme.kappa * c->damping * more, lag);
+    }
+}
+
 double sti__alm_update_lag(sti__alm *alm, bool sums) {
     double *lag = alm->work, most = 0;
     memset(lag, 0, sizeof(double) * 6 * (size_t)alm->nbody);
     for (int i = 0; i < alm->nbody; i++) spin_lag(alm, i, lag + 6 * (size_t)i + 3);
+    if (alm->scheme.kind == STI__ALM_BDF2) damp_spin(alm, lag);
     if (alm->scheme.kind == STI__ALM_MIDPOINT) {
         turn_back_pins(alm, lag);
         turn_back_dofs(alm, sums, lag);

@@ -190,6 +190,8 @@ typedef enum sti__what { STI__VALUE, STI__GRADIENT, STI__HESSIAN } sti__what;
 double sti__alm_hot_pin(sti__alm *alm, sti__pin *pin, const sti__pose *pose, sti__what what);
 
 /* energy.c */
+/* The gradient of a sum by body, in alm->used and sum_gradient; returns how many bodies. */
+int sti__sum_bodies(sti__alm *alm, const sti__sum *sum);
 /* Values and responses of all rows at alm->pose. */
 void sti__alm_respond(sti__alm *alm);
 double sti__alm_energy(sti__alm *alm, const sti__pose *pose); /* value alone */

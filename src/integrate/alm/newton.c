@@ -222,7 +222,8 @@ sti_status sti__alm_minimise(sti__alm *alm, const sti_state *s, const sti_tasks 
         if (!adaptive) continue;
         if (alm->info.converged) break;
         double mu = smooth(alm) ? target : fmin(target, MU_GROWTH * alm->mu);
-        if (mu == alm->mu && violation > o->alm_tol && is_slow(violation, last, o->alm_tol, PATIENCE) && k > 0)
+        if (mu == alm->mu && violation > o->alm_tol && is_slow(violation, last, o->alm_tol, PATIENCE) &&
+            k > 0)
             mu = target = fmin(MU_GROWTH * mu, smooth(alm) ? MU_MOST : MU_KINKED);
         if (mu != alm->mu) {
             alm->mu = mu;
