@@ -84,6 +84,9 @@ int run_plot(const char *recording, const char *output, const char *fields);
 /* stiction bench coupled */
 int bench_coupled(int argc, char **argv);
 
+/* A mesh of tetrahedra, cut open, as a PNG file of the given size. */
+int draw_tetmesh(const sti_tetmesh *mesh, const char *path, const char *size);
+
 /* ---- commands ------------------------------------------------------------------------------------- */
 
 int command_run(int argc, char **argv);
@@ -95,5 +98,6 @@ int command_picture(int argc, char **argv);
 int command_plot(int argc, char **argv);
 int command_solve(int argc, char **argv);
 int command_view(int argc, char **argv);
+int command_mesh(int argc, char **argv);
 
 #endif

@@ -17,6 +17,7 @@ static const struct {
     {"bench", command_bench, "steps per second, as a table"},
     {"picture", command_picture, "draw a scene into a PNG file, without a display"},
     {"plot", command_plot, "plot a recorded trajectory"},
+    {"mesh", command_mesh, "fill a surface with tetrahedra, or check a file of them"},
     {"solve", command_solve, "solve a contact problem from a file; compare solvers"},
 };
 enum { NCOMMAND = sizeof commands / sizeof commands[0] };

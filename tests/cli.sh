@@ -52,6 +52,26 @@ cat >bad.xml <<'XML'
 XML
 printf '<mujoco>\n<worldbody>\n' >broken.xml
 
+# a box of 4 x 2 x 2, an open one, and a tet turned inside out
+cat >box.obj <<'OBJ'
+v -2 -1 -1
+v -2 -1 1
+v -2 1 -1
+v -2 1 1
+v 2 -1 -1
+v 2 -1 1
+v 2 1 -1
+v 2 1 1
+f 1 2 4 3
+f 5 7 8 6
+f 1 5 6 2
+f 3 4 8 7
+f 1 3 7 5
+f 2 6 8 4
+OBJ
+sed '$d' box.obj >open.obj
+printf '# vtk DataFile Version 3.0\nt\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 4 double\n0 0 0 1 0 0 0 1 0 0 0 1\nCELLS 1 5\n4 0 2 1 3\nCELL_TYPES 1\n10\n' >tet.vtk
+
 # ---- the program ------------------------------------------------------------------------------
 expect 2 '^usage: stiction COMMAND' "$stiction"
 expect 0 'examples:' "$stiction" --help
@@ -192,6 +212,24 @@ expect 0 'mixed.h5 .* apgd .* yes' "$stiction" solve --compare "$problems" --cou
 [ "$(wc -l <out.csv)" = 16 ] || { echo "FAIL: 5 problems by 3 solvers and a head, not $(wc -l <out.csv) lines"; failures=$((failures + 1)); }
 mkdir empty && expect 1 'has no problems' "$stiction" solve --compare empty
 expect 1 'nowhere' "$stiction" solve --compare nowhere
+
+# ---- mesh ----------------------------------------------------------------------------------------
+expect 0 'examples:' "$stiction" mesh --help
+expect 0 'nodes, .* tets, .*Hausdorff .*dihedral' "$stiction" mesh box.obj --edge 0.6 --out box.vtk --plot box.png --size 320x240
+expect 0 '^[0-9]* nodes, .*volume 1[56]' "$stiction" mesh box.vtk --quiet
+expect 0 'PNG' head -c 4 box.png
+expect 0 '^[0-9]* nodes' "$stiction" mesh box.obj --nodes 300 --out box.msh --quiet
+expect 0 'MeshFormat' head -c 12 box.msh
+expect 0 'inverted; they were turned' "$stiction" mesh tet.vtk
+expect 1 'open: 4 edges' "$stiction" mesh open.obj
+expect 1 'limit of 1000000' "$stiction" mesh box.obj --edge 0.001
+expect 1 'shorter' "$stiction" mesh box.obj --edge 5
+expect 1 'cannot be opened' "$stiction" mesh missing.stl
+expect 1 'vtk or .msh' "$stiction" mesh box.obj --edge 0.6 --out box.ply
+expect 1 'only .stl' "$stiction" mesh robot.xml
+expect 2 'which file' "$stiction" mesh
+expect 2 'not both' "$stiction" mesh box.obj --edge 1 --nodes 100
+expect 2 'must be like' "$stiction" mesh box.obj --edge 0.6 --plot box.png --size big
 
 # the viewer, if this build has one
 if "$stiction" view --help | grep -q -- --replay; then

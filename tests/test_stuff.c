@@ -296,6 +296,12 @@ TEST(progress) {
     REQUIRE(stuff(&options, &m, NULL) == STI_OK);
     CHECK(last > 0.9);
     sti__tetmesh_free(&m);
+    last = 0; /* rounds in search of an edge do not go back */
+    options.edge = 0;
+    options.nodes = 600;
+    REQUIRE(stuff(&options, &m, NULL) == STI_OK);
+    CHECK(last >= 0.45);
+    sti__tetmesh_free(&m);
 }
 
 TEST(no_memory) {

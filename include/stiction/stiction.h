@@ -13,6 +13,7 @@
 #include <stiction/query.h>
 #include <stiction/record.h>
 #include <stiction/spec.h>
+#include <stiction/tetmesh.h>
 #include <stiction/world.h>
 
 #endif

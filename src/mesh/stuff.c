@@ -9,11 +9,12 @@
 #define MAX_HAUSDORFF 1.0
 #define MAX_PIECES 64 /* of a triangle's side, for samples */
 #define DEFAULT_NODES 1000
-#define NODE_ROUNDS 6
-#define NODE_TOLERANCE 0.03
+#define NODE_ROUNDS 5
+#define NODE_TOLERANCE 0.05
 
 typedef struct job {
     const sti__stuff_options *options;
+    int round; /* of the search for an edge */
     sti__stuff_report *report;
     sti__surface surface;
     sti__distance distance;
@@ -25,13 +26,14 @@ typedef struct job {
 /* ---- judging --------------------------------------------------------------------------------------------------- */
 
 static double sample_triangle(const double *a, const double *b, const double *c, int n,
-                              const sti__distance *other) {
+                              const sti__distance *other, bool outside) {
     double worst = 0;
     for (int i = 0; i <= n; i++)
         for (int k = 0; k <= n - i; k++) {
             double p[3], u = (double)i / n, v = (double)k / n;
             for (int x = 0; x < 3; x++) p[x] = a[x] + u * (b[x] - a[x]) + v * (c[x] - a[x]);
-            worst = fmax(worst, sti__distance_to(other, p, NULL, NULL));
+            worst = fmax(worst, outside ? sti__distance_signed(other, p, HUGE_VAL)
+                                        : sti__distance_to(other, p, NULL, NULL));
         }
     return worst;
 }
@@ -43,7 +45,7 @@ static double distance_between(const double *a, const double *b) {
 }
 
 double sti__surface_excursion(const double *vert, int ntri, const int *tri, double step,
-                              const sti__distance *other) {
+                              const sti__distance *other, bool outside) {
     double worst = 0;
     for (int t = 0; t < ntri; t++) {
         const double *v[3];
@@ -51,19 +53,22 @@ double sti__surface_excursion(const double *vert, int ntri, const int *tri, doub
         double longest = fmax(distance_between(v[0], v[1]),
                               fmax(distance_between(v[1], v[2]), distance_between(v[2], v[0])));
         double pieces = fmin(ceil(longest / step), MAX_PIECES);
-        worst = fmax(worst, sample_triangle(v[0], v[1], v[2], pieces > 1 ? (int)pieces : 1, other));
+        worst = fmax(worst, sample_triangle(v[0], v[1], v[2], pieces > 1 ? (int)pieces : 1, other, outside));
     }
     return worst;
 }
 
-/* Both ways between the surfaces. */
+/* Both ways between the surfaces. What a surface that cuts itself has inside is not missed. */
 static sti_status hausdorff(const job *j, const sti__tetmesh *mesh, double edge, double *worst) {
     sti__distance own;
+    bool simple = j->distance.simple;
     sti_status status = sti__distance_create(mesh->node, mesh->ntri, mesh->tri, mesh->allocator,
                                              j->options->mesh.place, &own, j->error);
     if (status != STI_OK) return status;
-    double there = sti__surface_excursion(mesh->node, mesh->ntri, mesh->tri, edge / 2, &j->distance);
-    double back = sti__surface_excursion(j->surface.vert, j->surface.ntri, j->surface.tri, edge / 2, &own);
+    own.simple = true;
+    double there = sti__surface_excursion(mesh->node, mesh->ntri, mesh->tri, edge / 2, &j->distance, false);
+    double back =
+        sti__surface_excursion(j->surface.vert, j->surface.ntri, j->surface.tri, edge / 2, &own, !simple);
     *worst = fmax(there, back);
     sti__distance_free(&own);
     return STI_OK;
@@ -80,14 +85,13 @@ static sti_status judge(const job *j, const sti__tetmesh *mesh) {
     sti_status status = hausdorff(j, mesh, edge, &r->hausdorff);
     if (status != STI_OK) return status;
     /* where parts overlap or edges are open, the surface's own volume means nothing */
-    bool comparable = !r->surface.crossings && !r->surface.open_edges;
-    if (comparable && fabs(r->volume_error) > or_default(j->options->max_volume, MAX_VOLUME))
+    if (j->distance.simple && fabs(r->volume_error) > or_default(j->options->max_volume, MAX_VOLUME))
         return FAIL(j, STI_MESH,
                     "the tetrahedra fill %.3g of the surface's volume %.4g m3: edges of %.3g m are too long "
                     "for it; make "
                     "them shorter",
                     r->volume / truth, truth, edge);
-    if (comparable && r->hausdorff > or_default(j->options->max_hausdorff, MAX_HAUSDORFF) * edge)
+    if (r->hausdorff > or_default(j->options->max_hausdorff, MAX_HAUSDORFF) * edge)
         return FAIL(
             j, STI_MESH,
             "the tetrahedra miss the surface by %.3g m, with edges of %.3g m: it has parts that are thinner; "
@@ -98,9 +102,22 @@ static sti_status judge(const job *j, const sti__tetmesh *mesh) {
 
 /* ---- edge length ------------------------------------------------------------------------------------------- */
 
+/* Nobody knows how many rounds there will be: each takes half of what is left. */
+static void show(void *context, double fraction) {
+    const job *j = context;
+    double left = 1;
+    for (int i = 0; i < j->round; i++) left /= 2;
+    if (j->options->progress)
+        j->options->progress(j->options->context,
+                             1 - left * (1 - (j->options->edge > 0 ? 1 : 0.5) * fraction));
+}
+
 static sti_status stuff_edge(job *j, double edge, sti__tetmesh *mesh) {
+    sti__stuff_options o = *j->options;
+    o.progress = show;
+    o.context = j;
     j->report->edge = edge;
-    return sti__stuff_lattice(&j->distance, edge, j->report->surface.volume, j->options, mesh, j->error);
+    return sti__stuff_lattice(&j->distance, edge, j->report->surface.volume, &o, mesh, j->error);
 }
 
 /* The lattice has two vertices for every cube of an edge; a few rounds account for the surface. The number jumps, so
@@ -108,7 +125,7 @@ static sti_status stuff_edge(job *j, double edge, sti__tetmesh *mesh) {
 static sti_status stuff_nodes(job *j, int nodes, sti__tetmesh *mesh) {
     double edge = sti__pow(2 * j->report->surface.volume / nodes, 1.0 / 3), best = edge, least = HUGE_VAL;
     double lo = 0, hi = HUGE_VAL; /* edges with too many and too few nodes */
-    for (int round = 0; round < NODE_ROUNDS; round++) {
+    for (; j->round < NODE_ROUNDS; j->round++) {
         sti_status status = stuff_edge(j, edge, mesh);
         if (status != STI_OK && status != STI_MESH) return status;
         double ratio = status == STI_OK ? (double)mesh->nnode / nodes : 0.125;

@@ -32,10 +32,11 @@ sti_status sti__tetmesh_stuff(int nvert, const double *vert, int ntri, const int
                               const sti__stuff_options *options, sti__tetmesh *mesh,
                               sti__stuff_report *report, sti_error *error);
 
-/* Largest distance of samples of the first surface, at most `step` apart, from the second. */
+/* Largest distance of samples of the first surface, at most `step` apart, from the second; outside of that only, if
+   asked so. */
 struct sti__distance;
 double sti__surface_excursion(const double *vert, int ntri, const int *tri, double step,
-                              const struct sti__distance *other);
+                              const struct sti__distance *other, bool outside);
 
 /* The lattice itself, for one edge length; `inside` is the signed distance's surface. */
 sti_status sti__stuff_lattice(const struct sti__distance *inside, double edge, double volume,
