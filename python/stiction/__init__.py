@@ -34,7 +34,7 @@ _KINDS = {
     "body": ("body_", "nbody"), "joint": ("jnt_", "njnt"), "geom": ("geom_", "ngeom"),
     "site": ("site_", "nsite"), "camera": ("cam_", "ncam"), "light": ("light_", "nlight"),
     "material": ("mat_", "nmat"), "texture": ("tex_", "ntex"), "mesh": ("mesh_", "nmesh"),
-    "hfield": ("hfield_", "nhfield"),
+    "hfield": ("hfield_", "nhfield"), "flex": ("flex_", "nflex"),
     "tendon": ("tendon_", "ntendon"), "actuator": ("actuator_", "nu"), "sensor": ("sensor_", "nsensor"),
     "equality": ("eq_", "neq"), "pair": ("pair_", "npair"), "exclude": ("exclude_", "nexclude"),
     "key": ("key_", "nkey"), "numeric": ("numeric_", "nnumeric"),
@@ -223,9 +223,9 @@ class Model(_HasNamed):
         return sorted(set(super().__dir__()) | _SIZES | _FIELDS)
 
     def _named_value(self, kind, index, name):
-        prefix = _KINDS[kind][0]
-        if prefix + name in _FIELDS:
-            array = getattr(self, prefix + name)
+        prefix, size = _KINDS[kind]
+        array = getattr(self, prefix + name) if prefix + name in _FIELDS else None
+        if array is not None and len(array) == self._model_core.size(size):  # else of parts, such as vertices
             return array[index] if array.ndim > 1 else array[index:index + 1]
         if kind == "joint" and "dof_" + name in _FIELDS:
             start, count = self.jnt_dofadr[index], (6, 3, 1, 1)[self.jnt_type[index]]
@@ -262,8 +262,9 @@ class Model(_HasNamed):
 
 # sti_contact
 _CONTACT = _np.dtype(
-    [(name, "i4") for name in ("geom1", "geom2", "body1", "body2", "dim", "region")]
-    + [("pos", "f8", 3), ("frame", "f8", 9), ("dist", "f8"), ("phi0", "f8"), ("stiffness", "f8"), ("mu", "f8", 5),
+    [(name, "i4") for name in ("geom1", "geom2", "body1", "body2", "flex1", "flex2", "elem1", "elem2", "dim", "region")]
+    + [("pos", "f8", 3), ("frame", "f8", 9), ("dist", "f8"), ("phi0", "f8"), ("stiffness", "f8"), ("area", "f8"),
+       ("pressure", "f8"), ("bary1", "f8", 4), ("bary2", "f8", 4), ("mu", "f8", 5),
        ("impulse", "f8", 6), ("force", "f8", 6), ("share", "f8"), ("feature", "u8")])
 
 

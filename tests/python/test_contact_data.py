@@ -16,6 +16,23 @@ def rest(option=""):
     return model, data
 
 
+def test_contacts_of_a_soft_body():
+    """Patches of one soft cube on a floor: their forces carry it, their polygons lie under it."""
+    model = stiction.Model.from_xml_string("""<mujoco xmlns:sti='urn:stiction'><option timestep='.005'/><worldbody>
+<geom name='floor' type='plane' size='9 9 1'/><sti:soft name='jelly' type='box' size='.05 .05 .05' pos='0 0 .05' young='1e5'
+ poisson='.3' mass='2'/></worldbody></mujoco>""")
+    data = stiction.Data(model)
+    stiction.step(model, data, 200)
+    contact, jelly = data.contact, model.flex("jelly")
+    assert np.isclose(contact.force[:, 0].sum(), 2 * 9.81, rtol=1e-4)
+    assert sorted(set(contact.flex1) | set(contact.flex2)) == [-1, jelly.id] and np.isclose(contact.area.sum(), 0.01, rtol=0.1)
+    assert (contact.pressure > 0).all() and max(contact.elem1.max(), contact.elem2.max()) < jelly.elemnum[0]
+    soft = np.where(contact.flex1[:, None] >= 0, contact.bary1, contact.bary2)
+    np.testing.assert_allclose(soft.sum(axis=1), 1, atol=1e-9)
+    with pytest.raises(AttributeError):
+        jelly.elem  # rows of tetrahedra, not of soft bodies
+
+
 def test_contacts():
     model, data = rest()
     contact = data.contact
