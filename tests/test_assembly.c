@@ -73,6 +73,60 @@ TEST(a_list_finds_what_the_tree_finds) {
     sti_model_free(m);
 }
 
+/* Chains of four links on a floor, thrown at each other: as a list, as groups in a tree and as geoms in a tree. */
+static const char *chains_xml(void) {
+    static char text[20000];
+    int at = snprintf(text, sizeof text, "<mujoco><worldbody><geom type='plane' size='5 5 1'/>");
+    for (int i = 0; i < 6; i++) {
+        at += snprintf(text + at, sizeof text - (size_t)at,
+                       "<body pos='%g %g %g'><freejoint/><geom type='capsule' size='.05 .1'/>", .25 * (i % 3),
+                       .2 * (i / 3), .3 + .1 * i);
+        for (int k = 0; k < 3; k++)
+            at += snprintf(text + at, sizeof text - (size_t)at,
+                           "<body pos='.12 0 .08'><joint axis='0 1 %g'/><geom type='%s' size='.05 .1 .06'/>",
+                           .3 * k, k % 2 ? "box" : "capsule");
+        at += snprintf(text + at, sizeof text - (size_t)at, "</body></body></body></body>");
+    }
+    snprintf(text + at, sizeof text - (size_t)at, "</worldbody></mujoco>");
+    return text;
+}
+
+TEST(groups_find_what_the_list_finds) {
+    sti_model *m = model_of(chains_xml());
+    sti_world *w = world_of(m);
+    sti__collide_sizes need;
+    sti__collide way[2];
+    REQUIRE(w->collision->list && w->collision->ngroup == 6 && w->collision->nkin > 0);
+    sti__collision_model grouped = *w->collision, loose;
+    grouped.list = NULL;
+    loose = grouped;
+    loose.ngroup = loose.nkin = 0;
+    REQUIRE(sti__collide_create(&way[0], &grouped, (sti__collide_sizes){0}, NULL, NULL));
+    REQUIRE(sti__collide_create(&way[1], &loose, (sti__collide_sizes){0}, NULL, NULL));
+    int between = 0;
+    for (int i = 0; i < 300; i++) {
+        REQUIRE(sti_step(w, 1) == STI_OK);
+        sti_stage_position(w);
+        sti_stage_velocity(w);
+        sti_stage_collide(w);
+        const sti__collide *list = &w->constraints.collide;
+        for (int k = 0; k < 2; k++) {
+            way[k].reach = list->reach;
+            REQUIRE(sti__collide_run(&way[k], w->state, NULL, &need));
+            CHECK(way[k].ncontact == list->ncontact &&
+                  memcmp(way[k].contact, list->contact, (size_t)list->ncontact * sizeof *list->contact) == 0);
+        }
+        for (int k = 0; k < list->ncontact; k++)
+            between += list->contact[k].body1 > 0 &&
+                       m->body_treeid[list->contact[k].body1] != m->body_treeid[list->contact[k].body2];
+    }
+    CHECK(between > 100);
+    sti__collide_free(&way[0]);
+    sti__collide_free(&way[1]);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
 static sti__shape shape_of(int kind) {
     static const int types[] = {STI_GEOM_CAPSULE, STI_GEOM_CYLINDER, STI_GEOM_ELLIPSOID, STI_GEOM_BOX};
     sti__shape s = {.type = types[kind]};
@@ -228,5 +282,5 @@ TEST(threads_do_not_change_a_bit) {
     sti_model_free(m);
 }
 
-MAIN(CASE(a_list_finds_what_the_tree_finds), CASE(axes_change_nothing), CASE(contacts_feel_the_inverse_mass),
-     CASE(islands_of_trees), CASE(threads_do_not_change_a_bit))
+MAIN(CASE(a_list_finds_what_the_tree_finds), CASE(groups_find_what_the_list_finds), CASE(axes_change_nothing),
+     CASE(contacts_feel_the_inverse_mass), CASE(islands_of_trees), CASE(threads_do_not_change_a_bit))

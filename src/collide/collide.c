@@ -56,7 +56,8 @@ static bool lay_base(sti__collide *c) {
     const part parts[] = {PART(c->shape, cm->model->ngeom),       PART(c->moving_box, cm->nmoving),
                           PART(c->fixed_box, cm->nfixed),         PART(c->hits.count, cm->nmoving),
                           PART(c->hits.start, cm->nmoving),       PART(c->fixed_hits.start, cm->nmoving),
-                          PART(c->fixed_hits.count, cm->nmoving), PART(c->bucket, cm->model->ngeom + 1)};
+                          PART(c->fixed_hits.count, cm->nmoving), PART(c->bucket, cm->model->ngeom + 1),
+                          PART(c->group_box, cm->ngroup)};
     return lay_out(c, NEVER_GROWS, parts, STI__COUNT(parts));
 }
 
@@ -174,6 +175,19 @@ static void move_boxes(void *context, int begin, int end) {
     }
 }
 
+static void bound_groups(sti__collide *c) {
+    for (int g = 0; g < c->cm->ngroup; g++) {
+        sti__box all = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+        for (int i = c->cm->group[g]; i < c->cm->group[g + 1]; i++)
+            for (int k = 0; k < 3; k++) {
+                const sti__box *one = c->moving_box + i;
+                all.lo[k] = one->lo[k] < all.lo[k] ? one->lo[k] : all.lo[k];
+                all.hi[k] = one->hi[k] > all.hi[k] ? one->hi[k] : all.hi[k];
+            }
+        c->group_box[g] = all;
+    }
+}
+
 static bool same_place(const sti__shape *a, const sti__shape *b) {
     return memcmp(a->pos, b->pos, sizeof a->pos) == 0 && memcmp(a->mat, b->mat, sizeof a->mat) == 0 &&
            memcmp(a->size, b->size, sizeof a->size) == 0;
@@ -224,7 +238,7 @@ static void filter_hits(void *context, int begin, int end) {
     sti__hits *a = &j->c->hits, *b = &j->c->fixed_hits;
     for (int i = begin; i < end; i++) {
         int g = cm->moving[i];
-        a->count[i] = keep(j, g, cm->moving, a->item + a->start[i], a->count[i]);
+        if (cm->ngroup == 0) a->count[i] = keep(j, g, cm->moving, a->item + a->start[i], a->count[i]);
         b->count[i] = keep(j, g, cm->fixed, b->item + b->start[i], b->count[i]);
     }
 }
@@ -255,14 +269,40 @@ static void push_planes(sti__collide *c, int flags, int64_t *count) {
     }
 }
 
+static void push_kin(sti__collide *c, int flags, int64_t *count) {
+    bool parents = flags & STI_DISABLE_FILTERPARENT;
+    for (int k = 0; k < c->cm->nkin; k++) {
+        const sti__listed *x = c->cm->kin + k;
+        if (x->parent && !parents) continue;
+        if (sti__box_overlap(c->moving_box + x->box[0], c->moving_box + x->box[1]))
+            push(c, count, x->candidate);
+    }
+}
+
+/* Geoms of two groups that meet. */
+static void push_groups(sti__collide *c, int flags, int g, int h, int64_t *count) {
+    const sti__collision_model *cm = c->cm;
+    for (int i = cm->group[g]; i < cm->group[g + 1]; i++) {
+        if (!sti__box_overlap(c->moving_box + i, c->group_box + h)) continue;
+        for (int k = cm->group[h]; k < cm->group[h + 1]; k++)
+            if (sti__box_overlap(c->moving_box + i, c->moving_box + k) &&
+                sti__may_touch(cm, cm->moving[i], cm->moving[k], flags))
+                push(c, count, sti__candidate_dynamic(cm, cm->moving[i], cm->moving[k]));
+    }
+}
+
 static int64_t gather(sti__collide *c, int flags) {
     const sti__collision_model *cm = c->cm;
     int64_t count = 0;
+    push_kin(c, flags, &count);
+    for (int g = 0; g < cm->ngroup; g++)
+        for (int k = 0; k < c->hits.count[g]; k++)
+            push_groups(c, flags, g, c->hits.item[c->hits.start[g] + k], &count);
     for (int i = 0; i < cm->nmoving; i++) {
-        const int *a = c->hits.item + c->hits.start[i];
         const int *b = c->fixed_hits.item + c->fixed_hits.start[i];
-        for (int k = 0; k < c->hits.count[i]; k++)
-            push(c, &count, sti__candidate_dynamic(cm, cm->moving[i], cm->moving[a[k]]));
+        for (int k = 0; cm->ngroup == 0 && k < c->hits.count[i]; k++)
+            push(c, &count,
+                 sti__candidate_dynamic(cm, cm->moving[i], cm->moving[c->hits.item[c->hits.start[i] + k]]));
         for (int k = 0; k < c->fixed_hits.count[i]; k++)
             push(c, &count, sti__candidate_dynamic(cm, cm->moving[i], cm->fixed[b[k]]));
     }
@@ -461,7 +501,10 @@ bool sti__collide_run(sti__collide *c, const sti_state *state, const sti_tasks *
     run(tasks, c->cm->nmoving, GRAIN_BOX, move_boxes, &j);
     place_fixed(&j, tasks);
     place_rest(&j);
-    if (!c->cm->list) sti__bvh_build(&c->moving, c->moving_box, c->cm->nmoving, tasks);
+    if (!c->cm->list && c->cm->ngroup > 0) {
+        bound_groups(c);
+        sti__bvh_build(&c->moving, c->group_box, c->cm->ngroup, tasks);
+    } else if (!c->cm->list) sti__bvh_build(&c->moving, c->moving_box, c->cm->nmoving, tasks);
     bool good = find_candidates(&j, tasks, need) && find_contacts(&j, tasks, need);
     c->stats.candidates = c->ncandidate;
     c->stats.contacts = c->ncontact;

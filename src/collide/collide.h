@@ -41,9 +41,9 @@ typedef struct sti__collide {
     sti__collide_sizes size; /* of the pools now */
     const double *reach; /* ngeom: how much farther a geom looks than its margin, m; NULL = 0. The caller's */
     sti__shape *shape;   /* ngeom, of used geoms */
-    sti__box *moving_box, *fixed_box;
-    sti__bvh moving, fixed;
-    sti__hits hits, fixed_hits; /* of each moving geom */
+    sti__box *moving_box, *fixed_box, *group_box;
+    sti__bvh moving, fixed;     /* of moving geoms, or of their groups */
+    sti__hits hits, fixed_hits; /* of each moving geom, or of each group; of each moving geom */
     sti__candidate *candidate, *spare;
     sti__apart *apart, *before; /* per candidate, of this run and of the last one */
     int nbefore;

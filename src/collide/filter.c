@@ -9,6 +9,8 @@
 #define LEAST_FRICTION 1e-5 /* keeps cones open */
 #define LEAST_SOLMIX 1e-15
 #define MOST_LISTED 1024 /* beyond that a tree finds pairs faster */
+#define LEAST_GROUP 3    /* geoms of a tree, on average, for which trees are looked for as one */
+#define MOST_KIN 32      /* pairs of a tree per geom */
 
 /* ---- the model's part ---------------------------------------------------------------------------------- */
 
@@ -57,9 +59,9 @@ static void *carve(char **at, size_t count, size_t size) {
 static bool allocate(sti__collision_model *cm) {
     const sti_model *m = cm->model;
     size_t ngeom = (size_t)m->ngeom;
-    cm->nblock = ngeom * (sizeof(sti__geom_facts) + 4 * sizeof(int)) +
+    cm->nblock = ngeom * (sizeof(sti__geom_facts) + 5 * sizeof(int)) + sizeof(int) +
                  ((size_t)m->nexclude + (size_t)m->npair) * sizeof(uint64_t) +
-                 (size_t)m->nhfield * sizeof(sti__hfield) + 9 * 64;
+                 (size_t)m->nhfield * sizeof(sti__hfield) + 10 * 64;
     cm->block = sti__alloc_aligned(cm->allocator, cm->nblock);
     if (!cm->block) return false;
     char *at = cm->block;
@@ -68,6 +70,7 @@ static bool allocate(sti__collision_model *cm) {
     cm->fixed = carve(&at, ngeom, sizeof(int));
     cm->plane = carve(&at, ngeom, sizeof(int));
     cm->used = carve(&at, ngeom, sizeof(int));
+    cm->group = carve(&at, ngeom + 1, sizeof(int));
     cm->exclude = carve(&at, (size_t)m->nexclude, sizeof(uint64_t));
     cm->pair = carve(&at, (size_t)m->npair, sizeof(uint64_t));
     cm->hfield = carve(&at, (size_t)m->nhfield, sizeof *cm->hfield);
@@ -165,6 +168,47 @@ static bool make_list(sti__collision_model *cm) {
     return true;
 }
 
+/* ---- trees of several geoms ------------------------------------------------------------------------------ */
+
+static int tree_of(const sti__collision_model *cm, int place) {
+    int last = cm->model->body_lastdof[cm->geom[cm->moving[place]].body];
+    return last < 0 ? -1 : cm->model->dof_treeid[last];
+}
+
+/* Pairs within group g that may touch, into kin if there is one; their number. */
+static int64_t list_kin(sti__collision_model *cm, int g, sti__listed *kin) {
+    int64_t count = 0;
+    for (int i = cm->group[g]; i < cm->group[g + 1]; i++)
+        for (int k = cm->group[g]; k < i; k++) {
+            int a = cm->moving[i], b = cm->moving[k];
+            if (!sti__may_touch(cm, a, b, STI_DISABLE_FILTERPARENT)) continue;
+            sti__candidate c = sti__candidate_dynamic(cm, a, b);
+            bool swap = c.geom1 != a;
+            if (kin)
+                kin[count] =
+                    (sti__listed){c, {swap ? k : i, swap ? i : k}, false, !sti__may_touch(cm, a, b, 0)};
+            count++;
+        }
+    return count;
+}
+
+/* A crowd of robots: their own pairs are known, and others are looked for only where two of them meet. */
+static bool make_groups(sti__collision_model *cm) {
+    int64_t count = 0;
+    for (int i = 0; i < cm->nmoving; i++)
+        if (i == 0 || tree_of(cm, i) < 0 || tree_of(cm, i) != tree_of(cm, i - 1)) cm->group[cm->ngroup++] = i;
+    cm->group[cm->ngroup] = cm->nmoving;
+    bool few = cm->nmoving < LEAST_GROUP * cm->ngroup;
+    for (int g = 0; g < cm->ngroup && !few && count <= MOST_KIN * (int64_t)cm->nmoving; g++)
+        count += list_kin(cm, g, NULL);
+    if (few || count > MOST_KIN * (int64_t)cm->nmoving) cm->ngroup = 0;
+    if (cm->ngroup == 0 || count == 0) return true;
+    cm->kin = sti__alloc(cm->allocator, (size_t)count * sizeof *cm->kin);
+    if (!cm->kin) return false;
+    for (int g = 0; g < cm->ngroup; g++) cm->nkin += (int)list_kin(cm, g, cm->kin + cm->nkin);
+    return true;
+}
+
 sti__collision_model *sti__collision_model_create(const sti_model *model, const sti_allocator *allocator,
                                                   sti_error *error) {
     sti__collision_model *cm = sti__alloc(allocator, sizeof *cm);
@@ -182,7 +226,7 @@ sti__collision_model *sti__collision_model_create(const sti_model *model, const 
     fill_keys(cm);
     for (int g = 0; g < model->ngeom; g++)
         if (cm->geom[g].active || cm->geom[g].paired) cm->used[cm->nused++] = g;
-    bool listed = make_list(cm);
+    bool listed = make_list(cm) && make_groups(cm);
     if (!listed) sti__fail(error, STI_NO_MEMORY, "no memory for the collision model");
     if (listed && sti__hulls_create(model, allocator, &cm->hulls, error) == STI_OK) return cm;
     sti__collision_model_free(cm);
@@ -194,6 +238,7 @@ void sti__collision_model_free(sti__collision_model *cm) {
     const sti_allocator *allocator = cm->allocator;
     sti__hulls_free(&cm->hulls);
     sti__free(allocator, cm->list, cm->list ? MOST_LISTED * sizeof *cm->list : 0);
+    sti__free(allocator, cm->kin, (size_t)cm->nkin * sizeof *cm->kin);
     if (cm->block) sti__free_aligned(allocator, cm->block, cm->nblock);
     sti__free(allocator, cm, sizeof *cm);
 }
