@@ -2,6 +2,8 @@
 /* The integrator alm: the published double pendulum, true motions, orders, constraints. */
 #include "scene.h"
 
+#include "integrate/alm/inside.h"
+
 static sti_model *scene_of(const char *name) {
     char path[512];
     const char *folder = getenv("STI_SCENES");
@@ -217,6 +219,179 @@ TEST(any_joints_against_runge_kutta) {
         CHECK(fine < 2e-3);
     }
     sti_model_free(m);
+}
+
+/* ---- derivatives --------------------------------------------------------------------------------------------------- */
+
+static double chance(uint64_t *state) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*state >> 11) / 9007199254740992.0 * 2 - 1;
+}
+
+static void set_turn(sti__pose *p, const double turn[3]) {
+    turn_exp(turn, p->q);
+    quat_to_mat(p->Q, p->q);
+}
+
+/* Moves body k / 6 of two along direction k % 6. */
+static void nudge(const sti__pose from[2], int k, double by, sti__pose to[2]) {
+    double turn[3] = {0}, q[4];
+    memcpy(to, from, 2 * sizeof *to);
+    sti__pose *p = &to[k / 6];
+    if (k % 6 < 3) {
+        p->u[k % 6] += by;
+        return;
+    }
+    turn[k % 6 - 3] = by;
+    turn_exp(turn, q);
+    quat_mul(p->q, q, p->q);
+    quat_to_mat(p->Q, p->q);
+}
+
+/* f'C of a pin, and its gradient by both bodies. */
+static void pin_gradient(const sti__pin *pin, const sti__pose *pose, const double *f, double g[12]) {
+    double J[2][36];
+    sti__pin_jacobian(pin, pose, J[0], J[1]);
+    for (int k = 0; k < 12; k++) {
+        g[k] = 0;
+        for (int i = 0; i < pin->dim; i++) g[k] += f[i] * J[k / 6][6 * i + k % 6];
+    }
+}
+
+/* The 12 x 12 matrix of the blocks a a, a b, b b. */
+static double entry(const double aa[36], const double ab[36], const double bb[36], int r, int c) {
+    if (r < 6) return c < 6 ? aa[6 * r + c] : ab[6 * r + c - 6];
+    return c < 6 ? ab[6 * c + r - 6] : bb[6 * (r - 6) + c - 6];
+}
+
+/* By central differences; second derivatives by d of exp(d) are the symmetric part of the change of the gradient. */
+static void check_pin(const sti__pin *pin, const sti__pose *pose, const double *f) {
+    double J[2][36], aa[36] = {0}, ab[36] = {0}, bb[36] = {0}, D[12][12], eps = 1e-5;
+    sti__pin_jacobian(pin, pose, J[0], J[1]);
+    sti__pin_curvature(pin, pose, f, aa, ab, bb);
+    for (int k = 0; k < 12; k++) {
+        sti__pose there[2], back[2];
+        double C1[6], C0[6], g1[12], g0[12];
+        nudge(pose, k, eps, there);
+        nudge(pose, k, -eps, back);
+        sti__pin_value(pin, there, C1);
+        sti__pin_value(pin, back, C0);
+        for (int i = 0; i < pin->dim; i++)
+            CHECK_NEAR(J[k / 6][6 * i + k % 6], (C1[i] - C0[i]) / (2 * eps), 1e-8);
+        pin_gradient(pin, there, f, g1);
+        pin_gradient(pin, back, f, g0);
+        for (int i = 0; i < 12; i++) D[i][k] = (g1[i] - g0[i]) / (2 * eps);
+    }
+    for (int r = 0; r < 12; r++)
+        for (int c = 0; c < 12; c++) CHECK_NEAR(entry(aa, ab, bb, r, c), 0.5 * (D[r][c] + D[c][r]), 1e-8);
+}
+
+static void check_coord(sti__coord *c, const sti__pose *pose) {
+    double aa[36] = {0}, ab[36] = {0}, bb[36] = {0}, D[12][12], eps = 1e-5, g[12];
+    sti__coord_value(c, pose);
+    sti__coord_curvature(c, pose, 1, aa, ab, bb);
+    memcpy(g, c->ga, sizeof c->ga);
+    memcpy(g + 6, c->gb, sizeof c->gb);
+    for (int k = 0; k < 12; k++) {
+        sti__pose there[2], back[2];
+        sti__coord c1 = *c, c0 = *c;
+        nudge(pose, k, eps, there);
+        nudge(pose, k, -eps, back);
+        sti__coord_value(&c1, there);
+        sti__coord_value(&c0, back);
+        CHECK_NEAR(g[k], (c1.y - c0.y) / (2 * eps), 1e-8);
+        for (int i = 0; i < 6; i++) {
+            D[i][k] = (c1.ga[i] - c0.ga[i]) / (2 * eps);
+            D[6 + i][k] = (c1.gb[i] - c0.gb[i]) / (2 * eps);
+        }
+    }
+    for (int r = 0; r < 12; r++)
+        for (int k = 0; k < 12; k++) CHECK_NEAR(entry(aa, ab, bb, r, k), 0.5 * (D[r][k] + D[k][r]), 1e-8);
+}
+
+TEST(derivatives_against_differences) {
+    uint64_t seed = 7;
+    for (int round = 0; round < 20; round++) {
+        sti__pose pose[2];
+        double turn[2][3], f[6];
+        sti__pin pin = {.a = 0, .b = 1};
+        for (int k = 0; k < 6; k++) {
+            pose[k / 3].u[k % 3] = chance(&seed);
+            turn[k / 3][k % 3] = chance(&seed);
+            f[k] = chance(&seed);
+        }
+        for (int k = 0; k < 2; k++) set_turn(&pose[k], turn[k]);
+        for (int k = 0; k < 3; k++)
+            pin.ra[k] = chance(&seed), pin.rb[k] = chance(&seed), pin.gap[k] = chance(&seed);
+        for (int k = 0; k < 9; k++) pin.ea[k] = chance(&seed), pin.eb[k] = chance(&seed);
+        for (int kind = STI__PIN_POINT; kind <= STI__PIN_CONTACT; kind++) {
+            pin.kind = kind;
+            pin.dim = kind == STI__PIN_ACROSS ? 2 : 3;
+            check_pin(&pin, pose, f);
+        }
+        sti__coord slide = {.kind = STI__COORD_SLIDE, .a = 0, .b = 1, .n = {0.6, 0, 0.8}};
+        for (int k = 0; k < 3; k++) slide.ra[k] = pin.ra[k], slide.rb[k] = pin.rb[k];
+        check_coord(&slide, pose);
+        /* a hinge whose axes are parallel: the second body turned about the axis, then both turned */
+        sti__coord hinge = {.kind = STI__COORD_HINGE, .a = 0, .b = 1, .n = {0, 0.6, 0.8}};
+        double about[3] = {0, 0.6 * turn[1][0], 0.8 * turn[1][0]}, q[4];
+        turn_exp(about, q);
+        quat_mul(pose[1].q, pose[0].q, q);
+        quat_to_mat(pose[1].Q, pose[1].q);
+        check_coord(&hinge, pose);
+        CHECK_NEAR(hinge.y, turn[1][0], 1e-14);
+    }
+}
+
+/* The fast rows are the general ones. */
+TEST(fast_rows_are_the_same) {
+    uint64_t seed = 11;
+    sti_model *m = scene_of("double_pendulum.xml");
+    sti_world *world = alm_world(m, STI_ALM_EULER, 0.01);
+    CHECK(sti_step(world, 40) == STI_OK);
+    sti_world_destroy(world);
+    sti_model_free(m);
+    for (int kind = STI__PIN_POINT; kind <= STI__PIN_ALIGN; kind++) {
+        sti__pose pose[2];
+        sti__pin pin = {.kind = kind, .a = 0, .b = 1, .dim = 3, .law = {.kind = STI_ROW_QUADRATIC, .dim = 3}};
+        double turn[2][3], lambda[3], gradient[12] = {0}, value[108] = {0}, J[2][36], C[6], want[12] = {0};
+        int bstart[3] = {0, 1, 3}, bcol[3] = {0, 0, 1};
+        for (int k = 0; k < 6; k++) pose[k / 3].u[k % 3] = chance(&seed), turn[k / 3][k % 3] = chance(&seed);
+        for (int k = 0; k < 2; k++) set_turn(&pose[k], turn[k]);
+        for (int k = 0; k < 3; k++) {
+            pin.ra[k] = chance(&seed), pin.rb[k] = chance(&seed), lambda[k] = chance(&seed), pin.mu[k] = 50;
+            pin.ea[k] = chance(&seed), pin.eb[k] = chance(&seed);
+        }
+        v3_normalize(pin.ea);
+        v3_normalize(pin.eb);
+        pin.lambda = lambda;
+        sti__alm alm = {.nbody = 2,
+                        .gradient = gradient,
+                        .value = value,
+                        .bstart = bstart,
+                        .bcol = bcol,
+                        .curvature = true};
+        sti__alm_hot_pin(&alm, &pin, pose, STI__HESSIAN);
+        sti__pin_value(&pin, pose, C);
+        sti__pin_jacobian(&pin, pose, J[0], J[1]);
+        double f[3], aa[36] = {0}, ab[36] = {0}, bb[36] = {0};
+        for (int i = 0; i < 3; i++) f[i] = lambda[i] + 50 * C[i];
+        sti__pin_curvature(&pin, pose, f, aa, ab, bb);
+        for (int k = 0; k < 12; k++)
+            for (int i = 0; i < 3; i++) want[k] += f[i] * J[k / 6][6 * i + k % 6];
+        for (int k = 0; k < 12; k++) CHECK_NEAR(gradient[k], want[k], 1e-12);
+        for (int r = 0; r < 6; r++)
+            for (int c = 0; c < 6; c++) {
+                for (int i = 0; i < 3; i++) {
+                    aa[6 * r + c] += 50 * J[0][6 * i + r] * J[0][6 * i + c];
+                    ab[6 * r + c] += 50 * J[0][6 * i + r] * J[1][6 * i + c];
+                    bb[6 * r + c] += 50 * J[1][6 * i + r] * J[1][6 * i + c];
+                }
+                CHECK_NEAR(value[6 * r + c], aa[6 * r + c], 1e-11);
+                CHECK_NEAR(value[36 + 12 * r + 6 + c], bb[6 * r + c], 1e-11);
+                CHECK_NEAR(value[36 + 12 * c + r], ab[6 * r + c], 1e-11); /* stored the other way round */
+            }
+    }
 }
 
 /* ---- energy and momentum ----------------------------------------------------------------------------------------- */
@@ -499,8 +674,8 @@ TEST(every_failed_allocation_is_an_error) {
 }
 
 MAIN(CASE(published_table), CASE(rod_inertia), CASE(orders_of_accuracy), CASE(true_end_of_rods),
-     CASE(any_joints_against_runge_kutta), CASE(midpoint_energy_is_bounded),
-     CASE(tumbling_keeps_angular_momentum), CASE(joints_hold), CASE(limits_friction_and_equalities),
-     CASE(box_rests_on_an_incline), CASE(box_slides_down_an_incline), CASE(snapshots_hold_the_multipliers),
-     CASE(written_states_count), CASE(bad_options), CASE(no_allocation_when_warm),
-     CASE(every_failed_allocation_is_an_error))
+     CASE(any_joints_against_runge_kutta), CASE(derivatives_against_differences),
+     CASE(fast_rows_are_the_same), CASE(midpoint_energy_is_bounded), CASE(tumbling_keeps_angular_momentum),
+     CASE(joints_hold), CASE(limits_friction_and_equalities), CASE(box_rests_on_an_incline),
+     CASE(box_slides_down_an_incline), CASE(snapshots_hold_the_multipliers), CASE(written_states_count),
+     CASE(bad_options), CASE(no_allocation_when_warm), CASE(every_failed_allocation_is_an_error))

@@ -20,7 +20,7 @@
 /* Contacts may be violated by a hundred times more than joints: four corners of a box are never quite in a plane. */
 #define LOOSE 1e-2
 /* So many more multiplier steps are better than a stronger penalty. */
-#define PATIENCE 2
+#define PATIENCE 5
 
 static void move(const sti__alm *alm, const sti__pose *from, double alpha, sti__pose *to) {
     for (int i = 0; i < alm->nbody; i++) {
@@ -129,22 +129,25 @@ static sti_status inner(sti__alm *alm, const sti_state *s, double tol, bool firs
             sti_status status = factor(alm, tasks);
             if (status != STI_OK) return status;
             alm->factored = true;
+            alm->shrink = 1;
+            last = 0;
         }
         double size = find_step(alm, tasks);
         alm->info.newton++;
-        alm->info.step = size;
+        if (last > 0) alm->shrink = fmin(1, size / last);
+        alm->info.step = size * (smooth(alm) ? alm->shrink : 1); /* what is left after this step */
         if (!(size < 1e10)) return STI_NONFINITE;
         if (i == 0 && first && weaken(alm, size)) {
             i = -1;
             first = false;
             continue;
         }
-        bool done = size <= tol;
+        bool done = alm->info.step <= tol;
         if (done || (size < SHORT && smooth(alm))) move(alm, alm->pose, 1, alm->trial);
         else if (!search(alm, size)) return STI_OK; /* no lower energy in double precision */
         accept(alm);
         if (done) break;
-        if (!(size < SHORT) || !smooth(alm) || (i > 0 && is_slow(size, last, tol, WORTH)))
+        if (!(size < SHORT) || !smooth(alm) || (last > 0 && is_slow(size, last, tol, WORTH)))
             alm->factored = false;
         last = size;
     }
