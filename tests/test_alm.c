@@ -622,7 +622,16 @@ TEST(bad_options) {
         sti_model_free(model);
         sti_spec_free(spec);
     }
-    sti_model *m = scene_of("double_pendulum.xml");
+    sti_model *m = model_of(
+        "<mujoco xmlns:sti='urn:stiction'><worldbody><body><freejoint/><geom name='a' size='1'/></body><geom "
+        "name='b' pos='3 "
+        "0 0' size='1'/>"
+        "</worldbody><equality><sti:distance geom1='a' geom2='b' distance='1'/></equality></mujoco>");
+    sti_world *refused = alm_world(m, STI_ALM_EULER, 0.01);
+    CHECK(sti_step(refused, 1) == STI_ARGUMENT && strstr(sti_world_error(refused)->message, "distance"));
+    sti_world_destroy(refused);
+    sti_model_free(m);
+    m = scene_of("double_pendulum.xml");
     sti_world *world = alm_world(m, 7, 0.01);
     CHECK(sti_step(world, 1) == STI_ARGUMENT);
     sti_world_destroy(world);

@@ -617,11 +617,25 @@ static sti_solve_info alm_info(const sti__alm_info *a) {
     return info;
 }
 
+/* What the integrator alm has no rows for, NULL if there is nothing of it. */
+static const char *beyond_alm(const sti_world *world) {
+    const sti_model *m = world->model;
+    for (int e = 0; e < m->neq; e++)
+        if (m->eq_type[e] == STI_EQ_DISTANCE && world->state->eq_active[e]) return "distance equalities";
+    for (int i = 0; i < world->handlers.count; i++)
+        if (world->handlers.item[i].run) return "handlers of the user";
+    return m->ncoupled ? "coupled constraints" : NULL;
+}
+
 sti_status sti__stage_alm(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti_state *s = world->state;
     sti_status status = sti__constraints_need_alm(world);
     if (status != STI_OK) return status;
+    const char *beyond = beyond_alm(world);
+    if (beyond)
+        return sti__fail(&world->error, STI_ARGUMENT, "the integrator alm has no rows for %s: use another",
+                         beyond);
     sti__alm_touch touch = {c->collide.contact, c->collide.ncontact, c->memory, c->nmemory};
     sti__assembly_begin(&c->rows);
     c->made = c->solved = false;

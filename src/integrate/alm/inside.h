@@ -155,7 +155,6 @@ struct sti__alm {
     double *value;
     sti__chol *chol;
     bool factored;
-    double shrink; /* a Newton step with this factor over the one before */
     double *gradient, *step, *work; /* 6 nbody each */
     int *used;                      /* nbody: scratch of sums */
     double *sum_gradient;           /* 6 per body in `used` */

@@ -129,13 +129,12 @@ static sti_status inner(sti__alm *alm, const sti_state *s, double tol, bool firs
             sti_status status = factor(alm, tasks);
             if (status != STI_OK) return status;
             alm->factored = true;
-            alm->shrink = 1;
             last = 0;
         }
         double size = find_step(alm, tasks);
         alm->info.newton++;
-        if (last > 0) alm->shrink = fmin(1, size / last);
-        alm->info.step = size * (smooth(alm) ? alm->shrink : 1); /* what is left after this step */
+        double shrink = last > 0 && smooth(alm) ? fmin(1, fmax(0.01, size / last)) : 1;
+        alm->info.step = shrink * size; /* what is left after this step */
         if (!(size < 1e10)) return STI_NONFINITE;
         if (i == 0 && first && weaken(alm, size)) {
             i = -1;
