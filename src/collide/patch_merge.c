@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Polygons that one contact can stand for. Which they are depends on elements, not on where polygons happen to lie: contacts keep
    their names while things slide. */
+#include "collide/collide.h"
 #include "collide/patch.h"
 
 #include <math.h>
@@ -78,74 +79,176 @@ static void sort_list(sti__patch_candidate *list, int count) {
 
 /* ---- adding up -------------------------------------------------------------------------------------------------------- */
 
-/* While polygons are added: pos, centroid and weights are sums weighted by force or area, normal the sum of forces. */
-static void open_sum(sti__patch *sum, const sti__patch *c) {
-    *sum = *c;
-    sum->area = sum->pressure = 0;
-    sum->merged = 0;
-    v3_zero(sum->pos);
-    v3_zero(sum->centroid);
-    v3_zero(sum->normal);
-    memset(sum->weight, 0, sizeof sum->weight);
+/* Of a bundle of polygons with about the same normal. */
+typedef struct bundle {
+    double force, area, stiffness; /* force: of the sum of vectors */
+    double normal[3], pos[3], centroid[3], weight[2][4];
+    double middle[3]; /* of stiffness */
+    double spread
+        [3]; /* second moments of stiffness about it, over the stiffness: xx, xy, yy along two tangents */
+    int count;
+} bundle;
+
+static bool belongs(const sti__patches *p, const sti__patch_candidate *c, const sti__patch *first) {
+    return c->slot >= 0 && v3_dot(p->patch[c->slot].normal, first->normal) >= AGREE;
 }
 
-static void add(sti__patch *sum, const sti__patch *c) {
-    double f = c->area * c->pressure;
-    v3_add_scaled(sum->pos, c->pos, f);
-    v3_add_scaled(sum->normal, c->normal, f);
-    v3_add_scaled(sum->centroid, c->centroid, c->area);
-    for (int k = 0; k < 4; k++) {
-        sum->weight[0][k] += f * c->weight[0][k];
-        sum->weight[1][k] += f * c->weight[1][k];
+static void add_forces(const sti__patches *p, const sti__patch_candidate *list, int count,
+                       const sti__patch *first, bundle *s) {
+    double sum = 0;
+    *s = (bundle){0};
+    for (int i = 0; i < count; i++) {
+        if (!belongs(p, list + i, first)) continue;
+        const sti__patch *c = p->patch + list[i].slot;
+        double f = c->area * c->pressure;
+        sum += f;
+        v3_add_scaled(s->pos, c->pos, f);
+        v3_add_scaled(s->normal, c->normal, f);
+        v3_add_scaled(s->centroid, c->centroid, c->area);
+        v3_add_scaled(s->middle, c->centroid, c->stiffness);
+        for (int k = 0; k < 8; k++) s->weight[k / 4][k % 4] += f * c->weight[k / 4][k % 4];
+        s->area += c->area;
+        s->stiffness += c->stiffness;
+        s->count++;
     }
-    sum->area += c->area;
-    sum->pressure += f;
-    sum->merged++;
+    s->force = v3_norm(s->normal);
+    v3_scale(s->normal, s->normal, 1 / s->force);
+    v3_scale(s->pos, s->pos, 1 / sum);
+    v3_scale(s->centroid, s->centroid, 1 / s->area);
+    v3_scale(s->middle, s->middle, 1 / s->stiffness);
+    for (int k = 0; k < 8; k++) s->weight[k / 4][k % 4] /= sum;
 }
 
-/* Stiffness is left: it needs the normal. */
-static void close_sum(sti__patch *sum) {
-    double f = sum->pressure, force = v3_norm(sum->normal);
-    v3_scale(sum->pos, sum->pos, 1 / f);
-    v3_scale(sum->normal, sum->normal, 1 / force);
-    v3_scale(sum->centroid, sum->centroid, 1 / sum->area);
-    for (int k = 0; k < 8; k++) sum->weight[k / 4][k % 4] /= f;
-    sum->pressure = force / sum->area;
-    sum->stiffness = 0;
+/* A triangle with corners u, v about the middle: its second moments, times its area. */
+static void add_triangle(const double u[3], const double v[3], double density, double out[3]) {
+    double su = u[0] + u[1] + u[2], sv = v[0] + v[1] + v[2];
+    double part = density / 24 * ((u[1] - u[0]) * (v[2] - v[0]) - (u[2] - u[0]) * (v[1] - v[0]));
+    for (int k = 0; k < 3; k++) {
+        out[0] += part * u[k] * (su + u[k]);
+        out[1] += part * u[k] * (sv + v[k]);
+        out[2] += part * v[k] * (sv + v[k]);
+    }
+}
+
+static void add_spread(const sti__polygon *polygon, double density, const double *frame, bundle *s) {
+    double u[STI__POLYGON_MAX], v[STI__POLYGON_MAX], d[3];
+    for (int i = 0; i < polygon->count; i++) {
+        v3_sub(d, polygon->x[i], s->middle);
+        u[i] = v3_dot(d, frame + 3);
+        v[i] = v3_dot(d, frame + 6);
+    }
+    for (int i = 2; i < polygon->count; i++) {
+        const double tu[3] = {u[0], u[i - 1], u[i]}, tv[3] = {v[0], v[i - 1], v[i]};
+        add_triangle(tu, tv, density, s->spread);
+    }
+}
+
+/* Stiffness along the bundle's normal, and how it is spread; polygons that are done get slot -1. */
+static void add_stiffness(const sti__patches *p, sti__patch_candidate *list, int count,
+                          const sti__patch *first, const double *frame, bundle *s) {
+    s->stiffness = 0;
+    for (int i = 0; i < count; i++) {
+        if (!belongs(p, list + i, first)) continue;
+        const sti__patch *c = p->patch + list[i].slot;
+        double along = v3_dot(c->normal, s->normal);
+        s->stiffness += c->stiffness * along * along;
+        add_spread(p->polygon + list[i].slot, c->g, frame, s);
+        list[i].slot = -1;
+    }
+    for (int k = 0; k < 3; k++) s->spread[k] /= s->stiffness;
+}
+
+/* ---- contacts ------------------------------------------------------------------------------------------------------------- */
+
+static sti__patch one_contact(const bundle *s, const sti__patch *first) {
+    sti__patch c = *first;
+    v3_copy(c.pos, s->pos);
+    v3_copy(c.normal, s->normal);
+    v3_copy(c.centroid, s->centroid);
+    memcpy(c.weight, s->weight, sizeof c.weight);
+    c.area = s->area;
+    c.pressure = s->force / s->area;
+    c.stiffness = s->stiffness;
+    c.g = s->stiffness / s->area;
+    c.dist = -s->force / s->stiffness;
+    c.merged = s->count;
+    return c;
+}
+
+/* The symmetric root of a symmetric 2 x 2 matrix and its inverse; false if it is too flat. */
+static bool root_of(const double C[3], double S[3], double inverse[3]) {
+    double trace = C[0] + C[2], det = C[0] * C[2] - C[1] * C[1];
+    if (!(det > 1e-6 * trace * trace)) return false;
+    double s = sqrt(det), t = sqrt(trace + 2 * s);
+    S[0] = (C[0] + s) / t, S[1] = C[1] / t, S[2] = (C[2] + s) / t;
+    double d = S[0] * S[2] - S[1] * S[1];
+    inverse[0] = S[2] / d, inverse[1] = -S[1] / d, inverse[2] = S[0] / d;
+    return true;
+}
+
+/* Three points around the middle of stiffness, at sqrt 2 S u for three unit vectors u, each with a third of the stiffness: sum,
+   middle and second moments of stiffness are the bundle's. Their forces are F / 3 (1 + sqrt 2 u' S^-1 d), d from the middle to the
+   centre of pressure: sum and moment are the bundle's too. If one of them would pull, the points lie around the centre of pressure
+   and share the force. */
+static int three_contacts(const bundle *s, const sti__patch *first, const double *frame, sti__patch *out) {
+    static const double way[3][2] = {{1, 0}, {-0.5, 0.86602540378443865}, {-0.5, -0.86602540378443865}};
+    const double sqrt2 = 1.4142135623730951;
+    double S[3], inverse[3], d[3], part[3];
+    if (!root_of(s->spread, S, inverse)) return 0;
+    v3_sub(d, s->pos, s->middle);
+    double du = v3_dot(d, frame + 3), dv = v3_dot(d, frame + 6), least = 1;
+    for (int k = 0; k < 3; k++) {
+        part[k] = 1 + sqrt2 * (way[k][0] * (inverse[0] * du + inverse[1] * dv) +
+                               way[k][1] * (inverse[1] * du + inverse[2] * dv));
+        least = fmin(least, part[k]);
+    }
+    bool shared = !(least > 0.01);
+    double lift = v3_dot(d, s->normal); /* into the plane through the centre of pressure */
+    for (int k = 0; k < 3; k++) {
+        sti__patch *c = out + k;
+        *c = one_contact(s, first);
+        v3_copy(c->pos, shared ? s->pos : s->middle);
+        if (!shared) v3_add_scaled(c->pos, s->normal, lift);
+        v3_add_scaled(c->pos, frame + 3, sqrt2 * (S[0] * way[k][0] + S[1] * way[k][1]));
+        v3_add_scaled(c->pos, frame + 6, sqrt2 * (S[1] * way[k][0] + S[2] * way[k][1]));
+        c->area /= 3;
+        c->stiffness /= 3;
+        if (!shared) c->pressure *= part[k];
+        c->dist = -c->pressure / c->g;
+        c->merged = k ? 0 : s->count;
+    }
+    return 3;
 }
 
 /* By the group, also if it has one polygon only today. */
-static void name_sum(sti__patch *sum, const sti__pressure_body *body, uint64_t key, int part) {
-    const sti__pressure_body *a = body + sum->a, *b = body + sum->b;
+static void name_contact(sti__patch *c, const sti__pressure_body *body, uint64_t key, int part) {
+    const sti__pressure_body *a = body + c->a, *b = body + c->b;
     uint64_t name[3] = {(uint64_t)(uint32_t)a->id << 32 | (uint32_t)b->id, key, (uint64_t)part};
-    sum->feature = sti__hash(STI__HASH_SEED, name, sizeof name);
+    c->feature = sti__hash(STI__HASH_SEED, name, sizeof name);
 }
 
-/* Polygons list[0..count) of one group: one contact for every bundle of normals. Those done get slot -1. */
+/* Polygons list[0..count) of one group: contacts for every bundle of normals. At most as many as polygons. */
 static void merge_group(sti__patches *p, const sti__pressure_body *body, sti__patch_candidate *list,
                         int count) {
     uint64_t key = key_of(list);
-    for (int i = 0, part = 0; i < count; i++) {
-        if (list[i].slot < 0) continue;
+    for (int i = 0, part = 0; i < count; i++, part += 3) {
+        if (list[i].slot < 0) {
+            part -= 3;
+            continue;
+        }
         const sti__patch *first = p->patch + list[i].slot;
-        sti__patch *sum = p->found + p->ncontact++;
-        open_sum(sum, first);
-        for (int k = i; k < count; k++) {
-            if (list[k].slot < 0 || v3_dot(p->patch[list[k].slot].normal, first->normal) < AGREE) continue;
-            add(sum, p->patch + list[k].slot);
-        }
-        close_sum(sum);
-        for (int k = i; k < count; k++) {
-            if (list[k].slot < 0) continue;
-            const sti__patch *c = p->patch + list[k].slot;
-            if (v3_dot(c->normal, first->normal) < AGREE) continue;
-            double along = v3_dot(c->normal, sum->normal);
-            sum->stiffness += c->stiffness * along * along;
-            if (k > i) list[k].slot = -1;
-        }
-        sum->g = sum->stiffness / sum->area;
-        sum->dist = -sum->pressure / sum->g;
-        name_sum(sum, body, key, part++);
+        bool rigid = body[first->a].kind != STI__PRESSURE_SOFT && body[first->b].kind != STI__PRESSURE_SOFT;
+        double frame[9];
+        bundle s;
+        add_forces(p, list + i, count - i, first, &s);
+        v3_copy(frame, s.normal);
+        sti__contact_frame(frame);
+        add_stiffness(p, list + i, count - i, first, frame, &s);
+        sti__patch *out = p->found + p->ncontact;
+        int n = rigid && s.count > 3 ? three_contacts(&s, first, frame, out) : 0;
+        if (n == 0) out[n++] = one_contact(&s, first);
+        for (int k = 0; k < n; k++) name_contact(out + k, body, key, part + k);
+        p->ncontact += n;
     }
 }
 
