@@ -83,17 +83,22 @@ static void draw_face(canvas *c, const double *node, const int tri[3], bool skin
     draw_triangle(c, v, colour);
 }
 
+/* All of it in the picture, in the middle. */
 static void frame(canvas *c, const sti_tetmesh *m) {
-    double lo[3] = {1e300, 1e300, 1e300}, hi[3] = {-1e300, -1e300, -1e300}, size = 0;
+    double lo[3] = {1e300, 1e300, 1e300}, hi[3] = {-1e300, -1e300, -1e300}, wide = 0, tall = 0;
     for (int i = 0; i < 3 * m->nnode; i++) {
         lo[i % 3] = fmin(lo[i % 3], m->node[i]);
         hi[i % 3] = fmax(hi[i % 3], m->node[i]);
     }
-    for (int k = 0; k < 3; k++) {
-        c->centre[k] = 0.5 * (lo[k] + hi[k]);
-        size += (hi[k] - lo[k]) * (hi[k] - lo[k]);
+    for (int k = 0; k < 3; k++) c->centre[k] = 0.5 * (lo[k] + hi[k]);
+    c->scale = 1;
+    for (int i = 0; i < m->nnode; i++) {
+        double p[3];
+        project(c, m->node + 3 * (size_t)i, p);
+        wide = fmax(wide, fabs(p[0] - 0.5 * c->width));
+        tall = fmax(tall, fabs(p[1] - 0.5 * c->height));
     }
-    c->scale = 0.95 * (c->width < c->height ? c->width : c->height) / fmax(sqrt(size), 1e-12);
+    c->scale = 0.46 * fmin(c->width / fmax(wide, 1e-12), c->height / fmax(tall, 1e-12));
 }
 
 /* Behind the plane through the middle, seen from the viewer's right. */

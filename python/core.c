@@ -902,7 +902,8 @@ static int core_exec(PyObject *module) {
     s->array = add_type(module, &array_spec);
     s->recorder = add_type(module, &recorder_spec);
     if (!s->model || !s->world || !s->array || !s->recorder) return -1;
-    return add_constants(module) < 0 || core_add_problem(module) < 0 || core_add_coupled(module) < 0
+    return add_constants(module) < 0 || core_add_problem(module) < 0 || core_add_coupled(module) < 0 ||
+                   core_add_mesh(module) < 0
                ? -1
                : core_add_viewer(module);
 }

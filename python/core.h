@@ -20,6 +20,8 @@ int core_add_problem(PyObject *module);
 /* Coupled constraints, and the diagnostics of one with `count` equations as a tuple. */
 int core_add_coupled(PyObject *module);
 PyObject *core_coupled_diagnostics(const sti_coupled_diagnostics *diagnostics, int count);
+/* Meshes of tetrahedra. */
+int core_add_mesh(PyObject *module);
 /* The world of a _core.World, for one caller at a time; NULL and an exception if another has it. */
 sti_world *core_world_take(PyObject *world);
 void core_world_give(PyObject *world);

@@ -526,3 +526,10 @@ def render(model, data, width=640, height=480, camera=None, **options):
 
 
 from . import viewer  # noqa: E402  it needs the names above
+
+
+def __getattr__(name):
+    if name == "mesh":  # when it is asked for, so that `python -m stiction.mesh` finds it fresh
+        import importlib
+        return importlib.import_module(".mesh", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

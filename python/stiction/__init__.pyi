@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import coupled as coupled
+from . import mesh as mesh
 from . import viewer as viewer
 
 __version__: str
