@@ -158,8 +158,7 @@ static int64_t find_front(const sti__bvh *tree, node_pair *out) {
 bool sti__soft_bvh_meet_self(sti__soft_bvh *b) {
     sti__bvh_refit(&b->tree, b->rest, NULL);
     int64_t count = find_front(&b->tree, NULL);
-    b->front =
-        count < INT_MAX / 2 ? sti__alloc(b->allocator, sizeof(node_pair) * (size_t)count) : NULL;
+    b->front = count < INT_MAX / 2 ? sti__alloc(b->allocator, sizeof(node_pair) * (size_t)count) : NULL;
     if (b->front) b->nfront = (int)find_front(&b->tree, (node_pair *)b->front);
     sti__bvh_refit(&b->tree, b->box, NULL);
     return b->front != NULL;
