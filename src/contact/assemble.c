@@ -52,6 +52,7 @@ static bool grow_rows(sti__assembly *as, int need) {
                           {&as->vhat, sizeof *as->vhat},
                           {&as->g, sizeof *as->g},
                           {&as->guess, sizeof *as->guess},
+                          {&as->estimate, sizeof *as->estimate},
                           {&as->jstart, sizeof *as->jstart}};
     return grow(as, &as->row_pool, need, parts, STI__COUNT(parts));
 }
@@ -592,6 +593,9 @@ static void show_arrays(sti__assembly *as, double h) {
     p->row_island = as->row_island;
     p->allocator = as->allocator;
     p->delassus = false;
+    p->estimate = a->n > 0 && as->dof[a->n - 1] >= as->model->nv ? as->estimate : NULL; /* there are soft bodies */
+    for (int b = 0; p->estimate && b < as->nblock; b++)
+        for (int i = as->first[b]; i < as->first[b + 1]; i++) as->estimate[i] = as->info[b].weight;
     for (int b = 0; b < as->nblock; b++)
         for (int i = as->first[b]; i < as->first[b + 1]; i++)
             p->hard |= as->R[i] == 0 && as->rows[b].kind != STI_ROW_USER;

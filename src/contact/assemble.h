@@ -71,7 +71,7 @@ typedef struct sti__assembly {
     int *first, *row_island;
     double *share; /* of the certificate */
     /* per scalar row */
-    double *R, *vhat, *g, *guess;
+    double *R, *vhat, *g, *guess, *estimate;
     int *jstart;
     /* per entry of J; columns are the model's dofs until the end */
     int *jcol;

@@ -158,7 +158,8 @@ sti_status sti__workspace_judge(sti_workspace *w, const sti_problem *p, const st
     if (status != STI_OK) return status;
     *judge = (sti__judge){p, p->delassus ? NULL : w->mass, room, room + p->m, tasks};
     if (w->judged == p) return STI_OK;
-    sti__delassus_diagonal(p, judge->mass, room, room + count, tasks);
+    if (p->estimate) memcpy(room, p->estimate, sizeof *room * (size_t)p->m);
+    else sti__delassus_diagonal(p, judge->mass, room, room + count, tasks);
     w->judged = p;
     return STI_OK;
 }
