@@ -547,6 +547,34 @@ void sti__constraints_push(sti_world *world) {
     sti__equality_forces(&c->rows, s, world->collision, s->cfrc_contact);
 }
 
+/* Newton's method of elastic laws that are not linear: the problem at the velocity found, again. */
+#define MOST_NEWTON 20
+#define NEWTON_TOL 1e-9
+
+static sti_status settle_soft(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    sti_solve_info sum = c->info;
+    double change = INFINITY;
+    int k = 0;
+    for (; k < MOST_NEWTON && change > NEWTON_TOL; k++) {
+        sti_status status = sti__soft_again(world);
+        if (status == STI_OK && c->rows.nblock > 0) {
+            sti__assembly_soften(&c->rows);
+            status = solve(world);
+            sum.iterations += c->info.iterations;
+            sum.factorisations += c->info.factorisations;
+            if (status == STI_OK) set_motion(world, world->state->qacc_step, NULL);
+        }
+        if (status != STI_OK) return status;
+        change = sti__soft_change(world);
+    }
+    c->info.iterations = sum.iterations;
+    c->info.factorisations = sum.factorisations;
+    c->info.outer += k;
+    if (change > NEWTON_TOL) c->info.warnings[STI_WARN_ITERATION_CAP]++;
+    return STI_OK;
+}
+
 sti_status sti__stage_solve(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti_state *s = world->state;
@@ -557,6 +585,12 @@ sti_status sti__stage_solve(sti_world *world) {
         sti_status status = solve(world);
         if (status != STI_OK) return status;
         set_motion(world, s->qacc_step, NULL);
+    }
+    if (world->soft.fem && !world->soft.fem->linear) {
+        sti_status status = settle_soft(world);
+        if (status != STI_OK) return status;
+    }
+    if (c->rows.nblock > 0) {
         set_forces(world);
         sti__coupled_answer(&c->rows, s);
         c->solved = true;

@@ -2,6 +2,7 @@
 #include "world/soft.h"
 
 #include "world/world.h"
+#include <math.h>
 #include <string.h>
 
 /* The stiffness of linear laws is kept until some element has turned by this much, rad. */
@@ -24,6 +25,7 @@ static size_t lay_out(sti__soft_bodies *b, int nflex, char *base) {
                {&b->external, 3 * n * sizeof(double)},
                {&b->scratch, 3 * n * sizeof(double)},
                {&b->tangent, 3 * n * sizeof(double)},
+               {&b->before, 3 * n * sizeof(double)},
                {&b->csr_start, (3 * n + bodies) * sizeof(int)},
                {&b->csr_col, 9 * k * sizeof(int)},
                {&b->fixed, n * sizeof(bool)},
@@ -347,9 +349,34 @@ sti_status sti__soft_again(sti_world *world) {
     sti__soft_bodies *b = &world->soft;
     sti__fem_stage stage = stage_of(world);
     const double *v = world->state->flexvert_step;
+    memcpy(b->before, v, 3 * sizeof *v * (size_t)b->fem->nnode);
     bool renewed = sti__fem_again(b->fem, b->work, &stage, v, sti__world_tasks(world));
     make_system(world, &stage, v, renewed);
     return condense_all(world);
+}
+
+/* A body that is free goes downhill on its potential; where something touches, contact has its say too. */
+static void shorten(sti_world *world, const sti__fem_stage *stage) {
+    sti__soft_bodies *b = &world->soft;
+    const sti_tasks *tasks = sti__world_tasks(world);
+    double *v = world->state->flexvert_step;
+    double from = sti__fem_potential(b->fem, b->work, stage, b->before, tasks);
+    for (int k = 0; k < 8 && !(sti__fem_potential(b->fem, b->work, stage, v, tasks) <= from + 1e-12 * fabs(from)); k++)
+        for (int i = 0; i < 3 * b->fem->nnode; i++) v[i] = 0.5 * (v[i] + b->before[i]);
+}
+
+double sti__soft_change(sti_world *world) {
+    sti__soft_bodies *b = &world->soft;
+    const double *v = world->state->flexvert_step;
+    sti__fem_stage stage = stage_of(world);
+    double change = 0, scale = 0;
+    if (world->constraints.rows.nblock == 0) shorten(world, &stage);
+    for (int i = 0; i < 3 * b->fem->nnode; i++) {
+        double d = v[i] - b->before[i], mass = b->fem->mass[i / 3];
+        change += mass * d * d;
+        scale += mass * (v[i] * v[i] + stage.h * stage.h);
+    }
+    return sqrt(change / scale);
 }
 
 void sti__soft_advance(sti_world *world) {

@@ -29,6 +29,7 @@ typedef struct sti__soft_bodies {
     double *blocks;           /* 9 nblock: A */
     double *vstar;            /* 3 nnode: b of A v* = b, then v* */
     double *external;         /* 3 nnode, N */
+    double *before;  /* 3 nnode: velocities of the linear form */
     double *scratch;          /* 3 nnode */
     double *tangent;          /* 3 nnode: where the stiffness was computed */
     double *csr_value;        /* 9 nblock: A, body by body, row by row */
@@ -56,6 +57,8 @@ sti_status sti__soft_condense(sti_world *world);
 void sti__soft_expand(sti_world *world, int flex);
 /* The linear form at the velocities of flexvert_step, condensed to the same vertices: the next step of Newton's method. */
 sti_status sti__soft_again(sti_world *world);
+/* How far the last of these went, over the speeds; it is shortened here where it would not go downhill. */
+double sti__soft_change(sti_world *world);
 /* Soft bodies move with flexvert_step. */
 void sti__soft_advance(sti_world *world);
 
