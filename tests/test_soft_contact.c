@@ -197,6 +197,30 @@ TEST(soft_meets_soft) {
     sti_model_free(m);
 }
 
+/* A soft body is a body to the contact sensor; the floor carries its weight, in both contracts. */
+TEST(sensor_of_a_soft_body) {
+    sti_model *m = model_of(
+        HEAD "<option timestep='.01'/><worldbody><geom name='floor' type='plane' size='1 1 1'/>"
+             "<sti:soft name='ball' size='.05' pos='0 0 .05' edge='.02' young='5e4' poisson='.3' mass='.4'/></worldbody>"
+             "<sensor><contact name='net' body1='world' body2='ball' reduce='netforce' data='force normal'/>"
+             "<contact name='turned' body1='ball' geom2='floor' reduce='netforce' data='force'/>"
+             "<contact name='few' body2='ball' num='3' reduce='maxforce' data='found force linvel'/></sensor></mujoco>");
+    sti_world *w = world_of(m);
+    CHECK(sti_step(w, 400) == STI_OK);
+    float out[64];
+    CHECK(sti_sensor_value(w, "net", out, 64) == 7);
+    double up = 0;
+    for (int k = 0; k < 3; k++) up = fmax(up, fabs(out[1 + k]));
+    CHECK(out[0] == 1);
+    CHECK_NEAR(up, 0.4 * g, 1e-4);
+    CHECK(sti_sensor_value(w, "turned", out, 64) == 4);
+    CHECK_NEAR(out[3], -0.4 * g, 1e-4); /* world frame: what the ball does to the floor */
+    CHECK(sti_sensor_value(w, "few", out, 64) == 1 + 3 * 6 && out[0] == 3);
+    for (int k = 0; k < 3; k++) CHECK(fabs(out[1 + 6 * k + 3]) < 1e-2);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
 /* Same bits with one and two threads, and from a snapshot with contacts. */
 TEST(soft_bits) {
     sti_model *m = model_of(
@@ -225,4 +249,4 @@ TEST(soft_bits) {
 }
 
 MAIN(CASE(compliant_sphere_rests), CASE(compliant_cube_rests), CASE(compliant_box_on_a_slope),
-     CASE(soft_bodies_rest), CASE(stack_of_soft_and_rigid), CASE(soft_meets_soft), CASE(soft_bits))
+     CASE(soft_bodies_rest), CASE(stack_of_soft_and_rigid), CASE(soft_meets_soft), CASE(sensor_of_a_soft_body), CASE(soft_bits))

@@ -211,7 +211,7 @@ typedef struct naming {
     sti_object kind;
 } naming;
 
-/* At most one of them is used; none: anything will do. */
+/* At most one of them is used; none: anything will do. A soft body is a body here. */
 static object one_of(sti__compiler *c, const sti_element *e, const naming *ways, int count) {
     int used = -1;
     for (int k = 0; k < count; k++) {
@@ -223,7 +223,11 @@ static object one_of(sti__compiler *c, const sti_element *e, const naming *ways,
             sti__complain(c, e, ways[k].attribute, STI_REFERENCE, "names nothing");
         used = k;
     }
-    return used < 0 ? (object){STI_OBJ_UNKNOWN, -1} : named(c, e, ways[used].attribute, ways[used].kind);
+    if (used < 0) return (object){STI_OBJ_UNKNOWN, -1};
+    bool body = ways[used].kind == STI_OBJ_BODY || ways[used].kind == STI_OBJ_XBODY;
+    const char *name = sti__text(e, ways[used].attribute);
+    int flex = body && sti__find(c, STI_OBJ_BODY, name) < 0 ? sti__find(c, STI_OBJ_FLEX, name) : -1;
+    return flex >= 0 ? (object){STI_OBJ_FLEX, flex} : named(c, e, ways[used].attribute, ways[used].kind);
 }
 
 static object contact_object1(sti__compiler *c, const sti_element *e) {

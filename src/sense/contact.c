@@ -19,10 +19,11 @@ typedef struct reading {
     double found, force[3], torque[3], dist, pos[3], normal[3], tangent[3], linvel[3], angvel[3];
 } reading;
 
-/* One of the two objects as a range of numbers of geoms or bodies: bodies are numbered in the order of the file, so those
+/* One of the two objects as a range of numbers of geoms, bodies or soft bodies: bodies are numbered in the order of the file, so those
    of a subtree follow each other. */
+typedef enum numbers { OF_BODIES, OF_GEOMS, OF_SOFT } numbers;
 typedef struct object {
-    bool geoms;
+    numbers of;
     unsigned first, count;
 } object;
 
@@ -56,10 +57,11 @@ static int subtree_size(const sti_model *m, int body) {
 
 static object object_of(const sti_model *m, int type, int id) {
     switch (type) {
-    case STI_OBJ_GEOM: return (object){true, (unsigned)id, 1};
-    case STI_OBJ_BODY: return (object){false, (unsigned)id, 1};
-    case STI_OBJ_XBODY: return (object){false, (unsigned)id, (unsigned)subtree_size(m, id)};
-    default: return (object){false, (unsigned)-1, UINT_MAX}; /* anything, a body that has no number too */
+    case STI_OBJ_GEOM: return (object){OF_GEOMS, (unsigned)id, 1};
+    case STI_OBJ_FLEX: return (object){OF_SOFT, (unsigned)id, 1};
+    case STI_OBJ_BODY: return (object){OF_BODIES, (unsigned)id, 1};
+    case STI_OBJ_XBODY: return (object){OF_BODIES, (unsigned)id, (unsigned)subtree_size(m, id)};
+    default: return (object){OF_BODIES, (unsigned)-1, UINT_MAX}; /* anything, a body that has no number too */
     }
 }
 
@@ -84,8 +86,9 @@ static sensor sensor_of(sti_state *s, int i, const sti_contact *contacts, int co
 /* ---- matching ---------------------------------------------------------------------------------------- */
 
 /* Whether one side of a contact belongs to the object. */
-static inline bool holds(object o, int geom, int body) {
-    return (unsigned)(o.geoms ? geom : body) - o.first < o.count;
+static inline bool holds(object o, int geom, int body, int flex) {
+    int number = o.of == OF_BODIES ? body : o.of == OF_GEOMS ? geom : flex;
+    return (unsigned)number - o.first < o.count;
 }
 
 static bool is_inside(const sti_state *s, int site, const double pos[3]) {
@@ -97,8 +100,10 @@ static bool is_inside(const sti_state *s, int site, const double pos[3]) {
 
 /* 1 if the contact matches as it is, -1 if it goes from the second object to the first, 0 if it does not match. */
 static inline int match(const sensor *x, const sti_contact *c) {
-    bool straight = holds(x->object1, c->geom1, c->body1) && holds(x->object2, c->geom2, c->body2);
-    bool turned = holds(x->object1, c->geom2, c->body2) && holds(x->object2, c->geom1, c->body1);
+    bool straight = holds(x->object1, c->geom1, c->body1, c->flex1) &&
+                    holds(x->object2, c->geom2, c->body2, c->flex2);
+    bool turned = holds(x->object1, c->geom2, c->body2, c->flex2) &&
+                  holds(x->object2, c->geom1, c->body1, c->flex1);
     if (!straight && !turned) return 0;
     if (x->site >= 0 && !is_inside(x->s, x->site, c->pos)) return 0;
     return straight ? 1 : -1;
@@ -192,11 +197,23 @@ static void add_velocity(const sti_state *s, int body, const double pos[3], doub
     v3_add_scaled(ang, v, scale);
 }
 
+/* The same of a soft body's tetrahedron. */
+static void add_soft_velocity(const sti_state *s, int flex, int elem, const double bary[4], double scale,
+                              double lin[3]) {
+    const sti_model *m = s->model;
+    if (flex < 0) return;
+    const int *tet = m->flex_elem + 4 * ((size_t)m->flex_elemadr[flex] + (size_t)elem);
+    for (int k = 0; k < 4; k++)
+        v3_add_scaled(lin, s->flexvert_xvel + 3 * ((size_t)m->flex_vertadr[flex] + (size_t)tet[k]), scale * bary[k]);
+}
+
 /* The second body's velocity as the first sees it, in the contact's frame. */
 static void read_velocity(const sti_state *s, const sti_contact *c, int sign, reading *r) {
     double lin[3] = {0}, ang[3] = {0};
     add_velocity(s, c->body2, c->pos, 1, lin, ang);
     add_velocity(s, c->body1, c->pos, -1, lin, ang);
+    add_soft_velocity(s, c->flex2, c->elem2, c->bary2, 1, lin);
+    add_soft_velocity(s, c->flex1, c->elem1, c->bary1, -1, lin);
     m3_mul_vec(r->linvel, c->frame, lin);
     m3_mul_vec(r->angvel, c->frame, ang);
     turn(r->linvel, sign);
@@ -234,6 +251,7 @@ static int onto_thing(const sensor *x, const sti_contact *c) {
         if (c->body2 == at) return 1;
         if (c->body1 == at) return -1;
     }
+    if (c->flex1 >= 0 || c->flex2 >= 0) return c->flex2 >= 0 ? 1 : -1; /* the soft one */
     if (moves1 != moves2) return moves2 ? 1 : -1;
     if (!moves1) return 1;
     double d1[3], d2[3];
