@@ -201,10 +201,12 @@ TEST(soft_meets_soft) {
 TEST(sensor_of_a_soft_body) {
     sti_model *m = model_of(
         HEAD "<option timestep='.01'/><worldbody><geom name='floor' type='plane' size='1 1 1'/>"
-             "<sti:soft name='ball' size='.05' pos='0 0 .05' edge='.02' young='5e4' poisson='.3' mass='.4'/></worldbody>"
+             "<sti:soft name='ball' size='.05' pos='0 0 .05' edge='.02' young='5e4' poisson='.3' "
+             "mass='.4'/></worldbody>"
              "<sensor><contact name='net' body1='world' body2='ball' reduce='netforce' data='force normal'/>"
              "<contact name='turned' body1='ball' geom2='floor' reduce='netforce' data='force'/>"
-             "<contact name='few' body2='ball' num='3' reduce='maxforce' data='found force linvel'/></sensor></mujoco>");
+             "<contact name='few' body2='ball' num='3' reduce='maxforce' data='found force "
+             "linvel'/></sensor></mujoco>");
     sti_world *w = world_of(m);
     CHECK(sti_step(w, 400) == STI_OK);
     float out[64];
@@ -249,4 +251,5 @@ TEST(soft_bits) {
 }
 
 MAIN(CASE(compliant_sphere_rests), CASE(compliant_cube_rests), CASE(compliant_box_on_a_slope),
-     CASE(soft_bodies_rest), CASE(stack_of_soft_and_rigid), CASE(soft_meets_soft), CASE(sensor_of_a_soft_body), CASE(soft_bits))
+     CASE(soft_bodies_rest), CASE(stack_of_soft_and_rigid), CASE(soft_meets_soft),
+     CASE(sensor_of_a_soft_body), CASE(soft_bits))

@@ -593,7 +593,8 @@ static void show_arrays(sti__assembly *as, double h) {
     p->row_island = as->row_island;
     p->allocator = as->allocator;
     p->delassus = false;
-    p->estimate = a->n > 0 && as->dof[a->n - 1] >= as->model->nv ? as->estimate : NULL; /* there are soft bodies */
+    p->estimate =
+        a->n > 0 && as->dof[a->n - 1] >= as->model->nv ? as->estimate : NULL; /* there are soft bodies */
     for (int b = 0; p->estimate && b < as->nblock; b++)
         for (int i = as->first[b]; i < as->first[b + 1]; i++) as->estimate[i] = as->info[b].weight;
     for (int b = 0; b < as->nblock; b++)

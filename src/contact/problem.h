@@ -15,7 +15,8 @@ struct sti_problem {
     int nisland;
     int *dof_island; /* n; -1 for a dof that no row touches */
     int *row_island; /* nrow */
-    const double *estimate; /* m: about the diagonal of J A^-1 J', where the exact one would be dear; NULL: none */
+    const double
+        *estimate; /* m: about the diagonal of J A^-1 J', where the exact one would be dear; NULL: none */
     void *block;
     size_t nblock;
     const sti_allocator *allocator;

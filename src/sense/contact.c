@@ -100,10 +100,10 @@ static bool is_inside(const sti_state *s, int site, const double pos[3]) {
 
 /* 1 if the contact matches as it is, -1 if it goes from the second object to the first, 0 if it does not match. */
 static inline int match(const sensor *x, const sti_contact *c) {
-    bool straight = holds(x->object1, c->geom1, c->body1, c->flex1) &&
-                    holds(x->object2, c->geom2, c->body2, c->flex2);
-    bool turned = holds(x->object1, c->geom2, c->body2, c->flex2) &&
-                  holds(x->object2, c->geom1, c->body1, c->flex1);
+    bool straight =
+        holds(x->object1, c->geom1, c->body1, c->flex1) && holds(x->object2, c->geom2, c->body2, c->flex2);
+    bool turned =
+        holds(x->object1, c->geom2, c->body2, c->flex2) && holds(x->object2, c->geom1, c->body1, c->flex1);
     if (!straight && !turned) return 0;
     if (x->site >= 0 && !is_inside(x->s, x->site, c->pos)) return 0;
     return straight ? 1 : -1;
@@ -204,7 +204,8 @@ static void add_soft_velocity(const sti_state *s, int flex, int elem, const doub
     if (flex < 0) return;
     const int *tet = m->flex_elem + 4 * ((size_t)m->flex_elemadr[flex] + (size_t)elem);
     for (int k = 0; k < 4; k++)
-        v3_add_scaled(lin, s->flexvert_xvel + 3 * ((size_t)m->flex_vertadr[flex] + (size_t)tet[k]), scale * bary[k]);
+        v3_add_scaled(lin, s->flexvert_xvel + 3 * ((size_t)m->flex_vertadr[flex] + (size_t)tet[k]),
+                      scale * bary[k]);
 }
 
 /* The second body's velocity as the first sees it, in the contact's frame. */

@@ -17,20 +17,13 @@ static size_t lay_out(sti__soft_bodies *b, int nflex, char *base) {
     const struct {
         void *place;
         size_t bytes;
-    } all[] = {{&b->body, bodies * sizeof *b->body},
-               {&b->schur, bodies * sizeof *b->schur},
-               {&b->blocks, 9 * k * sizeof(double)},
-               {&b->csr_value, 9 * k * sizeof(double)},
-               {&b->vstar, 3 * n * sizeof(double)},
-               {&b->external, 3 * n * sizeof(double)},
-               {&b->scratch, 3 * n * sizeof(double)},
-               {&b->tangent, 3 * n * sizeof(double)},
-               {&b->before, 3 * n * sizeof(double)},
-               {&b->csr_start, (3 * n + bodies) * sizeof(int)},
-               {&b->csr_col, 9 * k * sizeof(int)},
-               {&b->fixed, n * sizeof(bool)},
-               {&b->kept, n * sizeof(bool)},
-               {&b->touched, n * sizeof(bool)},
+    } all[] = {{&b->body, bodies * sizeof *b->body},  {&b->schur, bodies * sizeof *b->schur},
+               {&b->blocks, 9 * k * sizeof(double)},  {&b->csr_value, 9 * k * sizeof(double)},
+               {&b->vstar, 3 * n * sizeof(double)},   {&b->external, 3 * n * sizeof(double)},
+               {&b->scratch, 3 * n * sizeof(double)}, {&b->tangent, 3 * n * sizeof(double)},
+               {&b->before, 3 * n * sizeof(double)},  {&b->csr_start, (3 * n + bodies) * sizeof(int)},
+               {&b->csr_col, 9 * k * sizeof(int)},    {&b->fixed, n * sizeof(bool)},
+               {&b->kept, n * sizeof(bool)},          {&b->touched, n * sizeof(bool)},
                {&b->late, 3 * n * sizeof(bool)}};
     for (int i = 0; i < STI__COUNT(all); i++) {
         void *at = base ? base + used : NULL;
@@ -361,7 +354,8 @@ static void shorten(sti_world *world, const sti__fem_stage *stage) {
     const sti_tasks *tasks = sti__world_tasks(world);
     double *v = world->state->flexvert_step;
     double from = sti__fem_potential(b->fem, b->work, stage, b->before, tasks);
-    for (int k = 0; k < 8 && !(sti__fem_potential(b->fem, b->work, stage, v, tasks) <= from + 1e-12 * fabs(from)); k++)
+    for (int k = 0;
+         k < 8 && !(sti__fem_potential(b->fem, b->work, stage, v, tasks) <= from + 1e-12 * fabs(from)); k++)
         for (int i = 0; i < 3 * b->fem->nnode; i++) v[i] = 0.5 * (v[i] + b->before[i]);
 }
 

@@ -29,7 +29,7 @@ typedef struct sti__soft_bodies {
     double *blocks;           /* 9 nblock: A */
     double *vstar;            /* 3 nnode: b of A v* = b, then v* */
     double *external;         /* 3 nnode, N */
-    double *before;  /* 3 nnode: velocities of the linear form */
+    double *before;           /* 3 nnode: velocities of the linear form */
     double *scratch;          /* 3 nnode */
     double *tangent;          /* 3 nnode: where the stiffness was computed */
     double *csr_value;        /* 9 nblock: A, body by body, row by row */
