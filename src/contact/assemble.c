@@ -547,6 +547,16 @@ void sti__assembly_plain(sti__assembly *as, const sti_state *s) {
     add_rows(&f, 0, as->problem.arrays.n);
 }
 
+/* The factor that gave v* is that of A, if the integrator is Euler's. */
+static sti__tree_factor factor_of(const sti__assembly *as, const sti_state *s) {
+    const sti_model *m = as->model;
+    bool any = false;
+    if (s->opt.integrator != STI_INTEGRATOR_EULER) return (sti__tree_factor){0};
+    for (int d = 0; damped(s) && d < m->nv; d++) any |= s->par.dof_damping[d] > 0;
+    return (sti__tree_factor){any ? s->qH : s->qLD, any ? s->qHDiagInv : s->qLDiagInv, as->dof, m->M_rowadr,
+                              m->nv};
+}
+
 /* ---- islands ----------------------------------------------------------------------------------------- */
 
 /* All dofs of a tree are coupled, so that trees are what islands are made of; numbered in their order. Trees that only a
@@ -608,6 +618,7 @@ sti_status sti__assembly_end(sti__assembly *as, const sti_state *s, const sti_ta
     add_trees(as, s, tasks);
     if (as->failed) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the matrix of a step");
     show_arrays(as, s->opt.timestep);
+    as->problem.tree = factor_of(as, s);
     find_islands(as);
     return STI_OK;
 }

@@ -6,12 +6,22 @@
 #include "base/internal.h"
 #include <stiction/problem.h>
 
+/* A = L'DL of kinematic trees, which a world has already: row i of L, without its diagonal of ones, is over the dofs of
+   row i of A before i. */
+typedef struct sti__tree_factor {
+    const double *L;       /* NULL: not known */
+    const double *inverse; /* of D */
+    const int *dof, *row; /* of dof i: number dof[i] in inverse and in row, which has its first number of L */
+    int count;            /* of these numbers; a larger one has none */
+} sti__tree_factor;
+
 struct sti_problem {
     sti_problem_arrays arrays; /* its pointers lead into `block` */
     int m;                     /* scalar rows */
     int *first;                /* nrow + 1: first scalar row of each block */
     bool delassus;             /* W and q instead of A, v* and J */
     bool hard;                 /* some R of a cone or interval is 0 */
+    sti__tree_factor tree;
     int nisland;
     int *dof_island; /* n; -1 for a dof that no row touches */
     int *row_island; /* nrow */

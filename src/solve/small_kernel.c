@@ -58,7 +58,7 @@ typedef struct small {
 } small;
 
 /* Eight numbers in as many registers as the machine needs. */
-#define UNROLL _Pragma("GCC unroll 8")
+#define UNROLL _Pragma("GCC unroll 16")
 typedef double vec __attribute__((vector_size(8 * VW), aligned(8), may_alias));
 typedef int64_t words __attribute__((vector_size(8 * VW), aligned(8), may_alias));
 typedef double vec4 __attribute__((vector_size(32)));
@@ -151,29 +151,37 @@ INLINE void clear(double *x, int count) {
 
 /* ---- memory -------------------------------------------------------------------------------------------------- */
 
-static size_t lay_out(small *s, int n, int m, int nrow, char *base) {
-    sti__cutter c = {base, 0};
-    size_t ld = (size_t)(n + 7) / 8 * 8, rows = (size_t)m;
+/* Pieces of the scratch, each on a line of its own. */
+INLINE void *piece(char *base, size_t *used, size_t bytes) {
+    void *place = base ? base + *used : NULL;
+    *used += (bytes + STI__ALIGN - 1) / STI__ALIGN * STI__ALIGN;
+    return place;
+}
+
+INLINE size_t lay_out(small *s, int n, int m, int nrow, char *base) {
+    size_t ld = (size_t)pack_after(n - 1), used = 0, wide = 8 * ld, tall = 8 * (size_t)m,
+           blocks = 8 * (size_t)nrow;
     s->ld = (int)ld;
-    double **wide[] = {&s->z, &s->f, &s->dz, &s->at, &s->free, &s->now};
-    double **tall[] = {&s->R, &s->q, &s->w, &s->y, &s->dy, &s->y0, &s->g, &s->g0, &s->g1, &s->slope, &s->c};
-    bits **sets[] = {&s->below, &s->reach, &s->link};
-    s->L = sti__cut(&c, (size_t)n * ld, sizeof(double));
-    s->V = sti__cut(&c, (size_t)n * ld, sizeof(double));
-    s->H = sti__cut(&c, (size_t)n * ld, sizeof(double));
-    s->X = sti__cut(&c, rows * ld, sizeof(double));
-    for (int i = 0; i < STI__COUNT(wide); i++) *wide[i] = sti__cut(&c, ld, sizeof(double));
-    for (int i = 0; i < STI__COUNT(tall); i++) *tall[i] = sti__cut(&c, rows, sizeof(double));
-    for (int i = 0; i < STI__COUNT(sets); i++) *sets[i] = sti__cut(&c, (size_t)n, sizeof(bits));
-    s->G = sti__cut(&c, 6 * rows, sizeof(double));
-    s->D = sti__cut(&c, 6 * rows, sizeof(double));
-    s->row = sti__cut(&c, (size_t)nrow, sizeof *s->row);
-    s->over = sti__cut(&c, (size_t)nrow, sizeof(bits));
-    s->from = sti__cut(&c, (size_t)nrow, sizeof(int));
-    s->to = sti__cut(&c, (size_t)nrow, sizeof(int));
-    s->first = sti__cut(&c, (size_t)nrow + 1, sizeof(int));
-    s->gstart = sti__cut(&c, (size_t)nrow + 1, sizeof(int));
-    return c.used;
+    s->L = piece(base, &used, (size_t)n * wide);
+    s->V = piece(base, &used, (size_t)n * wide);
+    s->H = piece(base, &used, (size_t)n * wide);
+    s->X = piece(base, &used, (size_t)m * wide);
+    double **vectors[] = {&s->z, &s->f, &s->dz, &s->at, &s->free, &s->now};
+    double **rows[] = {&s->R, &s->q, &s->w, &s->y, &s->dy, &s->y0, &s->g, &s->g0, &s->g1, &s->slope, &s->c};
+    UNROLL for (int i = 0; i < STI__COUNT(vectors); i++) * vectors[i] = piece(base, &used, wide);
+    UNROLL for (int i = 0; i < STI__COUNT(rows); i++) * rows[i] = piece(base, &used, tall);
+    s->G = piece(base, &used, 6 * tall);
+    s->D = piece(base, &used, 6 * tall);
+    s->below = piece(base, &used, wide);
+    s->reach = piece(base, &used, wide);
+    s->link = piece(base, &used, wide);
+    s->row = piece(base, &used, blocks);
+    s->over = piece(base, &used, blocks);
+    s->from = piece(base, &used, blocks);
+    s->to = piece(base, &used, blocks);
+    s->first = piece(base, &used, blocks + 8);
+    s->gstart = piece(base, &used, blocks + 8);
+    return used;
 }
 
 size_t CAT(sti__small_bytes, STI_ISA)(int n, int m, int nrow);
@@ -290,6 +298,31 @@ static bool factor(small *s) {
     return true;
 }
 
+/* The factor that the world has; false if there is none. */
+static bool take_factor(small *s, const sti__small_job *job) {
+    const sti_csr *A = &s->p->arrays.A;
+    const sti__tree_factor *tree = &s->p->tree;
+    for (int i = 0; i < s->n; i++)
+        if (!tree->L || tree->dof[job->dof[i]] >= tree->count) return false;
+    for (int i = 0; i < s->n; i++) {
+        int global = job->dof[i], d = tree->dof[global];
+        const int *col = A->col + A->start[global];
+        const double *from = tree->L + tree->row[d];
+        double *row = s->L + i * s->ld, inverse = sqrt(tree->inverse[d]), root = 1 / inverse;
+        bits below = 0;
+        clear(row, pack_after(i));
+        for (int k = 0; col[k] < global; k++) {
+            int j = job->rank[col[k]];
+            row[j] = from[k] * root;
+            below |= BIT(j);
+        }
+        row[i] = root;
+        s->at[i] = inverse;
+        s->below[i] = below;
+    }
+    return true;
+}
+
 /* V = L^-1, from the first dof on; at has the inverse diagonal of L. */
 static void invert(small *s) {
     int ld = s->ld;
@@ -386,8 +419,10 @@ static void add_velocities(const small *s, const double *x, double *y) {
 static bool gather(small *s, const sti__small_job *job) {
     const sti_problem_arrays *a = &s->p->arrays;
     int m = 0;
-    take_mass(s, job);
-    if (!factor(s)) return false;
+    if (!take_factor(s, job)) {
+        take_mass(s, job);
+        if (!factor(s)) return false;
+    }
     clear(s->free, s->ld);
     clear(s->now, s->ld);
     for (int i = 0; i < s->n; i++) {

@@ -269,6 +269,7 @@ sti_status sti__stage_contact(sti_world *world) {
     else sti__integrate_acceleration(s, world->kernels);
     status = sti__assembly_end(&c->rows, s, sti__world_tasks(world), &world->error);
     c->made = status == STI_OK;
+    c->poses = world->poses;
     if (c->made) recall(world);
     return status;
 }
@@ -344,6 +345,7 @@ static double velocity_of(const sti_state *s, int d) {
 static sti_status solve(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
+    if (c->poses != world->poses) as->problem.tree.L = NULL; /* M's factor is no longer that of A */
     for (int i = 0; i < as->problem.arrays.n; i++) as->v[i] = velocity_of(world->state, as->dof[i]);
     sti_solve_options options = sti__constraints_options(world);
     sti_status status = solve_with(world, &options);
