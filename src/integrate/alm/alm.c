@@ -46,6 +46,12 @@ static size_t lay_out_kept(sti__alm *alm, double *base) {
     return used;
 }
 
+static bool may_have_sums(const sti_model *m) {
+    for (int j = 0; j < m->njnt; j++)
+        if (m->jnt_limited[j]) return true;
+    return m->ntendon || m->nu || m->neq;
+}
+
 typedef struct piece {
     void **at;
     size_t bytes;
@@ -104,6 +110,7 @@ sti__alm *sti__alm_create(const sti_model *model, const sti_allocator *allocator
         alm->nkept = lay_out_kept(alm, NULL);
         alm->sum_room = 2 * model->njnt + model->nv + 5 * model->ntendon + model->nu + 2 * model->neq + 1;
         alm->term_room = term_room(model);
+        alm->has_sums = may_have_sums(model);
         alm->chol = sti__chol_create(allocator, error);
         if (alm->chol && make_pieces(alm)) return alm;
     }

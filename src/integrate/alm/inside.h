@@ -142,6 +142,7 @@ struct sti__alm {
     double *touch_lambda; /* 6 per contact */
     int *touch_pin;       /* pin of each contact, -1 */
     int ntouch, touch_room;
+    bool has_sums; /* the model has something that makes them */
     sti__sum *sum;
     int nsum, sum_room;
     int *term_dof;

@@ -62,11 +62,26 @@ static double felt(const sti__alm *alm, const double *g, int body) {
     return w[0] * v3_dot(g, g) + w[1] * v3_dot(g + 3, g + 3);
 }
 
+/* The same for the mean of three rows at the start: a point with an arm, and axes. */
+static double felt_point(const sti__alm *alm, int body, const double r[3]) {
+    if (body < 0) return 0;
+    return alm->body[body].weight[0] + alm->body[body].weight[1] * 2 / 3 * v3_dot(r, r);
+}
+static double felt_turn(const sti__alm *alm, int body) {
+    return body < 0 ? 0 : alm->body[body].weight[1] * 2 / 3;
+}
+
 static void set_scale(const sti__alm *alm, sti__pin *pin) {
     double Ja[36], Jb[36], sum = 0;
     int n = pin->dim < 3 ? pin->dim : 3;
-    sti__pin_jacobian(pin, alm->still, Ja, Jb);
-    for (int i = 0; i < n; i++) sum += (felt(alm, Ja + 6 * i, pin->a) + felt(alm, Jb + 6 * i, pin->b)) / n;
+    if (pin->kind == STI__PIN_POINT)
+        sum = felt_point(alm, pin->a, pin->ra) + felt_point(alm, pin->b, pin->rb);
+    else if (pin->kind == STI__PIN_ALIGN) sum = felt_turn(alm, pin->a) + felt_turn(alm, pin->b);
+    else {
+        sti__pin_jacobian(pin, alm->still, Ja, Jb);
+        for (int i = 0; i < n; i++)
+            sum += (felt(alm, Ja + 6 * i, pin->a) + felt(alm, Jb + 6 * i, pin->b)) / n;
+    }
     pin->scale = sum > 0 ? 1 / sum : 1;
 }
 
@@ -408,9 +423,11 @@ static void dof_sums(sti__alm *alm, const sti_state *s, double *limits, double *
     for (int j = 0; j < m->njnt && (on & STI_HANDLER_LIMIT) && !(off & STI_DISABLE_LIMIT); j++)
         if (m->jnt_limited[j]) joint_limit(alm, s, j, limits + 2 * (size_t)j);
     for (int d = 0; d < m->nv && (on & STI_HANDLER_FRICTION) && !(off & STI_DISABLE_FRICTIONLOSS); d++)
-        if (s->par.dof_frictionloss[d] > 0)
+        if (s->par.dof_frictionloss[d] > 0) {
+            sti__coord_value(&alm->coord[d], alm->still);
             set_law(alm, new_sum(alm, &d, &one, 1), STI_ROW_HUBER,
                     s->par.dof_frictionloss[d] * alm->scheme.pull, friction + d);
+        }
 }
 
 bool sti__alm_rows(sti__alm *alm, const sti_state *s, const sti__alm_touch *touch) {
@@ -420,7 +437,8 @@ bool sti__alm_rows(sti__alm *alm, const sti_state *s, const sti__alm_touch *touc
     double *friction = limits + 2 * (size_t)m->njnt, *tendon = friction + m->nv;
     alm->npin = alm->nsum = alm->nterm = 0;
     if (!reserve_pins(alm, 2 * m->njnt + 2 * m->neq)) return false;
-    for (int d = 0; d < m->nv; d++) sti__coord_value(&alm->coord[d], alm->still); /* gradients at the start */
+    for (int d = 0; d < m->nv && alm->has_sums; d++)
+        sti__coord_value(&alm->coord[d], alm->still); /* gradients at the start */
     for (int j = 0; j < m->njnt; j++) joint_pins(alm, s, j);
     bool constrained = !(off & STI_DISABLE_CONSTRAINT);
     if (constrained && (on & STI_HANDLER_EQUALITY) && !(off & STI_DISABLE_EQUALITY))

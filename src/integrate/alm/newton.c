@@ -76,7 +76,10 @@ static double find_step(sti__alm *alm, const sti_tasks *tasks) {
     int n = 6 * alm->nbody;
     for (int i = 0; i < n; i++) alm->step[i] = -alm->gradient[i];
     sti__chol_solve(alm->chol, alm->step, tasks);
-    for (int i = 0; i < n; i++) most = fmax(most, fabs(alm->step[i]));
+    for (int i = 0; i < n; i++) {
+        double d = fabs(alm->step[i]);
+        if (!(d <= most)) most = d; /* also if it is not a number */
+    }
     return most;
 }
 
@@ -197,7 +200,8 @@ static double update_slip(sti__alm *alm) {
 static void guess_lag(sti__alm *alm) {
     for (int i = 0; i < alm->npin; i++)
         for (int k = 0; k < alm->pin[i].dim; k++) alm->pin[i].g[k] = -alm->pin[i].lambda[k];
-    for (int d = 0; d < alm->model->nv; d++) sti__coord_value(&alm->coord[d], alm->pose);
+    for (int d = 0; d < alm->model->nv && alm->scheme.kind != STI__ALM_EULER; d++)
+        sti__coord_value(&alm->coord[d], alm->pose);
     sti__alm_update_lag(alm, false);
 }
 
