@@ -3,8 +3,6 @@
 #include "integrate/alm/inside.h"
 #include <string.h>
 
-/* A step this short of a smooth problem needs no line search, m or rad. */
-#define SHORT 1e-4
 /* The penalty does not grow beyond: in units of the masses, where double precision ends. */
 #define MU_MOST 1e11
 /* Newton steps of the first multipliers need not be shorter, m or rad. */
@@ -14,6 +12,8 @@
 /* Newton's steps d shrink by about 2 mu d^2 (mu over masses, d in m or rad): a first step that is too long for that asks
    for a weaker penalty to begin with. */
 #define CURVED 0.03
+/* A step of a smooth problem that is shorter, in this measure, needs no line search and leaves the Hessian as it is. */
+#define STRAIGHT 0.03
 #define MU_LEAST 1e3
 /* Cones are kinked: with a penalty as strong as that of joints Newton would go from kink to kink. */
 #define GENTLE 1e-4
@@ -145,12 +145,12 @@ static sti_status inner(sti__alm *alm, const sti_state *s, double tol, bool firs
             continue;
         }
         bool done = alm->info.step <= tol;
-        if (done || (size < SHORT && smooth(alm))) move(alm, alm->pose, 1, alm->trial);
+        bool straight = smooth(alm) && alm->mu * size * size < STRAIGHT;
+        if (done || straight) move(alm, alm->pose, 1, alm->trial);
         else if (!search(alm, size)) return STI_OK; /* no lower energy in double precision */
         accept(alm);
         if (done) break;
-        if (!(size < SHORT) || !smooth(alm) || (last > 0 && is_slow(size, last, tol, WORTH)))
-            alm->factored = false;
+        if (!straight || (last > 0 && is_slow(size, last, tol, WORTH))) alm->factored = false;
         last = size;
     }
     return STI_OK;

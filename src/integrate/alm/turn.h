@@ -9,15 +9,24 @@
 
 /* Quaternion of a rotation vector. */
 static inline void turn_exp(const double r[3], double q[4]) {
-    double a = sqrt(v3_dot(r, r)), s = a < 1e-4 ? 0.5 - a * a / 48 : sti__sin(0.5 * a) / a;
-    q[0] = a < 1e-4 ? 1 - a * a / 8 * (1 - a * a / 48) : sti__cos(0.5 * a);
+    double aa = v3_dot(r, r), s, x = 0.25 * aa; /* x: of the half angle */
+    if (x < 1e-4) {                             /* to 1e-18 */
+        s = 0.5 * (1 - x / 6 * (1 - x / 20 * (1 - x / 42)));
+        q[0] = 1 - x / 2 * (1 - x / 12 * (1 - x / 30));
+    } else {
+        double a = sqrt(aa);
+        s = sti__sin(0.5 * a) / a;
+        q[0] = sti__cos(0.5 * a);
+    }
     for (int k = 0; k < 3; k++) q[1 + k] = s * r[k];
 }
 
 /* Rotation vector of a unit quaternion, at most pi long. */
 static inline void turn_log(const double q[4], double r[3]) {
-    double sign = q[0] < 0 ? -1 : 1, s = sqrt(v3_dot(q + 1, q + 1));
-    double scale = s > 1e-4 ? 2 * sti__atan2(s, sign * q[0]) / s : 2 * (1 + s * s / 6 * (1 + 0.45 * s * s));
+    double sign = q[0] < 0 ? -1 : 1, ss = v3_dot(q + 1, q + 1), scale;
+    if (ss < 4e-4) /* 2 asin(s) / s, to 1e-18 */
+        scale = 2 * (1 + ss / 6 * (1 + ss * 9 / 20 * (1 + ss * 25 / 42 * (1 + ss * 49 / 72))));
+    else scale = 2 * sti__atan2(sqrt(ss), sign * q[0]) / sqrt(ss);
     for (int k = 0; k < 3; k++) r[k] = sign * scale * q[1 + k];
 }
 
