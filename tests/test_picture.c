@@ -547,13 +547,52 @@ TEST(png_round_trip) {
 
 /* ---- memory ------------------------------------------------------------------------------------------- */
 
+/* A soft ball is drawn as a ball; its skin follows its vertices. */
+TEST(soft_bodies) {
+    shot s, rigid;
+    const char *ball =
+        "<mujoco xmlns:sti='urn:stiction'><worldbody><sti:soft name='s' pos='0 0 1' size='0.2' "
+        "edge='0.04' young='1e5' poisson='.4' rgba='1 0 0 1' group='1'/></worldbody></mujoco>";
+    open_shot(&s, ball);
+    open_shot(&rigid, WORLD(BALL));
+    s.options.lookat[0] = s.options.lookat[1] = 0;
+    s.options.lookat[2] = 1;
+    s.options.distance = 1;
+    s.options.elevation = 0;
+    rigid.options = s.options;
+    take(&s);
+    take(&rigid);
+    double cx, cy, pi = acos(-1), scale = 0.5 * H / tan(22.5 * pi / 180), r = scale * 0.2 / sqrt(1 - 0.04);
+    int whole = count(&s, reddish, &cx, &cy), off = 0;
+    CHECK_NEAR(whole, pi * r * r, 0.12 * pi * r * r);
+    /* its normals are smooth: it looks as the rigid ball, but for the rim */
+    for (int i = 0; i < W * H; i++) off += abs(s.rgb[3 * i] - rigid.rgb[3 * i]) > 24;
+    CHECK(off < 0.15 * whole);
+    double *x = sti_world_view(s.world, STI_FIELD_flexvert_xpos).data;
+    for (int v = 0; v < s.model->nflexvert; v++) x[3 * v] += 0.2, x[3 * v + 2] = 1 + 0.5 * (x[3 * v + 2] - 1);
+    take(&s);
+    CHECK_NEAR(count(&s, reddish, &cx, &cy), 0.5 * whole, 0.04 * whole);
+    CHECK_NEAR(cx, W / 2.0 + scale * 0.2, 1);
+    x[0] = NAN; /* what is nowhere cannot be seen */
+    take(&s);
+    CHECK(count(&s, reddish, &cx, &cy) == 0);
+    x[0] = 0;
+    s.options.groups = 1;
+    take(&s);
+    CHECK(count(&s, reddish, &cx, &cy) == 0);
+    close_shot(&s);
+    close_shot(&rigid);
+}
+
 TEST(failing_allocations) {
     shot s;
-    open_shot(&s, "<mujoco><asset><mesh name='m' vertex='-.3 -.3 -.3 .3 -.3 -.3 0 .3 -.3 0 0 .4'/>"
-                  "<hfield name='h' nrow='3' ncol='3' size='.4 .3 .3 .1'/></asset><worldbody>"
-                  "<geom type='hfield' hfield='h'/><geom type='mesh' mesh='m'/><geom type='plane' size='0 0 "
-                  "1'/><geom size='.1' rgba='1 0 0 "
-                  ".5'/></worldbody></mujoco>");
+    open_shot(&s,
+              "<mujoco xmlns:sti='urn:stiction'><asset><mesh name='m' vertex='-.3 -.3 -.3 .3 -.3 -.3 0 .3 "
+              "-.3 0 0 .4'/>"
+              "<hfield name='h' nrow='3' ncol='3' size='.4 .3 .3 .1'/></asset><worldbody>"
+              "<geom type='hfield' hfield='h'/><geom type='mesh' mesh='m'/><geom type='plane' size='0 0 "
+              "1'/><geom size='.1' rgba='1 0 0 "
+              ".5'/><sti:soft name='s' pos='0 0 1' size='.2' edge='.1' young='1e5'/></worldbody></mujoco>");
     failing f = {1 << 30, 0};
     sti_world_options options = sti_world_options_default();
     sti_allocator allocator = {failing_resize, &f};
@@ -580,4 +619,4 @@ TEST(failing_allocations) {
 MAIN(CASE(red_ball_in_the_middle), CASE(free_camera_follows_mujoco), CASE(free_camera_finds_the_scene),
      CASE(fixed_camera), CASE(depth_decides), CASE(alpha_mixes), CASE(all_kinds_show),
      CASE(sites_and_tendons_on_request), CASE(shadow_on_the_floor), CASE(awkward_views), CASE(refusals),
-     CASE(pictures_repeat), CASE(png_round_trip), CASE(failing_allocations))
+     CASE(pictures_repeat), CASE(png_round_trip), CASE(soft_bodies), CASE(failing_allocations))

@@ -8,7 +8,7 @@
 /* Where things are, from a world's views; arrays of the model's sizes. */
 typedef struct sti__pose {
     const double *geom_xpos, *geom_xmat, *site_xpos, *site_xmat, *cam_xpos, *cam_xmat, *light_xpos,
-        *light_xdir;
+        *light_xdir, *flexvert_xpos;
 } sti__pose;
 
 /* Options that sti__draw accepts, or an error. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Geoms, sites and tendons of a model become items. */
+/* Geoms, sites, tendons and soft bodies of a model become items. */
 #include "record/scene.h"
 #include "base/det.h"
 #include <string.h>
@@ -145,6 +145,25 @@ static bool add_geom(sti__scene *s, int g) {
     return push(s, &item);
 }
 
+static bool bounded(const double *x, int n) {
+    for (int i = 0; i < n; i++)
+        if (!(fabs(x[i]) < 1e30)) return false;
+    return true;
+}
+
+static bool add_soft(sti__scene *s, int f) {
+    const sti_model *m = s->model;
+    sti__item item = {.shape = STI__MESHES + m->nmesh + m->nhfield + f, .scale = {1, 1, 1}};
+    const double *x = s->pose->flexvert_xpos + 3 * (size_t)m->flex_vertadr[f];
+    base_look(&item.look, m, m->flex_rgba + 4 * f, m->flex_matid[f]);
+    if (item.look.alpha < 0.01f || !bounded(x, 3 * m->flex_vertnum[f])) return true;
+    item.casts = item.look.alpha > 0.9f;
+    for (int k = 0; k < 3; k++) item.rot[4 * k] = 1;
+    if (!sti__shapes_need_soft(&s->shapes, f, s->pose->flexvert_xpos, item.pos)) return false;
+    item.radius = mesh_radius(&s->shapes.shape[item.shape]);
+    return push(s, &item);
+}
+
 static bool add_site(sti__scene *s, int i) {
     const sti_model *m = s->model;
     sti__item item = {0};
@@ -234,6 +253,8 @@ sti_status sti__scene_gather(sti__scene *s, int groups, bool sites) {
     bool ok = true;
     for (int g = 0; ok && g < m->ngeom; g++)
         if (shown(groups, m->geom_group[g])) ok = add_geom(s, g);
+    for (int f = 0; ok && f < m->nflex; f++)
+        if (shown(groups, m->flex_group[f])) ok = add_soft(s, f);
     for (int i = 0; ok && sites && i < m->nsite; i++)
         if (shown(groups, m->site_group[i])) ok = add_site(s, i);
     for (int t = 0; ok && sites && t < m->ntendon; t++) ok = add_tendon(s, t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a picture is made of: items (a shape, a pose, a look) seen through a lens onto a target.
      picture.c     options, camera, the order of things
-     scene.c       geoms, sites and tendons to items
+     scene.c       geoms, sites, tendons and soft bodies to items
      shape.c       unit shapes; shading normals of meshes
      raster.c      items to depth, normal and item per sample
      light.c       depth maps seen from the lights, and what they shade
@@ -21,7 +21,8 @@ typedef struct sti__solid {
     const int *face;   /* nface * 3 */
     float *normal;     /* nface * 9, one for each corner */
     int nvert, nface;
-    bool own_vert; /* vert and face are ours, not the model's */
+    bool own_vert;    /* vert and face are ours, not the model's */
+    bool shared_face; /* but the faces are the model's */
 } sti__solid;
 
 enum { STI__LEVELS = 4 }; /* of detail */
@@ -32,7 +33,7 @@ enum {
     STI__MESHES
 };
 
-/* Unit shapes, then the model's meshes and height fields (made when first asked for). */
+/* Unit shapes, then the model's meshes, height fields and soft bodies (made when first asked for). */
 typedef struct sti__shapes {
     sti__solid *shape;
     int count, largest; /* most vertices of all */
@@ -43,6 +44,8 @@ typedef struct sti__shapes {
 bool sti__shapes_init(sti__shapes *s, const sti_model *m, const sti_allocator *allocator);
 bool sti__shapes_need_mesh(sti__shapes *s, int mesh);
 bool sti__shapes_need_field(sti__shapes *s, int field);
+/* The skin of a soft body as it is now, around its middle; xpos: of all vertices. */
+bool sti__shapes_need_soft(sti__shapes *s, int flex, const double *xpos, double middle[3]);
 void sti__shapes_free(sti__shapes *s);
 /* Normal of every corner: the mean of the faces that meet there at less than 40 degrees. */
 bool sti__shape_normals(sti__solid *shape, const sti_allocator *allocator);

@@ -245,7 +245,7 @@ bool sti__shape_normals(sti__solid *shape, const sti_allocator *allocator) {
 /* ---- all of them -------------------------------------------------------------------------------------- */
 
 bool sti__shapes_init(sti__shapes *s, const sti_model *m, const sti_allocator *a) {
-    *s = (sti__shapes){.count = STI__MESHES + m->nmesh + m->nhfield, .model = m, .allocator = a};
+    *s = (sti__shapes){.count = STI__MESHES + m->nmesh + m->nhfield + m->nflex, .model = m, .allocator = a};
     s->shape = sti__alloc(a, (size_t)s->count * sizeof *s->shape);
     bool ok = s->shape != NULL;
     for (int i = 0; ok && i < STI__LEVELS; i++)
@@ -277,13 +277,35 @@ bool sti__shapes_need_field(sti__shapes *s, int field) {
     return sti__shape_normals(shape, s->allocator);
 }
 
+bool sti__shapes_need_soft(sti__shapes *s, int flex, const double *xpos, double middle[3]) {
+    const sti_model *m = s->model;
+    sti__solid *shape = &s->shape[STI__MESHES + m->nmesh + m->nhfield + flex];
+    int n = m->flex_vertnum[flex];
+    const double *x = xpos + 3 * (size_t)m->flex_vertadr[flex];
+    float *vert = sti__alloc(s->allocator, 3 * (size_t)n * sizeof *vert);
+    if (!vert) return false;
+    for (int k = 0; k < 3; k++) {
+        middle[k] = 0;
+        for (int i = 0; i < n; i++) middle[k] += x[3 * i + k] / n;
+        for (int i = 0; i < n; i++) vert[3 * i + k] = (float)(x[3 * i + k] - middle[k]);
+    }
+    shape->vert = vert;
+    shape->nvert = n;
+    shape->own_vert = true;
+    shape->face = m->flex_shell + 3 * (size_t)m->flex_shelladr[flex];
+    shape->nface = m->flex_shellnum[flex];
+    shape->shared_face = true;
+    if (n > s->largest) s->largest = n;
+    return sti__shape_normals(shape, s->allocator);
+}
+
 void sti__shapes_free(sti__shapes *s) {
     for (int i = 0; s->shape && i < s->count; i++) {
         sti__solid *p = &s->shape[i];
         sti__free(s->allocator, p->normal, (size_t)p->nface * 9 * sizeof(float));
         if (!p->own_vert) continue;
         sti__free(s->allocator, (void *)p->vert, (size_t)p->nvert * 3 * sizeof(float));
-        sti__free(s->allocator, (void *)p->face, (size_t)p->nface * 3 * sizeof(int));
+        if (!p->shared_face) sti__free(s->allocator, (void *)p->face, (size_t)p->nface * 3 * sizeof(int));
     }
     sti__free(s->allocator, s->shape, (size_t)s->count * sizeof *s->shape);
     s->shape = NULL;

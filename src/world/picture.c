@@ -11,10 +11,11 @@ sti_status sti_picture_render(sti_world *world, const sti_picture_options *optio
         return sti__fail(error, STI_ARGUMENT, "a picture needs a world and a place for its pixels");
     sti_status status = sti__draw_check(world->model, options, error);
     if (status != STI_OK) return status;
-    sti__pose pose = {view(world, STI_FIELD_geom_xpos),  view(world, STI_FIELD_geom_xmat),
-                      view(world, STI_FIELD_site_xpos),  view(world, STI_FIELD_site_xmat),
-                      view(world, STI_FIELD_cam_xpos),   view(world, STI_FIELD_cam_xmat),
-                      view(world, STI_FIELD_light_xpos), view(world, STI_FIELD_light_xdir)};
+    sti__pose pose = {view(world, STI_FIELD_geom_xpos),    view(world, STI_FIELD_geom_xmat),
+                      view(world, STI_FIELD_site_xpos),    view(world, STI_FIELD_site_xmat),
+                      view(world, STI_FIELD_cam_xpos),     view(world, STI_FIELD_cam_xmat),
+                      view(world, STI_FIELD_light_xpos),   view(world, STI_FIELD_light_xdir),
+                      view(world, STI_FIELD_flexvert_xpos)};
     if (world->progress == STI__AT_NOTHING) sti_stage_position(world);
     return sti__draw(world->model, &pose, options, &world->allocator, rgb, error);
 }
