@@ -25,7 +25,7 @@ static const char *const kind_names[] = {
 /* ---- options ------------------------------------------------------------------------------------ */
 
 typedef struct settings {
-    const char *solver, *coulomb, *linear, *compare, *csv, *plot;
+    const char *solver, *coulomb, *linear, *preconditioner, *compare, *csv, *plot;
     double tol, full_error;
     int max_iterations, threads, repeat;
     bool rank, cold, all; /* all: every solver in turn */
@@ -44,11 +44,20 @@ static int find_word(const usage *u, const char *option, const char *word, const
 
 static bool make_options(const usage *u, const settings *s, sti_solve_options *o) {
     static const char *const coulomb[] = {"relaxed", "exact"}, *const linear[] = {"auto", "direct", "pcg"};
+    static const char *const preconditioners[] = {
+#define X(id, name) name,
+        STI_PRECONDITIONERS(X)
+#undef X
+    };
     *o = sti_solve_options_default();
     int a = s->all ? STI_SOLVER_AUTO : find_word(u, "--solver", s->solver, solver_names, STI_SOLVER_COUNT);
     int b = a < 0 ? -1 : find_word(u, "--coulomb", s->coulomb ? s->coulomb : "relaxed", coulomb, 2);
     int c = b < 0 ? -1 : find_word(u, "--linear", s->linear, linear, 3);
-    if (c < 0) return false;
+    int d = c < 0 ? -1
+                  : find_word(u, "--preconditioner", s->preconditioner, preconditioners,
+                              STI_PRECONDITIONER_COUNT);
+    if (d < 0) return false;
+    o->preconditioner = (sti_preconditioner)d;
     o->solver = (sti_solver)a;
     o->coulomb = (sti_coulomb)b;
     o->linear = (sti_linear)c;
@@ -331,7 +340,7 @@ static int compare(const settings *s, const sti_solve_options *o) {
 /* ---- command ------------------------------------------------------------------------------------------ */
 
 int command_solve(int argc, char **argv) {
-    settings s = {.solver = "auto", .linear = "auto", .threads = 1, .repeat = 1};
+    settings s = {.solver = "auto", .linear = "auto", .preconditioner = "auto", .threads = 1, .repeat = 1};
     const arg args[] = {
         {"--solver", "NAME", "sap, apgd, newton, auto, or all of them in turn (auto)", ARG_TEXT, &s.solver},
         {"--tol", "X", "tolerance on the certificate's headline (the capsule's, or 1e-8)", ARG_REAL, &s.tol},
@@ -340,6 +349,8 @@ int command_solve(int argc, char **argv) {
         {"--cold", NULL, "without the guess of a capsule", ARG_FLAG, &s.cold},
         {"--full-error", "X", "stop at this full error of FCLIB instead", ARG_REAL, &s.full_error},
         {"--linear", "NAME", "direct, pcg or auto (auto)", ARG_TEXT, &s.linear},
+        {"--preconditioner", "NAME", "of pcg in soft bodies: jacobi, patch, ic, mg or auto (auto)", ARG_TEXT,
+         &s.preconditioner},
         {"--max-iterations", "N", "stop there, with the best iterate", ARG_INT, &s.max_iterations},
         {"--threads", "N", "threads; the answer does not depend on them (1)", ARG_INT, &s.threads},
         {"--repeat", "N", "solve N times, report the shortest time (1)", ARG_INT, &s.repeat},

@@ -353,7 +353,8 @@ static const option options_known[] = {OPTION(tol, 'd'),
                                        OPTION(adaptive_atol, 'b'),
                                        OPTION(solver, 'i'),
                                        OPTION(coulomb, 'i'),
-                                       OPTION(linear, 'i')};
+                                       OPTION(linear, 'i'),
+                                       OPTION(preconditioner, 'i')};
 
 static int set_option(sti_solve_options *o, const char *name, PyObject *value) {
     for (size_t i = 0; i < sizeof options_known / sizeof *options_known; i++) {

@@ -50,8 +50,12 @@ static inline sti_csr soft_jacobian(const soft_scene *s, int *nrow) {
 }
 
 /* The tree first, then the box. */
-static inline grid_matrix soft_mass(const soft_scene *s) {
-    grid_matrix box = soft_make(&s->box, NULL), m = {.n = box.n + SOFT_TREE};
+static inline grid_matrix soft_mass(const soft_scene *s, double **coords) {
+    double *nodes;
+    grid_matrix box = soft_make(&s->box, &nodes), m = {.n = box.n + SOFT_TREE};
+    *coords = calloc((size_t)m.n, sizeof(double));
+    memcpy(*coords + SOFT_TREE, nodes, sizeof(double) * (size_t)box.n);
+    free(nodes);
     int nnz = box.start[box.n], at = 0;
     m.start = malloc(sizeof(int) * (size_t)(m.n + 1));
     m.col = malloc(sizeof(int) * (size_t)(nnz + SOFT_TREE * SOFT_TREE));
@@ -75,7 +79,8 @@ static inline grid_matrix soft_mass(const soft_scene *s) {
 
 /* time: v* changes with it, as from step to step. */
 static inline sti_problem *soft_problem(const soft_scene *s, double time, sti_error *error) {
-    grid_matrix A = soft_mass(s);
+    double *coords;
+    grid_matrix A = soft_mass(s, &coords);
     int nrow;
     sti_csr J = soft_jacobian(s, &nrow);
     J.ncol = A.n;
@@ -93,8 +98,9 @@ static inline sti_problem *soft_problem(const soft_scene *s, double time, sti_er
     sti_problem_arrays a = sti_problem_arrays_default();
     a.n = A.n, a.nrow = nrow, a.rows = rows, a.R = R, a.vhat = vhat, a.vstar = vstar, a.J = J;
     a.A = (sti_csr){A.n, A.n, A.start, A.col, A.value};
+    a.coords = coords;
     sti_problem *p = sti_problem_create(&a, NULL, error);
-    free(rows), free(R), free(vhat), free(vstar);
+    free(coords), free(rows), free(R), free(vhat), free(vstar);
     free((void *)J.start), free((void *)J.col), free((void *)J.value);
     grid_free(&A);
     return p;

@@ -30,6 +30,7 @@ TEST(defaults) {
     const sti_option *o = &m->opt;
     sti_solve_options s = sti_solve_options_default();
     CHECK(o->contact_solver == STI_SOLVER_SAP && o->coulomb == STI_COULOMB_EXACT && o->memory == 1);
+    CHECK(o->preconditioner == STI_PRECONDITIONER_AUTO && s.preconditioner == STI_PRECONDITIONER_AUTO);
     CHECK(o->linear == STI_LINEAR_AUTO && o->substeps == 1 && o->adaptive_atol == 0);
     CHECK(o->max_newton == s.max_newton && o->max_pcg == s.max_pcg && o->max_iterations == s.max_iterations);
     CHECK(o->max_line_search == s.max_line_search && o->max_step == s.max_step && o->ls_tol == s.ls_tol);
@@ -43,13 +44,15 @@ TEST(defaults) {
 TEST(in_a_file) {
     sti_model *m = model_of(
         "<mujoco xmlns:sti='urn:stiction'><sti:option solver='apgd' coulomb='relaxed' memory='disable' "
-        "linear='pcg' substeps='4' max_newton='7' max_iterations='8' max_pcg='9' max_line_search='10' "
+        "linear='pcg' preconditioner='ic' substeps='4' max_newton='7' max_iterations='8' max_pcg='9' "
+        "max_line_search='10' "
         "tol='1e-5' "
         "atol='1e-6' rtol='1e-7' adaptive_atol='enable' pcg_tol='1e-3' ls_tol='1e-4' max_step='2' "
         "gradient_limit='11' certificate_limit='12' pool_contacts='13' pool_rows='14' pool_candidates='15' "
         "pool_overlaps='16' max_hits='17' limit='disable' user='disable'/></mujoco>");
     const sti_option *o = &m->opt;
     CHECK(o->contact_solver == STI_SOLVER_APGD && o->coulomb == STI_COULOMB_RELAXED && o->memory == 0);
+    CHECK(o->preconditioner == STI_PRECONDITIONER_IC);
     CHECK(o->linear == STI_LINEAR_PCG && o->substeps == 4 && o->max_newton == 7 && o->max_iterations == 8);
     CHECK(o->max_pcg == 9 && o->max_line_search == 10 && o->contact_tol == 1e-5 && o->atol == 1e-6);
     CHECK(o->rtol == 1e-7 && o->adaptive_atol == 1 && o->pcg_tol == 1e-3 && o->ls_tol == 1e-4);
@@ -60,10 +63,10 @@ TEST(in_a_file) {
 }
 
 TEST(refused_in_a_file) {
-    static const char *const bad[] = {"substeps='0'",      "tol='0'",      "max_step='0'",
-                                      "beta='-1'",         "max_hits='0'", "max_newton='-1'",
-                                      "pool_rows='-1'",    "ls_tol='2'",   "solver='pgs'",
-                                      "linear='cholesky'", "point='off'",  "substeps='1.5'"};
+    static const char *const bad[] = {
+        "substeps='0'",         "tol='0'",        "max_step='0'",  "beta='-1'",    "max_hits='0'",
+        "max_newton='-1'",      "pool_rows='-1'", "ls_tol='2'",    "solver='pgs'", "linear='cholesky'",
+        "preconditioner='amg'", "point='off'",    "substeps='1.5'"};
     for (int i = 0; i < (int)(sizeof bad / sizeof *bad); i++) {
         char xml[256];
         sti_error error = {0};

@@ -214,7 +214,116 @@ static void memory_may_be_short_anywhere(void) {
     sti_problem_free(p);
 }
 
-MAIN(CASE(answers_are_those_of_all_dofs), CASE(a_poor_answer_has_the_gap_of_the_full_problem),
+/* ---- without reduction ----------------------------------------------------------------------------------------- */
+
+static void every_preconditioner_leads_to_the_same_answer(void) {
+    soft_scene s = scene_of(1e6);
+    sti_problem *p = soft_problem(&s, 0.2, NULL);
+    sti_workspace *w = sti_workspace_create(NULL, NULL);
+    sti_solve_options direct = options_of(STI_COULOMB_RELAXED, STI_LINEAR_DIRECT);
+    answer a = solve(p, &direct, w);
+    int count[STI_PRECONDITIONER_COUNT] = {0};
+    for (int k = 0; k < STI_PRECONDITIONER_COUNT; k++) {
+        sti_solve_options o = options_of(STI_COULOMB_RELAXED, STI_LINEAR_PCG);
+        o.preconditioner = (sti_preconditioner)k;
+        answer b = solve(p, &o, w);
+        double size, off = furthest(b.v, a.v, a.n, &size);
+        CHECK(b.info.converged && off < 1e-8 * size);
+        count[k] = b.info.pcg;
+        drop(&b);
+    }
+    CHECK(2 * count[STI_PRECONDITIONER_IC] < count[STI_PRECONDITIONER_JACOBI]);
+    CHECK(2 * count[STI_PRECONDITIONER_MG] < count[STI_PRECONDITIONER_JACOBI]);
+    drop(&a);
+    sti_workspace_free(w);
+    sti_problem_free(p);
+}
+
+static void conjugate_gradients_have_the_same_bits_on_two_threads(void) {
+    sti_pool *pool = sti_pool_create(2, NULL);
+    soft_scene s = scene_of(1e5);
+    sti_problem *p = soft_problem(&s, 0.2, NULL);
+    sti_workspace *w = sti_workspace_create(NULL, NULL);
+    for (int k = STI_PRECONDITIONER_JACOBI; k < STI_PRECONDITIONER_COUNT; k++) {
+        sti_solve_options o = options_of(STI_COULOMB_RELAXED, STI_LINEAR_PCG), two;
+        o.preconditioner = (sti_preconditioner)k;
+        o.tol = 1e-6;
+        two = o;
+        two.tasks = sti_pool_tasks(pool);
+        answer a = solve(p, &o, w), b = solve(p, &two, w);
+        CHECK(memcmp(a.v, b.v, sizeof(double) * (size_t)a.n) == 0);
+        CHECK(memcmp(a.g, b.g, sizeof(double) * (size_t)a.m) == 0);
+        drop(&a), drop(&b);
+    }
+    sti_workspace_free(w);
+    sti_problem_free(p);
+    sti_pool_destroy(pool);
+}
+
+static void warm_conjugate_gradients_allocate_nothing(void) {
+    counter c = {0};
+    sti_allocator allocator = {counting, &c};
+    soft_scene s = scene_of(1e5), t = scene_of(1.5e5);
+    sti_problem *p = soft_problem(&s, 0, NULL), *q = soft_problem(&t, 0.1, NULL);
+    for (int k = 0; k < STI_PRECONDITIONER_COUNT; k++) {
+        sti_workspace *w = sti_workspace_create(&allocator, NULL);
+        sti_solve_options o = options_of(STI_COULOMB_RELAXED, STI_LINEAR_PCG);
+        o.preconditioner = (sti_preconditioner)k;
+        o.tol = 1e-6;
+        for (int round = 0; round < 4; round++) {
+            long before = c.calls;
+            answer a = solve(round % 2 ? q : p, &o, w);
+            if (round > 1) CHECK(c.calls == before);
+            drop(&a);
+        }
+        sti_workspace_free(w);
+        CHECK(c.live == 0);
+    }
+    sti_problem_free(p);
+    sti_problem_free(q);
+}
+
+/* 9,261 nodes: no factor of A anywhere. The residual is taken with the problem's own matrix. */
+static void a_large_body_needs_no_factor(void) {
+    soft_scene s = scene_of(1e5);
+    for (int k = 0; k < 3; k++) s.box.size[k] = 21;
+    s.box.edge = 0.002;
+    sti_problem *p = soft_problem(&s, 0.2, NULL);
+    const sti_csr *A = &sti_problem_view(p)->A;
+    sti__chol *chol = sti__chol_create(NULL, NULL);
+    REQUIRE(sti__chol_analyse(chol, A, NULL) == STI_OK);
+    CHECK(sti__chol_iterates(chol));
+    sti__chol_set_coords(chol, sti_problem_view(p)->coords);
+    REQUIRE(sti__chol_factor(chol, A->value, NULL, NULL) == STI_OK);
+    double *b = malloc(sizeof(double) * (size_t)A->nrow), *x = malloc(sizeof(double) * (size_t)A->nrow),
+           *y = malloc(sizeof(double) * (size_t)A->nrow), worst = 0, size = 0;
+    for (int i = 0; i < A->nrow; i++) x[i] = b[i] = sin(1.0 + i);
+    sti__chol_solve(chol, x, NULL);
+    sti__csr_mul(A, x, y, NULL);
+    for (int i = 0; i < A->nrow; i++) worst = fmax(worst, fabs(y[i] - b[i]));
+    CHECK(worst < 1e-8);
+    double exact = sti__dot_n(b, x, A->nrow);
+    sti__chol_half(chol, b, y, NULL);
+    size = sti__norm2_n(y, NULL, A->nrow);
+    CHECK(fabs(size - exact) < 1e-4 * exact);
+    sti_workspace *w = sti_workspace_create(NULL, NULL);
+    sti_solve_options o = options_of(STI_COULOMB_RELAXED, STI_LINEAR_AUTO);
+    o.tol = 1e-6;
+    o.pcg_tol = 1e-8;
+    answer a = solve(p, &o, w);
+    CHECK(a.info.converged && a.info.factorisations == 0 && a.info.pcg > 0);
+    CHECK(sti__chol_iterates(w->mass));
+    drop(&a);
+    free(b), free(x), free(y);
+    sti__chol_free(chol);
+    sti_workspace_free(w);
+    sti_problem_free(p);
+}
+
+MAIN(CASE(every_preconditioner_leads_to_the_same_answer),
+     CASE(conjugate_gradients_have_the_same_bits_on_two_threads),
+     CASE(warm_conjugate_gradients_allocate_nothing), CASE(a_large_body_needs_no_factor),
+     CASE(answers_are_those_of_all_dofs), CASE(a_poor_answer_has_the_gap_of_the_full_problem),
      CASE(a_factor_serves_while_the_matrix_stays), CASE(bits_do_not_depend_on_threads),
      CASE(what_is_not_pushed_keeps_its_velocity), CASE(a_matrix_that_is_not_positive_definite_is_refused),
      CASE(a_warm_solve_allocates_nothing), CASE(memory_may_be_short_anywhere))

@@ -97,6 +97,9 @@ typedef struct sti_problem_arrays {
     sti_csr W;           /* m x m; may be slightly unsymmetric, is used as it is */
     const double *q;     /* m */
     double h;            /* step length in s, for messages and memory; 0 = unknown */
+    const double *
+        coords; /* n, m: a node's three dofs have its coordinates, others anything; NULL = unknown. For multigrid
+                             only; not in files */
     const sti_contact_memory
         *memory; /* per row block, what it remembers; NULL = nothing. Kept and saved, not used by solvers */
     uint64_t cookie; /* set by sti_problem_arrays_default */
@@ -214,8 +217,9 @@ typedef struct sti_solve_options {
     sti_solver solver;
     sti_coulomb coulomb;
     sti_linear linear;
-    double tol;        /* on the certificate's headline (relative) */
-    double full_error; /* > 0: stop at this FCLIB full error (raw) instead */
+    sti_preconditioner preconditioner; /* of conjugate gradients in soft bodies */
+    double tol;                        /* on the certificate's headline (relative) */
+    double full_error;                 /* > 0: stop at this FCLIB full error (raw) instead */
     double atol,
         rtol; /* SAP also stops at |gradient| <= atol + rtol max(|momentum|, |impulse|), momentum scaling */
     bool adaptive_atol; /* atol (1 + 0.1 sqrt(contacts)) */

@@ -221,12 +221,14 @@ def _choice(name, value, known):
 
 _COULOMB = ("relaxed", "exact")
 _LINEAR = ("auto", "direct", "pcg")
+_PRECONDITIONER = ("auto", "jacobi", "patch", "ic", "mg")
 
 
 def solve(problem, solver="auto", coulomb="relaxed", tol=None, *, guess_v=None, guess_gamma=None, workspace=None,
-          linear="auto", **options):
+          linear="auto", preconditioner="auto", **options):
     """Solve a problem. solver: sap, apgd, newton or auto; coulomb: relaxed (convex) or exact (De Saxce); tol: on the
-    certificate's headline. options: full_error, atol, rtol, adaptive_atol, max_iterations, max_newton, max_pcg,
+    certificate's headline; linear: direct, pcg or auto; preconditioner (of pcg in soft bodies): jacobi, patch, ic, mg or
+    auto. options: full_error, atol, rtol, adaptive_atol, max_iterations, max_newton, max_pcg,
     max_line_search, pcg_tol, ls_tol, max_step, gradient_limit, relaxation, finish, history. The best iterate is returned
     whatever happens; its certificate says what it is worth."""
     if not isinstance(problem, Problem):
@@ -234,6 +236,7 @@ def solve(problem, solver="auto", coulomb="relaxed", tol=None, *, guess_v=None, 
     options["solver"] = _choice("solver", solver, _core.SOLVERS)
     options["coulomb"] = _choice("coulomb", coulomb, _COULOMB)
     options["linear"] = _choice("linear", linear, _LINEAR)
+    options["preconditioner"] = _choice("preconditioner", preconditioner, _PRECONDITIONER)
     if tol is not None:
         options["tol"] = tol
     workspace = workspace or Workspace()

@@ -88,6 +88,7 @@ static size_t lay_out(sti__assembly *as, char *base) {
                {&as->tree, ntree * sizeof(bool)},
                {&as->astart, nv * sizeof(int)},
                {&as->vstar, nv * sizeof(double)},
+               {&as->coords, nv * sizeof(double)},
                {&as->v, nv * sizeof(double)},
                {&as->closed, nv * sizeof(int)},
                {&as->mark, nv * sizeof(int)},
@@ -516,6 +517,7 @@ static void add_trees(sti__assembly *as, const sti_state *s, const sti_tasks *ta
         as->place[d] = as->tree[as->owner[d]] && !out ? n : -1;
         if (as->place[d] < 0) continue;
         as->dof[n] = d;
+        as->coords[n] = d < m->nv ? 0 : s->flexvert_xpos[d - m->nv];
         if (d < m->nv) {
             as->vstar[n] = s->qvel[d] + s->opt.timestep * s->qacc_step[d];
             as->astart[n + 1] = as->astart[n] + m->D_rownnz[d];
@@ -594,6 +596,7 @@ static void show_arrays(sti__assembly *as, double h) {
     a->R = as->R;
     a->vhat = as->vhat;
     a->vstar = as->vstar;
+    a->coords = as->model->nflexvert ? as->coords : NULL;
     a->memory = as->memory;
     a->J = (sti_csr){as->nrow, n, as->jstart, as->jcol, as->jvalue};
     a->h = h;

@@ -85,6 +85,7 @@ typedef struct sti__assembly {
     bool *tree;      /* ntree: touched by a row */
     int *astart, *acol;
     double *avalue, *vstar, *v;
+    double *coords;            /* of the vertices of soft bodies, as their dofs */
     int *closed, *mark, *list; /* scratch: dofs and their ancestors; stamps; 2 nv */
     int stamp;
     double *x;               /* 6 nv, scratch */

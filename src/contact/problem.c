@@ -178,6 +178,8 @@ static sti_status check(const sti_problem_arrays *a, int *m, sti_error *error) {
     if ((status = check_csr("A", &a->A, a->n, a->n, error)) != STI_OK) return status;
     if ((status = check_symmetric(&a->A, error)) != STI_OK) return status;
     if ((status = check_csr("J", &a->J, *m, a->n, error)) != STI_OK) return status;
+    if ((status = check_vector("coords", a->coords, a->coords ? a->n : 0, -INFINITY, error)) != STI_OK)
+        return status;
     return check_vector("vstar", a->vstar, a->n, -INFINITY, error);
 }
 
@@ -214,6 +216,7 @@ static void lay_out(sti_problem *p, const sti_problem_arrays *a, cutter *c) {
     p->arrays.vhat = cut(c, a->vhat, sizeof(double) * m);
     p->arrays.memory = a->memory ? cut(c, a->memory, sizeof(sti_contact_memory) * nrow) : NULL;
     p->arrays.vstar = a->n ? cut(c, a->vstar, sizeof(double) * n) : NULL;
+    p->arrays.coords = a->n && a->coords ? cut(c, a->coords, sizeof(double) * n) : NULL;
     p->arrays.q = a->n ? NULL : cut(c, a->q, sizeof(double) * m);
     p->arrays.A = a->n ? cut_csr(c, &a->A) : (sti_csr){0};
     p->arrays.J = a->n ? cut_csr(c, &a->J) : (sti_csr){0};

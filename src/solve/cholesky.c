@@ -5,8 +5,10 @@
 #include "solve/cholesky.h"
 #include "solve/cut.h"
 #include "solve/dense.h"
+#include "solve/iterate.h"
 #include "solve/product.h"
 #include "solve/symbolic.h"
+#include <math.h>
 #include <string.h>
 
 #define CHUNK 8 /* tile columns that are factored before the rows below follow */
@@ -25,7 +27,9 @@ struct sti__chol {
     double *x, *z;          /* SIDES padded vectors, SIDES vectors of rows */
     double *work;           /* of solves: one piece per task, one for the nodes above */
     size_t piece;
-    int *bad;      /* per task: first bad place, -1 if none */
+    int *bad;              /* per task: first bad place, -1 if none */
+    sti__iterate *iterate; /* instead of a factor; NULL: not needed so far */
+    bool iterates;
     double *schur; /* of the late dofs, in the order of their node */
     void *block;
     size_t room;
@@ -43,6 +47,7 @@ sti__chol *sti__chol_create(const sti_allocator *allocator, sti_error *error) {
 void sti__chol_free(sti__chol *c) {
     if (!c) return;
     sti_allocator own = c->own;
+    sti__iterate_free(c->iterate);
     sti__plan_free(&c->plan, &own);
     sti__temp_free(&c->temp, &own);
     if (c->block) sti__free_aligned(&own, c->block, c->room);
@@ -86,11 +91,28 @@ sti_status sti__chol_analyse(sti__chol *c, const sti_csr *a, sti_error *error) {
     return sti__chol_analyse_late(c, a, NULL, error);
 }
 
+static sti_status analyse_iterate(sti__chol *c, const sti_csr *a, uint64_t hash, sti_error *error) {
+    if (!c->iterate && !(c->iterate = sti__iterate_create(&c->own, error))) return STI_NO_MEMORY;
+    sti_status status = sti__iterate_plan(c->iterate, a, error);
+    c->plan.n = a->nrow;
+    c->plan.tail = -1;
+    c->hash = hash;
+    c->ready = status == STI_OK;
+    return status;
+}
+
+bool sti__chol_iterates(const sti__chol *c) { return c->iterates; }
+void sti__chol_set_coords(sti__chol *c, const double *coords) {
+    if (c->iterates) sti__iterate_coords(c->iterate, coords);
+}
+
 sti_status sti__chol_analyse_late(sti__chol *c, const sti_csr *a, const bool *late, sti_error *error) {
     uint64_t hash = pattern_hash(a);
     if (late) hash = sti__hash(hash, late, sizeof *late * (size_t)a->nrow);
     if (c->ready && c->hash == hash && c->plan.n == a->nrow) return STI_OK;
     c->ready = c->factored = false;
+    c->iterates = !late && sti__iterate_wants(a);
+    if (c->iterates) return analyse_iterate(c, a, hash, error);
     sti_status status = sti__plan_make(&c->plan, a, late, &c->temp, &c->own, error);
     if (status != STI_OK) return status;
     if (!reserve(c))
@@ -235,6 +257,12 @@ sti_status sti__chol_factor(sti__chol *c, const double *value, const sti_tasks *
     if (bad_dof) *bad_dof = -1;
     c->factored = false;
     if (!c->ready) return STI_ARGUMENT;
+    if (c->iterates) {
+        bad = sti__iterate_fill(c->iterate, value, tasks);
+        if (bad_dof) *bad_dof = bad;
+        c->factored = bad < 0;
+        return bad < 0 ? STI_OK : STI_NONFINITE;
+    }
     int pieces = (p->nlone + LONE_GRAIN - 1) / LONE_GRAIN;
     sti__run(tasks, p->nlone, LONE_GRAIN, factor_lone, &j);
     sti__run(tasks, p->ntask, 1, factor_tasks, &j);
@@ -329,7 +357,9 @@ static void scatter(const sti__chol *c, double *x, int side) {
 
 void sti__chol_solve_many(sti__chol *c, double *x, int count, int stride, const sti_tasks *tasks) {
     if (!c->factored) return;
-    for (int k = 0; k < count; k += SIDES) {
+    for (int k = 0; k < count && c->iterates; k++)
+        sti__iterate_solve(c->iterate, x + (size_t)k * (size_t)stride, tasks);
+    for (int k = 0; k < count && !c->iterates; k += SIDES) {
         int sides = count - k < SIDES ? count - k : SIDES;
         double *first = x + (size_t)k * (size_t)stride;
         for (int side = 0; side < sides; side++) gather(c, first + (size_t)side * (size_t)stride, side);
@@ -346,6 +376,12 @@ void sti__chol_solve(sti__chol *c, double *x, const sti_tasks *tasks) {
 
 void sti__chol_half(sti__chol *c, const double *x, double *y, const sti_tasks *tasks) {
     if (!c->factored) return;
+    if (c->iterates) {
+        double length = sqrt(sti__iterate_norm2(c->iterate, x, tasks));
+        memset(y, 0, sizeof(double) * (size_t)c->plan.n);
+        y[0] = length;
+        return;
+    }
     gather(c, x, 0);
     lone(c, 1, true, false, tasks);
     forward(c, 1, tasks);
@@ -354,6 +390,10 @@ void sti__chol_half(sti__chol *c, const double *x, double *y, const sti_tasks *t
 
 void sti__chol_half_back(sti__chol *c, const double *y, double *x, const sti_tasks *tasks) {
     if (!c->factored) return;
+    if (c->iterates) {
+        memmove(x, y, sizeof(double) * (size_t)c->plan.n);
+        return;
+    }
     gather(c, y, 0);
     lone(c, 1, false, true, tasks);
     backward(c, 1, tasks);
@@ -370,6 +410,8 @@ const double *sti__chol_schur(const sti__chol *c, const int **dofs, int *count) 
 
 sti__chol_info sti__chol_get_info(const sti__chol *c) {
     const sti__plan *p = &c->plan;
+    if (c->iterates)
+        return (sti__chol_info){.n = p->n, .fill = INT64_MAX, .flops = INFINITY, .hash = c->hash};
     return (sti__chol_info){p->n, p->fill, p->flops, p->nnode, p->dissected, c->hash};
 }
 

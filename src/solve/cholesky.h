@@ -28,6 +28,13 @@ sti_status sti__chol_analyse_late(sti__chol *chol, const sti_csr *a, const bool 
    symmetric matrix, both triangles; NULL if there are no late dofs. */
 const double *sti__chol_schur(const sti__chol *chol, const int **dofs, int *count);
 
+/* A soft body of more than so many dofs is not factored: conjugate gradients with multigrid take less time and memory. The
+   calls below are the same; half and half_back then have other meanings. */
+#define STI__LARGEST_FACTORED 24000
+bool sti__chol_iterates(const sti__chol *chol);
+/* Coordinates for the multigrid (n, as in sti_problem_arrays), read by the next factorisation; NULL: none. */
+void sti__chol_set_coords(sti__chol *chol, const double *coords);
+
 /* Factors the matrix with `value` in the places of the analysed pattern. Allocates nothing. tasks
    may be NULL. A pivot that is not positive (or not finite) gives STI_NONFINITE and its dof in
    *bad_dof (may be NULL; -1 otherwise); the factor is then not usable. */
@@ -37,9 +44,9 @@ sti_status sti__chol_factor(sti__chol *chol, const double *value, const sti_task
 void sti__chol_solve(sti__chol *chol, double *x, const sti_tasks *tasks);
 /* The same for `count` vectors, x + k stride. A vector gets the bits that it gets alone. */
 void sti__chol_solve_many(sti__chol *chol, double *x, int count, int stride, const sti_tasks *tasks);
-/* y = L^-1 P x, so that y'y = x'A^-1 x. y may be x. */
+/* y = L^-1 P x, so that y'y = x'A^-1 x. y may be x. Where it iterates, y has that length (to 1e-6) and no other meaning. */
 void sti__chol_half(sti__chol *chol, const double *x, double *y, const sti_tasks *tasks);
-/* x = P' L^-T y, the other half. y may be x. */
+/* x = P' L^-T y, the other half. y may be x. Not where it iterates: x is then y. */
 void sti__chol_half_back(sti__chol *chol, const double *y, double *x, const sti_tasks *tasks);
 
 /* What the analysis found, for cost models. */

@@ -4,10 +4,12 @@
 #include "solve/certificate.h"
 #include "solve/cut.h"
 #include "solve/product.h"
+#include <math.h>
 #include <string.h>
 
 #define EXACT_COST 4e8 /* numbers of the factor that may be read before the diagonal is only estimated */
 #define PROBES 32
+#define SAMPLES 4
 
 typedef struct colours {
     double *x;    /* n: one solve */
@@ -91,6 +93,28 @@ static void estimate(const sti_problem *p, sti__chol *mass, double *diagonal, co
     }
 }
 
+/* Each row as if all other dofs stood still, and all of them as much larger as a few are found to be. */
+static void neighbours_held(const sti_problem *p, sti__chol *mass, double *diagonal, double *x,
+                            const sti_tasks *tasks) {
+    const sti_csr *J = &p->arrays.J, *A = &p->arrays.A;
+    double held = 0, exact = 0;
+    for (int i = 0; i < p->m; i++) {
+        diagonal[i] = 0;
+        for (int k = J->start[i]; k < J->start[i + 1]; k++)
+            for (int e = A->start[J->col[k]]; e < A->start[J->col[k] + 1]; e++)
+                if (A->col[e] == J->col[k]) diagonal[i] += J->value[k] * J->value[k] / A->value[e];
+    }
+    for (int t = 0; t < SAMPLES; t++) {
+        int i = (int)((int64_t)t * (p->m - 1) / (SAMPLES - 1));
+        memset(x, 0, sizeof(double) * (size_t)p->arrays.n);
+        for (int k = J->start[i]; k < J->start[i + 1]; k++) x[J->col[k]] = J->value[k];
+        sti__chol_half(mass, x, x, tasks);
+        exact += x[0] * x[0];
+        held += diagonal[i];
+    }
+    for (int i = 0; i < p->m && held > 0; i++) diagonal[i] *= fmax(1, exact / held);
+}
+
 /* Rows that have to take turns anyway: |L^-1 J_i'|^2 is half of the work. */
 static void one_by_one(const sti_problem *p, sti__chol *mass, double *diagonal, double *x,
                        const sti_tasks *tasks) {
@@ -128,6 +152,10 @@ void sti__delassus_diagonal(const sti_problem *p, sti__chol *mass, double *diago
     uintptr_t start = ((uintptr_t)room + STI__ALIGN - 1) / STI__ALIGN * STI__ALIGN;
     lay_out(p, &c, (char *)room + (start - (uintptr_t)room));
     find_parts(&p->arrays.A, c.part);
+    if (sti__chol_iterates(mass)) {
+        neighbours_held(p, mass, diagonal, c.x, tasks);
+        return;
+    }
     int passes = count_passes(p, &c);
     if (passes * (double)sti__chol_get_info(mass).fill > EXACT_COST) {
         estimate(p, mass, diagonal, &c, tasks);

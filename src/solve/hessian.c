@@ -15,6 +15,7 @@
 /* Boosts of the diagonal, from rounding to a tenth, while a factor fails. */
 #define FIRST_BOOST 1e-14
 #define TRIES 8
+#define TIRED 25 /* products of one solve after which soft bodies get a new preconditioner */
 #define MARGIN 4 /* conjugate gradients must look so much cheaper than a factor */
 
 /* ---- cost model ------------------------------------------------------------------------------------- */
@@ -46,8 +47,8 @@ static int64_t count_places(const sti__island *s) {
     return sum;
 }
 
-static uint64_t hash_pattern(const sti__island *s, sti_linear linear) {
-    int head[] = {s->n, s->nrow, s->m, (int)linear};
+static uint64_t hash_pattern(const sti__island *s, sti_linear linear, sti_preconditioner which) {
+    int head[] = {s->n, s->nrow, s->m, (int)linear, (int)which, s->coords != NULL};
     uint64_t h = sti__hash(STI__HASH_SEED, head, sizeof head);
     h = sti__hash(h, s->astart, sizeof(int) * ((size_t)s->n + 1));
     h = sti__hash(h, s->acol, sizeof(int) * (size_t)s->astart[s->n]);
@@ -170,30 +171,37 @@ static bool coupled(const sti__island *s, int i, int j) {
            memcmp(s->tblock + s->tstart[i], s->tblock + s->tstart[j], sizeof(int) * (size_t)count) == 0;
 }
 
-/* Runs of neighbours that the mass or the same contacts couple: bodies, nodes. */
-static sti_status plan_pcg(sti__island *s, const sti_allocator *a, int *start, int *dof, sti_error *error) {
-    int count = 0;
-    for (int i = 0; i < s->n; i++) {
-        dof[i] = i;
-        if (i == 0 || i - start[count - 1] >= LARGEST_JACOBI || !coupled(s, i - 1, i)) start[count++] = i;
-    }
-    start[count] = s->n;
+/* Soft bodies, and runs of neighbours that the mass or the same contacts couple. */
+static sti_status plan_pcg(sti__island *s, sti_preconditioner which, const sti_allocator *a, int *start,
+                           int *dof, sti_error *error) {
+    int count = 0, blocks = 0, last = -2;
     if (!s->pcg && !(s->pcg = sti__pcg_create(a, error))) return STI_NO_MEMORY;
-    return sti__pcg_partition(s->pcg, s->n, count, start, dof, error);
+    sti_status status = sti__pcg_find_soft(s->pcg, &s->A, which, s->coords != NULL, error);
+    if (status != STI_OK) return status;
+    for (int i = 0; i < s->n; i++) {
+        if (sti__pcg_is_soft(s->pcg, i)) continue;
+        if (last != i - 1 || count - start[blocks - 1] >= LARGEST_JACOBI || !coupled(s, i - 1, i))
+            start[blocks++] = count;
+        dof[count++] = last = i;
+    }
+    start[blocks] = count;
+    status = sti__pcg_partition(s->pcg, s->n, blocks, start, dof, error);
+    return status == STI_OK ? sti__core_plan(&s->core, s, a, error) : status;
 }
 
-static sti_status plan_island(sti__island *s, sti_linear linear, const sti_allocator *a, int *mark, int *slot,
-                              sti_error *error) {
+static sti_status plan_island(sti__island *s, sti_linear linear, sti_preconditioner which,
+                              const sti_allocator *a, int *mark, int *slot, sti_error *error) {
     if (!s->mass && !(s->mass = sti__chol_create(a, error))) return STI_NO_MEMORY;
     sti_status status = sti__chol_analyse(s->mass, &s->A, error);
-    uint64_t pattern = hash_pattern(s, linear);
+    uint64_t pattern = hash_pattern(s, linear, which);
     if (status != STI_OK) return status;
     if (pattern == s->pattern) {
         s->H = (sti_csr){s->n, s->n, s->hstart, s->hcol, s->hvalue};
         return STI_OK;
     }
     s->pattern = 0;
-    s->direct = linear != STI_LINEAR_PCG && count_places(s) <= MOST_PLACES;
+    s->direct = linear != STI_LINEAR_PCG && count_places(s) <= MOST_PLACES &&
+                !(linear == STI_LINEAR_AUTO && sti__chol_iterates(s->mass));
     if (linear == STI_LINEAR_DIRECT && !s->direct)
         return sti__fail(error, STI_LIMIT, "the Newton matrix is too large to factor");
     if (s->direct) {
@@ -202,22 +210,24 @@ static sti_status plan_island(sti__island *s, sti_linear linear, const sti_alloc
         else if (status != STI_OK) return status;
     }
     if (linear == STI_LINEAR_AUTO && s->direct) s->direct = sti__prefers_direct(s);
-    if (!s->direct && (status = plan_pcg(s, a, mark, slot, error)) != STI_OK) return status;
+    if (!s->direct && (status = plan_pcg(s, which, a, mark, slot, error)) != STI_OK) return status;
     s->pattern = pattern;
     return STI_OK;
 }
 
-sti_status sti__islands_plan(sti__islands *islands, sti_linear linear, sti_error *error) {
+sti_status sti__islands_plan(sti__islands *islands, sti_linear linear, sti_preconditioner which,
+                             sti_error *error) {
     for (int k = 0; k < islands->count; k++) {
         if (islands->done[k]) continue;
-        sti_status status =
-            plan_island(&islands->island[k], linear, &islands->own, islands->mark, islands->slot, error);
+        sti_status status = plan_island(&islands->island[k], linear, which, &islands->own, islands->mark,
+                                        islands->slot, error);
         if (status != STI_OK) return status;
     }
     return STI_OK;
 }
 
 bool sti__island_factor_mass(sti__island *s, const sti_tasks *tasks) {
+    sti__chol_set_coords(s->mass, s->coords);
     if (!s->mass_ready) s->mass_ready = sti__chol_factor(s->mass, s->avalue, tasks, NULL) == STI_OK;
     return s->mass_ready;
 }
@@ -274,11 +284,15 @@ static bool factor(sti__island *s, const sti_tasks *tasks, int *tries) {
     return false;
 }
 
-/* Diagonal blocks of H. Their dofs follow each other. */
-static void fill_preconditioner(sti__island *s) {
+/* Diagonal blocks of H. Their dofs follow each other; first: the first of each. */
+static void fill_blocks(sti__island *s) {
     sti__pcg_take_blocks(s->pcg, &s->A);
-    for (int k = 0, begin = 0, size; begin < s->n; k++, begin += size) {
-        double *m = sti__pcg_block(s->pcg, k, &size);
+    for (int k = 0, begin = 0, size; begin < s->n;) {
+        if (sti__pcg_is_soft(s->pcg, begin)) {
+            begin++;
+            continue;
+        }
+        double *m = sti__pcg_block(s->pcg, k++, &size);
         for (int i = 0; i < size; i++)
             for (int t = s->tstart[begin + i]; t < s->tstart[begin + i + 1]; t++) {
                 int b = s->tblock[t], dim = s->first[b + 1] - s->first[b],
@@ -293,14 +307,38 @@ static void fill_preconditioner(sti__island *s) {
                     for (int d = 0; d < dim; d++)
                         m[i * size + col[c] - begin] += J[d] * GJ[(int64_t)c * dim + d];
             }
+        begin += size;
     }
+}
+
+/* What rows press with belongs to the core; without one to the soft bodies, whose preconditioner then serves as long as it
+   is good enough. */
+static void fill_soft(sti__island *s, const sti_tasks *tasks) {
+    if (!s->soft_taken) sti__pcg_take_soft(s->pcg, s->avalue);
+    s->soft_taken = true;
+    if (s->soft_ready) return;
+    sti__pcg_reset_soft(s->pcg);
+    for (int b = 0; b < s->nrow && s->core.n == 0; b++)
+        if (s->active[b])
+            sti__pcg_press(s->pcg, s->first[b + 1] - s->first[b], s->start[b + 1] - s->start[b],
+                           s->col + s->start[b], s->value + s->number[b], s->GJ + s->number[b]);
+    sti__pcg_fill_soft(s->pcg, s->coords, tasks);
+    s->soft_ready = true;
+}
+
+static void wrapped(void *context, const double *r, double *z, const sti_tasks *tasks) {
+    sti__island *s = context;
+    sti__core_apply(&s->core, s, r, z, tasks);
 }
 
 bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries) {
     sti__run(tasks, s->nrow, GRAIN_BLOCKS, curve_blocks, s);
     if (!s->direct) {
-        fill_preconditioner(s);
+        fill_blocks(s);
+        fill_soft(s, tasks);
         sti__pcg_invert(s->pcg, tasks);
+        bool core = s->core.n > 0 && sti__core_factor(&s->core, s, tasks);
+        sti__pcg_wrap(s->pcg, core ? wrapped : NULL, s);
         return true;
     }
     sti__run(tasks, s->n, GRAIN_DOFS, assemble_rows, s);
@@ -330,13 +368,18 @@ static void curve_rows(void *context, int begin, int end) {
     }
 }
 
+void sti__island_mul_mass(const sti__island *s, const double *x, double *y, const sti_tasks *tasks) {
+    if (s->soft_taken) sti__pcg_product(s->pcg, &s->A, x, y, tasks);
+    else sti__csr_mul(&s->A, x, y, tasks);
+}
+
 void sti__island_apply(sti__island *s, const double *x, const double *slope, double *y,
                        const sti_tasks *tasks) {
     curving c = {s, slope};
     sti__island_mul(s, x, s->rows, tasks);
     sti__run(tasks, s->nrow, GRAIN_BLOCKS, curve_rows, &c);
     sti__island_mul_t(s, s->rows, y, tasks);
-    sti__csr_mul(&s->A, x, s->work, tasks);
+    sti__island_mul_mass(s, x, s->work, tasks);
     for (int i = 0; i < s->n; i++) y[i] += s->work[i];
 }
 
@@ -359,5 +402,7 @@ int sti__island_solve(sti__island *s, const double *b, double *x, double tol, in
     }
     applied a = {s, tasks};
     memset(x, 0, sizeof(double) * (size_t)s->n);
-    return sti__pcg_solve(s->pcg, apply, &a, b, x, tol, cap, tasks).iterations;
+    int products = sti__pcg_solve(s->pcg, apply, &a, b, x, tol, cap, tasks).iterations;
+    if (products > TIRED && s->core.n == 0) s->soft_ready = false;
+    return products;
 }

@@ -25,6 +25,7 @@ static void free_island(sti__island *s, const sti_allocator *a) {
     sti__chol_free(s->newton);
     sti__chol_free(s->mass);
     sti__pcg_free(s->pcg);
+    sti__core_free(&s->core, a);
 }
 
 void sti__islands_free(sti__islands *s) {
@@ -59,6 +60,7 @@ static size_t lay_out(sti__island *s, const tally *t, char *base) {
     size_t n = (size_t)s->n, m = (size_t)s->m, nrow = (size_t)s->nrow;
     double **dofs[] = {&s->vstar,    &s->impetus, &s->inverse,  &s->v,     &s->best, &s->step,
                        &s->momentum, &s->force,   &s->gradient, &s->astep, &s->work, &s->answer};
+    s->coords = s->problem->arrays.coords ? sti__cut(&c, n, sizeof(double)) : NULL;
     double **rows[] = {&s->R,      &s->vhat,   &s->target, &s->y,         &s->ystep,  &s->g,
                        &s->rows,   &s->best_g, &s->kept_g, &s->held,      &s->last_g, &s->soft,
                        &s->weight, &s->offset, &s->late,   &s->lightness, &s->base,   &s->slope};
@@ -191,6 +193,7 @@ static void fill_mass(sti__island *s, const sti_problem *p, const int *rank) {
             if (A->col[k] == global) s->inverse[i] = 1 / A->value[k];
         }
         s->vstar[i] = p->arrays.vstar[global];
+        if (s->coords) s->coords[i] = p->arrays.coords[global];
     }
     s->astart[s->n] = at;
     s->A = (sti_csr){s->n, s->n, s->astart, s->acol, s->avalue};
@@ -254,7 +257,7 @@ static bool fill_island(sti__island *s, const sti_problem *p, int k, const sti__
     s->n = o->dof_at[k + 1] - o->dof_at[k];
     s->nrow = o->row_at[k + 1] - o->row_at[k];
     s->m = 0;
-    s->mass_ready = false;
+    s->mass_ready = s->soft_taken = s->soft_ready = false;
     s->sweep.state = STI__SWEEP_NEW;
     for (int b = 0; b < s->nrow; b++) s->m += p->arrays.rows[blocks[b]].dim;
     tally t = count_island(p, s, dofs, blocks, o->mark);

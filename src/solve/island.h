@@ -7,6 +7,7 @@
 #include "contact/problem.h"
 #include "solve/anderson.h"
 #include "solve/cholesky.h"
+#include "solve/core.h"
 #include "solve/pcg.h"
 
 #define STI__KRYLOV 10
@@ -75,6 +76,9 @@ typedef struct sti__island {
     bool direct, mass_ready;
     sti__chol *newton, *mass;
     sti__pcg *pcg;
+    bool soft_taken, soft_ready; /* it has A of soft bodies; their preconditioners are good enough */
+    sti__core core;              /* what rows touch, solved exactly; none: n = 0 */
+    double *coords;              /* n, as in the problem; NULL: none */
 
     int *scratch; /* 2 n + 1 */
     sti__sweep sweep;
@@ -104,7 +108,8 @@ sti_status sti__islands_sort(sti__islands *islands, const sti_problem *problem, 
 /* Copies the problem into those of its parts that are not done. Allocates only what the last problem did not need. */
 sti_status sti__islands_fill(sti__islands *islands, const sti_problem *problem, sti_error *error);
 /* Plans the Newton matrix of these parts, or partitions it for conjugate gradients; see sti__prefers_direct. */
-sti_status sti__islands_plan(sti__islands *islands, sti_linear linear, sti_error *error);
+sti_status sti__islands_plan(sti__islands *islands, sti_linear linear, sti_preconditioner preconditioner,
+                             sti_error *error);
 /* Direct or iterative, by a cost model: the factor's work against that of the products that conjugate
    gradients are expected to take. Depends on the pattern only. */
 bool sti__prefers_direct(const sti__island *s);
@@ -115,6 +120,9 @@ void sti__island_mul_t(const sti__island *s, const double *rows, double *x, cons
 static inline const sti_row *sti__island_row(const sti__island *s, int b) {
     return &s->problem->arrays.rows[s->row[b]];
 }
+
+/* y = A x. */
+void sti__island_mul_mass(const sti__island *s, const double *x, double *y, const sti_tasks *tasks);
 
 /* Factors A; false if it is not positive definite. Once per fill. */
 bool sti__island_factor_mass(sti__island *s, const sti_tasks *tasks);

@@ -2,14 +2,25 @@
 #include "solve/pcg.h"
 #include "base/simd.h"
 #include "solve/cut.h"
+#include "solve/precond.h"
 #include "solve/product.h"
 #include <math.h>
 #include <string.h>
 
 #define GRAIN_BLOCKS 64
+#define LEAST_NODES 40 /* of a soft body that is worth its own preconditioner */
+
+typedef struct soft {
+    int first, nodes;
+    sti__precond *precond; /* kept over plans */
+} soft;
 
 struct sti__pcg {
     sti_allocator own;
+    soft *soft;
+    int nsoft, soft_room;
+    sti__preconditioner wrap;
+    void *context;
     int n, nblock;
     int *start, *dof, *home, *slot; /* home, slot: block of a dof and its place in there */
     size_t *at;                     /* nblock + 1: where each block's inverse is */
@@ -31,8 +42,130 @@ sti__pcg *sti__pcg_create(const sti_allocator *allocator, sti_error *error) {
 void sti__pcg_free(sti__pcg *pcg) {
     if (!pcg) return;
     sti_allocator own = pcg->own;
+    for (int k = 0; k < pcg->soft_room; k++) sti__precond_free(pcg->soft[k].precond);
+    sti__free(&own, pcg->soft, sizeof *pcg->soft * (size_t)pcg->soft_room);
     if (pcg->block) sti__free_aligned(&own, pcg->block, pcg->room);
     sti__free(&own, pcg, sizeof *pcg);
+}
+
+/* ---- soft bodies ------------------------------------------------------------------------------------------ */
+
+static sti_status add_soft(sti__pcg *c, int first, int nodes, sti_error *error) {
+    if (c->nsoft == c->soft_room) {
+        int room = c->soft_room + 4;
+        void *p =
+            sti__resize(&c->own, c->soft, sizeof(soft) * (size_t)c->soft_room, sizeof(soft) * (size_t)room);
+        if (!p) return sti__fail(error, STI_NO_MEMORY, "not enough memory for conjugate gradients");
+        c->soft = p;
+        memset(c->soft + c->soft_room, 0, sizeof(soft) * (size_t)(room - c->soft_room));
+        c->soft_room = room;
+    }
+    soft *s = &c->soft[c->nsoft];
+    if (!s->precond && !(s->precond = sti__precond_create(&c->own, error))) return STI_NO_MEMORY;
+    s->first = first;
+    s->nodes = nodes;
+    c->nsoft++;
+    return STI_OK;
+}
+
+sti_status sti__pcg_find_soft(sti__pcg *c, const sti_csr *a, sti_preconditioner which, bool with_coords,
+                              sti_error *error) {
+    sti_status status = STI_OK;
+    c->nsoft = 0;
+    for (int first = 0, end = 0; first < a->nrow && status == STI_OK; first = end) {
+        int reach = first;
+        for (end = first; end <= reach; end++)
+            if (a->start[end + 1] > a->start[end] && a->col[a->start[end + 1] - 1] > reach)
+                reach = a->col[a->start[end + 1] - 1];
+        if ((end - first) % 3 != 0 || end - first < 3 * LEAST_NODES) continue;
+        status = add_soft(c, first, (end - first) / 3, error);
+        if (status == STI_OK)
+            status = sti__precond_plan(c->soft[c->nsoft - 1].precond, which, a, first, (end - first) / 3,
+                                       with_coords, error);
+    }
+    if (status != STI_OK) c->nsoft = 0;
+    return status;
+}
+
+static const soft *soft_of(const sti__pcg *c, int dof) {
+    for (int k = 0; k < c->nsoft; k++)
+        if (dof >= c->soft[k].first && dof < c->soft[k].first + 3 * c->soft[k].nodes) return &c->soft[k];
+    return NULL;
+}
+
+bool sti__pcg_is_soft(const sti__pcg *c, int dof) { return soft_of(c, dof) != NULL; }
+
+void sti__pcg_take_soft(sti__pcg *c, const double *value) {
+    for (int k = 0; k < c->nsoft; k++) sti__precond_take(c->soft[k].precond, value);
+}
+
+void sti__pcg_reset_soft(sti__pcg *c) {
+    for (int k = 0; k < c->nsoft; k++) sti__precond_reset(c->soft[k].precond);
+}
+
+/* Whether dofs [begin, end) of a row block, all of one body, belong to nodes that know each other. Otherwise only their own
+   blocks are added: leaving out a few of the others could make the matrix indefinite. */
+static bool all_known(const soft *s, const int *dof, int begin, int end) {
+    for (int i = begin; i < end; i++)
+        for (int j = begin; j < i; j++)
+            if (!sti__precond_block(s->precond, (dof[i] - s->first) / 3, (dof[j] - s->first) / 3))
+                return false;
+    return true;
+}
+
+static void press_body(const soft *s, int dim, const int *dof, int begin, int end, const double *J,
+                       const double *GJ) {
+    bool all = all_known(s, dof, begin, end);
+    for (int i = begin; i < end; i++)
+        for (int j = begin; j < end; j++) {
+            int p = dof[i] - s->first, q = dof[j] - s->first;
+            if (!all && p / 3 != q / 3) continue;
+            double sum = 0;
+            for (int d = 0; d < dim; d++) sum += J[i * dim + d] * GJ[j * dim + d];
+            sti__precond_block(s->precond, p / 3, q / 3)[q % 3 * 3 + p % 3] += sum;
+        }
+}
+
+void sti__pcg_press(sti__pcg *c, int dim, int count, const int *dof, const double *J, const double *GJ) {
+    for (int begin = 0, end = 0; begin < count; begin = end) {
+        const soft *s = soft_of(c, dof[begin]);
+        for (end = begin + 1; end < count && s && dof[end] < s->first + 3 * s->nodes;) end++;
+        if (s) press_body(s, dim, dof, begin, end, J, GJ);
+    }
+}
+
+void sti__pcg_fill_soft(sti__pcg *c, const double *coords, const sti_tasks *tasks) {
+    for (int k = 0; k < c->nsoft; k++)
+        sti__precond_fill(c->soft[k].precond, coords ? coords + c->soft[k].first : NULL, tasks);
+}
+
+typedef struct rest {
+    const sti_csr *a;
+    const double *x;
+    double *y;
+} rest;
+
+static void mul_rest(void *context, int begin, int end) {
+    const rest *r = context;
+    for (int i = begin; i < end; i++) {
+        double sum = 0;
+        for (int k = r->a->start[i]; k < r->a->start[i + 1]; k++) sum += r->a->value[k] * r->x[r->a->col[k]];
+        r->y[i] = sum;
+    }
+}
+
+void sti__pcg_product(const sti__pcg *c, const sti_csr *a, const double *x, double *y,
+                      const sti_tasks *tasks) {
+    rest r = {a, x, y};
+    int at = 0;
+    for (int k = 0; k < c->nsoft; k++) {
+        const soft *s = &c->soft[k];
+        mul_rest(&r, at, s->first);
+        sti__precond_product(s->precond, x + s->first, y + s->first, tasks);
+        at = s->first + 3 * s->nodes;
+    }
+    if (c->nsoft == 0) sti__csr_mul(a, x, y, tasks);
+    else mul_rest(&r, at, a->nrow);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------- */
@@ -66,13 +199,14 @@ sti_status sti__pcg_partition(sti__pcg *c, int n, int nblock, const int *start, 
         c->block = sti__alloc_aligned(&c->own, need);
         c->room = need;
         if (!c->block) {
-            *c = (sti__pcg){.own = c->own};
+            *c = (sti__pcg){.own = c->own, .soft = c->soft, .nsoft = c->nsoft, .soft_room = c->soft_room};
             return sti__fail(error, STI_NO_MEMORY, "not enough memory for conjugate gradients of %d dofs", n);
         }
     }
     place_arrays(c, inverses, c->block);
     memcpy(c->start, start, sizeof(int) * ((size_t)nblock + 1));
-    memcpy(c->dof, dof, sizeof(int) * (size_t)n);
+    memcpy(c->dof, dof, sizeof(int) * (size_t)start[nblock]);
+    for (int i = 0; i < n; i++) c->home[i] = -1;
     c->at[0] = 0;
     for (int k = 0; k < nblock; k++) {
         c->at[k + 1] = c->at[k] + block_numbers((size_t)(start[k + 1] - start[k]));
@@ -94,7 +228,7 @@ void sti__pcg_take_blocks(sti__pcg *c, const sti_csr *a) {
         for (int i = 0; i < size; i++) {
             int row = c->dof[c->start[k] + i];
             for (int e = a->start[row]; e < a->start[row + 1]; e++)
-                if (c->home[a->col[e]] == k)
+                if (c->home[a->col[e]] == k) /* no soft dof is at home */
                     m[(size_t)i * (size_t)size + (size_t)c->slot[a->col[e]]] = a->value[e];
         }
     }
@@ -175,9 +309,21 @@ static void apply_blocks(void *context, int begin, int end) {
 void sti__pcg_precondition(const sti__pcg *c, const double *r, double *z, const sti_tasks *tasks) {
     apply a = {c, r, z};
     sti__run(tasks, c->nblock, GRAIN_BLOCKS, apply_blocks, &a);
+    for (int k = 0; k < c->nsoft; k++)
+        sti__precond_apply(c->soft[k].precond, r + c->soft[k].first, z + c->soft[k].first, tasks);
 }
 
 /* ---- the iteration ------------------------------------------------------------------------------------ */
+
+void sti__pcg_wrap(sti__pcg *c, sti__preconditioner wrap, void *context) {
+    c->wrap = wrap;
+    c->context = context;
+}
+
+static void precondition(const sti__pcg *c, const double *r, double *z, const sti_tasks *tasks) {
+    if (c->wrap) c->wrap(c->context, r, z, tasks);
+    else sti__pcg_precondition(c, r, z, tasks);
+}
 
 static bool positive(double x) { return x > 0 && x < INFINITY; }
 
@@ -186,7 +332,7 @@ static double restart(sti__pcg *c, sti__product product, void *context, const do
                       const sti_tasks *tasks) {
     product(context, x, c->q);
     for (int i = 0; i < c->n; i++) c->r[i] = b[i] - c->q[i];
-    sti__pcg_precondition(c, c->r, c->z, tasks);
+    precondition(c, c->r, c->z, tasks);
     return sti__dot_n(c->r, c->z, c->n);
 }
 
@@ -194,7 +340,7 @@ sti__pcg_result sti__pcg_solve(sti__pcg *c, sti__product product, void *context,
                                double tol, int cap, const sti_tasks *tasks) {
     sti__pcg_result result = {0};
     int n = c->n;
-    sti__pcg_precondition(c, b, c->z, tasks);
+    precondition(c, b, c->z, tasks);
     double scale = sti__dot_n(b, c->z, n);
     if (!positive(scale)) { /* b = 0, or nonsense */
         memset(x, 0, sizeof(double) * (size_t)n);
@@ -217,7 +363,7 @@ sti__pcg_result sti__pcg_solve(sti__pcg *c, sti__product product, void *context,
         if (!positive(curvature)) break;
         double alpha = rz / curvature;
         sti__axpy(c->r, -alpha, c->q, n);
-        sti__pcg_precondition(c, c->r, c->z, tasks);
+        precondition(c, c->r, c->z, tasks);
         double next = sti__dot_n(c->r, c->z, n);
         if (!(next >= 0 && next < INFINITY)) break;
         if (next > best && !saved) {

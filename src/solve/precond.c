@@ -122,15 +122,33 @@ static uint64_t hash_pattern(const sti_csr *a, int first, int nodes, const void 
     return h ? h : 1;
 }
 
+static bool has_entry(const sti__bsr *a, int i, int j) {
+    int lo = a->start[i], hi = a->start[i + 1] - 1;
+    while (lo < hi) {
+        int mid = (lo + hi) / 2;
+        if (a->col[mid] < j) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo <= hi && a->col[lo] == j;
+}
+
+/* Stored zeros may be missing on the other side; most kinds need both. */
+static bool symmetric(const sti__bsr *a) {
+    for (int i = 0; i < a->n; i++) {
+        if (a->diagonal[i] < 0) return false;
+        for (int e = a->start[i]; e < a->start[i + 1]; e++)
+            if (!has_entry(a, a->col[e], i)) return false;
+    }
+    return true;
+}
+
 sti_status sti__precond_plan(sti__precond *c, sti_preconditioner which, const sti_csr *a, int first,
                              int nodes, bool with_modes, sti_error *error) {
     const sti__precond_kind *kind =
         sti__precond_kind_of(which == STI_PRECONDITIONER_AUTO ? sti__precond_choose(nodes) : which);
     uint64_t pattern = hash_pattern(a, first, nodes, kind, with_modes);
     if (pattern == c->pattern) return STI_OK;
-    if (c->kind != kind) drop_state(c);
     c->pattern = 0;
-    c->kind = kind;
     c->nentry = 0;
     for (int i = 0; i < nodes; i++) {
         int row = first + 3 * i, at[3] = {a->start[row], a->start[row + 1], a->start[row + 2]};
@@ -140,6 +158,9 @@ sti_status sti__precond_plan(sti__precond *c, sti_preconditioner which, const st
     if (!reserve(c, (size_t)nodes))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory for the blocks of %d nodes", nodes);
     fill_pattern(c, a, first, nodes);
+    if (!symmetric(&c->plain)) kind = &sti__precond_jacobi;
+    if (c->kind != kind) drop_state(c);
+    c->kind = kind;
     void *state = kind->plan(c->state, &c->plain, with_modes, &c->own, error);
     c->state = state;
     if (!state) return STI_NO_MEMORY;
@@ -153,6 +174,8 @@ void sti__precond_take(sti__precond *c, const double *value) {
     for (size_t k = 0; k < 9 * c->nentry; k++) c->plain.value[k] = c->from[k] < 0 ? 0 : value[c->from[k]];
     c->added = false;
 }
+
+void sti__precond_reset(sti__precond *c) { c->added = false; }
 
 double *sti__precond_block(sti__precond *c, int i, int j) {
     if (!c->added) {

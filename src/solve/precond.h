@@ -34,6 +34,8 @@ void sti__precond_free(sti__precond *precond); /* NULL is fine */
    nothing if pattern and kind are those of the last call. */
 sti_status sti__precond_plan(sti__precond *precond, sti_preconditioner which, const sti_csr *a, int first,
                              int nodes, bool with_modes, sti_error *error);
+/* Forgets what was added to the numbers that were taken. */
+void sti__precond_reset(sti__precond *precond);
 /* The part's numbers into blocks: what sti__precond_product multiplies with, and what the next sti__precond_fill takes. */
 void sti__precond_take(sti__precond *precond, const double *value);
 /* Room to add what rows press with: block (i, j) of the part, column-major; NULL if the pattern has none. */

@@ -8,8 +8,7 @@
 #define MOST_LATE 900 /* touched dofs: S is dense */
 #define SHARE 0.6     /* of a part's dofs may be touched */
 /* A factorisation of more work than this takes longer than conjugate gradients with multigrid (docs/linear_algebra.md). */
-#define MOST_FLOPS 3e9
-#define LARGEST 15000 /* dofs that are not even ordered for it */
+#define MOST_FLOPS 1.5e10
 
 /* A run of dofs that A couples with no others. */
 typedef struct part {
@@ -141,7 +140,8 @@ static void find_parts(sti__reduction *r, const sti_csr *A) {
 
 /* Orders a part with the touched dofs last; it stays as it is if that would be too much work. */
 static sti_status plan_part(sti__reduction *r, const sti_csr *A, part *t, sti_error *error) {
-    if (t->n < LEAST || t->n > LARGEST || t->count > SHARE * t->n || t->count > MOST_LATE) return STI_OK;
+    if (t->n < LEAST || t->n > STI__LARGEST_FACTORED || t->count > SHARE * t->n || t->count > MOST_LATE)
+        return STI_OK;
     if (t->count > 0) {
         slot *s = next_slot(r, error);
         if (!s) return STI_NO_MEMORY;
@@ -239,6 +239,7 @@ static void fill_problem(sti__reduction *r, const sti_problem *p, int n) {
     q->arrays.J.ncol = n;
     q->arrays.J.col = r->jcol;
     q->arrays.vstar = r->vstar;
+    q->arrays.coords = NULL;
     q->dof_island = r->dof_island;
     for (int k = 0; k < p->arrays.J.start[p->m]; k++) r->jcol[k] = r->place[p->arrays.J.col[k]];
     for (int i = 0; i < n; i++) {

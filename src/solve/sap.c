@@ -451,7 +451,8 @@ static sti_status solve_others(const sti__task *t, sti__islands *islands, sti_er
     sap_job job = {.task = t, .islands = islands};
     const sti_tasks *tasks = t->options->tasks.run ? &t->options->tasks : NULL;
     sti_status status = sti__islands_fill(job.islands, t->problem, error);
-    if (status == STI_OK) status = sti__islands_plan(job.islands, t->options->linear, error);
+    if (status == STI_OK)
+        status = sti__islands_plan(job.islands, t->options->linear, t->options->preconditioner, error);
     if (status != STI_OK) return status;
     if (w->history_room)
         job.room = t->options->max_newton < w->history_room ? t->options->max_newton + 1 : w->history_room;

@@ -71,6 +71,8 @@ static sti_status check_options(const sti_problem *p, const sti_solve_options *o
         return sti__fail(error, STI_ARGUMENT, "options.coulomb is unknown");
     if ((unsigned)o->linear > STI_LINEAR_PCG)
         return sti__fail(error, STI_ARGUMENT, "options.linear is unknown");
+    if ((unsigned)o->preconditioner >= STI_PRECONDITIONER_COUNT)
+        return sti__fail(error, STI_ARGUMENT, "options.preconditioner is unknown");
     if ((status = check_numbers(o, error)) != STI_OK) return status;
     if ((status = check_guess("guess_v", o->guess_v, p->arrays.n, error)) != STI_OK) return status;
     return check_guess("guess_g", o->guess_g, p->m, error);
@@ -142,6 +144,7 @@ sti_status sti__workspace_factor(sti_workspace *w, const sti_problem *p, const s
     if (!mass) return STI_NO_MEMORY;
     sti_status status = sti__chol_analyse(mass, &p->arrays.A, error);
     if (status != STI_OK) return status;
+    sti__chol_set_coords(mass, p->arrays.coords);
     if (sti__chol_factor(mass, p->arrays.A.value, tasks, &bad) != STI_OK)
         return sti__fail(error, STI_VALUE, "A is not positive definite (at dof %d)", bad);
     w->factored = p;

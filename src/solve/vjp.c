@@ -105,7 +105,8 @@ sti_status sti_problem_vjp(const sti_problem *p, const double *v, const double *
     if (!islands) return STI_NO_MEMORY;
     sti_status status = sti__islands_sort(islands, p, error);
     if (status == STI_OK) status = sti__islands_fill(islands, p, error);
-    if (status == STI_OK) status = sti__islands_plan(islands, STI_LINEAR_AUTO, error);
+    if (status == STI_OK)
+        status = sti__islands_plan(islands, STI_LINEAR_AUTO, STI_PRECONDITIONER_AUTO, error);
     if (status != STI_OK) return status;
     sti_solve_options options = sti_solve_options_default();
     outputs o = {v, w, d_vstar, d_vhat, d_R, d_mu};

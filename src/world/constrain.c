@@ -283,6 +283,7 @@ sti_solve_options sti__constraints_options(const sti_world *world) {
     options.solver = (sti_solver)o->contact_solver;
     options.coulomb = (sti_coulomb)o->coulomb;
     options.linear = (sti_linear)o->linear;
+    options.preconditioner = (sti_preconditioner)o->preconditioner;
     options.tol = o->contact_tol;
     options.atol = o->atol;
     options.rtol = o->rtol;
