@@ -6,6 +6,7 @@
 
 #define LEAST 96      /* dofs of a part that is worth it */
 #define MOST_LATE 900 /* touched dofs: S is dense */
+#define DENSE 0.5     /* of a part that was reduced already, as those of worlds are */
 #define SHARE 0.6     /* of a part's dofs may be touched */
 /* A factorisation of more work than this takes longer than conjugate gradients with multigrid (docs/linear_algebra.md). */
 #define MOST_FLOPS 1.5e10
@@ -140,7 +141,9 @@ static void find_parts(sti__reduction *r, const sti_csr *A) {
 
 /* Orders a part with the touched dofs last; it stays as it is if that would be too much work. */
 static sti_status plan_part(sti__reduction *r, const sti_csr *A, part *t, sti_error *error) {
-    if (t->n < LEAST || t->n > STI__LARGEST_FACTORED || t->count > SHARE * t->n || t->count > MOST_LATE)
+    double entries = A->start[t->first + t->n] - A->start[t->first];
+    if (t->n < LEAST || t->n > STI__LARGEST_FACTORED || t->count > SHARE * t->n || t->count > MOST_LATE ||
+        entries > DENSE * t->n * t->n)
         return STI_OK;
     if (t->count > 0) {
         slot *s = next_slot(r, error);

@@ -232,6 +232,18 @@ sti_status sti__stage_soft(sti_world *world) {
 
 /* ---- condensing --------------------------------------------------------------------------------------------- */
 
+/* Such a body is not factored (sti__chol_iterates), nor condensed. */
+static bool is_large(const sti__soft_body *body) { return body->pattern.nrow > STI__LARGEST_FACTORED; }
+
+/* All of its vertices, if a row touches any. */
+static void keep_all(sti_world *world, int flex) {
+    const sti_model *m = world->model;
+    int adr = m->flex_vertadr[flex], n = m->flex_vertnum[flex];
+    bool any = false;
+    for (int v = adr; v < adr + n; v++) any |= world->soft.touched[v];
+    for (int v = adr; v < adr + n; v++) world->soft.kept[v] = any;
+}
+
 static void find_kept(sti_world *world) {
     const sti__assembly *as = &world->constraints.rows;
     sti__soft_bodies *b = &world->soft;
@@ -244,6 +256,8 @@ static void find_kept(sti_world *world) {
     }
     for (int v = 0; v < b->fem->nnode; v++)
         b->kept[v] = b->touched[v] || world->state->flexvert_touched[v] > 0;
+    for (int f = 0; f < world->model->nflex; f++)
+        if (is_large(&b->body[f])) keep_all(world, f);
     for (int i = 0; i < 3 * b->fem->nnode; i++) b->late[i] = b->kept[i / 3];
 }
 
@@ -280,11 +294,13 @@ static sti_status condense(sti_world *world, int flex) {
     int adr = world->model->flex_vertadr[flex], kept = 0, bad;
     const bool *late = b->late + 3 * adr;
     for (int i = 0; i < body->pattern.nrow; i++) kept += late[i];
-    sti_status status = kept ? sti__chol_analyse_late(body->factor, &body->pattern, late, &world->error)
-                             : sti__chol_analyse(body->factor, &body->pattern, &world->error);
+    bool late_ones = kept && !is_large(body);
+    sti_status status = late_ones ? sti__chol_analyse_late(body->factor, &body->pattern, late, &world->error)
+                                  : sti__chol_analyse(body->factor, &body->pattern, &world->error);
     if (status != STI_OK) return status;
     uint64_t hash = sti__chol_get_info(body->factor).hash;
     bool same = body->factored && body->pattern_hash == hash;
+    sti__chol_set_coords(body->factor, world->state->flexvert_xpos + 3 * adr);
     if (!same && sti__chol_factor(body->factor, body->value, sti__world_tasks(world), &bad) != STI_OK) {
         body->factored = false;
         return sti__fail(&world->error, STI_NONFINITE,
@@ -294,9 +310,9 @@ static sti_status condense(sti_world *world, int flex) {
     body->factored = true;
     body->pattern_hash = hash;
     sti__chol_solve(body->factor, b->vstar + 3 * adr, sti__world_tasks(world));
-    if (same) return STI_OK;
+    if (same && late_ones) return STI_OK;
     b->schur[flex] = (sti__soft_schur){kept, NULL};
-    if (kept == 0) return STI_OK;
+    if (!late_ones) return STI_OK;
     if (!sort_schur(world, flex, kept))
         return sti__fail(&world->error, STI_NO_MEMORY, "no memory for a soft body");
     b->schur[flex].value = body->schur;
@@ -325,6 +341,7 @@ void sti__soft_expand(sti_world *world, int flex) {
     int adr = world->model->flex_vertadr[flex], n = b->body[flex].pattern.nrow, at = 0;
     const bool *late = b->late + 3 * adr;
     const double *vstar = b->vstar + 3 * adr;
+    if (!schur->value) return; /* nothing is left out */
     double *v = world->state->flexvert_step + 3 * adr, *r = b->scratch + 3 * adr;
     memset(r, 0, sizeof *r * (size_t)n);
     for (int i = 0; i < n; i++) {
