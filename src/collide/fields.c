@@ -400,6 +400,22 @@ static sti__touch whole(const sti__patch *x) {
     return p;
 }
 
+/* Whether a polygon is large enough, against the tets that it lies in, for tilting to matter: more than SPLIT of an edge squared,
+   that is of (6 volume)^(2/3). */
+#define SPLIT 0.1
+static bool is_large(const sti__fields *f, const sti__patch *x) {
+    double gradient[4][3];
+    for (int side = 0; side < 2; side++) {
+        const sti__pressure_body *b = &f->body[side ? x->b : x->a];
+        if (b->kind != STI__PRESSURE_SOFT) continue;
+        const int *t = b->tet + 4 * (size_t)x->element[side];
+        double volume = 6 * sti__tet_gradients(b->node + 3 * (size_t)t[0], b->node + 3 * (size_t)t[1],
+                                               b->node + 3 * (size_t)t[2], b->node + 3 * (size_t)t[3], gradient);
+        if (x->area * x->area * x->area > SPLIT * SPLIT * SPLIT * volume * volume) return true;
+    }
+    return false;
+}
+
 /* With S the root of the second moments, the points are at c + sqrt 2 S u for three unit vectors u, and the pressure there is
    p (1 + sqrt 2 u' S^-1 (centre of pressure - c)). */
 static int split(const sti__fields *f, int patch, sti__touch *out) {
@@ -408,7 +424,7 @@ static int split(const sti__fields *f, int patch, sti__touch *out) {
     const sti__patch *x = &f->patches.patch[patch];
     double frame[9], C[3], S[3], inverse[3], d[3];
     out[0] = whole(x);
-    if (f->geom[x->a] >= 0 && f->geom[x->b] >= 0) return 1;
+    if (!is_large(f, x)) return 1;
     v3_copy(frame, x->normal);
     sti__contact_frame(frame);
     const double *t0 = frame + 3, *t1 = frame + 6;
