@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The stiffness of linear laws is kept until some element has turned by this much, rad. */
-#define TURNED 2e-3
+#define TURNED 1e-2
 /* A vertex counts as touched for so many steps: contacts that come and go do not change the order of elimination. */
 #define LINGER 20
 
