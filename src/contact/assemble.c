@@ -434,7 +434,8 @@ static void add_row(sti__assembly *as, const sti_state *s, int i, int at) {
     const int *col = m->D_colind + adr;
     int *acol = as->acol + at;
     double h = s->opt.timestep, *value = as->avalue + at;
-    for (int k = 0; k < all; k++) acol[k] = as->place[col[k]];
+    int shift = as->place[i] - i; /* all dofs of a tree are there, one after the other */
+    for (int k = 0; k < all; k++) acol[k] = col[k] + shift;
     memcpy(value, s->M + m->M_rowadr[i], sizeof(double) * (size_t)n);
     for (int k = n; k < all; k++) value[k] = s->M[m->M_rowadr[col[k]] + n - 1];
     if (damped(s)) value[n - 1] += h * s->par.dof_damping[i];

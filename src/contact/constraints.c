@@ -78,8 +78,20 @@ static void ball_limit(sti__assembly *as, const sti_state *s, int j, const sti__
     limit_row(as, s, dofs, axis, 3, sign, most - angle - m->jnt_margin[j], o);
 }
 
+/* Most joints are far from either limit. */
+static bool is_far(const sti_state *s, int j) {
+    const sti_model *m = s->model;
+    int dof = m->jnt_dofadr[j];
+    const double *range = s->par.jnt_range + 2 * j, one = 1;
+    double q = s->qpos[m->jnt_qposadr[j]], margin = m->jnt_margin[j];
+    double low = q - range[0] - margin, high = range[1] - q - margin;
+    return !is_near(s, low < high ? low : high, speed_bound(s, &dof, &one, 1));
+}
+
 static void joint_limit(sti__assembly *as, const sti_state *s, int j) {
     const sti_model *m = s->model;
+    bool single = m->jnt_type[j] == STI_JOINT_HINGE || m->jnt_type[j] == STI_JOINT_SLIDE;
+    if (single && is_far(s, j)) return;
     sti__origin o = {
         {m->jnt_solref + 2 * j, m->jnt_solimp + 5 * j, NULL, m->dof_invweight0[m->jnt_dofadr[j]]},
         STI__FROM_LIMIT,

@@ -46,21 +46,25 @@ typedef struct law {
     sti__block_info info;
 } law;
 
-static law law_of(const sti_state *s, const sti__contact *c, int id, double w) {
+/* Field by field: to clear it all first takes longer than the rest. */
+static void find_law(const sti_state *s, const sti__contact *c, int id, double w, law *l) {
     int dim = c->mixed.dim;
-    law l = {.row = {.kind = STI_ROW_CONE, .dim = dim}};
     double phi = c->dist - c->mixed.includemargin;
-    memcpy(l.row.mu, c->mixed.friction, sizeof(double) * (size_t)(dim - 1));
+    l->row.kind = STI_ROW_CONE;
+    l->row.dim = dim;
+    l->row.lo = l->row.hi = 0;
+    l->row.user = (sti_row_user){0};
+    for (int i = 0; i < 5; i++) l->row.mu[i] = i + 1 < dim ? c->mixed.friction[i] : 0;
     const double *inverse = s->model->body_invweight0;
     sti__asked asked = {c->mixed.solref, c->mixed.solimp, c->mixed.softness,
                         inverse[2 * c->body1] + inverse[2 * c->body2]};
     if (!(asked.weight > LEAST_WEIGHT)) asked.weight = w;
     sti__softness soft = sti__softness_of(&s->opt, &asked, phi);
-    bool clamped = sti__regularise(&soft, dim, l.row.mu, w, phi, l.R, l.vhat);
-    if (clamped && l.vhat[0] > s->opt.push) l.vhat[0] = s->opt.push;
-    l.info = (sti__block_info){
+    for (int i = 1; i < dim; i++) l->vhat[i] = 0;
+    bool clamped = sti__regularise(&soft, dim, l->row.mu, w, phi, l->R, l->vhat);
+    if (clamped && l->vhat[0] > s->opt.push) l->vhat[0] = s->opt.push;
+    l->info = (sti__block_info){
         STI__FROM_CONTACT, id, phi, soft.beta * s->opt.timestep / PI, clamped ? INFINITY : soft.stiffness, w};
-    return l;
 }
 
 static void rows_within(sti__assembly *as, const sti_state *s, const sti__contact *c, int id) {
@@ -69,7 +73,8 @@ static void rows_within(sti__assembly *as, const sti_state *s, const sti__contac
     sti__block_delassus(as, s, W);
     double w = weight_of(W, c->mixed.dim);
     if (!(w > LEAST_WEIGHT)) return;
-    law l = law_of(s, c, id, w);
+    law l;
+    find_law(s, c, id, w, &l);
     sti__block_close(as, &l.row, l.R, l.vhat, &l.info, c->feature);
     memcpy(as->memory[as->nblock - 1].frame, c->frame, sizeof c->frame);
 }
@@ -162,13 +167,14 @@ static void fill_apart(sti__assembly *as, const sti_state *s, const sti__contact
     fill_side(as, s, c->body1, c, -1, n, col + (swap ? split : 0), J + (swap ? split : 0));
     fill_side(as, s, c->body2, c, 1, n, col + (swap ? 0 : split), J + (swap ? 0 : split));
     for (int i = 1; i < dim; i++) memcpy(col + (size_t)(i * n), col, sizeof(int) * (size_t)n);
-    law l = law_of(s, c, as->info[b].id, w);
+    law l;
+    find_law(s, c, as->info[b].id, w, &l);
     as->rows[b] = l.row;
     as->info[b] = l.info;
     if (!(w > LEAST_WEIGHT)) as->info[b].source = STI__FROM_NOTHING;
     memcpy(as->R + at, l.R, sizeof(double) * (size_t)dim);
     memcpy(as->vhat + at, l.vhat, sizeof(double) * (size_t)dim);
-    as->memory[b] = (sti_contact_memory){.feature = c->feature};
+    as->memory[b].feature = c->feature; /* what it remembers is found later */
     memcpy(as->memory[b].frame, c->frame, sizeof c->frame);
 }
 
