@@ -903,7 +903,7 @@ static int core_exec(PyObject *module) {
     s->recorder = add_type(module, &recorder_spec);
     if (!s->model || !s->world || !s->array || !s->recorder) return -1;
     return add_constants(module) < 0 || core_add_problem(module) < 0 || core_add_coupled(module) < 0 ||
-                   core_add_mesh(module) < 0
+                   core_add_mesh(module) < 0 || core_add_ik(module) < 0
                ? -1
                : core_add_viewer(module);
 }

@@ -90,6 +90,20 @@ class Distance(NamedTuple):
 def ray(model: Model, data: Data, pnt: Sequence[float] | _Array, vec: Sequence[float] | _Array,
         groups: Iterable[int] | None = ..., fixed: bool = ..., bodyexclude: int = ...) -> Ray: ...
 def geom_distance(model: Model, data: Data, geom1: str | int, geom2: str | int, distmax: float = ...) -> Distance: ...
+class Reach(NamedTuple):
+    qpos: _Array
+    end: str
+    position: float
+    angle: float
+    iterations: int
+    restarts: int
+    @property
+    def reached(self) -> bool: ...
+
+def ik_solve(model: Model, data: Data, site: str | int | None = ..., body: str | int | None = ...,
+             pos: Sequence[float] | _Array | None = ..., quat: Sequence[float] | _Array | None = ...,
+             qpos: Sequence[float] | _Array | None = ..., joints: Iterable[str | int] | None = ..., max_iterations: int = ...,
+             restarts: int = ..., tolerance: float = ..., damping: float = ..., radius: float = ...) -> Reach: ...
 def check(path: _Path, allow_outside: bool = ...) -> list[dict[str, Any]]: ...
 def picture(model: Model, data: Data, width: int = ..., height: int = ..., camera: str | int | None = ...,
             lookat: Sequence[float] | None = ..., distance: float = ..., azimuth: float | None = ...,

@@ -7,6 +7,7 @@
 #include <stiction/capsule.h>
 #include <stiction/coupled.h>
 #include <stiction/handler.h>
+#include <stiction/ik.h>
 #include <stiction/model.h>
 #include <stiction/picture.h>
 #include <stiction/problem.h>

@@ -26,7 +26,7 @@ from .problem import (Certificate, Problem, Row, Solution, Workspace, certify, c
 
 __version__ = _core.VERSION
 __all__ = ["Model", "Data", "Handler", "Error", "Recorder", "forward", "step", "reset", "mass_matrix", "check", "picture", "render", "viewer",
-           "ray", "geom_distance", "Ray", "Distance",
+           "ray", "geom_distance", "Ray", "Distance", "ik_solve", "Reach",
            "Problem", "Solution", "Certificate", "Row", "Workspace", "cone", "interval", "huber", "quadratic", "solve", "certify", "coupled"]
 
 # kind: (prefix of its model fields, size name)
@@ -501,6 +501,44 @@ def geom_distance(model, data, geom1, geom2, distmax=float("inf")):
     _same(model, data)
     x, fromto = data._core.geom_distance(model.geom(geom1).id, model.geom(geom2).id, float(distmax))
     return Distance(x, _np.array(fromto).reshape(2, 3))
+
+
+class Reach(_typing.NamedTuple):
+    """What inverse kinematics found: joint positions; how it ended ("reached", "closest", "iterations"); what is left to the
+    pose in m and rad; how many steps and other starts were tried."""
+    qpos: _np.ndarray
+    end: str
+    position: float
+    angle: float
+    iterations: int
+    restarts: int
+
+    @property
+    def reached(self):
+        """Whether the pose was reached."""
+        return self.end == "reached"
+
+
+def ik_solve(model, data, site=None, body=None, pos=None, quat=None, qpos=None, joints=None, max_iterations=200, restarts=0,
+             tolerance=1e-10, damping=1e-2, radius=0.3):
+    """Joint positions that bring a site or a body (name or id) to a position and orientation of the world frame; None: any.
+    qpos: where to start (None: data.qpos); joints: those that may move, names or ids (None: all that move the frame). Limits
+    are kept. data stays as it is. A pose out of reach is no error: look at .reached. docs/ik.md."""
+    _same(model, data)
+    if (site is None) == (body is None):
+        raise ValueError("ik_solve needs either a site or a body")
+    frame = model.body(body) if site is None else model.site(site)
+    start = _np.array(data.qpos if qpos is None else qpos, dtype=float)
+    mask = None
+    if joints is not None:
+        mask = bytearray(model.njnt)
+        for joint in joints:
+            mask[model.joint(joint).id] = 1
+    pose = [None if x is None else tuple(map(float, x)) for x in (pos, quat)]
+    end, iterations, tried, position, angle = _core.ik_solve(
+        data._core, Error, _core.OBJECTS["body" if site is None else "site"], frame.id, *pose, start,
+        None if mask is None else bytes(mask), max_iterations, restarts, tolerance, damping, radius)
+    return Reach(start, end, position, angle, iterations, tried)
 
 
 def check(path, allow_outside=False):

@@ -125,6 +125,7 @@ void sti_world_destroy(sti_world *world) {
     sti__soft_free(world);
     sti__handlers_free(world);
     sti__query_free(world->query);
+    sti__ik_free(world);
     sti__collision_model_free(world->collision);
     if (world->arena.base) sti__arena_close(&world->arena);
     sti__free_aligned(&allocator, world->arena.base, world->arena.size);

@@ -52,6 +52,7 @@ struct sti_world {
     sti__progress progress;
     sti__collision_model *collision;
     sti__query *query;    /* rays and distances; NULL until someone asks */
+    struct sti__ik *ik;   /* inverse kinematics; likewise */
     uint64_t poses;       /* how often the position stage has run */
     uint64_t query_poses; /* what the query knows */
     sti__soft_bodies soft;
@@ -78,6 +79,10 @@ void sti__world_want(sti_world *world, uint32_t groups);
 
 /* The query, up to date with the last position stage. NULL if memory is short; no error then but in world->error. */
 sti__query *sti__world_query(sti_world *world);
+
+/* ik.c */
+typedef struct sti__ik sti__ik;
+void sti__ik_free(sti_world *world);
 
 /* Asks the handlers for rows, in the contact stage. */
 sti_status sti__handlers_run(sti_world *world);
