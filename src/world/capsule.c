@@ -19,7 +19,9 @@ static sti_status write_capsule(sti_world *world, const char *path, int troubles
     const sti__assembly *as = &c->rows;
     size_t size = sti_snapshot_size(world);
     void *snapshot = sti__alloc(&world->allocator, size);
-    double *guess = sti__alloc(&world->allocator, sizeof(double) * ((size_t)world->model->nv + 1));
+    const sti_model *m = world->model;
+    size_t bytes = sizeof(double) * ((size_t)m->nv + 3 * (size_t)m->nflexvert + 1);
+    double *guess = sti__alloc(&world->allocator, bytes);
     sti_status status = STI_NO_MEMORY;
     if (snapshot && guess && sti_snapshot_save(world, snapshot, size) == STI_OK) {
         sti_capsule about = {.troubles = troubles,
@@ -29,12 +31,14 @@ static sti_status write_capsule(sti_world *world, const char *path, int troubles
                              .v = as->v,
                              .g = as->g,
                              .headline = c->info.certificate.headline};
-        for (int i = 0; c->made && i < as->problem.arrays.n; i++) guess[i] = world->state->qvel[as->dof[i]];
+        for (int i = 0; c->made && i < as->problem.arrays.n; i++)
+            guess[i] = as->dof[i] < m->nv ? world->state->qvel[as->dof[i]]
+                                          : world->state->flexvert_xvel[as->dof[i] - m->nv];
         about.options.guess_v = guess;
         sti__capsule_content content = {c->made ? &as->problem : NULL, &about, snapshot, size};
         status = sti__capsule_write(path, &content, &world->allocator, error);
     } else sti__fail(error, STI_NO_MEMORY, "no memory for a capsule");
-    sti__free(&world->allocator, guess, sizeof(double) * ((size_t)world->model->nv + 1));
+    sti__free(&world->allocator, guess, bytes);
     sti__free(&world->allocator, snapshot, size);
     return status;
 }
