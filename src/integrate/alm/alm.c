@@ -131,7 +131,7 @@ void sti__alm_free(sti__alm *alm) {
     sti__free(a, alm->after, sizeof(int) * nj);
     sti__free(a, alm->pin, sizeof *alm->pin * (size_t)alm->pin_room);
     sti__free(a, alm->response, d * 6 * (size_t)alm->pin_room);
-    sti__free(a, alm->touch_lambda, d * 6 * (size_t)alm->touch_room);
+    sti__free(a, alm->touch_lambda, d * 42 * (size_t)alm->touch_room);
     sti__free(a, alm->touch_pin, sizeof(int) * (size_t)alm->touch_room);
     sti__free(a, alm->pair, sizeof(uint64_t) * (size_t)alm->pair_room);
     sti__free(a, alm->raw, sizeof(uint64_t) * (size_t)alm->pair_room);
@@ -187,5 +187,5 @@ void sti__alm_impulse(const sti__alm *alm, int contact, double impulse[6]) {
     int pin = contact < alm->ntouch ? alm->touch_pin[contact] : -1;
     for (int k = 0; k < 6; k++) impulse[k] = 0;
     for (int k = 0; pin >= 0 && k < alm->pin[pin].dim; k++)
-        impulse[k] = -alm->touch_lambda[6 * contact + k] * alm->scheme.h / alm->scheme.pull;
+        impulse[k] = -alm->touch_lambda[42 * contact + k] * alm->scheme.h / alm->scheme.pull;
 }

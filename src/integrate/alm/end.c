@@ -57,7 +57,7 @@ static void metric_pin(sti__alm *alm, const sti__pin *pin) {
     sti__pin_jacobian(pin, alm->pose, Ja, Jb);
     for (int r = 0; r < pin->dim; r++)
         for (int q = 0; q < pin->dim; q++) {
-            double w = pin->law.kind == STI_ROW_QUADRATIC && r != q ? 0 : pin->H[r * pin->dim + q];
+            double w = sti__pin_weight(pin, r, q);
             if (w == 0) continue;
             outer_block(alm, pin->a, Ja + 6 * r, pin->a, Ja + 6 * q, w);
             outer_block(alm, pin->b, Jb + 6 * r, pin->b, Jb + 6 * q, w);
@@ -103,10 +103,7 @@ static void answer(sti__alm *alm, const double *V, double *x, double *rhs) {
         if (V) {
             pin_velocity(pin, Ja, Jb, V, y);
             for (int r = 0; r < pin->dim; r++)
-                for (int q = 0; q < pin->dim; q++) {
-                    bool off = pin->law.kind == STI_ROW_QUADRATIC && r != q;
-                    x[r] += off ? 0 : pin->H[r * pin->dim + q] * y[q];
-                }
+                for (int q = 0; q < pin->dim; q++) x[r] += sti__pin_weight(pin, r, q) * y[q];
         }
         for (int r = 0; r < pin->dim; r++)
             for (int k = 0; k < 6; k++) {
@@ -121,9 +118,6 @@ static void project(sti__alm *alm, const sti_tasks *tasks) {
     size_t n = 6 * (size_t)alm->nbody;
     double *V = alm->step, *x = alm->response;
     sti__alm_evaluate(alm, true); /* laws with their Hessians */
-    for (int i = 0; i < alm->npin; i++)
-        for (int r = 0; r < alm->pin[i].dim && alm->pin[i].law.kind == STI_ROW_QUADRATIC; r++)
-            alm->pin[i].H[r * alm->pin[i].dim + r] = 1 / (alm->pin[i].R[r] + 1 / alm->pin[i].mu[r]);
     memcpy(alm->gradient, alm->work, sizeof(double) * n);
     for (int d = 0; d < alm->model->nv; d++) {
         const sti__coord *c = &alm->coord[d];

@@ -174,7 +174,6 @@ static double pin_law(sti__pin *pin, const sti__pose *pose, bool hessian) {
         for (int i = 0; i < pin->dim; i++) {
             pin->g[i] = -z[i] / R[i];
             e += 0.5 * z[i] * z[i] / R[i];
-            pin->H[i * pin->dim + i] = 1 / R[i];
         }
         return e;
     }
@@ -197,7 +196,7 @@ static void weigh(const sti__pin *pin, const double *J, double *WJ) {
     for (int r = 0; r < dim; r++)
         for (int k = 0; k < 6; k++) {
             double sum = 0;
-            if (diagonal) sum = pin->H[r * dim + r] * J[6 * r + k];
+            if (diagonal) sum = sti__pin_weight(pin, r, r) * J[6 * r + k];
             else
                 for (int q = 0; q < dim; q++) sum += pin->H[r * dim + q] * J[6 * q + k];
             WJ[6 * r + k] = sum;

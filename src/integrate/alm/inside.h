@@ -75,8 +75,9 @@ typedef struct sti__pin {
     double saxce;                /* exact friction: the slip, which the normal row gets */
     sti_row law;
     double R[6], mu[6], *lambda; /* softness, penalty, multiplier (dim) */
-    double C[6], g[6], H[36];    /* now: the response is -g */
-    double scale;                /* of its penalty */
+    double C[6], g[6];           /* now: the response is -g */
+    double *H;    /* of a cone: its Hessian, dim x dim; NULL for quadratic rows, see sti__pin_weight */
+    double scale; /* of its penalty */
 } sti__pin;
 
 /* A weighted sum of dofs with springs and bounds: limits, dry friction, tendons, servos, equalities. */
@@ -139,7 +140,7 @@ struct sti__alm {
     sti__pin *pin;
     double *response; /* 6 per pin: scratch */
     int npin, npin_fixed, pin_room;
-    double *touch_lambda; /* 6 per contact */
+    double *touch_lambda; /* 42 per contact: multipliers, then the Hessian of its law */
     int *touch_pin;       /* pin of each contact, -1 */
     int ntouch, touch_room;
     bool has_sums; /* the model has something that makes them */
@@ -215,6 +216,12 @@ sti_status sti__alm_minimise(sti__alm *alm, const sti_state *s, const sti_tasks 
 
 /* end.c */
 void sti__alm_end(sti__alm *alm, const sti_state *s, const sti_tasks *tasks);
+
+/* An entry of the Hessian of a pin's law. */
+static inline double sti__pin_weight(const sti__pin *pin, int r, int q) {
+    if (pin->H) return pin->H[r * pin->dim + q];
+    return r == q ? 1 / (pin->R[r] + 1 / pin->mu[r]) : 0;
+}
 
 static inline const sti__pose *sti__pose_at(const sti__pose *pose, int body) {
     static const sti__pose still = {{0}, {1, 0, 0, 0}, {1, 0, 0, 0, 1, 0, 0, 0, 1}};

@@ -41,6 +41,7 @@ static sti__pin *new_pin(sti__alm *alm, int kind, int a, int b, double *lambda) 
     pin->dim = kind == STI__PIN_ACROSS ? 2 : 3;
     pin->contact = -1;
     pin->offset = pin->saxce = 0;
+    pin->H = NULL;
     memset(pin->R, 0, sizeof pin->R);
     memset(pin->g, 0, sizeof pin->g);
     pin->law = (sti_row){.kind = STI_ROW_QUADRATIC, .dim = pin->dim, .lo = -INFINITY, .hi = INFINITY};
@@ -334,15 +335,15 @@ static bool reserve_touches(sti__alm *alm, int count) {
     if (count <= alm->touch_room) return true;
     int room = count + count / 2;
     const sti_allocator *a = &alm->allocator;
-    double *lambda = sti__resize(a, alm->touch_lambda, sizeof(double) * 6 * (size_t)alm->touch_room,
-                                 sizeof(double) * 6 * (size_t)room);
+    double *lambda = sti__resize(a, alm->touch_lambda, sizeof(double) * 42 * (size_t)alm->touch_room,
+                                 sizeof(double) * 42 * (size_t)room);
     if (!lambda) return false;
     alm->touch_lambda = lambda;
     int *pin =
         sti__resize(a, alm->touch_pin, sizeof(int) * (size_t)alm->touch_room, sizeof(int) * (size_t)room);
     if (!pin) {
-        lambda = sti__resize(a, alm->touch_lambda, sizeof(double) * 6 * (size_t)room,
-                             sizeof(double) * 6 * (size_t)alm->touch_room);
+        lambda = sti__resize(a, alm->touch_lambda, sizeof(double) * 42 * (size_t)room,
+                             sizeof(double) * 42 * (size_t)alm->touch_room);
         if (lambda || alm->touch_room == 0) alm->touch_lambda = lambda;
         return false;
     }
@@ -371,7 +372,7 @@ static void contact_pin(sti__alm *alm, const sti_state *s, const sti__contact *c
                         const sti_contact_memory *old) {
     int a = alm->link[c->body1], b = alm->link[c->body2], dim = c->mixed.dim;
     alm->touch_pin[i] = -1;
-    double *lambda = alm->touch_lambda + 6 * (size_t)i;
+    double *lambda = alm->touch_lambda + 42 * (size_t)i;
     memset(lambda, 0, sizeof(double) * 6);
     if ((a < 0 && b < 0) || a == b || c->exclude >= 2) return;
     sti_contact_memory memory = sti__memory_carry(old, c->feature, c->frame);
@@ -380,6 +381,7 @@ static void contact_pin(sti__alm *alm, const sti_state *s, const sti__contact *c
     sti__pin *pin = new_pin(alm, STI__PIN_CONTACT, a, b, lambda);
     pin->dim = dim;
     pin->contact = i;
+    pin->H = lambda + 6;
     pin->law = (sti_row){.kind = STI_ROW_CONE, .dim = dim};
     memcpy(pin->law.mu, c->mixed.friction, sizeof(double) * (size_t)(dim - 1));
     memcpy(pin->ea, c->frame, sizeof pin->ea);
