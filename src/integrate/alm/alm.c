@@ -41,6 +41,7 @@ static size_t lay_out_kept(sti__alm *alm, double *base) {
                        6 * (size_t)m->njnt + 6 * (size_t)m->neq + 2 * (size_t)m->njnt + (size_t)m->nv +
                            3 * (size_t)m->ntendon);
     alm->lambda1 = take(base, &used, 6 * (size_t)m->njnt + 6 * (size_t)m->neq);
+    alm->lambda2 = take(base, &used, 6 * (size_t)m->njnt + 6 * (size_t)m->neq);
     alm->qpos = take(base, &used, (size_t)m->nq);
     alm->qvel = take(base, &used, (size_t)m->nv);
     return used;

@@ -131,11 +131,11 @@ struct sti__alm {
     double *committed;               /* of the last step that was taken */
     size_t nkept;
     sti__alm_head *head;
-    sti__alm_past *past; /* nbody */
-    sti__alm_rate *rate; /* nv, then ntendon */
-    double *lambda1;     /* multipliers of joints and equalities one step earlier */
-    double *lambda;      /* multipliers, see lambda_of_... */
-    double *qpos, *qvel; /* of the state that this belongs to */
+    sti__alm_past *past;       /* nbody */
+    sti__alm_rate *rate;       /* nv, then ntendon */
+    double *lambda1, *lambda2; /* multipliers of joints and equalities one and two steps earlier */
+    double *lambda;            /* multipliers, see lambda_of_... */
+    double *qpos, *qvel;       /* of the state that this belongs to */
     double *qpos_new, *qvel_new;
     sti__pin *pin;
     double *response; /* 6 per pin: scratch */

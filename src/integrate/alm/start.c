@@ -289,7 +289,10 @@ static void guess_multipliers(sti__alm *alm) {
     int n = 6 * (alm->model->njnt + alm->model->neq);
     for (int i = 0; i < n; i++) {
         double now = alm->lambda[i];
-        if (alm->head->valid > 1) alm->lambda[i] = 2 * now - alm->lambda1[i];
+        if (alm->head->valid > 1)
+            alm->lambda[i] =
+                extrapolate((int)fmin(alm->head->valid, 3), now, alm->lambda1[i], alm->lambda2[i], 0);
+        alm->lambda2[i] = alm->lambda1[i];
         alm->lambda1[i] = now;
     }
 }
