@@ -209,6 +209,7 @@ sti_status sti__alm_minimise(sti__alm *alm, const sti_state *s, const sti_tasks 
     const sti_option *o = &s->opt;
     bool adaptive = o->alm_adaptive, exact = o->coulomb == STI_COULOMB_EXACT;
     double last = INFINITY;
+    bool enough = false;
     alm->mu = adaptive && smooth(alm) && alm->head->mu >= o->alm_mu ? alm->head->mu : o->alm_mu;
     double target = alm->mu; /* after a weaker one for the first multipliers */
     alm->factored = false;
@@ -221,6 +222,7 @@ sti_status sti__alm_minimise(sti__alm *alm, const sti_state *s, const sti_tasks 
         sti__alm_respond(alm);
         double lag = sti__alm_update_lag(alm, true), slip = exact ? update_slip(alm) : 0;
         double violation = update_multipliers(alm);
+        if (k == 0) enough = violation <= o->alm_tol; /* a weaker penalty might do */
         alm->info.outer = k + 1;
         alm->info.violation = violation;
         alm->info.converged =
@@ -239,6 +241,6 @@ sti_status sti__alm_minimise(sti__alm *alm, const sti_state *s, const sti_tasks 
         last = violation;
     }
     alm->info.mu = alm->head->mu = target;
-    if (alm->info.converged && alm->info.outer == 1) alm->head->mu = fmax(o->alm_mu, target / MU_GROWTH);
+    if (alm->info.converged && enough) alm->head->mu = fmax(o->alm_mu, target / MU_GROWTH);
     return STI_OK;
 }
