@@ -631,6 +631,13 @@ TEST(bad_options) {
     CHECK(sti_step(refused, 1) == STI_ARGUMENT && strstr(sti_world_error(refused)->message, "distance"));
     sti_world_destroy(refused);
     sti_model_free(m);
+    m = model_of("<mujoco><worldbody><flexcomp name='s' type='grid' dim='3' count='3 3 3' spacing='.1 .1 .1' "
+                 "radius='.005' mass='1'>"
+                 "<elasticity young='1e4' poisson='.3'/></flexcomp></worldbody></mujoco>");
+    refused = alm_world(m, STI_ALM_EULER, 0.01);
+    CHECK(sti_step(refused, 1) == STI_ARGUMENT && strstr(sti_world_error(refused)->message, "soft"));
+    sti_world_destroy(refused);
+    sti_model_free(m);
     m = scene_of("double_pendulum.xml");
     sti_world *world = alm_world(m, 7, 0.01);
     CHECK(sti_step(world, 1) == STI_ARGUMENT);

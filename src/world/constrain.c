@@ -657,6 +657,7 @@ static sti_solve_info alm_info(const sti__alm_info *a) {
 /* What the integrator alm has no rows for, NULL if there is nothing of it. */
 static const char *beyond_alm(const sti_world *world) {
     const sti_model *m = world->model;
+    if (m->nflex) return "soft bodies";
     for (int e = 0; e < m->neq; e++)
         if (m->eq_type[e] == STI_EQ_DISTANCE && world->state->eq_active[e]) return "distance equalities";
     for (int i = 0; i < world->handlers.count; i++)
@@ -667,12 +668,12 @@ static const char *beyond_alm(const sti_world *world) {
 sti_status sti__stage_alm(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti_state *s = world->state;
-    sti_status status = sti__constraints_need_alm(world);
-    if (status != STI_OK) return status;
     const char *beyond = beyond_alm(world);
     if (beyond)
         return sti__fail(&world->error, STI_ARGUMENT, "the integrator alm has no rows for %s: use another",
                          beyond);
+    sti_status status = sti__constraints_need_alm(world);
+    if (status != STI_OK) return status;
     sti__alm_touch touch = {c->collide.contact, c->collide.ncontact, c->memory, c->nmemory};
     sti__assembly_begin(&c->rows);
     c->made = c->solved = false;
