@@ -616,7 +616,7 @@ static void remember_touches(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti_contact_memory *to = reserve(world, &c->memory_pool, c->collide.ncontact, sizeof *to);
     c->nmemory = 0;
-    if (!to) return; /* forgotten, not fatal */
+    if (!to || sti__alm_last(c->alm)->lost) return; /* forgotten, not fatal */
     c->memory = to;
     for (int i = 0; i < c->collide.ncontact; i++) {
         const sti__contact *x = &c->collide.contact[i];

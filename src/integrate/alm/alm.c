@@ -160,6 +160,8 @@ sti_status sti__alm_solve(sti__alm *alm, sti_state *s, const sti__alm_touch *tou
     const sti_model *m = alm->model;
     alm->info = (sti__alm_info){0};
     memcpy(alm->kept_state, alm->committed, sizeof(double) * alm->nkept);
+    alm->ntouch = 0;
+    if (alm->nbody == 0) return STI_OK;
     if (!sti__alm_start(alm, s, touch) || !sti__alm_pattern(alm))
         return sti__fail(error, STI_NO_MEMORY, "no memory for the rows of a step");
     sti_status status = sti__alm_analyse(alm, error);

@@ -34,6 +34,7 @@ typedef struct sti__alm_info {
     double mu;
     int rows, rank; /* scalar rows of joints; the sum of the ranks of their blocks */
     bool converged;
+    bool lost; /* the multipliers are no guess for the next step */
 } sti__alm_info;
 
 /* Finds the step from a state whose positions, velocities and forces are current: the new qpos and qvel are kept, qacc and

@@ -19,6 +19,9 @@
 #define GENTLE 1e-4
 /* Contacts may be violated by a hundred times more than joints: four corners of a box are never quite in a plane. */
 #define LOOSE 1e-2
+/* After so many multiplier steps that hardly change a violation (m or rad) above this one, the rows contradict each other. */
+#define STUCK 4
+#define HOPELESS 1e-6
 /* So many more multiplier steps are better than a stronger penalty. */
 #define PATIENCE 5
 
@@ -196,6 +199,15 @@ static double update_slip(sti__alm *alm) {
     return most;
 }
 
+/* Multipliers that did not settle are no guess for the next step. */
+static void forget(sti__alm *alm) {
+    size_t n = 6 * (size_t)(alm->model->njnt + alm->model->neq);
+    size_t rest = 2 * (size_t)alm->model->njnt + (size_t)alm->model->nv + 3 * (size_t)alm->model->ntendon;
+    memcpy(alm->lambda, alm->lambda1, n * sizeof(double));
+    memset(alm->lambda + n, 0, rest * sizeof(double));
+    alm->info.lost = true;
+}
+
 /* The linear terms where Newton begins, for the multipliers of the last step. */
 static void guess_lag(sti__alm *alm) {
     for (int i = 0; i < alm->npin; i++)
@@ -210,6 +222,7 @@ sti_status sti__alm_minimise(sti__alm *alm, const sti_state *s, const sti_tasks 
     bool adaptive = o->alm_adaptive, exact = o->coulomb == STI_COULOMB_EXACT;
     double last = INFINITY;
     bool enough = false;
+    int stuck = 0;
     alm->mu = adaptive && smooth(alm) && alm->head->mu >= o->alm_mu ? alm->head->mu : o->alm_mu;
     double target = alm->mu; /* after a weaker one for the first multipliers */
     alm->factored = false;
@@ -229,6 +242,9 @@ sti_status sti__alm_minimise(sti__alm *alm, const sti_state *s, const sti_tasks 
             fmax(violation, fmax(lag, slip)) <= o->alm_tol && alm->info.step <= o->alm_newton_tol;
         if (!adaptive) continue;
         if (alm->info.converged) break;
+        stuck = violation > 0.5 * last ? stuck + 1 : 0;
+        if (stuck >= STUCK && violation > HOPELESS)
+            break; /* rows that contradict each other: more force would not help */
         double mu = smooth(alm) ? target : fmin(target, MU_GROWTH * alm->mu);
         if (mu == alm->mu && violation > o->alm_tol && is_slow(violation, last, o->alm_tol, PATIENCE) &&
             k > 0)
@@ -240,6 +256,7 @@ sti_status sti__alm_minimise(sti__alm *alm, const sti_state *s, const sti_tasks 
         }
         last = violation;
     }
+    if (alm->info.violation > HOPELESS && !alm->info.converged) forget(alm);
     alm->info.mu = alm->head->mu = target;
     if (alm->info.converged && enough) alm->head->mu = fmax(o->alm_mu, target / MU_GROWTH);
     return STI_OK;
