@@ -301,11 +301,11 @@ static void a_large_body_needs_no_factor(void) {
     sti__chol_solve(chol, x, NULL);
     sti__csr_mul(A, x, y, NULL);
     for (int i = 0; i < A->nrow; i++) worst = fmax(worst, fabs(y[i] - b[i]));
-    CHECK(worst < 1e-8);
+    CHECK(worst < 1e-6);
     double exact = sti__dot_n(b, x, A->nrow);
     sti__chol_half(chol, b, y, NULL);
     size = sti__norm2_n(y, NULL, A->nrow);
-    CHECK(fabs(size - exact) < 1e-4 * exact);
+    CHECK(fabs(size - exact) < 1e-3 * exact);
     sti_workspace *w = sti_workspace_create(NULL, NULL);
     sti_solve_options o = options_of(STI_COULOMB_RELAXED, STI_LINEAR_AUTO);
     o.tol = 1e-6;

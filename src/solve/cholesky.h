@@ -44,7 +44,7 @@ sti_status sti__chol_factor(sti__chol *chol, const double *value, const sti_task
 void sti__chol_solve(sti__chol *chol, double *x, const sti_tasks *tasks);
 /* The same for `count` vectors, x + k stride. A vector gets the bits that it gets alone. */
 void sti__chol_solve_many(sti__chol *chol, double *x, int count, int stride, const sti_tasks *tasks);
-/* y = L^-1 P x, so that y'y = x'A^-1 x. y may be x. Where it iterates, y has that length (to 1e-6) and no other meaning. */
+/* y = L^-1 P x, so that y'y = x'A^-1 x. y may be x. Where it iterates, y has that length (to 1e-4) and no other meaning. */
 void sti__chol_half(sti__chol *chol, const double *x, double *y, const sti_tasks *tasks);
 /* x = P' L^-T y, the other half. y may be x. Not where it iterates: x is then y. */
 void sti__chol_half_back(sti__chol *chol, const double *y, double *x, const sti_tasks *tasks);

@@ -16,7 +16,8 @@ struct sti__island;
 typedef struct sti__core {
     int n;            /* 0: none */
     int *dof, *place; /* n; of the island: number in the core or -1 */
-    int *start, *col; /* lower triangle, dense */
+    int *mark;        /* n */
+    int *start, *col; /* lower triangle */
     double *value;
     double *x;            /* n */
     double *first, *work; /* of the island */

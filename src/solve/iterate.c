@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#define EXACT 1e-11 /* relative residual of a solve */
-#define ROUGH 1e-3  /* of a norm, whose square it leaves good to 1e-6 */
+#define EXACT 1e-9 /* relative residual of a solve */
+#define ROUGH 1e-2 /* of a norm, whose square it leaves good to 1e-4 */
 #define CAP 2000
 #define LARGEST_BLOCK 24
 
