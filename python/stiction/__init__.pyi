@@ -47,6 +47,7 @@ class Option:
     coulomb: int
     memory: int
     linear: int
+    preconditioner: int
     substeps: int
     adaptive_atol: int
     max_newton: int
@@ -708,7 +709,7 @@ class Solution:
 
 def solve(problem: Problem, solver: str = ..., coulomb: str = ..., tol: float | None = ..., *,
           guess_v: npt.ArrayLike | None = ..., guess_gamma: npt.ArrayLike | None = ..., workspace: Workspace | None = ...,
-          linear: str = ..., full_error: float = ..., atol: float = ..., rtol: float = ..., adaptive_atol: bool = ...,
+          linear: str = ..., preconditioner: str = ..., full_error: float = ..., atol: float = ..., rtol: float = ..., adaptive_atol: bool = ...,
           max_iterations: int = ..., max_newton: int = ..., max_pcg: int = ..., max_line_search: int = ...,
           pcg_tol: float = ..., ls_tol: float = ..., max_step: float = ..., gradient_limit: float = ..., relaxation: float = ...,
           finish: bool = ..., history: bool = ...) -> Solution: ...
