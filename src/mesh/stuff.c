@@ -7,7 +7,8 @@
 
 #define MAX_VOLUME 0.1
 #define MAX_HAUSDORFF 1.0
-#define MAX_PIECES 64 /* of a triangle's side, for samples */
+#define MAX_PIECES 64       /* of a triangle's side, for samples */
+#define MAX_SAMPLES 2000000 /* of a surface */
 #define DEFAULT_NODES 1000
 #define NODE_ROUNDS 5
 #define NODE_TOLERANCE 0.05
@@ -44,16 +45,37 @@ static double distance_between(const double *a, const double *b) {
     return v3_norm(e);
 }
 
+static int pieces_of(const double *const v[3], double step) {
+    double longest =
+        fmax(distance_between(v[0], v[1]), fmax(distance_between(v[1], v[2]), distance_between(v[2], v[0])));
+    double pieces = fmin(ceil(longest / step), MAX_PIECES);
+    return pieces > 1 ? (int)pieces : 1;
+}
+
+static void corners_of(const double *vert, const int *tri, int t, const double *v[3]) {
+    for (int k = 0; k < 3; k++) v[k] = vert + 3 * (size_t)tri[3 * (size_t)t + k];
+}
+
+/* A step with which there are no more than MAX_SAMPLES, however many triangles lie in heaps. */
+static double affordable(const double *vert, int ntri, const int *tri, double step) {
+    double count = 0;
+    const double *v[3];
+    for (int t = 0; t < ntri; t++) {
+        corners_of(vert, tri, t, v);
+        double n = pieces_of(v, step);
+        count += 0.5 * (n + 1) * (n + 2);
+    }
+    return count > MAX_SAMPLES ? step * sqrt(count / MAX_SAMPLES) : step;
+}
+
 double sti__surface_excursion(const double *vert, int ntri, const int *tri, double step,
                               const sti__distance *other, bool outside) {
     double worst = 0;
+    const double *v[3];
+    step = affordable(vert, ntri, tri, step);
     for (int t = 0; t < ntri; t++) {
-        const double *v[3];
-        for (int k = 0; k < 3; k++) v[k] = vert + 3 * (size_t)tri[3 * (size_t)t + k];
-        double longest = fmax(distance_between(v[0], v[1]),
-                              fmax(distance_between(v[1], v[2]), distance_between(v[2], v[0])));
-        double pieces = fmin(ceil(longest / step), MAX_PIECES);
-        worst = fmax(worst, sample_triangle(v[0], v[1], v[2], pieces > 1 ? (int)pieces : 1, other, outside));
+        corners_of(vert, tri, t, v);
+        worst = fmax(worst, sample_triangle(v[0], v[1], v[2], pieces_of(v, step), other, outside));
     }
     return worst;
 }

@@ -4,6 +4,7 @@
 #include "mesh/stuff.h"
 #include "mesh/tetfile.h"
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <stiction/tetmesh.h>
@@ -162,6 +163,10 @@ static char *read_open(const job *j, FILE *f, const char *path, size_t *size) {
     if (fseek(f, 0, SEEK_END) != 0) return bad_file(j->error, path, "cannot be read"), NULL;
     long n = ftell(f);
     if (n < 0 || fseek(f, 0, SEEK_SET) != 0) return bad_file(j->error, path, "cannot be read"), NULL;
+    if (n == LONG_MAX) { /* what a folder says */
+        errno = EISDIR;
+        return bad_file(j->error, path, "cannot be read"), NULL;
+    }
     if ((size_t)n > MAX_FILE) {
         sti__fail_at(j->error, j->place, STI_LIMIT, "the file is larger than 1 GiB");
         return NULL;
