@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exact Coulomb in an island of few dofs, with dense matrices: the same method as in coupled.c, in the coordinates
-   z = L'(v - v*) with A = LL'. There the balance is z = X'g with X = J L^-T, lengths are what the certificate measures,
-   and the Newton matrix is I + X'(G + slope e')X. A step of a robot's contacts takes microseconds. */
+/* Exact Coulomb in an island of few dofs: the same method as in coupled.c, in the coordinates z = L(v - v*) with A = L'L.
+   There the balance is z = X'g with X = J L^-1, lengths are what the certificate measures, and the Newton matrix is
+   I + X'(G + slope e')X. Matrices are dense, but only what the kinematic trees leave in them is worked on. A step of a
+   robot's contacts takes microseconds. */
 #ifndef STI_SOLVE_SMALL_H
 #define STI_SOLVE_SMALL_H
 
