@@ -12,6 +12,7 @@
 
 #define STEPS 60     /* Newton steps of one call */
 #define FAR 1e-2     /* laws of a pair that is worse are rounded from the start */
+#define BLIND 2      /* steps in a row that may raise the natural map, within rounds */
 #define FASTER 0.5   /* by which they are rounded less after a full step */
 #define ROUNDEST 0.3 /* of the impulses' length */
 #define CALM 4       /* failures after which ... */
@@ -248,8 +249,9 @@ static double snap(const sti__island *s, int b, double *g) {
     return moved;
 }
 
-/* Impulses within their bounds, what they push and what is left of the balance; returns the rows' gap. */
-static double enter_bounds(couple *c) {
+/* Impulses within their bounds, what they push and what is left of the balance; returns the rows' gap. Within rounds they
+   are not moved further. */
+static double enter_bounds(couple *c, bool snaps) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
     double gap = 0;
@@ -258,7 +260,7 @@ static double enter_bounds(couple *c) {
         int at = s->first[b];
         memcpy(s->g + at, c->g + at, sizeof(double) * (size_t)row->dim);
         sti__row_project(row, s->R + at, s->g + at);
-        gap += snap(s, b, s->g + at);
+        if (snaps) gap += snap(s, b, s->g + at);
     }
     sti__island_mul_t(s, s->g, s->force, sap->tasks);
     for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->force[i];
@@ -269,7 +271,7 @@ static double enter_bounds(couple *c) {
 static bool certified(couple *c, double bar) {
     sti__sap *sap = c->sap;
     if (merit_of(c) > NEAR * bar && !sap->history) return false;
-    double gap = enter_bounds(c);
+    double gap = enter_bounds(c, true);
     sti__sap_measure(sap);
     sap->bar = sqrt(sap->bar * sap->bar + 2 * gap);
     sti__sap_remember(sap);
@@ -313,8 +315,8 @@ static void go(couple *c, const double *g0, double a) {
 }
 
 /* Along the step, which keeps the balance: the longest of a few that lowers the natural map; returns its length. 0: none
-   does, and the pair is as it was. */
-static double walk(couple *c) {
+   does, and the pair is as it was, or at the end of the step if `blind`. */
+static double walk(couple *c, bool blind) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
     double *g0 = s->kept_g, *push = vector(s, PUSH), before = length_of(c);
@@ -330,7 +332,7 @@ static double walk(couple *c) {
         go(c, g0, a);
         if (length_of(c) <= (1 - enough * a) * before) return a;
     }
-    go(c, g0, 0);
+    go(c, g0, blind);
     return 0;
 }
 
@@ -351,35 +353,72 @@ static bool retreat(couple *c) {
     return true;
 }
 
+/* Within rounds a few steps in a row may raise the natural map, before the best pair is taken up again. */
+static bool may_leap(couple *c) {
+    sti__island *s = c->sap->s;
+    if (!c->tight || c->round > 0) return false;
+    if (merit_of(c) < c->best) {
+        c->best = merit_of(c), c->blind = 0;
+        memcpy(s->pair_g, c->g, sizeof(double) * (size_t)s->m);
+    }
+    return c->blind < BLIND;
+}
+
+static bool leave_best(couple *c) {
+    sti__island *s = c->sap->s;
+    if (c->blind == 0) return true;
+    memcpy(c->g, s->pair_g, sizeof(double) * (size_t)s->m);
+    if (!balance(c)) return false;
+    read_pair(c);
+    c->blind = 0;
+    c->best = INFINITY;
+    return true;
+}
+
+/* Where laws of a far pair begin. */
+static bool begin(couple *c) {
+    if (!balance(c)) return false;
+    read_pair(c);
+    if (merit_of(c) <= FAR) return true;
+    if (c->tight && sti__sap_sweep(c->sap, SWEEPS)) read_pair(c);
+    else c->round = fmin(ROUNDEST, merit_of(c));
+    return true;
+}
+
 /* Newton steps, with rounded laws where the true ones lead nowhere. */
 static bool iterate(couple *c, double goal, double bar) {
     sti__sap *sap = c->sap;
     read_pair(c);
     if (reached(c, goal, bar)) return true;
-    if (!balance(c)) return false;
-    read_pair(c);
-    if (merit_of(c) > FAR) c->round = fmin(ROUNDEST, merit_of(c));
+    if (!begin(c)) return false;
     for (int k = 0; k <= STEPS; k++) {
         if (reached(c, goal, bar)) return true;
         if (k >= sap->options->max_newton) return false;
         if (c->round > 0) read_laws(c);
+        bool leap = may_leap(c);
         if (!step(c)) return false;
-        double a = walk(c);
-        if (a == 0 && !retreat(c)) return false;
+        double a = walk(c, leap);
         if (a > 0) c->round = fmin(c->round * (a == 1 ? FASTER : 1), merit_of(c));
+        else if (leap) c->blind++;
+        else if (!leave_best(c) || !retreat(c)) return false;
     }
     return false;
 }
 
 bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
     sti__island *s = sap->s;
-    couple c = {.sap = sap, .g = s->last_g, .force = vector(s, PUSHED), .tight = bar <= 0, .lift = 1};
+    couple c = {.sap = sap,
+                .g = s->last_g,
+                .force = vector(s, PUSHED),
+                .tight = bar <= 0,
+                .lift = 1,
+                .best = INFINITY};
     memcpy(vector(s, KEPT), s->v, sizeof(double) * (size_t)s->n);
     memcpy(s->offset, s->base, sizeof(double) * (size_t)s->m);
     for (int i = 0; i < s->m; i++) s->target[i] = s->vhat[i] + s->offset[i];
     set_floors(&c);
     if (iterate(&c, goal, bar)) {
-        enter_bounds(&c);
+        enter_bounds(&c, bar > 0);
         if (bar <= 0) { /* impulses on their bounds push a little differently */
             memcpy(c.g, s->g, sizeof(double) * (size_t)s->m);
             balance(&c);

@@ -61,9 +61,9 @@ static size_t lay_out(sti__island *s, const tally *t, char *base) {
     double **dofs[] = {&s->vstar,    &s->impetus, &s->inverse,  &s->v,     &s->best, &s->step,
                        &s->momentum, &s->force,   &s->gradient, &s->astep, &s->work, &s->answer};
     s->coords = s->problem->arrays.coords ? sti__cut(&c, n, sizeof(double)) : NULL;
-    double **rows[] = {&s->R,      &s->vhat,   &s->target, &s->y,         &s->ystep,  &s->g,
-                       &s->rows,   &s->best_g, &s->kept_g, &s->held,      &s->last_g, &s->soft,
-                       &s->weight, &s->offset, &s->late,   &s->lightness, &s->base,   &s->slope};
+    double **rows[] = {&s->R,      &s->vhat,   &s->target,    &s->y,    &s->ystep,  &s->g,    &s->rows,
+                       &s->best_g, &s->kept_g, &s->pair_g,    &s->held, &s->last_g, &s->soft, &s->weight,
+                       &s->offset, &s->late,   &s->lightness, &s->base, &s->slope};
     for (int i = 0; i < STI__COUNT(dofs); i++) *dofs[i] = sti__cut(&c, n, sizeof(double));
     for (int i = 0; i < STI__COUNT(rows); i++) *rows[i] = sti__cut(&c, m, sizeof(double));
     double **pairs[] = {&s->anderson.t, &s->anderson.r};

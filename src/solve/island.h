@@ -52,6 +52,7 @@ typedef struct sti__island {
     double *target;   /* m: y = J v - target; vhat, less the De Saxce shift, plus the proximal term */
     double *y, *ystep, *g, *rows; /* m */
     double *best_g, *last_g;      /* m: of the answer; the guess */
+    double *pair_g;               /* m: best pair of a coupled solve */
     double *kept_g, *held;        /* m: best pair of a coupled solve; the offset before it */
     double *offset, *late;        /* m: target - vhat, and what it is wrong by */
     double *base, *slope; /* m: the offset without De Saxce terms; how friction follows the normal velocity */
