@@ -30,6 +30,8 @@ typedef struct couple {
     double *g;          /* impulses of the pair */
     double *force;      /* J'g */
     double natural;     /* natural map over the impulses, in the norm of unit Delassus diagonal */
+    double best;        /* natural map of the best pair ... */
+    int blind;          /* ... and steps since that raised it */
     int failures;       /* of rounded laws */
     double lift;        /* of their rounding, against the natural map */
     double round;       /* how far the laws are rounded off: a share of the impulses' length */
