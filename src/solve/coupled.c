@@ -211,8 +211,9 @@ static bool step(couple *c) {
     linear_impulses(s, s->y, s->g);
     sti__island_mul_t(s, s->g, s->gradient, sap->tasks);
     for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->gradient[i];
-    double merit = merit_of(c), share = c->tight ? fmin(1e-3, merit) : fmin(LOOSE, sqrt(merit));
-    if (!solve(sap, s->gradient, fmax(1e-14, share * length_of(c)) * c->motion)) return false;
+    double goal = fmax(1e-14, fmin(LOOSE, sqrt(merit_of(c))) * length_of(c)) * c->motion;
+    if (c->tight) goal = fmax(1e-12, fmin(1e-4, 1e-3 * c->natural)) * sqrt(dot(s, s->gradient, s->gradient));
+    if (!solve(sap, s->gradient, goal)) return false;
     const double *x = vector(s, X);
     for (int i = 0; i < s->n; i++) s->step[i] = -x[i];
     sti__island_mul(s, s->step, s->ystep, sap->tasks);
@@ -338,10 +339,11 @@ static double walk(couple *c, bool blind) {
     return 0;
 }
 
-/* No step is of use: laws are rounded, or else swept and rounded again, more where that has failed before. */
+/* No step is of use: laws are rounded, or else swept and rounded again, more where that has failed before; within rounds
+   they are swept only. */
 static bool retreat(couple *c) {
     sti__sap *sap = c->sap;
-    if (c->round > 0) {
+    if (c->round > 0 || c->tight) {
         int times = c->failures < 3 ? 1 << c->failures : MOST_SWEEPS / SWEEPS;
         if (!sti__sap_sweep(sap, SWEEPS * times)) { /* what cannot be swept may need better steps */
             if (c->tight || !balance(c)) return false;
@@ -351,21 +353,18 @@ static bool retreat(couple *c) {
         c->round = 0;
         read_pair(c);
     }
-    c->round = fmin(ROUNDEST, c->lift * merit_of(c));
+    if (!c->tight) c->round = fmin(ROUNDEST, c->lift * merit_of(c));
     return true;
 }
 
-/* Within rounds a few steps in a row may raise the natural map, before the best pair is taken up again. */
-static bool may_leap(couple *c) {
+static void note_best(couple *c) {
     sti__island *s = c->sap->s;
-    if (!c->tight || c->round > 0) return false;
-    if (merit_of(c) < c->best) {
-        c->best = merit_of(c), c->blind = 0;
-        memcpy(s->pair_g, c->g, sizeof(double) * (size_t)s->m);
-    }
-    return c->blind < BLIND;
+    if (merit_of(c) >= c->best) return;
+    c->best = merit_of(c), c->blind = 0;
+    memcpy(s->pair_g, c->g, sizeof(double) * (size_t)s->m);
 }
 
+/* Within rounds a few steps in a row may raise the natural map, before the best pair is taken up again. */
 static bool leave_best(couple *c) {
     sti__island *s = c->sap->s;
     if (c->blind == 0) return true;
@@ -397,7 +396,8 @@ static bool iterate(couple *c, double goal, double bar) {
         if (reached(c, goal, bar)) return true;
         if (k >= sap->options->max_newton) return false;
         if (c->round > 0) read_laws(c);
-        bool leap = may_leap(c);
+        note_best(c);
+        bool leap = c->tight && c->blind < BLIND;
         if (!step(c)) return false;
         double a = walk(c, leap);
         if (a > 0) c->round = fmin(c->round * (a == 1 ? FASTER : 1), merit_of(c));
@@ -430,6 +430,7 @@ bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
         sap->change = 1;
         return true;
     }
+    if (c.best < INFINITY && bar > 0) memcpy(c.g, s->pair_g, sizeof(double) * (size_t)s->m);
     memcpy(s->v, vector(s, KEPT), sizeof(double) * (size_t)s->n);
     return false;
 }
