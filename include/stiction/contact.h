@@ -34,6 +34,22 @@ typedef struct sti_contact {
     uint64_t feature;          /* the same over steps while the same parts touch */
 } sti_contact;
 
+#define STI_PATCH_CORNERS 8
+
+/* A polygon on which two bodies touch by pressure fields, docs/hydroelastic.md. World frame. */
+typedef struct sti_patch {
+    int geom1, geom2; /* -1: a soft body's */
+    int flex1, flex2; /* soft bodies, else -1 */
+    int elem1, elem2; /* tetrahedra of soft bodies, or elements of a geom's mesh; -1 of a plane */
+    int count;        /* corners, 3 to 8 */
+    int zero;
+    double area;                         /* m2 */
+    double pressure;                     /* Pa, mean by the fields alone: area times pressure is the force */
+    double pos[3];                       /* centre of pressure */
+    double normal[3];                    /* from the first to the second */
+    double corner[STI_PATCH_CORNERS][3]; /* counterclockwise around the normal */
+} sti_patch;
+
 #ifdef __cplusplus
 }
 #endif

@@ -81,6 +81,11 @@ STI_API void sti_stage_integrate(sti_world *world);     /* advance by opt.timest
 
 /* The contacts of the last forward or step, in a fixed order; valid until the next. */
 STI_API const sti_contact *sti_world_contacts(const sti_world *world, int *count);
+/* The polygons that those over patches stand for, at most n of them; returns how many there are. out may be NULL if n is 0. */
+STI_API int sti_world_patches(const sti_world *world, sti_patch *out, int n);
+/* Stress of the tetrahedra of all soft bodies where they are now, Pa; either may be NULL. mises: nflexelem, von Mises' number;
+   cauchy: nflexelem * 6, xx yy zz xy xz yz, world frame. Elements that are flat or inverted count as if at 1 % of their volume. */
+STI_API void sti_world_soft_stress(const sti_world *world, double *mises, double *cauchy);
 /* Row blocks of the last problem (with substeps: of the last part); *scalar (may be NULL): rows in all. */
 STI_API int sti_world_rows(const sti_world *world, int *scalar);
 /* What a coupled constraint, by its equality, has to say of the last step (or forward); valid as long as the world, NULL if

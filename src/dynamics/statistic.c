@@ -31,6 +31,7 @@ static box bounds(const sti_model *m, const sti_state *s) {
     }
     for (int i = 0; i < m->njnt; i++) grow(&b, s->xanchor + 3 * i, 0);
     for (int i = 0; i < m->nsite; i++) grow(&b, s->site_xpos + 3 * i, 0);
+    for (int i = 0; i < m->nflexvert; i++) grow(&b, m->flexvert_pos0 + 3 * i, 0);
     for (int i = 0; i < m->ngeom; i++) grow(&b, s->geom_xpos + 3 * i, shown_radius(m, i));
     return b;
 }

@@ -93,7 +93,7 @@ void sti__constraints_free(sti_world *world) {
 
 void sti__constraints_reset(sti_world *world) {
     sti__constraints *c = &world->constraints;
-    c->nmemory = c->ncontact = 0;
+    c->nmemory = c->ncontact = c->npatch = 0;
     c->made = c->solved = false;
     memset(&c->info, 0, sizeof c->info);
     if (c->rows.first) sti__assembly_begin(&c->rows);
