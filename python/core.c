@@ -566,6 +566,31 @@ static PyObject *world_contacts(PyObject *self, PyObject *unused) {
     return bytes;
 }
 
+/* All polygons of contact as the bytes of an array of sti_patch. */
+static PyObject *world_patches(PyObject *self, PyObject *unused) {
+    (void)unused;
+    core_world *w = (core_world *)self;
+    if (!world_take(w)) return NULL;
+    int count = sti_world_patches(w->world, NULL, 0);
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)((size_t)count * sizeof(sti_patch)));
+    if (bytes) sti_world_patches(w->world, (sti_patch *)(void *)PyBytes_AsString(bytes), count);
+    atomic_flag_clear(&w->busy);
+    return bytes;
+}
+
+/* Von Mises' numbers of all tetrahedra, then their stresses, as bytes. */
+static PyObject *world_soft_stress(PyObject *self, PyObject *unused) {
+    (void)unused;
+    core_world *w = (core_world *)self;
+    if (!world_take(w)) return NULL;
+    size_t n = (size_t)sti_world_model(w->world)->nflexelem;
+    PyObject *bytes = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(7 * n * sizeof(double)));
+    double *out = bytes ? (double *)(void *)PyByteArray_AsString(bytes) : NULL;
+    if (out) sti_world_soft_stress(w->world, out, out + n);
+    atomic_flag_clear(&w->busy);
+    return bytes;
+}
+
 static PyObject *world_solve_info(PyObject *self, PyObject *unused) {
     (void)unused;
     core_world *w = (core_world *)self;
@@ -750,6 +775,8 @@ static PyMethodDef world_methods[] = {
     {"hash", world_hash, METH_NOARGS, "64-bit hash of state and inputs"},
     {"copy", world_copy, METH_NOARGS, "an independent world in the same state"},
     {"contacts", world_contacts, METH_NOARGS, "contacts as bytes"},
+    {"patches", world_patches, METH_NOARGS, "polygons of contact as bytes"},
+    {"soft_stress", world_soft_stress, METH_NOARGS, "von Mises' numbers and stresses of tetrahedra as bytes"},
     {"solve_info", world_solve_info, METH_NOARGS, "iterations, converged, certificate"},
     {"coupled", world_coupled, METH_O, "diagnostics of a coupled constraint"},
     {"save", world_save, METH_NOARGS, "snapshot as bytes"},

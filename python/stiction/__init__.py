@@ -268,6 +268,12 @@ _CONTACT = _np.dtype(
        ("impulse", "f8", 6), ("force", "f8", 6), ("share", "f8"), ("feature", "u8")])
 
 
+# sti_patch
+_PATCH = _np.dtype(
+    [(name, "i4") for name in ("geom1", "geom2", "flex1", "flex2", "elem1", "elem2", "count", "zero")]
+    + [("area", "f8"), ("pressure", "f8"), ("pos", "f8", 3), ("normal", "f8", 3), ("corner", "f8", (8, 3))])
+
+
 class Data(_HasNamed):
     """The state of one simulation, and everything derived from it. threads: how many step it; the bits are the same."""
 
@@ -331,6 +337,16 @@ class Data(_HasNamed):
     def contact(self):
         """The contacts of the last forward or step: a record array, a copy. data.contact[0].force, data.contact.dist, ..."""
         return _np.frombuffer(self._core.contacts(), _CONTACT).view(_np.recarray)
+
+    @property
+    def patches(self):
+        """The polygons on which pressure fields touch: a record array, a copy. data.patches[0].corner[:data.patches[0].count]"""
+        return _np.frombuffer(self._core.patches(), _PATCH).view(_np.recarray)
+
+    def soft_stress(self, tensor=False):
+        """Stress of the tetrahedra of all soft bodies where they are now, Pa: von Mises' number of each, or xx yy zz xy xz yz."""
+        both, n = _np.frombuffer(self._core.soft_stress()), self.model.nflexelem
+        return both[n:].reshape(n, 6) if tensor else both[:n]
 
     @property
     def ncon(self):
