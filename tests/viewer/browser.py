@@ -12,6 +12,7 @@ from client import ROOT, server
 from playwright.sync_api import sync_playwright
 
 SCENE = pathlib.Path(__file__).with_name("press.xml")
+SOFT = pathlib.Path(__file__).with_name("soft.xml")
 ARGUMENTS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 SIZE = {"width": 960, "height": 640}
 
@@ -213,6 +214,81 @@ def captures(page, folder):
     assert data[:4] == b"\x1a\x45\xdf\xa3" and len(data) > 3000, f"{len(data)} bytes of video"
 
 
+def own_color(image):
+    """Pixels of the ball's own colour, magenta: how many, and the middle row of them."""
+    rows, _ = np.nonzero((image[..., [0, 2]].min(axis=-1) > 1.8 * image[..., 1]) & (image[..., 0] > 0.2))
+    return len(rows), rows.mean() if len(rows) else 0.0
+
+
+def soft_ball(page, shot):
+    middle = "(s => s.filter((_, i) => i % 3 === 2).reduce((a, b) => a + b, 0) / (s.length / 3))(Array.from(viewer.frame.SKIN))"
+    drawn = "(a => { let z = 0; for (let i = 0; i < a.count; i++) z += a.getZ(i); return z / a.count; })(viewer.softs.skins[0].position)"
+    before, height = own_color(page.pixels()), page.get(middle)
+    assert before[0] > 500 and abs(height - 0.15) < 0.005, (before, height)
+    assert page.get("viewer.softs.count") == 0 and page.page.is_visible("#softs") and not page.page.is_visible("#stressbar")
+    shot("9-soft")
+    page.page.click("#play")
+    page.until("viewer.frame.head.time > 2 && viewer.softs.count > 3", 120)
+    page.page.click("#play")
+    page.until("viewer.frame.head.paused")
+    page.drawn()
+    lower = page.get(middle)
+    assert 0.03 < lower < 0.05 and abs(page.get(drawn) - lower) < 1e-3, f"the skin is at {page.get(drawn)}, the ball at {lower}"
+    # the polygons carry the weight: density, volume (that of the mesh, at most the ball's), g
+    force = page.get("""(rows => { let sum = 0; const v = (i, k) => new viewer.THREE.Vector3().fromArray(rows, i + 2 + 3 * k);
+        for (let i = 0; i < rows.length; i += 2 + 3 * rows[i + 1]) for (let k = 2; k < rows[i + 1]; k++)
+            sum += rows[i] * v(i, k - 1).sub(v(i, 0)).cross(v(i, k).sub(v(i, 0))).length() / 2;
+        return sum; })(viewer.frame.PTCH)""")
+    weight = page.get("viewer.scene.description.weight")
+    assert 0.85 < weight / (1000 * 4 / 3 * np.pi * 0.05**3 * 9.81) < 1.001, weight
+    assert abs(force - weight) < 0.1 * weight, f"patches push with {force} N, the ball weighs {weight} N"
+    page.page.select_option("#look", "0")  # arrows lie over the patches
+    page.until("viewer.frame.LOOK[0] === 0 && viewer.contacts.list.length === 0")
+    shot("10-patches")
+    with_patches = page.pixels()
+    page.page.click("#patchtoggle label")
+    page.until("viewer.softs.count === 0 && !viewer.softs.polygons.visible")
+    page.drawn()
+    plain = page.pixels()
+    seen = int((np.abs(with_patches - plain).max(axis=-1) > 0.1).sum())
+    assert seen > 50, f"patches are seen on {seen} pixels"
+    now = own_color(plain)
+    assert now[0] > 500 and now[1] > before[1] + 20, f"the ball sinks on the screen: {before}, {now}"
+    page.page.click("#stresstoggle label")
+    page.until("viewer.frame.STRS && viewer.softs.skins[0].mesh.material === viewer.softs.skins[0].stressed")
+    page.drawn()
+    assert 0 < page.get("viewer.softs.stressScale.end") < 2e4 and "Pa" in page.page.inner_text("#stressend")
+    assert own_color(page.pixels())[0] < 0.5 * now[0], "stress has colours of its own"
+    page.page.click("#patchtoggle label")
+    shot("11-stress")
+    page.page.click("#stresstoggle label")
+    page.until("viewer.softs.skins[0].mesh.material === viewer.softs.skins[0].plain && !viewer.frame.STRS || viewer.frame.head.paused")
+    page.page.click("#patchtoggle label")
+    page.drawn()
+    assert abs(own_color(page.pixels())[0] - now[0]) < 0.05 * now[0]
+    page.page.click("summary:has-text('View')")
+    page.page.click("#groups label:has-text('group 0')")
+    page.drawn()
+    assert own_color(page.pixels())[0] == 0, "hidden with its group"
+    page.page.click("#reset")
+    page.until("viewer.frame.head.time === 0")
+    assert abs(page.get(middle) - height) < 1e-6
+    assert not page.said, page.said
+
+
+def run_soft(browser, program, folder):
+    process, url = server(program, SOFT, "--paused")
+    page = Page(browser, url)
+
+    def shot(name):
+        page.drawn()
+        page.page.screenshot(path=folder / f"{name}.png")
+    soft_ball(page, shot)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 0
+    page.page.close()
+
+
 def main(program, folder=ROOT / "out" / "viewer"):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -234,6 +310,7 @@ def main(program, folder=ROOT / "out" / "viewer"):
         rate = (page.get("viewer.received") - received) / (time.monotonic() - start)
         process.send_signal(signal.SIGINT)
         page.until("!document.getElementById('message').hidden")  # the page says that its server has gone
+        run_soft(browser, program, folder)
         browser.close()
     assert process.wait(20) == 0
     print(f"viewer: the page works; {rate:.0f} frames/s received; screenshots in {folder}")

@@ -50,7 +50,7 @@ def random_commands(url, rng):
     page = Client(url)
     for _ in range(rng.randrange(1, 200)):
         x = [rng.choice([0.0, 1.0, -1.0, 1e300, float("nan"), float("inf"), rng.uniform(-10, 10)]) for _ in range(6)]
-        page.raw(struct.pack("<II6d", rng.choice([0, 14, 255, *range(1, 14)]), rng.choice([0, 1, 2, 1 << 31, 0xFFFFFFFF, rng.randrange(99)]), *x))
+        page.raw(struct.pack("<II6d", rng.choice([0, 15, 255, *range(1, 15)]), rng.choice([0, 1, 2, 1 << 31, 0xFFFFFFFF, rng.randrange(99)]), *x))
     page.close()
 
 

@@ -51,7 +51,7 @@ export class Contacts {
 
   /** Of the second body if it says so itself, else of the first, else of the scene. */
   look(frame, geom1, geom2) {
-    const own = [geom2, geom1].map(g => frame.LOOK[1 + this.description.geoms[g].body]).find(look => look !== LOOK.SCENE);
+    const own = [geom2, geom1].filter(g => g >= 0).map(g => frame.LOOK[1 + this.description.geoms[g].body]).find(look => look !== LOOK.SCENE);
     return own ?? frame.LOOK[0];
   }
 

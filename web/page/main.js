@@ -8,6 +8,7 @@ import { Mouse } from './mouse.js';
 import { Panel } from './panel.js';
 import { Plots } from './plots.js';
 import { Scene } from './scene.js';
+import { Softs } from './soft.js';
 import { Stream } from './stream.js';
 
 async function fetched(name, as) {
@@ -24,12 +25,12 @@ async function main() {
   renderer.shadowMap.type = THREE.PCFShadowMap;
   renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
 
-  const scene = new Scene(description, data), eye = new Eye(scene, canvas), contacts = new Contacts(scene);
+  const scene = new Scene(description, data), eye = new Eye(scene, canvas), contacts = new Contacts(scene), softs = new Softs(scene, data);
   const draw = () => renderer.render(scene.root, eye.camera);
   const capture = new Capture(canvas, draw, description.title);
   let newest = null, panel = null, received = 0, drawn = 0;
   const stream = new Stream(frame => { newest = frame; received++; plots.update(frame); }, on => panel?.connected(on));
-  panel = new Panel({ scene, stream, eye, contacts, capture });
+  panel = new Panel({ scene, stream, eye, contacts, softs, capture });
   const mouse = new Mouse(canvas, scene, eye, stream, selected => panel.select(selected));
   const plots = new Plots(description, document.getElementById('plots'), document.getElementById('addplot'));
   document.title = `${description.title || 'scene'} · Stiction`;
@@ -43,8 +44,10 @@ async function main() {
       before = newest;
       scene.update(newest);
       contacts.update(newest);
+      softs.update(newest);
       panel.update(newest);
     }
+    softs.ask(stream, performance.now());
     mouse.update();
     eye.update(stage.clientWidth / Math.max(1, stage.clientHeight));
     plots.draw();
@@ -52,7 +55,7 @@ async function main() {
     drawn++;
   });
   // for the console and for tests
-  window.viewer = { scene, eye, contacts, stream, mouse, plots, panel, capture, THREE,
+  window.viewer = { scene, eye, contacts, softs, stream, mouse, plots, panel, capture, THREE,
                     get frame() { return newest; }, get received() { return received; }, get drawn() { return drawn; } };
 }
 

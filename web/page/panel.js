@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything around the picture: buttons, sliders, the values of what is selected, the time line.
+import { GRADIENT } from './soft.js';
 import { NOTHING, OP } from './stream.js';
 
 const $ = id => document.getElementById(id);
 const show = x => (Math.abs(x) >= 1e4 || (x !== 0 && Math.abs(x) < 1e-3) ? x.toExponential(2) : x.toFixed(3));
+const pascal = x => (x >= 1e6 ? `${(x / 1e6).toPrecision(3)} MPa` : x >= 1e3 ? `${(x / 1e3).toPrecision(3)} kPa` : `${x.toPrecision(3)} Pa`);
 const list = values => Array.from(values, show).join('  ');
 const named = (kind, item, i) => item.name || `${kind} ${i}`;
 const WIDTH = { q: [7, 4, 1, 1], v: [6, 3, 1, 1] }, JOINTS = ['free', 'ball', 'slide', 'hinge'];
 const SHAPES = ['plane', 'hfield', 'sphere', 'capsule', 'ellipsoid', 'cylinder', 'box', 'mesh'];
 
 export class Panel {
-  constructor({ scene, stream, eye, contacts, capture }) {
-    Object.assign(this, { scene, stream, eye, contacts, capture, selected: null, frame: null });
+  constructor({ scene, stream, eye, contacts, softs, capture }) {
+    Object.assign(this, { scene, stream, eye, contacts, softs, capture, selected: null, frame: null });
     this.bar();
     this.past();
     this.view();
     this.sliders();
+    this.soft();
     this.keys();
   }
 
@@ -61,7 +64,7 @@ export class Panel {
     $('camera').onchange = () => eye.choose(+$('camera').value);
     for (const [name, on] of [['shadows', true], ['tendons', true], ['sites', false], ['frames', false], ['cameras', false], ['lights', false]])
       this.check($('toggles'), name, on, value => scene.show(name, value));
-    scene.groups.forEach((on, i) => this.check($('groups'), `group ${i}`, on, value => { scene.groups[i] = value; scene.showGroups(); }));
+    scene.groups.forEach((on, i) => this.check($('groups'), `group ${i}`, on, value => { scene.groups[i] = value; scene.showGroups(); this.softs.showGroups(); }));
     $('look').onchange = () => this.stream.send(OP.LOOK, NOTHING, +$('look').value);
     $('arrow').oninput = () => { this.contacts.factor = 10 ** +$('arrow').value; this.contacts.update(this.frame); };
   }
@@ -78,6 +81,15 @@ export class Panel {
       $('sliders').append(label);
       return input;
     });
+  }
+
+  soft() {
+    const { softs } = this;
+    $('softs').hidden = !softs.present;
+    $('stressrow').hidden = !softs.skins.length;
+    for (const bar of document.querySelectorAll('.ramp')) bar.style.background = GRADIENT;
+    this.check($('stresstoggle'), 'stress (von Mises)', softs.stress, on => { softs.stress = on; softs.asked = undefined; softs.update(this.frame); });
+    this.check($('patchtoggle'), 'pressure patches', softs.patches, on => { softs.patches = on; softs.update(this.frame); });
   }
 
   keys() {
@@ -119,6 +131,7 @@ export class Panel {
     this.updateSliders(frame);
     this.updateSelection(frame);
     this.updateProfile(frame);
+    this.updateSoft(frame);
     $('contactcount').textContent = `${frame.CONT.length / 19} contact${frame.CONT.length === 19 ? '' : 's'}`;
     if (this.online) this.message(frame.TEXT ?? '');
   }
@@ -136,6 +149,14 @@ export class Panel {
 
   updateSliders(frame) {
     this.controls.forEach((input, i) => { if (document.activeElement !== input) input.value = frame.CTRL[i]; });
+  }
+
+  updateSoft(frame) {
+    const { softs } = this;
+    $('stressbar').hidden = !softs.stress || !frame.STRS;
+    $('patchbar').hidden = !softs.count;
+    $('stressend').textContent = pascal(softs.stressScale.end);
+    $('patchend').textContent = pascal(softs.pressureScale.end);
   }
 
   // ---- the selection -----------------------------------------------------------------------------------------
@@ -157,7 +178,7 @@ export class Panel {
     });
     let n = 0, normal = 0;
     for (let i = 0; i + 19 <= frame.CONT.length; i += 19)
-      if (geoms[frame.CONT[i]].body === body || geoms[frame.CONT[i + 1]].body === body) n++, normal += frame.CONT[i + 16];
+      if (geoms[frame.CONT[i]]?.body === body || geoms[frame.CONT[i + 1]]?.body === body) n++, normal += frame.CONT[i + 16];
     return [...rows, ['contacts', `${n}, normal forces ${show(normal)} N`]];
   }
 

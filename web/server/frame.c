@@ -104,6 +104,48 @@ static void add_contacts(sti_world *world, bytes *b) {
     }
 }
 
+static void add_skins(const sti_viewer *v, sti_world *world, bytes *b) {
+    const double *x = sti_world_view(world, STI_FIELD_flexvert_xpos).data;
+    begin(b, "SKIN", 3 * (size_t)v->nskin);
+    float *to = bytes_room(b, 3 * (size_t)v->nskin * sizeof *to);
+    for (int i = 0; to && i < 3 * v->nskin; i++) to[i] = reach(x[3 * v->skin[i / 3] + i % 3]);
+}
+
+/* Von Mises' number at the vertices of skins: the mean of the tets that meet there. */
+static void add_stress(const sti_viewer *v, sti_world *world, bytes *b) {
+    const sti_model *m = v->model;
+    double *mises = v->stress, *sum = mises + m->nflexelem, *count = sum + m->nflexvert;
+    memset(sum, 0, 2 * (size_t)m->nflexvert * sizeof *sum);
+    sti_world_soft_stress(world, mises, NULL);
+    for (int f = 0; f < m->nflex; f++)
+        for (int i = 4 * m->flex_elemadr[f]; i < 4 * (m->flex_elemadr[f] + m->flex_elemnum[f]); i++) {
+            int vertex = m->flex_vertadr[f] + m->flex_elem[i];
+            sum[vertex] += mises[i / 4];
+            count[vertex]++;
+        }
+    begin(b, "STRS", (size_t)v->nskin);
+    float *to = bytes_room(b, (size_t)v->nskin * sizeof *to);
+    for (int i = 0; to && i < v->nskin; i++) to[i] = reach(sum[v->skin[i]] / fmax(1, count[v->skin[i]]));
+}
+
+/* Polygons of contact: pressure, how many corners, the corners. */
+static void add_patches(sti_viewer *v, sti_world *world, bytes *b) {
+    int n = sti_world_patches(world, NULL, 0);
+    size_t at = b->size;
+    uint32_t words = 0;
+    v->polygons.size = 0;
+    sti_patch *list = n ? bytes_room(&v->polygons, (size_t)n * sizeof *list) : NULL;
+    if (list) sti_world_patches(world, list, n);
+    begin(b, "PTCH", 0);
+    for (int i = 0; list && i < n; i++) {
+        const float head[2] = {reach(list[i].pressure), (float)list[i].count};
+        bytes_add(b, head, sizeof head);
+        add_floats(b, list[i].corner[0], 3 * (size_t)list[i].count);
+        words += 2 + 3 * (uint32_t)list[i].count;
+    }
+    if (!b->failed) memcpy(b->data + at + 4, &words, sizeof words);
+}
+
 static void add_statistics(sti_world *world, bytes *b) {
     const double *energy = sti_world_view(world, STI_FIELD_energy).data;
     const sti_solve_info *info = sti_world_solve_info(world);
@@ -166,6 +208,9 @@ void frame_write(sti_viewer *v, sti_world *world, bytes *b) {
         add_view(b, "LITP", world, STI_FIELD_light_xpos), add_view(b, "LITD", world, STI_FIELD_light_xdir);
     if (v->npath) add_tendons(v, world, b);
     add_contacts(world, b);
+    add_patches(v, world, b);
+    if (v->nskin) add_skins(v, world, b);
+    if (v->nskin && now() < v->stress_until) add_stress(v, world, b);
     add_view(b, "CTRL", world, STI_FIELD_ctrl);
     add_view(b, "SENS", world, STI_FIELD_sensordata);
     add_view(b, "QPOS", world, STI_FIELD_qpos);

@@ -89,6 +89,7 @@ static void geom(bytes *b, const sti_model *m, int i) {
     real(b, "type", m->geom_type[i]);
     real(b, "group", m->geom_group[i]);
     real(b, "data", m->geom_dataid[i]);
+    real(b, "compliant", m->geom_hydroelastic[i] > 0);
     real(b, "material", m->geom_matid[i]);
     reals(b, "size", m->geom_size + 3 * i, 3);
     reals(b, "pos", m->geom_pos + 3 * i, 3);
@@ -148,6 +149,14 @@ static void hfield(bytes *b, const sti_model *m, int i) {
     reals(b, "size", m->hfield_size + 4 * i, 4);
 }
 
+static void soft(bytes *b, const sti_model *m, int i) {
+    real(b, "group", m->flex_group[i]);
+    real(b, "material", m->flex_matid[i]);
+    real(b, "face", m->flex_shelladr[i]);
+    real(b, "nface", m->flex_shellnum[i]);
+    floats(b, "rgba", color(m, m->flex_rgba + 4 * i, m->flex_matid[i]), 4);
+}
+
 static void tendon(bytes *b, const sti_model *m, int i) {
     real(b, "width", m->tendon_width[i]);
     floats(b, "rgba", m->tendon_rgba + 4 * i, 4);
@@ -175,6 +184,7 @@ static void globals(bytes *b, const sti_model *m) {
     for (int i = 1; i < m->nbody; i++)
         if (m->body_weldid[i] != 0) mass += m->body_mass[i];
     for (int k = 0; k < 3; k++) g += m->opt.gravity[k] * m->opt.gravity[k];
+    for (int i = 0; i < m->nflexvert; i++) mass += m->flexvert_mass[i];
     bytes_text(b, "{\"title\":");
     quoted(b, m->title);
     real(b, "timestep", m->opt.timestep);
@@ -189,7 +199,35 @@ static void globals(bytes *b, const sti_model *m) {
     floats(b, "ambient", m->vis.headlight_ambient, 3);
 }
 
-void scene_write(const sti_model *m, bytes *b, bytes *meshes) {
+/* Triangles of the skins by vertices of the skin, and these at rest. */
+static void write_skins(const sti_model *m, const int *skin, int nskin, bytes *meshes) {
+    int *place = bytes_room(meshes, 3 * (size_t)m->nflexshell * sizeof *place);
+    for (int f = 0; place && f < m->nflex; f++)
+        for (int i = 3 * m->flex_shelladr[f]; i < 3 * (m->flex_shelladr[f] + m->flex_shellnum[f]); i++) {
+            int want = m->flex_vertadr[f] + m->flex_shell[i], low = 0, high = nskin - 1;
+            while (low < high) { /* skin ascends */
+                int middle = (low + high) / 2;
+                if (skin[middle] < want) low = middle + 1;
+                else high = middle;
+            }
+            place[i] = low;
+        }
+    float *rest = bytes_room(meshes, 3 * (size_t)nskin * sizeof *rest);
+    for (int i = 0; rest && i < 3 * nskin; i++) rest[i] = (float)m->flexvert_pos0[3 * skin[i / 3] + i % 3];
+}
+
+int scene_skin(const sti_model *m, int *skin) {
+    int n = 0;
+    for (int v = 0; v < m->nflexvert; v++) skin[v] = 0;
+    for (int f = 0; f < m->nflex; f++)
+        for (int i = 3 * m->flex_shelladr[f]; i < 3 * (m->flex_shelladr[f] + m->flex_shellnum[f]); i++)
+            skin[m->flex_vertadr[f] + m->flex_shell[i]] = 1;
+    for (int v = 0; v < m->nflexvert; v++)
+        if (skin[v]) skin[n++] = v;
+    return n;
+}
+
+void scene_write(const sti_model *m, const int *skin, int nskin, bytes *b, bytes *meshes) {
     globals(b, m);
     list(b, m, "bodies", STI_OBJ_BODY, body);
     list(b, m, "joints", STI_OBJ_JOINT, joint);
@@ -201,15 +239,20 @@ void scene_write(const sti_model *m, bytes *b, bytes *meshes) {
     list(b, m, "textures", STI_OBJ_TEXTURE, texture);
     list(b, m, "meshes", STI_OBJ_MESH, mesh);
     list(b, m, "hfields", STI_OBJ_HFIELD, hfield);
+    list(b, m, "softs", STI_OBJ_FLEX, soft);
     list(b, m, "tendons", STI_OBJ_TENDON, tendon);
     list(b, m, "actuators", STI_OBJ_ACTUATOR, actuator);
     list(b, m, "sensors", STI_OBJ_SENSOR, sensor);
     list(b, m, "keys", STI_OBJ_KEY, NULL);
     real(b, "nmeshvert", m->nmeshvert);
     real(b, "nmeshface", m->nmeshface);
+    real(b, "nhfielddata", m->nhfielddata);
+    real(b, "nskinface", m->nflexshell);
+    real(b, "nskin", nskin);
     bytes_text(b, "}");
     bytes_add(meshes, m->mesh_vert, 3 * (size_t)m->nmeshvert * sizeof(float));
     bytes_add(meshes, m->mesh_face, 3 * (size_t)m->nmeshface * sizeof(int));
     bytes_add(meshes, m->hfield_data, (size_t)m->nhfielddata * sizeof(float));
+    write_skins(m, skin, nskin, meshes);
     bytes_add(meshes, "\0\0\0", 4); /* never empty */
 }

@@ -57,6 +57,7 @@ typedef enum operation {
     OP_RESUME,    /* simulate on from the frame that is shown */
     OP_LOOK,      /* index: body, 0xffffffff = scene; x[0] = sti_contact_look */
     OP_RECORD,    /* index: 1 start, 0 stop to write to the recorder */
+    OP_STRESS,    /* a page shows stress: frames have it for the next seconds */
     OP_COUNT
 } operation;
 
@@ -150,6 +151,10 @@ struct sti_viewer {
     int64_t profile_steps, profile_ticks[64];
     double *path; /* pieces of a tendon */
     int npath;
+    int *skin, nskin; /* nflexvert: vertices on surfaces of soft bodies; nskin of them */
+    double *stress;   /* nflexelem + 2 nflexvert: of tets, sums at vertices, how many */
+    double stress_until;
+    bytes polygons;    /* sti_patch of a frame */
     char message[256]; /* why it stopped */
 };
 
@@ -157,7 +162,9 @@ double now(void); /* s of the monotonic clock */
 void *take(const sti_allocator *a, size_t size);
 void give(const sti_allocator *a, void *ptr, size_t size);
 
-void scene_write(const sti_model *model, bytes *json, bytes *meshes);
+/* Vertices of soft bodies that lie on their surfaces, ascending; skin: nflexvert. Returns how many. */
+int scene_skin(const sti_model *model, int *skin);
+void scene_write(const sti_model *model, const int *skin, int nskin, bytes *json, bytes *meshes);
 void frame_write(sti_viewer *v, sti_world *world, bytes *out);
 /* Writes the spring's force into xfrc_applied. */
 void drag_apply(const drag *d, sti_world *world);

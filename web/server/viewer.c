@@ -10,7 +10,7 @@
 #include <time.h>
 
 #define OPTIONS_COOKIE 0x5354492d76696577ull
-enum { NONE = -1, TENDON_PIECES = 256 };
+enum { NONE = -1, TENDON_PIECES = 256, STRESS_SECONDS = 3 };
 static const uint32_t nothing = 0xffffffffu;
 
 sti_viewer_options sti_viewer_options_default(void) {
@@ -36,9 +36,13 @@ static void *plain_resize(void *context, void *ptr, size_t old_size, size_t new_
     return NULL;
 }
 
+static size_t stress_size(const sti_model *m) {
+    return ((size_t)m->nflexelem + 2 * (size_t)m->nflexvert) * sizeof(double);
+}
+
 static bool fill(sti_viewer *v) {
     const sti_model *m = v->model;
-    v->scene.allocator = v->meshes.allocator = v->past.allocator = &v->allocator;
+    v->scene.allocator = v->meshes.allocator = v->polygons.allocator = v->past.allocator = &v->allocator;
     v->past.limit = v->options.history;
     v->drag.body = NONE;
     v->shown = v->options.replay ? 0 : NONE;
@@ -51,7 +55,13 @@ static bool fill(sti_viewer *v) {
     if (!(v->look = take(&v->allocator, 1 + (size_t)m->nbody))) return false;
     atomic_init(&v->look[0], (unsigned char)m->vis.contactlook);
     for (int i = 0; i < m->nbody; i++) atomic_init(&v->look[1 + i], (unsigned char)m->body_contactlook[i]);
-    scene_write(m, &v->scene, &v->meshes);
+    if (m->nflex) {
+        v->skin = take(&v->allocator, (size_t)m->nflexvert * sizeof *v->skin);
+        v->stress = take(&v->allocator, stress_size(m));
+        if (!v->skin || !v->stress) return false;
+        v->nskin = scene_skin(m, v->skin);
+    }
+    scene_write(m, v->skin, v->nskin, &v->scene, &v->meshes);
     return !v->scene.failed && !v->meshes.failed;
 }
 
@@ -92,6 +102,9 @@ void sti_viewer_destroy(sti_viewer *v) {
     mailbox_free(&v->mail);
     bytes_free(&v->scene);
     bytes_free(&v->meshes);
+    bytes_free(&v->polygons);
+    give(&a, v->skin, (size_t)v->model->nflexvert * sizeof *v->skin);
+    give(&a, v->stress, stress_size(v->model));
     give(&a, v->path, 6 * sizeof(double) * (size_t)v->npath);
     give(&a, (void *)v->look, 1 + (size_t)v->model->nbody);
     give(&a, v, sizeof *v);
@@ -268,6 +281,7 @@ static void obey(sti_viewer *v, sti_world *world, const command *c) {
     case OP_RESUME: resume(v, world); break;
     case OP_LOOK: choose_look(v, c); break;
     case OP_RECORD: v->recording = v->options.recorder && c->index; break;
+    case OP_STRESS: v->stress_until = now() + STRESS_SECONDS; break;
     case OP_COUNT: break;
     }
 }
