@@ -221,5 +221,28 @@ TEST(bad_soft_bodies) {
     }
 }
 
+/* A number that is not finite is named, and the state before it is back. */
+TEST(bad_numbers) {
+    sti_model *m =
+        model_of(SOFT "<worldbody><sti:soft name='first' size='.1' young='1e5'/>"
+                      "<sti:soft name='second' pos='1 0 0' size='.1' young='1e5'/></worldbody></mujoco>");
+    sti_world *w = world_of(m);
+    CHECK(sti_step(w, 1) == STI_OK);
+    uint64_t good = sti_world_hash(w);
+    static const char *const fields[] = {"flexvert_xpos", "flexvert_xvel"};
+    for (int k = 0; k < 2; k++) {
+        values(w, fields[k])[3 * m->flex_vertadr[1] + 1] = k ? 1e200 : NAN;
+        CHECK(sti_step(w, 1) == STI_NONFINITE);
+        CHECK(strstr(sti_world_error(w)->message, fields[k]) &&
+              strstr(sti_world_error(w)->message, "(second)"));
+        CHECK(sti_step(w, 0) == STI_OK && isfinite(values(w, fields[k])[3 * m->flex_vertadr[1] + 1]));
+    }
+    CHECK(sti_step(w, 1) == STI_OK && sti_world_hash(w) != good);
+    sti_world_option(w)->integrator = STI_INTEGRATOR_ALM;
+    CHECK(sti_step(w, 1) == STI_ARGUMENT && strstr(sti_world_error(w)->message, "soft bodies"));
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
 MAIN(CASE(flexcomp_grid), CASE(soft_shapes), CASE(free_fall), CASE(hanging_bar), CASE(carried_by_a_link),
-     CASE(snapshots), CASE(bad_soft_bodies))
+     CASE(snapshots), CASE(bad_soft_bodies), CASE(bad_numbers))

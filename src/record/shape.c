@@ -13,7 +13,8 @@ static const int sectors[STI__LEVELS] = {12, 24, 48, 96};
 static bool shape_alloc(sti__solid *s, int nvert, int nface, const sti_allocator *a) {
     float *vert = sti__alloc(a, (size_t)nvert * 3 * sizeof(float));
     int *face = sti__alloc(a, (size_t)nface * 3 * sizeof(int));
-    *s = (sti__solid){vert, face, sti__alloc(a, (size_t)nface * 9 * sizeof(float)), nvert, nface, true};
+    *s =
+        (sti__solid){vert, face, sti__alloc(a, (size_t)nface * 9 * sizeof(float)), nvert, nface, true, false};
     return vert && face && s->normal;
 }
 
@@ -124,7 +125,7 @@ static bool make_field(sti__solid *s, const sti_model *m, int field, const sti_a
     int nface = 2 * (nr - 1) * (nc - 1) + 3 * around;
     float *v = sti__alloc(a, sti__mul((size_t)(nr * nc + around + 1), 3 * sizeof(float)));
     int *f = sti__alloc(a, sti__mul((size_t)nface, 3 * sizeof(int)));
-    *s = (sti__solid){v, f, NULL, nr * nc + around + 1, nface, true};
+    *s = (sti__solid){v, f, NULL, nr * nc + around + 1, nface, true, false};
     if (!v || !f) return false;
     for (int i = 0; i < nr * nc; i++)
         put(v + 3 * (size_t)i, grid(i % nc, nc, size[0]), grid(i / nc, nr, size[1]),

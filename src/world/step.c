@@ -108,6 +108,9 @@ static sti_status check_state(sti_world *world, const double *fallback) {
     sti_status status = check_field(world, STI_FIELD_qpos, s->qpos, m->nq, then);
     if (status == STI_OK) status = check_field(world, STI_FIELD_qvel, s->qvel, m->nv, then);
     if (status == STI_OK) status = check_field(world, STI_FIELD_act, s->act, m->na, then);
+    int n = 3 * m->nflexvert;
+    if (status == STI_OK) status = check_field(world, STI_FIELD_flexvert_xpos, s->flexvert_xpos, n, then);
+    if (status == STI_OK) status = check_field(world, STI_FIELD_flexvert_xvel, s->flexvert_xvel, n, then);
     if (status == STI_OK && isfinite(*s->time)) return STI_OK;
     sti__world_copy_in(world, fallback);
     if (status != STI_OK) return status;
