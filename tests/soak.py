@@ -62,7 +62,7 @@ def soak(seconds):
         model.opt.integrator = choose.randrange(4)
         stiction.reset(model, data)
         data.qvel[:] = rng.normal(size=model.nv) * 0.1
-        replay(model, data, rng, 25)
+        replay(model, data, rng, 3 if model.nflex else 25)  # soft bodies take longer
         if choose.random() < 0.2:
             poison(model, data)
         if choose.random() < 0.01:
