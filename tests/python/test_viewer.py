@@ -273,3 +273,43 @@ def test_render():
     assert a.shape == (120, 160, 3) and a.dtype == np.uint8 and a.std() > 5
     assert np.array_equal(a, stiction.picture(model, data, 160, 120, "eye"))
     assert not np.array_equal(a, stiction.render(model, data, 160, 120))
+
+
+SOFT = """<mujoco xmlns:sti="urn:stiction"><option timestep="0.005"/><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+<sti:soft name="ball" size=".05" pos=".2 0 .05" edge=".02" young="1e5"/>
+<sti:soft name="block" type="box" size=".05 .05 .05" pos="0 0 .05" edge=".03" young="1e5"/></worldbody></mujoco>"""
+
+
+def test_soft_bodies():
+    model = stiction.Model.from_xml_string(SOFT)
+    data = stiction.Data(model)
+    stiction.step(model, data, 20)
+    with stiction.viewer.launch_passive(model, data) as viewer:
+        scene, blob = json.loads(get(viewer.url + "scene.json")), get(viewer.url + "meshes.bin")
+        faces = np.frombuffer(blob, "<u4", 3 * scene["nskinface"])
+        rest = np.frombuffer(blob, "<f4", 3 * scene["nskin"], 12 * scene["nskinface"]).reshape(-1, 3)
+        first = model.flex_vertadr[np.repeat([0, 1], 3 * model.flex_shellnum)]
+        vertices = first + model.flex_shell.ravel()  # of the corners of all triangles
+        skin = np.unique(vertices)
+        assert [s["name"] for s in scene["softs"]] == ["ball", "block"] and scene["nskin"] == len(skin) < model.nflexvert
+        assert (skin[faces] == vertices).all() and np.allclose(rest, model.flexvert_pos0[skin], atol=1e-6)
+        with Client(viewer.url) as page:
+            plain = [viewer.sync() or time.sleep(0.02) for _ in range(10)] and page.frame()
+            assert "STRS" not in plain and np.allclose(np.reshape(plain["SKIN"], (-1, 3)), data.flexvert_xpos[skin], atol=1e-6)
+            page.send("stress")
+            [viewer.sync() or time.sleep(0.02) for _ in range(10)]
+            frame = page.until(lambda f: "STRS" in f)
+        tets = np.repeat(model.flex_vertadr, model.flex_elemnum)[:, None] + model.flex_elem
+        total, count = np.zeros(model.nflexvert), np.zeros(model.nflexvert)
+        for k in range(4):
+            np.add.at(total, tets[:, k], data.soft_stress())
+            np.add.at(count, tets[:, k], 1)
+        assert np.allclose(frame["STRS"], (total / count)[skin], rtol=1e-5, atol=1e-3) and max(frame["STRS"]) > 1
+        rows, patches = list(frame["PTCH"]), data.patches
+        assert len(patches) > 0
+        for p in patches:
+            n = p["count"]
+            assert rows[:2] == pytest.approx([p.pressure, n], rel=1e-5)
+            assert np.allclose(rows[2:2 + 3 * n], p.corner[:n].ravel(), atol=1e-6)
+            rows = rows[2 + 3 * n:]
+        assert not rows

@@ -57,7 +57,7 @@ def random_commands(url, rng):
 def good_commands(url, rng):
     page = Client(url)
     for _ in range(rng.randrange(1, 50)):
-        op = rng.choice("pause step reset control drag release seek replay live resume look speed record".split())
+        op = rng.choice("pause step reset control drag release seek replay live resume look speed record stress".split())
         page.send(op, rng.choice([0, 1, 2, 3, 0xFFFFFFFF]), *[rng.uniform(-2, 2) for _ in range(6)])
         if rng.random() < 0.2:
             page.frame() if not op.startswith("x") and rng.random() < 0.5 else None
