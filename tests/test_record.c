@@ -64,6 +64,35 @@ TEST(write_read_apply) {
     sti_model_free(m);
 }
 
+/* Vertices of soft bodies come back; so many that their labels would not fit into an attribute. */
+TEST(soft_bodies) {
+    sti_model *m =
+        model_of("<mujoco><worldbody><flexcomp name='s' type='grid' dim='3' count='20 20 20' mass='1'>"
+                 "<elasticity young='1e5'/></flexcomp></worldbody></mujoco>");
+    sti_world *w = world_of(m), *replay = world_of(m);
+    sti_error error = {0};
+    sti_recorder *recorder = sti_recorder_create(file("s.h5"), w, NULL, &error);
+    REQUIRE(recorder);
+    double *x = values(w, "flexvert_xpos"), *v = values(w, "flexvert_xvel");
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 3 * m->nflexvert; k++) x[k] = i + 1e-3 * k, v[k] = -x[k];
+        CHECK(sti_recorder_frame(recorder, w, &error) == STI_OK);
+    }
+    CHECK(sti_recorder_close(recorder, &error) == STI_OK);
+    sti_recording *r = sti_recording_open(path, NULL, &error);
+    REQUIRE(r);
+    CHECK(sti_recording_frames(r) == 3 && sti_recording_apply(r, 1, replay, &error) == STI_OK);
+    for (int k = 0; k < 3 * m->nflexvert; k++) {
+        CHECK(values(replay, "flexvert_xpos")[k] == 1 + 1e-3 * k);
+        CHECK(values(replay, "flexvert_xvel")[k] == -(1 + 1e-3 * k));
+    }
+    sti_recording_close(r);
+    unlink(path);
+    sti_world_destroy(w);
+    sti_world_destroy(replay);
+    sti_model_free(m);
+}
+
 static void read_dims(hid_t f, const char *name, hsize_t dims[2]) {
     hid_t dataset = H5Dopen2(f, name, H5P_DEFAULT), space = H5Dget_space(dataset);
     dims[1] = 0;
@@ -218,4 +247,5 @@ TEST(every_allocation_may_fail) {
     sti_model_free(m);
 }
 
-MAIN(CASE(write_read_apply), CASE(layout), CASE(errors), CASE(full_disk), CASE(every_allocation_may_fail))
+MAIN(CASE(write_read_apply), CASE(soft_bodies), CASE(layout), CASE(errors), CASE(full_disk),
+     CASE(every_allocation_may_fail))

@@ -12,9 +12,9 @@ extern "C" {
 typedef struct sti_recorder sti_recorder;
 
 /* Opens `path` for writing (an existing file is replaced). `fields` is a list of world fields
-   separated by spaces, NULL = "qpos qvel act ctrl sensordata energy"; time is always there. Each field
+   separated by spaces, NULL = "qpos qvel act ctrl sensordata energy flexvert_xpos flexvert_xvel"; time is always there. Each field
    becomes a chunked dataset [frame, n] (time: [frame]; empty fields are left out) with an attribute
-   `columns` of labels; attributes of the file carry the model's title, hash, timestep and names.
+   `columns` of labels (unless these take more than 60,000 bytes); attributes of the file carry the model's title, hash, timestep and names.
    Derived fields are recorded as they stand: after sti_step they belong to the state before it, call
    sti_forward first to have them belong to the recorded qpos. HDF5 is not thread-safe everywhere:
    use recorders from one thread at a time. */

@@ -8,7 +8,7 @@
 sti_status sti__field_list_parse(const char *text, sti__field_list *list, sti_error *error) {
     *list = (sti__field_list){.count = 0};
     bool seen[STI_FIELD_COUNT] = {[STI_FIELD_time] = true};
-    const char *at = text ? text : "qpos qvel act ctrl sensordata energy";
+    const char *at = text ? text : "qpos qvel act ctrl sensordata energy flexvert_xpos flexvert_xvel";
     for (at += strspn(at, " \t\n,"); *at; at += strspn(at, " \t\n,")) {
         size_t length = strcspn(at, " \t\n,");
         sti_field field = sti__field_find(at, length);

@@ -69,7 +69,7 @@ static void name_of_column(const sti_model *m, int field, int i, char *out, size
     sti__field_label(m, (sti_field)field, i, out, size);
 }
 
-enum { NAME_MAX_BYTES = 128 };
+enum { NAME_MAX_BYTES = 128, ATTRIBUTE_MAX_BYTES = 60000 }; /* HDF5 has room for 64 KiB in an attribute */
 
 /* An array of strings, padded to the longest. */
 static bool put_names(sti_recorder *r, hid_t at, const char *name, const sti_model *m, name_function get,
@@ -82,6 +82,7 @@ static bool put_names(sti_recorder *r, hid_t at, const char *name, const sti_mod
         if (strlen(text) > longest) longest = strlen(text);
     }
     size_t bytes = sti__mul((size_t)count, longest);
+    if (bytes > ATTRIBUTE_MAX_BYTES) return true; /* labels of thousands of vertices are left out */
     char *all = sti__alloc(&r->allocator, bytes);
     r->no_memory |= !all;
     if (!all) return false;

@@ -6,9 +6,10 @@
 #include <limits.h>
 #include <string.h>
 
-static const sti_field restored[] = {STI_FIELD_time, STI_FIELD_qpos, STI_FIELD_qvel, STI_FIELD_act,
-                                     STI_FIELD_ctrl};
-enum { NRESTORED = 5 };
+static const sti_field restored[] = {STI_FIELD_time,         STI_FIELD_qpos, STI_FIELD_qvel,
+                                     STI_FIELD_act,          STI_FIELD_ctrl, STI_FIELD_flexvert_xpos,
+                                     STI_FIELD_flexvert_xvel};
+enum { NRESTORED = STI__COUNT(restored) };
 
 struct sti_recording {
     sti_allocator allocator;
