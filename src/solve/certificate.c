@@ -350,6 +350,7 @@ static sti_status factor_mass(const sti_problem *p, sti__chol *mass, sti_error *
     int bad = -1;
     sti_status status = sti__chol_analyse(mass, &p->arrays.A, error);
     if (status != STI_OK) return status;
+    sti__chol_set_coords(mass, p->arrays.coords);
     if (sti__chol_factor(mass, p->arrays.A.value, NULL, &bad) == STI_OK) return STI_OK;
     return sti__fail(error, STI_VALUE, "A is not positive definite (at dof %d)", bad);
 }
@@ -362,6 +363,7 @@ sti_status sti_certify(const sti_problem *p, const double *v, const double *g, s
     if (status == STI_OK) status = check_finite("v", v, p->arrays.n, error);
     if (status != STI_OK) return status;
     sti__chol *mass = p->delassus ? NULL : sti__chol_create(p->allocator, error);
+    if (mass) sti__chol_may_iterate(mass);
     if (!mass && !p->delassus) return STI_NO_MEMORY;
     if (mass && (status = factor_mass(p, mass, error)) != STI_OK) {
         sti__chol_free(mass);

@@ -29,7 +29,7 @@ struct sti__chol {
     size_t piece;
     int *bad;              /* per task: first bad place, -1 if none */
     sti__iterate *iterate; /* instead of a factor; NULL: not needed so far */
-    bool iterates;
+    bool may_iterate, iterates;
     double *schur; /* of the late dofs, in the order of their node */
     void *block;
     size_t room;
@@ -101,6 +101,7 @@ static sti_status analyse_iterate(sti__chol *c, const sti_csr *a, uint64_t hash,
     return status;
 }
 
+void sti__chol_may_iterate(sti__chol *c) { c->may_iterate = true; }
 bool sti__chol_iterates(const sti__chol *c) { return c->iterates; }
 void sti__chol_set_coords(sti__chol *c, const double *coords) {
     if (c->iterates) sti__iterate_coords(c->iterate, coords);
@@ -111,7 +112,7 @@ sti_status sti__chol_analyse_late(sti__chol *c, const sti_csr *a, const bool *la
     if (late) hash = sti__hash(hash, late, sizeof *late * (size_t)a->nrow);
     if (c->ready && c->hash == hash && c->plan.n == a->nrow) return STI_OK;
     c->ready = c->factored = false;
-    c->iterates = !late && sti__iterate_wants(a);
+    c->iterates = !late && c->may_iterate && sti__iterate_wants(a);
     if (c->iterates) return analyse_iterate(c, a, hash, error);
     sti_status status = sti__plan_make(&c->plan, a, late, &c->temp, &c->own, error);
     if (status != STI_OK) return status;

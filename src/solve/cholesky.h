@@ -28,9 +28,10 @@ sti_status sti__chol_analyse_late(sti__chol *chol, const sti_csr *a, const bool 
    symmetric matrix, both triangles; NULL if there are no late dofs. */
 const double *sti__chol_schur(const sti__chol *chol, const int **dofs, int *count);
 
-/* A soft body of more than so many dofs is not factored: conjugate gradients with multigrid take less time and memory. The
-   calls below are the same; half and half_back then have other meanings. */
+/* Lets it solve by conjugate gradients with multigrid, in less time and memory, where A (both triangles) has a soft body of more
+   than so many dofs: for masses. The calls below are the same; half and half_back then have other meanings. */
 #define STI__LARGEST_FACTORED 24000
+void sti__chol_may_iterate(sti__chol *chol);
 bool sti__chol_iterates(const sti__chol *chol);
 /* Coordinates for the multigrid (n, as in sti_problem_arrays), read by the next factorisation; NULL: none. */
 void sti__chol_set_coords(sti__chol *chol, const double *coords);

@@ -192,6 +192,7 @@ static sti_status plan_pcg(sti__island *s, sti_preconditioner which, const sti_a
 static sti_status plan_island(sti__island *s, sti_linear linear, sti_preconditioner which,
                               const sti_allocator *a, int *mark, int *slot, sti_error *error) {
     if (!s->mass && !(s->mass = sti__chol_create(a, error))) return STI_NO_MEMORY;
+    sti__chol_may_iterate(s->mass);
     sti_status status = sti__chol_analyse(s->mass, &s->A, error);
     uint64_t pattern = hash_pattern(s, linear, which);
     if (status != STI_OK) return status;

@@ -123,6 +123,7 @@ void *sti__workspace_block(sti_workspace *w, sti__block_of which, size_t bytes) 
 
 sti__chol *sti__workspace_mass(sti_workspace *w, sti_error *error) {
     if (!w->mass) w->mass = sti__chol_create(w->allocator, error);
+    if (w->mass) sti__chol_may_iterate(w->mass);
     return w->mass;
 }
 

@@ -121,6 +121,7 @@ sti_status sti__soft_create(sti_world *world, sti_error *error) {
     lay_patterns(world);
     for (int f = 0; f < nflex && status == STI_OK; f++) {
         b->body[f].factor = sti__chol_create(a, error);
+        if (b->body[f].factor) sti__chol_may_iterate(b->body[f].factor);
         status = b->body[f].factor ? sti__chol_analyse(b->body[f].factor, &b->body[f].pattern, error)
                                    : STI_NO_MEMORY;
     }
