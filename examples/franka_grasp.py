@@ -118,7 +118,7 @@ def picture(path, grasp):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(15, 4))
-    left.imshow(stiction.render(grasp.model, grasp.data, 640, 480))
+    left.imshow(stiction.render(grasp.model, grasp.data, 640, 480, lookat=(0.65, 0, 0.22), distance=0.45, azimuth=70, elevation=-10))
     left.axis("off")
     middle.plot(grasp.column(0), grasp.column(2, 4), label=["left pad", "right pad"])
     middle.set(xlabel="time [s]", ylabel="normal force [N]")
