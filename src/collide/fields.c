@@ -409,8 +409,9 @@ static bool is_large(const sti__fields *f, const sti__patch *x) {
         const sti__pressure_body *b = &f->body[side ? x->b : x->a];
         if (b->kind != STI__PRESSURE_SOFT) continue;
         const int *t = b->tet + 4 * (size_t)x->element[side];
-        double volume = 6 * sti__tet_gradients(b->node + 3 * (size_t)t[0], b->node + 3 * (size_t)t[1],
-                                               b->node + 3 * (size_t)t[2], b->node + 3 * (size_t)t[3], gradient);
+        double volume =
+            6 * sti__tet_gradients(b->node + 3 * (size_t)t[0], b->node + 3 * (size_t)t[1],
+                                   b->node + 3 * (size_t)t[2], b->node + 3 * (size_t)t[3], gradient);
         if (x->area * x->area * x->area > SPLIT * SPLIT * SPLIT * volume * volume) return true;
     }
     return false;
