@@ -28,8 +28,8 @@ void give(const sti_allocator *a, void *ptr, size_t size) {
 
 static bool room(bytes *b, size_t more) {
     if (b->failed || more > SIZE_MAX / 4 - b->size) return b->failed = true, false;
-    if (b->size + more <= b->capacity) return true;
-    size_t capacity = 2 * (b->size + more);
+    if (b->data && b->size + more <= b->capacity) return true;
+    size_t capacity = 2 * (b->size + more) + 64;
     uint8_t *data = b->allocator->resize(b->allocator->context, b->data, b->capacity, capacity);
     if (!data) return b->failed = true, false;
     b->data = data;
