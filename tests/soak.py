@@ -15,7 +15,7 @@ import numpy as np
 import stiction
 
 SCENES = sorted((pathlib.Path(__file__).resolve().parents[1] / "scenes").glob("*.xml"))
-GROWTH_LIMIT_MB = 16
+GROWTH_LIMIT_MB = 24
 
 
 def memory_mb():
