@@ -336,53 +336,30 @@ void sti__fields_free(sti__fields *f) {
 
 /* ---- a step ---------------------------------------------------------------------------------------------------- */
 
-/* Second moments over the area in the plane of the tangents: xx, xy, yy, about the centroid. */
-static void second_moments(const sti__polygon *p, const sti__patch *x, const double t0[3], const double t1[3],
-                           double C[3]) {
-    double total = 0;
-    C[0] = C[1] = C[2] = 0;
-    for (int i = 2; i < p->count; i++) {
-        const double *corner[3] = {p->x[0], p->x[i - 1], p->x[i]};
-        double u[3], v[3], d[3], su = 0, sv = 0;
-        for (int k = 0; k < 3; k++) {
-            v3_sub(d, corner[k], x->centroid);
-            su += u[k] = v3_dot(d, t0);
-            sv += v[k] = v3_dot(d, t1);
-        }
-        double area = 0.5 * ((u[1] - u[0]) * (v[2] - v[0]) - (u[2] - u[0]) * (v[1] - v[0]));
-        total += area;
-        for (int k = 0; k < 3; k++) {
-            C[0] += area / 12 * u[k] * (su + u[k]);
-            C[1] += area / 12 * u[k] * (sv + v[k]);
-            C[2] += area / 12 * v[k] * (sv + v[k]);
-        }
-    }
-    for (int k = 0; k < 3; k++) C[k] /= total;
-}
+/* The soft tet of each side of a patch: gradients of its barycentric coordinates, and six times its volume; 0: none. */
+typedef struct sides {
+    double gradient[2][4][3], volume[2];
+} sides;
 
-/* The symmetric square root of C, and its inverse; false if it is too flat. */
-static bool root(const double C[3], double S[3], double inverse[3]) {
-    double trace = C[0] + C[2], det = C[0] * C[2] - C[1] * C[1];
-    if (!(det > 1e-6 * trace * trace)) return false;
-    double s = sqrt(det), t = sqrt(trace + 2 * s);
-    S[0] = (C[0] + s) / t, S[1] = C[1] / t, S[2] = (C[2] + s) / t;
-    double d = S[0] * S[2] - S[1] * S[1];
-    inverse[0] = S[2] / d, inverse[1] = -S[1] / d, inverse[2] = S[0] / d;
-    return true;
-}
-
-/* Barycentric coordinates of the point in the soft tets of the patch. */
-static void place_weights(const sti__fields *f, const sti__patch *x, sti__touch *p) {
-    double arm[3], gradient[4][3];
-    v3_sub(arm, p->pos, x->pos);
+static void measure_sides(const sti__fields *f, const sti__patch *x, sides *s) {
     for (int side = 0; side < 2; side++) {
         const sti__pressure_body *b = &f->body[side ? x->b : x->a];
+        s->volume[side] = 0;
         if (b->kind != STI__PRESSURE_SOFT) continue;
         const int *t = b->tet + 4 * (size_t)x->element[side];
-        sti__tet_gradients(b->node + 3 * (size_t)t[0], b->node + 3 * (size_t)t[1], b->node + 3 * (size_t)t[2],
-                           b->node + 3 * (size_t)t[3], gradient);
-        for (int k = 0; k < 4; k++) p->weight[side][k] += v3_dot(gradient[k], arm);
+        s->volume[side] =
+            6 * sti__tet_gradients(b->node + 3 * (size_t)t[0], b->node + 3 * (size_t)t[1],
+                                   b->node + 3 * (size_t)t[2], b->node + 3 * (size_t)t[3], s->gradient[side]);
     }
+}
+
+/* Barycentric coordinates of the point, from those of the patch. */
+static void place_weights(const sides *s, const sti__patch *x, sti__touch *p) {
+    double arm[3];
+    v3_sub(arm, p->pos, x->pos);
+    for (int side = 0; side < 2; side++)
+        for (int k = 0; s->volume[side] != 0 && k < 4; k++)
+            p->weight[side][k] += v3_dot(s->gradient[side][k], arm);
 }
 
 static sti__touch whole(const sti__patch *x) {
@@ -403,39 +380,34 @@ static sti__touch whole(const sti__patch *x) {
 /* Whether a polygon is large enough, against the tets that it lies in, for tilting to matter: more than SPLIT of an edge squared,
    that is of (6 volume)^(2/3). */
 #define SPLIT 0.1
-static bool is_large(const sti__fields *f, const sti__patch *x) {
-    double gradient[4][3];
-    for (int side = 0; side < 2; side++) {
-        const sti__pressure_body *b = &f->body[side ? x->b : x->a];
-        if (b->kind != STI__PRESSURE_SOFT) continue;
-        const int *t = b->tet + 4 * (size_t)x->element[side];
-        double volume =
-            6 * sti__tet_gradients(b->node + 3 * (size_t)t[0], b->node + 3 * (size_t)t[1],
-                                   b->node + 3 * (size_t)t[2], b->node + 3 * (size_t)t[3], gradient);
-        if (x->area * x->area * x->area > SPLIT * SPLIT * SPLIT * volume * volume) return true;
-    }
+static bool is_large(const sides *s, const sti__patch *x) {
+    double cube = x->area * x->area * x->area, least = SPLIT * SPLIT * SPLIT;
+    for (int side = 0; side < 2; side++)
+        if (s->volume[side] != 0 && cube > least * s->volume[side] * s->volume[side]) return true;
     return false;
 }
 
 /* With S the root of the second moments, the points are at c + sqrt 2 S u for three unit vectors u, and the pressure there is
    p (1 + sqrt 2 u' S^-1 (centre of pressure - c)). */
 static int split(const sti__fields *f, int patch, sti__touch *out) {
-    static const double way[3][2] = {{1, 0}, {-0.5, 0.86602540378443865}, {-0.5, -0.86602540378443865}};
-    const double sqrt2 = 1.4142135623730951;
+    const double sqrt2 = STI__SQRT2;
     const sti__patch *x = &f->patches.patch[patch];
-    double frame[9], C[3], S[3], inverse[3], d[3];
+    double frame[9], C[3] = {0}, S[3], inverse[3], d[3];
+    sides s;
     out[0] = whole(x);
-    if (!is_large(f, x)) return 1;
+    measure_sides(f, x, &s);
+    if (!is_large(&s, x)) return 1;
     v3_copy(frame, x->normal);
     sti__contact_frame(frame);
     const double *t0 = frame + 3, *t1 = frame + 6;
-    second_moments(&f->patches.polygon[patch], x, t0, t1, C);
-    if (!root(C, S, inverse)) return 1;
+    double area = sti__polygon_spread(&f->patches.polygon[patch], x->centroid, t0, t1, 1, C);
+    for (int k = 0; k < 3; k++) C[k] /= area;
+    if (!sti__root2(C, S, inverse)) return 1;
     v3_sub(d, x->pos, x->centroid);
     double du = v3_dot(d, t0), dv = v3_dot(d, t1);
     double slope[2] = {inverse[0] * du + inverse[1] * dv, inverse[1] * du + inverse[2] * dv};
     for (int k = 0; k < 3; k++) {
-        const double *u = way[k];
+        const double *u = sti__three_ways[k];
         sti__touch *p = &out[k];
         *p = whole(x);
         v3_copy(p->pos, x->centroid);
@@ -446,7 +418,7 @@ static int split(const sti__fields *f, int patch, sti__touch *out) {
         p->pressure = x->pressure * fmax(0, 1 + sqrt2 * (slope[0] * u[0] + slope[1] * u[1]));
         p->dist = -p->pressure / x->g;
         p->feature = x->feature + (uint64_t)k * 0x9e3779b97f4a7c15ull;
-        place_weights(f, x, p);
+        place_weights(&s, x, p);
     }
     return 3;
 }

@@ -119,30 +119,6 @@ static void add_forces(const sti__patches *p, const sti__patch_candidate *list, 
     for (int k = 0; k < 8; k++) s->weight[k / 4][k % 4] /= sum;
 }
 
-/* A triangle with corners u, v about the middle: its second moments, times its area. */
-static void add_triangle(const double u[3], const double v[3], double density, double out[3]) {
-    double su = u[0] + u[1] + u[2], sv = v[0] + v[1] + v[2];
-    double part = density / 24 * ((u[1] - u[0]) * (v[2] - v[0]) - (u[2] - u[0]) * (v[1] - v[0]));
-    for (int k = 0; k < 3; k++) {
-        out[0] += part * u[k] * (su + u[k]);
-        out[1] += part * u[k] * (sv + v[k]);
-        out[2] += part * v[k] * (sv + v[k]);
-    }
-}
-
-static void add_spread(const sti__polygon *polygon, double density, const double *frame, bundle *s) {
-    double u[STI__POLYGON_MAX], v[STI__POLYGON_MAX], d[3];
-    for (int i = 0; i < polygon->count; i++) {
-        v3_sub(d, polygon->x[i], s->middle);
-        u[i] = v3_dot(d, frame + 3);
-        v[i] = v3_dot(d, frame + 6);
-    }
-    for (int i = 2; i < polygon->count; i++) {
-        const double tu[3] = {u[0], u[i - 1], u[i]}, tv[3] = {v[0], v[i - 1], v[i]};
-        add_triangle(tu, tv, density, s->spread);
-    }
-}
-
 /* Stiffness along the bundle's normal, and how it is spread; polygons that are done get slot -1. */
 static void add_stiffness(const sti__patches *p, sti__patch_candidate *list, int count,
                           const sti__patch *first, const double *frame, bundle *s) {
@@ -152,7 +128,7 @@ static void add_stiffness(const sti__patches *p, sti__patch_candidate *list, int
         const sti__patch *c = p->patch + list[i].slot;
         double along = v3_dot(c->normal, s->normal);
         s->stiffness += c->stiffness * along * along;
-        add_spread(p->polygon + list[i].slot, c->g, frame, s);
+        sti__polygon_spread(p->polygon + list[i].slot, s->middle, frame + 3, frame + 6, c->g, s->spread);
         list[i].slot = -1;
     }
     for (int k = 0; k < 3; k++) s->spread[k] /= s->stiffness;
@@ -175,26 +151,14 @@ static sti__patch one_contact(const bundle *s, const sti__patch *first) {
     return c;
 }
 
-/* The symmetric root of a symmetric 2 x 2 matrix and its inverse; false if it is too flat. */
-static bool root_of(const double C[3], double S[3], double inverse[3]) {
-    double trace = C[0] + C[2], det = C[0] * C[2] - C[1] * C[1];
-    if (!(det > 1e-6 * trace * trace)) return false;
-    double s = sqrt(det), t = sqrt(trace + 2 * s);
-    S[0] = (C[0] + s) / t, S[1] = C[1] / t, S[2] = (C[2] + s) / t;
-    double d = S[0] * S[2] - S[1] * S[1];
-    inverse[0] = S[2] / d, inverse[1] = -S[1] / d, inverse[2] = S[0] / d;
-    return true;
-}
-
 /* Three points around the middle of stiffness, at sqrt 2 S u for three unit vectors u, each with a third of the stiffness: sum,
    middle and second moments of stiffness are the bundle's. Their forces are F / 3 (1 + sqrt 2 u' S^-1 d), d from the middle to the
    centre of pressure: sum and moment are the bundle's too. If one of them would pull, the points lie around the centre of pressure
    and share the force. */
 static int three_contacts(const bundle *s, const sti__patch *first, const double *frame, sti__patch *out) {
-    static const double way[3][2] = {{1, 0}, {-0.5, 0.86602540378443865}, {-0.5, -0.86602540378443865}};
-    const double sqrt2 = 1.4142135623730951;
+    const double(*way)[2] = sti__three_ways, sqrt2 = STI__SQRT2;
     double S[3], inverse[3], d[3], part[3];
-    if (!root_of(s->spread, S, inverse)) return 0;
+    if (!sti__root2(s->spread, S, inverse)) return 0;
     v3_sub(d, s->pos, s->middle);
     double du = v3_dot(d, frame + 3), dv = v3_dot(d, frame + 6), least = 1;
     for (int k = 0; k < 3; k++) {

@@ -63,6 +63,49 @@ static inline double sti__polygon_centre(const sti__polygon *p, const double *pr
     return force;
 }
 
+/* ---- three points for an area ---------------------------------------------------------------------------------- */
+
+/* Points at sqrt 2 S u for these three unit vectors u, S the symmetric root of the second moments, have the middle and the second
+   moments of the area between them. */
+#define STI__SQRT2 1.4142135623730951
+static const double sti__three_ways[3][2] = {
+    {1, 0}, {-0.5, 0.86602540378443865}, {-0.5, -0.86602540378443865}};
+
+/* C (uu, uv, vv) += density times the second moments of the area about `middle` along t0 and t1. Returns the area, signed. */
+static inline double sti__polygon_spread(const sti__polygon *p, const double middle[3], const double t0[3],
+                                         const double t1[3], double density, double C[3]) {
+    double total = 0;
+    for (int i = 2; i < p->count; i++) {
+        const double *corner[3] = {p->x[0], p->x[i - 1], p->x[i]};
+        double u[3], v[3], d[3], su = 0, sv = 0;
+        for (int k = 0; k < 3; k++) {
+            v3_sub(d, corner[k], middle);
+            su += u[k] = v3_dot(d, t0);
+            sv += v[k] = v3_dot(d, t1);
+        }
+        double twice = (u[1] - u[0]) * (v[2] - v[0]) - (u[2] - u[0]) * (v[1] - v[0]),
+               part = density / 24 * twice;
+        total += 0.5 * twice;
+        for (int k = 0; k < 3; k++) {
+            C[0] += part * u[k] * (su + u[k]);
+            C[1] += part * u[k] * (sv + v[k]);
+            C[2] += part * v[k] * (sv + v[k]);
+        }
+    }
+    return total;
+}
+
+/* The symmetric root of a symmetric 2 x 2 matrix and its inverse; false if it is too flat. */
+static inline bool sti__root2(const double C[3], double S[3], double inverse[3]) {
+    double trace = C[0] + C[2], det = C[0] * C[2] - C[1] * C[1];
+    if (!(det > 1e-6 * trace * trace)) return false;
+    double s = sqrt(det), t = sqrt(trace + 2 * s);
+    S[0] = (C[0] + s) / t, S[1] = C[1] / t, S[2] = (C[2] + s) / t;
+    double d = S[0] * S[2] - S[1] * S[1];
+    inverse[0] = S[2] / d, inverse[1] = -S[1] / d, inverse[2] = S[0] / d;
+    return true;
+}
+
 /* ---- fields ------------------------------------------------------------------------------------------------- */
 
 /* A tet with a linear pressure. */

@@ -38,26 +38,16 @@ static void mark_colliding(sti__compiler *c) {
 
 /* ---- reading ------------------------------------------------------------------------------------------ */
 
-/* Passes on an error that a mesh function wrote. */
-static bool pass_on(sti__compiler *c, const sti_error *error) {
-    sti__report_add(c->report, STI_SEVERITY_ERROR, error);
-    if (!sti__failed(c)) c->error = *error;
-    return false;
-}
-
-static bool read_file(sti__compiler *c, const sti_element *e, const char *file, sti__mesh *mesh) {
+static bool read_file(sti__compiler *c, const sti_element *e, sti__mesh *mesh) {
     sti__place place = sti__place_attr(e, STI_A_file);
     sti_error error = {0};
     void *data = NULL;
     size_t size = 0;
-    if (c->strippath)
-        for (const char *p = file; *p; p++)
-            if (*p == '/' || *p == '\\') file = p + 1;
-    if (sti__spec_read_file(c->spec, c->meshdir, file, place, &data, &size, &error) != STI_OK)
-        return pass_on(c, &error);
+    const char *file = sti__read_named_file(c, e, &data, &size);
+    if (!file) return false;
     sti_status status = sti__mesh_decode(data, size, file, &c->memory, c->allocator, place, mesh, &error);
     sti__free(sti__spec_allocator(c->spec), data, size);
-    return status == STI_OK || pass_on(c, &error);
+    return status == STI_OK || sti__pass_on(c, &error);
 }
 
 static bool read_lists(sti__compiler *c, const sti_element *e, sti__mesh *mesh) {
@@ -72,7 +62,7 @@ static bool read_lists(sti__compiler *c, const sti_element *e, sti__mesh *mesh) 
                              "not supported yet for a mesh without faces");
     sti__place place = sti__place_attr(e, STI_A_vertex);
     return sti__mesh_from_lists(vert, nvert, face, nface, c->allocator, place, mesh, &error) == STI_OK ||
-           pass_on(c, &error);
+           sti__pass_on(c, &error);
 }
 
 /* ---- centring ----------------------------------------------------------------------------------------- */
@@ -97,18 +87,17 @@ static void measure(struct sti__asset *a, const sti__mass *mass, bool shell) {
 }
 
 static bool prepare(sti__compiler *c, const sti_element *e, struct sti__asset *a) {
-    const char *file = sti__text(e, STI_A_file);
     int mode = sti__keyword(e, STI_A_inertia, STI__INERTIA_LEGACY);
     sti__place place = sti__place_of(e);
     sti_error error = {0};
     sti__mass mass;
-    if (file ? !read_file(c, e, file, &a->mesh) : !read_lists(c, e, &a->mesh)) return false;
+    if (!(sti__text(e, STI_A_file) ? read_file(c, e, &a->mesh) : read_lists(c, e, &a->mesh))) return false;
     apply_reference(e, &a->mesh);
     if ((a->collides || mode == STI__INERTIA_CONVEX) &&
         sti__mesh_hull(&a->mesh, sti__int(e, STI_A_maxhullvert, -1), place, &error) != STI_OK)
-        return pass_on(c, &error);
+        return sti__pass_on(c, &error);
     if (sti__mesh_mass(&a->mesh, (sti__mesh_inertia)mode, place, &mass, &error) != STI_OK)
-        return pass_on(c, &error);
+        return sti__pass_on(c, &error);
     sti__mesh_transform(&a->mesh, NULL, mass.com, mass.quat);
     measure(a, &mass, mode == STI__INERTIA_SHELL);
     return true;

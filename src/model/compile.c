@@ -39,6 +39,24 @@ void sti__warn(sti__compiler *c, const sti_element *e, sti__aid attribute, const
     sti__report_add(c->report, STI_SEVERITY_WARNING, &error);
 }
 
+bool sti__pass_on(sti__compiler *c, const sti_error *error) {
+    sti__report_add(c->report, STI_SEVERITY_ERROR, error);
+    if (!sti__failed(c)) c->error = *error;
+    return false;
+}
+
+const char *sti__read_named_file(sti__compiler *c, const sti_element *e, void **data, size_t *size) {
+    const char *file = sti__text(e, STI_A_file);
+    sti__place place = sti__place_attr(e, STI_A_file);
+    sti_error error = {0};
+    if (c->strippath)
+        for (const char *p = file; *p; p++)
+            if (*p == '/' || *p == '\\') file = p + 1;
+    if (sti__spec_read_file(c->spec, c->meshdir, file, place, data, size, &error) == STI_OK) return file;
+    sti__pass_on(c, &error);
+    return NULL;
+}
+
 /* ---- memory ------------------------------------------------------------------------------------------ */
 
 /* Blocks in a list, freed together. */

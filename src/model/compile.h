@@ -73,6 +73,11 @@ bool sti__complain(sti__compiler *c, const sti_element *e, sti__aid attribute, s
                    const char *format, ...) STI__PRINTF(5, 6);
 void sti__warn(sti__compiler *c, const sti_element *e, sti__aid attribute, const char *format, ...)
     STI__PRINTF(4, 5);
+/* Passes on an error that someone else wrote. Returns false. */
+bool sti__pass_on(sti__compiler *c, const sti_error *error);
+/* Reads the file that attribute `file` names, from meshdir, as far as strippath leaves its name, which is returned; NULL with a
+   complaint if that fails. data is freed with sti__free(sti__spec_allocator(c->spec), data, size). */
+const char *sti__read_named_file(sti__compiler *c, const sti_element *e, void **data, size_t *size);
 static inline bool sti__failed(const sti__compiler *c) { return c->error.code != STI_OK; }
 
 /* Element of an object; NULL for the world body and for spare keyframes. */

@@ -20,12 +20,6 @@ struct sti__soft {
 enum { FLEX_GRID, FLEX_BOX, FLEX_CYLINDER, FLEX_ELLIPSOID, FLEX_MESH = 7, FLEX_GMSH, FLEX_DIRECT };
 enum { SOFT_MESH = 5 };
 
-static bool pass_on(sti__compiler *c, const sti_error *error) {
-    sti__report_add(c->report, STI_SEVERITY_ERROR, error);
-    if (!sti__failed(c)) c->error = *error;
-    return false;
-}
-
 static bool is_own(const sti_element *e) { return sti__eid_of(e) == STI_E_sti_soft; }
 
 /* Where the attributes of a part are: a child of flexcomp, perhaps missing, or our element itself. */
@@ -68,14 +62,14 @@ static bool stuff(sti__compiler *c, const sti_element *e, const void *data, size
     sti_error error = {0};
     sti__mesh surface = {0};
     if (sti__mesh_decode(data, size, file, &c->memory, c->allocator, place, &surface, &error) != STI_OK)
-        return pass_on(c, &error);
+        return sti__pass_on(c, &error);
     sti__mesh_transform(&surface, scale, (double[3]){0}, (double[4]){1, 0, 0, 0});
     sti__stuff_options options = {.edge = edge_for(&surface, sti__real(e, STI_A_edge, 0)),
                                   .mesh = {.allocator = c->allocator, .place = place}};
     sti_status status = sti__tetmesh_stuff(surface.nvert, surface.vert, surface.nface, surface.face, &options,
                                            &s->mesh, NULL, &error);
     sti__mesh_free(&surface);
-    return status == STI_OK || pass_on(c, &error);
+    return status == STI_OK || sti__pass_on(c, &error);
 }
 
 static bool decode(sti__compiler *c, const sti_element *e, const void *data, size_t size, const char *file,
@@ -86,23 +80,18 @@ static bool decode(sti__compiler *c, const sti_element *e, const void *data, siz
     if (!sti__tetmesh_known(data, size)) return stuff(c, e, data, size, file, scale, s);
     const sti__tetmesh_options options = {.allocator = c->allocator, .place = sti__place_attr(e, STI_A_file)};
     if (sti__tetmesh_decode(data, size, file, c->memory, &options, &s->mesh, NULL, &error) != STI_OK)
-        return pass_on(c, &error);
+        return sti__pass_on(c, &error);
     sti__tetmesh_transform(&s->mesh, scale, NULL);
     return true;
 }
 
 static bool from_file(sti__compiler *c, const sti_element *e, struct sti__soft *s) {
-    const char *file = sti__text(e, STI_A_file);
-    sti_error error = {0};
     void *data = NULL;
     size_t size = 0;
-    if (!file) return sti__complain(c, e, STI_A_file, STI_VALUE, "a soft body of this type needs a file");
-    if (c->strippath)
-        for (const char *p = file; *p; p++)
-            if (*p == '/' || *p == '\\') file = p + 1;
-    if (sti__spec_read_file(c->spec, c->meshdir, file, sti__place_attr(e, STI_A_file), &data, &size,
-                            &error) != STI_OK)
-        return pass_on(c, &error);
+    if (!sti__text(e, STI_A_file))
+        return sti__complain(c, e, STI_A_file, STI_VALUE, "a soft body of this type needs a file");
+    const char *file = sti__read_named_file(c, e, &data, &size);
+    if (!file) return false;
     bool good = decode(c, e, data, size, file, s);
     sti__free(sti__spec_allocator(c->spec), data, size);
     return good;
@@ -124,7 +113,7 @@ static bool from_lists(sti__compiler *c, const sti_element *e, struct sti__soft 
     const sti__tetmesh_options options = {
         .turn = true, .allocator = c->allocator, .place = sti__place_attr(e, STI_A_element)};
     if (sti__tetmesh_create(nnum / 3, point, nelem / 4, tet, &options, &s->mesh, NULL, &error) != STI_OK)
-        return pass_on(c, &error);
+        return sti__pass_on(c, &error);
     sti__reals(e, STI_A_scale, scale, 3);
     sti__tetmesh_transform(&s->mesh, scale, NULL);
     return true;
@@ -147,7 +136,7 @@ static bool shape_of_pattern(sti__compiler *c, const sti_element *e, int type, d
     }
     sti__tetmesh_options options = options_at(c, e);
     return sti__tetmesh_shape(shapes[type], size, edge, &options, &s->mesh, &error) == STI_OK ||
-           pass_on(c, &error);
+           sti__pass_on(c, &error);
 }
 
 static bool from_pattern(sti__compiler *c, const sti_element *e, int type, struct sti__soft *s) {
@@ -168,7 +157,7 @@ static bool from_pattern(sti__compiler *c, const sti_element *e, int type, struc
     if (type == FLEX_GRID) memcpy(s->grid, whole, sizeof whole);
     sti__tetmesh_options options = options_at(c, e);
     return sti__tetmesh_flex(shapes[type], whole, spacing, &options, &s->mesh, &error) == STI_OK ||
-           pass_on(c, &error);
+           sti__pass_on(c, &error);
 }
 
 static bool from_shape(sti__compiler *c, const sti_element *e, int type, struct sti__soft *s) {
@@ -186,7 +175,7 @@ static bool from_shape(sti__compiler *c, const sti_element *e, int type, struct 
     if (!(edge > 0)) edge = smallest / 4;
     sti__tetmesh_options options = options_at(c, e);
     return sti__tetmesh_shape(shapes[type], size, edge, &options, &s->mesh, &error) == STI_OK ||
-           pass_on(c, &error);
+           sti__pass_on(c, &error);
 }
 
 static bool make(sti__compiler *c, const sti_element *e, struct sti__soft *s) {
@@ -272,7 +261,7 @@ static bool add_pressure(sti__compiler *c, const sti_element *e, struct sti__sof
         return sti__complain(c, contact, STI_A_hydroelastic_stiffness, STI_VALUE, "must be positive");
     return sti__pressure_field(&s->mesh, stiffness, NULL, c->allocator, sti__place_of(e), &s->pressure,
                                &error) == STI_OK ||
-           pass_on(c, &error);
+           sti__pass_on(c, &error);
 }
 
 static bool prepare(sti__compiler *c, const sti_element *e, struct sti__soft *s) {

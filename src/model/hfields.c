@@ -13,12 +13,6 @@ struct sti__terrain {
     float *height; /* scratch; NULL = flat */
 };
 
-static bool pass_on(sti__compiler *c, const sti_error *error) {
-    sti__report_add(c->report, STI_SEVERITY_ERROR, error);
-    if (!sti__failed(c)) c->error = *error;
-    return false;
-}
-
 /* Pictures are seen from above: the first row is the far one. */
 static bool decode_png(sti__compiler *c, const sti_element *e, const void *data, size_t size,
                        struct sti__terrain *t) {
@@ -54,16 +48,10 @@ static bool decode(sti__compiler *c, const sti_element *e, const void *data, siz
     return t->height != NULL;
 }
 
-static bool read_file(sti__compiler *c, const sti_element *e, const char *file, struct sti__terrain *t) {
-    sti_error error = {0};
+static bool read_file(sti__compiler *c, const sti_element *e, struct sti__terrain *t) {
     void *data = NULL;
     size_t size = 0;
-    if (c->strippath)
-        for (const char *p = file; *p; p++)
-            if (*p == '/' || *p == '\\') file = p + 1;
-    if (sti__spec_read_file(c->spec, c->meshdir, file, sti__place_attr(e, STI_A_file), &data, &size,
-                            &error) != STI_OK)
-        return pass_on(c, &error);
+    if (!sti__read_named_file(c, e, &data, &size)) return false;
     bool good = decode(c, e, data, size, t);
     sti__free(sti__spec_allocator(c->spec), data, size);
     return good;
@@ -110,7 +98,7 @@ static bool prepare(sti__compiler *c, const sti_element *e, struct sti__terrain 
             return sti__complain(c, e, STI_A_size, STI_PHYSICS, "size %d must be positive", k + 1);
     t->nrow = sti__int(e, STI_A_nrow, 0);
     t->ncol = sti__int(e, STI_A_ncol, 0);
-    if (file && !read_file(c, e, file, t)) return false;
+    if (file && !read_file(c, e, t)) return false;
     if (t->nrow < 2 || t->ncol < 2)
         return sti__complain(c, e, STI_A_nrow, STI_VALUE,
                              "a height field needs two rows and columns, or a file");

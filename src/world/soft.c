@@ -339,17 +339,18 @@ sti_status sti__soft_condense(sti_world *world) {
 void sti__soft_expand(sti_world *world, int flex) {
     sti__soft_bodies *b = &world->soft;
     const sti__soft_schur *schur = &b->schur[flex];
-    int adr = world->model->flex_vertadr[flex], n = b->body[flex].pattern.nrow, at = 0;
+    int adr = world->model->flex_vertadr[flex], n = b->body[flex].pattern.nrow, count = 0;
+    int *kept = world->constraints.rows.list; /* free here */
     const bool *late = b->late + 3 * adr;
     const double *vstar = b->vstar + 3 * adr;
     if (!schur->value) return; /* nothing is left out */
     double *v = world->state->flexvert_step + 3 * adr, *r = b->scratch + 3 * adr;
     memset(r, 0, sizeof *r * (size_t)n);
-    for (int i = 0; i < n; i++) {
-        if (!late[i]) continue;
-        const double *row = schur->value + (size_t)at++ * (size_t)schur->count;
-        for (int j = 0, k = 0; j < n; j++)
-            if (late[j]) r[i] += row[k++] * (v[j] - vstar[j]);
+    for (int i = 0; i < n; i++)
+        if (late[i]) kept[count++] = i;
+    for (int i = 0; i < count; i++) {
+        const double *row = schur->value + (size_t)i * (size_t)count;
+        for (int j = 0; j < count; j++) r[kept[i]] += row[j] * (v[kept[j]] - vstar[kept[j]]);
     }
     sti__chol_solve(b->body[flex].factor, r, sti__world_tasks(world));
     for (int i = 0; i < n; i++)
