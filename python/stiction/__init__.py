@@ -76,6 +76,9 @@ class _Struct:
             raise AttributeError(f"{self._which} has no member {name!r}")
         return _np.asarray(view)
 
+    def __dir__(self):
+        return self._core.struct_names(self._which)
+
     def __getattr__(self, name):
         if name.startswith("_"):
             raise AttributeError(name)
