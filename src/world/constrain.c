@@ -349,6 +349,7 @@ static sti_status solve(sti_world *world) {
     if (c->poses != world->poses) as->problem.tree.L = NULL; /* M's factor is no longer that of A */
     for (int i = 0; i < as->problem.arrays.n; i++) as->v[i] = velocity_of(world->state, as->dof[i]);
     sti_solve_options options = sti__constraints_options(world);
+    if (world->soft.fem && !world->soft.fem->linear) options.tol *= 0.5; /* the other half is Newton's */
     sti_status status = solve_with(world, &options);
     bool wandered =
         options.coulomb == STI_COULOMB_EXACT && !c->info.converged && c->info.certificate.headline > WANDERED;
@@ -532,6 +533,7 @@ sti_certificate sti_world_certificate(const sti_world *world) {
     if (!c->solved || world->state->opt.substeps > 1 || !c->workspace->sum.whole) return c->info.certificate;
     sti_status status = sti__workspace_certify(c->workspace, &as->problem, as->v, as->g,
                                                (sti_coulomb)world->state->opt.coulomb, &full, NULL);
+    full.headline += c->soft_rest;
     return status == STI_OK ? full : c->info.certificate;
 }
 
@@ -550,31 +552,53 @@ void sti__constraints_push(sti_world *world) {
     sti__equality_forces(&c->rows, s, world->collision, s->cfrc_contact);
 }
 
-/* Newton's method of elastic laws that are not linear: the problem at the velocity found, again. */
-#define MOST_NEWTON 20
-#define NEWTON_TOL 1e-9
+/* Newton's method of elastic laws that are not linear: the problem at the velocity found, again. A is kept over iterations and
+   steps as long as it serves. */
+#define MOST_NEWTON 60
+#define SLOW 0.2  /* an iteration that leaves more than this asks for a new A */
+#define WILD 0.1  /* a free body that has more left is led downhill */
+#define STALLED 5 /* iterations with a new A that gain little: rounding */
+
+static sti_status solve_again(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    if (c->rows.nblock == 0) return STI_OK;
+    int iterations = c->info.iterations, factorisations = c->info.factorisations;
+    sti__assembly_soften(&c->rows);
+    memcpy(c->rows.guess, c->rows.g, sizeof *c->rows.g * (size_t)c->rows.nrow);
+    sti_status status = solve(world);
+    c->info.iterations += iterations;
+    c->info.factorisations += factorisations;
+    if (status == STI_OK) set_motion(world, world->state->qacc_step, NULL);
+    return status;
+}
+
+/* Where an iteration has not come nearer, the next begins on the way to it, or with a new A where it began. */
+static void tame(sti_world *world, double rest, double last) {
+    bool free = world->constraints.rows.nblock == 0;
+    if (rest <= last && (rest < WILD || !free)) return;
+    if (!world->soft.fresh && last < INFINITY) sti__soft_retreat(world, 0);
+    else if (free) sti__soft_descend(world);
+    else sti__soft_retreat(world, 0.5);
+}
 
 static sti_status settle_soft(sti_world *world) {
     sti__constraints *c = &world->constraints;
-    sti_solve_info sum = c->info;
-    double change = INFINITY;
-    int k = 0;
-    for (; k < MOST_NEWTON && change > NEWTON_TOL; k++) {
-        sti_status status = sti__soft_again(world);
-        if (status == STI_OK && c->rows.nblock > 0) {
-            sti__assembly_soften(&c->rows);
-            status = solve(world);
-            sum.iterations += c->info.iterations;
-            sum.factorisations += c->info.factorisations;
-            if (status == STI_OK) set_motion(world, world->state->qacc_step, NULL);
-        }
+    double goal = 0.5 * world->state->opt.contact_tol, last = INFINITY, rest = sti__soft_rest(world);
+    int k = 0, idle = 0;
+    for (; k < MOST_NEWTON && rest > goal && idle < STALLED; k++) {
+        idle += world->soft.fresh && rest > 0.5 * last;
+        tame(world, rest, last);
+        sti_status status = sti__soft_again(world, rest > SLOW * last);
+        if (status == STI_OK) status = solve_again(world);
         if (status != STI_OK) return status;
-        change = sti__soft_change(world);
+        last = rest;
+        rest = sti__soft_rest(world);
     }
-    c->info.iterations = sum.iterations;
-    c->info.factorisations = sum.factorisations;
     c->info.outer += k;
-    if (change > NEWTON_TOL) c->info.warnings[STI_WARN_ITERATION_CAP]++;
+    c->soft_rest = rest;
+    c->info.certificate.headline += rest;
+    c->info.converged = rest <= goal && (c->rows.nblock == 0 || c->info.converged);
+    if (rest > goal) c->info.warnings[STI_WARN_ITERATION_CAP]++;
     return STI_OK;
 }
 
@@ -584,6 +608,7 @@ sti_status sti__stage_solve(sti_world *world) {
     memset(s->qfrc_constraint, 0, sizeof(double) * (size_t)world->model->nv);
     memset(&c->info, 0, sizeof c->info);
     c->ncontact = 0;
+    c->soft_rest = 0;
     if (c->rows.nblock > 0) {
         sti_status status = solve(world);
         if (status != STI_OK) return status;
