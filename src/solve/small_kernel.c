@@ -10,8 +10,8 @@
 #include "solve/small.h"
 #include <string.h>
 
-#define FAR 1e-2  /* a pair that is worse is swept first */
-#define SWEEPS 10 /* between steps, when these lead nowhere; twice as many each time */
+#define FAR 1e-1  /* a pair that is worse is swept first */
+#define SWEEPS 5  /* between steps, when these lead nowhere; twice as many each time */
 #define MOST_SWEEPS 80
 #define NEAR 1e2 /* the gap is computed once the natural map is this near to it */
 #define LEAST_MASS 1e-290
