@@ -10,8 +10,8 @@
 #include "solve/small.h"
 #include <string.h>
 
-#define FAR 1e-1  /* a pair that is worse is swept first */
-#define SWEEPS 5  /* between steps, when these lead nowhere; twice as many each time */
+#define FAR 1e-1 /* a pair that is worse is swept first */
+#define SWEEPS 5 /* between steps, when these lead nowhere; twice as many each time */
 #define MOST_SWEEPS 80
 #define LEAPS 6 /* whole steps that may raise the natural map */
 #define LEAST_GAIN 0.1
@@ -169,7 +169,8 @@ INLINE size_t lay_out(small *s, int n, int m, int nrow, char *base) {
     s->H = piece(base, &used, (size_t)n * wide);
     s->X = piece(base, &used, (size_t)m * wide);
     double **vectors[] = {&s->z, &s->f, &s->dz, &s->at, &s->free, &s->now};
-    double **rows[] = {&s->R, &s->q, &s->w, &s->y, &s->dy, &s->y0, &s->g, &s->g0, &s->g1, &s->kept, &s->slope, &s->c};
+    double **rows[] = {&s->R, &s->q,  &s->w,  &s->y,    &s->dy,    &s->y0,
+                       &s->g, &s->g0, &s->g1, &s->kept, &s->slope, &s->c};
     UNROLL for (int i = 0; i < STI__COUNT(vectors); i++) * vectors[i] = piece(base, &used, wide);
     UNROLL for (int i = 0; i < STI__COUNT(rows); i++) * rows[i] = piece(base, &used, tall);
     s->G = piece(base, &used, 6 * tall);
