@@ -134,7 +134,8 @@ static void precondition(sti__sap *sap, const double *in, double *out) {
     sap->count->pcg += sti__island_solve(sap->s, in, out, 1e-2, sap->options->max_pcg, sap->tasks);
 }
 
-/* J'slope of the blocks whose friction follows, one number per dof, where G J was: the factor has been made. */
+/* J'slope of the blocks whose friction follows, one number per dof, and their normals, where G J was: the factor has
+   been made. */
 static void make_ranks(sti__island *s) {
     for (int b = 0; b < s->nrow; b++) {
         int dim = s->first[b + 1] - s->first[b], count = s->start[b + 1] - s->start[b];
@@ -145,8 +146,18 @@ static void make_ranks(sti__island *s) {
         for (int k = 0; k < count && s->active[b]; k++, J += dim) {
             rank[k] = 0;
             for (int i = 1; i < dim; i++) rank[k] += J[i] * slope[i];
+            rank[count + k] = J[0];
         }
     }
+}
+
+typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
+
+/* to += x by, for dofs that follow each other */
+static inline void add_run(double *to, const double *x, double by, int n) {
+    int i = 0;
+    for (; i + 1 < n; i += 2) *(two *)(to + i) += by * *(const two *)(x + i);
+    if (i < n) to[i] += by * x[i];
 }
 
 /* out = F'H^-1 in, with hat = H^-1 in: what a factor has solved needs no product. */
@@ -160,12 +171,12 @@ static void product(sti__sap *sap, const double *in, const double *hat, double *
     memcpy(out, in, sizeof(double) * (size_t)s->n);
     for (int b = 0; b < s->nrow; b++) {
         if (!s->active[b]) continue;
-        int dim = s->first[b + 1] - s->first[b], count = s->start[b + 1] - s->start[b];
-        const int *col = s->col + s->start[b];
-        const double *J = s->value + s->number[b], *rank = s->GJ + s->number[b];
+        int count = s->start[b + 1] - s->start[b];
+        const int *col = s->col + s->start[b], *run = s->run + s->start[b];
+        const double *rank = s->GJ + s->number[b], *J = rank + count;
         double normal = 0;
-        for (int k = 0; k < count; k++) normal += J[k * dim] * hat[col[k]];
-        for (int k = 0; k < count; k++) out[col[k]] += rank[k] * normal;
+        for (int k = 0; k < count; k++) normal += J[k] * hat[col[k]];
+        for (int k = 0, end; k < count; k = end) add_run(out + col[k], rank + k, normal, (end = run[k]) - k);
     }
 }
 
