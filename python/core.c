@@ -747,8 +747,9 @@ static PyObject *world_profile(PyObject *self, PyObject *unused) {
     const sti_profile_node *nodes = sti_world_profile(((core_world *)self)->world, &n);
     PyObject *list = PyList_New(0);
     for (int i = 0; list && i < n; i++) {
-        PyObject *item = Py_BuildValue("(siiLL)", nodes[i].name, nodes[i].parent, nodes[i].depth,
-                                       (long long)nodes[i].count, (long long)nodes[i].ticks);
+        PyObject *item = Py_BuildValue("(siiLLL)", nodes[i].name, nodes[i].parent, nodes[i].depth,
+                                       (long long)nodes[i].count, (long long)nodes[i].ticks,
+                                       (long long)nodes[i].iterations);
         if (!item || PyList_Append(list, item) < 0) Py_CLEAR(list);
         Py_XDECREF(item);
     }

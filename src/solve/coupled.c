@@ -96,12 +96,14 @@ static void judge_pair(couple *c) {
 static void read_pair(couple *c) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
+    int64_t start = sti__tick(s->tally);
     for (int i = 0; i < s->n; i++) s->work[i] = s->v[i] - s->vstar[i];
     sti__csr_mul(&s->A, s->work, s->momentum, sap->tasks);
     sti__island_mul(s, s->v, s->y, sap->tasks);
     for (int i = 0; i < s->m; i++) s->y[i] -= s->target[i];
     sti__island_mul_t(s, c->g, c->force, sap->tasks);
     judge_pair(c);
+    sti__tock(s->tally, STI__WORK_GRADIENT, start, 0);
 }
 
 /* What counts as no impulse, and as no momentum. */
@@ -330,7 +332,7 @@ static void go(couple *c, const double *g0, double a) {
 
 /* Along the step, which keeps the balance: the longest of a few that lowers the natural map; returns its length. 0: none
    does, and the pair is as it was, or at the end of the step if `blind`. */
-static double walk(couple *c, bool blind) {
+static double walk_along(couple *c, bool blind, int *trials) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
     double *g0 = s->kept_g, *push = vector(s, PUSH), before = length_of(c);
@@ -344,10 +346,20 @@ static double walk(couple *c, bool blind) {
     double enough = c->tight && !(c->round > 0) ? 0.5 : 0.1, least = c->round > 0 ? 0.02 : 0.1;
     for (double a = 1; a > least; a /= 2) {
         go(c, g0, a);
+        ++*trials;
         if (length_of(c) <= (1 - enough * a) * before) return a;
     }
     go(c, g0, blind);
     return 0;
+}
+
+static double walk(couple *c, bool blind) {
+    sti__tally *tally = c->sap->s->tally;
+    int64_t start = sti__tick(tally);
+    int trials = 0;
+    double a = walk_along(c, blind, &trials);
+    sti__tock(tally, STI__WORK_LINE_SEARCH, start, trials);
+    return a;
 }
 
 /* No step is of use: laws are rounded, or else swept and rounded again, more where that has failed before; within rounds

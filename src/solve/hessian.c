@@ -373,7 +373,7 @@ static void wrapped(void *context, const double *r, double *z, const sti_tasks *
     sti__core_apply(&s->core, s, r, z, tasks);
 }
 
-bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries) {
+static bool make_hessian(sti__island *s, const sti_tasks *tasks, int *tries) {
     sti__run(tasks, s->nrow, GRAIN_BLOCKS, curve_blocks, s);
     if (!s->direct) {
         fill_blocks(s);
@@ -385,6 +385,13 @@ bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries
     }
     sti__run(tasks, s->n, GRAIN_DOFS, assemble_rows, s);
     return factor(s, tasks, tries);
+}
+
+bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries) {
+    int64_t start = sti__tick(s->tally);
+    bool made = make_hessian(s, tasks, tries);
+    sti__tock(s->tally, STI__WORK_HESSIAN, start, 0);
+    return made;
 }
 
 /* ---- solving
@@ -438,8 +445,10 @@ static void apply(void *context, const double *x, double *y) {
 int sti__island_solve(sti__island *s, const double *b, double *x, double tol, int cap,
                       const sti_tasks *tasks) {
     if (s->direct) {
+        int64_t start = sti__tick(s->tally);
         memcpy(x, b, sizeof(double) * (size_t)s->n);
         sti__chol_solve(s->newton, x, tasks);
+        sti__tock(s->tally, STI__WORK_DIRECT, start, 0);
         return 0;
     }
     applied a = {s, tasks};

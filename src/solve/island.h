@@ -83,7 +83,8 @@ typedef struct sti__island {
     sti__core core;              /* what rows touch, solved exactly; none: n = 0 */
     double *coords;              /* n, as in the problem; NULL: none */
 
-    int *scratch; /* 2 n + 1 */
+    sti__tally *tally; /* of this solve; NULL: nobody asks */
+    int *scratch;      /* 2 n + 1 */
     sti__sweep sweep;
     void *block, *plan; /* of the vectors; of the pattern */
     size_t nblock, nplan;

@@ -194,6 +194,7 @@ bool sti__sap_sweep(sti__sap *sap, int sweeps) {
     if (w->state == STI__SWEEP_NEW)
         w->state = prepare(w, s, sap->allocator) ? STI__SWEEP_READY : STI__SWEEP_NONE;
     if (w->state == STI__SWEEP_NONE) return false;
+    int64_t start = sti__tick(s->tally);
     memcpy(s->v, s->vstar, sizeof(double) * (size_t)s->n);
     for (int b = 0; b < s->nrow; b++) {
         sti__row_project(sti__island_row(s, b), s->R + s->first[b], s->last_g + s->first[b]);
@@ -201,5 +202,6 @@ bool sti__sap_sweep(sti__sap *sap, int sweeps) {
     }
     for (int k = 0; k < sweeps; k++)
         for (int i = 0; i < s->nrow; i++) settle(w, s, k % 2 ? s->nrow - 1 - i : i, s->v, s->last_g);
+    sti__tock(s->tally, STI__WORK_SWEEPS, start, sweeps);
     return true;
 }

@@ -24,6 +24,7 @@ typedef struct sti__constraints {
     int nmemory;
     sti_solve_info info;
     double soft_rest; /* what Newton's method of soft bodies has left, in the unit of the certificate */
+    sti__tally tally; /* of the stage that runs, until the profile takes it */
     uint64_t poses;   /* of the contact stage, as in world */
     sti__alm *alm;    /* NULL until the integrator alm is asked for */
     bool made;        /* the problem of the last contact stage is complete */
