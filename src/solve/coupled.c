@@ -11,7 +11,8 @@
 #include <string.h>
 
 #define STEPS 60     /* Newton steps of one call */
-#define FAR 1e-2     /* laws of a pair that is worse are rounded from the start */
+#define WARM 0.1     /* a pair that is given and better is gone on from as it is */
+#define FAR 1e-2     /* laws of another pair that is worse are rounded from the start */
 #define BLIND 2      /* steps in a row that may raise the natural map, within rounds */
 #define FASTER 0.5   /* by which they are rounded less after a full step */
 #define ROUNDEST 0.3 /* of the impulses' length */
@@ -399,8 +400,9 @@ static bool leave_best(couple *c) {
     return true;
 }
 
-/* Where laws of a far pair begin. */
+/* Where the laws begin. What rests or slides on obeys them nearly, though it may be out of balance: one step mends that. */
 static bool begin(couple *c) {
+    if (!c->tight && merit_of(c) <= WARM) return true;
     if (!balance(c)) return false;
     read_pair(c);
     if (merit_of(c) <= FAR) return true;
