@@ -593,6 +593,8 @@ static void find_islands(sti__assembly *as) {
     p->nisland = count;
 }
 
+#define STILL 1e-3 /* m/s or rad/s: answers are not asked to be better than at this speed */
+
 static void show_arrays(sti__assembly *as, double h) {
     sti_problem *p = &as->problem;
     sti_problem_arrays *a = &p->arrays;
@@ -607,6 +609,7 @@ static void show_arrays(sti__assembly *as, double h) {
     a->memory = as->memory;
     a->J = (sti_csr){as->nrow, n, as->jstart, as->jcol, as->jvalue};
     a->h = h;
+    a->still = STILL * sqrt(as->model->stat.meaninertia);
     p->m = as->nrow;
     p->first = as->first;
     p->dof_island = as->dof_island;

@@ -165,6 +165,8 @@ static sti_status check(const sti_problem_arrays *a, int *m, sti_error *error) {
     if ((status = check_memory(a, error)) != STI_OK) return status;
     if (!(a->h >= 0 && isfinite(a->h)))
         return sti__fail(error, STI_ARGUMENT, "h is %g, must be a time", a->h);
+    if (!(a->still >= 0 && isfinite(a->still)))
+        return sti__fail(error, STI_ARGUMENT, "still is %g, must be zero or positive", a->still);
     if (a->n == 0) {
         if ((status = check_csr("W", &a->W, *m, *m, error)) != STI_OK) return status;
         for (int i = 0; a->vhat && i < *m; i++)

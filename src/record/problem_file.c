@@ -86,6 +86,10 @@ void sti__native_read(sti__hdf *h, sti_problem_arrays *a) {
     int m = read_rows(h, a);
     if (h->status != STI_OK) return;
     a->h = *step;
+    if (sti__hdf_has(h, ROOT "still")) {
+        const double *still = sti__hdf_reals(h, ROOT "still", 1, NULL);
+        a->still = still ? *still : 0;
+    }
     a->R = sti__hdf_reals(h, ROOT "R", m, NULL);
     a->vhat = sti__hdf_reals(h, ROOT "vhat", m, NULL);
     if (sti__hdf_has(h, ROOT "memory")) read_memory(h, a);
@@ -197,6 +201,7 @@ void sti__native_write(sti__hdf *h, const sti_problem *p) {
     sti__hdf_put_ints(h, ROOT "n", &a->n, 1);
     sti__hdf_put_ints(h, ROOT "nrow", &a->nrow, 1);
     sti__hdf_put_reals(h, ROOT "h", &a->h, 1, 1);
+    sti__hdf_put_reals(h, ROOT "still", &a->still, 1, 1);
     put_rows(h, a);
     sti__hdf_put_reals(h, ROOT "R", a->R, (size_t)p->m, 1);
     sti__hdf_put_reals(h, ROOT "vhat", a->vhat, (size_t)p->m, 1);

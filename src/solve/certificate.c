@@ -89,7 +89,7 @@ static double judge_momentum(const sti__judge *j, bench *b, const double *v, sti
     }
     for (int i = 0; i < n; i++) b->rest[i] = b->momentum[i] - b->force[i];
     double size = max3(scaled_norm(&a->A, b->momentum), scaled_norm(&a->A, b->force),
-                       STI__FLOOR * scaled_norm(&a->A, b->free));
+                       STI__FLOOR * (scaled_norm(&a->A, b->free) + a->still));
     double rest = scaled_norm(&a->A, b->rest);
     c->momentum = rest > 0 ? rest / size : 0;
     /* the gap takes the impulses in C, the momentum above those given */
@@ -97,7 +97,7 @@ static double judge_momentum(const sti__judge *j, bench *b, const double *v, sti
     for (int i = 0; i < n; i++) b->rest[i] = b->momentum[i] - b->force[i];
     sti__chol_half(j->mass, b->rest, b->rest, j->tasks);
     c->gap = sti__norm2_n(b->rest, NULL, n) / 2;
-    double free2 = sti__dot_n(a->vstar, b->free, n);
+    double free2 = sti__free2(b->p, sti__dot_n(a->vstar, b->free, n), b->p->nisland);
     return max3(sqrt(fmax(0, impulse2)), sqrt(fmax(0, moved2)), STI__FLOOR * sqrt(fmax(0, free2)));
 }
 

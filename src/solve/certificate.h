@@ -9,6 +9,11 @@
 /* Impulses below this share of the momentum (or of the approach velocities) are not resolved further. */
 #define STI__FLOOR 1e-4
 
+/* Square of the length of A v* of `parts` islands in A^-1: less than `still` is rounding. */
+static inline double sti__free2(const sti_problem *p, double free2, int parts) {
+    return free2 + parts * p->arrays.still * p->arrays.still;
+}
+
 typedef struct sti__judge {
     const sti_problem *problem;
     sti__chol *mass;        /* factored A; NULL in the Delassus form */

@@ -110,7 +110,7 @@ static void read_pair(couple *c) {
 /* What counts as no impulse, and as no momentum. */
 static void set_floors(couple *c) {
     const sti__island *s = c->sap->s;
-    double size = 0, moved = 0;
+    double size = sti__free2(s->problem, 0, 1), moved = size;
     for (int i = 0; i < s->n; i++) {
         size += s->vstar[i] * s->impetus[i];
         moved += s->impetus[i] * s->impetus[i] * s->inverse[i];

@@ -38,7 +38,7 @@ static double free_energy(const sti__operator *op) {
     for (int i = 0; i < a->n; i++)
         for (int k = a->A.start[i]; k < a->A.start[i + 1]; k++)
             sum += a->vstar[i] * a->A.value[k] * a->vstar[a->A.col[k]];
-    return sqrt(fmax(0, sum));
+    return sqrt(sti__free2(op->problem, fmax(0, sum), op->problem->nisland));
 }
 
 /* What the measures are relative to, as far as the iterate does not matter. best.x is scratch. */

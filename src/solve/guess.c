@@ -101,6 +101,7 @@ bool sti__guess_holds(const sti__guess *s, double tol, sti__sum *sum) {
     for (int i = 0; i < s->n; i++) x[i] = vstar[s->dof[i]];
     mass_mul(s, x, momentum);
     for (int i = 0; i < s->n; i++) free2 += x[i] * momentum[i];
+    free2 = sti__free2(s->problem, free2, 1);
     for (int i = 0; i < s->n; i++) x[i] = s->v[s->dof[i]] - vstar[s->dof[i]];
     mass_mul(s, x, momentum);
     for (int i = 0; i < s->n; i++) moved2 += x[i] * momentum[i];

@@ -229,7 +229,7 @@ static void begin(rounds *r) {
     s->anderson.weight = s->lightness;
     sti__anderson_forget(&s->anderson);
     sti__island_mul(s, s->vstar, s->y, r->sap->tasks);
-    r->floor = 1e-300;
+    r->floor = 1e-300 + STI__FLOOR * STI__FLOOR * sti__free2(s->problem, 0, 1);
     for (int i = 0; i < s->m; i++) {
         double q = s->y[i] - s->vhat[i];
         r->floor += STI__FLOOR * STI__FLOOR * q * q * s->lightness[i];

@@ -79,8 +79,8 @@ static void measure(sti__sap *sap) {
     sti__chol_half(s->mass, s->gradient, s->work, sap->tasks);
     sap->bar = sqrt(sti__norm2_n(s->work, NULL, s->n));
     sti__chol_half(s->mass, s->force, s->work, sap->tasks);
-    double impulse2 = sti__norm2_n(s->work, NULL, s->n), free2 = sti__dot_n(s->vstar, s->impetus, s->n),
-           moved2 = 0;
+    double impulse2 = sti__norm2_n(s->work, NULL, s->n),
+           free2 = sti__free2(s->problem, sti__dot_n(s->vstar, s->impetus, s->n), 1), moved2 = 0;
     for (int i = 0; i < s->n; i++) moved2 += (s->v[i] - s->vstar[i]) * s->momentum[i];
     sap->scale = sqrt(fmax(fmax(impulse2, moved2), STI__FLOOR * STI__FLOOR * free2));
 }

@@ -450,7 +450,7 @@ static bool gather(small *s, const sti__small_job *job) {
 /* z of the guess, after which X may be turned. */
 static void take_guess(small *s) {
     shrink(s, s->free, s->z);
-    s->free2 = norm2(s, s->z);
+    s->free2 = sti__free2(s->p, norm2(s, s->z), 1);
     for (int i = 0; i < s->ld; i++) s->now[i] -= s->free[i];
     shrink(s, s->now, s->z);
 }

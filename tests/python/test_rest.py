@@ -45,3 +45,23 @@ def test_heap_rests(kind, h):
         assert data.certificate.headline < 1e-6
     assert worst < 1e-8
     assert data.contact.dist.min() > -1e-3
+
+
+ROD = """<geom type="cylinder" size=".2 2" {}/><geom type="cylinder" size=".25 .25" pos="{}" euler="0 90 0"/>
+  <geom type="cylinder" size=".25 .25" euler="0 90 0"/>"""
+
+
+def test_nothing_moves_without_gravity():
+    """A closed loop of four bars at rest: all that is left is rounding, which is no problem worth solving."""
+    up, along = ROD.format('pos="0 0 2"', "0 0 4"), ROD.format('pos="0 2 0" euler="90 0 0"', "0 4 0")
+    back, hinge = ROD.format('pos="0 -2 0" euler="90 0 0"', "0 -4 0"), '<joint axis="1 0 0"/>'
+    model = stiction.Model.from_xml_string(f"""<mujoco><option gravity="0 0 0"/><worldbody>
+      <body name="first" pos="0 0 2" euler="20 20 20">{up}<body pos=".5 0 0">{hinge}{along}<body pos="-.5 4 0">{hinge}{up}
+      <body name="last" pos=".5 0 4">{hinge}{back}</body></body></body></body></worldbody>
+      <equality><weld body1="first" body2="last" anchor="0 0 4"/></equality></mujoco>""")
+    data = stiction.Data(model)
+    for _ in range(200):
+        stiction.step(model, data)
+        assert data.certificate.headline <= 1e-8
+        assert data.solver_niter <= 10
+    assert np.abs(data.qpos).max() < 1e-14
