@@ -645,7 +645,79 @@ TEST(bad_options) {
     sti_model_free(m);
 }
 
+/* ---- robots ------------------------------------------------------------------------------------------------------------ */
+
+/* Falls and flails: every step settles, and joints hold. */
+static void flail(const char *scene, int scheme, double h, int steps) {
+    sti_model *m = scene_of(scene);
+    sti_world *world = alm_world(m, scheme, h);
+    double *ctrl = values(world, "ctrl");
+    uint64_t random = 1;
+    int bad = 0, touched = 0, count;
+    for (int k = 0; k < steps; k++) {
+        for (int i = 0; i < m->nu && k % 20 == 0; i++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            ctrl[i] = 0.4 * ((double)(random >> 33) / 1073741824.0 - 1);
+        }
+        REQUIRE(sti_step(world, 1) == STI_OK);
+        const sti_solve_info *info = sti_world_solve_info(world);
+        bad += !info->converged || info->warnings[STI_WARN_CONTRADICTION] ||
+               info->certificate.penetration > 1e-9;
+        sti_world_contacts(world, &count);
+        touched += count > 0;
+    }
+    CHECK(bad == 0);
+    CHECK(touched > steps / 10);
+    sti_world_destroy(world);
+    sti_model_free(m);
+}
+
+TEST(robots_settle) {
+    flail("quadruped.xml", STI_ALM_EULER, 0.002, 500);
+    flail("figure.xml", STI_ALM_EULER, 0.004, 300);
+    flail("quadruped.xml", STI_ALM_MIDPOINT, 0.002, 300);
+}
+
+/* A body on a vertical slide that a fixed arm holds inside the floor: the contact yields, the weld does not. */
+TEST(contradictions_have_an_answer) {
+    static const char *xml =
+        "<mujoco><option gravity='0 0 -9.81'/><worldbody><geom type='plane' size='1 1 1'/>"
+        "<body pos='0 0 .09'><joint type='slide' axis='1 0 0'/><geom type='box' size='.1 .1 .1' "
+        "mass='1'/></body>"
+        "</worldbody></mujoco>";
+    sti_model *m = model_of(xml);
+    sti_world *world = alm_world(m, STI_ALM_EULER, 0.002);
+    for (int k = 0; k < 50; k++) {
+        REQUIRE(sti_step(world, 1) == STI_OK);
+        const sti_solve_info *info = sti_world_solve_info(world);
+        CHECK(info->converged && info->warnings[STI_WARN_CONTRADICTION] == 1);
+        CHECK(info->certificate.penetration < 1e-5);
+    }
+    CHECK(fabs(values(world, "qvel")[0]) < 1e-9);
+    sti_world_destroy(world);
+    sti_model_free(m);
+}
+
 /* ---- memory ----------------------------------------------------------------------------------------------------------- */
+
+TEST(no_allocation_when_warm_in_contact) {
+    char xml[1000];
+    counter count = {0};
+    sti_allocator allocator = {counting, &count};
+    sti_world_options options = sti_world_options_default();
+    options.allocator = &allocator;
+    sprintf(xml, incline, "0.5", "0.5");
+    sti_model *m = model_of(xml);
+    sti_world *world = sti_world_create(m, &options, NULL);
+    REQUIRE(world);
+    sti_world_option(world)->integrator = STI_INTEGRATOR_ALM;
+    CHECK(sti_step(world, 5) == STI_OK);
+    long calls = count.calls;
+    CHECK(sti_step(world, 50) == STI_OK && count.calls == calls);
+    sti_world_destroy(world);
+    CHECK(count.live == 0);
+    sti_model_free(m);
+}
 
 TEST(no_allocation_when_warm) {
     counter count = {0};
@@ -694,4 +766,6 @@ MAIN(CASE(published_table), CASE(rod_inertia), CASE(orders_of_accuracy), CASE(tr
      CASE(fast_rows_are_the_same), CASE(midpoint_energy_is_bounded), CASE(tumbling_keeps_angular_momentum),
      CASE(joints_hold), CASE(limits_friction_and_equalities), CASE(box_rests_on_an_incline),
      CASE(box_slides_down_an_incline), CASE(snapshots_hold_the_multipliers), CASE(written_states_count),
-     CASE(bad_options), CASE(no_allocation_when_warm), CASE(every_failed_allocation_is_an_error))
+     CASE(bad_options), CASE(robots_settle), CASE(contradictions_have_an_answer),
+     CASE(no_allocation_when_warm), CASE(no_allocation_when_warm_in_contact),
+     CASE(every_failed_allocation_is_an_error))

@@ -204,7 +204,8 @@ typedef enum sti_preconditioner {
     X(NEAR_RIGID, "a stiffness was clamped to the near-rigid one")                               \
     X(LINE_SEARCH, "a line search failed and took a tenth of its largest step")                  \
     X(ITERATION_CAP, "the iteration cap was reached; this is the best iterate")                  \
-    X(STALLED, "no further progress was possible in double precision")
+    X(STALLED, "no further progress was possible in double precision")                           \
+    X(CONTRADICTION, "rows contradict each other; this is the answer of softer ones")
 /* clang-format on */
 typedef enum sti_solve_warning {
 #define X(id, text) STI_WARN_##id,

@@ -141,6 +141,7 @@ void sti__alm_free(sti__alm *alm) {
     sti__free(a, alm->col, sizeof(int) * 36 * (size_t)alm->block_room);
     sti__free(a, alm->value, d * 36 * (size_t)alm->block_room);
     sti__chol_free(alm->chol);
+    sti__inner_free(alm);
     sti__free(a, alm, sizeof *alm);
 }
 
@@ -155,17 +156,41 @@ const sti__alm_info *sti__alm_last(const sti__alm *alm) { return &alm->info; }
 
 /* ---- a step ------------------------------------------------------------------------------------------------- */
 
+static sti_status begin(sti__alm *alm, const sti_state *s, const sti__alm_touch *touch, sti_error *error) {
+    memcpy(alm->kept_state, alm->committed, sizeof(double) * alm->nkept);
+    if (!sti__alm_start(alm, s, touch) || !sti__alm_pattern(alm))
+        return sti__fail(error, STI_NO_MEMORY, "no memory for the rows of a step");
+    return sti__alm_analyse(alm, error);
+}
+
+/* What does not settle the fast way, as where rows contradict each other, goes the safe one; and what does not settle with a
+   scheme of second order, as in a hard impact, takes one step of implicit Euler. */
+static sti_status find(sti__alm *alm, const sti_state *s, const sti__alm_touch *touch, const sti_tasks *tasks,
+                       sti_error *error) {
+    sti_status status = begin(alm, s, touch, error);
+    if (status == STI_OK && sti__alm_is_smooth(alm)) {
+        status = sti__alm_minimise(alm, s, tasks);
+        bool done = status != STI_NONFINITE && (alm->info.converged || !s->opt.alm_adaptive);
+        if (done || (status != STI_OK && status != STI_NONFINITE)) return status;
+        status = begin(alm, s, touch, error);
+    }
+    if (status == STI_OK) status = sti__alm_settle(alm, s, tasks, error);
+    bool failed = status == STI_NONFINITE || (status == STI_OK && !alm->info.converged);
+    if (!failed || !s->opt.alm_adaptive || alm->scheme.kind == STI__ALM_EULER) return status;
+    alm->plain = true;
+    status = begin(alm, s, touch, error);
+    alm->plain = false;
+    return status == STI_OK ? sti__alm_settle(alm, s, tasks, error) : status;
+}
+
 sti_status sti__alm_solve(sti__alm *alm, sti_state *s, const sti__alm_touch *touch, const sti_tasks *tasks,
                           sti_error *error) {
     const sti_model *m = alm->model;
     alm->info = (sti__alm_info){0};
-    memcpy(alm->kept_state, alm->committed, sizeof(double) * alm->nkept);
     alm->ntouch = 0;
+    memcpy(alm->kept_state, alm->committed, sizeof(double) * alm->nkept);
     if (alm->nbody == 0) return STI_OK;
-    if (!sti__alm_start(alm, s, touch) || !sti__alm_pattern(alm))
-        return sti__fail(error, STI_NO_MEMORY, "no memory for the rows of a step");
-    sti_status status = sti__alm_analyse(alm, error);
-    if (status == STI_OK) status = sti__alm_minimise(alm, s, tasks);
+    sti_status status = find(alm, s, touch, tasks, error);
     if (status == STI_NONFINITE)
         sti__fail(error, status, "the step at time %g s has no finite minimum; the step was not taken",
                   *s->time);

@@ -34,7 +34,8 @@ typedef struct sti__alm_info {
     double mu;
     int rows, rank; /* scalar rows of joints; the sum of the ranks of their blocks */
     bool converged;
-    bool lost; /* the multipliers are no guess for the next step */
+    bool contradiction; /* rows contradict each other: the answer is that of softer ones */
+    bool lost;          /* the multipliers are no guess for the next step */
 } sti__alm_info;
 
 /* Finds the step from a state whose positions, velocities and forces are current: the new qpos and qvel are kept, qacc and

@@ -66,7 +66,7 @@ static void metric_pin(sti__alm *alm, const sti__pin *pin) {
 }
 
 /* Armature of tendons. */
-static void metric_sum(sti__alm *alm, const sti__sum *sum) {
+static void metric_sum(sti__alm *alm, const sti__alm_sum *sum) {
     double B[36];
     if (sum->armature == 0) return;
     int n = sti__sum_bodies(alm, sum);
@@ -128,7 +128,7 @@ static void project(sti__alm *alm, const sti_tasks *tasks) {
         }
     }
     for (int i = 0; i < alm->nsum; i++) {
-        const sti__sum *sum = &alm->sum[i];
+        const sti__alm_sum *sum = &alm->sum[i];
         double p = sum->armature * sum->y / alm->scheme.h;
         int count = p != 0 ? sti__sum_bodies(alm, sum) : 0;
         for (int k = 0; k < 6 * count; k++)
@@ -210,7 +210,7 @@ static void set_plain_momenta(sti__alm *alm) {
     for (int d = 0; d < alm->model->nv; d++)
         alm->rate[d].momentum = alm->coord[d].armature * alm->qvel_new[d];
     for (int i = 0; i < alm->nsum; i++) {
-        const sti__sum *sum = &alm->sum[i];
+        const sti__alm_sum *sum = &alm->sum[i];
         double v = 0;
         for (int k = sum->first; k < sum->first + sum->n; k++)
             v += alm->term[k] * alm->qvel_new[alm->term_dof[k]];
@@ -226,7 +226,7 @@ static void set_rates(sti__alm *alm) {
         *r = (sti__alm_rate){c->armature * (c->y - c->base) / s->he, r->momentum, c->y};
     }
     for (int i = 0; i < alm->nsum; i++) {
-        const sti__sum *sum = &alm->sum[i];
+        const sti__alm_sum *sum = &alm->sum[i];
         if (sum->tendon == 0) continue;
         sti__alm_rate *r = &alm->rate[alm->model->nv + sum->tendon - 1];
         *r = (sti__alm_rate){sum->armature * (sum->y - sum->base) / s->he, r->momentum, sum->y};

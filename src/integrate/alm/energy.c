@@ -112,10 +112,9 @@ static bool dof_is_free(const sti__coord *c) {
 }
 
 /* A force f0 - kp x - kv (y' - rate) within bounds, less `now`. */
-static void add_servo(curve *r, const sti__scheme *s, const sti__sum *sum) {
-    double y = sum->y, K = sum->kp * s->middle + sum->kv / s->he;
+static void add_servo(curve *r, const sti__scheme *s, const sti__alm_sum *sum) {
+    double y = sum->y, K, f = sti__servo_force(s, sum, &K);
     if (!(K > 0)) return;
-    double f = sum->f0 - sum->kp * s->middle * y - sum->kv * ((y - sum->base) / s->he - sum->rate);
     double in = f < sum->fmin ? sum->fmin : f > sum->fmax ? sum->fmax : f;
     r->e += s->kappa * ((0.5 * in * in + in * (f - in)) / K + sum->now * y);
     r->d -= s->kappa * (in - sum->now);
@@ -128,7 +127,7 @@ static double polynomial(const double c[5], double x, double *slope) {
     return c[0] + x * (c[1] + x * (c[2] + x * (c[3] + x * c[4])));
 }
 
-static void sum_value(const sti__alm *alm, sti__sum *sum) {
+static void sum_value(const sti__alm *alm, sti__alm_sum *sum) {
     double part[2] = {0};
     for (int k = 0; k < sum->n; k++)
         part[k >= sum->split] += alm->term[sum->first + k] * alm->coord[alm->term_dof[sum->first + k]].y;
@@ -139,7 +138,7 @@ static void sum_value(const sti__alm *alm, sti__sum *sum) {
     else sum->C = sum->sign * sum->y + sum->offset;
 }
 
-static curve sum_curve(const sti__alm *alm, sti__sum *sum) {
+static curve sum_curve(const sti__alm *alm, sti__alm_sum *sum) {
     const sti__scheme *s = &alm->scheme;
     curve r = {0};
     add_inertia(&r, s, sum->armature, sum->momentum, sum->base, sum->y);
@@ -226,7 +225,7 @@ static void pin_derivatives(sti__alm *alm, sti__pin *pin, bool hessian) {
         if (pin->a >= 0) add_product(Ja, W, pin->dim, ab);
         add_product(Jb, W, pin->dim, bb);
     }
-    for (int i = 0; i < pin->dim; i++) f[i] = -pin->g[i];
+    for (int i = 0; i < pin->dim; i++) f[i] = alm->inside ? pin->f[i] : -pin->g[i];
     if (alm->curvature) sti__pin_curvature(pin, alm->pose, f, aa, ab, bb);
     sti__alm_add_block(alm, pin->a, pin->a, aa);
     sti__alm_add_block(alm, pin->b, pin->b, bb);
@@ -262,7 +261,7 @@ static void dof_derivatives(sti__alm *alm, const sti__coord *c, bool hessian) {
     if (hessian) coord_hessian(alm, c, r.d, r.dd);
 }
 
-int sti__sum_bodies(sti__alm *alm, const sti__sum *sum) {
+int sti__sum_bodies(sti__alm *alm, const sti__alm_sum *sum) {
     int n = 0;
     for (int k = 0; k < sum->n; k++) {
         const sti__coord *c = &alm->coord[alm->term_dof[sum->first + k]];
@@ -281,7 +280,39 @@ int sti__sum_bodies(sti__alm *alm, const sti__sum *sum) {
     return n;
 }
 
-static void sum_derivatives(sti__alm *alm, sti__sum *sum, bool hessian) {
+/* What a row in the inner problem adds to the Hessian. */
+static void sum_curvature(sti__alm *alm, const sti__alm_sum *sum, double f) {
+    for (int k = 0; k < sum->n && f != 0; k++) {
+        double t = alm->term[sum->first + k] * (k >= sum->split ? -sum->slope : 1);
+        coord_hessian(alm, &alm->coord[alm->term_dof[sum->first + k]], f * t, 0);
+    }
+}
+
+static void pin_curvature(sti__alm *alm, const sti__pin *pin) {
+    double aa[36] = {0}, ab[36] = {0}, bb[36] = {0};
+    sti__pin_curvature(pin, alm->pose, pin->f, aa, ab, bb); /* contacts do not couple their bodies in it */
+    sti__alm_add_block(alm, pin->a, pin->a, aa);
+    sti__alm_add_block(alm, pin->b, pin->b, bb);
+}
+
+/* The force of a servo as it was is in the dofs already: it is taken out again. */
+static void held_force(sti__alm *alm, const sti__alm_sum *sum) {
+    int n = sti__sum_bodies(alm, sum);
+    for (int i = 0; i < n; i++)
+        add_scaled6(alm->gradient + 6 * (size_t)alm->used[i], alm->sum_gradient + 6 * (size_t)i,
+                    alm->scheme.kappa * sum->now);
+}
+
+static void sum_derivatives(sti__alm *alm, sti__alm_sum *sum, bool hessian) {
+    if (alm->inside && sti__sum_is_kinked(sum)) {
+        double f = sum->sign * sum->f;
+        if (sti__sum_is_servo(sum)) {
+            held_force(alm, sum);
+            f += alm->scheme.kappa * sum->now;
+        }
+        if (hessian && alm->curvature) sum_curvature(alm, sum, f);
+        return;
+    }
     curve r = sum_curve(alm, sum);
     double B[36];
     if (r.d == 0 && r.dd == 0) return;
@@ -294,10 +325,8 @@ static void sum_derivatives(sti__alm *alm, sti__sum *sum, bool hessian) {
             sti__alm_add_block(alm, alm->used[i], alm->used[k], B);
         }
     }
-    for (int k = 0; k < sum->n && hessian && alm->curvature; k++) {
-        double t = alm->term[sum->first + k] * (k >= sum->split ? -sum->slope : 1);
-        coord_hessian(alm, &alm->coord[alm->term_dof[sum->first + k]], r.d * t, 0);
-    }
+    double f = alm->inside && sum->law.dim > 0 ? sum->f : r.d;
+    if (hessian && alm->curvature) sum_curvature(alm, sum, f);
 }
 
 /* ---- all ---------------------------------------------------------------------------------------------------- */
@@ -360,6 +389,10 @@ void sti__alm_evaluate(sti__alm *alm, bool hessian) {
             sti__alm_hot_pin(alm, pin, alm->pose, hessian ? STI__HESSIAN : STI__GRADIENT);
             continue;
         }
+        if (alm->inside && pin->contact >= 0) {
+            if (hessian && alm->curvature) pin_curvature(alm, pin);
+            continue;
+        }
         pin_law(pin, alm->pose, hessian);
         pin_derivatives(alm, pin, hessian);
     }
@@ -409,7 +442,7 @@ static void turn_back_dofs(sti__alm *alm, bool sums, double *lag) {
         add_along(&c, f, lag);
     }
     for (int i = 0; i < alm->nsum && sums; i++) {
-        sti__sum *sum = &alm->sum[i];
+        sti__alm_sum *sum = &alm->sum[i];
         double f = sum_curve(alm, sum).d;
         for (int k = 0; k < sum->n && f != 0; k++) {
             sti__coord c = alm->coord[alm->term_dof[sum->first + k]];
@@ -478,7 +511,7 @@ void sti__alm_end_forces(sti__alm *alm, double *wrench) {
         if (!dof_is_free(c)) add_along(c, -dof_curve(&alm->scheme, c).force / h, wrench);
     }
     for (int i = 0; i < alm->nsum; i++) {
-        sti__sum *sum = &alm->sum[i];
+        sti__alm_sum *sum = &alm->sum[i];
         double f = -sum_curve(alm, sum).force / h;
         for (int k = 0; k < sum->n && f != 0; k++)
             add_along(&alm->coord[alm->term_dof[sum->first + k]], f * alm->term[sum->first + k], wrench);

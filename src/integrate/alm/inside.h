@@ -6,6 +6,7 @@
 
 #include "contact/rows.h"
 #include "integrate/alm/alm.h"
+#include "integrate/alm/inner.h"
 #include "integrate/alm/turn.h"
 #include "solve/cholesky.h"
 
@@ -72,16 +73,16 @@ typedef struct sti__pin {
     double ra[3], rb[3], gap[3]; /* arms and what lies between the points, at the start */
     double ea[9], eb[9];         /* directions (rows) fixed to a and to b; of contacts the frame, fixed */
     double offset;               /* contacts: added to the normal's C */
-    double saxce;                /* exact friction: the slip, which the normal row gets */
     sti_row law;
     double R[6], mu[6], *lambda; /* softness, penalty, multiplier (dim) */
     double C[6], g[6];           /* now: the response is -g */
+    double f[6];  /* of steps with an inner problem: the multiplier as it is; lambda: about which */
     double *H;    /* of a cone: its Hessian, dim x dim; NULL for quadratic rows, see sti__pin_weight */
     double scale; /* of its penalty */
 } sti__pin;
 
 /* A weighted sum of dofs with springs and bounds: limits, dry friction, tendons, servos, equalities. */
-typedef struct sti__sum {
+typedef struct sti__alm_sum {
     int n, first;                /* terms in the pools */
     double start;                /* its value at the start */
     double stiffness, low, high; /* spring with a dead band */
@@ -94,10 +95,10 @@ typedef struct sti__sum {
     sti_row law;         /* dim 0: none */
     double sign, offset; /* C = sign y + offset */
     double R, mu, *lambda, scale;
-    double y, C, g, slope;
+    double y, C, g, slope, f;
     bool equality;
     int tendon; /* number + 1 whose springs these are */
-} sti__sum;
+} sti__alm_sum;
 
 /* Where the scheme evaluates what. */
 typedef struct sti__scheme {
@@ -144,7 +145,7 @@ struct sti__alm {
     int *touch_pin;       /* pin of each contact, -1 */
     int ntouch, touch_room;
     bool has_sums; /* the model has something that makes them */
-    sti__sum *sum;
+    sti__alm_sum *sum;
     int nsum, sum_room;
     int *term_dof;
     double *term;
@@ -163,6 +164,10 @@ struct sti__alm {
     sti__scheme scheme;
     double energy, mu, mu_most;
     bool curvature;
+    bool plain;  /* this step is one of implicit Euler */
+    bool inside; /* kinked rows are in the inner problem, and curvature is that of the multipliers alone */
+    sti__inner inner;
+    int *ustart, *urow, *uplace; /* the blocks of the Hessian above the diagonal: rows and places there */
     sti__alm_info info;
 };
 
@@ -193,7 +198,7 @@ double sti__alm_hot_pin(sti__alm *alm, sti__pin *pin, const sti__pose *pose, sti
 
 /* energy.c */
 /* The gradient of a sum by body, in alm->used and sum_gradient; returns how many bodies. */
-int sti__sum_bodies(sti__alm *alm, const sti__sum *sum);
+int sti__sum_bodies(sti__alm *alm, const sti__alm_sum *sum);
 /* Values and responses of all rows at alm->pose. */
 void sti__alm_respond(sti__alm *alm);
 double sti__alm_energy(sti__alm *alm, const sti__pose *pose); /* value alone */
@@ -213,6 +218,30 @@ void sti__alm_add_block(sti__alm *alm, int i, int j, const double B[36]);
 
 /* newton.c */
 sti_status sti__alm_minimise(sti__alm *alm, const sti_state *s, const sti_tasks *tasks);
+bool sti__alm_is_smooth(const sti__alm *alm);
+/* Evaluates and factors the Hessian at alm->pose; -H^-1 gradient into step, its largest number is returned. */
+sti_status sti__alm_factor(sti__alm *alm, const sti_tasks *tasks);
+double sti__alm_find_step(sti__alm *alm, const sti_tasks *tasks);
+void sti__alm_move(sti__alm *alm, double alpha); /* poses, by the step */
+void sti__alm_guess_lag(sti__alm *alm);
+
+/* sqp.c: what newton.c does for smooth problems. */
+sti_status sti__alm_settle(sti__alm *alm, const sti_state *s, const sti_tasks *tasks, sti_error *error);
+
+/* inner.c: rows and pattern of a step; false if memory is short. */
+bool sti__inner_begin(sti__alm *alm, double h);
+void sti__inner_free(sti__alm *alm);
+/* Jacobians at alm->pose, after its Hessian was factored; then what rows feel, which sets their penalties. */
+void sti__inner_linearise(sti__alm *alm);
+void sti__inner_weigh(sti__alm *alm, const sti_tasks *tasks);
+/* Their softness becomes this, over what they would feel if bodies were free. */
+void sti__inner_yield(sti__alm *alm, double soft);
+/* Solves at alm->pose; alm->step has d*, and gets d. */
+sti_status sti__inner_solve(sti__alm *alm, const sti_option *o, const sti_tasks *tasks, sti_error *error);
+/* Its impulses become multipliers; returns the largest change, as a length. */
+double sti__inner_take(sti__alm *alm, double alpha);
+/* Multipliers become what the next problem is about; returns how far they were, as a length. */
+double sti__inner_centre(sti__alm *alm);
 
 /* end.c */
 void sti__alm_end(sti__alm *alm, const sti_state *s, const sti_tasks *tasks);
@@ -221,6 +250,21 @@ void sti__alm_end(sti__alm *alm, const sti_state *s, const sti_tasks *tasks);
 static inline double sti__pin_weight(const sti__pin *pin, int r, int q) {
     if (pin->H) return pin->H[r * pin->dim + q];
     return r == q ? 1 / (pin->R[r] + 1 / pin->mu[r]) : 0;
+}
+
+/* A servo whose force is bounded. */
+static inline bool sti__sum_is_servo(const sti__alm_sum *sum) {
+    return sum->kp + sum->kv > 0 && (sum->fmin > -INFINITY || sum->fmax < INFINITY);
+}
+
+static inline bool sti__sum_is_kinked(const sti__alm_sum *sum) {
+    return (sum->law.dim > 0 && sum->law.kind != STI_ROW_QUADRATIC) || sti__sum_is_servo(sum);
+}
+
+/* Of a servo without its bounds, at its y as it is; K: what it loses per y. */
+static inline double sti__servo_force(const sti__scheme *s, const sti__alm_sum *sum, double *K) {
+    *K = sum->kp * s->middle + sum->kv / s->he;
+    return sum->f0 - sum->kp * s->middle * sum->y - sum->kv * ((sum->y - sum->base) / s->he - sum->rate);
 }
 
 static inline const sti__pose *sti__pose_at(const sti__pose *pose, int body) {

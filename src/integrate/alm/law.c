@@ -40,7 +40,7 @@ static sti__pin *new_pin(sti__alm *alm, int kind, int a, int b, double *lambda) 
     pin->b = b;
     pin->dim = kind == STI__PIN_ACROSS ? 2 : 3;
     pin->contact = -1;
-    pin->offset = pin->saxce = 0;
+    pin->offset = 0;
     pin->H = NULL;
     memset(pin->R, 0, sizeof pin->R);
     memset(pin->g, 0, sizeof pin->g);
@@ -119,6 +119,7 @@ static void joint_pins(sti__alm *alm, const sti_state *s, int j) {
     pin = new_pin(alm, STI__PIN_ALIGN, a, b, lambda + 3);
     v3_copy(pin->ea, s->xaxis + 3 * j);
     v3_copy(pin->eb, s->xaxis + 3 * j);
+    v3_add_scaled(pin->lambda, pin->ea, -v3_dot(pin->ea, pin->lambda)); /* no force, but curvature */
 }
 
 /* ---- equalities of bodies --------------------------------------------------------------------------------- */
@@ -172,9 +173,9 @@ static void body_equality(sti__alm *alm, const sti_state *s, int e, double *lamb
 
 /* ---- sums of dofs ----------------------------------------------------------------------------------------- */
 
-static sti__sum *new_sum(sti__alm *alm, const int *dofs, const double *coefficient, int n) {
-    sti__sum *sum = &alm->sum[alm->nsum++];
-    *sum = (sti__sum){.n = n, .first = alm->nterm, .split = n, .sign = 1};
+static sti__alm_sum *new_sum(sti__alm *alm, const int *dofs, const double *coefficient, int n) {
+    sti__alm_sum *sum = &alm->sum[alm->nsum++];
+    *sum = (sti__alm_sum){.n = n, .first = alm->nterm, .split = n, .sign = 1};
     for (int k = 0; k < n; k++) {
         alm->term_dof[alm->nterm] = dofs[k];
         alm->term[alm->nterm++] = coefficient[k];
@@ -182,7 +183,7 @@ static sti__sum *new_sum(sti__alm *alm, const int *dofs, const double *coefficie
     return sum;
 }
 
-static void set_law(sti__alm *alm, sti__sum *sum, sti_row_kind kind, double most, double *lambda) {
+static void set_law(sti__alm *alm, sti__alm_sum *sum, sti_row_kind kind, double most, double *lambda) {
     sum->law = (sti_row){.kind = kind, .dim = 1, .lo = kind == STI_ROW_INTERVAL ? 0 : -most, .hi = most};
     sum->lambda = lambda;
     double w = 0;
@@ -199,7 +200,7 @@ static void limit(sti__alm *alm, const sti_state *s, const int *dofs, const doub
     double h = s->opt.timestep, speed = 0;
     for (int k = 0; k < n; k++) speed += fabs(J[k] * s->qvel[dofs[k]]);
     if (distance > 2 * h * speed + 0.02 && *lambda == 0) return;
-    sti__sum *sum = new_sum(alm, dofs, J, n);
+    sti__alm_sum *sum = new_sum(alm, dofs, J, n);
     set_law(alm, sum, STI_ROW_INTERVAL, INFINITY, lambda);
     sum->sign = sign;
     sum->offset = distance < -h * s->opt.push ? -h * s->opt.push : distance;
@@ -231,7 +232,7 @@ static void tendon_sums(sti__alm *alm, const sti_state *s, int t, double *lambda
     if (k > 0 || c > 0 || a > 0) {
         const sti__alm_rate *rate = &alm->rate[m->nv + t];
         bool two = alm->scheme.kind == STI__ALM_BDF2;
-        sti__sum *sum = new_sum(alm, dofs, J, n);
+        sti__alm_sum *sum = new_sum(alm, dofs, J, n);
         sum->start = length;
         sum->stiffness = k;
         sum->damping = c;
@@ -258,7 +259,7 @@ static void scalar_equality(sti__alm *alm, const sti_state *s, int e, double *la
     bool tendon = m->eq_type[e] == STI_EQ_TENDON;
     int id[2] = {m->eq_obj1id[e], m->eq_obj2id[e]};
     double x[2] = {0}, one = 1;
-    sti__sum *sum = NULL;
+    sti__alm_sum *sum = NULL;
     for (int k = 0; k < 2 && id[k] >= 0; k++) {
         int q = tendon ? 0 : m->jnt_qposadr[id[k]];
         x[k] = tendon ? s->ten_length[id[k]] - m->tendon_length0[id[k]] : s->qpos[q] - m->qpos0[q];
@@ -316,7 +317,7 @@ static void servo(sti__alm *alm, const sti_state *s, int i) {
         if (fabs(bounded(f0, range) - s->actuator_force[i]) > 1e-9 * (1 + fabs(f0))) return;
     }
     int at = m->moment_rowadr[i];
-    sti__sum *sum = new_sum(alm, m->moment_colind + at, s->actuator_moment + at, m->moment_rownnz[i]);
+    sti__alm_sum *sum = new_sum(alm, m->moment_colind + at, s->actuator_moment + at, m->moment_rownnz[i]);
     sum->kp = kp;
     sum->kv = kv;
     sum->f0 = f0;

@@ -33,7 +33,7 @@ static bool add_pair(sti__alm *alm, int i, int j) {
 }
 
 /* All bodies of a sum move each other. */
-static bool add_sum(sti__alm *alm, const sti__sum *sum) {
+static bool add_sum(sti__alm *alm, const sti__alm_sum *sum) {
     bool ok = true;
     for (int p = sum->first; p < sum->first + sum->n; p++)
         for (int q = sum->first; q <= p; q++) {

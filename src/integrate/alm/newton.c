@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops: Newton with line search inside, multipliers and penalty outside. */
+/* The loops of steps with joints and dofs alone: Newton with line search inside, multipliers and penalty outside. */
 #include "integrate/alm/inside.h"
 #include <string.h>
 
@@ -7,18 +7,13 @@
 #define MU_MOST 1e11
 /* Newton steps of the first multipliers need not be shorter, m or rad. */
 #define FIRST 1e-7
-#define MU_KINKED 1e8 /* with contacts, limits or dry friction */
 #define MU_GROWTH 30
 /* Newton's steps d shrink by about 2 mu d^2 (mu over masses, d in m or rad): a first step that is too long for that asks
    for a weaker penalty to begin with. */
 #define CURVED 0.03
-/* A step of a smooth problem that is shorter, in this measure, needs no line search and leaves the Hessian as it is. */
+/* A step that is shorter, in this measure, needs no line search and leaves the Hessian as it is. */
 #define STRAIGHT 0.03
 #define MU_LEAST 1e3
-/* Cones are kinked: with a penalty as strong as that of joints Newton would go from kink to kink. */
-#define GENTLE 1e-4
-/* Contacts may be violated by a hundred times more than joints: four corners of a box are never quite in a plane. */
-#define LOOSE 1e-2
 /* After so many multiplier steps that hardly change a violation (m or rad) above this one, the rows contradict each other. */
 #define STUCK 4
 #define HOPELESS 1e-6
@@ -41,21 +36,15 @@ static void move(const sti__alm *alm, const sti__pose *from, double alpha, sti__
 }
 
 static void set_penalties(sti__alm *alm, bool scaled) {
-    for (int i = 0; i < alm->npin; i++) {
-        sti__pin *p = &alm->pin[i];
-        for (int k = 0; k < p->dim; k++) {
-            p->mu[k] = alm->mu * (scaled ? p->scale : 1) * (scaled && p->contact >= 0 ? GENTLE : 1);
-            if (p->law.kind == STI_ROW_CONE && k > 0) /* keeps the cone round in its norm */
-                p->mu[k] *= p->law.mu[k - 1] / p->law.mu[0] * (p->law.mu[k - 1] / p->law.mu[0]);
-        }
-    }
-    for (int i = 0; i < alm->nsum; i++) alm->sum[i].mu = alm->mu * (scaled ? alm->sum[i].scale : 1);
+    for (int i = 0; i < alm->npin; i++)
+        for (int k = 0; k < alm->pin[i].dim; k++)
+            alm->pin[i].mu[k] = alm->mu * (scaled ? alm->pin[i].scale : 1);
 }
 
 /* ---- Newton ------------------------------------------------------------------------------------------------- */
 
 /* Without its curvature the Hessian is positive definite; a shift is for what has no mass at all. */
-static sti_status factor(sti__alm *alm, const sti_tasks *tasks) {
+sti_status sti__alm_factor(sti__alm *alm, const sti_tasks *tasks) {
     alm->curvature = true;
     alm->info.factorisations++;
     sti__alm_evaluate(alm, true);
@@ -74,7 +63,7 @@ static sti_status factor(sti__alm *alm, const sti_tasks *tasks) {
     return STI_OK;
 }
 
-static double find_step(sti__alm *alm, const sti_tasks *tasks) {
+double sti__alm_find_step(sti__alm *alm, const sti_tasks *tasks) {
     double most = 0;
     int n = 6 * alm->nbody;
     for (int i = 0; i < n; i++) alm->step[i] = -alm->gradient[i];
@@ -101,12 +90,17 @@ static bool search(sti__alm *alm, double size) {
     return true;
 }
 
-static bool smooth(const sti__alm *alm) { return alm->npin == alm->npin_fixed && alm->nsum == 0; }
+bool sti__alm_is_smooth(const sti__alm *alm) { return alm->npin == alm->npin_fixed && alm->nsum == 0; }
 
 static void accept(sti__alm *alm) {
     sti__pose *swap = alm->pose;
     alm->pose = alm->trial;
     alm->trial = swap;
+}
+
+void sti__alm_move(sti__alm *alm, double alpha) {
+    move(alm, alm->pose, alpha, alm->trial);
+    accept(alm);
 }
 
 /* A new factor costs as much as this many steps with the old one. */
@@ -128,18 +122,17 @@ static bool weaken(sti__alm *alm, double size) {
 /* Minimises for the multipliers as they are. The factor serves as long as steps shrink fast. */
 static sti_status inner(sti__alm *alm, const sti_state *s, double tol, bool first, const sti_tasks *tasks) {
     double last = 0;
-    if (!smooth(alm)) alm->factored = false;
     for (int i = 0; i < s->opt.alm_newton; i++) {
         if (alm->factored) sti__alm_evaluate(alm, false);
         else {
-            sti_status status = factor(alm, tasks);
+            sti_status status = sti__alm_factor(alm, tasks);
             if (status != STI_OK) return status;
             alm->factored = true;
             last = 0;
         }
-        double size = find_step(alm, tasks);
+        double size = sti__alm_find_step(alm, tasks);
         alm->info.newton++;
-        double shrink = last > 0 && smooth(alm) ? fmin(1, fmax(0.01, size / last)) : 1;
+        double shrink = last > 0 ? fmin(1, fmax(0.01, size / last)) : 1;
         alm->info.step = shrink * size; /* what is left after this step */
         if (!(size < 1e10)) return STI_NONFINITE;
         if (i == 0 && first && weaken(alm, size)) {
@@ -148,7 +141,7 @@ static sti_status inner(sti__alm *alm, const sti_state *s, double tol, bool firs
             continue;
         }
         bool done = alm->info.step <= tol;
-        bool straight = smooth(alm) && alm->mu * size * size < STRAIGHT;
+        bool straight = alm->mu * size * size < STRAIGHT;
         if (done || straight) move(alm, alm->pose, 1, alm->trial);
         else if (!search(alm, size)) return STI_OK; /* no lower energy in double precision */
         accept(alm);
@@ -168,48 +161,16 @@ static double update_multipliers(sti__alm *alm) {
     for (int i = 0; i < alm->npin; i++) {
         sti__pin *p = &alm->pin[i];
         for (int k = 0; k < p->dim; k++) {
-            double c = fabs(p->lambda[k] + p->g[k]) / p->mu[k] * (p->contact >= 0 ? LOOSE : 1);
+            most = fmax(most, fabs(p->lambda[k] + p->g[k]) / p->mu[k]);
             p->lambda[k] = -p->g[k];
-            most = fmax(most, c);
-            if (i < alm->npin_fixed) alm->info.joints = fmax(alm->info.joints, fabs(p->C[k]));
+            alm->info.joints = fmax(alm->info.joints, fabs(p->C[k]));
         }
     }
-    for (int i = 0; i < alm->nsum; i++) {
-        sti__sum *sum = &alm->sum[i];
-        if (sum->law.dim == 0) continue;
-        most = fmax(most, fabs(*sum->lambda + sum->g) / sum->mu);
-        *sum->lambda = -sum->g;
-        if (sum->equality) alm->info.joints = fmax(alm->info.joints, fabs(sum->C));
-    }
     return most;
-}
-
-/* Exact friction: the normal row feels the slip, as it was. Returns by how much that changed. */
-static double update_slip(sti__alm *alm) {
-    double most = 0;
-    for (int i = alm->npin_fixed; i < alm->npin; i++) {
-        sti__pin *p = &alm->pin[i];
-        double R[6], y[6];
-        for (int k = 0; k < p->dim; k++) R[k] = p->R[k], y[k] = p->C[k];
-        double slip = sti__row_desaxce(&p->law, R, y, p->g);
-        if (!(p->g[0] > 0)) slip = 0;
-        most = fmax(most, fabs(slip - p->saxce));
-        p->saxce = slip;
-    }
-    return most;
-}
-
-/* Multipliers that did not settle are no guess for the next step. */
-static void forget(sti__alm *alm) {
-    size_t n = 6 * (size_t)(alm->model->njnt + alm->model->neq);
-    size_t rest = 2 * (size_t)alm->model->njnt + (size_t)alm->model->nv + 3 * (size_t)alm->model->ntendon;
-    memcpy(alm->lambda, alm->lambda1, n * sizeof(double));
-    memset(alm->lambda + n, 0, rest * sizeof(double));
-    alm->info.lost = true;
 }
 
 /* The linear terms where Newton begins, for the multipliers of the last step. */
-static void guess_lag(sti__alm *alm) {
+void sti__alm_guess_lag(sti__alm *alm) {
     for (int i = 0; i < alm->npin; i++)
         for (int k = 0; k < alm->pin[i].dim; k++) alm->pin[i].g[k] = -alm->pin[i].lambda[k];
     for (int d = 0; d < alm->model->nv && alm->scheme.kind != STI__ALM_EULER; d++)
@@ -219,36 +180,35 @@ static void guess_lag(sti__alm *alm) {
 
 sti_status sti__alm_minimise(sti__alm *alm, const sti_state *s, const sti_tasks *tasks) {
     const sti_option *o = &s->opt;
-    bool adaptive = o->alm_adaptive, exact = o->coulomb == STI_COULOMB_EXACT;
+    bool adaptive = o->alm_adaptive;
     double last = INFINITY;
     bool enough = false;
     int stuck = 0;
-    alm->mu = adaptive && smooth(alm) && alm->head->mu >= o->alm_mu ? alm->head->mu : o->alm_mu;
+    alm->mu = adaptive && alm->head->mu >= o->alm_mu ? alm->head->mu : o->alm_mu;
     double target = alm->mu; /* after a weaker one for the first multipliers */
     alm->factored = false;
     set_penalties(alm, adaptive);
-    guess_lag(alm);
+    sti__alm_guess_lag(alm);
     for (int k = 0; k < o->alm_outer; k++) {
         double tol = adaptive && k == 0 ? fmax(FIRST, o->alm_newton_tol) : o->alm_newton_tol;
         sti_status status = inner(alm, s, tol, adaptive && k == 0, tasks);
         if (status != STI_OK) return status;
         sti__alm_respond(alm);
-        double lag = sti__alm_update_lag(alm, true), slip = exact ? update_slip(alm) : 0;
+        double lag = sti__alm_update_lag(alm, true);
         double violation = update_multipliers(alm);
         if (k == 0) enough = violation <= o->alm_tol; /* a weaker penalty might do */
         alm->info.outer = k + 1;
         alm->info.violation = violation;
-        alm->info.converged =
-            fmax(violation, fmax(lag, slip)) <= o->alm_tol && alm->info.step <= o->alm_newton_tol;
+        alm->info.converged = fmax(violation, lag) <= o->alm_tol && alm->info.step <= o->alm_newton_tol;
         if (!adaptive) continue;
         if (alm->info.converged) break;
         stuck = violation > 0.5 * last ? stuck + 1 : 0;
         if (stuck >= STUCK && violation > HOPELESS)
             break; /* rows that contradict each other: more force would not help */
-        double mu = smooth(alm) ? target : fmin(target, MU_GROWTH * alm->mu);
+        double mu = target;
         if (mu == alm->mu && violation > o->alm_tol && is_slow(violation, last, o->alm_tol, PATIENCE) &&
             k > 0)
-            mu = target = fmin(MU_GROWTH * mu, smooth(alm) ? MU_MOST : MU_KINKED);
+            mu = target = fmin(MU_GROWTH * mu, MU_MOST);
         if (mu != alm->mu) {
             alm->mu = mu;
             set_penalties(alm, true);
@@ -256,7 +216,6 @@ sti_status sti__alm_minimise(sti__alm *alm, const sti_state *s, const sti_tasks 
         }
         last = violation;
     }
-    if (alm->info.violation > HOPELESS && !alm->info.converged) forget(alm);
     alm->info.mu = alm->head->mu = target;
     if (alm->info.converged && enough) alm->head->mu = fmax(o->alm_mu, target / MU_GROWTH);
     return STI_OK;

@@ -44,7 +44,7 @@ static void turned(const sti__pin *pin, const sti__pose *pose, double C[3]) {
 static void contact_value(const sti__pin *pin, const sti__pose *pose, const double w[3], double *C) {
     double ta[3], tb[3];
     for (int i = 0; i < pin->dim && i < 3; i++) C[i] = v3_dot(pin->ea + 3 * i, w);
-    C[0] += pin->offset + pin->saxce;
+    C[0] += pin->offset;
     if (pin->dim <= 3) return;
     turn_log(sti__pose_at(pose, pin->a)->q, ta);
     turn_log(sti__pose_at(pose, pin->b)->q, tb);

@@ -199,6 +199,10 @@ sti__scheme sti__scheme_of(int kind, double h) {
     }
 }
 
+/* A light body on a joint with armature has kicks that its own inertia could not take: beyond this turn (rad) the linear
+   term says it all. */
+#define FARTHEST 1
+
 /* The turn without torque: its angular momentum in the step is the given one. Iterates on the gyroscopic part. */
 static void predict_turn(const sti__scheme *scheme, sti__alm_body *b, const double L[3],
                          const double last[3]) {
@@ -214,6 +218,7 @@ static void predict_turn(const sti__scheme *scheme, sti__alm_body *b, const doub
         if (!(v3_dot(d, d) > 1e-34 * (1 + v3_dot(t, t)))) break;
     }
     v3_copy(b->target, target);
+    if (!(v3_dot(t, t) < FARTHEST * FARTHEST)) v3_zero(t);
     v3_copy(b->turn, t);
     turn_exp(t, b->q);
 }
@@ -307,6 +312,7 @@ bool sti__alm_start(sti__alm *alm, const sti_state *s, const sti__alm_touch *tou
     if (!is_ours(alm, s)) begin_from_joints(alm, s);
     int kind = s->opt.alm_scheme;
     if (kind == STI__ALM_BDF2 && alm->head->valid == 0) kind = STI__ALM_MIDPOINT; /* the first step */
+    if (alm->plain) kind = STI__ALM_EULER;
     alm->scheme = sti__scheme_of(kind, s->opt.timestep);
     predict(alm);
     guess_poses(alm);
