@@ -89,8 +89,8 @@ def profile(model, steps=2000):
     nodes = data.profile()
     if not nodes:
         return
-    total = nodes[0][4]
-    for name, _, depth, count, ticks in nodes:
+    total = nodes[0].nanoseconds
+    for name, _, depth, count, ticks, _ in nodes:
         print(f"      {'  ' * depth}{name:<24}{100 * ticks / total:6.1f} %{ticks / steps / 1000:9.3f} us{count / steps:7.1f} calls/step")
 
 

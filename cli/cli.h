@@ -57,6 +57,8 @@ sti_load_options load_options(bool outside);
 sti_model *load_model(const char *path, bool outside, bool quiet);
 /* A world at a keyframe given by name or number (NULL = none); NULL after saying why. */
 sti_world *make_world(const sti_model *model, const char *key, bool profile);
+/* Its tree of stages with times, shares and iterations. */
+void print_profile(const sti_world *world, int steps);
 /* Sets opt.integrator by its MJCF name; false after saying what is wrong. */
 bool set_integrator(sti_world *world, const char *name);
 bool set_solver(sti_world *world, const char *name);

@@ -5,19 +5,20 @@
 #include <errno.h>
 #include <string.h>
 
-static void print_tree(const sti_world *world, int steps) {
+void print_profile(const sti_world *world, int steps) {
     int count;
     const sti_profile_node *node = sti_world_profile(world, &count);
     int64_t total = 0;
     for (int i = 0; i < count; i++)
         if (node[i].depth == 0) total += node[i].ticks;
-    printf("%-28s %12s %12s %8s %10s\n", "stage", "ms", "us/call", "%", "calls");
+    printf("%-28s %12s %12s %8s %11s %10s\n", "stage", "ms", "us/call", "%", "iterations", "calls");
     for (int i = 0; i < count; i++) {
-        char name[64];
+        char name[64], mean[32] = "";
+        double calls = (double)(node[i].count ? node[i].count : 1), ticks = (double)node[i].ticks;
         snprintf(name, sizeof name, "%*s%s", 2 * node[i].depth, "", node[i].name);
-        printf("%-28s %12.3f %12.3f %8.1f %10lld\n", name, 1e-6 * (double)node[i].ticks,
-               1e-3 * (double)node[i].ticks / (double)(node[i].count ? node[i].count : 1),
-               100 * (double)node[i].ticks / (double)(total ? total : 1), (long long)node[i].count);
+        if (node[i].iterations) snprintf(mean, sizeof mean, "%.2f", (double)node[i].iterations / calls);
+        printf("%-28s %12.3f %12.3f %8.1f %11s %10lld\n", name, 1e-6 * ticks, 1e-3 * ticks / calls,
+               100 * ticks / (double)(total ? total : 1), mean, (long long)node[i].count);
     }
     printf("%d steps, %.3f us a step\n", steps, 1e-3 * (double)total / (steps ? steps : 1));
 }
@@ -26,8 +27,8 @@ static void print_tree(const sti_world *world, int steps) {
 
 /* One step as nested events; children follow each other from the start of their parent. */
 static double write_events(FILE *out, const sti_profile_node *node, int count, double start, bool first) {
-    double at[64], end = start;
-    for (int i = 0; i < count && i < 64; i++) {
+    double at[256], end = start;
+    for (int i = 0; i < count && i < 256; i++) {
         double begin = node[i].parent < 0 ? end : at[node[i].parent], length = 1e-3 * (double)node[i].ticks;
         if (node[i].parent < 0) end = begin + length;
         else at[node[i].parent] = begin + length;
@@ -69,7 +70,7 @@ static int profile(sti_world *world, int steps, const char *trace) {
     if (sti_step(world, warm) != STI_OK) return report_error(sti_world_error(world));
     sti_world_profile_reset(world);
     if (sti_step(world, steps) != STI_OK) return report_error(sti_world_error(world));
-    print_tree(world, steps);
+    print_profile(world, steps);
     return trace ? write_trace(world, trace, steps < 1000 ? steps : 1000) : EXIT_OK;
 }
 

@@ -15,7 +15,7 @@ typedef struct run_options {
     const char *solver, *capsules, *dump;
     double time, timestep, interval, limit;
     int random, threads, every, substeps;
-    bool quiet, outside;
+    bool quiet, outside, profile;
 } run_options;
 
 static volatile sig_atomic_t interrupted;
@@ -223,12 +223,14 @@ static int run_world(simulation *sim, const run_options *o, const char *recordin
     sim->energy[0] = total_energy(sim->world);
     if (recording && !(sim->recorder = sti_recorder_create(recording, sim->world, o->fields, &error)))
         return report_error(&error);
+    sti_world_profile_reset(sim->world);
     catch_signals(true);
     int status = simulate(sim, o->quiet);
     if (sti_recorder_close(sim->recorder, &error) != STI_OK && status == EXIT_OK)
         status = report_error(&error);
     catch_signals(false);
     if (status != EXIT_OK) return status;
+    if (o->profile) print_profile(sim->world, (int)sim->steps);
     if (sti_forward(sim->world) != STI_OK) return report_error(sti_world_error(sim->world));
     sim->energy[1] = total_energy(sim->world);
     status = outputs(sim, o, recording);
@@ -256,7 +258,7 @@ static int run(const run_options *o) {
     int status = EXIT_FAILED;
     sti_model *model = load_model(o->file, o->outside, o->quiet);
     sti_pool *pool = o->threads > 1 ? sti_pool_create(o->threads, NULL) : NULL;
-    simulation sim = {.model = model, .world = model ? make_world(model, o->key, false) : NULL};
+    simulation sim = {.model = model, .world = model ? make_world(model, o->key, o->profile) : NULL};
     if (sim.world && pool) {
         sti_tasks tasks = sti_pool_tasks(pool);
         sti_world_set_tasks(sim.world, &tasks);
@@ -295,6 +297,7 @@ int command_run(int argc, char **argv) {
         {"--every", "N", "with --dump-problems: of every N-th step (1)", ARG_INT, &o.every},
         {"--ctrl", "V,V,...", "constant controls; one value counts for all", ARG_TEXT, &o.ctrl},
         {"--random", "SEED", "random controls, new ones every 0.1 s", ARG_INT, &o.random},
+        {"--profile", NULL, "show where the time of the steps went: a tree of stages", ARG_FLAG, &o.profile},
         {"--quiet", NULL, "no progress, no warnings", ARG_FLAG, &o.quiet},
         ARG_OUTSIDE(&o.outside),
     };

@@ -346,22 +346,43 @@ static const member option_members[] = {
 static const member stat_members[] = {STAT(meaninertia, 'd', 1), STAT(meanmass, 'd', 1),
                                       STAT(meansize, 'd', 1), STAT(extent, 'd', 1), STAT(center, 'd', 3)};
 
+/* The members of opt or stat. */
+static const member *members_of(const char *which, int *count) {
+    bool opt = strcmp(which, "opt") == 0;
+    *count = (int)(opt ? sizeof option_members / sizeof *option_members
+                       : sizeof stat_members / sizeof *stat_members);
+    return opt ? option_members : stat_members;
+}
+
 /* struct_view(which, name) -> Array: a live view on one member of opt (writable) or stat. */
 static PyObject *model_struct_view(PyObject *self, PyObject *args) {
     const char *which, *name;
     if (!PyArg_ParseTuple(args, "ss", &which, &name)) return NULL;
-    sti_model *m = ((core_model *)self)->model;
-    bool opt = strcmp(which, "opt") == 0;
-    const member *members = opt ? option_members : stat_members;
-    int n =
-        opt ? (int)(sizeof option_members / sizeof *members) : (int)(sizeof stat_members / sizeof *members);
+    int n;
+    const member *members = members_of(which, &n);
+    bool opt = members == option_members;
     for (int i = 0; i < n; i++) {
         if (strcmp(members[i].name, name) != 0) continue;
-        char *base = opt ? (char *)&((core_model *)self)->opt : (char *)&m->stat;
+        char *base = opt ? (char *)&((core_model *)self)->opt : (char *)&((core_model *)self)->model->stat;
         sti_view v = {base + members[i].offset, members[i].count, 1, members[i].type, opt};
         return array_new(state_of_type(Py_TYPE(self)), self, v);
     }
     Py_RETURN_NONE;
+}
+
+/* struct_names(which) -> list of the members' names. */
+static PyObject *model_struct_names(PyObject *self, PyObject *args) {
+    (void)self;
+    const char *which;
+    if (!PyArg_ParseTuple(args, "s", &which)) return NULL;
+    int n;
+    const member *members = members_of(which, &n);
+    PyObject *names = PyList_New(n);
+    for (int i = 0; names && i < n; i++) {
+        PyObject *name = PyUnicode_FromString(members[i].name);
+        if (!name || PyList_SetItem(names, i, name) < 0) Py_CLEAR(names);
+    }
+    return names;
 }
 
 static PyMethodDef model_methods[] = {
@@ -373,6 +394,7 @@ static PyMethodDef model_methods[] = {
     {"hash", model_hash, METH_NOARGS, "64-bit hash"},
     {"copy", model_copy, METH_NOARGS, "an independent model"},
     {"struct_view", model_struct_view, METH_VARARGS, "a member of opt or stat"},
+    {"struct_names", model_struct_names, METH_VARARGS, "the members of opt or stat"},
     {NULL, NULL, 0, NULL}};
 static PyType_Slot model_slots[] = {
     {Py_tp_dealloc, model_dealloc}, {Py_tp_methods, model_methods}, {0, NULL}};
@@ -725,8 +747,9 @@ static PyObject *world_profile(PyObject *self, PyObject *unused) {
     const sti_profile_node *nodes = sti_world_profile(((core_world *)self)->world, &n);
     PyObject *list = PyList_New(0);
     for (int i = 0; list && i < n; i++) {
-        PyObject *item = Py_BuildValue("(siiLL)", nodes[i].name, nodes[i].parent, nodes[i].depth,
-                                       (long long)nodes[i].count, (long long)nodes[i].ticks);
+        PyObject *item = Py_BuildValue("(siiLLL)", nodes[i].name, nodes[i].parent, nodes[i].depth,
+                                       (long long)nodes[i].count, (long long)nodes[i].ticks,
+                                       (long long)nodes[i].iterations);
         if (!item || PyList_Append(list, item) < 0) Py_CLEAR(list);
         Py_XDECREF(item);
     }

@@ -120,7 +120,7 @@ TEST(moving_on) {
     "<body name='B' pos='.5 0 0'><freejoint/><geom name='b' size='.1'/><geom name='b2' size='.1' pos='1 0 " \
     "0'/></body>"                                                                                           \
     "<site name='s' pos='-1 0 0' zaxis='1 0 0'/><geom name='floor' type='plane' size='9 9 1' pos='0 0 "     \
-    "-1'/></worldbody>"
+    "-1'/><camera name='eye' resolution='4 3'/><camera name='huge' resolution='100000 100000'/></worldbody>"
 
 TEST(distances) {
     stage s = open_stage("<mujoco>" TWO "</mujoco>");
@@ -213,6 +213,9 @@ TEST(sensors_that_are_wrong) {
                                       "<distance geom1='a' geom2='a'/>",
                                       "<distance geom1='a' body1='A' geom2='b'/>",
                                       "<rangefinder/>",
+                                      "<rangefinder camera='none'/>",
+                                      "<rangefinder camera='eye' site='s'/>",
+                                      "<rangefinder camera='huge'/>",
                                       "<normal body1='A' body2='A'/>",
                                       "<fromto geom1='a' geom2='none'/>",
                                       "<rangefinder site='s' data='points'/>"};

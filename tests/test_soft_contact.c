@@ -223,12 +223,15 @@ TEST(sensor_of_a_soft_body) {
     sti_model_free(m);
 }
 
-/* Same bits with one and two threads, and from a snapshot with contacts. */
-TEST(soft_bits) {
-    sti_model *m = model_of(
-        HEAD "<option timestep='.01'/><worldbody><geom type='plane' size='1 1 1'/>"
-             "<sti:soft name='s' size='.05' pos='0 0 .06' edge='.02' young='5e4' poisson='.3'/>"
-             "<body pos='0 0 .2'><freejoint/><geom size='.03' mass='.1'/></body></worldbody></mujoco>");
+/* Same bits with one and two threads, and from a snapshot with contacts; a second body may have a law of its own. */
+static void check_bits(const char *law, const char *second) {
+    char xml[1024];
+    snprintf(xml, sizeof xml,
+             HEAD "<option timestep='.01'/><worldbody><geom type='plane' size='1 1 1'/>"
+                  "<sti:soft name='s' size='.05' pos='0 0 .06' edge='.02' young='5e4' poisson='.3' law='%s'/>"
+                  "<body pos='0 0 .2'><freejoint/><geom size='.03' mass='.1'/></body>%s</worldbody></mujoco>",
+             law, second);
+    sti_model *m = model_of(xml);
     sti_world *one = world_of(m), *two = world_of(m);
     sti_pool *pool = sti_pool_create(2, NULL);
     REQUIRE(pool);
@@ -237,6 +240,7 @@ TEST(soft_bits) {
     for (int k = 0; k < 60; k++) {
         CHECK(sti_step(one, 1) == STI_OK && sti_step(two, 1) == STI_OK);
         CHECK(sti_world_hash(one) == sti_world_hash(two));
+        CHECK(sti_world_certificate(one).headline < 1e-6);
     }
     size_t size = sti_snapshot_size(one);
     void *snapshot = malloc(size);
@@ -250,6 +254,48 @@ TEST(soft_bits) {
     sti_model_free(m);
 }
 
+TEST(soft_bits) {
+    check_bits("linear_corotated", "");
+    check_bits("neohookean", "");
+    check_bits("corotated", "<sti:soft name='t' size='.05' pos='.2 0 .06' edge='.025' young='5e4' "
+                            "damping='.01' law='linear_corotated'/>");
+}
+
+static sti_world *press(const sti_model *m, double tol) {
+    sti_world *w = world_of(m);
+    sti_world_option(w)->contact_tol = tol;
+    sti_world_option(w)->coulomb = STI_COULOMB_RELAXED; /* its answer is unique */
+    for (int k = 0; k < 40; k++) {
+        CHECK(sti_step(w, 1) == STI_OK);
+        CHECK(sti_world_certificate(w).headline <= tol);
+    }
+    return w;
+}
+
+/* The certificate of nonlinear laws is that of the whole step: what it promises is what a far tighter one changes. */
+TEST(nonlinear_laws_are_settled) {
+    static const char *const laws[] = {"corotated", "neohookean"};
+    for (int k = 0; k < 2; k++) {
+        char xml[1024];
+        snprintf(xml, sizeof xml,
+                 HEAD "<option timestep='.01'/><worldbody><geom type='plane' size='1 1 1'/>"
+                      "<sti:soft name='s' size='.05' pos='0 0 .05' edge='.025' young='2e4' poisson='.4' "
+                      "law='%s'/><body pos='0 0 .13'><joint type='slide' axis='0 0 1'/>"
+                      "<geom type='box' size='.06 .06 .02' mass='1'/></body></worldbody></mujoco>",
+                 laws[k]);
+        sti_model *m = model_of(xml);
+        sti_world *w = press(m, 1e-6), *tight = press(m, 1e-10);
+        const double *x = values(w, "flexvert_xpos"), *y = values(tight, "flexvert_xpos");
+        double apart = 0;
+        for (int i = 0; i < 3 * m->nflexvert; i++) apart = fmax(apart, fabs(x[i] - y[i]));
+        CHECK(values(w, "qpos")[0] < -0.02); /* it was pressed flat */
+        CHECK_NEAR(apart, 0, 2e-6);
+        sti_world_destroy(w);
+        sti_world_destroy(tight);
+        sti_model_free(m);
+    }
+}
+
 MAIN(CASE(compliant_sphere_rests), CASE(compliant_cube_rests), CASE(compliant_box_on_a_slope),
      CASE(soft_bodies_rest), CASE(stack_of_soft_and_rigid), CASE(soft_meets_soft),
-     CASE(sensor_of_a_soft_body), CASE(soft_bits))
+     CASE(sensor_of_a_soft_body), CASE(soft_bits), CASE(nonlinear_laws_are_settled))

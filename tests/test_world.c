@@ -419,7 +419,8 @@ TEST(profile) {
     CHECK(strcmp(node[0].name, "step") == 0 && node[0].parent == -1 && node[0].count == 10);
     for (int i = 1; i < count; i++) {
         CHECK(node[i].parent >= 0 && node[i].parent < i && node[i].depth == node[node[i].parent].depth + 1);
-        CHECK(node[i].count == 10 && node[i].ticks <= node[node[i].parent].ticks);
+        bool part = strcmp(node[i].name, "regularisation") == 0; /* once for every row */
+        CHECK((part || node[i].count == 10) && node[i].ticks <= node[node[i].parent].ticks);
         stages += strcmp(node[i].name, "kinematics") == 0 || strcmp(node[i].name, "integrate") == 0;
     }
     CHECK(stages == 2);

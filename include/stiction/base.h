@@ -143,7 +143,9 @@ typedef struct sti_profile_node {
     int parent; /* index, -1 for the root */
     int depth;
     int64_t count; /* times entered */
-    int64_t ticks; /* time inside, nanoseconds of the monotonic clock */
+    int64_t
+        ticks; /* time inside, nanoseconds of the monotonic clock; of parts that threads share, of all of them together */
+    int64_t iterations; /* of the loop that it is, in all; 0: none */
 } sti_profile_node;
 
 /* ---- views ------------------------------------------------------------------------------------ */

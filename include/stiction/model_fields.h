@@ -167,6 +167,7 @@
     X(double, cam_pos0, ncam, 3, C)                                                       \
     X(double, cam_mat0, ncam, 9, C)                                                       \
     X(double, cam_fovy, ncam, 1, C)    /* degrees */                                      \
+    X(int, cam_projection, ncam, 1, C) /* 0: perspective, 1: orthographic, fovy in metres */ \
     X(int, cam_resolution, ncam, 2, C)                                                    \
     X(float, cam_sensorsize, ncam, 2, C)                                                  \
     X(float, cam_intrinsic, ncam, 4, C)                                                   \

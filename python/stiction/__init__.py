@@ -76,6 +76,9 @@ class _Struct:
             raise AttributeError(f"{self._which} has no member {name!r}")
         return _np.asarray(view)
 
+    def __dir__(self):
+        return self._core.struct_names(self._which)
+
     def __getattr__(self, name):
         if name.startswith("_"):
             raise AttributeError(name)
@@ -424,8 +427,8 @@ class Data(_HasNamed):
         raise TypeError("a Data cannot be pickled; send data.snapshot() and restore it")
 
     def profile(self):
-        """The stage tree as a list of (name, parent, depth, count, nanoseconds); Data(model, profile=True)."""
-        return self._core.profile()
+        """The stage tree, parents before their children, as a list of Stage; Data(model, profile=True)."""
+        return [Stage(*node) for node in self._core.profile()]
 
     def __repr__(self):
         return f"<stiction.Data of {self.model.title!r} at t = {self.time:g} s>"
@@ -487,6 +490,16 @@ def mass_matrix(model, data):
     out = _np.zeros((model.nv, model.nv))
     data._core.mass_matrix(out)
     return out
+
+
+class Stage(_typing.NamedTuple):
+    """A stage of a profile: how often it was entered, the time inside and the iterations of the loop that it is, in all."""
+    name: str
+    parent: int
+    depth: int
+    count: int
+    nanoseconds: int
+    iterations: int
 
 
 class Ray(_typing.NamedTuple):

@@ -245,6 +245,7 @@ class Model:
     cam_pos0: npt.NDArray[Any]
     cam_mat0: npt.NDArray[Any]
     cam_fovy: npt.NDArray[Any]
+    cam_projection: npt.NDArray[Any]
     cam_resolution: npt.NDArray[Any]
     cam_sensorsize: npt.NDArray[Any]
     cam_intrinsic: npt.NDArray[Any]

@@ -79,7 +79,7 @@ uint64_t sti__hash(uint64_t seed, const void *data, size_t size);
 
 /* ---- profiler ---------------------------------------------------------------------------------------- */
 
-#define STI__PROFILE_MAX 64
+#define STI__PROFILE_MAX 96
 typedef struct sti__profile {
     sti_profile_node node[STI__PROFILE_MAX];
     int64_t start[16];
@@ -89,6 +89,7 @@ typedef struct sti__profile {
 } sti__profile;
 void sti__profile_enter(sti__profile *profile, const char *name); /* name: a string literal */
 void sti__profile_leave(sti__profile *profile);
+void sti__profile_iterations(sti__profile *profile, int64_t count); /* of the stage that was entered last */
 #define STI__ENTER(p, name)                           \
     do {                                              \
         if ((p)->on) sti__profile_enter((p), (name)); \
@@ -97,6 +98,40 @@ void sti__profile_leave(sti__profile *profile);
     do {                                      \
         if ((p)->on) sti__profile_leave((p)); \
     } while (0)
+
+/* Parts of stages that have no profile at hand, as those which threads share. X(enum, name); what follows PCG up to
+   PRECONDITIONER is inside of it. */
+/* clang-format off */
+#define STI__WORKS(X)                                                                                      \
+    X(BVH, "bvh") X(REGULARISATION, "regularisation") X(REDUCTION, "reduction") X(SMALL, "small islands")  \
+    X(ISLANDS, "islands") X(GRADIENT, "gradient") X(HESSIAN, "hessian") X(DIRECT, "direct")                \
+    X(PCG, "pcg") X(MATVEC, "matvec") X(DOT, "dot") X(UPDATE, "update")                                    \
+    X(PRECONDITIONER, "preconditioner")                                                                    \
+    X(SWEEPS, "sweeps") X(LINE_SEARCH, "line search") X(CERTIFICATE, "certificate")
+/* clang-format on */
+typedef enum sti__work {
+#define X(id, name) STI__WORK_##id,
+    STI__WORKS(X)
+#undef X
+        STI__WORK_COUNT
+} sti__work;
+
+typedef struct sti__tally {
+    struct {
+        int64_t ticks, count, iterations;
+    } part[STI__WORK_COUNT];
+} sti__tally;
+
+int64_t sti__clock(void); /* ns, monotonic */
+void sti__tally_end(sti__tally *tally, sti__work part, int64_t start, int64_t iterations);
+void sti__tally_add(sti__tally *sum, const sti__tally *part);
+/* Into stages inside of the one that was entered last; clears it. */
+void sti__profile_take(sti__profile *profile, sti__tally *tally);
+/* NULL where nobody asks: then they cost a comparison. */
+static inline int64_t sti__tick(const sti__tally *tally) { return tally ? sti__clock() : 0; }
+static inline void sti__tock(sti__tally *tally, sti__work part, int64_t start, int64_t iterations) {
+    if (tally) sti__tally_end(tally, part, start, iterations);
+}
 
 /* ---- numbers ------------------------------------------------------------------------------------------ */
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-static int64_t now(void) {
+int64_t sti__clock(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
@@ -42,7 +42,7 @@ void sti__profile_enter(sti__profile *profile, const char *name) {
         if (node < 0) node = add_child(profile, parent, name);
     }
     profile->stack[depth] = node;
-    profile->start[depth] = now();
+    profile->start[depth] = sti__clock();
 }
 
 void sti__profile_leave(sti__profile *profile) {
@@ -50,6 +50,59 @@ void sti__profile_leave(sti__profile *profile) {
     int depth = --profile->depth;
     if (depth >= STI__COUNT(profile->stack) || profile->stack[depth] < 0) return;
     sti_profile_node *node = &profile->node[profile->stack[depth]];
-    node->ticks += now() - profile->start[depth];
+    node->ticks += sti__clock() - profile->start[depth];
     node->count++;
+}
+
+static sti_profile_node *top(sti__profile *profile) {
+    int depth = profile->depth - 1;
+    if (depth < 0 || depth >= STI__COUNT(profile->stack) || profile->stack[depth] < 0) return NULL;
+    return &profile->node[profile->stack[depth]];
+}
+
+void sti__profile_iterations(sti__profile *profile, int64_t count) {
+    sti_profile_node *node = profile->on ? top(profile) : NULL;
+    if (node) node->iterations += count;
+}
+
+/* ---- tallies ------------------------------------------------------------------------------------------ */
+
+void sti__tally_end(sti__tally *tally, sti__work part, int64_t start, int64_t iterations) {
+    tally->part[part].ticks += sti__clock() - start;
+    tally->part[part].count++;
+    tally->part[part].iterations += iterations;
+}
+
+void sti__tally_add(sti__tally *sum, const sti__tally *part) {
+    for (int i = 0; i < STI__WORK_COUNT; i++) {
+        sum->part[i].ticks += part->part[i].ticks;
+        sum->part[i].count += part->part[i].count;
+        sum->part[i].iterations += part->part[i].iterations;
+    }
+}
+
+/* Opens a stage without its clock. */
+static void open_part(sti__profile *profile, const char *name, const sti__tally *tally, int part) {
+    sti__profile_enter(profile, name);
+    sti_profile_node *node = top(profile);
+    if (!node) return;
+    node->ticks += tally->part[part].ticks;
+    node->count += tally->part[part].count;
+    node->iterations += tally->part[part].iterations;
+}
+
+void sti__profile_take(sti__profile *profile, sti__tally *tally) {
+    static const char *const names[] = {
+#define X(id, name) name,
+        STI__WORKS(X)
+#undef X
+    };
+    if (!profile->on) return;
+    for (int i = 0; i < STI__WORK_COUNT; i++) {
+        if (i == STI__WORK_PRECONDITIONER + 1 && tally->part[STI__WORK_PCG].count) profile->depth--;
+        if (tally->part[i].count == 0) continue;
+        open_part(profile, names[i], tally, i);
+        if (i != STI__WORK_PCG) profile->depth--; /* which stays open for what is inside */
+    }
+    *tally = (sti__tally){0};
 }

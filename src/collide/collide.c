@@ -498,6 +498,7 @@ bool sti__collide_run(sti__collide *c, const sti_state *state, const sti_tasks *
     c->ncandidate = c->ncontact = 0;
     c->stats.candidates = c->stats.contacts = 0;
     if (opt->disableflags & (STI_DISABLE_CONTACT | STI_DISABLE_CONSTRAINT)) return true;
+    int64_t start = sti__tick(c->tally);
     run(tasks, c->cm->nmoving, GRAIN_BOX, move_boxes, &j);
     place_fixed(&j, tasks);
     place_rest(&j);
@@ -505,6 +506,7 @@ bool sti__collide_run(sti__collide *c, const sti_state *state, const sti_tasks *
         bound_groups(c);
         sti__bvh_build(&c->moving, c->group_box, c->cm->ngroup, tasks);
     } else if (!c->cm->list) sti__bvh_build(&c->moving, c->moving_box, c->cm->nmoving, tasks);
+    sti__tock(c->tally, STI__WORK_BVH, start, 0);
     bool good = find_candidates(&j, tasks, need) && find_contacts(&j, tasks, need);
     c->stats.candidates = c->ncandidate;
     c->stats.contacts = c->ncontact;

@@ -54,6 +54,7 @@ typedef struct sti__collide {
     int ncandidate, ncontact;
     bool fixed_built;
     sti__collide_stats stats;
+    sti__tally *tally; /* the caller's; NULL: nobody asks where the time goes */
     struct {
         void *data;
         size_t size;

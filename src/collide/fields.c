@@ -474,11 +474,14 @@ static void find_arrivals(sti__fields *f, const sti_state *s, const sti__pressur
     }
 }
 
-bool sti__fields_find(sti__fields *f, const sti_state *s, const sti_tasks *tasks, sti__patch_sizes *need) {
+void sti__fields_refit(sti__fields *f, const sti_state *s, const sti_tasks *tasks) {
     const sti_model *m = s->model;
-    f->ntouch = 0;
     for (int i = 0; i < m->nflex; i++)
         sti__soft_bvh_refit(&f->tree[i], s->flexvert_xpos + 3 * (size_t)m->flex_vertadr[i], tasks);
+}
+
+bool sti__fields_find(sti__fields *f, const sti_state *s, const sti_tasks *tasks, sti__patch_sizes *need) {
+    f->ntouch = 0;
     if (!sti__patches_find(&f->patches, f->body, f->pair, f->npair, tasks, need)) return false;
     for (int i = 0; i < f->patches.npatch; i++) f->ntouch += split(f, i, f->touch + f->ntouch);
     for (int i = 0; i < f->npair; i++)

@@ -51,7 +51,9 @@ typedef struct sti__fields {
 sti_status sti__fields_create(sti__fields *f, const sti__collision_model *cm, const sti_state *s,
                               const sti_allocator *allocator, sti_error *error);
 void sti__fields_free(sti__fields *f);
-/* Polygons at the state's geom_xpos, geom_xmat and flexvert_xpos, and vertices that are near: f->patches and f->touch. False if
+/* The trees at the state's flexvert_xpos. */
+void sti__fields_refit(sti__fields *f, const sti_state *s, const sti_tasks *tasks);
+/* After that: polygons at the state's geom_xpos, geom_xmat and flexvert_xpos, and vertices that are near: f->patches and f->touch. False if
    a pool was too small; grow and run again. */
 bool sti__fields_find(sti__fields *f, const sti_state *s, const sti_tasks *tasks, sti__patch_sizes *need);
 bool sti__fields_grow(sti__fields *f, const sti__patch_sizes *need);

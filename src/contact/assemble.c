@@ -318,7 +318,7 @@ static void add_vertex(const sti__assembly *as, int d, const double *J, int stri
 
 /* With M = L'DL, J M^-1 J' is the product of the rows of J L^-1 over D; L'^-1 leaves a vector on its dofs'
  * chains. */
-void sti__block_delassus(sti__assembly *as, const sti_state *s, double *W) {
+static void find_delassus(sti__assembly *as, const sti_state *s, double *W) {
     const sti_model *m = as->model;
     int at = as->nrow, dim = as->first[as->nblock + 1] - at, n = (as->jstart[at + 1] - as->nentry);
     const int *dofs = as->jcol + as->nentry;
@@ -350,6 +350,12 @@ void sti__block_delassus(sti__assembly *as, const sti_state *s, double *W) {
         }
     }
     for (int k = trees; k < n; k += 3) add_vertex(as, dofs[k], as->jvalue + as->nentry + k, n, dim, W);
+}
+
+void sti__block_delassus(sti__assembly *as, const sti_state *s, double *W) {
+    int64_t start = sti__tick(as->tally);
+    find_delassus(as, s, W);
+    sti__tock(as->tally, STI__WORK_REGULARISATION, start, 0);
 }
 
 int sti__dofs_of_bodies(const sti_model *m, int body1, int body2, int *out) {

@@ -103,9 +103,10 @@ typedef struct sti__assembly {
     double *coupled_last;             /* ncoupled: the angle of the last step; NaN: none */
     void *block;                      /* what does not grow */
     size_t bytes;
-    int growths; /* how often a pool had to grow since creation */
-    bool plain;  /* A is M */
-    bool failed; /* a pool could not grow: the problem is not complete */
+    sti__tally *tally; /* the world's; NULL: nobody asks where the time goes */
+    int growths;       /* how often a pool had to grow since creation */
+    bool plain;        /* A is M */
+    bool failed;       /* a pool could not grow: the problem is not complete */
 } sti__assembly;
 
 /* Room for `blocks` row blocks to begin with. */

@@ -161,12 +161,17 @@ static double weight_apart(const sti__assembly *as, const sti_state *s, const st
 static void fill_apart(sti__assembly *as, const sti_state *s, const sti__contact *c, int b) {
     int at = as->first[b], begin = as->jstart[at], n = as->jstart[at + 1] - begin, dim = c->mixed.dim;
     int *col = as->jcol + begin;
-    double *J = as->jvalue + begin, w = weight_apart(as, s, c);
+    double *J = as->jvalue + begin;
     bool swap = s->model->body_lastdof[c->body1] > s->model->body_lastdof[c->body2];
     int split = sti__chain_length(s->model, swap ? c->body2 : c->body1);
     fill_side(as, s, c->body1, c, -1, n, col + (swap ? split : 0), J + (swap ? split : 0));
     fill_side(as, s, c->body2, c, 1, n, col + (swap ? 0 : split), J + (swap ? 0 : split));
     for (int i = 1; i < dim; i++) memcpy(col + (size_t)(i * n), col, sizeof(int) * (size_t)n);
+}
+
+static void fill_law(sti__assembly *as, const sti_state *s, const sti__contact *c, int b) {
+    int at = as->first[b], dim = c->mixed.dim;
+    double w = weight_apart(as, s, c);
     law l;
     find_law(s, c, as->info[b].id, w, &l);
     as->rows[b] = l.row;
@@ -183,6 +188,8 @@ typedef struct filling {
     const sti_state *s;
     const sti__contact *contacts;
     int first;
+    bool matrices,
+        laws; /* what to fill: both at once, but one after the other if their times are asked for */
 } filling;
 
 static void answer(void *context, int begin, int end) {
@@ -194,7 +201,9 @@ static void fill_blocks(void *context, int begin, int end) {
     const filling *f = context;
     for (int b = f->first + begin; b < f->first + end; b++) {
         const sti__contact *c = f->contacts + f->as->info[b].id;
-        if (is_apart(f->s->model, c)) fill_apart(f->as, f->s, c, b);
+        if (!is_apart(f->s->model, c)) continue;
+        if (f->matrices) fill_apart(f->as, f->s, c, b);
+        if (f->laws) fill_law(f->as, f->s, c, b);
     }
 }
 
@@ -203,17 +212,28 @@ static void run(const sti_tasks *tasks, int count, int grain, sti_task_body body
     else if (count > 0) body(context, 0, count);
 }
 
+static void fill_laws(filling *f, const sti_tasks *tasks) {
+    int64_t start = sti__tick(f->as->tally);
+    f->matrices = false;
+    f->laws = true;
+    run(tasks, f->as->nblock - f->first, 64, fill_blocks, f);
+    sti__tock(f->as->tally, STI__WORK_REGULARISATION, start, 0);
+}
+
 void sti__point_rows(sti__assembly *as, const sti_state *s, const sti__contact *contacts, int count,
                      const sti_tasks *tasks) {
-    filling f = {as, s, contacts, as->nblock};
+    filling f = {as, s, contacts, as->nblock, true, !as->tally};
     for (int i = 0; i < count && !as->failed; i++) {
         if (contacts[i].exclude >= 2) continue;
         if (is_apart(s->model, contacts + i)) reserve_apart(as, s, contacts + i, i);
         else rows_within(as, s, contacts + i, i);
     }
     if (as->failed) return;
+    int64_t start = sti__tick(as->tally);
     run(tasks, as->nbodies, 64, answer, &f);
+    sti__tock(as->tally, STI__WORK_REGULARISATION, start, 0);
     run(tasks, as->nblock - f.first, 64, fill_blocks, &f);
+    if (as->tally) fill_laws(&f, tasks);
     sti__blocks_drop(as, f.first);
 }
 

@@ -345,15 +345,36 @@ void sti__fem_rhs(const sti__fem *fem, const sti__fem_work *w, const sti__fem_st
     }
 }
 
-void sti__fem_residual(const sti__fem *fem, sti__fem_work *w, const sti__fem_stage *s, const double *v,
-                       double *r, const sti_tasks *tasks) {
-    sti__fem_force(fem, w, moved_to(fem, w, s, v), tasks);
+/* r of the last force. */
+static void imbalance(const sti__fem *fem, const sti__fem_work *w, const sti__fem_stage *s, const double *v,
+                      double *r, const sti_tasks *tasks) {
     if (w->damp) sti__fem_mul(fem, w->damp, v, r, tasks);
     for (int i = 0; i < 3 * fem->nnode; i++) {
         double drag = fem->drag[i / 3] * v[i] + (w->damp ? r[i] : 0);
         double f = w->force[i] - drag + (s->external ? s->external[i] : 0);
         r[i] = fem->mass[i / 3] * (v[i] - s->v0[i]) - s->h * f;
     }
+}
+
+void sti__fem_residual(const sti__fem *fem, sti__fem_work *w, const sti__fem_stage *s, const double *v,
+                       double *r, const sti_tasks *tasks) {
+    sti__fem_force(fem, w, moved_to(fem, w, s, v), tasks);
+    imbalance(fem, w, s, v, r, tasks);
+}
+
+bool sti__fem_look(const sti__fem *fem, sti__fem_work *w, const sti__fem_stage *s, const double *v,
+                   bool renew, double *r, const sti_tasks *tasks) {
+    const double *x = moved_to(fem, w, s, v), *frame = s->frame ? s->frame : s->x0;
+    renew = renew || !w->valid || (fem->damped && !w->damp_valid);
+    if (!renew) renew = force_and_check(fem, w, x, 0, tasks);
+    if (renew) { /* the rotations of x for K only */
+        sti__fem_freeze(fem, w, x, tasks);
+        assemble(fem, w, x, true, 0, tasks);
+        sti__fem_freeze(fem, w, frame, tasks);
+        sti__fem_force(fem, w, x, tasks);
+    }
+    imbalance(fem, w, s, v, r, tasks);
+    return renew;
 }
 
 double sti__fem_potential(const sti__fem *fem, sti__fem_work *w, const sti__fem_stage *s, const double *v,

@@ -129,6 +129,11 @@ void sti__fem_rhs(const sti__fem *fem, const sti__fem_work *work, const sti__fem
 void sti__fem_residual(const sti__fem *fem, sti__fem_work *work, const sti__fem_stage *stage, const double *v,
                        double *r, const sti_tasks *tasks);
 
+/* The same, and K and beta K at x0 + h v: made anew if `renew`, or if some element has moved by more than the tolerance since
+   they were made; true if so. Unlike in begin and again they depend on nothing but x0 + h v, which is in made_at. */
+bool sti__fem_look(const sti__fem *fem, sti__fem_work *work, const sti__fem_stage *stage, const double *v,
+                   bool renew, double *r, const sti_tasks *tasks);
+
 /* The number whose gradient by v the residual is, J: 1/2 (v - v0)'M(v - v0) + h/2 v'Dv + energy(x0 + h v) - h external'v.
    A Newton step with A goes downhill on it; where elements are inverted, steps must be shortened by it. */
 double sti__fem_potential(const sti__fem *fem, sti__fem_work *work, const sti__fem_stage *stage,

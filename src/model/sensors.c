@@ -10,6 +10,7 @@
 typedef enum place_kind {
     NOTHING,
     AT_SITE,
+    AT_EYE,
     ON_SCALAR,
     ON_BALL,
     ON_TENDON,
@@ -68,7 +69,7 @@ static const sensor_kind kinds[STI_SENSOR_COUNT] = {
     [STI_SENSOR_SUBTREEANGMOM] = {ON_BODY, 3, STI_DATA_REAL},
     [STI_SENSOR_INSIDESITE]    = {ON_FRAME, 1, STI_DATA_POSITIVE},
     [STI_SENSOR_TOUCH]         = {AT_SITE, 1, STI_DATA_POSITIVE},
-    [STI_SENSOR_RANGEFINDER]   = {AT_SITE, 0, STI_DATA_REAL},
+    [STI_SENSOR_RANGEFINDER]   = {AT_EYE, 0, STI_DATA_REAL},
     [STI_SENSOR_GEOMDIST]      = {ON_TWO, 1, STI_DATA_REAL},
     [STI_SENSOR_GEOMNORMAL]    = {ON_TWO, 3, STI_DATA_AXIS},
     [STI_SENSOR_GEOMFROMTO]    = {ON_TWO, 6, STI_DATA_REAL},
@@ -109,17 +110,26 @@ static int64_t contact_dim(const sti_element *e) {
     return (int64_t)size * sti__int(e, STI_A_num, 1);
 }
 
-static int ray_dim(const sti_element *e) {
+/* A camera sends a ray through every pixel, a site one. */
+static int64_t ray_count(sti__compiler *c, const sti_element *e) {
+    int camera =
+        sti__has_own(e, STI_A_camera) ? sti__find(c, STI_OBJ_CAMERA, sti__text(e, STI_A_camera)) : -1;
+    double size[2] = {1, 1};
+    if (camera >= 0) sti__reals(sti__object(c, STI_OBJ_CAMERA, camera), STI_A_resolution, size, 2);
+    return (int64_t)size[0] * (int64_t)size[1];
+}
+
+static int64_t ray_dim(sti__compiler *c, const sti_element *e) {
     int fields = data_fields(e), size = 0;
 #define X(id, text, width) size += (fields & 1 << STI_RAY_##id) ? (width) : 0;
     STI_RAY_FIELDS(X)
 #undef X
-    return size;
+    return size * ray_count(c, e);
 }
 
-static int64_t sensor_dim(const sti_element *e, int type) {
+static int64_t sensor_dim(sti__compiler *c, const sti_element *e, int type) {
     if (type == STI_SENSOR_CONTACT) return contact_dim(e);
-    if (type == STI_SENSOR_RANGEFINDER) return ray_dim(e);
+    if (type == STI_SENSOR_RANGEFINDER) return ray_dim(c, e);
     return type == STI_SENSOR_USER ? sti__int(e, STI_A_dim, 0) : kinds[type].dim;
 }
 
@@ -132,9 +142,9 @@ void sti__size_sensors(sti__compiler *c) {
             sti__complain(c, e, STI_A_COUNT, STI_UNSUPPORTED, "this sensor is not supported yet");
             continue;
         }
-        int64_t dim = sensor_dim(e, type);
+        int64_t dim = sensor_dim(c, e, type);
         bool contact = type == STI_SENSOR_CONTACT;
-        sti__aid count = contact ? STI_A_num : STI_A_dim;
+        sti__aid count = contact ? STI_A_num : type == STI_SENSOR_RANGEFINDER ? STI_A_camera : STI_A_dim;
         if (contact ? dim <= 0 : dim < 0)
             sti__complain(c, e, count, STI_VALUE, contact ? "must be positive" : "must not be negative");
         else if (dim > MOST_VALUES - m->nsensordata)
@@ -250,9 +260,16 @@ static object site(sti__compiler *c, const sti_element *e) {
     return o;
 }
 
+static object site_or_camera(sti__compiler *c, const sti_element *e) {
+    if (!sti__has_own(e, STI_A_camera)) return site(c, e);
+    if (sti__has_own(e, STI_A_site)) sti__complain(c, e, STI_A_camera, STI_VALUE, "cannot stand beside site");
+    return named(c, e, STI_A_camera, STI_OBJ_CAMERA);
+}
+
 static object sensed(sti__compiler *c, const sti_element *e, place_kind place) {
     switch (place) {
     case AT_SITE: return site(c, e);
+    case AT_EYE: return site_or_camera(c, e);
     case ON_TWO: return geom_or_body(c, e, STI_A_geom1, STI_A_body1);
     case ON_SCALAR: return joint(c, e, false);
     case ON_BALL: return joint(c, e, true);
@@ -339,7 +356,7 @@ void sti__fill_sensors(sti__compiler *c) {
         m->sensor_objid[i] = on.id;
         m->sensor_reftype[i] = ref.type;
         m->sensor_refid[i] = ref.id;
-        m->sensor_dim[i] = (int)sensor_dim(e, type);
+        m->sensor_dim[i] = (int)sensor_dim(c, e, type);
         m->sensor_adr[i] = adr;
         adr += m->sensor_dim[i];
         if (type == STI_SENSOR_CONTACT || type == STI_SENSOR_RANGEFINDER) fill_data(c, e, i);

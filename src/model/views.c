@@ -40,6 +40,7 @@ static void fill_lens(sti__compiler *c, const sti_element *e, int k) {
         sti__complain(c, e, STI_A_sensorsize, STI_VALUE, "focal and principal need it");
     else if (perspective && fovy >= 180) sti__complain(c, e, STI_A_fovy, STI_VALUE, "must be below 180");
     m->cam_fovy[k] = fovy;
+    m->cam_projection[k] = !perspective;
     /* without a sensor the picture is at the near plane */
     double znear = sti__real(sti__setting(c->spec, STI_E_map, STI_A_znear), STI_A_znear, 0.01);
     const double plain[4] = {znear, znear, 0, 0}, real[4] = {focal[0], focal[1], principal[0], principal[1]};

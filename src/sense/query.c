@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sensors that look around: rangefinders and the nearest points of geoms. */
 #include "collide/query.h"
+#include "base/det.h"
 #include "math/rot.h"
 #include "sense/sense.h"
+
+static const double HALF_DEGREE = 3.14159265358979323846 / 360;
 
 static bool looks_around(int type) {
     return type == STI_SENSOR_RANGEFINDER || type == STI_SENSOR_GEOMDIST || type == STI_SENSOR_GEOMNORMAL ||
@@ -20,25 +23,78 @@ typedef struct sighting {
     double dist, dir[3], origin[3], point[3], normal[3], depth;
 } sighting;
 
-/* Along the site's z axis; the site's own body does not block it. A ray that meets nothing has no direction either. */
-static void sense_rangefinder(const sti__query *q, const sti_state *s, int i, double *out) {
+/* One ray; `ahead` is the axis that depth is along. A ray that meets nothing has no direction either. */
+static double *look(const sti__query *q, const sti__ray_mask *mask, const double origin[3],
+                    const double along[3], const double ahead[3], int fields, double *out) {
 #define X(id, text, size) (size),
     static const int width[] = {STI_RAY_FIELDS(X)};
 #undef X
-    int site = s->model->sensor_objid[i], fields = s->model->sensor_intprm[3 * i];
-    const double *mat = s->site_xmat + 9 * site, along[3] = {mat[2], mat[5], mat[8]};
-    sti__ray_mask mask = {.groups = ~0u, .fixed = true, .body = s->model->site_bodyid[site]};
     sighting x = {0};
-    v3_copy(x.origin, s->site_xpos + 3 * site);
-    x.dist = x.depth = sti__query_ray(q, x.origin, along, &mask, NULL, x.normal);
+    v3_copy(x.origin, origin);
+    x.dist = x.depth = sti__query_ray(q, origin, along, mask, NULL, x.normal);
     if (x.dist >= 0) {
+        x.depth = x.dist * v3_dot(along, ahead);
         v3_copy(x.dir, along);
-        v3_copy(x.point, x.origin);
+        v3_copy(x.point, origin);
         v3_add_scaled(x.point, along, x.dist);
     }
     const double *from = (const double *)&x;
     for (int f = 0; f < STI_RAY_FIELD_COUNT; from += width[f++])
         for (int k = 0; (fields & 1 << f) && k < width[f]; k++) *out++ = from[k];
+    return out;
+}
+
+/* The image of a camera at distance 1, or as it is if orthographic: its left upper corner and the size of a pixel. The
+ * principal point moves it to the right and down. */
+typedef struct image {
+    double left, top, pixel[2];
+} image;
+
+static image image_of(const sti_model *m, int cam) {
+    const int *res = m->cam_resolution + 2 * cam;
+    const float *sensor = m->cam_sensorsize + 2 * cam, *lens = m->cam_intrinsic + 4 * cam;
+    double fovy = m->cam_fovy[cam], height = m->cam_projection[cam] ? fovy : 2 * sti__tan(fovy * HALF_DEGREE);
+    bool real = sensor[0] > 0 && sensor[1] > 0 && lens[0] > 0 && lens[1] > 0;
+    double size[2] = {height * res[0] / res[1], height}, shift[2] = {0, 0};
+    for (int k = 0; k < 2 && real && !m->cam_projection[cam]; k++) {
+        size[k] = (double)sensor[k] / lens[k];
+        shift[k] = (double)lens[2 + k] / lens[k];
+    }
+    return (image){shift[0] - 0.5 * size[0], 0.5 * size[1] - shift[1], {size[0] / res[0], size[1] / res[1]}};
+}
+
+/* Through the middle of every pixel, rows from above; the camera's own body does not block the rays. */
+static void sense_image(const sti__query *q, const sti_state *s, int i, double *out) {
+    const sti_model *m = s->model;
+    int cam = m->sensor_objid[i], fields = m->sensor_intprm[3 * i];
+    const double *mat = s->cam_xmat + 9 * cam, *eye = s->cam_xpos + 3 * cam;
+    const double right[3] = {mat[0], mat[3], mat[6]}, up[3] = {mat[1], mat[4], mat[7]};
+    const double ahead[3] = {-mat[2], -mat[5], -mat[8]};
+    sti__ray_mask mask = {.groups = ~0u, .fixed = true, .body = m->cam_bodyid[cam]};
+    image view = image_of(m, cam);
+    for (int row = 0; row < m->cam_resolution[2 * cam + 1]; row++)
+        for (int col = 0; col < m->cam_resolution[2 * cam]; col++) {
+            double from[3], along[3];
+            v3_copy(from, eye);
+            v3_copy(along, ahead);
+            double *moved = m->cam_projection[cam] ? from : along;
+            v3_add_scaled(moved, right, view.left + (col + 0.5) * view.pixel[0]);
+            v3_add_scaled(moved, up, view.top - (row + 0.5) * view.pixel[1]);
+            v3_scale(along, along, 1 / v3_norm(along));
+            out = look(q, &mask, from, along, ahead, fields, out);
+        }
+}
+
+/* Along the site's z axis; the site's own body does not block it. */
+static void sense_rangefinder(const sti__query *q, const sti_state *s, int i, double *out) {
+    if (s->model->sensor_objtype[i] == STI_OBJ_CAMERA) {
+        sense_image(q, s, i, out);
+        return;
+    }
+    int site = s->model->sensor_objid[i];
+    const double *mat = s->site_xmat + 9 * site, along[3] = {mat[2], mat[5], mat[8]};
+    sti__ray_mask mask = {.groups = ~0u, .fixed = true, .body = s->model->site_bodyid[site]};
+    look(q, &mask, s->site_xpos + 3 * site, along, along, s->model->sensor_intprm[3 * i], out);
 }
 
 /* The geoms that a geom or body stands for. */

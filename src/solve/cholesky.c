@@ -30,6 +30,7 @@ struct sti__chol {
     int *bad;              /* per task: first bad place, -1 if none */
     sti__iterate *iterate; /* instead of a factor; NULL: not needed so far */
     bool may_iterate, iterates;
+    sti__tally *tally;
     double *schur; /* of the late dofs, in the order of their node */
     void *block;
     size_t room;
@@ -94,6 +95,7 @@ sti_status sti__chol_analyse(sti__chol *c, const sti_csr *a, sti_error *error) {
 static sti_status analyse_iterate(sti__chol *c, const sti_csr *a, uint64_t hash, sti_error *error) {
     if (!c->iterate && !(c->iterate = sti__iterate_create(&c->own, error))) return STI_NO_MEMORY;
     sti_status status = sti__iterate_plan(c->iterate, a, error);
+    if (status == STI_OK) sti__iterate_set_tally(c->iterate, c->tally);
     c->plan.n = a->nrow;
     c->plan.tail = -1;
     c->hash = hash;
@@ -102,6 +104,10 @@ static sti_status analyse_iterate(sti__chol *c, const sti_csr *a, uint64_t hash,
 }
 
 void sti__chol_may_iterate(sti__chol *c) { c->may_iterate = true; }
+void sti__chol_set_tally(sti__chol *c, sti__tally *tally) {
+    c->tally = tally;
+    if (c->iterate) sti__iterate_set_tally(c->iterate, tally);
+}
 bool sti__chol_iterates(const sti__chol *c) { return c->iterates; }
 void sti__chol_set_coords(sti__chol *c, const double *coords) {
     if (c->iterates) sti__iterate_coords(c->iterate, coords);

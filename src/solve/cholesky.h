@@ -32,6 +32,8 @@ const double *sti__chol_schur(const sti__chol *chol, const int **dofs, int *coun
    than so many dofs: for masses. The calls below are the same; half and half_back then have other meanings. */
 #define STI__LARGEST_FACTORED 24000
 void sti__chol_may_iterate(sti__chol *chol);
+/* Where these solves count their time; NULL: nowhere. */
+void sti__chol_set_tally(sti__chol *chol, sti__tally *tally);
 bool sti__chol_iterates(const sti__chol *chol);
 /* Coordinates for the multigrid (n, as in sti_problem_arrays), read by the next factorisation; NULL: none. */
 void sti__chol_set_coords(sti__chol *chol, const double *coords);

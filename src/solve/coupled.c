@@ -11,7 +11,8 @@
 #include <string.h>
 
 #define STEPS 60     /* Newton steps of one call */
-#define FAR 1e-2     /* laws of a pair that is worse are rounded from the start */
+#define WARM 0.1     /* a pair that is given and better is gone on from as it is */
+#define FAR 1e-2     /* laws of another pair that is worse are rounded from the start */
 #define BLIND 2      /* steps in a row that may raise the natural map, within rounds */
 #define FASTER 0.5   /* by which they are rounded less after a full step */
 #define ROUNDEST 0.3 /* of the impulses' length */
@@ -96,12 +97,14 @@ static void judge_pair(couple *c) {
 static void read_pair(couple *c) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
+    int64_t start = sti__tick(s->tally);
     for (int i = 0; i < s->n; i++) s->work[i] = s->v[i] - s->vstar[i];
     sti__csr_mul(&s->A, s->work, s->momentum, sap->tasks);
     sti__island_mul(s, s->v, s->y, sap->tasks);
     for (int i = 0; i < s->m; i++) s->y[i] -= s->target[i];
     sti__island_mul_t(s, c->g, c->force, sap->tasks);
     judge_pair(c);
+    sti__tock(s->tally, STI__WORK_GRADIENT, start, 0);
 }
 
 /* What counts as no impulse, and as no momentum. */
@@ -134,7 +137,8 @@ static void precondition(sti__sap *sap, const double *in, double *out) {
     sap->count->pcg += sti__island_solve(sap->s, in, out, 1e-2, sap->options->max_pcg, sap->tasks);
 }
 
-/* J'slope of the blocks whose friction follows, one number per dof, where G J was: the factor has been made. */
+/* J'slope of the blocks whose friction follows, one number per dof, and their normals, where G J was: the factor has
+   been made. */
 static void make_ranks(sti__island *s) {
     for (int b = 0; b < s->nrow; b++) {
         int dim = s->first[b + 1] - s->first[b], count = s->start[b + 1] - s->start[b];
@@ -145,8 +149,18 @@ static void make_ranks(sti__island *s) {
         for (int k = 0; k < count && s->active[b]; k++, J += dim) {
             rank[k] = 0;
             for (int i = 1; i < dim; i++) rank[k] += J[i] * slope[i];
+            rank[count + k] = J[0];
         }
     }
+}
+
+typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
+
+/* to += x by, for dofs that follow each other */
+static inline void add_run(double *to, const double *x, double by, int n) {
+    int i = 0;
+    for (; i + 1 < n; i += 2) *(two *)(to + i) += by * *(const two *)(x + i);
+    if (i < n) to[i] += by * x[i];
 }
 
 /* out = F'H^-1 in, with hat = H^-1 in: what a factor has solved needs no product. */
@@ -160,12 +174,12 @@ static void product(sti__sap *sap, const double *in, const double *hat, double *
     memcpy(out, in, sizeof(double) * (size_t)s->n);
     for (int b = 0; b < s->nrow; b++) {
         if (!s->active[b]) continue;
-        int dim = s->first[b + 1] - s->first[b], count = s->start[b + 1] - s->start[b];
-        const int *col = s->col + s->start[b];
-        const double *J = s->value + s->number[b], *rank = s->GJ + s->number[b];
+        int count = s->start[b + 1] - s->start[b];
+        const int *col = s->col + s->start[b], *run = s->run + s->start[b];
+        const double *rank = s->GJ + s->number[b], *J = rank + count;
         double normal = 0;
-        for (int k = 0; k < count; k++) normal += J[k * dim] * hat[col[k]];
-        for (int k = 0; k < count; k++) out[col[k]] += rank[k] * normal;
+        for (int k = 0; k < count; k++) normal += J[k] * hat[col[k]];
+        for (int k = 0, end; k < count; k = end) add_run(out + col[k], rank + k, normal, (end = run[k]) - k);
     }
 }
 
@@ -319,7 +333,7 @@ static void go(couple *c, const double *g0, double a) {
 
 /* Along the step, which keeps the balance: the longest of a few that lowers the natural map; returns its length. 0: none
    does, and the pair is as it was, or at the end of the step if `blind`. */
-static double walk(couple *c, bool blind) {
+static double walk_along(couple *c, bool blind, int *trials) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
     double *g0 = s->kept_g, *push = vector(s, PUSH), before = length_of(c);
@@ -333,10 +347,20 @@ static double walk(couple *c, bool blind) {
     double enough = c->tight && !(c->round > 0) ? 0.5 : 0.1, least = c->round > 0 ? 0.02 : 0.1;
     for (double a = 1; a > least; a /= 2) {
         go(c, g0, a);
+        ++*trials;
         if (length_of(c) <= (1 - enough * a) * before) return a;
     }
     go(c, g0, blind);
     return 0;
+}
+
+static double walk(couple *c, bool blind) {
+    sti__tally *tally = c->sap->s->tally;
+    int64_t start = sti__tick(tally);
+    int trials = 0;
+    double a = walk_along(c, blind, &trials);
+    sti__tock(tally, STI__WORK_LINE_SEARCH, start, trials);
+    return a;
 }
 
 /* No step is of use: laws are rounded, or else swept and rounded again, more where that has failed before; within rounds
@@ -376,8 +400,9 @@ static bool leave_best(couple *c) {
     return true;
 }
 
-/* Where laws of a far pair begin. */
+/* Where the laws begin. What rests or slides on obeys them nearly, though it may be out of balance: one step mends that. */
 static bool begin(couple *c) {
+    if (!c->tight && merit_of(c) <= WARM) return true;
     if (!balance(c)) return false;
     read_pair(c);
     if (merit_of(c) <= FAR) return true;

@@ -235,22 +235,67 @@ bool sti__island_factor_mass(sti__island *s, const sti_tasks *tasks) {
 
 /* ---- assembly ----------------------------------------------------------------------------------------- */
 
-/* GJ of all blocks. */
+static bool any(const double *x, int n) {
+    for (int i = 0; i < n; i++)
+        if (x[i] != 0) return true;
+    return false;
+}
+
+/* GJ of all blocks: row by row for a factor, else dof by dof. */
 static void curve_blocks(void *context, int begin, int end) {
     sti__island *s = context;
     for (int b = begin; b < end; b++) {
-        int dim = s->first[b + 1] - s->first[b];
+        int dim = s->first[b + 1] - s->first[b], count = s->start[b + 1] - s->start[b];
+        int row = s->direct ? count : 1, dof = s->direct ? 1 : dim;
         const double *G = s->G + s->gstart[b], *J = s->value + s->number[b];
         double *out = s->GJ + s->number[b];
-        s->active[b] = false;
-        for (int i = 0; i < dim * dim; i++) s->active[b] |= G[i] != 0;
+        s->active[b] = any(G, dim * dim);
         if (!s->active[b]) continue;
-        for (int k = s->start[b]; k < s->start[b + 1]; k++, J += dim, out += dim)
+        if (s->direct && dim == 3) {
+            for (int k = 0; k < count; k++, J += 3, out++) {
+                double x = J[0], y = J[1], z = J[2];
+                out[0] = (G[0] * x + G[1] * y) + G[2] * z;
+                out[count] = (G[3] * x + G[4] * y) + G[5] * z;
+                out[2 * count] = (G[6] * x + G[7] * y) + G[8] * z;
+            }
+            continue;
+        }
+        for (int k = 0; k < count; k++, J += dim, out += dof)
             for (int i = 0; i < dim; i++) {
                 double sum = 0;
                 for (int j = 0; j < dim; j++) sum += G[i * dim + j] * J[j];
-                out[i] = sum;
+                out[i * row] = sum;
             }
+    }
+}
+
+typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+
+/* to += J'GJ, three rows */
+static inline void add_three(double *to, int n, int count, const double J[3], const double *GJ) {
+    double a = J[0], b = J[1], c = J[2];
+    const double *x = GJ, *y = GJ + count, *z = y + count;
+    int i = 0;
+    for (; i + 1 < n; i += 2)
+        *(pair *)(to + i) +=
+            (a * *(const pair *)(x + i) + b * *(const pair *)(y + i)) + c * *(const pair *)(z + i);
+    if (i < n) to[i] += (a * x[i] + b * y[i]) + c * z[i];
+}
+
+/* h += J'GJ of one dof and the first n of the block; columns that follow each other do so in h too. */
+static inline void add_block(double *h, const int *place, const int *run, int n, int dim, int count,
+                             const double *J, const double *GJ) {
+    for (int k = 0, end; k < n; k = end) {
+        end = run[k] < n ? run[k] : n;
+        if (dim == 3) {
+            add_three(h + place[k], end - k, count, J, GJ + k);
+            continue;
+        }
+        for (int i = k; i < end; i++) {
+            double sum = 0;
+            for (int d = 0; d < dim; d++) sum += J[d] * GJ[d * count + i];
+            h[place[i]] += sum;
+        }
     }
 }
 
@@ -262,14 +307,10 @@ static void assemble_rows(void *context, int begin, int end) {
             if (s->aplace[k] >= 0) s->hvalue[s->aplace[k]] = s->avalue[k];
         for (int t = s->tstart[i]; t < s->tstart[i + 1]; t++) {
             int b = s->tblock[t], a = s->tslot[t], dim = s->first[b + 1] - s->first[b];
-            if (!s->active[b]) continue;
-            const double *J = s->value + s->number[b] + (int64_t)a * dim, *GJ = s->GJ + s->number[b];
-            const int *place = s->hplace + s->pstart[b] + (int64_t)a * (a + 1) / 2;
-            for (int k = 0; k <= a; k++, GJ += dim) {
-                double sum = 0;
-                for (int d = 0; d < dim; d++) sum += J[d] * GJ[d];
-                s->hvalue[place[k]] += sum;
-            }
+            if (s->active[b])
+                add_block(s->hvalue, s->hplace + s->pstart[b] + (int64_t)a * (a + 1) / 2,
+                          s->run + s->start[b], a + 1, dim, s->start[b + 1] - s->start[b],
+                          s->value + s->number[b] + (int64_t)a * dim, s->GJ + s->number[b]);
         }
     }
 }
@@ -332,7 +373,7 @@ static void wrapped(void *context, const double *r, double *z, const sti_tasks *
     sti__core_apply(&s->core, s, r, z, tasks);
 }
 
-bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries) {
+static bool make_hessian(sti__island *s, const sti_tasks *tasks, int *tries) {
     sti__run(tasks, s->nrow, GRAIN_BLOCKS, curve_blocks, s);
     if (!s->direct) {
         fill_blocks(s);
@@ -344,6 +385,13 @@ bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries
     }
     sti__run(tasks, s->n, GRAIN_DOFS, assemble_rows, s);
     return factor(s, tasks, tries);
+}
+
+bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries) {
+    int64_t start = sti__tick(s->tally);
+    bool made = make_hessian(s, tasks, tries);
+    sti__tock(s->tally, STI__WORK_HESSIAN, start, 0);
+    return made;
 }
 
 /* ---- solving
@@ -397,8 +445,10 @@ static void apply(void *context, const double *x, double *y) {
 int sti__island_solve(sti__island *s, const double *b, double *x, double tol, int cap,
                       const sti_tasks *tasks) {
     if (s->direct) {
+        int64_t start = sti__tick(s->tally);
         memcpy(x, b, sizeof(double) * (size_t)s->n);
         sti__chol_solve(s->newton, x, tasks);
+        sti__tock(s->tally, STI__WORK_DIRECT, start, 0);
         return 0;
     }
     applied a = {s, tasks};

@@ -85,6 +85,8 @@ static size_t lay_out(sti__island *s, const tally *t, char *base) {
     s->acol = sti__cut(&c, t->nnz, sizeof(int));
     s->start = sti__cut(&c, nrow + 1, sizeof(int));
     s->col = sti__cut(&c, t->touches, sizeof(int));
+    s->run = sti__cut(&c, t->touches, sizeof(int));
+    s->same = sti__cut(&c, n, sizeof(int));
     s->tstart = sti__cut(&c, n + 2, sizeof(int));
     s->tblock = sti__cut(&c, t->touches, sizeof(int));
     s->tslot = sti__cut(&c, t->touches, sizeof(int));
@@ -226,6 +228,8 @@ static void fill_block(sti__island *s, const sti_problem *p, int b, const int *r
     s->first[b + 1] = s->first[b] + dim;
     s->gstart[b + 1] = s->gstart[b] + dim * dim;
     memset(value, 0, sizeof(double) * (size_t)count * (size_t)dim);
+    for (int k = count - 1, *run = s->run + s->start[b]; k >= 0; k--)
+        run[k] = k + 1 < count && col[k + 1] == col[k] + 1 ? run[k + 1] : k + 1;
     for (int k = 0; k < count; k++) slot[s->dof[col[k]]] = k;
     for (int i = 0; i < dim; i++)
         for (int k = J->start[p->first[global] + i]; k < J->start[p->first[global] + i + 1]; k++)
@@ -234,6 +238,13 @@ static void fill_block(sti__island *s, const sti_problem *p, int b, const int *r
         s->R[s->first[b] + i] = p->arrays.R[p->first[global] + i];
         s->vhat[s->first[b] + i] = p->arrays.vhat[p->first[global] + i];
     }
+}
+
+/* The same blocks touch dofs i and i + 1, which then follow each other in their lists. */
+static bool touched_alike(const sti__island *s, int i) {
+    int count = s->tstart[i + 1] - s->tstart[i];
+    return s->tstart[i + 2] - s->tstart[i + 1] == count &&
+           memcmp(s->tblock + s->tstart[i], s->tblock + s->tstart[i + 1], sizeof(int) * (size_t)count) == 0;
 }
 
 /* Which blocks touch a dof, in rising order. */
@@ -248,6 +259,8 @@ static void fill_touches(sti__island *s) {
             s->tblock[t] = b;
             s->tslot[t] = k - s->start[b];
         }
+    for (int i = s->n - 1; i >= 0; i--)
+        s->same[i] = i + 1 < s->n && touched_alike(s, i) ? s->same[i + 1] + 1 : 1;
 }
 
 static bool fill_island(sti__island *s, const sti_problem *p, int k, const sti__islands *o) {
@@ -298,24 +311,45 @@ static void mul_blocks(void *context, int begin, int end) {
         int dim = s->first[b + 1] - s->first[b];
         double sum[STI_ROW_DIM] = {0};
         const double *value = s->value + s->number[b];
-        for (int k = s->start[b]; k < s->start[b + 1]; k++, value += dim)
-            for (int i = 0; i < dim; i++) sum[i] += value[i] * p->in[s->col[k]];
+        if (dim == 3) {
+            double x = 0, y = 0, z = 0;
+            for (int k = s->start[b]; k < s->start[b + 1]; k++, value += 3) {
+                double in = p->in[s->col[k]];
+                x += value[0] * in, y += value[1] * in, z += value[2] * in;
+            }
+            sum[0] = x, sum[1] = y, sum[2] = z;
+        } else
+            for (int k = s->start[b]; k < s->start[b + 1]; k++, value += dim)
+                for (int i = 0; i < dim; i++) sum[i] += value[i] * p->in[s->col[k]];
         memcpy(p->out + s->first[b], sum, sizeof(double) * (size_t)dim);
     }
 }
 
+#define MOST_ALIKE 6 /* dofs of a body */
+
+/* Dofs that the same blocks touch are summed at once. */
+static void mul_alike(const product *p, int j, int width) {
+    const sti__island *s = p->s;
+    double sum[MOST_ALIKE] = {0};
+    for (int t = s->tstart[j]; t < s->tstart[j + 1]; t++) {
+        int b = s->tblock[t], dim = s->first[b + 1] - s->first[b];
+        const double *value = s->value + s->number[b] + (int64_t)s->tslot[t] * dim, *x = p->in + s->first[b];
+        if (dim == 3)
+            for (int k = 0; k < width; k++, value += 3)
+                sum[k] = ((sum[k] + value[0] * x[0]) + value[1] * x[1]) + value[2] * x[2];
+        else
+            for (int k = 0; k < width; k++, value += dim)
+                for (int i = 0; i < dim; i++) sum[k] += value[i] * x[i];
+    }
+    memcpy(p->out + j, sum, sizeof(double) * (size_t)width);
+}
+
 static void mul_dofs(void *context, int begin, int end) {
     const product *p = context;
-    const sti__island *s = p->s;
-    for (int j = begin; j < end; j++) {
-        double sum = 0;
-        for (int t = s->tstart[j]; t < s->tstart[j + 1]; t++) {
-            int b = s->tblock[t], dim = s->first[b + 1] - s->first[b];
-            const double *value = s->value + s->number[b] + (int64_t)s->tslot[t] * dim,
-                         *x = p->in + s->first[b];
-            for (int i = 0; i < dim; i++) sum += value[i] * x[i];
-        }
-        p->out[j] = sum;
+    for (int j = begin, width; j < end; j += width) {
+        width = p->s->same[j] < MOST_ALIKE ? p->s->same[j] : MOST_ALIKE;
+        if (width > end - j) width = end - j;
+        mul_alike(p, j, width);
     }
 }
 

@@ -39,6 +39,8 @@ typedef struct sti__island {
     /* J by row blocks: block b touches dofs col[start[b]..start[b + 1]), ascending; the entries of one dof
        are `dim` consecutive numbers from value[number[b]] on */
     int *start, *col;
+    int *run;  /* per entry of col: where in the block's list the dofs that follow each other end */
+    int *same; /* n: dofs from this on that the same blocks touch, in a row */
     int64_t *number;
     double *value;
     int *tstart, *tblock, *tslot; /* by dofs: which blocks touch it, and where in their list it is */
@@ -64,7 +66,7 @@ typedef struct sti__island {
     double *part;           /* nrow: cost of each block */
     int64_t *gstart;        /* nrow + 1 */
     double *G;              /* Hessians of the rows' costs, dim x dim each */
-    double *GJ;             /* G J, laid out as value */
+    double *GJ;             /* G J, laid out as value; row by row if direct */
     bool *active;           /* nrow: G is not zero */
 
     /* H = A + J'GJ, lower triangle; aplace: where A's lower entries are in it; hplace: entry (i, k <= i) of
@@ -81,7 +83,8 @@ typedef struct sti__island {
     sti__core core;              /* what rows touch, solved exactly; none: n = 0 */
     double *coords;              /* n, as in the problem; NULL: none */
 
-    int *scratch; /* 2 n + 1 */
+    sti__tally *tally; /* of this solve; NULL: nobody asks */
+    int *scratch;      /* 2 n + 1 */
     sti__sweep sweep;
     void *block, *plan; /* of the vectors; of the pattern */
     size_t nblock, nplan;

@@ -123,6 +123,10 @@ sti_status sti__iterate_plan(sti__iterate *s, const sti_csr *a, sti_error *error
     return status;
 }
 
+void sti__iterate_set_tally(sti__iterate *s, sti__tally *tally) {
+    if (s->pcg) sti__pcg_set_tally(s->pcg, tally);
+}
+
 void sti__iterate_coords(sti__iterate *s, const double *coords) { s->coords = coords; }
 
 int sti__iterate_fill(sti__iterate *s, const double *value, const sti_tasks *tasks) {

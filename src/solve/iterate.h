@@ -12,6 +12,7 @@ bool sti__iterate_wants(const sti_csr *a);
 sti__iterate *sti__iterate_create(const sti_allocator *allocator, sti_error *error);
 void sti__iterate_free(sti__iterate *iterate); /* NULL is fine */
 sti_status sti__iterate_plan(sti__iterate *iterate, const sti_csr *a, sti_error *error);
+void sti__iterate_set_tally(sti__iterate *iterate, sti__tally *tally); /* NULL: none */
 void sti__iterate_coords(sti__iterate *iterate, const double *coords); /* for the next fill */
 /* -1, or a dof whose diagonal is not positive. Allocates nothing, as do the others below. */
 int sti__iterate_fill(sti__iterate *iterate, const double *value, const sti_tasks *tasks);

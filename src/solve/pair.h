@@ -57,10 +57,8 @@ typedef struct sti__rounded {
 /* The cone's law rounded off: max(0, x_n) and the larger of disc and friction are hyperbolas that pass at `eps` (an
    impulse). Newton's method then has a smooth map, whose length falls along its steps. Returns the
    square of its natural map. */
-static inline double sti__pair_round(const sti_row *row, const double *w, const double *R, const double *y,
-                                     const double *g, sti__rounded *law) {
-    int dim = row->dim;
-    const double *mu = row->mu;
+static inline double sti__pair_round_of(int dim, const double *mu, const double *w, const double *R,
+                                        const double *y, const double *g, sti__rounded *law) {
     double eps = law->eps;
     double *G = law->G, *slope = law->slope, *c = law->c;
     double wn = w[0] + R[0], wt = 0, t[5] = {0}, x[5] = {0}, l2 = 0, off = 0, plain = 0;
@@ -102,6 +100,12 @@ static inline double sti__pair_round(const sti_row *row, const double *w, const 
     return off;
 }
 
+static inline double sti__pair_round(const sti_row *row, const double *w, const double *R, const double *y,
+                                     const double *g, sti__rounded *law) {
+    if (row->dim == 3) return sti__pair_round_of(3, row->mu, w, R, y, g, law);
+    return sti__pair_round_of(row->dim, row->mu, w, R, y, g, law);
+}
+
 static inline double sti__pair_interval(const sti_row *row, const double *w, const double *R, const double *y,
                                         const double *g, double *G, double *slope, double *c) {
     int dim = row->dim;
@@ -141,8 +145,8 @@ static inline double sti__pair_read(const sti_row *row, const double *w, const d
 }
 
 /* c - (G + slope e')y */
-static inline void sti__pair_impulse(int dim, const double *G, const double *slope, const double *c,
-                                     const double *y, double *g) {
+static inline void sti__pair_impulse_of(int dim, const double *G, const double *slope, const double *c,
+                                        const double *y, double *g) {
     for (int i = 0; i < dim; i++) {
         double sum = c[i] - slope[i] * y[0];
         for (int j = 0; j < dim; j++) sum -= G[i * dim + j] * y[j];
@@ -150,12 +154,18 @@ static inline void sti__pair_impulse(int dim, const double *G, const double *slo
     }
 }
 
+static inline void sti__pair_impulse(int dim, const double *G, const double *slope, const double *c,
+                                     const double *y, double *g) {
+    if (dim == 3) sti__pair_impulse_of(3, G, slope, c, y, g);
+    else sti__pair_impulse_of(dim, G, slope, c, y, g);
+}
+
 #define STI__LOCAL 3 /* rounds within a contact */
 
 /* The law of one contact against its own inverse mass D (with R): normal, then friction in the metric where its disc is
    round. u: y + R g at the g that comes in. */
-static inline void sti__settle_cone(const sti_row *row, const double *D, const double *u, double *g) {
-    int dim = row->dim;
+static inline __attribute__((always_inline)) void
+sti__settle_dim(const sti_row *row, int dim, const double *D, const double *u, double *g) {
     double z[STI_ROW_DIM], old[STI_ROW_DIM] = {0}, stiff = 0;
     for (int i = 0; i < dim; i++) old[i] = g[i];
     for (int i = 1; i < dim; i++) {
@@ -178,6 +188,13 @@ static inline void sti__settle_cone(const sti_row *row, const double *D, const d
         double length = sqrt(length2), shrink = length > normal ? normal / length : 1;
         for (int i = 1; i < dim; i++) g[i] = row->mu[i - 1] * t[i - 1] * shrink;
     }
+}
+
+static inline void sti__settle_cone(const sti_row *row, const double *D, const double *u, double *g) {
+    bool open = g[0] == 0 && u[0] >= 0; /* and stays so */
+    if (open) return;
+    if (row->dim == 3) sti__settle_dim(row, 3, D, u, g);
+    else sti__settle_dim(row, row->dim, D, u, g);
 }
 
 /* Other rows, one after the other; u changes. */

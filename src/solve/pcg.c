@@ -21,6 +21,7 @@ struct sti__pcg {
     int nsoft, soft_room;
     sti__preconditioner wrap;
     void *context;
+    sti__tally *tally;
     int n, nblock;
     int *start, *dof, *home, *slot; /* home, slot: block of a dof and its place in there */
     size_t *at;                     /* nblock + 1: where each block's inverse is */
@@ -199,7 +200,11 @@ sti_status sti__pcg_partition(sti__pcg *c, int n, int nblock, const int *start, 
         c->block = sti__alloc_aligned(&c->own, need);
         c->room = need;
         if (!c->block) {
-            *c = (sti__pcg){.own = c->own, .soft = c->soft, .nsoft = c->nsoft, .soft_room = c->soft_room};
+            *c = (sti__pcg){.own = c->own,
+                            .soft = c->soft,
+                            .nsoft = c->nsoft,
+                            .soft_room = c->soft_room,
+                            .tally = c->tally};
             return sti__fail(error, STI_NO_MEMORY, "not enough memory for conjugate gradients of %d dofs", n);
         }
     }
@@ -320,9 +325,39 @@ void sti__pcg_wrap(sti__pcg *c, sti__preconditioner wrap, void *context) {
     c->context = context;
 }
 
+void sti__pcg_set_tally(sti__pcg *c, sti__tally *tally) { c->tally = tally; }
+
 static void precondition(const sti__pcg *c, const double *r, double *z, const sti_tasks *tasks) {
+    int64_t start = sti__tick(c->tally);
     if (c->wrap) c->wrap(c->context, r, z, tasks);
     else sti__pcg_precondition(c, r, z, tasks);
+    sti__tock(c->tally, STI__WORK_PRECONDITIONER, start, 0);
+}
+
+static void multiply(const sti__pcg *c, sti__product product, void *context, const double *x, double *y) {
+    int64_t start = sti__tick(c->tally);
+    product(context, x, y);
+    sti__tock(c->tally, STI__WORK_MATVEC, start, 0);
+}
+
+static double dot(const sti__pcg *c, const double *x, const double *y) {
+    int64_t start = sti__tick(c->tally);
+    double sum = sti__dot_n(x, y, c->n);
+    sti__tock(c->tally, STI__WORK_DOT, start, 0);
+    return sum;
+}
+
+static void update(const sti__pcg *c, double *x, double a, const double *y) {
+    int64_t start = sti__tick(c->tally);
+    sti__axpy(x, a, y, c->n);
+    sti__tock(c->tally, STI__WORK_UPDATE, start, 0);
+}
+
+/* p = z + beta p */
+static void turn(const sti__pcg *c, double beta) {
+    int64_t start = sti__tick(c->tally);
+    for (int i = 0; i < c->n; i++) c->p[i] = c->z[i] + beta * c->p[i];
+    sti__tock(c->tally, STI__WORK_UPDATE, start, 0);
 }
 
 static bool positive(double x) { return x > 0 && x < INFINITY; }
@@ -330,18 +365,18 @@ static bool positive(double x) { return x > 0 && x < INFINITY; }
 /* r = b - H x, z = M^-1 r; r'z. */
 static double restart(sti__pcg *c, sti__product product, void *context, const double *b, const double *x,
                       const sti_tasks *tasks) {
-    product(context, x, c->q);
+    multiply(c, product, context, x, c->q);
     for (int i = 0; i < c->n; i++) c->r[i] = b[i] - c->q[i];
     precondition(c, c->r, c->z, tasks);
-    return sti__dot_n(c->r, c->z, c->n);
+    return dot(c, c->r, c->z);
 }
 
-sti__pcg_result sti__pcg_solve(sti__pcg *c, sti__product product, void *context, const double *b, double *x,
+static sti__pcg_result iterate(sti__pcg *c, sti__product product, void *context, const double *b, double *x,
                                double tol, int cap, const sti_tasks *tasks) {
     sti__pcg_result result = {0};
     int n = c->n;
     precondition(c, b, c->z, tasks);
-    double scale = sti__dot_n(b, c->z, n);
+    double scale = dot(c, b, c->z);
     if (!positive(scale)) { /* b = 0, or nonsense */
         memset(x, 0, sizeof(double) * (size_t)n);
         result.converged = scale == 0;
@@ -357,27 +392,34 @@ sti__pcg_result sti__pcg_solve(sti__pcg *c, sti__product product, void *context,
     bool saved = false; /* `best` holds the iterate of the smallest residual; otherwise x does */
     memcpy(c->p, c->z, sizeof(double) * (size_t)n);
     while (rz > goal && result.iterations < cap) {
-        product(context, c->p, c->q);
+        multiply(c, product, context, c->p, c->q);
         result.iterations++;
-        double curvature = sti__dot_n(c->p, c->q, n);
+        double curvature = dot(c, c->p, c->q);
         if (!positive(curvature)) break;
         double alpha = rz / curvature;
-        sti__axpy(c->r, -alpha, c->q, n);
+        update(c, c->r, -alpha, c->q);
         precondition(c, c->r, c->z, tasks);
-        double next = sti__dot_n(c->r, c->z, n);
+        double next = dot(c, c->r, c->z);
         if (!(next >= 0 && next < INFINITY)) break;
         if (next > best && !saved) {
             memcpy(c->best, x, sizeof(double) * (size_t)n);
             saved = true;
         }
-        sti__axpy(x, alpha, c->p, n);
+        update(c, x, alpha, c->p);
         if (next <= best) best = next, saved = false;
-        double beta = next / rz;
-        for (int i = 0; i < n; i++) c->p[i] = c->z[i] + beta * c->p[i];
+        turn(c, next / rz);
         rz = next;
     }
     if (saved) memcpy(x, c->best, sizeof(double) * (size_t)n);
     result.residual = sqrt(best / scale);
     result.converged = best <= goal;
+    return result;
+}
+
+sti__pcg_result sti__pcg_solve(sti__pcg *c, sti__product product, void *context, const double *b, double *x,
+                               double tol, int cap, const sti_tasks *tasks) {
+    int64_t start = sti__tick(c->tally);
+    sti__pcg_result result = iterate(c, product, context, b, x, tol, cap, tasks);
+    sti__tock(c->tally, STI__WORK_PCG, start, result.iterations);
     return result;
 }

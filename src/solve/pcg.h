@@ -45,6 +45,8 @@ int sti__pcg_invert(sti__pcg *pcg, const sti_tasks *tasks);
 /* z = M^-1 r in place of the blocks' and soft bodies' own, in the solves that follow; NULL: theirs. */
 typedef void (*sti__preconditioner)(void *context, const double *r, double *z, const sti_tasks *tasks);
 void sti__pcg_wrap(sti__pcg *pcg, sti__preconditioner wrap, void *context);
+/* Where the solves that follow count their time; NULL: nowhere. */
+void sti__pcg_set_tally(sti__pcg *pcg, sti__tally *tally);
 /* z = M^-1 r, theirs. */
 void sti__pcg_precondition(const sti__pcg *pcg, const double *r, double *z, const sti_tasks *tasks);
 

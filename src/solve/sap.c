@@ -48,6 +48,7 @@ static double scaled_norm(const sti__island *s, const double *x) {
 void sti__sap_evaluate(sti__sap *sap, bool curved) {
     sti__island *s = sap->s;
     rows_job job = {s, curved};
+    int64_t start = sti__tick(s->tally);
     for (int i = 0; i < s->n; i++) s->work[i] = s->v[i] - s->vstar[i];
     sti__csr_mul(&s->A, s->work, s->momentum, sap->tasks);
     double cost = sti__dot_n(s->work, s->momentum, s->n) / 2;
@@ -65,9 +66,10 @@ void sti__sap_evaluate(sti__sap *sap, bool curved) {
     sap->size = fmax(scaled_norm(s, s->work), impulse);
     sap->change = fmax(scaled_norm(s, s->momentum), impulse);
     sap->bar = NAN;
+    sti__tock(s->tally, STI__WORK_GRADIENT, start, 0);
 }
 
-void sti__sap_measure(sti__sap *sap) {
+static void measure(sti__sap *sap) {
     sti__island *s = sap->s;
     if (!sti__island_factor_mass(s, sap->tasks)) {
         sap->count->indefinite = true;
@@ -81,6 +83,12 @@ void sti__sap_measure(sti__sap *sap) {
            free2 = sti__free2(s->problem, sti__dot_n(s->vstar, s->impetus, s->n), 1), moved2 = 0;
     for (int i = 0; i < s->n; i++) moved2 += (s->v[i] - s->vstar[i]) * s->momentum[i];
     sap->scale = sqrt(fmax(fmax(impulse2, moved2), STI__FLOOR * STI__FLOOR * free2));
+}
+
+void sti__sap_measure(sti__sap *sap) {
+    int64_t start = sti__tick(sap->s->tally);
+    measure(sap);
+    sti__tock(sap->s->tally, STI__WORK_CERTIFICATE, start, 0);
 }
 
 /* ---- one step ----------------------------------------------------------------------------------------- */
@@ -118,7 +126,9 @@ static bool take_step(sti__sap *sap, double *gain) {
     if (!find_direction(sap, &slope)) return false;
     *gain = -slope / 2;
     sti__line line = {s, sti__dot_n(s->step, s->momentum, s->n), sti__dot_n(s->step, s->astep, s->n)};
+    int64_t start = sti__tick(s->tally);
     sti__line_result r = sti__line_search(&line, o->max_step, o->ls_tol, o->max_line_search);
+    sti__tock(s->tally, STI__WORK_LINE_SEARCH, start, r.evaluations);
     sap->count->line_search += r.evaluations;
     sap->count->warnings[STI_WARN_LINE_SEARCH] += r.failed;
     for (int i = 0; i < s->n; i++) s->v[i] += r.a * s->step[i];
@@ -217,6 +227,7 @@ typedef struct sap_job {
     const sti__task *task;
     sti__islands *islands;
     sti__sap_count *count; /* one per island */
+    sti__tally *tally;     /* likewise, or NULL */
     double *history;       /* 2 room per island, or NULL */
     int *nhistory, room;
     const double *delassus; /* diagonal, for the outer loops */
@@ -239,6 +250,11 @@ static void scatter(const sti__task *t, const sti__island *s) {
                sizeof(double) * (size_t)(s->first[b + 1] - s->first[b]));
 }
 
+static void set_tally(sti__island *s, sti__tally *tally) {
+    s->tally = tally;
+    if (s->pcg) sti__pcg_set_tally(s->pcg, tally);
+}
+
 static void run_island(sap_job *job, int k, const sti_tasks *tasks) {
     sti__sap sap = {.s = &job->islands->island[k],
                     .options = job->task->options,
@@ -248,9 +264,11 @@ static void run_island(sap_job *job, int k, const sti_tasks *tasks) {
                     .room = job->room,
                     .cap = job->task->cap,
                     .allocator = &job->islands->own};
+    set_tally(sap.s, job->tally ? &job->tally[k] : NULL);
     gather(job->task, job->delassus, sap.s);
     solve_island(&sap);
     scatter(job->task, sap.s);
+    set_tally(sap.s, NULL);
     if (job->history) job->nhistory[k] = sap.nhistory;
 }
 
@@ -307,6 +325,7 @@ static bool add_up(const sap_job *job, sti_solve_info *info) {
         info->line_search += c->line_search;
         info->factorisations += c->factorisations;
         for (int i = 0; i < STI_WARN_COUNT; i++) info->warnings[i] += c->warnings[i];
+        if (job->tally) sti__tally_add(job->task->workspace->tally, &job->tally[k]);
         indefinite |= c->indefinite;
     }
     return !indefinite;
@@ -317,6 +336,7 @@ static size_t lay_out_job(sap_job *job, char *base) {
     size_t count = (size_t)job->islands->count;
     job->count = sti__cut(&c, count, sizeof *job->count);
     job->nhistory = sti__cut(&c, count, sizeof(int));
+    if (job->task->workspace->tally) job->tally = sti__cut(&c, count, sizeof *job->tally);
     if (job->room) job->history = sti__cut(&c, sti__mul(2 * count, (size_t)job->room), sizeof(double));
     return c.used;
 }
@@ -450,10 +470,12 @@ static sti_status solve_others(const sti__task *t, sti__islands *islands, sti_er
     sti_workspace *w = t->workspace;
     sap_job job = {.task = t, .islands = islands};
     const sti_tasks *tasks = t->options->tasks.run ? &t->options->tasks : NULL;
+    int64_t start = sti__tick(w->tally);
     sti_status status = sti__islands_fill(job.islands, t->problem, error);
     if (status == STI_OK)
         status = sti__islands_plan(job.islands, t->options->linear, t->options->preconditioner, error);
     if (status != STI_OK) return status;
+    sti__tock(w->tally, STI__WORK_ISLANDS, start, 0);
     if (w->history_room)
         job.room = t->options->max_newton < w->history_room ? t->options->max_newton + 1 : w->history_room;
     size_t bytes = lay_out_job(&job, NULL);
@@ -483,8 +505,10 @@ sti_status sti__solve_sap(const sti__task *t, sti_error *error) {
     solve_loose(t);
     bool small = t->options->coulomb == STI_COULOMB_EXACT && !t->workspace->history_room &&
                  t->options->linear != STI_LINEAR_PCG;
+    int64_t start = sti__tick(t->workspace->tally);
     if (small && !solve_small(t, islands, &t->workspace->sum))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory for the islands");
+    if (small) sti__tock(t->workspace->tally, STI__WORK_SMALL, start, t->info->iterations);
     if (small && t->options->guess_g && !check_guesses(t, islands, &t->workspace->sum))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory for the islands");
     t->workspace->sum.whole = all_done(islands);

@@ -10,9 +10,11 @@
 #include "solve/small.h"
 #include <string.h>
 
-#define FAR 1e-2  /* a pair that is worse is swept first */
-#define SWEEPS 10 /* between steps, when these lead nowhere; twice as many each time */
+#define FAR 1e-1 /* a pair that is worse is swept first */
+#define SWEEPS 5 /* between steps, when these lead nowhere; twice as many each time */
 #define MOST_SWEEPS 80
+#define LEAPS 6 /* whole steps that may raise the natural map */
+#define LEAST_GAIN 0.1
 #define NEAR 1e2 /* the gap is computed once the natural map is this near to it */
 #define LEAST_MASS 1e-290
 #define LEAST_PIVOT 0.1 /* of I + X'KX; at least 1 where K is symmetric */
@@ -49,7 +51,7 @@ typedef struct small {
     double *free, *now;      /* ld: v*, guess of v */
     double *R, *q, *w;       /* m: q = J v* - vhat; w = diagonal of XX' */
     double *y, *dy, *y0;     /* m */
-    double *g, *g0, *g1;
+    double *g, *g0, *g1, *kept;
     double *slope, *c; /* m: laws */
     double *G, *D;     /* of the blocks; D: XX' + R */
     double free2;
@@ -167,7 +169,8 @@ INLINE size_t lay_out(small *s, int n, int m, int nrow, char *base) {
     s->H = piece(base, &used, (size_t)n * wide);
     s->X = piece(base, &used, (size_t)m * wide);
     double **vectors[] = {&s->z, &s->f, &s->dz, &s->at, &s->free, &s->now};
-    double **rows[] = {&s->R, &s->q, &s->w, &s->y, &s->dy, &s->y0, &s->g, &s->g0, &s->g1, &s->slope, &s->c};
+    double **rows[] = {&s->R, &s->q,  &s->w,  &s->y,    &s->dy,    &s->y0,
+                       &s->g, &s->g0, &s->g1, &s->kept, &s->slope, &s->c};
     UNROLL for (int i = 0; i < STI__COUNT(vectors); i++) * vectors[i] = piece(base, &used, wide);
     UNROLL for (int i = 0; i < STI__COUNT(rows); i++) * rows[i] = piece(base, &used, tall);
     s->G = piece(base, &used, 6 * tall);
@@ -700,20 +703,59 @@ static bool step(small *s) {
     return size < INFINITY;
 }
 
-/* The longest of a few steps that lowers the natural map; else back to where it was. */
-static bool walk(small *s, double before, double *merit) {
+/* Where a step begins. */
+static void mark(small *s) {
     memcpy(s->at, s->z, sizeof(double) * (size_t)s->ld);
     memcpy(s->y0, s->y, sizeof(double) * (size_t)s->m);
     memcpy(s->g0, s->g, sizeof(double) * (size_t)s->m);
-    for (double a = 1; a > 0.05; a /= 2) {
-        for (int i = 0; i < s->ld; i++) s->z[i] = s->at[i] + a * s->dz[i];
-        for (int i = 0; i < s->m; i++) {
-            s->y[i] = s->y0[i] + a * s->dy[i];
-            s->g[i] = s->g0[i] + a * (s->g1[i] - s->g0[i]);
-        }
-        if ((*merit = read_pair(s)) <= (1 - a / 10) * before) return true;
+}
+
+/* A part of the step from the mark. */
+static double move(small *s, double a) {
+    for (int i = 0; i < s->ld; i += VW) AT(s->z, i) = IN(s->at, i) + a * IN(s->dz, i);
+    for (int i = 0; i < s->m; i++) {
+        s->y[i] = s->y0[i] + a * s->dy[i];
+        s->g[i] = a < 1 ? s->g0[i] + a * (s->g1[i] - s->g0[i]) : s->g1[i];
     }
-    memcpy(s->g, s->g0, sizeof(double) * (size_t)s->m);
+    return read_pair(s);
+}
+
+/* Whole steps, which may raise the natural map before they lower it. */
+static bool leap(small *s, sti__small_job *job, double before, double *merit) {
+    for (int k = 0; k < LEAPS; k++) {
+        if (!step(s)) return false;
+        job->iterations++;
+        mark(s);
+        if ((*merit = move(s, 1)) <= (1 - LEAST_GAIN) * before) return true;
+    }
+    return false;
+}
+
+/* The longest of a few steps that lowers the natural map. */
+static bool walk(small *s, double before, double *merit) {
+    for (double a = 0.5; a > 0.05; a /= 2)
+        if ((*merit = move(s, a)) <= (1 - a * LEAST_GAIN) * before) return true;
+    return false;
+}
+
+/* From a pair of this merit to a better one; else back, with its impulses alone. */
+static bool advance(small *s, sti__small_job *job, double before, double *merit) {
+    double z[STI__SMALL];
+    if (!step(s)) return false;
+    job->iterations++;
+    mark(s);
+    if ((*merit = move(s, 1)) <= (1 - LEAST_GAIN) * before) return true;
+    memcpy(z, s->at, sizeof(double) * (size_t)s->ld);
+    memcpy(s->kept, s->g0, sizeof(double) * (size_t)s->m);
+    if (leap(s, job, before, merit)) return true;
+    memcpy(s->g, s->kept, sizeof(double) * (size_t)s->m);
+    memcpy(s->z, z, sizeof(double) * (size_t)s->ld);
+    set_velocities(s);
+    read_pair(s);
+    if (!step(s)) return false;
+    mark(s);
+    if (walk(s, before, merit)) return true;
+    memcpy(s->g, s->kept, sizeof(double) * (size_t)s->m);
     return false;
 }
 
@@ -850,10 +892,7 @@ static bool iterate(small *s, sti__small_job *job) {
             merit = sweep(s, SWEEPS);
             continue;
         }
-        double before = merit;
-        if (!step(s)) return false;
-        job->iterations++;
-        if (walk(s, before, &merit)) continue;
+        if (advance(s, job, merit, &merit)) continue;
         merit = sweep(s, sweeps);
         if (sweeps < MOST_SWEEPS) sweeps *= 2;
     }

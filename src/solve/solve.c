@@ -253,9 +253,11 @@ static sti_status judge(const sti__task *t, sti_error *error) {
         return sti__fail(error, STI_NONFINITE, "the problem's numbers are too large to solve");
     if (t->workspace->lean && t->workspace->sum.whole) take_sum(&t->workspace->sum, &info->certificate);
     else {
+        int64_t start = sti__tick(t->workspace->tally);
         sti_status status = sti__workspace_judge(t->workspace, t->problem, tasks_of(t->options), &j, error);
         if (status != STI_OK) return status;
         sti__judge_answer(&j, t->v, t->g, t->options->coulomb, &info->certificate, t->workspace->share);
+        sti__tock(t->workspace->tally, STI__WORK_CERTIFICATE, start, 0);
     }
     double full = t->options->full_error;
     info->converged =
@@ -268,11 +270,13 @@ static sti_status reduce(sti__task *t, sti_error *error) {
     sti_workspace *w = t->workspace;
     const sti_problem *reduced;
     if (t->options->linear == STI_LINEAR_PCG) return STI_OK;
+    int64_t start = sti__tick(w->tally);
     if (!w->reduction && !(w->reduction = sti__reduction_create(w->allocator, error))) return STI_NO_MEMORY;
     int before = sti__reduction_factorisations(w->reduction);
     sti_status status = sti__reduce(w->reduction, t->problem, tasks_of(t->options), &reduced, error);
     t->info->factorisations += sti__reduction_factorisations(w->reduction) - before;
     if (status != STI_OK || reduced == t->problem) return status;
+    sti__tock(w->tally, STI__WORK_REDUCTION, start, 0);
     double *v = sti__reduced_velocity(w->reduction);
     sti__reduced_gather(w->reduction, t->v, v);
     t->problem = reduced;

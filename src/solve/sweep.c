@@ -146,14 +146,21 @@ static bool prepare(sti__sweep *w, sti__island *s, const sti_allocator *a) {
 
 /* ---- one block -------------------------------------------------------------------------------------------- */
 
+/* The same for a contact with friction and a body. */
+static inline void move_body(const double *T, const double *dg, double *v) {
+    for (int k = 0; k < 6; k++) v[k] = ((v[k] + T[k] * dg[0]) + T[6 + k] * dg[1]) + T[12 + k] * dg[2];
+}
+
 /* v += T dg */
 static void move(const sti__sweep *w, const sti__island *s, int b, const double *dg, double *v) {
     int dim = s->first[b + 1] - s->first[b];
     for (int t = w->touch[b]; t < w->touch[b + 1]; t++) {
         int begin = w->part[w->where[t]], n = w->part[w->where[t] + 1] - begin;
         const double *T = w->T + w->at[t];
-        for (int i = 0; i < dim; i++)
-            for (int k = 0; k < n; k++) v[begin + k] += T[i * n + k] * dg[i];
+        if (dim == 3 && n == 6) move_body(T, dg, v + begin);
+        else
+            for (int i = 0; i < dim; i++)
+                for (int k = 0; k < n; k++) v[begin + k] += T[i * n + k] * dg[i];
     }
 }
 
@@ -165,8 +172,12 @@ static void settle(const sti__sweep *w, const sti__island *s, int b, double *v, 
     double D[STI_ROW_DIM * STI_ROW_DIM];
     memcpy(D, w->D + s->gstart[b], sizeof(double) * (size_t)(dim * dim));
     for (int i = 0; i < dim; i++) D[i * dim + i] += s->R[at + i];
-    for (int k = s->start[b]; k < s->start[b + 1]; k++, value += dim)
-        for (int i = 0; i < dim; i++) u[i] += value[i] * v[s->col[k]];
+    if (dim == 3)
+        for (int k = s->start[b]; k < s->start[b + 1]; k++, value += 3)
+            for (int i = 0; i < 3; i++) u[i] += value[i] * v[s->col[k]];
+    else
+        for (int k = s->start[b]; k < s->start[b + 1]; k++, value += dim)
+            for (int i = 0; i < dim; i++) u[i] += value[i] * v[s->col[k]];
     for (int i = 0; i < dim; i++) {
         u[i] += s->R[at + i] * g[at + i] - s->target[at + i];
         dg[i] = g[at + i];
@@ -183,6 +194,7 @@ bool sti__sap_sweep(sti__sap *sap, int sweeps) {
     if (w->state == STI__SWEEP_NEW)
         w->state = prepare(w, s, sap->allocator) ? STI__SWEEP_READY : STI__SWEEP_NONE;
     if (w->state == STI__SWEEP_NONE) return false;
+    int64_t start = sti__tick(s->tally);
     memcpy(s->v, s->vstar, sizeof(double) * (size_t)s->n);
     for (int b = 0; b < s->nrow; b++) {
         sti__row_project(sti__island_row(s, b), s->R + s->first[b], s->last_g + s->first[b]);
@@ -190,5 +202,6 @@ bool sti__sap_sweep(sti__sap *sap, int sweeps) {
     }
     for (int k = 0; k < sweeps; k++)
         for (int i = 0; i < s->nrow; i++) settle(w, s, k % 2 ? s->nrow - 1 - i : i, s->v, s->last_g);
+    sti__tock(s->tally, STI__WORK_SWEEPS, start, sweeps);
     return true;
 }

@@ -48,6 +48,12 @@ static bool may_touch(const sti_model *m) {
     return m->npair > 0;
 }
 
+static void count_times(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    c->collide.tally = c->rows.tally = c->workspace->tally = &c->tally;
+    for (int f = 0; f < world->model->nflex; f++) sti__chol_set_tally(world->soft.body[f].factor, &c->tally);
+}
+
 sti_status sti__constraints_create(sti_world *world, sti_error *error) {
     sti__constraints *c = &world->constraints;
     const sti_model *m = world->model;
@@ -73,6 +79,7 @@ sti_status sti__constraints_create(sti_world *world, sti_error *error) {
         !reserve(world, &c->index_pool, sti__memory_slots(blocks), sizeof(int)) ||
         !(c->contact = reserve(world, &c->contact_pool, blocks, sizeof *c->contact)))
         return sti__fail(error, STI_NO_MEMORY, "no memory for the constraints of a world");
+    if (world->profile.on) count_times(world);
     return STI_OK;
 }
 
@@ -121,12 +128,10 @@ static void say_growth(sti_world *world, const sti__collide_sizes *room, const s
     sti__world_grew(world, "pool_contacts", room->contacts, need->contacts);
 }
 
-/* Polygons of soft and compliant bodies. */
-static sti_status find_patches(sti_world *world) {
+/* As often as a pool is too small. */
+static sti_status find_polygons(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti__patch_sizes need, room;
-    c->npatch = 0;
-    if (c->fields.npair == 0 || !(world->state->opt.handlers & STI_HANDLER_PATCH)) return STI_OK;
     while (!sti__fields_find(&c->fields, world->state, sti__world_tasks(world), &need)) {
         room = c->fields.patches.size;
         if (!sti__fields_grow(&c->fields, &need))
@@ -134,8 +139,22 @@ static sti_status find_patches(sti_world *world) {
         sti__world_grew(world, "pool of patches", room.patches, need.patches);
         sti__world_grew(world, "pool of elements near each other", room.candidates, need.candidates);
     }
-    c->npatch = c->fields.ntouch;
     return STI_OK;
+}
+
+/* Polygons of soft and compliant bodies. */
+static sti_status find_patches(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    c->npatch = 0;
+    if (c->fields.npair == 0 || !(world->state->opt.handlers & STI_HANDLER_PATCH)) return STI_OK;
+    STI__ENTER(&world->profile, "bvh");
+    sti__fields_refit(&c->fields, world->state, sti__world_tasks(world));
+    STI__LEAVE(&world->profile);
+    STI__ENTER(&world->profile, "patches");
+    sti_status status = find_polygons(world);
+    STI__LEAVE(&world->profile);
+    if (status == STI_OK) c->npatch = c->fields.ntouch;
+    return status;
 }
 
 static void want_geoms(sti_world *world) { /* from now on their poses come with the others */
@@ -144,17 +163,9 @@ static void want_geoms(sti_world *world) { /* from now on their poses come with 
     world->kernels->kinematics(world->state);
 }
 
-/* A pool that is too small costs a second run, not the step. */
-sti_status sti__stage_collide(sti_world *world) {
+static sti_status find_points(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti__collide_sizes need;
-    const sti_option *o = &world->state->opt;
-    bool off = o->disableflags & (STI_DISABLE_CONTACT | STI_DISABLE_CONSTRAINT);
-    c->collide.ncontact = c->npatch = 0;
-    if (off || (!c->touching && c->fields.npair == 0)) return STI_OK;
-    want_geoms(world);
-    sti_status found = find_patches(world);
-    if (found != STI_OK || !c->touching || !(o->handlers & STI_HANDLER_POINT)) return found;
     sti__point_reach(world->state, world->collision, c->reach);
     while (!sti__collide_run(&c->collide, world->state, sti__world_tasks(world), &need)) {
         sti__collide_sizes room = c->collide.size;
@@ -163,6 +174,23 @@ sti_status sti__stage_collide(sti_world *world) {
         say_growth(world, &room, &need);
     }
     return STI_OK;
+}
+
+/* A pool that is too small costs a second run, not the step. */
+sti_status sti__stage_collide(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    const sti_option *o = &world->state->opt;
+    bool off = o->disableflags & (STI_DISABLE_CONTACT | STI_DISABLE_CONSTRAINT);
+    c->collide.ncontact = c->npatch = 0;
+    if (off || (!c->touching && c->fields.npair == 0)) return STI_OK;
+    want_geoms(world);
+    sti_status status = find_patches(world);
+    if (status != STI_OK || !c->touching || !(o->handlers & STI_HANDLER_POINT)) return status;
+    STI__ENTER(&world->profile, "points");
+    status = find_points(world);
+    sti__profile_take(&world->profile, &c->tally);
+    STI__LEAVE(&world->profile);
+    return status;
 }
 
 /* ---- contact ------------------------------------------------------------------------------------------- */
@@ -244,14 +272,10 @@ static void recall(sti_world *world) {
     }
 }
 
-sti_status sti__stage_contact(sti_world *world) {
+static sti_status make_rows(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti_state *s = world->state;
     int blocks = c->rows.block_pool.room, rows = c->rows.row_pool.room, entries = c->rows.entry_pool.room;
-    c->made = c->solved = false;
-    sti__assembly_begin(&c->rows);
-    c->rows.soft = sti__soft_matrices(world);
-    if (c->rows.ndof == 0) return STI_OK;
     sti__coupled_begin(&c->rows, s, c->memory, c->nmemory);
     sti__constraint_rows(&c->rows, s, world->collision);
     sti__pin_rows(&c->rows, s);
@@ -262,12 +286,37 @@ sti_status sti__stage_contact(sti_world *world) {
     sti__world_grew(world, "pool_rows (blocks)", blocks - 1, c->rows.nblock);
     sti__world_grew(world, "pool_rows (rows)", rows - 1, c->rows.nrow);
     sti__world_grew(world, "pool_rows (numbers of J)", entries - 1, c->rows.nentry);
-    status = world->soft.fem ? sti__soft_condense(world) : STI_OK;
+    return STI_OK;
+}
+
+static sti_status condense(sti_world *world) {
+    STI__ENTER(&world->profile, "condensing");
+    sti_status status = sti__soft_condense(world);
+    sti__profile_take(&world->profile, &world->constraints.tally);
+    STI__LEAVE(&world->profile);
+    return status;
+}
+
+sti_status sti__stage_contact(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    sti_state *s = world->state;
+    c->made = c->solved = false;
+    sti__assembly_begin(&c->rows);
+    c->rows.soft = sti__soft_matrices(world);
+    if (c->rows.ndof == 0) return STI_OK;
+    STI__ENTER(&world->profile, "rows");
+    sti_status status = make_rows(world);
+    sti__profile_take(&world->profile, &c->tally);
+    STI__LEAVE(&world->profile);
+    if (status != STI_OK) return status;
+    status = world->soft.fem ? condense(world) : STI_OK;
     if (status != STI_OK || (c->rows.nblock == 0 && !c->rows.failed)) return status;
     if (s->opt.integrator == STI_INTEGRATOR_RK4)
         memcpy(s->qacc_step, s->qacc, sizeof(double) * (size_t)world->model->nv);
     else sti__integrate_acceleration(s, world->kernels);
+    STI__ENTER(&world->profile, "problem");
     status = sti__assembly_end(&c->rows, s, sti__world_tasks(world), &world->error);
+    STI__LEAVE(&world->profile);
     c->made = status == STI_OK;
     c->poses = world->poses;
     if (c->made) recall(world);
@@ -308,6 +357,7 @@ static sti_status solve_with(sti_world *world, const sti_solve_options *options)
     c->workspace->share = as->share;
     c->workspace->lean = true;
     sti_status status = sti_solve(&as->problem, options, c->workspace, as->v, as->g, &c->info, &world->error);
+    sti__profile_take(&world->profile, &c->tally);
     if (status != STI_VALUE || as->plain) return status;
     world->error = (sti_error){0};
     sti__assembly_plain(as, world->state);
@@ -349,6 +399,7 @@ static sti_status solve(sti_world *world) {
     if (c->poses != world->poses) as->problem.tree.L = NULL; /* M's factor is no longer that of A */
     for (int i = 0; i < as->problem.arrays.n; i++) as->v[i] = velocity_of(world->state, as->dof[i]);
     sti_solve_options options = sti__constraints_options(world);
+    if (world->soft.fem && !world->soft.fem->linear) options.tol *= 0.5; /* the other half is Newton's */
     sti_status status = solve_with(world, &options);
     bool wandered =
         options.coulomb == STI_COULOMB_EXACT && !c->info.converged && c->info.certificate.headline > WANDERED;
@@ -532,6 +583,7 @@ sti_certificate sti_world_certificate(const sti_world *world) {
     if (!c->solved || world->state->opt.substeps > 1 || !c->workspace->sum.whole) return c->info.certificate;
     sti_status status = sti__workspace_certify(c->workspace, &as->problem, as->v, as->g,
                                                (sti_coulomb)world->state->opt.coulomb, &full, NULL);
+    full.headline += c->soft_rest;
     return status == STI_OK ? full : c->info.certificate;
 }
 
@@ -550,31 +602,54 @@ void sti__constraints_push(sti_world *world) {
     sti__equality_forces(&c->rows, s, world->collision, s->cfrc_contact);
 }
 
-/* Newton's method of elastic laws that are not linear: the problem at the velocity found, again. */
-#define MOST_NEWTON 20
-#define NEWTON_TOL 1e-9
+/* Newton's method of elastic laws that are not linear: the problem at the velocity found, again. A is kept over iterations and
+   steps as long as it serves. */
+#define MOST_NEWTON 60
+#define SLOW 0.2  /* an iteration that leaves more than this asks for a new A */
+#define WILD 0.1  /* a free body that has more left is led downhill */
+#define STALLED 5 /* iterations with a new A that gain little: rounding */
+
+static sti_status solve_again(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    if (c->rows.nblock == 0) return STI_OK;
+    int iterations = c->info.iterations, factorisations = c->info.factorisations;
+    sti__assembly_soften(&c->rows);
+    memcpy(c->rows.guess, c->rows.g, sizeof *c->rows.g * (size_t)c->rows.nrow);
+    sti_status status = solve(world);
+    c->info.iterations += iterations;
+    c->info.factorisations += factorisations;
+    if (status == STI_OK) set_motion(world, world->state->qacc_step, NULL);
+    return status;
+}
+
+/* Where an iteration has not come nearer, the next begins on the way to it, or with a new A where it began. */
+static void tame(sti_world *world, double rest, double last) {
+    bool free = world->constraints.rows.nblock == 0;
+    if (rest <= last && (rest < WILD || !free)) return;
+    if (!world->soft.fresh && last < INFINITY) sti__soft_retreat(world, 0);
+    else if (free) sti__soft_descend(world);
+    else sti__soft_retreat(world, 0.5);
+}
 
 static sti_status settle_soft(sti_world *world) {
     sti__constraints *c = &world->constraints;
-    sti_solve_info sum = c->info;
-    double change = INFINITY;
-    int k = 0;
-    for (; k < MOST_NEWTON && change > NEWTON_TOL; k++) {
-        sti_status status = sti__soft_again(world);
-        if (status == STI_OK && c->rows.nblock > 0) {
-            sti__assembly_soften(&c->rows);
-            status = solve(world);
-            sum.iterations += c->info.iterations;
-            sum.factorisations += c->info.factorisations;
-            if (status == STI_OK) set_motion(world, world->state->qacc_step, NULL);
-        }
+    double goal = 0.5 * world->state->opt.contact_tol, last = INFINITY, rest = sti__soft_rest(world);
+    int k = 0, idle = 0;
+    for (; k < MOST_NEWTON && rest > goal && idle < STALLED; k++) {
+        idle += world->soft.fresh && rest > 0.5 * last;
+        tame(world, rest, last);
+        sti_status status = sti__soft_again(world, rest > SLOW * last);
+        sti__profile_take(&world->profile, &c->tally);
+        if (status == STI_OK) status = solve_again(world);
         if (status != STI_OK) return status;
-        change = sti__soft_change(world);
+        last = rest;
+        rest = sti__soft_rest(world);
     }
-    c->info.iterations = sum.iterations;
-    c->info.factorisations = sum.factorisations;
     c->info.outer += k;
-    if (change > NEWTON_TOL) c->info.warnings[STI_WARN_ITERATION_CAP]++;
+    c->soft_rest = rest;
+    c->info.certificate.headline += rest;
+    c->info.converged = rest <= goal && (c->rows.nblock == 0 || c->info.converged);
+    if (rest > goal) c->info.warnings[STI_WARN_ITERATION_CAP]++;
     return STI_OK;
 }
 
@@ -584,13 +659,17 @@ sti_status sti__stage_solve(sti_world *world) {
     memset(s->qfrc_constraint, 0, sizeof(double) * (size_t)world->model->nv);
     memset(&c->info, 0, sizeof c->info);
     c->ncontact = 0;
+    c->soft_rest = 0;
     if (c->rows.nblock > 0) {
         sti_status status = solve(world);
         if (status != STI_OK) return status;
         set_motion(world, s->qacc_step, NULL);
     }
     if (world->soft.fem && !world->soft.fem->linear) {
+        STI__ENTER(&world->profile, "elastic newton");
         sti_status status = settle_soft(world);
+        sti__profile_iterations(&world->profile, c->info.outer);
+        STI__LEAVE(&world->profile);
         if (status != STI_OK) return status;
     }
     if (c->rows.nblock > 0) {
@@ -599,6 +678,7 @@ sti_status sti__stage_solve(sti_world *world) {
         c->solved = true;
     }
     list_contacts(world);
+    sti__profile_iterations(&world->profile, c->info.iterations);
     if (s->wanted & STI__WANT_RNEPOST) sti__constraints_push(world);
     return STI_OK;
 }
@@ -682,6 +762,7 @@ sti_status sti__stage_alm(sti_world *world) {
     if (status != STI_OK) return status;
     memset(s->qfrc_constraint, 0, sizeof(double) * (size_t)world->model->nv);
     c->info = alm_info(sti__alm_last(c->alm));
+    sti__profile_iterations(&world->profile, c->info.iterations);
     list_touches(world);
     if (s->wanted & STI__WANT_RNEPOST) sti__constraints_push(world);
     return STI_OK;

@@ -7,6 +7,9 @@
 
 /* The stiffness of linear laws is kept until some element has turned by this much, rad. */
 #define TURNED 1e-2
+/* That of the others serves Newton's method for longer: until some F has changed by this much, or steps gain too little. With
+   Rayleigh's damping, which follows K, it is the shorter of the two. */
+#define BENT 0.2
 /* A vertex counts as touched for so many steps: contacts that come and go do not change the order of elimination. */
 #define LINGER 20
 
@@ -17,13 +20,23 @@ static size_t lay_out(sti__soft_bodies *b, int nflex, char *base) {
     const struct {
         void *place;
         size_t bytes;
-    } all[] = {{&b->body, bodies * sizeof *b->body},  {&b->schur, bodies * sizeof *b->schur},
-               {&b->blocks, 9 * k * sizeof(double)},  {&b->csr_value, 9 * k * sizeof(double)},
-               {&b->vstar, 3 * n * sizeof(double)},   {&b->external, 3 * n * sizeof(double)},
-               {&b->scratch, 3 * n * sizeof(double)}, {&b->tangent, 3 * n * sizeof(double)},
-               {&b->before, 3 * n * sizeof(double)},  {&b->csr_start, (3 * n + bodies) * sizeof(int)},
-               {&b->csr_col, 9 * k * sizeof(int)},    {&b->fixed, n * sizeof(bool)},
-               {&b->kept, n * sizeof(bool)},          {&b->touched, n * sizeof(bool)},
+    } all[] = {{&b->body, bodies * sizeof *b->body},
+               {&b->schur, bodies * sizeof *b->schur},
+               {&b->blocks, 9 * k * sizeof(double)},
+               {&b->csr_value, 9 * k * sizeof(double)},
+               {&b->vstar, 3 * n * sizeof(double)},
+               {&b->external, 3 * n * sizeof(double)},
+               {&b->scratch, 3 * n * sizeof(double)},
+               {&b->tangent, 3 * n * sizeof(double)},
+               {&b->before, 3 * n * sizeof(double)},
+               {&b->residual, 3 * n * sizeof(double)},
+               {&b->next, 3 * n * sizeof(double)},
+               {&b->push, 3 * n * sizeof(double)},
+               {&b->csr_start, (3 * n + bodies) * sizeof(int)},
+               {&b->csr_col, 9 * k * sizeof(int)},
+               {&b->fixed, n * sizeof(bool)},
+               {&b->kept, n * sizeof(bool)},
+               {&b->touched, n * sizeof(bool)},
                {&b->late, 3 * n * sizeof(bool)}};
     for (int i = 0; i < STI__COUNT(all); i++) {
         void *at = base ? base + used : NULL;
@@ -116,7 +129,7 @@ sti_status sti__soft_create(sti_world *world, sti_error *error) {
     if (!b->block || !b->work) return sti__fail(error, STI_NO_MEMORY, "no memory for soft bodies");
     memset(b->block, 0, b->bytes);
     lay_out(b, nflex, b->block);
-    b->work->tolerance = b->fem->linear ? TURNED : 0;
+    b->work->tolerance = b->fem->linear || b->fem->damped ? TURNED : BENT;
     find_fixed(world);
     lay_patterns(world);
     for (int f = 0; f < nflex && status == STI_OK; f++) {
@@ -179,21 +192,22 @@ static void fill_values(const sti_world *world, int flex) {
                 memcpy(out, b->blocks + 9 * (size_t)k + (size_t)(3 * axis), 3 * sizeof *out);
 }
 
-static void make_system(sti_world *world, const sti__fem_stage *stage, const double *vk, bool renewed) {
+static void make_matrix(sti_world *world, double h) {
     sti__soft_bodies *b = &world->soft;
-    const sti_tasks *tasks = sti__world_tasks(world);
-    sti__fem_rhs(b->fem, b->work, stage, vk, b->vstar, tasks);
-    for (int i = 0; b->any_fixed && i < b->fem->nnode; i++)
-        if (b->fixed[i]) memset(b->vstar + 3 * i, 0, 3 * sizeof *b->vstar);
-    if (!renewed && b->ready && b->h == stage->h) return;
-    sti__fem_matrix(b->fem, b->work, stage->h, b->blocks, tasks);
+    sti__fem_matrix(b->fem, b->work, h, b->blocks, sti__world_tasks(world));
     if (b->any_fixed) hold(b);
     for (int f = 0; f < world->model->nflex; f++) {
         fill_values(world, f);
         b->body[f].factored = false;
     }
-    b->h = stage->h;
+    b->h = h;
     b->ready = true;
+}
+
+/* What is held has no part in anything. */
+static void clear_fixed(const sti__soft_bodies *b, double *x) {
+    for (int i = 0; b->any_fixed && i < b->fem->nnode; i++)
+        if (b->fixed[i]) memset(x + 3 * i, 0, 3 * sizeof *x);
 }
 
 static sti__fem_stage stage_of(const sti_world *world) {
@@ -217,17 +231,55 @@ static bool go_back(sti_world *world) {
     return true;
 }
 
+static void note_tangent(sti__soft_bodies *b) {
+    memcpy(b->tangent, b->work->made_at, 3 * sizeof(double) * (size_t)b->fem->nnode);
+}
+
+/* One linear solve is the whole step. */
+static void begin_linear(sti_world *world, const sti__fem_stage *stage, bool renewed) {
+    sti__soft_bodies *b = &world->soft;
+    const sti_tasks *tasks = sti__world_tasks(world);
+    if (sti__fem_begin(b->fem, b->work, stage, tasks)) {
+        renewed = true;
+        note_tangent(b);
+    }
+    sti__fem_rhs(b->fem, b->work, stage, NULL, b->vstar, tasks);
+    clear_fixed(b, b->vstar);
+    if (renewed || b->h != stage->h) make_matrix(world, stage->h);
+}
+
+/* r at the velocities `before`, and A there where it is to be renewed. */
+static void look(sti_world *world, const sti__fem_stage *stage, bool renew) {
+    sti__soft_bodies *b = &world->soft;
+    b->fresh = sti__fem_look(b->fem, b->work, stage, b->before, renew, b->residual, sti__world_tasks(world));
+    if (b->fresh) note_tangent(b);
+    clear_fixed(b, b->residual);
+    if (b->fresh || !b->ready || b->h != stage->h) make_matrix(world, stage->h);
+}
+
+/* A (v* - before) = -r */
+static void aim(sti__soft_bodies *b) {
+    for (int i = 0; i < 3 * b->fem->nnode; i++) b->vstar[i] = -b->residual[i];
+}
+
+/* Newton's method begins at the velocities of the last step. */
+static void begin_newton(sti_world *world, const sti__fem_stage *stage) {
+    sti__soft_bodies *b = &world->soft;
+    memcpy(b->before, stage->v0, 3 * sizeof *b->before * (size_t)b->fem->nnode);
+    clear_fixed(b, b->before);
+    sti__fem_freeze(b->fem, b->work, stage->x0, sti__world_tasks(world));
+    look(world, stage, false);
+    aim(b);
+}
+
 sti_status sti__stage_soft(sti_world *world) {
     sti__soft_bodies *b = &world->soft;
     sti__fem_stage stage = stage_of(world);
-    const sti_tasks *tasks = sti__world_tasks(world);
-    bool renewed = b->fem->linear && go_back(world);
+    bool back = go_back(world);
+    if (back) b->ready = false;
     add_external(world->state, b);
-    if (sti__fem_begin(b->fem, b->work, &stage, tasks)) {
-        renewed = true;
-        memcpy(b->tangent, stage.x0, 3 * sizeof(double) * (size_t)b->fem->nnode);
-    }
-    make_system(world, &stage, NULL, renewed);
+    if (b->fem->linear) begin_linear(world, &stage, back);
+    else begin_newton(world, &stage);
     return STI_OK;
 }
 
@@ -311,6 +363,8 @@ static sti_status condense(sti_world *world, int flex) {
     body->factored = true;
     body->pattern_hash = hash;
     sti__chol_solve(body->factor, b->vstar + 3 * adr, sti__world_tasks(world));
+    for (int i = 3 * adr; !b->fem->linear && i < 3 * adr + body->pattern.nrow; i++)
+        b->vstar[i] += b->before[i];
     if (same && late_ones) return STI_OK;
     b->schur[flex] = (sti__soft_schur){kept, NULL};
     if (!late_ones) return STI_OK;
@@ -357,39 +411,70 @@ void sti__soft_expand(sti_world *world, int flex) {
         if (!late[i]) v[i] = vstar[i] + r[i];
 }
 
-sti_status sti__soft_again(sti_world *world) {
+/* ---- Newton's method ------------------------------------------------------------------------------------------ */
+
+sti_status sti__soft_again(sti_world *world, bool renew) {
     sti__soft_bodies *b = &world->soft;
     sti__fem_stage stage = stage_of(world);
-    const double *v = world->state->flexvert_step;
-    memcpy(b->before, v, 3 * sizeof *v * (size_t)b->fem->nnode);
-    bool renewed = sti__fem_again(b->fem, b->work, &stage, v, sti__world_tasks(world));
-    make_system(world, &stage, v, renewed);
+    size_t bytes = 3 * sizeof(double) * (size_t)b->fem->nnode;
+    memcpy(b->before, world->state->flexvert_step, bytes);
+    b->fresh = false;
+    if (renew || !b->known) look(world, &stage, renew);
+    else memcpy(b->residual, b->next, bytes);
+    aim(b);
     return condense_all(world);
 }
 
-/* A body that is free goes downhill on its potential; where something touches, contact has its say too. */
-static void shorten(sti_world *world, const sti__fem_stage *stage) {
+void sti__soft_retreat(sti_world *world, double share) {
     sti__soft_bodies *b = &world->soft;
-    const sti_tasks *tasks = sti__world_tasks(world);
     double *v = world->state->flexvert_step;
-    double from = sti__fem_potential(b->fem, b->work, stage, b->before, tasks);
-    for (int k = 0;
-         k < 8 && !(sti__fem_potential(b->fem, b->work, stage, v, tasks) <= from + 1e-12 * fabs(from)); k++)
-        for (int i = 0; i < 3 * b->fem->nnode; i++) v[i] = 0.5 * (v[i] + b->before[i]);
+    for (int i = 0; i < 3 * b->fem->nnode; i++) v[i] = b->before[i] + share * (v[i] - b->before[i]);
+    b->known = false;
 }
 
-double sti__soft_change(sti_world *world) {
+void sti__soft_descend(sti_world *world) {
+    sti__soft_bodies *b = &world->soft;
+    const sti_tasks *tasks = sti__world_tasks(world);
+    sti__fem_stage stage = stage_of(world);
+    const double *v = world->state->flexvert_step;
+    double from = sti__fem_potential(b->fem, b->work, &stage, b->before, tasks);
+    for (int k = 0; k < 8; k++) {
+        if (sti__fem_potential(b->fem, b->work, &stage, v, tasks) <= from + 1e-12 * fabs(from)) return;
+        sti__soft_retreat(world, 0.5);
+    }
+}
+
+/* |x| in the norm of A^-1, squared; x is lost. */
+static double size2(sti_world *world, double *x) {
+    const sti_model *m = world->model;
+    double sum = 0;
+    for (int f = 0; f < m->nflex; f++) {
+        double *part = x + 3 * m->flex_vertadr[f];
+        sti__chol_half(world->soft.body[f].factor, part, part, sti__world_tasks(world));
+        for (int i = 0; i < 3 * m->flex_vertnum[f]; i++) sum += part[i] * part[i];
+    }
+    return sum;
+}
+
+double sti__soft_rest(sti_world *world) {
     sti__soft_bodies *b = &world->soft;
     const double *v = world->state->flexvert_step;
+    const sti_tasks *tasks = sti__world_tasks(world);
     sti__fem_stage stage = stage_of(world);
-    double change = 0, scale = 0;
-    if (world->constraints.rows.nblock == 0) shorten(world, &stage);
-    for (int i = 0; i < 3 * b->fem->nnode; i++) {
-        double d = v[i] - b->before[i], mass = b->fem->mass[i / 3];
-        change += mass * d * d;
-        scale += mass * (v[i] * v[i] + stage.h * stage.h);
+    double pushed = 0, moves = 0;
+    int n = 3 * b->fem->nnode;
+    sti__fem_residual(b->fem, b->work, &stage, v, b->next, tasks);
+    clear_fixed(b, b->next);
+    b->known = true;
+    for (int i = 0; i < n; i++) b->scratch[i] = v[i] - b->before[i];
+    sti__fem_mul(b->fem, b->blocks, b->scratch, b->push, tasks);
+    for (int i = 0; i < n; i++) {
+        double push = b->push[i] + b->residual[i]; /* A (v - v*) */
+        pushed += push * (v[i] - b->vstar[i]);
+        moves += b->fem->mass[i / 3] * (v[i] * v[i] + stage.h * stage.h);
+        b->scratch[i] = b->next[i] - push;
     }
-    return sqrt(change / scale);
+    return sqrt(size2(world, b->scratch) / fmax(pushed, moves));
 }
 
 void sti__soft_advance(sti_world *world) {

@@ -30,6 +30,8 @@ typedef struct sti__soft_bodies {
     double *vstar;            /* 3 nnode: b of A v* = b, then v* */
     double *external;         /* 3 nnode, N */
     double *before;           /* 3 nnode: velocities of the linear form */
+    double *residual, *next;  /* 3 nnode: r there, and at flexvert_step if `known` */
+    double *push;             /* 3 nnode */
     double *scratch;          /* 3 nnode */
     double *tangent;          /* 3 nnode: where the stiffness was computed */
     double *csr_value;        /* 9 nblock: A, body by body, row by row */
@@ -39,6 +41,7 @@ typedef struct sti__soft_bodies {
     bool *late;               /* 3 nnode: the same, of dofs */
     bool *touched;            /* nnode: in this step; kept are these and those of some steps before */
     bool any_fixed, ready;    /* ready: blocks are A at tangent for h */
+    bool known, fresh;        /* fresh: A is that of the linear form, not one of before */
     double h;
     void *block;
     size_t bytes;
@@ -55,10 +58,16 @@ sti_status sti__stage_soft(sti_world *world);
 sti_status sti__soft_condense(sti_world *world);
 /* flexvert_step holds the solution at the kept vertices of a body: the others follow. */
 void sti__soft_expand(sti_world *world, int flex);
-/* The linear form at the velocities of flexvert_step, condensed to the same vertices: the next step of Newton's method. */
-sti_status sti__soft_again(sti_world *world);
-/* How far the last of these went, over the speeds; it is shortened here where it would not go downhill. */
-double sti__soft_change(sti_world *world);
+/* The linear form at the velocities of flexvert_step, condensed to the same vertices: the next step of Newton's method. With A
+   as it is unless `renew`. */
+sti_status sti__soft_again(sti_world *world, bool renew);
+/* What the linear form has left out at flexvert_step, in the norm of A^-1, over the impulses of contact in that norm or the
+   momentum, if that is larger. */
+double sti__soft_rest(sti_world *world);
+/* Back to a share of the last step of Newton's method. */
+void sti__soft_retreat(sti_world *world, double share);
+/* The same until the potential is lower than before: for bodies that nothing touches. */
+void sti__soft_descend(sti_world *world);
 /* Soft bodies move with flexvert_step. */
 void sti__soft_advance(sti_world *world);
 

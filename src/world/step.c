@@ -237,7 +237,7 @@ static sti_status run_constraints(sti_world *world) {
 static sti_status forward(sti_world *world, bool sense) {
     STI__ENTER(&world->profile, "forward");
     forward_smooth(world);
-    sti_status status = world->model->nflex ? RUN_STAGE(world, soft) : STI_OK;
+    sti_status status = world->model->nflex ? run_stage(world, sti__stage_soft, "preprocess") : STI_OK;
     if (status == STI_OK) status = run_constraints(world);
     if (world->state->wanted & STI__WANT_RNEPOST) RUN(world, rnepost);
     if (status == STI_OK && sense) run_sense(world);

@@ -149,3 +149,48 @@ def test_hfield_file():
 def test_bad_hfield_file(content):
     with pytest.raises(stiction.Error):
         stiction.Model.from_xml_string(HFIELD, assets={"h.bin": content})
+
+
+LENSES = ('fovy="50"', 'projection="orthographic" fovy="3"', 'sensorsize=".004 .003" focal=".005 .004"')
+
+
+@pytest.mark.parametrize("lens", LENSES)
+def test_rangefinders_of_cameras(lens):
+    """Every pixel against MuJoCo. Its rangefinders count the principal point from the image's corner, its pictures from the
+    middle, as ours do: it is told the corner's. Its orthographic images are as wide as high."""
+    rng = np.random.default_rng(4)
+    bodies = "".join(f'<body pos="{x[0]} {x[1]} {x[2]}"><geom {SHAPES[i % 5]}/></body>'
+                     for i, x in enumerate(rng.uniform(-1, 1, (12, 3))))
+    xml = """<mujoco><worldbody>%s<geom type="plane" size="9 9 1" pos="0 0 -1.5"/>
+      <body pos="0.3 -4 0.5" euler="80 5 3"><freejoint/><geom size=".1"/>
+      <camera name="eye" resolution="%d 12" %s/></body></worldbody>
+      <sensor><rangefinder camera="eye" data="dist dir origin point normal depth"/></sensor></mujoco>"""
+    width = 12 if "ortho" in lens else 16
+    corner = ' principal="0.002 0.0015"' if "focal" in lens else ""
+    theirs = mujoco.MjModel.from_xml_string(xml % (bodies, width, lens + corner))
+    there = mujoco.MjData(theirs)
+    mujoco.mj_forward(theirs, there)
+    ours = stiction.Model.from_xml_string(xml % (bodies, width, lens))
+    here = stiction.Data(ours)
+    stiction.forward(ours, here)
+    assert ours.sensor_dim[0] == theirs.sensor_dim[0] == width * 12 * 14
+    assert ours.cam_projection[0] == theirs.cam_projection[0]
+    hit = here.sensordata.reshape(-1, 14)[:, 0] >= 0
+    assert 50 < hit.sum() < width * 12
+    np.testing.assert_allclose(here.sensordata, there.sensordata, atol=2e-6)
+
+
+def test_principal_point_of_a_camera():
+    """An image that is moved by one pixel sees what its neighbours saw: to the right and down."""
+    xml = """<mujoco><worldbody><body pos=".1 .2 -2"><geom type="ellipsoid" size=".6 .8 .7"/></body>
+      <camera name="eye" resolution="9 7" sensorsize=".009 .007" focal=".005 .005" principal="%g %g"/></worldbody>
+      <sensor><rangefinder camera="eye"/></sensor></mujoco>"""
+    seen = []
+    for shift in ((0, 0), (1e-3, 0), (0, 1e-3)):
+        model = stiction.Model.from_xml_string(xml % shift)
+        data = stiction.Data(model)
+        stiction.forward(model, data)
+        seen.append(data.sensordata.reshape(7, 9).copy())
+    assert (seen[0] > 0).sum() > 5
+    np.testing.assert_allclose(seen[1][:, :-1], seen[0][:, 1:], atol=1e-6)
+    np.testing.assert_allclose(seen[2][:-1], seen[0][1:], atol=1e-6)
