@@ -30,7 +30,7 @@ typedef struct couple {
     sti__sap *sap;
     double *g;          /* impulses of the pair */
     double *force;      /* J'g */
-    double natural;     /* natural map over the impulses, in the norm of unit Delassus diagonal */
+    double natural;     /* natural map in the norm of unit Delassus diagonal, over `unit` */
     double best;        /* natural map of the best pair ... */
     int blind;          /* ... and steps since that raised it */
     int failures;       /* of rounded laws */
@@ -40,11 +40,18 @@ typedef struct couple {
     double size;        /* of the impulses, in the same norm */
     double floor, push; /* impulses and momentum that count as none */
     double motion;      /* larger of |A (v - v*)| and |J'g|, momentum scaling */
+    double unit, heave; /* size and motion that all pairs are measured against: impulses that grow are no gain */
     bool tight;         /* linear solves */
-    double momentum;    /* |A (v - v*) - J'g| over the larger of both, momentum scaling */
+    double momentum;    /* |A (v - v*) - J'g| in momentum scaling, over `heave` */
 } couple;
 
 static double merit_of(const couple *c) { return fmax(c->natural, c->momentum); }
+
+/* The same against the pair's own impulses and motion. */
+static double relative_of(const couple *c) {
+    double rest = c->momentum > 0 ? c->momentum * c->heave / c->motion : 0;
+    return c->natural > 0 ? fmax(rest, c->natural * c->unit / c->size) : rest;
+}
 
 /* The length of what a step is to make vanish. */
 static double length_of(const couple *c) { return fmax(c->rounded, c->momentum); }
@@ -61,7 +68,7 @@ static void linear_impulses(const sti__island *s, const double *y, double *g) {
 /* Laws at the pair, and how far it is from obeying them. */
 static void read_laws(couple *c) {
     sti__island *s = c->sap->s;
-    double off = 0, rounded = 0, eps = c->round * c->size / sqrt(s->nrow);
+    double off = 0, rounded = 0, eps = c->round * c->unit / sqrt(s->nrow);
     for (int b = 0; b < s->nrow; b++) {
         const sti_row *row = sti__island_row(s, b);
         int at = s->first[b];
@@ -73,8 +80,8 @@ static void read_laws(couple *c) {
         } else rounded += law.sharp = sti__pair_read(row, w, R, y, g, law.G, law.slope, law.c);
         off += law.sharp;
     }
-    c->natural = off > 0 ? sqrt(off) / c->size : 0;
-    c->rounded = rounded > 0 ? sqrt(rounded) / c->size : 0;
+    c->natural = off > 0 ? sqrt(off) / c->unit : 0;
+    c->rounded = rounded > 0 ? sqrt(rounded) / c->unit : 0;
 }
 
 /* All of the pair, whose y, momentum and force are known: laws, how far it is from obeying them, and from balance. */
@@ -90,7 +97,7 @@ static void judge_pair(couple *c) {
     }
     c->size = sqrt(size + c->floor * c->floor);
     c->motion = sqrt(fmax(moved + c->push * c->push, pushed));
-    c->momentum = rest > 0 ? sqrt(rest) / c->motion : 0;
+    c->momentum = rest > 0 ? sqrt(rest) / c->heave : 0;
     read_laws(c);
 }
 
@@ -117,6 +124,21 @@ static void set_floors(couple *c) {
     }
     c->floor = STI__FLOOR * sqrt(fmax(0, size));
     c->push = STI__FLOOR * sqrt(moved);
+    c->unit = c->heave = 1;
+}
+
+/* Pairs are measured against the impulses that the free velocity asks for, or the guess has. */
+static void set_units(couple *c) {
+    sti__sap *sap = c->sap;
+    sti__island *s = sap->s;
+    double asked = 0;
+    sti__island_mul(s, s->vstar, s->rows, sap->tasks);
+    for (int i = 0; i < s->m; i++) {
+        double q = s->rows[i] - s->target[i];
+        asked += q * q / (s->weight[i] + s->R[i]);
+    }
+    c->unit = fmax(c->size, sqrt(asked));
+    c->heave = fmax(c->motion, sqrt(asked));
 }
 
 /* ---- F' x = b
@@ -225,7 +247,7 @@ static bool step(couple *c) {
     linear_impulses(s, s->y, s->g);
     sti__island_mul_t(s, s->g, s->gradient, sap->tasks);
     for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->gradient[i];
-    double goal = fmax(1e-14, fmin(LOOSE, sqrt(merit_of(c))) * length_of(c)) * c->motion;
+    double goal = fmax(1e-14, fmin(LOOSE, sqrt(merit_of(c))) * length_of(c)) * c->heave;
     if (c->tight) goal = fmax(1e-12, fmin(1e-4, 1e-3 * c->natural)) * sqrt(dot(s, s->gradient, s->gradient));
     if (!solve(sap, s->gradient, goal)) return false;
     const double *x = vector(s, X);
@@ -287,7 +309,7 @@ static double enter_bounds(couple *c, bool snaps) {
 /* The relative gap bar of the pair. */
 static bool certified(couple *c, double bar) {
     sti__sap *sap = c->sap;
-    if (merit_of(c) > NEAR * bar && !sap->history) return false;
+    if (relative_of(c) > NEAR * bar && !sap->history) return false;
     double gap = enter_bounds(c, true);
     sti__sap_measure(sap);
     sap->bar = sqrt(sap->bar * sap->bar + 2 * gap);
@@ -298,7 +320,7 @@ static bool certified(couple *c, double bar) {
 static bool reached(couple *c, double goal, double bar) {
     if (bar > 0) return certified(c, bar);
     if (c->sap->history) certified(c, 0);
-    return merit_of(c) <= goal;
+    return relative_of(c) <= goal;
 }
 
 /* The velocity that the impulses give. */
@@ -367,7 +389,7 @@ static double walk(couple *c, bool blind) {
    they are swept only. */
 static bool retreat(couple *c) {
     sti__sap *sap = c->sap;
-    if (c->round > 0 || c->tight) {
+    if (c->round > 0) {
         int times = c->failures < 3 ? 1 << c->failures : MOST_SWEEPS / SWEEPS;
         if (!sti__sap_sweep(sap, SWEEPS * times)) { /* what cannot be swept may need better steps */
             if (c->tight || !balance(c)) return false;
@@ -377,7 +399,7 @@ static bool retreat(couple *c) {
         c->round = 0;
         read_pair(c);
     }
-    if (!c->tight) c->round = fmin(ROUNDEST, c->lift * merit_of(c));
+    c->round = fmin(ROUNDEST, c->lift * merit_of(c));
     return true;
 }
 
@@ -406,8 +428,7 @@ static bool begin(couple *c) {
     if (!balance(c)) return false;
     read_pair(c);
     if (merit_of(c) <= FAR) return true;
-    if (c->tight && sti__sap_sweep(c->sap, SWEEPS)) read_pair(c);
-    else c->round = fmin(ROUNDEST, merit_of(c));
+    c->round = fmin(ROUNDEST, merit_of(c));
     return true;
 }
 
@@ -416,13 +437,14 @@ static bool iterate(couple *c, double goal, double bar) {
     sti__sap *sap = c->sap;
     read_pair(c);
     if (reached(c, goal, bar)) return true;
+    set_units(c);
     if (!begin(c)) return false;
     for (int k = 0; k <= STEPS; k++) {
         if (reached(c, goal, bar)) return true;
         if (k >= sap->options->max_newton) return false;
         if (c->round > 0) read_laws(c);
         note_best(c);
-        bool leap = c->tight && c->blind < BLIND;
+        bool leap = c->tight && c->blind < BLIND && !(c->round > 0);
         if (!step(c)) return false;
         double a = walk(c, leap);
         if (a > 0) c->round = fmin(c->round * (a == 1 ? FASTER : 1), merit_of(c));
@@ -451,7 +473,7 @@ bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
             balance(&c);
             read_pair(&c);
         }
-        sap->residual = merit_of(&c);
+        sap->residual = relative_of(&c);
         sap->change = 1;
         return true;
     }

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define FIRST_SHARE 1e-2   /* R_p of the Delassus diagonal */
-#define FIRST_COUPLED 0.05 /* the same in exact Coulomb */
+#define FIRST_COUPLED 1e-5 /* the same in exact Coulomb */
 #define LEAST_SHARE 1e-7
 #define MOST_SHARE 0.1
 #define ENOUGH_GAIN 0.03 /* a round that leaves more than this of the error asks for a smaller share */
