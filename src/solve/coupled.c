@@ -10,15 +10,15 @@
 #include "solve/sap.h"
 #include <string.h>
 
-#define STEPS 60     /* Newton steps of one call */
-#define WARM 0.1     /* a pair that is given and better is gone on from as it is */
-#define FAR 1e-2     /* laws of another pair that is worse are rounded from the start */
-#define BLIND 2      /* steps in a row that may raise the natural map, within rounds */
-#define FASTER 0.5   /* by which they are rounded less after a full step */
-#define ROUNDEST 0.3 /* of the impulses' length */
-#define CALM 4       /* failures after which ... */
-#define LIFT 10      /* ... laws are rounded so many times more after each */
-#define SWEEPS 10    /* where rounded laws lead nowhere; twice as many each time */
+#define STEPS 60   /* Newton steps of one call */
+#define WARM 0.1   /* a pair that is given and better is gone on from as it is */
+#define FAR 1e-2   /* laws of another pair that is worse are rounded from the start */
+#define BLIND 2    /* steps in a row that may raise the natural map, within rounds */
+#define FASTER 0.5 /* by which they are rounded less after a full step */
+#define ROUNDEST 1 /* of the impulses' length */
+#define CALM 4     /* failures after which ... */
+#define LIFT 10    /* ... laws are rounded so many times more after each */
+#define SWEEPS 10  /* where rounded laws lead nowhere; twice as many each time */
 #define MOST_SWEEPS 80
 #define PRODUCTS 60 /* of one linear solve, in pairs */
 #define LOOSE 0.03  /* of one linear solve at most, of what the pair is off by; tighter as that falls */
@@ -40,9 +40,10 @@ typedef struct couple {
     double size;        /* of the impulses, in the same norm */
     double floor, push; /* impulses and momentum that count as none */
     double motion;      /* larger of |A (v - v*)| and |J'g|, momentum scaling */
-    double unit, heave; /* size and motion that all pairs are measured against: impulses that grow are no gain */
-    bool tight;         /* linear solves */
-    double momentum;    /* |A (v - v*) - J'g| in momentum scaling, over `heave` */
+    double unit,
+        heave;       /* size and motion that all pairs are measured against: impulses that grow are no gain */
+    bool tight;      /* linear solves */
+    double momentum; /* |A (v - v*) - J'g| in momentum scaling, over `heave` */
 } couple;
 
 static double merit_of(const couple *c) { return fmax(c->natural, c->momentum); }
@@ -97,6 +98,7 @@ static void judge_pair(couple *c) {
     }
     c->size = sqrt(size + c->floor * c->floor);
     c->motion = sqrt(fmax(moved + c->push * c->push, pushed));
+    if (!(c->unit > 0)) c->unit = c->size, c->heave = c->motion; /* the first pair */
     c->momentum = rest > 0 ? sqrt(rest) / c->heave : 0;
     read_laws(c);
 }
@@ -124,21 +126,22 @@ static void set_floors(couple *c) {
     }
     c->floor = STI__FLOOR * sqrt(fmax(0, size));
     c->push = STI__FLOOR * sqrt(moved);
-    c->unit = c->heave = 1;
 }
 
-/* Pairs are measured against the impulses that the free velocity asks for, or the guess has. */
+/* A far pair is measured against the impulses that the free velocity asks for, if its own are less. */
 static void set_units(couple *c) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
-    double asked = 0;
+    double asked = 0, none[STI_ROW_DIM] = {0};
     sti__island_mul(s, s->vstar, s->rows, sap->tasks);
-    for (int i = 0; i < s->m; i++) {
-        double q = s->rows[i] - s->target[i];
-        asked += q * q / (s->weight[i] + s->R[i]);
+    for (int b = 0; b < s->nrow; b++) {
+        int at = s->first[b];
+        for (int i = at; i < s->first[b + 1]; i++) s->rows[i] -= s->target[i];
+        asked += sti__pair_read(sti__island_row(s, b), s->weight + at, s->R + at, s->rows + at, none,
+                                s->G + s->gstart[b], s->slope + at, s->late + at);
     }
-    c->unit = fmax(c->size, sqrt(asked));
-    c->heave = fmax(c->motion, sqrt(asked));
+    c->unit = fmax(c->unit, sqrt(asked));
+    c->heave = fmax(c->heave, sqrt(asked));
 }
 
 /* ---- F' x = b
@@ -385,8 +388,7 @@ static double walk(couple *c, bool blind) {
     return a;
 }
 
-/* No step is of use: laws are rounded, or else swept and rounded again, more where that has failed before; within rounds
-   they are swept only. */
+/* No step is of use: laws are rounded, or else swept and rounded again, more where that has failed before. */
 static bool retreat(couple *c) {
     sti__sap *sap = c->sap;
     if (c->round > 0) {
@@ -425,6 +427,7 @@ static bool leave_best(couple *c) {
 /* Where the laws begin. What rests or slides on obeys them nearly, though it may be out of balance: one step mends that. */
 static bool begin(couple *c) {
     if (!c->tight && merit_of(c) <= WARM) return true;
+    set_units(c);
     if (!balance(c)) return false;
     read_pair(c);
     if (merit_of(c) <= FAR) return true;
@@ -437,7 +440,6 @@ static bool iterate(couple *c, double goal, double bar) {
     sti__sap *sap = c->sap;
     read_pair(c);
     if (reached(c, goal, bar)) return true;
-    set_units(c);
     if (!begin(c)) return false;
     for (int k = 0; k <= STEPS; k++) {
         if (reached(c, goal, bar)) return true;

@@ -18,7 +18,8 @@
 #include <string.h>
 
 #define FIRST_SHARE 1e-2   /* R_p of the Delassus diagonal */
-#define FIRST_COUPLED 1e-5 /* the same in exact Coulomb */
+#define FIRST_COUPLED 0.05 /* the same in exact Coulomb, where softened contact could not be solved ... */
+#define FIRST_HARD 1e-5    /* ... and where it is hard */
 #define LEAST_SHARE 1e-7
 #define MOST_SHARE 0.1
 #define ENOUGH_GAIN 0.03 /* a round that leaves more than this of the error asks for a smaller share */
@@ -224,7 +225,7 @@ static void guess_impulses(rounds *r) {
 
 static void begin(rounds *r) {
     sti__island *s = r->sap->s;
-    soften(r, r->nature.shifts ? FIRST_COUPLED : FIRST_SHARE);
+    soften(r, !r->nature.shifts ? FIRST_SHARE : r->nature.hard ? FIRST_HARD : FIRST_COUPLED);
     s->anderson.m = s->m;
     s->anderson.weight = s->lightness;
     sti__anderson_forget(&s->anderson);
