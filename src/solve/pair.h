@@ -16,7 +16,10 @@ static inline double sti__pair_cone_of(int dim, const double *mu, const double *
     for (int i = 0; i < dim * dim; i++) G[i] = 0;
     for (int i = 0; i < dim; i++) slope[i] = c[i] = 0;
     double xn = g[0] - (y[0] + R[0] * g[0]) / wn, normal = xn > 0 ? xn : 0;
-    for (int i = 1; i < dim; i++) wt = fmax(wt, mu[i - 1] * mu[i - 1] * (w[i] + R[i]));
+    for (int i = 1; i < dim; i++) {
+        double one = mu[i - 1] * mu[i - 1] * (w[i] + R[i]);
+        wt = wt > one ? wt : one; /* fmax is a call */
+    }
     for (int i = 1; i < dim; i++) {
         t[i - 1] = g[i] / mu[i - 1];
         x[i - 1] = t[i - 1] - mu[i - 1] * (y[i] + R[i] * g[i]) / wt;
@@ -65,7 +68,10 @@ static inline double sti__pair_round_of(int dim, const double *mu, const double 
     double xn = g[0] - (y[0] + R[0] * g[0]) / wn, an = w[0] / wn, rn = sqrt(xn * xn + 4 * eps * eps);
     double n = xn > 0 ? (xn + rn) / 2 : 2 * eps * eps / (rn - xn), p = xn > 0 ? (1 + xn / rn) / 2 : n / rn;
     double normal = xn > 0 ? xn : 0, Gn = p / (wn * (1 - p * an)), cn = (n - p * xn) / (1 - p * an);
-    for (int i = 1; i < dim; i++) wt = fmax(wt, mu[i - 1] * mu[i - 1] * (w[i] + R[i]));
+    for (int i = 1; i < dim; i++) {
+        double one = mu[i - 1] * mu[i - 1] * (w[i] + R[i]);
+        wt = wt > one ? wt : one; /* fmax is a call */
+    }
     for (int i = 1; i < dim; i++) {
         t[i - 1] = g[i] / mu[i - 1];
         x[i - 1] = t[i - 1] - mu[i - 1] * (y[i] + R[i] * g[i]) / wt;
@@ -171,7 +177,8 @@ sti__settle_dim(const sti_row *row, int dim, const double *D, const double *u, d
     for (int i = 1; i < dim; i++) {
         double sum = 0;
         for (int j = 1; j < dim; j++) sum += fabs(D[i * dim + j]) * row->mu[j - 1];
-        stiff = fmax(stiff, sum * row->mu[i - 1]);
+        sum *= row->mu[i - 1];
+        stiff = stiff > sum ? stiff : sum;
     }
     for (int round = 0; round < STI__LOCAL; round++) {
         double length2 = 0, t[5] = {0};
@@ -179,7 +186,7 @@ sti__settle_dim(const sti_row *row, int dim, const double *D, const double *u, d
             z[i] = u[i];
             for (int j = 0; j < dim; j++) z[i] += D[i * dim + j] * (g[j] - old[j]);
         }
-        double normal = fmax(0, g[0] - z[0] / D[0]), change = normal - g[0];
+        double x = g[0] - z[0] / D[0], normal = x > 0 ? x : 0, change = normal - g[0];
         g[0] = normal;
         for (int i = 1; i < dim; i++) {
             t[i - 1] = g[i] / row->mu[i - 1] - row->mu[i - 1] * (z[i] + D[i * dim] * change) / stiff;

@@ -139,6 +139,18 @@ static void find_parts(sti__reduction *r, const sti_csr *A) {
     }
 }
 
+/* Whether some part is worth it at all. */
+static bool any_large(const sti_csr *A) {
+    int reach = -1, first = 0;
+    for (int i = 0; i < A->nrow; i++) {
+        int last = A->start[i + 1] - 1;
+        if (i > reach) reach = first = i;
+        if (last >= A->start[i] && A->col[last] > reach) reach = A->col[last];
+        if (reach - first + 1 >= LEAST) return true;
+    }
+    return false;
+}
+
 /* Orders a part with the touched dofs last; it stays as it is if that would be too much work. */
 static sti_status plan_part(sti__reduction *r, const sti_csr *A, part *t, sti_error *error) {
     double entries = A->start[t->first + t->n] - A->start[t->first];
@@ -255,7 +267,7 @@ sti_status sti__reduce(sti__reduction *r, const sti_problem *p, const sti_tasks 
                        const sti_problem **out, sti_error *error) {
     const sti_csr *A = &p->arrays.A;
     *out = p;
-    if (p->delassus || p->arrays.n < LEAST || p->m == 0) return STI_OK;
+    if (p->delassus || p->arrays.n < LEAST || p->m == 0 || !any_large(A)) return STI_OK;
     if (!reserve(&r->own, &r->block, &r->room, lay_out(r, p, NULL)))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory to reduce a problem");
     lay_out(r, p, r->block);

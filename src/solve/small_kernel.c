@@ -15,7 +15,8 @@
 #define MOST_SWEEPS 80
 #define LEAPS 6 /* whole steps that may raise the natural map */
 #define LEAST_GAIN 0.1
-#define NEAR 1e2 /* the gap is computed once the natural map is this near to it */
+#define SURE 1e-2 /* a step from a nearer pair mostly ends at the answer */
+#define NEAR 1e2  /* the gap is computed once the natural map is this near to it */
 #define LEAST_MASS 1e-290
 #define LEAST_PIVOT 0.1 /* of I + X'KX; at least 1 where K is symmetric */
 
@@ -57,6 +58,7 @@ typedef struct small {
     double free2;
     int sweeps;
     bool turned; /* X is no longer J */
+    bool done;   /* the pair is certified */
 } small;
 
 /* Eight numbers in as many registers as the machine needs. */
@@ -89,6 +91,8 @@ INLINE int pack_of(int k) { return k / 8 * 8; }
 INLINE int pack_after(int k) { return k / 8 * 8 + 8; }
 INLINE int first_of(bits dofs) { return __builtin_ctzll(dofs); }
 INLINE int last_of(bits dofs) { return 63 - __builtin_clzll(dofs); }
+
+INLINE double larger(double a, double b) { return a > b ? a : b; } /* fmax is a call */
 
 /* ---- packs --------------------------------------------------------------------------------------------------- */
 
@@ -307,11 +311,16 @@ static bool take_factor(small *s, const sti__small_job *job) {
     const sti__tree_factor *tree = &s->p->tree;
     for (int i = 0; i < s->n; i++)
         if (!tree->L || tree->dof[job->dof[i]] >= tree->count) return false;
+    for (int i = 0; i < s->n; i++) s->at[i] = tree->inverse[tree->dof[job->dof[i]]];
+    for (int i = 0; i < s->n; i++) {
+        s->at[i] = sqrt(s->at[i]);
+        s->dz[i] = 1 / s->at[i];
+    }
     for (int i = 0; i < s->n; i++) {
         int global = job->dof[i], d = tree->dof[global];
         const int *col = A->col + A->start[global];
         const double *from = tree->L + tree->row[d];
-        double *row = s->L + i * s->ld, inverse = sqrt(tree->inverse[d]), root = 1 / inverse;
+        double *row = s->L + i * s->ld, root = s->dz[i];
         bits below = 0;
         clear(row, pack_after(i));
         for (int k = 0; col[k] < global; k++) {
@@ -320,7 +329,6 @@ static bool take_factor(small *s, const sti__small_job *job) {
             below |= BIT(j);
         }
         row[i] = root;
-        s->at[i] = inverse;
         s->below[i] = below;
     }
     return true;
@@ -533,8 +541,8 @@ static void take_law(small *s) {
     }
 }
 
-/* Laws at (z, y, g), how far the pair is from obeying them and from balance. */
-static double read_pair(small *s) {
+/* Laws at (z, y, g), how far the pair is from obeying them. */
+static double read_laws(small *s) {
     double off = 0, size = STI__FLOOR * STI__FLOOR * s->free2;
     for (int i = 0; i < s->m; i++) size += s->g[i] * s->g[i] * (s->w[i] + s->R[i]);
     for (int b = 0; b < s->nrow; b++) {
@@ -542,10 +550,57 @@ static double read_pair(small *s) {
         off += sti__pair_read(s->row[b], s->w + at, s->R + at, s->y + at, s->g + at, s->G + s->gstart[b],
                               s->slope + at, s->c + at);
     }
+    return off > 0 ? sqrt(off / size) : 0;
+}
+
+/* And from balance. */
+static double read_pair(small *s) {
+    double off = read_laws(s);
     push(s, s->g, s->f);
     double rest = distance2(s, s->z, s->f), impulse2 = norm2(s, s->f), moved2 = norm2(s, s->z);
-    double scale2 = fmax(fmax(impulse2, moved2), STI__FLOOR * STI__FLOOR * s->free2);
-    return fmax(off > 0 ? sqrt(off / size) : 0, rest > 0 ? sqrt(rest / scale2) : 0);
+    double scale2 = larger(larger(impulse2, moved2), STI__FLOOR * STI__FLOOR * s->free2);
+    return larger(off, rest > 0 ? sqrt(rest / scale2) : 0);
+}
+
+INLINE double block_gap(const sti_row *row, int dim, const double *R, const double *y0, const double *g0,
+                        double *g) {
+    double y[STI_ROW_DIM];
+    for (int i = 0; i < dim; i++) y[i] = y0[i], g[i] = g0[i];
+    if (row->kind == STI_ROW_CONE) {
+        double u[STI_ROW_DIM], slip[STI_ROW_DIM];
+        sti__cone_project(dim, row->mu, R, g);
+        for (int i = 1; i < dim; i++) u[i] = y[i] + R[i] * g[i];
+        y[0] += sti__cone_slip(dim, row->mu, u, slip);
+        return sti__cone_gap(dim, row->mu, R, y, g);
+    }
+    sti__row_project(row, R, g);
+    return sti__row_gap(row, R, y, g);
+}
+
+/* Whether the gap of the pair, with the impulses within their bounds, is small enough; these are left in g1. Rows whose
+   gap is above that of a good answer end it: its impulses are at most twice as long as z, or the momentum's part would be
+   too large. */
+static bool certified(small *s, sti__small_job *job) {
+    double gap = 0, moved2 = norm2(s, s->z), least2 = STI__FLOOR * STI__FLOOR * s->free2;
+    double most = job->tol < 0.5 ? job->tol * job->tol / 2 * larger(4 * moved2, least2) : INFINITY;
+    for (int b = 0; b < s->nrow; b++) {
+        if (gap > most) return false;
+        const sti_row *row = s->row[b];
+        int at = s->first[b];
+        const double *R = s->R + at, *y = s->y + at, *g = s->g + at;
+        double part = row->dim == 3 ? block_gap(row, 3, R, y, g, s->g1 + at)
+                                    : block_gap(row, row->dim, R, y, g, s->g1 + at);
+        if (job->share) job->share[job->row[b]] = part;
+        gap += part;
+    }
+    push(s, s->g1, s->f);
+    gap += distance2(s, s->z, s->f) / 2;
+    job->gap = gap;
+    job->impulse2 = norm2(s, s->f);
+    job->moved2 = moved2;
+    job->free2 = s->free2;
+    double scale2 = larger(larger(job->impulse2, moved2), least2);
+    return 2 * gap <= job->tol * job->tol * scale2;
 }
 
 /* ---- Newton -------------------------------------------------------------------------------------------------- */
@@ -563,6 +618,29 @@ INLINE void add_block(const small *s, const double *X, const double *K, int dim,
                 vec sum = X[k] * T[0][v];
                 UNROLL for (int i = 1; i < dim; i++) sum += X[i * ld + k] * T[i][v];
                 AT(H, VW * v) += sum;
+            }
+        }
+    }
+}
+
+/* The same of two blocks of three rows over the same dofs, as the points of one body have: each number of H is read and
+   written once. */
+INLINE void add_two_blocks(const small *s, const double *X, double (*K)[9], int b, bool symmetric) {
+    int ld = s->ld;
+    for (int p = s->from[b]; p < s->to[b]; p += 8) {
+        vec T[6][PARTS] = {{{0}}};
+        UNROLL for (int v = 0; v < PARTS; v++) UNROLL for (int i = 0; i < 6; i++)
+            UNROLL for (int j = 0; j < 3; j++) T[i][v] +=
+            K[i / 3][i % 3 * 3 + j] * IN(X, (i / 3 * 3 + j) * ld + p + VW * v);
+        FOR_BITS (k, symmetric ? s->over[b] & ~before(p) : s->over[b]) {
+            double *H = s->H + k * ld + p;
+            UNROLL for (int v = 0; v < PARTS; v++) {
+                vec sum = X[k] * T[0][v], more = X[3 * ld + k] * T[3][v];
+                UNROLL for (int i = 1; i < 3; i++) {
+                    sum += X[i * ld + k] * T[i][v];
+                    more += X[(3 + i) * ld + k] * T[3 + i][v];
+                }
+                AT(H, VW * v) += sum + more;
             }
         }
     }
@@ -586,7 +664,7 @@ static bool is_symmetric(const small *s) {
 
 static void make_matrix(small *s, bool symmetric) {
     int n = s->n, ld = s->ld;
-    double K[STI_ROW_DIM * STI_ROW_DIM];
+    double K[STI_ROW_DIM * STI_ROW_DIM], two[2][9];
     for (int k = 0; k < n; k++) {
         double *H = s->H + k * ld;
         clear(H, symmetric ? pack_after(k) : ld);
@@ -599,7 +677,11 @@ static void make_matrix(small *s, bool symmetric) {
         bits over = s->over[b];
         if (!law_matrix(s, b, K)) continue;
         if (over) s->link[last_of(over)] |= over; /* and so on down, when it is filled in */
-        if (dim == 3) add_block(s, X, K, 3, b, symmetric);
+        bool pair = dim == 3 && b + 1 < s->nrow && s->row[b + 1]->dim == 3 && s->over[b + 1] == over;
+        if (pair && law_matrix(s, b + 1, two[1])) {
+            memcpy(two[0], K, sizeof two[0]);
+            add_two_blocks(s, X, two, b++, symmetric);
+        } else if (dim == 3) add_block(s, X, K, 3, b, symmetric);
         else if (dim == 1) add_block(s, X, K, 1, b, symmetric);
         else add_block(s, X, K, dim, b, symmetric);
     }
@@ -711,13 +793,12 @@ static void mark(small *s) {
 }
 
 /* A part of the step from the mark. */
-static double move(small *s, double a) {
+static void move(small *s, double a) {
     for (int i = 0; i < s->ld; i += VW) AT(s->z, i) = IN(s->at, i) + a * IN(s->dz, i);
     for (int i = 0; i < s->m; i++) {
         s->y[i] = s->y0[i] + a * s->dy[i];
         s->g[i] = a < 1 ? s->g0[i] + a * (s->g1[i] - s->g0[i]) : s->g1[i];
     }
-    return read_pair(s);
 }
 
 /* Whole steps, which may raise the natural map before they lower it. */
@@ -726,15 +807,18 @@ static bool leap(small *s, sti__small_job *job, double before, double *merit) {
         if (!step(s)) return false;
         job->iterations++;
         mark(s);
-        if ((*merit = move(s, 1)) <= (1 - LEAST_GAIN) * before) return true;
+        move(s, 1);
+        if ((*merit = read_pair(s)) <= (1 - LEAST_GAIN) * before) return true;
     }
     return false;
 }
 
 /* The longest of a few steps that lowers the natural map. */
 static bool walk(small *s, double before, double *merit) {
-    for (double a = 0.5; a > 0.05; a /= 2)
-        if ((*merit = move(s, a)) <= (1 - a * LEAST_GAIN) * before) return true;
+    for (double a = 0.5; a > 0.05; a /= 2) {
+        move(s, a);
+        if ((*merit = read_pair(s)) <= (1 - a * LEAST_GAIN) * before) return true;
+    }
     return false;
 }
 
@@ -744,7 +828,9 @@ static bool advance(small *s, sti__small_job *job, double before, double *merit)
     if (!step(s)) return false;
     job->iterations++;
     mark(s);
-    if ((*merit = move(s, 1)) <= (1 - LEAST_GAIN) * before) return true;
+    move(s, 1);
+    if (before < SURE && (s->done = certified(s, job))) return true;
+    if ((*merit = read_pair(s)) <= (1 - LEAST_GAIN) * before) return true;
     memcpy(z, s->at, sizeof(double) * (size_t)s->ld);
     memcpy(s->kept, s->g0, sizeof(double) * (size_t)s->m);
     if (leap(s, job, before, merit)) return true;
@@ -802,47 +888,6 @@ static double sweep(small *s, int sweeps) {
 
 /* ---- the end ------------------------------------------------------------------------------------------------- */
 
-INLINE double block_gap(const sti_row *row, int dim, const double *R, const double *y0, const double *g0,
-                        double *g) {
-    double y[STI_ROW_DIM];
-    for (int i = 0; i < dim; i++) y[i] = y0[i], g[i] = g0[i];
-    if (row->kind == STI_ROW_CONE) {
-        double u[STI_ROW_DIM], slip[STI_ROW_DIM];
-        sti__cone_project(dim, row->mu, R, g);
-        for (int i = 1; i < dim; i++) u[i] = y[i] + R[i] * g[i];
-        y[0] += sti__cone_slip(dim, row->mu, u, slip);
-        return sti__cone_gap(dim, row->mu, R, y, g);
-    }
-    sti__row_project(row, R, g);
-    return sti__row_gap(row, R, y, g);
-}
-
-/* Whether the gap of the pair, with the impulses within their bounds, is small enough; these are left in g1. Rows whose
-   gap is above that of a good answer end it: its impulses are at most twice as long as z, or the momentum's part would be
-   too large. */
-static bool certified(small *s, sti__small_job *job) {
-    double gap = 0, moved2 = norm2(s, s->z), least2 = STI__FLOOR * STI__FLOOR * s->free2;
-    double most = job->tol < 0.5 ? job->tol * job->tol / 2 * fmax(4 * moved2, least2) : INFINITY;
-    for (int b = 0; b < s->nrow; b++) {
-        if (gap > most) return false;
-        const sti_row *row = s->row[b];
-        int at = s->first[b];
-        const double *R = s->R + at, *y = s->y + at, *g = s->g + at;
-        double part = row->dim == 3 ? block_gap(row, 3, R, y, g, s->g1 + at)
-                                    : block_gap(row, row->dim, R, y, g, s->g1 + at);
-        if (job->share) job->share[job->row[b]] = part;
-        gap += part;
-    }
-    push(s, s->g1, s->f);
-    gap += distance2(s, s->z, s->f) / 2;
-    job->gap = gap;
-    job->impulse2 = norm2(s, s->f);
-    job->moved2 = moved2;
-    job->free2 = s->free2;
-    double scale2 = fmax(fmax(job->impulse2, moved2), least2);
-    return 2 * gap <= job->tol * job->tol * scale2;
-}
-
 /* Where nothing pushes, v* is the answer, to the last bit. */
 static bool nothing_pushes(const small *s, sti__small_job *job) {
     static const double none[STI_ROW_DIM];
@@ -869,8 +914,8 @@ static bool nothing_pushes(const small *s, sti__small_job *job) {
 
 static void leave_impulses(const small *s, sti__small_job *job) {
     for (int b = 0; b < s->nrow; b++)
-        memcpy(job->g + s->p->first[job->row[b]], s->g1 + s->first[b],
-               sizeof(double) * (size_t)s->row[b]->dim);
+        for (int i = 0; i < s->row[b]->dim; i++)
+            job->g[s->p->first[job->row[b]] + i] = s->g1[s->first[b] + i];
 }
 
 /* v = v* + V z */
@@ -885,14 +930,17 @@ static bool iterate(small *s, sti__small_job *job) {
     turn(s);
     push(s, s->g, s->z);
     set_velocities(s);
-    double merit = read_pair(s);
+    double merit = read_laws(s);
     for (int k = 0; k <= job->steps; k++) {
         if (merit <= NEAR * job->tol && certified(s, job)) return true;
         if (k == 0 && merit > FAR) {
             merit = sweep(s, SWEEPS);
             continue;
         }
-        if (advance(s, job, merit, &merit)) continue;
+        if (advance(s, job, merit, &merit)) {
+            if (s->done) return true;
+            continue;
+        }
         merit = sweep(s, sweeps);
         if (sweeps < MOST_SWEEPS) sweeps *= 2;
     }
