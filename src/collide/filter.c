@@ -303,6 +303,8 @@ static double solmix(double a, double b) {
     return a < LEAST_SOLMIX ? 0 : 1;
 }
 
+static double larger(double a, double b) { return a > b ? a : b; } /* fmax is a call */
+
 /* Times mix by weight; direct stiffness and damping (negative) take the stronger. */
 static void mix_solver(const sti_model *m, int g1, int g2, double weight, sti__mixed *out) {
     const double *r1 = m->geom_solref + 2 * g1, *r2 = m->geom_solref + 2 * g2;
@@ -319,8 +321,8 @@ static void mix_softness(const double *a, const double *b, double *out) {
     double ca = first ? 1 / a[0] : 0, cb = second ? 1 / b[0] : 0;
     out[0] = first || second ? 1 / (ca + cb) : -1;
     out[1] = -1;
-    if (a[1] >= 0 || b[1] >= 0) out[1] = (ca * fmax(a[1], 0) + cb * fmax(b[1], 0)) / (ca + cb);
-    for (int k = 2; k < 4; k++) out[k] = fmax(a[k], b[k]);
+    if (a[1] >= 0 || b[1] >= 0) out[1] = (ca * larger(a[1], 0) + cb * larger(b[1], 0)) / (ca + cb);
+    for (int k = 2; k < 4; k++) out[k] = larger(a[k], b[k]);
 }
 
 static void mix_geoms(const sti_model *m, const double *friction, int g1, int g2, sti__mixed *out) {
@@ -330,7 +332,7 @@ static void mix_geoms(const sti_model *m, const double *friction, int g1, int g2
         d2 = m->geom_condim[g2];
     if (p1 == p2) {
         out->dim = d1 > d2 ? d1 : d2;
-        for (int k = 0; k < 3; k++) f[k] = fmax(f1[k], f2[k]);
+        for (int k = 0; k < 3; k++) f[k] = larger(f1[k], f2[k]);
         mix_solver(m, g1, g2, solmix(m->geom_solmix[g1], m->geom_solmix[g2]), out);
         mix_softness(m->geom_softness + 4 * g1, m->geom_softness + 4 * g2, out->softness);
     } else {
@@ -364,5 +366,5 @@ void sti__mix(const sti__collision_model *cm, const sti_parameters *par, const s
               sti__mixed *out) {
     if (c->pair >= 0) take_pair(cm->model, c->pair, out);
     else mix_geoms(cm->model, par->geom_friction, c->geom1, c->geom2, out);
-    for (int k = 0; k < 5; k++) out->friction[k] = fmax(out->friction[k], LEAST_FRICTION);
+    for (int k = 0; k < 5; k++) out->friction[k] = larger(out->friction[k], LEAST_FRICTION);
 }

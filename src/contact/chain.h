@@ -7,7 +7,7 @@
 
 typedef struct sti__chain_kernels {
     /* S M^-1 S' of n dofs, ascending, each of whose row of the factor of M is over those before it; S: six rows of n. */
-    void (*mobility)(const sti_state *s, const int *dof, const double *S, int n, sti__mobility *out);
+    void (*mobility)(const sti_state *s, const int *dof, int n, sti__mobility *out);
     /* One entry of the inverse of M, at the last dof of the chain that ends with dof. */
     double (*lightness)(const sti_state *s, int dof);
     /* `count` rows J, `stride` apart: the power of wrenches (moment, force) on the motions S. */

@@ -22,18 +22,19 @@ typedef double vec __attribute__((vector_size(8 * VW), aligned(8), may_alias));
 #define IN(x, i) (*(const vec *)((x) + (i)))
 
 /* With M = L'DL the rows of S L^-1 give S M^-1 S' = sum of x x' / D; x has a pack per dof, six numbers and two zeros. */
-static void mobility(const sti_state *s, const int *dof, const double *S, int n, sti__mobility *out) {
+static void mobility(const sti_state *s, const int *dof, int n, sti__mobility *out) {
     double x[8 * STI__MOBILITY_CHAIN] __attribute__((aligned(64))), sum[6][8] __attribute__((aligned(64)));
     vec total[6][PARTS] = {{{0}}};
     for (int k = 0; k < n; k++) {
-        for (int i = 0; i < 6; i++) x[8 * k + i] = S[i * n + k];
+        const double *S = s->cdof + 6 * (size_t)dof[k];
+        UNROLL for (int i = 0; i < 6; i++) x[8 * k + i] = S[i];
         x[8 * k + 6] = x[8 * k + 7] = 0;
     }
     for (int k = n - 1; k >= 0; k--) {
         const double *L = s->qLD + s->model->M_rowadr[dof[k]], *xk = x + 8 * k, scale = s->qLDiagInv[dof[k]];
         vec y[PARTS];
         UNROLL for (int v = 0; v < PARTS; v++) y[v] = IN(xk, VW * v);
-        for (int p = 0; p < k; p++)
+        for (int p = k - 1; p >= 0; p--) /* what the next dof waits for comes first */
             UNROLL for (int v = 0; v < PARTS; v++) AT(x, 8 * p + VW * v) -= L[p] * y[v];
         UNROLL for (int v = 0; v < PARTS; v++) {
             vec z = y[v] * scale;

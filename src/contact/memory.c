@@ -95,6 +95,10 @@ sti_contact_memory sti__memory_carry(const sti_contact_memory *old, uint64_t fea
     for (int k = 0; k < 3; k++) m.anchor[k] = old->anchor[k] - along * frame[k];
     memcpy(m.turn, old->turn, sizeof m.turn);
     m.desaxce = old->desaxce;
+    if (memcmp(old->frame, frame, sizeof m.frame) == 0) { /* as on a plane */
+        memcpy(m.impulse, old->impulse, sizeof m.impulse);
+        return m;
+    }
     /* forces (n, t1, t2) and torques (about n, t1, t2) */
     for (int part = 0; part < 2; part++)
         for (int i = 0; i < 3; i++)

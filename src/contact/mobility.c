@@ -25,7 +25,7 @@ void sti__mobility_of(const sti_state *s, int body, int *dof, double *cdof, sti_
         dof[k] = d;
         for (int i = 0; i < 6; i++) cdof[i * n + k] = s->cdof[6 * (size_t)d + (size_t)i];
     }
-    sti__chain_kernels_get()->mobility(s, dof, cdof, n, out);
+    sti__chain_kernels_get()->mobility(s, dof, n, out);
 }
 
 /* v_p = v + w x arm: with P = [arm]x, K = P ww P' - P wv - (P wv)' + vv. */

@@ -140,9 +140,24 @@ static vreal actuator_transmission(const sti_state *s, int i, sparse_row row) {
     }
 }
 
+/* Most are motors of hinges and slides. */
+static bool is_plain(const sti_model *m, int i) {
+    int type = m->actuator_trntype[i];
+    if (type != STI_TRN_JOINT && type != STI_TRN_JOINTINPARENT) return false;
+    type = m->jnt_type[m->actuator_trnid[2 * i]];
+    return type != STI_JOINT_FREE && type != STI_JOINT_BALL;
+}
+
 void STI_K(transmission)(sti_state *s) {
-    for (int i = 0; i < s->model->nu; i++) {
+    const sti_model *m = s->model;
+    for (int i = 0; i < m->nu; i++) {
         sparse_row row = moment_row(s, i);
+        if (is_plain(m, i)) {
+            vreal gear = PAR(s, actuator_gear, 6 * i);
+            row.value[0] = gear;
+            LANES(s->actuator_length)[i] = CLANES(s->qpos)[m->jnt_qposadr[m->actuator_trnid[2 * i]]] * gear;
+            continue;
+        }
         row_zero(row);
         LANES(s->actuator_length)[i] = actuator_transmission(s, i, row);
     }

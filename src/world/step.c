@@ -27,7 +27,7 @@ static sti_status fail(sti_world *world, sti_status code, const char *text) {
 
 /* The first bad number, -1 if there is none; the common case is one pass without branches. */
 static int find_bad(const double *x, int count) {
-    int bad = 0;
+    int64_t bad = 0; /* as wide as a number, so that a register does several */
     for (int i = 0; i < count; i++) bad |= !(fabs(x[i]) <= ABSURD);
     for (int i = 0; bad && i < count; i++)
         if (!(fabs(x[i]) <= ABSURD)) return i;
