@@ -74,6 +74,7 @@ sti_status sti__constraints_create(sti_world *world, sti_error *error) {
     c->pushed = sti__alloc(a, sizeof(bool) * ((size_t)m->ntree + (size_t)m->nflex + 1));
     c->collide.reach = c->reach;
     c->touching = may_touch(m);
+    c->listed = true;
     if (!c->workspace || !c->reach || !c->pushed || !sti__assembly_create(&c->rows, m, blocks, a) ||
         !(c->memory = reserve(world, &c->memory_pool, blocks, sizeof *c->memory)) ||
         !reserve(world, &c->index_pool, sti__memory_slots(blocks), sizeof(int)) ||
@@ -102,6 +103,7 @@ void sti__constraints_reset(sti_world *world) {
     sti__constraints *c = &world->constraints;
     c->nmemory = c->ncontact = c->npatch = 0;
     c->made = c->solved = false;
+    c->listed = true;
     memset(&c->info, 0, sizeof c->info);
     if (c->rows.first) sti__assembly_begin(&c->rows);
     if (world->model->ncoupled)
@@ -181,6 +183,8 @@ sti_status sti__stage_collide(sti_world *world) {
     sti__constraints *c = &world->constraints;
     const sti_option *o = &world->state->opt;
     bool off = o->disableflags & (STI_DISABLE_CONTACT | STI_DISABLE_CONSTRAINT);
+    if (!c->listed) c->ncontact = 0; /* nobody asked for those of the last step */
+    c->listed = true;
     c->collide.ncontact = c->npatch = 0;
     if (off || (!c->touching && c->fields.npair == 0)) return STI_OK;
     want_geoms(world);
@@ -411,8 +415,12 @@ static void find_pushed(sti__constraints *c) {
     memset(c->pushed, 0, sizeof(bool) * (size_t)as->ntree);
     for (int b = 0; b < as->nblock; b++) {
         bool any = false;
+        int begin = as->jstart[as->first[b]], end = as->jstart[as->first[b] + 1];
         for (int i = as->first[b]; i < as->first[b + 1]; i++) any |= as->g[i] != 0;
-        for (int k = as->jstart[as->first[b]]; any && k < as->jstart[as->first[b] + 1]; k++)
+        if (!any || begin == end) continue;
+        int first = as->owner[as->dof[as->jcol[begin]]], last = as->owner[as->dof[as->jcol[end - 1]]];
+        c->pushed[first] = c->pushed[last] = true;
+        for (int k = begin; last - first > 1 && k < end; k++)
             c->pushed[as->owner[as->dof[as->jcol[k]]]] = true;
     }
 }
@@ -538,9 +546,8 @@ static void list_contacts(sti_world *world) {
     const sti__assembly *as = &c->rows;
     const sti__touches *touches = &world->handlers.touches;
     int b = 0, points = c->collide.ncontact, count = points + c->npatch + touches->count;
-    sti_contact *out = reserve(world, &c->contact_pool, count, sizeof *out);
-    if (!out) return;
-    c->contact = out;
+    sti_contact *out = c->contact;
+    c->listed = true;
     for (int i = 0; i < count; i++) {
         int patch = i - points, user = patch - c->npatch;
         while (b < as->nblock && (as->info[b].source != STI__FROM_CONTACT || as->info[b].id < i)) b++;
@@ -554,12 +561,35 @@ static void list_contacts(sti_world *world) {
             if (!shown(contact, has ? as->g + as->first[b] : NULL)) continue;
             out[c->ncontact] = contact_of(contact);
         }
-        if (has) add_solution(as, b, world->state->opt.timestep, &out[c->ncontact]);
+        if (has) add_solution(as, b, c->list_step, &out[c->ncontact]);
         c->ncontact++;
     }
 }
 
+/* Whether what the list is made of stays until the next step. */
+static bool may_wait(const sti_world *world) {
+    const sti_state *s = world->state;
+    return world->model->nsensor == 0 && world->constraints.npatch == 0 &&
+           world->handlers.touches.count == 0 && !(s->wanted & STI__WANT_RNEPOST) &&
+           s->opt.integrator != STI_INTEGRATOR_RK4;
+}
+
+/* Room for the list; it is made now, or for who asks. */
+static void plan_list(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    int count = c->collide.ncontact + c->npatch + world->handlers.touches.count;
+    sti_contact *out = reserve(world, &c->contact_pool, count, sizeof *out);
+    c->ncontact = 0;
+    c->listed = true;
+    if (!out) return;
+    c->contact = out;
+    c->list_step = world->state->opt.timestep;
+    c->listed = false;
+    if (!may_wait(world)) list_contacts(world);
+}
+
 const sti_contact *sti_world_contacts(const sti_world *world, int *count) {
+    if (!world->constraints.listed) list_contacts((sti_world *)world);
     if (count) *count = world->constraints.ncontact;
     return world->constraints.contact;
 }
@@ -677,7 +707,7 @@ sti_status sti__stage_solve(sti_world *world) {
         sti__coupled_answer(&c->rows, s);
         c->solved = true;
     }
-    list_contacts(world);
+    plan_list(world);
     sti__profile_iterations(&world->profile, c->info.iterations);
     if (s->wanted & STI__WANT_RNEPOST) sti__constraints_push(world);
     return STI_OK;
@@ -713,6 +743,7 @@ static void list_touches(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti_contact *out = reserve(world, &c->contact_pool, c->collide.ncontact, sizeof *out);
     c->ncontact = 0;
+    c->listed = true;
     if (!out) return;
     c->contact = out;
     for (int i = 0; i < c->collide.ncontact; i++) {

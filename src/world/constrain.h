@@ -19,6 +19,8 @@ typedef struct sti__constraints {
     bool *pushed;         /* ntree: some impulse on it is not zero */
     sti_contact *contact; /* what users see */
     int ncontact;
+    bool listed;      /* else it is made when it is asked for */
+    double list_step; /* timestep that its forces are over */
     sti__pool contact_pool, memory_pool, index_pool;
     sti_contact_memory *memory; /* of the last step, in the order of its rows */
     int nmemory;
