@@ -446,6 +446,7 @@ static int exclude_of(const sti__collision_model *cm, const sti__contact *x) {
 static void emit(void *context, int begin, int end) {
     const job *j = context;
     const sti__collide *c = j->c;
+    double frame[9] = {0}; /* of the last contact: those on a plane have the same */
     for (int i = begin; i < end; i++) {
         const sti__candidate *pair = c->candidate + i;
         if (c->count[i] == 0) continue;
@@ -456,12 +457,11 @@ static void emit(void *context, int begin, int end) {
         for (int k = 0; k < c->count[i]; k++) {
             const sti__point *p = c->point + c->first[i] + k;
             v3_copy(x.pos, p->pos);
-            bool turned = k == 0 || p->normal[0] != x.frame[0] || p->normal[1] != x.frame[1] ||
-                          p->normal[2] != x.frame[2];
-            if (turned) {
-                v3_copy(x.frame, p->normal);
-                sti__contact_frame(x.frame);
+            if (p->normal[0] != frame[0] || p->normal[1] != frame[1] || p->normal[2] != frame[2]) {
+                v3_copy(frame, p->normal);
+                sti__contact_frame(frame);
             }
+            memcpy(x.frame, frame, sizeof frame);
             x.dist = p->dist;
             x.feature = feature_of(pair, p->feature);
             x.exclude = exclude_of(c->cm, &x);

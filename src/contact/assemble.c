@@ -78,6 +78,7 @@ static bool grow_chains(sti__assembly *as, int need) {
 static size_t lay_out(sti__assembly *as, char *base) {
     const sti_model *m = as->model;
     size_t nv = (size_t)as->ndof + 1, nbody = (size_t)m->nbody, ntree = (size_t)as->ntree + 1, used = 0;
+    size_t outward = (size_t)sti__outward_count(m, NULL);
     const struct {
         void *place;
         size_t bytes;
@@ -97,6 +98,9 @@ static size_t lay_out(sti__assembly *as, char *base) {
                {&as->soft_first, ((size_t)m->nflex + 1) * sizeof(int)},
                {&as->root, ntree * sizeof(int)},
                {&as->label, ntree * sizeof(int)},
+               {&as->outward.place, nv * sizeof(int)},
+               {&as->outward.when, outward * sizeof(uint64_t)},
+               {&as->outward.at, outward * STI__OUTWARD * sizeof(double)},
                {&as->mobility, nbody * sizeof *as->mobility},
                {&as->asked, nbody * sizeof(bool)},
                {&as->bodies, nbody * sizeof(int)},
@@ -131,6 +135,8 @@ bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks,
     if (!as->block) return false;
     lay_out(as, as->block);
     find_owners(as);
+    sti__outward_count(model, as->outward.place);
+    memset(as->outward.when, 0, (size_t)sti__outward_count(model, NULL) * sizeof(uint64_t));
     bool ok = grow_blocks(as, blocks) && grow_rows(as, 3 * blocks) && grow_entries(as, 18 * blocks) &&
               grow_chains(as, model->nv) && grow_matrix(as, model->nD);
     as->growths = 0;
@@ -155,6 +161,7 @@ void sti__assembly_begin(sti__assembly *as) {
     as->nblock = as->nrow = as->nentry = 0;
     for (int k = 0; k < as->nbodies; k++) as->asked[as->bodies[k]] = false;
     as->nbodies = as->nchain = 0;
+    sti__outward_begin(&as->outward);
     for (int t = 0; t < as->ntree; t++) as->root[t] = t;
     as->first[0] = as->jstart[0] = 0;
     as->failed = as->plain = false;
@@ -177,8 +184,11 @@ void sti__block_touches(sti__assembly *as, int tree1, int tree2) {
     else as->root[a] = b;
 }
 
-bool sti__assembly_ask(sti__assembly *as, int body) {
+bool sti__assembly_ask(sti__assembly *as, const sti_state *s, int body) {
     if (as->asked[body]) return true;
+    int last = as->model->body_lastdof[body];
+    if (as->outward.place[last] >= 0)
+        sti__mobility_take(sti__outward_of(&as->outward, s, last), &as->mobility[body]);
     int n = sti__chain_length(as->model, body);
     if (!grow_chains(as, as->nchain + n)) {
         as->failed = true;
@@ -194,7 +204,9 @@ bool sti__assembly_ask(sti__assembly *as, int body) {
 void sti__assembly_answer(sti__assembly *as, const sti_state *s, int begin, int end) {
     for (int k = begin; k < end; k++) {
         int body = as->bodies[k], at = as->chain_at[body];
-        sti__mobility_of(s, body, as->chain_dof + at, as->chain + 6 * (size_t)at, &as->mobility[body]);
+        bool known = as->outward.place[as->model->body_lastdof[body]] >= 0;
+        sti__mobility_of(s, body, as->chain_dof + at, as->chain + 6 * (size_t)at,
+                         known ? NULL : &as->mobility[body]);
     }
 }
 
@@ -322,6 +334,12 @@ static void find_delassus(sti__assembly *as, const sti_state *s, double *W) {
     const sti_model *m = as->model;
     int at = as->nrow, dim = as->first[as->nblock + 1] - at, n = (as->jstart[at + 1] - as->nentry);
     const int *dofs = as->jcol + as->nentry;
+    if (dim == 1 && n == 1 && dofs[0] < m->nv && as->outward.place[dofs[0]] >= 0 &&
+        m->M_rownnz[dofs[0]] > 6) {
+        const double *J = as->jvalue + as->nentry;
+        *W = J[0] * J[0] * sti__outward_of(&as->outward, s, dofs[0])[48];
+        return;
+    }
     if (dim == 1 && n == 1 && m->M_rownnz[dofs[0]] <= STI__MOBILITY_CHAIN) {
         const double *J = as->jvalue + as->nentry;
         *W = J[0] * J[0] * sti__chain_kernels_get()->lightness(s, dofs[0]);
@@ -616,6 +634,7 @@ static void show_arrays(sti__assembly *as, double h) {
     p->row_island = as->row_island;
     p->allocator = as->allocator;
     p->delassus = false;
+    p->uniform = true;
     p->estimate =
         a->n > 0 && as->dof[a->n - 1] >= as->model->nv ? as->estimate : NULL; /* there are soft bodies */
     for (int b = 0; p->estimate && b < as->nblock; b++)

@@ -88,8 +88,9 @@ typedef struct sti__assembly {
     double *coords;            /* of the vertices of soft bodies, as their dofs */
     int *closed, *mark, *list; /* scratch: dofs and their ancestors; stamps; 2 nv */
     int stamp;
-    double *x;               /* 6 nv, scratch */
-    int *root, *label;       /* ntree: scratch of the islands */
+    double *x;         /* 6 nv, scratch */
+    int *root, *label; /* ntree: scratch of the islands */
+    sti__outward outward;
     sti__mobility *mobility; /* nbody; of the bodies that a contact asked about */
     bool *asked;             /* nbody */
     int *bodies;             /* nbody: their list */
@@ -130,7 +131,7 @@ int sti__block_reserve(sti__assembly *as, int dim, int n);
 /* The trees of a reserved block; either may be -1. */
 void sti__block_touches(sti__assembly *as, int tree1, int tree2);
 /* Lists a body that a block needs the mobility and chain of; it has 1 to STI__MOBILITY_CHAIN dofs. */
-bool sti__assembly_ask(sti__assembly *as, int body);
+bool sti__assembly_ask(sti__assembly *as, const sti_state *s, int body);
 /* Finds them, begin <= place in the list < end. */
 void sti__assembly_answer(sti__assembly *as, const sti_state *s, int begin, int end);
 /* Takes out blocks from `first` on whose source is STI__FROM_NOTHING. */

@@ -6,8 +6,12 @@
 #include "contact/mobility.h"
 
 typedef struct sti__chain_kernels {
-    /* S M^-1 S' of n dofs, ascending, each of whose row of the factor of M is over those before it; S: six rows of n. */
-    void (*mobility)(const sti_state *s, const int *dof, int n, sti__mobility *out);
+    /* S M^-1 S' of the motions S of n dofs, ascending, each of whose row of the factor of M is over those before it: six
+       rows of eight numbers. */
+    void (*mobility)(const sti_state *s, const int *dof, int n, double out[48]);
+    /* The same with one dof more, see sti__outward; of its motion c two numbers more are read, which do not matter. Returns
+       that dof's entry of the inverse of M. */
+    double (*extend)(const double *up, const double c[8], const double g[6], double inverse, double *out);
     /* One entry of the inverse of M, at the last dof of the chain that ends with dof. */
     double (*lightness)(const sti_state *s, int dof);
     /* `count` rows J, `stride` apart: the power of wrenches (moment, force) on the motions S. */

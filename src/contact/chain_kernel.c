@@ -22,8 +22,8 @@ typedef double vec __attribute__((vector_size(8 * VW), aligned(8), may_alias));
 #define IN(x, i) (*(const vec *)((x) + (i)))
 
 /* With M = L'DL the rows of S L^-1 give S M^-1 S' = sum of x x' / D; x has a pack per dof, six numbers and two zeros. */
-static void mobility(const sti_state *s, const int *dof, int n, sti__mobility *out) {
-    double x[8 * STI__MOBILITY_CHAIN] __attribute__((aligned(64))), sum[6][8] __attribute__((aligned(64)));
+static void mobility(const sti_state *s, const int *dof, int n, double out[48]) {
+    double x[8 * STI__MOBILITY_CHAIN] __attribute__((aligned(64)));
     vec total[6][PARTS] = {{{0}}};
     for (int k = 0; k < n; k++) {
         const double *S = s->cdof + 6 * (size_t)dof[k];
@@ -41,14 +41,26 @@ static void mobility(const sti_state *s, const int *dof, int n, sti__mobility *o
             UNROLL for (int i = 0; i < 6; i++) total[i][v] += xk[i] * z;
         }
     }
-    UNROLL for (int i = 0; i < 6; i++) UNROLL for (int v = 0; v < PARTS; v++) AT(sum[i], VW * v) =
+    UNROLL for (int i = 0; i < 6; i++) UNROLL for (int v = 0; v < PARTS; v++) AT(out, 8 * i + VW * v) =
         total[i][v];
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            out->ww[3 * i + j] = i < j ? sum[i][j] : sum[j][i];
-            out->vv[3 * i + j] = i < j ? sum[3 + i][3 + j] : sum[3 + j][3 + i];
-            out->wv[3 * i + j] = sum[i][3 + j];
-        }
+}
+
+/* W - c h' - h c' + (g'h + 1 / D) c c' with h = W g. Every dof waits for the one before it: sums are in pairs. */
+static double extend(const double *up, const double c[8], const double g[6], double inverse, double *out) {
+    double h[8] __attribute__((aligned(64)));
+    vec Wg[PARTS], u[PARTS];
+    UNROLL for (int v = 0; v < PARTS; v++) {
+        vec part[3];
+        UNROLL for (int i = 0; i < 3; i++) part[i] =
+            g[2 * i] * IN(up, 16 * i + VW * v) + g[2 * i + 1] * IN(up, 16 * i + 8 + VW * v);
+        AT(h, VW * v) = Wg[v] = part[0] + part[1] + part[2];
+    }
+    double sum =
+        (g[0] * h[0] + g[1] * h[1]) + (g[2] * h[2] + g[3] * h[3]) + (g[4] * h[4] + g[5] * h[5] + inverse);
+    UNROLL for (int v = 0; v < PARTS; v++) u[v] = sum * IN(c, VW * v) - Wg[v];
+    UNROLL for (int i = 0; i < 6; i++) UNROLL for (int v = 0; v < PARTS; v++) AT(out, 8 * i + VW * v) =
+        IN(up, 8 * i + VW * v) - h[i] * IN(c, VW * v) + c[i] * u[v];
+    return sum;
 }
 
 static double lightness(const sti_state *s, int dof) {
@@ -76,4 +88,4 @@ static void rows(const double *S, int n, const double *wrench, int count, double
 }
 
 extern const sti__chain_kernels CAT(sti__chain_set, STI_ISA);
-const sti__chain_kernels CAT(sti__chain_set, STI_ISA) = {mobility, lightness, rows};
+const sti__chain_kernels CAT(sti__chain_set, STI_ISA) = {mobility, extend, lightness, rows};

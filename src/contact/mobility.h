@@ -19,8 +19,30 @@ static inline int sti__chain_length(const sti_model *m, int body) {
     return last < 0 ? 0 : m->M_rownnz[last];
 }
 
+/* Trees on a free body, from the root outwards. The factor M = L'DL has in its row of dof d the numbers g.c of the motions c
+   of its ancestors, with one g for all of them, since what hangs on d feels no more than the velocity v of what d moves
+   against; the six motions of the root tell g. A velocity drawn with covariance M^-1 is then v + c_d (e - g.v) beyond d, with
+   an e of variance 1 / D of its own, and what the body answers follows from what its parent answers. Each dof is asked for
+   once a step, so that all contacts and limits of a tree take a few operations a dof. */
+typedef struct sti__outward {
+    int *place;     /* nv: number of a dof here, -1: it is of another tree or far out */
+    uint64_t *when; /* per place: the step it was made in */
+    double *at;     /* per place: STI__OUTWARD numbers */
+    uint64_t now;
+} sti__outward;
+
+#define STI__OUTWARD 56 /* six rows of eight, then the dof's entry of the inverse of M */
+
+/* Numbers the dofs; how many there are. place may be NULL. */
+int sti__outward_count(const sti_model *m, int *place);
+/* What is known is of another step. */
+void sti__outward_begin(sti__outward *o);
+/* Of a dof with a place. */
+const double *sti__outward_of(sti__outward *o, const sti_state *s, int dof);
+void sti__mobility_take(const double *W, sti__mobility *out);
+
 /* Of a body with 1 to STI__MOBILITY_CHAIN dofs, from the factor of M; also its n dofs, ascending, and their cdof as six
-   rows of n. */
+   rows of n. out: NULL, if it is known already. */
 void sti__mobility_of(const sti_state *s, int body, int *dof, double *cdof, sti__mobility *out);
 /* K += velocity of the point at `arm` from the com of the tree per impulse there, 3 x 3, world. */
 void sti__mobility_add_point(const sti__mobility *b, const double arm[3], double K[9]);

@@ -39,31 +39,31 @@ static double weight_of(const double *W, int dim) {
 
 /* ---- the law ------------------------------------------------------------------------------------------------ */
 
-/* Everything of a block but its Jacobian; w: the inverse mass that it feels. */
+/* Where everything of a block but its Jacobian goes. */
 typedef struct law {
-    sti_row row;
-    double R[6], vhat[6];
-    sti__block_info info;
+    sti_row *row;
+    double *R, *vhat;
+    sti__block_info *info;
 } law;
 
-/* Field by field: to clear it all first takes longer than the rest. */
-static void find_law(const sti_state *s, const sti__contact *c, int id, double w, law *l) {
+/* w: the inverse mass that the contact feels. Field by field: to clear it all first takes longer than the rest. */
+static void find_law(const sti_state *s, const sti__contact *c, int id, double w, law l) {
     int dim = c->mixed.dim;
     double phi = c->dist - c->mixed.includemargin;
-    l->row.kind = STI_ROW_CONE;
-    l->row.dim = dim;
-    l->row.lo = l->row.hi = 0;
-    l->row.user = (sti_row_user){0};
-    for (int i = 0; i < 5; i++) l->row.mu[i] = i + 1 < dim ? c->mixed.friction[i] : 0;
+    l.row->kind = STI_ROW_CONE;
+    l.row->dim = dim;
+    l.row->lo = l.row->hi = 0;
+    l.row->user = (sti_row_user){0};
+    for (int i = 0; i < 5; i++) l.row->mu[i] = i + 1 < dim ? c->mixed.friction[i] : 0;
     const double *inverse = s->model->body_invweight0;
     sti__asked asked = {c->mixed.solref, c->mixed.solimp, c->mixed.softness,
                         inverse[2 * c->body1] + inverse[2 * c->body2]};
     if (!(asked.weight > LEAST_WEIGHT)) asked.weight = w;
     sti__softness soft = sti__softness_of(&s->opt, &asked, phi);
-    for (int i = 1; i < dim; i++) l->vhat[i] = 0;
-    bool clamped = sti__regularise(&soft, dim, l->row.mu, w, phi, l->R, l->vhat);
-    if (clamped && l->vhat[0] > s->opt.push) l->vhat[0] = s->opt.push;
-    l->info = (sti__block_info){
+    for (int i = 1; i < dim; i++) l.vhat[i] = 0;
+    bool clamped = sti__regularise(&soft, dim, l.row->mu, w, phi, l.R, l.vhat);
+    if (clamped && l.vhat[0] > s->opt.push) l.vhat[0] = s->opt.push;
+    *l.info = (sti__block_info){
         STI__FROM_CONTACT, id, phi, soft.beta * s->opt.timestep / PI, clamped ? INFINITY : soft.stiffness, w};
 }
 
@@ -73,9 +73,11 @@ static void rows_within(sti__assembly *as, const sti_state *s, const sti__contac
     sti__block_delassus(as, s, W);
     double w = weight_of(W, c->mixed.dim);
     if (!(w > LEAST_WEIGHT)) return;
-    law l;
-    find_law(s, c, id, w, &l);
-    sti__block_close(as, &l.row, l.R, l.vhat, &l.info, c->feature);
+    sti_row row;
+    sti__block_info info;
+    double R[STI_ROW_DIM], vhat[STI_ROW_DIM];
+    find_law(s, c, id, w, (law){&row, R, vhat, &info});
+    sti__block_close(as, &row, R, vhat, &info, c->feature);
     memcpy(as->memory[as->nblock - 1].frame, c->frame, sizeof c->frame);
 }
 
@@ -100,7 +102,7 @@ static void reserve_apart(sti__assembly *as, const sti_state *s, const sti__cont
     as->info[b].source = STI__FROM_CONTACT;
     as->info[b].id = id;
     for (int k = 0; k < 2; k++)
-        if (s->model->body_lastdof[bodies[k]] >= 0) sti__assembly_ask(as, bodies[k]);
+        if (s->model->body_lastdof[bodies[k]] >= 0) sti__assembly_ask(as, s, bodies[k]);
     sti__block_touches(as, tree_of(s->model, c->body1), tree_of(s->model, c->body2));
 }
 
@@ -166,19 +168,15 @@ static void fill_apart(sti__assembly *as, const sti_state *s, const sti__contact
     int split = sti__chain_length(s->model, swap ? c->body2 : c->body1);
     fill_side(as, s, c->body1, c, -1, n, col + (swap ? split : 0), J + (swap ? split : 0));
     fill_side(as, s, c->body2, c, 1, n, col + (swap ? 0 : split), J + (swap ? 0 : split));
-    for (int i = 1; i < dim; i++) memcpy(col + (size_t)(i * n), col, sizeof(int) * (size_t)n);
+    for (int i = 1; i < dim; i++)
+        for (int k = 0; k < n; k++) col[i * n + k] = col[k];
 }
 
 static void fill_law(sti__assembly *as, const sti_state *s, const sti__contact *c, int b) {
-    int at = as->first[b], dim = c->mixed.dim;
+    int at = as->first[b];
     double w = weight_apart(as, s, c);
-    law l;
-    find_law(s, c, as->info[b].id, w, &l);
-    as->rows[b] = l.row;
-    as->info[b] = l.info;
+    find_law(s, c, as->info[b].id, w, (law){&as->rows[b], as->R + at, as->vhat + at, &as->info[b]});
     if (!(w > LEAST_WEIGHT)) as->info[b].source = STI__FROM_NOTHING;
-    memcpy(as->R + at, l.R, sizeof(double) * (size_t)dim);
-    memcpy(as->vhat + at, l.vhat, sizeof(double) * (size_t)dim);
     as->memory[b].feature = c->feature; /* what it remembers is found later */
     memcpy(as->memory[b].frame, c->frame, sizeof c->frame);
 }

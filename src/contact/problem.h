@@ -21,6 +21,7 @@ struct sti_problem {
     int *first;                /* nrow + 1: first scalar row of each block */
     bool delassus;             /* W and q instead of A, v* and J */
     bool hard;                 /* some R of a cone or interval is 0 */
+    bool uniform;              /* the rows of a block are over the same dofs */
     sti__tree_factor tree;
     int nisland;
     int *dof_island; /* n; -1 for a dof that no row touches */

@@ -403,7 +403,7 @@ static bits take_block(small *s, const sti__small_job *job, int at, int dim, int
         s->R[at + i] = a->R[global + i];
         s->g[at + i] = job->g[global + i];
     }
-    if (dim == 3 && same_columns(&a->J, global, 3)) return scatter(s, job, at, 3, global);
+    if (dim == 3 && (s->p->uniform || same_columns(&a->J, global, 3))) return scatter(s, job, at, 3, global);
     for (int i = 0; i < dim; i++) over |= scatter(s, job, at + i, 1, global + i);
     return over;
 }
