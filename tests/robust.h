@@ -103,6 +103,7 @@ static const char everything_xml[] =
 "    <contact name='net' site='c' body2='free' data='found force torque pos normal tangent' reduce='netforce' num='3'/><touch site='b'/>\n"
 "    <contact subtree1='upper' geom2='floor' data='force dist linvel angvel' reduce='maxforce' num='2'/><contact body1='world'/>\n"
 "    <jointlimitfrc joint='shoulder'/><tendonlimitpos tendon='fixed'/>\n"
+"<jointpos name='twisted' joint='twist'/>\n"
 "  </sensor>\n"
 "  <keyframe><key name='bent' time='1' ctrl='1 0 0 0 0'/></keyframe>\n"
 "</mujoco>\n";
@@ -126,6 +127,8 @@ static const char part_xml[] =
 "    <body name='ball' pos='1 0 1'><joint type='ball'/><geom type='ellipsoid' size='0.1 0.2 0.3' fluidshape='ellipsoid'/></body>\n"
 "    <body name='free' pos='2 0 1' gravcomp='0.5'><freejoint/><geom type='mesh' mesh='tet'/><inertial mass='1' pos='0 0 0' fullinertia='1 1 1 0.1 0 0'/></body>\n"
 "    <body name='hand' mocap='true' pos='0 3 0'><geom type='box' size='0.1 0.1 0.1'/></body>\n"
+"<replicate count='2' offset='9 0 0' euler='0 0 10' sep='_'><body name='twin' pos='9 9 9'><joint name='twist'/>\n"
+"<geom name='knob' size='.1'/></body></replicate>\n"
 "  </worldbody>\n"
 "</mujoco>\n";
 /* clang-format on */

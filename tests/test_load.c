@@ -384,6 +384,32 @@ TEST(deep_nesting_is_refused) {
     sti_spec_free(spec);
 }
 
+TEST(copies) {
+    static const char *const xml =
+        "<mujoco><worldbody><replicate count='3' offset='1 0 0'>\n<body name='b'><joint name='j'/><geom "
+        "size='1'/>"
+        "</body></replicate></worldbody><actuator><motor name='m' joint='j'/></actuator></mujoco>";
+    sti_spec *spec = sti_spec_parse(xml, strlen(xml), NULL, NULL, NULL);
+    CHECK(spec && sti_spec_find(spec, "body", "b0") && sti_spec_find(spec, "body", "b2") &&
+          !sti_spec_find(spec, "body", "b"));
+    CHECK(spec && sti_spec_find(spec, "motor", "m1") && !sti_spec_find(spec, "motor", "m"));
+    if (spec) CHECK(strcmp(sti_element_get(sti_spec_find(spec, "motor", "m1"), "joint"), "j1") == 0);
+    sti_spec_free(spec);
+    CHECK(fails("<mujoco><worldbody>\n<replicate><geom size='1'/></replicate></worldbody></mujoco>",
+                STI_SCHEMA, 2, "replicate", "count", "required"));
+    CHECK(fails(
+        "<mujoco><worldbody>\n<replicate count='2000000'><geom size='1'/></replicate></worldbody></mujoco>",
+        STI_LIMIT, 2, "replicate", "count", "copies"));
+    /* a thousand times a thousand times a thousand: more than there may be */
+    sti_load_options options = sti_load_options_default();
+    options.memory_limit = 1 << 20;
+    static const char *const many = "<mujoco><worldbody><replicate count='1000'><replicate "
+                                    "count='1000'><replicate count='1000'><geom size='1'/>"
+                                    "</replicate></replicate></replicate></worldbody></mujoco>";
+    sti_error error;
+    CHECK(!sti_spec_parse(many, strlen(many), &options, NULL, &error) && error.code == STI_LIMIT);
+}
+
 TEST(memory_limit_is_kept) {
     char *xml = malloc(2000000), *p = xml;
     p += sprintf(p, "<mujoco><worldbody>");
@@ -665,7 +691,7 @@ TEST(building_by_hand) {
     CHECK(sti_element_set(geom, "sice", "1", &e) == STI_SCHEMA && strstr(e.message, "'size'"));
     CHECK(sti_element_set(geom, "adhesion", "1", &e) == STI_UNSUPPORTED);
     CHECK(sti_element_add(root, "geom", &e) == NULL && e.code == STI_SCHEMA);
-    CHECK(sti_element_add(body, "replicate", &e) == NULL && e.code == STI_UNSUPPORTED);
+    CHECK(sti_element_add(body, "attach", &e) == NULL && e.code == STI_UNSUPPORTED);
     CHECK(sti_element_set(geom, "size", NULL, &e) == STI_OK && sti_element_get(geom, "size") == NULL);
     CHECK(sti_element_add(root, "sti:record", &e) != NULL &&
           sti_element_set(root, "sti:requires", "0", &e) == STI_OK);
@@ -772,8 +798,8 @@ MAIN(CASE(reads_elements_and_values), CASE(unset_values_come_from_the_schema),
      CASE(short_values_are_completed_by_outer_classes), CASE(repeated_main_sections_override),
      CASE(actuators_and_tendons_share_defaults), CASE(default_errors), CASE(bad_values),
      CASE(unknown_names_and_suggestions), CASE(unsupported_is_named), CASE(all_errors_are_collected),
-     CASE(broken_xml), CASE(long_chains_are_read), CASE(deep_nesting_is_refused), CASE(memory_limit_is_kept),
-     CASE(options_must_be_initialised), CASE(includes_are_expanded_in_place), CASE(include_errors),
-     CASE(files_stay_in_the_folder), CASE(missing_main_file), CASE(own_namespace), CASE(namespace_errors),
-     CASE(writing_round_trips), CASE(building_by_hand), CASE(nothing_may_be_edited),
+     CASE(broken_xml), CASE(long_chains_are_read), CASE(deep_nesting_is_refused), CASE(copies),
+     CASE(memory_limit_is_kept), CASE(options_must_be_initialised), CASE(includes_are_expanded_in_place),
+     CASE(include_errors), CASE(files_stay_in_the_folder), CASE(missing_main_file), CASE(own_namespace),
+     CASE(namespace_errors), CASE(writing_round_trips), CASE(building_by_hand), CASE(nothing_may_be_edited),
      CASE(edits_of_classes_take_effect), CASE(every_allocation_may_fail), CASE(schema_documents_itself))

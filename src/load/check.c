@@ -88,6 +88,13 @@ static void check_version(const sti_element *root, sti__judge *judge) {
     if (error.code) sti__judge_error(judge, &error);
 }
 
+/* Files are written out when they are read. */
+static void check_replicate(const sti_element *e, sti__judge *judge) {
+    sti_error error;
+    sti__fail_at(&error, sti__place_of(e), STI_UNSUPPORTED, "works in files only; add the copies one by one");
+    sti__judge_error(judge, &error);
+}
+
 void sti__spec_judge(const sti_spec *spec, sti__judge *judge) {
     check_sections(spec, judge);
     check_version(spec->root, judge);
@@ -95,6 +102,7 @@ void sti__spec_judge(const sti_spec *spec, sti__judge *judge) {
         if (e->id == STI_E_default) check_default(e, judge);
         else check_reference(e, STI_A_class, judge);
         check_reference(e, STI_A_childclass, judge);
+        if (e->id == STI_E_replicate) check_replicate(e, judge);
         check_required(e, judge);
         if (e->child) check_once(e, judge);
     }

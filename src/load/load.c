@@ -28,6 +28,7 @@ static sti_spec *finish(sti_spec *spec, const char *name, const void *data, size
     const char *file = sti__spec_file(spec, name);
     if (!file) sti__out_of_memory(&judge.first, (sti__place){0}, STI_NO_MEMORY);
     else if (sti__xml_read(spec, file, data, size, &judge) == STI_OK && spec->root) {
+        if (judge.first.code == STI_OK) sti__replicate(spec, &judge);
         sti__scope_all(spec);
         sti__spec_judge(spec, &judge);
     }

@@ -164,6 +164,8 @@ void sti__judge_error(sti__judge *judge, const sti_error *error);
 void sti__judge_warning(sti__judge *judge, const sti_error *error);
 
 sti_status sti__xml_read(sti_spec *spec, const char *name, const void *data, size_t size, sti__judge *judge);
+/* Writes <replicate> out. */
+void sti__replicate(sti_spec *spec, sti__judge *judge);
 /* What can only be seen in the whole tree: missing attributes, repeated elements, unknown classes. */
 void sti__spec_judge(const sti_spec *spec, sti__judge *judge);
 
