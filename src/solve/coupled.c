@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define STEPS 60   /* Newton steps of one call */
-#define WARM 0.1   /* a pair that is given and better is gone on from as it is */
+#define WARM 0.3   /* a pair that is given and better is gone on from as it is */
 #define FAR 1e-2   /* laws of another pair that is worse are rounded from the start */
 #define BLIND 2    /* steps in a row that may raise the natural map, within rounds */
 #define FASTER 0.5 /* by which they are rounded less after a full step */
