@@ -151,6 +151,12 @@ INLINE void cut_after(double *x, int k) {
     }
 }
 
+/* The pack of the k-th unit vector: packs that hold a number just stored alone would have to be waited for. */
+INLINE const double *unit_pack(int k) {
+    static const double unit[16] = {0, 0, 0, 0, 0, 0, 0, 1};
+    return unit + 7 - k % 8;
+}
+
 INLINE void clear(double *x, int count) {
     for (int i = 0; i < count; i += VW) AT(x, i) = (vec){0};
 }
@@ -344,13 +350,13 @@ static void invert(small *s) {
         s->reach[k] = below ? below | s->reach[last_of(below)] : 0;
         for (int p = 0; p <= k; p += 8) {
             vec sum[PARTS] = {{0}};
+            if (k - p < 8) UNROLL for (int v = 0; v < PARTS; v++) sum[v] = IN(unit_pack(k), VW * v);
             FOR_BITS (j, below & ~before(p)) {
                 const double *V = s->V + j * ld + p;
                 UNROLL for (int v = 0; v < PARTS; v++) sum[v] -= Lk[j] * IN(V, VW * v);
             }
             UNROLL for (int v = 0; v < PARTS; v++) AT(Vk, p + VW * v) = sum[v] * s->at[k];
         }
-        Vk[k] = s->at[k];
     }
 }
 
@@ -667,8 +673,8 @@ static void make_matrix(small *s, bool symmetric) {
     double K[STI_ROW_DIM * STI_ROW_DIM], two[2][9];
     for (int k = 0; k < n; k++) {
         double *H = s->H + k * ld;
-        clear(H, symmetric ? pack_after(k) : ld);
-        H[k] = 1;
+        clear(H, symmetric ? pack_of(k) : ld);
+        for (int v = 0; v < 8; v += VW) AT(H, pack_of(k) + v) = IN(unit_pack(k), v);
         s->link[k] = 0;
     }
     for (int b = 0; b < s->nrow; b++) {
