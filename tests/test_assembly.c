@@ -329,6 +329,40 @@ TEST(threads_do_not_change_a_bit) {
     sti_model_free(m);
 }
 
+/* The same forces whenever the list is made; their sum is the weight. */
+TEST(contacts_are_listed_for_who_asks) {
+    sti_model *m =
+        model_of("<mujoco><option timestep='.004'/><worldbody><geom type='plane' size='1 1 1'/>"
+                 "<body pos='0 0 .1'><freejoint/><geom type='box' size='.1 .1 .1' mass='3'/></body>"
+                 "</worldbody></mujoco>");
+    for (int parts = 1; parts <= 4; parts += 3) {
+        sti_world *late = world_of(m), *always = world_of(m);
+        int n, count;
+        sti_world_option(late)->substeps = sti_world_option(always)->substeps = parts;
+        for (int i = 0; i < 200; i++) {
+            REQUIRE(sti_step(late, 1) == STI_OK && sti_step(always, 1) == STI_OK);
+            sti_world_contacts(always, &n);
+        }
+        sti_world_option(late)->timestep = 1; /* of the next step */
+        const sti_contact *a = sti_world_contacts(late, &count), *b = sti_world_contacts(always, &n);
+        double force = 0;
+        CHECK(count == 4 && n == 4);
+        for (int i = 0; i < count; i++) {
+            force += a[i].force[0];
+            CHECK(memcmp(a[i].force, b[i].force, sizeof a[i].force) == 0 && a[i].dist == b[i].dist);
+        }
+        CHECK_NEAR(force, 3 * 9.81, 1e-4);
+        CHECK(sti_world_contacts(late, &n) == a && n == 4);
+        sti_stage_collide(late); /* those of the last step are gone or as they were */
+        sti_world_contacts(late, &n);
+        CHECK(n == 4);
+        sti_world_destroy(late);
+        sti_world_destroy(always);
+    }
+    sti_model_free(m);
+}
+
 MAIN(CASE(a_list_finds_what_the_tree_finds), CASE(groups_find_what_the_list_finds), CASE(axes_change_nothing),
-     CASE(contacts_feel_the_inverse_mass), CASE(trees_on_a_free_body_answer_from_the_root_outwards),
-     CASE(islands_of_trees), CASE(threads_do_not_change_a_bit))
+     CASE(contacts_feel_the_inverse_mass), CASE(contacts_are_listed_for_who_asks),
+     CASE(trees_on_a_free_body_answer_from_the_root_outwards), CASE(islands_of_trees),
+     CASE(threads_do_not_change_a_bit))

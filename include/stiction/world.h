@@ -79,7 +79,8 @@ STI_API void sti_stage_integrate(sti_world *world);     /* advance by opt.timest
 
 /* ---- contacts ------------------------------------------------------------------------------------- */
 
-/* The contacts of the last forward or step, in a fixed order; valid until the next. */
+/* The contacts of the last forward or step, in a fixed order; valid until the next forward, step or stage. The list may be
+   made at the first call, so no other thread may use the world meanwhile. */
 STI_API const sti_contact *sti_world_contacts(const sti_world *world, int *count);
 /* The polygons that those over patches stand for, at most n of them; returns how many there are. out may be NULL if n is 0. */
 STI_API int sti_world_patches(const sti_world *world, sti_patch *out, int n);
