@@ -157,6 +157,23 @@ static void print_figures(const simulation *sim) {
            (unsigned long long)sti_world_hash(sim->world));
 }
 
+/* What solves had to say, with remedies, and pools that a larger option would have spared the growth. */
+static void print_warnings(const sti_world *world) {
+    int count;
+    for (int k = 0; k < STI_WARN_COUNT; k++) {
+        sti_solve_warning w = (sti_solve_warning)k;
+        if (sti_world_warnings(world, w) > 0)
+            fprintf(stderr, "warning: %s: %s, %lld times\n", sti_solve_warning_name(w),
+                    sti_solve_warning_text(w), (long long)sti_world_warnings(world, w));
+    }
+    const sti_growth *g = sti_world_growths(world, &count);
+    for (int i = 0; i < count; i++)
+        fprintf(stderr,
+                "note: %s: a step needed %d where there was room for %d; it grew %lld times and lost nothing "
+                "(docs/troubleshooting.md#overflow)\n",
+                g[i].option, g[i].need, g[i].room, (long long)g[i].times);
+}
+
 /* ---- the command -------------------------------------------------------------------------------------- */
 
 /* Capsules and dumps go to folders, which are made if they are not there. */
@@ -235,6 +252,7 @@ static int run_world(simulation *sim, const run_options *o, const char *recordin
     sim->energy[1] = total_energy(sim->world);
     status = outputs(sim, o, recording);
     print_figures(sim);
+    if (!o->quiet) print_warnings(sim->world);
     if (o->capsules) printf("%d capsules in %s\n", sti_world_capsules(sim->world), o->capsules);
     return interrupted ? EXIT_FAILED : status;
 }

@@ -623,6 +623,32 @@ static PyObject *world_solve_info(PyObject *self, PyObject *unused) {
                          core_certificate(&info.certificate));
 }
 
+static PyObject *world_warnings(PyObject *self, PyObject *unused) {
+    (void)unused;
+    core_world *w = (core_world *)self;
+    int64_t counts[STI_WARN_COUNT];
+    if (!world_take(w)) return NULL;
+    for (int i = 0; i < STI_WARN_COUNT; i++) counts[i] = sti_world_warnings(w->world, (sti_solve_warning)i);
+    atomic_flag_clear(&w->busy);
+    return core_warnings(counts);
+}
+
+static PyObject *world_growths(PyObject *self, PyObject *unused) {
+    (void)unused;
+    core_world *w = (core_world *)self;
+    if (!world_take(w)) return NULL;
+    int count;
+    const sti_growth *g = sti_world_growths(w->world, &count);
+    PyObject *dict = PyDict_New();
+    for (int i = 0; dict && i < count; i++) {
+        PyObject *item = Py_BuildValue("iiL", g[i].room, g[i].need, (long long)g[i].times);
+        if (!item || PyDict_SetItemString(dict, g[i].option, item) < 0) Py_CLEAR(dict);
+        Py_XDECREF(item);
+    }
+    atomic_flag_clear(&w->busy);
+    return dict;
+}
+
 /* Diagnostics of a coupled constraint, None if the equality is another. */
 static PyObject *world_coupled(PyObject *self, PyObject *number) {
     core_world *w = (core_world *)self;
@@ -809,6 +835,8 @@ static PyMethodDef world_methods[] = {
     {"trouble", world_trouble, METH_NOARGS, "what went badly in the last step, capsules written"},
     {"load", world_load, METH_O, "restore a snapshot"},
     {"sensor", world_sensor, METH_VARARGS, "sensor values as float32"},
+    {"warnings", world_warnings, METH_NOARGS, "counted warnings"},
+    {"growths", world_growths, METH_NOARGS, "pools that grew"},
     {"profile", world_profile, METH_NOARGS, "stage tree"},
     {"picture", world_picture, METH_VARARGS, "RGB picture"},
     {NULL, NULL, 0, NULL}};

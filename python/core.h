@@ -16,6 +16,8 @@ PyObject *core_raise(PyObject *type, const sti_error *error);
 PyObject *core_window(PyObject *module, PyObject *owner, sti_view view);
 /* Adds problems, workspaces and their functions to the module. */
 PyObject *core_certificate(const sti_certificate *certificate);
+/* name: (count, text) of those that are not zero, by STI_WARN_... */
+PyObject *core_warnings(const int64_t *counts);
 int core_add_problem(PyObject *module);
 /* Coupled constraints, and the diagnostics of one with `count` equations as a tuple. */
 int core_add_coupled(PyObject *module);

@@ -384,20 +384,22 @@ static int set_options(sti_solve_options *o, PyObject *dict) {
     return 0;
 }
 
-static PyObject *warnings_dict(const sti_solve_info *info) {
-    static const char *const names[] = {
-#define X(id, text) #id,
-        STI_SOLVE_WARNINGS(X)
-#undef X
-    };
+PyObject *core_warnings(const int64_t *counts) {
     PyObject *dict = PyDict_New();
     for (int i = 0; dict && i < STI_WARN_COUNT; i++) {
-        if (info->warnings[i] == 0) continue;
-        PyObject *item = Py_BuildValue("is", info->warnings[i], sti_solve_warning_text((sti_solve_warning)i));
-        if (!item || PyDict_SetItemString(dict, names[i], item) < 0) Py_CLEAR(dict);
+        if (counts[i] == 0) continue;
+        sti_solve_warning warning = (sti_solve_warning)i;
+        PyObject *item = Py_BuildValue("Ls", (long long)counts[i], sti_solve_warning_text(warning));
+        if (!item || PyDict_SetItemString(dict, sti_solve_warning_name(warning), item) < 0) Py_CLEAR(dict);
         Py_XDECREF(item);
     }
     return dict;
+}
+
+static PyObject *warnings_dict(const sti_solve_info *info) {
+    int64_t counts[STI_WARN_COUNT];
+    for (int i = 0; i < STI_WARN_COUNT; i++) counts[i] = info->warnings[i];
+    return core_warnings(counts);
 }
 
 static PyObject *info_dict(const sti_solve_info *info) {

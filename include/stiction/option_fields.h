@@ -22,6 +22,8 @@
     X(int, pool_rows, pool_rows, 0, 1048576, "row blocks, likewise")                                                   \
     X(int, pool_candidates, pool_candidates, 0, 1048576, "pairs for the narrow phase, likewise")                       \
     X(int, pool_overlaps, pool_overlaps, 0, 1048576, "overlaps of boxes in the broad phase, likewise")                 \
+    X(int, pool_patches, pool_patches, 0, 1048576, "polygons of contact, likewise")                                    \
+    X(int, pool_elements, pool_elements, 0, 1048576, "pairs of near elements of pressure fields, likewise")            \
     X(int, max_hits, max_hits, 1, 65536, "overlaps that every box has room for before all are counted anew")            \
     X(int, alm_scheme, alm_scheme, 0, 2, "sti_alm_scheme: euler, bdf2, midpoint")                                       \
     X(int, alm_adaptive, alm_adaptive, 0, 1, "stopping tests and a penalty that grows; else fixed counts")             \

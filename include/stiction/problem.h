@@ -196,24 +196,32 @@ typedef enum sti_preconditioner {
         STI_PRECONDITIONER_COUNT
 } sti_preconditioner;
 
-/* X(enum, text): what a solve may have to say; counted, never printed. */
+/* X(enum, section, text): what a solve may have to say; counted, never printed. The section of docs/troubleshooting.md has
+   remedies. */
 /* clang-format off */
-#define STI_SOLVE_WARNINGS(X)                                                                    \
-    X(GRADIENT_EXPLOSION, "the gradient norm passed its limit")                                  \
-    X(ENERGY_INCREASE, "a line search raised the energy")                                        \
-    X(NEAR_RIGID, "a stiffness was clamped to the near-rigid one")                               \
-    X(LINE_SEARCH, "a line search failed and took a tenth of its largest step")                  \
-    X(ITERATION_CAP, "the iteration cap was reached; this is the best iterate")                  \
-    X(STALLED, "no further progress was possible in double precision")                           \
-    X(CONTRADICTION, "rows contradict each other; this is the answer of softer ones")
+#define STI_SOLVE_WARNINGS(X)                                                                                    \
+    X(GRADIENT_EXPLOSION, "instability", "the gradient norm passed its limit")                                   \
+    X(ENERGY_INCREASE, "instability", "a line search raised the energy")                                         \
+    X(NEAR_RIGID, "instability", "a patch is stiffer than the time step resolves and was taken for near-rigid")  \
+    X(LINE_SEARCH, "slow-convergence", "a line search failed and took a tenth of its largest step")              \
+    X(ITERATION_CAP, "slow-convergence", "the iteration cap was reached; this is the best iterate")              \
+    X(STALLED, "slow-convergence", "no further progress was possible in double precision")                       \
+    X(CONTRADICTION, "slow-convergence", "rows contradict each other; this is the answer of softer ones")        \
+    X(MANY_NEWTON, "slow-convergence", "a solve took more than 50 Newton steps")                                 \
+    X(MANY_PCG, "slow-convergence", "a linear solve took more than 100 conjugate-gradient steps")
 /* clang-format on */
+#define STI_MANY_NEWTON 50
+#define STI_MANY_PCG 100
 typedef enum sti_solve_warning {
-#define X(id, text) STI_WARN_##id,
+#define X(id, section, text) STI_WARN_##id,
     STI_SOLVE_WARNINGS(X)
 #undef X
         STI_WARN_COUNT
 } sti_solve_warning;
+/* What it means, and where remedies are. */
 STI_API const char *sti_solve_warning_text(sti_solve_warning warning);
+/* "MANY_PCG" */
+STI_API const char *sti_solve_warning_name(sti_solve_warning warning);
 
 typedef struct sti_solve_options {
     sti_solver solver;

@@ -114,6 +114,21 @@ STI_API uint64_t sti_world_hash(const sti_world *world);
    no such sensor. Those of a contact sensor begin with the number of contacts, docs/contact_sensor.md. */
 STI_API int sti_sensor_value(const sti_world *world, const char *name, float *out, int n);
 
+/* ---- warnings ----------------------------------------------------------------------------------------- */
+
+/* How often it was counted in the steps since the world was made or reset; of the last step alone: sti_world_solve_info. */
+STI_API int64_t sti_world_warnings(const sti_world *world, sti_solve_warning warning);
+
+/* A pool that was too small: no step was lost. */
+typedef struct sti_growth {
+    const char *option; /* that sizes it: "pool_patches" */
+    int room;           /* before it grew the last time, in its unit */
+    int need;           /* what the steps asked for that made it grow, the most of them */
+    int64_t times;
+} sti_growth;
+/* Those since the world was made or reset; NULL and 0: none. */
+STI_API const sti_growth *sti_world_growths(const sti_world *world, int *count);
+
 /* ---- profile ------------------------------------------------------------------------------------------ */
 
 /* Nodes of the stage tree in preorder; NULL and 0 without options.profile. */

@@ -388,6 +388,18 @@ class Data(_HasNamed):
         self._core.load(snapshot)
 
     @property
+    def warnings(self):
+        """What solves had to say since the world was made or reset: {"MANY_PCG": (count, text), ...}; mostly empty.
+        docs/troubleshooting.md has remedies."""
+        return self._core.warnings()
+
+    @property
+    def growths(self):
+        """Pools that were too small since then, by the option that sizes them: {"pool_rows": (room, need, times), ...}. No step
+        is lost by it."""
+        return self._core.growths()
+
+    @property
     def trouble(self):
         """What went badly in the last step: a tuple of "certificate", "pool", "nonfinite", "solve"; mostly empty."""
         bits = self._core.trouble()[0]

@@ -315,7 +315,8 @@ sti_status sti__fields_create(sti__fields *f, const sti__collision_model *cm, co
     if (status == STI_OK) {
         f->npair = list_pairs(f, f->pair);
         find_surface(f);
-        sti__patch_sizes sizes = {1024, 256};
+        int elements = s->opt.pool_elements, patches = s->opt.pool_patches;
+        sti__patch_sizes sizes = {elements > 0 ? elements : 1024, patches > 0 ? patches : 256};
         if (!sti__patches_create(&f->patches, sizes, allocator) || !reserve_touches(f))
             status = STI_NO_MEMORY;
     }

@@ -158,7 +158,7 @@ void sti__assembly_free(sti__assembly *as) {
 /* ---- blocks ------------------------------------------------------------------------------------------- */
 
 void sti__assembly_begin(sti__assembly *as) {
-    as->nblock = as->nrow = as->nentry = 0;
+    as->nblock = as->nrow = as->nentry = as->clamped = 0;
     for (int k = 0; k < as->nbodies; k++) as->asked[as->bodies[k]] = false;
     as->nbodies = as->nchain = 0;
     sti__outward_begin(&as->outward);

@@ -105,6 +105,7 @@ typedef struct sti__assembly {
     void *block;                      /* what does not grow */
     size_t bytes;
     sti__tally *tally; /* the world's; NULL: nobody asks where the time goes */
+    int clamped;       /* patches that are near-rigid, though a stiffness was asked for */
     int growths;       /* how often a pool had to grow since creation */
     bool plain;        /* A is M */
     bool failed;       /* a pool could not grow: the problem is not complete */

@@ -78,6 +78,7 @@ static void add_touch(sti__assembly *as, const sti_state *s, const sti__fields *
     sti__softness soft = {h, p->stiffness, law.dissipation >= 0 ? law.dissipation : near, s->opt.beta,
                           s->opt.sigma};
     bool clamped = sti__regularise(&soft, law.dim, row.mu, w, p->dist, R, vhat);
+    as->clamped += clamped && p->stiffness < INFINITY;
     if (clamped && vhat[0] > s->opt.push) vhat[0] = s->opt.push;
     for (int i = 1; s->opt.memory && i < law.dim; i++)
         R[i] = fmax(R[i], R[0]); /* anchors do not creep: Mindlin's stiffness */

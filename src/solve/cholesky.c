@@ -418,8 +418,12 @@ const double *sti__chol_schur(const sti__chol *c, const int **dofs, int *count) 
 sti__chol_info sti__chol_get_info(const sti__chol *c) {
     const sti__plan *p = &c->plan;
     if (c->iterates)
-        return (sti__chol_info){.n = p->n, .fill = INT64_MAX, .flops = INFINITY, .hash = c->hash};
-    return (sti__chol_info){p->n, p->fill, p->flops, p->nnode, p->dissected, c->hash};
+        return (sti__chol_info){.n = p->n,
+                                .fill = INT64_MAX,
+                                .flops = INFINITY,
+                                .hash = c->hash,
+                                .iterations = sti__iterate_count(c->iterate)};
+    return (sti__chol_info){p->n, p->fill, p->flops, p->nnode, p->dissected, c->hash, 0};
 }
 
 void sti__chol_use_variant(sti__chol *c, int variant) {

@@ -60,6 +60,7 @@ typedef struct sti__chol_info {
     int nblock;     /* supernodes */
     bool dissected; /* ordered by nested dissection, not minimum degree */
     uint64_t hash;  /* of the pattern */
+    int iterations; /* of the last solve; 0: by a factor */
 } sti__chol_info;
 sti__chol_info sti__chol_get_info(const sti__chol *chol);
 

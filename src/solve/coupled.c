@@ -158,9 +158,7 @@ static double dot(const sti__island *s, const double *a, const double *b) {
     return sum;
 }
 
-static void precondition(sti__sap *sap, const double *in, double *out) {
-    sap->count->pcg += sti__island_solve(sap->s, in, out, 1e-2, sap->options->max_pcg, sap->tasks);
-}
+static void precondition(sti__sap *sap, const double *in, double *out) { sti__sap_solve(sap, in, out, 1e-2); }
 
 /* J'slope of the blocks whose friction follows, one number per dof, and their normals, where G J was: the factor has
    been made. */

@@ -21,6 +21,7 @@ struct sti__iterate {
     double *value;
     int *from, *diagonal; /* where its numbers, and the diagonal ones, are in the matrix */
     double *b, *x;        /* n */
+    int iterations;       /* of the last solve */
     void *block;
     size_t room;
 };
@@ -154,8 +155,10 @@ static void multiply(void *context, const double *x, double *y) {
 static void solve(sti__iterate *s, double tol, const sti_tasks *tasks) {
     product p = {s, tasks};
     memset(s->x, 0, sizeof(double) * (size_t)s->rest.nrow);
-    sti__pcg_solve(s->pcg, multiply, &p, s->b, s->x, tol, CAP, tasks);
+    s->iterations = sti__pcg_solve(s->pcg, multiply, &p, s->b, s->x, tol, CAP, tasks).iterations;
 }
+
+int sti__iterate_count(const sti__iterate *s) { return s->iterations; }
 
 void sti__iterate_solve(sti__iterate *s, double *x, const sti_tasks *tasks) {
     size_t bytes = sizeof(double) * (size_t)s->rest.nrow;

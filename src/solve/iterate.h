@@ -16,6 +16,7 @@ void sti__iterate_set_tally(sti__iterate *iterate, sti__tally *tally); /* NULL: 
 void sti__iterate_coords(sti__iterate *iterate, const double *coords); /* for the next fill */
 /* -1, or a dof whose diagonal is not positive. Allocates nothing, as do the others below. */
 int sti__iterate_fill(sti__iterate *iterate, const double *value, const sti_tasks *tasks);
+int sti__iterate_count(const sti__iterate *iterate); /* iterations of the last solve */
 void sti__iterate_solve(sti__iterate *iterate, double *x, const sti_tasks *tasks);         /* x := A^-1 x */
 double sti__iterate_norm2(sti__iterate *iterate, const double *x, const sti_tasks *tasks); /* x'A^-1 x */
 

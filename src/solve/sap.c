@@ -99,6 +99,13 @@ static double forcing(const sti__sap *sap) {
     return fmax(sap->options->pcg_tol, fmin(0.1, 0.1 * sqrt(relative)));
 }
 
+int sti__sap_solve(sti__sap *sap, const double *b, double *x, double tol) {
+    int products = sti__island_solve(sap->s, b, x, tol, sap->options->max_pcg, sap->tasks);
+    sap->count->pcg += products;
+    sap->count->warnings[STI_WARN_MANY_PCG] += products > STI_MANY_PCG;
+    return products;
+}
+
 /* The Newton direction into step, with its products; false if there is none that descends. */
 static bool find_direction(sti__sap *sap, double *slope) {
     sti__island *s = sap->s;
@@ -106,10 +113,7 @@ static bool find_direction(sti__sap *sap, double *slope) {
         sap->count->indefinite |= !sti__island_factor_mass(s, sap->tasks);
         return false;
     }
-    int products =
-        sti__island_solve(s, s->gradient, s->step, forcing(sap), sap->options->max_pcg, sap->tasks);
-    sap->count->pcg += products;
-    sap->count->products += products + 1;
+    sap->count->products += sti__sap_solve(sap, s->gradient, s->step, forcing(sap)) + 1;
     for (int i = 0; i < s->n; i++) s->step[i] = -s->step[i];
     *slope = sti__dot_n(s->step, s->gradient, s->n);
     if (!(*slope < 0) || !(*slope > -INFINITY)) return false;

@@ -57,6 +57,8 @@ typedef enum sti__sap_end { STI__SAP_CONVERGED, STI__SAP_CAP, STI__SAP_STALLED }
 
 /* g, momentum, force, gradient and cost at v, y = J v - target; G too if `curved`. */
 void sti__sap_evaluate(sti__sap *sap, bool curved);
+/* x = H^-1 b to a relative residual of tol; returns the products that it took, which are counted. */
+int sti__sap_solve(sti__sap *sap, const double *b, double *x, double tol);
 /* Fills bar and scale. */
 void sti__sap_measure(sti__sap *sap);
 /* Adds them to the history, if it is kept. */

@@ -80,11 +80,20 @@ static sti_status check_options(const sti_problem *p, const sti_solve_options *o
 
 const char *sti_solve_warning_text(sti_solve_warning warning) {
     static const char *const text[] = {
-#define X(id, words) words,
+#define X(id, section, words) words " (docs/troubleshooting.md#" section ")",
         STI_SOLVE_WARNINGS(X)
 #undef X
     };
     return (unsigned)warning < STI_WARN_COUNT ? text[warning] : "unknown warning";
+}
+
+const char *sti_solve_warning_name(sti_solve_warning warning) {
+    static const char *const name[] = {
+#define X(id, section, words) #id,
+        STI_SOLVE_WARNINGS(X)
+#undef X
+    };
+    return (unsigned)warning < STI_WARN_COUNT ? name[warning] : "UNKNOWN";
 }
 
 /* ---- workspace ---------------------------------------------------------------------------------- */
@@ -308,5 +317,7 @@ sti_status sti_solve(const sti_problem *problem, const sti_solve_options *option
     if (status == STI_OK && task.problem != problem)
         sti__reduced_expand(workspace->reduction, task.v, v, tasks_of(options));
     info->seconds = seconds_now() - start;
+    bool newton = info->solver != STI_SOLVER_APGD;
+    info->warnings[STI_WARN_MANY_NEWTON] += newton && info->iterations > STI_MANY_NEWTON;
     return status == STI_OK ? judge(&task, error) : status;
 }

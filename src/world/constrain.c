@@ -105,6 +105,7 @@ void sti__constraints_reset(sti_world *world) {
     c->made = c->solved = false;
     c->listed = true;
     memset(&c->info, 0, sizeof c->info);
+    memset(c->warned, 0, sizeof c->warned);
     if (c->rows.first) sti__assembly_begin(&c->rows);
     if (world->model->ncoupled)
         memset(c->rows.coupled, 0, sizeof *c->rows.coupled * (size_t)world->model->ncoupled);
@@ -124,10 +125,10 @@ sti_status sti__constraints_set_memory(sti_world *world, const sti_contact_memor
 /* ---- collide ----------------------------------------------------------------------------------------- */
 
 static void say_growth(sti_world *world, const sti__collide_sizes *room, const sti__collide_sizes *need) {
-    sti__world_grew(world, "pool_overlaps", room->overlaps, need->overlaps);
-    sti__world_grew(world, "pool_overlaps (with fixed geoms)", room->fixed_overlaps, need->fixed_overlaps);
-    sti__world_grew(world, "pool_candidates", room->candidates, need->candidates);
-    sti__world_grew(world, "pool_contacts", room->contacts, need->contacts);
+    sti__world_grew(world, "pool_overlaps", 1, room->overlaps, need->overlaps);
+    sti__world_grew(world, "pool_overlaps (with fixed geoms)", 1, room->fixed_overlaps, need->fixed_overlaps);
+    sti__world_grew(world, "pool_candidates", 1, room->candidates, need->candidates);
+    sti__world_grew(world, "pool_contacts", 1, room->contacts, need->contacts);
 }
 
 /* As often as a pool is too small. */
@@ -138,8 +139,8 @@ static sti_status find_polygons(sti_world *world) {
         room = c->fields.patches.size;
         if (!sti__fields_grow(&c->fields, &need))
             return sti__fail(&world->error, STI_NO_MEMORY, "no memory for %d patches", need.patches);
-        sti__world_grew(world, "pool of patches", room.patches, need.patches);
-        sti__world_grew(world, "pool of elements near each other", room.candidates, need.candidates);
+        sti__world_grew(world, "pool_patches", 1, room.patches, need.patches);
+        sti__world_grew(world, "pool_elements", 1, room.candidates, need.candidates);
     }
     return STI_OK;
 }
@@ -287,9 +288,9 @@ static sti_status make_rows(sti_world *world) {
     if (c->npatch) sti__patch_rows(&c->rows, s, &c->fields, c->collide.ncontact);
     sti_status status = sti__handlers_run(world);
     if (status != STI_OK) return status;
-    sti__world_grew(world, "pool_rows (blocks)", blocks - 1, c->rows.nblock);
-    sti__world_grew(world, "pool_rows (rows)", rows - 1, c->rows.nrow);
-    sti__world_grew(world, "pool_rows (numbers of J)", entries - 1, c->rows.nentry);
+    sti__world_grew(world, "pool_rows (blocks)", 1, blocks - 1, c->rows.nblock);
+    sti__world_grew(world, "pool_rows (rows)", 3, rows - 1, c->rows.nrow);
+    sti__world_grew(world, "pool_rows (numbers of J)", 18, entries - 1, c->rows.nentry);
     return STI_OK;
 }
 
@@ -307,6 +308,7 @@ sti_status sti__stage_contact(sti_world *world) {
     c->made = c->solved = false;
     sti__assembly_begin(&c->rows);
     c->rows.soft = sti__soft_matrices(world);
+    world->soft.slow = 0;
     if (c->rows.ndof == 0) return STI_OK;
     STI__ENTER(&world->profile, "rows");
     sti_status status = make_rows(world);
@@ -603,6 +605,9 @@ const sti_coupled_diagnostics *sti_world_coupled(const sti_world *world, int equ
     if (equality < 0 || equality >= m->neq || m->eq_type[equality] != STI_EQ_COUPLED) return NULL;
     return &world->constraints.rows.coupled[(int)m->eq_data[11 * equality]];
 }
+int64_t sti_world_warnings(const sti_world *world, sti_solve_warning warning) {
+    return (unsigned)warning < STI_WARN_COUNT ? world->constraints.warned[warning] : 0;
+}
 const sti_solve_info *sti_world_solve_info(const sti_world *world) { return &world->constraints.info; }
 
 /* A step computes the gap; the rest is computed for who asks. Of substeps the worst is kept as it was. */
@@ -642,12 +647,15 @@ void sti__constraints_push(sti_world *world) {
 static sti_status solve_again(sti_world *world) {
     sti__constraints *c = &world->constraints;
     if (c->rows.nblock == 0) return STI_OK;
-    int iterations = c->info.iterations, factorisations = c->info.factorisations;
+    sti_solve_info before = c->info;
     sti__assembly_soften(&c->rows);
     memcpy(c->rows.guess, c->rows.g, sizeof *c->rows.g * (size_t)c->rows.nrow);
     sti_status status = solve(world);
-    c->info.iterations += iterations;
-    c->info.factorisations += factorisations;
+    c->info.iterations += before.iterations;
+    c->info.factorisations += before.factorisations;
+    c->info.pcg += before.pcg;
+    c->info.line_search += before.line_search;
+    for (int i = 0; i < STI_WARN_COUNT; i++) c->info.warnings[i] += before.warnings[i];
     if (status == STI_OK) set_motion(world, world->state->qacc_step, NULL);
     return status;
 }
@@ -680,6 +688,7 @@ static sti_status settle_soft(sti_world *world) {
     c->info.certificate.headline += rest;
     c->info.converged = rest <= goal && (c->rows.nblock == 0 || c->info.converged);
     if (rest > goal) c->info.warnings[STI_WARN_ITERATION_CAP]++;
+    if (k > STI_MANY_NEWTON) c->info.warnings[STI_WARN_MANY_NEWTON]++;
     return STI_OK;
 }
 
@@ -708,6 +717,8 @@ sti_status sti__stage_solve(sti_world *world) {
         c->solved = true;
     }
     plan_list(world);
+    c->info.warnings[STI_WARN_MANY_PCG] += world->soft.slow;
+    c->info.warnings[STI_WARN_NEAR_RIGID] += c->rows.clamped;
     sti__profile_iterations(&world->profile, c->info.iterations);
     if (s->wanted & STI__WANT_RNEPOST) sti__constraints_push(world);
     return STI_OK;
@@ -825,6 +836,7 @@ void sti__constraints_commit(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
     double h = world->state->opt.timestep, y[6];
+    for (int i = 0; i < STI_WARN_COUNT; i++) c->warned[i] += c->info.warnings[i];
     if (world->state->opt.integrator == STI_INTEGRATOR_ALM) {
         remember_touches(world);
         return;

@@ -26,14 +26,15 @@ typedef struct sti__constraints {
     int nmemory;
     sti_solve_info info;
     double soft_rest; /* what Newton's method of soft bodies has left, in the unit of the certificate */
-    sti__tally tally; /* of the stage that runs, until the profile takes it */
-    uint64_t poses;   /* of the contact stage, as in world */
-    sti__alm *alm;    /* NULL until the integrator alm is asked for */
-    bool made;        /* the problem of the last contact stage is complete */
-    bool solved;      /* qacc_step of the pushed trees is that of the solution */
-    bool enabled;     /* the model can have rows at all */
-    bool touching;    /* some geoms of the model may touch */
-    int npatch;       /* touches of patches and vertices, of the last collide stage */
+    int64_t warned[STI_WARN_COUNT]; /* of all steps */
+    sti__tally tally;               /* of the stage that runs, until the profile takes it */
+    uint64_t poses;                 /* of the contact stage, as in world */
+    sti__alm *alm;                  /* NULL until the integrator alm is asked for */
+    bool made;                      /* the problem of the last contact stage is complete */
+    bool solved;                    /* qacc_step of the pushed trees is that of the solution */
+    bool enabled;                   /* the model can have rows at all */
+    bool touching;                  /* some geoms of the model may touch */
+    int npatch;                     /* touches of patches and vertices, of the last collide stage */
 } sti__constraints;
 
 sti_status sti__constraints_create(sti_world *world, sti_error *error);

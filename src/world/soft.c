@@ -363,6 +363,7 @@ static sti_status condense(sti_world *world, int flex) {
     body->factored = true;
     body->pattern_hash = hash;
     sti__chol_solve(body->factor, b->vstar + 3 * adr, sti__world_tasks(world));
+    b->slow += sti__chol_get_info(body->factor).iterations > STI_MANY_PCG;
     for (int i = 3 * adr; !b->fem->linear && i < 3 * adr + body->pattern.nrow; i++)
         b->vstar[i] += b->before[i];
     if (same && late_ones) return STI_OK;

@@ -40,6 +40,7 @@ typedef struct sti__soft_bodies {
     bool *kept;               /* nnode: touched by a row */
     bool *late;               /* 3 nnode: the same, of dofs */
     bool *touched;            /* nnode: in this step; kept are these and those of some steps before */
+    int slow;                 /* linear solves of this step that took many conjugate-gradient steps */
     bool any_fixed, ready;    /* ready: blocks are A at tangent for h */
     bool known, fresh;        /* fresh: A is that of the linear form, not one of before */
     double h;

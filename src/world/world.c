@@ -141,14 +141,38 @@ const sti_model *sti_world_model(const sti_world *world) { return world->model; 
 sti_option *sti_world_option(sti_world *world) { return &world->state->opt; }
 const sti_error *sti_world_error(const sti_world *world) { return &world->error; }
 
-void sti__world_grew(sti_world *world, const char *pool, int room, int need) {
-    char text[160];
+const sti_growth *sti_world_growths(const sti_world *world, int *count) {
+    if (count) *count = world->ngrowth;
+    return world->ngrowth ? world->growth : NULL;
+}
+
+static void note_growth(sti_world *world, const char *pool, int room, int need) {
+    static const char *const options[STI__POOLS] = {"pool_overlaps", "pool_candidates", "pool_contacts",
+                                                    "pool_rows",     "pool_patches",    "pool_elements"};
+    const char *option = "";
+    int i = 0;
+    for (int k = 0; k < STI__POOLS; k++)
+        if (strncmp(pool, options[k], strlen(options[k])) == 0) option = options[k];
+    while (i < world->ngrowth && world->growth[i].option != option) i++;
+    if (i == STI__POOLS) return;
+    if (i == world->ngrowth) world->growth[world->ngrowth++] = (sti_growth){.option = option};
+    sti_growth *g = &world->growth[i];
+    g->times++;
+    g->room = room;
+    if (need > g->need) g->need = need;
+}
+
+void sti__world_grew(sti_world *world, const char *pool, int each, int room, int need) {
+    char text[200];
     if (need <= room) return;
     world->grown = true;
+    note_growth(world, pool, room / each, (need + each - 1) / each);
     if (!world->log.write) return;
-    snprintf(text, sizeof text, "%s: there was room for %d, the step needs %d; the pool has grown", pool,
-             room, need);
-    world->log.write(world->log.context, STI_LOG_INFO, text);
+    snprintf(text, sizeof text,
+             "%s: there was room for %d, the step needs %d; the pool has grown "
+             "(docs/troubleshooting.md#overflow)",
+             pool, room, need);
+    world->log.write(world->log.context, STI_LOG_WARNING, text);
 }
 
 uint64_t sti__world_model_hash(const sti_world *world) {
@@ -210,6 +234,7 @@ sti_status sti_world_reset(sti_world *world, int key) {
     sti__world_copy_out(world, world->before);
     world->progress = STI__AT_NOTHING;
     world->error = (sti_error){0};
+    world->ngrowth = 0;
     return STI_OK;
 }
 

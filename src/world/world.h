@@ -38,6 +38,8 @@ typedef struct sti__capsules {
     int most, troubles, count;
 } sti__capsules;
 
+#define STI__POOLS 6 /* options that size one */
+
 struct sti_world {
     const sti_model *model;
     sti_state *state;
@@ -61,6 +63,8 @@ struct sti_world {
     sti__capsules capsules;
     int trouble; /* bits, of the last step */
     bool grown;  /* a pool, in this substep */
+    sti_growth growth[STI__POOLS];
+    int ngrowth;
     sti__profile profile;
     sti_error error;
     _Atomic uint64_t model_hash; /* 0 until someone asks */
@@ -92,8 +96,9 @@ void sti__handlers_free(sti_world *world);
 /* Notes what went badly in a substep, before its contacts become memory, and writes a capsule if one is asked for. */
 void sti__world_look_back(sti_world *world, sti_status status);
 
-/* Notes, and says to the log, that a pool (the option it is sized by) was too small, if it was. */
-void sti__world_grew(sti_world *world, const char *pool, int room, int need);
+/* Notes, and says to the log, that a pool was too small, if it was. pool: the option it is sized by, and more words; each: places
+   for one unit of that. */
+void sti__world_grew(sti_world *world, const char *pool, int each, int room, int need);
 
 /* NULL: this thread only. */
 static inline const sti_tasks *sti__world_tasks(const sti_world *world) {
