@@ -311,6 +311,9 @@ static void check_schur(const sti_csr *a, int each) {
     for (size_t i = 0; i < n; i++) x[i] = y[i] = uniform();
     sti__chol_solve(chol, x, NULL);
     CHECK(backward_error(a, x, y) < 1e-13);
+    for (size_t i = 0; i < n; i++) x[i] = y[i] = late[i] ? uniform() : 0;
+    sti__chol_solve_late(chol, x, NULL);
+    CHECK(backward_error(a, x, y) < 1e-13);
     sti__chol_free(chol);
     free(late), free(x), free(y);
 }

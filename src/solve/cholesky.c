@@ -381,6 +381,18 @@ void sti__chol_solve(sti__chol *c, double *x, const sti_tasks *tasks) {
     sti__chol_solve_many(c, x, 1, 0, tasks);
 }
 
+void sti__chol_solve_late(sti__chol *c, double *x, const sti_tasks *tasks) {
+    if (!c->factored || c->iterates || c->plan.tail < 0) {
+        sti__chol_solve(c, x, tasks);
+        return;
+    }
+    const sti__node *n = &c->plan.node[c->plan.tail];
+    gather(c, x, 0);
+    c->dense->forward(c->factor + n->panel, n->nd, n->ncol, n->nd + n->nu, c->x + n->x0, c->z + n->z0);
+    backward(c, 1, tasks);
+    scatter(c, x, 0);
+}
+
 void sti__chol_half(sti__chol *c, const double *x, double *y, const sti_tasks *tasks) {
     if (!c->factored) return;
     if (c->iterates) {

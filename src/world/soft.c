@@ -407,7 +407,7 @@ void sti__soft_expand(sti_world *world, int flex) {
         const double *row = schur->value + (size_t)i * (size_t)count;
         for (int j = 0; j < count; j++) r[kept[i]] += row[j] * (v[kept[j]] - vstar[kept[j]]);
     }
-    sti__chol_solve(b->body[flex].factor, r, sti__world_tasks(world));
+    sti__chol_solve_late(b->body[flex].factor, r, sti__world_tasks(world));
     for (int i = 0; i < n; i++)
         if (!late[i]) v[i] = vstar[i] + r[i];
 }
