@@ -116,6 +116,7 @@ enum { STI__ALM_EULER, STI__ALM_BDF2, STI__ALM_MIDPOINT };
 typedef struct sti__alm_head {
     double valid; /* steps since it began from qpos and qvel, 0: none */
     double mu, h, scheme;
+    double given; /* steps since rows were found to contradict each other; 0: they do not */
 } sti__alm_head;
 
 struct sti__alm {

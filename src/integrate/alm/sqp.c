@@ -20,6 +20,8 @@
 #define HOPELESS 1e-8
 /* Softness of kinked rows that contradict joints, over what they would feel without joints. */
 #define YIELDING 1e-2
+/* After so many steps with such rows it is seen whether they still contradict each other. */
+#define ASK 20
 /* Contacts may be violated by a hundred times more than joints: four corners of a box are never quite in a plane. */
 #define LOOSE 1e-2
 
@@ -169,7 +171,8 @@ static sti_status find_step(sti__alm *alm, const sti_option *o, int k, const sti
         return STI_OK;
     }
     sti__inner_linearise(alm);
-    if (k == 0) sti__inner_weigh(alm, tasks);
+    if (k == 0 && alm->info.contradiction) sti__inner_yield(alm, YIELDING);
+    else if (k == 0) sti__inner_weigh(alm, tasks);
     status = sti__inner_solve(alm, o, tasks, error);
     alm->info.factorisations += alm->inner.info.factorisations;
     alm->info.newton += alm->inner.info.iterations;
@@ -222,6 +225,9 @@ sti_status sti__alm_settle(sti__alm *alm, const sti_state *s, const sti_tasks *t
     alm->inside = true;
     alm->mu = o->alm_mu;
     set_penalties(alm, o->alm_adaptive);
+    /* rows that contradicted each other in the last step do so again; now and then they are asked */
+    alm->info.contradiction = o->alm_adaptive && alm->head->given > 0 && fmod(alm->head->given, ASK) != 0;
+    p.held[0] = p.held[1] = alm->info.contradiction;
     begin_multipliers(alm);
     sti__alm_guess_lag(alm);
     if (!sti__inner_begin(alm, o->timestep))
@@ -239,6 +245,7 @@ sti_status sti__alm_settle(sti__alm *alm, const sti_state *s, const sti_tasks *t
     alm->info.joints = joint_violation(alm);
     alm->info.mu = alm->head->mu = alm->mu;
     alm->info.lost = alm->info.contradiction;
+    alm->head->given = alm->info.contradiction ? alm->head->given + 1 : 0;
     if (alm->info.contradiction) give_way(alm); /* forgotten: forces would grow from step to step */
     return STI_OK;
 }
