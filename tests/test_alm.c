@@ -622,19 +622,11 @@ TEST(bad_options) {
         sti_model_free(model);
         sti_spec_free(spec);
     }
-    sti_model *m = model_of(
-        "<mujoco xmlns:sti='urn:stiction'><worldbody><body><freejoint/><geom name='a' size='1'/></body><geom "
-        "name='b' pos='3 "
-        "0 0' size='1'/>"
-        "</worldbody><equality><sti:distance geom1='a' geom2='b' distance='1'/></equality></mujoco>");
-    sti_world *refused = alm_world(m, STI_ALM_EULER, 0.01);
-    CHECK(sti_step(refused, 1) == STI_ARGUMENT && strstr(sti_world_error(refused)->message, "distance"));
-    sti_world_destroy(refused);
-    sti_model_free(m);
-    m = model_of("<mujoco><worldbody><flexcomp name='s' type='grid' dim='3' count='3 3 3' spacing='.1 .1 .1' "
+    sti_model *m =
+        model_of("<mujoco><worldbody><flexcomp name='s' type='grid' dim='3' count='3 3 3' spacing='.1 .1 .1' "
                  "radius='.005' mass='1'>"
                  "<elasticity young='1e4' poisson='.3'/></flexcomp></worldbody></mujoco>");
-    refused = alm_world(m, STI_ALM_EULER, 0.01);
+    sti_world *refused = alm_world(m, STI_ALM_EULER, 0.01);
     CHECK(sti_step(refused, 1) == STI_ARGUMENT && strstr(sti_world_error(refused)->message, "soft"));
     sti_world_destroy(refused);
     sti_model_free(m);
@@ -695,6 +687,118 @@ TEST(contradictions_have_an_answer) {
     }
     CHECK(fabs(values(world, "qvel")[0]) < 1e-9);
     sti_world_destroy(world);
+    sti_model_free(m);
+}
+
+/* ---- rows over dofs ---------------------------------------------------------------------------------------------------- */
+
+/* A ball on a rod swings as one on a hinge: the time of its first passage below is K(1/2) sqrt(L / g) for a release from level. */
+TEST(a_distance_is_a_rod) {
+    static const char *xml =
+        "<mujoco xmlns:sti='urn:stiction'><option timestep='.0005'/><worldbody><site name='a' pos='0 0 2'/>"
+        "<body pos='.5 0 2'><freejoint/><geom size='.05' mass='1'/><site name='b'/></body></worldbody>"
+        "<equality><sti:distance site1='a' site2='b'/></equality></mujoco>";
+    sti_model *m = model_of(xml);
+    double quarter = 1.8540746773013719 * sqrt(0.5 / 9.81), off = 0;
+    for (int scheme = 0; scheme < 3; scheme++) {
+        sti_world *world = alm_world(m, scheme, 0.0005);
+        const double *q = values(world, "qpos");
+        double before = 0.5, passed = 0;
+        for (int k = 0; k < 1000 && passed == 0; k++) {
+            REQUIRE(sti_step(world, 1) == STI_OK);
+            CHECK(sti_world_solve_info(world)->converged);
+            off = fmax(off, fabs(sqrt(q[0] * q[0] + q[1] * q[1] + (q[2] - 2) * (q[2] - 2)) - 0.5));
+            if (q[0] < 0) passed = 0.0005 * (k + before / (before - q[0]));
+            before = q[0];
+        }
+        CHECK_NEAR(passed, quarter, 2e-3);
+        sti_world_destroy(world);
+    }
+    CHECK(off < 1e-3);
+    sti_model_free(m);
+}
+
+typedef struct pull {
+    int kind;
+    double R, vhat, most;
+} pull;
+
+static double spring_value(const void *context, int dim, const double *y, double *gradient, double *hessian) {
+    const pull *p = context;
+    (void)dim;
+    if (gradient) gradient[0] = (y[0] - p->vhat) / p->R;
+    if (hessian) hessian[0] = 1 / p->R;
+    return (y[0] - p->vhat) * (y[0] - p->vhat) / (2 * p->R);
+}
+static double spring_conjugate(const void *context, int dim, const double *g) {
+    const pull *p = context;
+    (void)dim;
+    return 0.5 * p->R * g[0] * g[0] - g[0] * p->vhat;
+}
+static void spring_project(const void *context, int dim, double *g) { (void)context, (void)dim, (void)g; }
+
+static sti_status pull_slide(void *context, sti_world *world, sti_rows *rows) {
+    const pull *p = context;
+    sti_block b = sti_block_default();
+    int dof = 0;
+    double J = 1;
+    (void)world;
+    b.row.kind = p->kind;
+    if (p->kind == STI_ROW_INTERVAL || p->kind == STI_ROW_HUBER) b.row.lo = -p->most, b.row.hi = p->most;
+    b.row.user = (sti_row_user){spring_value, spring_conjugate, spring_project, p};
+    b.ndof = 1;
+    b.dofs = &dof;
+    b.J = &J;
+    double zero = 0;
+    b.R = p->kind == STI_ROW_USER ? &zero : &p->R;
+    b.vhat = p->kind == STI_ROW_USER ? NULL : &p->vhat;
+    b.feature = 1;
+    return sti_rows_add(rows, &b);
+}
+
+/* m (v - v*) = g = -(v - vhat) / R within bounds: what handlers add is felt as by other integrators. */
+TEST(handlers_add_rows) {
+    static const char *xml =
+        "<mujoco><option gravity='0 0 0' timestep='.01'/><worldbody><body><joint type='slide' axis='1 0 0'/>"
+        "<geom size='.1' mass='2'/></body></worldbody></mujoco>";
+    static const pull pulls[4] = {{STI_ROW_QUADRATIC, 0.25, 3, 0},
+                                  {STI_ROW_INTERVAL, 0.25, 3, 0.5},
+                                  {STI_ROW_HUBER, 0.1, -7, 0.25},
+                                  {STI_ROW_USER, 0.25, 3, 0}};
+    sti_model *m = model_of(xml);
+    for (int k = 0; k < 4; k++) {
+        sti_world *world = alm_world(m, STI_ALM_EULER, 0.01);
+        pull p = pulls[k];
+        REQUIRE(sti_world_add_handler(world, pull_slide, &p, NULL) == 0);
+        values(world, "qvel")[0] = 1;
+        REQUIRE(sti_step(world, 1) == STI_OK);
+        double v = (2 + p.vhat / p.R) / (2 + 1 / p.R), g = 2 * (v - 1);
+        if (p.most > 0) g = fmax(-p.most, fmin(p.most, g)), v = 1 + g / 2;
+        CHECK_NEAR(values(world, "qvel")[0], v, 1e-9);
+        CHECK_NEAR(values(world, "qfrc_constraint")[0], g / 0.01, 1e-6);
+        sti_world_destroy(world);
+    }
+    sti_model_free(m);
+}
+
+/* The same scene with another integrator: boxes that coupled constraints hold while one is pushed. */
+TEST(coupled_constraints_hold) {
+    sti_model *m = scene_of("coupled_contact.xml");
+    sti_world *worlds[2] = {alm_world(m, STI_ALM_EULER, 0.001), world_of(m)};
+    sti_world_option(worlds[1])->timestep = 0.001;
+    for (int k = 0; k < 2; k++) {
+        values(worlds[k], "xfrc_applied")[6] = 30;
+        REQUIRE(sti_step(worlds[k], 300) == STI_OK);
+    }
+    for (int i = 0; i < m->nq; i++)
+        CHECK_NEAR(values(worlds[0], "qpos")[i], values(worlds[1], "qpos")[i], 2e-3);
+    for (int e = 0; e < m->neq; e++) {
+        const sti_coupled_diagnostics *a = sti_world_coupled(worlds[0], e),
+                                      *b = sti_world_coupled(worlds[1], e);
+        CHECK(a->active == b->active && a->dropped == b->dropped && a->steps == b->steps);
+        CHECK_NEAR(a->force, b->force, 0.02 * (1 + fabs(b->force)));
+    }
+    for (int k = 0; k < 2; k++) sti_world_destroy(worlds[k]);
     sti_model_free(m);
 }
 
@@ -766,6 +870,6 @@ MAIN(CASE(published_table), CASE(rod_inertia), CASE(orders_of_accuracy), CASE(tr
      CASE(fast_rows_are_the_same), CASE(midpoint_energy_is_bounded), CASE(tumbling_keeps_angular_momentum),
      CASE(joints_hold), CASE(limits_friction_and_equalities), CASE(box_rests_on_an_incline),
      CASE(box_slides_down_an_incline), CASE(snapshots_hold_the_multipliers), CASE(written_states_count),
-     CASE(bad_options), CASE(robots_settle), CASE(contradictions_have_an_answer),
-     CASE(no_allocation_when_warm), CASE(no_allocation_when_warm_in_contact),
-     CASE(every_failed_allocation_is_an_error))
+     CASE(bad_options), CASE(robots_settle), CASE(contradictions_have_an_answer), CASE(a_distance_is_a_rod),
+     CASE(handlers_add_rows), CASE(coupled_constraints_hold), CASE(no_allocation_when_warm),
+     CASE(no_allocation_when_warm_in_contact), CASE(every_failed_allocation_is_an_error))

@@ -560,8 +560,11 @@ static void list_contacts(sti_world *world) {
             out[c->ncontact] = contact_of_touch(world, touch);
         } else {
             const sti__contact *contact = user < 0 ? &c->collide.contact[i] : &touches->item[user];
-            if (!shown(contact, has ? as->g + as->first[b] : NULL)) continue;
+            bool alm = user < 0 && world->state->opt.integrator == STI_INTEGRATOR_ALM;
             out[c->ncontact] = contact_of(contact);
+            if (alm) add_alm_solution(world, i, &out[c->ncontact]);
+            const double *g = alm ? out[c->ncontact].impulse : has ? as->g + as->first[b] : NULL;
+            if (!shown(contact, g)) continue;
         }
         if (has) add_solution(as, b, c->list_step, &out[c->ncontact]);
         c->ncontact++;
@@ -735,10 +738,14 @@ sti_status sti__constraints_need_alm(sti_world *world) {
 /* Impulses for the next step's first guess, by feature. */
 static void remember_touches(sti_world *world) {
     sti__constraints *c = &world->constraints;
-    sti_contact_memory *to = reserve(world, &c->memory_pool, c->collide.ncontact, sizeof *to);
+    int over = 0;
+    while (over < c->rows.nblock && c->rows.info[over].source == STI__FROM_EQUALITY) over++;
+    sti_contact_memory *to = reserve(world, &c->memory_pool, over + c->collide.ncontact, sizeof *to);
     c->nmemory = 0;
-    if (!to || sti__alm_last(c->alm)->lost) return; /* forgotten, not fatal */
+    if (!to) return; /* forgotten, not fatal */
     c->memory = to;
+    for (; c->nmemory < over; c->nmemory++) to[c->nmemory] = c->rows.memory[c->nmemory];
+    if (sti__alm_last(c->alm)->lost) return;
     for (int i = 0; i < c->collide.ncontact; i++) {
         const sti__contact *x = &c->collide.contact[i];
         sti_contact_memory m = {.feature = x->feature};
@@ -752,11 +759,17 @@ static void remember_touches(sti_world *world) {
 
 static void list_touches(sti_world *world) {
     sti__constraints *c = &world->constraints;
-    sti_contact *out = reserve(world, &c->contact_pool, c->collide.ncontact, sizeof *out);
     c->ncontact = 0;
     c->listed = true;
+    c->list_step = world->state->opt.timestep;
+    int more = c->npatch + world->handlers.touches.count;
+    sti_contact *out = reserve(world, &c->contact_pool, c->collide.ncontact + more, sizeof *out);
     if (!out) return;
     c->contact = out;
+    if (more > 0) {
+        list_contacts(world);
+        return;
+    }
     for (int i = 0; i < c->collide.ncontact; i++) {
         sti_contact x = contact_of(&c->collide.contact[i]);
         add_alm_solution(world, i, &x);
@@ -777,34 +790,80 @@ static sti_solve_info alm_info(const sti__alm_info *a) {
     return info;
 }
 
-/* What the integrator alm has no rows for, NULL if there is nothing of it. */
-static const char *beyond_alm(const sti_world *world) {
-    const sti_model *m = world->model;
-    if (m->nflex) return "soft bodies";
-    for (int e = 0; e < m->neq; e++)
-        if (m->eq_type[e] == STI_EQ_DISTANCE && world->state->eq_active[e]) return "distance equalities";
-    for (int i = 0; i < world->handlers.count; i++)
-        if (world->handlers.item[i].run) return "handlers of the user";
-    return m->ncoupled ? "coupled constraints" : NULL;
+/* Equalities that the integrator alm takes as rows over dofs. */
+static bool is_over_dofs(const sti_world *world, int e) {
+    int type = world->model->eq_type[e];
+    return (type == STI_EQ_DISTANCE || type == STI_EQ_COUPLED) && world->state->eq_active[e];
+}
+
+static bool has_rows_over_dofs(const sti_world *world) {
+    bool any = world->constraints.npatch > 0;
+    for (int e = 0; e < world->model->neq; e++) any |= is_over_dofs(world, e);
+    for (int i = 0; i < world->handlers.count; i++) any |= world->handlers.item[i].run != NULL;
+    return any;
+}
+
+/* From now on in every step, and in this one. */
+static void need_mass(sti_world *world) {
+    sti_state *s = world->state;
+    if (sti__needs_mass(s)) return;
+    s->wanted |= STI__WANT_MASS;
+    world->kernels->inertia(s);
+    if (world->model->ntendon) world->kernels->tendon(s);
+    world->kernels->factor(s);
+}
+
+/* Distances, coupled constraints, patches and what handlers add; they need M. */
+static sti_status rows_over_dofs(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    sti_state *s = world->state;
+    int off = s->opt.disableflags, on = s->opt.handlers;
+    bool equal = !(off & (STI_DISABLE_CONSTRAINT | STI_DISABLE_EQUALITY)) && (on & STI_HANDLER_EQUALITY);
+    world->handlers.touches.count = 0;
+    sti__coupled_begin(&c->rows, s, c->memory, c->nmemory);
+    if (!has_rows_over_dofs(world)) return STI_OK;
+    need_mass(world);
+    for (int e = 0; e < world->model->neq && equal; e++)
+        if (is_over_dofs(world, e)) sti__equality_rows(&c->rows, s, world->collision, e);
+    if (c->npatch) sti__patch_rows(&c->rows, s, &c->fields, c->collide.ncontact);
+    sti_status status = sti__handlers_run(world);
+    if (status == STI_OK && c->rows.failed)
+        status = sti__fail(&world->error, STI_NO_MEMORY, "not enough memory for the rows of a step");
+    return status;
+}
+
+/* What their answers say. */
+static void answer_over_dofs(sti_world *world) {
+    sti__assembly *as = &world->constraints.rows;
+    if (as->nblock == 0) return;
+    for (int d = 0; d < world->model->nv; d++) as->dof[d] = d; /* the rows are over the model's dofs */
+    memcpy(as->v, sti__alm_velocity(world->constraints.alm), sizeof(double) * (size_t)world->model->nv);
+    sti__coupled_answer(as, world->state);
+    for (int b = 0; b < as->nblock; b++)
+        sti__block_force(as, b, as->g + as->first[b], world->state->qfrc_constraint);
+    for (int d = 0; d < world->model->nv; d++) world->state->qfrc_constraint[d] /= world->state->opt.timestep;
 }
 
 sti_status sti__stage_alm(sti_world *world) {
     sti__constraints *c = &world->constraints;
+    sti__assembly *as = &c->rows;
     sti_state *s = world->state;
-    const char *beyond = beyond_alm(world);
-    if (beyond)
-        return sti__fail(&world->error, STI_ARGUMENT, "the integrator alm has no rows for %s: use another",
-                         beyond);
+    if (world->model->nflex)
+        return sti__fail(&world->error, STI_ARGUMENT,
+                         "the integrator alm has no rows for soft bodies: use another");
     sti_status status = sti__constraints_need_alm(world);
     if (status != STI_OK) return status;
-    sti__alm_touch touch = {c->collide.contact, c->collide.ncontact, c->memory, c->nmemory};
-    sti__assembly_begin(&c->rows);
+    sti__assembly_begin(as);
     c->made = c->solved = false;
+    if ((status = rows_over_dofs(world)) != STI_OK) return status;
+    sti__alm_extra extra = {as->nblock, as->rows, as->first, as->jstart, as->jcol,
+                            as->jvalue, as->R,    as->vhat,  as->g};
+    sti__alm_touch touch = {extra, c->collide.contact, c->collide.ncontact, c->memory, c->nmemory};
     status = sti__alm_solve(c->alm, s, &touch, sti__world_tasks(world), &world->error);
     if (status != STI_OK) return status;
     memset(s->qfrc_constraint, 0, sizeof(double) * (size_t)world->model->nv);
     c->info = alm_info(sti__alm_last(c->alm));
-    sti__profile_iterations(&world->profile, c->info.iterations);
+    answer_over_dofs(world);
     list_touches(world);
     if (s->wanted & STI__WANT_RNEPOST) sti__constraints_push(world);
     return STI_OK;
@@ -838,6 +897,8 @@ void sti__constraints_commit(sti_world *world) {
     double h = world->state->opt.timestep, y[6];
     for (int i = 0; i < STI_WARN_COUNT; i++) c->warned[i] += c->info.warnings[i];
     if (world->state->opt.integrator == STI_INTEGRATOR_ALM) {
+        sti__coupled_commit(as, world->state);
+        sti__coupled_remember(as);
         remember_touches(world);
         return;
     }

@@ -20,7 +20,11 @@ static void link_bodies(sti__alm *alm) {
     }
 }
 
-static int term_room(const sti_model *m) {
+int sti__alm_own_sums(const sti_model *m) {
+    return 2 * m->njnt + m->nv + 5 * m->ntendon + m->nu + 2 * m->neq + 1;
+}
+
+int sti__alm_own_terms(const sti_model *m) {
     return 6 * m->njnt + m->nv + 4 * m->nJten + m->nJmom + 2 * m->neq + 2 * m->neq * (m->nJten + 1) + 1;
 }
 
@@ -109,8 +113,8 @@ sti__alm *sti__alm_create(const sti_model *model, const sti_allocator *allocator
     if (alm && alm->link && alm->before && alm->after) {
         link_bodies(alm);
         alm->nkept = lay_out_kept(alm, NULL);
-        alm->sum_room = 2 * model->njnt + model->nv + 5 * model->ntendon + model->nu + 2 * model->neq + 1;
-        alm->term_room = term_room(model);
+        alm->sum_room = sti__alm_own_sums(model);
+        alm->term_room = sti__alm_own_terms(model);
         alm->has_sums = may_have_sums(model);
         alm->chol = sti__chol_create(allocator, error);
         if (alm->chol && make_pieces(alm)) return alm;
@@ -210,6 +214,8 @@ void sti__alm_advance(sti__alm *alm, sti_state *s, const sti__kernels *k) {
     memcpy(alm->qvel, s->qvel, sizeof(double) * (size_t)m->nv);
     memcpy(alm->committed, alm->kept_state, sizeof(double) * alm->nkept);
 }
+
+const double *sti__alm_velocity(const sti__alm *alm) { return alm->qvel_new; }
 
 void sti__alm_impulse(const sti__alm *alm, int contact, double impulse[6]) {
     int pin = contact < alm->ntouch ? alm->touch_pin[contact] : -1;

@@ -16,8 +16,19 @@ void sti__alm_free(sti__alm *alm); /* NULL is fine */
 /* Forgets velocities and multipliers: the next step begins from qpos and qvel. */
 void sti__alm_reset(sti__alm *alm);
 
+/* Row blocks over the model's dofs, as other integrators have them (distances, coupled constraints, patches, handlers): they act on the
+   joints' coordinates, with their directions as they are at the start. g (per scalar row, N s) gets the answer. */
+typedef struct sti__alm_extra {
+    int nblock;
+    const sti_row *rows;
+    const int *first, *jstart, *jcol;
+    const double *jvalue, *R, *vhat;
+    double *g;
+} sti__alm_extra;
+
 /* What touches in this step; memory is that of the last one. */
 typedef struct sti__alm_touch {
+    sti__alm_extra extra;
     const sti__contact *contact;
     int count;
     const sti_contact_memory *memory;
@@ -42,6 +53,8 @@ typedef struct sti__alm_info {
    qacc_step become their difference over h. The state does not move. */
 sti_status sti__alm_solve(sti__alm *alm, sti_state *s, const sti__alm_touch *touch, const sti_tasks *tasks,
                           sti_error *error);
+/* The velocities that were found. */
+const double *sti__alm_velocity(const sti__alm *alm);
 /* Moves the state to what was found. */
 void sti__alm_advance(sti__alm *alm, sti_state *s, const sti__kernels *k);
 const sti__alm_info *sti__alm_last(const sti__alm *alm);

@@ -74,7 +74,7 @@ static void count_rows(const sti__alm *alm, int *blocks, int *rows, int *entries
     }
     for (int i = 0; i < alm->nsum; i++)
         if (sti__sum_is_kinked(&alm->sum[i])) {
-            *blocks += 1;
+            *blocks += alm->sum[i].extra >= 0;
             *rows += 1;
             *entries += 12 * alm->sum[i].n;
         }
@@ -117,19 +117,26 @@ static void add_pin_rows(sti__alm *alm, int i, int *at) {
     }
 }
 
-static void add_sum_row(sti__alm *alm, int i, int *at) {
+/* Rows of the block that begins with a sum. */
+static int rows_of(const sti__alm_sum *sum) { return sum->extra > 0 ? sum->extra : 1; }
+
+static sti_row law_of(const sti__alm *alm, const sti__alm_sum *sum) {
+    double kappa = alm->scheme.kappa;
+    if (sum->extra) return sum->block;
+    if (!sti__sum_is_servo(sum)) return sum->law;
+    return (sti_row){.kind = STI_ROW_INTERVAL, .dim = 1, .lo = kappa * sum->fmin, .hi = kappa * sum->fmax};
+}
+
+static void add_sum_rows(sti__alm *alm, int i, int *at) {
     sti__inner *in = &alm->inner;
-    int n = sti__sum_bodies(alm, &alm->sum[i]);
-    sort_used(alm, n);
-    sti_row law = alm->sum[i].law;
-    if (sti__sum_is_servo(&alm->sum[i]))
-        law = (sti_row){.kind = STI_ROW_INTERVAL,
-                        .dim = 1,
-                        .lo = alm->scheme.kappa * alm->sum[i].fmin,
-                        .hi = alm->scheme.kappa * alm->sum[i].fmax};
+    sti_row law = law_of(alm, &alm->sum[i]);
     add_block(in, -1 - i, &law);
-    in->jstart[in->nrow++] = *at;
-    for (int k = 0; k < n; k++) *at = columns_of(in, *at, alm->used[k]);
+    for (int r = 0; r < rows_of(&alm->sum[i]); r++) {
+        int n = sti__sum_bodies(alm, &alm->sum[i + r]);
+        sort_used(alm, n);
+        in->jstart[in->nrow++] = *at;
+        for (int k = 0; k < n; k++) *at = columns_of(in, *at, alm->used[k]);
+    }
 }
 
 /* Both triangles of H from its lower one; a block row is written by columns, first those on its left. */
@@ -202,6 +209,14 @@ static void show_problem(sti__alm *alm, double h) {
     a->h = h;
 }
 
+/* A row over dofs that is given as hard. */
+static bool hard_block(const sti__alm *alm, int block) {
+    const sti__alm_sum *sum = alm->inner.item[block] < 0 ? &alm->sum[-1 - alm->inner.item[block]] : NULL;
+    bool hard = false;
+    for (int r = 0; sum && sum->block.kind != STI_ROW_USER && r < sum->extra; r++) hard |= !(sum[r].R > 0);
+    return hard;
+}
+
 bool sti__inner_begin(sti__alm *alm, double h) {
     sti__inner *in = &alm->inner;
     int blocks, rows, entries, n = 6 * alm->nbody, at = 0;
@@ -226,11 +241,12 @@ bool sti__inner_begin(sti__alm *alm, double h) {
     if (!in->workspace && !(in->workspace = sti_workspace_create(&alm->allocator, NULL))) return false;
     for (int i = alm->npin_fixed; i < alm->npin; i++) add_pin_rows(alm, i, &at);
     for (int i = 0; i < alm->nsum; i++)
-        if (sti__sum_is_kinked(&alm->sum[i])) add_sum_row(alm, i, &at);
+        if (sti__sum_is_kinked(&alm->sum[i]) && alm->sum[i].extra >= 0) add_sum_rows(alm, i, &at);
     in->jstart[in->nrow] = at;
     in->first[in->nblock] = in->nrow;
     fill_matrix(alm);
     show_problem(alm, h);
+    for (int r = 0; r < in->nblock; r++) in->problem.hard |= hard_block(alm, r);
     for (size_t k = 0; k < full; k++) in->avalue[k] = 1; /* islands are of what is not zero */
     sti__problem_find_islands(&in->problem, in->scratch);
     return true;
@@ -261,20 +277,22 @@ static void pin_rows(sti__alm *alm, int block) {
     }
 }
 
-static void sum_row(sti__alm *alm, int block) {
+static void sum_rows(sti__alm *alm, int block) {
     sti__inner *in = &alm->inner;
-    sti__alm_sum *sum = &alm->sum[-1 - in->item[block]];
-    double *to = in->jvalue + in->jstart[in->first[block]];
-    int n = sti__sum_bodies(alm, sum);
-    sort_used(alm, n);
-    for (int k = 0; k < 6 * n; k++) to[k] = sum->sign * alm->sum_gradient[k];
+    for (int row = in->first[block]; row < in->first[block + 1]; row++) {
+        const sti__alm_sum *sum = &alm->sum[-1 - in->item[block] + row - in->first[block]];
+        double *to = in->jvalue + in->jstart[row];
+        int n = sti__sum_bodies(alm, sum);
+        sort_used(alm, n);
+        for (int k = 0; k < 6 * n; k++) to[k] = sum->sign * alm->sum_gradient[k];
+    }
 }
 
 void sti__inner_linearise(sti__alm *alm) {
     sti__inner *in = &alm->inner;
     for (int b = 0; b < in->nblock; b++) {
         if (in->item[b] >= 0) pin_rows(alm, b);
-        else sum_row(alm, b);
+        else sum_rows(alm, b);
     }
 }
 
@@ -299,17 +317,19 @@ static void set_mu(sti__pin *p, double mu) {
 void sti__inner_yield(sti__alm *alm, double soft) {
     const sti__inner *in = &alm->inner;
     for (int b = 0; b < in->nblock; b++) {
-        if (in->item[b] < 0) alm->sum[-1 - in->item[b]].mu = alm->sum[-1 - in->item[b]].scale / soft;
-        else set_mu(&alm->pin[in->item[b]], alm->pin[in->item[b]].scale / soft);
+        sti__alm_sum *sum = in->item[b] < 0 ? &alm->sum[-1 - in->item[b]] : NULL;
+        if (sum && !sum->extra) sum->mu = sum->scale / soft;
+        else if (!sum) set_mu(&alm->pin[in->item[b]], alm->pin[in->item[b]].scale / soft);
     }
 }
 
 void sti__inner_weigh(sti__alm *alm, const sti_tasks *tasks) {
     sti__inner *in = &alm->inner;
     for (int b = 0; b < in->nblock; b++) {
+        sti__alm_sum *sum = in->item[b] < 0 ? &alm->sum[-1 - in->item[b]] : NULL;
+        if (sum && (sum->extra || sti__sum_is_servo(sum))) continue; /* soft by themselves */
         double w = row_weight(alm, in->first[b], tasks);
-        if (in->item[b] < 0) {
-            sti__alm_sum *sum = &alm->sum[-1 - in->item[b]];
+        if (sum) {
             sum->mu = 1 / (SOFT * fmax(w, HELD / sum->scale));
             continue;
         }
@@ -332,6 +352,12 @@ static void set_targets(sti__alm *alm, int b) {
         return;
     }
     const sti__alm_sum *sum = &alm->sum[-1 - in->item[b]];
+    for (int r = 0; r < sum->extra; r++) {
+        in->R[row + r] = sum[r].R;
+        in->vhat[row + r] = -sum[r].C;
+        in->guess[row + r] = -sum[r].f;
+    }
+    if (sum->extra) return;
     if (sti__sum_is_servo(sum)) { /* its force, without bounds, is a spring's */
         double K, f = sti__servo_force(&alm->scheme, sum, &K), kappa = alm->scheme.kappa;
         in->R[row] = 1 / (kappa * K);
@@ -377,8 +403,10 @@ double sti__inner_take(sti__alm *alm, double alpha) {
         const double *g = in->g + in->first[b];
         if (in->item[b] < 0) {
             sti__alm_sum *sum = &alm->sum[-1 - in->item[b]];
-            double change = take(&sum->f, g[0], sum->mu, alpha);
-            if (!sti__sum_is_servo(sum)) most = fmax(most, change);
+            for (int r = 0; r < rows_of(sum); r++) {
+                double change = take(&sum[r].f, g[r], sum[r].mu, alpha);
+                if (!sti__sum_is_servo(sum) && !sum->extra) most = fmax(most, change);
+            }
             continue;
         }
         sti__pin *pin = &alm->pin[in->item[b]];
@@ -390,13 +418,19 @@ double sti__inner_take(sti__alm *alm, double alpha) {
     return most;
 }
 
+void sti__inner_tell(const sti__alm *alm) {
+    for (int i = 0; i < alm->nsum; i++)
+        if (alm->sum[i].extra) *alm->sum[i].impulse = -alm->sum[i].f / alm->sum[i].unit;
+}
+
 double sti__inner_centre(sti__alm *alm) {
     sti__inner *in = &alm->inner;
     double most = 0;
     for (int b = 0; b < in->nblock; b++) {
         if (in->item[b] < 0) {
             sti__alm_sum *sum = &alm->sum[-1 - in->item[b]];
-            if (!sti__sum_is_servo(sum)) most = fmax(most, take(sum->lambda, -sum->f, sum->mu, 1));
+            if (!sti__sum_is_servo(sum) && !sum->extra)
+                most = fmax(most, take(sum->lambda, -sum->f, sum->mu, 1));
             continue;
         }
         sti__pin *pin = &alm->pin[in->item[b]];

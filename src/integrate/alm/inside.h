@@ -97,7 +97,12 @@ typedef struct sti__alm_sum {
     double R, mu, *lambda, scale;
     double y, C, g, slope, f;
     bool equality;
-    int tendon; /* number + 1 whose springs these are */
+    int tendon;        /* number + 1 whose springs these are */
+    int extra;         /* first row of a block of so many rows over dofs; -1: another row of it; 0: none */
+    sti_row block;     /* its law, in this stepper's units */
+    sti_row_user user; /* of the block: the user's cost, ... */
+    double unit,
+        *impulse; /* ... which is multiplied by this, and what a row's impulse is divided by; where it goes, N s */
 } sti__alm_sum;
 
 /* Where the scheme evaluates what. */
@@ -190,6 +195,9 @@ sti__scheme sti__scheme_of(int kind, double h);
 /* he times the angular momentum of a step that turns by t; `last` is the turn of the step before. */
 void sti__alm_spin(const sti__scheme *scheme, const double I[9], const double t[3], const double last[3],
                    double l[3]);
+/* alm.c: the most that a model's own rows can be. */
+int sti__alm_own_sums(const sti_model *m);
+int sti__alm_own_terms(const sti_model *m);
 /* law.c */
 bool sti__alm_rows(sti__alm *alm, const sti_state *s, const sti__alm_touch *touch);
 
@@ -241,6 +249,8 @@ void sti__inner_yield(sti__alm *alm, double soft);
 sti_status sti__inner_solve(sti__alm *alm, const sti_option *o, const sti_tasks *tasks, sti_error *error);
 /* Its impulses become multipliers; returns the largest change, as a length. */
 double sti__inner_take(sti__alm *alm, double alpha);
+/* The impulses of rows over dofs, to those who gave them. */
+void sti__inner_tell(const sti__alm *alm);
 /* Multipliers become what the next problem is about; returns how far they were, as a length. */
 double sti__inner_centre(sti__alm *alm);
 
@@ -259,7 +269,8 @@ static inline bool sti__sum_is_servo(const sti__alm_sum *sum) {
 }
 
 static inline bool sti__sum_is_kinked(const sti__alm_sum *sum) {
-    return (sum->law.dim > 0 && sum->law.kind != STI_ROW_QUADRATIC) || sti__sum_is_servo(sum);
+    return (sum->law.dim > 0 && sum->law.kind != STI_ROW_QUADRATIC) || sti__sum_is_servo(sum) ||
+           sum->extra != 0;
 }
 
 /* Of a servo without its bounds, at its y as it is; K: what it loses per y. */

@@ -406,6 +406,89 @@ static bool contact_pins(sti__alm *alm, const sti_state *s, const sti__alm_touch
     return true;
 }
 
+/* ---- rows over dofs ---------------------------------------------------------------------------------------- */
+
+/* Room for so many more sums and terms than the model itself has. */
+static bool reserve_sums(sti__alm *alm, int sums, int terms) {
+    const sti_allocator *a = &alm->allocator;
+    size_t more = sizeof(double); /* see make_pieces */
+    if (sums > alm->sum_room) {
+        size_t old = sizeof(sti__alm_sum) * (size_t)alm->sum_room, now = sizeof(sti__alm_sum) * (size_t)sums;
+        sti__alm_sum *sum = sti__resize(a, alm->sum, old + more, now + more);
+        if (!sum) return false;
+        alm->sum = sum;
+        alm->sum_room = sums;
+    }
+    if (terms <= alm->term_room) return true;
+    size_t old = (size_t)alm->term_room, now = (size_t)terms;
+    double *term = sti__resize(a, alm->term, old * sizeof *term + more, now * sizeof *term + more);
+    if (!term) return false;
+    alm->term = term;
+    int *dof = sti__resize(a, alm->term_dof, old * sizeof *dof + more, now * sizeof *dof + more);
+    if (!dof) { /* one number says how large both are */
+        term = sti__resize(a, alm->term, now * sizeof *term + more, old * sizeof *term + more);
+        if (term) alm->term = term;
+        return false;
+    }
+    alm->term_dof = dof;
+    alm->term_room = terms;
+    return true;
+}
+
+/* A user's cost of velocities, times unit. */
+static double scaled_value(const void *context, int dim, const double *y, double *gradient, double *hessian) {
+    const sti__alm_sum *sum = context;
+    double l = sum->user.value(sum->user.context, dim, y, gradient, hessian);
+    for (int i = 0; gradient && i < dim; i++) gradient[i] *= sum->unit;
+    for (int i = 0; hessian && i < dim * dim; i++) hessian[i] *= sum->unit;
+    return sum->unit * l;
+}
+
+static double scaled_conjugate(const void *context, int dim, const double *g) {
+    const sti__alm_sum *sum = context;
+    double own[STI_ROW_DIM];
+    for (int i = 0; i < dim; i++) own[i] = g[i] / sum->unit;
+    return sum->unit * sum->user.conjugate(sum->user.context, dim, own);
+}
+
+static void scaled_project(const void *context, int dim, double *g) {
+    const sti__alm_sum *sum = context;
+    for (int i = 0; i < dim; i++) g[i] /= sum->unit;
+    sum->user.project(sum->user.context, dim, g);
+    for (int i = 0; i < dim; i++) g[i] *= sum->unit;
+}
+
+/* Rows of velocities y / he with impulses of N s become rows of y: with a force f the multiplier is pull f. A user's cost
+   stays one of velocities. */
+static void extra_block(sti__alm *alm, const sti__alm_extra *e, int b) {
+    const sti__scheme *k = &alm->scheme;
+    int first = alm->nsum, dim = e->rows[b].dim;
+    bool user = e->rows[b].kind == STI_ROW_USER;
+    double he = k->he, unit = user ? he * k->pull / k->h : k->pull / k->h;
+    for (int r = e->first[b]; r < e->first[b] + dim; r++) {
+        int at = e->jstart[r], n = e->jstart[r + 1] - at;
+        sti__alm_sum *sum = new_sum(alm, e->jcol + at, e->jvalue + at, n);
+        for (int t = sum->first; t < sum->first + n; t++) {
+            sum->base += k->kind == STI__ALM_BDF2 ? alm->term[t] * alm->rate[alm->term_dof[t]].y / 3 : 0;
+            if (user) alm->term[t] /= he;
+        }
+        sum->extra = -1;
+        sum->unit = unit;
+        sum->impulse = e->g + r;
+        sum->R = user ? 0 : e->R[r] * he / unit;
+        sum->offset = user ? -(e->vhat[r] + sum->base / he) : -(he * e->vhat[r] + sum->base);
+        sum->scale = sum->mu = 1;
+    }
+    sti__alm_sum *sum = &alm->sum[first];
+    sum->extra = dim;
+    sum->block = e->rows[b];
+    sum->block.lo *= unit;
+    sum->block.hi *= unit;
+    if (!user) return;
+    sum->user = sum->block.user;
+    sum->block.user = (sti_row_user){scaled_value, scaled_conjugate, scaled_project, sum};
+}
+
 /* ---- all ------------------------------------------------------------------------------------------------- */
 
 static void equalities(sti__alm *alm, const sti_state *s, double *lambda) {
@@ -414,7 +497,8 @@ static void equalities(sti__alm *alm, const sti_state *s, double *lambda) {
         if (!s->eq_active[e]) continue;
         double *own = lambda + 6 * (size_t)e;
         if (m->eq_type[e] == STI_EQ_JOINT || m->eq_type[e] == STI_EQ_TENDON) scalar_equality(alm, s, e, own);
-        else if (m->eq_type[e] != STI_EQ_DISTANCE) body_equality(alm, s, e, own);
+        else if (m->eq_type[e] == STI_EQ_CONNECT || m->eq_type[e] == STI_EQ_WELD)
+            body_equality(alm, s, e, own);
     }
 }
 
@@ -439,8 +523,13 @@ bool sti__alm_rows(sti__alm *alm, const sti_state *s, const sti__alm_touch *touc
     double *equality = alm->lambda + 6 * (size_t)m->njnt, *limits = equality + 6 * (size_t)m->neq;
     double *friction = limits + 2 * (size_t)m->njnt, *tendon = friction + m->nv;
     alm->npin = alm->nsum = alm->nterm = 0;
-    if (!reserve_pins(alm, 2 * m->njnt + 2 * m->neq)) return false;
-    for (int d = 0; d < m->nv && alm->has_sums; d++)
+    const sti__alm_extra *extra = &touch->extra;
+    int more = extra->nblock ? extra->first[extra->nblock] : 0;
+    if (!reserve_pins(alm, 2 * m->njnt + 2 * m->neq) ||
+        !reserve_sums(alm, sti__alm_own_sums(m) + more,
+                      sti__alm_own_terms(m) + (more ? extra->jstart[more] : 0)))
+        return false;
+    for (int d = 0; d < m->nv && (alm->has_sums || more); d++)
         sti__coord_value(&alm->coord[d], alm->still); /* gradients at the start */
     for (int j = 0; j < m->njnt; j++) joint_pins(alm, s, j);
     bool constrained = !(off & STI_DISABLE_CONSTRAINT);
@@ -449,6 +538,7 @@ bool sti__alm_rows(sti__alm *alm, const sti_state *s, const sti__alm_touch *touc
     dof_sums(alm, s, limits, friction);
     for (int t = 0; t < m->ntendon; t++) tendon_sums(alm, s, t, tendon + 3 * (size_t)t);
     for (int i = 0; i < m->nu && !(off & STI_DISABLE_ACTUATION); i++) servo(alm, s, i);
+    for (int b = 0; b < extra->nblock; b++) extra_block(alm, extra, b);
     for (int i = 0; i < alm->npin; i++) set_scale(alm, &alm->pin[i]);
     alm->npin_fixed = alm->npin;
     alm->info.rows = alm->info.rank = 0;

@@ -70,8 +70,12 @@ static bool find_pairs(sti__alm *alm) {
     bool ok = true;
     alm->nraw_new = 0;
     for (int j = 0; j < m->njnt && ok; j++) ok = add_pair(alm, alm->before[j], alm->after[j]);
-    for (int i = 0; i < alm->npin && ok; i++) ok = add_pair(alm, alm->pin[i].a, alm->pin[i].b);
-    for (int i = 0; i < alm->nsum && ok; i++) ok = add_sum(alm, alm->sum + i);
+    bool touching =
+        alm->scheme.kind == STI__ALM_MIDPOINT; /* its velocities feel contacts; else they are apart */
+    int npin = touching ? alm->npin : alm->npin_fixed;
+    for (int i = 0; i < npin && ok; i++) ok = add_pair(alm, alm->pin[i].a, alm->pin[i].b);
+    for (int i = 0; i < alm->nsum && ok; i++)
+        if (!sti__sum_is_kinked(&alm->sum[i])) ok = add_sum(alm, alm->sum + i);
     return ok;
 }
 

@@ -240,6 +240,7 @@ sti_status sti__alm_settle(sti__alm *alm, const sti_state *s, const sti_tasks *t
     }
     centre_joints(alm);
     sti__inner_centre(alm);
+    sti__inner_tell(alm);
     alm->inside = false;
     sti__alm_respond(alm);
     alm->info.joints = joint_violation(alm);
