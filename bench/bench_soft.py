@@ -208,6 +208,7 @@ Written by `./dev bench soft --write`. A ball (radius 50 mm, E = 1e5 Pa, ν = 0.
 fingers that press with 10 N each; the same mesh in all engines, one thread, one run. Time of a step: median of the second half of
 the run, and mean over all of it. Sinking: how far the deepest vertex is inside the floor or a finger. Ratio: time over that of
 Stiction at the same h and nodes (for Drake: of the same law).
+While the fingers close, contacts come and go and elements turn, so that factors are made anew: the mean has these steps too.
 
 {table}
 """
