@@ -70,6 +70,9 @@ static double row_weight(const sti_state *s, const int *col, const double *row, 
     return sum;
 }
 
+/* From so many dofs on weights are found by recursion along the trees; the time of solves grows with the cube of a chain. */
+#define LONG 256
+
 /* ---- inverse weights --------------------------------------------------------------------------------- */
 
 static void average(double *a, int n) {
@@ -78,13 +81,16 @@ static void average(double *a, int n) {
     for (int k = 0; k < n; k++) a[k] = sum / n;
 }
 
-/* The diagonal of M^-1; the dofs of a ball, and the translations and rotations of a free joint, share
-   their mean. */
+/* The diagonal of M^-1. */
 static void dof_weights(const sti_state *s, sti_model *m, double *x) {
     for (int i = 0; i < m->nv; i++) {
         x[i] = 1;
         m->dof_invweight0[i] = path_weight(s, x, i);
     }
+}
+
+/* The dofs of a ball, and the translations and rotations of a free joint, share their mean. */
+static void share_weights(sti_model *m) {
     for (int j = 0; j < m->njnt; j++) {
         double *w = m->dof_invweight0 + m->jnt_dofadr[j];
         if (m->jnt_type[j] == STI_JOINT_BALL || m->jnt_type[j] == STI_JOINT_FREE) average(w, 3);
@@ -374,8 +380,11 @@ static sti_status regularise(sti_state *s, sti_report *report, sti_error *error)
 }
 
 static void derive(sti_state *s, sti_model *m, const work *w) {
-    dof_weights(s, m, w->x);
-    body_weights(s, m, w->x);
+    if (m->nv < LONG || !sti__reference_weights(s, m)) {
+        dof_weights(s, m, w->x);
+        body_weights(s, m, w->x);
+    }
+    share_weights(m);
     find_lone(m, w->lone);
     slider_weights(m, w->lone);
     tendon_weights(s, m, w->x);

@@ -11,6 +11,10 @@
    See model/compile.h for how the model says what is wanted. */
 sti_status sti__reference_values(sti_model *model, sti_report *report, sti_error *error);
 
+/* weights.c: dof_invweight0 (before joints share it) and body_invweight0 by recursion, from a state with M's factor at qpos0. False if
+   memory is short or M is not that of trees alone. */
+bool sti__reference_weights(const sti_state *state, sti_model *model);
+
 /* statistic.c: what the file does not give (NaN) of stat; state holds the positions at qpos0. */
 void sti__reference_statistic(sti_model *model, const sti_state *state);
 
