@@ -36,4 +36,14 @@ bool sti__read_fromto(sti__compiler *c, const sti_element *e, int type, double s
 /* Complains about sizes that a type needs and that are not positive. */
 bool sti__check_size(sti__compiler *c, const sti_element *e, int type, const double size[3]);
 
+/* particles.c: the vertices of <flex>. */
+typedef struct sti__vertices {
+    int count, nfree;
+    double *point;             /* in the frame of the body that they are in */
+    bool *pinned;              /* to that body */
+    double mass;               /* of those that are not */
+    const sti_element *parent; /* NULL: the world */
+} sti__vertices;
+bool sti__flex_vertices(sti__compiler *c, const sti_element *e, sti__vertices *v);
+
 #endif

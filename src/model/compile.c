@@ -173,11 +173,13 @@ static const sti_element *walk(const sti_element *e, const sti_element *top, boo
 
 /* Bodies are numbered in document order; frames only carry poses. */
 static void gather_bodies(sti__compiler *c) {
+    if (!sti__gather_particles(c)) return;
     add_object(c, STI_OBJ_BODY, NULL);
     const sti_element *top = sti__first(sti__root(c->spec), STI_E_worldbody);
     for (; top; top = sti__next_same(top))
         for (const sti_element *e = walk(top, top, true); e; e = walk(e, top, true))
-            if (sti__eid_of(e) == STI_E_body && !add_object(c, STI_OBJ_BODY, e)) return;
+            if (sti__eid_of(e) == STI_E_body && !sti__take_particle(c, e) && !add_object(c, STI_OBJ_BODY, e))
+                return;
 }
 
 static sti_object body_part(sti__eid id) {
@@ -228,6 +230,7 @@ static sti_object section_part(sti__eid section, sti__eid id) {
     case STI_E_pair: return STI_OBJ_PAIR;
     case STI_E_exclude: return STI_OBJ_EXCLUDE;
     case STI_E_numeric: return STI_OBJ_NUMERIC;
+    case STI_E_flex: return section == STI_E_deformable ? STI_OBJ_FLEX : STI_OBJ_UNKNOWN;
     default: return STI_OBJ_UNKNOWN;
     }
 }

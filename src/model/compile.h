@@ -34,6 +34,13 @@ struct sti__asset;   /* assets.c: a mesh while it is being compiled */
 struct sti__terrain; /* hfields.c: a height field while it is being compiled */
 struct sti__soft;    /* flexes.c: a soft body while it is being compiled */
 
+/* A body that <flex> names; body is NULL if it is none of those that become vertices. */
+typedef struct sti__particle {
+    const char *name;
+    size_t size;
+    const sti_element *body;
+} sti__particle;
+
 typedef struct sti__compiler {
     const sti_spec *spec;
     const sti_allocator *allocator;
@@ -54,6 +61,8 @@ typedef struct sti__compiler {
     struct sti__asset *mesh;      /* nmesh */
     struct sti__terrain *terrain; /* nhfield */
     struct sti__soft *soft;       /* nflex */
+    sti__particle *particle;      /* bodies that <flex> names, by name */
+    size_t nparticle;
 } sti__compiler;
 
 /* Zeroed memory until the end of the compilation (never NULL for count 0); complains and returns
@@ -78,6 +87,9 @@ bool sti__pass_on(sti__compiler *c, const sti_error *error);
 /* Reads the file that attribute `file` names, from meshdir, as far as strippath leaves its name, which is returned; NULL with a
    complaint if that fails. data is freed with sti__free(sti__spec_allocator(c->spec), data, size). */
 const char *sti__read_named_file(sti__compiler *c, const sti_element *e, void **data, size_t *size);
+/* particles.c. Lists the bodies that <flex> names; takes those that are vertices, which are no bodies of the model. */
+bool sti__gather_particles(sti__compiler *c);
+bool sti__take_particle(sti__compiler *c, const sti_element *body);
 static inline bool sti__failed(const sti__compiler *c) { return c->error.code != STI_OK; }
 
 /* Element of an object; NULL for the world body and for spare keyframes. */

@@ -12,8 +12,9 @@
 struct sti__soft {
     sti__tetmesh mesh; /* in the frame of the body */
     sti__pressure pressure;
-    int grid[3];  /* vertices along each axis, of type grid */
-    bool *pinned; /* scratch */
+    int grid[3];            /* vertices along each axis, of type grid */
+    sti__vertices vertices; /* of <flex>; count 0 otherwise */
+    bool *pinned;           /* scratch */
     bool usable;
 };
 
@@ -97,13 +98,11 @@ static bool from_file(sti__compiler *c, const sti_element *e, struct sti__soft *
     return good;
 }
 
-static bool from_lists(sti__compiler *c, const sti_element *e, struct sti__soft *s) {
-    int nnum = 0, nelem = 0;
-    const double *point = sti__list(e, STI_A_point, &nnum), *element = sti__list(e, STI_A_element, &nelem);
-    double scale[3] = {1, 1, 1};
+static bool from_elements(sti__compiler *c, const sti_element *e, const double *point, int nnum,
+                          struct sti__soft *s) {
+    int nelem = 0;
+    const double *element = sti__list(e, STI_A_element, &nelem);
     sti_error error = {0};
-    if (!point || nnum == 0 || nnum % 3)
-        return sti__complain(c, e, STI_A_point, STI_VALUE, "needs three numbers for every vertex");
     if (!element || nelem == 0 || nelem % 4)
         return sti__complain(c, e, STI_A_element, STI_VALUE,
                              "needs four vertex numbers for every tetrahedron");
@@ -112,11 +111,25 @@ static bool from_lists(sti__compiler *c, const sti_element *e, struct sti__soft 
     for (int i = 0; i < nelem; i++) tet[i] = element[i] >= 0 && element[i] < nnum ? (int)element[i] : -1;
     const sti__tetmesh_options options = {
         .turn = true, .allocator = c->allocator, .place = sti__place_attr(e, STI_A_element)};
-    if (sti__tetmesh_create(nnum / 3, point, nelem / 4, tet, &options, &s->mesh, NULL, &error) != STI_OK)
-        return sti__pass_on(c, &error);
+    return sti__tetmesh_create(nnum / 3, point, nelem / 4, tet, &options, &s->mesh, NULL, &error) == STI_OK ||
+           sti__pass_on(c, &error);
+}
+
+static bool from_lists(sti__compiler *c, const sti_element *e, struct sti__soft *s) {
+    int nnum = 0;
+    const double *point = sti__list(e, STI_A_point, &nnum);
+    double scale[3] = {1, 1, 1};
+    if (!point || nnum == 0 || nnum % 3)
+        return sti__complain(c, e, STI_A_point, STI_VALUE, "needs three numbers for every vertex");
+    if (!from_elements(c, e, point, nnum, s)) return false;
     sti__reals(e, STI_A_scale, scale, 3);
     sti__tetmesh_transform(&s->mesh, scale, NULL);
     return true;
+}
+
+static bool from_bodies(sti__compiler *c, const sti_element *e, struct sti__soft *s) {
+    return sti__flex_vertices(c, e, &s->vertices) &&
+           from_elements(c, e, s->vertices.point, 3 * s->vertices.count, s);
 }
 
 /* The shape that a pattern of vertices stands for, with edges of our own. */
@@ -182,8 +195,11 @@ static bool make(sti__compiler *c, const sti_element *e, struct sti__soft *s) {
     int type = sti__keyword(e, STI_A_type, 0);
     if (is_own(e)) return type == SOFT_MESH ? from_file(c, e, s) : from_shape(c, e, type, s);
     if (sti__int(e, STI_A_dim, 2) != 3)
-        return sti__complain(c, e, STI_A_dim, STI_UNSUPPORTED,
-                             "only soft bodies of dimension 3 are supported");
+        return sti__complain(
+            c, e, STI_A_dim, STI_UNSUPPORTED,
+            "only soft bodies of dimension 3 are supported: a cable can be a chain of bodies with "
+            "ball joints, a cloth a thin body of tetrahedra (dim=\"3\" with three vertices across)");
+    if (sti__eid_of(e) == STI_E_flex) return from_bodies(c, e, s);
     switch (type) {
     case FLEX_MESH:
     case FLEX_GMSH: return from_file(c, e, s);
@@ -269,6 +285,7 @@ static bool prepare(sti__compiler *c, const sti_element *e, struct sti__soft *s)
         return false;
     s->pinned = sti__scratch(c, (size_t)s->mesh.nnode, sizeof *s->pinned);
     if (!s->pinned) return false;
+    for (int k = 0; k < s->vertices.count; k++) s->pinned[k] = s->vertices.pinned[k];
     for (const sti_element *p = sti__first(e, STI_E_flex_pin); p; p = sti__next_same(p)) read_pin(c, p, s);
     return true;
 }
@@ -326,6 +343,7 @@ static void fill_contact(sti__compiler *c, const sti_element *e, int i) {
 
 static double density_of(sti__compiler *c, const sti_element *e, const struct sti__soft *s) {
     double mass = is_own(e) ? sti__real(e, STI_A_mass, NAN) : sti__real(e, STI_A_mass, 1);
+    if (s->vertices.count) mass = s->vertices.mass;
     double density = isnan(mass) ? sti__real(e, STI_A_density, 1000) : mass / sti__tetmesh_volume(&s->mesh);
     if (!(density > 0))
         sti__complain(c, e, isnan(mass) ? STI_A_density : STI_A_mass, STI_PHYSICS, "must be positive");
@@ -376,8 +394,8 @@ static void body_pose(const sti_model *m, int body, double pos[3], double quat[4
         sti__pose_compose(m->body_pos + 3 * b, m->body_quat + 4 * b, pos, quat);
 }
 
-static int body_of(sti__compiler *c, const sti_element *e) {
-    const sti_element *p = sti_element_parent(e);
+static int body_of(sti__compiler *c, const sti_element *e, const struct sti__soft *s) {
+    const sti_element *p = s->vertices.count ? s->vertices.parent : sti_element_parent(e);
     while (p && sti__eid_of(p) != STI_E_body) p = sti_element_parent(p);
     for (int b = 1; p && b < c->m->nbody; b++)
         if (sti__object(c, STI_OBJ_BODY, b) == p) return b;
@@ -388,7 +406,7 @@ static void fill_places(sti__compiler *c, const sti_element *e, const struct sti
     sti_model *m = c->m;
     double pos[3] = {0}, quat[4] = {1, 0, 0, 0}, body[3], turn[4], R[9], T[9];
     int at = m->flex_vertadr[i];
-    sti__read_pose(c, e, pos, quat);
+    if (s->vertices.count == 0) sti__read_pose(c, e, pos, quat);
     body_pose(m, m->flex_bodyid[i], body, turn);
     quat_to_mat(R, quat);
     quat_to_mat(T, turn);
@@ -419,7 +437,7 @@ void sti__fill_flexes(sti__compiler *c) {
         m->flex_elemnum[i] = s->mesh.ntet;
         m->flex_shelladr[i] = shell;
         m->flex_shellnum[i] = s->mesh.ntri;
-        m->flex_bodyid[i] = body_of(c, e);
+        m->flex_bodyid[i] = body_of(c, e, s);
         copy_ints(m->flex_elem + 4 * elem, s->mesh.tet, 4 * s->mesh.ntet);
         copy_ints(m->flex_shell + 3 * shell, s->mesh.tri, 3 * s->mesh.ntri);
         copy_ints(m->flex_shellelem + shell, s->mesh.tri_tet, s->mesh.ntri);
