@@ -459,7 +459,7 @@ static void add_row(sti__assembly *as, const sti_state *s, int i, int at) {
     int *acol = as->acol + at;
     double h = s->opt.timestep, *value = as->avalue + at;
     int shift = as->place[i] - i; /* all dofs of a tree are there, one after the other */
-    for (int k = 0; k < all; k++) acol[k] = col[k] + shift;
+    for (int k = 0; !as->placed && k < all; k++) acol[k] = col[k] + shift;
     memcpy(value, s->M + m->M_rowadr[i], sizeof(double) * (size_t)n);
     for (int k = n; k < all; k++) value[k] = s->M[m->M_rowadr[col[k]] + n - 1];
     if (damped(s)) value[n - 1] += h * s->par.dof_damping[i];
@@ -535,12 +535,15 @@ static void place_soft(sti__assembly *as, int d, int n) {
 static void add_trees(sti__assembly *as, const sti_state *s, const sti_tasks *tasks) {
     const sti_model *m = as->model;
     filling f = {as, s};
-    int n = 0;
+    int n = 0, before = m->nflex ? -1 : as->columns, growths = as->growths;
+    bool same = true;
+    as->columns = -1; /* until they are written */
     as->astart[0] = 0;
     for (int d = 0; d < as->ndof; d++) {
         bool out = d >= m->nv && as->soft.kept && !as->soft.kept[(d - m->nv) / 3];
         as->place[d] = as->tree[as->owner[d]] && !out ? n : -1;
         if (as->place[d] < 0) continue;
+        same &= n < before && as->dof[n] == d;
         as->dof[n] = d;
         as->coords[n] = d < m->nv ? 0 : s->flexvert_xpos[d - m->nv];
         if (d < m->nv) {
@@ -553,7 +556,9 @@ static void add_trees(sti__assembly *as, const sti_state *s, const sti_tasks *ta
         as->failed = true;
         return;
     }
+    as->placed = same && n == before && growths == as->growths;
     run(tasks, n, 512, add_rows, &f);
+    as->columns = n;
     if (n < as->ndof) run(tasks, as->nentry, 8192, renumber, &f);
     as->problem.arrays.n = n;
     as->problem.arrays.A = (sti_csr){n, n, as->astart, as->acol, as->avalue};

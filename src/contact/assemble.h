@@ -84,6 +84,8 @@ typedef struct sti__assembly {
     int *dof_island; /* n */
     bool *tree;      /* ntree: touched by a row */
     int *astart, *acol;
+    int columns; /* rows of A whose columns are there, of the same dofs as in `dof` */
+    bool placed; /* and they are what this step needs */
     double *avalue, *vstar, *v;
     double *coords;            /* of the vertices of soft bodies, as their dofs */
     int *closed, *mark, *list; /* scratch: dofs and their ancestors; stamps; 2 nv */
