@@ -645,6 +645,7 @@ void sti__constraints_push(sti_world *world) {
 #define MOST_NEWTON 60
 #define SLOW 0.2  /* an iteration that leaves more than this asks for a new A */
 #define WILD 0.1  /* a free body that has more left is led downhill */
+#define ASTRAY 1  /* the same of one that is touched: it begins again at rest */
 #define STALLED 5 /* iterations with a new A that gain little: rounding */
 
 static sti_status solve_again(sti_world *world) {
@@ -663,13 +664,16 @@ static sti_status solve_again(sti_world *world) {
     return status;
 }
 
-/* Where an iteration has not come nearer, the next begins on the way to it, or with a new A where it began. */
-static void tame(sti_world *world, double rest, double last) {
-    bool free = world->constraints.rows.nblock == 0;
-    if (rest <= last && (rest < WILD || !free)) return;
-    if (!world->soft.fresh && last < INFINITY) sti__soft_retreat(world, 0);
+/* Where an iteration has not come nearer, the next begins on the way to it, or with a new A where it began; where the first
+   goes astray, without the last step's velocities. False: it does not begin where this one ended. */
+static bool tame(sti_world *world, double rest, double last) {
+    bool free = world->constraints.rows.nblock == 0, first = last == INFINITY;
+    if (rest <= last && rest < (first && !free ? ASTRAY : free ? WILD : INFINITY)) return true;
+    if (first && !free) sti__soft_stop(world);
+    else if (!first && !world->soft.fresh) sti__soft_retreat(world, 0);
     else if (free) sti__soft_descend(world);
     else sti__soft_retreat(world, 0.5);
+    return false;
 }
 
 static sti_status settle_soft(sti_world *world) {
@@ -677,13 +681,13 @@ static sti_status settle_soft(sti_world *world) {
     double goal = 0.5 * world->state->opt.contact_tol, last = INFINITY, rest = sti__soft_rest(world);
     int k = 0, idle = 0;
     for (; k < MOST_NEWTON && rest > goal && idle < STALLED; k++) {
-        idle += world->soft.fresh && rest > 0.5 * last;
-        tame(world, rest, last);
-        sti_status status = sti__soft_again(world, rest > SLOW * last);
+        idle += world->soft.fresh && rest > 0.9 * last;
+        bool nearer = tame(world, rest, last);
+        sti_status status = sti__soft_again(world, !nearer || rest > SLOW * last);
         sti__profile_take(&world->profile, &c->tally);
         if (status == STI_OK) status = solve_again(world);
         if (status != STI_OK) return status;
-        last = rest;
+        last = fmin(rest, last);
         rest = sti__soft_rest(world);
     }
     c->info.outer += k;

@@ -433,6 +433,11 @@ void sti__soft_retreat(sti_world *world, double share) {
     b->known = false;
 }
 
+void sti__soft_stop(sti_world *world) {
+    memset(world->state->flexvert_step, 0, 3 * sizeof(double) * (size_t)world->soft.fem->nnode);
+    world->soft.known = false;
+}
+
 void sti__soft_descend(sti_world *world) {
     sti__soft_bodies *b = &world->soft;
     const sti_tasks *tasks = sti__world_tasks(world);

@@ -67,7 +67,9 @@ sti_status sti__soft_again(sti_world *world, bool renew);
 double sti__soft_rest(sti_world *world);
 /* Back to a share of the last step of Newton's method. */
 void sti__soft_retreat(sti_world *world, double share);
-/* The same until the potential is lower than before: for bodies that nothing touches. */
+/* The next iteration begins at rest. */
+void sti__soft_stop(sti_world *world);
+/* Back until the potential is lower than before: for bodies that nothing touches. */
 void sti__soft_descend(sti_world *world);
 /* Soft bodies move with flexvert_step. */
 void sti__soft_advance(sti_world *world);
