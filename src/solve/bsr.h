@@ -22,16 +22,14 @@ typedef struct sti__bsr {
 typedef struct sti__bsr_kernels {
     /* y = A x */
     void (*mul)(const sti__bsr *a, const double *x, double *y, int begin, int end);
-    /* Gauss-Seidel from zero: (D + L) x = r, with the inverses of the diagonal blocks. This and the next four read
-       `rounded`. */
-    void (*forward)(const sti__bsr *a, const double *inverse, const double *r, double *x);
-    /* y = -U x, what forward leaves of its right-hand side */
-    void (*rest)(const sti__bsr *a, const double *x, double *y, int begin, int end);
-    /* Gauss-Seidel on A x = r, rows in falling order, from x */
-    void (*backward)(const sti__bsr *a, const double *inverse, const double *r, double *x);
-    /* Triangular solves: x = T (r - L x) in rising or falling order; L has no diagonal, x may be r. */
+    /* Triangular solves: x = T (r - L x) in rising or falling order; L and U have no diagonal, x may be r. These and the next
+       two read `rounded`. lower is Gauss-Seidel from zero: (D + L) x = r, with the inverses of the diagonal blocks. */
     void (*lower)(const sti__bsr *l, const double *inverse, const double *r, double *x);
     void (*upper)(const sti__bsr *u, const double *inverse, const double *r, double *x);
+    /* y = -U x, what that leaves of its right-hand side */
+    void (*rest)(const sti__bsr *u, const double *x, double *y, int begin, int end);
+    /* Gauss-Seidel on (L + D + U) x = r, rows in falling order, from x */
+    void (*backward)(const sti__bsr *l, const sti__bsr *u, const double *inverse, const double *r, double *x);
     /* y = T x, block by block */
     void (*blocks)(const double *t, int b, const double *x, double *y, int begin, int end);
 } sti__bsr_kernels;

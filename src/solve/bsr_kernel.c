@@ -42,6 +42,20 @@ INLINE four swept3(const sti__bsr *a, const double *x, int e, int last) {
     return s + t + u;
 }
 
+/* The same from the last entry down, for sweeps that fall: memory is read in one direction, and the newest number, which
+   they wait for, is added last. */
+INLINE four swept3_down(const sti__bsr *a, const double *x, int e, int last) {
+    four s = {0}, t = {0}, u = {0};
+    while (last-- > e) {
+        const float *m = a->rounded + 9 * (size_t)last;
+        const double *y = x + 3 * (size_t)a->col[last];
+        s += wide4(m) * y[0];
+        t += wide4(m + 3) * y[1];
+        u += wide4(m + 6) * y[2];
+    }
+    return s + t + u;
+}
+
 INLINE four block3(const double *m, double a, double b, double c) {
     return *(const four *)m * a + *(const four *)(m + 3) * b + *(const four *)(m + 6) * c;
 }
@@ -75,6 +89,19 @@ INLINE eight swept6(const sti__bsr *a, const double *x, int e, int last) {
     return s + t;
 }
 
+INLINE eight swept6_down(const sti__bsr *a, const double *x, int e, int last) {
+    eight s = {0}, t = {0};
+    while (last-- > e) {
+        const float *m = a->rounded + 36 * (size_t)last;
+        const double *y = x + 6 * (size_t)a->col[last];
+        for (int k = 0; k < 6; k += 2) {
+            s += wide8(m + 6 * k) * y[k];
+            t += wide8(m + 6 * k + 6) * y[k + 1];
+        }
+    }
+    return s + t;
+}
+
 INLINE eight block6(const double *m, const double *x) {
     eight s = {0};
     for (int k = 0; k < 6; k++) s += *(const eight *)(m + 6 * k) * x[k];
@@ -94,60 +121,51 @@ static void mul(const sti__bsr *a, const double *x, double *y, int begin, int en
         for (int i = begin; i < end; i++) put6(y + 6 * (size_t)i, row6(a, x, a->start[i], a->start[i + 1]));
 }
 
-static void rest(const sti__bsr *a, const double *x, double *y, int begin, int end) {
-    if (a->b == 3)
+static void rest(const sti__bsr *u, const double *x, double *y, int begin, int end) {
+    if (u->b == 3)
         for (int i = begin; i < end; i++)
-            put3(y + 3 * (size_t)i, -swept3(a, x, a->diagonal[i] + 1, a->start[i + 1]));
+            put3(y + 3 * (size_t)i, -swept3(u, x, u->start[i], u->start[i + 1]));
     else
         for (int i = begin; i < end; i++)
-            put6(y + 6 * (size_t)i, -swept6(a, x, a->diagonal[i] + 1, a->start[i + 1]));
+            put6(y + 6 * (size_t)i, -swept6(u, x, u->start[i], u->start[i + 1]));
 }
 
-/* x_i = T_i (r_i - entries [e, last) x) */
-INLINE void solve3(const sti__bsr *a, const double *inverse, const double *r, double *x, int i, int e,
-                   int last) {
-    four s = swept3(a, x, e, last);
+/* x_i = T_i (r_i - s) */
+INLINE void close3(const double *inverse, const double *r, double *x, int i, four s) {
     const double *q = r + 3 * (size_t)i;
     put3(x + 3 * (size_t)i, block3(inverse + 9 * (size_t)i, q[0] - s[0], q[1] - s[1], q[2] - s[2]));
 }
 
-INLINE void solve6(const sti__bsr *a, const double *inverse, const double *r, double *x, int i, int e,
-                   int last) {
-    eight s = swept6(a, x, e, last);
+INLINE void close6(const double *inverse, const double *r, double *x, int i, eight s) {
     double left[6];
     for (int k = 0; k < 6; k++) left[k] = r[6 * (size_t)i + (size_t)k] - s[k];
     put6(x + 6 * (size_t)i, block6(inverse + 36 * (size_t)i, left));
 }
 
-static void forward(const sti__bsr *a, const double *inverse, const double *r, double *x) {
-    if (a->b == 3)
-        for (int i = 0; i < a->n; i++) solve3(a, inverse, r, x, i, a->start[i], a->diagonal[i]);
-    else
-        for (int i = 0; i < a->n; i++) solve6(a, inverse, r, x, i, a->start[i], a->diagonal[i]);
-}
-
-static void backward(const sti__bsr *a, const double *inverse, const double *r, double *x) {
-    for (int i = a->n - 1; i >= 0; i--) {
-        int e = a->start[i], d = a->diagonal[i], last = a->start[i + 1];
-        if (a->b == 3) {
-            four s = swept3(a, x, e, d) + swept3(a, x, d + 1, last);
-            const double *q = r + 3 * (size_t)i;
-            put3(x + 3 * (size_t)i, block3(inverse + 9 * (size_t)i, q[0] - s[0], q[1] - s[1], q[2] - s[2]));
-        } else {
-            eight s = swept6(a, x, e, d) + swept6(a, x, d + 1, last);
-            double left[6];
-            for (int k = 0; k < 6; k++) left[k] = r[6 * (size_t)i + (size_t)k] - s[k];
-            put6(x + 6 * (size_t)i, block6(inverse + 36 * (size_t)i, left));
-        }
-    }
-}
-
 static void lower(const sti__bsr *l, const double *inverse, const double *r, double *x) {
-    for (int i = 0; i < l->n; i++) solve3(l, inverse, r, x, i, l->start[i], l->start[i + 1]);
+    if (l->b == 3)
+        for (int i = 0; i < l->n; i++) close3(inverse, r, x, i, swept3(l, x, l->start[i], l->start[i + 1]));
+    else
+        for (int i = 0; i < l->n; i++) close6(inverse, r, x, i, swept6(l, x, l->start[i], l->start[i + 1]));
 }
 
 static void upper(const sti__bsr *u, const double *inverse, const double *r, double *x) {
-    for (int i = u->n - 1; i >= 0; i--) solve3(u, inverse, r, x, i, u->start[i], u->start[i + 1]);
+    for (int i = u->n - 1; i >= 0; i--)
+        close3(inverse, r, x, i, swept3_down(u, x, u->start[i], u->start[i + 1]));
+}
+
+static void backward(const sti__bsr *l, const sti__bsr *u, const double *inverse, const double *r,
+                     double *x) {
+    if (l->b == 3)
+        for (int i = l->n - 1; i >= 0; i--)
+            close3(inverse, r, x, i,
+                   swept3_down(l, x, l->start[i], l->start[i + 1]) +
+                       swept3_down(u, x, u->start[i], u->start[i + 1]));
+    else
+        for (int i = l->n - 1; i >= 0; i--)
+            close6(inverse, r, x, i,
+                   swept6_down(l, x, l->start[i], l->start[i + 1]) +
+                       swept6_down(u, x, u->start[i], u->start[i + 1]));
 }
 
 static void blocks(const double *t, int b, const double *x, double *y, int begin, int end) {
@@ -162,4 +180,4 @@ static void blocks(const double *t, int b, const double *x, double *y, int begin
 #define STI_ISA
 #endif
 extern const sti__bsr_kernels CAT(sti__bsr_table, STI_ISA);
-const sti__bsr_kernels CAT(sti__bsr_table, STI_ISA) = {mul, forward, rest, backward, lower, upper, blocks};
+const sti__bsr_kernels CAT(sti__bsr_table, STI_ISA) = {mul, lower, upper, rest, backward, blocks};

@@ -155,19 +155,36 @@ bool sti__core_factor(sti__core *c, const sti__island *s, const sti_tasks *tasks
 /* x := H_cc^-1 x */
 static void solve(sti__core *c, const sti_tasks *tasks) { sti__chol_solve(c->chol, c->x, tasks); }
 
+/* work -= A first, which lives on the core; what it says there is not needed. */
+static void take_away(const sti__core *c, const sti__island *s, double *work) {
+    for (int i = 0; i < c->n; i++)
+        for (int k = s->astart[c->dof[i]]; k < s->astart[c->dof[i] + 1]; k++)
+            work[s->acol[k]] -= s->avalue[k] * c->x[i];
+}
+
+/* x = (H z)_c: rows know only the core. */
+static void core_product(sti__core *c, sti__island *s, const double *z, const sti_tasks *tasks) {
+    sti__island_curve(s, z, NULL, c->work, tasks);
+    for (int i = 0; i < c->n; i++) {
+        double sum = c->work[c->dof[i]];
+        for (int k = s->astart[c->dof[i]]; k < s->astart[c->dof[i] + 1]; k++)
+            sum += s->avalue[k] * z[s->acol[k]];
+        c->x[i] = sum;
+    }
+}
+
 void sti__core_apply(sti__core *c, sti__island *s, const double *r, double *z, const sti_tasks *tasks) {
     double *first = c->first, *work = c->work;
     /* L r, and what is left of r: nothing on the core */
     for (int i = 0; i < c->n; i++) c->x[i] = r[c->dof[i]];
     solve(c, tasks);
-    memset(first, 0, sizeof(double) * (size_t)s->n);
-    for (int i = 0; i < c->n; i++) first[c->dof[i]] = c->x[i];
-    sti__island_mul_mass(s, first, work, tasks);
-    for (int i = 0; i < s->n; i++) work[i] = c->place[i] >= 0 ? 0 : r[i] - work[i];
+    memcpy(first, c->x, sizeof(double) * (size_t)c->n);
+    memcpy(work, r, sizeof(double) * (size_t)s->n);
+    take_away(c, s, work);
+    for (int i = 0; i < c->n; i++) work[c->dof[i]] = 0;
     sti__pcg_precondition(s->pcg, work, z, tasks);
     /* the core gives way to that */
-    sti__island_apply(s, z, NULL, work, tasks);
-    for (int i = 0; i < c->n; i++) c->x[i] = -work[c->dof[i]];
+    core_product(c, s, z, tasks);
     solve(c, tasks);
-    for (int i = 0; i < c->n; i++) z[c->dof[i]] += first[c->dof[i]] + c->x[i];
+    for (int i = 0; i < c->n; i++) z[c->dof[i]] += first[i] - c->x[i];
 }

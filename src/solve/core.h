@@ -20,7 +20,7 @@ typedef struct sti__core {
     int *start, *col; /* lower triangle */
     double *value;
     double *x;            /* n */
-    double *first, *work; /* of the island */
+    double *first, *work; /* n; of the island */
     sti__chol *chol;
     void *block;
     size_t room;

@@ -422,12 +422,17 @@ void sti__island_mul_mass(const sti__island *s, const double *x, double *y, cons
     else sti__csr_mul(&s->A, x, y, tasks);
 }
 
-void sti__island_apply(sti__island *s, const double *x, const double *slope, double *y,
+void sti__island_curve(sti__island *s, const double *x, const double *slope, double *y,
                        const sti_tasks *tasks) {
     curving c = {s, slope};
     sti__island_mul(s, x, s->rows, tasks);
     sti__run(tasks, s->nrow, GRAIN_BLOCKS, curve_rows, &c);
     sti__island_mul_t(s, s->rows, y, tasks);
+}
+
+void sti__island_apply(sti__island *s, const double *x, const double *slope, double *y,
+                       const sti_tasks *tasks) {
+    sti__island_curve(s, x, slope, y, tasks);
     sti__island_mul_mass(s, x, s->work, tasks);
     for (int i = 0; i < s->n; i++) y[i] += s->work[i];
 }

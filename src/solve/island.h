@@ -136,7 +136,9 @@ bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries
 /* x = H^-1 b; returns the products that it took (0: direct). */
 int sti__island_solve(sti__island *s, const double *b, double *x, double tol, int cap,
                       const sti_tasks *tasks);
-/* y = H x; with a slope per row (may be NULL) those of a block are added to the first column of G: A + J'(G + slope e')J. */
+/* y = J'GJ x, and y = H x; with a slope per row (may be NULL) those of a block are added to the first column of G: A + J'(G + slope e')J. */
+void sti__island_curve(sti__island *s, const double *x, const double *slope, double *y,
+                       const sti_tasks *tasks);
 void sti__island_apply(sti__island *s, const double *x, const double *slope, double *y,
                        const sti_tasks *tasks);
 

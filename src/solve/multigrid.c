@@ -174,7 +174,15 @@ static size_t lay_out(sti__level *v, size_t np, size_t most, char *base) {
     sti__cutter k = {base, 0};
     size_t n = (size_t)v->a.n, b = (size_t)v->a.b, c = (size_t)v->c, d = sizeof(double);
     v->inverse = sti__cut(&k, b * b * n + STI__BSR_SPARE, d);
-    v->rounded = sti__cut(&k, b * b * (size_t)v->a.start[n] + STI__BSR_SPARE, sizeof(float));
+    sti__bsr *both[] = {&v->l, &v->u};
+    for (int i = 0; i < 2; i++) {
+        size_t half = ((size_t)v->a.start[n] - n) / 2; /* the pattern is symmetric */
+        both[i]->rounded = sti__cut(&k, b * b * half + STI__BSR_SPARE, sizeof(float));
+        both[i]->start = sti__cut(&k, n + 1, sizeof(int));
+        both[i]->col = sti__cut(&k, half, sizeof(int));
+        both[i]->n = v->a.n;
+        both[i]->b = v->a.b;
+    }
     v->x = sti__cut(&k, b * n + STI__BSR_SPARE, d);
     v->r = sti__cut(&k, b * n + STI__BSR_SPARE, d);
     v->rest = sti__cut(&k, b * n + STI__BSR_SPARE, d);
@@ -203,12 +211,28 @@ static size_t lay_out_pattern(sti__bsr *a, size_t nentry, char *base) {
     return k.used;
 }
 
+/* Patterns of the triangles. */
+static void split(sti__level *v) {
+    int low = 0, high = 0;
+    for (int i = 0; i < v->a.n; i++) {
+        v->l.start[i] = low;
+        v->u.start[i] = high;
+        for (int e = v->a.start[i]; e < v->a.start[i + 1]; e++) {
+            if (v->a.col[e] < i) v->l.col[low++] = v->a.col[e];
+            else if (v->a.col[e] > i) v->u.col[high++] = v->a.col[e];
+        }
+    }
+    v->l.start[v->a.n] = low;
+    v->u.start[v->a.n] = high;
+}
+
 static bool take_level(multigrid *g, sti__level *v, size_t np, size_t most) {
     v->room = lay_out(v, np, most, NULL);
     v->block = sti__alloc_aligned(&g->own, v->room);
     g->bytes += v->room;
     if (!v->block) return false;
     lay_out(v, np, most, v->block);
+    split(v);
     return true;
 }
 
@@ -386,19 +410,22 @@ static void fill_sweeps(sti__level *v) {
     size_t b = (size_t)v->a.b, square = b * b;
     for (int i = 0; i < v->a.n; i++) {
         double size = 0;
+        float *low = v->l.rounded + square * (size_t)v->l.start[i],
+              *high = v->u.rounded + square * (size_t)v->u.start[i];
         for (int e = v->a.start[i]; e < v->a.start[i + 1]; e++) {
+            const double *block = v->a.value + square * (size_t)e;
             double norm2 = 0;
-            for (size_t k = square * (size_t)e; k < square * (size_t)(e + 1); k++) {
-                v->rounded[k] = (float)v->a.value[k];
-                norm2 += v->a.value[k] * v->a.value[k];
-            }
+            for (size_t k = 0; k < square; k++) norm2 += block[k] * block[k];
             size += sqrt(norm2);
+            if (e < v->a.diagonal[i])
+                for (size_t k = 0; k < square; k++) *low++ = (float)block[k];
+            else if (e > v->a.diagonal[i])
+                for (size_t k = 0; k < square; k++) *high++ = (float)block[k];
         }
         memcpy(m, v->a.value + square * (size_t)v->a.diagonal[i], sizeof(double) * square);
         for (size_t k = 0; k < b; k++) m[k * b + k] += ROUNDED * size;
         sti__invert_spd(m, v->a.b, v->inverse + square * (size_t)i, work);
     }
-    v->a.rounded = v->rounded;
 }
 
 /* The lower triangle from the upper; ones where modes were missing. */
@@ -477,24 +504,23 @@ static void solve_last(const multigrid *g, const double *r, double *x, const sti
         sti__chol_solve(g->chol, x, tasks);
         return;
     }
-    k->forward(&v->a, v->inverse, r, x);
-    k->backward(&v->a, v->inverse, r, x);
+    k->lower(&v->l, v->inverse, r, x);
+    k->backward(&v->l, &v->u, v->inverse, r, x);
 }
 
 static void cycle(const multigrid *g, int l, const double *r, double *x, const sti_tasks *tasks) {
     const sti__level *v = &g->level[l];
-    const sti__bsr *a = &v->a;
     const sti__bsr_kernels *k = sti__bsr_get();
     if (!v->coarse) {
         solve_last(g, r, x, tasks);
         return;
     }
-    k->forward(a, v->inverse, r, x);
-    k->rest(a, x, v->rest, 0, a->n);
+    k->lower(&v->l, v->inverse, r, x);
+    k->rest(&v->u, x, v->rest, 0, v->a.n);
     sti__level_get()->restricted(v, v->rest, v[1].r);
     cycle(g, l + 1, v[1].r, v[1].x, tasks);
     sti__level_get()->prolong(v, v[1].x, x);
-    k->backward(a, v->inverse, r, x);
+    k->backward(&v->l, &v->u, v->inverse, r, x);
 }
 
 static void apply(const void *state, const sti__bsr *a, const double *r, double *z, const sti_tasks *tasks) {

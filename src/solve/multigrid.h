@@ -10,7 +10,7 @@
 typedef struct sti__level {
     sti__bsr a;             /* level 0: the caller's while it fills or applies */
     double *inverse;        /* of the diagonal blocks */
-    float *rounded;         /* the matrix for the sweeps */
+    sti__bsr l, u;          /* its triangles for the sweeps, rounded; no diagonal */
     double *x, *r;          /* b n: correction; right-hand side (level 0: scratch) */
     double *rest;           /* b n */
     double *modes;          /* b x c per node, by rows: what the coarse level must be able to say */

@@ -132,15 +132,20 @@ INLINE void galerkin_rows(sti__level *fine, sti__bsr *coarse, int b, int c) {
 
 static void galerkin(sti__level *fine, sti__bsr *coarse) { BY_SIZE(galerkin_rows, fine, coarse); }
 
+/* Sums of 8 for each coarse node, so that whole lanes are stored. */
 INLINE void restrict_rows(const sti__level *fine, const double *rest, double *out, int b, int c) {
-    memset(out, 0, sizeof(double) * (size_t)c * (size_t)fine->coarse);
+    double *sum = fine->product;
+    memset(sum, 0, sizeof(double) * 8 * (size_t)fine->coarse);
     for (int i = 0; i < fine->a.n; i++)
         for (int k = fine->pstart[i]; k < fine->pstart[i + 1]; k++) {
             const float *p = fine->p + (size_t)(b * c) * (size_t)k;
-            double *y = out + (size_t)c * (size_t)fine->pcol[k];
-            for (int r = 0; r < b; r++)
-                for (int j = 0; j < c; j++) y[j] += p[r * c + j] * rest[(size_t)b * (size_t)i + (size_t)r];
+            double *y = sum + 8 * (size_t)fine->pcol[k];
+            eight s = *(const eight *)y;
+            for (int r = 0; r < b; r++) s += wide(p + r * c) * rest[(size_t)b * (size_t)i + (size_t)r];
+            *(eight *)y = s;
         }
+    for (int g = 0; g < fine->coarse; g++)
+        for (int j = 0; j < c; j++) out[(size_t)c * (size_t)g + (size_t)j] = sum[8 * g + j];
 }
 
 static void restricted(const sti__level *fine, const double *rest, double *coarse) {
@@ -149,16 +154,15 @@ static void restricted(const sti__level *fine, const double *rest, double *coars
 
 INLINE void prolong_rows(const sti__level *fine, const double *coarse, double *x, int b, int c) {
     for (int i = 0; i < fine->a.n; i++) {
-        double sum[36] = {0};
+        eight sum[6] = {0};
         for (int k = fine->pstart[i]; k < fine->pstart[i + 1]; k++) {
             const float *p = fine->p + (size_t)(b * c) * (size_t)k;
-            const double *y = coarse + (size_t)c * (size_t)fine->pcol[k];
-            for (int r = 0; r < b; r++)
-                for (int j = 0; j < c; j++) sum[r * c + j] += p[r * c + j] * y[j];
+            eight y = *(const eight *)(coarse + (size_t)c * (size_t)fine->pcol[k]);
+            for (int r = 0; r < b; r++) sum[r] += wide(p + r * c) * y;
         }
         for (int r = 0; r < b; r++) {
             double s = 0;
-            for (int j = 0; j < c; j++) s += sum[r * c + j];
+            for (int j = 0; j < c; j++) s += sum[r][j];
             x[(size_t)b * (size_t)i + (size_t)r] += s;
         }
     }
