@@ -4,7 +4,7 @@
        A (v - v*) = J'(c - (G + slope e')(J v - target))
    is solved for the next pair. Velocities alone would not do: friction is so stiff that a small error of v would turn it
    about. The slopes make the matrix unsymmetric: it is a symmetric part plus one rank per sliding contact, so that BiCGStab
-   with the factor of the symmetric part takes a few solves. */
+   with the factor of the symmetric part takes a few solves; without a factor GMRES takes its place. */
 #include "solve/pair.h"
 #include "solve/product.h"
 #include "solve/sap.h"
@@ -190,10 +190,6 @@ static inline void add_run(double *to, const double *x, double by, int n) {
 static void product(sti__sap *sap, const double *in, const double *hat, double *out) {
     sti__island *s = sap->s;
     sap->count->products++;
-    if (!s->direct) {
-        sti__island_apply(s, hat, s->slope, out, sap->tasks);
-        return;
-    }
     memcpy(out, in, sizeof(double) * (size_t)s->n);
     for (int b = 0; b < s->nrow; b++) {
         if (!s->active[b]) continue;
@@ -204,6 +200,26 @@ static void product(sti__sap *sap, const double *in, const double *hat, double *
         for (int k = 0; k < count; k++) normal += J[k] * hat[col[k]];
         for (int k = 0, end; k < count; k = end) add_run(out + col[k], rank + k, normal, (end = run[k]) - k);
     }
+}
+
+/* Without a factor H^-1 would itself be iterated: the preconditioner serves F' as well as H. */
+static void precondition_once(void *context, const double *in, double *out) {
+    sti__sap *sap = context;
+    sap->count->pcg++;
+    sti__pcg_apply(sap->s->pcg, in, out, sap->tasks);
+}
+
+static void product_once(void *context, const double *in, double *out) {
+    sti__sap *sap = context;
+    sap->count->products++;
+    sti__island_apply(sap->s, in, sap->s->slope, out, sap->tasks);
+}
+
+static bool solve_iterated(sti__sap *sap, const double *b, double goal) {
+    sti__island *s = sap->s;
+    sti__gmres_task task = {s->n, s->inverse, sap, precondition_once, product_once};
+    return sti__gmres_solve(&s->gmres, &task, b, goal, sap->options->max_pcg, vector(s, X), vector(s, R)) >=
+           0;
 }
 
 /* X = F'^-1 b until the residual is below `goal`; false if it breaks down. */
@@ -250,7 +266,7 @@ static bool step(couple *c) {
     for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->gradient[i];
     double goal = fmax(1e-14, fmin(LOOSE, sqrt(merit_of(c))) * length_of(c)) * c->heave;
     if (c->tight) goal = fmax(1e-12, fmin(1e-4, 1e-3 * c->natural)) * sqrt(dot(s, s->gradient, s->gradient));
-    if (!solve(sap, s->gradient, goal)) return false;
+    if (!(s->direct ? solve : solve_iterated)(sap, s->gradient, goal)) return false;
     const double *x = vector(s, X);
     for (int i = 0; i < s->n; i++) s->step[i] = -x[i];
     sti__island_mul(s, s->step, s->ystep, sap->tasks);

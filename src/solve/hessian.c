@@ -186,6 +186,7 @@ static sti_status plan_pcg(sti__island *s, sti_preconditioner which, const sti_a
     }
     start[blocks] = count;
     status = sti__pcg_partition(s->pcg, s->n, blocks, start, dof, error);
+    if (status == STI_OK) status = sti__gmres_reserve(&s->gmres, s->n, a, error);
     return status == STI_OK ? sti__core_plan(&s->core, s, a, error) : status;
 }
 

@@ -26,6 +26,7 @@ static void free_island(sti__island *s, const sti_allocator *a) {
     sti__chol_free(s->mass);
     sti__pcg_free(s->pcg);
     sti__core_free(&s->core, a);
+    sti__gmres_free(&s->gmres, a);
 }
 
 void sti__islands_free(sti__islands *s) {

@@ -8,6 +8,7 @@
 #include "solve/anderson.h"
 #include "solve/cholesky.h"
 #include "solve/core.h"
+#include "solve/gmres.h"
 #include "solve/pcg.h"
 
 #define STI__KRYLOV 10
@@ -81,6 +82,7 @@ typedef struct sti__island {
     sti__pcg *pcg;
     bool soft_taken, soft_ready; /* it has A of soft bodies; their preconditioners are good enough */
     sti__core core;              /* what rows touch, solved exactly; none: n = 0 */
+    sti__gmres gmres;            /* where there is no factor */
     double *coords;              /* n, as in the problem; NULL: none */
 
     sti__tally *tally; /* of this solve; NULL: nobody asks */

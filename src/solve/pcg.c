@@ -327,7 +327,7 @@ void sti__pcg_wrap(sti__pcg *c, sti__preconditioner wrap, void *context) {
 
 void sti__pcg_set_tally(sti__pcg *c, sti__tally *tally) { c->tally = tally; }
 
-static void precondition(const sti__pcg *c, const double *r, double *z, const sti_tasks *tasks) {
+void sti__pcg_apply(const sti__pcg *c, const double *r, double *z, const sti_tasks *tasks) {
     int64_t start = sti__tick(c->tally);
     if (c->wrap) c->wrap(c->context, r, z, tasks);
     else sti__pcg_precondition(c, r, z, tasks);
@@ -367,7 +367,7 @@ static double restart(sti__pcg *c, sti__product product, void *context, const do
                       const sti_tasks *tasks) {
     multiply(c, product, context, x, c->q);
     for (int i = 0; i < c->n; i++) c->r[i] = b[i] - c->q[i];
-    precondition(c, c->r, c->z, tasks);
+    sti__pcg_apply(c, c->r, c->z, tasks);
     return dot(c, c->r, c->z);
 }
 
@@ -375,7 +375,7 @@ static sti__pcg_result iterate(sti__pcg *c, sti__product product, void *context,
                                double tol, int cap, const sti_tasks *tasks) {
     sti__pcg_result result = {0};
     int n = c->n;
-    precondition(c, b, c->z, tasks);
+    sti__pcg_apply(c, b, c->z, tasks);
     double scale = dot(c, b, c->z);
     if (!positive(scale)) { /* b = 0, or nonsense */
         memset(x, 0, sizeof(double) * (size_t)n);
@@ -398,7 +398,7 @@ static sti__pcg_result iterate(sti__pcg *c, sti__product product, void *context,
         if (!positive(curvature)) break;
         double alpha = rz / curvature;
         update(c, c->r, -alpha, c->q);
-        precondition(c, c->r, c->z, tasks);
+        sti__pcg_apply(c, c->r, c->z, tasks);
         double next = dot(c, c->r, c->z);
         if (!(next >= 0 && next < INFINITY)) break;
         if (next > best && !saved) {

@@ -49,6 +49,8 @@ void sti__pcg_wrap(sti__pcg *pcg, sti__preconditioner wrap, void *context);
 void sti__pcg_set_tally(sti__pcg *pcg, sti__tally *tally);
 /* z = M^-1 r, theirs. */
 void sti__pcg_precondition(const sti__pcg *pcg, const double *r, double *z, const sti_tasks *tasks);
+/* The same, wrapped if they are. */
+void sti__pcg_apply(const sti__pcg *pcg, const double *r, double *z, const sti_tasks *tasks);
 
 typedef struct sti__pcg_result {
     int iterations;
