@@ -4,6 +4,7 @@
 #include "failing.h"
 #include "soft_matrix.h"
 #include "solve/cholesky.h"
+#include "solve/gmres.h"
 #include "solve/precond.h"
 #include "solve/product.h"
 #include "test.h"
@@ -300,8 +301,47 @@ static void memory_may_be_short_anywhere(void) {
     grid_free(&m);
 }
 
+/* A rotation at every other dof beside a growing diagonal: not symmetric, and hard enough for a few restarts. */
+static void turn(void *context, const double *x, double *y) {
+    int n = *(int *)context;
+    for (int i = 0; i < n; i++) y[i] = (1 + 0.2 * i) * x[i] + (i % 2 ? 3 * x[i - 1] : -3 * x[i + 1]);
+}
+
+static void same(void *context, const double *x, double *y) {
+    memcpy(y, x, sizeof(double) * (size_t)(*(int *)context));
+}
+
+static void broken(void *context, const double *x, double *y) {
+    same(context, x, y);
+    y[0] = NAN;
+}
+
+static void gmres_solves_what_is_not_symmetric(void) {
+    int n = 200;
+    sti__gmres g = {0};
+    sti_allocator own = *sti__allocator(NULL);
+    double *b = random_vector(n), *x = random_vector(n), *r = random_vector(n), *one = random_vector(n);
+    for (int i = 0; i < n; i++) one[i] = 1;
+    CHECK(sti__gmres_reserve(&g, n, &own, NULL) == STI_OK);
+    sti__gmres_task task = {n, one, &n, same, turn};
+    int steps = sti__gmres_solve(&g, &task, b, 1e-8, 1000, x, r);
+    CHECK(steps > STI__GMRES_BASIS && steps < 1000);
+    turn(&n, x, r);
+    for (int i = 0; i < n; i++) r[i] -= b[i];
+    CHECK(sqrt(sti__norm2_n(r, NULL, n)) <= 1.0001e-8);
+    CHECK(sti__gmres_solve(&g, &task, b, 1e-8, 7, x, r) == 7);
+    task.product = broken;
+    CHECK(sti__gmres_solve(&g, &task, b, 1e-8, 1000, x, r) == -1);
+    memset(b, 0, sizeof(double) * (size_t)n);
+    task.product = turn;
+    CHECK(sti__gmres_solve(&g, &task, b, 0, 1000, x, r) == 0 && sti__norm2_n(x, NULL, n) == 0);
+    sti__gmres_free(&g, &own);
+    free(b), free(x), free(r), free(one);
+}
+
 MAIN(CASE(blocks_multiply_as_the_matrix_does), CASE(every_kind_is_symmetric_and_positive_definite),
      CASE(conjugate_gradients_reach_what_the_factor_gives),
      CASE(multigrid_takes_as_many_iterations_on_finer_meshes), CASE(bits_do_not_depend_on_threads),
      CASE(kernels_of_all_instruction_sets_agree), CASE(an_incomplete_factor_never_breaks_down),
-     CASE(a_new_fill_forgets_the_last), CASE(memory_may_be_short_anywhere))
+     CASE(a_new_fill_forgets_the_last), CASE(memory_may_be_short_anywhere),
+     CASE(gmres_solves_what_is_not_symmetric))

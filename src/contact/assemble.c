@@ -545,7 +545,7 @@ static void add_trees(sti__assembly *as, const sti_state *s, const sti_tasks *ta
         if (as->place[d] < 0) continue;
         same &= n < before && as->dof[n] == d;
         as->dof[n] = d;
-        as->coords[n] = d < m->nv ? 0 : s->flexvert_xpos[d - m->nv];
+        as->coords[n] = d < m->nv ? 0 : as->soft.coords[d - m->nv];
         if (d < m->nv) {
             as->vstar[n] = s->qvel[d] + s->opt.timestep * s->qacc_step[d];
             as->astart[n + 1] = as->astart[n] + m->D_rownnz[d];

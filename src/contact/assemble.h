@@ -48,6 +48,7 @@ typedef struct sti__soft_matrix {
     const double *vstar;                 /* 3 per vertex */
     const bool *kept;                    /* per vertex: is in the problem; NULL: all are */
     const struct sti__soft_schur *schur; /* nflex; with kept */
+    const double *coords;                /* 3 per vertex: where the matrix was made */
 } sti__soft_matrix;
 typedef struct sti__soft_schur {
     int count;           /* dofs, 3 per vertex that is kept, ascending */

@@ -73,7 +73,9 @@ static double judge_momentum(const sti__judge *j, bench *b, const double *v, sti
     sti__csr_mul_t(&a->J, b->g, b->force);
     sti__csr_mul(&a->A, a->vstar, b->free, j->tasks);
     memcpy(b->turn, b->force, sizeof(double) * (size_t)n);
-    sti__chol_solve(j->mass, b->turn, j->tasks); /* v - v* of the dual */
+    for (int i = 0; i < n && v; i++) b->rest[i] = v[i] - a->vstar[i];
+    if (v) sti__chol_solve_near(j->mass, b->turn, b->rest, 0, j->tasks); /* v - v* of the dual */
+    else sti__chol_solve(j->mass, b->turn, j->tasks);
     double impulse2 = sti__dot_n(b->force, b->turn, n), moved2 = impulse2;
     for (int i = 0; i < n; i++) b->rest[i] = a->vstar[i] + b->turn[i];
     row_velocity(b, b->rest, b->dual, j->tasks);

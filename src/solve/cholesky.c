@@ -393,6 +393,11 @@ void sti__chol_solve_late(sti__chol *c, double *x, const sti_tasks *tasks) {
     scatter(c, x, 0);
 }
 
+void sti__chol_solve_near(sti__chol *c, double *x, const double *guess, double tol, const sti_tasks *tasks) {
+    if (c->factored && c->iterates) sti__iterate_solve_near(c->iterate, x, guess, tol, tasks);
+    else sti__chol_solve(c, x, tasks);
+}
+
 void sti__chol_half(sti__chol *c, const double *x, double *y, const sti_tasks *tasks) {
     if (!c->factored) return;
     if (c->iterates) {

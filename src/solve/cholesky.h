@@ -47,6 +47,9 @@ sti_status sti__chol_factor(sti__chol *chol, const double *value, const sti_task
 void sti__chol_solve(sti__chol *chol, double *x, const sti_tasks *tasks);
 /* The same for x that is zero but at the late dofs, at half the cost: there is nothing to do for the others on the way forth. */
 void sti__chol_solve_late(sti__chol *chol, double *x, const sti_tasks *tasks);
+/* The same where the answer is near `guess` (n), which matters only where it iterates, to a relative residual of `tol`. */
+void sti__chol_solve_near(sti__chol *chol, double *x, const double *guess, double tol,
+                          const sti_tasks *tasks);
 /* The same for `count` vectors, x + k stride. A vector gets the bits that it gets alone. */
 void sti__chol_solve_many(sti__chol *chol, double *x, int count, int stride, const sti_tasks *tasks);
 /* y = L^-1 P x, so that y'y = x'A^-1 x. y may be x. Where it iterates, y has that length (to 1e-4) and no other meaning. */

@@ -20,6 +20,7 @@
 #define LIFT 10    /* ... laws are rounded so many times more after each */
 #define SWEEPS 10  /* where rounded laws lead nowhere; twice as many each time */
 #define MOST_SWEEPS 80
+#define ROUGH 1e-3  /* balance of a pair that a step starts from */
 #define PRODUCTS 60 /* of one linear solve, in pairs */
 #define LOOSE 0.03  /* of one linear solve at most, of what the pair is off by; tighter as that falls */
 #define NEAR 1e2    /* the bar is computed once the natural map is this near to it */
@@ -340,13 +341,14 @@ static bool reached(couple *c, double goal, double bar) {
     return relative_of(c) <= goal;
 }
 
-/* The velocity that the impulses give. */
-static bool balance(couple *c) {
+/* The velocity that the impulses give; without a factor it is enough that Newton's steps, which balance too, have a start. */
+static bool balance(couple *c, double tol) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
     if (!sti__island_factor_mass(s, sap->tasks)) return false;
     sti__island_mul_t(s, c->g, s->work, sap->tasks);
-    sti__chol_solve(s->mass, s->work, sap->tasks);
+    for (int i = 0; i < s->n; i++) s->step[i] = s->v[i] - s->vstar[i];
+    sti__chol_solve_near(s->mass, s->work, s->step, tol, sap->tasks);
     for (int i = 0; i < s->n; i++) s->v[i] = s->vstar[i] + s->work[i];
     return true;
 }
@@ -408,7 +410,7 @@ static bool retreat(couple *c) {
     if (c->round > 0) {
         int times = c->failures < 3 ? 1 << c->failures : MOST_SWEEPS / SWEEPS;
         if (!sti__sap_sweep(sap, SWEEPS * times)) { /* what cannot be swept may need better steps */
-            if (c->tight || !balance(c)) return false;
+            if (c->tight || !balance(c, ROUGH)) return false;
             c->tight = true;
         }
         if (++c->failures >= CALM) c->lift *= LIFT;
@@ -431,7 +433,7 @@ static bool leave_best(couple *c) {
     sti__island *s = c->sap->s;
     if (c->blind == 0) return true;
     memcpy(c->g, s->pair_g, sizeof(double) * (size_t)s->m);
-    if (!balance(c)) return false;
+    if (!balance(c, ROUGH)) return false;
     read_pair(c);
     c->blind = 0;
     c->best = INFINITY;
@@ -442,7 +444,7 @@ static bool leave_best(couple *c) {
 static bool begin(couple *c) {
     if (!c->tight && merit_of(c) <= WARM) return true;
     set_units(c);
-    if (!balance(c)) return false;
+    if (!balance(c, ROUGH)) return false;
     read_pair(c);
     if (merit_of(c) <= FAR) return true;
     c->round = fmin(ROUNDEST, merit_of(c));
@@ -486,7 +488,7 @@ bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
         enter_bounds(&c, bar > 0);
         if (bar <= 0) { /* impulses on their bounds push a little differently */
             memcpy(c.g, s->g, sizeof(double) * (size_t)s->m);
-            balance(&c);
+            balance(&c, 0);
             read_pair(&c);
         }
         sap->residual = relative_of(&c);

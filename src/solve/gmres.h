@@ -9,7 +9,7 @@
 #define STI__GMRES_BASIS 30 /* steps before a restart */
 
 typedef struct sti__gmres {
-    double *basis;  /* STI__GMRES_BASIS + 1 vectors of n */
+    double *basis;   /* STI__GMRES_BASIS + 1 vectors of n */
     double *z, *sum; /* n */
     void *block;
     size_t room;

@@ -167,6 +167,17 @@ void sti__iterate_solve(sti__iterate *s, double *x, const sti_tasks *tasks) {
     memcpy(x, s->x, bytes);
 }
 
+void sti__iterate_solve_near(sti__iterate *s, double *x, const double *guess, double tol,
+                             const sti_tasks *tasks) {
+    size_t bytes = sizeof(double) * (size_t)s->rest.nrow;
+    product p = {s, tasks};
+    memcpy(s->b, x, bytes);
+    memcpy(s->x, guess, bytes);
+    s->iterations =
+        sti__pcg_solve(s->pcg, multiply, &p, s->b, s->x, fmax(tol, EXACT), CAP, tasks).iterations;
+    memcpy(x, s->x, bytes);
+}
+
 double sti__iterate_norm2(sti__iterate *s, const double *x, const sti_tasks *tasks) {
     memcpy(s->b, x, sizeof(double) * (size_t)s->rest.nrow);
     solve(s, ROUGH, tasks);

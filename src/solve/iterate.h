@@ -17,7 +17,10 @@ void sti__iterate_coords(sti__iterate *iterate, const double *coords); /* for th
 /* -1, or a dof whose diagonal is not positive. Allocates nothing, as do the others below. */
 int sti__iterate_fill(sti__iterate *iterate, const double *value, const sti_tasks *tasks);
 int sti__iterate_count(const sti__iterate *iterate); /* iterations of the last solve */
-void sti__iterate_solve(sti__iterate *iterate, double *x, const sti_tasks *tasks);         /* x := A^-1 x */
+void sti__iterate_solve(sti__iterate *iterate, double *x, const sti_tasks *tasks); /* x := A^-1 x */
+/* The same from `guess` on, until the relative residual is at most tol or what `solve` would reach. */
+void sti__iterate_solve_near(sti__iterate *iterate, double *x, const double *guess, double tol,
+                             const sti_tasks *tasks);
 double sti__iterate_norm2(sti__iterate *iterate, const double *x, const sti_tasks *tasks); /* x'A^-1 x */
 
 #endif

@@ -15,7 +15,9 @@ struct sti__precond {
     uint64_t pattern;        /* hash of what was planned; 0: nothing */
     sti__bsr plain, pressed; /* A, and with what rows press; they share their pattern */
     bool added;              /* `pressed` is not `plain` */
-    int *from;               /* 9 per entry: where the number is in the scalar matrix */
+    bool filled;             /* with what `plain` is now, and coordinates of this hash */
+    uint64_t coords;
+    int *from; /* 9 per entry: where the number is in the scalar matrix */
     size_t nentry;
     void *block;
     size_t room;
@@ -149,6 +151,7 @@ sti_status sti__precond_plan(sti__precond *c, sti_preconditioner which, const st
     uint64_t pattern = hash_pattern(a, first, nodes, kind, with_modes);
     if (pattern == c->pattern) return STI_OK;
     c->pattern = 0;
+    c->filled = false;
     c->nentry = 0;
     for (int i = 0; i < nodes; i++) {
         int row = first + 3 * i, at[3] = {a->start[row], a->start[row + 1], a->start[row + 2]};
@@ -171,7 +174,12 @@ sti_status sti__precond_plan(sti__precond *c, sti_preconditioner which, const st
 /* ---- numbers ------------------------------------------------------------------------------------------------ */
 
 void sti__precond_take(sti__precond *c, const double *value) {
-    for (size_t k = 0; k < 9 * c->nentry; k++) c->plain.value[k] = c->from[k] < 0 ? 0 : value[c->from[k]];
+    for (size_t k = 0; k < 9 * c->nentry; k++) {
+        double x = c->from[k] < 0 ? 0 : value[c->from[k]];
+        if (c->plain.value[k] == x) continue;
+        c->plain.value[k] = x;
+        c->filled = false;
+    }
     c->added = false;
 }
 
@@ -193,8 +201,14 @@ double *sti__precond_block(sti__precond *c, int i, int j) {
 
 static const sti__bsr *matrix_of(const sti__precond *c) { return c->added ? &c->pressed : &c->plain; }
 
+/* What depends on matrix and coordinates alone need not be made again of the same. */
 void sti__precond_fill(sti__precond *c, const double *coords, const sti_tasks *tasks) {
+    size_t bytes = coords ? 3 * sizeof(double) * (size_t)c->plain.n : 0;
+    uint64_t hash = sti__hash(STI__HASH_SEED, coords, bytes);
+    if (c->filled && !c->added && hash == c->coords) return;
     c->kind->fill(c->state, matrix_of(c), coords, tasks);
+    c->filled = !c->added;
+    c->coords = hash;
 }
 
 void sti__precond_product(const sti__precond *c, const double *x, double *y, const sti_tasks *tasks) {

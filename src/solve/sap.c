@@ -78,10 +78,17 @@ static void measure(sti__sap *sap) {
     }
     sti__chol_half(s->mass, s->gradient, s->work, sap->tasks);
     sap->bar = sqrt(sti__norm2_n(s->work, NULL, s->n));
-    sti__chol_half(s->mass, s->force, s->work, sap->tasks);
-    double impulse2 = sti__norm2_n(s->work, NULL, s->n),
-           free2 = sti__free2(s->problem, sti__dot_n(s->vstar, s->impetus, s->n), 1), moved2 = 0;
-    for (int i = 0; i < s->n; i++) moved2 += (s->v[i] - s->vstar[i]) * s->momentum[i];
+    double free2 = sti__free2(s->problem, sti__dot_n(s->vstar, s->impetus, s->n), 1), moved2 = 0, impulse2 = 0, across = 0;
+    for (int i = 0; i < s->n; i++) {
+        moved2 += (s->v[i] - s->vstar[i]) * s->momentum[i];
+        across += (s->v[i] - s->vstar[i]) * s->gradient[i];
+    }
+    if (sti__chol_iterates(s->mass)) { /* force = momentum - gradient, and A^-1 momentum is known */
+        impulse2 = moved2 - 2 * across + sap->bar * sap->bar;
+    } else {
+        sti__chol_half(s->mass, s->force, s->work, sap->tasks);
+        impulse2 = sti__norm2_n(s->work, NULL, s->n);
+    }
     sap->scale = sqrt(fmax(fmax(impulse2, moved2), STI__FLOOR * STI__FLOOR * free2));
 }
 

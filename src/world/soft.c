@@ -155,7 +155,7 @@ void sti__soft_free(sti_world *world) {
 sti__soft_matrix sti__soft_matrices(const sti_world *world) {
     const sti__soft_bodies *b = &world->soft;
     if (!b->fem) return (sti__soft_matrix){0};
-    return (sti__soft_matrix){b->fem->start, b->fem->col, b->blocks, b->vstar, b->kept, b->schur};
+    return (sti__soft_matrix){b->fem->start, b->fem->col, b->blocks, b->vstar, b->kept, b->schur, b->tangent};
 }
 
 /* ---- A and b ---------------------------------------------------------------------------------------------- */
@@ -353,7 +353,7 @@ static sti_status condense(sti_world *world, int flex) {
     if (status != STI_OK) return status;
     uint64_t hash = sti__chol_get_info(body->factor).hash;
     bool same = body->factored && body->pattern_hash == hash;
-    sti__chol_set_coords(body->factor, world->state->flexvert_xpos + 3 * adr);
+    sti__chol_set_coords(body->factor, b->tangent + 3 * adr); /* stays while the matrix does */
     if (!same && sti__chol_factor(body->factor, body->value, sti__world_tasks(world), &bad) != STI_OK) {
         body->factored = false;
         return sti__fail(&world->error, STI_NONFINITE,
