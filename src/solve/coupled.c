@@ -212,15 +212,20 @@ static void precondition_once(void *context, const double *in, double *out) {
 
 static void product_once(void *context, const double *in, double *out) {
     sti__sap *sap = context;
+    int64_t start = sti__tick(sap->s->tally);
     sap->count->products++;
     sti__island_apply(sap->s, in, sap->s->slope, out, sap->tasks);
+    sti__tock(sap->s->tally, STI__WORK_MATVEC, start, 0);
 }
 
 static bool solve_iterated(sti__sap *sap, const double *b, double goal) {
     sti__island *s = sap->s;
-    sti__gmres_task task = {s->n, s->inverse, sap, precondition_once, product_once};
-    return sti__gmres_solve(&s->gmres, &task, b, goal, sap->options->max_pcg, vector(s, X), vector(s, R)) >=
-           0;
+    int64_t start = sti__tick(s->tally);
+    sti__gmres_task task = {s->n, s->inverse, sap, precondition_once, product_once, s->tally};
+    int steps =
+        sti__gmres_solve(&s->gmres, &task, b, goal, sap->options->max_pcg, vector(s, X), vector(s, R));
+    sti__tock(s->tally, STI__WORK_PCG, start, steps);
+    return steps >= 0;
 }
 
 /* X = F'^-1 b until the residual is below `goal`; false if it breaks down. */

@@ -80,6 +80,24 @@ static void add_up(const sti__gmres *g, const sti__gmres_task *t, column_space *
     for (int i = 0; i < t->n; i++) x[i] += g->z[i];
 }
 
+/* Vector k + 1 of the basis, of length one and orthogonal to those before it; h: its parts. False: it is not finite. */
+static bool make_orthogonal(const sti__gmres *g, const sti__gmres_task *t, int k, double *h) {
+    double *next = g->basis + (size_t)(k + 1) * (size_t)t->n;
+    for (int i = 0; i <= k; i++) {
+        const double *q = g->basis + (size_t)i * (size_t)t->n;
+        int64_t start = sti__tick(t->tally);
+        h[i] = dot(t, q, next);
+        sti__tock(t->tally, STI__WORK_DOT, start, 0);
+        start = sti__tick(t->tally);
+        sti__axpy(next, -h[i], q, t->n);
+        sti__tock(t->tally, STI__WORK_UPDATE, start, 0);
+    }
+    h[k + 1] = sqrt(dot(t, next, next));
+    if (!isfinite(h[k + 1])) return false;
+    for (int i = 0; i < t->n && h[k + 1] > 0; i++) next[i] /= h[k + 1];
+    return true;
+}
+
 /* Steps until the goal or the basis is full, from the residual r of length `size`; -1: a number is not finite. */
 static int cycle(const sti__gmres *g, const sti__gmres_task *t, double goal, int cap, double size, double *x,
                  const double *r) {
@@ -91,14 +109,7 @@ static int cycle(const sti__gmres *g, const sti__gmres_task *t, double goal, int
         double *next = g->basis + (size_t)(k + 1) * (size_t)t->n;
         t->precondition(t->context, next - t->n, g->z);
         t->product(t->context, g->z, next);
-        for (int i = 0; i <= k; i++) {
-            const double *q = g->basis + (size_t)i * (size_t)t->n;
-            m.R[k][i] = dot(t, q, next);
-            sti__axpy(next, -m.R[k][i], q, t->n);
-        }
-        double length = m.R[k][k + 1] = sqrt(dot(t, next, next));
-        if (!isfinite(length)) return -1;
-        for (int i = 0; i < t->n && length > 0; i++) next[i] /= length;
+        if (!make_orthogonal(g, t, k, m.R[k])) return -1;
         rotate(&m, k);
     }
     add_up(g, t, &m, k, x);

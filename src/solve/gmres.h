@@ -21,6 +21,7 @@ typedef struct sti__gmres_task {
     void *context;
     void (*precondition)(void *context, const double *in, double *out);
     void (*product)(void *context, const double *in, double *out);
+    sti__tally *tally; /* may be NULL */
 } sti__gmres_task;
 
 sti_status sti__gmres_reserve(sti__gmres *g, int n, const sti_allocator *allocator, sti_error *error);

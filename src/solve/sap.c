@@ -78,7 +78,8 @@ static void measure(sti__sap *sap) {
     }
     sti__chol_half(s->mass, s->gradient, s->work, sap->tasks);
     sap->bar = sqrt(sti__norm2_n(s->work, NULL, s->n));
-    double free2 = sti__free2(s->problem, sti__dot_n(s->vstar, s->impetus, s->n), 1), moved2 = 0, impulse2 = 0, across = 0;
+    double free2 = sti__free2(s->problem, sti__dot_n(s->vstar, s->impetus, s->n), 1), moved2 = 0,
+           impulse2 = 0, across = 0;
     for (int i = 0; i < s->n; i++) {
         moved2 += (s->v[i] - s->vstar[i]) * s->momentum[i];
         across += (s->v[i] - s->vstar[i]) * s->gradient[i];
