@@ -225,6 +225,7 @@ static bool solve_iterated(sti__sap *sap, const double *b, double goal) {
     int steps =
         sti__gmres_solve(&s->gmres, &task, b, goal, sap->options->max_pcg, vector(s, X), vector(s, R));
     sti__tock(s->tally, STI__WORK_PCG, start, steps);
+    sap->count->warnings[STI_WARN_MANY_PCG] += steps > STI_MANY_PCG;
     return steps >= 0;
 }
 

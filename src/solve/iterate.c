@@ -173,8 +173,7 @@ void sti__iterate_solve_near(sti__iterate *s, double *x, const double *guess, do
     product p = {s, tasks};
     memcpy(s->b, x, bytes);
     memcpy(s->x, guess, bytes);
-    s->iterations =
-        sti__pcg_solve(s->pcg, multiply, &p, s->b, s->x, fmax(tol, EXACT), CAP, tasks).iterations;
+    s->iterations = sti__pcg_solve(s->pcg, multiply, &p, s->b, s->x, fmax(tol, EXACT), CAP, tasks).iterations;
     memcpy(x, s->x, bytes);
 }
 
