@@ -10,15 +10,17 @@
 #include "solve/sap.h"
 #include <string.h>
 
-#define STEPS 60   /* Newton steps of one call */
-#define WARM 0.3   /* a pair that is given and better is gone on from as it is */
-#define FAR 1e-2   /* laws of another pair that is worse are rounded from the start */
-#define BLIND 2    /* steps in a row that may raise the natural map, within rounds */
-#define FASTER 0.5 /* by which they are rounded less after a full step */
-#define ROUNDEST 1 /* of the impulses' length */
-#define CALM 4     /* failures after which ... */
-#define LIFT 10    /* ... laws are rounded so many times more after each */
-#define SWEEPS 10  /* where rounded laws lead nowhere; twice as many each time */
+#define STEPS 60 /* Newton steps of one call */
+#define WARM 0.3 /* a pair that is given and better is gone on from as it is */
+#define FAR 1e-2 /* laws of another pair that is worse are rounded from the start */
+#define BLIND 2  /* steps in a row that may raise the natural map, within rounds */
+#define FASTER \
+    0.5 /* by which they are rounded less after a full step; for soft bodies by what it left over ... */
+#define FASTEST 1e-3 /* ... but not below this */
+#define ROUNDEST 1   /* of the impulses' length */
+#define CALM 4       /* failures after which ... */
+#define LIFT 10      /* ... laws are rounded so many times more after each */
+#define SWEEPS 10    /* where rounded laws lead nowhere; twice as many each time */
 #define MOST_SWEEPS 80
 #define ROUGH 1e-3  /* balance of a pair that a step starts from */
 #define PRODUCTS 60 /* of one linear solve, in pairs */
@@ -42,8 +44,10 @@ typedef struct couple {
     double floor, push; /* impulses and momentum that count as none */
     double motion;      /* larger of |A (v - v*)| and |J'g|, momentum scaling */
     double unit,
-        heave;       /* size and motion that all pairs are measured against: impulses that grow are no gain */
-    bool tight;      /* linear solves */
+        heave;  /* size and motion that all pairs are measured against: impulses that grow are no gain */
+    bool tight; /* linear solves */
+    bool
+        soft; /* there are soft bodies: what they touch slips a little here and there, but much of it sticks */
     double momentum; /* |A (v - v*) - J'g| in momentum scaling, over `heave` */
 } couple;
 
@@ -452,9 +456,14 @@ static bool begin(couple *c) {
     set_units(c);
     if (!balance(c, ROUGH)) return false;
     read_pair(c);
-    if (merit_of(c) <= FAR) return true;
+    if (merit_of(c) <= FAR || c->soft) return true;
     c->round = fmin(ROUNDEST, merit_of(c));
     return true;
+}
+
+/* How much less laws are rounded after a full step that left so much of what was off. */
+static double shrink(const couple *c, double left) {
+    return c->soft ? fmin(FASTER, fmax(FASTEST, left)) : FASTER;
 }
 
 /* Newton steps, with rounded laws where the true ones lead nowhere. */
@@ -470,8 +479,8 @@ static bool iterate(couple *c, double goal, double bar) {
         note_best(c);
         bool leap = c->tight && c->blind < BLIND && !(c->round > 0);
         if (!step(c)) return false;
-        double a = walk(c, leap);
-        if (a > 0) c->round = fmin(c->round * (a == 1 ? FASTER : 1), merit_of(c));
+        double before = length_of(c), a = walk(c, leap);
+        if (a > 0) c->round = fmin(c->round * (a == 1 ? shrink(c, length_of(c) / before) : 1), merit_of(c));
         else if (leap) c->blind++;
         else if (!leave_best(c) || !retreat(c)) return false;
     }
@@ -484,6 +493,7 @@ bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
                 .g = s->last_g,
                 .force = vector(s, PUSHED),
                 .tight = bar <= 0,
+                .soft = !sti__sap_sweeps(s),
                 .lift = 1,
                 .best = INFINITY};
     memcpy(vector(s, KEPT), s->v, sizeof(double) * (size_t)s->n);

@@ -71,6 +71,8 @@ bool sti__sap_couple(sti__sap *sap, double goal, double bar);
 /* So many Gauss-Seidel sweeps of exact Coulomb from the impulses last_g, which leave with their velocity in v. False if
    the island is not made for it. */
 bool sti__sap_sweep(sti__sap *sap, int sweeps);
+/* Whether all parts of the mass are small enough for that, as those of soft bodies are not. */
+bool sti__sap_sweeps(const sti__island *island);
 /* The loops around it: hard contact and exact Coulomb. */
 sti__sap_end sti__sap_outer(sti__sap *sap);
 

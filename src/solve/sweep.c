@@ -188,6 +188,11 @@ static void settle(const sti__sweep *w, const sti__island *s, int b, double *v, 
     move(w, s, b, dg, v);
 }
 
+bool sti__sap_sweeps(const sti__island *s) {
+    return s->sweep.state == STI__SWEEP_NEW ? find_parts(s, s->scratch, s->scratch + s->n + 1) > 0
+                                            : s->sweep.state == STI__SWEEP_READY;
+}
+
 bool sti__sap_sweep(sti__sap *sap, int sweeps) {
     sti__island *s = sap->s;
     sti__sweep *w = &s->sweep;
