@@ -376,7 +376,7 @@ TEST(fast_rows_are_the_same) {
         sti__pin_jacobian(&pin, pose, J[0], J[1]);
         double f[3], aa[36] = {0}, ab[36] = {0}, bb[36] = {0};
         for (int i = 0; i < 3; i++) f[i] = lambda[i] + 50 * C[i];
-        sti__pin_curvature(&pin, pose, f, aa, ab, bb);
+        sti__pin_curvature(&pin, pose, lambda, aa, ab, bb);
         for (int k = 0; k < 12; k++)
             for (int i = 0; i < 3; i++) want[k] += f[i] * J[k / 6][6 * i + k % 6];
         for (int k = 0; k < 12; k++) CHECK_NEAR(gradient[k], want[k], 1e-12);

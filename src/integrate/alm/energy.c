@@ -225,7 +225,7 @@ static void pin_derivatives(sti__alm *alm, sti__pin *pin, bool hessian) {
         if (pin->a >= 0) add_product(Ja, W, pin->dim, ab);
         add_product(Jb, W, pin->dim, bb);
     }
-    for (int i = 0; i < pin->dim; i++) f[i] = alm->inside ? pin->f[i] : -pin->g[i];
+    for (int i = 0; i < pin->dim; i++) f[i] = alm->inside ? pin->f[i] : pin->lambda[i];
     if (alm->curvature) sti__pin_curvature(pin, alm->pose, f, aa, ab, bb);
     sti__alm_add_block(alm, pin->a, pin->a, aa);
     sti__alm_add_block(alm, pin->b, pin->b, bb);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Points that meet and axes that are parallel, the rows of which nearly all joints are made, without Jacobians: with f the
-   response of the rows (lambda + mu C) and w = 1 / (R + 1/mu), the same numbers as energy.c finds for any row. */
+   response of the rows (lambda + mu C) and w = 1 / (R + 1/mu), the same numbers as energy.c finds for any row. Curvature is
+   that of the multiplier alone: mu C vanishes at the end, and far from it makes the Hessian indefinite. */
 #include "integrate/alm/inside.h"
 
 static void arm(const sti__pose *p, const double r[3], double moved[3], double now[3]) {
@@ -110,7 +111,7 @@ static double point(sti__alm *alm, sti__pin *pin, const sti__pose *pose, sti__wh
     if (what == STI__VALUE) return e;
     if (pin->a >= 0) add_force(alm->gradient + 6 * (size_t)pin->a, f, ra, 1);
     if (pin->b >= 0) add_force(alm->gradient + 6 * (size_t)pin->b, f, rb, -1);
-    if (what == STI__HESSIAN) point_hessian(alm, pin, ra, rb, alm->inside ? pin->f : f, w);
+    if (what == STI__HESSIAN) point_hessian(alm, pin, ra, rb, alm->inside ? pin->f : pin->lambda, w);
     return e;
 }
 
@@ -160,7 +161,7 @@ static double align(sti__alm *alm, sti__pin *pin, const sti__pose *pose, sti__wh
     double *gb = alm->gradient + 6 * (size_t)(pin->b < 0 ? 0 : pin->b) + 3;
     for (int k = 0; k < 3 && pin->a >= 0; k++) ga[k] += b[k] * af - f[k] * d;
     for (int k = 0; k < 3 && pin->b >= 0; k++) gb[k] += f[k] * d - a[k] * bf;
-    if (what == STI__HESSIAN) align_hessian(alm, pin, a, b, alm->inside ? pin->f : f, w);
+    if (what == STI__HESSIAN) align_hessian(alm, pin, a, b, alm->inside ? pin->f : pin->lambda, w);
     return e;
 }
 

@@ -10,7 +10,7 @@
 #define MU_GROWTH 30
 /* Newton's steps d shrink by about 2 mu d^2 (mu over masses, d in m or rad): a first step that is too long for that asks
    for a weaker penalty to begin with. */
-#define CURVED 0.03
+#define CURVED 1
 /* A step that is shorter, in this measure, needs no line search and leaves the Hessian as it is. */
 #define STRAIGHT 0.03
 #define MU_LEAST 1e3
@@ -104,7 +104,7 @@ void sti__alm_move(sti__alm *alm, double alpha) {
 }
 
 /* A new factor costs as much as this many steps with the old one. */
-#define WORTH 4
+#define WORTH 6
 static bool is_slow(double size, double last, double tol, double most) {
     return !(size < 0.5 * last) || sti__log(size / tol) > -most * sti__log(size / last);
 }
