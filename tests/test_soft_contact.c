@@ -82,6 +82,59 @@ TEST(compliant_box_on_a_slope) {
     }
 }
 
+/* Three contacts in place of hundreds: the same depth, force and certificate; a box on a slope does not tilt or creep. */
+TEST(merged_patches) {
+    double depth[3];
+    static const char *const merge[] = {"0", "0.02", "1000"};
+    for (int k = 0; k < 3; k++) {
+        char xml[1024];
+        snprintf(xml, sizeof xml,
+                 HEAD
+                 "<sti:option merge='%s'/><option timestep='.005'/><worldbody><geom type='plane' size='1 1 "
+                 "1'/><body pos='0 0 .05'><freejoint/><geom size='.05' mass='2' "
+                 "sti:hydroelastic_stiffness='1e6' sti:edge='.00625'/></body></worldbody></mujoco>",
+                 merge[k]);
+        sti_model *m = model_of(xml);
+        sti_world *w = world_of(m);
+        CHECK(sti_step(w, 400) == STI_OK && sti_world_certificate(w).headline < 1e-6);
+        int n;
+        double area = 0;
+        sti_world_contacts(w, &n);
+        CHECK(k == 2 ? n == 3 : k == 1 ? n > 3 && n < 20 : n > 30);
+        depth[k] = 0.05 - values(w, "qpos")[2];
+        CHECK_NEAR(normal_force(w, &area), 2 * g, 2e-5);
+        CHECK_NEAR(depth[k], depth[0], 1e-3 * depth[0]);
+        sti_world_destroy(w);
+        sti_model_free(m);
+    }
+}
+
+/* Elements of one geom, of one body and of a parent and its child never meet; those of other bodies do. */
+TEST(filters_of_fields) {
+    static const char *const scenes[] = {
+        "<body><freejoint/>%s</body>", "<body><freejoint/>%s%s</body>",
+        "<body><freejoint/>%s<body><joint/>%s</body></body>",
+        "<body><freejoint/>%s<body><joint/><geom size='.001' pos='0 0 1' contype='0' "
+        "conaffinity='0'/><body><joint/>%s</body></body></body>",
+        "<body><freejoint/>%s</body><body pos='.01 0 0'><freejoint/>%s</body>"};
+    for (int k = 0; k < 5; k++) {
+        char body[1024], xml[2048];
+        const char *geom = "<geom type='sphere' size='.05' sti:hydroelastic_stiffness='1e6'/>";
+        snprintf(body, sizeof body, scenes[k], geom, geom);
+        snprintf(xml, sizeof xml, HEAD "<option gravity='0 0 0'/><worldbody>%s</worldbody></mujoco>", body);
+        sti_model *m = model_of(xml);
+        sti_world *w = world_of(m);
+        int n;
+        if (k == 3) values(w, "qpos")[8] = 0.1; /* not the very same place */
+        CHECK(sti_forward(w) == STI_OK);
+        CHECK(sti_world_patches(w, NULL, 0) == 0 || k >= 3);
+        sti_world_contacts(w, &n);
+        CHECK((n > 0) == (k >= 3));
+        sti_world_destroy(w);
+        sti_model_free(m);
+    }
+}
+
 /* ---- soft bodies ------------------------------------------------------------------------------------------------ */
 
 /* Thresholds of other engines: 40 steps of 1/60 s after a fall, a ball of r = 0.1 and a cube of 0.1. */
@@ -123,6 +176,59 @@ TEST(soft_bodies_rest) {
         sti_world_destroy(w);
         sti_model_free(m);
     }
+}
+
+/* A ball of r = 0.2 falls on a cross of two bars with a hinge between them, which lies on the floor: its centre stays above. */
+TEST(ball_on_an_articulated_cross) {
+    sti_model *m = model_of(
+        HEAD
+        "<option timestep='.016666666666666666'/><worldbody><geom type='plane' size='2 2 1'/>"
+        "<body pos='0 0 .05'><freejoint/><geom type='box' size='.4 .05 .05' density='1000'/>"
+        "<body pos='0 0 .1'><joint axis='0 0 1' range='-20 20'/>"
+        "<geom type='box' size='.05 .4 .05' density='1000'/></body></body>"
+        "<sti:soft name='ball' type='sphere' size='.2' edge='.07' pos='0 0 .42' young='1e5' poisson='.4' "
+        "density='500'/></worldbody></mujoco>");
+    sti_world *w = world_of(m);
+    for (int i = 0; i < 60; i++) {
+        CHECK(sti_step(w, 1) == STI_OK);
+        CHECK(sti_world_certificate(w).headline < 1e-6);
+    }
+    const double *x = values(w, "flexvert_xpos");
+    double centre[3] = {0}, mass = 0;
+    for (int v = 0; v < m->nflexvert; v++) {
+        for (int k = 0; k < 3; k++) centre[k] += m->flexvert_mass[v] * x[3 * v + k];
+        mass += m->flexvert_mass[v];
+    }
+    CHECK(fabs(centre[0] / mass) < 0.01 && fabs(centre[1] / mass) < 0.01);
+    CHECK(centre[2] / mass > 0.25 && centre[2] / mass < 0.4);
+    CHECK(fabs(values(w, "qpos")[7]) < 20 * PI / 180 + 1e-3);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* Eight tetrahedra around a point, on a slope that it sticks to: contact carries its weight. */
+TEST(octahedron_on_a_slope) {
+    sti_model *m =
+        model_of(HEAD "<option timestep='.01'/><worldbody><geom type='plane' size='2 2 1' euler='10 0 0'/>"
+                      "<flexcomp name='o' type='direct' dim='3' mass='0.5' pos='0 0 .081' euler='10 0 0' "
+                      "point='0 0 0 .1 0 0 -.1 0 0 0 .1 0 0 -.1 0 0 0 .08 0 0 -.08' "
+                      "element='0 1 3 5 0 3 2 5 0 2 4 5 0 4 1 5 0 3 1 6 0 2 3 6 0 4 2 6 0 1 4 6'>"
+                      "<elasticity young='1e5' poisson='.3' damping='.01'/><contact "
+                      "friction='1'/></flexcomp></worldbody></mujoco>");
+    sti_world *w = world_of(m);
+    CHECK(sti_step(w, 1500) == STI_OK);
+    int n;
+    const sti_contact *c = sti_world_contacts(w, &n);
+    double force[3] = {0};
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < 3; k++)
+            for (int j = 0; j < 3; j++) force[k] += c[i].force[j] * c[i].frame[3 * j + k];
+    CHECK(n > 0);
+    CHECK_NEAR(fabs(force[2]), 0.5 * g, 1e-5);
+    CHECK_NEAR(force[0], 0, 1e-5);
+    CHECK_NEAR(force[1], 0, 1e-5);
+    sti_world_destroy(w);
+    sti_model_free(m);
 }
 
 static double height(const sti_model *m, int flex, const double *x) {
@@ -297,5 +403,6 @@ TEST(nonlinear_laws_are_settled) {
 }
 
 MAIN(CASE(compliant_sphere_rests), CASE(compliant_cube_rests), CASE(compliant_box_on_a_slope),
-     CASE(soft_bodies_rest), CASE(stack_of_soft_and_rigid), CASE(soft_meets_soft),
-     CASE(sensor_of_a_soft_body), CASE(soft_bits), CASE(nonlinear_laws_are_settled))
+     CASE(soft_bodies_rest), CASE(merged_patches), CASE(filters_of_fields),
+     CASE(ball_on_an_articulated_cross), CASE(octahedron_on_a_slope), CASE(stack_of_soft_and_rigid),
+     CASE(soft_meets_soft), CASE(sensor_of_a_soft_body), CASE(soft_bits), CASE(nonlinear_laws_are_settled))

@@ -32,6 +32,7 @@
     X(double, alm_mu, alm_mu, 1e-300, 1e300, "its penalty: over the mass that a row feels if adaptive, else plain")     \
     X(double, alm_tol, alm_tol, 0, 1e300, "violation of a joint that ends the multiplier steps, m or rad")              \
     X(double, alm_newton_tol, alm_newton_tol, 0, 1e300, "Newton step that ends Newton's steps, m or rad")               \
+    X(double, merge, merge, 0, 1e300, "polygons of two rigid bodies in a cell of this size become three contacts, m; 0: none") \
     X(double, contact_tol, tol, 1e-300, 1e300, "on the certificate of a step")                                          \
     X(double, atol, atol, 0, 1e300, "sap also stops at |gradient| <= atol + rtol momentum, in sqrt(J)")                 \
     X(double, rtol, rtol, 0, 1e300, "see atol")                                                                         \

@@ -68,6 +68,7 @@ class Option:
     alm_mu: float
     alm_tol: float
     alm_newton_tol: float
+    merge: float
     contact_tol: float
     atol: float
     rtol: float

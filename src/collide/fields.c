@@ -475,6 +475,19 @@ static void find_arrivals(sti__fields *f, const sti_state *s, const sti__pressur
     }
 }
 
+static bool is_rigid(const sti__fields *f, const sti__patch *x) {
+    return f->geom[x->a] >= 0 && f->geom[x->b] >= 0;
+}
+
+/* Fewer contacts of rigid bodies; those of soft ones tilt within a polygon, and stay. */
+#define WHOLE 1e3 /* m: a cell that holds all */
+static void merge(sti__fields *f, double cell) {
+    sti__patches *p = &f->patches;
+    sti__patches_merge(p, f->body, cell < WHOLE ? cell : INFINITY);
+    for (int i = 0; i < p->ncontact; i++)
+        if (is_rigid(f, &p->contact[i])) f->touch[f->ntouch++] = whole(&p->contact[i]);
+}
+
 void sti__fields_refit(sti__fields *f, const sti_state *s, const sti_tasks *tasks) {
     const sti_model *m = s->model;
     for (int i = 0; i < m->nflex; i++)
@@ -484,7 +497,10 @@ void sti__fields_refit(sti__fields *f, const sti_state *s, const sti_tasks *task
 bool sti__fields_find(sti__fields *f, const sti_state *s, const sti_tasks *tasks, sti__patch_sizes *need) {
     f->ntouch = 0;
     if (!sti__patches_find(&f->patches, f->body, f->pair, f->npair, tasks, need)) return false;
-    for (int i = 0; i < f->patches.npatch; i++) f->ntouch += split(f, i, f->touch + f->ntouch);
+    if (s->opt.merge > 0) merge(f, s->opt.merge);
+    for (int i = 0; i < f->patches.npatch; i++)
+        if (!(s->opt.merge > 0 && is_rigid(f, &f->patches.patch[i])))
+            f->ntouch += split(f, i, f->touch + f->ntouch);
     for (int i = 0; i < f->npair; i++)
         if (f->geom[f->pair[i].a] >= 0 && f->geom[f->pair[i].b] < 0) find_arrivals(f, s, &f->pair[i]);
     return true;
