@@ -125,6 +125,42 @@ TEST(carrying_over) {
     CHECK(m.feature == 7 && m.anchor[0] == 0 && m.impulse[0] == 0 && m.frame[2] == c);
 }
 
+/* An impulse that goes straight is foretold once two answers are known; what was off after k steps is put right by a kth. */
+TEST(trends) {
+    const sti_row row = {.kind = STI_ROW_CONE, .dim = 3, .mu = {0.5, 0.5}};
+    const double R[3] = {1e-3, 1e-3, 1e-3}, v[3] = {0}, start[3] = {2, 0.1, -0.2},
+                 pace[3] = {0.25, -0.125, 0.0625};
+    double g[3], forecast[3], later[3];
+    sti_contact_memory m = {.frame = {0, 0, 1, 1, 0, 0, 0, 1, 0}};
+    for (int k = 0; k < 4; k++) {
+        for (int i = 0; i < 3; i++) g[i] = start[i] + k * pace[i];
+        sti__memory_forecast(&m, &row, R, forecast);
+        for (int i = 0; i < 3 && k >= 2; i++) CHECK_NEAR(forecast[i], g[i], 1e-15);
+        sti__memory_learn(&m, forecast, g, 3);
+        sti__memory_update(&m, &row, R, v, g, 0.01, 0.01);
+    }
+    /* three forecasts are taken as answers, then it turns out that it went twice as far */
+    double was = m.impulse[0];
+    for (int k = 0; k < 3; k++) {
+        sti__memory_forecast(&m, &row, R, forecast);
+        sti__memory_learn(&m, forecast, forecast, 3);
+        sti__memory_update(&m, &row, R, v, forecast, 0.01, 0.01);
+    }
+    CHECK_NEAR(m.impulse[0], was + 3 * pace[0], 1e-14);
+    for (int i = 0; i < 3; i++) later[i] = g[i] + 8 * pace[i];
+    sti__memory_forecast(&m, &row, R, forecast);
+    sti__memory_learn(&m, forecast, later, 3);
+    CHECK_NEAR(m.rate[0], 10 * pace[0] / 6, 1e-14); /* in six steps since the last that was not foretold */
+    CHECK(m.age == 0);
+    /* within the cone, and nothing from what has let go */
+    m = (sti_contact_memory){.impulse = {1, 0.45, 0}, .rate = {0, 0.2, 0}};
+    sti__memory_forecast(&m, &row, R, forecast);
+    CHECK(forecast[1] <= 0.5 * forecast[0] * (1 + 1e-12) && forecast[1] > 0.45);
+    const double none[3] = {0};
+    sti__memory_learn(&m, forecast, none, 3);
+    CHECK(m.rate[1] == 0);
+}
+
 /* A contact whose name changed takes what was at its place, unless that is still there by its own name. */
 TEST(by_place) {
     sti_contact_memory list[6] = {{.feature = 1},
@@ -150,4 +186,5 @@ TEST(by_place) {
     CHECK(!sti__memory_near(&index, 2, 4, now, 1, p, aside, 0.05));
 }
 
-MAIN(CASE(box_on_an_incline), CASE(sliding_resets_the_anchor), CASE(carrying_over), CASE(by_place))
+MAIN(CASE(box_on_an_incline), CASE(sliding_resets_the_anchor), CASE(carrying_over), CASE(trends),
+     CASE(by_place))

@@ -77,6 +77,8 @@ typedef struct sti_contact_memory {
     double turn[3];    /* the same of spin and rolling, world, rad */
     double desaxce;    /* mu |v_t| of the last answer, m/s */
     double impulse[6]; /* N s, in the contact frame */
+    double rate[6];    /* how the impulse changes per step. Not in files */
+    double age;        /* steps since it was not what that foretold. Not in files */
     double frame[9];   /* rows: normal, tangents */
     double pos
         [3]; /* of the point, world, m; with the pair it finds contacts whose feature changed. Not in files */

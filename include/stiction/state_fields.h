@@ -14,6 +14,7 @@
     X(time, 1, 1, S)                                                                      \
     X(qpos, nq, 1, S)                                                                     \
     X(qvel, nv, 1, S)                                                                     \
+    X(qvel_trend, nv, 2, S)        /* change of qvel per step; steps since it was not so */ \
     X(flexvert_xpos, nflexvert, 3, S) /* of soft bodies, world frame */                   \
     X(flexvert_xvel, nflexvert, 3, S)                                                     \
     X(flexvert_tangent, nflexvert, 3, S) /* where they were when their stiffness was computed */ \

@@ -495,6 +495,7 @@ class Data:
     time: float
     qpos: _Array
     qvel: _Array
+    qvel_trend: _Array
     flexvert_xpos: _Array
     flexvert_xvel: _Array
     flexvert_tangent: _Array

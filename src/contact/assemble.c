@@ -52,6 +52,7 @@ static bool grow_rows(sti__assembly *as, int need) {
                           {&as->vhat, sizeof *as->vhat},
                           {&as->g, sizeof *as->g},
                           {&as->guess, sizeof *as->guess},
+                          {&as->forecast, sizeof *as->forecast},
                           {&as->estimate, sizeof *as->estimate},
                           {&as->jstart, sizeof *as->jstart}};
     return grow(as, &as->row_pool, need, parts, STI__COUNT(parts));
@@ -91,6 +92,7 @@ static size_t lay_out(sti__assembly *as, char *base) {
                {&as->vstar, nv * sizeof(double)},
                {&as->coords, nv * sizeof(double)},
                {&as->v, nv * sizeof(double)},
+               {&as->next, nv * sizeof(double)},
                {&as->closed, nv * sizeof(int)},
                {&as->mark, nv * sizeof(int)},
                {&as->list, 2 * nv * sizeof(int)},

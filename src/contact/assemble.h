@@ -73,6 +73,7 @@ typedef struct sti__assembly {
     double *share; /* of the certificate */
     /* per scalar row */
     double *R, *vhat, *g, *guess, *estimate;
+    double *forecast; /* the guess if impulses change as they did */
     int *jstart;
     /* per entry of J; columns are the model's dofs until the end */
     int *jcol;
@@ -88,6 +89,7 @@ typedef struct sti__assembly {
     int columns; /* rows of A whose columns are there, of the same dofs as in `dof` */
     bool placed; /* and they are what this step needs */
     double *avalue, *vstar, *v;
+    double *next;              /* the velocity if it changes as it did */
     double *coords;            /* of the vertices of soft bodies, as their dofs */
     int *closed, *mark, *list; /* scratch: dofs and their ancestors; stamps; 2 nv */
     int stamp;

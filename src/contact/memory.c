@@ -87,23 +87,31 @@ const sti_contact_memory *sti__memory_near(const sti__memory_index *index, int f
     return best;
 }
 
+/* Forces (n, t1, t2) and torques (about n, t1, t2) into another frame. */
+static void turn(const double *from, const double *old, const double *frame, double *to) {
+    double world[2][3] = {{0}};
+    for (int part = 0; part < 2; part++)
+        for (int i = 0; i < 3; i++)
+            for (int k = 0; k < 3; k++) world[part][k] += from[3 * part + i] * old[3 * i + k];
+    for (int i = 0; i < 6; i++) to[i] = dot3(world[i / 3], frame + (size_t)3 * (size_t)(i % 3));
+}
+
 sti_contact_memory sti__memory_carry(const sti_contact_memory *old, uint64_t feature, const double frame[9]) {
     sti_contact_memory m = {.feature = feature};
     memcpy(m.frame, frame, sizeof m.frame);
     if (!old) return m;
-    double along = dot3(old->anchor, frame), world[2][3] = {{0}};
+    double along = dot3(old->anchor, frame);
     for (int k = 0; k < 3; k++) m.anchor[k] = old->anchor[k] - along * frame[k];
     memcpy(m.turn, old->turn, sizeof m.turn);
     m.desaxce = old->desaxce;
+    m.age = old->age;
     if (memcmp(old->frame, frame, sizeof m.frame) == 0) { /* as on a plane */
         memcpy(m.impulse, old->impulse, sizeof m.impulse);
+        memcpy(m.rate, old->rate, sizeof m.rate);
         return m;
     }
-    /* forces (n, t1, t2) and torques (about n, t1, t2) */
-    for (int part = 0; part < 2; part++)
-        for (int i = 0; i < 3; i++)
-            for (int k = 0; k < 3; k++) world[part][k] += old->impulse[3 * part + i] * old->frame[3 * i + k];
-    for (int i = 0; i < 6; i++) m.impulse[i] = dot3(world[i / 3], frame + (size_t)3 * (size_t)(i % 3));
+    turn(old->impulse, old->frame, frame, m.impulse);
+    turn(old->rate, old->frame, frame, m.rate);
     return m;
 }
 
@@ -120,6 +128,24 @@ static bool slides(const sti_row *row, const double *g) {
     double t2 = 0;
     for (int i = 1; i < row->dim; i++) t2 += g[i] / row->mu[i - 1] * (g[i] / row->mu[i - 1]);
     return !(g[0] > 0) || sqrt(t2) >= ON_CONE * g[0];
+}
+
+void sti__memory_forecast(const sti_contact_memory *m, const sti_row *row, const double *R, double *g) {
+    for (int i = 0; i < row->dim; i++) g[i] = m->impulse[i] + m->rate[i];
+    sti__row_project(row, R, g);
+}
+
+void sti__memory_learn(sti_contact_memory *m, const double *forecast, const double *g, int dim) {
+    double age = INFINITY;
+    bool steady = m->impulse[0] != 0 && g[0] != 0;
+    for (int i = 0; i < dim; i++) {
+        bool bound = g[i] == forecast[i]; /* then what was foretold may have been more */
+        double trend[2] = {bound ? g[i] - m->impulse[i] : m->rate[i], m->age};
+        sti__learn(bound ? 0 : g[i] - (m->impulse[i] + m->rate[i]), trend);
+        m->rate[i] = steady ? trend[0] : 0;
+        age = fmin(age, trend[1]);
+    }
+    m->age = steady ? age : 0;
 }
 
 void sti__memory_update(sti_contact_memory *m, const sti_row *row, const double *R, const double *v,

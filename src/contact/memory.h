@@ -33,12 +33,24 @@ const sti_contact_memory *sti__memory_near(const sti__memory_index *index, int f
                                            const sti_contact_memory *now, int count, const double pos[3],
                                            const double normal[3], double far);
 
+/* A number is expected to change by trend[0] in a step and was off; trend[1]: steps since it last was. The trend is then that
+   of the answers at both ends. */
+static inline void sti__learn(double off, double *trend) {
+    trend[0] += off / (trend[1] + 1);
+    trend[1] = off == 0 ? trend[1] + 1 : 0;
+}
+
 /* Starts a step: what is kept of `old` (NULL: nothing) in a contact of the given frame (rows: normal, two tangents; world);
    the anchor is projected onto the new tangent plane, the impulse is turned into the new frame. */
 sti_contact_memory sti__memory_carry(const sti_contact_memory *old, uint64_t feature, const double frame[9]);
 
 /* vhat of the dim - 1 rows after the normal, m/s and rad/s. tau is the dissipation time in s. */
 void sti__memory_vhat(const sti_contact_memory *memory, int dim, double h, double tau, double *vhat);
+
+/* The impulse of the next step if it changes as it did, within its bounds. */
+void sti__memory_forecast(const sti_contact_memory *memory, const sti_row *row, const double *R, double *g);
+/* What follows from g having come instead of it, before the step ends. What begins or ceases to push has no trend. */
+void sti__memory_learn(sti_contact_memory *memory, const double *forecast, const double *g, int dim);
 
 /* Ends a step. row and R are the contact's, v its relative velocity J v (dim), g its impulse. */
 void sti__memory_update(sti_contact_memory *memory, const sti_row *row, const double *R, const double *v,

@@ -327,7 +327,7 @@ static double enter_bounds(couple *c, bool snaps) {
         int at = s->first[b];
         memcpy(s->g + at, c->g + at, sizeof(double) * (size_t)row->dim);
         sti__row_project(row, s->R + at, s->g + at);
-        if (snaps) gap += snap(s, b, s->g + at);
+        if (snaps) gap += s->part[b] = snap(s, b, s->g + at);
     }
     sti__island_mul_t(s, s->g, s->force, sap->tasks);
     for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->force[i];
@@ -340,7 +340,8 @@ static bool certified(couple *c, double bar) {
     if (relative_of(c) > NEAR * bar && !sap->history) return false;
     double gap = enter_bounds(c, true);
     sti__sap_measure(sap);
-    sap->bar = sqrt(sap->bar * sap->bar + 2 * gap);
+    sap->sum.gap += gap;
+    sap->bar = sqrt(2 * sap->sum.gap);
     sti__sap_remember(sap);
     return sap->bar <= bar * sap->scale;
 }
@@ -469,11 +470,13 @@ static double shrink(const couple *c, double left) {
 /* Newton steps, with rounded laws where the true ones lead nowhere. */
 static bool iterate(couple *c, double goal, double bar) {
     sti__sap *sap = c->sap;
-    read_pair(c);
-    if (reached(c, goal, bar)) return true;
+    if (!sap->judged || c->tight) {
+        read_pair(c);
+        if (reached(c, goal, bar)) return true;
+    }
     if (!begin(c)) return false;
     for (int k = 0; k <= STEPS; k++) {
-        if (reached(c, goal, bar)) return true;
+        if ((k > 0 || c->tight) && reached(c, goal, bar)) return true;
         if (k >= sap->options->max_newton) return false;
         if (c->round > 0) read_laws(c);
         note_best(c);
@@ -501,8 +504,11 @@ bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
     for (int i = 0; i < s->m; i++) s->target[i] = s->vhat[i] + s->offset[i];
     set_floors(&c);
     if (iterate(&c, goal, bar)) {
-        enter_bounds(&c, bar > 0);
-        if (bar <= 0) { /* impulses on their bounds push a little differently */
+        if (bar > 0) { /* certified, within their bounds */
+            sap->count->certified = true;
+            sap->count->sum = sap->sum;
+        } else { /* impulses on their bounds push a little differently */
+            enter_bounds(&c, false);
             memcpy(c.g, s->g, sizeof(double) * (size_t)s->m);
             balance(&c, 0);
             read_pair(&c);

@@ -10,12 +10,14 @@
 #define EXACT_COST 4e8 /* numbers of the factor that may be read before the diagonal is only estimated */
 #define PROBES 32
 #define SAMPLES 4
+#define LOOSE 8 /* dofs that the mass couples, of bodies that no joint holds */
 
 typedef struct colours {
-    double *x;    /* n: one solve */
-    int *part;    /* n: independent part of A that a dof belongs to */
-    int *taken;   /* n: pass in which the part was last used */
-    int *waiting; /* m: rows still to do */
+    double *x;       /* n: one solve */
+    int *part;       /* n: independent part of A that a dof belongs to */
+    int *taken;      /* n: pass in which the part was last used */
+    int *waiting;    /* m: rows still to do */
+    double *inverse; /* n x LOOSE: of small parts of A */
 } colours;
 
 static size_t lay_out(const sti_problem *p, colours *c, void *base) {
@@ -25,6 +27,7 @@ static size_t lay_out(const sti_problem *p, colours *c, void *base) {
     c->part = sti__cut(&k, n, sizeof(int));
     c->taken = sti__cut(&k, n, sizeof(int));
     c->waiting = sti__cut(&k, m, sizeof(int));
+    c->inverse = sti__cut(&k, n, LOOSE * sizeof(double));
     return k.used + STI__ALIGN;
 }
 
@@ -65,6 +68,61 @@ static void diagonal_of_w(const sti_csr *W, double *diagonal) {
         diagonal[i] = 0;
         for (int k = W->start[i]; k < W->start[i + 1]; k++)
             if (W->col[k] == i) diagonal[i] = W->value[k];
+    }
+}
+
+/* The inverse of the n x n part of A that begins at a dof, by Gauss and Jordan; false if a pivot is not positive. */
+static bool invert_part(const sti_csr *A, int begin, int n, double (*inverse)[LOOSE]) {
+    double a[LOOSE][LOOSE] = {{0}};
+    for (int i = 0; i < n; i++) {
+        for (int k = A->start[begin + i]; k < A->start[begin + i + 1]; k++)
+            a[i][A->col[k] - begin] = A->value[k];
+        for (int j = 0; j < n; j++) inverse[i][j] = i == j;
+    }
+    for (int p = 0; p < n; p++) {
+        if (!(a[p][p] > 0)) return false;
+        double scale = 1 / a[p][p];
+        for (int j = 0; j < n; j++) a[p][j] *= scale, inverse[p][j] *= scale;
+        for (int i = 0; i < n; i++) {
+            double f = a[i][p];
+            if (i == p || f == 0) continue;
+            for (int j = 0; j < n; j++) a[i][j] -= f * a[p][j], inverse[i][j] -= f * inverse[p][j];
+        }
+    }
+    return true;
+}
+
+/* Where the mass falls into runs of few dofs; part gets the first dof of each. */
+static bool invert_parts(const sti_csr *A, colours *c) {
+    for (int begin = 0, end; begin < A->nrow; begin = end) {
+        int reach = begin;
+        for (end = begin; end <= reach; end++) {
+            if (end - begin >= LOOSE) return false;
+            c->part[end] = begin;
+            for (int k = A->start[end]; k < A->start[end + 1]; k++) {
+                if (A->col[k] < begin) return false;
+                if (A->col[k] > reach) reach = A->col[k];
+            }
+        }
+        if (!invert_part(A, begin, end - begin, (double(*)[LOOSE])c->inverse + begin)) return false;
+    }
+    return true;
+}
+
+static void diagonal_of_parts(const sti_problem *p, const colours *c, double *diagonal) {
+    const sti_csr *J = &p->arrays.J;
+    for (int i = 0; i < p->m; i++) {
+        double sum = 0;
+        for (int k = J->start[i], end; k < J->start[i + 1]; k = end) {
+            int part = c->part[J->col[k]];
+            for (end = k; end < J->start[i + 1] && c->part[J->col[end]] == part; end++) {
+                const double *row = c->inverse + (size_t)J->col[end] * LOOSE;
+                double x = J->value[end] * row[J->col[end] - part] / 2;
+                for (int e = k; e < end; e++) x += J->value[e] * row[J->col[e] - part];
+                sum += 2 * J->value[end] * x;
+            }
+        }
+        diagonal[i] = sum;
     }
 }
 
@@ -151,6 +209,10 @@ void sti__delassus_diagonal(const sti_problem *p, sti__chol *mass, double *diago
     }
     uintptr_t start = ((uintptr_t)room + STI__ALIGN - 1) / STI__ALIGN * STI__ALIGN;
     lay_out(p, &c, (char *)room + (start - (uintptr_t)room));
+    if (invert_parts(&p->arrays.A, &c)) {
+        diagonal_of_parts(p, &c, diagonal);
+        return;
+    }
     find_parts(&p->arrays.A, c.part);
     if (sti__chol_iterates(mass)) {
         neighbours_held(p, mass, diagonal, c.x, tasks);

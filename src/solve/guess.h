@@ -16,7 +16,8 @@ typedef struct sti__guess {
     double *work;  /* 3 n */
 } sti__guess;
 
-/* Exact Coulomb, all R > 0, mass in parts of few dofs. True if the relative gap bar is at most tol; adds to *sum then. */
-bool sti__guess_holds(const sti__guess *guess, double tol, sti__sum *sum);
+/* The relative gap bar of the pair and what it consists of; INFINITY if the mass has parts of many dofs. Exact Coulomb, all
+   R > 0. */
+double sti__guess_bar(const sti__guess *guess, sti__sum *sum);
 
 #endif

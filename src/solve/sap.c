@@ -73,7 +73,7 @@ static void measure(sti__sap *sap) {
     sti__island *s = sap->s;
     if (!sti__island_factor_mass(s, sap->tasks)) {
         sap->count->indefinite = true;
-        sap->bar = sap->scale = INFINITY;
+        sap->bar = sap->scale = sap->sum.gap = INFINITY;
         return;
     }
     sti__chol_half(s->mass, s->gradient, s->work, sap->tasks);
@@ -90,7 +90,8 @@ static void measure(sti__sap *sap) {
         sti__chol_half(s->mass, s->force, s->work, sap->tasks);
         impulse2 = sti__norm2_n(s->work, NULL, s->n);
     }
-    sap->scale = sqrt(fmax(fmax(impulse2, moved2), STI__FLOOR * STI__FLOOR * free2));
+    sap->sum = (sti__sum){sap->bar * sap->bar / 2, impulse2, moved2, free2, false};
+    sap->scale = sqrt(sti__sum_size2(&sap->sum));
 }
 
 void sti__sap_measure(sti__sap *sap) {
@@ -222,6 +223,9 @@ static bool nothing_pushes(sti__sap *sap) {
         if (!(sti__row_gap(row, s->R + at, s->y + at, none) == 0)) return false;
     }
     memcpy(s->v, s->vstar, sizeof(double) * (size_t)s->n);
+    memset(s->part, 0, sizeof(double) * (size_t)s->nrow);
+    sap->count->certified = true;
+    sap->count->sum.free2 = sti__free2(s->problem, sti__dot_n(s->vstar, s->impetus, s->n), 1);
     return true;
 }
 
@@ -243,6 +247,7 @@ typedef struct sap_job {
     double *history;       /* 2 room per island, or NULL */
     int *nhistory, room;
     const double *delassus; /* diagonal, for the outer loops */
+    bool judged;            /* guesses, already */
 } sap_job;
 
 static void gather(const sti__task *t, const double *delassus, sti__island *s) {
@@ -255,8 +260,10 @@ static void gather(const sti__task *t, const double *delassus, sti__island *s) {
     }
 }
 
-static void scatter(const sti__task *t, const sti__island *s) {
+static void scatter(const sti__task *t, const sti__island *s, bool certified) {
     for (int i = 0; i < s->n; i++) t->v[s->dof[i]] = s->v[i];
+    for (int b = 0; b < s->nrow && certified && t->workspace->share; b++)
+        t->workspace->share[s->row[b]] = s->part[b];
     for (int b = 0; b < s->nrow; b++)
         memcpy(t->g + t->problem->first[s->row[b]], s->g + s->first[b],
                sizeof(double) * (size_t)(s->first[b + 1] - s->first[b]));
@@ -275,11 +282,12 @@ static void run_island(sap_job *job, int k, const sti_tasks *tasks) {
                     .history = job->history ? job->history + 2 * (size_t)k * (size_t)job->room : NULL,
                     .room = job->room,
                     .cap = job->task->cap,
+                    .judged = job->judged,
                     .allocator = &job->islands->own};
     set_tally(sap.s, job->tally ? &job->tally[k] : NULL);
     gather(job->task, job->delassus, sap.s);
     solve_island(&sap);
-    scatter(job->task, sap.s);
+    scatter(job->task, sap.s, sap.count->certified);
     set_tally(sap.s, NULL);
     if (job->history) job->nhistory[k] = sap.nhistory;
 }
@@ -438,26 +446,56 @@ static bool solve_small(const sti__task *t, sti__islands *islands, sti__sum *sum
     return true;
 }
 
+/* ---- guesses ------------------------------------------------------------------------------------------- */
+
+static sti__guess guess_of(const sti__task *t, const sti__islands *s, int k, double *work) {
+    return (sti__guess){.problem = t->problem,
+                        .dof = s->dofs + s->dof_at[k],
+                        .row = s->blocks + s->row_at[k],
+                        .rank = s->rank,
+                        .n = s->dof_at[k + 1] - s->dof_at[k],
+                        .nrow = s->row_at[k + 1] - s->row_at[k],
+                        .v = t->v,
+                        .g = t->g,
+                        .share = t->workspace->share,
+                        .work = work};
+}
+
+/* Takes over the island's part of another pair. */
+static void take_pair(const sti__task *t, const sti__guess *s) {
+    const sti_problem *p = s->problem;
+    for (int i = 0; i < s->n; i++) t->v[s->dof[i]] = s->v[s->dof[i]];
+    for (int b = 0; b < s->nrow; b++)
+        for (int i = p->first[s->row[b]]; i < p->first[s->row[b] + 1]; i++) t->g[i] = s->g[i];
+}
+
+/* The better of the pair that the last step left and the one that goes on as it went; is it good enough? */
+static bool guess_holds(const sti__task *t, const sti__guess *s, sti__sum *sum) {
+    const sti_workspace *w = t->workspace;
+    double bar = sti__guess_bar(s, sum);
+    if (!w->next_v || bar == 0) return bar <= t->options->tol;
+    sti__sum other;
+    sti__guess next = *s;
+    next.v = w->next_v;
+    next.g = w->next_g;
+    double then = sti__guess_bar(&next, &other);
+    if (!(then < bar)) return bar <= t->options->tol;
+    take_pair(t, &next);
+    *sum = other;
+    return then <= t->options->tol;
+}
+
 /* Large islands whose guess is good enough are done. */
 static bool check_guesses(const sti__task *t, sti__islands *s, sti__sum *sum) {
-    const sti_problem *p = t->problem;
     double *work = sti__workspace_block(t->workspace, STI__BLOCK_SMALL,
-                                        sti__mul(3 * (size_t)p->arrays.n, sizeof(double)));
+                                        sti__mul(3 * (size_t)t->problem->arrays.n, sizeof(double)));
     if (!work) return false;
     for (int k = 0; k < s->count; k++) {
         if (s->done[k]) continue;
-        sti__guess guess = {.problem = p,
-                            .dof = s->dofs + s->dof_at[k],
-                            .row = s->blocks + s->row_at[k],
-                            .rank = s->rank,
-                            .n = s->dof_at[k + 1] - s->dof_at[k],
-                            .nrow = s->row_at[k + 1] - s->row_at[k],
-                            .v = t->v,
-                            .g = t->g,
-                            .share = t->workspace->share,
-                            .work = work};
-        s->done[k] =
-            sti__softened(p, guess.row, guess.nrow) && sti__guess_holds(&guess, t->options->tol, sum);
+        sti__sum part;
+        sti__guess guess = guess_of(t, s, k, work);
+        s->done[k] = sti__softened(t->problem, guess.row, guess.nrow) && guess_holds(t, &guess, &part);
+        if (s->done[k]) sti__sum_add(sum, &part);
     }
     return true;
 }
@@ -478,9 +516,9 @@ static void share_factor(sti__island *s, sti_workspace *w) {
     s->mass_ready = true;
 }
 
-static sti_status solve_others(const sti__task *t, sti__islands *islands, sti_error *error) {
+static sti_status solve_others(const sti__task *t, sti__islands *islands, bool judged, sti_error *error) {
     sti_workspace *w = t->workspace;
-    sap_job job = {.task = t, .islands = islands};
+    sap_job job = {.task = t, .islands = islands, .judged = judged};
     const sti_tasks *tasks = t->options->tasks.run ? &t->options->tasks : NULL;
     int64_t start = sti__tick(w->tally);
     sti_status status = sti__islands_fill(job.islands, t->problem, error);
@@ -506,6 +544,12 @@ static sti_status solve_others(const sti__task *t, sti__islands *islands, sti_er
     if (alone) share_factor(&islands->island[0], w);
     if (job.history) merge_history(&job, w);
     if (!add_up(&job, t->info)) return sti__fail(error, STI_VALUE, "A is not positive definite");
+    w->sum.whole = true;
+    for (int k = 0; k < islands->count; k++) {
+        if (islands->done[k]) continue;
+        w->sum.whole &= job.count[k].certified;
+        sti__sum_add(&w->sum, &job.count[k].sum);
+    }
     return STI_OK;
 }
 
@@ -521,8 +565,9 @@ sti_status sti__solve_sap(const sti__task *t, sti_error *error) {
     if (small && !solve_small(t, islands, &t->workspace->sum))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory for the islands");
     if (small) sti__tock(t->workspace->tally, STI__WORK_SMALL, start, t->info->iterations);
-    if (small && t->options->guess_g && !check_guesses(t, islands, &t->workspace->sum))
+    bool judged = small && t->options->guess_g;
+    if (judged && !check_guesses(t, islands, &t->workspace->sum))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory for the islands");
     t->workspace->sum.whole = all_done(islands);
-    return t->workspace->sum.whole ? STI_OK : solve_others(t, islands, error);
+    return t->workspace->sum.whole ? STI_OK : solve_others(t, islands, judged, error);
 }

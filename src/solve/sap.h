@@ -35,8 +35,9 @@ typedef struct sti__sap_goal {
 typedef struct sti__sap_count {
     int iterations, outer, pcg, products, line_search, factorisations;
     int warnings[STI_WARN_COUNT];
-    double bar2, scale2; /* of the best iterate: squares of the gap bar and of what it is relative to */
-    bool indefinite;     /* A is not positive definite */
+    bool certified; /* the answer: */
+    sti__sum sum;
+    bool indefinite; /* A is not positive definite */
 } sti__sap_count;
 
 typedef struct sti__sap {
@@ -47,10 +48,12 @@ typedef struct sti__sap {
     double *history; /* bar2 and scale2 per iteration, or NULL */
     int nhistory, room;
     int cap;                     /* as in the task */
+    bool judged;                 /* the guess, and found wanting */
     double cost, residual, size; /* at v: cost, |gradient| and max(|A v|, |J'g|) in momentum scaling */
     double change;               /* max(|A (v - v*)|, |J'g|) in momentum scaling */
     const sti_allocator *allocator;
     double bar, scale; /* |gradient| in A^-1 (NAN: not computed), and what it is relative to */
+    sti__sum sum;      /* the same, squared, in parts */
 } sti__sap;
 
 typedef enum sti__sap_end { STI__SAP_CONVERGED, STI__SAP_CAP, STI__SAP_STALLED } sti__sap_end;

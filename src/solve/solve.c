@@ -240,10 +240,8 @@ static bool all_finite(const double *x, int n) {
 
 /* From what the solver has added up. */
 static void take_sum(const sti__sum *s, sti_certificate *c) {
-    double scale2 = fmax(fmax(s->impulse2, s->moved2), STI__FLOOR * STI__FLOOR * s->free2);
     *c = (sti_certificate){.gap = s->gap, .error_bar = sqrt(2 * s->gap), .full_raw = NAN, .full_scaled = NAN};
-    c->relative = s->gap > 0 ? c->error_bar / sqrt(scale2) : 0;
-    c->headline = c->relative;
+    c->headline = c->relative = sti__sum_bar(s);
 }
 
 sti_status sti__workspace_certify(sti_workspace *w, const sti_problem *p, const double *v, const double *g,
@@ -290,6 +288,7 @@ static sti_status reduce(sti__task *t, sti_error *error) {
     sti__reduced_gather(w->reduction, t->v, v);
     t->problem = reduced;
     t->v = v;
+    w->next_v = w->next_g = NULL; /* of the whole problem */
     return STI_OK;
 }
 

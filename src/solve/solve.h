@@ -10,6 +10,7 @@
 #include "solve/island.h"
 #include "solve/product.h"
 #include "solve/reduce.h"
+#include <math.h>
 
 /* One growing block of memory per part of the solvers; its content is not kept between solves. */
 typedef enum sti__block_of {
@@ -42,6 +43,20 @@ typedef struct sti__sum {
     bool whole;                          /* no island is missing */
 } sti__sum;
 
+/* What a gap is relative to, squared, and the relative gap bar. */
+static inline double sti__sum_size2(const sti__sum *s) {
+    return fmax(fmax(s->impulse2, s->moved2), STI__FLOOR * STI__FLOOR * s->free2);
+}
+static inline double sti__sum_bar(const sti__sum *s) {
+    return s->gap > 0 ? sqrt(2 * s->gap / sti__sum_size2(s)) : s->gap == 0 ? 0 : INFINITY;
+}
+static inline void sti__sum_add(sti__sum *to, const sti__sum *s) {
+    to->gap += s->gap;
+    to->impulse2 += s->impulse2;
+    to->moved2 += s->moved2;
+    to->free2 += s->free2;
+}
+
 struct sti_workspace {
     sti_allocator own;
     const sti_allocator *allocator;
@@ -57,6 +72,8 @@ struct sti_workspace {
     bool lean; /* the caller's: a certificate of the gap alone will do, where the solver knows it already */
     sti__sum sum;      /* what the solver knows of it */
     sti__tally *tally; /* the caller's: where the time goes; NULL: nobody asks */
+    const double *next_v,
+        *next_g; /* the caller's: another pair to begin with, in a solve with guesses; NULL: none */
     int nhistory;
     double *history; /* in its block; room for max_iterations */
     int history_room;

@@ -274,6 +274,7 @@ static void recall(sti_world *world) {
         if (o->memory && contact) sti__memory_vhat(m, as->rows[b].dim, o->timestep, tau, vhat + 1);
         if (o->memory && as->rows[b].kind == STI_ROW_HUBER) vhat[0] = -m->anchor[0] / (o->timestep + tau);
         memcpy(as->guess + as->first[b], m->impulse, sizeof(double) * (size_t)as->rows[b].dim);
+        sti__memory_forecast(m, &as->rows[b], as->R + as->first[b], as->forecast + as->first[b]);
     }
 }
 
@@ -362,6 +363,9 @@ static sti_status solve_with(sti_world *world, const sti_solve_options *options)
     sti__assembly *as = &c->rows;
     c->workspace->share = as->share;
     c->workspace->lean = true;
+    bool warm = options->guess_g == as->guess;
+    c->workspace->next_v = warm ? as->next : NULL;
+    c->workspace->next_g = warm ? as->forecast : NULL;
     sti_status status = sti_solve(&as->problem, options, c->workspace, as->v, as->g, &c->info, &world->error);
     sti__profile_take(&world->profile, &c->tally);
     if (status != STI_VALUE || as->plain) return status;
@@ -393,17 +397,22 @@ static sti_status solve_frozen(sti_world *world, sti_solve_options options) {
     return status;
 }
 
-static double velocity_of(const sti_state *s, int d) {
-    int nv = s->model->nv;
-    return d < nv ? s->qvel[d] : s->flexvert_xvel[d - nv];
+/* The last velocity is a good first guess: what rests goes on resting. So is what follows from the last two. */
+static void guess_velocity(sti_world *world) {
+    sti__assembly *as = &world->constraints.rows;
+    const sti_state *s = world->state;
+    for (int i = 0; i < as->problem.arrays.n; i++) {
+        int d = as->dof[i], nv = s->model->nv;
+        as->v[i] = d < nv ? s->qvel[d] : s->flexvert_xvel[d - nv];
+        as->next[i] = d < nv ? s->qvel[d] + s->qvel_trend[2 * d] : as->v[i];
+    }
 }
 
-/* The last velocity is a good first guess: what rests goes on resting. */
 static sti_status solve(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
     if (c->poses != world->poses) as->problem.tree.L = NULL; /* M's factor is no longer that of A */
-    for (int i = 0; i < as->problem.arrays.n; i++) as->v[i] = velocity_of(world->state, as->dof[i]);
+    guess_velocity(world);
     sti_solve_options options = sti__constraints_options(world);
     if (world->soft.fem && !world->soft.fem->linear) options.tol *= 0.5; /* the other half is Newton's */
     sti_status status = solve_with(world, &options);
@@ -895,6 +904,18 @@ static void update_friction(sti_contact_memory *m, const sti_row *row, double R,
     m->impulse[0] = g;
 }
 
+/* Where velocities go; those of dofs without rows need no guess. */
+static void learn_velocity(sti_world *world) {
+    const sti__assembly *as = &world->constraints.rows;
+    int nv = world->model->nv;
+    for (int d = 0; d < nv; d++) {
+        double *trend = world->state->qvel_trend + (size_t)2 * (size_t)d;
+        int i = world->constraints.solved ? as->place[d] : -1;
+        if (i >= 0) sti__learn(as->v[i] - as->next[i], trend);
+        else trend[0] = trend[1] = 0;
+    }
+}
+
 void sti__constraints_commit(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
@@ -908,11 +929,13 @@ void sti__constraints_commit(sti_world *world) {
     }
     c->nmemory = 0;
     sti__coupled_commit(as, world->state);
+    learn_velocity(world);
     if (!c->solved) return;
     for (int b = 0; b < as->nblock; b++) {
         int at = as->first[b];
         const sti_row *row = &as->rows[b];
         sti__block_velocity(as, b, as->v, y);
+        sti__memory_learn(&as->memory[b], as->forecast + at, as->g + at, row->dim);
         if (row->kind == STI_ROW_HUBER)
             update_friction(&as->memory[b], row, as->R[at], y[0], as->g[at], h, as->info[b].tau);
         else sti__memory_update(&as->memory[b], row, as->R + at, y, as->g + at, h, as->info[b].tau);

@@ -15,7 +15,7 @@ typedef struct header {
 } header;
 
 static const char magic[8] = {'S', 'T', 'I', 'S', 'N', 'A', 'P', 0};
-enum { VERSION = 3, BYTE_ORDER_MARK = 0x01020304 };
+enum { VERSION = 4, BYTE_ORDER_MARK = 0x01020304 };
 
 static bool kept(int field) {
     char role = sti__field_role((sti_field)field);
