@@ -465,8 +465,10 @@ static sti__guess guess_of(const sti__task *t, const sti__islands *s, int k, dou
 static void take_pair(const sti__task *t, const sti__guess *s) {
     const sti_problem *p = s->problem;
     for (int i = 0; i < s->n; i++) t->v[s->dof[i]] = s->v[s->dof[i]];
-    for (int b = 0; b < s->nrow; b++)
+    for (int b = 0; b < s->nrow; b++) {
         for (int i = p->first[s->row[b]]; i < p->first[s->row[b] + 1]; i++) t->g[i] = s->g[i];
+        if (t->workspace->share) t->workspace->share[s->row[b]] = s->share[s->row[b]];
+    }
 }
 
 /* The better of the pair that the last step left and the one that goes on as it went; is it good enough? */
@@ -478,6 +480,7 @@ static bool guess_holds(const sti__task *t, const sti__guess *s, sti__sum *sum) 
     sti__guess next = *s;
     next.v = w->next_v;
     next.g = w->next_g;
+    next.share = s->work + (size_t)3 * (size_t)t->problem->arrays.n;
     double then = sti__guess_bar(&next, &other);
     if (!(then < bar)) return bar <= t->options->tol;
     take_pair(t, &next);
@@ -487,8 +490,8 @@ static bool guess_holds(const sti__task *t, const sti__guess *s, sti__sum *sum) 
 
 /* Large islands whose guess is good enough are done. */
 static bool check_guesses(const sti__task *t, sti__islands *s, sti__sum *sum) {
-    double *work = sti__workspace_block(t->workspace, STI__BLOCK_SMALL,
-                                        sti__mul(3 * (size_t)t->problem->arrays.n, sizeof(double)));
+    size_t room = 3 * (size_t)t->problem->arrays.n + (size_t)t->problem->arrays.nrow;
+    double *work = sti__workspace_block(t->workspace, STI__BLOCK_SMALL, sti__mul(room, sizeof(double)));
     if (!work) return false;
     for (int k = 0; k < s->count; k++) {
         if (s->done[k]) continue;
