@@ -470,10 +470,8 @@ static double shrink(const couple *c, double left) {
 /* Newton steps, with rounded laws where the true ones lead nowhere. */
 static bool iterate(couple *c, double goal, double bar) {
     sti__sap *sap = c->sap;
-    if (!sap->judged || c->tight) {
-        read_pair(c);
-        if (reached(c, goal, bar)) return true;
-    }
+    read_pair(c);
+    if ((!sap->judged || c->tight) && reached(c, goal, bar)) return true;
     if (!begin(c)) return false;
     for (int k = 0; k <= STEPS; k++) {
         if ((k > 0 || c->tight) && reached(c, goal, bar)) return true;
