@@ -502,8 +502,8 @@ bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
     for (int i = 0; i < s->m; i++) s->target[i] = s->vhat[i] + s->offset[i];
     set_floors(&c);
     if (iterate(&c, goal, bar)) {
-        if (bar > 0) { /* certified, within their bounds */
-            sap->count->certified = true;
+        if (bar > 0) {                                            /* certified, within their bounds */
+            sap->count->certified = !sti__chol_iterates(s->mass); /* whose norms are rough */
             sap->count->sum = sap->sum;
         } else { /* impulses on their bounds push a little differently */
             enter_bounds(&c, false);
