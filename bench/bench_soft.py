@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A soft ball between two fingers, on one mesh, in Stiction, MuJoCo and Drake: time of a step, sinking, residual.
 
-usage: bench_soft.py [--nodes 550] [--time 0.6] [--quick] [--write]
+usage: bench_soft.py [--nodes 550] [--time 0.6] [--quick] [--write] [--genesis [PYTHON]]
 """
 import argparse
+import importlib.util
+import json
 import logging
 import pathlib
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -202,6 +205,60 @@ def table(rows):
     return "\n".join(out)
 
 
+def grasp_of(nodes, more):
+    """The Panda over a soft ball of so many nodes, or as few more or less as there are meshes of."""
+    root = pathlib.Path(__file__).resolve().parents[1]
+    spec = importlib.util.spec_from_file_location("franka_grasp", root / "examples" / "franka_grasp.py")
+    franka = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(franka)
+    edges = np.linspace(0.0050, 0.0030, 41)
+    found = {franka.load(edge=e)[0].nflexvert: e for e in edges}
+    best = min((n for n in found if n >= nodes), default=max(found)) if more else max((n for n in found if n <= nodes), default=min(found))
+    return franka.Grasp(*franka.load(edge=found[best]))
+
+
+def run_grasp(nodes, more):
+    """CPU seconds of two steps at 1/120 s, mean of each phase: closing, lifting and turning; worst certificate."""
+    grasp = grasp_of(nodes, more)
+    by_phase, worst = {}, 0.0
+    for phase, seconds in grasp.phases[:3]:
+        count = round(seconds / grasp.model.opt.timestep)
+        times = []
+        for i in range(count):
+            grasp.aim(phase, (i + 1) / count)
+            start = time.process_time()
+            stiction.step(grasp.model, grasp.data)
+            times.append(2 * (time.process_time() - start))
+            worst = max(worst, grasp.data.certificate.headline)
+        by_phase[phase] = statistics.mean(times)
+    return grasp.model.nflexvert, by_phase, worst
+
+
+def compare_genesis(python):
+    """Genesis' grasp, run by a Python that has it, beside ours of as many nodes, before and after it."""
+    probe = subprocess.run([python, "-c", "import genesis, torch"], capture_output=True)
+    if probe.returncode:
+        print(f"GENESIS IS NOT MEASURED: {python} has no genesis-world with torch. pip install genesis-world torch into an environment "
+              "of its own and pass its Python: --genesis PYTHON", file=sys.stderr)
+        return
+    script = pathlib.Path(__file__).with_name("genesis_grasp.py")
+    for name, flags in (("tolerances of its example", []), ("default tolerances", ["--default"])):
+        before = [run_grasp(968, more) for more in (False, True)]
+        out = subprocess.run([python, str(script), *flags], capture_output=True, text=True)
+        if out.returncode:
+            print(f"GENESIS IS NOT MEASURED: it failed\n{out.stderr[-2000:]}", file=sys.stderr)
+            return
+        theirs = json.loads(out.stdout.strip().splitlines()[-1])
+        after = [run_grasp(968, more) for more in (False, True)]
+        print(f"Genesis, {name}, rigid-rigid off: {theirs['nodes']} nodes, {theirs['tets']} tets, {1e3 * theirs['seconds']:.0f} ms of CPU per "
+              f"two substeps of 1/120 s while it closes")
+        for (nodes, first, worst), (_, again, _) in zip(before, after):
+            for phase in first:
+                ms = 500 * (first[phase] + again[phase])
+                print(f"  Stiction, {nodes} nodes, {phase}: {ms:.1f} ms per two steps, certificate at most {worst:.0e}: "
+                      f"{1e3 * theirs['seconds'] / ms:.0f} times faster")
+
+
 PAGE = """# Soft bodies, measured
 
 Written by `./dev bench soft --write`. A ball (radius 50 mm, E = 1e5 Pa, ν = 0.4, 1000 kg/m³, μ = 1) lies on a floor between two
@@ -220,7 +277,11 @@ def main():
     p.add_argument("--time", type=float, default=0.6, help="simulated seconds")
     p.add_argument("--quick", action="store_true", help="0.2 s, no Newton solver of MuJoCo, one law of Drake")
     p.add_argument("--write", action="store_true", help="write docs/soft_measured.md")
+    p.add_argument("--genesis", nargs="?", const=sys.executable, metavar="PYTHON", help="Genesis' grasp beside ours, by a Python that has it")
     o = p.parse_args()
+    if o.genesis:
+        compare_genesis(o.genesis)
+        return
     seconds = 0.2 if o.quick else o.time
     rows = []
     for nodes in o.nodes:
