@@ -109,13 +109,14 @@ TEST(merged_patches) {
     }
 }
 
+#define LINK "<geom size='.001' pos='0 0 1' contype='0' conaffinity='0'/>"
+
 /* Elements of one geom, of one body and of a parent and its child never meet; those of other bodies do. */
 TEST(filters_of_fields) {
     static const char *const scenes[] = {
         "<body><freejoint/>%s</body>", "<body><freejoint/>%s%s</body>",
         "<body><freejoint/>%s<body><joint/>%s</body></body>",
-        "<body><freejoint/>%s<body><joint/><geom size='.001' pos='0 0 1' contype='0' "
-        "conaffinity='0'/><body><joint/>%s</body></body></body>",
+        ("<body><freejoint/>%s<body><joint/>" LINK "<body><joint/>%s</body></body></body>"),
         "<body><freejoint/>%s</body><body pos='.01 0 0'><freejoint/>%s</body>"};
     for (int k = 0; k < 5; k++) {
         char body[1024], xml[2048];
