@@ -12,6 +12,7 @@ typedef struct pile {
     double mass_ratio; /* of every other body */
     double mu;
     uint64_t seed;
+    double stiffness_ratio; /* of every third contact, and its root of the one before; 0: none */
 } pile;
 
 static inline void pile_frame(dense_random *r, double tilt, double e[3][3]) {
@@ -66,6 +67,8 @@ static inline sti_problem *pile_create(const pile *p, const sti_allocator *alloc
                 at = pile_row(jc, jv, at, b, e[k], ra, ground ? 1 : -1);
                 if (next) at = pile_row(jc, jv, at, b + 1, e[k], rb, 1);
                 R[m] = p->softness * 3 / mass * (k ? 1e-1 : 1);
+                if (p->stiffness_ratio > 0 && nrow % 3)
+                    R[m] /= nrow % 3 == 1 ? sqrt(p->stiffness_ratio) : p->stiffness_ratio;
                 vhat[m++] = k ? 0 : random_in(&r, -0.02, 0.02);
             }
             nrow++;

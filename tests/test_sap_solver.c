@@ -133,6 +133,49 @@ TEST(mass_and_stiffness_ratios) {
     }
 }
 
+static double pile_headline(const pile *q, sti_solver solver, sti_coulomb coulomb, sti_solve_info *info) {
+    static double v[1200], g[3000];
+    sti_problem *p = pile_create(q, NULL);
+    sti_workspace *w = sti_workspace_create(NULL, NULL);
+    sti_certificate c;
+    sti_solve_options o = sap_options(1e-8);
+    o.solver = solver;
+    o.coulomb = coulomb;
+    REQUIRE(p && w && sti_problem_view(p)->n <= STI__COUNT(v) &&
+            sti_problem_view(p)->J.nrow <= STI__COUNT(g));
+    CHECK(sti_solve(p, &o, w, v, g, info, NULL) == STI_OK);
+    CHECK(sti_certify(p, v, g, coulomb, false, &c, NULL, NULL) == STI_OK);
+    sti_workspace_free(w);
+    sti_problem_free(p);
+    return c.headline;
+}
+
+/* Masses differ by 1e4 and stiffnesses by 1e6 in one pile: both solvers, relaxed and exact friction. */
+TEST(ratios_in_one_pile) {
+    for (int k = 0; k < 8; k++) {
+        pile q = {40, 40, 1e-2, 1e4, k / 4 ? 0.3 : 0.6, 31, 1e6};
+        sti_solve_info info;
+        double headline = pile_headline(&q, k % 2 ? STI_SOLVER_APGD : STI_SOLVER_SAP,
+                                        k / 2 % 2 ? STI_COULOMB_EXACT : STI_COULOMB_RELAXED, &info);
+        CHECK(info.converged && headline <= 1e-8);
+    }
+}
+
+/* Light bodies between heavy ones, near-rigid and hard: impulses that grow must not pass for progress, and what Newton's method
+   does not find at once is found from masses that are alike. */
+TEST(exact_at_mass_ratios) {
+    static const struct {
+        double softness, mu;
+    } cases[] = {{1e-5, 0.3}, {1e-5, 0.5}, {0, 0.5}, {0, 0.8}};
+    for (int k = 0; k < STI__COUNT(cases); k++) {
+        pile q = {200, 200, cases[k].softness, 1e4, cases[k].mu, 1};
+        sti_solve_info info;
+        double headline = pile_headline(&q, STI_SOLVER_SAP, STI_COULOMB_EXACT, &info);
+        CHECK(info.converged && headline <= 1e-8);
+        CHECK(info.iterations < 1000);
+    }
+}
+
 /* ---- hard contact and exact Coulomb
    -------------------------------------------------------------------------- */
 
@@ -536,7 +579,8 @@ TEST(user_row) {
 }
 
 MAIN(CASE(dense_reference), CASE(solvers_agree), CASE(certificate_bounds_the_error),
-     CASE(mass_and_stiffness_ratios), CASE(hard_contact), CASE(exact_coulomb),
-     CASE(exact_is_relaxed_without_slip), CASE(islands), CASE(direct_and_pcg), CASE(threads),
-     CASE(nothing_is_allocated_when_warm), CASE(every_failed_allocation_is_an_error), CASE(caps_and_warnings),
-     CASE(tolerances), CASE(history), CASE(absurd_numbers), CASE(indefinite_mass), CASE(user_row))
+     CASE(mass_and_stiffness_ratios), CASE(ratios_in_one_pile), CASE(exact_at_mass_ratios),
+     CASE(hard_contact), CASE(exact_coulomb), CASE(exact_is_relaxed_without_slip), CASE(islands),
+     CASE(direct_and_pcg), CASE(threads), CASE(nothing_is_allocated_when_warm),
+     CASE(every_failed_allocation_is_an_error), CASE(caps_and_warnings), CASE(tolerances), CASE(history),
+     CASE(absurd_numbers), CASE(indefinite_mass), CASE(user_row))

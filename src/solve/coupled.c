@@ -473,7 +473,7 @@ static bool iterate(couple *c, double goal, double bar) {
     read_pair(c);
     if ((!sap->judged || c->tight) && reached(c, goal, bar)) return true;
     if (!begin(c)) return false;
-    for (int k = 0; k <= STEPS; k++) {
+    for (int k = 0; k <= (sap->steps ? sap->steps : STEPS); k++) {
         if ((k > 0 || c->tight) && reached(c, goal, bar)) return true;
         if (k >= sap->options->max_newton) return false;
         if (c->round > 0) read_laws(c);

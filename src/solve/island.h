@@ -88,6 +88,8 @@ typedef struct sti__island {
     sti__tally *tally; /* of this solve; NULL: nobody asks */
     int *scratch;      /* 2 n + 1 */
     sti__sweep sweep;
+    void *eased; /* of masses that were made alike */
+    size_t neased;
     void *block, *plan; /* of the vectors; of the pattern */
     size_t nblock, nplan;
 } sti__island;

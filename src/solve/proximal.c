@@ -14,6 +14,7 @@
    method speeds both up. */
 #include "contact/rows.h"
 #include "solve/certificate.h"
+#include "solve/ease.h"
 #include "solve/sap.h"
 #include <string.h>
 
@@ -30,7 +31,9 @@
 #define SOFTER 10 /* ... each by this factor ... */
 #define HOLD 4    /* ... and rounds for which the share then stays */
 #define WAIT 2    /* rounds with frozen terms after a coupled one failed */
-#define TOTAL 10  /* Newton steps of all rounds, in units of max_newton */
+#define LATE 3    /* after so many of softened contact masses are made alike, in units of max_newton ... */
+#define EASED 8   /* ... and Newton steps among these */
+#define TOTAL 15  /* Newton steps of all rounds, in units of max_newton */
 #define TIRED 8   /* rounds without a better iterate after which frozen steps are damped ... */
 #define DAMPED 0.5
 #define STALL 30 /* ... and after which there are no more */
@@ -77,6 +80,7 @@ typedef struct rounds {
     int wait;     /* rounds until that is tried again */
     bool any;     /* there is a best iterate */
     int hold;     /* rounds before the share may fall again */
+    bool eased;   /* masses that were made alike have had their turn */
 } rounds;
 
 /* Stiff rows take the proximal way too: their impulses answer violently to a velocity that is not yet right. */
@@ -169,10 +173,49 @@ static bool run_softer(rounds *r) {
     return false;
 }
 
+static void soften_anew(void *context, double share) {
+    rounds *r = context;
+    soften(r, r->nature.hard ? fmax(FIRST_HARD, share) : share);
+}
+
+/* From masses that are alike to a pair near the answer, once and not for a finisher. */
+static bool ease_masses(rounds *r) {
+    sti__island *s = r->sap->s;
+    if (r->eased || r->sap->cap) return false;
+    r->eased = true;
+    memcpy(s->v, s->vstar, sizeof(double) * (size_t)s->n);
+    bool eased = sti__sap_ease(r->sap, EASED * r->sap->options->max_newton, soften_anew, r);
+    for (int i = 0; i < s->m; i++) s->base[i] = s->offset[i] = s->soft[i] * s->last_g[i];
+    sti__anderson_forget(&s->anderson);
+    return eased;
+}
+
+static bool run_eased(rounds *r) {
+    if (!r->nature.hard || !ease_masses(r)) return false;
+    r->coupled = true;
+    return run_coupled(r);
+}
+
+/* The same of softened contact that rounds did not solve so far; true if it is solved now. */
+static bool finish_eased(rounds *r) {
+    sti__island *s = r->sap->s;
+    if (r->nature.hard || !r->nature.shifts || r->eased) return false;
+    bool eased = ease_masses(r);
+    if (eased && sti__sap_couple(r->sap, 0, r->sap->options->tol)) return true;
+    if (!eased && r->any) { /* rounds go on from where they were */
+        memcpy(s->v, s->answer, sizeof(double) * (size_t)s->n);
+        memcpy(s->last_g, s->best_g, sizeof(double) * (size_t)s->m);
+    }
+    soften(r, FIRST_COUPLED);
+    for (int i = 0; i < s->m; i++) s->base[i] = s->offset[i] = s->soft[i] * s->last_g[i];
+    r->coupled = true;
+    return false;
+}
+
 static void run_round(rounds *r) {
     sti__sap *sap = r->sap;
     const sti_solve_options *o = sap->options;
-    if (!r->coupled || !(run_coupled(r) || run_softer(r))) {
+    if (!r->coupled || !(run_coupled(r) || run_eased(r) || run_softer(r))) {
         set_target(sap->s);
         sti__sap_goal goal = {.momentum = fmax(0.3 * o->tol, r->aim), .cap = o->max_newton};
         sti__sap_minimise(sap, &goal);
@@ -281,6 +324,7 @@ static sti__sap_end outer_loop(rounds *r) {
     int since = 0, cap = sap->cap ? sap->cap : TOTAL * o->max_newton;
     begin(r);
     for (int round = 0; round < ROUNDS && since < STALL && sap->count->iterations < cap; round++) {
+        if (sap->count->iterations >= LATE * o->max_newton && finish_eased(r)) return STI__SAP_CONVERGED;
         run_round(r);
         if (sap->count->indefinite) break;
         double merit = fmax(r->error, sap->change > 0 ? sap->residual / sap->change : 0);

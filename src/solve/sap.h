@@ -49,6 +49,7 @@ typedef struct sti__sap {
     int nhistory, room;
     int cap;                     /* as in the task */
     bool judged;                 /* the guess, and found wanting */
+    int steps;                   /* most Newton steps of one coupled solve; 0: as many as are good */
     double cost, residual, size; /* at v: cost, |gradient| and max(|A v|, |J'g|) in momentum scaling */
     double change;               /* max(|A (v - v*)|, |J'g|) in momentum scaling */
     const sti_allocator *allocator;
@@ -71,6 +72,8 @@ sti__sap_end sti__sap_minimise(sti__sap *sap, const sti__sap_goal *goal);
 /* Solves exact Coulomb with the offset `base` from the impulses last_g, to residuals of `goal`, or to a relative gap bar of
    `bar` if that is not 0; all R > 0. False if it does not get there; v is then as it was, and needs to be evaluated. */
 bool sti__sap_couple(sti__sap *sap, double goal, double bar);
+/* Makes the island ready to be swept. False if it is not made for it. */
+bool sti__sap_prepare_sweep(sti__sap *sap);
 /* So many Gauss-Seidel sweeps of exact Coulomb from the impulses last_g, which leave with their velocity in v. False if
    the island is not made for it. */
 bool sti__sap_sweep(sti__sap *sap, int sweeps);

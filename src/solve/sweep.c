@@ -193,12 +193,17 @@ bool sti__sap_sweeps(const sti__island *s) {
                                             : s->sweep.state == STI__SWEEP_READY;
 }
 
+bool sti__sap_prepare_sweep(sti__sap *sap) {
+    sti__sweep *w = &sap->s->sweep;
+    if (w->state == STI__SWEEP_NEW)
+        w->state = prepare(w, sap->s, sap->allocator) ? STI__SWEEP_READY : STI__SWEEP_NONE;
+    return w->state == STI__SWEEP_READY;
+}
+
 bool sti__sap_sweep(sti__sap *sap, int sweeps) {
     sti__island *s = sap->s;
     sti__sweep *w = &s->sweep;
-    if (w->state == STI__SWEEP_NEW)
-        w->state = prepare(w, s, sap->allocator) ? STI__SWEEP_READY : STI__SWEEP_NONE;
-    if (w->state == STI__SWEEP_NONE) return false;
+    if (!sti__sap_prepare_sweep(sap)) return false;
     int64_t start = sti__tick(s->tally);
     memcpy(s->v, s->vstar, sizeof(double) * (size_t)s->n);
     for (int b = 0; b < s->nrow; b++) {
