@@ -453,7 +453,8 @@ static bool leave_best(couple *c) {
 
 /* Where the laws begin. What rests or slides on obeys them nearly, though it may be out of balance: one step mends that. */
 static bool begin(couple *c) {
-    if (!c->tight && merit_of(c) <= WARM) return true;
+    /* with other masses than before the balance is another */
+    if (!c->tight && !c->sap->steps && merit_of(c) <= WARM) return true;
     set_units(c);
     if (!balance(c, ROUGH)) return false;
     read_pair(c);
