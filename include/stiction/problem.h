@@ -99,7 +99,7 @@ typedef struct sti_problem_arrays {
     sti_csr W;           /* m x m; may be slightly unsymmetric, is used as it is */
     const double *q;     /* m */
     double h;            /* step length in s, for messages and memory; 0 = unknown */
-    double still;        /* sqrt(J): a part whose free motion has less is judged as if it had this; 0 = none */
+    double still; /* sqrt(J): a part whose free motion has less is judged as if it had this; 0 = none */
     const double *
         coords; /* n, m: a node's three dofs have its coordinates, others anything; NULL = unknown. For multigrid
                              only; not in files */
