@@ -8,12 +8,17 @@
 #include "solve/pair.h"
 #include "solve/product.h"
 #include "solve/sap.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define STEPS 60 /* Newton steps of one call */
-#define WARM 0.3 /* a pair that is given and better is gone on from as it is */
-#define FAR 1e-2 /* laws of another pair that is worse are rounded from the start */
-#define BLIND 2  /* steps in a row that may raise the natural map, within rounds */
+#define STEPS 60    /* Newton steps of one call */
+#define WARM 0.3    /* a pair that is given and better is gone on from as it is */
+#define FAR 1e-2    /* laws of another pair that is worse are rounded from the start */
+#define CLOSE 1e-3  /* pairs that are nearer, where no step is of use, ... */
+#define DARE 6      /* ... take so many whole steps that may raise the natural map */
+#define PATIENCE 16 /* steps that have not halved the natural map, after which rounds take over */
+#define BLIND 2     /* steps in a row that may raise the natural map, within rounds */
 #define FASTER \
     0.5 /* by which they are rounded less after a full step; for soft bodies by what it left over ... */
 #define FASTEST 1e-3 /* ... but not below this */
@@ -44,8 +49,9 @@ typedef struct couple {
     double floor, push; /* impulses and momentum that count as none */
     double motion;      /* larger of |A (v - v*)| and |J'g|, momentum scaling */
     double unit,
-        heave;  /* size and motion that all pairs are measured against: impulses that grow are no gain */
-    bool tight; /* linear solves */
+        heave;   /* size and motion that all pairs are measured against: impulses that grow are no gain */
+    bool daring; /* whole steps of the true laws are tried, though they raise the natural map at first */
+    bool tight;  /* linear solves */
     bool
         soft; /* there are soft bodies: what they touch slips a little here and there, but much of it sticks */
     double momentum; /* |A (v - v*) - J'g| in momentum scaling, over `heave` */
@@ -468,23 +474,36 @@ static double shrink(const couple *c, double left) {
     return c->soft ? fmin(FASTER, fmax(FASTEST, left)) : FASTER;
 }
 
+/* A few whole steps of the true laws. */
+static void dare(couple *c) {
+    c->daring = true;
+    c->round = 0;
+    read_laws(c);
+}
+
 /* Newton steps, with rounded laws where the true ones lead nowhere. */
 static bool iterate(couple *c, double goal, double bar) {
     sti__sap *sap = c->sap;
     read_pair(c);
     if ((!sap->judged || c->tight) && reached(c, goal, bar)) return true;
     if (!begin(c)) return false;
+    double least = INFINITY;
+    int late = 0;
     for (int k = 0; k <= (sap->steps ? sap->steps : STEPS); k++) {
         if ((k > 0 || c->tight) && reached(c, goal, bar)) return true;
         if (k >= sap->options->max_newton) return false;
         if (c->round > 0) read_laws(c);
         note_best(c);
-        bool leap = c->tight && c->blind < BLIND && !(c->round > 0);
+        if (merit_of(c) < 0.5 * least) least = merit_of(c), late = k;
+        if (!c->tight && !c->soft && k - late > PATIENCE) return false;
+        bool leap = (c->tight || c->daring) && c->blind < (c->tight ? BLIND : DARE) && !(c->round > 0);
         if (!step(c)) return false;
         double before = length_of(c), a = walk(c, leap);
         if (a > 0) c->round = fmin(c->round * (a == 1 ? shrink(c, length_of(c) / before) : 1), merit_of(c));
         else if (leap) c->blind++;
+        else if (!c->tight && !c->daring && !c->soft && merit_of(c) <= CLOSE) dare(c);
         else if (!leave_best(c) || !retreat(c)) return false;
+        else c->daring = false;
     }
     return false;
 }
