@@ -682,6 +682,12 @@ TEST(degenerate) {
                 CHECK(!isnan(sti__distance(&a, &b, 100, from, to)));
             }
     solid_free(p);
+    /* squares of this offset are subnormal */
+    sti__shape ball = shape(STI_GEOM_SPHERE, 0.5, 0, 0, 0, 0, 0),
+               point = shape(STI_GEOM_CYLINDER, 0, 0, 0, 1e-160, 1e-160, 1e-160);
+    sti__manifold touch;
+    sti__collide_pair(&ball, &point, 0, &touch);
+    for (int i = 0; i < touch.count; i++) CHECK_NEAR(v3_norm(touch.point[i].normal), 1, 1e-12);
 }
 
 /* ---- height fields

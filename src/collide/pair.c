@@ -177,10 +177,12 @@ static bool closed_pair(const sti__shape *a, const sti__shape *b, double margin,
     return false;
 }
 
+/* Only finite points stay. Normals of offsets whose squares are subnormal have lost digits: they get their length. */
 static void drop_not_finite(sti__manifold *m) {
     int n = 0;
     for (int i = 0; i < m->count; i++) {
-        const sti__point *p = &m->point[i];
+        sti__point *p = &m->point[i];
+        if (fabs(v3_dot(p->normal, p->normal) - 1) > 1e-9) v3_normalize(p->normal);
         double sum = p->dist;
         for (int k = 0; k < 3; k++) sum += fabs(p->pos[k]) + fabs(p->normal[k]);
         if (!(fabs(sum) < INFINITY)) continue;
