@@ -178,7 +178,7 @@ static bool closed_pair(const sti__shape *a, const sti__shape *b, double margin,
 }
 
 /* Only finite points stay. Normals of offsets whose squares are subnormal have lost digits: they get their length. */
-static void drop_not_finite(sti__manifold *m) {
+static void tidy(sti__manifold *m) {
     int n = 0;
     for (int i = 0; i < m->count; i++) {
         sti__point *p = &m->point[i];
@@ -205,7 +205,7 @@ void sti__collide_again(const sti__shape *a, const sti__shape *b, double margin,
     if (x->type == STI_GEOM_HFIELD) sti__hfield_pair(x, y, margin, out);
     else if (x->type == STI_GEOM_BOX && y->type == STI_GEOM_BOX) box_pair(x, y, margin, out);
     else if (!closed_pair(x, y, margin, out)) convex_pair(x, y, margin, apart, out);
-    drop_not_finite(out);
+    tidy(out);
     if (swap)
         for (int i = 0; i < out->count; i++) v3_scale(out->point[i].normal, out->point[i].normal, -1);
 }

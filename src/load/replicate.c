@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* <replicate> becomes frames with copies of what is inside, as if they had been written out. Names in them get the copy's
    number, and so do contacts, equalities, tendons, actuators and sensors that refer to them: one for each copy. */
-#include "base/det.h"
 #include "load/tree.h"
-#include "math/rot.h"
+#include "math/euler.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +91,7 @@ static sti__eid referred(const sti_element *e, sti__aid attribute) {
     case STI_A_site2:
     case STI_A_refsite:
     case STI_A_cranksite:
-    case STI_A_slidersite: return STI_E_site;
+    case STI_A_slidersite:
     case STI_A_sidesite: return STI_E_site;
     case STI_A_joint:
     case STI_A_joint1:
@@ -182,15 +181,9 @@ static void turn_by(const sti_spec *spec, const double angle[3], double quat[4])
     const char *order = sti__text(sti__setting(spec, STI_E_compiler, STI_A_eulerseq), STI_A_eulerseq);
     bool degrees = sti__keyword(sti__setting(spec, STI_E_compiler, STI_A_angle), STI_A_angle, 1) == 1;
     if (!order || strlen(order) != 3 || strspn(order, "xyzXYZ") != 3) order = "xyz";
-    quat_identity(quat);
-    for (int i = 0; i < 3; i++) {
-        bool moving = order[i] >= 'x';
-        double half = 0.5 * angle[i] * (degrees ? 3.14159265358979323846 / 180 : 1),
-               turn[4] = {sti__cos(half)};
-        turn[1 + order[i] - (moving ? 'x' : 'X')] = sti__sin(half);
-        if (moving) quat_mul(quat, quat, turn);
-        else quat_mul(quat, turn, quat);
-    }
+    double turn[3];
+    v3_scale(turn, angle, degrees ? 3.14159265358979323846 / 180 : 1);
+    quat_euler(quat, order, turn);
 }
 
 /* Copy k is turned by k times the angles, and as far from the one before as that one's offset says. */

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ways to write an orientation in MJCF, and the composition of frames. */
-#include "base/det.h"
-#include "math/rot.h"
+#include "math/euler.h"
 #include "model/pose.h"
-
-/* Rotation by angle (rad) about a unit axis. */
-static void quat_about(double quat[4], const double axis[3], double angle) {
-    double s = sti__sin(angle / 2);
-    quat[0] = sti__cos(angle / 2);
-    for (int i = 0; i < 3; i++) quat[1 + i] = axis[i] * s;
-}
 
 bool sti__quat_from_z(double quat[4], const double axis[3]) {
     double z[3] = {axis[0], axis[1], axis[2]};
@@ -56,21 +48,11 @@ static bool from_axisangle(sti__compiler *c, const sti_element *e, double quat[4
     return true;
 }
 
-/* Lower case letters turn about the axes that move along, upper case about those that stay. */
 static bool from_euler(sti__compiler *c, const sti_element *e, double quat[4]) {
     double v[3] = {0};
     sti__reals(e, STI_A_euler, v, 3);
-    quat_identity(quat);
-    for (int i = 0; i < 3; i++) {
-        char letter = c->eulerseq[i];
-        bool moving = letter >= 'x';
-        double axis[3] = {0}, turn[4];
-        axis[letter - (moving ? 'x' : 'X')] = 1;
-        quat_about(turn, axis, sti__angle(c, v[i]));
-        if (moving) quat_mul(quat, quat, turn);
-        else quat_mul(quat, turn, quat);
-    }
-    quat_normalize(quat);
+    for (int i = 0; i < 3; i++) v[i] = sti__angle(c, v[i]);
+    quat_euler(quat, c->eulerseq, v);
     return true;
 }
 

@@ -8,8 +8,6 @@
 #include "solve/pair.h"
 #include "solve/product.h"
 #include "solve/sap.h"
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define STEPS 60    /* Newton steps of one call */

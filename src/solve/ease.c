@@ -70,19 +70,13 @@ static bool reserve(ease *e) {
 
 /* ---- factors ------------------------------------------------------------------------------------------ */
 
-static bool same_blocks(const sti__island *s, int i, int j) {
-    int count = s->tstart[i + 1] - s->tstart[i];
-    if (count != s->tstart[j + 1] - s->tstart[j]) return false;
-    return memcmp(s->tblock + s->tstart[i], s->tblock + s->tstart[j], sizeof(int) * (size_t)count) == 0;
-}
-
 /* Bodies: neighbours that the mass couples, or that the same blocks touch. */
 static void find_groups(ease *e) {
     const sti__island *s = e->sap->s;
     const int *of = s->sweep.of;
     e->groups = 0;
     for (int i = 0; i < s->n; i++) {
-        bool goes_on = i > 0 && (of[i] == of[i - 1] || same_blocks(s, i, i - 1));
+        bool goes_on = i > 0 && (of[i] == of[i - 1] || s->same[i - 1] > 1);
         if (!goes_on) e->groups++;
         e->group[i] = e->groups - 1;
         e->factor[i] = 1;

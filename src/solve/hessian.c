@@ -163,12 +163,11 @@ static sti_status plan_direct(sti__island *s, const sti_allocator *a, int *mark,
     return sti__chol_analyse(s->newton, &s->H, error);
 }
 
-static bool coupled(const sti__island *s, int i, int j) {
+/* Dofs i and i + 1, by the mass or by the same rows. */
+static bool coupled(const sti__island *s, int i) {
     for (int k = s->astart[i]; k < s->astart[i + 1]; k++)
-        if (s->acol[k] == j) return true;
-    int count = s->tstart[i + 1] - s->tstart[i];
-    return count > 0 && count == s->tstart[j + 1] - s->tstart[j] &&
-           memcmp(s->tblock + s->tstart[i], s->tblock + s->tstart[j], sizeof(int) * (size_t)count) == 0;
+        if (s->acol[k] == i + 1) return true;
+    return s->tstart[i + 1] > s->tstart[i] && s->same[i] > 1;
 }
 
 /* Soft bodies, and runs of neighbours that the mass or the same contacts couple. */
@@ -180,7 +179,7 @@ static sti_status plan_pcg(sti__island *s, sti_preconditioner which, const sti_a
     if (status != STI_OK) return status;
     for (int i = 0; i < s->n; i++) {
         if (sti__pcg_is_soft(s->pcg, i)) continue;
-        if (last != i - 1 || count - start[blocks - 1] >= LARGEST_JACOBI || !coupled(s, i - 1, i))
+        if (last != i - 1 || count - start[blocks - 1] >= LARGEST_JACOBI || !coupled(s, i - 1))
             start[blocks++] = count;
         dof[count++] = last = i;
     }
