@@ -32,14 +32,14 @@ static const double steps[] = {0.01, 0.002, 0.001};
 
 /* ---- rows of joints ----------------------------------------------------------------------------- */
 
-/* 1 kg, pressed by 10 N against the end of its slide: R (h + tau) gamma with R = 1 / 4 pi^2, tau = h / pi */
+/* 1 kg, pressed by 10 N against the end of its slide: R (h + tau) gamma with R = 1 / 4 pi^2, tau = h / pi at beta = 1 */
 TEST(joint_limit) {
     EACH_STEP(h) {
         sti_model *m;
         sti_world *w =
-            open("<mujoco><option timestep='%g' gravity='0 0 0'/><worldbody><body>"
-                 "<joint name='j' type='slide' axis='1 0 0' range='-1 0.05'/><geom size='.1' mass='1'/>"
-                 "</body></worldbody></mujoco>",
+            open(HEAD "<option gravity='0 0 0'/><sti:option beta='1'/><worldbody><body>"
+                      "<joint name='j' type='slide' axis='1 0 0' range='-1 0.05'/><geom size='.1' mass='1'/>"
+                      "</body></worldbody></mujoco>",
                  h, &m);
         values(w, "qfrc_applied")[0] = 10;
         run(w, 2);

@@ -6,6 +6,7 @@
 #include "world/world.h"
 
 #define PI 3.14159265358979323846
+#define BETA 0.7 /* of near-rigid rows, the default */
 static const double g = 9.81;
 
 static const double steps[] = {0.01, 0.002, 0.001};
@@ -33,7 +34,9 @@ static void run(sti_world *w, double seconds) {
 }
 
 /* How far a near-rigid row with inverse mass w gives way under a force f. */
-static double depth(double h, double w, double f) { return h * h * w * f * (1 + 1 / PI) / (4 * PI * PI); }
+static double depth(double h, double w, double f) {
+    return h * h * w * f * (1 + BETA / PI) * BETA * BETA / (4 * PI * PI);
+}
 
 /* ---- derivatives ------------------------------------------------------------ */
 
@@ -625,7 +628,7 @@ TEST(own_beta_and_sigma) {
                   : "<mujoco xmlns:sti='urn:stiction'><option timestep='%g'/><sti:option memory='disable'/>"
                     "<worldbody><geom type='plane' size='9 9 1'/><body pos='0 0 .01'><freejoint/><geom "
                     "type='box' "
-                    "size='.05 .05 .01' mass='1'/></body></worldbody></mujoco>",
+                    "size='.05 .05 .01' mass='1' sti:beta='1'/></body></worldbody></mujoco>",
                 h, &m);
             run(w, 2);
             rest[k] = 0.01 - values(w, "qpos")[2];

@@ -16,7 +16,7 @@ typedef struct sti__softness {
     double h;         /* s */
     double stiffness; /* N/m; INFINITY: as rigid as can be */
     double tau_d;     /* s, >= 0: relaxation time of the dissipation */
-    double beta;      /* near-rigid parameter, 1 */
+    double beta;      /* near-rigid parameter, 0.7 */
     double sigma;     /* friction: R_t = sigma w, 1e-3 */
 } sti__softness;
 

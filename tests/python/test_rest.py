@@ -31,16 +31,21 @@ def heap(kind, h, seed, count=10):
         f'<worldbody><geom type="plane" size="5 5 1"/>{walls}{bodies}</worldbody></mujoco>')
 
 
+def pressed(data):
+    """Contacts but for those that touch to rounding, which come and go."""
+    return int((data.contact.dist < -1e-12).sum())
+
+
 @pytest.mark.parametrize("h", [0.01, 0.005])
 @pytest.mark.parametrize("kind", PARENTS)
 def test_heap_rests(kind, h):
     model = heap(kind, h, seed=7)
     data = stiction.Data(model)
     stiction.step(model, data, int(6 / h))
-    count, worst = data.ncon, 0.0
+    count, worst = pressed(data), 0.0
     for _ in range(40):
         stiction.step(model, data)
-        assert data.ncon == count
+        assert pressed(data) == count
         worst = max(worst, float(np.abs(data.qvel).max()))
         assert data.certificate.headline < 1e-6
     assert worst < 1e-8
