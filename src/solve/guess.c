@@ -77,20 +77,31 @@ static bool part_norms(const sti__guess *s, int begin, int n, const double *x, c
     return true;
 }
 
-/* Parts are runs of dofs. */
-static bool norms(const sti__guess *s, const double *x, const double *y, double out[2]) {
+/* Parts are runs of dofs: where the one from begin on ends; -1 if it has many. */
+static int part_end(const sti__guess *s, int begin) {
     const sti_csr *A = &s->problem->arrays.A;
+    int reach = begin, end = begin;
+    for (; end <= reach; end++) {
+        if (end - begin >= LARGEST_PART) return -1;
+        for (int k = A->start[s->dof[end]]; k < A->start[s->dof[end] + 1]; k++)
+            if (s->problem->dof_island[A->col[k]] == s->problem->dof_island[s->dof[end]] &&
+                s->rank[A->col[k]] > reach)
+                reach = s->rank[A->col[k]];
+    }
+    return end;
+}
+
+static bool has_large_part(const sti__guess *s) {
+    for (int begin = 0; begin < s->n;)
+        if ((begin = part_end(s, begin)) < 0) return true;
+    return false;
+}
+
+static bool norms(const sti__guess *s, const double *x, const double *y, double out[2]) {
     out[0] = out[1] = 0;
     for (int begin = 0, end = 0; begin < s->n; begin = end) {
-        int reach = begin;
-        for (end = begin; end <= reach; end++) {
-            if (end - begin >= LARGEST_PART) return false;
-            for (int k = A->start[s->dof[end]]; k < A->start[s->dof[end] + 1]; k++)
-                if (s->problem->dof_island[A->col[k]] == s->problem->dof_island[s->dof[end]] &&
-                    s->rank[A->col[k]] > reach)
-                    reach = s->rank[A->col[k]];
-        }
-        if (!part_norms(s, begin, end - begin, x, y, out)) return false;
+        end = part_end(s, begin);
+        if (end < 0 || !part_norms(s, begin, end - begin, x, y, out)) return false;
     }
     return true;
 }
@@ -98,6 +109,7 @@ static bool norms(const sti__guess *s, const double *x, const double *y, double 
 double sti__guess_bar(const sti__guess *s, sti__sum *sum) {
     const double *vstar = s->problem->arrays.vstar;
     double *force = s->work, *momentum = force + s->n, *x = momentum + s->n, free2 = 0, moved2 = 0, length[2];
+    if (s->n > LARGEST_PART && has_large_part(s)) return INFINITY;
     for (int i = 0; i < s->n; i++) x[i] = vstar[s->dof[i]];
     mass_mul(s, x, momentum);
     for (int i = 0; i < s->n; i++) free2 += x[i] * momentum[i];

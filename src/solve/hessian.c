@@ -62,8 +62,6 @@ static uint64_t hash_pattern(const sti__island *s, sti_linear linear, sti_precon
 static int collect_row(const sti__island *s, int i, int *mark, int *out) {
     int count = 0;
     mark[i] = i;
-    if (out) out[count] = i;
-    count++;
     for (int k = s->astart[i]; k < s->astart[i + 1]; k++) {
         int j = s->acol[k];
         if (j >= i || mark[j] == i) continue;
@@ -80,7 +78,15 @@ static int collect_row(const sti__island *s, int i, int *mark, int *out) {
             count++;
         }
     }
-    return count;
+    if (out) out[count] = i;
+    return count + 1;
+}
+
+/* As those of soft bodies are, whose A is dense. */
+static bool is_sorted(const int *x, int n) {
+    for (int i = 1; i < n; i++)
+        if (x[i] < x[i - 1]) return false;
+    return true;
 }
 
 static void sift(int *x, int root, int n) {
@@ -106,7 +112,7 @@ static void sort_ints(int *x, int n) {
 static void fill_row(sti__island *s, int i, int *mark, int *slot) {
     int *col = s->hcol + s->hstart[i], count = collect_row(s, i, mark, col);
     s->hstart[i + 1] = s->hstart[i] + count;
-    sort_ints(col, count);
+    if (!is_sorted(col, count)) sort_ints(col, count);
     for (int k = 0; k < count; k++) slot[col[k]] = s->hstart[i] + k;
     for (int k = s->astart[i]; k < s->astart[i + 1]; k++)
         s->aplace[k] = s->acol[k] <= i ? slot[s->acol[k]] : -1;

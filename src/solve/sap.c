@@ -544,6 +544,7 @@ static sti_status solve_others(const sti__task *t, sti__islands *islands, bool j
     for (int k = 0; k < job.islands->count; k++)
         if (!job.islands->done[k] && job.islands->island[k].n > LARGE_ISLAND) run_island(&job, k, tasks);
     sti__run(tasks, job.islands->count, 1, run_one_by_one, &job);
+    if (alone && !islands->island[0].mass_ready) w->mass_hash = 0; /* it failed at other masses */
     if (alone) share_factor(&islands->island[0], w);
     if (job.history) merge_history(&job, w);
     if (!add_up(&job, t->info)) return sti__fail(error, STI_VALUE, "A is not positive definite");

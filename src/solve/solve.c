@@ -146,6 +146,25 @@ sti__islands *sti__workspace_islands(sti_workspace *w, sti_error *error) {
     return w->islands;
 }
 
+#define WORTH_KEEPING 4096 /* numbers of A: a factor of fewer is made in less time than they are compared */
+
+/* Keeps what the factor is made of; soft bodies have the same for many steps. */
+static void keep_mass(sti_workspace *w, const sti_csr *A) {
+    size_t bytes = sizeof(double) * (size_t)A->start[A->nrow];
+    w->mass_hash = 0;
+    if (A->start[A->nrow] < WORTH_KEEPING || sti__chol_iterates(w->mass)) return;
+    void *kept = sti__workspace_block(w, STI__BLOCK_MASS, bytes);
+    if (!kept) return; /* made anew then */
+    memcpy(kept, A->value, bytes);
+    w->mass_hash = sti__chol_get_info(w->mass).hash;
+}
+
+static bool is_kept(const sti_workspace *w, const sti_csr *A) {
+    const sti__block *b = &w->block[STI__BLOCK_MASS];
+    return w->mass_hash && w->mass_hash == sti__chol_get_info(w->mass).hash &&
+           memcmp(b->data, A->value, sizeof(double) * (size_t)A->start[A->nrow]) == 0;
+}
+
 sti_status sti__workspace_factor(sti_workspace *w, const sti_problem *p, const sti_tasks *tasks,
                                  sti_error *error) {
     int bad = -1;
@@ -154,9 +173,15 @@ sti_status sti__workspace_factor(sti_workspace *w, const sti_problem *p, const s
     if (!mass) return STI_NO_MEMORY;
     sti_status status = sti__chol_analyse(mass, &p->arrays.A, error);
     if (status != STI_OK) return status;
+    if (is_kept(w, &p->arrays.A)) {
+        w->factored = p;
+        return STI_OK;
+    }
+    w->mass_hash = 0;
     sti__chol_set_coords(mass, p->arrays.coords);
     if (sti__chol_factor(mass, p->arrays.A.value, tasks, &bad) != STI_OK)
         return sti__fail(error, STI_VALUE, "A is not positive definite (at dof %d)", bad);
+    keep_mass(w, &p->arrays.A);
     w->factored = p;
     return STI_OK;
 }

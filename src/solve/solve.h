@@ -29,6 +29,7 @@ typedef enum sti__block_of {
     STI__BLOCK_SMALL,
     STI__BLOCK_CERTIFICATE,
     STI__BLOCK_HISTORY,
+    STI__BLOCK_MASS, /* the numbers that its factor was made of */
     STI__BLOCKS
 } sti__block_of;
 
@@ -66,6 +67,7 @@ struct sti_workspace {
     sti__blocks jacobian;        /* J in block rows */
     sti__islands *islands;       /* of the primal solver and the sensitivities */
     sti__reduction *reduction;   /* to the dofs that rows touch */
+    uint64_t mass_hash;          /* of the pattern of that A; 0: its numbers are not kept */
     const sti_problem *factored; /* whose A is in `mass`, in this solve */
     const sti_problem *judged;   /* whose factor and Delassus diagonal are ready */
     double *share; /* nrow, the caller's: gets each row block's part of the certificate; NULL: not wanted */
