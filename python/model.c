@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* _core.Model: loading, fields, options. */
+#include "objects.h"
+#include <stddef.h>
+#include <string.h>
+
+static void model_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    core_model *m = (core_model *)self;
+    sti_model_free(m->model);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *diagnostic(const sti_diagnostic *d) {
+    char line[1024];
+    return Py_BuildValue("{s:s,s:s,s:N,s:i,s:N,s:N,s:N,s:N}", "severity",
+                         d->severity == STI_SEVERITY_ERROR ? "error" : "warning", "code",
+                         sti_status_name(d->error.code), "file", core_text(d->error.file), "line",
+                         d->error.line, "element", core_text(d->error.element), "attribute",
+                         core_text(d->error.attribute), "message", core_text(d->error.message), "text",
+                         core_text(sti_error_format(&d->error, line, sizeof line)));
+}
+
+static PyObject *report_list(const sti_report *report) {
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && i < report->count; i++) {
+        PyObject *item = diagnostic(&report->items[i]);
+        if (!item || PyList_Append(list, item) < 0) Py_CLEAR(list);
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
+/* dict of name -> bytes to sti_asset; buffers stay held in `views`. */
+typedef struct asset_list {
+    sti_asset *items;
+    Py_buffer *views;
+    int count;
+} asset_list;
+
+static void assets_free(asset_list *list) {
+    for (int i = 0; i < list->count; i++) PyBuffer_Release(&list->views[i]);
+    PyMem_Free(list->items);
+    PyMem_Free(list->views);
+}
+
+static int assets_fill(asset_list *list, PyObject *dict) {
+    memset(list, 0, sizeof *list);
+    if (!dict || dict == Py_None) return 0;
+    if (!PyDict_Check(dict)) {
+        PyErr_SetString(PyExc_TypeError, "assets must be a dict of name: bytes");
+        return -1;
+    }
+    Py_ssize_t n = PyDict_Size(dict), at = 0;
+    list->items = PyMem_Calloc((size_t)n + 1, sizeof *list->items);
+    list->views = PyMem_Calloc((size_t)n + 1, sizeof *list->views);
+    if (!list->items || !list->views) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    PyObject *key, *value;
+    while (PyDict_Next(dict, &at, &key, &value)) {
+        const char *name = PyUnicode_AsUTF8AndSize(key, NULL);
+        if (!name || PyObject_GetBuffer(value, &list->views[list->count], PyBUF_SIMPLE) < 0) return -1;
+        list->items[list->count] =
+            (sti_asset){name, list->views[list->count].buf, (size_t)list->views[list->count].len};
+        list->count++;
+    }
+    return 0;
+}
+
+/* Takes over the model, which is freed on failure. */
+static PyObject *model_new(core_state *s, sti_model *model) {
+    core_model *m = PyObject_New(core_model, s->model);
+    if (!m) {
+        sti_model_free(model);
+        return NULL;
+    }
+    m->model = model;
+    m->opt = model->opt;
+    return (PyObject *)m;
+}
+
+/* load(path as bytes or None, xml or None, assets, allow_outside) -> (Model or None, diagnostics); raises
+   stiction.Error unless check is true. */
+PyObject *core_load(PyObject *module, PyObject *args) {
+    const char *path = NULL, *xml = NULL;
+    Py_ssize_t xml_size = 0;
+    PyObject *place = NULL, *dict = NULL;
+    int outside = 0, check = 0;
+    if (!PyArg_ParseTuple(args, "Oz#Opp", &place, &xml, &xml_size, &dict, &outside, &check)) return NULL;
+    if (place != Py_None && !(path = core_path(place))) return NULL;
+    core_state *s = core_state_of(module);
+    asset_list assets;
+    if (assets_fill(&assets, dict) < 0) {
+        assets_free(&assets);
+        return NULL;
+    }
+    sti_load_options options = sti_load_options_default();
+    options.assets = assets.items;
+    options.nasset = assets.count;
+    options.allow_outside = outside;
+    sti_report report;
+    sti_error error = {0};
+    sti_report_init(&report, NULL);
+    sti_model *model = NULL;
+    Py_BEGIN_ALLOW_THREADS if (path) { model = sti_model_load(path, &options, &report, &error); }
+    else {
+        sti_spec *spec = sti_spec_parse(xml, (size_t)xml_size, &options, &report, &error);
+        if (spec) model = sti_model_compile(spec, &report, &error);
+        sti_spec_free(spec);
+    }
+    Py_END_ALLOW_THREADS assets_free(&assets);
+    PyObject *list = report_list(&report);
+    sti_report_free(&report);
+    if (!list || (!model && !check)) {
+        sti_model_free(model);
+        Py_XDECREF(list);
+        return list ? core_error(s, &error) : NULL;
+    }
+    if (!model) return Py_BuildValue("ON", Py_None, list);
+    PyObject *m = model_new(s, model);
+    if (!m) Py_DECREF(list);
+    return m ? Py_BuildValue("NN", m, list) : NULL;
+}
+
+static PyObject *model_copy(PyObject *self, PyObject *unused) {
+    (void)unused;
+    core_state *s = core_state_of_type(Py_TYPE(self));
+    sti_error error = {0};
+    sti_model *copy = sti_model_copy(((core_model *)self)->model, &error);
+    PyObject *m = copy ? model_new(s, copy) : core_error(s, &error);
+    if (m) ((core_model *)m)->opt = ((core_model *)self)->opt;
+    return m;
+}
+
+static PyObject *model_size(PyObject *self, PyObject *name) {
+    const char *text_name = PyUnicode_AsUTF8AndSize(name, NULL);
+    return text_name ? PyLong_FromLong(sti_model_size(((core_model *)self)->model, text_name)) : NULL;
+}
+
+static PyObject *model_view(PyObject *self, PyObject *name) {
+    const char *field = PyUnicode_AsUTF8AndSize(name, NULL);
+    if (!field) return NULL;
+    sti_view v = sti_model_view(((core_model *)self)->model, field);
+    if (v.type == 0) Py_RETURN_NONE;
+    v.writable = false;
+    return core_array_new(core_state_of_type(Py_TYPE(self)), self, v);
+}
+
+static PyObject *model_id(PyObject *self, PyObject *args) {
+    int kind;
+    const char *name;
+    if (!PyArg_ParseTuple(args, "is", &kind, &name)) return NULL;
+    return PyLong_FromLong(sti_model_id(((core_model *)self)->model, (sti_object)kind, name));
+}
+
+static PyObject *model_name(PyObject *self, PyObject *args) {
+    int kind, id;
+    if (!PyArg_ParseTuple(args, "ii", &kind, &id)) return NULL;
+    return core_text(sti_model_name(((core_model *)self)->model, (sti_object)kind, id));
+}
+
+static PyObject *model_title(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return core_text(((core_model *)self)->model->title);
+}
+
+static PyObject *model_hash(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(sti_model_hash(((core_model *)self)->model));
+}
+
+/* The members of sti_option, statistic and visual, by name: X(name, type code, count, offset). */
+typedef struct member {
+    const char *name;
+    char type; /* d or i */
+    int count;
+    size_t offset;
+} member;
+#define OPT(name, type, count) \
+    { #name, type, count, offsetof(sti_option, name) }
+static const member option_members[] = {
+    OPT(timestep, 'd', 1),     OPT(gravity, 'd', 3),    OPT(wind, 'd', 3),          OPT(magnetic, 'd', 3),
+    OPT(density, 'd', 1),      OPT(viscosity, 'd', 1),  OPT(impratio, 'd', 1),      OPT(tolerance, 'd', 1),
+    OPT(ls_tolerance, 'd', 1), OPT(iterations, 'i', 1), OPT(ls_iterations, 'i', 1), OPT(integrator, 'i', 1),
+    OPT(cone, 'i', 1),         OPT(solver, 'i', 1),     OPT(disableflags, 'i', 1),  OPT(enableflags, 'i', 1),
+    OPT(handlers, 'i', 1),
+#define X(type, name, attribute, least, most, text) OPT(name, CODE_##type, 1),
+    STI_OWN_OPTIONS(X)
+#undef X
+};
+#define STAT(name, type, count) \
+    { #name, type, count, offsetof(sti_statistic, name) }
+static const member stat_members[] = {STAT(meaninertia, 'd', 1), STAT(meanmass, 'd', 1),
+                                      STAT(meansize, 'd', 1), STAT(extent, 'd', 1), STAT(center, 'd', 3)};
+
+/* The members of opt or stat. */
+static const member *members_of(const char *which, int *count) {
+    bool opt = strcmp(which, "opt") == 0;
+    *count = (int)(opt ? sizeof option_members / sizeof *option_members
+                       : sizeof stat_members / sizeof *stat_members);
+    return opt ? option_members : stat_members;
+}
+
+/* struct_view(which, name) -> Array: a live view on one member of opt (writable) or stat. */
+static PyObject *model_struct_view(PyObject *self, PyObject *args) {
+    const char *which, *name;
+    if (!PyArg_ParseTuple(args, "ss", &which, &name)) return NULL;
+    int n;
+    const member *members = members_of(which, &n);
+    bool opt = members == option_members;
+    for (int i = 0; i < n; i++) {
+        if (strcmp(members[i].name, name) != 0) continue;
+        char *base = opt ? (char *)&((core_model *)self)->opt : (char *)&((core_model *)self)->model->stat;
+        sti_view v = {base + members[i].offset, members[i].count, 1, members[i].type, opt};
+        return core_array_new(core_state_of_type(Py_TYPE(self)), self, v);
+    }
+    Py_RETURN_NONE;
+}
+
+/* struct_names(which) -> list of the members' names. */
+static PyObject *model_struct_names(PyObject *self, PyObject *args) {
+    (void)self;
+    const char *which;
+    if (!PyArg_ParseTuple(args, "s", &which)) return NULL;
+    int n;
+    const member *members = members_of(which, &n);
+    PyObject *names = PyList_New(n);
+    for (int i = 0; names && i < n; i++) {
+        PyObject *name = PyUnicode_FromString(members[i].name);
+        if (!name || PyList_SetItem(names, i, name) < 0) Py_CLEAR(names);
+    }
+    return names;
+}
+
+static PyMethodDef model_methods[] = {
+    {"size", model_size, METH_O, "a size by name, -1 if unknown"},
+    {"view", model_view, METH_O, "a field by name, None if unknown"},
+    {"id", model_id, METH_VARARGS, "id of a named object"},
+    {"name", model_name, METH_VARARGS, "name of an object"},
+    {"title", model_title, METH_NOARGS, "mujoco@model"},
+    {"hash", model_hash, METH_NOARGS, "64-bit hash"},
+    {"copy", model_copy, METH_NOARGS, "an independent model"},
+    {"struct_view", model_struct_view, METH_VARARGS, "a member of opt or stat"},
+    {"struct_names", model_struct_names, METH_VARARGS, "the members of opt or stat"},
+    {NULL, NULL, 0, NULL}};
+static PyType_Slot model_slots[] = {
+    {Py_tp_dealloc, model_dealloc}, {Py_tp_methods, model_methods}, {0, NULL}};
+PyType_Spec core_model_spec = {"stiction._core.Model", sizeof(core_model), 0,
+                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, model_slots};

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The objects of stiction._core, and what its files do with them. */
+#ifndef STI_PYTHON_OBJECTS_H
+#define STI_PYTHON_OBJECTS_H
+
+#include "core.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+
+typedef struct core_state {
+    PyObject *error; /* stiction.Error */
+    PyTypeObject *model, *world, *array, *recorder;
+} core_state;
+
+typedef struct core_model {
+    PyObject_HEAD sti_model *model;
+    sti_option opt; /* what model.opt shows; worlds take it over, the model itself stays as it is */
+} core_model;
+
+typedef struct core_world {
+    PyObject_HEAD sti_world *world;
+    PyObject *model;  /* core_model, kept alive */
+    sti_pool *pool;   /* its threads; NULL = the caller's alone */
+    atomic_flag busy; /* a step runs without the GIL */
+} core_world;
+
+/* A buffer on memory inside a model or world, which it keeps alive. */
+typedef struct core_array {
+    PyObject_HEAD PyObject *owner;
+    void *data;
+    Py_ssize_t shape[2], strides[2];
+    int ndim;
+    bool writable;
+    char format[2];
+    Py_ssize_t item;
+} core_array;
+
+typedef struct core_recorder {
+    PyObject_HEAD sti_recorder *recorder;
+    PyObject *world;
+} core_recorder;
+
+static inline core_state *core_state_of(PyObject *module) { return PyModule_GetState(module); }
+/* our types cannot be subclassed, so a type's module is this one */
+static inline core_state *core_state_of_type(PyTypeObject *type) {
+    PyObject *module = PyType_GetModule(type);
+    return module ? core_state_of(module) : NULL;
+}
+
+/* Text of the library, which may have been a user's and no UTF-8. */
+PyObject *core_text(const char *s);
+/* stiction.Error; NULL. */
+PyObject *core_error(core_state *s, const sti_error *e);
+/* The bytes of os.fsencode, which may be no text at all; NULL if a 0 is in them. */
+const char *core_path(PyObject *bytes);
+/* A window on memory of `owner`; one column becomes a vector. */
+PyObject *core_array_new(core_state *s, PyObject *owner, sti_view v);
+/* One caller at a time; the model's present options are taken over. */
+bool core_take(core_world *w);
+
+/* Letters of the types of options. */
+#define CODE_int 'i'
+#define CODE_double 'd'
+
+/* Types and what makes their objects. */
+extern PyType_Spec core_array_spec, core_model_spec, core_world_spec, core_recorder_spec;
+PyObject *core_load(PyObject *module, PyObject *args);
+PyObject *core_world_new(PyObject *module, PyObject *args);
+PyObject *core_recorder_new(PyObject *module, PyObject *args);
+
+#endif
