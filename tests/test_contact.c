@@ -1,32 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows and contacts in whole worlds, against closed forms. */
-#include "scene.h"
+#include "closed.h"
 
-#define PI 3.14159265358979323846
 static const double g = 9.81;
-
-static sti_world *open(const char *format, double h, sti_model **model) {
-    char xml[8192];
-    snprintf(xml, sizeof xml, format, h);
-    *model = model_of(xml);
-    return world_of(*model);
-}
-
-static void close(sti_world *w, sti_model *m) {
-    sti_world_destroy(w);
-    sti_model_free(m);
-}
-
-static void run(sti_world *w, double seconds) {
-    int n = (int)(seconds / sti_world_option(w)->timestep + 0.5);
-    CHECK(sti_step(w, n) == STI_OK);
-    if (sti_world_error(w)->code) fprintf(stderr, "%s\n", sti_world_error(w)->message);
-}
-
-static const double steps[] = {0.01, 0.002, 0.001};
-#define EACH_STEP(h)               \
-    for (int k_ = 0; k_ < 3; k_++) \
-        for (double h = steps[k_], once_ = 1; once_ > 0; once_ = 0)
 
 #define HEAD "<mujoco xmlns:sti='urn:stiction'><option timestep='%g'/>"
 

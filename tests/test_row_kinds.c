@@ -1,37 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every kind of row: its Jacobian against differences of its residual, and a closed form. */
+#include "closed.h"
 #include "contact/rows.h"
 #include "contact/softness.h"
-#include "scene.h"
 #include "world/world.h"
 
-#define PI 3.14159265358979323846
-#define BETA 0.7 /* of near-rigid rows, the default */
 static const double g = 9.81;
-
-static const double steps[] = {0.01, 0.002, 0.001};
-#define EACH_STEP(h)               \
-    for (int k_ = 0; k_ < 3; k_++) \
-        for (double h = steps[k_], once_ = 1; once_ > 0; once_ = 0)
-
-static sti_world *open(const char *format, double h, sti_model **model) {
-    char xml[16384];
-    snprintf(xml, sizeof xml, format, h);
-    *model = model_of(xml);
-    return world_of(*model);
-}
-
-static void close(sti_world *w, sti_model *m) {
-    sti_world_destroy(w);
-    sti_model_free(m);
-}
-
-static void run(sti_world *w, double seconds) {
-    CHECK(sti_step(w, (int)(seconds / sti_world_option(w)->timestep + 0.5)) == STI_OK);
-    if (sti_world_error(w)->code) fprintf(stderr, "%s\n", sti_world_error(w)->message);
-    sti_certificate c = sti_world_certificate(w);
-    CHECK(c.headline < 1e-6 || c.error_bar < 1e-12); /* relative to nothing where nothing moves */
-}
 
 /* How far a near-rigid row with inverse mass w gives way under a force f. */
 static double depth(double h, double w, double f) {
