@@ -59,6 +59,15 @@ INLINE bool moved(const double *reference, const vreal m[9], double tolerance) {
     return !v_all(v_le(most, v_set(tolerance)));
 }
 
+/* out = q' r, q of the frame that an element turns with */
+INLINE void without_turn(const sti__fem_pass *pass, const sti__fem_batch *b, const vreal r[9], vreal out[9]) {
+    vreal q[9];
+    for (int l = 0; l < 8; l++)
+        for (int i = 0; i < 9; i++) q[i][l] = pass->turn[9 * pass->node_turn[b->node[0][l]] + i];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) out[3 * i + j] = q[i] * r[j] + q[3 + i] * r[3 + j] + q[6 + i] * r[6 + j];
+}
+
 /* f_a = -volume P grad_a; node 0 takes what balances the others */
 INLINE void put_force(const sti__fem_batch *b, const vreal p[9], double *out) {
     vreal f[4][3], w = -at(b->volume);
@@ -119,12 +128,29 @@ INLINE void put_blocks(const sti__fem_batch *b, const sti__fem_hess *h, double *
     for (int n = 0; n < STI__FEM_NUMBERS; n += 8) put_turned(all + n, out + n, STI__FEM_NUMBERS);
 }
 
+/* The linear law has no constant part here. */
+INLINE void product(const sti__fem_pass *pass, int k, sti__fem_kind kind) {
+    const sti__fem_batch *b = pass->batch + k;
+    const double *rotation = pass->rotation + 72 * (size_t)k;
+    vreal f[9], r[9], e[6], p[9], h = v_set(pass->h), w = h * h + h * at(pass->beta + 8 * (size_t)k);
+    deformation(b, pass->x, f);
+    for (int i = 0; i < 9; i++) r[i] = at(rotation + 8 * i);
+    const vreal *frame = kind == STI__FEM_LINEAR ? NULL : r;
+    sti__turned_strain(f, frame, e);
+    sti__hooke_stress(w * at(b->mu), w * at(b->lambda), e, frame, p);
+    put_force(b, p, pass->force + 96 * (size_t)k);
+}
+
 /* kind is a constant wherever this is used */
 INLINE void batch(const sti__fem_pass *pass, int k, sti__fem_kind kind) {
     const sti__fem_batch *b = pass->batch + k;
     double *rotation = pass->rotation + 72 * (size_t)k, *reference = pass->reference + 72 * (size_t)k;
     vreal f[9], r[9], mu = at(b->mu), lambda = at(b->lambda);
     sti__fem_hess h;
+    if ((kind == STI__FEM_LINEAR || kind == STI__FEM_LINEAR_COROTATED) && pass->what & STI__FEM_PRODUCT) {
+        product(pass, k, kind);
+        return;
+    }
     deformation(b, pass->x, f);
     if (kind == STI__FEM_LINEAR_COROTATED) {
         if (pass->what & STI__FEM_FREEZE) {
@@ -134,8 +160,12 @@ INLINE void batch(const sti__fem_pass *pass, int k, sti__fem_kind kind) {
             for (int i = 0; i < 9; i++) r[i] = at(rotation + 8 * i);
     }
     const vreal *seen = kind == STI__FEM_LINEAR_COROTATED ? r : f;
-    if (kind != STI__FEM_LINEAR && pass->what & STI__FEM_CHECK)
-        pass->moved[k] = moved(reference, seen, pass->tolerance);
+    if (kind != STI__FEM_LINEAR && pass->what & STI__FEM_CHECK) {
+        vreal rest[9];
+        if (kind == STI__FEM_LINEAR_COROTATED && pass->turn) without_turn(pass, b, r, rest);
+        pass->moved[k] =
+            moved(reference, kind == STI__FEM_LINEAR_COROTATED && pass->turn ? rest : seen, pass->tolerance);
+    }
     if (pass->what & STI__FEM_BLOCKS) {
         sti__material_hess(kind, mu, lambda, f, r, &h);
         if (kind == STI__FEM_COROTATED) sti__mul_transposed(r, h.u, h.v);

@@ -94,6 +94,7 @@ typedef struct job {
     const sti__fem *fem;
     sti__fem_work *work;
     sti__fem_pass pass;
+    double *force;     /* nnode * 3: sums of what the elements push with */
     int first, target; /* of the slab: batch, target */
     bool damp;         /* beta K too */
 } job;
@@ -102,7 +103,9 @@ static job make_job(const sti__fem *fem, sti__fem_work *w, const double *x, int 
     return (job){fem,
                  w,
                  {fem->inside->batch, x, w->rotation, w->reference, w->element_energy, w->element_force,
-                  w->element_block, w->moved, w->tolerance, 0, what},
+                  w->element_block, w->moved, fem->inside->beta, w->turn, w->node_turn, 0, w->tolerance, 0,
+                  what},
+                 w->force,
                  0,
                  0,
                  false};
@@ -123,7 +126,7 @@ static void nodes_task(void *context, int begin, int end) {
             const double *e = from + 3 * (size_t)in->node_corner[c];
             f[0] += e[0], f[1] += e[1], f[2] += e[2];
         }
-        memcpy(j->work->force + 3 * (size_t)i, f, sizeof f);
+        memcpy(j->force + 3 * (size_t)i, f, sizeof f);
     }
 }
 
@@ -334,6 +337,16 @@ void sti__fem_mul(const sti__fem *fem, const double *blocks, const double *x, do
                   const sti_tasks *tasks) {
     mul_job j = {fem, blocks, x, y};
     run(tasks, fem->nnode, 64, mul_task, &j);
+}
+
+void sti__fem_apply(const sti__fem *fem, sti__fem_work *w, double h, const double *x, double *y,
+                    const sti_tasks *tasks) {
+    job j = make_job(fem, w, x, STI__FEM_PRODUCT);
+    j.pass.h = h;
+    j.force = y;
+    run(tasks, fem->inside->nbatch, 8, elements_task, &j);
+    run(tasks, fem->nnode, 64, nodes_task, &j);
+    for (int i = 0; i < 3 * fem->nnode; i++) y[i] = (fem->mass[i / 3] + h * fem->drag[i / 3]) * x[i] - y[i];
 }
 
 void sti__fem_rhs(const sti__fem *fem, const sti__fem_work *w, const sti__fem_stage *s, const double *vk,

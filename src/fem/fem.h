@@ -70,7 +70,11 @@ typedef struct sti__fem_work {
     double
         tolerance; /* K is kept while no F (linear corotated: rotation) has changed by more; 0: always renewed.
                          1e-3 after creation */
-    int64_t renewed; /* how often K was assembled */
+    const double *
+        turn; /* frames, 9 each, that have turned since K was made: what elements turn with theirs does not count; the
+                           caller's. NULL: none */
+    const int *node_turn; /* nnode: which is a node's */
+    int64_t renewed;      /* how often K was assembled */
     /* inside */
     void (*kernel)(const struct sti__fem_pass *pass, int begin, int end);
     double *rotation, *reference, *element_energy, *element_force, *element_block, *position, *product;
@@ -142,6 +146,9 @@ double sti__fem_potential(const sti__fem *fem, sti__fem_work *work, const sti__f
 /* y = B x for blocks on the mesh graph (work->stiff, work->damp, A). */
 void sti__fem_mul(const sti__fem *fem, const double *blocks, const double *x, double *y,
                   const sti_tasks *tasks);
+/* y = A x with the rotations that are frozen now, wherever K was made, without K: linear laws only. */
+void sti__fem_apply(const sti__fem *fem, sti__fem_work *work, double h, const double *x, double *y,
+                    const sti_tasks *tasks);
 /* The same matrix in compressed rows of numbers: start[3 nnode + 1], col and value[9 nblock]. Row 3 i + k is node i's;
    `first` is added to the columns and `base` to start. */
 void sti__fem_csr_pattern(const sti__fem *fem, int first, int base, int *start, int *col);

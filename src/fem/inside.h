@@ -48,7 +48,8 @@ enum {
     STI__FEM_FORCE = 2,
     STI__FEM_BLOCKS = 4,
     STI__FEM_FREEZE = 8,
-    STI__FEM_CHECK = 16
+    STI__FEM_CHECK = 16,
+    STI__FEM_PRODUCT = 32 /* alone: x is a velocity, and force is -(h^2 + h beta) K x; linear kinds only */
 };
 typedef struct sti__fem_pass {
     const sti__fem_batch *batch;
@@ -58,7 +59,10 @@ typedef struct sti__fem_pass {
     double *force;                /* per slot 4 * 3 */
     double *block;                /* per slot of the slab 96: 10 * 9 */
     unsigned char *moved;         /* per batch */
-    double tolerance;
+    const double *beta;           /* per slot */
+    const double *turn;           /* as in the work; NULL: no body turns */
+    const int *node_turn;
+    double h, tolerance;
     int first; /* batch where the slab begins */
     int what;
 } sti__fem_pass;

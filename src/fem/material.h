@@ -47,14 +47,18 @@ static inline void sti__cofactor3(const vreal f[9], vreal c[9]) {
 static inline vreal sti__norm2(const vreal f[9]) {
     return v3_dot(f, f) + v3_dot(f + 3, f + 3) + v3_dot(f + 6, f + 6);
 }
-/* e = sym(r' f) - I as 00 11 22 01 02 12; r NULL = identity */
-static inline void sti__small_strain(const vreal f[9], const vreal *r, vreal e[6]) {
+/* e = sym(r' f) as 00 11 22 01 02 12; r NULL = identity */
+static inline void sti__turned_strain(const vreal f[9], const vreal *r, vreal e[6]) {
     static const int row[6] = {0, 1, 2, 0, 0, 1}, col[6] = {0, 1, 2, 1, 2, 2};
     vreal t[9];
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             t[3 * i + j] = r ? r[i] * f[j] + r[3 + i] * f[3 + j] + r[6 + i] * f[6 + j] : f[3 * i + j];
     for (int k = 0; k < 6; k++) e[k] = v_set(0.5) * (t[3 * row[k] + col[k]] + t[3 * col[k] + row[k]]);
+}
+/* e = sym(r' f) - I */
+static inline void sti__small_strain(const vreal f[9], const vreal *r, vreal e[6]) {
+    sti__turned_strain(f, r, e);
     for (int k = 0; k < 3; k++) e[k] = e[k] - v_set(1);
 }
 /* Green's strain (f'f - I) / 2 */

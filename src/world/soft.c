@@ -5,11 +5,15 @@
 #include <math.h>
 #include <string.h>
 
-/* The stiffness of linear laws is kept until some element has turned by this much, rad. */
-#define TURNED 1e-2
-/* That of the others serves Newton's method for longer: until some F has changed by this much, or steps gain too little. With
-   Rayleigh's damping, which follows K, it is the shorter of the two. */
+/* A of linear laws is kept until some element has turned by this much against its body, rad, or by a fifth of what makes K of
+   now differ from it by its own size. Bodies that are not factored have no frame that turns with them. */
+#define TURNED 3e-2
+#define TURNED_LARGE 1e-2
+#define TURNED_STIFF 0.2
+/* That of the others serves Newton's method for longer: until some F has changed by this much, or steps gain too little; with
+   Rayleigh's damping, which follows K, not so long. */
 #define BENT 0.2
+#define BENT_DAMPED 1e-2
 /* A vertex counts as touched for so many steps: contacts that come and go do not change the order of elimination. */
 #define LINGER 20
 
@@ -32,6 +36,8 @@ static size_t lay_out(sti__soft_bodies *b, int nflex, char *base) {
                {&b->residual, 3 * n * sizeof(double)},
                {&b->next, 3 * n * sizeof(double)},
                {&b->push, 3 * n * sizeof(double)},
+               {&b->turn, 9 * bodies * sizeof(double)},
+               {&b->node_flex, n * sizeof(int)},
                {&b->csr_start, (3 * n + bodies) * sizeof(int)},
                {&b->csr_col, 9 * k * sizeof(int)},
                {&b->fixed, n * sizeof(bool)},
@@ -94,6 +100,7 @@ static void find_fixed(sti_world *world) {
         for (int v = m->flex_vertadr[f]; v < m->flex_vertadr[f] + m->flex_vertnum[f]; v++) {
             b->fixed[v] = m->flexvert_pinned[v] && m->body_weldid[m->flex_bodyid[f]] == 0;
             b->any_fixed |= b->fixed[v];
+            b->node_flex[v] = f;
         }
 }
 
@@ -116,6 +123,23 @@ static void lay_patterns(sti_world *world) {
     }
 }
 
+/* Such a body is not factored (sti__chol_iterates), nor condensed. */
+static bool is_large(const sti__soft_body *body) { return body->pattern.nrow > STI__LARGEST_FACTORED; }
+
+/* Turned by t, a stiffness of moduli mu and lambda + 2 mu differs by t sqrt(2 + lambda / mu). */
+static double how_long(const sti_world *world) {
+    const sti_model *m = world->model;
+    double most = TURNED;
+    for (int f = 0; f < m->nflex; f++)
+        if (is_large(&world->soft.body[f])) most = fmin(most, TURNED_LARGE);
+    if (!world->soft.fem->linear) return world->soft.fem->damped ? BENT_DAMPED : BENT;
+    for (int e = 0; e < m->nflexelem; e++) {
+        double nu = m->flexelem_poisson[e];
+        most = fmin(most, TURNED_STIFF * sqrt((1 - 2 * nu) / (2 - 2 * nu)));
+    }
+    return most;
+}
+
 sti_status sti__soft_create(sti_world *world, sti_error *error) {
     sti__soft_bodies *b = &world->soft;
     const sti_allocator *a = &world->allocator;
@@ -129,9 +153,10 @@ sti_status sti__soft_create(sti_world *world, sti_error *error) {
     if (!b->block || !b->work) return sti__fail(error, STI_NO_MEMORY, "no memory for soft bodies");
     memset(b->block, 0, b->bytes);
     lay_out(b, nflex, b->block);
-    b->work->tolerance = b->fem->linear || b->fem->damped ? TURNED : BENT;
     find_fixed(world);
     lay_patterns(world);
+    sti__soft_forget_turns(world);
+    b->work->tolerance = how_long(world);
     for (int f = 0; f < nflex && status == STI_OK; f++) {
         b->body[f].factor = sti__chol_create(a, error);
         if (b->body[f].factor) sti__chol_may_iterate(b->body[f].factor);
@@ -210,6 +235,12 @@ static void clear_fixed(const sti__soft_bodies *b, double *x) {
         if (b->fixed[i]) memset(x + 3 * i, 0, 3 * sizeof *x);
 }
 
+/* The linear form is that at the velocities of the last step. */
+static void start_at(sti__soft_bodies *b, const double *v0) {
+    memcpy(b->before, v0, 3 * sizeof *b->before * (size_t)b->fem->nnode);
+    clear_fixed(b, b->before);
+}
+
 static sti__fem_stage stage_of(const sti_world *world) {
     const sti_state *s = world->state;
     return (sti__fem_stage){.h = s->opt.timestep,
@@ -235,15 +266,21 @@ static void note_tangent(sti__soft_bodies *b) {
     memcpy(b->tangent, b->work->made_at, 3 * sizeof(double) * (size_t)b->fem->nnode);
 }
 
-/* One linear solve is the whole step. */
+/* One linear solve is the whole step: B (v* - v0) = b - A v0, with A of this step and B the kept one. For B = A that is A v* = b.
+   B alone would brake what turns, as if its old place were glued to it; so it only has a say in what changes. */
 static void begin_linear(sti_world *world, const sti__fem_stage *stage, bool renewed) {
     sti__soft_bodies *b = &world->soft;
     const sti_tasks *tasks = sti__world_tasks(world);
+    sti__soft_find_turns(world);
     if (sti__fem_begin(b->fem, b->work, stage, tasks)) {
         renewed = true;
         note_tangent(b);
+        sti__soft_forget_turns(world);
     }
+    start_at(b, stage->v0);
     sti__fem_rhs(b->fem, b->work, stage, NULL, b->vstar, tasks);
+    sti__fem_apply(b->fem, b->work, stage->h, b->before, b->next, tasks);
+    for (int i = 0; i < 3 * b->fem->nnode; i++) b->vstar[i] -= b->next[i];
     clear_fixed(b, b->vstar);
     if (renewed || b->h != stage->h) make_matrix(world, stage->h);
 }
@@ -265,8 +302,7 @@ static void aim(sti__soft_bodies *b) {
 /* Newton's method begins at the velocities of the last step. */
 static void begin_newton(sti_world *world, const sti__fem_stage *stage) {
     sti__soft_bodies *b = &world->soft;
-    memcpy(b->before, stage->v0, 3 * sizeof *b->before * (size_t)b->fem->nnode);
-    clear_fixed(b, b->before);
+    start_at(b, stage->v0);
     sti__fem_freeze(b->fem, b->work, stage->x0, sti__world_tasks(world));
     look(world, stage, false);
     aim(b);
@@ -284,9 +320,6 @@ sti_status sti__stage_soft(sti_world *world) {
 }
 
 /* ---- condensing --------------------------------------------------------------------------------------------- */
-
-/* Such a body is not factored (sti__chol_iterates), nor condensed. */
-static bool is_large(const sti__soft_body *body) { return body->pattern.nrow > STI__LARGEST_FACTORED; }
 
 /* All of its vertices, if a row touches any. */
 static void keep_all(sti_world *world, int flex) {
@@ -362,15 +395,19 @@ static sti_status condense(sti_world *world, int flex) {
     }
     body->factored = true;
     body->pattern_hash = hash;
+    sti__soft_turn(world, flex, true, b->vstar + 3 * adr);
     sti__chol_solve(body->factor, b->vstar + 3 * adr, sti__world_tasks(world));
+    sti__soft_turn(world, flex, false, b->vstar + 3 * adr);
     b->slow += sti__chol_get_info(body->factor).iterations > STI_MANY_PCG;
-    for (int i = 3 * adr; !b->fem->linear && i < 3 * adr + body->pattern.nrow; i++)
-        b->vstar[i] += b->before[i];
-    if (same && late_ones) return STI_OK;
+    for (int i = 3 * adr; i < 3 * adr + body->pattern.nrow; i++) b->vstar[i] += b->before[i];
+    const double *turn = b->turn + 9 * (size_t)flex;
+    if (same && late_ones && memcmp(turn, body->schur_turn, sizeof body->schur_turn) == 0) return STI_OK;
     b->schur[flex] = (sti__soft_schur){kept, NULL};
     if (!late_ones) return STI_OK;
     if (!sort_schur(world, flex, kept))
         return sti__fail(&world->error, STI_NO_MEMORY, "no memory for a soft body");
+    sti__soft_turn_matrix(world, flex, kept, body->schur);
+    memcpy(body->schur_turn, turn, sizeof body->schur_turn);
     b->schur[flex].value = body->schur;
     return STI_OK;
 }
@@ -407,7 +444,9 @@ void sti__soft_expand(sti_world *world, int flex) {
         const double *row = schur->value + (size_t)i * (size_t)count;
         for (int j = 0; j < count; j++) r[kept[i]] += row[j] * (v[kept[j]] - vstar[kept[j]]);
     }
+    sti__soft_turn(world, flex, true, r);
     sti__chol_solve_late(b->body[flex].factor, r, sti__world_tasks(world));
+    sti__soft_turn(world, flex, false, r);
     for (int i = 0; i < n; i++)
         if (!late[i]) v[i] = vstar[i] + r[i];
 }

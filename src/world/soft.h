@@ -19,6 +19,7 @@ typedef struct sti__soft_body {
     sti__pool pool;
     uint64_t pattern_hash; /* of the factor, with the kept dofs */
     bool factored;         /* the factor is that of value */
+    double schur_turn[9];  /* by which schur is turned */
 } sti__soft_body;
 
 typedef struct sti__soft_bodies {
@@ -35,6 +36,8 @@ typedef struct sti__soft_bodies {
     double *scratch;          /* 3 nnode */
     double *tangent;          /* 3 nnode: where the stiffness was computed */
     double *csr_value;        /* 9 nblock: A, body by body, row by row */
+    double *turn;             /* 9 nflex: how bodies have turned since their factors were made */
+    int *node_flex;           /* nnode */
     int *csr_start, *csr_col; /* 3 nnode + nflex, 9 nblock */
     bool *fixed;              /* nnode: held by what does not move */
     bool *kept;               /* nnode: touched by a row */
@@ -57,6 +60,14 @@ sti__soft_matrix sti__soft_matrices(const sti_world *world);
 sti_status sti__stage_soft(sti_world *world);
 /* After the rows are made: v*, in flexvert_step too, and Schur complements. */
 sti_status sti__soft_condense(sti_world *world);
+/* How far bodies have turned as a whole since A was made: their factors serve in that frame. Finds it, for linear laws; */
+void sti__soft_find_turns(sti_world *world);
+/* none, from now on; */
+void sti__soft_forget_turns(sti_world *world);
+/* x := Q x or Q'x, node by node; */
+void sti__soft_turn(const sti_world *world, int flex, bool back, double *x);
+/* S := Q S Q', count x count. */
+void sti__soft_turn_matrix(const sti_world *world, int flex, int count, double *S);
 /* flexvert_step holds the solution at the kept vertices of a body: the others follow. */
 void sti__soft_expand(sti_world *world, int flex);
 /* The linear form at the velocities of flexvert_step, condensed to the same vertices: the next step of Newton's method. With A
