@@ -399,6 +399,8 @@ static sti__small_job small_job(const small_run *run, int k) {
                             .v = t->v,
                             .g = t->g,
                             .lawful = t->options->guess_v && !t->options->guess_g,
+                            .next_v = t->workspace->next_v,
+                            .next_g = t->workspace->next_g,
                             .share = t->workspace->share};
 }
 

@@ -15,12 +15,13 @@ typedef struct sti__small_job {
     const int *dof, *row; /* the island's, in the problem's numbers */
     const int *rank;      /* number in its island of each of the problem's dofs */
     int n, nrow;
-    double tol;    /* on the relative gap bar */
-    int steps;     /* most Newton steps */
-    double *v, *g; /* the problem's: guesses come in, the answer goes out if it was found */
-    bool lawful;   /* there is a guess of v alone: impulses from the law at it */
-    double *share; /* of the problem's blocks, may be NULL */
-    void *scratch; /* sti__small_room bytes, aligned */
+    double tol;                    /* on the relative gap bar */
+    int steps;                     /* most Newton steps */
+    double *v, *g;                 /* the problem's: guesses come in, the answer goes out if it was found */
+    bool lawful;                   /* there is a guess of v alone: impulses from the law at it */
+    const double *next_v, *next_g; /* the problem's: a guess for where the first does not hold; NULL: none */
+    double *share;                 /* of the problem's blocks, may be NULL */
+    void *scratch;                 /* sti__small_room bytes, aligned */
     int iterations, sweeps;
     double gap, impulse2, moved2, free2; /* squares of lengths: J'g, A (v - v*), A v* */
 } sti__small_job;

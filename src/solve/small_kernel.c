@@ -49,7 +49,7 @@ typedef struct small {
     double *X;               /* m x ld: J, then J L^-1 */
     double *H;               /* n x ld */
     double *z, *f, *dz, *at; /* ld: velocity, X'g, step, where the walk began */
-    double *free, *now;      /* ld: v*, guess of v */
+    double *free, *now;      /* ld: v*, guess of v - v* */
     double *R, *q, *w;       /* m: q = J v* - vhat; w = diagonal of XX' */
     double *y, *dy, *y0;     /* m */
     double *g, *g0, *g1, *kept;
@@ -405,9 +405,8 @@ static bits take_block(small *s, const sti__small_job *job, int at, int dim, int
     const sti_problem_arrays *a = &s->p->arrays;
     bits over = 0;
     for (int i = 0; i < dim; i++) {
-        s->q[at + i] = s->y[at + i] = -a->vhat[global + i];
+        s->q[at + i] = -a->vhat[global + i];
         s->R[at + i] = a->R[global + i];
-        s->g[at + i] = job->g[global + i];
     }
     if (dim == 3 && (s->p->uniform || same_columns(&a->J, global, 3))) return scatter(s, job, at, 3, global);
     for (int i = 0; i < dim; i++) over |= scatter(s, job, at + i, 1, global + i);
@@ -441,11 +440,7 @@ static bool gather(small *s, const sti__small_job *job) {
         if (!factor(s)) return false;
     }
     clear(s->free, s->ld);
-    clear(s->now, s->ld);
-    for (int i = 0; i < s->n; i++) {
-        s->free[i] = a->vstar[job->dof[i]];
-        s->now[i] = job->v[job->dof[i]];
-    }
+    for (int i = 0; i < s->n; i++) s->free[i] = a->vstar[job->dof[i]];
     s->gstart[0] = 0;
     for (int b = 0; b < s->nrow; b++) {
         int from = s->p->first[job->row[b]], dim = a->rows[job->row[b]].dim;
@@ -457,16 +452,24 @@ static bool gather(small *s, const sti__small_job *job) {
     }
     s->first[s->nrow] = m;
     add_velocities(s, s->free, s->q);
-    add_velocities(s, s->now, s->y);
+    shrink(s, s->free, s->z);
+    s->free2 = sti__free2(s->p, norm2(s, s->z), 1);
     return true;
 }
 
-/* z of the guess, after which X may be turned. */
-static void take_guess(small *s) {
-    shrink(s, s->free, s->z);
-    s->free2 = sti__free2(s->p, norm2(s, s->z), 1);
-    for (int i = 0; i < s->ld; i++) s->now[i] -= s->free[i];
-    shrink(s, s->now, s->z);
+/* The part of a guessed velocity that rows have to give, and its z. */
+static void take_velocity(small *s, const sti__small_job *job, const double *v, double *now, double *z) {
+    clear(now, s->ld);
+    for (int i = 0; i < s->n; i++) now[i] = v[job->dof[i]] - s->free[i];
+    shrink(s, now, z);
+}
+
+/* The impulses that come with it, before X is turned. */
+static void take_impulses(small *s, const sti__small_job *job, const double *g) {
+    for (int b = 0; b < s->nrow; b++)
+        for (int i = 0; i < s->row[b]->dim; i++) s->g[s->first[b] + i] = g[s->p->first[job->row[b]] + i];
+    memcpy(s->y, s->q, sizeof(double) * (size_t)s->m);
+    add_velocities(s, s->now, s->y);
 }
 
 /* J to J L^-1 in place: what a pack becomes depends on it and on those after it. */
@@ -930,6 +933,28 @@ static void leave_velocity(const small *s, sti__small_job *job) {
         job->v[job->dof[k]] = s->free[k] + dot(s->V + k * s->ld, s->z, 0, pack_after(k));
 }
 
+/* Takes the next velocity, if that can be told from the last. */
+static bool goes_on(small *s, const sti__small_job *job) {
+    double least2 = STI__FLOOR * STI__FLOOR * s->free2, tol2 = job->tol * job->tol;
+    take_velocity(s, job, job->next_v, s->at, s->dz);
+    if (distance2(s, s->z, s->dz) <= tol2 * larger(norm2(s, s->z), least2)) return false;
+    memcpy(s->z, s->dz, sizeof(double) * (size_t)s->ld);
+    memcpy(s->now, s->at, sizeof(double) * (size_t)s->ld);
+    return true;
+}
+
+/* The pair to begin with is the one that the last step left or, if that moves, the one that goes on as it went; is it good
+   enough? */
+static bool guess_holds(small *s, sti__small_job *job) {
+    take_velocity(s, job, job->v, s->now, s->z);
+    bool next = job->next_v && goes_on(s, job);
+    take_impulses(s, job, next ? job->next_g : job->g);
+    if (job->lawful) take_law(s);
+    if (!certified(s, job)) return false;
+    for (int i = 0; next && i < s->n; i++) job->v[job->dof[i]] = job->next_v[job->dof[i]];
+    return true;
+}
+
 /* From the impulses alone, which balance the velocity that they give. */
 static bool iterate(small *s, sti__small_job *job) {
     int sweeps = SWEEPS;
@@ -961,11 +986,9 @@ bool CAT(sti__small_solve, STI_ISA)(sti__small_job *job) {
     job->gap = job->impulse2 = job->moved2 = job->free2 = 0;
     job->iterations = job->sweeps = 0;
     if (!gather(&s, job)) return false;
-    take_guess(&s);
     if (nothing_pushes(&s, job)) return true;
     invert(&s);
-    if (job->lawful) take_law(&s);
-    bool found = certified(&s, job);
+    bool found = guess_holds(&s, job);
     if (!found && (found = iterate(&s, job))) leave_velocity(&s, job);
     if (found) leave_impulses(&s, job);
     job->sweeps = s.sweeps;
