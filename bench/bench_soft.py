@@ -78,13 +78,14 @@ class Progress:
             print(f"\r{self.name}: {100 * self.done // self.count:3d} %", end="\n" if self.done == self.count else "", file=sys.stderr)
 
 
-def measure(name, step, count):
-    """Median and mean ms of CPU time of a step, over the last half and all."""
+def measure(name, step, count, look=lambda: None):
+    """Median and mean ms of CPU time of a step, over the last half and all; look is called between steps."""
     bar, times = Progress(name, count), []
     for _ in range(count):
         start = time.process_time()
         step()
         times.append(1e3 * (time.process_time() - start))
+        look()
         bar()
     return statistics.median(times[count // 2:]), statistics.mean(times)
 
@@ -96,12 +97,11 @@ def run_stiction(h, edge, law, tol, seconds):
     data.ctrl[:] = FORCE
     worst, iterations = 0.0, []
 
-    def step():
+    def look():
         nonlocal worst
-        stiction.step(model, data)
         worst = max(worst, data.certificate.headline)
         iterations.append(data.solver_niter)
-    median, mean = measure(f"Stiction {law}", step, int(seconds / h))
+    median, mean = measure(f"Stiction {law}", lambda: stiction.step(model, data), int(seconds / h), look)
     left, right = data.qpos[0] - 0.0751, 0.0751 - data.qpos[1]
     return dict(engine="Stiction", setting=f"{law}, certified {tol:.0e}", nodes=model.nflexvert, h=h, ms=median, mean=mean,
                 sink=sinking(np.asarray(data.flexvert_xpos), left, right), residual=f"{worst:.1e}",

@@ -14,8 +14,10 @@
    Rayleigh's damping, which follows K, not so long. */
 #define BENT 0.2
 #define BENT_DAMPED 1e-2
-/* A vertex counts as touched for so many steps: contacts that come and go do not change the order of elimination. */
+/* A vertex counts as touched for so many steps after its last contact, and for so many more while nothing else asks for a new
+   factor: contacts that come and go do not change the order of elimination. */
 #define LINGER 20
+#define PATIENCE 50
 
 /* ---- memory --------------------------------------------------------------------------------------------- */
 
@@ -272,7 +274,8 @@ static void begin_linear(sti_world *world, const sti__fem_stage *stage, bool ren
     sti__soft_bodies *b = &world->soft;
     const sti_tasks *tasks = sti__world_tasks(world);
     sti__soft_find_turns(world);
-    if (sti__fem_begin(b->fem, b->work, stage, tasks)) {
+    b->fresh = sti__fem_begin(b->fem, b->work, stage, tasks);
+    if (b->fresh) {
         renewed = true;
         note_tangent(b);
         sti__soft_forget_turns(world);
@@ -330,6 +333,16 @@ static void keep_all(sti_world *world, int flex) {
     for (int v = adr; v < adr + n; v++) world->soft.kept[v] = any;
 }
 
+/* Those that are touched, and those that were. */
+static void keep_some(sti_world *world, int flex) {
+    sti__soft_bodies *b = &world->soft;
+    const double *left = world->state->flexvert_touched;
+    int adr = world->model->flex_vertadr[flex], end = adr + world->model->flex_vertnum[flex];
+    bool changes = false;
+    for (int v = adr; v < end; v++) changes |= b->touched[v] ? left[v] == 0 : left[v] == 1;
+    for (int v = adr; v < end; v++) b->kept[v] = b->touched[v] || left[v] > (changes ? PATIENCE : 0);
+}
+
 static void find_kept(sti_world *world) {
     const sti__assembly *as = &world->constraints.rows;
     sti__soft_bodies *b = &world->soft;
@@ -340,10 +353,9 @@ static void find_kept(sti_world *world) {
         for (int e = as->jstart[row]; e < as->jstart[row + 1]; e++)
             if (as->jcol[e] >= nv) b->touched[(as->jcol[e] - nv) / 3] = true;
     }
-    for (int v = 0; v < b->fem->nnode; v++)
-        b->kept[v] = b->touched[v] || world->state->flexvert_touched[v] > 0;
     for (int f = 0; f < world->model->nflex; f++)
         if (is_large(&b->body[f])) keep_all(world, f);
+        else keep_some(world, f);
     for (int i = 0; i < 3 * b->fem->nnode; i++) b->late[i] = b->kept[i / 3];
 }
 
@@ -532,7 +544,7 @@ void sti__soft_advance(sti_world *world) {
         s->flexvert_tangent[i] = b->tangent[i];
     }
     for (int v = 0; v < b->fem->nnode; v++) {
-        double left = s->flexvert_touched[v] - 1;
-        s->flexvert_touched[v] = b->touched[v] ? LINGER : left > 0 ? left : 0;
+        double left = b->kept[v] ? fmax(s->flexvert_touched[v] - 1, 1) : 0;
+        s->flexvert_touched[v] = b->touched[v] ? PATIENCE + LINGER : left;
     }
 }
