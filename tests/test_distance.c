@@ -209,29 +209,44 @@ TEST(pressure_of_distance) {
     free(g);
     sti__pressure_free(&f);
     sti__tetmesh_free(&m);
-    /* one cell: every node on the surface */
+    /* one cell: every node is on the surface, and the middles of its six tets are measured; the deepest has all of it */
     REQUIRE(sti__tetmesh_shape(STI__TET_BOX, box, 0, NULL, &m, &error) == STI_OK);
-    CHECK(sti__pressure_field(&m, 1e6, NULL, NULL, nowhere, &f, &error) == STI_MESH && !f.value &&
-          !f.gradient);
+    REQUIRE(sti__pressure_field(&m, 1e6, NULL, NULL, nowhere, &f, &error) == STI_OK && f.middle);
+    double depth[6], deepest = 0;
+    REQUIRE(m.ntet == 6);
+    for (int t = 0; t < 6; t++) {
+        double x[3] = {0};
+        for (int k = 0; k < 4; k++) v3_add_scaled(x, m.node + 3 * m.tet[4 * t + k], 0.25);
+        depth[t] = fmin(fmin(box[0] - fabs(x[0]), box[1] - fabs(x[1])), box[2] - fabs(x[2]));
+        deepest = fmax(deepest, depth[t]);
+    }
+    for (int t = 0; t < 6; t++) CHECK_NEAR(f.middle[t], 1e6 * depth[t] / deepest, 1e-6);
+    for (int i = 0; i < m.nnode; i++) CHECK(f.value[i] == 0);
+    CHECK_NEAR(f.deepest, deepest, 1e-15);
+    sti__pressure_free(&f);
     sti__tetmesh_free(&m);
 }
 
 TEST(no_memory) {
     const double s[3] = {0.5, 0, 0};
     sti__tetmesh m;
-    REQUIRE(sti__tetmesh_shape(STI__TET_SPHERE, s, 0.3, NULL, &m, &error) == STI_OK);
-    for (int left = 0;; left++) {
-        REQUIRE(left < 20);
-        failing c = {left, 0};
-        sti_allocator allocator = {failing_resize, &c};
-        sti__pressure f;
-        sti_status status = sti__pressure_field(&m, 1, NULL, &allocator, nowhere, &f, &error);
-        CHECK(status == STI_OK || (status == STI_NO_MEMORY && c.live == 0));
-        sti__pressure_free(&f);
-        CHECK(c.live == 0);
-        if (status == STI_OK) break;
+    const double box[3] = {0.3, 0.2, 0.1};
+    for (int shallow = 0; shallow < 2; shallow++) {
+        REQUIRE(sti__tetmesh_shape(shallow ? STI__TET_BOX : STI__TET_SPHERE, shallow ? box : s,
+                                   shallow ? 0 : 0.3, NULL, &m, &error) == STI_OK);
+        for (int left = 0;; left++) {
+            REQUIRE(left < 20);
+            failing c = {left, 0};
+            sti_allocator allocator = {failing_resize, &c};
+            sti__pressure f;
+            sti_status status = sti__pressure_field(&m, 1, NULL, &allocator, nowhere, &f, &error);
+            CHECK(status == STI_OK || (status == STI_NO_MEMORY && c.live == 0));
+            sti__pressure_free(&f);
+            CHECK(c.live == 0);
+            if (status == STI_OK) break;
+        }
+        sti__tetmesh_free(&m);
     }
-    sti__tetmesh_free(&m);
 }
 
 MAIN(CASE(box), CASE(sphere), CASE(winding), CASE(overlap), CASE(degenerate_triangles),

@@ -232,6 +232,60 @@ TEST(octahedron_on_a_slope) {
     sti_model_free(m);
 }
 
+/* A single tetrahedron has no vertex inside; its pressure is highest in its middle, H / 4 above each face. At height d above the base
+   the pressure over the section is a frustum: 0 around the triangle A (1 - d/H)^2, p = 4 E d / H over the triangle A (1 - 4d/H)^2. */
+TEST(one_tetrahedron_on_a_plane) {
+    const double H = 0.1, A = 0.02, E = 1e6, d = 0.01, outer = 1 - d / H, inner = 1 - 4 * d / H;
+    sti_model *m =
+        model_of(HEAD "<worldbody><geom type='plane' size='2 2 1'/>"
+                      "<flexcomp name='o' type='direct' dim='3' mass='0.5' pos='0 0 -.01' "
+                      "point='0 0 0 .2 0 0 0 .2 0 .05 .05 .1' element='0 1 2 3'><elasticity young='1e5'/>"
+                      "<contact sti:hydroelastic_stiffness='1e6'/></flexcomp></worldbody></mujoco>");
+    sti_world *w = world_of(m);
+    sti_world_option(w)->timestep = 1e-6;
+    CHECK(sti_step(w, 1) == STI_OK);
+    sti_patch patches[16];
+    int n = sti_world_patches(w, patches, 16);
+    REQUIRE(n == 4);
+    double force = 0, area = 0;
+    for (int i = 0; i < n; i++) {
+        CHECK(fmax(patches[i].elem1, patches[i].elem2) == 0); /* parts have the number of the whole */
+        force += patches[i].area * patches[i].pressure;
+        area += patches[i].area;
+    }
+    CHECK_NEAR(area, A * outer * outer, 1e-12);
+    CHECK_NEAR(force, 4 * E * d / H * A * (outer * outer + inner * inner + outer * inner) / 3, 1e-6);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* A mat of one layer of tetrahedra: every vertex is on the surface. It lies on the floor and carries a box: the floor carries both, the mat
+   the box, and nothing sinks. */
+TEST(one_layer) {
+    sti_model *m = model_of(
+        HEAD
+        "<option timestep='.005'/><worldbody><geom name='floor' type='plane' size='2 2 1'/>"
+        "<sti:soft name='mat' type='box' size='.05 .05 .002' edge='.01' pos='0 0 .0021' young='1e5' "
+        "mass='.02' damping='.01'/>"
+        "<body pos='0 0 .0152'><freejoint/><geom name='box' type='box' size='.02 .02 .01' mass='.3'/></body>"
+        "</worldbody></mujoco>");
+    sti_world *w = world_of(m);
+    CHECK(sti_step(w, 400) == STI_OK);
+    int n;
+    const sti_contact *c = sti_world_contacts(w, &n);
+    double below = 0, above = 0;
+    for (int i = 0; i < n; i++) *(c[i].geom1 == 0 ? &below : &above) += c[i].force[0];
+    CHECK_NEAR(below, 0.32 * g, 1e-4);
+    CHECK_NEAR(above, 0.3 * g, 1e-4);
+    const double *x = values(w, "flexvert_xpos"), *q = values(w, "qpos");
+    for (int v = 0; v < m->nflexvert; v++) CHECK(x[3 * v + 2] > -1e-4);
+    CHECK_NEAR(q[2], 0.014, 2e-4);
+    CHECK_NEAR(q[0], 0, 1e-5);
+    CHECK_NEAR(q[1], 0, 1e-5);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
 static double height(const sti_model *m, int flex, const double *x) {
     double sum = 0, mass = 0;
     for (int v = m->flex_vertadr[flex]; v < m->flex_vertadr[flex] + m->flex_vertnum[flex]; v++) {
@@ -405,5 +459,6 @@ TEST(nonlinear_laws_are_settled) {
 
 MAIN(CASE(compliant_sphere_rests), CASE(compliant_cube_rests), CASE(compliant_box_on_a_slope),
      CASE(soft_bodies_rest), CASE(merged_patches), CASE(filters_of_fields),
-     CASE(ball_on_an_articulated_cross), CASE(octahedron_on_a_slope), CASE(stack_of_soft_and_rigid),
-     CASE(soft_meets_soft), CASE(sensor_of_a_soft_body), CASE(soft_bits), CASE(nonlinear_laws_are_settled))
+     CASE(ball_on_an_articulated_cross), CASE(octahedron_on_a_slope), CASE(one_tetrahedron_on_a_plane),
+     CASE(one_layer), CASE(stack_of_soft_and_rigid), CASE(soft_meets_soft), CASE(sensor_of_a_soft_body),
+     CASE(soft_bits), CASE(nonlinear_laws_are_settled))

@@ -124,8 +124,9 @@ TEST(refusals) {
     double d[4];
     m = sti_tetmesh_create(8, cube_node, 1, corner, NULL, NULL, &error);
     REQUIRE(m);
-    CHECK(sti_tetmesh_depth(m, d, &error) == STI_MESH);
-    CHECK(sti_tetmesh_save(m, path_of("one.vtk"), &error) == STI_OK); /* without a depth */
+    CHECK(sti_tetmesh_depth(m, d, &error) == STI_OK);
+    for (int i = 0; i < 4; i++) CHECK(d[i] == 0);
+    CHECK(sti_tetmesh_save(m, path_of("one.vtk"), &error) == STI_OK);
     sti_tetmesh_free(m);
 }
 

@@ -320,6 +320,7 @@
     X(double, flexelem_young, nflexelem, 1, C)                                            \
     X(double, flexelem_poisson, nflexelem, 1, C)                                          \
     X(double, flexelem_density, nflexelem, 1, C)                                          \
+    X(double, flexelem_pressure, nflexelem, 1, C) /* in the middle, if all vertices are on the surface; else 0 */ \
     X(int, flex_shell, nflexshell, 3, C)                                                  \
     X(int, flex_shellelem, nflexshell, 1, C)                                              \
     /* constraints, kept for the contact stage */                                         \

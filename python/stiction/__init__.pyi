@@ -393,6 +393,7 @@ class Model:
     flexelem_young: npt.NDArray[Any]
     flexelem_poisson: npt.NDArray[Any]
     flexelem_density: npt.NDArray[Any]
+    flexelem_pressure: npt.NDArray[Any]
     flex_shell: npt.NDArray[Any]
     flex_shellelem: npt.NDArray[Any]
     eq_type: npt.NDArray[Any]

@@ -161,12 +161,15 @@ static void free_solid(sti__solid *x, const sti_allocator *a) {
 
 static sti__pressure_body soft_view(const sti__fields *f, const sti_state *s, int flex) {
     const sti_model *m = s->model;
-    return (sti__pressure_body){.kind = STI__PRESSURE_SOFT,
-                                .id = flex,
-                                .node = s->flexvert_xpos + 3 * (size_t)m->flex_vertadr[flex],
-                                .pressure = m->flexvert_pressure + m->flex_vertadr[flex],
-                                .tet = m->flex_elem + 4 * (size_t)m->flex_elemadr[flex],
-                                .tree = &f->tree[flex]};
+    const sti__middles *more = &f->middles[flex];
+    sti__pressure_body b = {.kind = STI__PRESSURE_SOFT,
+                            .id = flex,
+                            .node = s->flexvert_xpos + 3 * (size_t)m->flex_vertadr[flex],
+                            .pressure = m->flexvert_pressure + m->flex_vertadr[flex],
+                            .tet = m->flex_elem + 4 * (size_t)m->flex_elemadr[flex],
+                            .tree = &f->tree[flex]};
+    if (more->count > 0) b.node = more->node, b.pressure = more->pressure, b.tet = more->tet;
+    return b;
 }
 
 static sti__pressure_body geom_view(const sti__solid *x, const sti_state *s, int geom) {
@@ -216,6 +219,7 @@ static size_t lay_out(sti__fields *f, int nflex, char *base) {
                {&f->solid_of, n * sizeof *f->solid_of},
                {&f->solid, n * sizeof *f->solid},
                {&f->tree, (size_t)nflex * sizeof *f->tree},
+               {&f->middles, (size_t)nflex * sizeof *f->middles},
                {&f->corner, (size_t)f->cm->model->nflexvert * sizeof *f->corner},
                {&f->pair, (size_t)f->npair * sizeof *f->pair}};
     for (int i = 0; i < STI__COUNT(all); i++) {
@@ -242,13 +246,14 @@ static sti_status make_bodies(sti__fields *f, const sti_state *s, sti_error *err
     int n = 0;
     for (int i = 0; i < m->nflex; i++, n++) {
         f->geom[n] = f->solid_of[n] = -1;
-        const double *x = m->flexvert_pos0 + 3 * (size_t)m->flex_vertadr[i];
-        if (!sti__soft_bvh_create(&f->tree[i], x, m->flexvert_pressure + m->flex_vertadr[i],
-                                  m->flex_elem + 4 * (size_t)m->flex_elemadr[i], 4, m->flex_elemnum[i],
-                                  f->allocator))
+        if (!sti__middles_create(&f->middles[i], m, i, f->allocator)) return STI_NO_MEMORY;
+        f->body[n] = soft_view(f, s, i);
+        const sti__middles *more = &f->middles[i];
+        const double *x = more->count ? more->node : m->flexvert_pos0 + 3 * (size_t)m->flex_vertadr[i];
+        if (!sti__soft_bvh_create(&f->tree[i], x, f->body[n].pressure, f->body[n].tet, 4,
+                                  m->flex_elemnum[i] + 4 * more->count, f->allocator))
             return STI_NO_MEMORY;
         if (m->flex_selfcollide[i] && !sti__soft_bvh_meet_self(&f->tree[i])) return STI_NO_MEMORY;
-        f->body[n] = soft_view(f, s, i);
     }
     for (int g = 0; g < m->ngeom; g++) {
         if (!takes_part(f->cm, g)) continue;
@@ -327,8 +332,10 @@ sti_status sti__fields_create(sti__fields *f, const sti__collision_model *cm, co
 void sti__fields_free(sti__fields *f) {
     if (!f->block) return;
     sti__free(f->allocator, f->touch, sizeof *f->touch * (size_t)f->room);
-    for (int i = 0; i < f->cm->model->nflex; i++)
+    for (int i = 0; i < f->cm->model->nflex; i++) {
         if (f->tree[i].allocator) sti__soft_bvh_free(&f->tree[i]);
+        sti__middles_free(&f->middles[i]);
+    }
     for (int i = 0; i < f->nsolid; i++) free_solid(&f->solid[i], f->allocator);
     if (f->patches.allocator) sti__patches_free(&f->patches);
     sti__free_aligned(f->allocator, f->block, f->bytes);
@@ -490,8 +497,27 @@ static void merge(sti__fields *f, double cell) {
 
 void sti__fields_refit(sti__fields *f, const sti_state *s, const sti_tasks *tasks) {
     const sti_model *m = s->model;
-    for (int i = 0; i < m->nflex; i++)
-        sti__soft_bvh_refit(&f->tree[i], s->flexvert_xpos + 3 * (size_t)m->flex_vertadr[i], tasks);
+    for (int i = 0; i < m->nflex; i++) {
+        const double *x = s->flexvert_xpos + 3 * (size_t)m->flex_vertadr[i];
+        sti__middles_place(&f->middles[i], x);
+        sti__soft_bvh_refit(&f->tree[i], f->middles[i].count ? f->middles[i].node : x, tasks);
+    }
+}
+
+int sti__fields_tet(const sti__fields *f, const sti__patch *p, int side) {
+    int body = side ? p->b : p->a, tet = p->element[side];
+    double weight[4] = {0};
+    if (f->geom[body] < 0) sti__middles_own(&f->middles[body], &tet, weight);
+    return tet;
+}
+
+/* Tets and weights of the field become those of the bodies. */
+static void own(const sti__fields *f, sti__touch *p) {
+    for (int side = 0; side < 2; side++) {
+        int body = side ? p->b : p->a;
+        if (f->geom[body] < 0 && f->middles[body].count > 0)
+            sti__middles_own(&f->middles[body], &p->element[side], p->weight[side]);
+    }
 }
 
 bool sti__fields_find(sti__fields *f, const sti_state *s, const sti_tasks *tasks, sti__patch_sizes *need) {
@@ -501,6 +527,7 @@ bool sti__fields_find(sti__fields *f, const sti_state *s, const sti_tasks *tasks
     for (int i = 0; i < f->patches.npatch; i++)
         if (!(s->opt.merge > 0 && is_rigid(f, &f->patches.patch[i])))
             f->ntouch += split(f, i, f->touch + f->ntouch);
+    for (int i = 0; i < f->ntouch; i++) own(f, &f->touch[i]);
     for (int i = 0; i < f->npair; i++)
         if (f->geom[f->pair[i].a] >= 0 && f->geom[f->pair[i].b] < 0) find_arrivals(f, s, &f->pair[i]);
     return true;

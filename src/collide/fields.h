@@ -5,6 +5,7 @@
 #define STI_COLLIDE_FIELDS_H
 
 #include "collide/filter.h"
+#include "collide/middles.h"
 #include "collide/patch.h"
 #include "mesh/tetmesh.h"
 
@@ -37,8 +38,9 @@ typedef struct sti__fields {
     sti__pressure_pair *pair; /* geoms before soft bodies, else the lower number first */
     int *solid_of;            /* nbody: -1 if it has none */
     sti__solid *solid;
-    sti__soft_bvh *tree; /* nflex */
-    int *corner;         /* nflexvert: 4 (its tet) + its number there, for vertices of the surface; else -1 */
+    sti__soft_bvh *tree;   /* nflex */
+    sti__middles *middles; /* nflex */
+    int *corner; /* nflexvert: 4 (its tet) + its number there, for vertices of the surface; else -1 */
     sti__patches patches;
     sti__touch *touch; /* those of patches in their order, then vertices */
     int ntouch, room;
@@ -57,6 +59,8 @@ void sti__fields_refit(sti__fields *f, const sti_state *s, const sti_tasks *task
    a pool was too small; grow and run again. */
 bool sti__fields_find(sti__fields *f, const sti_state *s, const sti_tasks *tasks, sti__patch_sizes *need);
 bool sti__fields_grow(sti__fields *f, const sti__patch_sizes *need);
+/* The tet of a soft body that a side of a patch lies in. */
+int sti__fields_tet(const sti__fields *f, const sti__patch *p, int side);
 /* Parameters of a patch: condim, friction, dissipation time (-1: not set). */
 typedef struct sti__patch_law {
     int dim;

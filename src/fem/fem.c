@@ -382,7 +382,8 @@ bool sti__fem_look(const sti__fem *fem, sti__fem_work *w, const sti__fem_stage *
     if (!renew) renew = force_and_check(fem, w, x, 0, tasks);
     if (renew) { /* the rotations of x for K only */
         sti__fem_freeze(fem, w, x, tasks);
-        assemble(fem, w, x, true, 0, tasks);
+        assemble(fem, w, x, !w->keep_damp, 0, tasks);
+        w->damp_valid = true;
         sti__fem_freeze(fem, w, frame, tasks);
         sti__fem_force(fem, w, x, tasks);
     }

@@ -74,6 +74,7 @@ typedef struct sti__fem_work {
         turn; /* frames, 9 each, that have turned since K was made: what elements turn with theirs does not count; the
                            caller's. NULL: none */
     const int *node_turn; /* nnode: which is a node's */
+    bool keep_damp;       /* sti__fem_look makes K only: beta K stays what it was */
     int64_t renewed;      /* how often K was assembled */
     /* inside */
     void (*kernel)(const struct sti__fem_pass *pass, int begin, int end);

@@ -28,6 +28,31 @@ static double measure(const sti__tetmesh *mesh, const sti__distance *d, double *
     return deepest;
 }
 
+static bool is_shallow(const double *value, const int *tet) {
+    return value[tet[0]] == 0 && value[tet[1]] == 0 && value[tet[2]] == 0 && value[tet[3]] == 0;
+}
+
+static double measure_middle(const sti__tetmesh *mesh, const sti__distance *d, const int *tet) {
+    double x[3] = {0};
+    for (int k = 0; k < 4; k++) v3_add_scaled(x, mesh->node + 3 * (size_t)tet[k], 0.25);
+    return sti__distance_to(d, x, NULL, NULL);
+}
+
+/* Tets without a node inside are measured in their middle; false without memory. */
+static bool measure_middles(const sti__tetmesh *mesh, const sti__distance *d, sti__pressure *f) {
+    int count = 0;
+    for (int t = 0; t < mesh->ntet; t++) count += is_shallow(f->value, mesh->tet + 4 * (size_t)t);
+    if (count == 0) return true;
+    f->middle = sti__alloc(f->allocator, (size_t)f->ntet * sizeof(double));
+    if (!f->middle) return false;
+    for (int t = 0; t < mesh->ntet; t++) {
+        const int *tet = mesh->tet + 4 * (size_t)t;
+        f->middle[t] = is_shallow(f->value, tet) ? measure_middle(mesh, d, tet) : 0;
+        f->deepest = fmax(f->deepest, f->middle[t]);
+    }
+    return true;
+}
+
 static sti_status measure_depths(const sti__tetmesh *mesh, sti__place place, sti__pressure *f,
                                  sti_error *error) {
     sti__distance d;
@@ -35,12 +60,12 @@ static sti_status measure_depths(const sti__tetmesh *mesh, sti__place place, sti
         sti__distance_create(mesh->node, mesh->ntri, mesh->tri, f->allocator, place, &d, error);
     if (status != STI_OK) return status;
     f->deepest = measure(mesh, &d, f->value);
+    bool done = measure_middles(mesh, &d, f);
     sti__distance_free(&d);
-    if (!(f->deepest > 0))
-        return sti__fail_at(
-            error, place, STI_MESH,
-            "all nodes lie on the surface, so there is no depth to make pressure from; use shorter edges");
+    if (!done) return sti__fail_at(error, place, STI_NO_MEMORY, "out of memory for the pressure field");
+    if (!(f->deepest > 0)) return sti__fail_at(error, place, STI_MESH, "the mesh has no depth");
     for (int i = 0; i < mesh->nnode; i++) f->value[i] /= f->deepest;
+    for (int t = 0; f->middle && t < mesh->ntet; t++) f->middle[t] /= f->deepest;
     return STI_OK;
 }
 
@@ -76,6 +101,7 @@ sti_status sti__pressure_field(const sti__tetmesh *mesh, double stiffness, const
         return status;
     }
     for (int i = 0; i < mesh->nnode; i++) field->value[i] *= stiffness;
+    for (int t = 0; field->middle && t < mesh->ntet; t++) field->middle[t] *= stiffness;
     sti__pressure_gradients(mesh, mesh->node, field->value, field->gradient);
     return STI_OK;
 }
@@ -84,5 +110,6 @@ void sti__pressure_free(sti__pressure *field) {
     const sti_allocator *a = field->allocator;
     sti__free(a, field->value, (size_t)field->nnode * sizeof(double));
     sti__free(a, field->gradient, (size_t)field->ntet * 3 * sizeof(double));
+    sti__free(a, field->middle, (size_t)field->ntet * sizeof(double));
     *field = (sti__pressure){.allocator = a};
 }

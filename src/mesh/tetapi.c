@@ -204,7 +204,6 @@ static void *encode(const handle *h, const char *path, size_t *size, sti_error *
     const sti__tetmesh *m = &h->mesh;
     if (!ends_with(path, ".vtk")) return sti__tetmesh_encode_gmsh(m, size);
     double *depth = sti__alloc(m->allocator, (size_t)m->nnode * sizeof(double));
-    /* a mesh without inner nodes has no depth, and is written without */
     bool deep = depth && sti_tetmesh_depth(&h->view, depth, error) == STI_OK;
     void *data = sti__tetmesh_encode_vtk(m, deep ? depth : NULL, size);
     sti__free(m->allocator, depth, (size_t)m->nnode * sizeof(double));

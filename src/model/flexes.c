@@ -372,6 +372,7 @@ static void fill_matter(sti__compiler *c, const sti_element *e, const struct sti
         m->flexelem_young[at + k] = young;
         m->flexelem_poisson[at + k] = poisson;
         m->flexelem_density[at + k] = density;
+        m->flexelem_pressure[at + k] = s->pressure.middle ? s->pressure.middle[k] : 0;
     }
 }
 

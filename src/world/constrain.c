@@ -19,7 +19,7 @@
 /* ---- memory ---------------------------------------------------------------------------------------- */
 
 /* Room for count items; what was there is lost. */
-static void *reserve(sti_world *world, sti__pool *pool, int count, size_t item) {
+void *sti__reserve(sti_world *world, sti__pool *pool, int count, size_t item) {
     if (pool->data && count <= pool->room) return pool->data;
     int room = count + count / 2 + 16;
     size_t bytes = sti__mul((size_t)room, item);
@@ -76,9 +76,9 @@ sti_status sti__constraints_create(sti_world *world, sti_error *error) {
     c->touching = may_touch(m);
     c->listed = true;
     if (!c->workspace || !c->reach || !c->pushed || !sti__assembly_create(&c->rows, m, blocks, a) ||
-        !(c->memory = reserve(world, &c->memory_pool, blocks, sizeof *c->memory)) ||
-        !reserve(world, &c->index_pool, sti__memory_slots(blocks), sizeof(int)) ||
-        !(c->contact = reserve(world, &c->contact_pool, blocks, sizeof *c->contact)))
+        !(c->memory = sti__reserve(world, &c->memory_pool, blocks, sizeof *c->memory)) ||
+        !sti__reserve(world, &c->index_pool, sti__memory_slots(blocks), sizeof(int)) ||
+        !(c->contact = sti__reserve(world, &c->contact_pool, blocks, sizeof *c->contact)))
         return sti__fail(error, STI_NO_MEMORY, "no memory for the constraints of a world");
     if (world->profile.on) count_times(world);
     return STI_OK;
@@ -97,6 +97,7 @@ void sti__constraints_free(sti_world *world) {
     sti__free_aligned(a, c->contact_pool.data, c->contact_pool.bytes);
     sti__free_aligned(a, c->memory_pool.data, c->memory_pool.bytes);
     sti__free_aligned(a, c->index_pool.data, c->index_pool.bytes);
+    sti__free_aligned(a, c->slow_pool.data, c->slow_pool.bytes);
 }
 
 void sti__constraints_reset(sti_world *world) {
@@ -114,7 +115,7 @@ void sti__constraints_reset(sti_world *world) {
 
 sti_status sti__constraints_set_memory(sti_world *world, const sti_contact_memory *list, int count) {
     sti__constraints *c = &world->constraints;
-    sti_contact_memory *to = reserve(world, &c->memory_pool, count, sizeof *to);
+    sti_contact_memory *to = sti__reserve(world, &c->memory_pool, count, sizeof *to);
     if (!to) return sti__fail(&world->error, STI_NO_MEMORY, "no memory for %d remembered contacts", count);
     c->memory = to;
     if (count) memcpy(to, list, sizeof *to * (size_t)count);
@@ -205,8 +206,8 @@ static const sti_contact_memory *remembered(sti_world *world, sti__memory_index 
     const sti_contact_memory *found = sti__memory_next(index, feature);
     if (found || index->count == 0) return found;
     if (!index->slot) {
-        int *slot =
-            reserve(world, &world->constraints.index_pool, sti__memory_slots(index->count), sizeof *slot);
+        int *slot = sti__reserve(world, &world->constraints.index_pool, sti__memory_slots(index->count),
+                                 sizeof *slot);
         if (!slot) return NULL; /* forgotten, not fatal */
         sti__memory_index_fill(index, slot);
     }
@@ -337,7 +338,7 @@ sti_solve_options sti__constraints_options(const sti_world *world) {
     const sti__assembly *as = &world->constraints.rows;
     sti_solve_options options = sti_solve_options_default();
     options.solver = (sti_solver)o->contact_solver;
-    options.coulomb = (sti_coulomb)o->coulomb;
+    options.coulomb = world->constraints.relaxed ? STI_COULOMB_RELAXED : (sti_coulomb)o->coulomb;
     options.linear = (sti_linear)o->linear;
     options.preconditioner = (sti_preconditioner)o->preconditioner;
     options.tol = o->contact_tol;
@@ -592,7 +593,7 @@ static bool may_wait(const sti_world *world) {
 static void plan_list(sti_world *world) {
     sti__constraints *c = &world->constraints;
     int count = c->collide.ncontact + c->npatch + world->handlers.touches.count;
-    sti_contact *out = reserve(world, &c->contact_pool, count, sizeof *out);
+    sti_contact *out = sti__reserve(world, &c->contact_pool, count, sizeof *out);
     c->ncontact = 0;
     c->listed = true;
     if (!out) return;
@@ -649,15 +650,7 @@ void sti__constraints_push(sti_world *world) {
     sti__equality_forces(&c->rows, s, world->collision, s->cfrc_contact);
 }
 
-/* Newton's method of elastic laws that are not linear: the problem at the velocity found, again. A is kept over iterations and
-   steps as long as it serves. */
-#define MOST_NEWTON 60
-#define SLOW 0.2  /* an iteration that leaves more than this asks for a new A */
-#define WILD 0.1  /* a free body that has more left is led downhill */
-#define ASTRAY 1  /* the same of one that is touched: it begins again at rest */
-#define STALLED 5 /* iterations with a new A that gain little: rounding */
-
-static sti_status solve_again(sti_world *world) {
+sti_status sti__constraints_again(sti_world *world) {
     sti__constraints *c = &world->constraints;
     if (c->rows.nblock == 0) return STI_OK;
     sti_solve_info before = c->info;
@@ -671,41 +664,6 @@ static sti_status solve_again(sti_world *world) {
     for (int i = 0; i < STI_WARN_COUNT; i++) c->info.warnings[i] += before.warnings[i];
     if (status == STI_OK) set_motion(world, world->state->qacc_step, NULL);
     return status;
-}
-
-/* Where an iteration has not come nearer, the next begins on the way to it, or with a new A where it began; where the first
-   goes astray, without the last step's velocities. False: it does not begin where this one ended. */
-static bool tame(sti_world *world, double rest, double last) {
-    bool free = world->constraints.rows.nblock == 0, first = last == INFINITY;
-    if (rest <= last && rest < (first && !free ? ASTRAY : free ? WILD : INFINITY)) return true;
-    if (first && !free) sti__soft_stop(world);
-    else if (!first && !world->soft.fresh) sti__soft_retreat(world, 0);
-    else if (free) sti__soft_descend(world);
-    else sti__soft_retreat(world, 0.5);
-    return false;
-}
-
-static sti_status settle_soft(sti_world *world) {
-    sti__constraints *c = &world->constraints;
-    double goal = 0.5 * world->state->opt.contact_tol, last = INFINITY, rest = sti__soft_rest(world);
-    int k = 0, idle = 0;
-    for (; k < MOST_NEWTON && rest > goal && idle < STALLED; k++) {
-        idle += world->soft.fresh && rest > 0.9 * last;
-        bool nearer = tame(world, rest, last);
-        sti_status status = sti__soft_again(world, !nearer || rest > SLOW * last);
-        sti__profile_take(&world->profile, &c->tally);
-        if (status == STI_OK) status = solve_again(world);
-        if (status != STI_OK) return status;
-        last = fmin(rest, last);
-        rest = sti__soft_rest(world);
-    }
-    c->info.outer += k;
-    c->soft_rest = rest;
-    c->info.certificate.headline += rest;
-    c->info.converged = rest <= goal && (c->rows.nblock == 0 || c->info.converged);
-    if (rest > goal) c->info.warnings[STI_WARN_ITERATION_CAP]++;
-    if (k > STI_MANY_NEWTON) c->info.warnings[STI_WARN_MANY_NEWTON]++;
-    return STI_OK;
 }
 
 sti_status sti__stage_solve(sti_world *world) {
@@ -722,7 +680,7 @@ sti_status sti__stage_solve(sti_world *world) {
     }
     if (world->soft.fem && !world->soft.fem->linear) {
         STI__ENTER(&world->profile, "elastic newton");
-        sti_status status = settle_soft(world);
+        sti_status status = sti__soft_settle(world);
         sti__profile_iterations(&world->profile, c->info.outer);
         STI__LEAVE(&world->profile);
         if (status != STI_OK) return status;
@@ -753,7 +711,7 @@ static void remember_touches(sti_world *world) {
     sti__constraints *c = &world->constraints;
     int over = 0;
     while (over < c->rows.nblock && c->rows.info[over].source == STI__FROM_EQUALITY) over++;
-    sti_contact_memory *to = reserve(world, &c->memory_pool, over + c->collide.ncontact, sizeof *to);
+    sti_contact_memory *to = sti__reserve(world, &c->memory_pool, over + c->collide.ncontact, sizeof *to);
     c->nmemory = 0;
     if (!to) return; /* forgotten, not fatal */
     c->memory = to;
@@ -776,7 +734,7 @@ static void list_touches(sti_world *world) {
     c->listed = true;
     c->list_step = world->state->opt.timestep;
     int more = c->npatch + world->handlers.touches.count;
-    sti_contact *out = reserve(world, &c->contact_pool, c->collide.ncontact + more, sizeof *out);
+    sti_contact *out = sti__reserve(world, &c->contact_pool, c->collide.ncontact + more, sizeof *out);
     if (!out) return;
     c->contact = out;
     if (more > 0) {

@@ -21,7 +21,7 @@ typedef struct sti__constraints {
     int ncontact;
     bool listed;      /* else it is made when it is asked for */
     double list_step; /* timestep that its forces are over */
-    sti__pool contact_pool, memory_pool, index_pool;
+    sti__pool contact_pool, memory_pool, index_pool, slow_pool;
     sti_contact_memory *memory; /* of the last step, in the order of its rows */
     int nmemory;
     sti_solve_info info;
@@ -34,6 +34,7 @@ typedef struct sti__constraints {
     bool solved;                    /* qacc_step of the pushed trees is that of the solution */
     bool enabled;                   /* the model can have rows at all */
     bool touching;                  /* some geoms of the model may touch */
+    bool relaxed;                   /* friction is solved relaxed, whatever the option says */
     int npatch;                     /* touches of patches and vertices, of the last collide stage */
 } sti__constraints;
 
@@ -48,6 +49,10 @@ sti_status sti__constraints_set_memory(sti_world *world, const sti_contact_memor
 sti_status sti__stage_collide(sti_world *world);
 sti_status sti__stage_contact(sti_world *world);
 sti_status sti__stage_solve(sti_world *world);
+/* The problem again, after soft bodies have changed their part of it: a new answer, and motion by it. */
+sti_status sti__constraints_again(sti_world *world);
+/* Room for `count` items in a pool of the world; NULL if there is none. */
+void *sti__reserve(sti_world *world, sti__pool *pool, int count, size_t item);
 /* How the step's problem is solved. */
 sti_solve_options sti__constraints_options(const sti_world *world);
 /* Instead of contact and solve for the integrator alm: the step itself. */

@@ -15,7 +15,7 @@ static void set_side(sti_patch *out, const sti__fields *f, const sti__patch *p, 
     int body = side ? p->b : p->a, geom = f->geom[body];
     *(side ? &out->geom2 : &out->geom1) = geom;
     *(side ? &out->flex2 : &out->flex1) = geom < 0 ? body : -1;
-    *(side ? &out->elem2 : &out->elem1) = p->element[side];
+    *(side ? &out->elem2 : &out->elem1) = sti__fields_tet(f, p, side);
 }
 
 static void describe(sti_patch *out, const sti__fields *f, int i) {

@@ -501,6 +501,31 @@ void sti__soft_descend(sti_world *world) {
     }
 }
 
+double sti__soft_potential(sti_world *world, const double *v) {
+    sti__fem_stage stage = stage_of(world);
+    return sti__fem_potential(world->soft.fem, world->soft.work, &stage, v, sti__world_tasks(world));
+}
+
+void sti__soft_restart(sti_world *world) {
+    sti__soft_bodies *b = &world->soft;
+    const sti_state *s = world->state;
+    size_t bytes = 3 * sizeof(double) * (size_t)b->fem->nnode;
+    b->ready = b->known = false;
+    go_back(world);
+    sti__fem_freeze(b->fem, b->work, s->flexvert_xpos, sti__world_tasks(world));
+    b->work->keep_damp = true;
+    memset(b->scratch, 0, bytes);
+    memcpy(s->flexvert_step, s->flexvert_xvel, bytes);
+    clear_fixed(b, s->flexvert_step);
+    double moving = sti__soft_potential(world, s->flexvert_step);
+    if (!(moving <= sti__soft_potential(world, b->scratch))) memset(s->flexvert_step, 0, bytes);
+}
+
+void sti__soft_resume(sti_world *world) {
+    world->soft.work->keep_damp = false;
+    world->soft.ready = false; /* the damping of the next step is that of its tangent */
+}
+
 /* |x| in the norm of A^-1, squared; x is lost. */
 static double size2(sti_world *world, double *x) {
     const sti_model *m = world->model;

@@ -82,6 +82,14 @@ void sti__soft_retreat(sti_world *world, double share);
 void sti__soft_stop(sti_world *world);
 /* Back until the potential is lower than before: for bodies that nothing touches. */
 void sti__soft_descend(sti_world *world);
+/* The potential of soft bodies at velocities v, without rows. */
+double sti__soft_potential(sti_world *world, const double *v);
+/* The step's Newton iterations begin again, with Rayleigh's damping of its beginning until sti__soft_resume: at the velocities of
+   the last step or at rest, where the potential is lower. */
+void sti__soft_restart(sti_world *world);
+void sti__soft_resume(sti_world *world);
+/* All of Newton's method, after the first solve. */
+sti_status sti__soft_settle(sti_world *world);
 /* Soft bodies move with flexvert_step. */
 void sti__soft_advance(sti_world *world);
 
