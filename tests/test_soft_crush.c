@@ -71,19 +71,19 @@ static void do_harm(harm h, int n, double *x) {
 }
 
 /* All vertices in a plane, mirrored, anywhere. In the end every distance is that at rest: to 2e-3 of the side
-   where it flies and may spin; on a floor its weight presses it by about m g / (side E) = 5e-4 m. */
+   where it flies and may spin; on a floor its weight presses it by about m g / (side E) = 5e-4 m. (Linear corotated: on a floor only. Its forces have a torque
+   of the order of the square of strain, so that it may leave such a state spinning.) */
 TEST(found_back) {
     for (int law = 0; law < 3; law++)
         for (int h = 0; h < HARMS; h++)
-            for (int floor = 0; floor < 2; floor++) {
+            for (int floor = law == 0; floor < 2; floor++) {
                 sti_model *m = cube(laws[law], "", floor);
                 sti_world *w = world_of(m);
                 double *x = values(w, "flexvert_xpos");
                 do_harm((harm)h, m->nflexvert, x);
                 CHECK(least_volume(m, x) < 0.01);
                 CHECK(sti_step(w, floor ? 400 : 700) == STI_OK);
-                CHECK(change(m, x) < (floor ? 1e-3 : 2e-3 * SIDE) ||
-                      (law == 0 && change(m, x) < 0.02 * SIDE));
+                CHECK(change(m, x) < (floor ? 1e-3 : 2e-3 * SIDE));
                 CHECK(least_volume(m, x) > 0.98);
                 for (int v = 0; floor && v < m->nflexvert; v++) CHECK(x[3 * v + 2] > -1e-3);
                 sti_world_destroy(w);
