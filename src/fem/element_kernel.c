@@ -141,6 +141,27 @@ INLINE void product(const sti__fem_pass *pass, int k, sti__fem_kind kind) {
     put_force(b, p, pass->force + 96 * (size_t)k);
 }
 
+/* The rotation nearest to f by Newton's method, x := (x + x^-T) / 2 (Higham 1986), which takes a few rounds where f is neither
+   crushed nor inverted; else by singular values. */
+INLINE void rotation_of(const vreal f[9], vreal r[9]) {
+    vreal x[9], c[9], half = v_set(0.5), change = v_set(1);
+    bool good = v_all(v_le(v_set(0.05), sti__det3(f))) && v_all(v_le(sti__norm2(f), v_set(30)));
+    for (int i = 0; i < 9; i++) x[i] = f[i];
+    for (int k = 0; k < 12 && good && !v_all(v_le(change, v_set(1e-8))); k++) {
+        sti__cofactor3(x, c);
+        vreal inverse = half / v3_dot(x, c);
+        change = v_set(0);
+        for (int i = 0; i < 9; i++) {
+            vreal next = half * x[i] + inverse * c[i];
+            change = v_max(change, v_abs(next - x[i]));
+            x[i] = next;
+        }
+    }
+    good = good && v_all(v_le(change, v_set(1e-8))); /* its square is what is left */
+    if (!good) sti__polar3(f, r);
+    for (int i = 0; good && i < 9; i++) r[i] = x[i];
+}
+
 /* kind is a constant wherever this is used */
 INLINE void batch(const sti__fem_pass *pass, int k, sti__fem_kind kind) {
     const sti__fem_batch *b = pass->batch + k;
@@ -154,7 +175,7 @@ INLINE void batch(const sti__fem_pass *pass, int k, sti__fem_kind kind) {
     deformation(b, pass->x, f);
     if (kind == STI__FEM_LINEAR_COROTATED) {
         if (pass->what & STI__FEM_FREEZE) {
-            sti__polar3(f, r);
+            rotation_of(f, r);
             for (int i = 0; i < 9; i++) put(rotation + 8 * i, r[i]);
         } else
             for (int i = 0; i < 9; i++) r[i] = at(rotation + 8 * i);
