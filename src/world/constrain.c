@@ -229,7 +229,7 @@ static bool is_of(const sti_world *world, int b, uint64_t pair) {
     return was_found(world, b) && pair_of(&c->collide.contact[c->rows.info[b].id]) == pair;
 }
 
-static void place(sti_contact_memory *m, const sti__contact *c) {
+void sti__constraints_place(sti_contact_memory *m, const sti__contact *c) {
     m->pair = pair_of(c);
     memcpy(m->pos, c->pos, sizeof m->pos);
 }
@@ -270,7 +270,7 @@ static void recall(sti_world *world) {
         double tau = as->info[b].tau, *vhat = as->vhat + as->first[b];
         if (!old && was_found(world, b)) old = replaced(world, &index, b);
         if (contact) *m = sti__memory_carry(old, m->feature, m->frame);
-        if (was_found(world, b)) place(m, &c->collide.contact[as->info[b].id]);
+        if (was_found(world, b)) sti__constraints_place(m, &c->collide.contact[as->info[b].id]);
         else if (!contact) *m = old ? *old : (sti_contact_memory){.feature = m->feature};
         if (o->memory && contact) sti__memory_vhat(m, as->rows[b].dim, o->timestep, tau, vhat + 1);
         if (o->memory && as->rows[b].kind == STI_ROW_HUBER) vhat[0] = -m->anchor[0] / (o->timestep + tau);
@@ -472,142 +472,6 @@ static void set_forces(sti_world *world) {
     }
 }
 
-/* Those within margin and gap, and those that push from a little distance. */
-static bool shown(const sti__contact *c, const double *g) {
-    return c->dist < c->mixed.includemargin + c->mixed.gap || (g && g[0] != 0);
-}
-
-/* With its law and impulse, of an alm step. */
-static void add_alm_solution(sti_world *world, int i, sti_contact *c) {
-    double t2 = 0;
-    sti__alm_impulse(world->constraints.alm, i, c->impulse);
-    for (int k = 0; k < 6; k++) c->force[k] = c->impulse[k] / world->state->opt.timestep;
-    for (int k = 1; k < c->dim; k++) t2 += c->impulse[k] / c->mu[k - 1] * (c->impulse[k] / c->mu[k - 1]);
-    if (c->impulse[0] > 0)
-        c->region =
-            c->dim > 1 && sqrt(t2) >= (1 - 1e-9) * c->impulse[0] ? STI_REGION_SLIDE : STI_REGION_STICK;
-}
-
-static sti_contact contact_of(const sti__contact *c) {
-    sti_contact r = {.geom1 = c->geom1,
-                     .geom2 = c->geom2,
-                     .body1 = c->body1,
-                     .body2 = c->body2,
-                     .flex1 = -1,
-                     .flex2 = -1,
-                     .elem1 = -1,
-                     .elem2 = -1,
-                     .dim = c->mixed.dim,
-                     .dist = c->dist,
-                     .phi0 = c->dist - c->mixed.includemargin,
-                     .stiffness = INFINITY,
-                     .feature = c->feature};
-    memcpy(r.pos, c->pos, sizeof r.pos);
-    memcpy(r.frame, c->frame, sizeof r.frame);
-    memcpy(r.mu, c->mixed.friction, sizeof r.mu);
-    return r;
-}
-
-static void add_solution(const sti__assembly *as, int b, double h, sti_contact *c) {
-    int at = as->first[b];
-    double t2 = 0;
-    const sti_row *row = &as->rows[b];
-    for (int i = 0; i < row->dim; i++) {
-        c->impulse[i] = as->g[at + i];
-        c->force[i] = as->g[at + i] / h;
-    }
-    for (int i = 1; i < row->dim; i++)
-        t2 += c->impulse[i] / row->mu[i - 1] * (c->impulse[i] / row->mu[i - 1]);
-    c->stiffness = as->info[b].stiffness;
-    c->share = as->share[b];
-    if (c->impulse[0] > 0)
-        c->region =
-            row->dim > 1 && sqrt(t2) >= (1 - 1e-9) * c->impulse[0] ? STI_REGION_SLIDE : STI_REGION_STICK;
-}
-
-static void set_side(sti_contact *r, const sti__fields *f, const sti__touch *p, int side) {
-    int body = side ? p->b : p->a, geom = f->geom[body], soft = geom < 0;
-    *(side ? &r->geom2 : &r->geom1) = geom;
-    *(side ? &r->body2 : &r->body1) = soft ? -1 : f->cm->model->geom_bodyid[geom];
-    *(side ? &r->flex2 : &r->flex1) = soft ? body : -1;
-    *(side ? &r->elem2 : &r->elem1) = p->element[side];
-    memcpy(side ? r->bary2 : r->bary1, p->weight[side], sizeof r->bary1);
-}
-
-static sti_contact contact_of_touch(const sti_world *world, const sti__touch *p) {
-    const sti__fields *f = &world->constraints.fields;
-    sti__patch_law law = sti__fields_law(f, world->state, p);
-    sti_contact r = {.dim = law.dim,
-                     .dist = p->dist,
-                     .phi0 = p->dist,
-                     .stiffness = p->stiffness,
-                     .area = p->area,
-                     .pressure = p->pressure,
-                     .mu = {law.mu, law.mu},
-                     .feature = p->feature};
-    memcpy(r.pos, p->pos, sizeof r.pos);
-    sti__patch_frame(p, r.frame);
-    set_side(&r, f, p, 0);
-    set_side(&r, f, p, 1);
-    return r;
-}
-
-/* Contacts at points, over patches and then of users; they and their blocks come in the same order. */
-static void list_contacts(sti_world *world) {
-    sti__constraints *c = &world->constraints;
-    const sti__assembly *as = &c->rows;
-    const sti__touches *touches = &world->handlers.touches;
-    int b = 0, points = c->collide.ncontact, count = points + c->npatch + touches->count;
-    sti_contact *out = c->contact;
-    c->listed = true;
-    for (int i = 0; i < count; i++) {
-        int patch = i - points, user = patch - c->npatch;
-        while (b < as->nblock && (as->info[b].source != STI__FROM_CONTACT || as->info[b].id < i)) b++;
-        bool has = b < as->nblock && as->info[b].id == i;
-        if (patch >= 0 && user < 0) {
-            const sti__touch *touch = &c->fields.touch[patch];
-            if (touch->dist > 0 && !(has && as->g[as->first[b]] != 0)) continue;
-            out[c->ncontact] = contact_of_touch(world, touch);
-        } else {
-            const sti__contact *contact = user < 0 ? &c->collide.contact[i] : &touches->item[user];
-            bool alm = user < 0 && world->state->opt.integrator == STI_INTEGRATOR_ALM;
-            out[c->ncontact] = contact_of(contact);
-            if (alm) add_alm_solution(world, i, &out[c->ncontact]);
-            const double *g = alm ? out[c->ncontact].impulse : has ? as->g + as->first[b] : NULL;
-            if (!shown(contact, g)) continue;
-        }
-        if (has) add_solution(as, b, c->list_step, &out[c->ncontact]);
-        c->ncontact++;
-    }
-}
-
-/* Whether what the list is made of stays until the next step. */
-static bool may_wait(const sti_world *world) {
-    const sti_state *s = world->state;
-    return world->model->nsensor == 0 && world->constraints.npatch == 0 &&
-           world->handlers.touches.count == 0 && !(s->wanted & STI__WANT_RNEPOST) &&
-           s->opt.integrator != STI_INTEGRATOR_RK4;
-}
-
-/* Room for the list; it is made now, or for who asks. */
-static void plan_list(sti_world *world) {
-    sti__constraints *c = &world->constraints;
-    int count = c->collide.ncontact + c->npatch + world->handlers.touches.count;
-    sti_contact *out = sti__reserve(world, &c->contact_pool, count, sizeof *out);
-    c->ncontact = 0;
-    c->listed = true;
-    if (!out) return;
-    c->contact = out;
-    c->list_step = world->state->opt.timestep;
-    c->listed = false;
-    if (!may_wait(world)) list_contacts(world);
-}
-
-const sti_contact *sti_world_contacts(const sti_world *world, int *count) {
-    if (!world->constraints.listed) list_contacts((sti_world *)world);
-    if (count) *count = world->constraints.ncontact;
-    return world->constraints.contact;
-}
 int sti_world_rows(const sti_world *world, int *scalar) {
     const sti__constraints *c = &world->constraints;
     if (scalar) *scalar = c->made ? c->rows.nrow : 0;
@@ -690,152 +554,10 @@ sti_status sti__stage_solve(sti_world *world) {
         sti__coupled_answer(&c->rows, s);
         c->solved = true;
     }
-    plan_list(world);
+    sti__contacts_plan(world);
     c->info.warnings[STI_WARN_MANY_PCG] += world->soft.slow;
     c->info.warnings[STI_WARN_NEAR_RIGID] += c->rows.clamped;
     sti__profile_iterations(&world->profile, c->info.iterations);
-    if (s->wanted & STI__WANT_RNEPOST) sti__constraints_push(world);
-    return STI_OK;
-}
-
-/* ---- alm ------------------------------------------------------------------------------------------------- */
-
-sti_status sti__constraints_need_alm(sti_world *world) {
-    sti__constraints *c = &world->constraints;
-    if (!c->alm) c->alm = sti__alm_create(world->model, &world->allocator, &world->error);
-    return c->alm ? STI_OK : STI_NO_MEMORY;
-}
-
-/* Impulses for the next step's first guess, by feature. */
-static void remember_touches(sti_world *world) {
-    sti__constraints *c = &world->constraints;
-    int over = 0;
-    while (over < c->rows.nblock && c->rows.info[over].source == STI__FROM_EQUALITY) over++;
-    sti_contact_memory *to = sti__reserve(world, &c->memory_pool, over + c->collide.ncontact, sizeof *to);
-    c->nmemory = 0;
-    if (!to) return; /* forgotten, not fatal */
-    c->memory = to;
-    for (; c->nmemory < over; c->nmemory++) to[c->nmemory] = c->rows.memory[c->nmemory];
-    if (sti__alm_last(c->alm)->lost) return;
-    for (int i = 0; i < c->collide.ncontact; i++) {
-        const sti__contact *x = &c->collide.contact[i];
-        sti_contact_memory m = {.feature = x->feature};
-        sti__alm_impulse(c->alm, i, m.impulse);
-        if (m.impulse[0] == 0) continue;
-        memcpy(m.frame, x->frame, sizeof m.frame);
-        place(&m, x);
-        to[c->nmemory++] = m;
-    }
-}
-
-static void list_touches(sti_world *world) {
-    sti__constraints *c = &world->constraints;
-    c->ncontact = 0;
-    c->listed = true;
-    c->list_step = world->state->opt.timestep;
-    int more = c->npatch + world->handlers.touches.count;
-    sti_contact *out = sti__reserve(world, &c->contact_pool, c->collide.ncontact + more, sizeof *out);
-    if (!out) return;
-    c->contact = out;
-    if (more > 0) {
-        list_contacts(world);
-        return;
-    }
-    for (int i = 0; i < c->collide.ncontact; i++) {
-        sti_contact x = contact_of(&c->collide.contact[i]);
-        add_alm_solution(world, i, &x);
-        if (shown(&c->collide.contact[i], x.impulse)) out[c->ncontact++] = x;
-    }
-}
-
-static sti_solve_info alm_info(const sti__alm_info *a) {
-    sti_solve_info info = {.iterations = a->newton,
-                           .outer = a->outer,
-                           .factorisations = a->factorisations,
-                           .line_search = a->line_search,
-                           .converged = a->converged};
-    info.warnings[STI_WARN_CONTRADICTION] = a->contradiction;
-    info.certificate.natural = a->violation;
-    info.certificate.penetration = a->joints;
-    info.certificate.headline = a->violation;
-    return info;
-}
-
-/* Equalities that the integrator alm takes as rows over dofs. */
-static bool is_over_dofs(const sti_world *world, int e) {
-    int type = world->model->eq_type[e];
-    return (type == STI_EQ_DISTANCE || type == STI_EQ_COUPLED) && world->state->eq_active[e];
-}
-
-static bool has_rows_over_dofs(const sti_world *world) {
-    bool any = world->constraints.npatch > 0;
-    for (int e = 0; e < world->model->neq; e++) any |= is_over_dofs(world, e);
-    for (int i = 0; i < world->handlers.count; i++) any |= world->handlers.item[i].run != NULL;
-    return any;
-}
-
-/* From now on in every step, and in this one. */
-static void need_mass(sti_world *world) {
-    sti_state *s = world->state;
-    if (sti__needs_mass(s)) return;
-    s->wanted |= STI__WANT_MASS;
-    world->kernels->inertia(s);
-    if (world->model->ntendon) world->kernels->tendon(s);
-    world->kernels->factor(s);
-}
-
-/* Distances, coupled constraints, patches and what handlers add; they need M. */
-static sti_status rows_over_dofs(sti_world *world) {
-    sti__constraints *c = &world->constraints;
-    sti_state *s = world->state;
-    int off = s->opt.disableflags, on = s->opt.handlers;
-    bool equal = !(off & (STI_DISABLE_CONSTRAINT | STI_DISABLE_EQUALITY)) && (on & STI_HANDLER_EQUALITY);
-    world->handlers.touches.count = 0;
-    sti__coupled_begin(&c->rows, s, c->memory, c->nmemory);
-    if (!has_rows_over_dofs(world)) return STI_OK;
-    need_mass(world);
-    for (int e = 0; e < world->model->neq && equal; e++)
-        if (is_over_dofs(world, e)) sti__equality_rows(&c->rows, s, world->collision, e);
-    if (c->npatch) sti__patch_rows(&c->rows, s, &c->fields, c->collide.ncontact);
-    sti_status status = sti__handlers_run(world);
-    if (status == STI_OK && c->rows.failed)
-        status = sti__fail(&world->error, STI_NO_MEMORY, "not enough memory for the rows of a step");
-    return status;
-}
-
-/* What their answers say. */
-static void answer_over_dofs(sti_world *world) {
-    sti__assembly *as = &world->constraints.rows;
-    if (as->nblock == 0) return;
-    for (int d = 0; d < world->model->nv; d++) as->dof[d] = d; /* the rows are over the model's dofs */
-    memcpy(as->v, sti__alm_velocity(world->constraints.alm), sizeof(double) * (size_t)world->model->nv);
-    sti__coupled_answer(as, world->state);
-    for (int b = 0; b < as->nblock; b++)
-        sti__block_force(as, b, as->g + as->first[b], world->state->qfrc_constraint);
-    for (int d = 0; d < world->model->nv; d++) world->state->qfrc_constraint[d] /= world->state->opt.timestep;
-}
-
-sti_status sti__stage_alm(sti_world *world) {
-    sti__constraints *c = &world->constraints;
-    sti__assembly *as = &c->rows;
-    sti_state *s = world->state;
-    if (world->model->nflex)
-        return sti__fail(&world->error, STI_ARGUMENT,
-                         "the integrator alm has no rows for soft bodies: use another");
-    sti_status status = sti__constraints_need_alm(world);
-    if (status != STI_OK) return status;
-    sti__assembly_begin(as);
-    c->made = c->solved = false;
-    if ((status = rows_over_dofs(world)) != STI_OK) return status;
-    sti__alm_extra extra = {as->nblock, as->rows, as->first, as->jstart, as->jcol,
-                            as->jvalue, as->R,    as->vhat,  as->g};
-    sti__alm_touch touch = {extra, c->collide.contact, c->collide.ncontact, c->memory, c->nmemory};
-    status = sti__alm_solve(c->alm, s, &touch, sti__world_tasks(world), &world->error);
-    if (status != STI_OK) return status;
-    memset(s->qfrc_constraint, 0, sizeof(double) * (size_t)world->model->nv);
-    c->info = alm_info(sti__alm_last(c->alm));
-    answer_over_dofs(world);
-    list_touches(world);
     if (s->wanted & STI__WANT_RNEPOST) sti__constraints_push(world);
     return STI_OK;
 }
@@ -882,7 +604,7 @@ void sti__constraints_commit(sti_world *world) {
     if (world->state->opt.integrator == STI_INTEGRATOR_ALM) {
         sti__coupled_commit(as, world->state);
         sti__coupled_remember(as);
-        remember_touches(world);
+        sti__constraints_remember_alm(world);
         return;
     }
     c->nmemory = 0;

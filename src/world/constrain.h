@@ -66,4 +66,15 @@ void sti__constraints_correct(sti_world *world, double *qacc_step, double *rate)
 /* The step was taken: contacts become memory. */
 void sti__constraints_commit(sti_world *world);
 
+/* ---- between the files of these stages --------------------------------------------------------------------------- */
+
+/* Where a contact is and of which pair, for those of the next step that have another name. */
+void sti__constraints_place(sti_contact_memory *memory, const sti__contact *contact);
+/* After a step of alm: impulses for the next one's first guess, by feature. */
+void sti__constraints_remember_alm(sti_world *world);
+/* Room for the list of contacts; it is made now, or for who asks. */
+void sti__contacts_plan(sti_world *world);
+/* The list of a step of alm. */
+void sti__contacts_list_alm(sti_world *world);
+
 #endif

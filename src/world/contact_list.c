@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The contacts of a step as users see them: where, between what, with which forces. */
+#include "contact/patch.h"
+#include "world/world.h"
+#include <math.h>
+#include <string.h>
+
+/* Those within margin and gap, and those that push from a little distance. */
+static bool shown(const sti__contact *c, const double *g) {
+    return c->dist < c->mixed.includemargin + c->mixed.gap || (g && g[0] != 0);
+}
+
+/* With its law and impulse, of an alm step. */
+static void add_alm_solution(sti_world *world, int i, sti_contact *c) {
+    double t2 = 0;
+    sti__alm_impulse(world->constraints.alm, i, c->impulse);
+    for (int k = 0; k < 6; k++) c->force[k] = c->impulse[k] / world->state->opt.timestep;
+    for (int k = 1; k < c->dim; k++) t2 += c->impulse[k] / c->mu[k - 1] * (c->impulse[k] / c->mu[k - 1]);
+    if (c->impulse[0] > 0)
+        c->region =
+            c->dim > 1 && sqrt(t2) >= (1 - 1e-9) * c->impulse[0] ? STI_REGION_SLIDE : STI_REGION_STICK;
+}
+
+static sti_contact contact_of(const sti__contact *c) {
+    sti_contact r = {.geom1 = c->geom1,
+                     .geom2 = c->geom2,
+                     .body1 = c->body1,
+                     .body2 = c->body2,
+                     .flex1 = -1,
+                     .flex2 = -1,
+                     .elem1 = -1,
+                     .elem2 = -1,
+                     .dim = c->mixed.dim,
+                     .dist = c->dist,
+                     .phi0 = c->dist - c->mixed.includemargin,
+                     .stiffness = INFINITY,
+                     .feature = c->feature};
+    memcpy(r.pos, c->pos, sizeof r.pos);
+    memcpy(r.frame, c->frame, sizeof r.frame);
+    memcpy(r.mu, c->mixed.friction, sizeof r.mu);
+    return r;
+}
+
+static void add_solution(const sti__assembly *as, int b, double h, sti_contact *c) {
+    int at = as->first[b];
+    double t2 = 0;
+    const sti_row *row = &as->rows[b];
+    for (int i = 0; i < row->dim; i++) {
+        c->impulse[i] = as->g[at + i];
+        c->force[i] = as->g[at + i] / h;
+    }
+    for (int i = 1; i < row->dim; i++)
+        t2 += c->impulse[i] / row->mu[i - 1] * (c->impulse[i] / row->mu[i - 1]);
+    c->stiffness = as->info[b].stiffness;
+    c->share = as->share[b];
+    if (c->impulse[0] > 0)
+        c->region =
+            row->dim > 1 && sqrt(t2) >= (1 - 1e-9) * c->impulse[0] ? STI_REGION_SLIDE : STI_REGION_STICK;
+}
+
+static void set_side(sti_contact *r, const sti__fields *f, const sti__touch *p, int side) {
+    int body = side ? p->b : p->a, geom = f->geom[body], soft = geom < 0;
+    *(side ? &r->geom2 : &r->geom1) = geom;
+    *(side ? &r->body2 : &r->body1) = soft ? -1 : f->cm->model->geom_bodyid[geom];
+    *(side ? &r->flex2 : &r->flex1) = soft ? body : -1;
+    *(side ? &r->elem2 : &r->elem1) = p->element[side];
+    memcpy(side ? r->bary2 : r->bary1, p->weight[side], sizeof r->bary1);
+}
+
+static sti_contact contact_of_touch(const sti_world *world, const sti__touch *p) {
+    const sti__fields *f = &world->constraints.fields;
+    sti__patch_law law = sti__fields_law(f, world->state, p);
+    sti_contact r = {.dim = law.dim,
+                     .dist = p->dist,
+                     .phi0 = p->dist,
+                     .stiffness = p->stiffness,
+                     .area = p->area,
+                     .pressure = p->pressure,
+                     .mu = {law.mu, law.mu},
+                     .feature = p->feature};
+    memcpy(r.pos, p->pos, sizeof r.pos);
+    sti__patch_frame(p, r.frame);
+    set_side(&r, f, p, 0);
+    set_side(&r, f, p, 1);
+    return r;
+}
+
+/* Contacts at points, over patches and then of users; they and their blocks come in the same order. */
+static void list_contacts(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    const sti__assembly *as = &c->rows;
+    const sti__touches *touches = &world->handlers.touches;
+    int b = 0, points = c->collide.ncontact, count = points + c->npatch + touches->count;
+    sti_contact *out = c->contact;
+    c->listed = true;
+    for (int i = 0; i < count; i++) {
+        int patch = i - points, user = patch - c->npatch;
+        while (b < as->nblock && (as->info[b].source != STI__FROM_CONTACT || as->info[b].id < i)) b++;
+        bool has = b < as->nblock && as->info[b].id == i;
+        if (patch >= 0 && user < 0) {
+            const sti__touch *touch = &c->fields.touch[patch];
+            if (touch->dist > 0 && !(has && as->g[as->first[b]] != 0)) continue;
+            out[c->ncontact] = contact_of_touch(world, touch);
+        } else {
+            const sti__contact *contact = user < 0 ? &c->collide.contact[i] : &touches->item[user];
+            bool alm = user < 0 && world->state->opt.integrator == STI_INTEGRATOR_ALM;
+            out[c->ncontact] = contact_of(contact);
+            if (alm) add_alm_solution(world, i, &out[c->ncontact]);
+            const double *g = alm ? out[c->ncontact].impulse : has ? as->g + as->first[b] : NULL;
+            if (!shown(contact, g)) continue;
+        }
+        if (has) add_solution(as, b, c->list_step, &out[c->ncontact]);
+        c->ncontact++;
+    }
+}
+
+/* Whether what the list is made of stays until the next step. */
+static bool may_wait(const sti_world *world) {
+    const sti_state *s = world->state;
+    return world->model->nsensor == 0 && world->constraints.npatch == 0 &&
+           world->handlers.touches.count == 0 && !(s->wanted & STI__WANT_RNEPOST) &&
+           s->opt.integrator != STI_INTEGRATOR_RK4;
+}
+
+void sti__contacts_plan(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    int count = c->collide.ncontact + c->npatch + world->handlers.touches.count;
+    sti_contact *out = sti__reserve(world, &c->contact_pool, count, sizeof *out);
+    c->ncontact = 0;
+    c->listed = true;
+    if (!out) return;
+    c->contact = out;
+    c->list_step = world->state->opt.timestep;
+    c->listed = false;
+    if (!may_wait(world)) list_contacts(world);
+}
+
+const sti_contact *sti_world_contacts(const sti_world *world, int *count) {
+    if (!world->constraints.listed) list_contacts((sti_world *)world);
+    if (count) *count = world->constraints.ncontact;
+    return world->constraints.contact;
+}
+
+void sti__contacts_list_alm(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    c->ncontact = 0;
+    c->listed = true;
+    c->list_step = world->state->opt.timestep;
+    int more = c->npatch + world->handlers.touches.count;
+    sti_contact *out = sti__reserve(world, &c->contact_pool, c->collide.ncontact + more, sizeof *out);
+    if (!out) return;
+    c->contact = out;
+    if (more > 0) {
+        list_contacts(world);
+        return;
+    }
+    for (int i = 0; i < c->collide.ncontact; i++) {
+        sti_contact x = contact_of(&c->collide.contact[i]);
+        add_alm_solution(world, i, &x);
+        if (shown(&c->collide.contact[i], x.impulse)) out[c->ncontact++] = x;
+    }
+}
