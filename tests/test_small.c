@@ -238,7 +238,7 @@ static bool run_from(const sti_problem *p, sti__small_solver solver, const doubl
     int dof[DENSE_N], row[DENSE_ROWS], n = sti_problem_view(p)->n, nrow = sti_problem_view(p)->nrow;
     size_t room = sti__small_room(n, sti_problem_scalar_rows(p), nrow);
     void *scratch = aligned_alloc(64, (room + 63) / 64 * 64);
-    for (int i = 0; i < n; i++) dof[i] = i, v[i] = 0;
+    for (int i = 0; i < n; i++) dof[i] = i, v[i] = next_v ? (1 + 2e-10) * next_v[i] : 0;
     for (int b = 0; b < nrow; b++) row[b] = b;
     memset(g, 0, sizeof(double) * DENSE_M);
     *out = (sti__small_job){.problem = p,

@@ -17,6 +17,7 @@
 #define LEAST_GAIN 0.1
 #define SURE 1e-2 /* a step from a nearer pair mostly ends at the answer */
 #define NEAR 1e2  /* the gap is computed once the natural map is this near to it */
+#define FAST 1e2  /* tolerances that a velocity changes by, where no guess of the answer is good enough */
 #define LEAST_MASS 1e-290
 #define LEAST_PIVOT 0.1 /* of I + X'KX; at least 1 where K is symmetric */
 
@@ -464,12 +465,10 @@ static void take_velocity(small *s, const sti__small_job *job, const double *v, 
     shrink(s, now, z);
 }
 
-/* The impulses that come with it, before X is turned. */
+/* The impulses that come with it. */
 static void take_impulses(small *s, const sti__small_job *job, const double *g) {
     for (int b = 0; b < s->nrow; b++)
         for (int i = 0; i < s->row[b]->dim; i++) s->g[s->first[b] + i] = g[s->p->first[job->row[b]] + i];
-    memcpy(s->y, s->q, sizeof(double) * (size_t)s->m);
-    add_velocities(s, s->now, s->y);
 }
 
 /* J to J L^-1 in place: what a pack becomes depends on it and on those after it. */
@@ -933,25 +932,34 @@ static void leave_velocity(const small *s, sti__small_job *job) {
         job->v[job->dof[k]] = s->free[k] + dot(s->V + k * s->ld, s->z, 0, pack_after(k));
 }
 
-/* Takes the next velocity, if that can be told from the last. */
-static bool goes_on(small *s, const sti__small_job *job) {
+/* Square of how far the next velocity is from the last, over the tolerance; it is left in dz and `at`. */
+static double change2(small *s, const sti__small_job *job) {
     double least2 = STI__FLOOR * STI__FLOOR * s->free2, tol2 = job->tol * job->tol;
     take_velocity(s, job, job->next_v, s->at, s->dz);
-    if (distance2(s, s->z, s->dz) <= tol2 * larger(norm2(s, s->z), least2)) return false;
-    memcpy(s->z, s->dz, sizeof(double) * (size_t)s->ld);
-    memcpy(s->now, s->at, sizeof(double) * (size_t)s->ld);
-    return true;
+    return distance2(s, s->z, s->dz) / (tol2 * larger(norm2(s, s->z), least2));
+}
+
+static void leave_guess(const small *s, sti__small_job *job, const double *v) {
+    for (int i = 0; i < s->n; i++) job->v[job->dof[i]] = v[job->dof[i]];
 }
 
 /* The pair to begin with is the one that the last step left or, if that moves, the one that goes on as it went; is it good
-   enough? */
+   enough? What moves fast is not foretold that well. */
 static bool guess_holds(small *s, sti__small_job *job) {
     take_velocity(s, job, job->v, s->now, s->z);
-    bool next = job->next_v && goes_on(s, job);
+    double change = job->next_v ? change2(s, job) : 0;
+    bool next = change > 1;
     take_impulses(s, job, next ? job->next_g : job->g);
+    if (change > FAST * FAST) return false;
+    if (next) {
+        memcpy(s->z, s->dz, sizeof(double) * (size_t)s->ld);
+        memcpy(s->now, s->at, sizeof(double) * (size_t)s->ld);
+    }
+    memcpy(s->y, s->q, sizeof(double) * (size_t)s->m);
+    add_velocities(s, s->now, s->y);
     if (job->lawful) take_law(s);
     if (!certified(s, job)) return false;
-    for (int i = 0; next && i < s->n; i++) job->v[job->dof[i]] = job->next_v[job->dof[i]];
+    if (next) leave_guess(s, job, job->next_v);
     return true;
 }
 
