@@ -49,12 +49,12 @@ static void incline(make *p, double h, double sigma, double mu, const double *v)
 static double slide(int steps, double mu, bool remember, sti_contact_memory *memory) {
     static const double frame[9] = {0, 0, 1, 1, 0, 0, 0, 1, 0};
     double h = 0.01, tau = h / 3.14159265358979323846, v[6] = {0}, sink[CORNERS] = {0};
-    for (int r = 0; r < CORNERS; r++) memory[r] = sti__memory_carry(NULL, (uint64_t)r, frame);
+    for (int r = 0; r < CORNERS; r++) sti__memory_carry(NULL, (uint64_t)r, frame, &memory[r]);
     for (int n = 0; n < steps; n++) {
         make p;
         incline(&p, h, 1e-3, mu, v);
         for (int r = 0; r < CORNERS; r++) {
-            memory[r] = sti__memory_carry(&memory[r], (uint64_t)r, frame);
+            sti__memory_carry(&memory[r], (uint64_t)r, frame, &memory[r]);
             p.vhat[3 * r] = -sink[r] / (h + tau);
             if (remember) sti__memory_vhat(&memory[r], 3, h, tau, p.vhat + 3 * r + 1);
         }
@@ -109,7 +109,8 @@ TEST(carrying_over) {
     CHECK(!sti__memory_next(&index, 2) && sti__memory_find(&index, 2) == list + 1);
     CHECK(!sti__memory_find(&index, 1) && !sti__memory_find(&index, 7) && !sti__memory_find(&index, 10));
     double c = cos(0.3), s = sin(0.3), frame[9] = {s, 0, c, c, 0, -s, 0, 1, 0}, vhat[2];
-    sti_contact_memory m = sti__memory_carry(list + 2, 5, frame);
+    sti_contact_memory m;
+    sti__memory_carry(list + 2, 5, frame, &m);
     CHECK_NEAR(m.anchor[0] * s + m.anchor[2] * c, 0, 1e-15);
     double t = c * 1 - s * 3;
     CHECK_NEAR(m.anchor[0], t * c, 1e-15);
@@ -121,7 +122,7 @@ TEST(carrying_over) {
     CHECK_NEAR(m.impulse[0], s * 1 + c * 3, 1e-15);
     CHECK_NEAR(m.impulse[1], c * 1 - s * 3, 1e-15);
     CHECK_NEAR(m.impulse[2], 2, 1e-15);
-    m = sti__memory_carry(NULL, 7, frame);
+    sti__memory_carry(NULL, 7, frame, &m);
     CHECK(m.feature == 7 && m.anchor[0] == 0 && m.impulse[0] == 0 && m.frame[2] == c);
 }
 

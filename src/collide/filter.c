@@ -136,11 +136,10 @@ static void list_two(sti__collision_model *cm, int i, int geom, int box) {
     int g = cm->moving[i];
     if (cm->nlist >= MOST_LISTED || !sti__may_touch(cm, g, geom, STI_DISABLE_FILTERPARENT)) return;
     sti__candidate c = sti__candidate_dynamic(cm, g, geom);
-    bool swap = c.geom1 != g;
-    list_one(cm, (sti__listed){c,
-                               {swap ? box : i, swap ? i : box},
-                               cm->geom[c.geom1].type == STI_GEOM_PLANE,
-                               !sti__may_touch(cm, g, geom, 0)});
+    bool swap = c.geom1 != g, plane = cm->geom[c.geom1].type == STI_GEOM_PLANE,
+         parent = !sti__may_touch(cm, g, geom, 0);
+    list_one(
+        cm, (sti__listed){c, {swap ? box : i, swap ? i : box}, plane, parent, !plane && !parent && box >= 0});
 }
 
 static void list_all(sti__collision_model *cm) {
@@ -183,10 +182,8 @@ static int64_t list_kin(sti__collision_model *cm, int g, sti__listed *kin) {
             int a = cm->moving[i], b = cm->moving[k];
             if (!sti__may_touch(cm, a, b, STI_DISABLE_FILTERPARENT)) continue;
             sti__candidate c = sti__candidate_dynamic(cm, a, b);
-            bool swap = c.geom1 != a;
-            if (kin)
-                kin[count] =
-                    (sti__listed){c, {swap ? k : i, swap ? i : k}, false, !sti__may_touch(cm, a, b, 0)};
+            bool swap = c.geom1 != a, parent = !sti__may_touch(cm, a, b, 0);
+            if (kin) kin[count] = (sti__listed){c, {swap ? k : i, swap ? i : k}, false, parent, !parent};
             count++;
         }
     return count;

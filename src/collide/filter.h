@@ -35,6 +35,7 @@ typedef struct sti__listed {
     int box[2]; /* of the moving geoms, else ~ that of the fixed ones; unused for planes and explicit pairs */
     bool plane; /* geom1 is one */
     bool parent; /* only while the parent filter is off */
+    bool plain;  /* two moving geoms whose boxes decide */
 } sti__listed;
 
 typedef struct sti__collision_model {

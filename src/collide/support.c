@@ -73,10 +73,12 @@ void sti__shape_bounds(const sti__shape *s, double margin, double lo[3], double 
     } else {
         double half[3];
         half_extent(s, half);
-        for (int i = 0; i < 3; i++) {
-            lo[i] = s->pos[i] - half[i];
-            hi[i] = s->pos[i] + half[i];
+        for (int i = 0; i < 3; i++) { /* written once: what was just written would have to be waited for */
+            double at = s->pos[i];
+            lo[i] = at - half[i] - margin;
+            hi[i] = at + half[i] + margin;
         }
+        return;
     }
     for (int i = 0; i < 3; i++) {
         lo[i] -= margin;

@@ -96,6 +96,7 @@ static size_t lay_out(sti__assembly *as, char *base) {
                {&as->closed, nv * sizeof(int)},
                {&as->mark, nv * sizeof(int)},
                {&as->list, 2 * nv * sizeof(int)},
+               {&as->mass, (size_t)m->nD * sizeof(int)},
                {&as->x, 6 * ((size_t)m->nv + 1) * sizeof(double)},
                {&as->soft_first, ((size_t)m->nflex + 1) * sizeof(int)},
                {&as->root, ntree * sizeof(int)},
@@ -125,6 +126,16 @@ static void find_owners(sti__assembly *as) {
             as->owner[m->nv + 3 * m->flex_vertadr[f] + d] = m->ntree + f;
 }
 
+/* Rows of A are over ancestors, the dof itself and descendants; M has the first two. */
+static void find_mass(sti__assembly *as) {
+    const sti_model *m = as->model;
+    for (int i = 0; i < m->nv; i++) {
+        int n = m->M_rownnz[i], adr = m->D_rowadr[i];
+        for (int k = 0; k < m->D_rownnz[i]; k++)
+            as->mass[adr + k] = k < n ? m->M_rowadr[i] + k : m->M_rowadr[m->D_colind[adr + k]] + n - 1;
+    }
+}
+
 bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks,
                           const sti_allocator *allocator) {
     memset(as, 0, sizeof *as);
@@ -137,6 +148,7 @@ bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks,
     if (!as->block) return false;
     lay_out(as, as->block);
     find_owners(as);
+    find_mass(as);
     sti__outward_count(model, as->outward.place);
     memset(as->outward.when, 0, (size_t)sti__outward_count(model, NULL) * sizeof(uint64_t));
     bool ok = grow_blocks(as, blocks) && grow_rows(as, 3 * blocks) && grow_entries(as, 18 * blocks) &&
@@ -462,8 +474,8 @@ static void add_row(sti__assembly *as, const sti_state *s, int i, int at) {
     double h = s->opt.timestep, *value = as->avalue + at;
     int shift = as->place[i] - i; /* all dofs of a tree are there, one after the other */
     for (int k = 0; !as->placed && k < all; k++) acol[k] = col[k] + shift;
-    memcpy(value, s->M + m->M_rowadr[i], sizeof(double) * (size_t)n);
-    for (int k = n; k < all; k++) value[k] = s->M[m->M_rowadr[col[k]] + n - 1];
+    const int *mass = as->mass + adr;
+    for (int k = 0; k < all; k++) value[k] = s->M[mass[k]];
     if (damped(s)) value[n - 1] += h * s->par.dof_damping[i];
     for (int k = 0; implicit(as, s) && k < all; k++) {
         int j = col[k];

@@ -86,6 +86,7 @@ typedef struct sti__assembly {
     int *dof_island; /* n */
     bool *tree;      /* ntree: touched by a row */
     int *astart, *acol;
+    int *mass;   /* nD: where in M each entry of the rows of A is, with both triangles */
     int columns; /* rows of A whose columns are there, of the same dofs as in `dof` */
     bool placed; /* and they are what this step needs */
     double *avalue, *vstar, *v;

@@ -96,23 +96,31 @@ static void turn(const double *from, const double *old, const double *frame, dou
     for (int i = 0; i < 6; i++) to[i] = dot3(world[i / 3], frame + (size_t)3 * (size_t)(i % 3));
 }
 
-sti_contact_memory sti__memory_carry(const sti_contact_memory *old, uint64_t feature, const double frame[9]) {
-    sti_contact_memory m = {.feature = feature};
-    memcpy(m.frame, frame, sizeof m.frame);
-    if (!old) return m;
-    double along = dot3(old->anchor, frame);
-    for (int k = 0; k < 3; k++) m.anchor[k] = old->anchor[k] - along * frame[k];
-    memcpy(m.turn, old->turn, sizeof m.turn);
-    m.desaxce = old->desaxce;
-    m.age = old->age;
-    if (memcmp(old->frame, frame, sizeof m.frame) == 0) { /* as on a plane */
-        memcpy(m.impulse, old->impulse, sizeof m.impulse);
-        memcpy(m.rate, old->rate, sizeof m.rate);
-        return m;
+/* Field by field, as most of it is written a moment later. */
+void sti__memory_carry(const sti_contact_memory *old, uint64_t feature, const double frame[9],
+                       sti_contact_memory *m) {
+    static const sti_contact_memory nothing;
+    const sti_contact_memory *from = old ? old : &nothing;
+    bool same = !old || memcmp(old->frame, frame, sizeof m->frame) == 0; /* as on a plane */
+    double along = old ? dot3(from->anchor, frame) : 0;
+    for (int k = 0; k < 3; k++) {
+        m->anchor[k] = from->anchor[k] - along * frame[k];
+        m->turn[k] = from->turn[k];
+        m->pos[k] = 0;
     }
-    turn(old->impulse, old->frame, frame, m.impulse);
-    turn(old->rate, old->frame, frame, m.rate);
-    return m;
+    m->feature = feature;
+    m->desaxce = from->desaxce;
+    m->age = from->age;
+    m->pair = 0;
+    for (int i = 0; same && i < 6; i++) {
+        m->impulse[i] = from->impulse[i];
+        m->rate[i] = from->rate[i];
+    }
+    if (!same) {
+        turn(from->impulse, from->frame, frame, m->impulse);
+        turn(from->rate, from->frame, frame, m->rate);
+    }
+    if (frame != m->frame) memcpy(m->frame, frame, sizeof m->frame);
 }
 
 /* Axis of row i: normal, tangents, then the same for rotation. */

@@ -41,8 +41,10 @@ static inline void sti__learn(double off, double *trend) {
 }
 
 /* Starts a step: what is kept of `old` (NULL: nothing) in a contact of the given frame (rows: normal, two tangents; world);
-   the anchor is projected onto the new tangent plane, the impulse is turned into the new frame. */
-sti_contact_memory sti__memory_carry(const sti_contact_memory *old, uint64_t feature, const double frame[9]);
+   the anchor is projected onto the new tangent plane, the impulse is turned into the new frame. memory may be `old`, and
+   frame may be its own. */
+void sti__memory_carry(const sti_contact_memory *old, uint64_t feature, const double frame[9],
+                       sti_contact_memory *memory);
 
 /* vhat of the dim - 1 rows after the normal, m/s and rad/s. tau is the dissipation time in s. */
 void sti__memory_vhat(const sti_contact_memory *memory, int dim, double h, double tau, double *vhat);

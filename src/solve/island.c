@@ -112,6 +112,16 @@ static bool reserve(sti__island *s, const tally *t, const sti_allocator *a) {
 /* ---- filling ----------------------------------------------------------------------------------------- */
 
 static void sort_by(const int *island, int n, int count, int *list, int *at) {
+    if (count == 1) { /* without a table, which would have to be waited for */
+        at[0] = at[1] = 0;
+        int found = 0;
+        for (int i = 0; i < n; i++) {
+            list[found] = i;
+            found += island[i] == 0;
+        }
+        at[1] = found;
+        return;
+    }
     memset(at, 0, sizeof(int) * ((size_t)count + 1));
     for (int i = 0; i < n; i++)
         if (island[i] >= 0) at[island[i] + 1]++;

@@ -371,13 +371,19 @@ typedef struct small_run {
     sti__small_job *job; /* per island */
     char *scratch;
     size_t size; /* of one chunk's */
+    int chunks;
 } small_run;
+
+/* The first island of a chunk. */
+static int first_of(const small_run *run, int chunk) {
+    return (int)((int64_t)chunk * run->islands->count / run->chunks);
+}
 
 static void run_chunks(void *context, int begin, int end) {
     small_run *run = context;
     sti__small_solver solver = sti__small_get();
     for (int c = begin; c < end; c++)
-        for (int k = c * run->islands->count / CHUNKS; k < (c + 1) * run->islands->count / CHUNKS; k++) {
+        for (int k = first_of(run, c); k < first_of(run, c + 1); k++) {
             if (run->job[k].n == 0) continue;
             run->job[k].scratch = run->scratch + (size_t)c * run->size;
             run->islands->done[k] = solver(&run->job[k]);
@@ -425,16 +431,17 @@ static size_t plan_small(small_run *run) {
 
 /* Solves small islands; false if memory is short. */
 static bool solve_small(const sti__task *t, sti__islands *islands, sti__sum *sum) {
-    small_run run = {.task = t, .islands = islands};
     int count = islands->count;
+    small_run run = {.task = t, .islands = islands, .chunks = count < CHUNKS ? count : CHUNKS};
     if (count == 0) return true;
     size_t jobs = sti__mul((size_t)count, sizeof *run.job) / STI__ALIGN * STI__ALIGN + STI__ALIGN;
     if (!(run.job = sti__workspace_block(t->workspace, STI__BLOCK_SAP, jobs))) return false;
     run.size = plan_small(&run);
     if (run.size == 0) return true;
-    run.scratch = sti__workspace_block(t->workspace, STI__BLOCK_SMALL, sti__mul(run.size, CHUNKS));
+    run.scratch =
+        sti__workspace_block(t->workspace, STI__BLOCK_SMALL, sti__mul(run.size, (size_t)run.chunks));
     if (!run.scratch) return false;
-    sti__run(t->options->tasks.run ? &t->options->tasks : NULL, CHUNKS, 1, run_chunks, &run);
+    sti__run(t->options->tasks.run ? &t->options->tasks : NULL, run.chunks, 1, run_chunks, &run);
     for (int k = 0; k < count; k++) {
         const sti__small_job *job = &run.job[k];
         if (!islands->done[k]) continue;

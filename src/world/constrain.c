@@ -269,7 +269,7 @@ static void recall(sti_world *world) {
         bool contact = as->info[b].source == STI__FROM_CONTACT;
         double tau = as->info[b].tau, *vhat = as->vhat + as->first[b];
         if (!old && was_found(world, b)) old = replaced(world, &index, b);
-        if (contact) *m = sti__memory_carry(old, m->feature, m->frame);
+        if (contact) sti__memory_carry(old, m->feature, m->frame, m);
         if (was_found(world, b)) sti__constraints_place(m, &c->collide.contact[as->info[b].id]);
         else if (!contact) *m = old ? *old : (sti_contact_memory){.feature = m->feature};
         if (o->memory && contact) sti__memory_vhat(m, as->rows[b].dim, o->timestep, tau, vhat + 1);

@@ -376,7 +376,8 @@ static void contact_pin(sti__alm *alm, const sti_state *s, const sti__contact *c
     double *lambda = alm->touch_lambda + 42 * (size_t)i;
     memset(lambda, 0, sizeof(double) * 6);
     if ((a < 0 && b < 0) || a == b || c->exclude >= 2) return;
-    sti_contact_memory memory = sti__memory_carry(old, c->feature, c->frame);
+    sti_contact_memory memory;
+    sti__memory_carry(old, c->feature, c->frame, &memory);
     for (int k = 0; k < dim; k++) lambda[k] = -memory.impulse[k] * alm->scheme.pull / s->opt.timestep;
     alm->touch_pin[i] = alm->npin;
     sti__pin *pin = new_pin(alm, STI__PIN_CONTACT, a, b, lambda);
