@@ -174,6 +174,59 @@ TEST(snapshots) {
     sti_model_free(m);
 }
 
+/* ---- several materials ------------------------------------------------------------------------------------- */
+
+/* Forces on the vertices of the end x = end that add up to `force`, by area. */
+static void pull(const sti_model *m, double end, double force, double area, double *applied) {
+    for (int t = 0; t < m->nflexshell; t++) {
+        const double *a = m->flexvert_pos0 + 3 * m->flex_shell[3 * t],
+                     *b = m->flexvert_pos0 + 3 * m->flex_shell[3 * t + 1],
+                     *c = m->flexvert_pos0 + 3 * m->flex_shell[3 * t + 2];
+        if (fabs(a[0] - end) + fabs(b[0] - end) + fabs(c[0] - end) > 1e-9) continue;
+        double size = fabs((b[1] - a[1]) * (c[2] - a[2]) - (b[2] - a[2]) * (c[1] - a[1])) / 2;
+        for (int k = 0; k < 3; k++) applied[3 * m->flex_shell[3 * t + k]] += force * size / area / 3;
+    }
+}
+
+/* A bar of two halves, one end held, the other pulled: springs in a row, F L/2A (1/E1 + 1/E2), the first half with its share. At nu = 0
+   linear tets have it exactly. The mass is that of the halves; where the whole is given, halves have it in proportion. */
+TEST(two_materials) {
+    const double L = 0.4, A = 0.01, F = 5, E1 = 1e5, E2 = 4e5;
+    for (int given = 0; given < 2; given++) {
+        char xml[1024];
+        snprintf(xml, sizeof xml,
+                 SOFT "<option gravity='0 0 0' timestep='10'/><worldbody><flexcomp name='s' dim='3' "
+                      "type='grid' count='9 3 3' "
+                      "spacing='.05 .05 .05' mass='%g'><elasticity young='1e5' poisson='0' sti:law='linear'/>"
+                      "<contact contype='0' conaffinity='0'/><pin gridrange='0 0 0 0 2 2'/>"
+                      "<sti:part box='0 -1 -1 1 1 1' young='4e5' %s/></flexcomp></worldbody></mujoco>",
+                 given ? 3.0 : 1.0, given ? "density='2000'" : "");
+        sti_model *m = model_of(xml);
+        sti_world *w = world_of(m);
+        double half[2] = {0};
+        for (int e = 0; e < m->nflexelem; e++) {
+            double x = 0;
+            for (int k = 0; k < 4; k++) x += m->flexvert_pos0[3 * m->flex_elem[4 * e + k]] / 4;
+            CHECK(m->flexelem_young[e] == (x > 0 ? E2 : E1));
+            half[x > 0] = m->flexelem_density[e];
+        }
+        /* 1000 is the density of what says nothing */
+        CHECK_NEAR(mass_of(m, 0), given ? 3 : 1, 1e-12);
+        CHECK_NEAR(half[0], given ? 3 / (1.5 * L * A) : 1 / (L * A), 1e-9);
+        CHECK_NEAR(half[1], (given ? 2 : 1) * half[0], 1e-9);
+        pull(m, L / 2, F, A, values(w, "flexvert_applied"));
+        CHECK(sti_step(w, 60) == STI_OK);
+        const double *x = values(w, "flexvert_xpos");
+        for (int v = 0; v < m->nflexvert; v++) {
+            double at = m->flexvert_pos0[3 * v] + L / 2, moved = x[3 * v] - m->flexvert_pos0[3 * v];
+            double expect = F / A * (fmin(at, L / 2) / E1 + fmax(at - L / 2, 0) / E2);
+            CHECK_NEAR(moved, expect, 1e-9);
+        }
+        sti_world_destroy(w);
+        sti_model_free(m);
+    }
+}
+
 /* ---- bad input ---------------------------------------------------------------------------------------------- */
 
 TEST(bad_soft_bodies) {
@@ -202,6 +255,20 @@ TEST(bad_soft_bodies) {
         {"<sti:soft name='s' size='.1' young='1e4' edge='1e-9'/>", NULL, STI_LIMIT},
         {"<sti:soft name='s' size='.1' young='1e4'><pin id='99999'/></sti:soft>", "id", STI_VALUE},
         {"<sti:soft name='s' size='.1' young='1e4'><pin grid='0 0 0'/></sti:soft>", "grid", STI_VALUE},
+        {"<sti:soft name='s' size='.1' young='1e4'><sti:part id='99999' young='1'/></sti:soft>", "id",
+         STI_VALUE},
+        {"<sti:soft name='s' size='.1' young='1e4'><sti:part range='5 3' young='1'/></sti:soft>", "range",
+         STI_VALUE},
+        {"<sti:soft name='s' size='.1' young='1e4'><sti:part range='5' young='1'/></sti:soft>", "range",
+         STI_VALUE},
+        {"<sti:soft name='s' size='.1' young='1e4'><sti:part box='1 1 1 2 2 2' young='1'/></sti:soft>", "box",
+         STI_VALUE},
+        {"<sti:soft name='s' size='.1' young='1e4'><sti:part id='0' young='-1'/></sti:soft>", NULL,
+         STI_PHYSICS},
+        {"<sti:soft name='s' size='.1' young='1e4'><sti:part id='0' poisson='.5'/></sti:soft>", NULL,
+         STI_PHYSICS},
+        {"<sti:soft name='s' size='.1' young='1e4'><sti:part id='0' density='0'/></sti:soft>", NULL,
+         STI_PHYSICS},
         {"<sti:soft name='s' type='mesh' young='1e4'/>", "file", STI_VALUE},
         {"<sti:soft name='s' size='.1' young='1e4'/><sti:soft name='s' size='.1' young='1e4'/>", "name",
          STI_REFERENCE},
@@ -245,4 +312,4 @@ TEST(bad_numbers) {
 }
 
 MAIN(CASE(flexcomp_grid), CASE(soft_shapes), CASE(free_fall), CASE(hanging_bar), CASE(carried_by_a_link),
-     CASE(snapshots), CASE(bad_soft_bodies), CASE(bad_numbers))
+     CASE(snapshots), CASE(two_materials), CASE(bad_soft_bodies), CASE(bad_numbers))

@@ -71,6 +71,40 @@ TEST(vtk_quadratic) {
         0, 10);
 }
 
+#define TWO "CELLS 3 14\n3 0 1 2\n4 0 1 2 3\n4 1 2 3 4\nCELL_TYPES 3\n5\n10\n10\n"
+
+/* What tets are made of, in data of cells; that of a face between them is passed over. */
+TEST(vtk_matter) {
+    static const char *const text =
+        VTK("3.0") POINTS TWO "POINT_DATA 5\nSCALARS depth double 1\nLOOKUP_TABLE default\n0 0 0 0 0\n"
+                              "CELL_DATA 3\nSCALARS young float\nLOOKUP_TABLE default\n7 1e4 2e5\n"
+                              "FIELD FieldData 3\nname 2 3 int\n1 2 3 4 5 6\nDensity 1 3 double\n7 1000 500\n"
+                              "poisson 1 3 float\n7 .25 .5\n";
+    sti__tetmesh m;
+    REQUIRE(decode(text, strlen(text), &m, NULL) == STI_OK);
+    const double expect[3][2] = {{1e4, 2e5}, {0.25, 0.5}, {1000, 500}};
+    for (int k = 0; k < 3; k++)
+        for (int t = 0; t < 2; t++) CHECK(m.matter[k] && m.matter[k][t] == expect[k][t]);
+    sti__tetmesh_free(&m);
+    CHECK(refused(VTK("3.0") POINTS TWO "CELL_DATA 2\n", STI_MESH, "CELL_DATA has another number"));
+    CHECK(refused(VTK("3.0") POINTS TWO "CELL_DATA 3\nSCALARS young float\n1 2 3", STI_MESH, "LOOKUP_TABLE"));
+    CHECK(refused(VTK("3.0") POINTS TWO "CELL_DATA 3\nSCALARS young float 2\nLOOKUP_TABLE d\n1 2 3 4 5 6",
+                  STI_MESH, "a number for every cell"));
+    CHECK(refused(VTK("3.0") POINTS TWO "CELL_DATA 3\nSCALARS young float\nLOOKUP_TABLE d\n1 2", STI_MESH,
+                  "missing"));
+    CHECK(refused(VTK("3.0") POINTS TWO "CELL_DATA 3\nSCALARS young float\nLOOKUP_TABLE d\n1 x 3", STI_MESH,
+                  "missing"));
+    CHECK(refused(VTK("3.0") POINTS TWO "CELL_DATA 3\nSCALARS young colour\nLOOKUP_TABLE d\n1 2 3", STI_MESH,
+                  "type"));
+    CHECK(refused(VTK("3.0") POINTS TWO
+                  "CELL_DATA 3\nFIELD f 2\nyoung 1 3 float\n1 2 3\nyoung 1 3 float\n1 2 3",
+                  STI_MESH, "twice"));
+    CHECK(refused(VTK("3.0") POINTS TWO "CELL_DATA 3\nFIELD f 1\nx 4000000000000000000 3 float\n", STI_MESH,
+                  "bad size"));
+    CHECK(refused(VTK("3.0") POINTS TWO "CELL_DATA 3\nFIELD f 1\nx 1000000 1000000 float\n", STI_MESH,
+                  "too short"));
+}
+
 TEST(vtk_bad) {
     CHECK(refused("", STI_UNSUPPORTED, "neither"));
     CHECK(refused("# vtk DataFile Version 3.0", STI_MESH, "title"));
@@ -308,5 +342,5 @@ TEST(round_trip) {
     sti__tetmesh_free(&a);
 }
 
-MAIN(CASE(vtk_text), CASE(vtk_quadratic), CASE(vtk_bad), CASE(gmsh_text), CASE(gmsh_bad), CASE(binary),
-     CASE(truncated_and_changed), CASE(budget), CASE(round_trip))
+MAIN(CASE(vtk_text), CASE(vtk_quadratic), CASE(vtk_matter), CASE(vtk_bad), CASE(gmsh_text), CASE(gmsh_bad),
+     CASE(binary), CASE(truncated_and_changed), CASE(budget), CASE(round_trip))

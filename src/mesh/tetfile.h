@@ -9,7 +9,7 @@
    are taken; other solids are STI_UNSUPPORTED. Counts are checked against the size of the file before anything is
    allocated; memory: budget in bytes for what is needed meanwhile. Nodes that no tet uses are left out and tets that
    are inverted are turned, both counted in the report, whatever the options say; errors name the file and, in a text,
-   the line. */
+   the line. Of VTK's cell data, the arrays young, poisson and density become mesh->matter. */
 sti_status sti__tetmesh_decode(const void *data, size_t size, const char *name, size_t memory,
                                const sti__tetmesh_options *options, sti__tetmesh *mesh,
                                sti__tetmesh_report *report, sti_error *error);

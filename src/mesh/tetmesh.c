@@ -93,6 +93,7 @@ void sti__tetmesh_free(sti__tetmesh *mesh) {
     sti__free(a, mesh->tet, (size_t)mesh->ntet * 4 * sizeof(int));
     sti__free(a, mesh->tri, (size_t)mesh->ntri * 3 * sizeof(int));
     sti__free(a, mesh->tri_tet, (size_t)mesh->ntri * sizeof(int));
+    for (int k = 0; k < STI__MATTERS; k++) sti__free(a, mesh->matter[k], (size_t)mesh->ntet * sizeof(double));
     memset(mesh, 0, sizeof *mesh);
     mesh->allocator = a;
 }

@@ -7,15 +7,24 @@
 
 #define STI__TET_MAX 1000000 /* elements of a mesh, unless an option says otherwise */
 
+/* What a tet may be made of. */
+typedef enum sti__matter {
+    STI__MATTER_YOUNG,   /* Young's modulus, Pa */
+    STI__MATTER_POISSON, /* Poisson's ratio */
+    STI__MATTER_DENSITY, /* kg/m3 */
+    STI__MATTERS
+} sti__matter;
+
 /* Every tet is positively oriented: (b - a) x (c - a) . (d - a) > 0 for its nodes a b c d. Every node belongs to a
    tet. No face belongs to more than two tets; those of one tet only are the surface, counter-clockwise from outside,
    in the order of their tets and, within a tet, of the node opposite to them. */
 typedef struct sti__tetmesh {
     int nnode, ntet, ntri;
-    double *node; /* nnode * 3 */
-    int *tet;     /* ntet * 4 */
-    int *tri;     /* ntri * 3, the surface */
-    int *tri_tet; /* ntri, the tet that a surface triangle is a face of */
+    double *node;                 /* nnode * 3 */
+    int *tet;                     /* ntet * 4 */
+    int *tri;                     /* ntri * 3, the surface */
+    int *tri_tet;                 /* ntri, the tet that a surface triangle is a face of */
+    double *matter[STI__MATTERS]; /* ntet each, from the cell data of a file; NULL: not given */
     const sti_allocator *allocator;
 } sti__tetmesh;
 

@@ -165,6 +165,21 @@ static sti_status check(const sti__tetscan *s) {
     return STI_OK;
 }
 
+/* The mesh takes what its tets are made of; they have kept their order. */
+static sti_status take_matter(const sti__tetscan *s, sti__tetmesh *mesh) {
+    size_t bytes = (size_t)mesh->ntet * sizeof(double);
+    for (int k = 0; k < STI__MATTERS; k++) {
+        if (!s->matter[k]) continue;
+        mesh->matter[k] = sti__alloc(s->options->allocator, bytes);
+        if (!mesh->matter[k]) {
+            sti__tetmesh_free(mesh);
+            return sti__tetscan_fail(s, STI_NO_MEMORY, "out of memory for the mesh");
+        }
+        memcpy(mesh->matter[k], s->matter[k], bytes);
+    }
+    return STI_OK;
+}
+
 sti_status sti__tetmesh_decode(const void *data, size_t size, const char *name, size_t memory,
                                const sti__tetmesh_options *options, sti__tetmesh *mesh,
                                sti__tetmesh_report *report, sti_error *error) {
@@ -184,6 +199,9 @@ sti_status sti__tetmesh_decode(const void *data, size_t size, const char *name, 
     if (status == STI_OK) status = check(&s);
     if (status == STI_OK)
         status = sti__tetmesh_create((int)s.nnode, s.node, (int)s.ntet, s.tet, &o, mesh, report, s.error);
+    if (status == STI_OK) status = take_matter(&s, mesh);
+    for (int k = 0; k < STI__MATTERS; k++)
+        sti__tetscan_return(&s, s.matter[k], (size_t)s.max_tet * sizeof(double));
     sti__tetscan_return(&s, s.node, (size_t)s.nnode * 3 * sizeof(double));
     sti__tetscan_return(&s, s.tet, (size_t)s.max_tet * 4 * sizeof(int));
     return status;

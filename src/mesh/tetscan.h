@@ -16,6 +16,7 @@ typedef struct sti__tetscan {
     int64_t nnode;
     int *tet; /* ntet * 4, room for max_tet */
     int64_t ntet, max_tet;
+    double *matter[STI__MATTERS]; /* max_tet each, NULL: not given */
     const sti__tetmesh_options *options;
     sti_error *error;
 } sti__tetscan;

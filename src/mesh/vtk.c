@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Legacy VTK files, versions 1 to 5: POINTS, CELLS and CELL_TYPES of an unstructured grid. Bytes are big-endian. In
+/* Legacy VTK files, versions 1 to 5: POINTS, CELLS and CELL_TYPES of an unstructured grid, and what its cells are made of. Bytes are big-endian. In
    versions before 5 CELLS holds for each cell the number of its nodes and the nodes; after that, two arrays OFFSETS
    and CONNECTIVITY. */
 #include "mesh/tetscan.h"
@@ -9,7 +9,9 @@ typedef struct vtk {
     bool offsets;          /* version 5 */
     int64_t *start, *list; /* cell c has the nodes list[start[c]] to list[start[c + 1] - 1] */
     int64_t ncell, nlist;
-    bool typed;
+    bool typed;   /* from then on start[c] is the tet that cell c has become, or -1 */
+    bool of_cell; /* the data that are read belong to cells */
+    int64_t ndata;
 } vtk;
 
 static sti_status fail(const vtk *v, const char *why) { return sti__tetscan_fail(v->s, STI_MESH, why); }
@@ -162,37 +164,132 @@ static sti_status read_types(vtk *v) {
     sti_status status = sti__tetscan_tets(v->s, count, v->s->binary ? 4 : 1);
     for (int64_t c = 0; status == STI_OK && c < count; c++) {
         if (!read_integer(v, &kinds[2], &type)) return fail(v, "a cell type is missing");
+        int64_t tet = v->s->ntet;
         if (!take_cell(v, c, type))
             status = sti__tetscan_fail(v->s, STI_UNSUPPORTED, "only tetrahedra are supported as solid cells");
+        v->start[c] = v->s->ntet > tet ? tet : -1;
     }
     v->typed = true;
     return status;
 }
 
+/* ---- data ------------------------------------------------------------------------------------------------------- */
+
+static int matter_of(const vtk *v, const char *name, size_t n) {
+    static const char *const names[STI__MATTERS] = {"young", "poisson", "density"};
+    for (int k = 0; v->of_cell && k < STI__MATTERS; k++)
+        if (sti__tetscan_is(name, n, names[k])) return k;
+    return -1;
+}
+
+static sti_status skip_numbers(vtk *v, const kind *k, int64_t count) {
+    double x;
+    if (!sti__tetscan_fits(v->s, count, v->s->binary ? (size_t)k->size : 1))
+        return fail(v, "the file is too short for its data");
+    if (v->s->binary) v->s->p += count * k->size;
+    else
+        for (int64_t i = 0; i < count; i++)
+            if (!sti__tetscan_real(v->s, &x)) return fail(v, "data have something that is not a number");
+    return STI_OK;
+}
+
+static bool read_number(vtk *v, const kind *k, double *x) {
+    int64_t whole;
+    if (k->real || !v->s->binary) return read_real(v, k, x);
+    if (!read_integer(v, k, &whole)) return false;
+    *x = (double)whole;
+    return true;
+}
+
+/* One number for every cell. */
+static sti_status read_matter(vtk *v, int matter, const kind *k) {
+    sti__tetscan *s = v->s;
+    double x;
+    if (s->matter[matter]) return fail(v, "young, poisson or density is there twice");
+    if (s->binary && k->size < 4) return fail(v, "young, poisson and density must be float, double or int");
+    s->matter[matter] = sti__tetscan_borrow(s, (size_t)s->max_tet * sizeof(double));
+    if (!s->matter[matter]) return s->error->code;
+    for (int64_t c = 0; c < v->ncell; c++) {
+        if (!read_number(v, k, &x)) return fail(v, "a number of young, poisson or density is missing");
+        if (v->start[c] >= 0) s->matter[matter][v->start[c]] = x;
+    }
+    return STI_OK;
+}
+
+static sti_status read_data(vtk *v, int matter, const kind *k, int64_t width, int64_t count) {
+    if (width < 0 || count < 0 || (count > 0 && width > INT64_MAX / count))
+        return fail(v, "SCALARS or an array of FIELD has a bad size");
+    if (matter < 0) return skip_numbers(v, k, width * count);
+    if (width != 1 || count != v->ncell)
+        return fail(v, "young, poisson and density need a number for every cell");
+    return read_matter(v, matter, k);
+}
+
 /* FIELD name n, then n arrays: name, components, tuples, type, numbers. */
-static sti_status skip_field(vtk *v) {
+static sti_status read_field(vtk *v) {
     const char *word;
     size_t n;
     int64_t arrays, width, count;
-    double x;
     if (!sti__tetscan_word(v->s, &word, &n) || !sti__tetscan_integer(v->s, &arrays))
         return fail(v, "FIELD needs a number");
     for (int64_t a = 0; a < arrays; a++) {
-        if (!sti__tetscan_word(v->s, &word, &n) || !sti__tetscan_integer(v->s, &width) ||
-            !sti__tetscan_integer(v->s, &count))
+        if (!sti__tetscan_word(v->s, &word, &n)) return fail(v, "an array of FIELD needs a name");
+        if (sti__tetscan_is(word, n, "METADATA")) { /* of the array before */
+            const char *text;
+            end_line(v);
+            while (sti__tetscan_line(v->s, &text, &n) && n > 0) continue;
+            a--;
+            continue;
+        }
+        int matter = matter_of(v, word, n);
+        if (!sti__tetscan_integer(v->s, &width) || !sti__tetscan_integer(v->s, &count))
             return fail(v, "an array of FIELD needs a name and two numbers");
         const kind *k = read_kind(v);
-        if (!k || width < 0 || count < 0 || (count > 0 && width > INT64_MAX / count))
-            return fail(v, "an array of FIELD has an unknown type or a bad size");
+        if (!k) return fail(v, "an array of FIELD has an unknown type");
         end_line(v);
-        if (!sti__tetscan_fits(v->s, width * count, v->s->binary ? (size_t)k->size : 1))
-            return fail(v, "the file is too short for FIELD");
-        if (v->s->binary) v->s->p += width * count * k->size;
-        else
-            for (int64_t i = 0; i < width * count; i++)
-                if (!sti__tetscan_real(v->s, &x)) return fail(v, "FIELD has something that is not a number");
+        sti_status status = read_data(v, matter, k, width, count);
+        if (status != STI_OK) return status;
     }
     return STI_OK;
+}
+
+/* SCALARS name type [components], then LOOKUP_TABLE name. */
+static sti_status read_scalars(vtk *v) {
+    const char *word, *text;
+    size_t n;
+    int64_t width = 1;
+    if (!sti__tetscan_word(v->s, &word, &n)) return fail(v, "SCALARS needs a name");
+    int matter = matter_of(v, word, n);
+    const kind *k = read_kind(v);
+    if (!k) return fail(v, "SCALARS has an unknown type");
+    if (!sti__tetscan_line(v->s, &text, &n)) return fail(v, "the file ends after SCALARS");
+    while (n > 0 && (*text == ' ' || *text == '\t')) text++, n--;
+    if (n > 0) width = *text >= '1' && *text <= '4' && n == 1 ? *text - '0' : -1;
+    if (!sti__tetscan_word(v->s, &word, &n) || !sti__tetscan_is(word, n, "LOOKUP_TABLE"))
+        return fail(v, "LOOKUP_TABLE must follow SCALARS");
+    end_line(v);
+    return read_data(v, matter, k, width, v->ndata);
+}
+
+/* Data of points and cells; true while there may be more. What is not known ends it: the mesh is complete. */
+static bool read_attribute(vtk *v, sti_status *status) {
+    const char *word;
+    size_t n;
+    if (!sti__tetscan_word(v->s, &word, &n)) return false;
+    bool cells = sti__tetscan_is(word, n, "CELL_DATA");
+    if (cells || sti__tetscan_is(word, n, "POINT_DATA")) {
+        v->of_cell = cells;
+        bool counted = sti__tetscan_integer(v->s, &v->ndata) && v->ndata == (cells ? v->ncell : v->s->nnode);
+        if (!counted && !cells) return false;
+        if (!counted) *status = fail(v, "CELL_DATA has another number than CELLS");
+        else end_line(v);
+    } else if (sti__tetscan_is(word, n, "SCALARS")) *status = read_scalars(v);
+    else if (sti__tetscan_is(word, n, "FIELD")) *status = read_field(v);
+    else if (sti__tetscan_is(word, n, "METADATA")) {
+        end_line(v);
+        while (sti__tetscan_line(v->s, &word, &n) && n > 0) continue;
+    } else return false;
+    return *status == STI_OK;
 }
 
 /* Lines until an empty one. */
@@ -207,7 +304,7 @@ static sti_status read_section(vtk *v, const char *word, size_t n) {
     if (sti__tetscan_is(word, n, "POINTS")) return read_points(v);
     if (sti__tetscan_is(word, n, "CELLS")) return read_cells(v);
     if (sti__tetscan_is(word, n, "CELL_TYPES")) return read_types(v);
-    if (sti__tetscan_is(word, n, "FIELD")) return skip_field(v);
+    if (sti__tetscan_is(word, n, "FIELD")) return read_field(v);
     if (sti__tetscan_is(word, n, "METADATA")) return skip_metadata(v), STI_OK;
     return fail(v, "an unknown section: POINTS, CELLS and CELL_TYPES are expected");
 }
@@ -220,7 +317,9 @@ static sti_status read_sections(vtk *v) {
         sti_status status = read_section(v, word, n);
         if (status != STI_OK) return status;
     }
-    return STI_OK;
+    sti_status status = STI_OK;
+    while (read_attribute(v, &status)) continue;
+    return status;
 }
 
 /* ---- header -------------------------------------------------------------------------------------------------- */

@@ -57,6 +57,28 @@ static double edge_for(const sti__mesh *surface, double edge) {
     return largest / 10;
 }
 
+/* A tet from each triangle to the origin, which is the first vertex: as MuJoCo makes them. */
+static sti_status star(sti__compiler *c, const sti_element *e, const sti__mesh *surface,
+                       const double scale[3], sti__tetmesh *mesh, sti_error *error) {
+    const sti__tetmesh_options options = {.allocator = c->allocator,
+                                          .place = sti__place_attr(e, STI_A_origin)};
+    double *node = sti__scratch(c, 3 * ((size_t)surface->nvert + 1), sizeof *node);
+    int *tet = sti__scratch(c, 4 * (size_t)surface->nface, sizeof *tet);
+    if (!node || !tet) return STI_NO_MEMORY;
+    sti__reals(e, STI_A_origin, node, 3);
+    for (int k = 0; k < 3; k++) node[k] *= scale[k];
+    memcpy(node + 3, surface->vert, 3 * sizeof *node * (size_t)surface->nvert);
+    for (int t = 0; t < surface->nface; t++)
+        for (int k = 0; k < 3; k++) tet[4 * t + k + 1] = surface->face[3 * t + k] + 1;
+    sti_status status =
+        sti__tetmesh_create(surface->nvert + 1, node, surface->nface, tet, &options, mesh, NULL, error);
+    if (status != STI_MESH) return status;
+    return sti__fail_at(
+        error, options.place, STI_MESH,
+        "not every triangle of the surface is seen from the origin from within; without it the surface is "
+        "filled with tetrahedra of one size (edge)");
+}
+
 static bool stuff(sti__compiler *c, const sti_element *e, const void *data, size_t size, const char *file,
                   const double scale[3], struct sti__soft *s) {
     sti__place place = sti__place_attr(e, STI_A_file);
@@ -67,8 +89,10 @@ static bool stuff(sti__compiler *c, const sti_element *e, const void *data, size
     sti__mesh_transform(&surface, scale, (double[3]){0}, (double[4]){1, 0, 0, 0});
     sti__stuff_options options = {.edge = edge_for(&surface, sti__real(e, STI_A_edge, 0)),
                                   .mesh = {.allocator = c->allocator, .place = place}};
-    sti_status status = sti__tetmesh_stuff(surface.nvert, surface.vert, surface.nface, surface.face, &options,
-                                           &s->mesh, NULL, &error);
+    bool as_star = !is_own(e) && sti__has(e, STI_A_origin) && !(sti__real(e, STI_A_edge, 0) > 0);
+    sti_status status = as_star ? star(c, e, &surface, scale, &s->mesh, &error)
+                                : sti__tetmesh_stuff(surface.nvert, surface.vert, surface.nface, surface.face,
+                                                     &options, &s->mesh, NULL, &error);
     sti__mesh_free(&surface);
     return status == STI_OK || sti__pass_on(c, &error);
 }
@@ -341,39 +365,131 @@ static void fill_contact(sti__compiler *c, const sti_element *e, int i) {
     for (int k = 0; k < 4; k++) m->flex_rgba[4 * i + k] = (float)rgba[k];
 }
 
-static double density_of(sti__compiler *c, const sti_element *e, const struct sti__soft *s) {
-    double mass = is_own(e) ? sti__real(e, STI_A_mass, NAN) : sti__real(e, STI_A_mass, 1);
-    if (s->vertices.count) mass = s->vertices.mass;
-    double density = isnan(mass) ? sti__real(e, STI_A_density, 1000) : mass / sti__tetmesh_volume(&s->mesh);
-    if (!(density > 0))
-        sti__complain(c, e, isnan(mass) ? STI_A_density : STI_A_mass, STI_PHYSICS, "must be positive");
-    return density;
+/* Elements that a part names. */
+static bool part_has(const sti__tetmesh *mesh, const double *box, int k) {
+    double x[3] = {0};
+    if (!box) return false;
+    for (int v = 0; v < 4; v++) v3_add_scaled(x, mesh->node + 3 * (size_t)mesh->tet[4 * k + v], 0.25);
+    for (int i = 0; i < 3; i++)
+        if (x[i] < fmin(box[i], box[3 + i]) || x[i] > fmax(box[i], box[3 + i])) return false;
+    return true;
+}
+
+static void set_matter(sti_model *m, const double matter[3], int k) {
+    double *const to[] = {m->flexelem_young + k, m->flexelem_poisson + k, m->flexelem_density + k};
+    for (int i = 0; i < 3; i++)
+        if (!isnan(matter[i])) *to[i] = matter[i];
+}
+
+static bool part_range(sti__compiler *c, const sti_element *e, sti__aid attribute, int i, double first,
+                       double last, const double matter[3]) {
+    sti_model *m = c->m;
+    int n = c->soft[i].mesh.ntet;
+    if (!(first >= 0 && first <= last && last < n))
+        return sti__complain(c, e, attribute, STI_VALUE, "the soft body has tetrahedra 0 to %d, not %g to %g",
+                             n - 1, first, last);
+    for (int k = (int)first; k <= (int)last; k++) set_matter(m, matter, m->flex_elemadr[i] + k);
+    return true;
+}
+
+static void read_part(sti__compiler *c, const sti_element *e, int i) {
+    const sti__tetmesh *mesh = &c->soft[i].mesh;
+    const double matter[3] = {sti__real(e, STI_A_young, NAN), sti__real(e, STI_A_poisson, NAN),
+                              sti__real(e, STI_A_density, NAN)};
+    double box[6];
+    int n, found = 0;
+    const double *list = groups(c, e, STI_A_id, 1, &n);
+    for (int k = 0; k < n; k++)
+        if (!part_range(c, e, STI_A_id, i, list[k], list[k], matter)) return;
+    list = groups(c, e, STI_A_range, 2, &n);
+    for (int k = 0; k < n; k += 2)
+        if (!part_range(c, e, STI_A_range, i, list[k], list[k + 1], matter)) return;
+    if (!sti__has(e, STI_A_box)) return;
+    sti__reals(e, STI_A_box, box, 6);
+    for (int k = 0; k < mesh->ntet; k++)
+        if (part_has(mesh, box, k)) set_matter(c->m, matter, c->m->flex_elemadr[i] + k), found++;
+    if (!found) sti__complain(c, e, STI_A_box, STI_VALUE, "no tetrahedron has its middle in the box");
+}
+
+/* The mass of the whole where it is given, NaN where densities are. */
+static double mass_given(const sti_element *e, const struct sti__soft *s) {
+    if (s->vertices.count) return s->vertices.mass;
+    return is_own(e) ? sti__real(e, STI_A_mass, NAN) : sti__real(e, STI_A_mass, 1);
+}
+
+/* Densities in proportion, so that the mass is that of the whole. */
+static void fit_mass(sti__compiler *c, const sti_element *e, const struct sti__soft *s, int i) {
+    sti_model *m = c->m;
+    double mass = mass_given(e, s), sum = 0, *density = m->flexelem_density + m->flex_elemadr[i];
+    if (isnan(mass)) return;
+    if (!(mass > 0)) {
+        sti__complain(c, e, STI_A_mass, STI_PHYSICS, "must be positive");
+        return;
+    }
+    for (int k = 0; k < s->mesh.ntet; k++) {
+        const int *t = s->mesh.tet + 4 * k;
+        const double *x = s->mesh.node;
+        sum += density[k] * sti__tet_volume6(x + 3 * t[0], x + 3 * t[1], x + 3 * t[2], x + 3 * t[3]) / 6;
+    }
+    for (int k = 0; k < s->mesh.ntet; k++) density[k] *= mass / sum;
+}
+
+/* False, with the number of the first element that cannot be. */
+static bool check_matter(sti__compiler *c, const sti_element *e, const struct sti__soft *s, int i) {
+    const sti_model *m = c->m;
+    const sti_element *matter = part(e, STI_E_flex_elasticity);
+    bool uniform =
+        !s->mesh.matter[0] && !s->mesh.matter[1] && !s->mesh.matter[2] && !sti__first(e, STI_E_flex_part);
+    for (int k = m->flex_elemadr[i]; k < m->flex_elemadr[i] + s->mesh.ntet; k++) {
+        bool young = m->flexelem_young[k] > 0 && m->flexelem_young[k] < INFINITY;
+        bool poisson = m->flexelem_poisson[k] >= 0 && m->flexelem_poisson[k] < 0.4999;
+        bool density = m->flexelem_density[k] > 0 && m->flexelem_density[k] < INFINITY;
+        if (young && poisson && density) continue;
+        if (!uniform)
+            return sti__complain(c, e, STI_A_COUNT, STI_PHYSICS,
+                                 "tetrahedron %d has Young's modulus %g, Poisson's ratio %g, density %g",
+                                 k - m->flex_elemadr[i], m->flexelem_young[k], m->flexelem_poisson[k],
+                                 m->flexelem_density[k]);
+        if (!young)
+            return sti__complain(c, matter ? matter : e, matter ? STI_A_young : STI_A_COUNT, STI_PHYSICS,
+                                 "a soft body needs a Young's modulus above 0");
+        return sti__complain(c, poisson ? e : matter, poisson ? STI_A_density : STI_A_poisson, STI_PHYSICS,
+                             poisson ? "must be positive" : "must be from 0 to below 0.4999");
+    }
+    return true;
+}
+
+/* What the elements are made of: as the body says, as its file says of each, as its parts say; later ones rule. */
+static void fill_elements(sti__compiler *c, const sti_element *e, const struct sti__soft *s, int i) {
+    sti_model *m = c->m;
+    const sti_element *matter = part(e, STI_E_flex_elasticity);
+    double all[3] = {real_of(matter, STI_A_young, 0), real_of(matter, STI_A_poisson, 0),
+                     is_own(e) ? sti__real(e, STI_A_density, 1000) : 1000};
+    int at = m->flex_elemadr[i];
+    for (int k = 0; k < s->mesh.ntet; k++) {
+        set_matter(m, all, at + k);
+        double own[3] = {NAN, NAN, NAN};
+        for (int j = 0; j < 3; j++)
+            if (s->mesh.matter[j]) own[j] = s->mesh.matter[j][k];
+        set_matter(m, own, at + k);
+        m->flexelem_pressure[at + k] = s->pressure.middle ? s->pressure.middle[k] : 0;
+    }
+    for (const sti_element *p = sti__first(e, STI_E_flex_part); p; p = sti__next_same(p)) read_part(c, p, i);
+    if (check_matter(c, e, s, i)) fit_mass(c, e, s, i);
 }
 
 static void fill_matter(sti__compiler *c, const sti_element *e, const struct sti__soft *s, int i) {
     sti_model *m = c->m;
     const sti_element *matter = part(e, STI_E_flex_elasticity);
-    double young = real_of(matter, STI_A_young, 0), poisson = real_of(matter, STI_A_poisson, 0);
-    double density = density_of(c, e, s), *damping = m->flex_damping + 2 * i;
+    double *damping = m->flex_damping + 2 * i;
     damping[0] = real_of(matter, STI_A_massdamping, 0);
     damping[1] = real_of(matter, STI_A_damping, 0);
     m->flex_law[i] = word_of(matter, STI_A_law, STI_FLEX_LINEAR_COROTATED);
-    if (!(young > 0))
-        sti__complain(c, matter ? matter : e, matter ? STI_A_young : STI_A_COUNT, STI_PHYSICS,
-                      "a soft body needs a Young's modulus above 0");
-    if (!(poisson >= 0 && poisson < 0.4999))
-        sti__complain(c, matter, STI_A_poisson, STI_PHYSICS, "must be from 0 to below 0.4999");
     for (int k = 0; k < 2; k++)
         if (!(damping[k] >= 0))
             sti__complain(c, matter, k ? STI_A_damping : STI_A_massdamping, STI_VALUE,
                           "must not be negative");
-    int at = m->flex_elemadr[i];
-    for (int k = 0; k < s->mesh.ntet; k++) {
-        m->flexelem_young[at + k] = young;
-        m->flexelem_poisson[at + k] = poisson;
-        m->flexelem_density[at + k] = density;
-        m->flexelem_pressure[at + k] = s->pressure.middle ? s->pressure.middle[k] : 0;
-    }
+    fill_elements(c, e, s, i);
 }
 
 /* A quarter of every tetrahedron's mass at each of its vertices. */

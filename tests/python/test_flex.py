@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Soft bodies of one file in both engines: vertices, tetrahedra and mass are those of MuJoCo's compiled model."""
+import itertools
+import struct
 import warnings
 
 import mujoco
 import numpy as np
 import pytest
 import stiction
+import stiction.mesh
 
 MATTER = '<elasticity young="1e4" poisson="0.3" damping="0.01"/>'
 
@@ -60,6 +63,117 @@ def same_mesh(ours, theirs, data):
 def test_flexcomp(kind):
     xml = f"""<mujoco><worldbody><flexcomp name="f" dim="3" {KINDS[kind]} mass="2" pos="1 2 3" euler="20 30 40">{MATTER}</flexcomp></worldbody></mujoco>"""
     same_mesh(*both(xml))
+
+
+CUBE = "".join(f"v {x} {y} {z}\n" for z in (-1, 1) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1)))
+CUBE += "".join(f"f {f}\n" for f in ("1 3 2", "1 4 3", "5 6 7", "5 7 8", "1 2 6", "1 6 5", "2 3 7", "2 7 6", "3 4 8", "3 8 7", "4 1 5", "4 5 8"))
+
+
+def stl(text):
+    lines = [line.split() for line in text.splitlines()]
+    verts = [[float(x) for x in line[1:]] for line in lines if line[0] == "v"]
+    faces = [[int(x) - 1 for x in line[1:]] for line in lines if line[0] == "f"]
+    one = [struct.pack("<12fH", 0, 0, 0, *(x for v in face for x in verts[v]), 0) for face in faces]
+    return bytes(80) + struct.pack("<I", len(faces)) + b"".join(one)
+
+
+def compare_file(tmp_path, name, data, attributes):
+    """Of a file in a folder; the tetrahedra of both are listed by position, since a reader may order vertices as it likes."""
+    (tmp_path / name).write_bytes(data)
+    path = tmp_path / "scene.xml"
+    path.write_text(f"""<mujoco><worldbody><flexcomp name="f" dim="3" file="{name}" {attributes} mass="2" pos="1 2 3" euler="20 30 40">
+        {MATTER}</flexcomp></worldbody></mujoco>""")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours, theirs = stiction.Model.from_xml_path(str(path)), mujoco.MjModel.from_xml_path(str(path))
+    there = mujoco.MjData(theirs)
+    mujoco.mj_forward(theirs, there)
+    same_mesh(ours, theirs, there)
+    return ours, theirs
+
+
+def volume(model):
+    x, t = np.reshape(model.flexvert_pos0, (-1, 3)), np.reshape(model.flex_elem, (-1, 4))
+    a, b, c = x[t[:, 1]] - x[t[:, 0]], x[t[:, 2]] - x[t[:, 0]], x[t[:, 3]] - x[t[:, 0]]
+    return np.sum(np.einsum("ij,ij->i", np.cross(a, b), c)) / 6
+
+
+@pytest.mark.parametrize("name, data", [("c.obj", CUBE.encode()), ("c.stl", stl(CUBE))])
+def test_surface_with_an_origin(tmp_path, name, data):
+    """Tetrahedra from every triangle to the origin, which is the first vertex and scaled with the others."""
+    ours, theirs = compare_file(tmp_path, name, data, 'type="mesh" scale=".1 .1 .2" origin=".5 0 .1"')
+    assert ours.nflexelem == 12 and ours.nflexvert == 9
+    assert volume(ours) == pytest.approx(0.2 * 0.2 * 0.4, rel=1e-6)
+    # masses: by volume here, in equal parts there
+    np.testing.assert_allclose(theirs.body_mass[np.unique(theirs.flex_vertbodyid)], 2 / 9)
+    assert ours.flexvert_mass[0] == pytest.approx(2 / 4)  # a quarter of every tetrahedron
+
+
+def test_surface_without_an_origin(tmp_path):
+    """MuJoCo asks for one; here the surface is filled."""
+    (tmp_path / "c.obj").write_text(CUBE)
+    path = tmp_path / "scene.xml"
+    text = f'<mujoco xmlns:sti="urn:stiction"><worldbody><flexcomp name="f" dim="3" type="mesh" file="c.obj" scale=".1 .1 .1" %s>{MATTER}</flexcomp></worldbody></mujoco>'
+    for more in ("", 'origin="0 0 0" sti:edge=".05"'):
+        path.write_text(text % more)
+        model = stiction.Model.from_xml_path(str(path))
+        assert model.nflexvert > 50 and volume(model) == pytest.approx(0.2**3, rel=0.02)
+    path.write_text(text % 'origin="2 0 0"')
+    with pytest.raises(stiction.Error, match="origin.*filled"):
+        stiction.Model.from_xml_path(str(path))
+
+
+def test_gmsh(tmp_path):
+    """Written by stiction.mesh, read by both: all vertices and tetrahedra, and the volume of the cube."""
+    (tmp_path / "c.obj").write_text(CUBE)
+    stiction.mesh.tetrahedralize(str(tmp_path / "c.obj"), edge=0.7).save(str(tmp_path / "c.msh"))
+    ours, theirs = compare_file(tmp_path, "c.msh", (tmp_path / "c.msh").read_bytes(), 'type="gmsh"')
+    assert ours.nflexelem == theirs.nflexelem > 100 and volume(ours) == pytest.approx(8, rel=1e-6)
+
+
+def test_cell_data(tmp_path):
+    """Young's modulus, Poisson's ratio and density of every tetrahedron from a VTK file: a bar of two halves in tension is two springs in a row."""
+    n, d = (6, 2, 2), 0.1
+    x = np.array([(i, j, k) for i in range(n[0] + 1) for j in range(n[1] + 1) for k in range(n[2] + 1)]) * d
+
+    def at(i, j, k):
+        return (i * (n[1] + 1) + j) * (n[2] + 1) + k
+
+    cells = []
+    for i, j, k in np.ndindex(n):
+        for order in itertools.permutations(range(3)):  # the six ways along the edges of a cell
+            p, path = np.array([i, j, k]), [(i, j, k)]
+            for axis in order:
+                p = p + np.eye(3, dtype=int)[axis]
+                path.append(tuple(p))
+            cells.append([at(*q) for q in path])
+    half = [int(x[c].mean(axis=0)[0] > 0.3) for c in cells]
+
+    def column(name, values):
+        return f"SCALARS {name} double 1\nLOOKUP_TABLE default\n" + "\n".join(str(values[h]) for h in half) + "\n"
+
+    lines = ["# vtk DataFile Version 3.0", "bar", "ASCII", "DATASET UNSTRUCTURED_GRID", f"POINTS {len(x)} double"]
+    lines += [" ".join(map(str, p)) for p in x] + [f"CELLS {len(cells)} {5 * len(cells)}"] + [" ".join(map(str, [4, *c])) for c in cells]
+    lines += [f"CELL_TYPES {len(cells)}"] + ["10"] * len(cells) + [f"CELL_DATA {len(cells)}"]
+    (tmp_path / "bar.vtk").write_text("\n".join(lines) + "\n" + column("young", (1e5, 3e5)) + column("poisson", (0, 0)) + column("density", (500, 2000)))
+    held = " ".join(str(at(0, j, k)) for j in range(n[1] + 1) for k in range(n[2] + 1))
+    path = tmp_path / "scene.xml"
+    path.write_text(f"""<mujoco xmlns:sti="urn:stiction"><option gravity="0 0 0" timestep="10"/><worldbody>
+        <sti:soft name="bar" type="mesh" file="bar.vtk" law="linear" contype="0" conaffinity="0"><pin id="{held}"/></sti:soft></worldbody></mujoco>""")
+    model = stiction.Model.from_xml_path(str(path))
+    assert np.sum(model.flexvert_mass) == pytest.approx(0.04 * 0.3 * (500 + 2000), rel=1e-12)
+    data = stiction.Data(model)
+    area, force = 0.04, 8.0
+    for tri in np.reshape(model.flex_shell, (-1, 3)):
+        p = x[tri]
+        if np.all(p[:, 0] > 0.6 - 1e-9):
+            data.flexvert_applied[tri, 0] += force / area * np.linalg.norm(np.cross(p[1] - p[0], p[2] - p[0])) / 2 / 3
+    stiction.step(model, data, 60)
+    expect = force / area * (np.minimum(x[:, 0], 0.3) / 1e5 + np.maximum(x[:, 0] - 0.3, 0) / 3e5)
+    np.testing.assert_allclose(np.array(data.flexvert_xpos)[:, 0] - x[:, 0], expect, atol=1e-9)
+    (tmp_path / "bar.vtk").write_text("\n".join(lines) + "\n" + column("young", (1e5, -3e5)))
+    with pytest.raises(stiction.Error, match="tetrahedron .* Young's modulus -300000"):
+        stiction.Model.from_xml_path(str(path))
 
 
 def test_flex():
