@@ -31,7 +31,8 @@ struct sti__chol {
     sti__iterate *iterate; /* instead of a factor; NULL: not needed so far */
     bool may_iterate, iterates;
     sti__tally *tally;
-    double *schur; /* of the late dofs, in the order of their node */
+    double *schur; /* of the late dofs, in rising order */
+    int *rank;     /* of each dof of their node in that */
     void *block;
     size_t room;
 };
@@ -73,7 +74,17 @@ static size_t place_arrays(sti__chol *c, char *base) {
     c->bad = sti__cut(&cut, (size_t)(c->plan.ntask + c->plan.nlone / LONE_GRAIN + 1), sizeof(int));
     size_t late = c->plan.tail < 0 ? 0 : (size_t)c->plan.node[c->plan.tail].ncol;
     c->schur = sti__cut(&cut, late * late, sizeof(double));
+    c->rank = sti__cut(&cut, late, sizeof(int));
     return cut.used;
+}
+
+static void rank_late(sti__chol *c) {
+    if (c->plan.tail < 0) return;
+    const sti__node *n = &c->plan.node[c->plan.tail];
+    for (int i = 0, next = 0; i < c->plan.n; i++) {
+        int place = c->plan.place[i] - n->x0;
+        if (place >= 0 && place < n->ncol) c->rank[place] = next++;
+    }
 }
 
 static bool reserve(sti__chol *c) {
@@ -85,6 +96,7 @@ static bool reserve(sti__chol *c) {
         if (!c->block) return false;
     }
     place_arrays(c, c->block);
+    rank_late(c);
     return true;
 }
 
@@ -209,9 +221,11 @@ static void keep_schur(const front *f) {
     double *S = f->c->schur;
     size_t size = (size_t)n->ncol;
     for (size_t i = 0; i < size; i++)
-        for (size_t j = 0; j <= i; j++)
-            S[i * size + j] = S[j * size + i] =
+        for (size_t j = 0, a = (size_t)f->c->rank[i]; j <= i; j++) {
+            size_t b = (size_t)f->c->rank[j];
+            S[a * size + b] = S[b * size + a] =
                 f->panel[64 * ((size_t)n->nd * (i / 8) + j / 8) + 8 * (j % 8) + i % 8];
+        }
 }
 
 /* The first bad place, -1 if there is none. */
@@ -235,7 +249,7 @@ static int factor_node(const sti__chol *c, int s, const double *value, const sti
 typedef struct job {
     const sti__chol *c;
     const double *value;
-    int sides;
+    int sides, skip;  /* a node that is left out on the way back, -1: none */
     bool forth, back; /* lone nodes: which halves of a solve */
 } job;
 
@@ -322,7 +336,7 @@ static void backward_tasks(void *context, int begin, int end) {
     const int *task = j->c->plan.task;
     for (int t = begin; t < end; t++)
         for (int s = task[2 * t + 1] - 1; s >= task[2 * t]; s--)
-            for (int side = 0; side < j->sides; side++) backward_node(j->c, s, side, t);
+            for (int side = 0; side < j->sides && s != j->skip; side++) backward_node(j->c, s, side, t);
 }
 
 static void solve_lone(void *context, int begin, int end) {
@@ -340,10 +354,11 @@ static void forward(sti__chol *c, int sides, const sti_tasks *tasks) {
         for (int side = 0; side < sides; side++) forward_node(c, c->plan.top[i], side);
 }
 
-static void backward(sti__chol *c, int sides, const sti_tasks *tasks) {
-    job j = {.c = c, .sides = sides};
+static void backward(sti__chol *c, int sides, int skip, const sti_tasks *tasks) {
+    job j = {.c = c, .sides = sides, .skip = skip};
     for (int i = c->plan.ntop - 1; i >= 0; i--)
-        for (int side = 0; side < sides; side++) backward_node(c, c->plan.top[i], side, c->plan.ntask);
+        for (int side = 0; side < sides && c->plan.top[i] != skip; side++)
+            backward_node(c, c->plan.top[i], side, c->plan.ntask);
     sti__run(tasks, c->plan.ntask, 1, backward_tasks, &j);
 }
 
@@ -372,7 +387,7 @@ void sti__chol_solve_many(sti__chol *c, double *x, int count, int stride, const 
         for (int side = 0; side < sides; side++) gather(c, first + (size_t)side * (size_t)stride, side);
         lone(c, sides, true, true, tasks);
         forward(c, sides, tasks);
-        backward(c, sides, tasks);
+        backward(c, sides, -1, tasks);
         for (int side = 0; side < sides; side++) scatter(c, first + (size_t)side * (size_t)stride, side);
     }
 }
@@ -381,15 +396,13 @@ void sti__chol_solve(sti__chol *c, double *x, const sti_tasks *tasks) {
     sti__chol_solve_many(c, x, 1, 0, tasks);
 }
 
-void sti__chol_solve_late(sti__chol *c, double *x, const sti_tasks *tasks) {
-    if (!c->factored || c->iterates || c->plan.tail < 0) {
-        sti__chol_solve(c, x, tasks);
-        return;
-    }
+/* Of L'x = y the late rows are known, and y is zero in the others. */
+void sti__chol_follow(sti__chol *c, double *x, const sti_tasks *tasks) {
+    if (!c->factored || c->plan.tail < 0) return;
     const sti__node *n = &c->plan.node[c->plan.tail];
     gather(c, x, 0);
-    c->dense->forward(c->factor + n->panel, n->nd, n->ncol, n->nd + n->nu, c->x + n->x0, c->z + n->z0);
-    backward(c, 1, tasks);
+    memset(c->x, 0, sizeof(double) * (size_t)n->x0);
+    backward(c, 1, c->plan.tail, tasks);
     scatter(c, x, 0);
 }
 
@@ -420,15 +433,13 @@ void sti__chol_half_back(sti__chol *c, const double *y, double *x, const sti_tas
     }
     gather(c, y, 0);
     lone(c, 1, false, true, tasks);
-    backward(c, 1, tasks);
+    backward(c, 1, -1, tasks);
     scatter(c, x, 0);
 }
 
-const double *sti__chol_schur(const sti__chol *c, const int **dofs, int *count) {
+const double *sti__chol_schur(const sti__chol *c, int *count) {
     if (c->plan.tail < 0) return NULL;
-    const sti__node *n = &c->plan.node[c->plan.tail];
-    *dofs = c->plan.dof + n->x0;
-    *count = n->ncol;
+    *count = c->plan.node[c->plan.tail].ncol;
     return c->schur;
 }
 

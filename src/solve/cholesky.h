@@ -24,9 +24,11 @@ sti_status sti__chol_analyse(sti__chol *chol, const sti_csr *a, sti_error *error
 /* The same with dofs (late, n; at least one) that are eliminated last, so that the Schur complement onto them is at hand
    after every factorisation. */
 sti_status sti__chol_analyse_late(sti__chol *chol, const sti_csr *a, const bool *late, sti_error *error);
-/* That Schur complement, of the last factorisation: `count` dofs in the order of the list and a dense
-   symmetric matrix, both triangles; NULL if there are no late dofs. */
-const double *sti__chol_schur(const sti__chol *chol, const int **dofs, int *count);
+/* That Schur complement, of the last factorisation: a dense symmetric matrix, both triangles, of the late dofs in rising order;
+   NULL if there are none. */
+const double *sti__chol_schur(const sti__chol *chol, int *count);
+/* The others follow the late dofs: their x becomes that for which A x is zero there. */
+void sti__chol_follow(sti__chol *chol, double *x, const sti_tasks *tasks);
 
 /* Lets it solve by conjugate gradients with multigrid, in less time and memory, where A (both triangles) has a soft body of more
    than so many dofs: for masses. The calls below are the same; half and half_back then have other meanings. */
@@ -45,8 +47,6 @@ sti_status sti__chol_factor(sti__chol *chol, const double *value, const sti_task
 
 /* x := A^-1 x. */
 void sti__chol_solve(sti__chol *chol, double *x, const sti_tasks *tasks);
-/* The same for x that is zero but at the late dofs, at half the cost: there is nothing to do for the others on the way forth. */
-void sti__chol_solve_late(sti__chol *chol, double *x, const sti_tasks *tasks);
 /* The same where the answer is near `guess` (n), which matters only where it iterates, to a relative residual of `tol`. */
 void sti__chol_solve_near(sti__chol *chol, double *x, const double *guess, double tol,
                           const sti_tasks *tasks);

@@ -233,16 +233,11 @@ static void copy_part(sti__reduction *r, const sti_csr *A, const part *t) {
 }
 
 static void copy_schur(sti__reduction *r, const part *t) {
-    const int *dofs;
-    int count;
-    const double *S = sti__chol_schur(r->slots[t->slot].chol, &dofs, &count);
-    for (int i = 0; i < count; i++) {
-        int row = r->place[t->first + dofs[i]], at = r->astart[row];
-        for (int j = 0; j < count; j++) {
-            r->acol[at + j] = t->kept + j;
-            r->avalue[at + r->place[t->first + dofs[j]] - t->kept] = S[(size_t)i * (size_t)count + (size_t)j];
-        }
-    }
+    int count, at = r->astart[t->kept];
+    const double *S = sti__chol_schur(r->slots[t->slot].chol, &count);
+    memcpy(r->avalue + at, S, sizeof(double) * (size_t)count * (size_t)count);
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < count; j++) r->acol[at++] = t->kept + j;
 }
 
 static void fill_problem(sti__reduction *r, const sti_problem *p, int n) {
@@ -301,19 +296,10 @@ void sti__reduced_gather(const sti__reduction *r, const double *x, double *y) {
     for (int i = 0; i < r->problem.arrays.n; i++) y[i] = x[r->dof[i]];
 }
 
-/* A x = (S x_b on b, nothing elsewhere) has the x_i that minimise for x_b. */
 static void expand_part(sti__reduction *r, const part *t, const double *y, double *v,
                         const sti_tasks *tasks) {
-    const sti_csr *S = &r->problem.arrays.A;
-    double *x = r->x + t->first;
-    memset(x, 0, sizeof(double) * (size_t)t->n);
-    for (int i = t->kept; i < t->kept + t->count; i++) {
-        double sum = 0;
-        for (int k = S->start[i]; k < S->start[i + 1]; k++)
-            sum += S->value[k] * (y[S->col[k]] - r->vstar[S->col[k]]);
-        r->x[r->dof[i]] = sum;
-    }
-    sti__chol_solve(r->slots[t->slot].chol, x, tasks);
+    for (int i = t->kept; i < t->kept + t->count; i++) r->x[r->dof[i]] = y[i] - r->vstar[i];
+    sti__chol_follow(r->slots[t->slot].chol, r->x + t->first, tasks);
     for (int i = t->first; i < t->first + t->n; i++) v[i] = r->from->arrays.vstar[i] + r->x[i];
 }
 

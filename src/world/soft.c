@@ -370,20 +370,16 @@ static bool reserve(sti_world *world, sti__soft_body *body, int count) {
     return body->schur != NULL;
 }
 
-/* The factor's order to ascending dofs. */
-static bool sort_schur(sti_world *world, int flex, int kept) {
+/* The Schur complement, turned as the body is; NULL if memory is short. */
+static const double *schur_of(sti_world *world, int flex) {
     sti__soft_body *body = &world->soft.body[flex];
-    const int *dofs;
-    int count, *rank = world->constraints.rows.list; /* free here */
-    const double *S = sti__chol_schur(body->factor, &dofs, &count);
-    if (!reserve(world, body, kept)) return false;
-    for (int i = 0, next = 0; i < body->pattern.nrow; i++)
-        rank[i] = next, next += world->soft.late[3 * world->model->flex_vertadr[flex] + i];
-    for (int i = 0; i < count; i++)
-        for (int j = 0; j < count; j++)
-            body->schur[(size_t)rank[dofs[i]] * (size_t)count + (size_t)rank[dofs[j]]] =
-                S[(size_t)i * (size_t)count + (size_t)j];
-    return true;
+    int count;
+    const double *S = sti__chol_schur(body->factor, &count);
+    if (!sti__soft_is_turned(world, flex)) return S;
+    if (!reserve(world, body, count)) return NULL;
+    memcpy(body->schur, S, sizeof *S * (size_t)count * (size_t)count);
+    sti__soft_turn_matrix(world, flex, count, body->schur);
+    return body->schur;
 }
 
 static sti_status condense(sti_world *world, int flex) {
@@ -412,15 +408,9 @@ static sti_status condense(sti_world *world, int flex) {
     sti__soft_turn(world, flex, false, b->vstar + 3 * adr);
     b->slow += sti__chol_get_info(body->factor).iterations > STI_MANY_PCG;
     for (int i = 3 * adr; i < 3 * adr + body->pattern.nrow; i++) b->vstar[i] += b->before[i];
-    const double *turn = b->turn + 9 * (size_t)flex;
-    if (same && late_ones && memcmp(turn, body->schur_turn, sizeof body->schur_turn) == 0) return STI_OK;
-    b->schur[flex] = (sti__soft_schur){kept, NULL};
-    if (!late_ones) return STI_OK;
-    if (!sort_schur(world, flex, kept))
+    b->schur[flex] = (sti__soft_schur){kept, late_ones ? schur_of(world, flex) : NULL};
+    if (late_ones && !b->schur[flex].value)
         return sti__fail(&world->error, STI_NO_MEMORY, "no memory for a soft body");
-    sti__soft_turn_matrix(world, flex, kept, body->schur);
-    memcpy(body->schur_turn, turn, sizeof body->schur_turn);
-    b->schur[flex].value = body->schur;
     return STI_OK;
 }
 
@@ -439,28 +429,20 @@ sti_status sti__soft_condense(sti_world *world) {
     return condense_all(world);
 }
 
-/* A (v - v*) is zero but at the kept dofs, where it is S (v - v*). */
+/* A (v - v*) is zero but at the kept dofs. */
 void sti__soft_expand(sti_world *world, int flex) {
     sti__soft_bodies *b = &world->soft;
-    const sti__soft_schur *schur = &b->schur[flex];
-    int adr = world->model->flex_vertadr[flex], n = b->body[flex].pattern.nrow, count = 0;
-    int *kept = world->constraints.rows.list; /* free here */
+    int adr = world->model->flex_vertadr[flex], n = b->body[flex].pattern.nrow;
     const bool *late = b->late + 3 * adr;
     const double *vstar = b->vstar + 3 * adr;
-    if (!schur->value) return; /* nothing is left out */
-    double *v = world->state->flexvert_step + 3 * adr, *r = b->scratch + 3 * adr;
-    memset(r, 0, sizeof *r * (size_t)n);
+    if (!b->schur[flex].value) return; /* nothing is left out */
+    double *v = world->state->flexvert_step + 3 * adr, *x = b->scratch + 3 * adr;
+    for (int i = 0; i < n; i++) x[i] = late[i] ? v[i] - vstar[i] : 0;
+    sti__soft_turn(world, flex, true, x);
+    sti__chol_follow(b->body[flex].factor, x, sti__world_tasks(world));
+    sti__soft_turn(world, flex, false, x);
     for (int i = 0; i < n; i++)
-        if (late[i]) kept[count++] = i;
-    for (int i = 0; i < count; i++) {
-        const double *row = schur->value + (size_t)i * (size_t)count;
-        for (int j = 0; j < count; j++) r[kept[i]] += row[j] * (v[kept[j]] - vstar[kept[j]]);
-    }
-    sti__soft_turn(world, flex, true, r);
-    sti__chol_solve_late(b->body[flex].factor, r, sti__world_tasks(world));
-    sti__soft_turn(world, flex, false, r);
-    for (int i = 0; i < n; i++)
-        if (!late[i]) v[i] = vstar[i] + r[i];
+        if (!late[i]) v[i] = vstar[i] + x[i];
 }
 
 /* ---- Newton's method ------------------------------------------------------------------------------------------ */

@@ -15,11 +15,10 @@ typedef struct sti__soft_body {
     sti__chol *factor;
     sti_csr pattern; /* of its part of A, dofs from its first */
     double *value;   /* of that */
-    double *schur;   /* of the kept dofs, ascending; in the pool */
+    double *schur;   /* that of the factor, turned; in the pool */
     sti__pool pool;
     uint64_t pattern_hash; /* of the factor, with the kept dofs */
     bool factored;         /* the factor is that of value */
-    double schur_turn[9];  /* by which schur is turned */
 } sti__soft_body;
 
 typedef struct sti__soft_bodies {
@@ -64,6 +63,7 @@ sti_status sti__soft_condense(sti_world *world);
 void sti__soft_find_turns(sti_world *world);
 /* none, from now on; */
 void sti__soft_forget_turns(sti_world *world);
+bool sti__soft_is_turned(const sti_world *world, int flex);
 /* x := Q x or Q'x, node by node; */
 void sti__soft_turn(const sti_world *world, int flex, bool back, double *x);
 /* S := Q S Q', count x count. */

@@ -12,8 +12,6 @@
 
 static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 
-static bool is_turned(const double *q) { return memcmp(q, identity, sizeof identity) != 0; }
-
 static void centre(const double *mass, const double *x, int n, double c[3]) {
     double sum = 0;
     c[0] = c[1] = c[2] = 0;
@@ -56,9 +54,13 @@ void sti__soft_forget_turns(sti_world *world) {
     world->soft.work->turn = NULL;
 }
 
+bool sti__soft_is_turned(const sti_world *world, int flex) {
+    return memcmp(world->soft.turn + 9 * (size_t)flex, identity, sizeof identity) != 0;
+}
+
 void sti__soft_turn(const sti_world *world, int flex, bool back, double *x) {
     const double *q = world->soft.turn + 9 * (size_t)flex;
-    if (!is_turned(q)) return;
+    if (!sti__soft_is_turned(world, flex)) return;
     for (int v = 0; v < world->model->flex_vertnum[flex]; v++) {
         double old[3] = {x[3 * v], x[3 * v + 1], x[3 * v + 2]};
         if (back) m3_mul_vec_t(x + 3 * (size_t)v, q, old);
@@ -80,7 +82,7 @@ static void turn_block(const double q[9], double *block, size_t stride) {
 void sti__soft_turn_matrix(const sti_world *world, int flex, int count, double *S) {
     const double *q = world->soft.turn + 9 * (size_t)flex;
     size_t stride = (size_t)count;
-    if (!is_turned(q)) return;
+    if (!sti__soft_is_turned(world, flex)) return;
     for (size_t i = 0; i < stride; i += 3)
         for (size_t j = 0; j <= i; j += 3) turn_block(q, S + i * stride + j, stride);
     for (size_t i = 0; i < stride; i++)
