@@ -109,6 +109,79 @@ TEST(merged_patches) {
     }
 }
 
+/* A compliant ball that rolls, with its centre at R' = R - d: on a slope of a it has a t / (1 + 2 R^2 / 5 R'^2), whatever the step is and
+   however its patch is cut. It gains nothing either: on the level, with v = w R', it keeps its speed. */
+TEST(compliant_ball_rolls) {
+    static const char *const merge[] = {"0", "1000"};
+    for (int k = 0; k < 8; k++) {
+        bool slope = k & 4;
+        double h = k & 2 ? 0.0025 : 0.005, R = 0.05;
+        char xml[1024];
+        snprintf(
+            xml, sizeof xml,
+            HEAD
+            "<sti:option merge='%s'/><option timestep='%g' gravity='%s 0 -9.81'/><worldbody>"
+            "<geom type='plane' size='1 1 1'/><body pos='0 0 .0475'><freejoint/><geom size='.05' mass='2' "
+            "sti:hydroelastic_stiffness='1e6' sti:edge='.00625'/></body></worldbody></mujoco>",
+            merge[k & 1], h, slope ? "0.5" : "0");
+        sti_model *m = model_of(xml);
+        sti_world *w = world_of(m);
+        double *q = values(w, "qpos"), *v = values(w, "qvel");
+        if (!slope) {
+            CHECK(sti_step(w, (int)(0.5 / h)) == STI_OK);
+            v[0] = 0.5, v[4] = 0.5 / q[2];
+        }
+        CHECK(sti_step(w, (int)(1 / h)) == STI_OK);
+        double ratio = R / q[2], expected = slope ? 0.5 / (1 + 0.4 * ratio * ratio) : 0.5;
+        CHECK_NEAR(v[0], expected, 0.01 * expected);
+        CHECK_NEAR(v[4] * q[2], v[0], 0.01 * v[0]);
+        sti_world_destroy(w);
+        sti_model_free(m);
+    }
+}
+
+/* Nor does one that lies on a cart move against it, at whatever speed the cart is. */
+TEST(compliant_ball_on_a_cart) {
+    sti_model *m = model_of(
+        HEAD "<option timestep='.005'/><worldbody><body pos='0 0 .5'><joint type='slide' axis='1 0 0'/>"
+             "<geom type='box' size='1 1 .05' mass='100'/></body><body pos='0 0 .5975'><freejoint/>"
+             "<geom size='.05' mass='2' sti:hydroelastic_stiffness='1e6'/></body></worldbody></mujoco>");
+    sti_world *w = world_of(m);
+    double *q = values(w, "qpos"), *v = values(w, "qvel");
+    CHECK(sti_step(w, 200) == STI_OK);
+    double at = q[1] - q[0];
+    v[0] += 3, v[1] += 3;
+    CHECK(sti_step(w, 200) == STI_OK);
+    CHECK_NEAR(q[1] - q[0], at, 1e-7);
+    CHECK_NEAR(v[5], 0, 1e-6);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* At half of Coulomb's limit a patch holds: with memory nothing creeps. The ball cannot turn. */
+TEST(patches_do_not_creep) {
+    static const char *const shapes[] = {"type='box' size='.05 .05 .05'", "size='.05' sti:edge='.00625'"};
+    for (int k = 0; k < 2; k++) {
+        char xml[1024];
+        snprintf(
+            xml, sizeof xml,
+            HEAD
+            "<option timestep='.005' gravity='2.4525 0 -9.81'/><worldbody><geom type='plane' size='1 1 1' "
+            "friction='.5'/>"
+            "<body pos='0 0 .049'><joint type='slide' axis='1 0 0'/><joint type='slide' axis='0 0 1'/>"
+            "<geom %s mass='2' friction='.5' sti:hydroelastic_stiffness='1e6'/></body></worldbody></mujoco>",
+            shapes[k]);
+        sti_model *m = model_of(xml);
+        sti_world *w = world_of(m);
+        CHECK(sti_step(w, 600) == STI_OK);
+        double at = values(w, "qpos")[0];
+        CHECK(sti_step(w, 200) == STI_OK);
+        CHECK_NEAR(values(w, "qpos")[0], at, 1e-9); /* in 1 s */
+        sti_world_destroy(w);
+        sti_model_free(m);
+    }
+}
+
 #define LINK "<geom size='.001' pos='0 0 1' contype='0' conaffinity='0'/>"
 
 /* Elements of one geom, of one body and of a parent and its child never meet; those of other bodies do. */
@@ -458,7 +531,8 @@ TEST(nonlinear_laws_are_settled) {
 }
 
 MAIN(CASE(compliant_sphere_rests), CASE(compliant_cube_rests), CASE(compliant_box_on_a_slope),
-     CASE(soft_bodies_rest), CASE(merged_patches), CASE(filters_of_fields),
-     CASE(ball_on_an_articulated_cross), CASE(octahedron_on_a_slope), CASE(one_tetrahedron_on_a_plane),
-     CASE(one_layer), CASE(stack_of_soft_and_rigid), CASE(soft_meets_soft), CASE(sensor_of_a_soft_body),
-     CASE(soft_bits), CASE(nonlinear_laws_are_settled))
+     CASE(soft_bodies_rest), CASE(merged_patches), CASE(compliant_ball_rolls), CASE(compliant_ball_on_a_cart),
+     CASE(patches_do_not_creep), CASE(filters_of_fields), CASE(ball_on_an_articulated_cross),
+     CASE(octahedron_on_a_slope), CASE(one_tetrahedron_on_a_plane), CASE(one_layer),
+     CASE(stack_of_soft_and_rigid), CASE(soft_meets_soft), CASE(sensor_of_a_soft_body), CASE(soft_bits),
+     CASE(nonlinear_laws_are_settled))
