@@ -14,10 +14,10 @@
    Rayleigh's damping, which follows K, not so long. */
 #define BENT 0.2
 #define BENT_DAMPED 1e-2
-/* A vertex counts as touched for so many steps after its last contact, and for so many more while nothing else asks for a new
-   factor: contacts that come and go do not change the order of elimination. */
+/* A vertex counts as touched for so many steps after its last contact, and longer while nothing else changes the order of
+   elimination and those that wait like this have not cost more than a factor: as many steps are counted. */
 #define LINGER 20
-#define PATIENCE 50
+#define PATIENCE 100
 
 /* ---- memory --------------------------------------------------------------------------------------------- */
 
@@ -164,6 +164,7 @@ sti_status sti__soft_create(sti_world *world, sti_error *error) {
         if (b->body[f].factor) sti__chol_may_iterate(b->body[f].factor);
         status = b->body[f].factor ? sti__chol_analyse(b->body[f].factor, &b->body[f].pattern, error)
                                    : STI_NO_MEMORY;
+        if (status == STI_OK) b->body[f].flops = sti__chol_get_info(b->body[f].factor).flops;
     }
     return status;
 }
@@ -338,8 +339,16 @@ static void keep_some(sti_world *world, int flex) {
     sti__soft_bodies *b = &world->soft;
     const double *left = world->state->flexvert_touched;
     int adr = world->model->flex_vertadr[flex], end = adr + world->model->flex_vertnum[flex];
+    double count = 0, waited = 0;
     bool changes = false;
-    for (int v = adr; v < end; v++) changes |= b->touched[v] ? left[v] == 0 : left[v] == 1;
+    for (int v = adr; v < end; v++) {
+        bool waits = !b->touched[v] && left[v] > 0 && left[v] <= PATIENCE;
+        changes |= b->touched[v] && left[v] == 0;
+        count += b->touched[v] || left[v] > 0;
+        waited += waits ? PATIENCE + 1 - left[v] : 0;
+    }
+    changes |= waited * 81 * count * count >
+               2 * b->body[flex].flops; /* dense algebra of a vertex more; a plan and a factor */
     for (int v = adr; v < end; v++) b->kept[v] = b->touched[v] || left[v] > (changes ? PATIENCE : 0);
 }
 

@@ -19,6 +19,7 @@ typedef struct sti__soft_body {
     sti__pool pool;
     uint64_t pattern_hash; /* of the factor, with the kept dofs */
     bool factored;         /* the factor is that of value */
+    double flops;          /* of a factor if nothing is touched */
 } sti__soft_body;
 
 typedef struct sti__soft_bodies {
