@@ -347,8 +347,8 @@ static void keep_some(sti_world *world, int flex) {
         count += b->touched[v] || left[v] > 0;
         waited += waits ? PATIENCE + 1 - left[v] : 0;
     }
-    changes |= waited * 81 * count * count >
-               2 * b->body[flex].flops; /* dense algebra of a vertex more; a plan and a factor */
+    /* dense algebra of a vertex more, against a plan and a factor */
+    changes |= waited * 81 * count * count > 2 * b->body[flex].flops;
     for (int v = adr; v < end; v++) b->kept[v] = b->touched[v] || left[v] > (changes ? PATIENCE : 0);
 }
 
