@@ -465,24 +465,33 @@ static bool implicit(const sti__assembly *as, const sti_state *s) {
     return s->opt.integrator == STI_INTEGRATOR_IMPLICIT || s->opt.integrator == STI_INTEGRATOR_IMPLICITFAST;
 }
 
-/* Row i of A: ancestors, itself and descendants. */
-static void add_row(sti__assembly *as, const sti_state *s, int i, int at) {
+/* Takes what the integrator treats implicitly from row i of A. */
+static void add_implicit(sti__assembly *as, const sti_state *s, int i, double *value) {
     const sti_model *m = as->model;
-    int n = m->M_rownnz[i], all = m->D_rownnz[i], adr = m->D_rowadr[i];
-    const int *col = m->D_colind + adr;
-    int *acol = as->acol + at;
-    double h = s->opt.timestep, *value = as->avalue + at;
-    int shift = as->place[i] - i; /* all dofs of a tree are there, one after the other */
-    for (int k = 0; !as->placed && k < all; k++) acol[k] = col[k] + shift;
-    const int *mass = as->mass + adr;
-    for (int k = 0; k < all; k++) value[k] = s->M[mass[k]];
-    if (damped(s)) value[n - 1] += h * s->par.dof_damping[i];
-    for (int k = 0; implicit(as, s) && k < all; k++) {
-        int j = col[k];
+    int n = m->M_rownnz[i], adr = m->D_rowadr[i];
+    for (int k = 0; k < m->D_rownnz[i]; k++) {
+        int j = m->D_colind[adr + k];
         bool upper = k >= n;
         /* entry (j, i) is at i's own place among the ancestors of j, or among the descendants of j */
         int mirror = upper ? m->D_rowadr[j] + n - 1 : m->D_rowadr[j] + m->M_rownnz[j] - 1 + (i - j);
-        value[k] -= h * implicit_part(s, adr + k, mirror, upper);
+        value[k] -= s->opt.timestep * implicit_part(s, adr + k, mirror, upper);
+    }
+}
+
+/* Rows of A from number `begin` on, of dofs that follow each other: ancestors, itself and descendants. All dofs of a tree are
+   in the problem, one after the other. */
+static void add_run(sti__assembly *as, const sti_state *s, int begin, int end) {
+    const sti_model *m = as->model;
+    int first = as->dof[begin], at = as->astart[begin], count = as->astart[end] - at, shift = begin - first;
+    const int *mass = as->mass + m->D_rowadr[first], *col = m->D_colind + m->D_rowadr[first];
+    double *value = as->avalue + at;
+    for (int k = 0; !as->placed && k < count; k++) as->acol[at + k] = col[k] + shift;
+    for (int k = 0; k < count; k++) value[k] = s->M[mass[k]];
+    bool damp = damped(s), more = implicit(as, s);
+    for (int i = begin; i < end && (damp || more); i++) {
+        double *row = as->avalue + as->astart[i];
+        if (damp) row[m->M_rownnz[i - shift] - 1] += s->opt.timestep * s->par.dof_damping[i - shift];
+        if (more) add_implicit(as, s, i - shift, row);
     }
 }
 
@@ -520,10 +529,15 @@ static void add_soft_row(sti__assembly *as, int d, int at) {
 
 static void add_rows(void *context, int begin, int end) {
     const filling *f = context;
-    for (int i = begin; i < end; i++) {
-        int d = f->as->dof[i];
-        if (d < f->as->model->nv) add_row(f->as, f->s, d, f->as->astart[i]);
-        else add_soft_row(f->as, d, f->as->astart[i]);
+    const int *dof = f->as->dof;
+    for (int i = begin, next; i < end; i = next) {
+        next = i + 1;
+        if (dof[i] >= f->as->model->nv) {
+            add_soft_row(f->as, dof[i], f->as->astart[i]);
+            continue;
+        }
+        while (next < end && dof[next] == dof[next - 1] + 1 && dof[next] < f->as->model->nv) next++;
+        add_run(f->as, f->s, i, next);
     }
 }
 

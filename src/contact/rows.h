@@ -165,13 +165,14 @@ static inline double sti__cone_slack(int dim, const double *mu, const double *g,
 static inline double sti__cone_gap(int dim, const double *mu, const double *R, const double *y,
                                    const double *g) {
     double u[5], e[5] = {0}, own[6], s = sti__cone_slip(dim, mu, y, u), gap = 0;
-    for (int i = 0; i + 1 < dim && s > 0; i++) e[i] = u[i] / s;
     if (!(R[0] > 0) && !(sti__cone_value(dim, mu, R, y) < INFINITY)) return INFINITY;
     sti__region region = sti__cone_impulse(dim, mu, R, y, own);
     for (int i = 0; i < dim; i++) gap += R[i] * (g[i] - own[i]) * (g[i] - own[i]) / 2;
-    if (region == STI__REGION_NONE) return gap + g[0] * (y[0] - s) + s * sti__cone_slack(dim, mu, g, e);
     if (region == STI__REGION_STICK) return gap;
-    return gap + fmax(0, y[0] + R[0] * own[0]) * sti__cone_slack(dim, mu, g, e);
+    for (int i = 0; i + 1 < dim && s > 0; i++) e[i] = u[i] / s;
+    double slack = sti__cone_slack(dim, mu, g, e), rest = y[0] + R[0] * own[0];
+    if (region == STI__REGION_NONE) return gap + g[0] * (y[0] - s) + s * slack;
+    return gap + (rest > 0 ? rest : 0) * slack;
 }
 
 /* Tangents of the nearest point for a multiplier lambda of the cone's constraint; returns |t_i / mu_i|. */
@@ -212,12 +213,14 @@ static inline sti__region sti__cone_project_any(int dim, const double *mu, const
 static inline sti__region sti__cone_project(int dim, const double *mu, const double *w, double *x) {
     for (int i = 2; i < dim; i++) {
         double a = w[1] * mu[0] * mu[0], b = w[i] * mu[i - 1] * mu[i - 1];
-        if (fabs(a - b) > 1e-9 * fmax(a, b)) return sti__cone_project_any(dim, mu, w, x);
+        if (fabs(a - b) > 1e-9 * (a > b ? a : b))
+            return sti__cone_project_any(dim, mu, w, x); /* fmax is a call */
     }
     double rho = dim > 1 ? w[1] * mu[0] * mu[0] : 0, t2 = 0;
     for (int i = 1; i < dim; i++) t2 += x[i] / mu[i - 1] * (x[i] / mu[i - 1]);
-    double t = sqrt(t2), normal = (w[0] * x[0] + rho * t) / (w[0] + rho);
+    double t = sqrt(t2);
     if (t <= x[0]) return STI__REGION_STICK;
+    double normal = (w[0] * x[0] + rho * t) / (w[0] + rho);
     if (!(normal > 0)) {
         for (int i = 0; i < dim; i++) x[i] = 0;
         return STI__REGION_NONE;
