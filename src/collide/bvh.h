@@ -16,16 +16,6 @@ static inline bool sti__box_overlap(const sti__box *a, const sti__box *b) {
            a->lo[2] <= b->hi[2] && b->lo[2] <= a->hi[2];
 }
 
-/* The same without branches: which side two boxes are apart on is hard to foretell. */
-static inline bool sti__box_meets(const sti__box *a, const sti__box *b) {
-    typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
-    const two *alo = (const two *)a->lo, *ahi = (const two *)a->hi, *blo = (const two *)b->lo,
-              *bhi = (const two *)b->hi;
-    two low = {a->lo[2], b->lo[2]}, high = {b->hi[2], a->hi[2]};
-    __typeof__(*alo <= *bhi) meets = (*alo <= *bhi) & (*blo <= *ahi) & (low <= high);
-    return (meets[0] & meets[1]) != 0;
-}
-
 /* Half a cache line. Bounds are floats, rounded outwards. */
 typedef struct sti__bvh_node {
     float lo[3];

@@ -274,7 +274,7 @@ static void push_kin(sti__collide *c, int flags, int64_t *count) {
     for (int k = 0; k < c->cm->nkin; k++) {
         const sti__listed *x = c->cm->kin + k;
         if (x->parent && !parents) continue;
-        if (sti__box_meets(c->moving_box + x->box[0], c->moving_box + x->box[1]))
+        if (sti__box_overlap(c->moving_box + x->box[0], c->moving_box + x->box[1]))
             push(c, count, x->candidate);
     }
 }
@@ -322,7 +322,7 @@ static bool is_near(const sti__collide *c, const sti__listed *x, bool parents) {
     for (int i = 0; i < 2; i++)
         box[i] = x->box[i] >= 0 ? c->moving_box + x->box[i] : c->fixed_box + ~x->box[i];
     int g = x->candidate.geom1;
-    return x->plane ? meets_plane(c->shape + g, reach(c, g), box[1]) : sti__box_meets(box[0], box[1]);
+    return x->plane ? meets_plane(c->shape + g, reach(c, g), box[1]) : sti__box_overlap(box[0], box[1]);
 }
 
 /* Of a small model: every pair that may touch is looked at, in the order of contacts. */
@@ -331,7 +331,7 @@ static int64_t gather_listed(sti__collide *c, int flags) {
     bool parents = flags & STI_DISABLE_FILTERPARENT;
     const sti__box *box = c->moving_box;
     for (const sti__listed *x = c->cm->list, *end = x + c->cm->nlist; x < end; x++)
-        if (x->plain ? sti__box_meets(box + x->box[0], box + x->box[1]) : is_near(c, x, parents))
+        if (x->plain ? sti__box_overlap(box + x->box[0], box + x->box[1]) : is_near(c, x, parents))
             push(c, &count, x->candidate);
     return count;
 }

@@ -15,22 +15,18 @@ void sti__support(const sti__shape *s, const double dir[3], double out[3], uint3
                                         : (uint32_t)((d[0] >= 0) | (d[1] >= 0) << 1 | (d[2] >= 0) << 2);
 }
 
-/* half extents along the world's axes of shapes that are symmetric about their centre */
-static void half_extent(const sti__shape *s, double half[3]) {
-    for (int i = 0; i < 3; i++) {
-        const double *m = s->mat + 3 * i, *r = s->size;
-        double flat = m[0] * m[0] + m[1] * m[1];
-        switch (s->type) {
-        case STI_GEOM_SPHERE: half[i] = r[0]; break;
-        case STI_GEOM_CAPSULE: half[i] = r[0] + r[1] * fabs(m[2]); break;
-        case STI_GEOM_CYLINDER: half[i] = r[0] * sqrt(flat) + r[1] * fabs(m[2]); break;
-        case STI_GEOM_ELLIPSOID:
-            half[i] = sqrt(r[0] * r[0] * m[0] * m[0] + r[1] * r[1] * m[1] * m[1] + r[2] * r[2] * m[2] * m[2]);
-            break;
-        case STI_GEOM_BOX: half[i] = r[0] * fabs(m[0]) + r[1] * fabs(m[1]) + r[2] * fabs(m[2]); break;
-        case STI_GEOM_PLANE: half[i] = INFINITY; break;
-        default: half[i] = 0; break;
-        }
+/* half the extent along the world's axis i of shapes that are symmetric about their centre */
+static inline double half_extent(const sti__shape *s, int i) {
+    const double *m = s->mat + 3 * i, *r = s->size;
+    switch (s->type) {
+    case STI_GEOM_SPHERE: return r[0];
+    case STI_GEOM_CAPSULE: return r[0] + r[1] * fabs(m[2]);
+    case STI_GEOM_CYLINDER: return r[0] * sqrt(m[0] * m[0] + m[1] * m[1]) + r[1] * fabs(m[2]);
+    case STI_GEOM_ELLIPSOID:
+        return sqrt(r[0] * r[0] * m[0] * m[0] + r[1] * r[1] * m[1] * m[1] + r[2] * r[2] * m[2] * m[2]);
+    case STI_GEOM_BOX: return r[0] * fabs(m[0]) + r[1] * fabs(m[1]) + r[2] * fabs(m[2]);
+    case STI_GEOM_PLANE: return INFINITY;
+    default: return 0;
     }
 }
 
@@ -71,12 +67,10 @@ void sti__shape_bounds(const sti__shape *s, double margin, double lo[3], double 
         if (s->hull->nvert <= 16) hull_box(s, lo, hi);
         else turned_box(s, s->hull->lo, s->hull->hi, lo, hi);
     } else {
-        double half[3];
-        half_extent(s, half);
         for (int i = 0; i < 3; i++) { /* written once: what was just written would have to be waited for */
-            double at = s->pos[i];
-            lo[i] = at - half[i] - margin;
-            hi[i] = at + half[i] + margin;
+            double at = s->pos[i], half = half_extent(s, i);
+            lo[i] = at - half - margin;
+            hi[i] = at + half + margin;
         }
         return;
     }

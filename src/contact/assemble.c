@@ -264,7 +264,10 @@ int sti__block_reserve(sti__assembly *as, int dim, int n) {
         as->failed = true;
         return -1;
     }
-    for (int i = 0; i < dim; i++) as->jstart[++as->nrow] = as->nentry += n;
+    int row = as->nrow, entry = as->nentry;
+    for (int i = 1; i <= dim; i++) as->jstart[row + i] = entry + i * n;
+    as->nrow = row + dim;
+    as->nentry = entry + dim * n;
     as->first[++as->nblock] = as->nrow;
     return as->nblock - 1;
 }

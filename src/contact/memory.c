@@ -139,6 +139,12 @@ static bool slides(const sti_row *row, const double *g) {
 }
 
 void sti__memory_forecast(const sti_contact_memory *m, const sti_row *row, const double *R, double *g) {
+    if (row->kind == STI_ROW_CONE && row->dim == 3) { /* nearly all, in registers */
+        double x[3] = {m->impulse[0] + m->rate[0], m->impulse[1] + m->rate[1], m->impulse[2] + m->rate[2]};
+        sti__cone_project(3, row->mu, R, x);
+        for (int i = 0; i < 3; i++) g[i] = x[i];
+        return;
+    }
     for (int i = 0; i < row->dim; i++) g[i] = m->impulse[i] + m->rate[i];
     sti__row_project(row, R, g);
 }
