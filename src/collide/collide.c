@@ -270,12 +270,15 @@ static void push_planes(sti__collide *c, int flags, int64_t *count) {
 }
 
 static void push_kin(sti__collide *c, int flags, int64_t *count) {
+    const sti__collision_model *cm = c->cm;
+    const sti__box *box = c->moving_box;
     bool parents = flags & STI_DISABLE_FILTERPARENT;
-    for (int k = 0; k < c->cm->nkin; k++) {
-        const sti__listed *x = c->cm->kin + k;
-        if (x->parent && !parents) continue;
-        if (sti__box_overlap(c->moving_box + x->box[0], c->moving_box + x->box[1]))
-            push(c, count, x->candidate);
+    for (const sti__kin *x = cm->kin, *end = x + cm->nkin; x < end; x++) {
+        int i = x->box[0], k = x->box[1];
+        if (i < 0 && !parents) continue;
+        if (i < 0) i = ~i;
+        if (sti__box_overlap(box + i, box + k))
+            push(c, count, sti__candidate_dynamic(cm, cm->moving[i], cm->moving[k]));
     }
 }
 

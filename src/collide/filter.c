@@ -175,15 +175,13 @@ static int tree_of(const sti__collision_model *cm, int place) {
 }
 
 /* Pairs within group g that may touch, into kin if there is one; their number. */
-static int64_t list_kin(sti__collision_model *cm, int g, sti__listed *kin) {
+static int64_t list_kin(const sti__collision_model *cm, int g, sti__kin *kin) {
     int64_t count = 0;
     for (int i = cm->group[g]; i < cm->group[g + 1]; i++)
         for (int k = cm->group[g]; k < i; k++) {
             int a = cm->moving[i], b = cm->moving[k];
             if (!sti__may_touch(cm, a, b, STI_DISABLE_FILTERPARENT)) continue;
-            sti__candidate c = sti__candidate_dynamic(cm, a, b);
-            bool swap = c.geom1 != a, parent = !sti__may_touch(cm, a, b, 0);
-            if (kin) kin[count] = (sti__listed){c, {swap ? k : i, swap ? i : k}, false, parent, !parent};
+            if (kin) kin[count] = (sti__kin){{sti__may_touch(cm, a, b, 0) ? i : ~i, k}};
             count++;
         }
     return count;

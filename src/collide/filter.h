@@ -38,6 +38,11 @@ typedef struct sti__listed {
     bool plain;  /* two moving geoms whose boxes decide */
 } sti__listed;
 
+/* Two moving geoms of one tree that may touch: small, as a crowd has many of them and looks at all. */
+typedef struct sti__kin {
+    int box[2]; /* ~ the first: only while the parent filter is off */
+} sti__kin;
+
 typedef struct sti__collision_model {
     const sti_model *model;
     sti__geom_facts *geom; /* ngeom */
@@ -52,9 +57,9 @@ typedef struct sti__collision_model {
     int nused;
     sti__listed *list; /* all that may touch, in the order of contacts; NULL: too many to look at each */
     int nlist;
-    int *group; /* ngroup + 1: first of the moving geoms of each tree; of a mocap body's each for itself */
-    int ngroup; /* 0: trees have too few geoms, or too many, to be looked for as one */
-    sti__listed *kin; /* moving geoms of one tree that may touch */
+    int *group;    /* ngroup + 1: first of the moving geoms of each tree; of a mocap body's each for itself */
+    int ngroup;    /* 0: trees have too few geoms, or too many, to be looked for as one */
+    sti__kin *kin; /* nkin */
     int nkin;
     sti__hfield *hfield; /* nhfield */
     sti__hulls hulls;    /* of meshes */
