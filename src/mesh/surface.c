@@ -215,13 +215,13 @@ static double volume6(const double *a, const double *b, const double *c, const d
     return v3_dot(n, ad);
 }
 
-/* The segment p q goes through the inside of triangle t. */
+/* The segment p q meets triangle t, its border too: parts that lie face on face overlap, though nothing goes through. */
 static bool pierces(const sti__surface *s, const double *p, const double *q, int t) {
     const double *a = corner(s, t, 0), *b = corner(s, t, 1), *c = corner(s, t, 2);
     double x = volume6(a, b, c, p), y = volume6(a, b, c, q);
-    if (!(x > 0 && y < 0) && !(x < 0 && y > 0)) return false;
+    if ((x > 0 && y > 0) || (x < 0 && y < 0) || (x == 0 && y == 0)) return false;
     double u = volume6(p, q, a, b), v = volume6(p, q, b, c), w = volume6(p, q, c, a);
-    return (u > 0 && v > 0 && w > 0) || (u < 0 && v < 0 && w < 0);
+    return (u >= 0 && v >= 0 && w >= 0) || (u <= 0 && v <= 0 && w <= 0);
 }
 
 static bool visit(void *context, int t) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Soft bodies: flexcomp with dim 3, and our own <sti:soft>. Tetrahedra are made in the size pass. */
 #include "math/rot.h"
+#include "mesh/distance.h"
 #include "mesh/pressure.h"
 #include "mesh/stuff.h"
 #include "mesh/tetfile.h"
@@ -97,6 +98,32 @@ static bool stuff(sti__compiler *c, const sti_element *e, const void *data, size
     return status == STI_OK || sti__pass_on(c, &error);
 }
 
+/* Tets whose middle lies in others too: there the surface goes around it twice. So many of them are looked at. */
+#define LOOKED_AT 20000
+static void warn_of_overlaps(sti__compiler *c, const sti_element *e, sti__aid attribute,
+                             const sti__tetmesh *mesh) {
+    sti__distance d;
+    sti_error error = {0};
+    int stride = 1 + mesh->ntet / LOOKED_AT, seen = 0, found = 0;
+    if (sti__distance_create(mesh->node, mesh->ntri, mesh->tri, c->allocator, sti__place_of(e), &d, &error) !=
+        STI_OK) {
+        sti__pass_on(c, &error);
+        return;
+    }
+    for (int t = 0; t < mesh->ntet; t += stride, seen++) {
+        double x[3] = {0};
+        for (int k = 0; k < 4; k++)
+            v3_add_scaled(x, mesh->node + 3 * (size_t)mesh->tet[4 * (size_t)t + (size_t)k], 0.25);
+        found += sti__distance_winding(&d, x) > 1.5;
+    }
+    sti__distance_free(&d);
+    if (found)
+        sti__warn(c, e, attribute,
+                  "%d of %d tetrahedra lie in others: the mesh intersects itself, and contact there is not "
+                  "to be trusted",
+                  found, seen);
+}
+
 static bool decode(sti__compiler *c, const sti_element *e, const void *data, size_t size, const char *file,
                    struct sti__soft *s) {
     double scale[3] = {1, 1, 1};
@@ -107,6 +134,7 @@ static bool decode(sti__compiler *c, const sti_element *e, const void *data, siz
     if (sti__tetmesh_decode(data, size, file, c->memory, &options, &s->mesh, NULL, &error) != STI_OK)
         return sti__pass_on(c, &error);
     sti__tetmesh_transform(&s->mesh, scale, NULL);
+    warn_of_overlaps(c, e, STI_A_file, &s->mesh);
     return true;
 }
 
@@ -148,6 +176,7 @@ static bool from_lists(sti__compiler *c, const sti_element *e, struct sti__soft 
     if (!from_elements(c, e, point, nnum, s)) return false;
     sti__reals(e, STI_A_scale, scale, 3);
     sti__tetmesh_transform(&s->mesh, scale, NULL);
+    warn_of_overlaps(c, e, STI_A_element, &s->mesh);
     return true;
 }
 

@@ -176,6 +176,74 @@ def test_cell_data(tmp_path):
         stiction.Model.from_xml_path(str(path))
 
 
+def vtk(points, tets):
+    lines = ["# vtk DataFile Version 3.0", "bad", "ASCII", "DATASET UNSTRUCTURED_GRID", f"POINTS {len(points)} double"]
+    lines += [" ".join(map(str, p)) for p in points] + [f"CELLS {len(tets)} {5 * len(tets)}"]
+    return "\n".join(lines + [" ".join(map(str, (4, *t))) for t in tets] + [f"CELL_TYPES {len(tets)}"] + ["10"] * len(tets)) + "\n"
+
+
+CORNER = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
+OPEN = CUBE.replace("f 1 3 2\n", "")
+ODD = CUBE.replace("f 1 3 2\n", "f 1 2 3\n")
+SHEET = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nf 1 3 2\nv 1 1 0\nf 2 4 3\nf 2 3 4\n"
+
+
+def load_file(tmp_path, name, text, edge="0.25", more=""):
+    (tmp_path / name).write_text(text)
+    path = tmp_path / "scene.xml"
+    path.write_text(f"""<mujoco xmlns:sti="urn:stiction"><worldbody>
+        <sti:soft name="s" type="mesh" file="{name}" edge="{edge}" young="1e5" {more}/></worldbody></mujoco>""")
+    return stiction.Model.from_xml_path(str(path))
+
+
+@pytest.mark.parametrize("name, text, edge, message", [
+    ("open.obj", OPEN, "0.25", "open edges|3 edges|not closed|open"),
+    ("odd.obj", ODD, "0.25", "oriented"),
+    ("sheet.obj", SHEET, "0.25", "no volume"),
+    ("cube.obj", CUBE, "0.01", "limit of 1000000"),
+    ("flat.vtk", vtk([*CORNER[:3], (1, 1, 0)], [(0, 1, 2, 3)]), "0", "without volume|no volume|flat"),
+    ("twice.vtk", vtk(CORNER, [(0, 1, 2, 3), (1, 2, 3, 0)]), "0", "same nodes|twice|same"),
+    ("fold.vtk", vtk([*CORNER, (0.2, 0.2, 0.2)], [(0, 1, 2, 3), (0, 1, 2, 4)]), "0", "same side|overlap"),
+    ("far.vtk", vtk([*CORNER[:3], (0, 0, 1e13)], [(0, 1, 2, 3)]), "0", "1e12|1e\\+12|too far|finite"),
+    ("node.vtk", vtk(CORNER, [(0, 1, 2, 7)]), "0", "node"),
+    ("many.vtk", "# vtk DataFile Version 3.0\nx\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 4 double\n0 0 0 1 0 0 0 1 0 0 0 1\nCELLS 2000000 10000000\n", "0", "too short"),
+])
+def test_bad_meshes(tmp_path, name, text, edge, message):
+    """Each is an error that names the file it is in."""
+    with pytest.raises(stiction.Error, match=message) as caught:
+        load_file(tmp_path, name, text, edge)
+    assert "scene.xml" in str(caught.value) or name in str(caught.value)
+
+
+def test_million_elements(tmp_path):
+    """A file of more than a million is refused, whatever it holds; that takes little time and memory."""
+    count = 1_000_001
+    text = vtk(CORNER, []).split("CELLS")[0] + f"CELLS {count} {5 * count}\n" + "4 0 1 2 3\n" * count + f"CELL_TYPES {count}\n" + "10\n" * count
+    with pytest.raises(stiction.Error, match="1000000"):
+        load_file(tmp_path, "many.vtk", text, "0")
+
+
+def test_mended_meshes(tmp_path):
+    """Inside out, crossing, inverted, unused: put right as the docs say."""
+    inside_out = "\n".join(" ".join([w[0], w[1], w[3], w[2]]) if w[0] == "f" else " ".join(w) for w in map(str.split, CUBE.splitlines())) + "\n"
+    assert volume(load_file(tmp_path, "inside_out.obj", inside_out)) == pytest.approx(8, rel=0.02)
+    second = "\n".join(f"v {float(w[1]) + 1} {w[2]} {w[3]}" if w[0] == "v" else "f " + " ".join(str(int(x) + 8) for x in w[1:]) for w in map(str.split, CUBE.splitlines()))
+    assert volume(load_file(tmp_path, "crossing.obj", CUBE + second + "\n")) == pytest.approx(12, rel=0.02)
+    model = load_file(tmp_path, "inverted.vtk", vtk([*CORNER, (5, 5, 5)], [(0, 2, 1, 3)]))
+    assert model.nflexvert == 4 and volume(model) == pytest.approx(1 / 6)
+
+
+def test_overlapping_tetrahedra(tmp_path):
+    """Two that share no face but space: said, since nothing else would show it."""
+    shifted = [tuple(c + 0.05 for c in p) for p in CORNER]
+    with pytest.warns(UserWarning, match="2 of 2 tetrahedra lie in others"):
+        load_file(tmp_path, "self.vtk", vtk(CORNER + shifted, [(0, 1, 2, 3), (4, 5, 6, 7)]))
+    apart = [tuple(c + 1 for c in p) for p in CORNER]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load_file(tmp_path, "two.vtk", vtk(CORNER + apart, [(0, 1, 2, 3), (4, 5, 6, 7)]))
+
+
 def test_flex():
     """Vertices are bodies there, and none here."""
     ours, theirs, data = both(flex('body="v0 v1 v2 v3 v4" element="0 1 2 3 1 2 3 4"'))
