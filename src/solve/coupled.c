@@ -4,7 +4,8 @@
        A (v - v*) = J'(c - (G + slope e')(J v - target))
    is solved for the next pair. Velocities alone would not do: friction is so stiff that a small error of v would turn it
    about. The slopes make the matrix unsymmetric: it is a symmetric part plus one rank per sliding contact, so that BiCGStab
-   with the factor of the symmetric part takes a few solves; without a factor GMRES takes its place. */
+   with the factor of the symmetric part often takes a few solves; where it takes many, the matrix is factored as it is.
+   Without a factor GMRES takes its place. */
 #include "solve/pair.h"
 #include "solve/product.h"
 #include "solve/sap.h"
@@ -26,7 +27,8 @@
 #define SWEEPS 10    /* where rounded laws lead nowhere; twice as many each time */
 #define MOST_SWEEPS 80
 #define ROUGH 1e-3  /* balance of a pair that a step starts from */
-#define PRODUCTS 60 /* of one linear solve, in pairs */
+#define PRODUCTS 60 /* of one linear solve that has no better way, in pairs */
+#define REFINED 4   /* times that a solve by an unsymmetric factor is refined */
 #define LOOSE 0.03  /* of one linear solve at most, of what the pair is off by; tighter as that falls */
 #define NEAR 1e2    /* the bar is computed once the natural map is this near to it */
 
@@ -169,23 +171,6 @@ static double dot(const sti__island *s, const double *a, const double *b) {
 
 static void precondition(sti__sap *sap, const double *in, double *out) { sti__sap_solve(sap, in, out, 1e-2); }
 
-/* J'slope of the blocks whose friction follows, one number per dof, and their normals, where G J was: the factor has
-   been made. */
-static void make_ranks(sti__island *s) {
-    for (int b = 0; b < s->nrow; b++) {
-        int dim = s->first[b + 1] - s->first[b], count = s->start[b + 1] - s->start[b];
-        const double *slope = s->slope + s->first[b], *J = s->value + s->number[b];
-        double *rank = s->GJ + s->number[b];
-        s->active[b] = false;
-        for (int i = 1; i < dim; i++) s->active[b] |= slope[i] != 0;
-        for (int k = 0; k < count && s->active[b]; k++, J += dim) {
-            rank[k] = 0;
-            for (int i = 1; i < dim; i++) rank[k] += J[i] * slope[i];
-            rank[count + k] = J[0];
-        }
-    }
-}
-
 typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
 
 /* to += x by, for dofs that follow each other */
@@ -228,6 +213,7 @@ static void product_once(void *context, const double *in, double *out) {
 
 static bool solve_iterated(sti__sap *sap, const double *b, double goal) {
     sti__island *s = sap->s;
+    if (!sti__island_make_hessian(s, sap->tasks, &sap->count->factorisations)) return false;
     int64_t start = sti__tick(s->tally);
     sti__gmres_task task = {s->n, s->inverse, sap, precondition_once, product_once, s->tally};
     int steps =
@@ -237,8 +223,28 @@ static bool solve_iterated(sti__sap *sap, const double *b, double goal) {
     return steps >= 0;
 }
 
-/* X = F'^-1 b until the residual is below `goal`; false if it breaks down. */
-static bool solve(sti__sap *sap, const double *b, double goal) {
+/* X = F'^-1 b by the factor of F', until the residual is below `goal`; false if it does not get there. */
+static bool solve_factored(sti__sap *sap, const double *b, double goal) {
+    sti__island *s = sap->s;
+    double *r = vector(s, R), *t = vector(s, T), *x = vector(s, X), last = INFINITY;
+    memcpy(r, b, sizeof(double) * (size_t)s->n);
+    memset(x, 0, sizeof(double) * (size_t)s->n);
+    for (int k = 0; k <= REFINED; k++) {
+        sti__sap_solve(sap, r, t, 0);
+        for (int i = 0; i < s->n; i++) x[i] += t[i];
+        sap->count->products++;
+        sti__island_apply(s, x, s->slope, r, sap->tasks);
+        for (int i = 0; i < s->n; i++) r[i] = b[i] - r[i];
+        double rest = sqrt(dot(s, r, r));
+        if (rest <= goal) return true;
+        if (!(rest < 0.5 * last)) return false;
+        last = rest;
+    }
+    return false;
+}
+
+/* X = F'^-1 b in at most so many pairs of products, until the residual is below `goal`; false if it does not get there. */
+static bool solve(sti__sap *sap, const double *b, double goal, int most) {
     sti__island *s = sap->s;
     int n = s->n;
     double *r = vector(s, R), *p = vector(s, P), *v = vector(s, V), *t = vector(s, T), *x = vector(s, X);
@@ -247,7 +253,7 @@ static bool solve(sti__sap *sap, const double *b, double goal) {
     memcpy(vector(s, R0), b, sizeof(double) * (size_t)n);
     for (int i = 0; i < n; i++) p[i] = v[i] = x[i] = 0;
     goal *= goal;
-    for (int k = 0; k < PRODUCTS; k++) {
+    for (int k = 0; k < most; k++) {
         double next = dot(s, vector(s, R0), r), beta = next / rho * (alpha / omega);
         for (int i = 0; i < n; i++) p[i] = r[i] + beta * (p[i] - omega * v[i]);
         precondition(sap, p, phat);
@@ -264,7 +270,28 @@ static bool solve(sti__sap *sap, const double *b, double goal) {
         if (rest <= goal) return true;
         if (!isfinite(rest) || !isfinite(alpha) || omega == 0) return false;
     }
-    return isfinite(dot(s, x, x));
+    return false;
+}
+
+static bool solve_halfway(sti__sap *sap, const double *b, double goal, int most) {
+    if (!sti__island_make_hessian(sap->s, sap->tasks, &sap->count->factorisations)) return false;
+    sti__island_make_ranks(sap->s);
+    return solve(sap, b, goal, most);
+}
+
+/* F' is factored once products with the factor of its symmetric part have cost more. Not among masses that were made alike
+   (`steps`): fewer of these rounds fail where solves stop short. */
+static bool solve_direct(sti__sap *sap, const double *b, double goal) {
+    sti__island *s = sap->s;
+    int *tries = &sap->count->factorisations, cost = sti__island_unsymmetric_cost(s);
+    if (!sap->unsymmetric || sap->steps) {
+        if (solve_halfway(sap, b, goal, sap->steps ? PRODUCTS : cost / 2)) return true;
+        if (sap->steps) return isfinite(dot(s, vector(s, X), vector(s, X)));
+        sap->unsymmetric = true;
+    }
+    if (sti__island_make_unsymmetric(s, sap->allocator, sap->tasks, tries) && solve_factored(sap, b, goal))
+        return true;
+    return solve_halfway(sap, b, goal, PRODUCTS) || isfinite(dot(s, vector(s, X), vector(s, X)));
 }
 
 /* ---- the iteration --------------------------------------------------------------------------------- */
@@ -273,15 +300,13 @@ static bool solve(sti__sap *sap, const double *b, double goal) {
 static bool step(couple *c) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
-    if (!sti__island_make_hessian(s, sap->tasks, &sap->count->factorisations)) return false;
-    if (s->direct) make_ranks(s);
     sap->count->iterations++;
     linear_impulses(s, s->y, s->g);
     sti__island_mul_t(s, s->g, s->gradient, sap->tasks);
     for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->gradient[i];
     double goal = fmax(1e-14, fmin(LOOSE, sqrt(merit_of(c))) * length_of(c)) * c->heave;
     if (c->tight) goal = fmax(1e-12, fmin(1e-4, 1e-3 * c->natural)) * sqrt(dot(s, s->gradient, s->gradient));
-    if (!(s->direct ? solve : solve_iterated)(sap, s->gradient, goal)) return false;
+    if (!(s->direct ? solve_direct : solve_iterated)(sap, s->gradient, goal)) return false;
     const double *x = vector(s, X);
     for (int i = 0; i < s->n; i++) s->step[i] = -x[i];
     sti__island_mul(s, s->step, s->ystep, sap->tasks);

@@ -15,7 +15,9 @@
 /* Boosts of the diagonal, from rounding to a tenth, while a factor fails. */
 #define FIRST_BOOST 1e-14
 #define TRIES 8
-#define TIRED 25 /* products of one solve after which soft bodies get a new preconditioner */
+#define TIRED 25     /* products of one solve after which soft bodies get a new preconditioner */
+#define LEAST_COST 8 /* products that are tried before an unsymmetric factor, ... */
+#define LARGEST_COST 60
 #define MARGIN 4 /* conjugate gradients must look so much cheaper than a factor */
 
 /* ---- cost model ------------------------------------------------------------------------------------- */
@@ -398,6 +400,77 @@ bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries
     bool made = make_hessian(s, tasks, tries);
     sti__tock(s->tally, STI__WORK_HESSIAN, start, 0);
     return made;
+}
+
+/* ---- friction that follows ---------------------------------------------------------------------------- */
+
+void sti__island_make_ranks(sti__island *s) {
+    for (int b = 0; b < s->nrow; b++) {
+        int dim = s->first[b + 1] - s->first[b], count = s->start[b + 1] - s->start[b];
+        const double *slope = s->slope + s->first[b], *J = s->value + s->number[b];
+        double *rank = s->GJ + s->number[b];
+        s->active[b] = dim > 1 && any(slope + 1, dim - 1);
+        for (int k = 0; k < count && s->active[b]; k++, J += dim) {
+            rank[k] = 0;
+            for (int i = 1; i < dim; i++) rank[k] += J[i] * slope[i];
+            rank[count + k] = J[0];
+        }
+    }
+}
+
+/* Adds the ranks to the rows' entries, each to the triangle that it is in when dofs are in the order of their elimination. */
+static void add_ranks(void *context, int begin, int end) {
+    sti__island *s = context;
+    const int *order = sti__chol_places(s->newton);
+    for (int i = begin; i < end; i++) {
+        int row = s->hstart[i];
+        memcpy(s->hupper + row, s->hvalue + row, sizeof(double) * (size_t)(s->hstart[i + 1] - row));
+        for (int t = s->tstart[i]; t < s->tstart[i + 1]; t++) {
+            int b = s->tblock[t], a = s->tslot[t];
+            if (!s->active[b]) continue;
+            const int *col = s->col + s->start[b],
+                      *place = s->hplace + s->pstart[b] + (int64_t)a * (a + 1) / 2;
+            const double *rank = s->GJ + s->number[b], *normal = rank + s->start[b + 1] - s->start[b];
+            for (int k = 0; k <= a; k++) {
+                bool after = order[i] >= order[col[k]];
+                s->hvalue[place[k]] += after ? rank[a] * normal[k] : rank[k] * normal[a];
+                s->hupper[place[k]] += after ? rank[k] * normal[a] : rank[a] * normal[k];
+            }
+        }
+    }
+}
+
+static bool reserve_upper(sti__island *s, const sti_allocator *a) {
+    size_t need = sizeof(double) * (size_t)s->hstart[s->n];
+    if (s->hupper && need <= s->nupper) return true;
+    if (s->hupper) sti__free_aligned(a, s->hupper, s->nupper);
+    s->nupper = sti__add(need, need / 4);
+    s->hupper = sti__alloc_aligned(a, s->nupper);
+    return s->hupper;
+}
+
+static bool make_unsymmetric(sti__island *s, const sti_allocator *a, const sti_tasks *tasks) {
+    if (!reserve_upper(s, a)) return false;
+    sti__run(tasks, s->nrow, GRAIN_BLOCKS, curve_blocks, s);
+    sti__run(tasks, s->n, GRAIN_DOFS, assemble_rows, s);
+    sti__island_make_ranks(s);
+    sti__run(tasks, s->n, GRAIN_DOFS, add_ranks, s);
+    return sti__chol_factor_both(s->newton, s->hvalue, s->hupper, tasks) == STI_OK;
+}
+
+bool sti__island_make_unsymmetric(sti__island *s, const sti_allocator *a, const sti_tasks *tasks,
+                                  int *tries) {
+    int64_t start = sti__tick(s->tally);
+    ++*tries;
+    bool made = make_unsymmetric(s, a, tasks);
+    sti__tock(s->tally, STI__WORK_HESSIAN, start, 0);
+    return made;
+}
+
+int sti__island_unsymmetric_cost(const sti__island *s) {
+    sti__chol_info info = sti__chol_get_info(s->newton);
+    double work = product_work(s), solve = 1.5 * (double)info.fill + 0.2 * work;
+    return (int)fmin(LARGEST_COST, fmax(LEAST_COST, (info.flops / 12 + 2 * work) / solve));
 }
 
 /* ---- solving

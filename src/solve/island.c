@@ -23,6 +23,7 @@ static void free_island(sti__island *s, const sti_allocator *a) {
     if (s->plan) sti__free_aligned(a, s->plan, s->nplan);
     if (s->sweep.block) sti__free_aligned(a, s->sweep.block, s->sweep.size);
     if (s->eased) sti__free_aligned(a, s->eased, s->neased);
+    if (s->hupper) sti__free_aligned(a, s->hupper, s->nupper);
     sti__chol_free(s->newton);
     sti__chol_free(s->mass);
     sti__pcg_free(s->pcg);

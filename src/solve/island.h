@@ -76,6 +76,8 @@ typedef struct sti__island {
     int *hstart, *hcol, *aplace, *hplace;
     int64_t *pstart;
     double *hvalue;
+    double *hupper; /* of F = A + J'(G + slope e')J, what hvalue has not; room: nupper */
+    size_t nupper;
     uint64_t pattern; /* hash of what H was planned for; 0: nothing */
     bool direct, mass_ready;
     sti__chol *newton, *mass;
@@ -137,6 +139,14 @@ bool sti__island_factor_mass(sti__island *s, const sti_tasks *tasks);
 /* Makes H from G ready to solve with (factor or preconditioner). A factor that fails is tried again with a
    little more on the diagonal; false if that does not help. *tries counts factorisations. */
 bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries);
+/* J'slope of the blocks whose friction follows the normal velocity, one number per dof, and their normals, where G J was; they
+   are the `active` ones then. */
+void sti__island_make_ranks(sti__island *s);
+/* Factors F instead, so that solves are F's. False if that does not work out, or there is no memory for it. */
+bool sti__island_make_unsymmetric(sti__island *s, const sti_allocator *allocator, const sti_tasks *tasks,
+                                  int *tries);
+/* Products with F, each with a solve, that cost as much. */
+int sti__island_unsymmetric_cost(const sti__island *s);
 /* x = H^-1 b; returns the products that it took (0: direct). */
 int sti__island_solve(sti__island *s, const double *b, double *x, double tol, int cap,
                       const sti_tasks *tasks);

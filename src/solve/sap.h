@@ -49,6 +49,7 @@ typedef struct sti__sap {
     int nhistory, room;
     int cap;                     /* as in the task */
     bool judged;                 /* the guess, and found wanting */
+    bool unsymmetric;            /* coupled solves factor the unsymmetric matrix */
     int steps;                   /* most Newton steps of one coupled solve; 0: as many as are good */
     double cost, residual, size; /* at v: cost, |gradient| and max(|A v|, |J'g|) in momentum scaling */
     double change;               /* max(|A (v - v*)|, |J'g|) in momentum scaling */
