@@ -263,7 +263,8 @@ def compare_genesis(python):
 PAGE = """# Soft bodies, measured
 
 Written by `./dev bench soft --write`. A ball (radius 50 mm, E = 1e5 Pa, ν = 0.4, 1000 kg/m³, μ = 1) lies on a floor between two
-fingers that press with 10 N each; the same mesh in all engines, one thread, one run. Time of a step: median of the second half of
+fingers that press with 10 N each; the same mesh in all engines, one thread, one run, on a
+machine that others used too. CPU time of a step: median of the second half of
 the run, and mean over all of it. Sinking: how far the deepest vertex is inside the floor or a finger. Ratio: median over that of
 Stiction at the same h and nodes (for Drake: of the same law), and the same of means.
 While the fingers close, contacts come and go and elements turn, so that factors are made anew: the mean has these steps too.
