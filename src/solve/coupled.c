@@ -11,13 +11,24 @@
 #include "solve/sap.h"
 #include <string.h>
 
-#define STEPS 60    /* Newton steps of one call */
-#define WARM 0.3    /* a pair that is given and better is gone on from as it is */
-#define FAR 1e-2    /* laws of another pair that is worse are rounded from the start */
-#define CLOSE 1e-3  /* pairs that are nearer, where no step is of use, ... */
-#define DARE 6      /* ... take so many whole steps that may raise the natural map */
-#define PATIENCE 16 /* steps that have not halved the natural map, after which rounds take over */
-#define BLIND 2     /* steps in a row that may raise the natural map, within rounds */
+#define FEWER 60   /* Newton steps of one call within rounds ... */
+#define STEPS 90   /* ... and before them */
+#define WARM 0.3   /* a pair that is given and better is gone on from as it is */
+#define FAR 1e-2   /* laws of another pair that is worse are rounded from the start */
+#define CLOSE 1e-4 /* pairs that are nearer, where no step is of use, ... */
+#define DARE 6     /* ... take so many whole steps that may raise the natural map */
+#define ASTRAY 0.1 /* ... up to this */
+#define PATIENCE \
+    16 /* steps that have not halved the natural map, after which laws yield, or else rounds take over */
+#define YIELD 0.2    /* of the Delassus diagonal, by which laws yield at first where no step is of use ... */
+#define MIDWAY 1e-2  /* ... to a pair that is nearer than this ... */
+#define STINT 50     /* ... for so many steps ... */
+#define WORSE 30     /* ... unless the natural map grows by this ... */
+#define RISE 3       /* ... or in one of them by this */
+#define TURNS 20     /* of contacts that cannot make up their mind, ... */
+#define FLIPS 3      /* ... which they have done so many times ... */
+#define MOST_OFF 0.5 /* ... and are off by more than this of the squared natural map */
+#define BLIND 2      /* steps in a row that may raise the natural map, within rounds */
 #define FASTER \
     0.5 /* by which they are rounded less after a full step; for soft bodies by what it left over ... */
 #define FASTEST 1e-3 /* ... but not below this */
@@ -49,9 +60,15 @@ typedef struct couple {
     double floor, push; /* impulses and momentum that count as none */
     double motion;      /* larger of |A (v - v*)| and |J'g|, momentum scaling */
     double unit,
-        heave;   /* size and motion that all pairs are measured against: impulses that grow are no gain */
-    bool daring; /* whole steps of the true laws are tried, though they raise the natural map at first */
-    bool tight;  /* linear solves */
+        heave;    /* size and motion that all pairs are measured against: impulses that grow are no gain */
+    bool daring;  /* whole steps of the true laws are tried, though they raise the natural map at first */
+    bool plain;   /* neither within rounds, nor with other masses, nor of soft bodies */
+    bool tight;   /* linear solves */
+    double yield; /* share of the Delassus diagonal by which laws yield */
+    double entry; /* natural map where they began to yield much; 0: they do not */
+    int stint;    /* steps of that so far */
+    int turns;    /* of contacts, so far */
+    double calm;  /* natural map since which regions are watched */
     bool
         soft; /* there are soft bodies: what they touch slips a little here and there, but much of it sticks */
     double momentum; /* |A (v - v*) - J'g| in momentum scaling, over `heave` */
@@ -77,20 +94,60 @@ static void linear_impulses(const sti__island *s, const double *y, double *g) {
     }
 }
 
+/* A law that yields: R and y of a contact that is softer about the impulses that it has. What it asks for is the same, how
+   fast it follows is not. */
+typedef struct yielding {
+    double R[STI_ROW_DIM], y[STI_ROW_DIM], shift[STI_ROW_DIM];
+} yielding;
+
+static void yield(const sti_row *row, double share, const double *w, const double *R, const double *y,
+                  const double *g, yielding *out) {
+    sti__row_norm(row, w, R, out->shift);
+    for (int i = 0; i < row->dim; i++) {
+        out->R[i] = R[i] + share * out->shift[i];
+        out->shift[i] *= share * g[i];
+        out->y[i] = y[i] - out->shift[i];
+    }
+}
+
+/* The linear law in terms of the y that was given. */
+static void yield_back(const yielding *soft, int dim, const sti__rounded *law) {
+    for (int i = 0; i < dim; i++) {
+        law->c[i] += law->slope[i] * soft->shift[0];
+        for (int j = 0; j < dim; j++) law->c[i] += law->G[i * dim + j] * soft->shift[j];
+    }
+}
+
+/* Law of one block at the pair; returns the square of its natural map, rounded. */
+static double read_law(const couple *c, int b, double eps, double *sharp) {
+    const sti__island *s = c->sap->s;
+    const sti_row *row = sti__island_row(s, b);
+    int at = s->first[b];
+    sti__rounded law = {.G = s->G + s->gstart[b], .slope = s->slope + at, .c = s->late + at};
+    const double *w = s->weight + at, *R = s->R + at, *y = s->y + at, *g = c->g + at;
+    double off;
+    yielding soft;
+    bool cone = row->kind == STI_ROW_CONE, yields = c->yield > 0 && cone;
+    if (yields) {
+        yield(row, c->yield, w, R, y, g, &soft);
+        R = soft.R, y = soft.y;
+    }
+    if (eps > 1e-100 && cone) {
+        law.eps = eps / sqrt(w[0] + R[0]);
+        off = sti__pair_round(row, w, R, y, g, &law);
+    } else off = law.sharp = sti__pair_read(row, w, R, y, g, law.G, law.slope, law.c);
+    if (yields) yield_back(&soft, row->dim, &law);
+    *sharp = law.sharp;
+    return off;
+}
+
 /* Laws at the pair, and how far it is from obeying them. */
 static void read_laws(couple *c) {
     sti__island *s = c->sap->s;
-    double off = 0, rounded = 0, eps = c->round * c->unit / sqrt(s->nrow);
+    double off = 0, rounded = 0, eps = c->round * c->unit / sqrt(s->nrow), sharp = 0;
     for (int b = 0; b < s->nrow; b++) {
-        const sti_row *row = sti__island_row(s, b);
-        int at = s->first[b];
-        sti__rounded law = {.G = s->G + s->gstart[b], .slope = s->slope + at, .c = s->late + at};
-        const double *w = s->weight + at, *R = s->R + at, *y = s->y + at, *g = c->g + at;
-        if (eps > 1e-100 && row->kind == STI_ROW_CONE) {
-            law.eps = eps / sqrt(w[0] + R[0]);
-            rounded += sti__pair_round(row, w, R, y, g, &law);
-        } else rounded += law.sharp = sti__pair_read(row, w, R, y, g, law.G, law.slope, law.c);
-        off += law.sharp;
+        rounded += read_law(c, b, eps, &sharp);
+        off += sharp;
     }
     c->natural = off > 0 ? sqrt(off) / c->unit : 0;
     c->rounded = rounded > 0 ? sqrt(rounded) / c->unit : 0;
@@ -412,9 +469,12 @@ static void go(couple *c, const double *g0, double a) {
     judge_pair(c);
 }
 
+enum pace { CAREFUL, BLINDLY, BOLDLY };
+
 /* Along the step, which keeps the balance: the longest of a few that lowers the natural map; returns its length. 0: none
-   does, and the pair is as it was, or at the end of the step if `blind`. */
-static double walk_along(couple *c, bool blind, int *trials) {
+   does, and the pair is as it was, or at the end of the step if blindly. Boldly it is taken whole; while laws yield much, as
+   long as the natural map does not grow much. */
+static double walk_along(couple *c, enum pace pace, int *trials) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
     double *g0 = s->kept_g, *push = vector(s, PUSH), before = length_of(c);
@@ -429,17 +489,19 @@ static double walk_along(couple *c, bool blind, int *trials) {
     for (double a = 1; a > least; a /= 2) {
         go(c, g0, a);
         ++*trials;
-        if (length_of(c) <= (1 - enough * a) * before) return a;
+        bool lower = length_of(c) <= (1 - enough * a) * before;
+        if (lower || pace == BOLDLY || (c->entry > 0 && (length_of(c) <= RISE * before || a / 2 <= least)))
+            return a;
     }
-    go(c, g0, blind);
+    go(c, g0, pace == BLINDLY);
     return 0;
 }
 
-static double walk(couple *c, bool blind) {
+static double walk(couple *c, enum pace pace) {
     sti__tally *tally = c->sap->s->tally;
     int64_t start = sti__tick(tally);
     int trials = 0;
-    double a = walk_along(c, blind, &trials);
+    double a = walk_along(c, pace, &trials);
     sti__tock(tally, STI__WORK_LINE_SEARCH, start, trials);
     return a;
 }
@@ -468,10 +530,9 @@ static void note_best(couple *c) {
     memcpy(s->pair_g, c->g, sizeof(double) * (size_t)s->m);
 }
 
-/* Within rounds a few steps in a row may raise the natural map, before the best pair is taken up again. */
-static bool leave_best(couple *c) {
+/* The best pair is taken up again. */
+static bool return_best(couple *c) {
     sti__island *s = c->sap->s;
-    if (c->blind == 0) return true;
     memcpy(c->g, s->pair_g, sizeof(double) * (size_t)s->m);
     if (!balance(c, ROUGH)) return false;
     read_pair(c);
@@ -479,6 +540,9 @@ static bool leave_best(couple *c) {
     c->best = INFINITY;
     return true;
 }
+
+/* The same after steps that raised the natural map. */
+static bool leave_best(couple *c) { return c->blind == 0 || return_best(c); }
 
 /* Where the laws begin. What rests or slides on obeys them nearly, though it may be out of balance: one step mends that. */
 static bool begin(couple *c) {
@@ -504,6 +568,117 @@ static void dare(couple *c) {
     read_laws(c);
 }
 
+/* ---- contacts that cannot make up their mind --------------------------------------------------------- */
+
+enum { OPEN = 1, STICKS = 2, SLIDES = 4 };
+
+/* What a block does, and the square of its natural map. */
+static int region(const couple *c, int b, double *off) {
+    const sti__island *s = c->sap->s;
+    const sti_row *row = sti__island_row(s, b);
+    int at = s->first[b];
+    double G[STI_ROW_DIM * STI_ROW_DIM], slope[STI_ROW_DIM] = {0}, law[STI_ROW_DIM];
+    *off = sti__pair_read(row, s->weight + at, s->R + at, s->y + at, c->g + at, G, slope, law);
+    if (row->kind != STI_ROW_CONE || row->dim == 1) return 0;
+    if (G[0] == 0) return OPEN;
+    for (int i = 1; i < row->dim; i++)
+        if (slope[i] != 0) return SLIDES;
+    return STICKS;
+}
+
+/* Regions since the natural map last fell much, and how often they changed. Returns the contact that changed often, lacks
+   one region and is off by most of what all are; -1: there is none. */
+static int find_undecided(couple *c) {
+    sti__island *s = c->sap->s;
+    double all = 0, most = 0, off;
+    int which = -1;
+    if (merit_of(c) < 0.3 * c->calm) {
+        c->calm = merit_of(c);
+        memset(s->habit, 0, sizeof *s->habit * (size_t)s->nrow);
+    }
+    for (int b = 0; b < s->nrow; b++) {
+        sti__habit *h = &s->habit[b];
+        int now = region(c, b, &off);
+        h->flips += h->seen && h->last != now && h->flips < FLIPS;
+        h->last = (unsigned char)now;
+        h->seen |= (unsigned char)now;
+        all += off;
+        bool lacks = h->seen == (OPEN | SLIDES) || h->seen == (STICKS | SLIDES);
+        if (lacks && h->flips == FLIPS && off > most) most = off, which = b;
+    }
+    return most > MOST_OFF * all ? which : -1;
+}
+
+/* Sliding, its friction may push a contact open that closes once it is open, or draw it shut until it sticks, and slides once
+   it sticks: with the others as they are it can do neither. Then it does the third. True if there is such a contact; it
+   is given the law of that for one step. */
+static bool turn(couple *c) {
+    sti__island *s = c->sap->s;
+    if (!c->plain || c->turns >= TURNS || merit_of(c) > MIDWAY) return false;
+    int b = find_undecided(c);
+    if (b < 0) return false;
+    int at = s->first[b], dim = s->first[b + 1] - at;
+    double *G = s->G + s->gstart[b];
+    bool sticks = !(s->habit[b].seen & STICKS);
+    memset(G, 0, sizeof(double) * (size_t)(dim * dim));
+    for (int i = 0; i < dim; i++) {
+        s->slope[at + i] = s->late[at + i] = 0;
+        G[i * dim + i] = sticks ? 1 / s->R[at + i] : 0;
+    }
+    s->habit[b].seen = OPEN | STICKS | SLIDES;
+    c->calm = merit_of(c);
+    c->blind = 0;
+    c->turns++;
+    return true;
+}
+
+/* ---- the loop ------------------------------------------------------------------------------------------ */
+
+/* Laws yield a little, by less the nearer the pair is, or much where nothing else was of use. */
+static void set_laws(couple *c) {
+    c->yield = c->plain ? fmin(1, merit_of(c)) : 0;
+    if (c->entry > 0) c->yield = YIELD * fmin(1, merit_of(c) / c->entry);
+    if (c->round > 0 || c->yield > 0) read_laws(c);
+}
+
+static bool yield_much(couple *c) {
+    if (!leave_best(c)) return false;
+    c->entry = merit_of(c);
+    c->round = 0;
+    set_laws(c);
+    return true;
+}
+
+/* Where no step is of use. */
+static bool find_way(couple *c) {
+    if (!c->tight && !c->soft && !c->daring && merit_of(c) <= (c->plain ? CLOSE : 10 * CLOSE))
+        return dare(c), true;
+    if (c->plain && !c->stint && merit_of(c) <= MIDWAY) return yield_much(c);
+    c->daring = false;
+    return leave_best(c) && retreat(c);
+}
+
+/* After a step of length a that began at `before`: how laws are read from here on. */
+static bool go_on(couple *c, enum pace pace, double a, double before) {
+    if (c->entry > 0) {
+        if (++c->stint <= STINT && merit_of(c) <= WORSE * c->entry) return true;
+        c->entry = 0;
+        c->daring = true;
+        return return_best(c) && retreat(c);
+    }
+    if (pace == BOLDLY) {
+        if (c->round > 0) c->round = fmin(ROUNDEST, merit_of(c));
+    } else if (c->daring && c->plain && merit_of(c) > ASTRAY) {
+        c->daring = false;
+        return return_best(c) && retreat(c);
+    } else if (a > 0) {
+        c->round = fmin(c->round * (a == 1 ? shrink(c, length_of(c) / before) : 1), merit_of(c));
+    } else if (pace == BLINDLY) {
+        c->blind++;
+    } else return find_way(c);
+    return true;
+}
+
 /* Newton steps, with rounded laws where the true ones lead nowhere. */
 static bool iterate(couple *c, double goal, double bar) {
     sti__sap *sap = c->sap;
@@ -511,22 +686,22 @@ static bool iterate(couple *c, double goal, double bar) {
     if ((!sap->judged || c->tight) && reached(c, goal, bar)) return true;
     if (!begin(c)) return false;
     double least = INFINITY;
-    int late = 0;
-    for (int k = 0; k <= (sap->steps ? sap->steps : STEPS); k++) {
+    int late = 0, most = c->plain ? STEPS : sap->steps ? sap->steps : FEWER;
+    for (int k = 0; k <= most; k++) {
         if ((k > 0 || c->tight) && reached(c, goal, bar)) return true;
         if (k >= sap->options->max_newton) return false;
-        if (c->round > 0) read_laws(c);
+        set_laws(c);
         note_best(c);
         if (merit_of(c) < 0.5 * least) least = merit_of(c), late = k;
-        if (!c->tight && !c->soft && k - late > PATIENCE) return false;
+        if (!c->tight && !c->soft && k - late > PATIENCE && !(c->entry > 0)) {
+            if (!c->plain || c->stint || !yield_much(c)) return false;
+            late = k;
+        }
         bool leap = (c->tight || c->daring) && c->blind < (c->tight ? BLIND : DARE) && !(c->round > 0);
+        enum pace pace = turn(c) ? BOLDLY : leap ? BLINDLY : CAREFUL;
         if (!step(c)) return false;
-        double before = length_of(c), a = walk(c, leap);
-        if (a > 0) c->round = fmin(c->round * (a == 1 ? shrink(c, length_of(c) / before) : 1), merit_of(c));
-        else if (leap) c->blind++;
-        else if (!c->tight && !c->daring && !c->soft && merit_of(c) <= CLOSE) dare(c);
-        else if (!leave_best(c) || !retreat(c)) return false;
-        else c->daring = false;
+        double before = length_of(c), a = walk(c, pace);
+        if (!go_on(c, pace, a, before)) return false;
     }
     return false;
 }
@@ -538,8 +713,10 @@ bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
                 .force = vector(s, PUSHED),
                 .tight = bar <= 0,
                 .soft = !sti__sap_sweeps(s),
+                .plain = bar > 0 && !sap->steps && sti__sap_sweeps(s),
                 .lift = 1,
-                .best = INFINITY};
+                .best = INFINITY,
+                .calm = INFINITY};
     memcpy(vector(s, KEPT), s->v, sizeof(double) * (size_t)s->n);
     memcpy(s->offset, s->base, sizeof(double) * (size_t)s->m);
     for (int i = 0; i < s->m; i++) s->target[i] = s->vhat[i] + s->offset[i];

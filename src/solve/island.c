@@ -95,6 +95,7 @@ static size_t lay_out(sti__island *s, const tally *t, char *base) {
     s->tslot = sti__cut(&c, t->touches, sizeof(int));
     s->scratch = sti__cut(&c, 2 * n + 1, sizeof(int));
     s->active = sti__cut(&c, nrow, sizeof(bool));
+    s->habit = sti__cut(&c, nrow, sizeof *s->habit);
     return c.used;
 }
 

@@ -29,6 +29,11 @@ typedef struct sti__sweep {
     size_t size;
 } sti__sweep;
 
+/* What a contact has been doing while Newton's steps led nowhere: all regions, the last one, and how often it changed. */
+typedef struct sti__habit {
+    unsigned char seen, last, flips;
+} sti__habit;
+
 typedef struct sti__island {
     const sti_problem *problem;
     int n, m, nrow;     /* dofs, scalar rows, row blocks */
@@ -69,6 +74,7 @@ typedef struct sti__island {
     double *G;              /* Hessians of the rows' costs, dim x dim each */
     double *GJ;             /* G J, laid out as value; row by row if direct */
     bool *active;           /* nrow: G is not zero */
+    sti__habit *habit;      /* nrow */
 
     /* H = A + J'GJ, lower triangle; aplace: where A's lower entries are in it; hplace: entry (i, k <= i) of
        block b's contribution is at hplace[pstart[b] + i (i + 1) / 2 + k] */
