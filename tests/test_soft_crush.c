@@ -153,4 +153,47 @@ TEST(crushed_by_a_robot) {
     }
 }
 
-MAIN(CASE(crushed_by_a_robot), CASE(found_back), CASE(stvk_stays_inside_out), CASE(bits_after_a_hard_step))
+/* The n-th allocation fails, while a thin body is loaded, scrambled and stepped: everything is given back. */
+static sti_status run_short_of(const sti_allocator *allocator, const char *xml) {
+    sti_error error = {0};
+    sti_load_options load = sti_load_options_default();
+    sti_world_options options = sti_world_options_default();
+    load.allocator = options.allocator = allocator;
+    sti_spec *spec = sti_spec_parse(xml, strlen(xml), &load, NULL, &error);
+    sti_model *m = spec ? sti_model_compile(spec, NULL, &error) : NULL;
+    sti_world *w = m ? sti_world_create(m, &options, &error) : NULL;
+    sti_status status = error.code;
+    if (w) {
+        do_harm(SCRAMBLED, m->nflexvert, values(w, "flexvert_xpos"));
+        status = sti_step(w, 2);
+    }
+    sti_world_destroy(w);
+    sti_model_free(m);
+    sti_spec_free(spec);
+    return status;
+}
+
+TEST(no_memory) {
+    static const char *const xml = "<mujoco xmlns:sti='urn:stiction'><option "
+                                   "timestep='.005'/><worldbody><geom type='plane' size='0 0 1'/>"
+                                   "<flexcomp name='mat' dim='3' type='grid' count='3 3 2' spacing='.03 .03 "
+                                   ".03' mass='.5' pos='0 0 .03'>"
+                                   "<elasticity young='1e5' poisson='.4' damping='.01' "
+                                   "sti:law='neohookean'/><sti:part id='0 3' young='2e5'/>"
+                                   "</flexcomp></worldbody></mujoco>";
+    int failures = 0;
+    for (int left = 0;; left++) {
+        REQUIRE(left < 5000);
+        failing c = {left, 0};
+        sti_allocator allocator = {failing_resize, &c};
+        sti_status status = run_short_of(&allocator, xml);
+        CHECK(status == STI_OK || status == STI_NO_MEMORY);
+        CHECK(c.live == 0);
+        failures += status != STI_OK;
+        if (c.left > 0) break;
+    }
+    CHECK(failures > 50);
+}
+
+MAIN(CASE(no_memory), CASE(crushed_by_a_robot), CASE(found_back), CASE(stvk_stays_inside_out),
+     CASE(bits_after_a_hard_step))

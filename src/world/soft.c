@@ -171,7 +171,7 @@ sti_status sti__soft_create(sti_world *world, sti_error *error) {
 
 void sti__soft_free(sti_world *world) {
     sti__soft_bodies *b = &world->soft;
-    for (int f = 0; b->block && f < world->model->nflex; f++) {
+    for (int f = 0; b->body && f < world->model->nflex; f++) {
         sti__chol_free(b->body[f].factor);
         sti__free_aligned(&world->allocator, b->body[f].pool.data, b->body[f].pool.bytes);
     }
