@@ -435,13 +435,13 @@ static void free_varied(double *p, size_t values) {
 }
 
 static void compare_variants(const sti_model *m, bool own) {
-    const sti__kernels *table[4] = {sti__kernels_get(8), sti__kernels_baseline(8), sti__kernels_get(1),
-                                    sti__kernels_baseline(1)};
-    sti_state *state[4];
+    const sti__kernels *table[5] = {sti__kernels_get(8), sti__kernels_baseline(8), sti__kernels_get(1),
+                                    sti__kernels_middle(1), sti__kernels_baseline(1)};
+    sti_state *state[5];
 #define X(name, rows, cols, quat) double *name = own ? varied(m->name, (size_t)m->rows, cols, quat) : NULL;
     VARIED(X)
 #undef X
-    for (int v = 0; v < 4; v++) state[v] = state_of(m, v < 2 ? 8 : 1);
+    for (int v = 0; v < 5; v++) state[v] = state_of(m, v < 2 ? 8 : 1);
     for (int v = 0; v < 2; v++) {
         for (int l = 0; l < 8; l++) randomise(state[v], l, (unsigned)l + 11);
 #define X(name, rows, cols, quat) \
@@ -452,7 +452,7 @@ static void compare_variants(const sti_model *m, bool own) {
     }
     for (int l = 0; l < 8; l++) {
         check_same_bits(state[0], l, state[1], l, "instruction sets at width 8");
-        for (int v = 2; v < 4; v++) {
+        for (int v = 2; v < 5; v++) {
             sti__state_free(state[v]);
             state[v] = state_of(m, 1);
             randomise(state[v], 0, (unsigned)l + 11);
@@ -463,10 +463,10 @@ static void compare_variants(const sti_model *m, bool own) {
             VARIED(X)
 #undef X
             step_twice(table[v], state[v]);
-            check_same_bits(state[v], 0, state[0], l, v == 2 ? "width 1" : "plain width 1");
+            check_same_bits(state[v], 0, state[0], l, v < 4 ? "width 1" : "plain width 1");
         }
     }
-    for (int v = 0; v < 4; v++) sti__state_free(state[v]);
+    for (int v = 0; v < 5; v++) sti__state_free(state[v]);
 #define X(name, rows, cols, quat) \
     if (own) free_varied(name, (size_t)m->rows *(cols));
     VARIED(X)

@@ -22,22 +22,34 @@ TABLE(_w8)
 
 #ifdef STI_HAVE_ISA
 #define DECLARE__w1_avx2(name) void sti__##name##_w1_avx2(sti_state *state);
+#define DECLARE__w1_avx512(name) void sti__##name##_w1_avx512(sti_state *state);
 #define DECLARE__w8_avx512(name) void sti__##name##_w8_avx512(sti_state *state);
 #define ENTRY__w1_avx2(name) sti__##name##_w1_avx2,
+#define ENTRY__w1_avx512(name) sti__##name##_w1_avx512,
 #define ENTRY__w8_avx512(name) sti__##name##_w8_avx512,
 DECLARE_VARIANT(_w1_avx2)
+DECLARE_VARIANT(_w1_avx512)
 DECLARE_VARIANT(_w8_avx512)
 TABLE(_w1_avx2)
+TABLE(_w1_avx512)
 TABLE(_w8_avx512)
 #endif
 
 const sti__kernels *sti__kernels_baseline(int lanes) { return lanes == 8 ? &table_w8 : &table_w1; }
 
-const sti__kernels *sti__kernels_get(int lanes) {
+const sti__kernels *sti__kernels_middle(int lanes) {
 #ifdef STI_HAVE_ISA
-    if (lanes == 8 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
-        return &table_w8_avx512;
     if (lanes == 1 && __builtin_cpu_supports("avx2")) return &table_w1_avx2;
 #endif
     return sti__kernels_baseline(lanes);
+}
+
+const sti__kernels *sti__kernels_get(int lanes) {
+#ifdef STI_HAVE_ISA
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
+        if (lanes == 8) return &table_w8_avx512;
+        if (__builtin_cpu_supports("avx512vl")) return &table_w1_avx512;
+    }
+#endif
+    return sti__kernels_middle(lanes);
 }

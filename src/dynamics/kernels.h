@@ -40,6 +40,8 @@ typedef struct sti__kernels {
 
 /* The plain variant, for tests. */
 const sti__kernels *sti__kernels_baseline(int lanes);
+/* For machines between the oldest and the newest, if this is not older. */
+const sti__kernels *sti__kernels_middle(int lanes);
 /* The best compiled variant for this machine; lanes 1 or 8. All variants give the same bits. */
 const sti__kernels *sti__kernels_get(int lanes);
 
