@@ -12,7 +12,7 @@
 #define WILD 0.1  /* a free body that has more left is led downhill */
 #define ASTRAY 1  /* the same of one that is touched: it begins again at rest */
 #define STALLED 5 /* iterations with a new A that gain little: rounding */
-#define LOST 1e-6 /* more than this is no rounding */
+#define LOST 1e-3 /* what is less is not helped by going downhill */
 #define MOST_SLOW 200
 #define NEAR 1e-2    /* less is left: the imbalance is a better guide than the potential, which is flat */
 #define MOST_HALF 30 /* halvings of a step */
