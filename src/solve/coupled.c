@@ -67,6 +67,7 @@ typedef struct couple {
     double yield; /* share of the Delassus diagonal by which laws yield */
     double entry; /* natural map where they began to yield much; 0: they do not */
     int stint;    /* steps of that so far */
+    bool cut;     /* a step was not taken whole */
     int turns;    /* of contacts, so far */
     double calm;  /* natural map since which regions are watched */
     bool
@@ -634,9 +635,9 @@ static bool turn(couple *c) {
 
 /* ---- the loop ------------------------------------------------------------------------------------------ */
 
-/* Laws yield a little, by less the nearer the pair is, or much where nothing else was of use. */
+/* Where steps are not all whole, laws yield a little, by less the nearer the pair is, or much where nothing else was of use. */
 static void set_laws(couple *c) {
-    c->yield = c->plain ? fmin(1, merit_of(c)) : 0;
+    c->yield = c->plain && (c->cut || c->round > 0) ? fmin(1, merit_of(c)) : 0;
     if (c->entry > 0) c->yield = YIELD * fmin(1, merit_of(c) / c->entry);
     if (c->round > 0 || c->yield > 0) read_laws(c);
 }
@@ -701,6 +702,7 @@ static bool iterate(couple *c, double goal, double bar) {
         enum pace pace = turn(c) ? BOLDLY : leap ? BLINDLY : CAREFUL;
         if (!step(c)) return false;
         double before = length_of(c), a = walk(c, pace);
+        c->cut |= a < 1;
         if (!go_on(c, pace, a, before)) return false;
     }
     return false;
