@@ -296,7 +296,8 @@ def read(folder):
     if not os.path.exists(path):
         return rows, []
     with open(path, newline="") as text:
-        return rows, [{k: int(v) if k in ("bodies", "contacts") else float(v) for k, v in line.items()} for line in csv.DictReader(text)]
+        kinds = {"scene": str, "bodies": int, "contacts": int}
+        return rows, [{k: kinds.get(k, float)(v) for k, v in line.items()} for line in csv.DictReader(text)]
 
 
 def scale(o, bar):
@@ -307,7 +308,7 @@ def scale(o, bar):
     if rows:
         print("  ".join(f"{k:>13}" for k in rows[0]))
         for r in rows:
-            print("  ".join(f"{v:>13.4g}" for v in r.values()))
+            print("  ".join(f"{v:>13}" if isinstance(v, str) else f"{v:>13.4g}" for v in r.values()))
         with open(os.path.join(o.out, "contact_scaling.csv"), "w", newline="") as out:
             writer = csv.DictWriter(out, rows[0].keys())
             writer.writeheader()

@@ -7,13 +7,18 @@ import sys
 RADIUS = 0.05
 
 
-def container(side, height):
-    """A floor and four walls around side x side."""
-    half, thick = side / 2, 0.1
+def walls(side, height, at=(0, 0)):
+    """Four walls around side x side."""
+    half, thick, (x, y) = side / 2, 0.1, at
     wall = '<geom type="box" size="{} {} {}" pos="{} {} {}"/>'
-    walls = [wall.format(thick, half + 2 * thick, height, sign * (half + thick), 0, height) for sign in (-1, 1)]
-    walls += [wall.format(half + 2 * thick, thick, height, 0, sign * (half + thick), height) for sign in (-1, 1)]
-    return f'<geom type="plane" size="{2 * side} {2 * side} 1"/>' + "".join(walls)
+    both = [wall.format(thick, half + 2 * thick, height, x + sign * (half + thick), y, height) for sign in (-1, 1)]
+    both += [wall.format(half + 2 * thick, thick, height, x, y + sign * (half + thick), height) for sign in (-1, 1)]
+    return "".join(both)
+
+
+def container(side, height):
+    """A floor and walls."""
+    return f'<geom type="plane" size="{2 * side} {2 * side} 1"/>' + walls(side, height)
 
 
 def pile(count, geom, timestep, spacing, side=None):
@@ -40,10 +45,9 @@ def boxes(count, timestep=0.005):
     return pile(count, f'<geom type="box" size="{RADIUS} {RADIUS} {RADIUS}" density="1000" friction="0.5 0.005 0.0001"/>', timestep, 3.6 * RADIUS)
 
 
-def packed(count, timestep=0.005):
-    """Spheres in the pockets of the layer below, nearly at rest: n x n, (n - 1) x (n - 1) in turn, in walls that hold them."""
-    dice, radius = random.Random(count), RADIUS
-    n = max(3, round((count * 1.2) ** (1 / 3)))
+def pocketed(count, dice, at=(0, 0)):
+    """Walls and spheres in the pockets of the layer below, nearly at rest: n x n, (n - 1) x (n - 1) in turn."""
+    radius, n = RADIUS, max(3, round((count * 1.2) ** (1 / 3)))
     apart = 2.02 * radius
     rise = math.sqrt(4 * radius ** 2 - apart ** 2 / 2)
     side, bodies, layer = (n - 1) * apart + 2 * radius, [], 0
@@ -51,11 +55,21 @@ def packed(count, timestep=0.005):
         m = n - layer % 2
         for i in range(min(m * m, count - len(bodies))):
             x, y = (apart * (k - (m - 1) / 2) + dice.uniform(-1, 1) * 1e-5 for k in (i % m, i // m))
-            bodies.append(f'<body pos="{x:.7f} {y:.7f} {radius + layer * rise:.7f}"><freejoint/>'
+            bodies.append(f'<body pos="{at[0] + x:.7f} {at[1] + y:.7f} {radius + layer * rise:.7f}"><freejoint/>'
                           f'<geom type="sphere" size="{radius}" density="1000" friction="0.5 0.005 0.0001"/></body>')
         layer += 1
-    return (f'<mujoco model="packed"><option timestep="{timestep}"/><worldbody>{container(side, rise * layer)}'
-            f'{"".join(bodies)}</worldbody></mujoco>')
+    return walls(side, rise * layer, at), bodies
+
+
+def packed(count, timestep=0.005, each=None):
+    """Such spheres, all in one bin, or in bins of `each` in rows."""
+    dice, each = random.Random(count), each or count
+    bins = math.ceil(count / each)
+    across = math.ceil(math.sqrt(bins))
+    pitch = 0 if bins == 1 else 2.5 * RADIUS * round((each * 1.2) ** (1 / 3)) + 0.5
+    parts = [pocketed(min(each, count - k * each), dice, (pitch * (k % across), pitch * (k // across))) for k in range(bins)]
+    return (f'<mujoco model="packed"><option timestep="{timestep}"/><worldbody><geom type="plane" size="0 0 1"/>'
+            f'{"".join(w for w, _ in parts)}{"".join(b for _, bodies in parts for b in bodies)}</worldbody></mujoco>')
 
 
 def crowd(path, count):
