@@ -273,8 +273,8 @@ static void push_kin(sti__collide *c, int flags, int64_t *count) {
     const sti__collision_model *cm = c->cm;
     const sti__box *box = c->moving_box;
     bool parents = flags & STI_DISABLE_FILTERPARENT;
-    for (const sti__kin *x = cm->kin, *end = x + cm->nkin; x < end; x++) {
-        int i = x->box[0], k = x->box[1];
+    for (int p = 0; p < cm->nkin; p++) {
+        int i = cm->kin[p].box[0], k = cm->kin[p].box[1];
         if (i < 0 && !parents) continue;
         if (i < 0) i = ~i;
         if (sti__box_overlap(box + i, box + k))
