@@ -394,10 +394,9 @@ static void fill_contact(sti__compiler *c, const sti_element *e, int i) {
     for (int k = 0; k < 4; k++) m->flex_rgba[4 * i + k] = (float)rgba[k];
 }
 
-/* Elements that a part names. */
+/* Whether the middle of a tetrahedron lies in a box. */
 static bool part_has(const sti__tetmesh *mesh, const double *box, int k) {
     double x[3] = {0};
-    if (!box) return false;
     for (int v = 0; v < 4; v++) v3_add_scaled(x, mesh->node + 3 * (size_t)mesh->tet[4 * k + v], 0.25);
     for (int i = 0; i < 3; i++)
         if (x[i] < fmin(box[i], box[3 + i]) || x[i] > fmax(box[i], box[3 + i])) return false;
