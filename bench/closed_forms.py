@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contact against closed forms, with default settings and plain MJCF: ./dev bench closed [--only NAME] [--long] [--write].
+"""Contact against closed forms, with default settings and plain MJCF: ./dev bench closed [--only NAME] [--solver NAME] [--write].
 
 Every case runs at h = 0.01, 0.002 and 0.001 s and is compared with a formula or with statics; --write makes
-docs/closed_forms.md, --long runs the stack for 100,000 steps. Ends with an error if a case is off."""
+docs/closed_forms.md. Ends with an error if a case is off."""
 import argparse
 import functools
 import math
@@ -24,12 +24,14 @@ PLANE = '<geom type="plane" size="50 50 1"/>'
 
 class Scene:
     """A model and its state, with what the cases ask about them."""
+    solver = "sap"  # the default
 
     def __init__(self, h, body, extra="", default="", gravity=(0, 0, -G)):
         gravity = " ".join(map(repr, map(float, gravity)))
         self.model = stiction.Model.from_xml_string(
             f'<mujoco><option timestep="{h}" gravity="{gravity}"/><default>{default}</default>{extra}'
             f"<worldbody>{body}</worldbody></mujoco>")
+        self.model.opt.contact_solver = self.solver
         self.data, self.h, self.worst, self.newton = stiction.Data(self.model), h, 0.0, []
 
     def run(self, seconds, watch=None):
@@ -81,6 +83,7 @@ def rest(h):
 
 
 SLAB = 'type="box" size=".05 .05 .01" mass="1"'
+CUBE = 'type="box" size=".05 .05 .05" mass="1"'
 
 
 def slab(h, mu, degrees, geom=SLAB, z=0.01):
@@ -94,13 +97,29 @@ def incline_stick(h):
     return s
 
 
-def incline_creep(h):
-    s = slab(h, 0.5, 20)
+def without_memory(s):
     s.model.opt.memory = 0
     s.data = stiction.Data(s.model)
-    s.run(2)
+    return s.run(2)
+
+
+def incline_creep(h):
+    s = without_memory(slab(h, 0.5, 20))
     creep = SIGMA * corner_weight((0.05, 0.05, 0.01), 1) * G * math.sin(math.radians(20)) * h / 4
     yield "creep of the slab without memory", float(s.data.qvel[0]), creep, 0.01 * creep, "m/s"
+    return s
+
+
+def incline_cube(h):
+    """Its upper corners carry (1 - tan a)/4 of the load: they slide where tan a > mu/(1 + mu), and the lower two hold the rest."""
+    a = math.radians(20)
+    s = without_memory(slab(h, 0.5, 20, CUBE, 0.05))
+    held = G * (math.sin(a) - 0.5 * math.cos(a) * (1 - math.tan(a)) / 2) / 2
+    creep = SIGMA * corner_weight((0.05, 0.05, 0.05), 1) * held * h
+    yield "creep of a cube without memory", float(s.data.qvel[0]), creep, 1e-3 * creep, "m/s"
+    yield "corners of it that slide", int((s.data.contact.region == 2).sum()), 2, 0, ""
+    s = slab(h, 0.5, 20, CUBE, 0.05).run(2)
+    yield "speed of the cube with memory", s.speed, 0, 1e-9, "m/s"
     return s
 
 
@@ -196,6 +215,15 @@ def pizza_slides(h):
     return s
 
 
+def pizza_threshold(h):
+    """Friction holds 2/3 * 30 N on an arm of 1.5 m."""
+    yield "rate a hundredth below the threshold, 30 N m", pizza(h, 29.7).speed, 0, 1e-9, "rad/s"
+    s = pizza(h, 30.3)
+    w = float(s.data.qvel[5])
+    yield "acceleration a hundredth above", float(s.run(1).data.qvel[5]) - w, 0.3 / 6.75, 1e-5, "rad/s²"
+    return s
+
+
 def pressed(h, tol=None):
     s = Scene(h, '<body><joint type="slide" axis="1 0 0" range="-1 0.05"/><geom size=".1" mass="1"/></body>', gravity=(0, 0, 0))
     if tol:
@@ -214,17 +242,18 @@ def limit(h):
     return s
 
 
-def sliding_box(h):
-    s, mu, v0 = slab(h, 0.5, 0), 0.5, 2.0
+def sliding(h, geom, half):
+    s, mu, v0 = slab(h, 0.5, 0, geom, half), 0.5, 2.0
     s.run(0.2)
     s.data.qvel[0] = v0
     x, high, force = float(s.data.qpos[0]), [], []
 
     def watch():
-        high.append(float(s.data.qpos[2]) - 0.01)
+        high.append(float(s.data.qpos[2]) - half)
         force.append(abs(s.normal_force / G - 1))
     s.run(1, watch)
-    yield "way of a box that slides at 2 m/s, μ 0.5", float(s.data.qpos[0]) - x, v0**2 / (2 * mu * G), v0 * h, "m"
+    name = "slab" if half < 0.05 else "cube"
+    yield f"way of a {name} that slides at 2 m/s, μ 0.5", float(s.data.qpos[0]) - x, v0**2 / (2 * mu * G), v0 * h, "m"
     yield "how far it hops", max(0, max(high)), 0, 1e-6, "m"
     yield "how deep it sinks", max(0, -min(high)), 0, 1e-4, "m"
     yield "normal force over weight", max(force), 0, 0.02, ""
@@ -232,18 +261,26 @@ def sliding_box(h):
     return s
 
 
+def sliding_slab(h):
+    return (yield from sliding(h, SLAB, 0.01))
+
+
+def sliding_cube(h):
+    return (yield from sliding(h, CUBE, 0.05))
+
+
 def tower(h, n=10):
     return Scene(h, PLANE + "".join(free('type="box" size=".05 .05 .05" mass="1"', f"0 0 {0.05 + 0.1 * i}") for i in range(n)))
 
 
-def stack(h, seconds=3.0):
+def stack(h, seconds=3.0, words="ten boxes"):
     s, n = tower(h), 10
     s.run(seconds)
     c = s.data.contact
     below = [float(c.force[np.maximum(c.body1, c.body2) == i, 0].sum()) for i in range(1, n + 1)]
     q = s.data.qpos.reshape(n, 7)
     depth = h * h * G * (1 + BETA / math.pi) * BETA**2 / (4 * math.pi**2)  # of one box on four points is below this
-    yield "force below level i of ten boxes", max(abs(f - (n - i) * G) for i, f in enumerate(below)), 0, 1e-5 * G, "N"
+    yield f"force below level i of {words}", max(abs(f - (n - i) * G) for i, f in enumerate(below)), 0, 1e-5 * G, "N"
     yield "drift sideways", float(np.abs(q[:, :2]).max()), 0, 1e-6, "m"
     yield "sinking of the top", 0.95 - float(q[-1, 2]), 0, 55 * 4 * depth, "m"
     yield "speed", s.speed, 0, 1e-7, "m/s"
@@ -338,17 +375,18 @@ def arch_falls(h):
 
 
 def long_stack(h):
-    return (yield from stack(h, 100_000 * h))
+    return (yield from stack(h, 100_000 * h, "ten boxes after 100,000 steps"))
 
 
-CASES = [rest, incline_stick, incline_creep, incline_slide, rolling, thrown, spinning, rolling_friction, frictionless,
-         pizza_sticks, pizza_slides, limit, sliding_box, stack, arch_stands, arch_falls]
+CASES = [rest, incline_stick, incline_creep, incline_cube, incline_slide, rolling, thrown, spinning, rolling_friction,
+         frictionless, pizza_sticks, pizza_slides, pizza_threshold, limit, sliding_slab, sliding_cube, stack, long_stack,
+         arch_stands, arch_falls]
 
 HEAD = """# Contact against closed forms
 
 Made by `./dev bench closed --write`: every case with default settings and plain MJCF at three time steps. A cell holds the
 error against the formula, and in brackets what is allowed. The formulas and scenes are in `bench/closed_forms.py`;
-`tests/python/test_closed_forms.py` runs them as tests. First-order errors (the way of a sliding box is short or long by
+`tests/python/test_closed_forms.py` runs them as tests, with apgd too. First-order errors (the way of a sliding box is short or long by
 up to a step's way, a rolling ball is half a step ahead) are errors of the integrator, and fall with h; near-rigid contact
 gives way by h² w f (1 + β/π) β²/4π² under a load f, where w is the inverse mass that it feels.
 
@@ -384,13 +422,14 @@ def cell(row):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", help="cases whose name contains this")
-    parser.add_argument("--long", action="store_true", help="the stack for 100,000 steps, too")
+    parser.add_argument("--solver", default=Scene.solver, help="sap (the default), apgd, newton or auto")
     parser.add_argument("--write", action="store_true", help="write docs/closed_forms.md")
     options = parser.parse_args()
+    Scene.solver = options.solver
     failed, width = 0, len(STEPS)
     errors = ["| | expected | " + " | ".join(f"h = {h}" for h in STEPS) + " |", "|---|---" + "|---" * width + "|"]
     solves = ["| case | " + " | ".join(f"h = {h}" for h in STEPS) + " |", "|---" + "|---" * width + "|"]
-    for case in CASES + [long_stack] * options.long:
+    for case in CASES:
         if options.only and options.only not in case.__name__:
             continue
         results = [collect(case, h) for h in STEPS]

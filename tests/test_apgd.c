@@ -395,6 +395,31 @@ TEST(warm_start) {
     sti_problem_free(p);
 }
 
+/* A guess need not obey friction's law, as when contacts turned since the last step: it is no answer, however little it
+   says about the gap. */
+TEST(guesses_outside_the_cone) {
+    const sti_solver solvers[] = {STI_SOLVER_SAP, STI_SOLVER_APGD, STI_SOLVER_NEWTON, STI_SOLVER_AUTO};
+    const double factor[][3] = {{1, 1.2, 1.2}, {1, 1, -5},  {0.5, 1, 1},
+                                {-1, 1, 1},    {1, 1e9, 1}, {0, 1e-3, 0}};
+    for (int torque = 20; torque <= 40; torque += 20)
+        for (int k = 0; k < 4 * 2 * STI__COUNT(factor); k++) {
+            double Rt, v[6], g[9], v0[6], g0[9], start[9];
+            const double *f = factor[k / 8];
+            sti_problem *p = pizza(torque, &Rt);
+            sti_solve_options o =
+                options_of(solvers[k % 4], k / 4 % 2 ? STI_COULOMB_EXACT : STI_COULOMB_RELAXED, 1e-10);
+            REQUIRE(solve(p, o, v0, g0).converged);
+            for (int i = 0; i < 9; i++) start[i] = f[i % 3] * g0[i];
+            o.guess_g = start;
+            o.guess_v = v0;
+            sti_solve_info info = solve(p, o, v, g);
+            CHECK(info.converged && info.certificate.cone < 1e-14);
+            for (int i = 0; i < 9; i++) CHECK_NEAR(g[i], g0[i], 1e-8);
+            for (int i = 0; i < 6; i++) CHECK_NEAR(v[i], v0[i], 1e-8);
+            sti_problem_free(p);
+        }
+}
+
 TEST(relaxation_keeps_the_answer) {
     sti_problem *p = random_problem(3, 10, 30, 0.1, 1, true);
     double v[MAX_N], u[MAX_N], g[6 * MAX_ROWS];
@@ -645,7 +670,7 @@ TEST(empty_problems) {
 
 MAIN(CASE(sliding_block), CASE(sticking_and_leaving_block), CASE(pizza_saver), CASE(reference),
      CASE(agrees_with_sap), CASE(exact_is_relaxed_when_nothing_slides), CASE(warm_start),
-     CASE(relaxation_keeps_the_answer), CASE(caps_return_the_best_iterate), CASE(threads_give_the_same_bits),
-     CASE(operator_products), CASE(refusals), CASE(a_warm_solve_allocates_nothing),
-     CASE(memory_may_run_out_anywhere), CASE(hard_problems_of_wide_ratios), CASE(hostile_delassus),
-     CASE(empty_problems))
+     CASE(guesses_outside_the_cone), CASE(relaxation_keeps_the_answer), CASE(caps_return_the_best_iterate),
+     CASE(threads_give_the_same_bits), CASE(operator_products), CASE(refusals),
+     CASE(a_warm_solve_allocates_nothing), CASE(memory_may_run_out_anywhere),
+     CASE(hard_problems_of_wide_ratios), CASE(hostile_delassus), CASE(empty_problems))

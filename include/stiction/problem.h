@@ -245,7 +245,7 @@ typedef struct sti_solve_options {
     bool finish;           /* let the finisher take over when a first-order method crawls */
     bool history;          /* keep one number per iteration */
     const double *guess_v; /* n, may be NULL */
-    const double *guess_g; /* m, may be NULL */
+    const double *guess_g; /* m, may be NULL; what lies outside its cone or bounds is moved into them */
     sti_tasks tasks;       /* zero = this thread only; the bits do not depend on it */
     uint64_t cookie;       /* set by sti_solve_options_default */
 } sti_solve_options;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The one call behind which all solvers stand: options, workspace, choice, certificate. */
 #include "solve/solve.h"
+#include "contact/rows.h"
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -255,6 +256,27 @@ static void set_guess(double *x, const double *guess, int n) {
     else memset(x, 0, sizeof(double) * (size_t)n);
 }
 
+/* Whether a cone's impulse is within the cone, up to rounding. */
+static bool is_lawful(const sti_row *row, const double *g) {
+    double t2 = 0;
+    for (int i = 1; i < row->dim; i++) t2 += g[i] / row->mu[i - 1] * (g[i] / row->mu[i - 1]);
+    return g[0] >= 0 && t2 <= g[0] * g[0] * (1 + 1e-12);
+}
+
+/* Gaps are those of impulses within their bounds: others may look like an answer. Contacts that turned leave such
+   guesses. A user's row has its own conjugate, which is infinite there. */
+static void set_lawful(const sti_problem *p, double *g) {
+    for (int b = 0; b < p->arrays.nrow; b++) {
+        const sti_row *row = &p->arrays.rows[b];
+        const double *R = p->arrays.R + p->first[b];
+        double *here = g + p->first[b];
+        if (row->kind == STI_ROW_USER || (row->kind == STI_ROW_CONE && is_lawful(row, here))) continue;
+        bool soft = true;
+        for (int i = 0; i < row->dim; i++) soft = soft && R[i] > 0;
+        sti__row_project(row, soft ? R : NULL, here);
+    }
+}
+
 static const sti_tasks *tasks_of(const sti_solve_options *o) { return o->tasks.run ? &o->tasks : NULL; }
 
 static bool all_finite(const double *x, int n) {
@@ -331,6 +353,7 @@ sti_status sti_solve(const sti_problem *problem, const sti_solve_options *option
     workspace->sum = (sti__sum){0};
     memset(info, 0, sizeof *info);
     set_guess(g, options->guess_g, problem->m);
+    if (options->guess_g) set_lawful(problem, g);
     if (problem->arrays.n)
         set_guess(v, options->guess_v ? options->guess_v : problem->arrays.vstar, problem->arrays.n);
     sti__task task = {problem, options, workspace, problem->arrays.n ? v : NULL, g, info};

@@ -21,6 +21,13 @@ def test_case(case, h):
     assert scene.worst < 1e-6
 
 
+@pytest.mark.parametrize("case", [c for c in closed_forms.CASES if c is not closed_forms.long_stack], ids=lambda case: case.__name__)
+def test_case_with_apgd(case, monkeypatch):
+    """The other solver steps the same scenes to the same answers."""
+    monkeypatch.setattr(closed_forms.Scene, "solver", "apgd")
+    test_case(case, 0.01)
+
+
 def area_and_centre(corners):
     """Of a polygon in (x, z): area and x of its centroid."""
     x, z = np.array(corners).T
