@@ -601,7 +601,8 @@ TEST(namespace_errors) {
     CHECK(
         fails("<mujoco xmlns:s='urn:other'><s:record/></mujoco>", STI_SCHEMA, 1, "record", "", "namespace"));
     CHECK(fails("<mujoco xmlns:s='urn:other' s:model='a'/>", STI_SCHEMA, 1, "mujoco", "model", "namespace"));
-    CHECK(fails("<mujoco xmlns='urn:other'/>", STI_SCHEMA, 1, "mujoco", "", "namespace"));
+    CHECK(fails("<mujoco xmlns='urn:other'/>", STI_SCHEMA, 1, "mujoco", "", "urn:stiction"));
+    CHECK(fails("<mujoco>\n<sti:option/></mujoco>", STI_XML, 2, "", "", "xmlns:sti=\"urn:stiction\""));
     CHECK(fails("<mujoco requires='0.1'/>", STI_SCHEMA, 1, "mujoco", "requires", "unknown attribute"));
     CHECK(fails("<mujoco xmlns:s='urn:stiction' s:requires='99'/>", STI_UNSUPPORTED, 1, "mujoco", "requires",
                 "this is"));

@@ -86,7 +86,9 @@ static void unknown_element(reader *r, name tag) {
     const sti__elem_info *parent = r->current ? sti__schema(r->current->id) : NULL;
     const char *guess =
         parent && may_guess(r, tag) ? sti__suggest_child(r->current->id, tag.local, tag.own) : NULL;
-    if (tag.foreign) sti__fail_at(&error, place, STI_SCHEMA, "the element is in an unknown XML namespace");
+    if (tag.foreign)
+        sti__fail_at(&error, place, STI_SCHEMA,
+                     "the element is in an unknown XML namespace; ours is " STI__NAMESPACE);
     else if (!parent && strcmp(tag.local, "robot") == 0)
         sti__fail_at(&error, place, STI_UNSUPPORTED, "URDF is not supported yet, only MJCF");
     else if (!parent) sti__fail_at(&error, place, STI_SCHEMA, "the root element must be 'mujoco'");
@@ -105,7 +107,8 @@ static void unknown_attribute(reader *r, const sti_element *e, name attribute) {
     const char *guess =
         may_guess(r, attribute) ? sti__suggest_attr(e->id, attribute.local, attribute.own) : NULL;
     if (attribute.foreign)
-        sti__fail_at(&error, place, STI_SCHEMA, "the attribute is in an unknown XML namespace");
+        sti__fail_at(&error, place, STI_SCHEMA,
+                     "the attribute is in an unknown XML namespace; ours is " STI__NAMESPACE);
     else if (guess)
         sti__fail_at(&error, place, STI_SCHEMA, "unknown attribute, did you mean '%s%s'?",
                      prefix(attribute.own), guess);
@@ -300,6 +303,10 @@ static void syntax_error(reader *r) {
     enum XML_Error why = XML_GetErrorCode(r->parser);
     sti_error error;
     if (why == XML_ERROR_NO_MEMORY) sti__out_of_memory(&error, here(r, NULL, NULL), STI_NO_MEMORY);
+    else if (why == XML_ERROR_UNBOUND_PREFIX)
+        sti__fail_at(&error, here(r, NULL, NULL), STI_XML,
+                     "unbound prefix; that of our own names is declared by xmlns:sti=\"" STI__NAMESPACE
+                     "\" in the root element");
     else sti__fail_at(&error, here(r, NULL, NULL), STI_XML, "%s", XML_ErrorString(why));
     sti__judge_error(r->all->judge, &error);
     r->all->stop = error.code;

@@ -112,6 +112,10 @@ sti_problem *sti_problem_load(const char *path, const sti_allocator *allocator, 
         if (sti__hdf_has(&h, "stiction_problem")) sti__native_read(&h, &a);
         else if (sti__hdf_has(&h, "fclib_local")) sti__fclib_read_local(&h, &a);
         else if (sti__hdf_has(&h, "fclib_global")) sti__fclib_read_global(&h, &a);
+        else if (sti__hdf_has(&h, "stiction_capsule"))
+            sti__hdf_fail(&h, STI_FORMAT,
+                          "is the capsule of a step without a problem: it had no rows, rows of the user's "
+                          "kind, or ended before they were made; its state can be loaded");
         else
             sti__hdf_fail(&h, STI_FORMAT,
                           "holds no problem: neither stiction_problem nor fclib_local nor fclib_global");

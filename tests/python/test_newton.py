@@ -64,3 +64,15 @@ def test_newton_steps(name, h):
     assert len(steps) > 10
     print(f"{name}, h = {h}: {np.mean(steps):.2f} on the mean, {max(steps)} at most")
     assert np.mean(steps) <= most
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_certified_to_1e_10_on_request(name):
+    """The certificate of every step, also where things land."""
+    make, before, seconds, _ = CASES[name]
+    model = make(0.01)
+    model.opt.contact_tol = 1e-10
+    data = stiction.Data(model)
+    for _ in range(round((before + seconds) / 0.01)):
+        stiction.step(model, data)
+        assert data.certificate.headline <= 1e-10

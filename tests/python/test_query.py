@@ -9,6 +9,7 @@ mujoco = pytest.importorskip("mujoco")
 
 SCENE = """
 <mujoco>
+  <option ccd_tolerance="1e-12" ccd_iterations="500"/>
   <asset>
     <hfield name="hills" nrow="5" ncol="6" size="2 1.5 .4 .2"
       elevation="0 1 2 1 0 1  2 3 1 0 2 2  0 0 1 4 2 1  3 1 0 2 1 0  1 2 3 0 1 4"/>
@@ -35,8 +36,8 @@ def scene(rng, count=24):
         for i, x in enumerate(rng.uniform(-1.5, 1.5, (count, 6))))
     sensors = "".join(f'<rangefinder site="s{i}" data="{data}"/>' for i in range(count)
                       for data in ("dist", "dist dir origin point normal depth", "origin depth"))
-    sensors += "".join(f'<{kind} geom1="g{i}" geom2="g{(7 * i + 3) % count}" cutoff="2"/>'
-                       for i in range(count) if (7 * i + 3) % count != i for kind in ("distance", "normal", "fromto"))
+    sensors += "".join(f'<{kind} geom1="g{i}" geom2="g{k}" cutoff="2"/>' for i in range(count) for k in range(count)
+                       if i != k for kind in ("distance", "normal", "fromto"))
     xml = SCENE % (bodies, sensors)
     theirs = mujoco.MjModel.from_xml_string(xml)
     their_data = mujoco.MjData(theirs)
@@ -92,8 +93,14 @@ def test_rays(worlds, options):
     assert differ == 0
 
 
+def is_capsule_in_box(model, geoms):
+    """MuJoCo does not push a capsule out of a box along the nearest way."""
+    kinds = {int(model.geom_type[g]) for g in geoms}
+    return kinds == {int(mujoco.mjtGeom.mjGEOM_CAPSULE), int(mujoco.mjtGeom.mjGEOM_BOX)}
+
+
 def test_sensors(worlds):
-    rays = apart = 0
+    rays = apart = deep = 0
     for theirs, their_data, ours, our_data in worlds:
         kind = theirs.sensor_type
         assert (ours.sensor_dim == theirs.sensor_dim).all() and (ours.sensor_intprm == theirs.sensor_intprm).all()
@@ -105,14 +112,22 @@ def test_sensors(worlds):
                     assert a == pytest.approx(b, abs=1e-4 if len(a) > 1 else 1e-6), ours.sensor(i)
                     rays += b[0] >= 0
                 continue
-            # depths of deep penetration are not unique for general convex shapes
+            geoms = theirs.sensor_objid[i], theirs.sensor_refid[i]
             if kind[i] == mujoco.mjtSensor.mjSENS_GEOMDIST:
                 distance = b[0]
-                assert a == pytest.approx(b, abs=1e-6 if distance > 0 else 1e-3), ours.sensor(i)
+            if distance < 0 and is_capsule_in_box(theirs, geoms):
+                continue
+            if kind[i] == mujoco.mjtSensor.mjSENS_GEOMDIST:
+                assert a == pytest.approx(b, abs=1e-6), ours.sensor(i)
+            elif kind[i] == mujoco.mjtSensor.mjSENS_GEOMNORMAL:
+                assert a == pytest.approx(b, abs=3e-5), ours.sensor(i)
+                apart += distance > 0
+                deep += distance < 0
             elif distance > 0:
-                assert a == pytest.approx(b, abs=2e-3), ours.sensor(i)
-                apart += 1
-    assert rays > 30 and apart > 30
+                assert a == pytest.approx(b, abs=1e-4), ours.sensor(i)
+            else:  # points on two faces are not unique; what lies between them is
+                assert a[3:] - a[:3] == pytest.approx(b[3:] - b[:3], abs=1e-5), ours.sensor(i)
+    assert rays > 30 and apart > 500 and deep > 20, (rays, apart, deep)
 
 
 def test_distances(worlds):
