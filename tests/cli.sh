@@ -199,7 +199,7 @@ cat >wild.xml <<'EOF'
 <mujoco><option integrator="RK4"/><worldbody><body><joint type="slide" damping="-1000"/><geom size=".1"/></body></worldbody><keyframe><key qvel="1"/></keyframe></mujoco>
 EOF
 expect 1 'next: the step is kept in wildly/capsule-0001-nonfinite.h5' "$stiction" run wild.xml --key 0 --capsules wildly --quiet
-expect 1 'holds no problem' "$stiction" solve wildly/capsule-0001-nonfinite.h5
+expect 1 'without a problem' "$stiction" solve wildly/capsule-0001-nonfinite.h5
 expect 2 'no solver "pgs"' "$stiction" run box.xml --solver pgs
 expect 2 'must be positive' "$stiction" run box.xml --threads 0
 expect 2 'Not a directory' "$stiction" run box.xml --dump-problems box.xml/no
