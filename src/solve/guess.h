@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the guess is the answer already, as in what rests: the gap of an island of any size, from the problem's own
-   arrays, before anything is copied or planned. */
+/* Whether a guess is the answer already, as in what rests: the gap of an island of any size, from the problem's own
+   arrays, before anything is copied or planned. Two guesses are judged at once. */
 #ifndef STI_SOLVE_GUESS_H
 #define STI_SOLVE_GUESS_H
 
@@ -11,13 +11,14 @@ typedef struct sti__guess {
     const int *dof, *row; /* the island's, in the problem's numbers */
     const int *rank;      /* number in its island of each of the problem's dofs */
     int n, nrow;
-    const double *v, *g;
-    double *share; /* of the problem's blocks, may be NULL */
-    double *work;  /* 3 n */
+    const double *v[2], *g[2]; /* may be the same pair twice */
+    double *share[2];          /* of the problem's blocks, may be NULL */
+    void *work;                /* sti__guess_room(n) bytes, aligned */
 } sti__guess;
 
-/* The relative gap bar of the pair and what it consists of; INFINITY if the mass has parts of many dofs. Exact Coulomb, all
+size_t sti__guess_room(int n);
+/* The relative gap bars of the pairs and what they consist of; INFINITY if the mass has parts of many dofs. Exact Coulomb, all
    R > 0. */
-double sti__guess_bar(const sti__guess *guess, sti__sum *sum);
+void sti__guess_bars(const sti__guess *guess, sti__sum sum[2], double bar[2]);
 
 #endif

@@ -457,55 +457,52 @@ static bool solve_small(const sti__task *t, sti__islands *islands, sti__sum *sum
 
 /* ---- guesses ------------------------------------------------------------------------------------------- */
 
-static sti__guess guess_of(const sti__task *t, const sti__islands *s, int k, double *work) {
+/* The pair that the last step left, and the one that goes on as it went. */
+static sti__guess guess_of(const sti__task *t, const sti__islands *s, int k, double *share, void *work) {
+    const sti_workspace *w = t->workspace;
     return (sti__guess){.problem = t->problem,
                         .dof = s->dofs + s->dof_at[k],
                         .row = s->blocks + s->row_at[k],
                         .rank = s->rank,
                         .n = s->dof_at[k + 1] - s->dof_at[k],
                         .nrow = s->row_at[k + 1] - s->row_at[k],
-                        .v = t->v,
-                        .g = t->g,
-                        .share = t->workspace->share,
+                        .v = {t->v, w->next_v ? w->next_v : t->v},
+                        .g = {t->g, w->next_v ? w->next_g : t->g},
+                        .share = {w->share, share},
                         .work = work};
 }
 
-/* Takes over the island's part of another pair. */
-static void take_pair(const sti__task *t, const sti__guess *s) {
+/* Takes over the island's part of the second pair. */
+static void take_second(const sti__task *t, const sti__guess *s) {
     const sti_problem *p = s->problem;
-    for (int i = 0; i < s->n; i++) t->v[s->dof[i]] = s->v[s->dof[i]];
+    for (int i = 0; i < s->n; i++) t->v[s->dof[i]] = s->v[1][s->dof[i]];
     for (int b = 0; b < s->nrow; b++) {
-        for (int i = p->first[s->row[b]]; i < p->first[s->row[b] + 1]; i++) t->g[i] = s->g[i];
-        if (t->workspace->share) t->workspace->share[s->row[b]] = s->share[s->row[b]];
+        for (int i = p->first[s->row[b]]; i < p->first[s->row[b] + 1]; i++) t->g[i] = s->g[1][i];
+        if (s->share[0]) s->share[0][s->row[b]] = s->share[1][s->row[b]];
     }
 }
 
-/* The better of the pair that the last step left and the one that goes on as it went; is it good enough? */
-static bool guess_holds(const sti__task *t, const sti__guess *s, sti__sum *sum) {
-    const sti_workspace *w = t->workspace;
-    double bar = sti__guess_bar(s, sum);
-    if (!w->next_v || bar == 0) return bar <= t->options->tol;
-    sti__sum other;
-    sti__guess next = *s;
-    next.v = w->next_v;
-    next.g = w->next_g;
-    next.share = s->work + (size_t)3 * (size_t)t->problem->arrays.n;
-    double then = sti__guess_bar(&next, &other);
-    if (!(then < bar)) return bar <= t->options->tol;
-    take_pair(t, &next);
-    *sum = other;
-    return then <= t->options->tol;
+/* Is the better one good enough? It is taken over in any case. */
+static bool guess_holds(const sti__task *t, const sti__guess *s, sti__sum *part) {
+    sti__sum sum[2];
+    double bar[2];
+    sti__guess_bars(s, sum, bar);
+    int better = bar[1] < bar[0];
+    if (better == 1) take_second(t, s);
+    *part = sum[better];
+    return bar[better] <= t->options->tol;
 }
 
 /* Large islands whose guess is good enough are done. */
 static bool check_guesses(const sti__task *t, sti__islands *s, sti__sum *sum) {
-    size_t room = 3 * (size_t)t->problem->arrays.n + (size_t)t->problem->arrays.nrow;
-    double *work = sti__workspace_block(t->workspace, STI__BLOCK_SMALL, sti__mul(room, sizeof(double)));
+    size_t room = sti__guess_room(t->problem->arrays.n),
+           bytes = sti__add(room, sizeof(double) * (size_t)t->problem->arrays.nrow);
+    char *work = sti__workspace_block(t->workspace, STI__BLOCK_SMALL, bytes);
     if (!work) return false;
     for (int k = 0; k < s->count; k++) {
         if (s->done[k]) continue;
         sti__sum part;
-        sti__guess guess = guess_of(t, s, k, work);
+        sti__guess guess = guess_of(t, s, k, (double *)(void *)(work + room), work);
         s->done[k] = sti__softened(t->problem, guess.row, guess.nrow) && guess_holds(t, &guess, &part);
         if (s->done[k]) sti__sum_add(sum, &part);
     }
