@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Worlds with many contacts: threads, pools, memory, and both solvers side by side. */
 #include "scene.h"
+#include "solve/kept.h"
+#include "world/world.h"
 
 static const double g = 9.81;
 
@@ -137,6 +139,86 @@ TEST(tiny_pools_lose_no_step) {
     sti_model_free(m);
 }
 
+/* ---- kept factors ------------------------------------------------------------------------------------------- */
+
+/* Spheres, which go on rolling a little: the answer of the step before hardly ever does. */
+static sti_model *marbles(void) {
+    static char xml[1 << 16];
+    size_t at = (size_t)snprintf(
+        xml, sizeof xml,
+        "<mujoco><option timestep='.005'/><worldbody><geom type='plane' size='5 5 1'/>"
+        "<geom type='box' size='.05 1 .3' pos='.3 0 .3'/><geom type='box' size='.05 1 .3' pos='-.3 0 .3'/>"
+        "<geom type='box' size='1 .05 .3' pos='0 .3 .3'/><geom type='box' size='1 .05 .3' pos='0 -.3 .3'/>");
+    for (int i = 0; i < 80; i++)
+        at += (size_t)snprintf(xml + at, sizeof xml - at,
+                               "<body pos='%g %g %g'><freejoint/><geom size='.05'/></body>",
+                               .11 * (i % 4 - 1.5) + .01 * (i / 16 % 2),
+                               .11 * (i / 4 % 4 - 1.5) + .003 * (i % 3), .06 + .11 * (i / 16));
+    snprintf(xml + at, sizeof xml - at, "</worldbody></mujoco>");
+    return model_of(xml);
+}
+
+/* Newton steps with the factor of an earlier step. They do as well, and belong to the state: a snapshot has that factor, and who
+   only looks does not change it. */
+TEST(factors_are_kept) {
+    sti_model *m = marbles();
+    sti_world *w = world_with(m, STI_SOLVER_SAP, NULL, NULL),
+              *other = world_with(m, STI_SOLVER_SAP, NULL, NULL);
+    int reused = 0;
+    sti_world_option(w)->contact_tol = sti_world_option(other)->contact_tol = 1e-8;
+    CHECK(sti_step(w, 500) == STI_OK);
+    for (int i = 0; i < 100; i++) {
+        CHECK(sti_step(w, 1) == STI_OK);
+        const sti_solve_info *info = sti_world_solve_info(w);
+        reused += info->iterations > 0 && info->factorisations == 0;
+        CHECK(info->certificate.headline <= 1e-8);
+        if (i % 20 != 19) continue;
+        size_t size = sti_snapshot_size(w);
+        char *data = malloc(size);
+        CHECK(sti_snapshot_save(w, data, size) == STI_OK && sti_snapshot_load(other, data, size) == STI_OK);
+        free(data);
+        CHECK(sti_world_hash(w) == sti_world_hash(other));
+        for (int k = 0; k < 10; k++) {
+            CHECK(sti_forward(other) == STI_OK);
+            CHECK(sti_step(w, 1) == STI_OK && sti_step(other, 1) == STI_OK);
+            CHECK(sti_world_hash(w) == sti_world_hash(other));
+        }
+    }
+    CHECK(reused > 20);
+    sti_world_destroy(w);
+    sti_world_destroy(other);
+    sti_model_free(m);
+}
+
+/* Bytes that pass for a snapshot, but for its matrices, are refused. */
+TEST(bad_factors_are_refused) {
+    sti_model *m = marbles();
+    sti_world *w = world_with(m, STI_SOLVER_SAP, NULL, NULL);
+    CHECK(sti_step(w, 500) == STI_OK);
+    size_t size = sti_snapshot_size(w), kept = sti__kept_size(w->constraints.workspace);
+    char *data = malloc(size), *copy = malloc(kept);
+    REQUIRE(kept > 0);
+    sti__kept_save(w->constraints.workspace, data);
+    for (size_t i = 8; i < 4096; i += 4) {
+        static const int bad[] = {-1, INT32_MAX, 1 << 20};
+        for (int k = 0; k < STI__COUNT(bad); k++) {
+            memcpy(copy, data, kept);
+            memcpy(copy + i, &bad[k], sizeof(int));
+            if (i == 20) continue; /* padding */
+            CHECK(sti__kept_load(w->constraints.workspace, copy, kept, m->nv, NULL) == STI_FORMAT);
+            CHECK(sti__kept_size(w->constraints.workspace) == 0);
+        }
+    }
+    for (size_t cut = 1; cut < kept; cut += 997)
+        CHECK(sti__kept_load(w->constraints.workspace, data, kept - cut, m->nv, NULL) == STI_FORMAT);
+    CHECK(sti__kept_load(w->constraints.workspace, data, kept, m->nv, NULL) == STI_OK);
+    CHECK(sti__kept_size(w->constraints.workspace) == kept && sti_step(w, 1) == STI_OK);
+    free(data);
+    free(copy);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
 /* ---- both solvers ------------------------------------------------------------------------------------------- */
 
 static double farthest(sti_world *a, sti_world *b, const char *field, int count) {
@@ -205,4 +287,5 @@ TEST(apgd_grasps_as_sap_does) {
 }
 
 MAIN(CASE(threads_do_not_change_a_bit), CASE(threads_share_an_island), CASE(no_allocation_when_warm),
-     CASE(tiny_pools_lose_no_step), CASE(apgd_rests_as_sap_does), CASE(apgd_grasps_as_sap_does))
+     CASE(tiny_pools_lose_no_step), CASE(factors_are_kept), CASE(bad_factors_are_refused),
+     CASE(apgd_rests_as_sap_does), CASE(apgd_grasps_as_sap_does))

@@ -37,11 +37,13 @@
 #define LIFT 10      /* ... laws are rounded so many times more after each */
 #define SWEEPS 10    /* where rounded laws lead nowhere; twice as many each time */
 #define MOST_SWEEPS 80
-#define ROUGH 1e-3  /* balance of a pair that a step starts from */
-#define PRODUCTS 60 /* of one linear solve that has no better way, in pairs */
-#define REFINED 4   /* times that a solve by an unsymmetric factor is refined */
-#define LOOSE 0.03  /* of one linear solve at most, of what the pair is off by; tighter as that falls */
-#define NEAR 1e2    /* the bar is computed once the natural map is this near to it */
+#define ROUGH 1e-3   /* balance of a pair that a step starts from */
+#define PRODUCTS 60  /* of one linear solve that has no better way, in pairs */
+#define REFINED 4    /* times that a solve by an unsymmetric factor is refined */
+#define LOOSE 0.03   /* of one linear solve at most, of what the pair is off by; tighter as that falls */
+#define SETTLED 1e-3 /* pairs that are nearer try the factor of an earlier step */
+#define SPARE 0.3    /* of the bar that is asked for: what a linear solve may leave */
+#define NEAR 1e2     /* the bar is computed once the natural map is this near to it */
 
 /* ---- the laws ---------------------------------------------------------------------------------------- */
 
@@ -238,10 +240,14 @@ static inline void add_run(double *to, const double *x, double by, int n) {
     if (i < n) to[i] += by * x[i];
 }
 
-/* out = F'H^-1 in, with hat = H^-1 in: what a factor has solved needs no product. */
+/* out = F'hat, with hat = H^-1 in: what a factor of this H has solved needs no product. */
 static void product(sti__sap *sap, const double *in, const double *hat, double *out) {
     sti__island *s = sap->s;
     sap->count->products++;
+    if (!s->fresh) {
+        sti__island_apply(s, hat, s->slope, out, sap->tasks);
+        return;
+    }
     memcpy(out, in, sizeof(double) * (size_t)s->n);
     for (int b = 0; b < s->nrow; b++) {
         if (!s->active[b]) continue;
@@ -347,12 +353,20 @@ static bool solve_direct(sti__sap *sap, const double *b, double goal) {
         if (sap->steps) return isfinite(dot(s, vector(s, X), vector(s, X)));
         sap->unsymmetric = true;
     }
-    if (sti__island_make_unsymmetric(s, sap->allocator, sap->tasks, tries) && solve_factored(sap, b, goal))
-        return true;
+    if (sti__island_make_unsymmetric(s, sap->tasks, tries) && solve_factored(sap, b, goal)) return true;
     return solve_halfway(sap, b, goal, PRODUCTS) || isfinite(dot(s, vector(s, X), vector(s, X)));
 }
 
+/* The factor of an earlier step, as long as that costs less than a new one. */
+static bool solve_kept(sti__sap *sap, const double *b, double goal) {
+    sti__island *s = sap->s;
+    s->fresh = false;
+    return solve(sap, b, goal, sti__island_factor_cost(s) / 2);
+}
+
 /* ---- the iteration --------------------------------------------------------------------------------- */
+
+static bool use_kept(const couple *c) { return c->plain && c->sap->s->factored && merit_of(c) <= SETTLED; }
 
 /* The next pair, from the laws that were read. */
 static bool step(couple *c) {
@@ -363,8 +377,11 @@ static bool step(couple *c) {
     sti__island_mul_t(s, s->g, s->gradient, sap->tasks);
     for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->gradient[i];
     double goal = fmax(1e-14, fmin(LOOSE, sqrt(merit_of(c))) * length_of(c)) * c->heave;
+    if (c->plain) goal = fmax(goal, SPARE * sap->options->tol * c->heave);
     if (c->tight) goal = fmax(1e-12, fmin(1e-4, 1e-3 * c->natural)) * sqrt(dot(s, s->gradient, s->gradient));
-    if (!(s->direct ? solve_direct : solve_iterated)(sap, s->gradient, goal)) return false;
+    if (!(use_kept(c) && solve_kept(sap, s->gradient, goal)) &&
+        !(s->direct ? solve_direct : solve_iterated)(sap, s->gradient, goal))
+        return false;
     const double *x = vector(s, X);
     for (int i = 0; i < s->n; i++) s->step[i] = -x[i];
     sti__island_mul(s, s->step, s->ystep, sap->tasks);
@@ -727,6 +744,7 @@ bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
         if (bar > 0) {                                            /* certified, within their bounds */
             sap->count->certified = !sti__chol_iterates(s->mass); /* whose norms are rough */
             sap->count->sum = sap->sum;
+            if (c.plain && s->factored) s->keeping = s->kept.ready ? STI__KEEP_OLD : STI__KEEP_NEW;
         } else { /* impulses on their bounds push a little differently */
             enter_bounds(&c, false);
             memcpy(c.g, s->g, sizeof(double) * (size_t)s->m);

@@ -49,8 +49,8 @@ static int64_t count_places(const sti__island *s) {
     return sum;
 }
 
-static uint64_t hash_pattern(const sti__island *s, sti_linear linear, sti_preconditioner which) {
-    int head[] = {s->n, s->nrow, s->m, (int)linear, (int)which, s->coords != NULL};
+static uint64_t hash_pattern(const sti__island *s) {
+    int head[] = {s->n, s->nrow, s->m, (int)s->linear, (int)s->preconditioner, s->coords != NULL};
     uint64_t h = sti__hash(STI__HASH_SEED, head, sizeof head);
     h = sti__hash(h, s->astart, sizeof(int) * ((size_t)s->n + 1));
     h = sti__hash(h, s->acol, sizeof(int) * (size_t)s->astart[s->n]);
@@ -137,7 +137,8 @@ static size_t lay_out_plan(sti__island *s, size_t nnz, size_t places, char *base
     return c.used;
 }
 
-static bool reserve_plan(sti__island *s, size_t nnz, size_t places, const sti_allocator *a) {
+static bool reserve_plan(sti__island *s, size_t nnz, size_t places) {
+    const sti_allocator *a = s->allocator;
     size_t need = lay_out_plan(s, nnz, places, NULL);
     if (!s->plan || need > s->nplan) {
         if (s->plan) sti__free_aligned(a, s->plan, s->nplan);
@@ -149,14 +150,13 @@ static bool reserve_plan(sti__island *s, size_t nnz, size_t places, const sti_al
     return true;
 }
 
-/* mark, slot: n ints of scratch each. */
-static sti_status plan_direct(sti__island *s, const sti_allocator *a, int *mark, int *slot,
-                              sti_error *error) {
+static sti_status plan_direct(sti__island *s, sti_error *error) {
+    int *mark = s->mark;
     int64_t nnz = 0, places = count_places(s);
     for (int i = 0; i < s->n; i++) mark[i] = -1;
     for (int i = 0; i < s->n; i++) nnz += collect_row(s, i, mark, NULL);
     if (nnz > MOST_PLACES) return sti__fail(error, STI_LIMIT, "the Newton matrix is too large to factor");
-    if (!reserve_plan(s, (size_t)nnz, (size_t)places, a))
+    if (!reserve_plan(s, (size_t)nnz, (size_t)places))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory for a Newton matrix of %d dofs", s->n);
     s->pstart[0] = 0;
     for (int b = 0; b < s->nrow; b++) {
@@ -165,9 +165,9 @@ static sti_status plan_direct(sti__island *s, const sti_allocator *a, int *mark,
     }
     for (int i = 0; i < s->n; i++) mark[i] = -1;
     s->hstart[0] = 0;
-    for (int i = 0; i < s->n; i++) fill_row(s, i, mark, slot);
+    for (int i = 0; i < s->n; i++) fill_row(s, i, mark, s->slot);
     s->H = (sti_csr){s->n, s->n, s->hstart, s->hcol, s->hvalue};
-    if (!s->newton && !(s->newton = sti__chol_create(a, error))) return STI_NO_MEMORY;
+    if (!s->newton && !(s->newton = sti__chol_create(s->allocator, error))) return STI_NO_MEMORY;
     return sti__chol_analyse(s->newton, &s->H, error);
 }
 
@@ -179,11 +179,11 @@ static bool coupled(const sti__island *s, int i) {
 }
 
 /* Soft bodies, and runs of neighbours that the mass or the same contacts couple. */
-static sti_status plan_pcg(sti__island *s, sti_preconditioner which, const sti_allocator *a, int *start,
-                           int *dof, sti_error *error) {
-    int count = 0, blocks = 0, last = -2;
+static sti_status plan_pcg(sti__island *s, sti_error *error) {
+    int count = 0, blocks = 0, last = -2, *start = s->mark, *dof = s->slot;
+    const sti_allocator *a = s->allocator;
     if (!s->pcg && !(s->pcg = sti__pcg_create(a, error))) return STI_NO_MEMORY;
-    sti_status status = sti__pcg_find_soft(s->pcg, &s->A, which, s->coords != NULL, error);
+    sti_status status = sti__pcg_find_soft(s->pcg, &s->A, s->preconditioner, s->coords != NULL, error);
     if (status != STI_OK) return status;
     for (int i = 0; i < s->n; i++) {
         if (sti__pcg_is_soft(s->pcg, i)) continue;
@@ -197,39 +197,51 @@ static sti_status plan_pcg(sti__island *s, sti_preconditioner which, const sti_a
     return status == STI_OK ? sti__core_plan(&s->core, s, a, error) : status;
 }
 
-static sti_status plan_island(sti__island *s, sti_linear linear, sti_preconditioner which,
-                              const sti_allocator *a, int *mark, int *slot, sti_error *error) {
-    if (!s->mass && !(s->mass = sti__chol_create(a, error))) return STI_NO_MEMORY;
-    sti__chol_may_iterate(s->mass);
-    sti_status status = sti__chol_analyse(s->mass, &s->A, error);
-    uint64_t pattern = hash_pattern(s, linear, which);
-    if (status != STI_OK) return status;
+static sti_status plan_hessian(sti__island *s, sti_error *error) {
+    sti_linear linear = s->linear;
+    sti_status status;
+    uint64_t pattern = hash_pattern(s);
+    s->planned = true;
     if (pattern == s->pattern) {
         s->H = (sti_csr){s->n, s->n, s->hstart, s->hcol, s->hvalue};
         return STI_OK;
     }
     s->pattern = 0;
+    s->factored = s->kept.ready = false;
     s->direct = linear != STI_LINEAR_PCG && count_places(s) <= MOST_PLACES &&
                 !(linear == STI_LINEAR_AUTO && sti__chol_iterates(s->mass));
     if (linear == STI_LINEAR_DIRECT && !s->direct)
         return sti__fail(error, STI_LIMIT, "the Newton matrix is too large to factor");
     if (s->direct) {
-        status = plan_direct(s, a, mark, slot, error);
+        status = plan_direct(s, error);
         if (status == STI_LIMIT && linear == STI_LINEAR_AUTO) s->direct = false;
         else if (status != STI_OK) return status;
     }
     if (linear == STI_LINEAR_AUTO && s->direct) s->direct = sti__prefers_direct(s);
-    if (!s->direct && (status = plan_pcg(s, which, a, mark, slot, error)) != STI_OK) return status;
+    if (!s->direct && (status = plan_pcg(s, error)) != STI_OK) return status;
     s->pattern = pattern;
     return STI_OK;
+}
+
+static sti_status plan_island(sti__island *s, sti_error *error) {
+    if (!s->mass && !(s->mass = sti__chol_create(s->allocator, error))) return STI_NO_MEMORY;
+    sti__chol_may_iterate(s->mass);
+    sti_status status = sti__chol_analyse(s->mass, &s->A, error);
+    if (status != STI_OK) return status;
+    s->planned = s->fresh = false;
+    s->factored = s->linear != STI_LINEAR_PCG && sti__kept_use(s);
+    if (s->factored) return s->direct = true, STI_OK;
+    return plan_hessian(s, error);
 }
 
 sti_status sti__islands_plan(sti__islands *islands, sti_linear linear, sti_preconditioner which,
                              sti_error *error) {
     for (int k = 0; k < islands->count; k++) {
         if (islands->done[k]) continue;
-        sti_status status = plan_island(&islands->island[k], linear, which, &islands->own, islands->mark,
-                                        islands->slot, error);
+        sti__island *s = &islands->island[k];
+        s->linear = linear;
+        s->preconditioner = which;
+        sti_status status = plan_island(s, error);
         if (status != STI_OK) return status;
     }
     return STI_OK;
@@ -381,7 +393,15 @@ static void wrapped(void *context, const double *r, double *z, const sti_tasks *
     sti__core_apply(&s->core, s, r, z, tasks);
 }
 
+/* A new factor takes the place of the one before. */
+static bool begin_factor(sti__island *s) {
+    if (!s->planned && plan_hessian(s, NULL) != STI_OK) return false;
+    s->factored = s->fresh = s->kept.ready = false;
+    return true;
+}
+
 static bool make_hessian(sti__island *s, const sti_tasks *tasks, int *tries) {
+    if (!begin_factor(s)) return false;
     sti__run(tasks, s->nrow, GRAIN_BLOCKS, curve_blocks, s);
     if (!s->direct) {
         fill_blocks(s);
@@ -392,7 +412,7 @@ static bool make_hessian(sti__island *s, const sti_tasks *tasks, int *tries) {
         return true;
     }
     sti__run(tasks, s->n, GRAIN_DOFS, assemble_rows, s);
-    return factor(s, tasks, tries);
+    return s->factored = s->fresh = factor(s, tasks, tries);
 }
 
 bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries) {
@@ -440,7 +460,8 @@ static void add_ranks(void *context, int begin, int end) {
     }
 }
 
-static bool reserve_upper(sti__island *s, const sti_allocator *a) {
+static bool reserve_upper(sti__island *s) {
+    const sti_allocator *a = s->allocator;
     size_t need = sizeof(double) * (size_t)s->hstart[s->n];
     if (s->hupper && need <= s->nupper) return true;
     if (s->hupper) sti__free_aligned(a, s->hupper, s->nupper);
@@ -449,8 +470,8 @@ static bool reserve_upper(sti__island *s, const sti_allocator *a) {
     return s->hupper;
 }
 
-static bool make_unsymmetric(sti__island *s, const sti_allocator *a, const sti_tasks *tasks) {
-    if (!reserve_upper(s, a)) return false;
+static bool make_unsymmetric(sti__island *s, const sti_tasks *tasks) {
+    if (!begin_factor(s) || !reserve_upper(s)) return false;
     sti__run(tasks, s->nrow, GRAIN_BLOCKS, curve_blocks, s);
     sti__run(tasks, s->n, GRAIN_DOFS, assemble_rows, s);
     sti__island_make_ranks(s);
@@ -458,11 +479,10 @@ static bool make_unsymmetric(sti__island *s, const sti_allocator *a, const sti_t
     return sti__chol_factor_both(s->newton, s->hvalue, s->hupper, tasks) == STI_OK;
 }
 
-bool sti__island_make_unsymmetric(sti__island *s, const sti_allocator *a, const sti_tasks *tasks,
-                                  int *tries) {
+bool sti__island_make_unsymmetric(sti__island *s, const sti_tasks *tasks, int *tries) {
     int64_t start = sti__tick(s->tally);
     ++*tries;
-    bool made = make_unsymmetric(s, a, tasks);
+    bool made = make_unsymmetric(s, tasks);
     sti__tock(s->tally, STI__WORK_HESSIAN, start, 0);
     return made;
 }
@@ -471,6 +491,12 @@ int sti__island_unsymmetric_cost(const sti__island *s) {
     sti__chol_info info = sti__chol_get_info(s->newton);
     double work = product_work(s), solve = 1.5 * (double)info.fill + 0.2 * work;
     return (int)fmin(LARGEST_COST, fmax(LEAST_COST, (info.flops / 12 + 2 * work) / solve));
+}
+
+int sti__island_factor_cost(const sti__island *s) {
+    sti__chol_info info = sti__chol_get_info(s->newton);
+    double work = 2.0 * s->astart[s->n] + 4.0 * (double)s->number[s->nrow], solve = 1.5 * (double)info.fill;
+    return (int)fmin(LARGEST_COST, (info.flops / 12 + solve + 4 * work) / (solve + work));
 }
 
 /* ---- solving

@@ -29,6 +29,7 @@ static void free_island(sti__island *s, const sti_allocator *a) {
     sti__pcg_free(s->pcg);
     sti__core_free(&s->core, a);
     sti__gmres_free(&s->gmres, a);
+    sti__kept_free(&s->kept, a);
 }
 
 void sti__islands_free(sti__islands *s) {
@@ -40,7 +41,7 @@ void sti__islands_free(sti__islands *s) {
     sti__free(&a, s, sizeof *s);
 }
 
-static bool make_room(sti__islands *s, int count) {
+bool sti__islands_room(sti__islands *s, int count) {
     if (count <= s->room) return true;
     void *p = sti__resize(&s->own, s->island, sizeof(sti__island) * (size_t)s->room,
                           sizeof(sti__island) * (size_t)count);
@@ -94,6 +95,8 @@ static size_t lay_out(sti__island *s, const tally *t, char *base) {
     s->tblock = sti__cut(&c, t->touches, sizeof(int));
     s->tslot = sti__cut(&c, t->touches, sizeof(int));
     s->scratch = sti__cut(&c, 2 * n + 1, sizeof(int));
+    s->mark = sti__cut(&c, n + 1, sizeof(int));
+    s->slot = sti__cut(&c, n + 1, sizeof(int));
     s->active = sti__cut(&c, nrow, sizeof(bool));
     s->habit = sti__cut(&c, nrow, sizeof *s->habit);
     return c.used;
@@ -161,6 +164,7 @@ sti_status sti__islands_sort(sti__islands *s, const sti_problem *p, sti_error *e
     }
     lay_out_lists(p, s, s->lists);
     s->count = p->nisland;
+    for (int k = 0; k < s->room; k++) s->island[k].keeping = STI__KEEP_OLD;
     sort_by(p->dof_island, p->arrays.n, s->count, s->dofs, s->dof_at);
     sort_by(p->row_island, p->arrays.nrow, s->count, s->blocks, s->row_at);
     for (int k = 0; k < s->count; k++) {
@@ -286,6 +290,8 @@ static bool fill_island(sti__island *s, const sti_problem *p, int k, const sti__
     s->m = 0;
     s->mass_ready = s->soft_taken = s->soft_ready = false;
     s->sweep.state = STI__SWEEP_NEW;
+    s->allocator = a;
+    s->keeping = STI__KEEP_NONE;
     for (int b = 0; b < s->nrow; b++) s->m += p->arrays.rows[blocks[b]].dim;
     tally t = count_island(p, s, dofs, blocks, o->mark);
     if (!reserve(s, &t, a)) return false;
@@ -301,7 +307,8 @@ static bool fill_island(sti__island *s, const sti_problem *p, int k, const sti__
 }
 
 sti_status sti__islands_fill(sti__islands *s, const sti_problem *p, sti_error *error) {
-    if (!make_room(s, s->count)) return sti__fail(error, STI_NO_MEMORY, "not enough memory for islands");
+    if (!sti__islands_room(s, s->count))
+        return sti__fail(error, STI_NO_MEMORY, "not enough memory for islands");
     for (int i = 0; i < p->arrays.n; i++) s->mark[i] = -1;
     for (int k = 0; k < s->count; k++)
         if (!s->done[k] && !fill_island(&s->island[k], p, k, s))

@@ -9,6 +9,7 @@
 #include "solve/cholesky.h"
 #include "solve/core.h"
 #include "solve/gmres.h"
+#include "solve/kept.h"
 #include "solve/pcg.h"
 
 #define STI__KRYLOV 10
@@ -85,6 +86,14 @@ typedef struct sti__island {
     double *hupper; /* of F = A + J'(G + slope e')J, what hvalue has not; room: nupper */
     size_t nupper;
     uint64_t pattern; /* hash of what H was planned for; 0: nothing */
+    bool planned;     /* H, of this problem: not before it is needed where an earlier factor may do */
+    bool factored;    /* `newton` has a symmetric factor for these dofs, though perhaps of an earlier G ... */
+    bool fresh;       /* ... or of this one */
+    sti__kept kept;
+    sti__keeping keeping; /* of what this solve leaves */
+    sti_linear linear;
+    sti_preconditioner preconditioner;
+    const sti_allocator *allocator;
     bool direct, mass_ready;
     sti__chol *newton, *mass;
     sti__pcg *pcg;
@@ -95,6 +104,7 @@ typedef struct sti__island {
 
     sti__tally *tally; /* of this solve; NULL: nobody asks */
     int *scratch;      /* 2 n + 1 */
+    int *mark, *slot;  /* n, n: of plans */
     sti__sweep sweep;
     void *eased; /* of masses that were made alike */
     size_t neased;
@@ -118,12 +128,15 @@ typedef struct sti__islands {
 
 sti__islands *sti__islands_create(const sti_allocator *allocator, sti_error *error);
 void sti__islands_free(sti__islands *islands); /* NULL is fine */
+/* Room for so many; false if memory is short. */
+bool sti__islands_room(sti__islands *islands, int count);
 
 /* Lists dofs and row blocks by island; none is done. */
 sti_status sti__islands_sort(sti__islands *islands, const sti_problem *problem, sti_error *error);
 /* Copies the problem into those of its parts that are not done. Allocates only what the last problem did not need. */
 sti_status sti__islands_fill(sti__islands *islands, const sti_problem *problem, sti_error *error);
-/* Plans the Newton matrix of these parts, or partitions it for conjugate gradients; see sti__prefers_direct. */
+/* Plans the Newton matrix of these parts, or partitions it for conjugate gradients; see sti__prefers_direct. Parts whose dofs
+   have been factored before are planned when that factor does not do. */
 sti_status sti__islands_plan(sti__islands *islands, sti_linear linear, sti_preconditioner preconditioner,
                              sti_error *error);
 /* Direct or iterative, by a cost model: the factor's work against that of the products that conjugate
@@ -149,10 +162,11 @@ bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries
    are the `active` ones then. */
 void sti__island_make_ranks(sti__island *s);
 /* Factors F instead, so that solves are F's. False if that does not work out, or there is no memory for it. */
-bool sti__island_make_unsymmetric(sti__island *s, const sti_allocator *allocator, const sti_tasks *tasks,
-                                  int *tries);
+bool sti__island_make_unsymmetric(sti__island *s, const sti_tasks *tasks, int *tries);
 /* Products with F, each with a solve, that cost as much. */
 int sti__island_unsymmetric_cost(const sti__island *s);
+/* The same of H, where the factor is of an earlier one. */
+int sti__island_factor_cost(const sti__island *s);
 /* x = H^-1 b; returns the products that it took (0: direct). */
 int sti__island_solve(sti__island *s, const double *b, double *x, double tol, int cap,
                       const sti_tasks *tasks);

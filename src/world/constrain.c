@@ -8,6 +8,7 @@
 #include "contact/point.h"
 #include "contact/rows.h"
 #include "integrate/integrate.h"
+#include "solve/kept.h"
 #include "solve/solve.h"
 #include "world/world.h"
 #include <math.h>
@@ -107,6 +108,7 @@ void sti__constraints_reset(sti_world *world) {
     c->listed = true;
     memset(&c->info, 0, sizeof c->info);
     memset(c->warned, 0, sizeof c->warned);
+    if (c->workspace) sti__workspace_forget(c->workspace);
     if (c->rows.first) sti__assembly_begin(&c->rows);
     if (world->model->ncoupled)
         memset(c->rows.coupled, 0, sizeof *c->rows.coupled * (size_t)world->model->ncoupled);
@@ -608,6 +610,7 @@ void sti__constraints_commit(sti_world *world) {
         return;
     }
     c->nmemory = 0;
+    sti__workspace_keep(c->workspace);
     sti__coupled_commit(as, world->state);
     learn_velocity(world);
     if (!c->solved) return;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Snapshots: a header, then the fields of role S and I in list order, then
-   eq_active, then what the integrator alm keeps if it has run, then the contacts that are remembered. */
+   eq_active, then what the integrator alm keeps if it has run, then the matrices that are kept for the next solve, then the contacts that
+   are remembered. */
 #include "world/world.h"
+
+#include "solve/kept.h"
 
 #include <limits.h>
 #include <string.h>
@@ -11,11 +14,11 @@ typedef struct header {
     uint32_t version, order; /* `order` reads differently on a machine of other byte order */
     uint64_t model;          /* hash */
     uint64_t size, hash;     /* of what follows */
-    uint64_t alm;            /* bytes of it that the integrator alm keeps */
+    uint64_t alm, kept;      /* bytes of it that the integrator alm keeps, and those of matrices */
 } header;
 
 static const char magic[8] = {'S', 'T', 'I', 'S', 'N', 'A', 'P', 0};
-enum { VERSION = 4, BYTE_ORDER_MARK = 0x01020304 };
+enum { VERSION = 5, BYTE_ORDER_MARK = 0x01020304 };
 
 static bool kept(int field) {
     char role = sti__field_role((sti_field)field);
@@ -40,7 +43,8 @@ static size_t alm_size(const sti_world *world) {
 }
 
 size_t sti_snapshot_size(const sti_world *world) {
-    return sizeof(header) + payload_size(world->model) + alm_size(world) + memory_size(world);
+    return sizeof(header) + payload_size(world->model) + alm_size(world) +
+           sti__kept_size(world->constraints.workspace) + memory_size(world);
 }
 
 sti_status sti_snapshot_save(const sti_world *world, void *out, size_t size) {
@@ -56,9 +60,12 @@ sti_status sti_snapshot_save(const sti_world *world, void *out, size_t size) {
     at += (size_t)m->neq * sizeof(int);
     if (alm_size(world)) memcpy(at, sti__alm_state(world->constraints.alm), alm_size(world));
     at += alm_size(world);
+    size_t matrices = sti__kept_size(world->constraints.workspace);
+    sti__kept_save(world->constraints.workspace, at);
+    at += matrices;
     if (memory_size(world)) memcpy(at, world->constraints.memory, memory_size(world));
-    header h = {.version = VERSION, .order = BYTE_ORDER_MARK, .alm = alm_size(world)};
-    h.size = payload_size(m) + h.alm + memory_size(world);
+    header h = {.version = VERSION, .order = BYTE_ORDER_MARK, .alm = alm_size(world), .kept = matrices};
+    h.size = payload_size(m) + h.alm + h.kept + memory_size(world);
     memcpy(h.magic, magic, sizeof magic);
     h.model = sti__world_model_hash(world);
     h.hash = sti__hash(STI__HASH_SEED, (char *)out + sizeof h, h.size);
@@ -77,7 +84,7 @@ static sti_status check_header(sti_world *world, const void *data, size_t size) 
         return sti__fail(error, STI_FORMAT, "the snapshot has version %u, this program reads %d", h.version,
                          VERSION);
     size_t least = payload_size(world->model);
-    least = h.alm <= SIZE_MAX - least ? least + (size_t)h.alm : SIZE_MAX;
+    least = sti__add(sti__add(least, (size_t)h.alm), (size_t)h.kept);
     if (h.model != sti__world_model_hash(world) || h.size < least ||
         (h.size - least) % sizeof(sti_contact_memory) != 0 ||
         (h.size - least) / sizeof(sti_contact_memory) > (size_t)INT_MAX / 2)
@@ -92,10 +99,18 @@ static sti_status check_header(sti_world *world, const void *data, size_t size) 
 static sti_status load_memory(sti_world *world, const void *data) {
     header h;
     memcpy(&h, data, sizeof h);
-    size_t rest = payload_size(world->model) + (size_t)h.alm, bytes = (size_t)h.size - rest;
+    size_t rest = payload_size(world->model) + (size_t)(h.alm + h.kept), bytes = (size_t)h.size - rest;
     world->constraints.nmemory = 0;
     return sti__constraints_set_memory(world, (const void *)((const char *)data + sizeof h + rest),
                                        (int)(bytes / sizeof(sti_contact_memory)));
+}
+
+static sti_status load_kept(sti_world *world, const void *data) {
+    header h;
+    memcpy(&h, data, sizeof h);
+    const char *at = (const char *)data + sizeof h + payload_size(world->model) + (size_t)h.alm;
+    int most = world->model->nv + 3 * world->model->nflexvert;
+    return sti__kept_load(world->constraints.workspace, at, (size_t)h.kept, most, &world->error);
 }
 
 /* A snapshot without it makes the integrator alm begin from qpos and qvel. */
@@ -119,6 +134,7 @@ sti_status sti_snapshot_load(sti_world *world, const void *data, size_t size) {
     const sti_model *m = world->model;
     sti_status status = check_header(world, data, size);
     if (status == STI_OK) status = load_alm(world, data);
+    if (status == STI_OK) status = load_kept(world, data);
     if (status == STI_OK) status = load_memory(world, data);
     if (status != STI_OK) return status;
     const char *at = (const char *)data + sizeof(header);
@@ -141,5 +157,6 @@ uint64_t sti_world_hash(const sti_world *world) {
     }
     if (m->neq) hash = sti__hash(hash, world->state->eq_active, (size_t)m->neq * sizeof(int));
     if (alm_size(world)) hash = sti__hash(hash, sti__alm_state(world->constraints.alm), alm_size(world));
+    hash = sti__kept_hash(world->constraints.workspace, hash);
     return memory_size(world) ? sti__hash(hash, world->constraints.memory, memory_size(world)) : hash;
 }
