@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "contact/mobility.h"
+#include "base/isa.h"
 #include "contact/chain.h"
 #include "math/rot.h"
 #include <string.h>
@@ -11,9 +12,8 @@ extern const sti__chain_kernels sti__chain_set_avx2, sti__chain_set_avx512;
 
 const sti__chain_kernels *sti__chain_kernels_get(void) {
 #ifdef STI_HAVE_ISA
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
-        return &sti__chain_set_avx512;
-    if (__builtin_cpu_supports("avx2")) return &sti__chain_set_avx2;
+    if (sti__has_avx512()) return &sti__chain_set_avx512;
+    if (sti__has_avx2()) return &sti__chain_set_avx2;
 #endif
     return &sti__chain_set;
 }

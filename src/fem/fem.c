@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passes over the elements, and sums of what they give in an order that does not depend on threads. */
+#include "base/isa.h"
 #include "base/simd.h"
 #include "fem/inside.h"
 #include <string.h>
@@ -12,11 +13,8 @@ sti__fem_kernel sti__fem_elements_avx2, sti__fem_elements_avx512;
 sti__fem_kernel *sti__fem_kernel_variant(int k) {
 #ifdef STI_HAVE_ISA
     __builtin_cpu_init();
-    if (k == 1) return __builtin_cpu_supports("avx2") ? sti__fem_elements_avx2 : NULL;
-    if (k == 2) {
-        bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
-        return has ? sti__fem_elements_avx512 : NULL;
-    }
+    if (k == 1) return sti__has_avx2() ? sti__fem_elements_avx2 : NULL;
+    if (k == 2) return sti__has_avx512() ? sti__fem_elements_avx512 : NULL;
 #endif
     return k == 0 ? sti__fem_elements : NULL;
 }

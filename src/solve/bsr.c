@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solve/bsr.h"
+#include "base/isa.h"
 #include "solve/product.h"
 #include <math.h>
 #include <string.h>
@@ -13,11 +14,8 @@ extern const sti__bsr_kernels sti__bsr_table_avx2, sti__bsr_table_avx512;
 
 const sti__bsr_kernels *sti__bsr_variant(int k) {
 #ifdef STI_HAVE_ISA
-    if (k == 1) return __builtin_cpu_supports("avx2") ? &sti__bsr_table_avx2 : NULL;
-    if (k == 2) {
-        bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
-        return has ? &sti__bsr_table_avx512 : NULL;
-    }
+    if (k == 1) return sti__has_avx2() ? &sti__bsr_table_avx2 : NULL;
+    if (k == 2) return sti__has_avx512() ? &sti__bsr_table_avx512 : NULL;
 #endif
     return k == 0 ? &sti__bsr_table : NULL;
 }

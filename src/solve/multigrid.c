@@ -4,6 +4,7 @@
    coarse matrices are P'A P. A cycle has one Gauss-Seidel sweep forward before and one backward after the coarse correction,
    which makes it symmetric and positive definite for every such matrix. The coarsest level is solved by a factor. */
 #include "solve/multigrid.h"
+#include "base/isa.h"
 #include "solve/cholesky.h"
 #include "solve/cut.h"
 #include "solve/precond.h"
@@ -41,9 +42,8 @@ extern const sti__level_kernels sti__level_table_avx2, sti__level_table_avx512;
 
 const sti__level_kernels *sti__level_get(void) {
 #ifdef STI_HAVE_ISA
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
-        return &sti__level_table_avx512;
-    if (__builtin_cpu_supports("avx2")) return &sti__level_table_avx2;
+    if (sti__has_avx512()) return &sti__level_table_avx512;
+    if (sti__has_avx2()) return &sti__level_table_avx2;
 #endif
     return &sti__level_table;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solve/small.h"
+#include "base/isa.h"
 
 bool sti__small_solve(sti__small_job *job);
 size_t sti__small_bytes(int n, int m, int nrow);
@@ -12,9 +13,8 @@ size_t sti__small_room(int n, int m, int nrow) { return sti__small_bytes(n, m, n
 
 sti__small_solver sti__small_get(void) {
 #ifdef STI_HAVE_ISA
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
-        return sti__small_solve_avx512;
-    if (__builtin_cpu_supports("avx2")) return sti__small_solve_avx2;
+    if (sti__has_avx512()) return sti__small_solve_avx512;
+    if (sti__has_avx2()) return sti__small_solve_avx2;
 #endif
     return sti__small_solve;
 }

@@ -13,9 +13,9 @@
 #define MOST_SWEEPS 80
 #define LEAPS 6 /* whole steps that may raise the natural map */
 #define LEAST_GAIN 0.1
-#define SURE 1e-2 /* a step from a nearer pair mostly ends at the answer */
-#define NEAR 1e2  /* the gap is computed once the natural map is this near to it */
-#define FAST 1e2  /* tolerances that a velocity changes by, where no guess of the answer is good enough */
+#define SURE 1e-2       /* a step from a nearer pair mostly ends at the answer */
+#define NEAR 1e2        /* the gap is computed once the natural map is this near to it */
+#define FAST 30         /* tolerances that impulses change by, where no guess of the answer is good enough */
 #define LEAST_PIVOT 0.1 /* of I + X'KX; at least 1 where K is symmetric */
 
 size_t CAT(sti__small_bytes, STI_ISA)(int n, int m, int nrow);
@@ -593,14 +593,28 @@ static void leave_guess(const small *s, sti__small_job *job, const double *v) {
     for (int i = 0; i < s->n; i++) job->v[job->dof[i]] = v[job->dof[i]];
 }
 
+/* Whether impulses change by more than what a guess of them is good for. */
+static bool hurries(const small *s, const sti__small_job *job) {
+    double change2 = 0, size2 = 0;
+    for (int b = 0; b < s->nrow; b++)
+        for (int i = s->p->first[job->row[b]]; i < s->p->first[job->row[b] + 1]; i++) {
+            double change = job->next_g[i] - job->g[i];
+            change2 += change * change;
+            size2 += job->g[i] * job->g[i];
+        }
+    return change2 > FAST * FAST * job->tol * job->tol * size2;
+}
+
 /* The pair to begin with is the one that the last step left or, if that moves, the one that goes on as it went; is it good
-   enough? What moves fast is not foretold that well. */
+   enough? */
 static bool guess_holds(small *s, sti__small_job *job) {
+    if (job->next_g && hurries(s, job)) {
+        take_impulses(s, job, job->next_g);
+        return false;
+    }
     take_velocity(s, job, job->v, s->now, s->z);
-    double change = job->next_v ? change2(s, job) : 0;
-    bool next = change > 1;
+    bool next = job->next_v && change2(s, job) > 1;
     take_impulses(s, job, next ? job->next_g : job->g);
-    if (change > FAST * FAST) return false;
     if (next) {
         memcpy(s->z, s->dz, sizeof(double) * (size_t)s->ld);
         memcpy(s->now, s->at, sizeof(double) * (size_t)s->ld);

@@ -20,7 +20,8 @@ typedef struct small {
     int *from, *to;          /* nrow: numbers of these rows that may not be zero, in whole packs */
     bits *below, *reach;     /* n: dofs before k that row k of L, of V is over */
     bits *link;              /* n: the same of H */
-    double *L, *V;           /* n x ld, lower triangles: A = L'L and L^-1 */
+    double *L, *V;           /* n x ld, lower triangles: the rows of L over their diagonal, and L^-1 */
+    double *root;            /* ld: that diagonal */
     double *X;               /* m x ld: J, then J L^-1 */
     double *H;               /* n x ld */
     double *z, *f, *dz, *at; /* ld: velocity, X'g, step, where the walk began */
@@ -64,7 +65,7 @@ INLINE size_t lay_out(small *s, int n, int m, int nrow, char *base) {
     s->V = piece(base, &used, (size_t)n * wide);
     s->H = piece(base, &used, (size_t)n * wide);
     s->X = piece(base, &used, (size_t)m * wide);
-    double **vectors[] = {&s->z, &s->f, &s->dz, &s->at, &s->free, &s->now};
+    double **vectors[] = {&s->z, &s->f, &s->dz, &s->at, &s->free, &s->now, &s->root};
     double **rows[] = {&s->R, &s->q,  &s->w,  &s->y,    &s->dy,    &s->y0,
                        &s->g, &s->g0, &s->g1, &s->kept, &s->slope, &s->c};
     UNROLL for (int i = 0; i < STI__COUNT(vectors); i++) * vectors[i] = piece(base, &used, wide);
@@ -103,12 +104,18 @@ static void take_mass(small *s, const sti__small_job *job) {
     }
 }
 
-/* The rows that eliminating from the last dof on leaves: each adds its own to that of its nearest dof. */
+/* The rows that eliminating from the last dof on leaves: each adds its own to that of its nearest dof, which mostly is the next
+   one to be looked at. */
 INLINE void fill_in(bits *below, int n) {
+    bits more = 0;
     for (int k = n - 1; k > 0; k--) {
-        if (below[k] == 0) continue;
-        int nearest = last_of(below[k]);
-        below[nearest] |= below[k] & before(nearest);
+        bits own = below[k] |= more;
+        more = 0;
+        if (own == 0) continue;
+        int nearest = last_of(own);
+        own &= before(nearest);
+        if (nearest == k - 1) more = own;
+        else below[nearest] |= own;
     }
 }
 
@@ -175,6 +182,15 @@ INLINE bool reduce(const reduction *r) {
     return true;
 }
 
+/* From the inverses of the squares in `at`, whose roots are left there. */
+static void take_roots(small *s) {
+    clear(s->root, s->ld);
+    for (int k = 0; k < s->n; k++) {
+        s->at[k] = sqrt(s->at[k]);
+        s->root[k] = 1 / s->at[k];
+    }
+}
+
 /* A = L'L; at gets the inverse diagonal of L. */
 static bool factor(small *s) {
     int n = s->n, ld = s->ld;
@@ -182,41 +198,33 @@ static bool factor(small *s) {
     reduction r = {s->L, n, ld, s->below, true, LEAST_MASS, inverse, NULL};
     fill_in(s->below, n);
     if (!reduce(&r)) return false;
-    for (int k = 0; k < n; k++) inverse[k] = sqrt(inverse[k]);
     for (int k = 0; k < n; k++) {
         double *Lk = s->L + k * ld;
         for (int j = 0; j <= k; j += VW) AT(Lk, j) *= inverse[k];
         cut_after(Lk, k); /* what rows after this one have left there */
     }
+    take_roots(s);
     return true;
 }
 
-/* The factor that the world has; false if there is none. */
+/* The factor that the world has; false if there is none. A row is over all ancestors of its dof, and so is that of the nearest. */
 static bool take_factor(small *s, const sti__small_job *job) {
     const sti_csr *A = &s->p->arrays.A;
     const sti__tree_factor *tree = &s->p->tree;
     for (int i = 0; i < s->n; i++)
         if (!tree->L || tree->dof[job->dof[i]] >= tree->count) return false;
-    for (int i = 0; i < s->n; i++) s->at[i] = tree->inverse[tree->dof[job->dof[i]]];
     for (int i = 0; i < s->n; i++) {
-        s->at[i] = sqrt(s->at[i]);
-        s->dz[i] = 1 / s->at[i];
-    }
-    for (int i = 0; i < s->n; i++) {
-        int global = job->dof[i], d = tree->dof[global];
+        int global = job->dof[i], d = tree->dof[global], nearest = -1;
         const int *col = A->col + A->start[global];
         const double *from = tree->L + tree->row[d];
-        double *row = s->L + i * s->ld, root = s->dz[i];
-        bits below = 0;
+        double *row = s->L + i * s->ld;
         clear(row, pack_after(i));
-        for (int k = 0; col[k] < global; k++) {
-            int j = job->rank[col[k]];
-            row[j] = from[k] * root;
-            below |= BIT(j);
-        }
-        row[i] = root;
-        s->below[i] = below;
+        for (int k = 0; col[k] < global; k++) row[nearest = job->rank[col[k]]] = from[k];
+        row[i] = 1;
+        s->below[i] = nearest < 0 ? 0 : s->below[nearest] | BIT(nearest);
+        s->at[i] = tree->inverse[d];
     }
+    take_roots(s);
     return true;
 }
 
@@ -230,12 +238,13 @@ static void invert(small *s) {
         s->reach[k] = below ? below | s->reach[last_of(below)] : 0;
         for (int p = 0; p <= k; p += 8) {
             vec sum[PARTS] = {{0}};
-            if (k - p < 8) UNROLL for (int v = 0; v < PARTS; v++) sum[v] = IN(unit_pack(k), VW * v);
+            if (k - p < 8)
+                UNROLL for (int v = 0; v < PARTS; v++) sum[v] = s->at[k] * IN(unit_pack(k), VW * v);
             FOR_BITS (j, below & ~before(p)) {
                 const double *V = s->V + j * ld + p;
                 UNROLL for (int v = 0; v < PARTS; v++) sum[v] -= Lk[j] * IN(V, VW * v);
             }
-            UNROLL for (int v = 0; v < PARTS; v++) AT(Vk, p + VW * v) = sum[v] * s->at[k];
+            UNROLL for (int v = 0; v < PARTS; v++) AT(Vk, p + VW * v) = sum[v];
         }
     }
 }
@@ -243,7 +252,7 @@ static void invert(small *s) {
 /* L x */
 static void shrink(const small *s, const double *x, double *out) {
     clear(out, s->ld);
-    for (int k = 0; k < s->n; k++) out[k] = dot(s->L + k * s->ld, x, 0, pack_after(k));
+    for (int k = 0; k < s->n; k++) out[k] = s->root[k] * dot(s->L + k * s->ld, x, 0, pack_after(k));
 }
 
 /* V'x */
