@@ -220,6 +220,59 @@ TEST(box_drops) {
     }
 }
 
+/* Grains of half a millimetre, 2 cm deep in the ground: too fast for the step, they passed its surface. They come back at
+   no more than `push` and rest there; the point at which they are pushed stays within their size. */
+TEST(deep_grains_come_back) {
+    const char *grounds[] = {"<geom type='plane' size='9 9 1'/>",
+                             "<geom type='box' size='.1 .1 .1' pos='0 0 -.1'/>"};
+    const char *grains[] = {"size='.0005'", "type='box' size='.0005 .0005 .0005'",
+                            "type='capsule' size='.0003 .0004'"};
+    for (int k = 0; k < 6; k++) {
+        char xml[1024];
+        snprintf(xml, sizeof xml,
+                 "<mujoco><option timestep='0.01'/><worldbody>%s<body pos='0 0 -.02'><freejoint/>"
+                 "<geom %s/></body></worldbody></mujoco>",
+                 grounds[k % 2], grains[k / 2]);
+        sti_model *m = model_of(xml);
+        sti_world *w = world_of(m);
+        values(w, "qvel")[2] = -4;
+        double size = ((const double *)sti_model_view(m, "geom_rbound").data)[1], fastest = 0;
+        for (int i = 0; i < 100; i++) {
+            int n;
+            double at[3];
+            for (int j = 0; j < 3; j++) at[j] = values(w, "qpos")[j];
+            sti_step(w, 1);
+            const sti_contact *c = sti_world_contacts(w, &n);
+            for (int j = 0; j < n; j++)
+                CHECK(hypot(hypot(c[j].pos[0] - at[0], c[j].pos[1] - at[1]), c[j].pos[2] - at[2]) <
+                      2.01 * size);
+            if (i > 0) fastest = fmax(fastest, values(w, "qvel")[2]);
+        }
+        CHECK(fastest > 0.1 && fastest < 1.01);
+        CHECK(values(w, "qpos")[2] > 0);
+        CHECK(fabs(values(w, "qvel")[2]) < 1e-6);
+        double weight = g * ((const double *)sti_model_view(m, "body_mass").data)[1];
+        CHECK_NEAR(normal_force(w), weight, 1e-4 * weight);
+        close(w, m);
+    }
+}
+
+/* A ball of 5 mm that moves nine times its size in a step lands where the ground is. */
+TEST(small_ball_lands) {
+    sti_model *m;
+    sti_world *w = open(HEAD "<worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 1.005'><freejoint/>"
+                             "<geom size='.005'/></body></worldbody></mujoco>",
+                        0.01, &m);
+    double low = 1;
+    for (int i = 0; i < 80; i++) {
+        sti_step(w, 1);
+        low = fmin(low, values(w, "qpos")[2]);
+    }
+    CHECK(low > 0.005 - 2e-4);
+    CHECK(speed(w) < 1e-9);
+    close(w, m);
+}
+
 /* The plane stays level and gravity tilts, which is the same as an incline. */
 static void tilt(sti_world *w, double angle) {
     sti_option *o = sti_world_option(w);
@@ -507,6 +560,7 @@ TEST(sensors) {
 
 MAIN(CASE(joint_limit), CASE(damped_joint_limit), CASE(limit_at_speed), CASE(dry_friction),
      CASE(joint_equality), CASE(connect_and_weld), CASE(tendon_limit), CASE(box_rests), CASE(box_drops),
-     CASE(incline_sticks), CASE(incline_slides), CASE(sphere_rolls), CASE(ball_slides_then_rolls),
-     CASE(sliding_box_stops), CASE(stack_of_ten), CASE(snapshots), CASE(no_allocation_when_warm), CASE(flags),
-     CASE(integrators), CASE(friction_dimensions), CASE(sensors))
+     CASE(deep_grains_come_back), CASE(small_ball_lands), CASE(incline_sticks), CASE(incline_slides),
+     CASE(sphere_rolls), CASE(ball_slides_then_rolls), CASE(sliding_box_stops), CASE(stack_of_ten),
+     CASE(snapshots), CASE(no_allocation_when_warm), CASE(flags), CASE(integrators),
+     CASE(friction_dimensions), CASE(sensors))

@@ -450,6 +450,16 @@ static int exclude_of(const sti__collision_model *cm, const sti__contact *x) {
     return x->dist >= x->mixed.includemargin ? 1 : 0;
 }
 
+/* Half way between the surfaces is far from a small thing that lies deep in another, or will only meet it in this step: at
+   such an arm it would feel light. The point stays within the size of the smaller one; those in margin and gap are MJCF's. */
+static void keep_near(const double *rbound, sti__contact *x) {
+    double a = rbound[x->geom1], b = rbound[x->geom2]; /* 0: a plane */
+    bool first = a > 0 && !(b > 0 && b <= a), ahead = x->dist > x->mixed.includemargin + x->mixed.gap;
+    double half = x->dist / 2, size = first ? a : b, beyond = fabs(half) - size;
+    if ((x->dist > 0 && !ahead) || !(beyond > 0) || !(size > 0)) return;
+    v3_add_scaled(x->pos, x->frame, (half > 0) != first ? beyond : -beyond);
+}
+
 static void emit(void *context, int begin, int end) {
     const job *j = context;
     const sti__collide *c = j->c;
@@ -470,6 +480,7 @@ static void emit(void *context, int begin, int end) {
             }
             memcpy(x.frame, frame, sizeof frame);
             x.dist = p->dist;
+            keep_near(j->state->par.geom_rbound, &x);
             x.feature = feature_of(pair, p->feature);
             x.exclude = exclude_of(c->cm, &x);
             c->contact[c->offset[i] + k] = x;
