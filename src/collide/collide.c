@@ -246,13 +246,17 @@ static void filter_hits(void *context, int begin, int end) {
 /* Counts on when the pool is full. */
 static void push(sti__collide *c, int64_t *count, sti__candidate candidate) {
     if (c->reach) candidate.margin += c->reach[candidate.geom1] + c->reach[candidate.geom2];
+    if (c->beyond && c->cm->geom[candidate.geom1].type == STI_GEOM_PLANE)
+        candidate.margin += c->beyond[candidate.geom2];
     if (*count < c->size.candidates) c->candidate[*count] = candidate;
     (*count)++;
 }
 
-/* Whether some corner of the box is below the plane. */
-static bool meets_plane(const sti__shape *plane, double margin, const sti__box *box) {
-    double n[3] = {plane->mat[2], plane->mat[5], plane->mat[8]}, low = -margin;
+/* Whether some corner of a geom's box is below the plane, or will be. */
+static bool meets_plane(const sti__collide *c, int p, int g, const sti__box *box) {
+    const sti__shape *plane = c->shape + p;
+    double n[3] = {plane->mat[2], plane->mat[5], plane->mat[8]}, low = -reach(c, p);
+    if (c->beyond) low -= c->beyond[g];
     for (int k = 0; k < 3; k++) low += n[k] * ((n[k] > 0 ? box->lo[k] : box->hi[k]) - plane->pos[k]);
     return low <= 0;
 }
@@ -261,9 +265,8 @@ static void push_planes(sti__collide *c, int flags, int64_t *count) {
     const sti__collision_model *cm = c->cm;
     for (int p = 0; p < cm->nplane; p++) {
         int plane = cm->plane[p];
-        double margin = reach(c, plane);
         for (int i = 0; i < cm->nmoving; i++)
-            if (meets_plane(c->shape + plane, margin, c->moving_box + i) &&
+            if (meets_plane(c, plane, cm->moving[i], c->moving_box + i) &&
                 sti__may_touch(cm, plane, cm->moving[i], flags))
                 push(c, count, sti__candidate_dynamic(cm, plane, cm->moving[i]));
     }
@@ -324,8 +327,8 @@ static bool is_near(const sti__collide *c, const sti__listed *x, bool parents) {
     if (x->candidate.pair >= 0) return true;
     for (int i = 0; i < 2; i++)
         box[i] = x->box[i] >= 0 ? c->moving_box + x->box[i] : c->fixed_box + ~x->box[i];
-    int g = x->candidate.geom1;
-    return x->plane ? meets_plane(c->shape + g, reach(c, g), box[1]) : sti__box_overlap(box[0], box[1]);
+    return x->plane ? meets_plane(c, x->candidate.geom1, x->candidate.geom2, box[1])
+                    : sti__box_overlap(box[0], box[1]);
 }
 
 /* Of a small model: every pair that may touch is looked at, in the order of contacts. */

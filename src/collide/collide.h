@@ -40,7 +40,8 @@ typedef struct sti__collide {
     const sti_allocator *allocator;
     sti__collide_sizes size; /* of the pools now */
     const double *reach; /* ngeom: how much farther a geom looks than its margin, m; NULL = 0. The caller's */
-    sti__shape *shape;   /* ngeom, of used geoms */
+    const double *beyond; /* ngeom: and how much farther still for planes, which cost nothing */
+    sti__shape *shape;    /* ngeom, of used geoms */
     sti__box *moving_box, *fixed_box, *group_box;
     sti__bvh moving, fixed;     /* of moving geoms, or of their groups */
     sti__hits hits, fixed_hits; /* of each moving geom, or of each group; of each moving geom */

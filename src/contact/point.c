@@ -235,13 +235,13 @@ void sti__point_rows(sti__assembly *as, const sti_state *s, const sti__contact *
     sti__blocks_drop(as, f.first);
 }
 
-void sti__point_reach(const sti_state *s, const sti__collision_model *cm, double *reach) {
+void sti__point_reach(const sti_state *s, const sti__collision_model *cm, double *reach, double *beyond) {
     const sti_model *m = s->model;
     const double *g = s->opt.gravity;
     double h = s->opt.timestep, fall = (s->opt.disableflags & STI_DISABLE_GRAVITY) ? 0 : h * v3_norm(g);
     for (int k = 0; k < cm->nused; k++) {
         int i = cm->used[k], body = m->geom_bodyid[i];
-        reach[i] = 0;
+        reach[i] = beyond[i] = 0;
         if (m->body_lastdof[body] < 0) continue;
         const double *v = s->cvel + 6 * body;
         double arm[3], point[3], size = s->par.geom_rbound[i];
@@ -250,5 +250,6 @@ void sti__point_reach(const sti_state *s, const sti__collision_model *cm, double
         v3_add(point, point, v + 3);
         double far = h * (v3_norm(point) + v3_norm(v) * size + fall);
         reach[i] = far < LARGEST_REACH * size ? far : LARGEST_REACH * size;
+        beyond[i] = far - reach[i];
     }
 }

@@ -71,9 +71,10 @@ sti_status sti__constraints_create(sti_world *world, sti_error *error) {
     sti_status fields = sti__fields_create(&c->fields, world->collision, world->state, a, error);
     if (fields != STI_OK) return fields;
     c->workspace = sti_workspace_create(a, error);
-    c->reach = sti__alloc(a, sizeof(double) * ((size_t)m->ngeom + 1));
+    c->reach = sti__alloc(a, 2 * sizeof(double) * ((size_t)m->ngeom + 1));
     c->pushed = sti__alloc(a, sizeof(bool) * ((size_t)m->ntree + (size_t)m->nflex + 1));
     c->collide.reach = c->reach;
+    c->collide.beyond = c->reach ? c->reach + m->ngeom + 1 : NULL;
     c->touching = may_touch(m);
     c->listed = true;
     if (!c->workspace || !c->reach || !c->pushed || !sti__assembly_create(&c->rows, m, blocks, a) ||
@@ -93,7 +94,7 @@ void sti__constraints_free(sti_world *world) {
     sti__assembly_free(&c->rows);
     sti_workspace_free(c->workspace);
     sti__alm_free(c->alm);
-    sti__free(a, c->reach, sizeof(double) * ((size_t)world->model->ngeom + 1));
+    sti__free(a, c->reach, 2 * sizeof(double) * ((size_t)world->model->ngeom + 1));
     sti__free(a, c->pushed, sizeof(bool) * ((size_t)world->model->ntree + (size_t)world->model->nflex + 1));
     sti__free_aligned(a, c->contact_pool.data, c->contact_pool.bytes);
     sti__free_aligned(a, c->memory_pool.data, c->memory_pool.bytes);
@@ -172,7 +173,7 @@ static void want_geoms(sti_world *world) { /* from now on their poses come with 
 static sti_status find_points(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti__collide_sizes need;
-    sti__point_reach(world->state, world->collision, c->reach);
+    sti__point_reach(world->state, world->collision, c->reach, c->reach + world->model->ngeom + 1);
     while (!sti__collide_run(&c->collide, world->state, sti__world_tasks(world), &need)) {
         sti__collide_sizes room = c->collide.size;
         sti_status status = sti__collide_grow(&c->collide, &need, &world->error);

@@ -15,7 +15,7 @@ typedef struct sti__constraints {
     sti__fields fields;
     sti__assembly rows;
     sti_workspace *workspace;
-    double *reach;        /* ngeom */
+    double *reach;        /* ngeom + 1, and as many for what lies beyond */
     bool *pushed;         /* ntree: some impulse on it is not zero */
     sti_contact *contact; /* what users see */
     int ncontact;
