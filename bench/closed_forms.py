@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contact against closed forms, with default settings and plain MJCF: ./dev bench closed [--only NAME] [--solver NAME] [--write].
+"""Contact against closed forms, with default settings and plain MJCF: ./dev bench closed [--only NAME] [--solver NAME] [--integrator NAME] [--write].
 
 Every case runs at h = 0.01, 0.002 and 0.001 s and is compared with a formula or with statics; --write makes
 docs/closed_forms.md. Ends with an error if a case is off."""
@@ -24,12 +24,12 @@ PLANE = '<geom type="plane" size="50 50 1"/>'
 
 class Scene:
     """A model and its state, with what the cases ask about them."""
-    solver = "sap"  # the default
+    solver, integrator = "sap", "Euler"  # the defaults
 
     def __init__(self, h, body, extra="", default="", gravity=(0, 0, -G)):
         gravity = " ".join(map(repr, map(float, gravity)))
         self.model = stiction.Model.from_xml_string(
-            f'<mujoco><option timestep="{h}" gravity="{gravity}"/><default>{default}</default>{extra}'
+            f'<mujoco><option timestep="{h}" gravity="{gravity}" integrator="{self.integrator}"/><default>{default}</default>{extra}'
             f"<worldbody>{body}</worldbody></mujoco>")
         self.model.opt.contact_solver = self.solver
         self.data, self.h, self.worst, self.newton = stiction.Data(self.model), h, 0.0, []
@@ -386,7 +386,7 @@ HEAD = """# Contact against closed forms
 
 Made by `./dev bench closed --write`: every case with default settings and plain MJCF at three time steps. A cell holds the
 error against the formula, and in brackets what is allowed. The formulas and scenes are in `bench/closed_forms.py`;
-`tests/python/test_closed_forms.py` runs them as tests, with apgd too. First-order errors (the way of a sliding box is short or long by
+`tests/python/test_closed_forms.py` runs them as tests, with apgd and other integrators too. First-order errors (the way of a sliding box is short or long by
 up to a step's way, a rolling ball is half a step ahead) are errors of the integrator, and fall with h; near-rigid contact
 gives way by h² w f (1 + β/π) β²/4π² under a load f, where w is the inverse mass that it feels.
 
@@ -423,9 +423,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", help="cases whose name contains this")
     parser.add_argument("--solver", default=Scene.solver, help="sap (the default), apgd, newton or auto")
+    parser.add_argument("--integrator", default=Scene.integrator, help="Euler (the default), RK4, implicit or implicitfast")
     parser.add_argument("--write", action="store_true", help="write docs/closed_forms.md")
     options = parser.parse_args()
-    Scene.solver = options.solver
+    Scene.solver, Scene.integrator = options.solver, options.integrator
     failed, width = 0, len(STEPS)
     errors = ["| | expected | " + " | ".join(f"h = {h}" for h in STEPS) + " |", "|---|---" + "|---" * width + "|"]
     solves = ["| case | " + " | ".join(f"h = {h}" for h in STEPS) + " |", "|---" + "|---" * width + "|"]

@@ -510,6 +510,8 @@ TEST(integrators) {
         run(w, 2);
         CHECK_NEAR(values(w, "qpos")[2], 0.05, 1e-4);
         CHECK(speed(w) < 1e-8);
+        CHECK_NEAR(normal_force(w), g, 1e-6 * g);
+        CHECK(fabs(values(w, "qacc")[2]) < 1e-6);
         close(w, m);
     }
 }

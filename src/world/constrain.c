@@ -574,6 +574,7 @@ void sti__constraints_correct(sti_world *world, double *qacc_step, double *rate)
         as->vstar[i] = s->qvel[as->dof[i]] + s->opt.timestep * qacc_step[as->dof[i]];
     if (solve(world) != STI_OK) return;
     set_motion(world, qacc_step, rate);
+    memcpy(s->qacc, qacc_step, sizeof(double) * (size_t)world->model->nv);
     sti__coupled_answer(as, s);
 }
 

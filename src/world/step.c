@@ -257,11 +257,17 @@ static void correct(void *context, double *qacc_step, double *rate) {
     sti__constraints_correct(context, qacc_step, rate);
 }
 
+/* All four stages are smooth, the first too: what pushes comes into the end of the step alone. */
+static void integrate_rk4(sti_world *world) {
+    sti_state *s = world->state;
+    if (world->constraints.solved) memcpy(s->qacc, s->qacc_smooth, sizeof(double) * (size_t)world->model->nv);
+    sti__integrate_rk4(s, world->kernels, forward_again, correct, world);
+}
+
 static void integrate(sti_world *world) {
     sti_state *s = world->state;
     STI__ENTER(&world->profile, "integrate");
-    if (s->opt.integrator == STI_INTEGRATOR_RK4)
-        sti__integrate_rk4(s, world->kernels, forward_again, correct, world);
+    if (s->opt.integrator == STI_INTEGRATOR_RK4) integrate_rk4(world);
     else if (s->opt.integrator == STI_INTEGRATOR_ALM)
         sti__alm_advance(world->constraints.alm, s, world->kernels);
     else {

@@ -21,10 +21,14 @@ def test_case(case, h):
     assert scene.worst < 1e-6
 
 
-@pytest.mark.parametrize("case", [c for c in closed_forms.CASES if c is not closed_forms.long_stack], ids=lambda case: case.__name__)
-def test_case_with_apgd(case, monkeypatch):
-    """The other solver steps the same scenes to the same answers."""
-    monkeypatch.setattr(closed_forms.Scene, "solver", "apgd")
+SHORT = [case for case in closed_forms.CASES if case is not closed_forms.long_stack]
+
+
+@pytest.mark.parametrize("name", ["apgd", "RK4", "implicit", "implicitfast"])
+@pytest.mark.parametrize("case", SHORT, ids=lambda case: case.__name__)
+def test_case_with_another(case, name, monkeypatch):
+    """The other solver and the other integrators step the same scenes to the same answers."""
+    monkeypatch.setattr(closed_forms.Scene, "solver" if name == "apgd" else "integrator", name)
     test_case(case, 0.01)
 
 
