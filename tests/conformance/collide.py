@@ -45,7 +45,7 @@ def scene(rng):
             else:
                 geoms.append(f'<geom type="{name}" size="{text}"/>')
     bodies = "".join(f"<body><freejoint/>{g}</body>" if "plane" not in g else g for g in geoms)
-    xml = f'<mujoco><option ccd_tolerance="1e-12" ccd_iterations="500"/><asset>{"".join(assets)}</asset>' \
+    xml = f'<mujoco><option ccd_tolerance="1e-16" ccd_iterations="1000"/><asset>{"".join(assets)}</asset>' \
           f"<worldbody>{bodies}</worldbody></mujoco>"
     model = mujoco.MjModel.from_xml_string(xml)
     return model, {n: np.flatnonzero(model.geom_type == t) for n, t in TYPES.items()}
@@ -192,9 +192,10 @@ def judge(model, pairs, mats, positions, mine, other):
     count = {"agree": int(agree.sum()), "depths agree": int(good.sum()), "rough": 0, "twofold": 0,
              "wrong": int((answered & ~good).sum()), "no answer": int((~answered).sum()),
              "sign": int((good & (np.sign(mine[:, 0]) != np.sign(other[:, 0])) & (np.abs(mine[:, 0]) > 1e-6)).sum()),
-             "better": 0}
-    for i in np.flatnonzero(answered & ~agree):
-        h = gap(model, pairs[i], mats[i], positions[i], other[i, 1:4])
+             "better": 0, "normals off by": float(away[good & (np.abs(mine[:, 0]) >= 1e-5)].max(initial=0))}
+    length = np.linalg.norm(other[:, 1:4], axis=1)
+    for i in np.flatnonzero(answered & ~agree & (length > 0)):  # a wrong distance makes its normal too long or too short
+        h = gap(model, pairs[i], mats[i], positions[i], other[i, 1:4] / length[i])
         if good[i] and h > mine[i, 0] - 1e-12 and away[i] > 1e-3:
             count["twofold"] += 1
         elif good[i]:
@@ -212,7 +213,7 @@ def on_terrain(program, rng, n):
     geoms = "".join(f'<body pos="0 0 {9 + i}"><freejoint/><geom type="{k}" size="0.1 0.12 0.08" margin="0.01"/></body>'
                     for i, k in enumerate(kinds))
     model = mujoco.MjModel.from_xml_string(
-        '<mujoco><option ccd_tolerance="1e-12" ccd_iterations="500"/><asset>'
+        '<mujoco><option ccd_tolerance="1e-16" ccd_iterations="1000"/><asset>'
         f'<hfield name="h" nrow="{rows}" ncol="{cols}" size="1.5 1 0.3 0.5"/></asset><worldbody>'
         f'<geom type="hfield" hfield="h"/>{geoms}</worldbody></mujoco>')
     scaled = (height - height.min()) / np.ptp(height)
@@ -281,7 +282,7 @@ def main():
             others["coal"] = by_coal(shapes, pairs, mats, positions)
         for name, other in others.items():
             count = judge(model, pairs, mats, positions, mine, other)
-            line += f" | {name}: " + " ".join(f"{v} {k}" for k, v in count.items())
+            line += f" | {name}: " + ", ".join(f"{k} {v:.0e}" if isinstance(v, float) else f"{v} {k}" for k, v in count.items())
             failed += count["sign"] + count["better"]
         print(line, flush=True)
         failed += not np.isfinite(mine[:, :4]).all()
