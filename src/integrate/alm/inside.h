@@ -70,6 +70,7 @@ typedef enum sti__pin_kind {
 
 typedef struct sti__pin {
     int kind, a, b, dim, contact;
+    bool round; /* contacts: what touches is round, and rolls over the point instead of carrying it along */
     double ra[3], rb[3], gap[3]; /* arms and what lies between the points, at the start */
     double ea[9], eb[9];         /* directions (rows) fixed to a and to b; of contacts the frame, fixed */
     double offset;               /* contacts: added to the normal's C */

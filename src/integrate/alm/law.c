@@ -40,6 +40,7 @@ static sti__pin *new_pin(sti__alm *alm, int kind, int a, int b, double *lambda) 
     pin->b = b;
     pin->dim = kind == STI__PIN_ACROSS ? 2 : 3;
     pin->contact = -1;
+    pin->round = false;
     pin->offset = 0;
     pin->H = NULL;
     memset(pin->R, 0, sizeof pin->R);
@@ -369,6 +370,13 @@ static void soften(const sti_state *s, const sti__contact *c, sti__pin *pin) {
     pin->offset = phi < -h * s->opt.push ? -h * s->opt.push : phi;
 }
 
+static bool is_round(const sti_model *m, int geom) {
+    if (geom < 0) return false; /* a handler's */
+    int type = m->geom_type[geom];
+    return type == STI_GEOM_SPHERE || type == STI_GEOM_CAPSULE || type == STI_GEOM_ELLIPSOID ||
+           type == STI_GEOM_CYLINDER;
+}
+
 static void contact_pin(sti__alm *alm, const sti_state *s, const sti__contact *c, int i,
                         const sti_contact_memory *old) {
     int a = alm->link[c->body1], b = alm->link[c->body2], dim = c->mixed.dim;
@@ -383,6 +391,7 @@ static void contact_pin(sti__alm *alm, const sti_state *s, const sti__contact *c
     sti__pin *pin = new_pin(alm, STI__PIN_CONTACT, a, b, lambda);
     pin->dim = dim;
     pin->contact = i;
+    pin->round = is_round(s->model, c->geom1) || is_round(s->model, c->geom2);
     pin->H = lambda + 6;
     pin->law = (sti_row){.kind = STI_ROW_CONE, .dim = dim};
     memcpy(pin->law.mu, c->mixed.friction, sizeof(double) * (size_t)(dim - 1));

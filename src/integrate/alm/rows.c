@@ -15,11 +15,21 @@ static void moved(const sti__pose *p, const double r[3], double out[3], double n
     }
 }
 
+/* The same where a round body rolls: the way of the surface over the point, whose arm stays. A point that turned with the
+   body would leave the ground on an arc, and what pushes there would drive the body on. */
+static void rolled(const sti__pose *p, const double r[3], double out[3], double now[3]) {
+    double t[3], d[3];
+    turn_log(p->q, t);
+    v3_cross(d, t, r);
+    v3_add(out, p->u, d);
+    v3_copy(now, r);
+}
+
 /* The vector from the first to the second point, and both arms. */
 static void between(const sti__pin *pin, const sti__pose *pose, double w[3], double ra[3], double rb[3]) {
     double a[3], b[3];
-    moved(sti__pose_at(pose, pin->a), pin->ra, a, ra);
-    moved(sti__pose_at(pose, pin->b), pin->rb, b, rb);
+    (pin->round ? rolled : moved)(sti__pose_at(pose, pin->a), pin->ra, a, ra);
+    (pin->round ? rolled : moved)(sti__pose_at(pose, pin->b), pin->rb, b, rb);
     for (int k = 0; k < 3; k++) w[k] = pin->gap[k] + (b[k] - a[k]);
 }
 
@@ -109,13 +119,25 @@ static void across_row(const sti__pin *pin, const sti__pose *pose, int i, const 
     }
 }
 
-static void contact_rows(const sti__pin *pin, const double ra[3], const double rb[3], double *Ja,
-                         double *Jb) {
+/* d log(exp(d) exp(t)) = (1 - t/2 x + ...) d */
+static void roll_row(const sti__pose *p, double *J) {
+    double t[3], turn[3];
+    turn_log(p->q, t);
+    turn_inverse_jacobian(t, 1, J + 3, turn);
+    v3_copy(J + 3, turn);
+}
+
+static void contact_rows(const sti__pin *pin, const sti__pose *pose, const double ra[3], const double rb[3],
+                         double *Ja, double *Jb) {
     for (int i = 0; i < pin->dim; i++) {
         const double *f = pin->ea + 3 * (i % 3);
         if (i < 3) {
             point_row(Ja + 6 * i, f, ra, -1);
             point_row(Jb + 6 * i, f, rb, 1);
+        }
+        if (i < 3 && pin->round) {
+            roll_row(sti__pose_at(pose, pin->a), Ja + 6 * i);
+            roll_row(sti__pose_at(pose, pin->b), Jb + 6 * i);
         }
         for (int k = 0; k < 3 && i >= 3; k++) {
             Ja[6 * i + 3 + k] = -f[k];
@@ -144,7 +166,7 @@ void sti__pin_jacobian(const sti__pin *pin, const sti__pose *pose, double Ja[36]
     }
     for (int i = 0; i < pin->dim && pin->kind == STI__PIN_ACROSS; i++)
         across_row(pin, pose, i, w, ra, rb, Ja + 6 * i, Jb + 6 * i);
-    if (pin->kind == STI__PIN_CONTACT) contact_rows(pin, ra, rb, Ja, Jb);
+    if (pin->kind == STI__PIN_CONTACT) contact_rows(pin, pose, ra, rb, Ja, Jb);
 }
 
 /* ---- second derivatives ------------------------------------------------------------------------------- */
@@ -208,7 +230,7 @@ void sti__pin_curvature(const sti__pin *pin, const sti__pose *pose, const double
         m3_mul_vec(a, sti__pose_at(pose, pin->a)->Q, pin->ea + 3 * i);
         line_curvature(a, w, ra, rb, f[i], aa, ab, bb);
     }
-    for (int i = 0; i < 3 && i < pin->dim && pin->kind == STI__PIN_CONTACT; i++) {
+    for (int i = 0; i < 3 && i < pin->dim && pin->kind == STI__PIN_CONTACT && !pin->round; i++) {
         add_turned(aa + 21, 6, pin->ea + 3 * i, ra, -f[i]);
         add_turned(bb + 21, 6, pin->ea + 3 * i, rb, f[i]);
     }
