@@ -70,12 +70,6 @@ static bool grow_matrix(sti__assembly *as, int need) {
     return grow(as, &as->matrix_pool, need, parts, STI__COUNT(parts));
 }
 
-static bool grow_chains(sti__assembly *as, int need) {
-    if (need < as->chain_pool.room) return true;
-    const part parts[] = {{&as->chain_dof, sizeof *as->chain_dof}, {&as->chain, 6 * sizeof *as->chain}};
-    return grow(as, &as->chain_pool, need, parts, STI__COUNT(parts));
-}
-
 static size_t lay_out(sti__assembly *as, char *base) {
     const sti_model *m = as->model;
     size_t nv = (size_t)as->ndof + 1, nbody = (size_t)m->nbody, ntree = (size_t)as->ntree + 1, used = 0;
@@ -107,7 +101,6 @@ static size_t lay_out(sti__assembly *as, char *base) {
                {&as->mobility, nbody * sizeof *as->mobility},
                {&as->asked, nbody * sizeof(bool)},
                {&as->bodies, nbody * sizeof(int)},
-               {&as->chain_at, nbody * sizeof(int)},
                {&as->coupled, (size_t)m->ncoupled * sizeof *as->coupled},
                {&as->coupled_last, (size_t)m->ncoupled * sizeof(double)}};
     for (int i = 0; i < STI__COUNT(all); i++) {
@@ -152,7 +145,7 @@ bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks,
     sti__outward_count(model, as->outward.place);
     memset(as->outward.when, 0, (size_t)sti__outward_count(model, NULL) * sizeof(uint64_t));
     bool ok = grow_blocks(as, blocks) && grow_rows(as, 3 * blocks) && grow_entries(as, 18 * blocks) &&
-              grow_chains(as, model->nv) && grow_matrix(as, model->nD);
+              grow_matrix(as, model->nD);
     as->growths = 0;
     return ok;
 }
@@ -164,7 +157,6 @@ void sti__assembly_free(sti__assembly *as) {
     sti__free_aligned(a, as->block_pool.data, as->block_pool.bytes);
     sti__free_aligned(a, as->row_pool.data, as->row_pool.bytes);
     sti__free_aligned(a, as->entry_pool.data, as->entry_pool.bytes);
-    sti__free_aligned(a, as->chain_pool.data, as->chain_pool.bytes);
     sti__free_aligned(a, as->matrix_pool.data, as->matrix_pool.bytes);
     memset(as, 0, sizeof *as);
 }
@@ -174,7 +166,7 @@ void sti__assembly_free(sti__assembly *as) {
 void sti__assembly_begin(sti__assembly *as) {
     as->nblock = as->nrow = as->nentry = as->clamped = 0;
     for (int k = 0; k < as->nbodies; k++) as->asked[as->bodies[k]] = false;
-    as->nbodies = as->nchain = 0;
+    as->nbodies = 0;
     sti__outward_begin(&as->outward);
     for (int t = 0; t < as->ntree; t++) as->root[t] = t;
     as->first[0] = as->jstart[0] = 0;
@@ -198,29 +190,20 @@ void sti__block_touches(sti__assembly *as, int tree1, int tree2) {
     else as->root[a] = b;
 }
 
-bool sti__assembly_ask(sti__assembly *as, const sti_state *s, int body) {
-    if (as->asked[body]) return true;
+void sti__assembly_ask(sti__assembly *as, const sti_state *s, int body) {
+    if (as->asked[body]) return;
     int last = as->model->body_lastdof[body];
     if (as->outward.place[last] >= 0)
         sti__mobility_take(sti__outward_of(&as->outward, s, last), &as->mobility[body]);
-    int n = sti__chain_length(as->model, body);
-    if (!grow_chains(as, as->nchain + n)) {
-        as->failed = true;
-        return false;
-    }
     as->asked[body] = true;
     as->bodies[as->nbodies++] = body;
-    as->chain_at[body] = as->nchain;
-    as->nchain += n;
-    return true;
 }
 
 void sti__assembly_answer(sti__assembly *as, const sti_state *s, int begin, int end) {
     for (int k = begin; k < end; k++) {
-        int body = as->bodies[k], at = as->chain_at[body];
-        bool known = as->outward.place[as->model->body_lastdof[body]] >= 0;
-        sti__mobility_of(s, body, as->chain_dof + at, as->chain + 6 * (size_t)at,
-                         known ? NULL : &as->mobility[body]);
+        int body = as->bodies[k];
+        if (as->outward.place[as->model->body_lastdof[body]] < 0)
+            sti__mobility_of(s, body, &as->mobility[body]);
     }
 }
 

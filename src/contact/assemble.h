@@ -101,11 +101,6 @@ typedef struct sti__assembly {
     bool *asked;             /* nbody */
     int *bodies;             /* nbody: their list */
     int nbodies;
-    int *chain_at;  /* nbody: where the dofs of a body that was asked for begin in chain_dof, ascending */
-    int *chain_dof; /* and their cdof, six rows over them, in chain from 6 chain_at on */
-    double *chain;
-    int nchain;
-    sti__pool chain_pool;
     sti_coupled_diagnostics *coupled; /* ncoupled; counts go on over steps */
     double *coupled_last;             /* ncoupled: the angle of the last step; NaN: none */
     void *block;                      /* what does not grow */
@@ -137,8 +132,8 @@ void sti__block_close(sti__assembly *as, const sti_row *row, const double *R, co
 int sti__block_reserve(sti__assembly *as, int dim, int n);
 /* The trees of a reserved block; either may be -1. */
 void sti__block_touches(sti__assembly *as, int tree1, int tree2);
-/* Lists a body that a block needs the mobility and chain of; it has 1 to STI__MOBILITY_CHAIN dofs. */
-bool sti__assembly_ask(sti__assembly *as, const sti_state *s, int body);
+/* Lists a body that a block needs the mobility of; it has 1 to STI__MOBILITY_CHAIN dofs. */
+void sti__assembly_ask(sti__assembly *as, const sti_state *s, int body);
 /* Finds them, begin <= place in the list < end. */
 void sti__assembly_answer(sti__assembly *as, const sti_state *s, int begin, int end);
 /* Takes out blocks from `first` on whose source is STI__FROM_NOTHING. */

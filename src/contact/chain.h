@@ -14,8 +14,9 @@ typedef struct sti__chain_kernels {
     double (*extend)(const double *up, const double c[8], const double g[6], double inverse, double *out);
     /* One entry of the inverse of M, at the last dof of the chain that ends with dof. */
     double (*lightness)(const sti_state *s, int dof);
-    /* `count` rows J, `stride` apart: the power of wrenches (moment, force) on the motions S. */
-    void (*rows)(const double *S, int n, const double *wrench, int count, double *J, int stride);
+    /* `count` rows J, `stride` apart: the power of wrenches (moment, force) on the motions of the dofs. */
+    void (*rows)(const double *cdof, const int *dof, int n, const double *wrench, int count, double *J,
+                 int stride);
 } sti__chain_kernels;
 
 const sti__chain_kernels *sti__chain_kernels_get(void);

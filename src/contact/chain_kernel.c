@@ -18,6 +18,7 @@
 #define PARTS (8 / VW)
 #define UNROLL _Pragma("GCC unroll 8")
 typedef double vec __attribute__((vector_size(8 * VW), aligned(8), may_alias));
+typedef double vec4 __attribute__((vector_size(32)));
 #define AT(x, i) (*(vec *)((x) + (i)))
 #define IN(x, i) (*(const vec *)((x) + (i)))
 
@@ -77,14 +78,24 @@ static double lightness(const sti_state *s, int dof) {
     return sum;
 }
 
-INLINE void one_row(const double *S, int n, const double w[6], double *restrict J) {
-    const double *x = S, *y = x + n, *z = y + n, *a = z + n, *b = a + n, *c = b + n;
-    for (int k = 0; k < n; k++)
-        J[k] = w[0] * x[k] + w[1] * y[k] + w[2] * z[k] + (w[3] * a[k] + w[4] * b[k] + w[5] * c[k]);
+/* Up to three rows, with a lane each. */
+INLINE void few_rows(const double *cdof, const int *dof, int n, const double *w, int count,
+                     double *restrict J, int stride) {
+    vec4 in[6];
+    UNROLL for (int c = 0; c < 6; c++) in[c] =
+        (vec4){w[c], count > 1 ? w[6 + c] : 0, count > 2 ? w[12 + c] : 0};
+    for (int k = 0; k < n; k++) {
+        const double *S = cdof + 6 * (size_t)dof[k];
+        vec4 sum = in[0] * S[0] + in[1] * S[1] + in[2] * S[2] + (in[3] * S[3] + in[4] * S[4] + in[5] * S[5]);
+        UNROLL for (int i = 0; i < count; i++) J[i * stride + k] = sum[i];
+    }
 }
 
-static void rows(const double *S, int n, const double *wrench, int count, double *J, int stride) {
-    for (int i = 0; i < count; i++) one_row(S, n, wrench + 6 * i, J + i * stride);
+static void rows(const double *cdof, const int *dof, int n, const double *wrench, int count, double *J,
+                 int stride) {
+    int i = 0;
+    for (; i + 3 <= count; i += 3) few_rows(cdof, dof, n, wrench + 6 * i, 3, J + i * stride, stride);
+    for (; i < count; i++) few_rows(cdof, dof, n, wrench + 6 * i, 1, J + i * stride, stride);
 }
 
 extern const sti__chain_kernels CAT(sti__chain_set, STI_ISA);

@@ -18,17 +18,10 @@ const sti__chain_kernels *sti__chain_kernels_get(void) {
     return &sti__chain_set;
 }
 
-/* The ancestors of a dof are all entries of its row of M, so a chain is a dense triangle of the factor. */
-void sti__mobility_of(const sti_state *s, int body, int *dof, double *cdof, sti__mobility *out) {
+void sti__mobility_of(const sti_state *s, int body, sti__mobility *out) {
     const sti_model *m = s->model;
-    int n = sti__chain_length(m, body);
-    for (int k = n - 1, d = m->body_lastdof[body]; k >= 0; k--, d = m->dof_parentid[d]) {
-        dof[k] = d;
-        for (int i = 0; i < 6; i++) cdof[i * n + k] = s->cdof[6 * (size_t)d + (size_t)i];
-    }
-    if (!out) return;
     double W[48];
-    sti__chain_kernels_get()->mobility(s, dof, n, W);
+    sti__chain_kernels_get()->mobility(s, sti__chain_dofs(m, body), sti__chain_length(m, body), W);
     sti__mobility_take(W, out);
 }
 

@@ -19,6 +19,11 @@ static inline int sti__chain_length(const sti_model *m, int body) {
     return last < 0 ? 0 : m->M_rownnz[last];
 }
 
+/* They are ascending, and a row of M has all ancestors of its dof: a chain is a dense triangle of the factor. */
+static inline const int *sti__chain_dofs(const sti_model *m, int body) {
+    return m->M_colind + m->M_rowadr[m->body_lastdof[body]];
+}
+
 /* Trees on a free body, from the root outwards. The factor M = L'DL has in its row of dof d the numbers g.c of the motions c
    of its ancestors, with one g for all of them, since what hangs on d feels no more than the velocity v of what d moves
    against; the six motions of the root tell g. A velocity drawn with covariance M^-1 is then v + c_d (e - g.v) beyond d, with
@@ -41,9 +46,8 @@ void sti__outward_begin(sti__outward *o);
 const double *sti__outward_of(sti__outward *o, const sti_state *s, int dof);
 void sti__mobility_take(const double *W, sti__mobility *out);
 
-/* Of a body with 1 to STI__MOBILITY_CHAIN dofs, from the factor of M; also its n dofs, ascending, and their cdof as six
-   rows of n. out: NULL, if it is known already. */
-void sti__mobility_of(const sti_state *s, int body, int *dof, double *cdof, sti__mobility *out);
+/* Of a body with 1 to STI__MOBILITY_CHAIN dofs, from the factor of M. */
+void sti__mobility_of(const sti_state *s, int body, sti__mobility *out);
 /* K += velocity of the point at `arm` from the com of the tree per impulse there, 3 x 3, world. */
 void sti__mobility_add_point(const sti__mobility *b, const double arm[3], double K[9]);
 

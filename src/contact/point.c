@@ -108,11 +108,11 @@ static void reserve_apart(sti__assembly *as, const sti_state *s, const sti__cont
 
 /* A row over the dofs of a free body, the first three of which are the world's axes: the power of a wrench (moment,
    force) on the motion of each. */
-static void fill_free_row(const double *x, const double w[6], double *restrict J) {
+static void fill_free_row(const double *cdof, const double w[6], double *restrict J) {
     for (int k = 0; k < 3; k++) {
+        const double *S = cdof + 6 * (3 + k);
         J[k] = w[3 + k];
-        J[3 + k] = w[0] * x[3 + k] + w[1] * x[9 + k] + w[2] * x[15 + k] +
-                   (w[3] * x[21 + k] + w[4] * x[27 + k] + w[5] * x[33 + k]);
+        J[3 + k] = w[0] * S[0] + w[1] * S[1] + w[2] * S[2] + (w[3] * S[3] + w[4] * S[4] + w[5] * S[5]);
     }
 }
 
@@ -122,24 +122,24 @@ static bool is_free(const sti_model *m, int body) {
 }
 
 /* The columns of one body: its velocity along the frame is the power of a force along it. */
-static void fill_side(const sti__assembly *as, const sti_state *s, int body, const sti__contact *c,
-                      double sign, int n, int *col, double *J) {
-    int count = sti__chain_length(s->model, body), dim = c->mixed.dim, at = as->chain_at[body];
+static void fill_side(const sti_state *s, int body, const sti__contact *c, double sign, int n, int *col,
+                      double *J) {
+    int count = sti__chain_length(s->model, body), dim = c->mixed.dim;
     if (count == 0) return;
-    const double *cdof = as->chain + 6 * (size_t)at;
+    const int *dof = sti__chain_dofs(s->model, body);
     bool free = is_free(s->model, body);
     double arm[3], w[6 * STI_ROW_DIM];
     v3_sub(arm, c->pos, s->subtree_com + 3 * (size_t)s->model->body_rootid[body]);
-    memcpy(col, as->chain_dof + at, sizeof(int) * (size_t)count);
+    memcpy(col, dof, sizeof(int) * (size_t)count);
     for (int i = 0; i < dim; i++) {
         double *moment = w + 6 * i, *force = moment + 3;
         bool turn = dim >= 3 && i >= 3;
         v3_scale(force, c->frame + (size_t)3 * (size_t)(turn ? i - 3 : i), sign);
         if (turn) v3_copy(moment, force), v3_zero(force);
         else v3_cross(moment, arm, force);
-        if (free) fill_free_row(cdof, moment, J + i * n);
+        if (free) fill_free_row(s->cdof + 6 * (size_t)dof[0], moment, J + i * n);
     }
-    if (!free) sti__chain_kernels_get()->rows(cdof, count, w, dim, J, n);
+    if (!free) sti__chain_kernels_get()->rows(s->cdof, dof, count, w, dim, J, n);
 }
 
 static void add_mobility(const sti__assembly *as, const sti_state *s, int body, const double pos[3],
@@ -166,8 +166,8 @@ static void fill_apart(sti__assembly *as, const sti_state *s, const sti__contact
     double *J = as->jvalue + begin;
     bool swap = s->model->body_lastdof[c->body1] > s->model->body_lastdof[c->body2];
     int split = sti__chain_length(s->model, swap ? c->body2 : c->body1);
-    fill_side(as, s, c->body1, c, -1, n, col + (swap ? split : 0), J + (swap ? split : 0));
-    fill_side(as, s, c->body2, c, 1, n, col + (swap ? 0 : split), J + (swap ? 0 : split));
+    fill_side(s, c->body1, c, -1, n, col + (swap ? split : 0), J + (swap ? split : 0));
+    fill_side(s, c->body2, c, 1, n, col + (swap ? 0 : split), J + (swap ? 0 : split));
     for (int i = 1; i < dim; i++)
         for (int k = 0; k < n; k++) col[i * n + k] = col[k];
 }
