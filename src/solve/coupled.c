@@ -41,6 +41,7 @@
 #define PRODUCTS 60  /* of one linear solve that has no better way, in pairs */
 #define REFINED 4    /* times that a solve by an unsymmetric factor is refined */
 #define LOOSE 0.03   /* of one linear solve at most, of what the pair is off by; tighter as that falls */
+#define BRIEF 8      /* products of a kept factor that are not all tried where the first half leads nowhere */
 #define SETTLED 1e-3 /* pairs that are nearer try the factor of an earlier step */
 #define SPARE 0.3    /* of the bar that is asked for: what a linear solve may leave */
 #define NEAR 1e2     /* the bar is computed once the natural map is this near to it */
@@ -240,14 +241,10 @@ static inline void add_run(double *to, const double *x, double by, int n) {
     if (i < n) to[i] += by * x[i];
 }
 
-/* out = F'hat, with hat = H^-1 in: what a factor of this H has solved needs no product. */
+/* out = F'H^-1 in, with hat = H^-1 in: what a factor has solved needs no product. */
 static void product(sti__sap *sap, const double *in, const double *hat, double *out) {
     sti__island *s = sap->s;
     sap->count->products++;
-    if (!s->fresh) {
-        sti__island_apply(s, hat, s->slope, out, sap->tasks);
-        return;
-    }
     memcpy(out, in, sizeof(double) * (size_t)s->n);
     for (int b = 0; b < s->nrow; b++) {
         if (!s->active[b]) continue;
@@ -357,11 +354,19 @@ static bool solve_direct(sti__sap *sap, const double *b, double goal) {
     return solve_halfway(sap, b, goal, PRODUCTS) || isfinite(dot(s, vector(s, X), vector(s, X)));
 }
 
-/* The factor of an earlier step, as long as that costs less than a new one. */
+static void precondition_kept(void *context, const double *in, double *out) {
+    sti__sap_solve(context, in, out, 0);
+}
+
+/* GMRES with the factor of an earlier step, as long as that costs less than a new one: contacts that stick now and slid then, or
+   the reverse, take a step each. */
 static bool solve_kept(sti__sap *sap, const double *b, double goal) {
     sti__island *s = sap->s;
-    s->fresh = false;
-    return solve(sap, b, goal, sti__island_factor_cost(s) / 2);
+    int most = sti__island_factor_cost(s);
+    sti__gmres_task task = {s->n, s->inverse, sap, precondition_kept, product_once, s->tally, most >= BRIEF};
+    if (most < 1 || sti__gmres_reserve(&s->gmres, s->n, most, s->allocator, NULL) != STI_OK) return false;
+    int steps = sti__gmres_solve(&s->gmres, &task, b, goal, most, vector(s, X), vector(s, R));
+    return steps >= 0 && steps < most;
 }
 
 /* ---- the iteration --------------------------------------------------------------------------------- */

@@ -14,16 +14,19 @@ typedef struct column_space {
 
 static size_t lay_out(sti__gmres *g, size_t n, void *base) {
     sti__cutter c = {base, 0};
-    g->basis = sti__cut(&c, sti__mul(n, K + 1), sizeof(double));
+    g->basis = sti__cut(&c, sti__mul(n, (size_t)g->most + 1), sizeof(double));
     g->z = sti__cut(&c, n, sizeof(double));
     g->sum = sti__cut(&c, n, sizeof(double));
     return c.used;
 }
 
-sti_status sti__gmres_reserve(sti__gmres *g, int n, const sti_allocator *allocator, sti_error *error) {
+sti_status sti__gmres_reserve(sti__gmres *g, int n, int most, const sti_allocator *allocator,
+                              sti_error *error) {
+    g->most = most < K ? most : K;
     size_t need = lay_out(g, (size_t)n, NULL);
     if (!g->block || need > g->room) {
         sti__gmres_free(g, allocator);
+        g->most = most < K ? most : K;
         g->block = sti__alloc_aligned(allocator, need);
         if (!g->block) return sti__fail(error, STI_NO_MEMORY, "not enough memory for a basis of %d dofs", n);
         g->room = need;
@@ -105,7 +108,8 @@ static int cycle(const sti__gmres *g, const sti__gmres_task *t, double goal, int
     int k = 0;
     for (int i = 0; i < t->n; i++) g->basis[i] = r[i] / size;
     m.right[0] = size;
-    for (; k < K && k < cap && fabs(m.right[k]) > goal; k++) {
+    for (; k < g->most && k < cap && fabs(m.right[k]) > goal; k++) {
+        if (t->brief && 2 * k == cap - cap % 2 && m.right[k] * m.right[k] > goal * size) return cap;
         double *next = g->basis + (size_t)(k + 1) * (size_t)t->n;
         t->precondition(t->context, next - t->n, g->z);
         t->product(t->context, g->z, next);
@@ -125,7 +129,7 @@ int sti__gmres_solve(const sti__gmres *g, const sti__gmres_task *t, const double
         int count = isfinite(size) ? cycle(g, t, goal, cap - steps, size, x, r) : -1;
         if (count < 0) return -1;
         steps += count;
-        if (steps >= cap || count < K) return steps;
+        if (steps >= cap || count < g->most) return steps;
         t->product(t->context, x, r);
         for (int i = 0; i < t->n; i++) r[i] = b[i] - r[i];
         last = size;

@@ -6,10 +6,11 @@
 
 #include "base/internal.h"
 
-#define STI__GMRES_BASIS 30 /* steps before a restart */
+#define STI__GMRES_BASIS 30 /* steps before a restart, at most */
 
 typedef struct sti__gmres {
-    double *basis;   /* STI__GMRES_BASIS + 1 vectors of n */
+    int most;        /* steps before a restart */
+    double *basis;   /* most + 1 vectors of n */
     double *z, *sum; /* n */
     void *block;
     size_t room;
@@ -22,9 +23,11 @@ typedef struct sti__gmres_task {
     void (*precondition)(void *context, const double *in, double *out);
     void (*product)(void *context, const double *in, double *out);
     sti__tally *tally; /* may be NULL */
+    bool brief;        /* ends with `cap` where half of it has not led half the way */
 } sti__gmres_task;
 
-sti_status sti__gmres_reserve(sti__gmres *g, int n, const sti_allocator *allocator, sti_error *error);
+sti_status sti__gmres_reserve(sti__gmres *g, int n, int most, const sti_allocator *allocator,
+                              sti_error *error);
 void sti__gmres_free(sti__gmres *g, const sti_allocator *allocator);
 /* x of F x = b from zero until the residual is at most `goal` or after `cap` steps; r: n, scratch. Returns the steps; -1 if a
    number is not finite. */

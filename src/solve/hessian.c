@@ -193,7 +193,7 @@ static sti_status plan_pcg(sti__island *s, sti_error *error) {
     }
     start[blocks] = count;
     status = sti__pcg_partition(s->pcg, s->n, blocks, start, dof, error);
-    if (status == STI_OK) status = sti__gmres_reserve(&s->gmres, s->n, a, error);
+    if (status == STI_OK) status = sti__gmres_reserve(&s->gmres, s->n, STI__GMRES_BASIS, a, error);
     return status == STI_OK ? sti__core_plan(&s->core, s, a, error) : status;
 }
 
@@ -228,7 +228,7 @@ static sti_status plan_island(sti__island *s, sti_error *error) {
     sti__chol_may_iterate(s->mass);
     sti_status status = sti__chol_analyse(s->mass, &s->A, error);
     if (status != STI_OK) return status;
-    s->planned = s->fresh = false;
+    s->planned = false;
     s->factored = s->linear != STI_LINEAR_PCG && sti__kept_use(s);
     if (s->factored) return s->direct = true, STI_OK;
     return plan_hessian(s, error);
@@ -396,7 +396,7 @@ static void wrapped(void *context, const double *r, double *z, const sti_tasks *
 /* A new factor takes the place of the one before. */
 static bool begin_factor(sti__island *s) {
     if (!s->planned && plan_hessian(s, NULL) != STI_OK) return false;
-    s->factored = s->fresh = s->kept.ready = false;
+    s->factored = s->kept.ready = false;
     return true;
 }
 
@@ -412,7 +412,7 @@ static bool make_hessian(sti__island *s, const sti_tasks *tasks, int *tries) {
         return true;
     }
     sti__run(tasks, s->n, GRAIN_DOFS, assemble_rows, s);
-    return s->factored = s->fresh = factor(s, tasks, tries);
+    return s->factored = factor(s, tasks, tries);
 }
 
 bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries) {

@@ -87,8 +87,7 @@ typedef struct sti__island {
     size_t nupper;
     uint64_t pattern; /* hash of what H was planned for; 0: nothing */
     bool planned;     /* H, of this problem: not before it is needed where an earlier factor may do */
-    bool factored;    /* `newton` has a symmetric factor for these dofs, though perhaps of an earlier G ... */
-    bool fresh;       /* ... or of this one */
+    bool factored;    /* `newton` has a symmetric factor for these dofs, though perhaps of an earlier G */
     sti__kept kept;
     sti__keeping keeping; /* of what this solve leaves */
     sti_linear linear;
