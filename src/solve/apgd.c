@@ -193,6 +193,7 @@ static sti_status finish_primal(apgd *a, sti_error *error) {
     sti__dual_answer(&a->dual);
     turn.cap = PRIMAL_STEPS;
     sti_status status = sti__solve_sap(&turn, error);
+    task->workspace->sum.whole = false; /* of its pair, which is not the answer */
     if (status != STI_OK) return status;
     sti__operator_enter(&a->dual.op, task->g, a->next.x);
     sti__dual_mul(&a->dual, a->next);

@@ -40,6 +40,5 @@ def test_certificates_of_steps(name, tol, solver, tmp_path):
     assert len(said) > 60
     assert (true <= 1.001 * tol).all(), true.max()
     assert (said <= 1.001 * tol).all()
-    if solver == "sap":
-        assert np.allclose(said, true, rtol=1e-3, atol=1e-13), np.abs(said - true).max()
+    assert np.allclose(said, true, rtol=1e-3, atol=1e-13), np.abs(said - true).max()
     assert cone.max() < 1e-12
