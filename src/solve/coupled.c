@@ -2,13 +2,11 @@
 /* Exact Coulomb of softened contacts by Newton's method on pairs of velocities and impulses (pair.h). With the linear laws
    that a pair shows,
        A (v - v*) = J'(c - (G + slope e')(J v - target))
-   is solved for the next pair. Velocities alone would not do: friction is so stiff that a small error of v would turn it
-   about. The slopes make the matrix unsymmetric: it is a symmetric part plus one rank per sliding contact, so that BiCGStab
-   with the factor of the symmetric part often takes a few solves; where it takes many, the matrix is factored as it is.
-   Without a factor GMRES takes its place. */
+   is solved for the next pair (sloped.h). Velocities alone would not do: friction is so stiff that a small error of v would
+   turn it about. */
 #include "solve/pair.h"
 #include "solve/product.h"
-#include "solve/sap.h"
+#include "solve/sloped.h"
 #include <string.h>
 
 #define FEWER 60   /* Newton steps of one call within rounds ... */
@@ -38,10 +36,7 @@
 #define SWEEPS 10    /* where rounded laws lead nowhere; twice as many each time */
 #define MOST_SWEEPS 80
 #define ROUGH 1e-3   /* balance of a pair that a step starts from */
-#define PRODUCTS 60  /* of one linear solve that has no better way, in pairs */
-#define REFINED 4    /* times that a solve by an unsymmetric factor is refined */
 #define LOOSE 0.03   /* of one linear solve at most, of what the pair is off by; tighter as that falls */
-#define BRIEF 8      /* products of a kept factor that are not all tried where the first half leads nowhere */
 #define SETTLED 1e-3 /* pairs that are nearer try the factor of an earlier step */
 #define SPARE 0.3    /* of the bar that is asked for: what a linear solve may leave */
 #define NEAR 1e2     /* the bar is computed once the natural map is this near to it */
@@ -216,162 +211,12 @@ static void set_units(couple *c) {
     c->heave = fmax(c->heave, sqrt(asked));
 }
 
-/* ---- F' x = b
- * ---------------------------------------------------------------------------------------------- */
-
-enum { R, R0, P, V, T, PHAT, SHAT, X, KEPT, PUSHED };
+/* Vectors of the island: those of the linear solves before them, which serve between them. */
+enum { V0, MOMENTUM0, FORCE0, PUSH, KEPT = STI__SLOPED_VECTORS, PUSHED };
 
 static double *vector(const sti__island *s, int k) { return s->krylov + (size_t)k * (size_t)s->n; }
 
-/* in momentum scaling */
-static double dot(const sti__island *s, const double *a, const double *b) {
-    double sum = 0;
-    for (int i = 0; i < s->n; i++) sum += a[i] * b[i] * s->inverse[i];
-    return sum;
-}
-
-static void precondition(sti__sap *sap, const double *in, double *out) { sti__sap_solve(sap, in, out, 1e-2); }
-
-typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
-
-/* to += x by, for dofs that follow each other */
-static inline void add_run(double *to, const double *x, double by, int n) {
-    int i = 0;
-    for (; i + 1 < n; i += 2) *(two *)(to + i) += by * *(const two *)(x + i);
-    if (i < n) to[i] += by * x[i];
-}
-
-/* out = F'H^-1 in, with hat = H^-1 in: what a factor has solved needs no product. */
-static void product(sti__sap *sap, const double *in, const double *hat, double *out) {
-    sti__island *s = sap->s;
-    sap->count->products++;
-    memcpy(out, in, sizeof(double) * (size_t)s->n);
-    for (int b = 0; b < s->nrow; b++) {
-        if (!s->active[b]) continue;
-        int count = s->start[b + 1] - s->start[b];
-        const int *col = s->col + s->start[b], *run = s->run + s->start[b];
-        const double *rank = s->GJ + s->number[b], *J = rank + count;
-        double normal = 0;
-        for (int k = 0; k < count; k++) normal += J[k] * hat[col[k]];
-        for (int k = 0, end; k < count; k = end) add_run(out + col[k], rank + k, normal, (end = run[k]) - k);
-    }
-}
-
-/* Without a factor H^-1 would itself be iterated: the preconditioner serves F' as well as H. */
-static void precondition_once(void *context, const double *in, double *out) {
-    sti__sap *sap = context;
-    sap->count->pcg++;
-    sti__pcg_apply(sap->s->pcg, in, out, sap->tasks);
-}
-
-static void product_once(void *context, const double *in, double *out) {
-    sti__sap *sap = context;
-    int64_t start = sti__tick(sap->s->tally);
-    sap->count->products++;
-    sti__island_apply(sap->s, in, sap->s->slope, out, sap->tasks);
-    sti__tock(sap->s->tally, STI__WORK_MATVEC, start, 0);
-}
-
-static bool solve_iterated(sti__sap *sap, const double *b, double goal) {
-    sti__island *s = sap->s;
-    if (!sti__island_make_hessian(s, sap->tasks, &sap->count->factorisations)) return false;
-    int64_t start = sti__tick(s->tally);
-    sti__gmres_task task = {s->n, s->inverse, sap, precondition_once, product_once, s->tally};
-    int steps =
-        sti__gmres_solve(&s->gmres, &task, b, goal, sap->options->max_pcg, vector(s, X), vector(s, R));
-    sti__tock(s->tally, STI__WORK_PCG, start, steps);
-    sap->count->warnings[STI_WARN_MANY_PCG] += steps > STI_MANY_PCG;
-    return steps >= 0;
-}
-
-/* X = F'^-1 b by the factor of F', until the residual is below `goal`; false if it does not get there. */
-static bool solve_factored(sti__sap *sap, const double *b, double goal) {
-    sti__island *s = sap->s;
-    double *r = vector(s, R), *t = vector(s, T), *x = vector(s, X), last = INFINITY;
-    memcpy(r, b, sizeof(double) * (size_t)s->n);
-    memset(x, 0, sizeof(double) * (size_t)s->n);
-    for (int k = 0; k <= REFINED; k++) {
-        sti__sap_solve(sap, r, t, 0);
-        for (int i = 0; i < s->n; i++) x[i] += t[i];
-        sap->count->products++;
-        sti__island_apply(s, x, s->slope, r, sap->tasks);
-        for (int i = 0; i < s->n; i++) r[i] = b[i] - r[i];
-        double rest = sqrt(dot(s, r, r));
-        if (rest <= goal) return true;
-        if (!(rest < 0.5 * last)) return false;
-        last = rest;
-    }
-    return false;
-}
-
-/* X = F'^-1 b in at most so many pairs of products, until the residual is below `goal`; false if it does not get there. */
-static bool solve(sti__sap *sap, const double *b, double goal, int most) {
-    sti__island *s = sap->s;
-    int n = s->n;
-    double *r = vector(s, R), *p = vector(s, P), *v = vector(s, V), *t = vector(s, T), *x = vector(s, X);
-    double *phat = vector(s, PHAT), *shat = vector(s, SHAT), rho = 1, alpha = 1, omega = 1;
-    memcpy(r, b, sizeof(double) * (size_t)n);
-    memcpy(vector(s, R0), b, sizeof(double) * (size_t)n);
-    for (int i = 0; i < n; i++) p[i] = v[i] = x[i] = 0;
-    goal *= goal;
-    for (int k = 0; k < most; k++) {
-        double next = dot(s, vector(s, R0), r), beta = next / rho * (alpha / omega);
-        for (int i = 0; i < n; i++) p[i] = r[i] + beta * (p[i] - omega * v[i]);
-        precondition(sap, p, phat);
-        product(sap, p, phat, v);
-        alpha = next / dot(s, vector(s, R0), v);
-        for (int i = 0; i < n; i++) r[i] -= alpha * v[i], x[i] += alpha * phat[i];
-        if (dot(s, r, r) <= goal) return true;
-        precondition(sap, r, shat);
-        product(sap, r, shat, t);
-        omega = dot(s, t, r) / dot(s, t, t);
-        for (int i = 0; i < n; i++) x[i] += omega * shat[i], r[i] -= omega * t[i];
-        rho = next;
-        double rest = dot(s, r, r);
-        if (rest <= goal) return true;
-        if (!isfinite(rest) || !isfinite(alpha) || omega == 0) return false;
-    }
-    return false;
-}
-
-static bool solve_halfway(sti__sap *sap, const double *b, double goal, int most) {
-    if (!sti__island_make_hessian(sap->s, sap->tasks, &sap->count->factorisations)) return false;
-    sti__island_make_ranks(sap->s);
-    return solve(sap, b, goal, most);
-}
-
-/* F' is factored once products with the factor of its symmetric part have cost more. Not among masses that were made alike
-   (`steps`): fewer of these rounds fail where solves stop short. */
-static bool solve_direct(sti__sap *sap, const double *b, double goal) {
-    sti__island *s = sap->s;
-    int *tries = &sap->count->factorisations, cost = sti__island_unsymmetric_cost(s);
-    if (!sap->unsymmetric || sap->steps) {
-        if (solve_halfway(sap, b, goal, sap->steps ? PRODUCTS : cost / 2)) return true;
-        if (sap->steps) return isfinite(dot(s, vector(s, X), vector(s, X)));
-        sap->unsymmetric = true;
-    }
-    if (sti__island_make_unsymmetric(s, sap->tasks, tries) && solve_factored(sap, b, goal)) return true;
-    return solve_halfway(sap, b, goal, PRODUCTS) || isfinite(dot(s, vector(s, X), vector(s, X)));
-}
-
-static void precondition_kept(void *context, const double *in, double *out) {
-    sti__sap_solve(context, in, out, 0);
-}
-
-/* GMRES with the factor of an earlier step, as long as that costs less than a new one: contacts that stick now and slid then, or
-   the reverse, take a step each. */
-static bool solve_kept(sti__sap *sap, const double *b, double goal) {
-    sti__island *s = sap->s;
-    int most = sti__island_factor_cost(s);
-    sti__gmres_task task = {s->n, s->inverse, sap, precondition_kept, product_once, s->tally, most >= BRIEF};
-    if (most < 1 || sti__gmres_reserve(&s->gmres, s->n, most, s->allocator, NULL) != STI_OK) return false;
-    int steps = sti__gmres_solve(&s->gmres, &task, b, goal, most, vector(s, X), vector(s, R));
-    return steps >= 0 && steps < most;
-}
-
 /* ---- the iteration --------------------------------------------------------------------------------- */
-
-static bool use_kept(const couple *c) { return c->plain && c->sap->s->factored && merit_of(c) <= SETTLED; }
 
 /* The next pair, from the laws that were read. */
 static bool step(couple *c) {
@@ -383,11 +228,11 @@ static bool step(couple *c) {
     for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->gradient[i];
     double goal = fmax(1e-14, fmin(LOOSE, sqrt(merit_of(c))) * length_of(c)) * c->heave;
     if (c->plain) goal = fmax(goal, SPARE * sap->options->tol * c->heave);
-    if (c->tight) goal = fmax(1e-12, fmin(1e-4, 1e-3 * c->natural)) * sqrt(dot(s, s->gradient, s->gradient));
-    if (!(use_kept(c) && solve_kept(sap, s->gradient, goal)) &&
-        !(s->direct ? solve_direct : solve_iterated)(sap, s->gradient, goal))
-        return false;
-    const double *x = vector(s, X);
+    if (c->tight)
+        goal =
+            fmax(1e-12, fmin(1e-4, 1e-3 * c->natural)) * sqrt(sti__momentum_dot(s, s->gradient, s->gradient));
+    const double *x = sti__sloped_solve(sap, s->gradient, goal, c->plain && merit_of(c) <= SETTLED);
+    if (!x) return false;
     for (int i = 0; i < s->n; i++) s->step[i] = -x[i];
     sti__island_mul(s, s->step, s->ystep, sap->tasks);
     for (int i = 0; i < s->m; i++) s->rows[i] = s->y[i] + s->ystep[i];
@@ -472,8 +317,6 @@ static bool balance(couple *c, double tol) {
     for (int i = 0; i < s->n; i++) s->v[i] = s->vstar[i] + s->work[i];
     return true;
 }
-
-enum { V0 = R, MOMENTUM0 = R0, FORCE0 = P, PUSH = V };
 
 /* The pair at v0 + a step, g0 + a dg, all that is linear in a. */
 static void go(couple *c, const double *g0, double a) {
