@@ -412,6 +412,22 @@ static void guess_velocity(sti_world *world) {
     }
 }
 
+static bool has_wandered(const sti__constraints *c, const sti_solve_options *options) {
+    return options->coulomb == STI_COULOMB_EXACT && !c->info.converged &&
+           c->info.certificate.headline > WANDERED;
+}
+
+/* What the other solvers leave is sap's, whose iteration wanders least. */
+static sti_status solve_again(sti_world *world, sti_solve_options *options) {
+    sti__constraints *c = &world->constraints;
+    int iterations = c->info.iterations;
+    options->solver = STI_SOLVER_SAP;
+    guess_velocity(world);
+    sti_status status = solve_with(world, options);
+    c->info.iterations += iterations;
+    return status;
+}
+
 static sti_status solve(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
@@ -420,9 +436,9 @@ static sti_status solve(sti_world *world) {
     sti_solve_options options = sti__constraints_options(world);
     if (world->soft.fem && !world->soft.fem->linear) options.tol *= 0.5; /* the other half is Newton's */
     sti_status status = solve_with(world, &options);
-    bool wandered =
-        options.coulomb == STI_COULOMB_EXACT && !c->info.converged && c->info.certificate.headline > WANDERED;
-    return status == STI_OK && wandered ? solve_frozen(world, options) : status;
+    if (status == STI_OK && options.solver != STI_SOLVER_SAP && has_wandered(c, &options))
+        status = solve_again(world, &options);
+    return status == STI_OK && has_wandered(c, &options) ? solve_frozen(world, options) : status;
 }
 
 static void find_pushed(sti__constraints *c) {

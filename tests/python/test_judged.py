@@ -14,7 +14,7 @@ import stiction  # noqa: E402
 h5py = pytest.importorskip("h5py")
 
 
-@pytest.mark.parametrize("solver", ["sap", "apgd"])
+@pytest.mark.parametrize("solver", ["sap", "apgd", "newton"])
 @pytest.mark.parametrize("tol", [2e-4, 1e-8])
 @pytest.mark.parametrize("name", ["spheres", "boxes"])
 def test_certificates_of_steps(name, tol, solver, tmp_path):
