@@ -472,7 +472,7 @@ static void add_run(sti__assembly *as, const sti_state *s, int begin, int end) {
     const int *mass = as->mass + m->D_rowadr[first], *col = m->D_colind + m->D_rowadr[first];
     double *value = as->avalue + at;
     for (int k = 0; !as->placed && k < count; k++) as->acol[at + k] = col[k] + shift;
-    for (int k = 0; k < count; k++) value[k] = s->M[mass[k]];
+    _Pragma("GCC unroll 8") for (int k = 0; k < count; k++) value[k] = s->M[mass[k]];
     bool damp = damped(s), more = implicit(as, s);
     for (int i = begin; i < end && (damp || more); i++) {
         double *row = as->avalue + as->astart[i];
