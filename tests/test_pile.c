@@ -184,7 +184,7 @@ TEST(factors_are_kept) {
             CHECK(sti_world_hash(w) == sti_world_hash(other));
         }
     }
-    CHECK(reused > 20);
+    CHECK(reused > 5);
     sti_world_destroy(w);
     sti_world_destroy(other);
     sti_model_free(m);

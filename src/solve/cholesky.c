@@ -89,14 +89,16 @@ static void rank_late(sti__chol *c) {
     }
 }
 
+static bool grow(const sti__chol *c, void **block, size_t *room, size_t need) {
+    if (*block && need <= *room) return true;
+    if (*block) sti__free_aligned(&c->own, *block, *room);
+    *room = sti__add(need, need / 8);
+    *block = sti__alloc_aligned(&c->own, *room);
+    return *block;
+}
+
 static bool reserve(sti__chol *c) {
-    size_t need = place_arrays(c, NULL);
-    if (!c->block || need > c->room) {
-        if (c->block) sti__free_aligned(&c->own, c->block, c->room);
-        c->room = sti__add(need, need / 8);
-        c->block = sti__alloc_aligned(&c->own, c->room);
-        if (!c->block) return false;
-    }
+    if (!grow(c, &c->block, &c->room, place_arrays(c, NULL))) return false;
     place_arrays(c, c->block);
     rank_late(c);
     return true;
@@ -110,13 +112,7 @@ static size_t place_upper(sti__chol *c, char *base) {
 }
 
 static bool reserve_upper(sti__chol *c) {
-    size_t need = place_upper(c, NULL);
-    if (!c->upper || need > c->upper_room) {
-        if (c->upper) sti__free_aligned(&c->own, c->upper, c->upper_room);
-        c->upper_room = sti__add(need, need / 8);
-        c->upper = sti__alloc_aligned(&c->own, c->upper_room);
-        if (!c->upper) return false;
-    }
+    if (!grow(c, &c->upper, &c->upper_room, place_upper(c, NULL))) return false;
     place_upper(c, c->upper);
     return true;
 }
