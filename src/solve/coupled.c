@@ -37,7 +37,7 @@
 #define MOST_SWEEPS 80
 #define ROUGH 1e-3   /* balance of a pair that a step starts from */
 #define LOOSE 0.03   /* of one linear solve at most, of what the pair is off by; tighter as that falls */
-#define SETTLED 1e-3 /* pairs that are nearer try the factor of an earlier step */
+#define SETTLED 1e-3 /* guesses that are nearer try the factor of an earlier step first */
 #define SPARE 0.3    /* of the bar that is asked for: what a linear solve may leave */
 #define NEAR 1e2     /* the bar is computed once the natural map is this near to it */
 
@@ -231,7 +231,8 @@ static bool step(couple *c) {
     if (c->tight)
         goal =
             fmax(1e-12, fmin(1e-4, 1e-3 * c->natural)) * sqrt(sti__momentum_dot(s, s->gradient, s->gradient));
-    const double *x = sti__sloped_solve(sap, s->gradient, goal, c->plain && merit_of(c) <= SETTLED);
+    bool kept = c->plain && sap->count->iterations == 1 && merit_of(c) <= SETTLED;
+    const double *x = sti__sloped_solve(sap, s->gradient, goal, kept);
     if (!x) return false;
     for (int i = 0; i < s->n; i++) s->step[i] = -x[i];
     sti__island_mul(s, s->step, s->ystep, sap->tasks);
