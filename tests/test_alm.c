@@ -264,30 +264,8 @@ static double entry(const double aa[36], const double ab[36], const double bb[36
     return c < 6 ? ab[6 * c + r - 6] : bb[6 * (r - 6) + c - 6];
 }
 
-/* By central differences; second derivatives by d of exp(d) are the symmetric part of the change of the gradient. */
-static void check_pin(const sti__pin *pin, const sti__pose *pose, const double *f) {
-    double J[2][36], aa[36] = {0}, ab[36] = {0}, bb[36] = {0}, D[12][12], eps = 1e-5;
-    sti__pin_jacobian(pin, pose, J[0], J[1]);
-    sti__pin_curvature(pin, pose, f, aa, ab, bb);
-    for (int k = 0; k < 12; k++) {
-        sti__pose there[2], back[2];
-        double C1[6], C0[6], g1[12], g0[12];
-        nudge(pose, k, eps, there);
-        nudge(pose, k, -eps, back);
-        sti__pin_value(pin, there, C1);
-        sti__pin_value(pin, back, C0);
-        for (int i = 0; i < pin->dim; i++)
-            CHECK_NEAR(J[k / 6][6 * i + k % 6], (C1[i] - C0[i]) / (2 * eps), 1e-8);
-        pin_gradient(pin, there, f, g1);
-        pin_gradient(pin, back, f, g0);
-        for (int i = 0; i < 12; i++) D[i][k] = (g1[i] - g0[i]) / (2 * eps);
-    }
-    for (int r = 0; r < 12; r++)
-        for (int c = 0; c < 12; c++) CHECK_NEAR(entry(aa, ab, bb, r, c), 0.5 * (D[r][c] + D[c][r]), 1e-8);
-}
-
-/* First derivatives alone: where round bodies roll the second ones are left out. */
-static void check_rolling_pin(const sti__pin *pin, const sti__pose *pose) {
+/* By central differences. */
+static void check_pin_rows(const sti__pin *pin, const sti__pose *pose) {
     double J[2][36], eps = 1e-5;
     sti__pin_jacobian(pin, pose, J[0], J[1]);
     for (int k = 0; k < 12; k++) {
@@ -300,6 +278,24 @@ static void check_rolling_pin(const sti__pin *pin, const sti__pose *pose) {
         for (int i = 0; i < pin->dim; i++)
             CHECK_NEAR(J[k / 6][6 * i + k % 6], (C1[i] - C0[i]) / (2 * eps), 1e-8);
     }
+}
+
+/* Second derivatives by d of exp(d) too, the symmetric part of the change of the gradient. */
+static void check_pin(const sti__pin *pin, const sti__pose *pose, const double *f) {
+    double aa[36] = {0}, ab[36] = {0}, bb[36] = {0}, D[12][12], eps = 1e-5;
+    check_pin_rows(pin, pose);
+    sti__pin_curvature(pin, pose, f, aa, ab, bb);
+    for (int k = 0; k < 12; k++) {
+        sti__pose there[2], back[2];
+        double g1[12], g0[12];
+        nudge(pose, k, eps, there);
+        nudge(pose, k, -eps, back);
+        pin_gradient(pin, there, f, g1);
+        pin_gradient(pin, back, f, g0);
+        for (int i = 0; i < 12; i++) D[i][k] = (g1[i] - g0[i]) / (2 * eps);
+    }
+    for (int r = 0; r < 12; r++)
+        for (int c = 0; c < 12; c++) CHECK_NEAR(entry(aa, ab, bb, r, c), 0.5 * (D[r][c] + D[c][r]), 1e-8);
 }
 
 static void check_coord(sti__coord *c, const sti__pose *pose) {
@@ -346,7 +342,7 @@ TEST(derivatives_against_differences) {
             check_pin(&pin, pose, f);
         }
         pin.round = true;
-        check_rolling_pin(&pin, pose);
+        check_pin_rows(&pin, pose); /* round bodies have no second ones */
         sti__coord slide = {.kind = STI__COORD_SLIDE, .a = 0, .b = 1, .n = {0.6, 0, 0.8}};
         for (int k = 0; k < 3; k++) slide.ra[k] = pin.ra[k], slide.rb[k] = pin.rb[k];
         check_coord(&slide, pose);
