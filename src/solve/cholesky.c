@@ -89,16 +89,9 @@ static void rank_late(sti__chol *c) {
     }
 }
 
-static bool grow(const sti__chol *c, void **block, size_t *room, size_t need) {
-    if (*block && need <= *room) return true;
-    if (*block) sti__free_aligned(&c->own, *block, *room);
-    *room = sti__add(need, need / 8);
-    *block = sti__alloc_aligned(&c->own, *room);
-    return *block;
-}
-
 static bool reserve(sti__chol *c) {
-    if (!grow(c, &c->block, &c->room, place_arrays(c, NULL))) return false;
+    size_t need = place_arrays(c, NULL);
+    if (!sti__cut_room(&c->own, &c->block, &c->room, need, need / 8)) return false;
     place_arrays(c, c->block);
     rank_late(c);
     return true;
@@ -112,7 +105,8 @@ static size_t place_upper(sti__chol *c, char *base) {
 }
 
 static bool reserve_upper(sti__chol *c) {
-    if (!grow(c, &c->upper, &c->upper_room, place_upper(c, NULL))) return false;
+    size_t need = place_upper(c, NULL);
+    if (!sti__cut_room(&c->own, &c->upper, &c->upper_room, need, need / 8)) return false;
     place_upper(c, c->upper);
     return true;
 }

@@ -34,16 +34,10 @@ static size_t lay_out(sti__core *c, size_t whole, size_t nnz, char *base) {
 
 static bool reserve(sti__core *c, size_t whole, size_t nnz, const sti_allocator *a, sti_error *error) {
     size_t need = lay_out(c, whole, nnz, NULL);
-    if (!c->block || need > c->room) {
-        if (c->block) sti__free_aligned(a, c->block, c->room);
-        c->room = sti__add(need, need / 4);
-        c->block = sti__alloc_aligned(a, c->room);
-        if (!c->block) {
-            c->room = 0;
-            c->n = 0;
-            sti__fail(error, STI_NO_MEMORY, "not enough memory for a preconditioner");
-            return false;
-        }
+    if (!sti__cut_room(a, &c->block, &c->room, need, need / 4)) {
+        c->n = 0;
+        sti__fail(error, STI_NO_MEMORY, "not enough memory for a preconditioner");
+        return false;
     }
     lay_out(c, whole, nnz, c->block);
     return true;

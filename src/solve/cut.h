@@ -17,4 +17,16 @@ static inline void *sti__cut(sti__cutter *c, size_t count, size_t item) {
     return place;
 }
 
+/* At least `need` bytes, aligned, in *block, which has *room; `spare` more where it must be made anew, and what it held is gone
+   then. False if memory is short: it has none. */
+static inline bool sti__cut_room(const sti_allocator *allocator, void **block, size_t *room, size_t need,
+                                 size_t spare) {
+    if (*block && need <= *room) return true;
+    if (*block) sti__free_aligned(allocator, *block, *room);
+    *room = sti__add(need, spare);
+    *block = sti__alloc_aligned(allocator, *room);
+    if (!*block) *room = 0;
+    return *block;
+}
+
 #endif

@@ -53,12 +53,7 @@ static size_t lay_out(ease *e, const sti__island *s, char *base) {
 static bool reserve(ease *e) {
     sti__island *s = e->sap->s;
     size_t need = lay_out(e, s, NULL);
-    if (need > s->neased) {
-        if (s->eased) sti__free_aligned(e->sap->allocator, s->eased, s->neased);
-        s->eased = sti__alloc_aligned(e->sap->allocator, need);
-        s->neased = s->eased ? need : 0;
-    }
-    if (!s->eased) return false;
+    if (!sti__cut_room(s->allocator, &s->eased, &s->neased, need, 0)) return false;
     lay_out(e, s, s->eased);
     memcpy(e->value, s->avalue, sizeof(double) * (size_t)s->astart[s->n]);
     memcpy(e->vstar, s->vstar, sizeof(double) * (size_t)s->n);

@@ -24,13 +24,8 @@ sti_status sti__gmres_reserve(sti__gmres *g, int n, int most, const sti_allocato
                               sti_error *error) {
     g->most = most < K ? most : K;
     size_t need = lay_out(g, (size_t)n, NULL);
-    if (!g->block || need > g->room) {
-        sti__gmres_free(g, allocator);
-        g->most = most < K ? most : K;
-        g->block = sti__alloc_aligned(allocator, need);
-        if (!g->block) return sti__fail(error, STI_NO_MEMORY, "not enough memory for a basis of %d dofs", n);
-        g->room = need;
-    }
+    if (!sti__cut_room(allocator, &g->block, &g->room, need, 0))
+        return sti__fail(error, STI_NO_MEMORY, "not enough memory for a basis of %d dofs", n);
     lay_out(g, (size_t)n, g->block);
     return STI_OK;
 }

@@ -138,14 +138,8 @@ static size_t lay_out_plan(sti__island *s, size_t nnz, size_t places, char *base
 }
 
 static bool reserve_plan(sti__island *s, size_t nnz, size_t places) {
-    const sti_allocator *a = s->allocator;
     size_t need = lay_out_plan(s, nnz, places, NULL);
-    if (!s->plan || need > s->nplan) {
-        if (s->plan) sti__free_aligned(a, s->plan, s->nplan);
-        s->nplan = sti__add(need, need / 4);
-        s->plan = sti__alloc_aligned(a, s->nplan);
-        if (!s->plan) return s->nplan = 0, false;
-    }
+    if (!sti__cut_room(s->allocator, &s->plan, &s->nplan, need, need / 4)) return false;
     lay_out_plan(s, nnz, places, s->plan);
     return true;
 }
@@ -393,9 +387,11 @@ static void wrapped(void *context, const double *r, double *z, const sti_tasks *
     sti__core_apply(&s->core, s, r, z, tasks);
 }
 
+bool sti__island_plan(sti__island *s) { return s->planned || plan_hessian(s, NULL) == STI_OK; }
+
 /* A new factor takes the place of the one before. */
 static bool begin_factor(sti__island *s) {
-    if (!s->planned && plan_hessian(s, NULL) != STI_OK) return false;
+    if (!sti__island_plan(s)) return false;
     s->factored = s->kept.ready = false;
     return true;
 }
@@ -461,13 +457,11 @@ static void add_ranks(void *context, int begin, int end) {
 }
 
 static bool reserve_upper(sti__island *s) {
-    const sti_allocator *a = s->allocator;
     size_t need = sizeof(double) * (size_t)s->hstart[s->n];
-    if (s->hupper && need <= s->nupper) return true;
-    if (s->hupper) sti__free_aligned(a, s->hupper, s->nupper);
-    s->nupper = sti__add(need, need / 4);
-    s->hupper = sti__alloc_aligned(a, s->nupper);
-    return s->hupper;
+    void *block = s->hupper;
+    sti__cut_room(s->allocator, &block, &s->nupper, need, need / 4);
+    s->hupper = block;
+    return block;
 }
 
 static bool make_unsymmetric(sti__island *s, const sti_tasks *tasks) {

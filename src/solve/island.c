@@ -104,12 +104,7 @@ static size_t lay_out(sti__island *s, const tally *t, char *base) {
 
 static bool reserve(sti__island *s, const tally *t, const sti_allocator *a) {
     size_t need = lay_out(s, t, NULL);
-    if (!s->block || need > s->nblock) {
-        if (s->block) sti__free_aligned(a, s->block, s->nblock);
-        s->nblock = sti__add(need, need / 4);
-        s->block = sti__alloc_aligned(a, s->nblock);
-        if (!s->block) return s->nblock = 0, false;
-    }
+    if (!sti__cut_room(a, &s->block, &s->nblock, need, need / 4)) return false;
     lay_out(s, t, s->block);
     return true;
 }

@@ -103,7 +103,7 @@ typedef struct sti__island {
 
     sti__tally *tally; /* of this solve; NULL: nobody asks */
     int *scratch;      /* 2 n + 1 */
-    int *mark, *slot;  /* n, n: of plans */
+    int *mark, *slot;  /* n + 1 each: of plans */
     sti__sweep sweep;
     void *eased; /* of masses that were made alike */
     size_t neased;
@@ -154,6 +154,8 @@ void sti__island_mul_mass(const sti__island *s, const double *x, double *y, cons
 
 /* Factors A; false if it is not positive definite. Once per fill. */
 bool sti__island_factor_mass(sti__island *s, const sti_tasks *tasks);
+/* Plans H where that was put off: only then is it known whether it is factored (`direct`). False if memory is short. */
+bool sti__island_plan(sti__island *s);
 /* Makes H from G ready to solve with (factor or preconditioner). A factor that fails is tried again with a
    little more on the diagonal; false if that does not help. *tries counts factorisations. */
 bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries);

@@ -28,13 +28,7 @@ static bool reserve(sti__kept *k, int n, int numbers, const sti_allocator *a) {
     size_t need = lay_out(k, n, numbers, NULL);
     k->n = 0;
     k->ready = false;
-    if (!k->block || need > k->room) {
-        sti__kept_free(k, a);
-        size_t room = sti__add(need, need / 4);
-        k->block = sti__alloc_aligned(a, room);
-        if (!k->block) return false;
-        k->room = room;
-    }
+    if (!sti__cut_room(a, &k->block, &k->room, need, need / 4)) return false;
     lay_out(k, n, numbers, k->block);
     return true;
 }

@@ -86,15 +86,6 @@ static size_t lay_out(sti__reduction *r, const sti_problem *p, char *base) {
     return c.used;
 }
 
-static bool reserve(const sti_allocator *own, void **block, size_t *room, size_t need) {
-    if (*block && need <= *room) return true;
-    if (*block) sti__free_aligned(own, *block, *room);
-    *room = sti__add(need, need / 4);
-    *block = sti__alloc_aligned(own, *room);
-    if (!*block) *room = 0;
-    return *block != NULL;
-}
-
 static size_t lay_out_matrix(sti__reduction *r, size_t entries, char *base) {
     sti__cutter c = {base, 0};
     r->avalue = sti__cut(&c, entries, sizeof(double));
@@ -263,7 +254,8 @@ sti_status sti__reduce(sti__reduction *r, const sti_problem *p, const sti_tasks 
     const sti_csr *A = &p->arrays.A;
     *out = p;
     if (p->delassus || p->arrays.n < LEAST || p->m == 0 || !any_large(A)) return STI_OK;
-    if (!reserve(&r->own, &r->block, &r->room, lay_out(r, p, NULL)))
+    size_t need = lay_out(r, p, NULL);
+    if (!sti__cut_room(&r->own, &r->block, &r->room, need, need / 4))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory to reduce a problem");
     lay_out(r, p, r->block);
     r->from = p;
@@ -278,7 +270,8 @@ sti_status sti__reduce(sti__reduction *r, const sti_problem *p, const sti_tasks 
     if (r->nslot == 0) return STI_OK;
     int n = number_dofs(r, A);
     size_t entries = (size_t)r->astart[n];
-    if (!reserve(&r->own, &r->matrix, &r->matrix_room, lay_out_matrix(r, entries, NULL)))
+    need = lay_out_matrix(r, entries, NULL);
+    if (!sti__cut_room(&r->own, &r->matrix, &r->matrix_room, need, need / 4))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory to reduce a problem");
     lay_out_matrix(r, entries, r->matrix);
     for (int k = 0; k < r->npart; k++) {

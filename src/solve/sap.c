@@ -282,8 +282,7 @@ static void run_island(sap_job *job, int k, const sti_tasks *tasks) {
                     .history = job->history ? job->history + 2 * (size_t)k * (size_t)job->room : NULL,
                     .room = job->room,
                     .cap = job->task->cap,
-                    .judged = job->judged,
-                    .allocator = &job->islands->own};
+                    .judged = job->judged};
     set_tally(sap.s, job->tally ? &job->tally[k] : NULL);
     gather(job->task, job->delassus, sap.s);
     solve_island(&sap);

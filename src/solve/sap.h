@@ -53,9 +53,8 @@ typedef struct sti__sap {
     int steps;                   /* most Newton steps of one coupled solve; 0: as many as are good */
     double cost, residual, size; /* at v: cost, |gradient| and max(|A v|, |J'g|) in momentum scaling */
     double change;               /* max(|A (v - v*)|, |J'g|) in momentum scaling */
-    const sti_allocator *allocator;
-    double bar, scale; /* |gradient| in A^-1 (NAN: not computed), and what it is relative to */
-    sti__sum sum;      /* the same, squared, in parts */
+    double bar, scale;           /* |gradient| in A^-1 (NAN: not computed), and what it is relative to */
+    sti__sum sum;                /* the same, squared, in parts */
 } sti__sap;
 
 typedef enum sti__sap_end { STI__SAP_CONVERGED, STI__SAP_CAP, STI__SAP_STALLED } sti__sap_end;

@@ -159,5 +159,6 @@ static bool solve_kept(sti__sap *sap, const double *b, double goal) {
 const double *sti__sloped_solve(sti__sap *sap, const double *b, double goal, bool kept) {
     sti__island *s = sap->s;
     if (kept && s->factored && solve_kept(sap, b, goal)) return vector(s, X);
+    if (!sti__island_plan(s)) return NULL;
     return (s->direct ? solve_direct : solve_iterated)(sap, b, goal) ? vector(s, X) : NULL;
 }

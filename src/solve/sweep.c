@@ -95,7 +95,7 @@ static void fill_block(sti__sweep *w, const sti__island *s, int b) {
 }
 
 /* Sizes, then contents. */
-static bool prepare(sti__sweep *w, sti__island *s, const sti_allocator *a) {
+static bool prepare(sti__sweep *w, sti__island *s) {
     size_t ntouch = 0, numbers = 0, factors = 0;
     int list[LARGEST_PART];
     w->part = s->scratch;
@@ -115,12 +115,7 @@ static bool prepare(sti__sweep *w, sti__island *s, const sti_allocator *a) {
             numbers += (size_t)((w->part[list[i] + 1] - w->part[list[i]]) * (s->first[b + 1] - s->first[b]));
     }
     size_t need = lay_out(w, s, parts, ntouch, numbers, factors, NULL);
-    if (need > w->size) {
-        if (w->block) sti__free_aligned(a, w->block, w->size);
-        w->size = sti__add(need, need / 2);
-        w->block = sti__alloc_aligned(a, w->size);
-        if (!w->block) return w->size = 0, false;
-    }
+    if (!sti__cut_room(s->allocator, &w->block, &w->size, need, need / 2)) return false;
     lay_out(w, s, parts, ntouch, numbers, factors, w->block);
     int64_t used = 0;
     for (int p = 0; p < parts; p++) {
@@ -195,8 +190,7 @@ bool sti__sap_sweeps(const sti__island *s) {
 
 bool sti__sap_prepare_sweep(sti__sap *sap) {
     sti__sweep *w = &sap->s->sweep;
-    if (w->state == STI__SWEEP_NEW)
-        w->state = prepare(w, sap->s, sap->allocator) ? STI__SWEEP_READY : STI__SWEEP_NONE;
+    if (w->state == STI__SWEEP_NEW) w->state = prepare(w, sap->s) ? STI__SWEEP_READY : STI__SWEEP_NONE;
     return w->state == STI__SWEEP_READY;
 }
 
