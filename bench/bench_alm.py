@@ -65,7 +65,7 @@ def compare(n, loop, h, rounds, steps):
     for _ in range(rounds):
         a.append(spent(lambda: [stiction.step(model, ours) for _ in range(steps)]) / steps)
         b.append(spent(mujoco.mj_step, theirs_model, theirs, steps) / steps)
-        worst = max(worst, ours.certificate.penetration)
+        worst = max(worst, ours.certificate.joints)
         theirs_worst = max(theirs_worst, np.abs(theirs.efc_pos).max())
     return statistics.median(a), statistics.median(b), worst, theirs_worst
 

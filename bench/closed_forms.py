@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contact against closed forms, with default settings and plain MJCF: ./dev bench closed [--only NAME] [--solver NAME] [--integrator NAME] [--write].
+"""Contact against closed forms, with default settings and plain MJCF: ./dev bench closed [--only NAME] [--solver NAME] [--integrator NAME] [--scheme NAME] [--write].
 
 Every case runs at h = 0.01, 0.002 and 0.001 s and is compared with a formula or with statics; --write makes
 docs/closed_forms.md. Ends with an error if a case is off."""
@@ -24,7 +24,7 @@ PLANE = '<geom type="plane" size="50 50 1"/>'
 
 class Scene:
     """A model and its state, with what the cases ask about them."""
-    solver, integrator = "sap", "Euler"  # the defaults
+    solver, integrator, scheme = "sap", "Euler", "euler"  # the defaults
 
     def __init__(self, h, body, extra="", default="", gravity=(0, 0, -G)):
         gravity = " ".join(map(repr, map(float, gravity)))
@@ -32,6 +32,7 @@ class Scene:
             f'<mujoco><option timestep="{h}" gravity="{gravity}" integrator="{self.integrator}"/><default>{default}</default>{extra}'
             f"<worldbody>{body}</worldbody></mujoco>")
         self.model.opt.contact_solver = self.solver
+        self.model.opt.alm_scheme = self.scheme
         self.data, self.h, self.worst, self.newton = stiction.Data(self.model), h, 0.0, []
 
     def run(self, seconds, watch=None):
@@ -423,10 +424,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", help="cases whose name contains this")
     parser.add_argument("--solver", default=Scene.solver, help="sap (the default), apgd, newton or auto")
-    parser.add_argument("--integrator", default=Scene.integrator, help="Euler (the default), RK4, implicit or implicitfast")
+    parser.add_argument("--integrator", default=Scene.integrator, help="Euler (the default), RK4, implicit, implicitfast or alm")
+    parser.add_argument("--scheme", default=Scene.scheme, help="of alm: euler (the default), bdf2 or midpoint")
     parser.add_argument("--write", action="store_true", help="write docs/closed_forms.md")
     options = parser.parse_args()
-    Scene.solver, Scene.integrator = options.solver, options.integrator
+    Scene.solver, Scene.integrator, Scene.scheme = options.solver, options.integrator, options.scheme
     failed, width = 0, len(STEPS)
     errors = ["| | expected | " + " | ".join(f"h = {h}" for h in STEPS) + " |", "|---|---" + "|---" * width + "|"]
     solves = ["| case | " + " | ".join(f"h = {h}" for h in STEPS) + " |", "|---" + "|---" * width + "|"]

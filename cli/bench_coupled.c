@@ -318,11 +318,7 @@ static int run_all(const request *r) {
     int status = run_presets(&s, r);
     if (status == EXIT_OK && r->scene) status = run_scene(&s, r->scene, r->outside, r->steps);
     progress_stop(&s.bar);
-    bool bad = ferror(s.file) != 0;
-    if (fclose(s.file) != 0 || bad) {
-        fprintf(stderr, "%s: could not be written\n", r->output);
-        return EXIT_FAILED;
-    }
+    if (close_written(s.file, r->output) != EXIT_OK) return EXIT_FAILED;
     if (status == EXIT_OK)
         printf("%s: %d rows, %.0f steps\n  next: stiction plot coupled %s --summary-json\n", r->output,
                s.rows, s.done, r->output);

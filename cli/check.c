@@ -10,6 +10,7 @@ static bool check_file(const char *path, bool outside, bool strict, bool quiet) 
     sti_report_init(&report, NULL);
     sti_spec *spec = sti_spec_load(path, &options, &report, &error);
     sti_model *model = spec ? sti_model_compile(spec, &report, &error) : NULL;
+    if (model && sti_model_check_overlaps(model, &report, &error) != STI_OK) report_error(&error);
     bool good = model && !(strict && report.nwarning);
     if (!quiet) print_report(&report, stdout);
     if (!model && report.nerror == 0) report_error(&error); /* such as a missing file */
@@ -31,7 +32,8 @@ int command_check(int argc, char **argv) {
     };
     const usage u = {"check",
                      "FILE...",
-                     "Validates MJCF files: loads and compiles them, and prints all errors and warnings.\n"
+                     "Validates MJCF files: loads and compiles them, and prints all errors and warnings,\n"
+                     "links that overlap in a direction that their joints cannot open among them.\n"
                      "Exit status 0 if all are in order, 1 if not.",
                      "  stiction check robot.xml\n  stiction check --strict models/*.xml\n",
                      args,

@@ -67,6 +67,8 @@ const char *integrator_name(int integrator);
 /* ---- helpers ---------------------------------------------------------------------------------------- */
 
 double seconds(void); /* of the monotonic clock */
+/* Closes a file that was written; EXIT_FAILED after saying that something of it is lost. */
+int close_written(FILE *file, const char *path);
 
 /* A bar on stderr; on what is no terminal, a line at each quarter. */
 typedef struct progress_bar {
@@ -83,6 +85,8 @@ int write_picture(sti_world *world, const char *path, sti_picture_options *optio
 bool parse_size(const char *text, int *width, int *height);
 /* Runs the plotting module of the Python package. */
 int run_plot(const char *recording, const char *output, const char *fields);
+/* The history of the last solve: printed, and written and drawn if files are named. */
+int show_history(const sti_workspace *workspace, const char *csv, const char *plot);
 /* stiction bench coupled */
 int bench_coupled(int argc, char **argv);
 

@@ -13,6 +13,13 @@ double seconds(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+int close_written(FILE *file, const char *path) {
+    bool bad = ferror(file) != 0;
+    if (fclose(file) == 0 && !bad) return EXIT_OK;
+    fprintf(stderr, "%s: cannot be written whole; is the disk full?\n", path);
+    return EXIT_FAILED;
+}
+
 /* ---- errors ------------------------------------------------------------------------------------- */
 
 /* What to do next; NULL where the message says it. */
@@ -146,7 +153,7 @@ bool parse_size(const char *text, int *width, int *height) {
 
 int write_picture(sti_world *world, const char *path, sti_picture_options *options) {
     sti_error error = {0};
-    uint8_t *rgb = malloc((size_t)options->width * (size_t)options->height * 3);
+    uint8_t *rgb = calloc((size_t)options->width * 3, (size_t)options->height);
     if (!rgb) {
         fprintf(stderr, "stiction: no memory for a picture of %d x %d\n", options->width, options->height);
         return EXIT_FAILED;

@@ -143,8 +143,8 @@ int draw_tetmesh(const sti_tetmesh *mesh, const char *path, const char *size) {
         return EXIT_USAGE;
     }
     size_t pixels = (size_t)c.width * (size_t)c.height;
-    c.depth = malloc(pixels * sizeof(double));
-    c.rgb = malloc(pixels * 3);
+    c.depth = calloc(pixels, sizeof(double));
+    c.rgb = calloc(pixels, 3);
     uint8_t *skin = calloc((size_t)mesh->ntet, 1);
     if (c.depth && c.rgb && skin) {
         for (size_t i = 0; i < pixels; i++) c.depth[i] = -1e300;

@@ -51,25 +51,30 @@ static int missing(void) {
     return EXIT_FAILED;
 }
 
-int run_plot(const char *recording, const char *output, const char *fields) {
-    char m[] = "-m", module[] = "stiction.plot", o[] = "-o", field[] = "--field", c[] = "-c";
-    char probe[] = "import stiction.plot, h5py, matplotlib";
-    char *test[] = {python(), c, probe, NULL};
+/* Runs the plotting module with some arguments. Python looks for modules where they are installed, neither in the present
+   folder (-P) nor where the environment says (-E): what lies beside a recording must not be run. */
+static int run_module(char *const *arguments, int count) {
+    enum { MOST = 8 };
+    static char e[] = "-E", p[] = "-P", m[] = "-m", module[] = "stiction.plot", c[] = "-c";
+    static char probe[] = "import os; os.chdir('/'); import stiction.plot, h5py, matplotlib";
+    char *test[] = {python(), e, p, c, probe, NULL}, *argv[5 + MOST + 1] = {python(), e, p, m, module};
     if (run_program(test, true) != 0) return missing();
-    char *argv[] = {python(),       m,   module, (char *)recording, o, (char *)output, fields ? field : NULL,
-                    (char *)fields, NULL};
+    for (int i = 0; i < count && i < MOST; i++) argv[5 + i] = arguments[i];
     return run_program(argv, false) == 0 ? EXIT_OK : EXIT_FAILED;
+}
+
+int run_plot(const char *recording, const char *output, const char *fields) {
+    static char o[] = "-o", field[] = "--field", end[] = "--", all[] = "";
+    char *arguments[] = {o, (char *)output, field, fields ? (char *)fields : all, end, (char *)recording};
+    return run_module(arguments, 6);
 }
 
 /* stiction plot coupled FILE.csv */
 static int plot_coupled(const char *file, const char *output, bool summary) {
-    char m[] = "-m", module[] = "stiction.plot", word[] = "coupled", o[] = "-o", flag[] = "--summary-json",
-         c[] = "-c";
-    char probe[] = "import stiction.plot, matplotlib";
-    char *test[] = {python(), c, probe, NULL};
-    if (run_program(test, true) != 0) return missing();
-    char *argv[] = {python(), m, module, word, (char *)file, o, (char *)output, summary ? flag : NULL, NULL};
-    return run_program(argv, false) == 0 ? EXIT_OK : EXIT_FAILED;
+    static char word[] = "coupled", o[] = "-o", flag[] = "--summary-json", end[] = "--";
+    char *arguments[] = {word,        o, (char *)output, summary ? flag : end, summary ? end : (char *)file,
+                         (char *)file};
+    return run_module(arguments, summary ? 6 : 5);
 }
 
 int command_plot(int argc, char **argv) {

@@ -55,12 +55,7 @@ static int write_trace(sti_world *world, const char *path, int steps) {
         at = write_events(out, node, count, at, i == 0);
     }
     fprintf(out, "\n]}\n");
-    bool failed = ferror(out) != 0;
-    if (fclose(out) != 0 || failed) {
-        fprintf(stderr, "%s: %s\n", path, strerror(errno));
-        return EXIT_FAILED;
-    }
-    return EXIT_OK;
+    return close_written(out, path);
 }
 
 /* ---- the command ------------------------------------------------------------------------------------ */

@@ -157,6 +157,15 @@ static void print_figures(const simulation *sim) {
            (unsigned long long)sti_world_hash(sim->world));
 }
 
+static void print_overlaps(const sti_world *world) {
+    int count;
+    char text[400];
+    const sti_overlap *list = sti_world_overlaps(world, &count);
+    for (int i = 0; i < count; i++)
+        fprintf(stderr, "warning: %s (docs/troubleshooting.md#overlaps)\n",
+                sti_overlap_text(sti_world_model(world), &list[i], text, sizeof text));
+}
+
 /* What solves had to say, with remedies, and pools that a larger option would have spared the growth. */
 static void print_warnings(const sti_world *world) {
     int count;
@@ -172,6 +181,7 @@ static void print_warnings(const sti_world *world) {
                 "note: %s: a step needed %d where there was room for %d; it grew %lld times and lost nothing "
                 "(docs/troubleshooting.md#overflow)\n",
                 g[i].option, g[i].need, g[i].room, (long long)g[i].times);
+    print_overlaps(world);
 }
 
 /* ---- the command -------------------------------------------------------------------------------------- */

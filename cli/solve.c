@@ -28,7 +28,7 @@ typedef struct settings {
     const char *solver, *coulomb, *linear, *preconditioner, *compare, *csv, *plot;
     double tol, full_error;
     int max_iterations, threads, repeat;
-    bool rank, cold, all; /* all: every solver in turn */
+    bool rank, cold, history, all; /* all: every solver in turn */
 } settings;
 
 /* Index of a word in a list, -1 after saying what is wrong. */
@@ -63,6 +63,7 @@ static bool make_options(const usage *u, const settings *s, sti_solve_options *o
     o->linear = (sti_linear)c;
     o->tol = s->tol > 0 ? s->tol : STANDARD_TOL;
     o->full_error = s->full_error;
+    o->history = s->history;
     if (s->max_iterations > 0) o->max_iterations = s->max_iterations;
     bool good = s->tol >= 0 && s->full_error >= 0 && s->max_iterations >= 0 && s->threads >= 1 &&
                 s->threads <= 256 && s->repeat >= 1;
@@ -148,22 +149,32 @@ static void print_problem(const char *path, const sti_problem *p) {
     printf(", %d island%s\n", islands, islands == 1 ? "" : "s");
 }
 
+/* What is not defined for the problem is left out. */
 static void print_certificate(const sti_certificate *c, bool rank) {
+    const struct {
+        const char *name, *unit;
+        double value;
+    } part[] = {{"momentum", "", c->momentum},
+                {"natural map", "", c->natural},
+                {"cone", "", c->cone},
+                {"dissipation", " rad", c->dissipation},
+                {"penetration", " m/s", c->penetration},
+                {"De Saxce", "", c->desaxce}};
     printf("certificate  headline        %.3e\n", c->headline);
     if (isfinite(c->error_bar))
         printf("             error bar       %.3e sqrt(J), %.3e relative\n", c->error_bar, c->relative);
-    printf("             momentum        %.3e\n             natural map     %.3e\n", c->momentum, c->natural);
-    printf("             cone            %.3e\n             dissipation     %.3e rad\n", c->cone,
-           c->dissipation);
-    printf("             penetration     %.3e m/s\n             De Saxce        %.3e\n", c->penetration,
-           c->desaxce);
+    for (size_t i = 0; i < sizeof part / sizeof part[0]; i++)
+        if (!isnan(part[i].value))
+            printf("             %-15s %.3e%s\n", part[i].name, part[i].value, part[i].unit);
     if (isfinite(c->full_raw))
         printf("             full error      %.3e raw, %.3e scaled\n", c->full_raw, c->full_scaled);
     if (rank) printf("forces       %d determined, %d only regularised\n", c->ndetermined, c->nregularised);
 }
 
 static void print_capsule(const sti_capsule *c, bool cold) {
-    printf("capsule      t = %.6g s, certificate %.3e, trouble: %s; %s\n", c->time, c->headline,
+    char headline[32] = "unknown (it was not solved)";
+    if (!isnan(c->headline)) snprintf(headline, sizeof headline, "%.3e", c->headline);
+    printf("capsule      t = %.6g s, certificate %s, trouble: %s; %s\n", c->time, headline,
            sti_trouble_word(c->troubles), cold ? "without its guess" : "from its guess");
 }
 
@@ -207,6 +218,7 @@ static int solve_file(const char *path, const settings *s, sti_solve_options o) 
         if (j.capsule) print_capsule(j.capsule, s->cold);
         print_answer(&j, s, &o);
         status = j.info.converged ? EXIT_OK : EXIT_FAILED;
+        if (s->history && show_history(j.workspace, s->csv, s->plot) != EXIT_OK) status = EXIT_FAILED;
     }
     job_close(&j);
     return status;
@@ -330,8 +342,8 @@ static int compare(const settings *s, const sti_solve_options *o) {
         fflush(stdout);
     }
     progress(count, count, "");
-    if (csv && fclose(csv) != 0) status = EXIT_FAILED;
-    if (s->plot && run_plot(csv_path, s->plot, NULL) != EXIT_OK) status = EXIT_FAILED;
+    if (csv && close_written(csv, csv_path) != EXIT_OK) status = EXIT_FAILED;
+    else if (s->plot && run_plot(csv_path, s->plot, NULL) != EXIT_OK) status = EXIT_FAILED;
     if (csv_path == scratch) unlink(scratch);
     free_list(names, count);
     return status;
@@ -355,9 +367,11 @@ int command_solve(int argc, char **argv) {
         {"--threads", "N", "threads; the answer does not depend on them (1)", ARG_INT, &s.threads},
         {"--repeat", "N", "solve N times, report the shortest time (1)", ARG_INT, &s.repeat},
         {"--rank", NULL, "count the forces that the motion determines", ARG_FLAG, &s.rank},
+        {"--history", NULL, "print the certificate's headline after each iteration", ARG_FLAG, &s.history},
         {"--compare", "FOLDER", "run all solvers on all problems of a folder", ARG_TEXT, &s.compare},
-        {"--csv", "FILE", "with --compare: write the table to a file", ARG_TEXT, &s.csv},
-        {"--plot", "FILE.png", "with --compare: draw a performance profile", ARG_TEXT, &s.plot},
+        {"--csv", "FILE", "with --compare or --history: write the table to a file", ARG_TEXT, &s.csv},
+        {"--plot", "FILE.png", "with --compare: draw a performance profile; with --history: the headlines",
+         ARG_TEXT, &s.plot},
     };
     const usage u = {
         "solve",
@@ -365,6 +379,7 @@ int command_solve(int argc, char **argv) {
         "Solves a contact problem from an HDF5 file (ours or FCLIB's) and says what the answer is\n"
         "worth. Exit status 1 if it did not converge.",
         "  stiction solve stack.h5 --solver apgd --tol 1e-8 --coulomb exact\n"
+        "  stiction solve bad/capsule-0001-certificate.h5 --history --plot history.png\n"
         "  stiction solve --compare problems --full-error 1e-6 --coulomb exact --csv out.csv --plot "
         "out.png\n",
         args,
@@ -375,10 +390,13 @@ int command_solve(int argc, char **argv) {
     if (!args_parse(&u, argc, argv, &files, &status)) return status;
     s.all = strcmp(s.solver, "all") == 0;
     if (!make_options(&u, &s, &options)) return EXIT_USAGE;
+    if (s.history && (s.compare || s.all)) return usage_error(&u, "--history is that of one solver");
     if (s.compare)
         return files.count ? usage_error(&u, "--compare takes a folder and no files") : compare(&s, &options);
-    if (s.csv || s.plot) return usage_error(&u, "--csv and --plot belong to --compare");
+    if ((s.csv || s.plot) && !s.history)
+        return usage_error(&u, "--csv and --plot belong to --compare or --history");
     if (files.count == 0) return usage_error(&u, "which file?");
+    if ((s.csv || s.plot) && files.count > 1) return usage_error(&u, "--csv and --plot are of one file");
     status = EXIT_OK;
     if (s.all) print_header();
     for (int i = 0; i < files.count; i++) {

@@ -6,7 +6,8 @@
 static int add_constants(PyObject *module) {
     PyObject *objects = PyDict_New(), *sizes = PyList_New(0), *fields = PyList_New(0), *state = PyList_New(0);
     PyObject *options = PyList_New(0), *handlers = PyList_New(0), *troubles = PyList_New(0);
-    int bad = !objects || !sizes || !fields || !state || !options || !handlers || !troubles;
+    PyObject *bounds = PyList_New(0);
+    int bad = !objects || !sizes || !fields || !state || !options || !handlers || !troubles || !bounds;
     PyObject *item;
 #define PUSH(list, value) \
     (bad = bad || !(item = (value)) || PyList_Append(list, item) < 0, bad ? (void)0 : Py_DECREF(item))
@@ -27,6 +28,14 @@ static int add_constants(PyObject *module) {
 #define X(type, name, attribute, least, most, meaning) PUSH(options, Py_BuildValue("sC", #name, CODE_##type));
     STI_OWN_OPTIONS(X)
 #undef X
+#define BOUNDS(type, name, least, most, meaning) \
+    PUSH(bounds, Py_BuildValue("sdd", #name, (double)(least), (double)(most)));
+#define X(type, name, attribute, least, most, meaning) BOUNDS(type, name, least, most, meaning)
+    STI_MJCF_OPTIONS(BOUNDS)
+    STI_FLAG_OPTIONS(BOUNDS)
+    STI_OWN_OPTIONS(X)
+#undef X
+#undef BOUNDS
 #define X(id, attribute, meaning) PUSH(handlers, core_text(#id));
     STI_HANDLERS(X)
 #undef X
@@ -36,6 +45,7 @@ static int add_constants(PyObject *module) {
     bad = bad || PyModule_AddObjectRef(module, "OBJECTS", objects) < 0 ||
           PyModule_AddObjectRef(module, "TROUBLES", troubles) < 0 ||
           PyModule_AddObjectRef(module, "OPTIONS", options) < 0 ||
+          PyModule_AddObjectRef(module, "BOUNDS", bounds) < 0 ||
           PyModule_AddObjectRef(module, "HANDLERS", handlers) < 0 ||
           PyModule_AddObjectRef(module, "SIZES", sizes) < 0 ||
           PyModule_AddObjectRef(module, "FIELDS", fields) < 0 ||
@@ -46,6 +56,7 @@ static int add_constants(PyObject *module) {
     Py_XDECREF(fields);
     Py_XDECREF(state);
     Py_XDECREF(options);
+    Py_XDECREF(bounds);
     Py_XDECREF(handlers);
     Py_XDECREF(troubles);
     return bad ? -1 : 0;
@@ -71,7 +82,8 @@ static int core_exec(PyObject *module) {
     s->world = add_type(module, &core_world_spec);
     s->array = add_type(module, &core_array_spec);
     s->recorder = add_type(module, &core_recorder_spec);
-    if (!s->model || !s->world || !s->array || !s->recorder) return -1;
+    s->batch = add_type(module, &core_batch_spec);
+    if (!s->model || !s->world || !s->array || !s->recorder || !s->batch) return -1;
     return add_constants(module) < 0 || core_add_problem(module) < 0 || core_add_coupled(module) < 0 ||
                    core_add_mesh(module) < 0 || core_add_ik(module) < 0
                ? -1
@@ -86,10 +98,12 @@ static void core_free(void *module) {
     Py_CLEAR(s->world);
     Py_CLEAR(s->array);
     Py_CLEAR(s->recorder);
+    Py_CLEAR(s->batch);
 }
 
 static PyMethodDef core_methods[] = {{"load", core_load, METH_VARARGS, "load and compile a model"},
                                      {"world", core_world_new, METH_VARARGS, "a world of a model"},
+                                     {"batch", core_batch_new, METH_VARARGS, "many worlds of a model"},
                                      {"recorder", core_recorder_new, METH_VARARGS, "an HDF5 recorder"},
                                      {NULL, NULL, 0, NULL}};
 static PyModuleDef_Slot core_slots[] = {{Py_mod_exec, core_exec}, {0, NULL}};

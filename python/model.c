@@ -32,8 +32,10 @@ static PyObject *report_list(const sti_report *report) {
     return list;
 }
 
-/* dict of name -> bytes to sti_asset; buffers stay held in `views`. */
+/* dict of name -> bytes to sti_asset. What they point into stays as it is while other threads change the dict: names and
+   values are held in `pairs`, the values' memory in `views`. */
 typedef struct asset_list {
+    PyObject *pairs; /* list of tuples (name, value) */
     sti_asset *items;
     Py_buffer *views;
     int count;
@@ -43,6 +45,7 @@ static void assets_free(asset_list *list) {
     for (int i = 0; i < list->count; i++) PyBuffer_Release(&list->views[i]);
     PyMem_Free(list->items);
     PyMem_Free(list->views);
+    Py_CLEAR(list->pairs);
 }
 
 static int assets_fill(asset_list *list, PyObject *dict) {
@@ -52,20 +55,21 @@ static int assets_fill(asset_list *list, PyObject *dict) {
         PyErr_SetString(PyExc_TypeError, "assets must be a dict of name: bytes");
         return -1;
     }
-    Py_ssize_t n = PyDict_Size(dict), at = 0;
+    list->pairs = PyDict_Items(dict);
+    if (!list->pairs) return -1;
+    Py_ssize_t n = PyList_Size(list->pairs);
     list->items = PyMem_Calloc((size_t)n + 1, sizeof *list->items);
     list->views = PyMem_Calloc((size_t)n + 1, sizeof *list->views);
     if (!list->items || !list->views) {
         PyErr_NoMemory();
         return -1;
     }
-    PyObject *key, *value;
-    while (PyDict_Next(dict, &at, &key, &value)) {
-        const char *name = PyUnicode_AsUTF8AndSize(key, NULL);
-        if (!name || PyObject_GetBuffer(value, &list->views[list->count], PyBUF_SIMPLE) < 0) return -1;
-        list->items[list->count] =
-            (sti_asset){name, list->views[list->count].buf, (size_t)list->views[list->count].len};
-        list->count++;
+    for (; list->count < n; list->count++) {
+        PyObject *pair = PyList_GetItem(list->pairs, list->count);
+        Py_buffer *view = &list->views[list->count];
+        const char *name = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(pair, 0), NULL);
+        if (!name || PyObject_GetBuffer(PyTuple_GetItem(pair, 1), view, PyBUF_SIMPLE) < 0) return -1;
+        list->items[list->count] = (sti_asset){name, view->buf, (size_t)view->len};
     }
     return 0;
 }
@@ -82,14 +86,20 @@ static PyObject *model_new(core_state *s, sti_model *model) {
     return (PyObject *)m;
 }
 
-/* load(path as bytes or None, xml or None, assets, allow_outside) -> (Model or None, diagnostics); raises
-   stiction.Error unless check is true. */
+/* load(path as bytes or None, xml or None, assets, allow_outside, check, memory_limit, element_limit) -> (Model or None,
+   diagnostics); raises stiction.Error unless check is true. Limits: 0 = the standard ones. */
 PyObject *core_load(PyObject *module, PyObject *args) {
     const char *path = NULL, *xml = NULL;
-    Py_ssize_t xml_size = 0;
+    Py_ssize_t xml_size = 0, memory = 0, elements = 0;
     PyObject *place = NULL, *dict = NULL;
     int outside = 0, check = 0;
-    if (!PyArg_ParseTuple(args, "Oz#Opp", &place, &xml, &xml_size, &dict, &outside, &check)) return NULL;
+    if (!PyArg_ParseTuple(args, "Oz#Opp|nn", &place, &xml, &xml_size, &dict, &outside, &check, &memory,
+                          &elements))
+        return NULL;
+    if (memory < 0 || elements < 0) {
+        PyErr_SetString(PyExc_ValueError, "memory_limit and element_limit must not be negative");
+        return NULL;
+    }
     if (place != Py_None && !(path = core_path(place))) return NULL;
     core_state *s = core_state_of(module);
     asset_list assets;
@@ -101,6 +111,8 @@ PyObject *core_load(PyObject *module, PyObject *args) {
     options.assets = assets.items;
     options.nasset = assets.count;
     options.allow_outside = outside;
+    options.memory_limit = (size_t)memory;
+    options.element_limit = (size_t)elements;
     sti_report report;
     sti_error error = {0};
     sti_report_init(&report, NULL);
@@ -111,6 +123,7 @@ PyObject *core_load(PyObject *module, PyObject *args) {
         if (spec) model = sti_model_compile(spec, &report, &error);
         sti_spec_free(spec);
     }
+    if (model && check) sti_model_check_overlaps(model, &report, &error);
     Py_END_ALLOW_THREADS assets_free(&assets);
     PyObject *list = report_list(&report);
     sti_report_free(&report);
@@ -220,6 +233,13 @@ static PyObject *model_struct_view(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* option_idle(name) -> why an option has no effect beside the others, or None. */
+static PyObject *model_option_idle(PyObject *self, PyObject *args) {
+    const char *name;
+    if (!PyArg_ParseTuple(args, "s", &name)) return NULL;
+    return Py_BuildValue("z", sti_option_idle(&((core_model *)self)->opt, name));
+}
+
 /* struct_names(which) -> list of the members' names. */
 static PyObject *model_struct_names(PyObject *self, PyObject *args) {
     (void)self;
@@ -243,6 +263,7 @@ static PyMethodDef model_methods[] = {
     {"title", model_title, METH_NOARGS, "mujoco@model"},
     {"hash", model_hash, METH_NOARGS, "64-bit hash"},
     {"copy", model_copy, METH_NOARGS, "an independent model"},
+    {"option_idle", model_option_idle, METH_VARARGS, "why an option has no effect, or None"},
     {"struct_view", model_struct_view, METH_VARARGS, "a member of opt or stat"},
     {"struct_names", model_struct_names, METH_VARARGS, "the members of opt or stat"},
     {NULL, NULL, 0, NULL}};

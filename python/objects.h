@@ -9,7 +9,7 @@
 
 typedef struct core_state {
     PyObject *error; /* stiction.Error */
-    PyTypeObject *model, *world, *array, *recorder;
+    PyTypeObject *model, *world, *array, *recorder, *batch;
 } core_state;
 
 typedef struct core_model {
@@ -19,10 +19,23 @@ typedef struct core_model {
 
 typedef struct core_world {
     PyObject_HEAD sti_world *world;
-    PyObject *model;  /* core_model, kept alive */
-    sti_pool *pool;   /* its threads; NULL = the caller's alone */
-    atomic_flag busy; /* a step runs without the GIL */
+    PyObject *model; /* core_model, kept alive */
+    sti_pool *pool;  /* its threads; NULL = the caller's alone */
+    PyObject *batch; /* core_batch that the world belongs to, kept alive; NULL: its own */
+    atomic_flag own;
+    atomic_flag *busy; /* a step runs without the GIL; of a batch, of any of its worlds */
 } core_world;
+
+typedef struct core_batch {
+    PyObject_HEAD sti_batch *batch;
+    PyObject *model; /* core_model, kept alive */
+    sti_pool *pool;  /* NULL = the caller's thread alone */
+    atomic_flag busy;
+    PyThreadState *thread; /* of the caller, while it has given up the GIL */
+    uintptr_t caller;
+    double looked;       /* when signals were looked at, s */
+    atomic_bool stopped; /* by one */
+} core_batch;
 
 /* A buffer on memory inside a model or world, which it keeps alive. */
 typedef struct core_array {
@@ -55,6 +68,10 @@ PyObject *core_error(core_state *s, const sti_error *e);
 const char *core_path(PyObject *bytes);
 /* A window on memory of `owner`; one column becomes a vector. */
 PyObject *core_array_new(core_state *s, PyObject *owner, sti_view v);
+/* A world; with `batch` one of that object's, else it takes over the world and its threads, which are destroyed on failure. */
+PyObject *core_wrap_world(core_state *s, sti_world *world, PyObject *model, sti_pool *pool, PyObject *batch);
+/* Seconds of a clock. */
+double core_seconds(void);
 /* One caller at a time; the model's present options are taken over. */
 bool core_take(core_world *w);
 
@@ -63,9 +80,10 @@ bool core_take(core_world *w);
 #define CODE_double 'd'
 
 /* Types and what makes their objects. */
-extern PyType_Spec core_array_spec, core_model_spec, core_world_spec, core_recorder_spec;
+extern PyType_Spec core_array_spec, core_model_spec, core_world_spec, core_recorder_spec, core_batch_spec;
 PyObject *core_load(PyObject *module, PyObject *args);
 PyObject *core_world_new(PyObject *module, PyObject *args);
 PyObject *core_recorder_new(PyObject *module, PyObject *args);
+PyObject *core_batch_new(PyObject *module, PyObject *args);
 
 #endif

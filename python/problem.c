@@ -254,7 +254,7 @@ static PyObject *problem_export(PyObject *self, PyObject *args) {
     X(error_bar, 'd')                                                                                 \
     X(relative, 'd')                                                                                  \
     X(gap, 'd') X(momentum, 'd') X(natural, 'd') X(cone, 'd') X(dissipation, 'd') X(penetration, 'd') \
-        X(desaxce, 'd') X(full_raw, 'd') X(full_scaled, 'd') X(headline, 'd') X(ndetermined, 'i')     \
+        X(desaxce, 'd') X(full_raw, 'd') X(full_scaled, 'd') X(joints, 'd') X(headline, 'd') X(ndetermined, 'i')     \
             X(nregularised, 'i')
 /* clang-format on */
 
@@ -346,6 +346,7 @@ static const option options_known[] = {OPTION(tol, 'd'),
                                        OPTION(relaxation, 'd'),
                                        OPTION(max_newton, 'i'),
                                        OPTION(max_pcg, 'i'),
+                                       OPTION(max_work, 'd'),
                                        OPTION(max_line_search, 'i'),
                                        OPTION(max_iterations, 'i'),
                                        OPTION(finish, 'b'),

@@ -21,7 +21,7 @@ PyObject *core_recorder_new(PyObject *module, PyObject *args) {
     core_world *w = (core_world *)world;
     if (!core_take(w)) return NULL;
     sti_recorder *recorder = sti_recorder_create(path, w->world, fields, &error);
-    atomic_flag_clear(&w->busy);
+    atomic_flag_clear(w->busy);
     if (!recorder) return core_error(s, &error);
     core_recorder *r = PyObject_New(core_recorder, s->recorder);
     if (!r) {
@@ -41,7 +41,7 @@ static PyObject *recorder_frame(PyObject *self, PyObject *unused) {
     core_world *w = (core_world *)r->world;
     if (!core_take(w)) return NULL;
     sti_status status = sti_recorder_frame(r->recorder, w->world, &error);
-    atomic_flag_clear(&w->busy);
+    atomic_flag_clear(w->busy);
     if (status == STI_OK) Py_RETURN_NONE;
     return core_error(core_state_of_type(Py_TYPE(self)), &error);
 }

@@ -9,6 +9,7 @@ int core_add_viewer(PyObject *module) {
 }
 #else
 #include <stiction/viewer.h>
+#include <time.h>
 
 typedef struct core_viewer {
     PyObject_HEAD sti_viewer *viewer;
@@ -64,6 +65,26 @@ static PyObject *viewer_sync(PyObject *self, PyObject *unused) {
     return raise(self, &(sti_error){.code = status, .message = "the viewer cannot go on"});
 }
 
+static double clock_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Steps until `seconds` have passed, or a signal's handler raises (Ctrl-C), in slices that keep it waiting unnoticeably. */
+static sti_status run_slices(sti_viewer *v, sti_world *world, double seconds, bool *interrupted,
+                             sti_error *error) {
+    const double slice = 0.05;
+    sti_status status = STI_OK;
+    double end = clock_seconds() + seconds, left = seconds;
+    do {
+        Py_BEGIN_ALLOW_THREADS status = sti_viewer_run(v, world, left < slice ? left : slice, error);
+        Py_END_ALLOW_THREADS *interrupted = PyErr_CheckSignals() < 0;
+        left = end - clock_seconds();
+    } while (status == STI_OK && !*interrupted && left > 0 && !sti_viewer_stopped(v));
+    return status;
+}
+
 /* run(seconds) */
 static PyObject *viewer_run(PyObject *self, PyObject *arg) {
     sti_viewer *v = of(self);
@@ -73,14 +94,15 @@ static PyObject *viewer_run(PyObject *self, PyObject *arg) {
     sti_world *world = core_world_take(owner);
     sti_error error = {0};
     sti_status status = STI_OK;
+    bool interrupted = false;
     if (world) {
         ((core_viewer *)self)->running = true;
-        Py_BEGIN_ALLOW_THREADS status = sti_viewer_run(v, world, seconds, &error);
-        Py_END_ALLOW_THREADS((core_viewer *)self)->running = false;
+        status = run_slices(v, world, seconds, &interrupted, &error);
+        ((core_viewer *)self)->running = false;
         core_world_give(owner);
     }
     Py_DECREF(owner);
-    if (!world) return NULL;
+    if (!world || interrupted) return NULL;
     if (status == STI_OK) Py_RETURN_NONE;
     return raise(self, &error);
 }

@@ -7,25 +7,27 @@
 static void world_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     core_world *w = (core_world *)self;
-    sti_world_destroy(w->world);
+    if (!w->batch) sti_world_destroy(w->world);
     sti_pool_destroy(w->pool);
     Py_XDECREF(w->model);
+    Py_XDECREF(w->batch);
     PyObject_Free(self);
     Py_DECREF(type);
 }
 
-/* Takes over the world and its threads, which are destroyed on failure. */
-static PyObject *wrap_world(core_state *s, sti_world *world, PyObject *model, sti_pool *pool) {
+PyObject *core_wrap_world(core_state *s, sti_world *world, PyObject *model, sti_pool *pool, PyObject *batch) {
     core_world *w = PyObject_New(core_world, s->world);
     if (!w) {
-        sti_world_destroy(world);
+        if (!batch) sti_world_destroy(world);
         sti_pool_destroy(pool);
         return NULL;
     }
     w->world = world;
     w->pool = pool;
     w->model = Py_NewRef(model);
-    atomic_flag_clear(&w->busy);
+    w->batch = Py_XNewRef(batch);
+    w->busy = batch ? &((core_batch *)batch)->busy : &w->own;
+    atomic_flag_clear(&w->own);
     return (PyObject *)w;
 }
 
@@ -42,13 +44,13 @@ PyObject *core_world_new(PyObject *module, PyObject *args) {
     if (pool) options.tasks = sti_pool_tasks(pool);
     sti_error error = {0};
     sti_world *world = sti_world_create(((core_model *)model)->model, &options, &error);
-    if (world) return wrap_world(s, world, model, pool);
+    if (world) return core_wrap_world(s, world, model, pool, NULL);
     sti_pool_destroy(pool);
     return core_error(s, &error);
 }
 
 bool core_take(core_world *w) {
-    if (atomic_flag_test_and_set(&w->busy)) {
+    if (atomic_flag_test_and_set(w->busy)) {
         PyErr_SetString(PyExc_RuntimeError, "this Data is being stepped by another thread");
         return false;
     }
@@ -59,15 +61,15 @@ bool core_take(core_world *w) {
 sti_world *core_world_take(PyObject *world) {
     return core_take((core_world *)world) ? ((core_world *)world)->world : NULL;
 }
-void core_world_give(PyObject *world) { atomic_flag_clear(&((core_world *)world)->busy); }
+void core_world_give(PyObject *world) { atomic_flag_clear(((core_world *)world)->busy); }
 
 static PyObject *world_done(core_world *w, sti_status status) {
-    atomic_flag_clear(&w->busy);
+    atomic_flag_clear(w->busy);
     if (status == STI_OK) Py_RETURN_NONE;
     return core_error(core_state_of_type(Py_TYPE((PyObject *)w)), sti_world_error(w->world));
 }
 
-static double seconds(void) {
+double core_seconds(void) {
     struct timespec t;
     timespec_get(&t, TIME_UTC);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
@@ -75,13 +77,13 @@ static double seconds(void) {
 
 /* Steps for about a tenth of a second. */
 static sti_status step_some(sti_world *world, long *left) {
-    double start = seconds();
+    double start = core_seconds();
     sti_status status;
     do {
         int n = *left < 16 ? (int)*left : 16;
         status = sti_step(world, n);
         *left -= n;
-    } while (status == STI_OK && *left > 0 && fabs(seconds() - start) < 0.1);
+    } while (status == STI_OK && *left > 0 && fabs(core_seconds() - start) < 0.1);
     return status;
 }
 
@@ -98,7 +100,7 @@ static PyObject *world_step(PyObject *self, PyObject *arg) {
         Py_END_ALLOW_THREADS stopped = status == STI_OK && PyErr_CheckSignals() < 0;
     } while (status == STI_OK && n > 0 && !stopped);
     if (!stopped) return world_done(w, status);
-    atomic_flag_clear(&w->busy);
+    atomic_flag_clear(w->busy);
     return NULL;
 }
 
@@ -125,7 +127,7 @@ static PyObject *world_view(PyObject *self, PyObject *name) {
     core_world *w = (core_world *)self;
     if (!core_take(w)) return NULL;
     sti_view v = sti_world_view_named(w->world, field);
-    atomic_flag_clear(&w->busy);
+    atomic_flag_clear(w->busy);
     if (v.type == 0) Py_RETURN_NONE;
     return core_array_new(core_state_of_type(Py_TYPE(self)), self, v);
 }
@@ -152,7 +154,7 @@ static PyObject *world_ray(PyObject *self, PyObject *args) {
         return NULL;
     sti_ray_options options = {.groups = groups, .fixed = fixed != 0, .bodyexclude = body};
     double x = sti_ray(w->world, p, v, &options, &geom, normal);
-    atomic_flag_clear(&w->busy);
+    atomic_flag_clear(w->busy);
     return Py_BuildValue("di(ddd)", x, geom, normal[0], normal[1], normal[2]);
 }
 
@@ -162,7 +164,7 @@ static PyObject *world_geom_distance(PyObject *self, PyObject *args) {
     double distmax, ft[6] = {0};
     if (!PyArg_ParseTuple(args, "iid", &geom1, &geom2, &distmax) || !core_take(w)) return NULL;
     double x = sti_geom_distance(w->world, geom1, geom2, distmax, ft);
-    atomic_flag_clear(&w->busy);
+    atomic_flag_clear(w->busy);
     return Py_BuildValue("d(dddddd)", x, ft[0], ft[1], ft[2], ft[3], ft[4], ft[5]);
 }
 
@@ -171,7 +173,7 @@ static PyObject *world_hash(PyObject *self, PyObject *unused) {
     core_world *w = (core_world *)self;
     if (!core_take(w)) return NULL;
     uint64_t hash = sti_world_hash(w->world);
-    atomic_flag_clear(&w->busy);
+    atomic_flag_clear(w->busy);
     return PyLong_FromUnsignedLongLong(hash);
 }
 
@@ -184,7 +186,7 @@ static PyObject *world_contacts(PyObject *self, PyObject *unused) {
     const sti_contact *list = sti_world_contacts(w->world, &count);
     PyObject *bytes =
         PyBytes_FromStringAndSize((const char *)list, (Py_ssize_t)((size_t)count * sizeof *list));
-    atomic_flag_clear(&w->busy);
+    atomic_flag_clear(w->busy);
     return bytes;
 }
 
@@ -196,7 +198,7 @@ static PyObject *world_patches(PyObject *self, PyObject *unused) {
     int count = sti_world_patches(w->world, NULL, 0);
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)((size_t)count * sizeof(sti_patch)));
     if (bytes) sti_world_patches(w->world, (sti_patch *)(void *)PyBytes_AsString(bytes), count);
-    atomic_flag_clear(&w->busy);
+    atomic_flag_clear(w->busy);
     return bytes;
 }
 
@@ -209,7 +211,7 @@ static PyObject *world_soft_stress(PyObject *self, PyObject *unused) {
     PyObject *bytes = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(7 * n * sizeof(double)));
     double *out = bytes ? (double *)(void *)PyByteArray_AsString(bytes) : NULL;
     if (out) sti_world_soft_stress(w->world, out, out + n);
-    atomic_flag_clear(&w->busy);
+    atomic_flag_clear(w->busy);
     return bytes;
 }
 
@@ -218,9 +220,19 @@ static PyObject *world_solve_info(PyObject *self, PyObject *unused) {
     core_world *w = (core_world *)self;
     if (!core_take(w)) return NULL;
     sti_solve_info info = *sti_world_solve_info(w->world);
-    atomic_flag_clear(&w->busy);
+    atomic_flag_clear(w->busy);
     return Py_BuildValue("iNN", info.iterations, PyBool_FromLong(info.converged),
                          core_certificate(&info.certificate));
+}
+
+/* The answer judged anew, with all that the claim of a step leaves out. */
+static PyObject *world_certify(PyObject *self, PyObject *unused) {
+    (void)unused;
+    core_world *w = (core_world *)self;
+    if (!core_take(w)) return NULL;
+    sti_certificate c = sti_world_certificate(w->world);
+    atomic_flag_clear(w->busy);
+    return core_certificate(&c);
 }
 
 static PyObject *world_warnings(PyObject *self, PyObject *unused) {
@@ -229,7 +241,7 @@ static PyObject *world_warnings(PyObject *self, PyObject *unused) {
     int64_t counts[STI_WARN_COUNT];
     if (!core_take(w)) return NULL;
     for (int i = 0; i < STI_WARN_COUNT; i++) counts[i] = sti_world_warnings(w->world, (sti_solve_warning)i);
-    atomic_flag_clear(&w->busy);
+    atomic_flag_clear(w->busy);
     return core_warnings(counts);
 }
 
@@ -245,8 +257,26 @@ static PyObject *world_growths(PyObject *self, PyObject *unused) {
         if (!item || PyDict_SetItemString(dict, g[i].option, item) < 0) Py_CLEAR(dict);
         Py_XDECREF(item);
     }
-    atomic_flag_clear(&w->busy);
+    atomic_flag_clear(w->busy);
     return dict;
+}
+
+static PyObject *world_overlaps(PyObject *self, PyObject *unused) {
+    (void)unused;
+    core_world *w = (core_world *)self;
+    if (!core_take(w)) return NULL;
+    int count;
+    char text[400];
+    const sti_overlap *o = sti_world_overlaps(w->world, &count);
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && i < count; i++) {
+        sti_overlap_text(sti_world_model(w->world), &o[i], text, sizeof text);
+        PyObject *item = Py_BuildValue("iids", o[i].body1, o[i].body2, o[i].depth, text);
+        if (!item || PyList_Append(list, item) < 0) Py_CLEAR(list);
+        Py_XDECREF(item);
+    }
+    atomic_flag_clear(w->busy);
+    return list;
 }
 
 /* Diagnostics of a coupled constraint, None if the equality is another. */
@@ -260,7 +290,7 @@ static PyObject *world_coupled(PyObject *self, PyObject *number) {
         equality >= 0 && equality < m->neq ? sti_world_coupled(w->world, (int)equality) : NULL;
     PyObject *result = d ? core_coupled_diagnostics(d, m->coupled_count[(int)m->eq_data[11 * equality]])
                          : Py_NewRef(Py_None);
-    atomic_flag_clear(&w->busy);
+    atomic_flag_clear(w->busy);
     return result;
 }
 
@@ -271,13 +301,13 @@ static PyObject *world_copy(PyObject *self, PyObject *unused) {
     sti_error error = {0};
     if (!core_take(w)) return NULL;
     sti_world *copy = sti_world_copy(w->world, &error);
-    atomic_flag_clear(&w->busy);
+    atomic_flag_clear(w->busy);
     if (!copy) return core_error(s, &error);
     sti_tasks tasks = {0};
     sti_pool *pool = w->pool ? sti_pool_create(sti_pool_tasks(w->pool).nthread, NULL) : NULL;
     if (pool) tasks = sti_pool_tasks(pool);
     sti_world_set_tasks(copy, &tasks); /* each has its own threads */
-    return wrap_world(s, copy, w->model, pool);
+    return core_wrap_world(s, copy, w->model, pool, NULL);
 }
 
 static PyObject *world_save(PyObject *self, PyObject *unused) {
@@ -289,7 +319,7 @@ static PyObject *world_save(PyObject *self, PyObject *unused) {
     sti_status status = STI_ARGUMENT;
     if (core_take(w)) {
         status = sti_snapshot_save(w->world, PyBytes_AsString(bytes), n);
-        atomic_flag_clear(&w->busy);
+        atomic_flag_clear(w->busy);
     }
     if (status != STI_OK) Py_CLEAR(bytes);
     return bytes;
@@ -303,7 +333,7 @@ static PyObject *call_capsule(PyObject *self, PyObject *arg, capsule_call *call)
     char *path = PyBytes_AsString(arg);
     if (!path || !core_take(w)) return NULL;
     sti_status status = call(w->world, path, &error);
-    atomic_flag_clear(&w->busy);
+    atomic_flag_clear(w->busy);
     if (status == STI_OK) Py_RETURN_NONE;
     return core_error(core_state_of_type(Py_TYPE(self)), &error);
 }
@@ -322,7 +352,7 @@ static PyObject *world_set_capsules(PyObject *self, PyObject *args) {
     sti_error error = {0};
     if (!PyArg_ParseTuple(args, "zii", &folder, &most, &troubles) || !core_take(w)) return NULL;
     sti_status status = sti_world_set_capsules(w->world, folder, most, troubles, &error);
-    atomic_flag_clear(&w->busy);
+    atomic_flag_clear(w->busy);
     if (status == STI_OK) Py_RETURN_NONE;
     return core_error(core_state_of_type(Py_TYPE(self)), &error);
 }
@@ -333,7 +363,7 @@ static PyObject *world_trouble(PyObject *self, PyObject *unused) {
     (void)unused;
     if (!core_take(w)) return NULL;
     int bits = sti_world_trouble(w->world), count = sti_world_capsules(w->world);
-    atomic_flag_clear(&w->busy);
+    atomic_flag_clear(w->busy);
     return Py_BuildValue("ii", bits, count);
 }
 
@@ -348,6 +378,14 @@ static PyObject *world_load(PyObject *self, PyObject *arg) {
     return mine ? world_done(w, status) : NULL;
 }
 
+static PyObject *world_drop_warm_start(PyObject *self, PyObject *none) {
+    core_world *w = (core_world *)self;
+    (void)none;
+    if (!core_take(w)) return NULL;
+    sti_world_drop_warm_start(w->world);
+    return world_done(w, STI_OK);
+}
+
 static PyObject *world_sensor(PyObject *self, PyObject *args) {
     const char *name;
     PyObject *out;
@@ -359,7 +397,7 @@ static PyObject *world_sensor(PyObject *self, PyObject *args) {
     bool mine = core_take(w);
     if (mine) {
         n = sti_sensor_value(w->world, name, b.buf, (int)(b.len / 4));
-        atomic_flag_clear(&w->busy);
+        atomic_flag_clear(w->busy);
     }
     PyBuffer_Release(&b);
     return mine ? PyLong_FromLong(n) : NULL;
@@ -403,7 +441,7 @@ static PyObject *world_picture(PyObject *self, PyObject *args) {
         PyErr_SetString(PyExc_ValueError, "the array must be height x width x 3 bytes");
     else if (core_take(w)) {
         Py_BEGIN_ALLOW_THREADS status = sti_picture_render(w->world, &o, b.buf, &error);
-        Py_END_ALLOW_THREADS atomic_flag_clear(&w->busy);
+        Py_END_ALLOW_THREADS atomic_flag_clear(w->busy);
         if (status != STI_OK) core_error(core_state_of_type(Py_TYPE(self)), &error);
     }
     PyBuffer_Release(&b);
@@ -425,6 +463,7 @@ static PyMethodDef world_methods[] = {
     {"patches", world_patches, METH_NOARGS, "polygons of contact as bytes"},
     {"soft_stress", world_soft_stress, METH_NOARGS, "von Mises' numbers and stresses of tetrahedra as bytes"},
     {"solve_info", world_solve_info, METH_NOARGS, "iterations, converged, certificate"},
+    {"certify", world_certify, METH_NOARGS, "the certificate, judged anew and in full"},
     {"coupled", world_coupled, METH_O, "diagnostics of a coupled constraint"},
     {"save", world_save, METH_NOARGS, "snapshot as bytes"},
     {"save_capsule", world_save_capsule, METH_O, "the step that would be taken now, to a file"},
@@ -432,9 +471,11 @@ static PyMethodDef world_methods[] = {
     {"set_capsules", world_set_capsules, METH_VARARGS, "where bad steps are written"},
     {"trouble", world_trouble, METH_NOARGS, "what went badly in the last step, capsules written"},
     {"load", world_load, METH_O, "restore a snapshot"},
+    {"drop_warm_start", world_drop_warm_start, METH_NOARGS, "forget what is remembered for speed"},
     {"sensor", world_sensor, METH_VARARGS, "sensor values as float32"},
     {"warnings", world_warnings, METH_NOARGS, "counted warnings"},
     {"growths", world_growths, METH_NOARGS, "pools that grew"},
+    {"overlaps", world_overlaps, METH_NOARGS, "bodies whose overlap joints cannot open"},
     {"profile", world_profile, METH_NOARGS, "stage tree"},
     {"picture", world_picture, METH_VARARGS, "RGB picture"},
     {NULL, NULL, 0, NULL}};

@@ -131,6 +131,13 @@ expect 1 'bad.xml: failed, [2-9] errors' "$stiction" check bad.xml
 expect 1 'bad.xml:5: joint@axes' "$stiction" check bad.xml
 expect 1 'broken.xml' "$stiction" check broken.xml
 expect 1 '1 of 2 files' "$stiction" check robot.xml bad.xml
+cat >overlap.xml <<'XML'
+<mujoco><worldbody><geom type="box" size=".1 .1 .1"/><body name="link" pos="0 0 .18">
+<joint axis="0 0 1"/><geom type="box" size=".05 .05 .1" mass="1"/></body></worldbody></mujoco>
+XML
+expect 0 'links world and link overlap by 20 mm in a direction that their joints cannot open' "$stiction" check overlap.xml
+expect 1 'failed, 0 errors, 1 warning' "$stiction" check --strict overlap.xml
+expect 0 'links world and link overlap by 20 mm' "$stiction" run overlap.xml --time 0.01
 
 # ---- profile, bench, picture, plot -------------------------------------------------------------------
 expect 0 '^ *kinematics .* 50$' "$stiction" profile robot.xml --steps 50 --trace trace.json
@@ -175,6 +182,18 @@ expect 1 'missing.h5' "$stiction" plot missing.h5
 expect 1 'pip install' env STICTION_PYTHON=/no/such/python "$stiction" plot run.h5
 
 # ---- solve -------------------------------------------------------------------------------------------
+# a headline for each iteration: the certificate's in the end, and within the tolerance where it converged
+for solver in sap apgd newton; do
+    expect 0 '^history  *headline after each of [1-9]' "$stiction" solve "$problems/regularised.h5" --solver $solver --history --tol 1e-9 --csv history.csv
+    expect 0 '^iteration,headline$' head -1 history.csv
+    awk -F, 'NR > 1 && ($1 != NR - 1 || !($2 >= 0)) { bad = 1 } END { exit bad || NR < 2 || $2 > 1e-9 }' history.csv ||
+        { echo "FAIL: the history of $solver:"; cat history.csv; failures=$((failures + 1)); }
+done
+expect 1 'one of [2-9][0-9]* (--csv FILE has all)' "$stiction" solve "$problems/stack.h5" --solver apgd --coulomb exact --tol 1e-300 --max-iterations 1000 --history
+expect 1 'cannot be written whole' "$stiction" solve "$problems/regularised.h5" --history --csv /dev/full
+expect 1 'nowhere/h.csv' "$stiction" solve "$problems/regularised.h5" --history --csv nowhere/h.csv
+expect 2 'is that of one solver' "$stiction" solve "$problems/stack.h5" --solver all --history
+expect 2 'of one file' "$stiction" solve "$problems/stack.h5" "$problems/table.h5" --history --csv out.csv
 expect 0 '^converged at tolerance 1e-09' "$stiction" solve "$problems/stack.h5" --coulomb exact --tol 1e-9
 expect 0 'solver  *sap, relaxed' "$stiction" solve "$problems/regularised.h5" --solver sap
 expect 0 'solver  *apgd, exact' "$stiction" solve "$problems/regularised.h5" --solver=apgd --coulomb exact --threads 2
@@ -190,6 +209,7 @@ expect 0 '^0 capsules in bad' "$stiction" run box.xml --capsules bad --quiet
 expect 0 '^[1-9][0-9]* capsules in bad' "$stiction" run box.xml --time 0.3 --certificate-limit 0 --capsules bad --quiet
 expect 0 'trouble: certificate; from its guess' "$stiction" solve bad/capsule-0001-certificate.h5
 expect 0 'exact Coulomb' "$stiction" solve bad/capsule-0001-certificate.h5
+expect 0 '^history  *headline after each of' "$stiction" solve bad/capsule-0001-certificate.h5 --history
 expect 0 'relaxed Coulomb' "$stiction" solve bad/capsule-0001-certificate.h5 --coulomb relaxed --cold
 expect 0 . "$stiction" run box.xml --time 0.5 --dump-problems dump --every 60 --threads 2 --solver apgd --substeps 2 --quiet
 [ "$(ls dump | wc -l)" = 3 ] || { echo "FAIL: of the steps 0, 60, ... 240 three come after it has landed, not $(ls dump | wc -l)"; failures=$((failures + 1)); }
@@ -210,6 +230,9 @@ expect 2 'which file' "$stiction" solve
 expect 2 'belong to --compare' "$stiction" solve "$problems/stack.h5" --csv out.csv
 expect 0 'mixed.h5 .* apgd .* yes' "$stiction" solve --compare "$problems" --coulomb exact --csv out.csv
 [ "$(wc -l <out.csv)" = 16 ] || { echo "FAIL: 5 problems by 3 solvers and a head, not $(wc -l <out.csv) lines"; failures=$((failures + 1)); }
+expect 1 '/dev/full: cannot be written whole' "$stiction" solve --compare "$problems" --csv /dev/full
+expect 1 '/dev/full: cannot be written whole' "$stiction" profile robot.xml --steps 5 --trace /dev/full
+expect 1 '/dev/full: cannot be written whole' "$stiction" bench coupled --steps 5 --quiet -o /dev/full
 mkdir empty && expect 1 'has no problems' "$stiction" solve --compare empty
 expect 1 'nowhere' "$stiction" solve --compare nowhere
 

@@ -184,7 +184,7 @@ static inline void make_regularised(make *p, int kinds, bool exact) {
     p->nrow = 1 + make_index(8);
     make_rows(p, kinds, false);
     for (int r = 0, at = 0; r < p->nrow; at += p->rows[r++].dim) {
-        double z[STI_ROW_DIM];
+        double z[STI_ROW_DIM] = {0};
         for (int i = 0; i < p->rows[r].dim; i++) z[i] = p->y[at + i] = make_uniform(-1, 1);
         if (exact && p->rows[r].kind == STI_ROW_CONE)
             sti__cone_coulomb(p->rows[r].dim, p->rows[r].mu, p->R + at, z, p->g + at, NULL);

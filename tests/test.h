@@ -8,6 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* STI_ISA=0, 1, 2: the library uses no instructions newer than the baseline, AVX2, AVX-512 in this test (base/isa.h) */
+int sti__isa_most(void);
+int sti__isa_most(void) {
+    const char *most = getenv("STI_ISA");
+    return most ? atoi(most) : 2;
+}
+
 typedef struct test_case {
     const char *name;
     void (*run)(void);
@@ -69,6 +76,12 @@ static inline int test_main(const test_case *cases, int count, int argc, char **
 }
 #define CASE(name) \
     { #name, name }
+/* A case that compares instruction sets, with its comma: where the library has one only there is nothing to compare. */
+#ifdef STI_HAVE_ISA
+#define CASE_OF_ISA(name) CASE(name),
+#else
+#define CASE_OF_ISA(name)
+#endif
 #define MAIN(...)                                                                   \
     int main(int argc, char **argv) {                                               \
         static const test_case cases[] = {__VA_ARGS__};                             \

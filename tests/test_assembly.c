@@ -61,7 +61,7 @@ TEST(a_list_finds_what_the_tree_finds) {
         sti_stage_velocity(w);
         sti_stage_collide(w);
         const sti__collide *list = &w->constraints.collide;
-        tree.reach = list->reach;
+        sti__collide_look_ahead(&tree, w->state);
         REQUIRE(sti__collide_run(&tree, w->state, NULL, &need));
         CHECK(tree.ncontact == list->ncontact &&
               memcmp(tree.contact, list->contact, (size_t)tree.ncontact * sizeof *tree.contact) == 0);
@@ -111,7 +111,7 @@ TEST(groups_find_what_the_list_finds) {
         sti_stage_collide(w);
         const sti__collide *list = &w->constraints.collide;
         for (int k = 0; k < 2; k++) {
-            way[k].reach = list->reach;
+            sti__collide_look_ahead(&way[k], w->state);
             REQUIRE(sti__collide_run(&way[k], w->state, NULL, &need));
             CHECK(way[k].ncontact == list->ncontact &&
                   memcmp(way[k].contact, list->contact, (size_t)list->ncontact * sizeof *list->contact) == 0);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Errors, allocation, arena, hash, pool, numbers and profile. */
-#include "base/internal.h"
+#include "base/room.h"
 #include "base/simd.h"
 #include "test.h"
 #include <locale.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* ---- an allocator that counts, checks sizes, and fails on request ------------------------------ */
 
@@ -137,6 +139,51 @@ TEST(allocation) {
         CHECK(sum == 7);
     }
     CHECK(c.blocks == 0 && c.live == 0 && c.wrong_size == 0 && c.calls > 0);
+}
+
+/* Sizes that do not fit are SIZE_MAX, whatever follows, and no allocation satisfies them. */
+TEST(sizes_do_not_wrap) {
+    int n = 1 << 30;
+    CHECK(sti__size(n, n, 3) == (size_t)3 << 60);
+    CHECK(sti__size(n, n, n) == SIZE_MAX && sti__size(n, n, n, 0) == 0 && sti__size(0, n, n, n) == 0);
+    CHECK(sti__size(-1, 2) == SIZE_MAX);
+    CHECK(sti__sum(n, n, n, n) == (size_t)n * 4 && sti__sum(SIZE_MAX - 3, 2, 2) == SIZE_MAX);
+    CHECK(sti__padded(0) == 0 && sti__padded(1) == STI__ALIGN && sti__padded(STI__ALIGN) == STI__ALIGN);
+    CHECK(sti__padded(SIZE_MAX) == SIZE_MAX && sti__padded(SIZE_MAX - 1) == SIZE_MAX);
+    sti__cutter c = {0};
+    sti__cut(&c, SIZE_MAX, 8);
+    sti__cut(&c, 1, 1);
+    CHECK(c.used == SIZE_MAX && sti__alloc_aligned(NULL, c.used) == NULL);
+}
+
+/* Blocks that grow: without memory all of them are as they were. */
+TEST(growth_keeps_the_old_until_the_new_is_there) {
+    for (int fail = 1; fail < 6; fail++) {
+        counter n = {0};
+        sti_allocator allocator = {count_resize, &n};
+        sti__watch watch;
+        sti_allocator watched = sti__watched(&watch, &allocator);
+        int *a = NULL;
+        double *b = NULL;
+        void *block = NULL;
+        size_t room = 0;
+        const sti__array list[] = {{&a, sizeof *a}, {&b, 3 * sizeof *b}};
+        REQUIRE(sti__grow_arrays(&watched, list, 2, 0, 4) && sti__make_room(&watched, &block, &room, 10, 2));
+        a[3] = 7, b[11] = 8;
+        CHECK(!watch.failed && room == 12);
+        n.fail_at = n.calls + (size_t)fail;
+        const void *old[] = {a, b, block};
+        bool grown = sti__grow_arrays(&watched, list, 2, 4, 100);
+        CHECK(grown == (fail > 2) && a[3] == 7 && b[11] == 8);
+        CHECK(grown || (a == old[0] && b == old[1]));
+        bool made = sti__make_room(&watched, &block, &room, 1000, 0);
+        CHECK(made == (fail != 3) && room == (made ? 1000 : 12) && (made || block == old[2]));
+        CHECK(watch.failed == (fail <= 3));
+        sti__free(&watched, a, sti__size(grown ? 100 : 4, sizeof *a));
+        sti__free(&watched, b, sti__size(grown ? 100 : 4, 3, sizeof *b));
+        sti__free_aligned(&watched, block, room);
+        CHECK(n.live == 0);
+    }
 }
 
 TEST(vectors_grow) {
@@ -277,6 +324,35 @@ TEST(pool_serves_two_callers) {
     CHECK(a.uneven == 0 && b.uneven == 0);
     for (int i = 0; i < 500; i++) CHECK(a.hits[i] == 50 && b.hits[i] == (i < 300 ? 50 : 0));
     sti_pool_destroy(pool);
+}
+
+/* A child of fork has none of the threads: it works alone, and frees the pool without waiting for them; whatever the
+   threads were doing when it began. */
+TEST(pool_in_a_child) {
+    for (int n = 0; n < 40; n++) {
+        sti_pool *pool = sti_pool_create(2 + n % 4, NULL);
+        static tally busy;
+        busy = (tally){.count = 500, .grain = 5, .tasks = sti_pool_tasks(pool)};
+        pthread_t thread;
+        bool other = n % 2; /* another thread uses it meanwhile */
+        if (other) REQUIRE(pthread_create(&thread, NULL, visitor, &busy) == 0);
+        fflush(NULL);
+        pid_t child = fork();
+        if (child == 0) {
+            tally t = {.count = 700, .grain = 3};
+            int bad = 0;
+            sti_tasks tasks = sti_pool_tasks(pool);
+            alarm(20);
+            tasks.run(tasks.system, t.count, t.grain, count_range, &t);
+            for (int i = 0; i < 1000; i++) bad += t.hits[i] != (i < t.count);
+            sti_pool_destroy(pool);
+            _exit(bad || t.uneven);
+        }
+        int status = -1;
+        CHECK(waitpid(child, &status, 0) == child && status == 0);
+        if (other) pthread_join(thread, NULL);
+        sti_pool_destroy(pool);
+    }
 }
 
 TEST(pool_memory) {
@@ -486,7 +562,8 @@ TEST(simd_equals_scalar) {
 }
 
 MAIN(CASE(statuses), CASE(error_text), CASE(text_is_clean), CASE(reports), CASE(sizes_saturate),
-     CASE(allocation), CASE(vectors_grow), CASE(arenas), CASE(hash_mixes), CASE(hash_tells_lengths_apart),
-     CASE(pool_covers_once), CASE(pool_nests), CASE(pool_serves_two_callers), CASE(pool_memory),
-     CASE(numbers), CASE(numbers_long), CASE(numbers_round_trip), CASE(numbers_ignore_locale),
-     CASE(profile_tree), CASE(profile_limits), CASE(simd_equals_scalar))
+     CASE(allocation), CASE(sizes_do_not_wrap), CASE(growth_keeps_the_old_until_the_new_is_there),
+     CASE(vectors_grow), CASE(arenas), CASE(hash_mixes), CASE(hash_tells_lengths_apart),
+     CASE(pool_covers_once), CASE(pool_nests), CASE(pool_serves_two_callers), CASE(pool_in_a_child),
+     CASE(pool_memory), CASE(numbers), CASE(numbers_long), CASE(numbers_round_trip),
+     CASE(numbers_ignore_locale), CASE(profile_tree), CASE(profile_limits), CASE(simd_equals_scalar))

@@ -229,6 +229,30 @@ TEST(short_of_memory) {
     close_stage(&s);
 }
 
+/* A pool that could not grow is there as before, and grows when there is memory again. */
+TEST(growth_that_fails_can_be_tried_again) {
+    stage s = open_stage(grid_xml(5, BALL), (sti__collide_sizes){0});
+    run_stage(&s, NULL);
+    sti__collide_sizes tiny = {1, 1, 1, 1, 1}, need;
+    int failures = 0;
+    for (int fail = 1; fail < 40; fail++) {
+        counter n = {.fail_at = fail};
+        sti_allocator allocator = {counting, &n};
+        sti__collide c;
+        if (!sti__collide_create(&c, s.w->collision, tiny, &allocator, NULL)) continue;
+        for (int run = 0; !sti__collide_run(&c, s.w->state, NULL, &need); run++) {
+            REQUIRE(run < 10);
+            failures += sti__collide_grow(&c, &need, NULL) != STI_OK;
+        }
+        REQUIRE(c.ncontact == s.c.ncontact);
+        CHECK(memcmp(c.contact, s.c.contact, sizeof *c.contact * (size_t)c.ncontact) == 0);
+        sti__collide_free(&c);
+        CHECK(n.live == 0);
+    }
+    CHECK(failures >= 3); /* overlaps, candidates, contacts */
+    close_stage(&s);
+}
+
 /* One moving box under all others must not cost every other one as much room. */
 TEST(a_moving_floor) {
     static char text[1 << 18];
@@ -248,4 +272,5 @@ TEST(a_moving_floor) {
 
 MAIN(CASE(a_grid_of_balls), CASE(sorted_and_distinct), CASE(threads_and_pools_do_not_change_a_bit),
      CASE(pairs_margins_and_gaps), CASE(features_last), CASE(nothing_to_touch), CASE(fixed_geoms_are_watched),
-     CASE(no_allocation_once_warm), CASE(short_of_memory), CASE(a_moving_floor))
+     CASE(no_allocation_once_warm), CASE(short_of_memory), CASE(growth_that_fails_can_be_tried_again),
+     CASE(a_moving_floor))

@@ -3,6 +3,7 @@
    compiled variants of them against each other, bit for bit. */
 #include "scene.h"
 
+#include "base/isa.h"
 #include "dynamics/kernels.h"
 #include "model/state.h"
 
@@ -486,7 +487,27 @@ TEST(variants_agree_with_parameters_of_their_own) {
     sti_model_free(model);
 }
 
-MAIN(CASE(mass_matrix_is_the_hessian_of_kinetic_energy), CASE(velocities_are_rates_of_positions),
-     CASE(factors_multiply_back_and_solve), CASE(accelerations_balance_forces), CASE(pushes_do_work),
-     CASE(pendulum), CASE(spinning_body), CASE(passive_forces), CASE(energy_is_conserved),
-     CASE(variants_agree), CASE(variants_agree_with_parameters_of_their_own))
+/* Kernels of older machines run, under sanitizers too, on those that have newer ones. */
+TEST(instruction_sets_can_be_held_back) {
+    const char *before = getenv("STI_ISA");
+    char kept[16];
+    snprintf(kept, sizeof kept, "%s", before ? before : "");
+    for (int lanes = 1; lanes <= 8; lanes += 7) {
+        setenv("STI_ISA", "0", 1);
+        CHECK(sti__kernels_get(lanes) == sti__kernels_baseline(lanes));
+        setenv("STI_ISA", "1", 1);
+        CHECK(sti__kernels_get(lanes) == sti__kernels_middle(lanes));
+    }
+#ifdef STI_HAVE_ISA
+    unsetenv("STI_ISA");
+    CHECK((sti__kernels_get(1) != sti__kernels_baseline(1)) == sti__has_avx2());
+    CHECK((sti__kernels_get(8) != sti__kernels_baseline(8)) == sti__has_avx512());
+#endif
+    if (before) setenv("STI_ISA", kept, 1);
+}
+
+MAIN(CASE(instruction_sets_can_be_held_back), CASE(mass_matrix_is_the_hessian_of_kinetic_energy),
+     CASE(velocities_are_rates_of_positions), CASE(factors_multiply_back_and_solve),
+     CASE(accelerations_balance_forces), CASE(pushes_do_work), CASE(pendulum), CASE(spinning_body),
+     CASE(passive_forces), CASE(energy_is_conserved), CASE(variants_agree),
+     CASE(variants_agree_with_parameters_of_their_own))

@@ -190,6 +190,29 @@ TEST(bad_arguments) {
 }
 
 /* Only the first call allocates; any of its allocations may fail, and nothing is lost then. */
+/* Beyond 1e154 m squares overflow: said, and never taken for reached. Below, the arm is stretched towards the point. */
+TEST(points_very_far_away) {
+    sti_model *m = model_of(ARM("", ""));
+    sti_world *w = world_of(m);
+    for (int k = 1; k <= 308; k++) {
+        double q[2] = {0.3, 0.5}, start[2] = {0.3, 0.5}, far = pow(10, k), pos[3] = {0, far, 0};
+        sti_ik_info info;
+        sti_status status = sti_ik_solve(w, STI_OBJ_BODY, m->nbody - 1, pos, NULL, NULL, q, &info);
+        CHECK(status == (k <= 154 ? STI_OK : STI_ARGUMENT));
+        if (status == STI_OK) {
+            CHECK(info.end != STI_IK_REACHED && isfinite(q[0]) && isfinite(q[1]));
+            CHECK_NEAR(info.position / far, 1, 0.3); /* the arm is 2 m long */
+        } else CHECK(q[0] == start[0] && q[1] == start[1] && strstr(sti_world_error(w)->message, "far away"));
+    }
+    sti_ik_options options = sti_ik_options_default();
+    options.radius = 1e300;
+    double q[2] = {0.3, 0.5}, turned[4] = {0, 0, 0, 1};
+    sti_ik_info info;
+    CHECK(sti_ik_solve(w, STI_OBJ_BODY, m->nbody - 1, NULL, turned, &options, q, &info) == STI_ARGUMENT);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
 TEST(memory) {
     sti_model *m = model_of(ARM("", ""));
     counter c = {0};
@@ -217,4 +240,4 @@ TEST(memory) {
 }
 
 MAIN(CASE(random_poses), CASE(poses_nearby), CASE(unreachable_points), CASE(limits_hold), CASE(other_joints),
-     CASE(bad_arguments), CASE(memory))
+     CASE(bad_arguments), CASE(points_very_far_away), CASE(memory))

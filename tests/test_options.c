@@ -46,6 +46,7 @@ TEST(in_a_file) {
     sti_model *m = model_of(
         "<mujoco xmlns:sti='urn:stiction'><sti:option solver='apgd' coulomb='relaxed' memory='disable' "
         "linear='pcg' preconditioner='ic' substeps='4' max_newton='7' max_iterations='8' max_pcg='9' "
+        "max_work='1e7' "
         "max_line_search='10' "
         "tol='1e-5' "
         "atol='1e-6' rtol='1e-7' adaptive_atol='enable' pcg_tol='1e-3' ls_tol='1e-4' max_step='2' "
@@ -55,7 +56,8 @@ TEST(in_a_file) {
     CHECK(o->contact_solver == STI_SOLVER_APGD && o->coulomb == STI_COULOMB_RELAXED && o->memory == 0);
     CHECK(o->preconditioner == STI_PRECONDITIONER_IC);
     CHECK(o->linear == STI_LINEAR_PCG && o->substeps == 4 && o->max_newton == 7 && o->max_iterations == 8);
-    CHECK(o->max_pcg == 9 && o->max_line_search == 10 && o->contact_tol == 1e-5 && o->atol == 1e-6);
+    CHECK(o->max_work == 1e7 && o->max_pcg == 9 && o->max_line_search == 10 && o->contact_tol == 1e-5 &&
+          o->atol == 1e-6);
     CHECK(o->rtol == 1e-7 && o->adaptive_atol == 1 && o->pcg_tol == 1e-3 && o->ls_tol == 1e-4);
     CHECK(o->max_step == 2 && o->gradient_limit == 11 && o->certificate_limit == 12);
     CHECK(o->pool_contacts == 13 && o->pool_rows == 14 && o->pool_candidates == 15 && o->pool_overlaps == 16);
@@ -81,18 +83,55 @@ TEST(refused_in_a_file) {
     }
 }
 
+/* Whether a message names an option; "gravity[1]" by its name alone. */
+static bool names(const char *message, const char *member) {
+    char name[32] = "";
+    memcpy(name, member, strcspn(member, "["));
+    return strstr(message, name) != NULL;
+}
+
+static bool refuses(sti_world *w, const char *name) {
+    return sti_step(w, 1) == STI_ARGUMENT && names(sti_world_error(w)->message, name);
+}
+
+/* Every bound of every option, from both sides. */
+TEST(every_option_has_bounds) {
+    sti_model *m = boxes("");
+    sti_world *w = world_of(m);
+    sti_option *o = sti_world_option(w), good = *o;
+#define OUT(type, name, least, most, text)     \
+    o->name = (type)((least)-1);               \
+    tries++, refused += refuses(w, #name);     \
+    *o = good;                                 \
+    if ((double)(most) < 2147483647) {         \
+        o->name = (type)((double)(most) + 1);  \
+        tries++, refused += refuses(w, #name); \
+    }                                          \
+    *o = good;
+#define OWN(type, name, attribute, least, most, text) OUT(type, name, least, most, text)
+    int tries = 0, refused = 0;
+    STI_MJCF_OPTIONS(OUT)
+    STI_FLAG_OPTIONS(OUT)
+    STI_OWN_OPTIONS(OWN)
+#undef OUT
+#undef OWN
+    CHECK(tries > 60 && refused == tries);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
 /* What C can write and a file cannot. */
 TEST(refused_in_a_step) {
     sti_model *m = boxes("");
     sti_world *w = world_of(m);
     sti_option *o = sti_world_option(w), good = *o;
     uint64_t hash = sti_world_hash(w);
-#define REFUSED(member, value)                                                                 \
-    do {                                                                                       \
-        o->member = value;                                                                     \
-        CHECK(sti_step(w, 1) == STI_ARGUMENT && strstr(sti_world_error(w)->message, #member)); \
-        CHECK(sti_forward(w) == STI_ARGUMENT);                                                 \
-        *o = good;                                                                             \
+#define REFUSED(member, value)                                                                \
+    do {                                                                                      \
+        o->member = value;                                                                    \
+        CHECK(sti_step(w, 1) == STI_ARGUMENT && names(sti_world_error(w)->message, #member)); \
+        CHECK(sti_forward(w) == STI_ARGUMENT);                                                \
+        *o = good;                                                                            \
     } while (0)
     REFUSED(substeps, 0);
     REFUSED(contact_solver, 9);
@@ -102,6 +141,30 @@ TEST(refused_in_a_step) {
     REFUSED(max_newton, -1);
     REFUSED(beta, 0);
     REFUSED(max_step, INFINITY);
+    /* those of MJCF, and flags */
+    REFUSED(cone, 7);
+    REFUSED(cone, -1);
+    REFUSED(solver, 3);
+    REFUSED(integrator, 5);
+    REFUSED(integrator, -1);
+    REFUSED(timestep, 0);
+    REFUSED(timestep, NAN);
+    REFUSED(timestep, 1e10);
+    REFUSED(density, -1);
+    REFUSED(viscosity, NAN);
+    REFUSED(impratio, -1);
+    REFUSED(tolerance, INFINITY);
+    REFUSED(ls_tolerance, -1);
+    REFUSED(iterations, -1);
+    REFUSED(ls_iterations, -1);
+    REFUSED(disableflags, 1 << 20);
+    REFUSED(disableflags, -1);
+    REFUSED(enableflags, 1 << 4);
+    REFUSED(handlers, STI_HANDLER_ALL + 1);
+    REFUSED(gravity[1], NAN);
+    REFUSED(gravity[2], 1e11);
+    REFUSED(wind[0], INFINITY);
+    REFUSED(magnetic[2], -NAN);
     CHECK(sti_world_hash(w) == hash);
     CHECK(sti_step(w, 1) == STI_OK);
     sti_world_destroy(w);
@@ -199,7 +262,103 @@ TEST(options_reach_the_solver) {
     sti_model_free(m);
 }
 
-/* With exact friction, which is several solves, the caps hold too; the answer is the best there was. */
+/* ---- options that act in some modes only ------------------------------------------------------------------ */
+
+typedef struct outcome {
+    sti_solve_info info;
+    double v[32];
+} outcome;
+
+static void look(sti_world *w, outcome *s) {
+    memset(s, 0, sizeof *s);
+    s->info = *solved(w);
+    s->info.seconds = 0;
+    memcpy(s->v, values(w, "qacc"), sizeof(double) * 16);
+}
+
+static bool differs(const outcome *a, const outcome *b) {
+    return memcmp(a->v, b->v, sizeof a->v) || a->info.iterations != b->info.iterations ||
+           a->info.line_search != b->info.line_search || a->info.pcg != b->info.pcg ||
+           memcmp(a->info.warnings, b->info.warnings, sizeof a->info.warnings);
+}
+
+static void count_named(void *context, sti_log_level level, const char *message) {
+    CHECK(level == STI_LOG_WARNING || strstr(message, "no effect") == NULL);
+    *(int *)context += strstr(message, "has no effect") != NULL;
+}
+
+/* Every solver, law of friction, linear solve and integrator: what is said to change nothing changes no bit, and is said once. */
+TEST(an_option_acts_or_says_that_it_does_not) {
+    static const struct {
+        const char *name;
+        size_t offset;
+        bool whole;
+        double value;
+    } list[] = {
+#define WHOLE(member, value) {#member, offsetof(sti_option, member), true, value}
+#define REAL(member, value) \
+    { #member, offsetof(sti_option, member), false, value }
+        REAL(atol, 1),        REAL(rtol, 0.5),        WHOLE(adaptive_atol, 1),  WHOLE(max_line_search, 0),
+        REAL(ls_tol, 1),      REAL(max_step, 0.2),    REAL(gradient_limit, 0),  WHOLE(max_iterations, 3),
+        WHOLE(max_pcg, 1),    REAL(pcg_tol, 0.5),     WHOLE(preconditioner, 1), WHOLE(max_newton, 1),
+        WHOLE(alm_scheme, 1), WHOLE(alm_adaptive, 0), WHOLE(alm_outer, 1),      WHOLE(alm_newton, 1),
+        REAL(alm_mu, 10),     REAL(alm_tol, 1),       REAL(alm_newton_tol, 1)};
+    enum { COUNT = sizeof list / sizeof *list };
+    int acted[COUNT] = {0}, named = 0;
+    sti_log log = {count_named, &named};
+    sti_model *m = boxes("");
+    sti_world_options options = sti_world_options_default();
+    options.log = &log;
+    for (int mode = 0; mode < 4 * 2 * 3 * 2; mode++)
+        for (int k = 0; k < COUNT; k++) {
+            outcome a, b;
+            sti_world *w = sti_world_create(m, &options, NULL);
+            REQUIRE(w);
+            sti_option *o = sti_world_option(w);
+            o->contact_solver = mode % 4;
+            o->coulomb = mode / 4 % 2;
+            o->linear = mode / 8 % 3;
+            if (mode / 24) o->integrator = STI_INTEGRATOR_ALM;
+            o->disableflags |= STI_DISABLE_WARMSTART;
+            for (int i = 0; i < 16; i++) values(w, "qvel")[i] = i % 4 - 1.5;
+            look(w, &a);
+            named = 0;
+            if (list[k].whole) *(int *)(void *)((char *)o + list[k].offset) = (int)list[k].value;
+            else *(double *)(void *)((char *)o + list[k].offset) = list[k].value;
+            const char *why = sti_option_idle(o, list[k].name);
+            look(w, &b);
+            look(w, &b);
+            CHECK(named == (why != NULL));
+            CHECK(!why || !differs(&a, &b));
+            acted[k] += differs(&a, &b);
+            sti_world_destroy(w);
+        }
+    for (int k = 0; k < COUNT; k++) /* no soft body here, and tolerances that only such problems reach */
+        if (strcmp(list[k].name, "adaptive_atol") && strcmp(list[k].name, "preconditioner") &&
+            strncmp(list[k].name, "alm_", 4))
+            CHECK(acted[k] > 0);
+    sti_model_free(m);
+}
+
+/* With its line, where a file sets it. */
+TEST(a_file_is_told_of_options_without_effect) {
+    const char *xml = "<mujoco xmlns:sti='urn:stiction'>\n<sti:option max_step='2'\n tol='1e-7'/></mujoco>";
+    sti_error error = {0};
+    sti_spec *spec = sti_spec_parse(xml, strlen(xml), NULL, NULL, &error);
+    REQUIRE(spec);
+    sti_report report;
+    sti_report_init(&report, NULL);
+    sti_model *m = sti_model_compile(spec, &report, &error);
+    REQUIRE(m);
+    CHECK(report.count == 1 && report.items[0].error.line == 2 &&
+          strcmp(report.items[0].error.attribute, "max_step") == 0);
+    CHECK(report.count == 1 && strstr(report.items[0].error.message, "no effect"));
+    sti_report_free(&report);
+    sti_model_free(m);
+    sti_spec_free(spec);
+}
+
+/* With exact friction, which is several rounds, max_newton is the cap of all of them; the answer is the best there was. */
 TEST(caps_with_exact_friction) {
     sti_model *m = boxes("");
     sti_world *w = landing(m);
@@ -210,7 +369,9 @@ TEST(caps_with_exact_friction) {
     CHECK(i->converged && iterations > 4);
     o->max_newton = 1;
     i = solved(w);
-    CHECK(i->iterations >= 1 && i->iterations <= 24 && !i->converged);
+    CHECK(i->iterations == 1 && !i->converged && i->warnings[STI_WARN_ITERATION_CAP] > 0);
+    o->max_newton = 3;
+    CHECK(solved(w)->iterations == 3);
     o->max_newton = 0;
     i = solved(w);
     CHECK(i->iterations == 0 && !i->converged && i->certificate.headline > 1e-6);
@@ -451,8 +612,10 @@ TEST(threads_do_not_change_a_bit) {
     sti_model_free(m);
 }
 
-MAIN(CASE(defaults), CASE(in_a_file), CASE(refused_in_a_file), CASE(refused_in_a_step), CASE(of_a_world),
-     CASE(options_reach_the_solver), CASE(caps_with_exact_friction), CASE(adaptive_tolerance),
-     CASE(substeps_fall), CASE(substeps_are_steps), CASE(switches), CASE(equality_switch),
-     CASE(stages_are_a_step), CASE(stages_are_profiled), CASE(tiny_pools_lose_nothing), CASE(growth_is_said),
+MAIN(CASE(defaults), CASE(in_a_file), CASE(refused_in_a_file), CASE(refused_in_a_step),
+     CASE(every_option_has_bounds), CASE(of_a_world), CASE(options_reach_the_solver),
+     CASE(caps_with_exact_friction), CASE(an_option_acts_or_says_that_it_does_not),
+     CASE(a_file_is_told_of_options_without_effect), CASE(adaptive_tolerance), CASE(substeps_fall),
+     CASE(substeps_are_steps), CASE(switches), CASE(equality_switch), CASE(stages_are_a_step),
+     CASE(stages_are_profiled), CASE(tiny_pools_lose_nothing), CASE(growth_is_said),
      CASE(threads_do_not_change_a_bit))

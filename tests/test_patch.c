@@ -370,6 +370,7 @@ static int count_all(const sti__pressure_body *a, const sti__pressure_body *b, c
                      const pressure_mesh *mb, double *area) {
     sti__patch_options o = sti__patch_defaults();
     int count = 0, na = a->kind == STI__PRESSURE_RIGID ? ma->ntri : ma->ntet;
+    if (a->kind != STI__PRESSURE_SOFT && b->kind != STI__PRESSURE_SOFT) o.alike = INFINITY;
     *area = 0;
     for (int i = 0; i < na; i++)
         for (int j = 0; j < mb->ntet; j++) {

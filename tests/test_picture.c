@@ -1,68 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pictures: what is where on them, and that the PNG files hold them. */
 #include "failing.h"
-#include "test.h"
-
-#include "base/internal.h"
-#include <stiction/stiction.h>
-
-enum { W = 96, H = 64 };
-
-typedef struct shot {
-    sti_model *model;
-    sti_world *world;
-    sti_picture_options options;
-    uint8_t rgb[W * H * 3];
-} shot;
-
-static void open_shot(shot *s, const char *xml) {
-    sti_error error = {0};
-    sti_spec *spec = sti_spec_parse(xml, strlen(xml), NULL, NULL, &error);
-    s->model = spec ? sti_model_compile(spec, NULL, &error) : NULL;
-    s->world = s->model ? sti_world_create(s->model, NULL, &error) : NULL;
-    if (!s->world) fprintf(stderr, "%s\n", error.message);
-    sti_spec_free(spec);
-    REQUIRE(s->world);
-    s->options = sti_picture_options_default(s->model);
-    s->options.width = W;
-    s->options.height = H;
-}
-
-static void close_shot(shot *s) {
-    sti_world_destroy(s->world);
-    sti_model_free(s->model);
-}
-
-static void take(shot *s) {
-    sti_error error = {0};
-    CHECK(sti_picture_render(s->world, &s->options, s->rgb, &error) == STI_OK);
-    CHECK(error.code == STI_OK);
-}
-
-static const uint8_t *at(const shot *s, int x, int y) { return s->rgb + 3 * (y * W + x); }
-static bool reddish(const uint8_t *p) { return p[0] > 60 && p[0] > 2 * p[1] && p[0] > 2 * p[2]; }
-static bool greenish(const uint8_t *p) { return p[1] > 50 && 2 * p[1] > 3 * p[0] && 2 * p[1] > 3 * p[2]; }
-static bool skyish(const uint8_t *p) {
-    return p[2] >= p[0] && p[0] > 60 && p[2] - p[0] < 120 && !greenish(p);
-}
-
-/* Pixels of a colour, and the middle of them. */
-static int count(const shot *s, bool (*is)(const uint8_t *), double *cx, double *cy) {
-    int n = 0;
-    *cx = *cy = 0;
-    for (int y = 0; y < H; y++)
-        for (int x = 0; x < W; x++)
-            if (is(at(s, x, y))) {
-                n++;
-                *cx += x + 0.5;
-                *cy += y + 0.5;
-            }
-    if (n) *cx /= n, *cy /= n;
-    return n;
-}
-
-#define WORLD(content) "<mujoco><worldbody>" content "</worldbody></mujoco>"
-#define BALL "<body pos='0 0 1'><joint type='free'/><geom type='sphere' size='0.2' rgba='1 0 0 1'/></body>"
+#include "shot.h"
 
 TEST(red_ball_in_the_middle) {
     shot s;
@@ -590,7 +529,8 @@ TEST(failing_allocations) {
               "<mujoco xmlns:sti='urn:stiction'><asset><mesh name='m' vertex='-.3 -.3 -.3 .3 -.3 -.3 0 .3 "
               "-.3 0 0 .4'/>"
               "<hfield name='h' nrow='3' ncol='3' size='.4 .3 .3 .1'/></asset><worldbody>"
-              "<geom type='hfield' hfield='h'/><geom type='mesh' mesh='m'/><geom type='plane' size='0 0 "
+              "<geom type='hfield' hfield='h' contype='0' conaffinity='0'/><geom type='mesh' mesh='m'/><geom "
+              "type='plane' size='0 0 "
               "1'/><geom size='.1' rgba='1 0 0 "
               ".5'/><sti:soft name='s' pos='0 0 1' size='.2' edge='.1' young='1e5'/></worldbody></mujoco>");
     failing f = {1 << 30, 0};

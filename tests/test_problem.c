@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Problems: what is refused, islands, and files in both layouts, whole and broken. */
+#include "fclib_make.h"
 #include "problem_make.h"
-#include "record/hdf.h"
 #include "robust.h"
 #include <unistd.h>
 
@@ -186,12 +186,8 @@ TEST(memory_is_saved) {
     make_hard(&p, false);
     sti_problem *plain = make_problem(&p);
     sti_problem_arrays a = *sti_problem_view(plain);
-    sti_contact_memory memory[MAKE_ROWS] = {{.feature = UINT64_MAX,
-                                             .anchor = {1, 2, 3},
-                                             .turn = {7, 8, 9},
-                                             .desaxce = 4,
-                                             .impulse = {5, 6},
-                                             .frame = {0, 0, 1}}};
+    sti_contact_memory memory[MAKE_ROWS] = {
+        {.feature = UINT64_MAX, .anchor = {1, 2, 3}, .turn = {7, 8, 9}, .frame = {0, 0, 1}}};
     a.memory = memory;
     a.h = 0.01;
     sti_problem *problem = sti_problem_create(&a, NULL, NULL), *back;
@@ -251,24 +247,6 @@ TEST(fclib_refuses_what_it_cannot_hold) {
 }
 
 /* A local problem by hand: one contact, W in any of three forms. */
-static void put_fclib(sti__hdf *h, const char *name, int m, int n, int nz, const int *p, int np, const int *i,
-                      const double *x, int count) {
-    char path[64];
-    sti__hdf_group(h, name);
-    const char *scalar[] = {"m", "n", "nz"};
-    const int value[] = {m, n, nz};
-    for (int k = 0; k < 3; k++) {
-        snprintf(path, sizeof path, "%s/%s", name, scalar[k]);
-        sti__hdf_put_ints(h, path, &value[k], 1);
-    }
-    snprintf(path, sizeof path, "%s/p", name);
-    sti__hdf_put_ints(h, path, p, (size_t)np);
-    snprintf(path, sizeof path, "%s/i", name);
-    sti__hdf_put_ints(h, path, i, (size_t)count);
-    snprintf(path, sizeof path, "%s/x", name);
-    sti__hdf_put_reals(h, path, x, (size_t)count, 1);
-}
-
 typedef struct local {
     int m, n, nz, np, count, spacedim, nq;
     int p[8], i[8];

@@ -101,8 +101,8 @@ TEST(newton_of_elastic_laws) {
 }
 
 TEST(same_bits) {
-    static const char *const options[] = {"", "linear='pcg'", "solver='apgd'"};
-    for (int k = 0; k < 3; k++) {
+    static const char *const options[] = {"", "linear='pcg'", "solver='apgd'", "solver='newton'"};
+    for (int k = 0; k < 4; k++) {
         sti_model *m = ball(options[k], "");
         sti_world *a = profiled(m, true), *b = profiled(m, false);
         CHECK(sti_step(a, 10) == STI_OK && sti_step(b, 10) == STI_OK);
@@ -115,4 +115,87 @@ TEST(same_bits) {
     }
 }
 
-MAIN(CASE(tree_of_a_soft_step), CASE(newton_of_elastic_laws), CASE(same_bits))
+/* ---- lines add up ---------------------------------------------------------------------------------------- */
+
+#define SOFT                                                                                           \
+    "<geom type='plane' size='0 0 1'/><sti:soft name='ball' size='.05' pos='0 0 .049' edge='.015' "    \
+    "young='2e4' poisson='.4'%s/><body pos='0 0 .13'><freejoint/><geom type='box' size='.03 .03 .03' " \
+    "mass='.2'/></body>"
+
+static const sti_profile_node *worst_line(const sti_world *w, double *worst) {
+    int count;
+    const sti_profile_node *node = sti_world_profile(w, &count), *found = node;
+    REQUIRE(node && count > 0);
+    *worst = 1;
+    for (int i = 0; i < count; i++) {
+        double sum = 0, ticks = (double)node[i].ticks;
+        bool any = false;
+        for (int k = i + 1; k < count; k++)
+            if (node[k].parent == i) sum += (double)node[k].ticks, any = true;
+        if (!any || ticks < 0.02 * (double)node[0].ticks || sum >= *worst * ticks) continue;
+        *worst = sum / ticks;
+        found = node + i;
+    }
+    return found;
+}
+
+/* Every stage that has lines and takes a fiftieth of a step or more: its lines are 95 % of it. Another program may take the
+   processor away between two lines, so that there are three attempts. */
+static void adds_up(const char *what, sti_model *m, int nstep) {
+    double worst = 0;
+    const sti_profile_node *node = NULL;
+    sti_world *w = profiled(m, true);
+    CHECK(sti_step(w, nstep) == STI_OK);
+    for (int attempt = 0; attempt < 3 && worst < 0.95; attempt++) {
+        sti_world_profile_reset(w);
+        CHECK(sti_step(w, nstep) == STI_OK);
+        node = worst_line(w, &worst);
+    }
+    if (worst < 0.95) printf("%s: the lines of %s are %.1f %% of it\n", what, node->name, 100 * worst);
+    CHECK(worst >= 0.95);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+static sti_model *soft_scene(const char *option, const char *law) {
+    char xml[2048];
+    snprintf(xml, sizeof xml,
+             "<mujoco xmlns:sti='urn:stiction'><option timestep='.005'/><sti:option %s/><worldbody>" SOFT
+             "</worldbody></mujoco>",
+             option, law);
+    return model_of(xml);
+}
+
+static sti_model *pile(const char *integrator, const char *option) {
+    char xml[8192];
+    int at = snprintf(xml, sizeof xml,
+                      "<mujoco xmlns:sti='urn:stiction'><option timestep='.005' integrator='%s'/>"
+                      "<sti:option %s/><worldbody><geom type='plane' size='0 0 1'/>",
+                      integrator, option);
+    for (int k = 0; k < 32; k++)
+        at += snprintf(
+            xml + at, sizeof xml - (size_t)at,
+            "<body pos='%g %g %g'><freejoint/><geom type='%s' size='.02 .02 .02' mass='.1'/></body>",
+            .03 * (k % 4) + .003 * (k % 7), .03 * (k / 4 % 4), .03 + .05 * (k / 8), k % 2 ? "box" : "sphere");
+    snprintf(xml + at, sizeof xml - (size_t)at, "</worldbody></mujoco>");
+    return model_of(xml);
+}
+
+TEST(lines_of_every_stage_add_up_in_soft_scenes) {
+    adds_up("soft", soft_scene("", ""), 15);
+    adds_up("soft, relaxed", soft_scene("coulomb='relaxed'", ""), 15);
+    adds_up("soft, pcg", soft_scene("linear='pcg'", ""), 5);
+    adds_up("soft, apgd", soft_scene("solver='apgd'", ""), 5);
+    adds_up("soft, neohookean", soft_scene("", " law='neohookean'"), 5);
+}
+
+TEST(lines_of_every_stage_add_up_in_rigid_scenes) {
+    adds_up("pile", pile("implicitfast", ""), 40);
+    adds_up("pile, relaxed", pile("implicitfast", "coulomb='relaxed'"), 40);
+    adds_up("pile, apgd", pile("implicitfast", "solver='apgd'"), 10);
+    adds_up("pile, newton", pile("implicitfast", "solver='newton'"), 10);
+    adds_up("pile, alm", pile("alm", ""), 5);
+}
+
+MAIN(CASE(lines_of_every_stage_add_up_in_soft_scenes), CASE(lines_of_every_stage_add_up_in_rigid_scenes),
+     CASE(tree_of_a_soft_step), CASE(newton_of_elastic_laws), CASE(same_bits))

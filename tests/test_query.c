@@ -61,7 +61,7 @@ TEST(each_shape_from_above) {
         CHECK(geom == -1 && n[0] == 0 && n[1] == 0 && n[2] == 0);
         CHECK(ray(&s, 30, 0, 5, 0, 0, -1, NULL, NULL) == -1);
         CHECK(ray(&s, 0, 0, 5, 0, 0, 0, NULL, NULL) == -1);
-        CHECK(ray(&s, 0, 0, NAN, 0, 0, -1, NULL, NULL) == -1);
+        CHECK(isnan(ray(&s, 0, 0, NAN, 0, 0, -1, NULL, NULL)));
         close_stage(&s);
     }
 }
@@ -101,6 +101,33 @@ TEST(what_a_ray_sees) {
     o.bodyexclude = 4;
     CHECK(sti_ray(s.w, p, v, &o, &geom, NULL) == -1);
     close_stage(&s);
+}
+
+/* x of p + x v is the distance over the length of v, whatever that is; what cannot be computed is not "nothing hit". */
+TEST(directions_of_any_length) {
+    static const char *const shapes[] = {"<geom size='1'/>",
+                                         "<geom type='box' size='1 1 1'/>",
+                                         "<geom type='capsule' size='.5 .5'/>",
+                                         "<geom type='cylinder' size='.5 1'/>",
+                                         "<geom type='ellipsoid' size='.3 .4 1'/>",
+                                         "<geom type='plane' size='0 0 1' pos='0 0 1'/>"};
+    for (int i = 0; i < 6; i++) {
+        char xml[256];
+        snprintf(xml, sizeof xml, ONE("%s"), shapes[i]);
+        stage s = open_stage(xml);
+        for (int k = -300; k <= 300; k += 20) {
+            int geom;
+            double n[3], x = ray(&s, 0, 0, 5, 0, 0, -pow(10, k), &geom, n);
+            CHECK_NEAR(x * pow(10, k), 4, 1e-12);
+            CHECK(geom == 0);
+            CHECK_NEAR(n[2], 1, 1e-12);
+        }
+        CHECK(ray(&s, 0, 0, 5, 0, 0, 1e200, NULL, NULL) == -1 && ray(&s, 0, 0, 5, 0, 0, 0, NULL, NULL) == -1);
+        CHECK(isnan(ray(&s, 0, 0, 1e200, 0, 0, -1, NULL, NULL)));
+        CHECK(isnan(ray(&s, 0, 0, 5, 0, 0, -INFINITY, NULL, NULL)));
+        CHECK(isnan(ray(&s, NAN, 0, 5, 0, 0, -1, NULL, NULL)));
+        close_stage(&s);
+    }
 }
 
 TEST(moving_on) {
@@ -271,6 +298,6 @@ TEST(path_of_a_tendon) {
     close_stage(&s);
 }
 
-MAIN(CASE(path_of_a_tendon), CASE(each_shape_from_above), CASE(sides), CASE(what_a_ray_sees), CASE(moving_on),
-     CASE(distances), CASE(untouchable_meshes), CASE(sensors), CASE(sensors_that_are_wrong),
-     CASE(short_of_memory))
+MAIN(CASE(path_of_a_tendon), CASE(each_shape_from_above), CASE(sides), CASE(what_a_ray_sees),
+     CASE(directions_of_any_length), CASE(moving_on), CASE(distances), CASE(untouchable_meshes),
+     CASE(sensors), CASE(sensors_that_are_wrong), CASE(short_of_memory))

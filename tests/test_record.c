@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Trajectories: written, read back and applied. */
+#include "base/internal.h"
 #include "scene.h"
 
 #include <hdf5.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char scene[] =
@@ -57,6 +62,30 @@ TEST(write_read_apply) {
     CHECK(memcmp(values(w, "qpos"), values(replay, "qpos"), sizeof(double) * (size_t)m->nq) == 0);
     CHECK(sti_recording_apply(r, STEPS, replay, &error) == STI_ARGUMENT);
     CHECK(sti_recording_apply(r, -1, replay, &error) == STI_ARGUMENT);
+    sti_recording_close(r);
+    unlink(path);
+    sti_world_destroy(w);
+    sti_world_destroy(replay);
+    sti_model_free(m);
+}
+
+/* A frame with a number that is none is named and not applied. */
+TEST(frames_with_bad_numbers_are_refused) {
+    sti_model *m = model_of(scene);
+    sti_world *w = world_of(m), *replay = world_of(m);
+    sti_error error = {0};
+    sti_recorder *recorder = sti_recorder_create(file("nan.h5"), w, NULL, &error);
+    REQUIRE(recorder);
+    CHECK(sti_recorder_frame(recorder, w, &error) == STI_OK);
+    values(w, "qvel")[2] = NAN;
+    CHECK(sti_recorder_frame(recorder, w, &error) == STI_OK);
+    CHECK(sti_recorder_close(recorder, &error) == STI_OK);
+    sti_recording *r = sti_recording_open(path, NULL, &error);
+    REQUIRE(r && sti_step(replay, 3) == STI_OK);
+    uint64_t before = sti_world_hash(replay);
+    CHECK(sti_recording_apply(r, 1, replay, &error) == STI_NONFINITE);
+    CHECK(strstr(error.message, "frame 1: qvel[2] is nan") != NULL && sti_world_hash(replay) == before);
+    CHECK(sti_recording_apply(r, 0, replay, &error) == STI_OK);
     sti_recording_close(r);
     unlink(path);
     sti_world_destroy(w);
@@ -200,6 +229,11 @@ static int fill_disk(sti_world *w, rlim_t room) {
     sti_recorder *r = sti_recorder_create(file("f.h5"), w, NULL, &error);
     while (r && frames < 200000 && sti_recorder_frame(r, w, &error) == STI_OK) frames++;
     CHECK(error.code == STI_FILE && strstr(error.message, "disk full"));
+    /* frames that come later are refused too: the file has none of them */
+    for (int i = 0; r && i < 3; i++) {
+        error = (sti_error){0};
+        CHECK(sti_recorder_frame(r, w, &error) == STI_FILE && strstr(error.message, "disk full"));
+    }
     CHECK(!r || sti_recorder_close(r, &error) == STI_FILE);
     setrlimit(RLIMIT_FSIZE, &limit);
     return frames;
@@ -221,6 +255,171 @@ TEST(full_disk) {
     signal(SIGXFSZ, old);
     unlink(path);
     sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* Records for ever: frame i has ctrl = i and its wall time [ns] in *last. */
+static void record_for_ever(sti_world *w, _Atomic int64_t *last) {
+    sti_recorder *r = sti_recorder_create(path, w, "qpos qvel ctrl act", NULL);
+    for (int i = 0; r; i++) {
+        values(w, "ctrl")[0] = i;
+        values(w, "qvel")[0] = (double)sti__clock();
+        if (sti_recorder_frame(r, w, NULL) != STI_OK) break;
+        atomic_store(last, sti__clock());
+    }
+    _exit(1);
+}
+
+/* A process that is killed loses the frames of one second at most, and none of those that can be read is wrong. */
+static void kill_recording(const sti_model *m, int milliseconds) {
+    sti_world *w = world_of(m);
+    _Atomic int64_t *last =
+        mmap(NULL, sizeof *last, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(last != MAP_FAILED);
+    file("killed.h5");
+    pid_t child = fork();
+    if (child == 0) record_for_ever(w, last);
+    while (atomic_load(last) == 0 && waitpid(child, NULL, WNOHANG) == 0) usleep(1000);
+    usleep(1000 * (useconds_t)milliseconds);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    sti_error error = {0};
+    sti_recording *r = sti_recording_open(path, NULL, &error);
+    REQUIRE(r);
+    int frames = sti_recording_frames(r);
+    REQUIRE(frames > 0);
+    for (int i = frames - 1; i >= 0; i -= i < 100 ? 1 : i / 50) {
+        CHECK(sti_recording_apply(r, i, w, &error) == STI_OK && values(w, "ctrl")[0] == i);
+        if (i == frames - 1) CHECK(values(w, "qvel")[0] >= (double)(atomic_load(last) - 1000000000));
+    }
+    sti_recording_close(r);
+    munmap((void *)last, sizeof *last);
+    sti_world_destroy(w);
+}
+
+TEST(killed_while_recording) {
+    sti_model *m = model_of(scene);
+    kill_recording(m, 1700);
+    for (int i = 0; i < 10; i++) kill_recording(m, 1 + 7 * i);
+    unlink(path);
+    sti_model_free(m);
+}
+
+/* While one process records, a second cannot take the file from it, but it can be read. */
+TEST(read_while_recording) {
+    sti_model *m = model_of(scene);
+    sti_world *w = world_of(m);
+    sti_error error = {0};
+    sti_recorder *r = sti_recorder_create(file("live.h5"), w, NULL, &error);
+    REQUIRE(r && sti_recorder_frame(r, w, &error) == STI_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        sti_recording *seen = sti_recording_open(path, NULL, &error);
+        bool good = seen && sti_recording_frames(seen) == 1 && !sti_recorder_create(path, w, NULL, &error) &&
+                    error.code == STI_FILE;
+        _exit(good ? 0 : 1);
+    }
+    int status = 1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(sti_recorder_frame(r, w, &error) == STI_OK && sti_recorder_close(r, &error) == STI_OK);
+    sti_recording *seen = sti_recording_open(path, NULL, &error);
+    REQUIRE(seen);
+    CHECK(sti_recording_frames(seen) == 2);
+    sti_recording_close(seen);
+    unlink(path);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* A child of fork can free its copy of a recorder; the file stays the parent's, with all of its frames. */
+TEST(fork_while_recording) {
+    sti_model *m = model_of(scene);
+    sti_world *w = world_of(m);
+    sti_error error = {0};
+    sti_recorder *r = sti_recorder_create(file("fork.h5"), w, NULL, &error);
+    REQUIRE(r);
+    int ready[2];
+    REQUIRE(pipe(ready) == 0);
+    for (int i = 0; i < 10; i++) CHECK(sti_recorder_frame(r, w, &error) == STI_OK);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        char byte;
+        bool good = sti_recorder_frame(r, w, &error) == STI_ARGUMENT;
+        good = good && read(ready[0], &byte, 1) == 1; /* the parent has gone on */
+        good = sti_recorder_close(r, &error) == STI_OK && good;
+        sti_world_destroy(w);
+        sti_model_free(m);
+        exit(good ? 0 : 1);
+    }
+    for (int i = 10; i < STEPS; i++) {
+        values(w, "ctrl")[0] = i;
+        CHECK(sti_recorder_frame(r, w, &error) == STI_OK);
+    }
+    int status = 1;
+    CHECK(write(ready[1], "x", 1) == 1 && waitpid(child, &status, 0) == child && status == 0);
+    CHECK(sti_recorder_close(r, &error) == STI_OK);
+    sti_recording *seen = sti_recording_open(path, NULL, &error);
+    REQUIRE(seen);
+    CHECK(sti_recording_frames(seen) == STEPS);
+    for (int i = 10; i < STEPS; i += 13)
+        CHECK(sti_recording_apply(seen, i, w, &error) == STI_OK && values(w, "ctrl")[0] == i);
+    sti_recording_close(seen);
+    close(ready[0]);
+    close(ready[1]);
+    unlink(path);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* Pipes, devices and folders are refused without waiting for what will never come. */
+TEST(not_a_regular_file) {
+    sti_model *m = model_of(scene);
+    sti_world *w = world_of(m);
+    sti_error error = {0};
+    REQUIRE(mkfifo(file("pipe.h5"), 0600) == 0);
+    alarm(20);
+    const char *const names[] = {path, "/dev/zero", "/"};
+    for (int i = 0; i < 3; i++) {
+        const char *why = i == 2 ? "folder" : "not a regular file";
+        CHECK(!sti_recording_open(names[i], NULL, &error) && error.code == STI_FILE);
+        CHECK(strstr(error.message, why));
+        CHECK(!sti_problem_load(names[i], NULL, &error) && error.code == STI_FILE);
+        CHECK(strstr(error.message, why));
+        CHECK(!sti_capsule_open(names[i], NULL, &error) && error.code == STI_FILE);
+        CHECK(sti_capsule_load(w, names[i], &error) == STI_FILE && strstr(error.message, why));
+        CHECK(sti_capsule_save(w, names[i], &error) == STI_FILE && strstr(error.message, why));
+        CHECK(!sti_tetmesh_load(names[i], NULL, NULL, &error) && error.code == STI_FILE);
+        CHECK(!sti_model_load(names[i], NULL, NULL, &error) && error.code == STI_FILE);
+        CHECK(!sti_recorder_create(names[i], w, NULL, &error) && error.code == STI_FILE);
+    }
+    alarm(0);
+    unlink(path);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* Memory that is given back is overwritten, so that whoever still looks at it fails. */
+static void *wiping(void *context, void *ptr, size_t old_size, size_t new_size) {
+    if (new_size == 0 && ptr) memset(ptr, 0xa5, old_size);
+    return counting(context, ptr, old_size, new_size);
+}
+
+TEST(a_recorder_outlives_its_world) {
+    counter c = {0};
+    sti_allocator allocator = {wiping, &c};
+    sti_world_options options = sti_world_options_default();
+    options.allocator = &allocator;
+    sti_model *m = model_of(scene);
+    sti_world *w = sti_world_create(m, &options, NULL), *other = sti_world_create(m, NULL, NULL);
+    REQUIRE(w && other);
+    sti_recorder *recorder = sti_recorder_create(file("o.h5"), w, NULL, NULL);
+    REQUIRE(recorder && sti_recorder_frame(recorder, w, NULL) == STI_OK);
+    sti_world_destroy(w);
+    CHECK(sti_recorder_frame(recorder, other, NULL) == STI_OK);
+    CHECK(sti_recorder_close(recorder, NULL) == STI_OK && c.live == 0);
+    unlink(path);
+    sti_world_destroy(other);
     sti_model_free(m);
 }
 
@@ -247,5 +446,7 @@ TEST(every_allocation_may_fail) {
     sti_model_free(m);
 }
 
-MAIN(CASE(write_read_apply), CASE(soft_bodies), CASE(layout), CASE(errors), CASE(full_disk),
+MAIN(CASE(write_read_apply), CASE(frames_with_bad_numbers_are_refused), CASE(soft_bodies), CASE(layout),
+     CASE(errors), CASE(full_disk), CASE(killed_while_recording), CASE(read_while_recording),
+     CASE(fork_while_recording), CASE(not_a_regular_file), CASE(a_recorder_outlives_its_world),
      CASE(every_allocation_may_fail))

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Exact Coulomb of softened contact: islands with dense matrices against the general way, on all instruction sets, at the
    edges of what they take; sweeps; wide ratios. */
+#include "contact/problem.h"
 #include "contact/rows.h"
 #include "pile_problem.h"
 #include "sap_test.h"
 #include "solve/small.h"
 
-bool sti__small_solve(sti__small_job *job);
+bool sti__small_solve(sti__small_job *job), sti__small_solve_large(sti__small_job *job);
 #ifdef STI_HAVE_ISA
-bool sti__small_solve_avx2(sti__small_job *job);
-bool sti__small_solve_avx512(sti__small_job *job);
+bool sti__small_solve_avx2(sti__small_job *job), sti__small_solve_large_avx2(sti__small_job *job);
+bool sti__small_solve_avx512(sti__small_job *job), sti__small_solve_large_avx512(sti__small_job *job);
 #endif
 
 static sti_solve_options exact_options(double tol) {
@@ -126,12 +127,42 @@ TEST(at_the_largest_size) {
             for (int i = 0; i < 3; i++) d.J[(at + i) * n + 3 * b + i] = 1;
             dense_cone_R(&d, b, at, 1e-2, 1e-3);
         }
-        int row[20];
+        int row[20], dof[DENSE_N];
         for (int b = 0; b < 20; b++) row[b] = b;
         sti_problem *p = dense_create(&d, NULL);
-        CHECK(sti__small_fits(p, row, n, 20) == (n <= STI__SMALL));
+        for (int i = 0; i < n; i++) dof[i] = i;
+        CHECK(sti__small_fits(p, dof, row, n, 20) == (n <= STI__SMALL)); /* its tree is not deep */
         sti_problem_free(p);
         CHECK(same_answer(&d, 1e-8));
+    }
+}
+
+/* A trunk of six dofs with limbs of twelve each, and contacts between them: the mass matrix has the shape of the tree. */
+static int parent_of(int dof) { return dof > 6 && (dof - 6) % 12 == 0 ? 5 : dof - 1; }
+
+static void robot_problem(dense_problem *d, int n, int contacts) {
+    dense_random r = {(uint64_t)n};
+    static double L[DENSE_N * DENSE_N];
+    memset(d, 0, sizeof *d);
+    memset(L, 0, sizeof L);
+    d->n = n;
+    for (int i = 0; i < n; i++) {
+        for (int k = i; k >= 0; k = parent_of(k))
+            L[i * n + k] = k == i ? random_in(&r, 1, 2) : random_in(&r, -.3, .3);
+        d->vstar[i] = random_in(&r, -1, 1);
+    }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            for (int k = 0; k < n; k++) d->A[i * n + j] += L[k * n + i] * L[k * n + j];
+    for (int b = 0; b < contacts; b++) {
+        int at = dense_add(d, STI_ROW_CONE, 3);
+        int ends[2] = {n - 1 - b % n, (int)random_in(&r, 0, n - .5)};
+        d->rows[b].mu[0] = d->rows[b].mu[1] = 0.3;
+        for (int i = 0; i < 3; i++)
+            for (int e = 0; e < 2; e++)
+                for (int k = ends[e]; k >= 0; k = parent_of(k))
+                    d->J[(at + i) * n + k] += random_in(&r, -1, 1);
+        dense_cone_R(d, b, at, 1e-1, 1e-2);
     }
 }
 
@@ -236,7 +267,7 @@ TEST(user_rows_with_exact_friction) {
 static bool run_from(const sti_problem *p, sti__small_solver solver, const double *next_v,
                      const double *next_g, double *v, double *g, sti__small_job *out) {
     int dof[DENSE_N], row[DENSE_ROWS], n = sti_problem_view(p)->n, nrow = sti_problem_view(p)->nrow;
-    size_t room = sti__small_room(n, sti_problem_scalar_rows(p), nrow);
+    size_t room = 4 * sti__small_room(n, sti_problem_scalar_rows(p), nrow); /* sets of either size */
     void *scratch = aligned_alloc(64, (room + 63) / 64 * 64);
     for (int i = 0; i < n; i++) dof[i] = i, v[i] = next_v ? (1 + 2e-10) * next_v[i] : 0;
     for (int b = 0; b < nrow; b++) row[b] = b;
@@ -279,10 +310,62 @@ TEST(a_guess_that_goes_on) {
     CHECK(moved >= 5);
 }
 
-#ifdef STI_HAVE_ISA
 static bool run_variant(const sti_problem *p, sti__small_solver solver, double *v, double *g,
                         sti__small_job *out) {
     return run_from(p, solver, NULL, NULL, v, g, out);
+}
+
+TEST(robots_of_more_than_64_dofs_agree_with_the_general_way) {
+    static dense_problem d;
+    static double v[DENSE_N], g[DENSE_M];
+    int both = 0, tried = 0, dof[DENSE_N], row[20];
+    for (int i = 0; i < DENSE_N; i++) dof[i] = i;
+    for (int b = 0; b < 20; b++) row[b] = b;
+    for (int n = 66; n <= STI__SMALL_LARGE + 8; n += 19) {
+        answer general;
+        sti__small_job job;
+        robot_problem(&d, n, 20);
+        sti_problem *p = dense_create(&d, NULL);
+        CHECK(!sti__small_fits(p, dof, row, n, 20)); /* for all that it knows, soft bodies are in it */
+        p->first_soft = n;
+        CHECK(sti__small_fits(p, dof, row, n, 20) == (n <= STI__SMALL_LARGE));
+        if (n <= STI__SMALL_LARGE) {
+            sti_solve_options o = general_options(1e-11);
+            solve_dense(&d, &o, &general);
+            tried++;
+            bool found = run_variant(p, sti__small_get(n), v, g, &job) && general.info.converged;
+            both += found;
+            CHECK(!found || largest_difference(v, general.v, n) < 1e-8);
+        }
+        sti_problem_free(p);
+    }
+    CHECK(tried >= 10 && both >= tried - 1);
+}
+
+#ifdef STI_HAVE_ISA
+/* One problem with each variant; how many were compared. */
+static int compare_variants(const dense_problem *d, bool large) {
+    sti_problem *p = dense_create(d, NULL);
+    static double v[2][DENSE_N], g[2][DENSE_M];
+    sti__small_job job[2];
+    int compared = 0;
+    bool base = run_variant(p, large ? sti__small_solve_large : sti__small_solve, v[0], g[0], &job[0]);
+    sti__small_solver other[2] = {0};
+    if (__builtin_cpu_supports("avx2"))
+        other[0] = large ? sti__small_solve_large_avx2 : sti__small_solve_avx2;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+        other[1] = large ? sti__small_solve_large_avx512 : sti__small_solve_avx512;
+    for (int k = 0; k < 2; k++) {
+        if (!other[k]) continue;
+        CHECK(run_variant(p, other[k], v[1], g[1], &job[1]) == base);
+        CHECK(memcmp(v[0], v[1], sizeof(double) * (size_t)d->n) == 0);
+        CHECK(memcmp(g[0], g[1], sizeof(double) * (size_t)d->m) == 0);
+        CHECK(memcmp(&job[0].sum.gap, &job[1].sum.gap, sizeof(double)) == 0);
+        CHECK(job[0].iterations == job[1].iterations && job[0].sweeps == job[1].sweeps);
+        compared++;
+    }
+    sti_problem_free(p);
+    return compared;
 }
 
 TEST(instruction_sets_give_the_same_bits) {
@@ -290,30 +373,31 @@ TEST(instruction_sets_give_the_same_bits) {
     int compared = 0;
     for (int seed = 0; seed < 40; seed++) {
         random_problem(&d, (uint64_t)(5000 + seed), 1 + seed % 10, 3 + seed % 20, seed % 3 ? 1 : 1e3, 1e-2);
-        sti_problem *p = dense_create(&d, NULL);
-        double v[2][DENSE_N], g[2][DENSE_M];
-        sti__small_job job[2];
-        bool base = run_variant(p, sti__small_solve, v[0], g[0], &job[0]);
-        sti__small_solver other[2] = {__builtin_cpu_supports("avx2") ? sti__small_solve_avx2 : NULL,
-                                      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")
-                                          ? sti__small_solve_avx512
-                                          : NULL};
-        for (int k = 0; k < 2; k++) {
-            if (!other[k] || d.n > STI__SMALL) continue;
-            CHECK(run_variant(p, other[k], v[1], g[1], &job[1]) == base);
-            CHECK(memcmp(v[0], v[1], sizeof(double) * (size_t)d.n) == 0);
-            CHECK(memcmp(g[0], g[1], sizeof(double) * (size_t)d.m) == 0);
-            CHECK(memcmp(&job[0].gap, &job[1].gap, sizeof(double)) == 0);
-            CHECK(job[0].iterations == job[1].iterations && job[0].sweeps == job[1].sweeps);
-            compared++;
-        }
-        sti_problem_free(p);
+        if (d.n <= STI__SMALL) compared += compare_variants(&d, false);
+        compared += compare_variants(&d, true);
+    }
+    for (int n = 66; n <= STI__SMALL_LARGE; n += 38) {
+        robot_problem(&d, n, 20);
+        compared += compare_variants(&d, true);
     }
     CHECK(compared > 0 || !__builtin_cpu_supports("avx2"));
 }
-#else
-TEST(instruction_sets_give_the_same_bits) {}
 #endif
+
+/* As many words as a set has, the answer is the same to the last bit. */
+TEST(words_of_bits_give_the_same_bits) {
+    static dense_problem d;
+    static double v[2][DENSE_N], g[2][DENSE_M];
+    for (int n = 8; n <= STI__SMALL; n += 8) {
+        sti__small_job job[2];
+        robot_problem(&d, n, 20);
+        sti_problem *p = dense_create(&d, NULL);
+        CHECK(run_variant(p, sti__small_solve, v[0], g[0], &job[0]) ==
+              run_variant(p, sti__small_solve_large, v[1], g[1], &job[1]));
+        CHECK(memcmp(v[0], v[1], sizeof(double) * (size_t)n) == 0 && job[0].iterations == job[1].iterations);
+        sti_problem_free(p);
+    }
+}
 
 /* ---- ratios --------------------------------------------------------------------------------------------------- */
 
@@ -426,7 +510,8 @@ TEST(failed_allocations) {
 }
 
 MAIN(CASE(law_of_one_contact), CASE(small_islands_agree_with_the_general_way), CASE(relaxed_is_untouched),
-     CASE(at_the_largest_size), CASE(one_dof), CASE(degenerate_problems),
-     CASE(instruction_sets_give_the_same_bits), CASE(a_guess_that_goes_on),
-     CASE(user_rows_with_exact_friction), CASE(wide_ratios), CASE(piles_of_wide_ratios),
-     CASE(a_warm_solve_allocates_nothing), CASE(failed_allocations))
+     CASE(at_the_largest_size), CASE(robots_of_more_than_64_dofs_agree_with_the_general_way), CASE(one_dof),
+     CASE(degenerate_problems),
+     CASE_OF_ISA(instruction_sets_give_the_same_bits) CASE(words_of_bits_give_the_same_bits),
+     CASE(a_guess_that_goes_on), CASE(user_rows_with_exact_friction), CASE(wide_ratios),
+     CASE(piles_of_wide_ratios), CASE(a_warm_solve_allocates_nothing), CASE(failed_allocations))

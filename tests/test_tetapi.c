@@ -107,7 +107,7 @@ TEST(refusals) {
     CHECK(refused("empty.vtk", STI_UNSUPPORTED, "only .stl"));
     CHECK(refused("text.stl", STI_MESH, ""));
     CHECK(refused("bad.vtk", STI_MESH, "bad.vtk:6: a coordinate"));
-    CHECK(refused(".", STI_FILE, "cannot be read"));
+    CHECK(refused(".", STI_FILE, "folder"));
     sti_tetmesh_options wrong = {.edge = 0.4};
     CHECK(!sti_tetmesh_fill(8, cube_node, 12, cube_tri, &wrong, NULL, &error) && error.code == STI_ARGUMENT);
     const int flat[4] = {0, 1, 2, 3};

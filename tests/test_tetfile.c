@@ -145,6 +145,52 @@ TEST(vtk_bad) {
                   "same nodes"));
 }
 
+#define LAST "CELL_DATA 3\n"
+TEST(vtk_bad_data) {
+    CHECK(refused(VTK("3.0") "POINTS 1 int\n0 0 0\n", STI_MESH, "float or double"));
+    CHECK(refused(VTK("3.0") POINTS "CELLS 1 5\n4 0 1 2 3\nCELLS 1 5\n4 0 1 2 3\n", STI_MESH,
+                  "two lists of CELLS"));
+    CHECK(refused(VTK("3.0") POINTS "CELLS 1 5\n-4 0 1 2 3\n", STI_MESH, "more nodes than"));
+    CHECK(refused(VTK("3.0") POINTS "CELLS 2 10\n4 0 1 2 3\n", STI_MESH, "too short"));
+    CHECK(refused(VTK("3.0") POINTS "CELLS x 5\n", STI_MESH, ""));
+    CHECK(refused(VTK("3.0") POINTS "CELLS -1 5\n", STI_MESH, ""));
+    CHECK(refused(VTK("5.1") POINTS "CELLS 3 8\nOFFSETS float\n0 4 8\n", STI_MESH, "32 or 64 bit"));
+    CHECK(refused(VTK("5.1") POINTS "CELLS 3 8\nOFFSETS char\n0 4 8\n", STI_MESH, "32 or 64 bit"));
+    CHECK(refused(VTK("5.1") POINTS "CELLS 3 8\nOFFSETS what\n0 4 8\n", STI_MESH, "32 or 64 bit"));
+    CHECK(refused(VTK("5.1") POINTS "CELLS 3 8\nOFFSETS vtktypeint64\n0 4\n", STI_MESH, "missing"));
+    CHECK(refused(VTK("5.1") POINTS
+                  "CELLS 3 8\nOFFSETS vtktypeint64\n-1 4 8\nCONNECTIVITY vtktypeint64\n0 1 2 3 1 2 3 4\n",
+                  STI_MESH, "do not rise"));
+    CHECK(refused(VTK("3.0") POINTS "CELLS 1 5\n4 0 1 2 3\nCELL_TYPES 1\n", STI_MESH, "too short"));
+    CHECK(refused(VTK("3.0") POINTS "CELL_TYPES 1\n10\n", STI_MESH, "before POINTS or CELLS"));
+    CHECK(refused(VTK("3.0") POINTS TWO LAST "FIELD f\n", STI_MESH, ""));
+    CHECK(refused(VTK("3.0") POINTS TWO LAST "FIELD f 1\n", STI_MESH, "needs a name"));
+    CHECK(refused(VTK("3.0") POINTS TWO LAST "FIELD f 1\nx 1\n", STI_MESH, ""));
+    CHECK(
+        refused(VTK("3.0") POINTS TWO LAST "FIELD f 1\nx 1 3 quaternion\n1 2 3\n", STI_MESH, "unknown type"));
+    CHECK(refused(VTK("3.0") POINTS TWO LAST "FIELD f 1\nx -1 3 float\n", STI_MESH, "bad size"));
+    CHECK(refused(VTK("3.0") POINTS TWO LAST "FIELD f 1\nx 1 3 float\n1 y 3\n", STI_MESH, "not a number"));
+    CHECK(refused(VTK("3.0") POINTS TWO LAST "FIELD f 1\nyoung 2 3 float\n1 2 3 4 5 6\n", STI_MESH, ""));
+    CHECK(refused(VTK("3.0") POINTS TWO LAST "SCALARS\n", STI_MESH, "SCALARS"));
+    CHECK(refused(VTK("3.0") POINTS TWO LAST "SCALARS young float", STI_MESH, "SCALARS"));
+    CHECK(refused(VTK("3.0") POINTS TWO LAST "SCALARS young float 7\nLOOKUP_TABLE default\n1 2 3\n", STI_MESH,
+                  ""));
+    CHECK(refused(VTK("3.0") POINTS TWO LAST "SCALARS young float 1\n1 2 3\n", STI_MESH, "LOOKUP_TABLE"));
+    CHECK(refused(VTK("3.0") POINTS TWO "CELL_DATA 7\n", STI_MESH, ""));
+    CHECK(refused(VTK("3.0") POINTS TWO "CELL_DATA x\n", STI_MESH, ""));
+}
+
+/* What a file may hold beside its cells is passed over. */
+TEST(vtk_metadata_is_passed_over) {
+    check_text(
+        VTK("5.1") "METADATA\nINFORMATION 0\n\n" POINTS
+                   "METADATA\nINFORMATION 1\nNAME L2 LOCATION vtkDataArray\n\n"
+                   "CELLS 3 8\nOFFSETS vtktypeint64\n0 4 8\nCONNECTIVITY vtktypeint64\n0 1 2 3 1 2 3 4\n"
+                   "CELL_TYPES 2\n10 10\nPOINT_DATA 5\nMETADATA\nINFORMATION 0\n\n"
+                   "FIELD f 2\nx 1 5 int\n1 2 3 4 5\nMETADATA\nINFORMATION 0\n\ny 1 5 float\n1 2 3 4 5\n",
+        0, 0);
+}
+
 /* ---- Gmsh ----------------------------------------------------------------------------------------------------- */
 
 #define MSH2 "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n"
@@ -191,6 +237,35 @@ TEST(gmsh_bad) {
     CHECK(refused(MSH4 "$Nodes\n8888888888 2 1 2\n", STI_MESH, "too short"));
     CHECK(refused(MSH4 NODES4 "$Elements\n1 1 1 1\n3 1 4 2\n1 1 2 3 4\n", STI_MESH, "too many"));
     CHECK(refused(MSH4 NODES4 "$Elements\n1 1 1 1\n3 1 4 1\n1 1 2 3\n$EndElements", STI_MESH, "missing"));
+}
+
+/* Points, lines and faces of every order beside the tetrahedra. */
+TEST(gmsh_surfaces_are_passed_over) {
+    check_text(
+        MSH2 NODES2
+        "$Elements\n10\n1 15 0 7\n2 1 0 7 10\n3 8 0 7 10 3\n4 9 0 7 10 3 5 7 10\n5 10 0 7 10 3 5 7 10 3 5 7\n"
+        "6 16 0 7 10 3 5 7 10 3 5\n7 20 0 7 10 3 5 7 10 3 5 7\n8 26 0 7 10 3 5\n"
+        "9 4 2 0 1 7 10 3 9000000000\n10 4 0 10 3 9000000000 5\n$EndElements\n",
+        0, 0);
+}
+
+TEST(gmsh_bad_blocks) {
+    CHECK(refused(MSH2 "$Nodes\n2\n1 0 0\n", STI_MESH, ""));
+    CHECK(refused(MSH2 "$Nodes\n2\nx 0 0 0\n", STI_MESH, ""));
+    CHECK(refused(MSH2 "$Nodes\n1\n-1 0 0 0\n$EndNodes\n", STI_MESH, ""));
+    CHECK(refused(MSH4 "$Nodes\n1 2 1 2\n3 1", STI_MESH, ""));
+    CHECK(refused(MSH4 "$Nodes\n1 2 1 2\n4 1 0 1\n1\n0 0 0\n", STI_MESH, ""));
+    CHECK(refused(MSH4 "$Nodes\n1 2 1 2\n-1 1 0 1\n1\n0 0 0\n", STI_MESH, ""));
+    CHECK(refused(MSH4 "$Nodes\n1 2 1 2\n3 1 0 -1\n", STI_MESH, ""));
+    CHECK(refused(MSH4 "$Nodes\n1 2 1 2\n3 1 0 2\n1\nx\n", STI_MESH, "too short"));
+    CHECK(refused(MSH4 "$Nodes\n1 1 1 1\n2 1 1 1\n1\n0 0 0 .1\n$EndNodes\n", STI_MESH, ""));
+    CHECK(refused(MSH4 NODES4 "$Elements\n1 1 1 1\n3 1\n", STI_MESH, ""));
+    CHECK(refused(MSH4 NODES4 "$Elements\n1 1 1 1\n3 1 4 -1\n", STI_MESH, "too many"));
+    CHECK(refused(MSH2 NODES2 "$Elements\n1\nx\n", STI_MESH, ""));
+    CHECK(refused(MSH2 NODES2 "$Elements\n1\n1 y\n", STI_MESH, ""));
+    CHECK(refused(MSH2 NODES2 "$Elements\n1\n1 92 0 7\n$EndElements\n", STI_UNSUPPORTED, "only tetra"));
+    CHECK(refused(MSH2 NODES2 "$Elements\n1\n1 93 0 7\n$EndElements\n", STI_UNSUPPORTED, "only tetra"));
+    CHECK(refused(MSH2 NODES2 "$Elements\n1\n1 0 0 7\n$EndElements\n", STI_MESH, "unknown type"));
 }
 
 /* ---- bytes ----------------------------------------------------------------------------------------------------- */
@@ -342,5 +417,6 @@ TEST(round_trip) {
     sti__tetmesh_free(&a);
 }
 
-MAIN(CASE(vtk_text), CASE(vtk_quadratic), CASE(vtk_matter), CASE(vtk_bad), CASE(gmsh_text), CASE(gmsh_bad),
-     CASE(binary), CASE(truncated_and_changed), CASE(budget), CASE(round_trip))
+MAIN(CASE(vtk_text), CASE(vtk_quadratic), CASE(vtk_matter), CASE(vtk_bad), CASE(vtk_bad_data),
+     CASE(vtk_metadata_is_passed_over), CASE(gmsh_text), CASE(gmsh_bad), CASE(gmsh_surfaces_are_passed_over),
+     CASE(gmsh_bad_blocks), CASE(binary), CASE(truncated_and_changed), CASE(budget), CASE(round_trip))

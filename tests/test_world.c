@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Worlds: making, resetting, viewing, stepping, snapshots, errors, profile. */
 #include "scene.h"
+#include <limits.h>
+#include <math.h>
 
 #include "base/internal.h"
 
@@ -454,7 +456,64 @@ TEST(clean_up) {
     CHECK(!model);
 }
 
+/* A step places the geoms that may touch; one that is only seen is where its body has it once somebody looks, and from then on. */
+TEST(geoms_that_touch_nothing_are_placed_when_asked_for) {
+    sti_model *m =
+        model_of("<mujoco><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 9'><freejoint/>"
+                 "<geom size='.1'/><geom pos='1 2 3' size='.1' contype='0' conaffinity='0'/>"
+                 "</body></worldbody></mujoco>");
+    sti_world *w = world_of(m);
+    values(w, "qvel")[0] = 2;
+    for (int k = 0; k < 3; k++) {
+        REQUIRE(sti_step(w, 10) == STI_OK && sti_forward(w) == STI_OK);
+        const double *x = values(w, "geom_xpos"), *body = values(w, "xpos") + 3;
+        for (int i = 0; i < 3; i++) {
+            CHECK_NEAR(x[3 + i], body[i], 1e-12);
+            CHECK_NEAR(x[6 + i], body[i] + i + 1, 1e-12);
+        }
+    }
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* Bytes of a world of a body with this geom. */
+static size_t bytes_of_world(const char *asset, const char *geom) {
+    static char xml[1 << 16];
+    snprintf(xml, sizeof xml,
+             "<mujoco><asset>%s</asset><worldbody><body><freejoint/><geom %s/></body></worldbody></mujoco>",
+             asset, geom);
+    failing f = {INT_MAX, 0};
+    sti_allocator allocator = {failing_resize, &f};
+    sti_world_options options = sti_world_options_default();
+    options.allocator = &allocator;
+    sti_model *m = model_of(xml);
+    sti_world *w = sti_world_create(m, &options, NULL);
+    REQUIRE(w);
+    size_t bytes = f.live;
+    sti_world_destroy(w);
+    CHECK(f.live == 0);
+    sti_model_free(m);
+    return bytes;
+}
+
+/* The hull of a mesh is the model's: a world with a mesh of 500 vertices holds no more than one with an ellipsoid. */
+TEST(worlds_share_the_hulls_of_meshes) {
+    static char mesh[1 << 15];
+    int at = snprintf(mesh, sizeof mesh, "<mesh name='m' vertex='");
+    for (int k = 0; k < 500; k++) { /* on a spiral around a ball */
+        double z = -1 + (2 * k + 1) / 500.0, r = sqrt(1 - z * z), turn = 2.39996323 * k;
+        at +=
+            snprintf(mesh + at, sizeof mesh - (size_t)at, "%.4f %.4f %.4f ", r * cos(turn), r * sin(turn), z);
+    }
+    snprintf(mesh + at, sizeof mesh - (size_t)at, "'/>");
+    size_t hull = bytes_of_world(mesh, "type='mesh' mesh='m'"),
+           plain = bytes_of_world("", "type='ellipsoid' size='1 1 1'");
+    printf("a world with a mesh %zu bytes, with an ellipsoid %zu\n", hull, plain);
+    CHECK(hull < plain + 500 * sizeof(float));
+}
+
 MAIN(CASE(create_and_reset), CASE(keyframe), CASE(lazy_views), CASE(stages), CASE(options), CASE(derived_lag),
      CASE(mass_matrix), CASE(snapshot), CASE(copy_is_independent), CASE(snapshot_refused), CASE(bad_state),
      CASE(bad_inputs), CASE(blow_up), CASE(no_allocation_in_a_step), CASE(every_allocation_may_fail),
-     CASE(bad_options), CASE(profile), CASE(log_callback), CASE(clean_up))
+     CASE(bad_options), CASE(profile), CASE(log_callback), CASE(clean_up),
+     CASE(geoms_that_touch_nothing_are_placed_when_asked_for), CASE(worlds_share_the_hulls_of_meshes))

@@ -43,7 +43,8 @@ STI_API const char *sti_version(void);
     X(PHYSICS, "the model is not physically meaningful")                                 \
     X(ARGUMENT, "a function argument is out of range")                                   \
     X(NONFINITE, "the state became infinite or not a number")                            \
-    X(FORMAT, "a recording or snapshot does not match")
+    X(FORMAT, "a recording or snapshot does not match")                                  \
+    X(STOPPED, "the caller asked to stop")
 /* clang-format on */
 
 typedef enum sti_status {

@@ -16,7 +16,8 @@ extern "C" {
     X(CERTIFICATE, "certificate", "the certificate is above opt.certificate_limit")          \
     X(POOL, "pool", "a pool was too small and has grown")                                    \
     X(NONFINITE, "nonfinite", "a number became infinite or absurd; the step was not taken")  \
-    X(SOLVE, "solve", "the problem could not be solved; the step was not taken")
+    X(SOLVE, "solve", "the problem could not be solved; the step was not taken")   \
+    X(WATCH, "watch", "energy without a source, or a displacement beyond the size of the scene")
 /* clang-format on */
 enum {
 #define X(id, word, text) STI_TROUBLE_BIT_##id,
@@ -61,7 +62,7 @@ typedef struct sti_capsule {
     int n, m;                  /* dofs and scalar rows of the problem; 0: the step had no rows */
     sti_solve_options options; /* as in the step, with guess_v (n) and guess_g (m; may be NULL) */
     const double *v, *g;       /* n and m: what the solver found */
-    double headline;           /* of its certificate */
+    double headline;           /* of its certificate; NAN: the step was not solved */
 } sti_capsule;
 /* NULL if the file is no capsule (STI_FORMAT) or cannot be read. */
 STI_API sti_capsule *sti_capsule_open(const char *path, const sti_allocator *allocator, sti_error *error);

@@ -251,37 +251,42 @@ enum {
 #define X(id, text, bit) STI_ENABLE_##id = 1 << bit,
         STI_ENABLE_FLAGS(X)
 #undef X
-            STI_FLAGS_END
+#define X(id, text, bit) | 1 << bit
+            STI_DISABLE_ALL = 0 STI_DISABLE_FLAGS(X),
+    STI_ENABLE_ALL = 0 STI_ENABLE_FLAGS(X)
+#undef X
 };
 
 /* Physics options. SI units. */
 typedef struct sti_option {
-    double timestep;    /* s */
-    double gravity[3];  /* m/s2 */
-    double wind[3];     /* m/s */
-    double magnetic[3]; /* magnetic flux */
-    double density;     /* of the medium, kg/m3 */
-    double viscosity;   /* of the medium, Pa s */
-    double impratio;
-    double tolerance;
-    double ls_tolerance;
-    int iterations;
-    int ls_iterations;
-    int integrator;   /* sti_integrator */
-    int cone;         /* 0 pyramidal, 1 elliptic; kept for MJCF */
-    int solver;       /* MJCF's 0 PGS, 1 CG, 2 Newton; kept for MJCF */
-    int disableflags; /* STI_DISABLE_... */
-    int enableflags;  /* STI_ENABLE_... */
-    int handlers;     /* STI_HANDLER_...: those that are on */
+    double gravity[3];  /* m/s2, each number between -1e10 and 1e10 */
+    double wind[3];     /* m/s, likewise */
+    double magnetic[3]; /* magnetic flux, likewise */
+#define X(type, name, least, most, text) type name;
+    STI_MJCF_OPTIONS(X)
+    STI_FLAG_OPTIONS(X)
+#undef X
     /* ours, from the sti:option element; docs/options.md */
 #define X(type, name, attribute, least, most, text) type name;
     STI_OWN_OPTIONS(X)
 #undef X
 } sti_option;
+/* Why an option of Stiction's own, by its name as a member, has no effect beside the others as they are ("acts with
+   coulomb=\"relaxed\" ..."); NULL if it acts. Loading warns of those that a file sets, with their line; the log of a world of those
+   that were changed since. */
+STI_API const char *sti_option_idle(const sti_option *option, const char *name);
 
 typedef struct sti_statistic {
     double meaninertia, meanmass, meansize, extent, center[3];
 } sti_statistic;
+
+/* What happens where a step gains energy without a source, turns an element inside out or moves something by more than the size
+   of the scene; docs/troubleshooting.md. */
+typedef enum sti_watch {
+    STI_WATCH_OFF,
+    STI_WATCH_WARN, /* counted as warnings */
+    STI_WATCH_STOP  /* the step is an error, STI_PHYSICS, and the state before it is back */
+} sti_watch;
 
 /* How the viewer draws contacts; docs/viewer.md. */
 typedef enum sti_contact_look {
@@ -304,6 +309,8 @@ typedef struct sti_visual {
 /* Our own settings, from the sti: namespace. */
 typedef struct sti_record_setting {
     double interval; /* s between recorded frames; 0 = every step */
+    char
+        fields[256]; /* names of the fields that a recorder takes if it is told none; "": its standard list */
 } sti_record_setting;
 
 typedef struct sti_model {
@@ -321,6 +328,7 @@ typedef struct sti_model {
     void *buffer;
     sti_allocator allocator;
     char title[64]; /* mujoco@model */
+    void *shared;   /* the library's: what its worlds share, made with the first of them by `allocator` */
 } sti_model;
 
 /* Spec to model. NULL on failure: `error` (may be NULL) says why, `report` (may be NULL) collects

@@ -333,6 +333,7 @@
     X(double, eq_solimp, neq, 5, C)                                                       \
     X(double, eq_data, neq, 11, C)                                                        \
     X(double, eq_softness, neq, 4, C)                                                     \
+    X(double, eq_closing, neq, 1, C)           /* m/s or rad/s; -1: that of the option */ \
     X(int, coupled_eq, ncoupled, 1, C)         /* the equality */                         \
     X(int, coupled_count, ncoupled, 1, C)      /* equations */                            \
     X(double, coupled_equation, ncoupled, 12, C) /* r_d, r_theta, target of each */       \

@@ -70,16 +70,12 @@ typedef struct sti_csr {
     const double *value; /* start[nrow] */
 } sti_csr;
 
-/* Memory of the contacts of the last step, matched by `feature`; carried by the caller or world. */
+/* What contacts remember over steps, matched by `feature`; carried by the caller or world. */
 typedef struct sti_contact_memory {
     uint64_t feature;
-    double anchor[3];  /* tangential displacement s, world, m */
-    double turn[3];    /* the same of spin and rolling, world, rad */
-    double desaxce;    /* mu |v_t| of the last answer, m/s */
-    double impulse[6]; /* N s, in the contact frame */
-    double rate[6];    /* how the impulse changes per step. Not in files */
-    double age;        /* steps since it was not what that foretold. Not in files */
-    double frame[9];   /* rows: normal, tangents */
+    double anchor[3]; /* tangential displacement s, world, m */
+    double turn[3];   /* the same of spin and rolling, world, rad */
+    double frame[9];  /* rows: normal, tangents */
     double pos
         [3]; /* of the point, world, m; with the pair it finds contacts whose feature changed. Not in files */
     uint64_t pair; /* of geoms; 0: none */
@@ -135,23 +131,47 @@ STI_API sti_status sti_problem_export_fclib(const sti_problem *problem, const ch
 
 /* ---- the certificate: one judge for all solvers --------------------------------------------------- */
 
+/* What an answer is worth. A number that was not computed is NAN, a count -1: never 0, which is a perfect answer. Two
+   things make certificates:
+   - the judge (sti_certify, sti_solve, sti_world_certificate) computes every field that applies;
+   - the claim of a step (sti_world_solve_info) has error_bar, relative, gap and headline always. Where the solver has added up
+     the gap itself, the others are NAN; sti_world_certificate computes them for who asks.
+     A step of alm claims for its last problem and for what its iteration left (docs/alm.md); nothing more is computed.
+   A problem without rows is solved exactly: its numbers and counts are 0. Before the first solve, and after one that failed,
+   nothing is known: all NAN and -1. */
 typedef struct sti_certificate {
-    double error_bar;   /* sqrt(2 gap) >= |v - v_opt|_A, in sqrt(J) */
-    double relative;    /* error_bar relative to |J' g| in the A^-1 norm (or to |v - v*|_A if larger) */
-    double gap;         /* duality gap, J: momentum part + sum of the rows' parts */
-    double momentum;    /* |A (v - v*) - J' g| in momentum scaling (diag(A)^-1/2), relative */
-    double natural;     /* natural map of the rows at unit Delassus diagonal, relative */
-    double cone;        /* largest violation of C by g, relative */
-    double dissipation; /* largest angle between slip and opposite friction of sliding contacts, rad */
-    double penetration; /* largest violation of the velocity constraint, m/s (hard contact) */
-    double desaxce;     /* exact Coulomb: largest |s - mu |v_t|| over the slip scale */
-    double full_raw;    /* FCLIB's full error: |r - P(r - u^)| / max(|q|, |r|, |u|), cones only; NAN else */
-    double full_scaled; /* the same for the problem scaled to unit Delassus diagonal */
-    double
-        headline; /* what `tol` is compared with: relative gap bar; for hard contact max(momentum, natural) */
-    int ndetermined; /* force components that the motion determines (rank of J on active rows); -1: not counted,
-                             an island has more than 4096 */
-    int nregularised; /* active components that only R (or the start) decides; -1 likewise */
+    /* sqrt(2 gap) >= |v - v_opt|_A, in sqrt(J); infinite as the gap may be */
+    double error_bar;
+    /* error_bar relative to |J' g| in the A^-1 norm (or to |v - v*|_A if larger) */
+    double relative;
+    /* duality gap, J: momentum part + sum of the rows' parts; with hard rows (R = 0) infinite unless v obeys them exactly */
+    double gap;
+    /* |A (v - v*) - J' g| in momentum scaling (diag(A)^-1/2), relative; 0 in the Delassus form, whose v follows from g */
+    double momentum;
+    /* natural map of the rows at unit Delassus diagonal, relative */
+    double natural;
+    /* largest violation of C by g, relative */
+    double cone;
+    /* largest angle between slip and opposite friction of sliding contacts, rad; 0 if none slides */
+    double dissipation;
+    /* largest violation of the velocity constraint, m/s (hard contact) */
+    double penetration;
+    /* exact Coulomb: largest |s - mu |v_t|| over the slip scale; NAN with relaxed cones, which have none */
+    double desaxce;
+    /* FCLIB's full error: |r - P(r - u^)| / max(|q|, |r|, |u|); NAN unless all rows are round cones */
+    double full_raw;
+    /* the same for the problem scaled to unit Delassus diagonal */
+    double full_scaled;
+    /* of a step of alm: largest violation of joints and equalities, m or rad; NAN with others, whose joints are coordinates */
+    double joints;
+    /* what `tol` is compared with: `relative`; for hard contact max(momentum, natural). In a step with a nonlinear soft
+       body what is left of its elastic forces comes on top */
+    double headline;
+    /* force components that the motion determines (rank of J on active rows); -1: not asked for, or an island has more
+       than 4096 */
+    int ndetermined;
+    /* active components that only R (or the start) decides; -1 likewise */
+    int nregularised;
 } sti_certificate;
 
 /* Judges (v, g), from wherever they came; v = NULL: the velocity that g gives. Impulses are projected onto C before
@@ -205,9 +225,15 @@ typedef enum sti_preconditioner {
     X(GRADIENT_EXPLOSION, "instability", "the gradient norm passed its limit")                                   \
     X(ENERGY_INCREASE, "instability", "a line search raised the energy")                                         \
     X(NEAR_RIGID, "instability", "a patch is stiffer than the time step resolves and was taken for near-rigid")  \
+    X(ENERGY_GAIN, "instability", "a step has given things more energy than there was, without work of anything") \
+    X(INVERTED, "instability", "an element of a soft body is inside out")                                        \
+    X(DISPLACEMENT, "instability", "something moved by more than the size of the scene in one step")             \
     X(LINE_SEARCH, "slow-convergence", "a line search failed and took a tenth of its largest step")              \
     X(ITERATION_CAP, "slow-convergence", "the iteration cap was reached; this is the best iterate")              \
+    X(WORK_CAP, "slow-convergence", "max_work was reached; this is the best iterate")                            \
     X(STALLED, "slow-convergence", "no further progress was possible in double precision")                       \
+    X(FROZEN_SLIP, "slow-convergence",                                                                           \
+      "exact friction did not converge; the step was solved with the slip of its best iterate held fixed")       \
     X(CONTRADICTION, "slow-convergence", "rows contradict each other; this is the answer of softer ones")        \
     X(MANY_NEWTON, "slow-convergence", "a solve took more than 50 Newton steps")                                 \
     X(MANY_PCG, "slow-convergence", "a linear solve took more than 100 conjugate-gradient steps")
@@ -236,7 +262,10 @@ typedef struct sti_solve_options {
         rtol; /* SAP also stops at |gradient| <= atol + rtol max(|momentum|, |impulse|), momentum scaling */
     bool adaptive_atol; /* atol (1 + 0.1 sqrt(contacts)) */
     int max_iterations;
-    int max_newton, max_pcg, max_line_search;
+    int max_newton; /* Newton steps of an island, in all */
+    int max_pcg, max_line_search;
+    /* floating-point operations, by estimate, after which it ends with its best iterate; 0: 5e9 and 5e7 for each of n + m */
+    double max_work;
     double pcg_tol;
     double ls_tol;         /* a line search ends at a slope of so much of that at its start, 1e-8 */
     double max_step;       /* of the line search, 1.5 */
@@ -257,7 +286,10 @@ typedef struct sti_solve_info {
     int outer;         /* De Saxce loops, proximal loops */
     int products;      /* with N or the Hessian */
     int pcg, line_search, factorisations;
-    double r4;      /* APGD: the literature's projected-gradient residual */
+    int first_order; /* of a step of alm with bdf2 or midpoint: bodies that took one of implicit Euler instead, see docs/alm.md */
+    /* floating-point operations, estimated from the sizes of matrices: the same on every machine */
+    double work;
+    double r4;      /* APGD and its finisher: the literature's projected-gradient residual; NAN with others */
     double seconds; /* wall time of the solve, without the certificate */
     int warnings[STI_WARN_COUNT];
     bool converged; /* headline (or full error) is below its tolerance */

@@ -24,7 +24,7 @@ STI_API sti_ray_options sti_ray_options_default(void);
 /* Where the ray p + x*v (x >= 0) first meets the surface of a visible geom: x, or -1 if it meets none. Planes are seen
    from their front only and end where they are drawn; meshes are hit on all their triangles, from either side. options
    may be NULL; geom (id or -1) and normal (of the surface, unit length, zero if none) may be NULL. The first call for a
-   world allocates; -1 if that fails. */
+   world allocates; -1 if that fails. NAN if p or v is not finite, or p beyond 1e100 m. */
 STI_API double sti_ray(sti_world *world, const double p[3], const double v[3], const sti_ray_options *options,
                        int *geom, double normal[3]);
 

@@ -14,11 +14,9 @@
     X(time, 1, 1, S)                                                                      \
     X(qpos, nq, 1, S)                                                                     \
     X(qvel, nv, 1, S)                                                                     \
-    X(qvel_trend, nv, 2, S)        /* change of qvel per step; steps since it was not so */ \
     X(flexvert_xpos, nflexvert, 3, S) /* of soft bodies, world frame */                   \
     X(flexvert_xvel, nflexvert, 3, S)                                                     \
     X(flexvert_tangent, nflexvert, 3, S) /* where they were when their stiffness was computed */ \
-    X(flexvert_touched, nflexvert, 1, S) /* for so many steps they count as touched */    \
     X(act, na, 1, S)                                                                      \
     X(ctrl, nu, 1, I)                                                                     \
     X(qfrc_applied, nv, 1, I)                                                             \

@@ -4,6 +4,7 @@
 #define STICTION_H
 
 #include <stiction/base.h>
+#include <stiction/batch.h>
 #include <stiction/capsule.h>
 #include <stiction/coupled.h>
 #include <stiction/handler.h>

@@ -30,7 +30,8 @@ STI_API sti_world_options sti_world_options_default(void);
 /* A world at qpos0. The model must outlive it. options may be NULL. */
 STI_API sti_world *sti_world_create(const sti_model *model, const sti_world_options *options,
                                     sti_error *error);
-/* An independent world of the same model with the same state, options and derived fields. */
+/* An independent world of the same model with the same state, warm start, options, derived fields, contacts, solve info and
+   handlers: it goes on with the same bits. */
 STI_API sti_world *sti_world_copy(const sti_world *world, sti_error *error);
 STI_API void sti_world_destroy(sti_world *world);
 /* Other threads to step with, which must outlive the world; NULL: the caller's alone. A copy uses those of its original. */
@@ -44,7 +45,9 @@ STI_API sti_status sti_world_reset(sti_world *world, int key);
 
 /* A view that stays valid, and current after each forward or step, as long as the world lives. */
 STI_API sti_view sti_world_view(sti_world *world, sti_field field);
-/* The same by name; data is NULL if there is no such field or it is scratch. */
+/* The field with this name, STI_FIELD_COUNT if there is none. */
+STI_API sti_field sti_field_named(const char *name);
+/* A view by name; data is NULL if there is no such field or it is scratch. */
 STI_API sti_view sti_world_view_named(sti_world *world, const char *name);
 
 /* The world's own copy of the options: timestep, gravity, integrator, flags may be changed. */
@@ -92,21 +95,30 @@ STI_API int sti_world_rows(const sti_world *world, int *scalar);
 /* What a coupled constraint, by its equality, has to say of the last step (or forward); valid as long as the world, NULL if
    the equality is another. */
 STI_API const sti_coupled_diagnostics *sti_world_coupled(const sti_world *world, int equality);
-/* How well the last step (or forward) was solved; zeros if no row was there. With RK4 that of its end. With opt.substeps
-   the certificate is the worst of the parts' and the counts are sums. */
+/* How well the last step (or forward) was solved, as the solver claims: of its certificate the gap and what follows from it are
+   there, what was not computed is NAN or -1 (see sti_certificate). Without rows nothing is left open: converged, zeros. Before the
+   first step, and after one whose solve failed, all is unknown. With RK4 it is that of its end. With opt.substeps the certificate is that
+   of the part with the largest headline, and the counts are sums. */
 STI_API const sti_solve_info *sti_world_solve_info(const sti_world *world);
+/* The same answer judged anew, with every field that applies but the ranks; it costs about a solve. With opt.substeps, and where
+   the integrator has no problem of the step to judge, the claim as it is. No other thread may use the world meanwhile. */
 STI_API sti_certificate sti_world_certificate(const sti_world *world);
 
 /* ---- snapshots and hashes ------------------------------------------------------------------------ */
 
 /* Bytes that a snapshot needs now: contacts that are remembered count, so ask each time. */
 STI_API size_t sti_snapshot_size(const sti_world *world);
-/* Writes the state and inputs; out must hold sti_snapshot_size bytes. */
+/* Writes state, inputs and warm start; out must hold sti_snapshot_size bytes. */
 STI_API sti_status sti_snapshot_save(const sti_world *world, void *out, size_t size);
-/* Restores exactly; refuses a snapshot of another model (STI_FORMAT). */
+/* Restores exactly; refuses a snapshot of another model (STI_FORMAT), and one with numbers that no step would accept, such as NaN
+   (STI_NONFINITE; sti_world_error names the first). A refused snapshot leaves the world as it was. */
 STI_API sti_status sti_snapshot_load(sti_world *world, const void *data, size_t size);
-/* 64-bit hash of state and inputs. */
+/* 64-bit hash of state, inputs and warm start: of what a snapshot has. */
 STI_API uint64_t sti_world_hash(const sti_world *world);
+/* Forgets the warm start: all that is remembered of earlier steps for speed alone (impulses and how they change, matrices,
+   multipliers of the integrator alm). The next step begins its solves from nothing: it takes longer, and its answer is the same
+   within the tolerances. What is physics stays, such as the anchors of friction. Allocates nothing. */
+STI_API void sti_world_drop_warm_start(sti_world *world);
 
 /* ---- sensors --------------------------------------------------------------------------------------- */
 
@@ -128,6 +140,20 @@ typedef struct sti_growth {
 } sti_growth;
 /* Those since the world was made or reset; NULL and 0: none. */
 STI_API const sti_growth *sti_world_growths(const sti_world *world, int *count);
+
+/* Two bodies whose geoms overlap in a direction that their joints cannot open, as neighbouring links of robots do by design:
+   their contact is weak, or left out (docs/contact.md). */
+typedef struct sti_overlap {
+    int body1, body2;
+    double depth; /* m, the largest so far */
+} sti_overlap;
+/* Those since the world was made or reset, the first 32; NULL and 0: none. */
+STI_API const sti_overlap *sti_world_overlaps(const sti_world *world, int *count);
+/* In words, with the names of the bodies, into text (always terminated); returns text. */
+STI_API const char *sti_overlap_text(const sti_model *model, const sti_overlap *pair, char *text,
+                                     size_t size);
+/* A warning for every such pair at the initial pose and at the first hundred keyframes. The report may be NULL. */
+STI_API sti_status sti_model_check_overlaps(const sti_model *model, sti_report *report, sti_error *error);
 
 /* ---- profile ------------------------------------------------------------------------------------------ */
 

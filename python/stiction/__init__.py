@@ -21,11 +21,12 @@ import numpy as _np
 
 from . import _core, coupled
 from ._core import Error
+from .batch import Batch, rollout
 from .problem import (Certificate, Problem, Row, Solution, Workspace, certify, cone, huber, interval, quadratic,
                       solve)
 
 __version__ = _core.VERSION
-__all__ = ["Model", "Data", "Handler", "Error", "Recorder", "forward", "step", "reset", "mass_matrix", "check", "picture", "render", "viewer",
+__all__ = ["Model", "Data", "Batch", "rollout", "Handler", "Error", "Recorder", "forward", "step", "reset", "mass_matrix", "check", "picture", "render", "viewer",
            "ray", "geom_distance", "Ray", "Distance", "ik_solve", "Reach",
            "Problem", "Solution", "Certificate", "Row", "Workspace", "cone", "interval", "huber", "quadratic", "solve", "certify", "coupled"]
 
@@ -53,10 +54,19 @@ _WORDS = {
     "coulomb": ("relaxed", "exact"),
     "linear": ("auto", "direct", "pcg"),
     "memory": ("disable", "enable"),
+    "watch": ("off", "warn", "stop"),
     "adaptive_atol": ("disable", "enable"),
     "integrator": ("Euler", "RK4", "implicit", "implicitfast", "alm"),
     "alm_scheme": ("euler", "bdf2", "midpoint"),
     "alm_adaptive": ("disable", "enable"),
+}
+
+_BOUNDS = {name: (least, most) for name, least, most in _core.BOUNDS}
+
+# options of MJCF that have no effect, and ours that do their job
+_IDLE = {
+    "cone": "coulomb", "solver": "contact_solver", "tolerance": "contact_tol", "iterations": "max_newton",
+    "ls_iterations": "max_line_search", "ls_tolerance": "ls_tol", "impratio": "sigma",
 }
 
 Handler = _enum.IntFlag("Handler", {name: 1 << i for i, name in enumerate(_core.HANDLERS)})
@@ -98,11 +108,17 @@ class _Struct:
         value = _np.asarray(value, dtype=float)
         if not _np.all(_np.isfinite(value)):
             raise ValueError(f"{self._which}.{name} must be finite")
-        if name == "timestep" and value <= 0:
-            raise ValueError("timestep must be positive")
-        if name == "integrator" and not 0 <= value <= 4:
-            raise ValueError("integrator must be 0 Euler, 1 RK4, 2 implicit, 3 implicitfast or 4 alm")
+        least, most = _BOUNDS.get(name, (-1e10, 1e10)) if self._which == "opt" else (-_np.inf, _np.inf)
+        if not _np.all((value >= least) & (value <= most)):
+            raise ValueError(f"{self._which}.{name} is {value.tolist()}, must be between {least:g} and {most:g}")
+        if self._which == "opt" and name in _IDLE:
+            ours = f"; {_IDLE[name]} is ours" if _IDLE[name] else ""
+            _warnings.warn(f"opt.{name} is kept for MJCF and has no effect{ours}", stacklevel=2)
+        changed = not _np.array_equal(array, value.reshape(-1)) if value.size == array.size else True
         array[:] = value
+        why = self._core.option_idle(name) if self._which == "opt" and changed else None
+        if why:
+            _warnings.warn(f"opt.{name} has no effect with the other options as they are: it {why}", stacklevel=2)
 
 
 class _Named:
@@ -181,21 +197,22 @@ class Model(_HasNamed):
             _warnings.warn(self.warnings[0] + more, stacklevel=4)
 
     @classmethod
-    def from_xml_path(cls, path, assets=None, allow_outside=False):
+    def from_xml_path(cls, path, assets=None, allow_outside=False, memory_limit=0, element_limit=0):
         """Load an MJCF file. assets: dict of name to bytes, looked at before the disk.
-        allow_outside: let the file name others outside its own folder."""
-        return cls._load(_os.fsencode(path), None, assets, allow_outside)
+        allow_outside: let the file name others outside its own folder. memory_limit (bytes) and element_limit: what the
+        load may take; 0: the standard limits, 4 GiB and 1,048,576 elements."""
+        return cls._load(_os.fsencode(path), None, assets, allow_outside, memory_limit, element_limit)
 
     @classmethod
-    def from_xml_string(cls, xml, assets=None):
-        """Load MJCF from a string; files it names come from assets, then the working folder."""
+    def from_xml_string(cls, xml, assets=None, memory_limit=0, element_limit=0):
+        """Load MJCF from a string; files it names come from assets, then the working folder. Limits as of from_xml_path."""
         if not isinstance(xml, (str, bytes)):
             raise TypeError(f"xml must be a string, not {type(xml).__name__}")
-        return cls._load(None, xml, assets, False)
+        return cls._load(None, xml, assets, False, memory_limit, element_limit)
 
     @classmethod
-    def _load(cls, path, xml, assets, allow_outside):
-        core, diagnostics = _core.load(path, xml, assets, allow_outside, False)
+    def _load(cls, path, xml, assets, allow_outside, memory_limit, element_limit):
+        core, diagnostics = _core.load(path, xml, assets, allow_outside, False, memory_limit, element_limit)
         self = cls._make(core, [d["text"] for d in diagnostics])
         self._warn()
         return self
@@ -358,8 +375,18 @@ class Data(_HasNamed):
 
     @property
     def certificate(self):
-        """How well the last step was solved; zeros if there was nothing to solve."""
+        """How well the last step was solved, as its solver claims. What was not computed is nan (a count: -1); certify()
+        computes it. Zeros if there was nothing to solve, nan before the first step."""
         return Certificate(**self._core.solve_info()[2])
+
+    def certify(self):
+        """The certificate of the last step judged anew, with every field that applies but the ranks; it costs about a solve."""
+        return Certificate(**self._core.certify())
+
+    @property
+    def converged(self):
+        """Whether the certificate of the last step is within opt.contact_tol."""
+        return self._core.solve_info()[1]
 
     def coupled(self, constraint):
         """What a coupled constraint, by its name or the number of its equality, has to say of the last step: forces, rank,
@@ -376,16 +403,21 @@ class Data(_HasNamed):
         return self._core.solve_info()[0]
 
     def hash(self):
-        """64-bit hash of state and inputs."""
+        """64-bit hash of state, inputs and warm start: of what a snapshot has."""
         return self._core.hash()
 
     def snapshot(self):
-        """State and inputs as bytes; restore(bytes) brings them back exactly."""
+        """State, inputs and warm start as bytes; restore(bytes) brings them back exactly."""
         return self._core.save()
 
     def restore(self, snapshot):
-        """Back to a snapshot of a world of the same model."""
+        """Back to a snapshot of a world of the same model. One with numbers that are not finite is refused, and nothing changes."""
         self._core.load(snapshot)
+
+    def drop_warm_start(self):
+        """Forgets what is remembered of earlier steps for speed alone: the next step takes longer and has the same answer, within
+        the tolerances."""
+        self._core.drop_warm_start()
 
     @property
     def warnings(self):
@@ -400,8 +432,14 @@ class Data(_HasNamed):
         return self._core.growths()
 
     @property
+    def overlaps(self):
+        """Bodies that overlap in a direction that their joints cannot open, since then: [(body1, body2, depth in m, text), ...].
+        Their contact is weak or left out; docs/troubleshooting.md has remedies."""
+        return self._core.overlaps()
+
+    @property
     def trouble(self):
-        """What went badly in the last step: a tuple of "certificate", "pool", "nonfinite", "solve"; mostly empty."""
+        """What went badly in the last step: a tuple of "certificate", "pool", "nonfinite", "solve", "watch"; mostly empty."""
         bits = self._core.trouble()[0]
         return tuple(word for i, word in enumerate(_core.TROUBLES) if bits & 1 << i)
 
@@ -534,6 +572,8 @@ def ray(model, data, pnt, vec, groups=None, fixed=True, bodyexclude=-1):
     mask = 0xFFFFFFFF if groups is None else sum(1 << _operator.index(g) for g in set(groups))
     x, geom, normal = data._core.ray(tuple(map(float, pnt)), tuple(map(float, vec)), mask, bool(fixed),
                                      _operator.index(bodyexclude))
+    if x != x:
+        raise ValueError("a ray needs finite numbers, and a point within 1e100 m")
     return Ray(x, geom, _np.array(normal))
 
 
@@ -583,7 +623,8 @@ def ik_solve(model, data, site=None, body=None, pos=None, quat=None, qpos=None, 
 
 
 def check(path, allow_outside=False):
-    """All errors and warnings of an MJCF file, as a list of dicts with line, element and attribute."""
+    """All errors and warnings of an MJCF file, as a list of dicts with line, element and attribute. Also bodies that overlap in a
+    direction that their joints cannot open, at the initial pose and at keyframes."""
     return _core.load(_os.fsencode(path), None, None, allow_outside, True)[1]
 
 

@@ -46,6 +46,7 @@ class Option:
     contact_solver: int
     coulomb: int
     memory: int
+    watch: int
     linear: int
     preconditioner: int
     substeps: int
@@ -61,6 +62,7 @@ class Option:
     pool_patches: int
     pool_elements: int
     max_hits: int
+    max_polygons: int
     alm_scheme: int
     alm_adaptive: int
     alm_outer: int
@@ -68,6 +70,7 @@ class Option:
     alm_mu: float
     alm_tol: float
     alm_newton_tol: float
+    max_work: float
     merge: float
     contact_tol: float
     atol: float
@@ -80,6 +83,7 @@ class Option:
     beta: float
     sigma: float
     push: float
+    closing: float
 
 class Handler(enum.IntFlag):
     POINT = 1
@@ -405,6 +409,7 @@ class Model:
     eq_solimp: npt.NDArray[Any]
     eq_data: npt.NDArray[Any]
     eq_softness: npt.NDArray[Any]
+    eq_closing: npt.NDArray[Any]
     coupled_eq: npt.NDArray[Any]
     coupled_count: npt.NDArray[Any]
     coupled_equation: npt.NDArray[Any]
@@ -457,9 +462,11 @@ class Model:
     names: npt.NDArray[Any]
     name_map: npt.NDArray[Any]
     @classmethod
-    def from_xml_path(cls, path: _Path, assets: dict[str, bytes] | None = ..., allow_outside: bool = ...) -> Model: ...
+    def from_xml_path(cls, path: _Path, assets: dict[str, bytes] | None = ..., allow_outside: bool = ..., memory_limit: int = ...,
+                      element_limit: int = ...) -> Model: ...
     @classmethod
-    def from_xml_string(cls, xml: str | bytes, assets: dict[str, bytes] | None = ...) -> Model: ...
+    def from_xml_string(cls, xml: str | bytes, assets: dict[str, bytes] | None = ..., memory_limit: int = ...,
+                        element_limit: int = ...) -> Model: ...
     @property
     def title(self) -> str: ...
     def hash(self) -> int: ...
@@ -496,11 +503,9 @@ class Data:
     time: float
     qpos: _Array
     qvel: _Array
-    qvel_trend: _Array
     flexvert_xpos: _Array
     flexvert_xvel: _Array
     flexvert_tangent: _Array
-    flexvert_touched: _Array
     act: _Array
     ctrl: _Array
     qfrc_applied: _Array
@@ -567,12 +572,16 @@ class Data:
     def ncon(self) -> int: ...
     @property
     def certificate(self) -> Certificate: ...
+    def certify(self) -> Certificate: ...
+    @property
+    def converged(self) -> bool: ...
     @property
     def solver_niter(self) -> int: ...
     def coupled(self, constraint: str | int) -> coupled.Diagnostics: ...
     def hash(self) -> int: ...
     def snapshot(self) -> bytes: ...
     def restore(self, snapshot: bytes) -> None: ...
+    def drop_warm_start(self) -> None: ...
     @property
     def trouble(self) -> tuple[str, ...]: ...
     @property
@@ -584,6 +593,8 @@ class Data:
     def warnings(self) -> dict[str, tuple[int, str]]: ...
     @property
     def growths(self) -> dict[str, tuple[int, int, int]]: ...
+    @property
+    def overlaps(self) -> list[tuple[int, int, float, str]]: ...
     def profile(self) -> list[Stage]: ...
     def body(self, name: str | int) -> Named: ...
     def joint(self, name: str | int) -> Named: ...
@@ -611,6 +622,95 @@ class Data:
     def ten(self, name: str | int) -> Named: ...
     def eq(self, name: str | int) -> Named: ...
     def keyframe(self, name: str | int) -> Named: ...
+
+class Batch:
+    model: Model
+    threads: int
+    errors: str
+    time: _Array
+    qpos: _Array
+    qvel: _Array
+    flexvert_xpos: _Array
+    flexvert_xvel: _Array
+    flexvert_tangent: _Array
+    act: _Array
+    ctrl: _Array
+    qfrc_applied: _Array
+    xfrc_applied: _Array
+    flexvert_applied: _Array
+    mocap_pos: _Array
+    mocap_quat: _Array
+    xpos: _Array
+    xquat: _Array
+    xmat: _Array
+    xipos: _Array
+    ximat: _Array
+    xanchor: _Array
+    xaxis: _Array
+    geom_xpos: _Array
+    geom_xmat: _Array
+    site_xpos: _Array
+    site_xmat: _Array
+    cam_xpos: _Array
+    cam_xmat: _Array
+    light_xpos: _Array
+    light_xdir: _Array
+    subtree_com: _Array
+    cdof: _Array
+    cinert: _Array
+    M: _Array
+    qLD: _Array
+    qLDiagInv: _Array
+    ten_length: _Array
+    ten_J: _Array
+    actuator_length: _Array
+    actuator_moment: _Array
+    cvel: _Array
+    cdof_dot: _Array
+    ten_velocity: _Array
+    actuator_velocity: _Array
+    subtree_linvel: _Array
+    subtree_angmom: _Array
+    qfrc_bias: _Array
+    qfrc_spring: _Array
+    qfrc_damper: _Array
+    qfrc_gravcomp: _Array
+    qfrc_fluid: _Array
+    qfrc_passive: _Array
+    act_dot: _Array
+    actuator_force: _Array
+    qfrc_actuator: _Array
+    qfrc_smooth: _Array
+    qfrc_constraint: _Array
+    qacc_smooth: _Array
+    qacc: _Array
+    cacc: _Array
+    cfrc_int: _Array
+    cfrc_ext: _Array
+    energy: _Array
+    sensordata: _Array
+    def __init__(self, model: Model, n: int, threads: int | None = ..., errors: str = ...) -> None: ...
+    def __len__(self) -> int: ...
+    def step(self, nstep: int = ..., ctrl: npt.ArrayLike | None = ...) -> None: ...
+    def forward(self) -> None: ...
+    def reset(self, worlds: npt.ArrayLike | None = ..., key: str | int | None = ..., state: npt.ArrayLike | None = ...) -> None: ...
+    @property
+    def nstate(self) -> int: ...
+    @property
+    def state(self) -> _Array: ...
+    @property
+    def failures(self) -> dict[int, tuple[str, str]]: ...
+    @property
+    def certificate(self) -> _Array: ...
+    @property
+    def solver_niter(self) -> _IntArray: ...
+    @property
+    def converged(self) -> npt.NDArray[np.bool_]: ...
+    def world(self, i: int) -> Data: ...
+    def hashes(self) -> list[int]: ...
+
+def rollout(model: Model, initial_state: npt.ArrayLike | Data, control: npt.ArrayLike | None = ..., *, nstep: int | None = ...,
+            threads: int | None = ..., errors: str = ...) -> tuple[_Array, _Array]: ...
 
 class Recorder:
     def __init__(self, path: _Path, data: Data, fields: str | Iterable[str] | None = ...) -> None: ...
@@ -715,6 +815,7 @@ class Certificate(NamedTuple):
     desaxce: float
     full_raw: float
     full_scaled: float
+    joints: float
     headline: float
     ndetermined: int
     nregularised: int
@@ -731,7 +832,7 @@ class Solution:
 def solve(problem: Problem, solver: str = ..., coulomb: str = ..., tol: float | None = ..., *,
           guess_v: npt.ArrayLike | None = ..., guess_gamma: npt.ArrayLike | None = ..., workspace: Workspace | None = ...,
           linear: str = ..., preconditioner: str = ..., full_error: float = ..., atol: float = ..., rtol: float = ..., adaptive_atol: bool = ...,
-          max_iterations: int = ..., max_newton: int = ..., max_pcg: int = ..., max_line_search: int = ...,
+          max_iterations: int = ..., max_newton: int = ..., max_pcg: int = ..., max_line_search: int = ..., max_work: float = ...,
           pcg_tol: float = ..., ls_tol: float = ..., max_step: float = ..., gradient_limit: float = ..., relaxation: float = ...,
           finish: bool = ..., history: bool = ...) -> Solution: ...
 def certify(problem: Problem, v: npt.ArrayLike | None, gamma: npt.ArrayLike, coulomb: str = ..., rank: bool = ...,

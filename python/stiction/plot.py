@@ -1,62 +1,162 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plots of recorded trajectories: python -m stiction.plot run.h5 -o run.png [--field qpos,energy],
-performance profiles of solvers: python -m stiction.plot compare.csv -o profile.png,
+performance profiles and histories of solvers: python -m stiction.plot compare.csv -o profile.png,
 and coupled constraints: python -m stiction.plot coupled coupled.csv -o coupled.png --summary-json."""
 import argparse
+import os
+import stat
 import sys
 
 
-def load(path):
-    """Fields of a recording as a dict of arrays, and its attributes."""
+class BadFile(Exception):
+    """What is wrong with a file, in words."""
+
+
+# ---- files and the canvas ------------------------------------------------------------------------------------------
+
+
+def _regular(path):
+    """Refuses what would block or never end: pipes, devices, folders."""
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode):
+        raise BadFile("it is a folder" if stat.S_ISDIR(mode) else "it is not a regular file")
+
+
+def _pyplot():
+    """matplotlib.pyplot for files. Matplotlib takes settings from the folder it is imported in: not those of whoever left
+    them beside the recording."""
+    try:
+        here = os.open(".", os.O_RDONLY)
+    except OSError:
+        here = -1
+    os.chdir("/")
+    try:
+        import matplotlib
+        matplotlib.use("Agg")
+        import matplotlib.pyplot
+        return matplotlib.pyplot
+    finally:
+        if here >= 0:
+            os.fchdir(here)
+            os.close(here)
+
+
+def _save(figure, out):
+    figure.tight_layout()
+    figure.savefig(out, dpi=110)
+    _pyplot().close(figure)
+
+
+# ---- trajectories --------------------------------------------------------------------------------------------------
+
+_PACKED = 1000  # a compressed dataset may hold this many times the file's bytes
+
+
+def _numbers(file, name, length):
+    """A dataset of real numbers of this very file, as [frame, n]."""
     import h5py
-    with h5py.File(path, "r") as file:
-        return {name: file[name][()] for name in file}, dict(file.attrs)
+    if not isinstance(file.get(name, getlink=True), h5py.HardLink):
+        raise BadFile(f"{name} is a link")
+    item = file[name]
+    if not isinstance(item, h5py.Dataset) or item.dtype.kind != "f" or item.ndim not in (1, 2):
+        raise BadFile(f"{name} is not an array of reals [frame, n]")
+    if item.is_virtual or item.external:
+        raise BadFile(f"{name} lies in another file")
+    if item.size * item.dtype.itemsize > _PACKED * length:
+        raise BadFile(f"{name} says it has {item.size} numbers, more than the file can hold")
+    values = item[()]
+    return values.reshape(len(values), -1) if values.size else values.reshape(len(values), 0)
+
+
+def _open(path):
+    """A recording, which may still be in writing, or have been when its process was killed."""
+    import h5py
+    _regular(path)
+    try:
+        return h5py.File(path, "r")
+    except OSError:
+        return h5py.File(path, "r", swmr=True)
+
+
+def load(path):
+    """Fields of a recording as a dict of arrays [frame, n], all as long as the shortest, and its attributes."""
+    length = os.path.getsize(path)
+    with _open(path) as file:
+        if "time" not in file:
+            raise BadFile("it is not a trajectory: it has no dataset of times")
+        values = {name: _numbers(file, name, length) for name in file}
+        attributes = dict(file.attrs)
+    if values["time"].shape[1] != 1:
+        raise BadFile(f"time has {values['time'].shape[1]} columns")
+    frames = min(len(v) for v in values.values())
+    return {name: v[:frames] for name, v in values.items()}, attributes
 
 
 def plot(path, out, fields=None):
     """Draw each recorded field against time, one panel per field."""
-    import matplotlib
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
     values, attributes = load(path)
-    time = values.pop("time").reshape(-1)
+    time = values.pop("time")[:, 0]
     names = fields or [n for n in values if values[n].size]
     missing = [n for n in names if n not in values]
     if missing:
-        raise SystemExit(f"stiction plot: {path} has no field {missing[0]!r}; it has {', '.join(sorted(values))}")
+        raise BadFile(f"it has no field {missing[0]!r}; it has {', '.join(sorted(values)) or 'none'}")
+    if not names:
+        raise BadFile("it has no frames to draw")
+    plt = _pyplot()
     figure, axes = plt.subplots(len(names), 1, sharex=True, figsize=(9, 2.3 * len(names) + 0.8), squeeze=False)
     for axis, name in zip(axes[:, 0], names):
-        series = values[name].reshape(len(time), -1)
-        labels = ["potential", "kinetic"] if name == "energy" else [None] * series.shape[1]
-        for column, label in zip(series.T, labels):
-            axis.plot(time, column, linewidth=1, label=label)
-        if name == "energy":
-            axis.plot(time, series.sum(axis=1), "k", linewidth=1.2, label="total")
-            axis.legend(fontsize=7)
-        axis.set_ylabel(name)
-        axis.grid(True, alpha=0.3)
+        _panel(axis, name, time, values[name])
     axes[-1, 0].set_xlabel("time [s]")
     title = attributes.get("title", b"")
-    axes[0, 0].set_title(title.decode() if isinstance(title, bytes) else str(title))
-    figure.tight_layout()
-    figure.savefig(out, dpi=110)
-    plt.close(figure)
+    axes[0, 0].set_title(title.decode(errors="replace") if isinstance(title, bytes) else str(title), parse_math=False)
+    _save(figure, out)
+
+
+def _panel(axis, name, time, series):
+    energy = name == "energy" and series.shape[1] == 2
+    for column, label in zip(series.T, ["potential", "kinetic"] if energy else [None] * series.shape[1]):
+        axis.plot(time, column, linewidth=1, label=label)
+    if energy:
+        axis.plot(time, series.sum(axis=1), "k", linewidth=1.2, label="total")
+        axis.legend(fontsize=7)
+    axis.set_ylabel(name, parse_math=False)
+    axis.grid(True, alpha=0.3)
+
+
+# ---- performance profiles ------------------------------------------------------------------------------------------
+
+
+def _rows(path, columns):
+    """Rows of a CSV file as dicts, all with these columns; and its heading."""
+    import csv
+    _regular(path)
+    with open(path, newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file, restval="")
+        missing = [c for c in columns if c not in (reader.fieldnames or ())]
+        if missing:
+            raise BadFile(f"it has no column {missing[0]!r}")
+        return list(reader), reader.fieldnames
+
+
+def _real(row, name):
+    try:
+        return float(row[name])
+    except ValueError:
+        raise BadFile(f"{name} is {row[name]!r}, not a number") from None
 
 
 def profile(path, out):
     """Dolan and More's performance profile: the share of problems that a solver solves within a factor of the fastest.
     The CSV file has columns problem, solver, seconds and converged, such as `stiction solve --compare` writes."""
-    import csv
-    import matplotlib
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
     times, problems = {}, set()
-    with open(path, newline="") as file:
-        for row in csv.DictReader(file):
-            problems.add(row["problem"])
-            times.setdefault(row["solver"], {})
-            if row["converged"] == "1":
-                times[row["solver"]][row["problem"]] = float(row["seconds"])
+    for row in _rows(path, ("problem", "solver", "seconds", "converged"))[0]:
+        problems.add(row["problem"])
+        solver = times.setdefault(row["solver"], {})
+        if row["converged"] == "1":
+            solver[row["problem"]] = _real(row, "seconds")
+    if not problems:
+        raise BadFile("it has no rows")
+    plt = _pyplot()
     best = {p: min((t[p] for t in times.values() if p in t), default=None) for p in problems}
     figure, axis = plt.subplots(figsize=(7, 4.5))
     ratios = {s: sorted(max(t[p], 1e-9) / max(best[p], 1e-9) for p in t) for s, t in times.items()}
@@ -71,9 +171,30 @@ def profile(path, out):
     axis.set_ylabel("share of problems solved")
     axis.grid(True, alpha=0.3)
     axis.legend(loc="lower right", fontsize=8)
-    figure.tight_layout()
-    figure.savefig(out, dpi=110)
-    plt.close(figure)
+    _save(figure, out)
+
+
+def history(path, out):
+    """The certificate's headline after each iteration of a solver, as `stiction solve --history --csv` writes it."""
+    rows, _ = _rows(path, ("iteration", "headline"))
+    points = [(_real(row, "iteration"), _real(row, "headline")) for row in rows]
+    if not points:
+        raise BadFile("it has no rows")
+    figure, axis = _pyplot().subplots(figsize=(7, 4.5))
+    axis.plot([x for x, _ in points], [y if y > 0 else float("nan") for _, y in points], ".-", linewidth=1, markersize=3)
+    axis.set_yscale("log")
+    axis.set_xlabel("iteration")
+    axis.set_ylabel("headline of the certificate")
+    axis.grid(True, alpha=0.3)
+    _save(figure, out)
+
+
+def table(path, out):
+    """A CSV file of `stiction solve`: a history or a comparison, by its heading."""
+    _regular(path)
+    with open(path, "rb") as file:
+        first = file.readline(1000)
+    (history if first.startswith(b"iteration,") else profile)(path, out)
 
 
 # ---- coupled constraints -------------------------------------------------------------------------------------------
@@ -81,19 +202,16 @@ def profile(path, out):
 
 def read_coupled(path):
     """Rows of `stiction bench coupled` by (preset, sweep, value): dicts of lists of numbers; what is empty is a NaN."""
-    import csv
+    columns = ("preset", "sweep", "value", "step", "equations", "all_rank", "dropped", "warnings", "flags", "pivot_min", "pivot_max",
+               "kappa_hat", "kappa_s", "gap", "all_kappa_hat", "all_kappa_s", "residual", "position", "reaction", "load")
+    rows, heading = _rows(path, columns)
     cases = {}
-    with open(path, newline="") as file:
-        reader = csv.DictReader(file)
-        missing = {"preset", "sweep", "value", "step", "kappa_hat", "kappa_s", "residual"} - set(reader.fieldnames or ())
-        if missing:
-            raise SystemExit(f"stiction plot: {path} has no column {sorted(missing)[0]!r}; is it of `stiction bench coupled`?")
-        for row in reader:
-            case = cases.setdefault((row["preset"], row["sweep"], float(row["value"])), {})
-            for name in reader.fieldnames[3:]:
-                case.setdefault(name, []).append(float(row[name] or "nan"))
+    for row in rows:
+        case = cases.setdefault((row["preset"], row["sweep"], _real(row, "value")), {})
+        for name in heading[3:]:
+            case.setdefault(name, []).append(_real(row, name) if row[name] else float("nan"))
     if not cases:
-        raise SystemExit(f"stiction plot: {path} has no rows")
+        raise BadFile("it has no rows")
     return cases
 
 
@@ -160,10 +278,8 @@ def _sweep(axis, cases, sweep, xlabel):
 def plot_coupled(path, out, summary=None):
     """The endurance plot of coupled constraints: condition numbers, pivots, residuals and drops over steps, and two sweeps."""
     import json
-    import matplotlib
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
     cases = read_coupled(path)
+    plt = _pyplot()
     long = [(k, c) for k, c in cases.items() if k[1] in ("endurance", "scene")]
     figure, axes = plt.subplots(3, 2, figsize=(11, 10))
     scene = {k[0] for k, _ in long if k[1] == "scene"}
@@ -180,26 +296,32 @@ def plot_coupled(path, out, summary=None):
     for axis in axes.flat:
         axis.grid(True, alpha=0.3)
     axes[2, 0].set_ylabel("condition")
-    figure.tight_layout()
-    figure.savefig(out, dpi=110)
-    plt.close(figure)
+    _save(figure, out)
     if summary:
         with open(summary, "w") as file:
             json.dump(summarise(cases), file, indent=1, allow_nan=False)
 
 
+# ---- commands ------------------------------------------------------------------------------------------------------
+
+
+def _draw(file, function, *arguments):
+    """Whatever is wrong with a file is one line and exit status 1: what files can hold is more than can be foreseen."""
+    try:
+        function(file, *arguments)
+    except Exception as problem:
+        words = str(problem).partition("\n")[0] or type(problem).__name__
+        sys.exit(f"stiction plot: {file}: {words if isinstance(problem, (BadFile, OSError, ImportError)) else 'cannot be drawn: ' + words}")
+
+
 def _main_coupled(argv):
-    import os
     parser = argparse.ArgumentParser(prog="stiction plot coupled", description="Plot what `stiction bench coupled` wrote.")
     parser.add_argument("file")
     parser.add_argument("-o", "--output", default="plot.png")
     parser.add_argument("--summary-json", action="store_true", help="write the summary beside the picture, as .json")
     options = parser.parse_args(argv)
     summary = os.path.splitext(options.output)[0] + ".json" if options.summary_json else None
-    try:
-        plot_coupled(options.file, options.output, summary)
-    except (ImportError, OSError, ValueError, TypeError) as problem:
-        sys.exit(f"stiction plot: {options.file}: {problem}")
+    _draw(options.file, plot_coupled, options.output, summary)
     print(*filter(None, (options.output, summary)), sep="\n")
 
 
@@ -213,13 +335,10 @@ def main(argv=None):
     parser.add_argument("-o", "--output", default="plot.png")
     parser.add_argument("--field", help="fields separated by commas; default: all")
     options = parser.parse_args(argv)
-    try:
-        if options.recording.endswith(".csv"):
-            profile(options.recording, options.output)
-        else:
-            plot(options.recording, options.output, options.field.split(",") if options.field else None)
-    except (ImportError, OSError) as problem:
-        sys.exit(f"stiction plot: {problem}")
+    if options.recording.endswith(".csv"):
+        _draw(options.recording, table, options.output)
+    else:
+        _draw(options.recording, plot, options.output, options.field.split(",") if options.field else None)
     print(options.output)
 
 

@@ -8,6 +8,7 @@
     s = stiction.solve(p, tol=1e-10)
     print(s.v, s.gamma, s.certificate.relative)
 """
+import operator as _operator
 import os as _os
 from collections import namedtuple as _namedtuple
 
@@ -20,11 +21,14 @@ __all__ = ["Problem", "Solution", "Certificate", "Row", "Workspace", "cone", "in
 Row = _namedtuple("Row", "kind dim mu lo hi", defaults=((), -_np.inf, _np.inf))
 Row.__doc__ = "What a row block's impulse may be; made by cone, interval, huber and quadratic."
 Certificate = _namedtuple("Certificate", _core.CERTIFICATE)
-Certificate.__doc__ = "What an answer is worth; `headline` is what tol is compared with. See sti_certificate in problem.h."
+Certificate.__doc__ = "What an answer is worth; `headline` is what tol is compared with; nan (a count: -1) was not computed or does not apply. See sti_certificate in problem.h."
 
 
 def cone(dim=3, mu=()):
     """Contact: impulse (n, t...) with |t_i / mu_i| <= n. dim 1, 3, 4 or 6; mu: one number, or one per tangential row."""
+    dim = _operator.index(dim)
+    if dim not in (1, 3, 4, 6):
+        raise ValueError(f"a cone has dim 1, 3, 4 or 6, not {dim}")
     mu = _np.atleast_1d(_np.asarray(mu, float)).tolist()
     if dim > 1 and len(mu) == 1:
         mu = mu * (dim - 1)
@@ -228,7 +232,7 @@ def solve(problem, solver="auto", coulomb="relaxed", tol=None, *, guess_v=None, 
           linear="auto", preconditioner="auto", **options):
     """Solve a problem. solver: sap, apgd, newton or auto; coulomb: relaxed (convex) or exact (De Saxce); tol: on the
     certificate's headline; linear: direct, pcg or auto; preconditioner (of pcg in soft bodies): jacobi, patch, ic, mg or
-    auto. options: full_error, atol, rtol, adaptive_atol, max_iterations, max_newton, max_pcg,
+    auto. options: full_error, atol, rtol, adaptive_atol, max_iterations, max_newton, max_pcg, max_work,
     max_line_search, pcg_tol, ls_tol, max_step, gradient_limit, relaxation, finish, history. The best iterate is returned
     whatever happens; its certificate says what it is worth."""
     if not isinstance(problem, Problem):

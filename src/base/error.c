@@ -145,8 +145,8 @@ static bool report_grow(sti_report *report) {
     int capacity = report->capacity ? 4 * report->capacity : 8;
     if (capacity > STI_REPORT_MAX) capacity = STI_REPORT_MAX;
     size_t item = sizeof *report->items;
-    sti_diagnostic *items = sti__resize(report->allocator, report->items, (size_t)report->capacity * item,
-                                        (size_t)capacity * item);
+    sti_diagnostic *items = sti__resize(report->allocator, report->items, sti__size(report->capacity, item),
+                                        sti__size(capacity, item));
     if (!items) return false;
     report->items = items;
     report->capacity = capacity;

@@ -4,6 +4,7 @@
 #define STI_BASE_INTERNAL_H
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stiction/base.h>
 
 #define STI__COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
@@ -25,9 +26,25 @@ void sti__free(const sti_allocator *allocator, void *ptr, size_t size); /* ptr m
 /* 64-byte aligned, zeroed; free with sti__free_aligned and the same size. */
 void *sti__alloc_aligned(const sti_allocator *allocator, size_t size);
 void sti__free_aligned(const sti_allocator *allocator, void *ptr, size_t size);
+/* An allocator whose failures are noted, whoever survives them. Blocks are those of `user`. It must stay where it is while it is
+   in use. */
+typedef struct sti__watch {
+    sti_allocator user;
+    atomic_bool failed; /* since someone cleared it */
+} sti__watch;
+sti_allocator sti__watched(sti__watch *watch, const sti_allocator *user);
 /* a*b and a+b, or SIZE_MAX on overflow (which no allocation satisfies). */
 size_t sti__mul(size_t a, size_t b);
 size_t sti__add(size_t a, size_t b);
+/* Products and sums of any number of counts, likewise; every one of them becomes a size_t first, so that none wraps as an int.
+   Sizes of blocks are written with them: sti__alloc(a, sti__size(n, 3, sizeof(double))). tools/style.py looks for others. */
+#define sti__size(...) \
+    sti__mul_all((const size_t[]){__VA_ARGS__}, STI__COUNT(((const size_t[]){__VA_ARGS__})))
+#define sti__sum(...) sti__add_all((const size_t[]){__VA_ARGS__}, STI__COUNT(((const size_t[]){__VA_ARGS__})))
+size_t sti__mul_all(const size_t *factor, int count);
+size_t sti__add_all(const size_t *term, int count);
+/* The next multiple of STI__ALIGN, likewise. */
+size_t sti__padded(size_t bytes);
 
 /* A growing array of bytes: sti__vec_push(v, &item). Zero it, set allocator and item size first. */
 typedef struct sti__vec {
@@ -83,6 +100,7 @@ uint64_t sti__hash(uint64_t seed, const void *data, size_t size);
 typedef struct sti__profile {
     sti_profile_node node[STI__PROFILE_MAX];
     int64_t start[16];
+    int64_t last; /* when a stage was last entered or left */
     int stack[16];
     int count, depth;
     bool on;
@@ -103,11 +121,15 @@ void sti__profile_iterations(sti__profile *profile, int64_t count); /* of the st
    PRECONDITIONER is inside of it. */
 /* clang-format off */
 #define STI__WORKS(X)                                                                                      \
-    X(BVH, "bvh") X(REGULARISATION, "regularisation") X(REDUCTION, "reduction") X(SMALL, "small islands")  \
-    X(ISLANDS, "islands") X(GRADIENT, "gradient") X(HESSIAN, "hessian") X(DIRECT, "direct")                \
-    X(PCG, "pcg") X(MATVEC, "matvec") X(DOT, "dot") X(UPDATE, "update")                                    \
+    X(BVH, "bvh") X(NEAR, "near pairs") X(NARROW, "narrow phase")                                          \
+    X(JACOBIANS, "jacobians") X(REGULARISATION, "regularisation")                                          \
+    X(FACTOR, "factor")                                                                                    \
+    X(GUESS, "guess") X(REDUCTION, "reduction") X(SMALL, "small islands") X(ISLANDS, "islands")            \
+    X(DELASSUS, "delassus") X(PRODUCTS, "products") X(GRADIENT, "gradient") X(HESSIAN, "hessian")          \
+    X(DIRECT, "direct") X(PCG, "pcg") X(MATVEC, "matvec") X(DOT, "dot") X(UPDATE, "update")                \
     X(PRECONDITIONER, "preconditioner")                                                                    \
-    X(SWEEPS, "sweeps") X(LINE_SEARCH, "line search") X(CERTIFICATE, "certificate")
+    X(SWEEPS, "sweeps") X(LINE_SEARCH, "line search") X(ITERATION, "iteration")                            \
+    X(CERTIFICATE, "certificate")
 /* clang-format on */
 typedef enum sti__work {
 #define X(id, name) STI__WORK_##id,
@@ -116,10 +138,12 @@ typedef enum sti__work {
         STI__WORK_COUNT
 } sti__work;
 
+/* Time of a part that is inside of another is counted to the inner one alone. */
 typedef struct sti__tally {
     struct {
         int64_t ticks, count, iterations;
     } part[STI__WORK_COUNT];
+    int64_t sum; /* ticks of all parts */
 } sti__tally;
 
 int64_t sti__clock(void); /* ns, monotonic */
@@ -127,8 +151,8 @@ void sti__tally_end(sti__tally *tally, sti__work part, int64_t start, int64_t it
 void sti__tally_add(sti__tally *sum, const sti__tally *part);
 /* Into stages inside of the one that was entered last; clears it. */
 void sti__profile_take(sti__profile *profile, sti__tally *tally);
-/* NULL where nobody asks: then they cost a comparison. */
-static inline int64_t sti__tick(const sti__tally *tally) { return tally ? sti__clock() : 0; }
+/* NULL where nobody asks: then they cost a comparison. A start is a time less what was counted before it. */
+static inline int64_t sti__tick(const sti__tally *tally) { return tally ? sti__clock() - tally->sum : 0; }
 static inline void sti__tock(sti__tally *tally, sti__work part, int64_t start, int64_t iterations) {
     if (tally) sti__tally_end(tally, part, start, iterations);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workers sleep until a job opens, then take pieces from a shared counter. Pieces depend on the
-   grain only. A run that finds the pool busy (from inside a task, or another thread) works inline. */
+   grain only. A run that finds the pool busy (from inside a task, or another thread) works inline; so does one in a
+   child of the process that made the pool, since fork leaves the workers behind. */
 #include "base/internal.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_THREADS 1024
 
@@ -16,6 +18,7 @@ typedef struct job {
 
 struct sti_pool {
     sti_allocator allocator;
+    pid_t process; /* that has the workers */
     pthread_mutex_t mutex;
     pthread_cond_t opened, emptied;
     job job;
@@ -85,7 +88,8 @@ static void pool_run(void *system, int count, int grain, sti_task_body body, voi
     sti_pool *pool = system;
     job j = {body, context, count, grain > 0 ? grain : 1};
     if (count <= 0) return;
-    if (pool->nworker == 0 || count <= j.grain || atomic_flag_test_and_set(&pool->busy)) {
+    if (pool->nworker == 0 || count <= j.grain || getpid() != pool->process ||
+        atomic_flag_test_and_set(&pool->busy)) {
         run_inline(&j);
         return;
     }
@@ -109,8 +113,8 @@ static bool init_sync(sti_pool *pool) {
     return true;
 }
 
-/* Stops the first `started` workers and frees all. */
-static void dismantle(sti_pool *pool, int started) {
+/* Stops the first `started` workers. */
+static void stop_workers(sti_pool *pool, int started) {
     pthread_mutex_lock(&pool->mutex);
     pool->stop = true;
     pthread_cond_broadcast(&pool->opened);
@@ -119,6 +123,11 @@ static void dismantle(sti_pool *pool, int started) {
     pthread_cond_destroy(&pool->emptied);
     pthread_cond_destroy(&pool->opened);
     pthread_mutex_destroy(&pool->mutex);
+}
+
+static void dismantle(sti_pool *pool, int started) {
+    if (getpid() == pool->process)
+        stop_workers(pool, started); /* elsewhere there are none, and the lock may be held */
     sti_allocator allocator = pool->allocator;
     sti__free(&allocator, pool, pool_size(pool->nworker));
 }
@@ -129,6 +138,7 @@ sti_pool *sti_pool_create(int nthread, const sti_allocator *allocator) {
     sti_pool *pool = sti__alloc(allocator, pool_size(nthread - 1));
     if (!pool) return NULL;
     pool->allocator = *sti__allocator(allocator);
+    pool->process = getpid();
     pool->nworker = nthread - 1;
     atomic_flag_clear(&pool->busy);
     atomic_init(&pool->next, 0);

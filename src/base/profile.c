@@ -32,8 +32,17 @@ static int add_child(sti__profile *profile, int parent, const char *name) {
     return at;
 }
 
+/* The time now. What lies nearer to the last stage entered or left than the clock resolves is the same moment: the time in
+   between is that of the profile itself. */
+#define SAME 150 /* ns */
+static int64_t moment(sti__profile *profile) {
+    int64_t now = sti__clock();
+    if (now - profile->last > SAME) profile->last = now;
+    return profile->last;
+}
+
 /* Beyond the fixed depth and number of nodes time is counted to the parent only. */
-void sti__profile_enter(sti__profile *profile, const char *name) {
+static void open_node(sti__profile *profile, const char *name) {
     int depth = profile->depth++;
     if (depth >= STI__COUNT(profile->stack)) return;
     int parent = depth ? profile->stack[depth - 1] : -1, node = -1;
@@ -42,7 +51,12 @@ void sti__profile_enter(sti__profile *profile, const char *name) {
         if (node < 0) node = add_child(profile, parent, name);
     }
     profile->stack[depth] = node;
-    profile->start[depth] = sti__clock();
+}
+
+void sti__profile_enter(sti__profile *profile, const char *name) {
+    int64_t start = moment(profile);
+    if (profile->depth < STI__COUNT(profile->start)) profile->start[profile->depth] = start;
+    open_node(profile, name);
 }
 
 void sti__profile_leave(sti__profile *profile) {
@@ -50,8 +64,9 @@ void sti__profile_leave(sti__profile *profile) {
     int depth = --profile->depth;
     if (depth >= STI__COUNT(profile->stack) || profile->stack[depth] < 0) return;
     sti_profile_node *node = &profile->node[profile->stack[depth]];
-    node->ticks += sti__clock() - profile->start[depth];
     node->count++;
+    if (profile->last == profile->start[depth]) profile->last = sti__clock(); /* nothing was entered in it */
+    node->ticks += moment(profile) - profile->start[depth];
 }
 
 static sti_profile_node *top(sti__profile *profile) {
@@ -67,8 +82,10 @@ void sti__profile_iterations(sti__profile *profile, int64_t count) {
 
 /* ---- tallies ------------------------------------------------------------------------------------------ */
 
+/* Threads that share a part count more than the time that passes around them. */
 void sti__tally_end(sti__tally *tally, sti__work part, int64_t start, int64_t iterations) {
-    tally->part[part].ticks += sti__clock() - start;
+    int64_t ticks = sti__clock() - tally->sum - start;
+    if (ticks > 0) tally->part[part].ticks += ticks, tally->sum += ticks;
     tally->part[part].count++;
     tally->part[part].iterations += iterations;
 }
@@ -79,11 +96,12 @@ void sti__tally_add(sti__tally *sum, const sti__tally *part) {
         sum->part[i].count += part->part[i].count;
         sum->part[i].iterations += part->part[i].iterations;
     }
+    sum->sum += part->sum;
 }
 
 /* Opens a stage without its clock. */
 static void open_part(sti__profile *profile, const char *name, const sti__tally *tally, int part) {
-    sti__profile_enter(profile, name);
+    open_node(profile, name);
     sti_profile_node *node = top(profile);
     if (!node) return;
     node->ticks += tally->part[part].ticks;
@@ -97,7 +115,9 @@ void sti__profile_take(sti__profile *profile, sti__tally *tally) {
         STI__WORKS(X)
 #undef X
     };
-    if (!profile->on) return;
+    if (!profile->on || tally->sum == 0) return;
+    for (int i = STI__WORK_MATVEC; i <= STI__WORK_PRECONDITIONER && tally->part[STI__WORK_PCG].count; i++)
+        tally->part[STI__WORK_PCG].ticks += tally->part[i].ticks;
     for (int i = 0; i < STI__WORK_COUNT; i++) {
         if (i == STI__WORK_PRECONDITIONER + 1 && tally->part[STI__WORK_PCG].count) profile->depth--;
         if (tally->part[i].count == 0) continue;

@@ -30,8 +30,9 @@ static void *carve(char **at, size_t count, size_t size) {
 bool sti__bvh_create(sti__bvh *bvh, int capacity, const sti_allocator *allocator) {
     size_t n = (size_t)capacity, parts = 48 * (n / PART + 1);
     *bvh = (sti__bvh){.capacity = capacity, .allocator = allocator, .part_capacity = (int)parts};
-    bvh->nblock = 2 * n * sizeof(sti__bvh_node) + parts * (sizeof(sti__bvh_part) + sizeof(int)) +
-                  n * (3 * sizeof(int) + 2 * sizeof(uint32_t)) + 8 * 64;
+    bvh->nblock = sti__sum(sti__size(2, n, sizeof(sti__bvh_node)),
+                           sti__size(parts, sizeof(sti__bvh_part) + sizeof(int)),
+                           sti__size(n, 3 * sizeof(int) + 2 * sizeof(uint32_t)), 8 * 64);
     bvh->block = sti__alloc_aligned(allocator, bvh->nblock);
     if (!bvh->block) return false;
     char *at = bvh->block;

@@ -3,6 +3,7 @@
    they claim with a counter and that are put in order afterwards, so threads do not change the bits. */
 #include "collide/collide.h"
 
+#include "base/room.h"
 #include "math/rot.h"
 #include <limits.h>
 #include <math.h>
@@ -28,22 +29,22 @@ typedef struct part {
     size_t count, item;
 } part;
 
-/* A new block in place of the old one, with all its arrays. */
+/* A new block in place of the old one, with all its arrays; without memory the old one stays as it is. */
 static bool lay_out(sti__collide *c, int which, const part *parts, int count) {
-    size_t size = 64;
-    for (int i = 0; i < count; i++) {
-        size_t bytes = sti__add(sti__mul(parts[i].count, parts[i].item), 63);
-        size = sti__add(size, bytes == SIZE_MAX ? bytes : bytes / 64 * 64);
-    }
-    if (c->block[which].data) sti__free_aligned(c->allocator, c->block[which].data, c->block[which].size);
-    c->block[which].data = size == SIZE_MAX ? NULL : sti__alloc_aligned(c->allocator, size);
+    sti__cutter cut = {NULL, 0};
+    for (int i = 0; i < count; i++) sti__cut(&cut, parts[i].count, parts[i].item);
+    size_t size = cut.used;
+    char *data = sti__alloc_aligned(c->allocator, size);
+    if (!data) return false;
+    sti__free_aligned(c->allocator, c->block[which].data, c->block[which].size);
+    c->block[which].data = data;
     c->block[which].size = size;
-    char *at = c->block[which].data;
+    cut = (sti__cutter){data, 0};
     for (int i = 0; i < count; i++) {
-        *(void **)parts[i].pointer = at;
-        if (at) at += (parts[i].count * parts[i].item + 63) / 64 * 64;
+        void *at = sti__cut(&cut, parts[i].count, parts[i].item);
+        memcpy(parts[i].pointer, &at, sizeof at);
     }
-    return c->block[which].data != NULL;
+    return true;
 }
 
 static int least(int a, int b) { return a < b ? a : b; }
@@ -53,44 +54,50 @@ static int least(int a, int b) { return a < b ? a : b; }
 
 static bool lay_base(sti__collide *c) {
     const sti__collision_model *cm = c->cm;
-    const part parts[] = {PART(c->shape, cm->model->ngeom),       PART(c->moving_box, cm->nmoving),
+    const part parts[] = {PART(c->shape, cm->model->ngeom),       PART(c->own_box, 2 * (size_t)cm->nmoving),
+                          PART(c->motion, cm->model->ngeom),      PART(c->rest_box, cm->nmoving),
                           PART(c->fixed_box, cm->nfixed),         PART(c->hits.count, cm->nmoving),
                           PART(c->hits.start, cm->nmoving),       PART(c->fixed_hits.start, cm->nmoving),
                           PART(c->fixed_hits.count, cm->nmoving), PART(c->bucket, cm->model->ngeom + 1),
-                          PART(c->group_box, cm->ngroup)};
-    return lay_out(c, NEVER_GROWS, parts, STI__COUNT(parts));
+                          PART(c->tree_box, cm->nmoving)};
+    bool made = lay_out(c, NEVER_GROWS, parts, STI__COUNT(parts));
+    if (made) c->moving_box = c->own_box + cm->nmoving;
+    return made;
 }
 
-static bool lay_hits(sti__collide *c) {
+static bool lay_hits(sti__collide *c, const sti__collide_sizes *size) {
     int n = c->cm->nmoving > 0 ? c->cm->nmoving : 1;
-    const part parts[] = {PART(c->hits.item, c->size.overlaps),
-                          PART(c->fixed_hits.item, c->size.fixed_overlaps)};
-    c->hits.room = c->size.overlaps;
-    c->fixed_hits.room = c->size.fixed_overlaps;
-    c->hits.cap = least(c->size.hits, c->hits.room / n);
-    c->fixed_hits.cap = least(c->size.hits, c->fixed_hits.room / n);
-    return lay_out(c, HITS, parts, STI__COUNT(parts));
+    const part parts[] = {PART(c->hits.item, size->overlaps), PART(c->fixed_hits.item, size->fixed_overlaps)};
+    if (!lay_out(c, HITS, parts, STI__COUNT(parts))) return false;
+    c->size.overlaps = c->hits.room = size->overlaps;
+    c->size.fixed_overlaps = c->fixed_hits.room = size->fixed_overlaps;
+    c->hits.cap = least(size->hits, c->hits.room / n);
+    c->fixed_hits.cap = least(size->hits, c->fixed_hits.room / n);
+    return true;
 }
 
-static bool lay_candidates(sti__collide *c) {
-    int n = c->size.candidates;
+static bool lay_candidates(sti__collide *c, const sti__collide_sizes *size) {
+    int n = size->candidates;
     int parted = c->cm->convex ? n : 0;
     const part parts[] = {PART(c->candidate, n),  PART(c->spare, n),  PART(c->count, n),
                           PART(c->first, n),      PART(c->offset, n), PART(c->apart, parted),
                           PART(c->before, parted)};
+    if (!lay_out(c, CANDIDATES, parts, STI__COUNT(parts))) return false;
+    c->size.candidates = n;
     c->nbefore = 0;
-    return lay_out(c, CANDIDATES, parts, STI__COUNT(parts));
+    return true;
 }
 
-static bool lay_contacts(sti__collide *c) {
-    const part parts[] = {PART(c->point, c->size.contacts), PART(c->contact, c->size.contacts)};
-    return lay_out(c, CONTACTS, parts, STI__COUNT(parts));
+static bool lay_contacts(sti__collide *c, const sti__collide_sizes *size) {
+    const part parts[] = {PART(c->point, size->contacts), PART(c->contact, size->contacts)};
+    if (!lay_out(c, CONTACTS, parts, STI__COUNT(parts))) return false;
+    c->size.contacts = size->contacts;
+    return true;
 }
 
 /* Enough for a robot on its floor and for a pile: a ball touches twelve others at most, each pair counts
  * once. */
-static void choose_sizes(sti__collide *c, sti__collide_sizes sizes) {
-    const sti__collision_model *cm = c->cm;
+static sti__collide_sizes choose_sizes(const sti__collision_model *cm, sti__collide_sizes sizes) {
     int n = cm->nmoving;
     if (sizes.hits <= 0) sizes.hits = 24;
     if (sizes.overlaps <= 0) sizes.overlaps = least(n, 1 << 24) * least(n, least(sizes.hits, 64)) + 1;
@@ -99,14 +106,14 @@ static void choose_sizes(sti__collide *c, sti__collide_sizes sizes) {
     if (sizes.candidates <= 0) sizes.candidates = least(n, 1 << 24) * 10 + cm->model->npair + 64;
     if (sizes.contacts <= 0)
         sizes.contacts = least(n, 1 << 24) * 6 + 4 * least(cm->model->npair, 1 << 24) + 64;
-    c->size = sizes;
+    return sizes;
 }
 
 bool sti__collide_create(sti__collide *c, const sti__collision_model *cm, sti__collide_sizes sizes,
                          const sti_allocator *allocator, sti_error *error) {
-    *c = (sti__collide){.cm = cm, .allocator = allocator};
-    choose_sizes(c, sizes);
-    if (lay_base(c) && lay_hits(c) && lay_candidates(c) && lay_contacts(c) &&
+    sizes = choose_sizes(cm, sizes);
+    *c = (sti__collide){.cm = cm, .allocator = allocator, .size.hits = sizes.hits};
+    if (lay_base(c) && lay_hits(c, &sizes) && lay_candidates(c, &sizes) && lay_contacts(c, &sizes) &&
         sti__bvh_create(&c->moving, cm->nmoving, allocator) &&
         sti__bvh_create(&c->fixed, cm->nfixed, allocator))
         return true;
@@ -123,27 +130,38 @@ void sti__collide_free(sti__collide *c) {
     *c = (sti__collide){0};
 }
 
-/* A quarter more than needed, as the next step may need more; true if it grew. */
-static bool enlarge(int *size, int need, int *grown) {
-    if (need <= *size) return false;
-    *grown += need - *size;
+/* A quarter more than needed, as the next step may need more; how much more there is then. */
+static int enlarge(int *size, int need) {
+    int before = *size;
+    if (need <= before) return 0;
     *size = need < INT_MAX / 4 * 3 ? need + need / 4 + 16 : need;
-    return true;
+    return need - before;
 }
 
 sti_status sti__collide_grow(sti__collide *c, const sti__collide_sizes *need, sti_error *error) {
-    sti__collide_sizes *size = &c->size, *grown = &c->stats.grown;
-    bool hits = enlarge(&size->overlaps, need->overlaps, &grown->overlaps);
-    bool fixed = enlarge(&size->fixed_overlaps, need->fixed_overlaps, &grown->fixed_overlaps);
+    sti__collide_sizes size = c->size, *grown = &c->stats.grown;
     if (need->overlaps == INT_MAX || need->fixed_overlaps == INT_MAX || need->candidates == INT_MAX ||
         need->contacts == INT_MAX)
         return sti__fail(error, STI_LIMIT, "more pairs of geoms are near each other than can be counted");
-    bool good = !(hits || fixed) || lay_hits(c);
-    if (enlarge(&size->candidates, need->candidates, &grown->candidates)) good &= lay_candidates(c);
-    if (enlarge(&size->contacts, need->contacts, &grown->contacts)) good &= lay_contacts(c);
-    c->stats.growths++;
+    int hits = enlarge(&size.overlaps, need->overlaps);
+    int fixed = enlarge(&size.fixed_overlaps, need->fixed_overlaps);
+    int candidates = enlarge(&size.candidates, need->candidates);
+    int contacts = enlarge(&size.contacts, need->contacts);
     c->ncandidate = c->ncontact = 0;
-    return good ? STI_OK : sti__fail(error, STI_NO_MEMORY, "no memory for %d contacts", need->contacts);
+    if ((hits || fixed) && !lay_hits(c, &size))
+        return sti__fail(error, STI_NO_MEMORY, "no memory for %d overlaps of geoms' bounds",
+                         need->overlaps > need->fixed_overlaps ? need->overlaps : need->fixed_overlaps);
+    grown->overlaps += hits;
+    grown->fixed_overlaps += fixed;
+    if (candidates && !lay_candidates(c, &size))
+        return sti__fail(error, STI_NO_MEMORY, "no memory for %d pairs of geoms that may touch",
+                         need->candidates);
+    grown->candidates += candidates;
+    if (contacts && !lay_contacts(c, &size))
+        return sti__fail(error, STI_NO_MEMORY, "no memory for %d contacts", need->contacts);
+    grown->contacts += contacts;
+    c->stats.growths++;
+    return STI_OK;
 }
 
 /* ---- boxes ------------------------------------------------------------------------------------------------
@@ -157,35 +175,47 @@ typedef struct job {
 } job;
 
 /* Half of what two geoms may be apart. */
-static double reach(const sti__collide *c, int g) {
-    const sti_model *m = c->cm->model;
-    return m->geom_margin[g] + m->geom_gap[g] + (c->reach ? c->reach[g] : 0);
+static double margin(const sti__collide *c, int g) {
+    return c->cm->model->geom_margin[g] + c->cm->model->geom_gap[g];
 }
 
-static void bound(const sti__collide *c, int g, sti__box *box) {
-    sti__shape_bounds(c->shape + g, reach(c, g), box->lo, box->hi);
+static void bound(const sti__collide *c, int g, double more, sti__box *box) {
+    sti__shape_bounds(c->shape + g, margin(c, g) + more, box->lo, box->hi);
 }
 
 static void move_boxes(void *context, int begin, int end) {
     const job *j = context;
+    sti__collide *c = j->c;
     for (int i = begin; i < end; i++) {
-        int g = j->c->cm->moving[i];
-        sti__geom_shape(j->c->cm, j->state, g, j->c->shape + g);
-        bound(j->c, g, j->c->moving_box + i);
+        int g = c->cm->moving[i];
+        sti__box *box = c->rest_box + i;
+        sti__geom_shape(c->cm, j->state, g, c->shape + g);
+        bound(c, g, c->fall, box);
+        c->moving_box[i] = c->ahead ? sti__box_swept(box, &c->motion[g].way) : *box;
+        c->own_box[i] = c->ahead ? sti__box_swept(box, &c->motion[g].own) : *box;
     }
 }
 
-static void bound_groups(sti__collide *c) {
-    for (int g = 0; g < c->cm->ngroup; g++) {
-        sti__box all = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
-        for (int i = c->cm->group[g]; i < c->cm->group[g + 1]; i++)
-            for (int k = 0; k < 3; k++) {
-                const sti__box *one = c->moving_box + i;
-                all.lo[k] = one->lo[k] < all.lo[k] ? one->lo[k] : all.lo[k];
-                all.hi[k] = one->hi[k] > all.hi[k] ? one->hi[k] : all.hi[k];
-            }
-        c->group_box[g] = all;
+static void include(sti__box *all, const sti__box *one) {
+    for (int k = 0; k < 3; k++) {
+        all->lo[k] = one->lo[k] < all->lo[k] ? one->lo[k] : all->lo[k];
+        all->hi[k] = one->hi[k] > all->hi[k] ? one->hi[k] : all->hi[k];
     }
+}
+
+/* Boxes of the tree: of groups, or of geoms, which look for those of their own root and for others. Their number. */
+static int bound_tree(sti__collide *c) {
+    const sti__collision_model *cm = c->cm;
+    for (int g = 0; g < cm->ngroup; g++) {
+        c->tree_box[g] = c->moving_box[cm->group[g]];
+        for (int i = cm->group[g] + 1; i < cm->group[g + 1]; i++) include(c->tree_box + g, c->moving_box + i);
+    }
+    if (cm->ngroup > 0) return cm->ngroup;
+    for (int i = 0; i < cm->nmoving; i++) {
+        c->tree_box[i] = c->own_box[i];
+        if (!cm->alone) include(c->tree_box + i, c->moving_box + i);
+    }
+    return cm->nmoving;
 }
 
 static bool same_place(const sti__shape *a, const sti__shape *b) {
@@ -203,7 +233,7 @@ static void place_fixed(job *j, const sti_tasks *tasks) {
         sti__geom_shape(c->cm, j->state, g, &now);
         if (c->fixed_built && same_place(&now, c->shape + g)) continue;
         c->shape[g] = now;
-        bound(c, g, c->fixed_box + i);
+        bound(c, g, 0, c->fixed_box + i);
         changed = true;
     }
     if (changed) sti__bvh_build(&c->fixed, c->fixed_box, c->cm->nfixed, tasks);
@@ -225,10 +255,34 @@ static void place_rest(job *j) {
 /* ---- pairs
  * ------------------------------------------------------------------------------------------------- */
 
-static int keep(const job *j, int g, const int *list, int *item, int count) {
+/* Whether the boxes of two moving geoms meet on the way of the one as the other sees it. Every search for pairs ends here, so
+   that all find the same. */
+static bool meets(const sti__collide *c, int i, int k) {
+    if (!c->ahead) return sti__box_overlap(c->rest_box + i, c->rest_box + k);
+    int g = c->cm->moving[i], h = c->cm->moving[k];
+    const sti__motion *a = c->motion + g, *b = c->motion + h;
+    bool kin = c->cm->geom[g].root == c->cm->geom[h].root;
+    const sti__way *x = kin ? &a->own : &a->way, *y = kin ? &b->own : &b->way;
+    sti__way way = {.grow = x->grow + y->grow};
+    v3_sub(way.sweep, y->sweep, x->sweep);
+    sti__box box = sti__box_swept(c->rest_box + k, &way);
+    return sti__box_overlap(c->rest_box + i, &box);
+}
+
+static int keep_moving(const job *j, int i, int *item, int count) {
+    const sti__collision_model *cm = j->c->cm;
     int kept = 0;
     for (int k = 0; k < count; k++)
-        if (sti__may_touch(j->c->cm, g, list[item[k]], j->flags)) item[kept++] = item[k];
+        if (sti__may_touch(cm, cm->moving[i], cm->moving[item[k]], j->flags) && meets(j->c, i, item[k]))
+            item[kept++] = item[k];
+    return kept;
+}
+
+static int keep_fixed(const job *j, int i, int *item, int count) {
+    const sti__collision_model *cm = j->c->cm;
+    int kept = 0;
+    for (int k = 0; k < count; k++)
+        if (sti__may_touch(cm, cm->moving[i], cm->fixed[item[k]], j->flags)) item[kept++] = item[k];
     return kept;
 }
 
@@ -237,17 +291,24 @@ static void filter_hits(void *context, int begin, int end) {
     const sti__collision_model *cm = j->c->cm;
     sti__hits *a = &j->c->hits, *b = &j->c->fixed_hits;
     for (int i = begin; i < end; i++) {
-        int g = cm->moving[i];
-        if (cm->ngroup == 0) a->count[i] = keep(j, g, cm->moving, a->item + a->start[i], a->count[i]);
-        b->count[i] = keep(j, g, cm->fixed, b->item + b->start[i], b->count[i]);
+        if (cm->ngroup == 0) a->count[i] = keep_moving(j, i, a->item + a->start[i], a->count[i]);
+        b->count[i] = keep_fixed(j, i, b->item + b->start[i], b->count[i]);
     }
+}
+
+/* Looks as far as the two get towards each other; false if they are farther apart by the balls that bound them. */
+static bool look_ahead(const sti__collide *c, sti__candidate *candidate) {
+    const sti__motion *a = c->motion + candidate->geom1, *b = c->motion + candidate->geom2;
+    double d[3];
+    v3_sub(d, c->shape[candidate->geom2].pos, c->shape[candidate->geom1].pos);
+    candidate->margin += c->fall + sti__motion_approach(a, b, d);
+    double far = a->size + b->size + candidate->margin;
+    return !(a->size > 0) || v3_dot(d, d) <= far * far;
 }
 
 /* Counts on when the pool is full. */
 static void push(sti__collide *c, int64_t *count, sti__candidate candidate) {
-    if (c->reach) candidate.margin += c->reach[candidate.geom1] + c->reach[candidate.geom2];
-    if (c->beyond && c->cm->geom[candidate.geom1].type == STI_GEOM_PLANE)
-        candidate.margin += c->beyond[candidate.geom2];
+    if (c->ahead && !look_ahead(c, &candidate)) return;
     if (*count < c->size.candidates) c->candidate[*count] = candidate;
     (*count)++;
 }
@@ -255,8 +316,8 @@ static void push(sti__collide *c, int64_t *count, sti__candidate candidate) {
 /* Whether some corner of a geom's box is below the plane, or will be. */
 static bool meets_plane(const sti__collide *c, int p, int g, const sti__box *box) {
     const sti__shape *plane = c->shape + p;
-    double n[3] = {plane->mat[2], plane->mat[5], plane->mat[8]}, low = -reach(c, p);
-    if (c->beyond) low -= c->beyond[g];
+    double n[3] = {plane->mat[2], plane->mat[5], plane->mat[8]}, low = -margin(c, p);
+    if (c->ahead) low -= c->motion[g].beyond;
     for (int k = 0; k < 3; k++) low += n[k] * ((n[k] > 0 ? box->lo[k] : box->hi[k]) - plane->pos[k]);
     return low <= 0;
 }
@@ -274,13 +335,13 @@ static void push_planes(sti__collide *c, int flags, int64_t *count) {
 
 static void push_kin(sti__collide *c, int flags, int64_t *count) {
     const sti__collision_model *cm = c->cm;
-    const sti__box *box = c->moving_box;
+    const sti__box *box = c->own_box;
     bool parents = flags & STI_DISABLE_FILTERPARENT;
     for (int p = 0; p < cm->nkin; p++) {
         int i = cm->kin[p].box[0], k = cm->kin[p].box[1];
         if (i < 0 && !parents) continue;
         if (i < 0) i = ~i;
-        if (sti__box_overlap(box + i, box + k))
+        if (sti__box_overlap(box + i, box + k) && meets(c, i, k))
             push(c, count, sti__candidate_dynamic(cm, cm->moving[i], cm->moving[k]));
     }
 }
@@ -289,10 +350,10 @@ static void push_kin(sti__collide *c, int flags, int64_t *count) {
 static void push_groups(sti__collide *c, int flags, int g, int h, int64_t *count) {
     const sti__collision_model *cm = c->cm;
     for (int i = cm->group[g]; i < cm->group[g + 1]; i++) {
-        if (!sti__box_overlap(c->moving_box + i, c->group_box + h)) continue;
+        if (!sti__box_overlap(c->moving_box + i, c->tree_box + h)) continue;
         for (int k = cm->group[h]; k < cm->group[h + 1]; k++)
             if (sti__box_overlap(c->moving_box + i, c->moving_box + k) &&
-                sti__may_touch(cm, cm->moving[i], cm->moving[k], flags))
+                sti__may_touch(cm, cm->moving[i], cm->moving[k], flags) && meets(c, i, k))
                 push(c, count, sti__candidate_dynamic(cm, cm->moving[i], cm->moving[k]));
     }
 }
@@ -322,22 +383,23 @@ static int64_t gather(sti__collide *c, int flags) {
 
 /* Whether a listed pair is to be looked at more closely. */
 static bool is_near(const sti__collide *c, const sti__listed *x, bool parents) {
-    const sti__box *box[2];
+    const int *box = x->box;
     if (x->parent && !parents) return false;
     if (x->candidate.pair >= 0) return true;
-    for (int i = 0; i < 2; i++)
-        box[i] = x->box[i] >= 0 ? c->moving_box + x->box[i] : c->fixed_box + ~x->box[i];
-    return x->plane ? meets_plane(c, x->candidate.geom1, x->candidate.geom2, box[1])
-                    : sti__box_overlap(box[0], box[1]);
+    if (x->plane) return meets_plane(c, x->candidate.geom1, x->candidate.geom2, c->own_box + box[1]);
+    if (box[0] < 0) return sti__box_overlap(c->fixed_box + ~box[0], c->own_box + box[1]);
+    if (box[1] < 0) return sti__box_overlap(c->own_box + box[0], c->fixed_box + ~box[1]);
+    int n = c->cm->nmoving;
+    return sti__box_overlap(c->own_box + box[0], c->own_box + box[1]) && meets(c, box[0] % n, box[1] % n);
 }
 
 /* Of a small model: every pair that may touch is looked at, in the order of contacts. */
 static int64_t gather_listed(sti__collide *c, int flags) {
     int64_t count = 0;
     bool parents = flags & STI_DISABLE_FILTERPARENT;
-    const sti__box *box = c->moving_box;
+    const sti__box *box = c->own_box;
     for (const sti__listed *x = c->cm->list, *end = x + c->cm->nlist; x < end; x++)
-        if (x->plain ? sti__box_overlap(box + x->box[0], box + x->box[1]) : is_near(c, x, parents))
+        if ((!x->plain || sti__box_overlap(box + x->box[0], box + x->box[1])) && is_near(c, x, parents))
             push(c, &count, x->candidate);
     return count;
 }
@@ -510,6 +572,12 @@ static bool find_contacts(job *j, const sti_tasks *tasks, sti__collide_sizes *ne
     return true;
 }
 
+void sti__collide_look_ahead(sti__collide *c, const sti_state *state) {
+    sti__motion_find(state, c->cm, c->motion);
+    c->fall = sti__motion_fall(state);
+    c->ahead = true;
+}
+
 bool sti__collide_run(sti__collide *c, const sti_state *state, const sti_tasks *tasks,
                       sti__collide_sizes *need) {
     const sti_option *opt = &state->opt;
@@ -523,12 +591,14 @@ bool sti__collide_run(sti__collide *c, const sti_state *state, const sti_tasks *
     run(tasks, c->cm->nmoving, GRAIN_BOX, move_boxes, &j);
     place_fixed(&j, tasks);
     place_rest(&j);
-    if (!c->cm->list && c->cm->ngroup > 0) {
-        bound_groups(c);
-        sti__bvh_build(&c->moving, c->group_box, c->cm->ngroup, tasks);
-    } else if (!c->cm->list) sti__bvh_build(&c->moving, c->moving_box, c->cm->nmoving, tasks);
+    if (!c->cm->list) sti__bvh_build(&c->moving, c->tree_box, bound_tree(c), tasks);
     sti__tock(c->tally, STI__WORK_BVH, start, 0);
-    bool good = find_candidates(&j, tasks, need) && find_contacts(&j, tasks, need);
+    start = sti__tick(c->tally);
+    bool good = find_candidates(&j, tasks, need);
+    sti__tock(c->tally, STI__WORK_NEAR, start, 0);
+    start = sti__tick(c->tally);
+    good = good && find_contacts(&j, tasks, need);
+    sti__tock(c->tally, STI__WORK_NARROW, start, 0);
     c->stats.candidates = c->ncandidate;
     c->stats.contacts = c->ncontact;
     return good;

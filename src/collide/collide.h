@@ -5,6 +5,7 @@
 
 #include "collide/bvh.h"
 #include "collide/filter.h"
+#include "collide/motion.h"
 
 /* One point of contact. World frame; dist < 0 is penetration. */
 typedef struct sti__contact {
@@ -39,10 +40,14 @@ typedef struct sti__collide {
     const sti__collision_model *cm;
     const sti_allocator *allocator;
     sti__collide_sizes size; /* of the pools now */
-    const double *reach; /* ngeom: how much farther a geom looks than its margin, m; NULL = 0. The caller's */
-    const double *beyond; /* ngeom: and how much farther still for planes, which cost nothing */
-    sti__shape *shape;    /* ngeom, of used geoms */
-    sti__box *moving_box, *fixed_box, *group_box;
+    bool ahead;              /* whether geoms look farther than their margins, by their motion: */
+    sti__motion *motion;     /* ngeom, of used geoms */
+    double fall;             /* and what gravity adds to it, m */
+    sti__shape *shape;       /* ngeom, of used geoms */
+    sti__box *own_box;    /* nmoving: swept by the geom's motion against its root; then those of moving_box */
+    sti__box *moving_box; /* nmoving: swept by its motion in the world */
+    sti__box *rest_box;   /* nmoving: where they are now, with margins */
+    sti__box *fixed_box, *tree_box;
     sti__bvh moving, fixed;     /* of moving geoms, or of their groups */
     sti__hits hits, fixed_hits; /* of each moving geom, or of each group; of each moving geom */
     sti__candidate *candidate, *spare;
@@ -67,13 +72,16 @@ bool sti__collide_create(sti__collide *c, const sti__collision_model *cm, sti__c
                          const sti_allocator *allocator, sti_error *error);
 void sti__collide_free(sti__collide *c);
 
-/* Contacts of the state's geom_xpos and geom_xmat (STI__WANT_GEOM): c->contact, c->ncontact, sorted by the geoms' ids
+/* From now on contacts are also found that may be reached within a step, by the motion of the geoms in this state. */
+void sti__collide_look_ahead(sti__collide *c, const sti_state *state);
+
+/* Contacts of the state's geom_xpos and geom_xmat (STI__WANT_TOUCHING): c->contact, c->ncontact, sorted by the geoms' ids
    and then by feature, the same bits for any number of threads. Allocates nothing. False if a pool was too small: the
    list is then empty and need says what would have done (0: unknown or enough); grow and run again. tasks may be
    NULL. */
 bool sti__collide_run(sti__collide *c, const sti_state *state, const sti_tasks *tasks,
                       sti__collide_sizes *need);
-/* Pools for at least `need`. On failure the stage must be freed or grown again before it runs. */
+/* Pools for at least `need`. On failure every pool is as large as before or larger, and the stage may run again. */
 sti_status sti__collide_grow(sti__collide *c, const sti__collide_sizes *need, sti_error *error);
 
 /* Normal in frame[0..2] is given; two tangents that do not jump while it moves a little. */

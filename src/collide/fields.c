@@ -2,6 +2,7 @@
 #include "collide/fields.h"
 
 #include "collide/collide.h"
+#include "collide/touch.h"
 #include "mesh/pressure.h"
 #include "mesh/stuff.h"
 #include "mesh/tetshape.h"
@@ -48,15 +49,31 @@ static bool geoms_meet(const sti__collision_model *cm, int a, int b) {
     return sti__fields_take(cm->model, a, b) && sti__may_meet(cm, a, b, 0);
 }
 
-static bool takes_part(const sti__collision_model *cm, int geom) {
+/* Geoms with a field, those that move first. */
+typedef struct field_list {
+    int *geom;
+    int count, moving;
+} field_list;
+
+/* What stands still meets only what moves. */
+static bool takes_part(const sti__collision_model *cm, const field_list *list, int geom) {
     const sti_model *m = cm->model;
     if (!has_shape(m, geom)) return false;
     if (has_field(m, geom)) return m->geom_contype[geom] || m->geom_conaffinity[geom];
     for (int f = 0; f < m->nflex; f++)
         if (flex_meets_geom(m, f, geom)) return true;
-    for (int k = 0; k < m->ngeom; k++)
-        if (has_field(m, k) && geoms_meet(cm, geom, k)) return true;
+    int count = cm->geom[geom].still ? list->moving : list->count;
+    for (int k = 0; k < count; k++)
+        if (geoms_meet(cm, geom, list->geom[k])) return true;
     return false;
+}
+
+static void list_fields(const sti__collision_model *cm, field_list *list) {
+    for (int still = 0; still < 2; still++) {
+        for (int g = 0; g < cm->model->ngeom; g++)
+            if (has_field(cm->model, g) && cm->geom[g].still == still) list->geom[list->count++] = g;
+        if (!still) list->moving = list->count;
+    }
 }
 
 /* ---- meshes of geoms ------------------------------------------------------------------------------------------ */
@@ -87,8 +104,8 @@ static bool hull_surface(const sti_model *m, int mesh, const sti_allocator *a, s
     int nv = m->mesh_vertnum[mesh], nt = m->mesh_hullfacenum[mesh];
     const float *vert = m->mesh_vert + 3 * m->mesh_vertadr[mesh];
     *out = (sti__tetmesh){.nnode = nv, .ntri = nt, .allocator = a};
-    out->node = sti__alloc(a, sizeof(double) * 3 * (size_t)nv);
-    out->tri = sti__alloc(a, sizeof(int) * 3 * (size_t)nt);
+    out->node = sti__alloc(a, sti__size(sizeof(double), 3, nv));
+    out->tri = sti__alloc(a, sti__size(sizeof(int), 3, nt));
     if (!out->node || !out->tri) return false;
     for (int i = 0; i < 3 * nv; i++) out->node[i] = vert[i];
     memcpy(out->tri, m->mesh_hullface + 3 * m->mesh_hullfaceadr[mesh], sizeof(int) * 3 * (size_t)nt);
@@ -123,7 +140,7 @@ static sti_status hull_of(const sti_state *s, int geom, bool field, const sti_al
     status =
         sti__pressure_field(&x->mesh, m->geom_hydroelastic[geom], NULL, a, (sti__place){0}, &pressure, error);
     if (status != STI_OK) return status;
-    x->pressure = sti__alloc(a, sizeof(double) * (size_t)x->mesh.nnode);
+    x->pressure = sti__alloc(a, sti__size(sizeof(double), x->mesh.nnode));
     if (x->pressure) memcpy(x->pressure, pressure.value, sizeof(double) * (size_t)x->mesh.nnode);
     sti__pressure_free(&pressure);
     return x->pressure ? STI_OK : STI_NO_MEMORY;
@@ -196,17 +213,65 @@ static bool bodies_meet(const sti__fields *f, int a, int b) {
     return geoms_meet(f->cm, ga, gb);
 }
 
-/* Counts, or writes if there is room. */
-static int list_pairs(const sti__fields *f, sti__pressure_pair *out) {
-    int count = 0;
-    for (int a = 0; a < f->nbody; a++)
-        for (int b = a; b < f->nbody; b++) {
+/* Only what has a field or is soft gives a pair its pressure, and of two bodies one must move: a kind says both, and every kind
+   has a list of those that it may meet. */
+#define GIVES 1
+#define MOVES 2
+#define KINDS 4
+
+typedef struct partners {
+    int *body; /* by number */
+    int count, next;
+} partners;
+
+static int kind_of(const sti__fields *f, int body) {
+    int g = f->geom[body];
+    if (g < 0) return GIVES | MOVES;
+    return (has_field(f->cm->model, g) ? GIVES : 0) | (f->cm->geom[g].still ? 0 : MOVES);
+}
+
+static void list_partners(const sti__fields *f, partners list[KINDS], int *room) {
+    for (int kind = 0; kind < KINDS; kind++) {
+        list[kind] = (partners){.body = room + (size_t)kind * (size_t)f->nbody};
+        for (int b = 0; b < f->nbody; b++)
+            if ((kind | kind_of(f, b)) == (GIVES | MOVES)) list[kind].body[list[kind].count++] = b;
+    }
+}
+
+/* By the first body, then by the second. */
+#define MOST_PAIRS (1 << 24)
+static sti_status push_pairs(sti__fields *f, partners list[KINDS], sti_error *error) {
+    for (int a = 0; a < f->nbody; a++) {
+        partners *p = &list[kind_of(f, a)];
+        while (p->next < p->count && p->body[p->next] < a) p->next++;
+        for (int k = p->next; k < p->count; k++) {
+            int b = p->body[k];
             if ((a == b && f->geom[a] >= 0) || !bodies_meet(f, a, b)) continue;
             bool swap = f->geom[a] < 0 && f->geom[b] >= 0;
-            if (out) out[count] = (sti__pressure_pair){swap ? b : a, swap ? a : b};
-            count++;
+            sti__pressure_pair pair = {swap ? b : a, swap ? a : b};
+            if (f->pairs.count == MOST_PAIRS)
+                return sti__fail(error, STI_LIMIT,
+                                 "contact over patches is limited to %d pairs of bodies that may touch; "
+                                 "%d bodies take part: exclude pairs, or give fewer geoms a pressure field",
+                                 MOST_PAIRS, f->nbody);
+            if (!sti__vec_push(&f->pairs, &pair)) return STI_NO_MEMORY;
         }
-    return count;
+    }
+    f->pair = (sti__pressure_pair *)f->pairs.data;
+    f->npair = (int)f->pairs.count;
+    return STI_OK;
+}
+
+static sti_status list_pairs(sti__fields *f, sti_error *error) {
+    size_t bytes = sti__mul(sti__mul(KINDS, (size_t)f->nbody), sizeof(int));
+    int *room = sti__alloc(f->allocator, bytes);
+    partners list[KINDS];
+    if (!room) return STI_NO_MEMORY;
+    sti__vec_init(&f->pairs, sizeof *f->pair, f->allocator);
+    list_partners(f, list, room);
+    sti_status status = push_pairs(f, list, error);
+    sti__free(f->allocator, room, bytes);
+    return status;
 }
 
 static size_t lay_out(sti__fields *f, int nflex, char *base) {
@@ -214,18 +279,17 @@ static size_t lay_out(sti__fields *f, int nflex, char *base) {
     const struct {
         void *place;
         size_t bytes;
-    } all[] = {{&f->body, n * sizeof *f->body},
-               {&f->geom, n * sizeof *f->geom},
-               {&f->solid_of, n * sizeof *f->solid_of},
-               {&f->solid, n * sizeof *f->solid},
-               {&f->tree, (size_t)nflex * sizeof *f->tree},
-               {&f->middles, (size_t)nflex * sizeof *f->middles},
-               {&f->corner, (size_t)f->cm->model->nflexvert * sizeof *f->corner},
-               {&f->pair, (size_t)f->npair * sizeof *f->pair}};
+    } all[] = {{&f->body, sti__size(n, sizeof *f->body)},
+               {&f->geom, sti__size(n, sizeof *f->geom)},
+               {&f->solid, sti__size(n, sizeof *f->solid)},
+               {&f->tree, sti__size(nflex, sizeof *f->tree)},
+               {&f->middles, sti__size(nflex, sizeof *f->middles)},
+               {&f->bound, sti__size(nflex, sizeof *f->bound)},
+               {&f->corner, sti__size(f->cm->model->nflexvert, sizeof *f->corner)}};
     for (int i = 0; i < STI__COUNT(all); i++) {
         void *at = base ? base + used : NULL;
         memcpy(all[i].place, &at, sizeof at);
-        used += (all[i].bytes + STI__ALIGN - 1) / STI__ALIGN * STI__ALIGN;
+        used = sti__add(used, sti__padded(all[i].bytes));
     }
     return used;
 }
@@ -241,31 +305,69 @@ static bool reserve(sti__fields *f, int nflex) {
     return true;
 }
 
+/* Soft bodies, then geoms that take part: counts, or writes if there is room. */
+static int name_bodies(const sti__collision_model *cm, const field_list *list, int *geom) {
+    int n = 0;
+    for (int i = 0; i < cm->model->nflex; i++, n++)
+        if (geom) geom[n] = -1;
+    for (int g = 0; g < cm->model->ngeom; g++) {
+        if (!takes_part(cm, list, g)) continue;
+        if (geom) geom[n] = g;
+        n++;
+    }
+    return n;
+}
+
+static bool make_soft(sti__fields *f, const sti_state *s, int i) {
+    const sti_model *m = s->model;
+    const sti__middles *more = &f->middles[i];
+    if (!sti__middles_create(&f->middles[i], m, i, f->allocator)) return false;
+    f->body[i] = soft_view(f, s, i);
+    const double *x = more->count ? more->node : m->flexvert_pos0 + 3 * (size_t)m->flex_vertadr[i];
+    return sti__soft_bvh_create(&f->tree[i], x, f->body[i].pressure, f->body[i].tet, 4,
+                                m->flex_elemnum[i] + 4 * more->count, f->allocator) &&
+           (!m->flex_selfcollide[i] || sti__soft_bvh_meet_self(&f->tree[i]));
+}
+
+static bool are_alike(const sti_state *s, int a, int b) {
+    const sti_model *m = s->model;
+    const double *size = s->par.geom_size;
+    return m->geom_type[a] == m->geom_type[b] && m->geom_dataid[a] == m->geom_dataid[b] &&
+           m->geom_hydroelastic[a] == m->geom_hydroelastic[b] &&
+           m->geom_hydroedge[a] == m->geom_hydroedge[b] &&
+           memcmp(size + 3 * (size_t)a, size + 3 * (size_t)b, 3 * sizeof(double)) == 0;
+}
+
+/* An error of a geom's mesh, with the geom's number and name before it. */
+static sti_status blame_geom(const sti_model *m, int geom, sti_status status, sti_error *error) {
+    if (status == STI_OK || !error || error->code != status) return status;
+    const char *name = sti_model_name(m, STI_OBJ_GEOM, geom);
+    sti_error why = *error;
+    return sti__fail_at(error, (sti__place){.element = "geom"}, status, "geom %d%s%s%s: %s", geom,
+                        *name ? " (" : "", name, *name ? ")" : "", why.message);
+}
+
+/* The mesh of a geom: one that is alike shares its own; the last few are asked, as replicas follow each other. */
+#define ASKED 16
+static sti_status find_solid(sti__fields *f, const sti_state *s, int geom, int *solid, sti_error *error) {
+    *solid = -1;
+    if (s->model->geom_type[geom] == STI_GEOM_PLANE) return STI_OK;
+    for (int k = f->nsolid - 1; k >= 0 && k >= f->nsolid - ASKED; k--)
+        if (are_alike(s, f->solid[k].geom, geom)) return *solid = k, STI_OK;
+    *solid = f->nsolid++;
+    f->solid[*solid].geom = geom;
+    return blame_geom(s->model, geom, make_solid(&f->solid[*solid], s, f->allocator, error), error);
+}
+
 static sti_status make_bodies(sti__fields *f, const sti_state *s, sti_error *error) {
     const sti_model *m = s->model;
-    int n = 0;
-    for (int i = 0; i < m->nflex; i++, n++) {
-        f->geom[n] = f->solid_of[n] = -1;
-        if (!sti__middles_create(&f->middles[i], m, i, f->allocator)) return STI_NO_MEMORY;
-        f->body[n] = soft_view(f, s, i);
-        const sti__middles *more = &f->middles[i];
-        const double *x = more->count ? more->node : m->flexvert_pos0 + 3 * (size_t)m->flex_vertadr[i];
-        if (!sti__soft_bvh_create(&f->tree[i], x, f->body[n].pressure, f->body[n].tet, 4,
-                                  m->flex_elemnum[i] + 4 * more->count, f->allocator))
-            return STI_NO_MEMORY;
-        if (m->flex_selfcollide[i] && !sti__soft_bvh_meet_self(&f->tree[i])) return STI_NO_MEMORY;
-    }
-    for (int g = 0; g < m->ngeom; g++) {
-        if (!takes_part(f->cm, g)) continue;
-        sti__solid *x = m->geom_type[g] == STI_GEOM_PLANE ? NULL : &f->solid[f->nsolid];
-        f->geom[n] = g;
-        f->solid_of[n] = x ? f->nsolid++ : -1;
-        if (x) {
-            x->geom = g;
-            sti_status status = make_solid(x, s, f->allocator, error);
-            if (status != STI_OK) return status;
-        }
-        f->body[n++] = geom_view(x, s, g);
+    for (int i = 0; i < m->nflex; i++)
+        if (!make_soft(f, s, i)) return STI_NO_MEMORY;
+    for (int n = m->nflex; n < f->nbody; n++) {
+        int solid;
+        sti_status status = find_solid(f, s, f->geom[n], &solid, error);
+        if (status != STI_OK) return status;
+        f->body[n] = geom_view(solid < 0 ? NULL : &f->solid[solid], s, f->geom[n]);
     }
     return STI_OK;
 }
@@ -289,36 +391,69 @@ static void find_surface(sti__fields *f) {
         }
 }
 
-/* Three for every patch, and every vertex at every geom. */
+/* Three for every patch; and of vertices that arrive as many as came last, at first a few for every vertex. */
+#define ARRIVE_FIRST 2
 static bool reserve_touches(sti__fields *f) {
-    int vertices = 0;
-    for (int i = 0; i < f->npair; i++)
-        if (f->geom[f->pair[i].a] >= 0 && f->geom[f->pair[i].b] < 0)
-            vertices += f->cm->model->flex_vertnum[f->pair[i].b];
-    int room = 3 * f->patches.size.patches + vertices;
+    size_t vertices = sti__mul((size_t)f->cm->model->nflexvert, ARRIVE_FIRST);
+    size_t patches = sti__mul((size_t)f->patches.size.patches, 3);
+    size_t room = sti__add(patches, f->arriving > vertices ? f->arriving : vertices);
     if (f->touch && f->room >= room) return true;
-    sti__touch *touch = sti__alloc(f->allocator, sizeof *touch * (size_t)room);
+    sti__touch *touch = sti__alloc(f->allocator, sti__mul(room, sizeof *touch));
     if (!touch) return false;
-    sti__free(f->allocator, f->touch, sizeof *touch * (size_t)f->room);
+    sti__free(f->allocator, f->touch, sizeof *touch * f->room);
     f->touch = touch;
     f->room = room;
     return true;
 }
 
-bool sti__fields_grow(sti__fields *f, const sti__patch_sizes *need) {
-    return sti__patches_grow(&f->patches, *need) && reserve_touches(f);
+/* In one step; a gigabyte each, about, with the rows that contacts become. */
+#define MOST_TOUCHES (1 << 18)
+#define MOST_PATCHES (1 << 19)
+#define MOST_CANDIDATES (1 << 25)
+
+static sti_status too_many(const char *what, int most, sti_error *error) {
+    return sti__fail(
+        error, STI_LIMIT,
+        "contact over patches is limited to %d %s in a step: more bodies overlap than can be solved; "
+        "let fewer touch (contype, conaffinity), or make their meshes coarser",
+        most, what);
+}
+
+sti_status sti__fields_grow(sti__fields *f, const sti__patch_sizes *need, sti_error *error) {
+    if (need->candidates > MOST_CANDIDATES) return too_many("pairs of near elements", MOST_CANDIDATES, error);
+    if (need->patches > MOST_PATCHES) return too_many("polygons", MOST_PATCHES, error);
+    if (f->arriving > MOST_TOUCHES) return too_many("points of contact", MOST_TOUCHES, error);
+    if (sti__patches_grow(&f->patches, *need) && reserve_touches(f)) return STI_OK;
+    return sti__fail(error, STI_NO_MEMORY, "no memory for %d patches and %zu vertices that arrive",
+                     need->patches, f->arriving);
+}
+
+sti_status sti__fields_judge(const sti__fields *f, sti_error *error) {
+    return f->ntouch > MOST_TOUCHES ? too_many("points of contact", MOST_TOUCHES, error) : STI_OK;
+}
+
+/* Who is there, and which pairs may touch: before meshes are made, which takes memory and time. */
+static sti_status list_bodies(sti__fields *f, sti_error *error) {
+    const sti__collision_model *cm = f->cm;
+    size_t bytes = sti__mul((size_t)cm->model->ngeom, sizeof(int));
+    field_list list = {.geom = sti__alloc(f->allocator, bytes)};
+    if (!list.geom) return STI_NO_MEMORY;
+    list_fields(cm, &list);
+    f->nbody = name_bodies(cm, &list, NULL);
+    bool good = reserve(f, cm->model->nflex);
+    if (good) name_bodies(cm, &list, f->geom);
+    sti__free(f->allocator, list.geom, bytes);
+    return good ? list_pairs(f, error) : STI_NO_MEMORY;
 }
 
 sti_status sti__fields_create(sti__fields *f, const sti__collision_model *cm, const sti_state *s,
                               const sti_allocator *allocator, sti_error *error) {
     const sti_model *m = cm->model;
-    *f = (sti__fields){.cm = cm, .allocator = allocator, .nbody = m->nflex};
-    if (!is_needed(m)) return f->nbody = 0, STI_OK;
-    for (int g = 0; g < m->ngeom; g++) f->nbody += takes_part(cm, g);
-    f->npair = f->nbody * (f->nbody + 1) / 2;
-    sti_status status = reserve(f, m->nflex) ? make_bodies(f, s, error) : STI_NO_MEMORY;
+    *f = (sti__fields){.cm = cm, .allocator = allocator};
+    if (!is_needed(m)) return STI_OK;
+    sti_status status = list_bodies(f, error);
+    if (status == STI_OK) status = make_bodies(f, s, error);
     if (status == STI_OK) {
-        f->npair = list_pairs(f, f->pair);
         find_surface(f);
         int elements = s->opt.pool_elements, patches = s->opt.pool_patches;
         sti__patch_sizes sizes = {elements > 0 ? elements : 1024, patches > 0 ? patches : 256};
@@ -331,7 +466,8 @@ sti_status sti__fields_create(sti__fields *f, const sti__collision_model *cm, co
 
 void sti__fields_free(sti__fields *f) {
     if (!f->block) return;
-    sti__free(f->allocator, f->touch, sizeof *f->touch * (size_t)f->room);
+    sti__free(f->allocator, f->touch, sizeof *f->touch * f->room);
+    sti__vec_free(&f->pairs);
     for (int i = 0; i < f->cm->model->nflex; i++) {
         if (f->tree[i].allocator) sti__soft_bvh_free(&f->tree[i]);
         sti__middles_free(&f->middles[i]);
@@ -340,95 +476,6 @@ void sti__fields_free(sti__fields *f) {
     if (f->patches.allocator) sti__patches_free(&f->patches);
     sti__free_aligned(f->allocator, f->block, f->bytes);
     *f = (sti__fields){0};
-}
-
-/* ---- a step ---------------------------------------------------------------------------------------------------- */
-
-/* The soft tet of each side of a patch: gradients of its barycentric coordinates, and six times its volume; 0: none. */
-typedef struct sides {
-    double gradient[2][4][3], volume[2];
-} sides;
-
-static void measure_sides(const sti__fields *f, const sti__patch *x, sides *s) {
-    for (int side = 0; side < 2; side++) {
-        const sti__pressure_body *b = &f->body[side ? x->b : x->a];
-        s->volume[side] = 0;
-        if (b->kind != STI__PRESSURE_SOFT) continue;
-        const int *t = b->tet + 4 * (size_t)x->element[side];
-        s->volume[side] =
-            6 * sti__tet_gradients(b->node + 3 * (size_t)t[0], b->node + 3 * (size_t)t[1],
-                                   b->node + 3 * (size_t)t[2], b->node + 3 * (size_t)t[3], s->gradient[side]);
-    }
-}
-
-/* Barycentric coordinates of the point, from those of the patch. */
-static void place_weights(const sides *s, const sti__patch *x, sti__touch *p) {
-    double arm[3];
-    v3_sub(arm, p->pos, x->pos);
-    for (int side = 0; side < 2; side++)
-        for (int k = 0; s->volume[side] != 0 && k < 4; k++)
-            p->weight[side][k] += v3_dot(s->gradient[side][k], arm);
-}
-
-static sti__touch whole(const sti__patch *x) {
-    sti__touch p = {.area = x->area,
-                    .pressure = x->pressure,
-                    .stiffness = x->stiffness,
-                    .dist = x->dist,
-                    .a = x->a,
-                    .b = x->b,
-                    .element = {x->element[0], x->element[1]},
-                    .feature = x->feature};
-    v3_copy(p.pos, x->pos);
-    v3_copy(p.normal, x->normal);
-    memcpy(p.weight, x->weight, sizeof p.weight);
-    return p;
-}
-
-/* Whether a polygon is large enough, against the tets that it lies in, for tilting to matter: more than SPLIT of an edge squared,
-   that is of (6 volume)^(2/3). */
-#define SPLIT 0.1
-static bool is_large(const sides *s, const sti__patch *x) {
-    double cube = x->area * x->area * x->area, least = SPLIT * SPLIT * SPLIT;
-    for (int side = 0; side < 2; side++)
-        if (s->volume[side] != 0 && cube > least * s->volume[side] * s->volume[side]) return true;
-    return false;
-}
-
-/* With S the root of the second moments, the points are at c + sqrt 2 S u for three unit vectors u, and the pressure there is
-   p (1 + sqrt 2 u' S^-1 (centre of pressure - c)). */
-static int split(const sti__fields *f, int patch, sti__touch *out) {
-    const double sqrt2 = STI__SQRT2;
-    const sti__patch *x = &f->patches.patch[patch];
-    double frame[9], C[3] = {0}, S[3], inverse[3], d[3];
-    sides s;
-    out[0] = whole(x);
-    measure_sides(f, x, &s);
-    if (!is_large(&s, x)) return 1;
-    v3_copy(frame, x->normal);
-    sti__contact_frame(frame);
-    const double *t0 = frame + 3, *t1 = frame + 6;
-    double area = sti__polygon_spread(&f->patches.polygon[patch], x->centroid, t0, t1, 1, C);
-    for (int k = 0; k < 3; k++) C[k] /= area;
-    if (!sti__root2(C, S, inverse)) return 1;
-    v3_sub(d, x->pos, x->centroid);
-    double du = v3_dot(d, t0), dv = v3_dot(d, t1);
-    double slope[2] = {inverse[0] * du + inverse[1] * dv, inverse[1] * du + inverse[2] * dv};
-    for (int k = 0; k < 3; k++) {
-        const double *u = sti__three_ways[k];
-        sti__touch *p = &out[k];
-        *p = whole(x);
-        v3_copy(p->pos, x->centroid);
-        v3_add_scaled(p->pos, t0, sqrt2 * (S[0] * u[0] + S[1] * u[1]));
-        v3_add_scaled(p->pos, t1, sqrt2 * (S[1] * u[0] + S[2] * u[1]));
-        p->area = x->area / 3;
-        p->stiffness = x->stiffness / 3;
-        p->pressure = x->pressure * fmax(0, 1 + sqrt2 * (slope[0] * u[0] + slope[1] * u[1]));
-        p->dist = -p->pressure / x->g;
-        p->feature = x->feature + (uint64_t)k * 0x9e3779b97f4a7c15ull;
-        place_weights(&s, x, p);
-    }
-    return 3;
 }
 
 /* ---- vertices that arrive -------------------------------------------------------------------------------------------- */
@@ -461,6 +508,37 @@ static double speed_of(const sti_state *s, int geom) {
     return v3_norm(point) + v3_norm(v) * s->par.geom_rbound[geom];
 }
 
+/* The box and the ball that hold a soft body's vertices, and the fastest of them. */
+static void bound_soft(const sti_state *s, int flex, sti__soft_bound *b) {
+    const sti_model *m = s->model;
+    int adr = m->flex_vertadr[flex], end = adr + m->flex_vertnum[flex];
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    b->speed = 0;
+    for (int v = adr; v < end; v++) {
+        const double *x = s->flexvert_xpos + 3 * (size_t)v;
+        for (int k = 0; k < 3; k++) low[k] = fmin(low[k], x[k]), high[k] = fmax(high[k], x[k]);
+        b->speed = fmax(b->speed, v3_norm(s->flexvert_xvel + 3 * (size_t)v));
+    }
+    for (int k = 0; k < 3; k++) {
+        b->centre[k] = 0.5 * (low[k] + high[k]);
+        b->half[k] = 0.5 * (high[k] - low[k]);
+    }
+    b->radius = v3_norm(b->half);
+}
+
+/* No vertex can arrive; the tenth more is for rounding. */
+static bool passes_by(const sti__soft_bound *b, const sti__shape *shape, double size, double way) {
+    double d[3], height = 0, deep = 0;
+    v3_sub(d, b->centre, shape->pos);
+    if (shape->type != STI_GEOM_PLANE) return size > 0 && v3_norm(d) > size + 1.1 * (b->radius + way);
+    for (int k = 0; k < 3;
+         k++) { /* the box above the plane: its centre, and how far it reaches down from there */
+        height += d[k] * shape->mat[3 * k + 2];
+        deep += b->half[k] * fabs(shape->mat[3 * k + 2]);
+    }
+    return height > 1.1 * (deep + way);
+}
+
 static void find_arrivals(sti__fields *f, const sti_state *s, const sti__pressure_pair *pair) {
     const sti_model *m = s->model;
     int geom = f->geom[pair->a], flex = pair->b, adr = m->flex_vertadr[flex];
@@ -468,6 +546,7 @@ static void find_arrivals(sti__fields *f, const sti_state *s, const sti__pressur
     double fast = speed_of(s, geom) + s->opt.timestep * v3_norm(s->opt.gravity);
     sti__shape shape;
     sti__geom_shape(f->cm, s, geom, &shape);
+    if (passes_by(&f->bound[flex], &shape, size, s->opt.timestep * (fast + f->bound[flex].speed))) return;
     for (int v = adr; v < adr + m->flex_vertnum[flex]; v++) {
         if (f->corner[v] < 0) continue;
         v3_sub(d, s->flexvert_xpos + 3 * (size_t)v, shape.pos);
@@ -478,7 +557,8 @@ static void find_arrivals(sti__fields *f, const sti_state *s, const sti__pressur
         const uint64_t key[2] = {(uint64_t)geom << 32 | (uint64_t)flex, (uint64_t)v};
         t.weight[1][f->corner[v] % 4] = 1;
         t.feature = sti__hash(STI__HASH_SEED, key, sizeof key) | 1ull << 63;
-        f->touch[f->ntouch++] = t;
+        if ((size_t)f->ntouch < f->room) f->touch[f->ntouch++] = t;
+        f->arriving++;
     }
 }
 
@@ -492,7 +572,7 @@ static void merge(sti__fields *f, double cell) {
     sti__patches *p = &f->patches;
     sti__patches_merge(p, f->body, cell < WHOLE ? cell : INFINITY);
     for (int i = 0; i < p->ncontact; i++)
-        if (is_rigid(f, &p->contact[i])) f->touch[f->ntouch++] = whole(&p->contact[i]);
+        if (is_rigid(f, &p->contact[i])) f->touch[f->ntouch++] = sti__touch_whole(&p->contact[i]);
 }
 
 void sti__fields_refit(sti__fields *f, const sti_state *s, const sti_tasks *tasks) {
@@ -520,17 +600,37 @@ static void own(const sti__fields *f, sti__touch *p) {
     }
 }
 
+/* Polygons of one pair lie side by side. */
+static int end_of_pair(const sti__fields *f, int begin) {
+    int end = begin + 1;
+    while (end < f->patches.npatch && f->patches.patch[end].pair == f->patches.patch[begin].pair) end++;
+    return end;
+}
+
+static int split_all(const sti__fields *f, int begin, int end) {
+    int count = 0;
+    for (int i = begin; i < end; i++) count += sti__touch_split(f, i, f->touch + f->ntouch + count);
+    return count;
+}
+
 bool sti__fields_find(sti__fields *f, const sti_state *s, const sti_tasks *tasks, sti__patch_sizes *need) {
     f->ntouch = 0;
+    f->arriving = 0;
     if (!sti__patches_find(&f->patches, f->body, f->pair, f->npair, tasks, need)) return false;
     if (s->opt.merge > 0) merge(f, s->opt.merge);
-    for (int i = 0; i < f->patches.npatch; i++)
-        if (!(s->opt.merge > 0 && is_rigid(f, &f->patches.patch[i])))
-            f->ntouch += split(f, i, f->touch + f->ntouch);
+    for (int i = 0, end; i < f->patches.npatch; i = end) {
+        end = end_of_pair(f, i);
+        if (s->opt.merge > 0 && is_rigid(f, &f->patches.patch[i])) continue;
+        f->ntouch += end - i > s->opt.max_polygons && !is_rigid(f, &f->patches.patch[i])
+                         ? sti__touch_coarse(f, i, end, s->opt.max_polygons, f->touch + f->ntouch)
+                         : split_all(f, i, end);
+    }
     for (int i = 0; i < f->ntouch; i++) own(f, &f->touch[i]);
+    size_t polygons = (size_t)f->ntouch;
+    for (int i = 0; i < s->model->nflex; i++) bound_soft(s, i, &f->bound[i]);
     for (int i = 0; i < f->npair; i++)
         if (f->geom[f->pair[i].a] >= 0 && f->geom[f->pair[i].b] < 0) find_arrivals(f, s, &f->pair[i]);
-    return true;
+    return polygons + f->arriving == (size_t)f->ntouch;
 }
 
 /* One side of the mixing. */

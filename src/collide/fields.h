@@ -9,9 +9,9 @@
 #include "collide/patch.h"
 #include "mesh/tetmesh.h"
 
-/* The mesh of a geom. */
+/* The mesh of a geom, and of those that are alike. */
 typedef struct sti__solid {
-    int geom;
+    int geom;          /* the first of them */
     sti__tetmesh mesh; /* of geoms with a field, else only its nodes and triangles */
     double *pressure;  /* nnode */
     sti__soft_bvh tree;
@@ -29,6 +29,11 @@ typedef struct sti__touch {
     uint64_t feature;
 } sti__touch;
 
+/* Where the vertices of a soft body are, and their greatest speed. */
+typedef struct sti__soft_bound {
+    double centre[3], half[3], radius, speed;
+} sti__soft_bound;
+
 typedef struct sti__fields {
     const sti__collision_model *cm;
     const sti_allocator *allocator;
@@ -36,20 +41,23 @@ typedef struct sti__fields {
     sti__pressure_body *body; /* soft bodies, then geoms */
     int *geom;                /* nbody: -1 of soft bodies */
     sti__pressure_pair *pair; /* geoms before soft bodies, else the lower number first */
-    int *solid_of;            /* nbody: -1 if it has none */
+    sti__vec pairs;           /* what holds them */
     sti__solid *solid;
-    sti__soft_bvh *tree;   /* nflex */
-    sti__middles *middles; /* nflex */
+    sti__soft_bvh *tree;    /* nflex */
+    sti__middles *middles;  /* nflex */
+    sti__soft_bound *bound; /* nflex, of the last search */
     int *corner; /* nflexvert: 4 (its tet) + its number there, for vertices of the surface; else -1 */
     sti__patches patches;
     sti__touch *touch; /* those of patches in their order, then vertices */
-    int ntouch, room;
+    int ntouch;
+    size_t room;     /* of touch */
+    size_t arriving; /* vertices that the last search found, room or not */
     void *block;
     size_t bytes;
 } sti__fields;
 
-/* For the geoms of a state, which must outlive it; nothing if there is neither a soft body nor a field. On failure it must be
-   freed all the same. */
+/* For the geoms of a state, which must outlive it; nothing if there is neither a soft body nor a field. STI_LIMIT: more than 2^24
+   pairs may touch. On failure it must be freed all the same. */
 sti_status sti__fields_create(sti__fields *f, const sti__collision_model *cm, const sti_state *s,
                               const sti_allocator *allocator, sti_error *error);
 void sti__fields_free(sti__fields *f);
@@ -58,7 +66,10 @@ void sti__fields_refit(sti__fields *f, const sti_state *s, const sti_tasks *task
 /* After that: polygons at the state's geom_xpos, geom_xmat and flexvert_xpos, and vertices that are near: f->patches and f->touch. False if
    a pool was too small; grow and run again. */
 bool sti__fields_find(sti__fields *f, const sti_state *s, const sti_tasks *tasks, sti__patch_sizes *need);
-bool sti__fields_grow(sti__fields *f, const sti__patch_sizes *need);
+/* Pools for what the last search needed. On failure those that were there stay. */
+sti_status sti__fields_grow(sti__fields *f, const sti__patch_sizes *need, sti_error *error);
+/* STI_LIMIT if a run has found more points of contact than a step may have. */
+sti_status sti__fields_judge(const sti__fields *f, sti_error *error);
 /* The tet of a soft body that a side of a patch lies in. */
 int sti__fields_tet(const sti__fields *f, const sti__patch *p, int side);
 /* Parameters of a patch: condim, friction, dissipation time (-1: not set). */

@@ -59,9 +59,9 @@ static void *carve(char **at, size_t count, size_t size) {
 static bool allocate(sti__collision_model *cm) {
     const sti_model *m = cm->model;
     size_t ngeom = (size_t)m->ngeom;
-    cm->nblock = ngeom * (sizeof(sti__geom_facts) + 5 * sizeof(int)) + sizeof(int) +
-                 ((size_t)m->nexclude + (size_t)m->npair) * sizeof(uint64_t) +
-                 (size_t)m->nhfield * sizeof(sti__hfield) + 10 * 64;
+    cm->nblock = sti__sum(sti__size(ngeom, sizeof(sti__geom_facts) + 5 * sizeof(int)), sizeof(int),
+                          sti__size(sti__add(m->nexclude, m->npair), sizeof(uint64_t)),
+                          sti__size(m->nhfield, sizeof(sti__hfield)), 10 * 64);
     cm->block = sti__alloc_aligned(cm->allocator, cm->nblock);
     if (!cm->block) return false;
     char *at = cm->block;
@@ -93,6 +93,7 @@ static void fill_geom(sti__collision_model *cm, int g) {
     sti__geom_facts *f = cm->geom + g;
     f->type = m->geom_type[g];
     f->body = m->geom_bodyid[g];
+    f->root = m->body_rootid[f->body];
     f->weld = m->body_weldid[f->body];
     f->weld_parent = m->body_weldid[m->body_parentid[f->weld]];
     f->contype = m->geom_contype[g];
@@ -131,15 +132,17 @@ static void list_one(sti__collision_model *cm, sti__listed x) {
     cm->list[k] = x;
 }
 
-/* The moving geom i and another one; box: of the other. */
+/* The moving geom i and another one; box: of the other, ~ it if that is fixed. Geoms of one root go by their own boxes. */
 static void list_two(sti__collision_model *cm, int i, int geom, int box) {
-    int g = cm->moving[i];
+    int g = cm->moving[i], shift = cm->geom[g].root == cm->geom[geom].root ? 0 : cm->nmoving;
     if (cm->nlist >= MOST_LISTED || !sti__may_touch(cm, g, geom, STI_DISABLE_FILTERPARENT)) return;
     sti__candidate c = sti__candidate_dynamic(cm, g, geom);
     bool swap = c.geom1 != g, plane = cm->geom[c.geom1].type == STI_GEOM_PLANE,
          parent = !sti__may_touch(cm, g, geom, 0);
-    list_one(
-        cm, (sti__listed){c, {swap ? box : i, swap ? i : box}, plane, parent, !plane && !parent && box >= 0});
+    bool moving = !plane && box >= 0;
+    i += shift;
+    if (moving) box += shift;
+    list_one(cm, (sti__listed){c, {swap ? box : i, swap ? i : box}, plane, parent, moving && !parent});
 }
 
 static void list_all(sti__collision_model *cm) {
@@ -198,7 +201,7 @@ static bool make_groups(sti__collision_model *cm) {
         count += list_kin(cm, g, NULL);
     if (few || count > MOST_KIN * (int64_t)cm->nmoving) cm->ngroup = 0;
     if (cm->ngroup == 0 || count == 0) return true;
-    cm->kin = sti__alloc(cm->allocator, (size_t)count * sizeof *cm->kin);
+    cm->kin = sti__alloc(cm->allocator, sti__size(count, sizeof *cm->kin));
     if (!cm->kin) return false;
     for (int g = 0; g < cm->ngroup; g++) cm->nkin += (int)list_kin(cm, g, cm->kin + cm->nkin);
     return true;
@@ -219,11 +222,15 @@ sti__collision_model *sti__collision_model_create(const sti_model *model, const 
     for (int g = 0; g < model->ngeom; g++) fill_geom(cm, g);
     for (int i = 0; i < model->nhfield; i++) fill_hfield(cm, i);
     fill_keys(cm);
+    cm->alone = true;
+    for (int i = 1; i < cm->nmoving; i++)
+        cm->alone &= cm->geom[cm->moving[i]].root == cm->geom[cm->moving[0]].root;
     for (int g = 0; g < model->ngeom; g++)
         if (cm->geom[g].active || cm->geom[g].paired) cm->used[cm->nused++] = g;
     bool listed = make_list(cm) && make_groups(cm);
     if (!listed) sti__fail(error, STI_NO_MEMORY, "no memory for the collision model");
-    if (listed && sti__hulls_create(model, allocator, &cm->hulls, error) == STI_OK) return cm;
+    if (listed) cm->hull = sti__hulls_of(model, error);
+    if (listed && (cm->hull || model->nmesh == 0)) return cm;
     sti__collision_model_free(cm);
     return NULL;
 }
@@ -231,7 +238,6 @@ sti__collision_model *sti__collision_model_create(const sti_model *model, const 
 void sti__collision_model_free(sti__collision_model *cm) {
     if (!cm) return;
     const sti_allocator *allocator = cm->allocator;
-    sti__hulls_free(&cm->hulls);
     sti__free(allocator, cm->list, cm->list ? MOST_LISTED * sizeof *cm->list : 0);
     sti__free(allocator, cm->kin, (size_t)cm->nkin * sizeof *cm->kin);
     if (cm->block) sti__free_aligned(allocator, cm->block, cm->nblock);
@@ -245,7 +251,7 @@ void sti__geom_shape(const sti__collision_model *cm, const sti_state *s, int g, 
     memcpy(out->size, s->par.geom_size + 3 * g, sizeof out->size);
     memcpy(out->pos, s->geom_xpos + 3 * g, sizeof out->pos);
     memcpy(out->mat, s->geom_xmat + 9 * g, sizeof out->mat);
-    if (out->type == STI_GEOM_MESH && data >= 0) out->hull = cm->hulls.hull + data;
+    if (out->type == STI_GEOM_MESH && data >= 0) out->hull = cm->hull + data;
     if (out->type == STI_GEOM_HFIELD && data >= 0) out->hfield = cm->hfield + data;
 }
 

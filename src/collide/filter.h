@@ -7,10 +7,10 @@
 #include "collide/shape.h"
 #include "model/state.h"
 
-/* What the filter asks about a geom, in half a cache line. */
+/* What the filter asks about a geom. */
 typedef struct sti__geom_facts {
-    int type; /* sti_geom_type */
-    int body;
+    int type;        /* sti_geom_type */
+    int body, root;  /* and the body at the top of its tree */
     int weld;        /* body that it is welded to; 0 = the world */
     int weld_parent; /* what that body's parent is welded to */
     int contype, conaffinity;
@@ -32,8 +32,8 @@ typedef struct sti__candidate {
 /* Two geoms of a small model that may touch. */
 typedef struct sti__listed {
     sti__candidate candidate;
-    int box[2]; /* of the moving geoms, else ~ that of the fixed ones; unused for planes and explicit pairs */
-    bool plane; /* geom1 is one */
+    int box[2];  /* in sti__collide.own_box, else ~ that in fixed_box; unused for planes and explicit pairs */
+    bool plane;  /* geom1 is one */
     bool parent; /* only while the parent filter is off */
     bool plain;  /* two moving geoms whose boxes decide */
 } sti__listed;
@@ -47,6 +47,7 @@ typedef struct sti__collision_model {
     const sti_model *model;
     sti__geom_facts *geom; /* ngeom */
     int nmoving, nfixed, nplane;
+    bool alone;        /* all moving geoms have one root */
     bool convex;       /* some geoms need the general narrow phase with most others */
     int *moving;       /* active geoms that can move, ascending */
     int *fixed;        /* active geoms of the world, without planes */
@@ -61,8 +62,8 @@ typedef struct sti__collision_model {
     int ngroup;    /* 0: trees have too few geoms, or too many, to be looked for as one */
     sti__kin *kin; /* nkin */
     int nkin;
-    sti__hfield *hfield; /* nhfield */
-    sti__hulls hulls;    /* of meshes */
+    sti__hfield *hfield;   /* nhfield */
+    const sti__hull *hull; /* of meshes; the model's */
     void *block;
     size_t nblock;
     const sti_allocator *allocator;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hulls for the narrow phase: triangles that lie in one plane become one polygon. */
 #include "collide/core.h"
+#include "model/shared.h"
 #include <stdint.h>
 #include <string.h>
 
@@ -284,28 +285,42 @@ bool sti__hull_build(const float *vert, const int *hull_vert, int nhullvert, con
 /* ---- all hulls of a model
  * ----------------------------------------------------------------------------------------- */
 
-sti_status sti__hulls_create(const sti_model *m, const sti_allocator *allocator, sti__hulls *hulls,
-                             sti_error *error) {
-    size_t bytes = sti__mul((size_t)m->nmesh, sizeof(sti__hull));
-    bytes = sti__add(bytes, 63) / 64 * 64;
+typedef struct hulls {
+    sti__shared head;
+    sti__hull hull[]; /* nmesh; then what they point to */
+} hulls;
+
+static size_t head_bytes(const sti_model *m) {
+    return sti__add(sti__sum(sizeof(hulls), sti__size(m->nmesh, sizeof(sti__hull))), 63) / 64 * 64;
+}
+
+static hulls *make_hulls(const sti_model *m) {
+    size_t bytes = head_bytes(m);
     for (int i = 0; i < m->nmesh; i++)
         bytes = sti__add(bytes, sti__hull_bytes(m->mesh_hullvertnum[i], m->mesh_hullfacenum[i]));
-    *hulls = (sti__hulls){.bytes = bytes, .allocator = sti__allocator(allocator)};
-    if (m->nmesh == 0) return STI_OK;
-    char *block = sti__alloc_aligned(hulls->allocator, bytes);
-    if (!block) return sti__fail(error, STI_NO_MEMORY, "no memory for %d hulls", m->nmesh);
-    hulls->hull = (sti__hull *)(void *)block;
-    char *at = block + ((size_t)m->nmesh * sizeof(sti__hull) + 63) / 64 * 64;
+    hulls *all = sti__alloc_aligned(&m->allocator, bytes);
+    if (!all) return NULL;
+    all->head.bytes = bytes;
+    char *at = (char *)all + head_bytes(m);
     for (int i = 0; i < m->nmesh; i++) {
         int nv = m->mesh_hullvertnum[i], nt = m->mesh_hullfacenum[i];
         sti__hull_build(m->mesh_vert + 3 * m->mesh_vertadr[i], m->mesh_hullvert + m->mesh_hullvertadr[i], nv,
-                        m->mesh_hullface + 3 * m->mesh_hullfaceadr[i], nt, at, &hulls->hull[i]);
+                        m->mesh_hullface + 3 * m->mesh_hullfaceadr[i], nt, at, &all->hull[i]);
         at += sti__hull_bytes(nv, nt);
     }
-    return STI_OK;
+    return all;
 }
 
-void sti__hulls_free(sti__hulls *hulls) {
-    if (hulls->hull) sti__free_aligned(hulls->allocator, hulls->hull, hulls->bytes);
-    *hulls = (sti__hulls){0};
+const sti__hull *sti__hulls_of(const sti_model *m, sti_error *error) {
+    sti__shared *shared = sti__shared_get(m);
+    if (m->nmesh == 0) return NULL;
+    if (!shared) {
+        hulls *all = make_hulls(m);
+        if (!all) {
+            sti__fail(error, STI_NO_MEMORY, "no memory for %d hulls", m->nmesh);
+            return NULL;
+        }
+        shared = sti__shared_give(m, &all->head);
+    }
+    return ((const hulls *)(const void *)shared)->hull;
 }

@@ -8,14 +8,14 @@ static size_t lay_out(sti__middles *m, char *base) {
     const struct {
         void *place;
         size_t bytes;
-    } all[] = {{&m->node, 3 * n * sizeof(double)},
-               {&m->pressure, n * sizeof(double)},
-               {&m->tet, 4 * ((size_t)m->ntet + 4 * c) * sizeof(int)},
-               {&m->owner, c * sizeof(int)}};
+    } all[] = {{&m->node, sti__size(3, n, sizeof(double))},
+               {&m->pressure, sti__size(n, sizeof(double))},
+               {&m->tet, sti__size(4, sti__add(m->ntet, sti__size(4, c)), sizeof(int))},
+               {&m->owner, sti__size(c, sizeof(int))}};
     for (int i = 0; i < STI__COUNT(all); i++) {
         void *at = base ? base + used : NULL;
         memcpy(all[i].place, &at, sizeof at);
-        used += (all[i].bytes + STI__ALIGN - 1) / STI__ALIGN * STI__ALIGN;
+        used = sti__add(used, sti__padded(all[i].bytes));
     }
     return used;
 }

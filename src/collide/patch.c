@@ -8,12 +8,14 @@
 #include <string.h>
 
 #define GRAIN 256
-#define KEPT 16 /* tets of either body that a thread remembers; a power of two */
+#define MOST_NEAR (1 << 17) /* even */
+#define KEPT 16             /* tets of either body that a thread remembers; a power of two */
 
 /* ---- pools ------------------------------------------------------------------------------------------------ */
 
 sti__patch_options sti__patch_defaults(void) {
-    return (sti__patch_options){.back = -0.38268343236508977, .slope = 0.1, .area = 1e-9};
+    return (sti__patch_options){
+        .back = -0.38268343236508977, .slope = 0.1, .area = 1e-9, .alike = 0.70710678118654752};
 }
 
 static void drop(sti__patches *p, int k) {
@@ -57,7 +59,7 @@ bool sti__patches_grow(sti__patches *p, sti__patch_sizes need) {
 }
 
 bool sti__patches_create(sti__patches *p, sti__patch_sizes sizes, const sti_allocator *allocator) {
-    *p = (sti__patches){.options = sti__patch_defaults(), .allocator = allocator};
+    *p = (sti__patches){.options = sti__patch_defaults(), .most = MOST_NEAR, .allocator = allocator};
     if (sti__patches_grow(p, sizes)) return true;
     sti__patches_free(p);
     return false;
@@ -74,6 +76,7 @@ typedef struct job {
     sti__patches *p;
     const sti__pressure_body *body;
     const sti__pressure_pair *pair;
+    sti__patch_options rigid; /* of two rigid bodies: what lies in another one is pushed all the same */
     atomic_llong found;
 } job;
 
@@ -135,6 +138,10 @@ static bool has_tets(const sti__pressure_body *b) {
     return b->kind == STI__PRESSURE_COMPLIANT || b->kind == STI__PRESSURE_SOFT;
 }
 
+static bool is_soft(const sti__pressure_body *a, const sti__pressure_body *b) {
+    return a->kind == STI__PRESSURE_SOFT || b->kind == STI__PRESSURE_SOFT;
+}
+
 static bool meet(const job *j, const sti__patch_candidate *c, kept (*last)[KEPT], sti__polygon *polygon,
                  sti__patch *patch) {
     const sti__pressure_body *a = j->body + j->pair[c->pair].a, *b = j->body + j->pair[c->pair].b;
@@ -142,12 +149,14 @@ static bool meet(const job *j, const sti__patch_candidate *c, kept (*last)[KEPT]
     bool met = false;
     if (has_tets(a) && !(ta = load_tet(a, c->element[0], last[0]))) return false;
     if (has_tets(b) && !(tb = load_tet(b, c->element[1], last[1]))) return false;
-    if (ta && tb) met = sti__patch_tets(ta, tb, &j->p->options, polygon, patch);
+    if (ta && tb) met = sti__patch_tets(ta, tb, is_soft(a, b) ? &j->p->options : &j->rigid, polygon, patch);
     else if (a->kind == STI__PRESSURE_PLANE) met = with_plane(j, a, tb, true, polygon, patch);
     else if (b->kind == STI__PRESSURE_PLANE) met = with_plane(j, b, ta, false, polygon, patch);
     else if (tb) met = with_triangle(j, a, c->element[0], tb, true, polygon, patch);
     else if (ta) met = with_triangle(j, b, c->element[1], ta, false, polygon, patch);
     if (!met) return false;
+    patch->area *= c->share;
+    patch->stiffness *= c->share;
     patch->pair = c->pair;
     patch->a = j->pair[c->pair].a;
     patch->b = j->pair[c->pair].b;
@@ -194,7 +203,8 @@ static int clamp(int64_t n) { return n > INT_MAX ? INT_MAX : (int)n; }
 
 bool sti__patches_find(sti__patches *p, const sti__pressure_body *body, const sti__pressure_pair *pair,
                        int npair, const sti_tasks *tasks, sti__patch_sizes *need) {
-    job j = {.p = p, .body = body, .pair = pair};
+    job j = {.p = p, .body = body, .pair = pair, .rigid = p->options};
+    j.rigid.alike = INFINITY;
     atomic_init(&j.found, 0);
     *need = (sti__patch_sizes){0};
     p->npatch = p->ncandidate = p->ncontact = 0;

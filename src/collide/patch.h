@@ -55,9 +55,10 @@ typedef struct sti__patch_options {
         back; /* least cosine between a field's gradient and the way into its body; below, a surface seen from behind */
     double slope; /* least part of the gradient that counts as slope, above 0 */
     double area;  /* least area, in squares of the tet's edge */
+    double alike; /* cosine between the gradients of two fields above which they make no contact */
 } sti__patch_options;
 
-/* back = cos(5 pi / 8), slope = 0.1, area = 1e-9 */
+/* back = cos(5 pi / 8), slope = 0.1, area = 1e-9, alike = cos(pi / 4) */
 sti__patch_options sti__patch_defaults(void);
 
 /* ---- the stage ---------------------------------------------------------------------------------------------- */
@@ -71,7 +72,8 @@ typedef struct sti__patch_sizes {
 typedef struct sti__patch_candidate {
     int pair;
     int element[2];
-    int slot; /* its polygon's place among those found, -1 if none */
+    int slot;  /* its polygon's place among those found, -1 if none */
+    int share; /* pairs of elements that it stands for */
 } sti__patch_candidate;
 
 typedef struct sti__patches {
@@ -80,7 +82,8 @@ typedef struct sti__patches {
     sti__patch *patch;      /* by pair, then by the order of the trees */
     sti__polygon *polygon;  /* of each patch, counterclockwise around its normal */
     int npatch, ncandidate; /* of the last run */
-    sti__patch *contact;    /* patches, or what sti__patches_merge has made of them */
+    int most; /* candidates of one pair that are looked at: where there are more, each stands for several */
+    sti__patch *contact; /* patches, or what sti__patches_merge has made of them */
     int ncontact;
     sti__patch_candidate *candidate;
     sti__patch *found; /* in the order in which threads brought them */
@@ -109,7 +112,8 @@ bool sti__patches_find(sti__patches *p, const sti__pressure_body *body, const st
    equal; the sum of stiffness stays. */
 void sti__patches_merge(sti__patches *p, const sti__pressure_body *body, double cell);
 
-/* The first half of a run: pairs of elements near each other; how many there are, the first p->size.candidates are kept. */
+/* The first half of a run: pairs of elements near each other into p->candidate; how many they are, or the room that is needed, if
+   there is less. */
 int64_t sti__patch_near(sti__patches *p, const sti__pressure_body *body, const sti__pressure_pair *pair,
                         int npair);
 

@@ -92,13 +92,20 @@ static inline bool sti__patch_triangle(const double *const x[3], const sti__fiel
     return sti__patch_measure(p, rigid_first ? NULL : t, rigid_first ? t : NULL, o, out);
 }
 
+/* Two fields that grow the same way: bodies that push each other apart have fields that grow against each other. Where a body lies in
+   another one their difference is small, and the normal of equal pressure points anywhere. */
+static inline bool sti__fields_agree(const sti__field_tet *a, const sti__field_tet *b, double alike) {
+    return v3_dot(a->gradient, b->gradient) > alike * v3_norm(a->gradient) * v3_norm(b->gradient);
+}
+
 /* Two tets, on the plane of equal pressure. */
 static inline bool sti__patch_tets(const sti__field_tet *a, const sti__field_tet *b,
                                    const sti__patch_options *o, sti__polygon *p, sti__patch *out) {
     double e[4];
     sti__field_difference(a, b, e);
     sti__clip_pair(&a->tet, e, &b->tet, p);
-    if (p->count == 0 || !sti__field_normal(a, b, out->normal)) return false;
+    if (p->count == 0 || sti__fields_agree(a, b, o->alike) || !sti__field_normal(a, b, out->normal))
+        return false;
     return sti__patch_measure(p, a, b, o, out);
 }
 

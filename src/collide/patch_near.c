@@ -13,10 +13,25 @@ typedef struct search {
     bool moved;        /* frames differ */
     double R[9], t[3]; /* b's frame in a's */
     double spread[9];  /* |R| */
-    int64_t count;     /* candidates of all pairs */
+    int64_t count;     /* candidates of all pairs ... */
+    int64_t begin;     /* ... before this pair */
+    int64_t seen;      /* of this pair */
+    int64_t peak;      /* most that there were at once */
+    int share;         /* of which one in so many is kept, a power of two */
 } search;
 
+/* Every second one of the pair's candidates. */
+static void thin(search *s) {
+    sti__patch_candidate *c = s->out->candidate + s->begin;
+    int64_t half = (s->count - s->begin) / 2, room = s->out->size.candidates - s->begin;
+    for (int64_t k = 1; k < half && 2 * k < room; k++) c[k] = c[2 * k];
+    s->count = s->begin + half;
+    s->share *= 2;
+}
+
 static void push(search *s, int item_a, int item_b) {
+    if (s->seen++ & (s->share - 1)) return;
+    if (s->count - s->begin == s->out->most) thin(s);
     if (s->count < s->out->size.candidates) {
         sti__patch_candidate *c = s->out->candidate + s->count;
         c->pair = s->pair;
@@ -25,6 +40,7 @@ static void push(search *s, int item_a, int item_b) {
         c->slot = -1;
     }
     s->count++;
+    if (s->count > s->peak) s->peak = s->count;
 }
 
 /* ---- frames ---------------------------------------------------------------------------------------------------- */
@@ -133,14 +149,7 @@ static void walk_plane(search *s, bool plane_first) {
     const sti__bvh_node *B = s->b->tree.node;
     for (int k = 0, end = 2 * s->b->tree.count - 1; k < end;) {
         bool meets = cuts(s, B + k);
-        if (meets && B[k].item >= 0) {
-            push(s, -1, B[k].item);
-            if (!plane_first && s->count <= s->out->size.candidates) {
-                sti__patch_candidate *c = s->out->candidate + s->count - 1;
-                c->element[0] = c->element[1];
-                c->element[1] = -1;
-            }
-        }
+        if (meets && B[k].item >= 0) { push(s, plane_first ? -1 : B[k].item, plane_first ? B[k].item : -1); }
         k = meets ? k + 1 : B[k].skip;
     }
 }
@@ -157,7 +166,7 @@ static void search_pair(search *s, const sti__pressure_body *a, const sti__press
     if (plane_a || plane_b) {
         relate(s, plane_a ? a : b, plane_a ? b : a);
         s->b = plane_a ? b->tree : a->tree;
-        s->a = NULL;
+        s->a = s->b;
         walk_plane(s, plane_a);
         return;
     }
@@ -176,7 +185,11 @@ int64_t sti__patch_near(sti__patches *p, const sti__pressure_body *body, const s
     search s = {.out = p};
     for (int i = 0; i < npair; i++) {
         s.pair = i;
+        s.begin = s.count;
+        s.seen = 0;
+        s.share = 1;
         search_pair(&s, body + pair[i].a, body + pair[i].b);
+        for (int64_t k = s.begin; k < s.count && k < p->size.candidates; k++) p->candidate[k].share = s.share;
     }
-    return s.count;
+    return s.peak > p->size.candidates ? s.peak : s.count;
 }

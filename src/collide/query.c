@@ -18,8 +18,8 @@ static void *carve(char **at, size_t count, size_t size) {
 static bool allocate(sti__query *q) {
     const sti_model *m = q->cm->model;
     size_t n = (size_t)m->ngeom;
-    q->nblock = n * (2 * sizeof(int) + sizeof(sti__shape) + sizeof(sti__box)) +
-                (size_t)m->nmesh * (sizeof(sti__bvh) + sizeof(sti__late_hull)) + 7 * 64;
+    q->nblock = sti__sum(sti__size(n, 2 * sizeof(int) + sizeof(sti__shape) + sizeof(sti__box)),
+                         sti__size(m->nmesh, (sizeof(sti__bvh) + sizeof(sti__late_hull))), 7 * 64);
     q->block = sti__alloc_aligned(q->allocator, q->nblock);
     if (!q->block) return false;
     char *at = q->block;
@@ -125,7 +125,7 @@ static void use_late_hull(const sti__query *q, int geom) {
 sti_status sti__query_need_hull(sti__query *q, int geom, sti_error *error) {
     const sti_model *m = q->cm->model;
     int mesh = m->geom_type[geom] == STI_GEOM_MESH ? m->geom_dataid[geom] : -1;
-    if (mesh < 0 || q->cm->hulls.hull[mesh].nvert > 0 || q->late[mesh].tried) return STI_OK;
+    if (mesh < 0 || q->cm->hull[mesh].nvert > 0 || q->late[mesh].tried) return STI_OK;
     if (make_hull(m, mesh, q->late + mesh, q->allocator) != STI_OK)
         return sti__fail(error, STI_NO_MEMORY, "no memory for the hull of mesh %d", mesh);
     q->late[mesh].tried = true;

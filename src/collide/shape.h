@@ -97,14 +97,8 @@ size_t sti__hull_bytes(int nvert, int ntriangle);
 bool sti__hull_build(const float *vert, const int *hull_vert, int nhullvert, const int *hull_face,
                      int nhullface, void *memory, sti__hull *hull);
 
-/* The hulls of all meshes of a model, in one block. hull[i].nvert = 0: mesh i has none. */
-typedef struct sti__hulls {
-    sti__hull *hull; /* nmesh */
-    size_t bytes;
-    const sti_allocator *allocator;
-} sti__hulls;
-sti_status sti__hulls_create(const sti_model *model, const sti_allocator *allocator, sti__hulls *hulls,
-                             sti_error *error);
-void sti__hulls_free(sti__hulls *hulls);
+/* The hulls of all meshes of a model, which its worlds share; hull[i].nvert = 0: mesh i has none. NULL without meshes, and with
+   an error if there is no memory. */
+const sti__hull *sti__hulls_of(const sti_model *model, sti_error *error);
 
 #endif

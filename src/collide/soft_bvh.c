@@ -25,7 +25,7 @@ static int count_items(const double *pressure, const int *node, int size, int co
 
 static bool make_room(sti__soft_bvh *b) {
     size_t n = (size_t)b->count;
-    b->nblock = n * (2 * sizeof(sti__box) + 2 * sizeof(double) + sizeof(int)) + 5 * 64;
+    b->nblock = sti__add(sti__size(n, 2 * sizeof(sti__box) + 2 * sizeof(double) + sizeof(int)), 5 * 64);
     b->block = sti__alloc_aligned(b->allocator, b->nblock);
     if (!b->block) return false;
     char *at = b->block;
@@ -158,7 +158,7 @@ static int64_t find_front(const sti__bvh *tree, node_pair *out) {
 bool sti__soft_bvh_meet_self(sti__soft_bvh *b) {
     sti__bvh_refit(&b->tree, b->rest, NULL);
     int64_t count = find_front(&b->tree, NULL);
-    b->front = count < INT_MAX / 2 ? sti__alloc(b->allocator, sizeof(node_pair) * (size_t)count) : NULL;
+    b->front = count < INT_MAX / 2 ? sti__alloc(b->allocator, sti__size(sizeof(node_pair), count)) : NULL;
     if (b->front) b->nfront = (int)find_front(&b->tree, (node_pair *)b->front);
     sti__bvh_refit(&b->tree, b->box, NULL);
     return b->front != NULL;

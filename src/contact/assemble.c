@@ -2,6 +2,8 @@
 /* Pools, Delassus blocks along the kinematic chains, and the matrix A of touched trees. */
 #include "contact/assemble.h"
 #include "contact/chain.h"
+#include "math/rot.h"
+#include <limits.h>
 #include <string.h>
 
 /* ---- memory ----------------------------------------------------------------------------------------- */
@@ -12,14 +14,13 @@ typedef struct part {
     size_t item;
 } part;
 
-static size_t padded(size_t bytes) { return (bytes + STI__ALIGN - 1) / STI__ALIGN * STI__ALIGN; }
-
 /* Room for more than `need` items in arrays that share one block; what they hold is kept. */
 static bool grow(sti__assembly *as, sti__pool *pool, int need, const part *parts, int count) {
+    if (need > INT_MAX / 4) return false; /* counts of rows and of their numbers are ints */
     int room = pool->room + pool->room / 2 + 16;
     if (room <= need) room = need + 1;
     size_t bytes = 0, used = 0;
-    for (int i = 0; i < count; i++) bytes = sti__add(bytes, padded(sti__mul(parts[i].item, (size_t)room)));
+    for (int i = 0; i < count; i++) bytes = sti__add(bytes, sti__padded(sti__size(parts[i].item, room)));
     char *data = sti__alloc_aligned(as->allocator, bytes);
     if (!data) return false;
     for (int i = 0; i < count; i++) {
@@ -27,7 +28,7 @@ static bool grow(sti__assembly *as, sti__pool *pool, int need, const part *parts
         memcpy(&old, parts[i].place, sizeof old);
         if (old) memcpy(at, old, parts[i].item * (size_t)pool->room);
         memcpy(parts[i].place, &at, sizeof at);
-        used += padded(parts[i].item * (size_t)room);
+        used += sti__padded(sti__size(parts[i].item, room));
     }
     sti__free_aligned(as->allocator, pool->data, pool->bytes);
     *pool = (sti__pool){data, bytes, room};
@@ -37,12 +38,10 @@ static bool grow(sti__assembly *as, sti__pool *pool, int need, const part *parts
 
 static bool grow_blocks(sti__assembly *as, int need) {
     if (need < as->block_pool.room) return true;
-    const part parts[] = {{&as->rows, sizeof *as->rows},
-                          {&as->info, sizeof *as->info},
-                          {&as->memory, sizeof *as->memory},
-                          {&as->first, sizeof *as->first},
-                          {&as->row_island, sizeof *as->row_island},
-                          {&as->share, sizeof *as->share}};
+    const part parts[] = {{&as->rows, sizeof *as->rows},     {&as->info, sizeof *as->info},
+                          {&as->memory, sizeof *as->memory}, {&as->warm, sizeof *as->warm},
+                          {&as->first, sizeof *as->first},   {&as->row_island, sizeof *as->row_island},
+                          {&as->share, sizeof *as->share},   {&as->slip, sizeof *as->slip}};
     return grow(as, &as->block_pool, need, parts, STI__COUNT(parts));
 }
 
@@ -77,36 +76,36 @@ static size_t lay_out(sti__assembly *as, char *base) {
     const struct {
         void *place;
         size_t bytes;
-    } all[] = {{&as->owner, nv * sizeof(int)},
-               {&as->place, nv * sizeof(int)},
-               {&as->dof, nv * sizeof(int)},
-               {&as->dof_island, nv * sizeof(int)},
-               {&as->tree, ntree * sizeof(bool)},
-               {&as->astart, nv * sizeof(int)},
-               {&as->vstar, nv * sizeof(double)},
-               {&as->coords, nv * sizeof(double)},
-               {&as->v, nv * sizeof(double)},
-               {&as->next, nv * sizeof(double)},
-               {&as->closed, nv * sizeof(int)},
-               {&as->mark, nv * sizeof(int)},
-               {&as->list, 2 * nv * sizeof(int)},
-               {&as->mass, (size_t)m->nD * sizeof(int)},
-               {&as->x, 6 * ((size_t)m->nv + 1) * sizeof(double)},
-               {&as->soft_first, ((size_t)m->nflex + 1) * sizeof(int)},
-               {&as->root, ntree * sizeof(int)},
-               {&as->label, ntree * sizeof(int)},
-               {&as->outward.place, nv * sizeof(int)},
-               {&as->outward.when, outward * sizeof(uint64_t)},
-               {&as->outward.at, outward * STI__OUTWARD * sizeof(double)},
-               {&as->mobility, nbody * sizeof *as->mobility},
-               {&as->asked, nbody * sizeof(bool)},
-               {&as->bodies, nbody * sizeof(int)},
-               {&as->coupled, (size_t)m->ncoupled * sizeof *as->coupled},
-               {&as->coupled_last, (size_t)m->ncoupled * sizeof(double)}};
+    } all[] = {{&as->owner, sti__size(nv, sizeof(int))},
+               {&as->place, sti__size(nv, sizeof(int))},
+               {&as->dof, sti__size(nv, sizeof(int))},
+               {&as->dof_island, sti__size(nv, sizeof(int))},
+               {&as->tree, sti__size(ntree, sizeof(bool))},
+               {&as->astart, sti__size(nv, sizeof(int))},
+               {&as->vstar, sti__size(nv, sizeof(double))},
+               {&as->coords, sti__size(nv, sizeof(double))},
+               {&as->v, sti__size(nv, sizeof(double))},
+               {&as->next, sti__size(nv, sizeof(double))},
+               {&as->closed, sti__size(nv, sizeof(int))},
+               {&as->mark, sti__size(nv, sizeof(int))},
+               {&as->list, sti__size(2, nv, sizeof(int))},
+               {&as->mass, sti__size(m->nD, sizeof(int))},
+               {&as->x, sti__size(6, sti__add(m->nv, 1), sizeof(double))},
+               {&as->soft_first, sti__size(sti__add(m->nflex, 1), sizeof(int))},
+               {&as->root, sti__size(ntree, sizeof(int))},
+               {&as->label, sti__size(ntree, sizeof(int))},
+               {&as->outward.place, sti__size(nv, sizeof(int))},
+               {&as->outward.when, sti__size(outward, sizeof(uint64_t))},
+               {&as->outward.at, sti__size(outward, STI__OUTWARD, sizeof(double))},
+               {&as->mobility, sti__size(nbody, sizeof *as->mobility)},
+               {&as->asked, sti__size(nbody, sizeof(bool))},
+               {&as->bodies, sti__size(nbody, sizeof(int))},
+               {&as->coupled, sti__size(m->ncoupled, sizeof *as->coupled)},
+               {&as->coupled_last, sti__size(m->ncoupled, sizeof(double))}};
     for (int i = 0; i < STI__COUNT(all); i++) {
         void *at = base ? base + used : NULL;
         memcpy(all[i].place, &at, sizeof at);
-        used = sti__add(used, padded(all[i].bytes));
+        used = sti__add(used, sti__padded(all[i].bytes));
     }
     return used;
 }
@@ -144,8 +143,8 @@ bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks,
     find_mass(as);
     sti__outward_count(model, as->outward.place);
     memset(as->outward.when, 0, (size_t)sti__outward_count(model, NULL) * sizeof(uint64_t));
-    bool ok = grow_blocks(as, blocks) && grow_rows(as, 3 * blocks) && grow_entries(as, 18 * blocks) &&
-              grow_matrix(as, model->nD);
+    bool ok = sti__overlaps_create(&as->overlaps, model, allocator) && grow_blocks(as, blocks) &&
+              grow_rows(as, 3 * blocks) && grow_entries(as, 18 * blocks) && grow_matrix(as, model->nD);
     as->growths = 0;
     return ok;
 }
@@ -154,6 +153,7 @@ void sti__assembly_free(sti__assembly *as) {
     const sti_allocator *a = as->allocator;
     if (!a) return;
     sti__free_aligned(a, as->block, as->bytes);
+    sti__overlaps_free(&as->overlaps);
     sti__free_aligned(a, as->block_pool.data, as->block_pool.bytes);
     sti__free_aligned(a, as->row_pool.data, as->row_pool.bytes);
     sti__free_aligned(a, as->entry_pool.data, as->entry_pool.bytes);
@@ -171,7 +171,7 @@ void sti__assembly_begin(sti__assembly *as) {
     for (int t = 0; t < as->ntree; t++) as->root[t] = t;
     as->first[0] = as->jstart[0] = 0;
     as->failed = as->plain = false;
-    as->problem.hard = false;
+    as->problem.hard = as->problem.foreign = false;
     memset(as->tree, 0, (size_t)as->ntree * sizeof(bool));
 }
 
@@ -219,7 +219,7 @@ double *sti__block_open(sti__assembly *as, int dim, const int *dofs, int n) {
         at += n;
         as->jstart[as->nrow + i + 1] = at;
     }
-    memset(as->jvalue + as->nentry, 0, sizeof(double) * (size_t)(dim * n));
+    memset(as->jvalue + as->nentry, 0, sizeof(double) * (size_t)dim * (size_t)n);
     as->first[as->nblock + 1] = as->nrow + dim;
     return as->jvalue + as->nentry;
 }
@@ -264,8 +264,8 @@ static void move_block(sti__assembly *as, int from) {
     as->memory[to] = as->memory[from];
     memmove(as->R + at, as->R + row, sizeof(double) * (size_t)dim);
     memmove(as->vhat + at, as->vhat + row, sizeof(double) * (size_t)dim);
-    memmove(as->jcol + as->nentry, as->jcol + begin, sizeof(int) * (size_t)(dim * n));
-    memmove(as->jvalue + as->nentry, as->jvalue + begin, sizeof(double) * (size_t)(dim * n));
+    memmove(as->jcol + as->nentry, as->jcol + begin, sizeof(int) * (size_t)dim * (size_t)n);
+    memmove(as->jvalue + as->nentry, as->jvalue + begin, sizeof(double) * (size_t)dim * (size_t)n);
     for (int i = 0; i < dim; i++) as->jstart[++as->nrow] = as->nentry += n;
     as->first[to + 1] = as->nrow;
 }
@@ -494,6 +494,20 @@ static const sti__soft_schur *schur_of(const sti__assembly *as, int d) {
     return schur->value ? schur : NULL;
 }
 
+/* row := row `axis` of Q block Q' */
+static void turned_row(const double q[9], const double *block, int axis, double *row) {
+    double half[3];
+    m3_mul_vec_t(half, block, q + 3 * (size_t)axis);
+    m3_mul_vec(row, q, half);
+}
+
+/* The rotation of a body that has turned since its matrix was made; NULL: it has not. */
+static const double *turn_of(const sti__assembly *as, int d) {
+    if (!as->soft.turn) return NULL;
+    const double *q = as->soft.turn + 9 * (size_t)(as->owner[d] - as->model->ntree);
+    return q[0] == 1 && q[4] == 1 && q[8] == 1 ? NULL : q;
+}
+
 /* Row `axis` of a vertex of a soft body. */
 static void add_soft_row(sti__assembly *as, int d, int at) {
     const sti__soft_matrix *soft = &as->soft;
@@ -506,11 +520,13 @@ static void add_soft_row(sti__assembly *as, int d, int at) {
                sizeof(double) * (size_t)schur->count);
         return;
     }
-    for (int k = soft->start[vert]; k < soft->start[vert + 1]; k++, at += 3)
-        for (int j = 0; j < 3; j++) {
-            as->acol[at + j] = as->place[nv + 3 * soft->col[k]] + j;
-            as->avalue[at + j] = soft->value[9 * (size_t)k + (size_t)(3 * axis + j)];
-        }
+    const double *q = turn_of(as, d);
+    for (int k = soft->start[vert]; k < soft->start[vert + 1]; k++, at += 3) {
+        const double *block = soft->value + 9 * (size_t)k;
+        for (int j = 0; j < 3; j++) as->acol[at + j] = as->place[nv + 3 * soft->col[k]] + j;
+        if (q) turned_row(q, block, axis, as->avalue + at);
+        else memcpy(as->avalue + at, block + 3 * (size_t)axis, 3 * sizeof *block);
+    }
 }
 
 static void add_rows(void *context, int begin, int end) {
@@ -656,6 +672,7 @@ static void show_arrays(sti__assembly *as, double h) {
     p->uniform = true;
     p->estimate =
         a->n > 0 && as->dof[a->n - 1] >= as->model->nv ? as->estimate : NULL; /* there are soft bodies */
+    for (p->first_soft = 0; p->first_soft < a->n && as->dof[p->first_soft] < as->model->nv;) p->first_soft++;
     for (int b = 0; p->estimate && b < as->nblock; b++)
         for (int i = as->first[b]; i < as->first[b + 1]; i++) as->estimate[i] = as->info[b].weight;
     for (int b = 0; b < as->nblock; b++)

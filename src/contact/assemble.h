@@ -4,7 +4,9 @@
 #ifndef STI_CONTACT_ASSEMBLE_H
 #define STI_CONTACT_ASSEMBLE_H
 
+#include "contact/memory.h"
 #include "contact/mobility.h"
+#include "contact/overlap.h"
 #include "contact/problem.h"
 #include "contact/regularise.h"
 #include "model/state.h"
@@ -30,6 +32,7 @@ typedef struct sti__block_info {
     double tau;       /* s, of the anchors */
     double stiffness; /* N/m; INFINITY: near-rigid */
     double weight;    /* inverse mass that it feels */
+    int overlap;      /* of a contact: its number among those that overlap, -1: none */
 } sti__block_info;
 
 /* Arrays of one length in one block. */
@@ -49,6 +52,8 @@ typedef struct sti__soft_matrix {
     const bool *kept;                    /* per vertex: is in the problem; NULL: all are */
     const struct sti__soft_schur *schur; /* nflex; with kept */
     const double *coords;                /* 3 per vertex: where the matrix was made */
+    const double
+        *turn; /* 9 per body: the rotation Q of Q A Q', of bodies that are there in full; NULL: none */
 } sti__soft_matrix;
 typedef struct sti__soft_schur {
     int count;           /* dofs, 3 per vertex that is kept, ascending */
@@ -69,8 +74,10 @@ typedef struct sti__assembly {
     sti_row *rows;
     sti__block_info *info;
     sti_contact_memory *memory;
+    sti__row_warm *warm;
     int *first, *row_island;
     double *share; /* of the certificate */
+    double *slip;  /* mu |v_t| that is taken as given, m/s: where friction does not settle */
     /* per scalar row */
     double *R, *vhat, *g, *guess, *estimate;
     double *forecast; /* the guess if impulses change as they did */
@@ -97,6 +104,7 @@ typedef struct sti__assembly {
     double *x;         /* 6 nv, scratch */
     int *root, *label; /* ntree: scratch of the islands */
     sti__outward outward;
+    sti__overlaps overlaps;
     sti__mobility *mobility; /* nbody; of the bodies that a contact asked about */
     bool *asked;             /* nbody */
     int *bodies;             /* nbody: their list */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiled once per instruction set; every number has its own lane, so that all variants give the same bits. */
 #include "base/lane.h"
+#include "base/unroll.h"
 #include "contact/chain.h"
 #include <string.h>
 
@@ -16,7 +17,7 @@
 #define VW 2
 #endif
 #define PARTS (8 / VW)
-#define UNROLL _Pragma("GCC unroll 8")
+#define UNROLL STI__UNROLL(8)
 typedef double vec __attribute__((vector_size(8 * VW), aligned(8), may_alias));
 typedef double vec4 __attribute__((vector_size(32)));
 #define AT(x, i) (*(vec *)((x) + (i)))

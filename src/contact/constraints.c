@@ -9,6 +9,12 @@
 
 /* ---- the ends of rows ------------------------------------------------------------ */
 
+/* What is violated closes no faster than `most`; what lies ahead may come as fast as it likes. */
+static void slow_down(sti_row_kind kind, int dim, double most, double *vhat) {
+    if (kind == STI_ROW_QUADRATIC) sti__shorten(vhat, dim, most);
+    else if (vhat[0] > most) vhat[0] = most;
+}
+
 void sti__close_soft(sti__assembly *as, const sti_state *s, sti_row_kind kind, int dim, const double *phi,
                      const sti__origin *o) {
     double W[36], R[6], vhat[6], mean = 0, phi2 = 0, soften = o->scale < 1 ? 1 / (o->scale * o->scale) : 1;
@@ -20,12 +26,13 @@ void sti__close_soft(sti__assembly *as, const sti_state *s, sti_row_kind kind, i
     if (!(asked.weight > 1e-15)) asked.weight = mean;
     sti__softness soft = sti__softness_of(&s->opt, &asked, sqrt(phi2));
     sti__block_info info = {o->source, o->id, phi[0], soft.tau_d, soft.stiffness, mean};
+    bool clamped = false;
     for (int i = 0; i < dim; i++) {
-        bool clamped = sti__regularise(&soft, 1, NULL, mean, phi[i], R + i, vhat + i);
+        clamped = sti__regularise(&soft, 1, NULL, mean, phi[i], R + i, vhat + i);
         R[i] *= soften;
-        if (clamped) info.stiffness = INFINITY, info.tau = soft.beta * s->opt.timestep / PI;
-        if (clamped && kind == STI_ROW_INTERVAL && vhat[i] > s->opt.push) vhat[i] = s->opt.push;
     }
+    if (clamped) info.stiffness = INFINITY, info.tau = soft.beta * s->opt.timestep / PI;
+    if (clamped || o->always) slow_down(kind, dim, sti__closing_limit(o->closing, mean, asked.weight), vhat);
     sti_row row = {.kind = kind, .dim = dim, .hi = INFINITY, .lo = kind == STI_ROW_INTERVAL ? 0 : -INFINITY};
     sti__block_close(as, &row, R, vhat, &info, sti__row_feature(o->source, o->id));
 }
@@ -96,7 +103,9 @@ static void joint_limit(sti__assembly *as, const sti_state *s, int j) {
         {m->jnt_solref + 2 * j, m->jnt_solimp + 5 * j, NULL, m->dof_invweight0[m->jnt_dofadr[j]]},
         STI__FROM_LIMIT,
         2 * j,
-        1};
+        1,
+        s->opt.push,
+        false};
     if (m->jnt_type[j] == STI_JOINT_BALL) {
         ball_limit(as, s, j, &o);
         return;
@@ -122,7 +131,9 @@ static void tendon_limit(sti__assembly *as, const sti_state *s, int t) {
         {m->tendon_solref_lim + 2 * t, m->tendon_solimp_lim + 5 * t, NULL, m->tendon_invweight0[t]},
         STI__FROM_TENDON_LIMIT,
         2 * t,
-        1};
+        1,
+        s->opt.push,
+        false};
     limit_row(as, s, dofs, J, n, 1, length - range[0] - margin, &o);
     o.id++;
     limit_row(as, s, dofs, J, n, -1, range[1] - length - margin, &o);

@@ -5,6 +5,7 @@
 
 #include "collide/filter.h"
 #include "contact/assemble.h"
+#include "contact/equality.h"
 #include "contact/softness.h"
 
 /* Features of rows that are not contacts: below all features of contacts. */
@@ -17,7 +18,9 @@ typedef struct sti__origin {
     sti__asked asked;
     sti__source source;
     int id;
-    double scale; /* below 1: a row that gives way, R is divided by its square */
+    double scale;   /* below 1: a row that gives way, R is divided by its square */
+    double closing; /* m/s or rad/s: largest speed at which it is made to close */
+    bool always;    /* also where the row is a spring, and not only where it is near-rigid */
 } sti__origin;
 
 /* Closes the open block of dim rows as a quadratic or an interval [0, inf) with violation phi. */

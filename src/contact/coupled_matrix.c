@@ -146,7 +146,7 @@ bool sti_coupled_invert(int size, const double *K, double pivot_epsilon, double 
             c.row_sum = row_sum_norm(size, K) * row_sum_norm(size, inv);
             c.spectral = spectral_condition(size, K);
             c.gap = isfinite(c.row_sum) && isfinite(c.spectral) ? c.row_sum - c.spectral : 0;
-            if (inverse) memcpy(inverse, inv, sizeof(double) * (size_t)(size * size));
+            if (inverse) memcpy(inverse, inv, sizeof(double) * (size_t)size * (size_t)size);
         }
     }
     if (condition) *condition = c;
@@ -165,7 +165,7 @@ static sti_coupled_condition invert_active(int count, const double *K, int activ
         if (active >> i & 1) at[n++] = i;
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) small[i * n + j] = K[at[i] * count + at[j]];
-    if (inverse) memset(inverse, 0, sizeof(double) * (size_t)(count * count));
+    if (inverse) memset(inverse, 0, sizeof(double) * (size_t)count * (size_t)count);
     if (sti_coupled_invert(n, small, epsilon, inv, &c) && inverse)
         for (int i = 0; i < n; i++)
             for (int j = 0; j < n; j++) inverse[at[i] * count + at[j]] = inv[i * n + j];
@@ -208,7 +208,7 @@ void sti__coupled_choose(const sti__coupled_rule *rule, int count, const double 
     d->active = choose(rule, count, K, d);
     d->dropped = count - bits(d->active);
     d->kept = (sti_coupled_condition){.row_sum = INFINITY, .spectral = INFINITY};
-    if (inverse) memset(inverse, 0, sizeof(double) * (size_t)(count * count));
+    if (inverse) memset(inverse, 0, sizeof(double) * (size_t)count * (size_t)count);
     if (d->active) d->kept = invert_active(count, K, d->active, rule->pivot_epsilon, inverse);
     if (d->whole.rank < count) d->flags |= STI_COUPLED_RANK;
     if (over(rule, &d->kept)) d->flags |= STI_COUPLED_CONDITION;

@@ -68,18 +68,34 @@ static double gamma_of(const sti_model *m, int k, int i) {
     return S[0] < 0 ? 0 : eq[0] * eq[0] * S[0] + eq[1] * eq[1] * S[1];
 }
 
+/* Largest vhat of an equation that feels the inverse mass w, in its own unit: closing is the speed of what it measures. */
+static double most_of(const sti_state *s, int k, int i, const span *r, double w) {
+    const sti_model *m = s->model;
+    const double *eq = m->coupled_equation + 12 * k + 3 * i, *invweight = m->body_invweight0;
+    int a = r->body1, b = r->body2;
+    double w0 = eq[0] * eq[0] * (invweight[2 * a] + invweight[2 * b]) +
+                eq[1] * eq[1] * (invweight[2 * a + 1] + invweight[2 * b + 1]);
+    double unit = sqrt(eq[0] * eq[0] + eq[1] * eq[1]);
+    double drift = fabs(eq[0]) * sti__distance_drift(s, a, r->p1, b, r->p2, r->distance) +
+                   fabs(eq[1]) * sti__turn_drift(s, a, b);
+    return sti__closing_limit(unit * sti__equality_closing(s, m->coupled_eq[k]) + drift, w, w0);
+}
+
 /* R and vhat of one row that feels the inverse mass w. */
-static void law_of(const sti_state *s, int k, int i, double w, double phi, double *R, double *vhat) {
+static void law_of(const sti_state *s, int k, int i, const span *r, double w, double phi, double *R,
+                   double *vhat) {
     const sti_model *m = s->model;
     int e = m->coupled_eq[k];
+    bool capped = m->eq_closing[e] > 0;
     if (m->coupled_softness[2 * k] >= 0) {
         *R = gamma_of(m, k, i);
         *vhat = -m->coupled_rule[4 * k] / s->opt.timestep * phi;
-        return;
+    } else {
+        sti__asked asked = {m->eq_solref + 2 * e, m->eq_solimp + 5 * e, m->eq_softness + 4 * e, w};
+        sti__softness soft = sti__softness_of(&s->opt, &asked, phi);
+        capped |= sti__regularise(&soft, 1, NULL, w, phi, R, vhat);
     }
-    sti__asked asked = {m->eq_solref + 2 * e, m->eq_solimp + 5 * e, m->eq_softness + 4 * e, w};
-    sti__softness soft = sti__softness_of(&s->opt, &asked, phi);
-    sti__regularise(&soft, 1, NULL, w, phi, R, vhat);
+    if (capped) sti__shorten(vhat, 1, most_of(s, k, i, r, w));
 }
 
 /* Leaves only the rows of active equations in the open block. */
@@ -92,7 +108,7 @@ static void close_up(sti__assembly *as, int n, int count, int active, double *J)
     as->first[as->nblock + 1] = as->nrow + kept;
 }
 
-static void close_block(sti__assembly *as, const sti_state *s, int k, const double *K) {
+static void close_block(sti__assembly *as, const sti_state *s, int k, const span *r, const double *K) {
     const sti_model *m = s->model;
     const sti_coupled_diagnostics *d = &as->coupled[k];
     int count = m->coupled_count[k], dim = 0;
@@ -101,7 +117,7 @@ static void close_block(sti__assembly *as, const sti_state *s, int k, const doub
         if (!(d->active >> i & 1)) continue;
         double w = K[i * count + i] - gamma_of(m, k, i);
         if (dim == 0) phi0 = d->phi[i];
-        law_of(s, k, i, w, d->phi[i], R + dim, vhat + dim);
+        law_of(s, k, i, r, w, d->phi[i], R + dim, vhat + dim);
         mean += w;
         dim++;
     }
@@ -134,7 +150,7 @@ void sti__coupled_rows(sti__assembly *as, const sti_state *s, int k) {
     sti__coupled_choose(&rule, count, K, NULL, d);
     if (!J || !d->active) return;
     close_up(as, n, count, d->active, J);
-    close_block(as, s, k, K);
+    close_block(as, s, k, &r, K);
 }
 
 /* ---- memory and answers --------------------------------------------------------------------------- */

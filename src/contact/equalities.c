@@ -6,20 +6,17 @@
 #include <math.h>
 #include <string.h>
 
-static sti__origin origin_of(const sti_model *m, int e, double weight) {
+static sti__origin origin_of(const sti_state *s, int e, double weight) {
+    const sti_model *m = s->model;
     return (sti__origin){{m->eq_solref + 2 * e, m->eq_solimp + 5 * e, m->eq_softness + 4 * e, weight},
                          STI__FROM_EQUALITY,
                          2 * e,
-                         1};
+                         1,
+                         sti__equality_closing(s, e),
+                         m->eq_closing[e] > 0};
 }
 
 /* ---- equalities of scalars ------------------------------------------------------------ */
-
-/* A polynomial of degree 4 and its slope. */
-static double polynomial(const double c[5], double x, double *slope) {
-    *slope = c[1] + x * (2 * c[2] + x * (3 * c[3] + x * 4 * c[4]));
-    return c[0] + x * (c[1] + x * (c[2] + x * (c[3] + x * c[4])));
-}
 
 /* Sparse a + scale * b by ascending dofs; returns the number of dofs. */
 static int merge(const int *da, const double *a, int na, const int *db, const double *b, int nb, double scale,
@@ -63,15 +60,23 @@ static scalar tendon_scalar(const sti_state *s, int t) {
                     s->ten_J + at, m->ten_J_rownnz[t]};
 }
 
+/* What a polynomial that bends leaves to undo: docs/contact.md. */
+static double scalar_drift(const sti_state *s, const double c[5], const scalar *b) {
+    double speed = 0, bend = 2 * c[2] + b->x * (6 * c[3] + b->x * 12 * c[4]);
+    for (int k = 0; k < b->n; k++) speed += b->J[k] * s->qvel[b->dofs[k]];
+    return s->opt.timestep / 2 * fabs(bend) * speed * speed;
+}
+
 static void scalar_equality(sti__assembly *as, const sti_state *s, int e, scalar a, scalar b) {
     const sti_model *m = s->model;
     double weight = a.weight + b.weight, slope, *sum = as->x; /* free until the Delassus block */
-    double phi = a.x - polynomial(m->eq_data + 11 * e, b.x, &slope);
+    double phi = a.x - sti__polynomial(m->eq_data + 11 * e, b.x, &slope);
     int n = merge(a.dofs, a.J, a.n, b.dofs, b.J, b.n, -slope, as->list, sum);
     double *row = sti__block_open(as, 1, as->list, n);
     if (!row) return;
     memcpy(row, sum, sizeof(double) * (size_t)n);
-    sti__origin o = origin_of(m, e, weight);
+    sti__origin o = origin_of(s, e, weight);
+    o.closing += scalar_drift(s, m->eq_data + 11 * e, &b);
     sti__close_soft(as, s, STI_ROW_QUADRATIC, 1, &phi, &o);
 }
 
@@ -160,8 +165,11 @@ static void body_rows(sti__assembly *as, const sti_state *s, int e, const meetin
         v3_sub(phi, r->p1, r->p2);
     }
     const double *weight = m->body_invweight0 + turn;
-    sti__origin o = origin_of(m, e, weight[2 * r->body1] + weight[2 * r->body2]);
+    sti__origin o = origin_of(s, e, weight[2 * r->body1] + weight[2 * r->body2]);
     o.id += turn;
+    if (v3_norm(phi) > s->opt.timestep * o.closing)
+        o.closing += turn ? sti__turn_drift(s, r->body1, r->body2)
+                          : sti__point_drift(s, r->body1, r->p1, r->body2, r->p2);
     if (turn) o.scale = m->eq_data[11 * e + 10];
     sti__close_soft(as, s, STI_ROW_QUADRATIC, 3, phi, &o);
 }
@@ -220,7 +228,8 @@ static void distance_row(sti__assembly *as, const sti_state *s, const sti__colli
     if (!J) return;
     sti__add_point(s, r.body1, r.p1, axis, 1, -1, as->list, n, J);
     sti__add_point(s, r.body2, r.p2, axis, 1, 1, as->list, n, J);
-    sti__origin o = origin_of(m, e, m->body_invweight0[2 * r.body1] + m->body_invweight0[2 * r.body2]);
+    sti__origin o = origin_of(s, e, m->body_invweight0[2 * r.body1] + m->body_invweight0[2 * r.body2]);
+    o.closing += sti__distance_drift(s, r.body1, r.p1, r.body2, r.p2, phi + m->eq_data[11 * e]);
     sti__close_soft(as, s, STI_ROW_QUADRATIC, 1, &phi, &o);
 }
 

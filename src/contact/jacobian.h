@@ -33,6 +33,31 @@ static inline void sti__add_turn(const sti_state *s, int body, const double *axe
     }
 }
 
+/* Velocity of a body's point p, and the part of its acceleration that velocities alone make: that of motion at constant qvel. */
+static inline void sti__point_motion(const sti_state *s, int body, const double p[3], double v[3],
+                                     double a[3]) {
+    const sti_model *m = s->model;
+    const double *cvel = s->cvel + 6 * body;
+    double arm[3], turn[3], acc[6] = {0};
+    for (int d = m->body_lastdof[body]; d >= 0; d = m->dof_parentid[d])
+        for (int k = 0; k < 6; k++) acc[k] += s->cdof_dot[6 * d + k] * s->qvel[d];
+    v3_sub(arm, p, s->subtree_com + 3 * m->body_rootid[body]);
+    v3_cross(turn, cvel, arm);
+    v3_add(v, cvel + 3, turn);
+    v3_cross(turn, acc, arm);
+    v3_add(a, acc + 3, turn);
+    v3_cross(turn, cvel, v);
+    v3_add(a, a, turn);
+}
+
+/* The same for the angular velocity. */
+static inline void sti__turn_motion(const sti_state *s, int body, double a[3]) {
+    const sti_model *m = s->model;
+    v3_zero(a);
+    for (int d = m->body_lastdof[body]; d >= 0; d = m->dof_parentid[d])
+        v3_add_scaled(a, s->cdof_dot + 6 * d, s->qvel[d]);
+}
+
 /* sign * (force at p, torque) on a body, as torque and force at the com of its tree: wrench is nbody x 6. */
 static inline void sti__add_wrench(const sti_state *s, int body, const double p[3], const double force[3],
                                    const double torque[3], double sign, double *wrench) {

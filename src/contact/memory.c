@@ -2,6 +2,7 @@
 /* Anchors of friction, carried from step to step. */
 #include "contact/memory.h"
 #include "contact/rows.h"
+#include <math.h>
 #include <string.h>
 
 /* A friction force this close to its cone slides. */
@@ -87,21 +88,11 @@ const sti_contact_memory *sti__memory_near(const sti__memory_index *index, int f
     return best;
 }
 
-/* Forces (n, t1, t2) and torques (about n, t1, t2) into another frame. */
-static void turn(const double *from, const double *old, const double *frame, double *to) {
-    double world[2][3] = {{0}};
-    for (int part = 0; part < 2; part++)
-        for (int i = 0; i < 3; i++)
-            for (int k = 0; k < 3; k++) world[part][k] += from[3 * part + i] * old[3 * i + k];
-    for (int i = 0; i < 6; i++) to[i] = dot3(world[i / 3], frame + (size_t)3 * (size_t)(i % 3));
-}
-
 /* Field by field, as most of it is written a moment later. */
 void sti__memory_carry(const sti_contact_memory *old, uint64_t feature, const double frame[9],
                        sti_contact_memory *m) {
     static const sti_contact_memory nothing;
     const sti_contact_memory *from = old ? old : &nothing;
-    bool same = !old || memcmp(old->frame, frame, sizeof m->frame) == 0; /* as on a plane */
     double along = old ? dot3(from->anchor, frame) : 0;
     for (int k = 0; k < 3; k++) {
         m->anchor[k] = from->anchor[k] - along * frame[k];
@@ -109,17 +100,7 @@ void sti__memory_carry(const sti_contact_memory *old, uint64_t feature, const do
         m->pos[k] = 0;
     }
     m->feature = feature;
-    m->desaxce = from->desaxce;
-    m->age = from->age;
     m->pair = 0;
-    for (int i = 0; same && i < 6; i++) {
-        m->impulse[i] = from->impulse[i];
-        m->rate[i] = from->rate[i];
-    }
-    if (!same) {
-        turn(from->impulse, from->frame, frame, m->impulse);
-        turn(from->rate, from->frame, frame, m->rate);
-    }
     if (frame != m->frame) memcpy(m->frame, frame, sizeof m->frame);
 }
 
@@ -138,36 +119,8 @@ static bool slides(const sti_row *row, const double *g) {
     return !(g[0] > 0) || sqrt(t2) >= ON_CONE * g[0];
 }
 
-void sti__memory_forecast(const sti_contact_memory *m, const sti_row *row, const double *R, double *g) {
-    if (row->kind == STI_ROW_CONE && row->dim == 3) { /* nearly all, in registers */
-        double x[3] = {m->impulse[0] + m->rate[0], m->impulse[1] + m->rate[1], m->impulse[2] + m->rate[2]};
-        sti__cone_project(3, row->mu, R, x);
-        for (int i = 0; i < 3; i++) g[i] = x[i];
-        return;
-    }
-    for (int i = 0; i < row->dim; i++) g[i] = m->impulse[i] + m->rate[i];
-    sti__row_project(row, R, g);
-}
-
-void sti__memory_learn(sti_contact_memory *m, const double *forecast, const double *g, int dim) {
-    double age = INFINITY;
-    bool steady = m->impulse[0] != 0 && g[0] != 0;
-    for (int i = 0; i < dim; i++) {
-        bool bound = g[i] == forecast[i]; /* then what was foretold may have been more */
-        double trend[2] = {bound ? g[i] - m->impulse[i] : m->rate[i], m->age};
-        sti__learn(bound ? 0 : g[i] - (m->impulse[i] + m->rate[i]), trend);
-        m->rate[i] = steady ? trend[0] : 0;
-        age = fmin(age, trend[1]);
-    }
-    m->age = steady ? age : 0;
-}
-
 void sti__memory_update(sti_contact_memory *m, const sti_row *row, const double *R, const double *v,
                         const double *g, double h, double tau) {
-    memset(m->impulse, 0, sizeof m->impulse);
-    memcpy(m->impulse, g, sizeof(double) * (size_t)row->dim);
-    double slip[5];
-    m->desaxce = row->kind == STI_ROW_CONE ? sti__cone_slip(row->dim, row->mu, v, slip) : 0;
     if (row->kind != STI_ROW_CONE || row->dim < 3) {
         memset(m->anchor, 0, sizeof m->anchor);
         memset(m->turn, 0, sizeof m->turn);
@@ -185,4 +138,58 @@ void sti__memory_update(sti_contact_memory *m, const sti_row *row, const double 
                s = sliding ? -R[i] * (h + tau) * g[i] : dot3(old[i / 3], axis) + h * v[i];
         for (int k = 0; k < 3; k++) to[k] += s * axis[k];
     }
+}
+
+bool sti__memory_is_finite(const sti_contact_memory *m) {
+    bool finite = true;
+    for (int k = 0; k < 9; k++) finite &= isfinite(m->frame[k]);
+    for (int k = 0; k < 3; k++)
+        finite &= isfinite(m->anchor[k]) && isfinite(m->turn[k]) && isfinite(m->pos[k]);
+    return finite;
+}
+
+/* ---- the warm start of a row ------------------------------------------------------------------------------- */
+
+/* Forces (n, t1, t2) and torques (about n, t1, t2) into another frame. */
+static void turn(const double *from, const double *old, const double *frame, double *to) {
+    double world[2][3] = {{0}};
+    for (int part = 0; part < 2; part++)
+        for (int i = 0; i < 3; i++)
+            for (int k = 0; k < 3; k++) world[part][k] += from[3 * part + i] * old[3 * i + k];
+    for (int i = 0; i < 6; i++) to[i] = dot3(world[i / 3], frame + (size_t)3 * (size_t)(i % 3));
+}
+
+void sti__warm_carry(const sti__row_warm *old, const double from[9], const double frame[9],
+                     sti__row_warm *w) {
+    static const sti__row_warm nothing;
+    *w = old ? *old : nothing;
+    if (!old || memcmp(from, frame, 9 * sizeof *frame) == 0) return; /* as on a plane */
+    turn(old->impulse, from, frame, w->impulse);
+    turn(old->rate, from, frame, w->rate);
+}
+
+void sti__warm_forecast(const sti__row_warm *w, const sti_row *row, const double *R, double *g) {
+    if (row->kind == STI_ROW_CONE && row->dim == 3) { /* nearly all, in registers */
+        double x[3] = {w->impulse[0] + w->rate[0], w->impulse[1] + w->rate[1], w->impulse[2] + w->rate[2]};
+        sti__cone_project(3, row->mu, R, x);
+        for (int i = 0; i < 3; i++) g[i] = x[i];
+        return;
+    }
+    for (int i = 0; i < row->dim; i++) g[i] = w->impulse[i] + w->rate[i];
+    sti__row_project(row, R, g);
+}
+
+void sti__warm_learn(sti__row_warm *w, const double *forecast, const double *g, int dim) {
+    double age = INFINITY;
+    bool steady = w->impulse[0] != 0 && g[0] != 0;
+    for (int i = 0; i < dim; i++) {
+        bool bound = g[i] == forecast[i]; /* then what was foretold may have been more */
+        double trend[2] = {bound ? g[i] - w->impulse[i] : w->rate[i], w->age};
+        sti__learn(bound ? 0 : g[i] - (w->impulse[i] + w->rate[i]), trend);
+        w->rate[i] = steady ? trend[0] : 0;
+        age = fmin(age, trend[1]);
+    }
+    w->age = steady ? age : 0;
+    memset(w->impulse, 0, sizeof w->impulse);
+    memcpy(w->impulse, g, sizeof *g * (size_t)dim);
 }

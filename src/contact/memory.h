@@ -41,21 +41,34 @@ static inline void sti__learn(double off, double *trend) {
 }
 
 /* Starts a step: what is kept of `old` (NULL: nothing) in a contact of the given frame (rows: normal, two tangents; world);
-   the anchor is projected onto the new tangent plane, the impulse is turned into the new frame. memory may be `old`, and
-   frame may be its own. */
+   the anchor is projected onto the new tangent plane. memory may be `old`, and frame may be its own. */
 void sti__memory_carry(const sti_contact_memory *old, uint64_t feature, const double frame[9],
                        sti_contact_memory *memory);
 
 /* vhat of the dim - 1 rows after the normal, m/s and rad/s. tau is the dissipation time in s. */
 void sti__memory_vhat(const sti_contact_memory *memory, int dim, double h, double tau, double *vhat);
 
-/* The impulse of the next step if it changes as it did, within its bounds. */
-void sti__memory_forecast(const sti_contact_memory *memory, const sti_row *row, const double *R, double *g);
-/* What follows from g having come instead of it, before the step ends. What begins or ceases to push has no trend. */
-void sti__memory_learn(sti_contact_memory *memory, const double *forecast, const double *g, int dim);
-
 /* Ends a step. row and R are the contact's, v its relative velocity J v (dim), g its impulse. */
 void sti__memory_update(sti_contact_memory *memory, const sti_row *row, const double *R, const double *v,
                         const double *g, double h, double tau);
+
+bool sti__memory_is_finite(const sti_contact_memory *memory);
+
+/* ---- the warm start of a row -------------------------------------------------------------------------------------- */
+
+/* What helps the next solve to begin near its answer, and decides nothing else. */
+typedef struct sti__row_warm {
+    double impulse[6]; /* of the last step, N s, in the contact's frame */
+    double rate[6];    /* how it changes per step */
+    double age;        /* steps since it was not what that foretold */
+} sti__row_warm;
+
+/* Starts a step: `old` (NULL: nothing), which belongs to a contact of frame `from`, turned into another frame. */
+void sti__warm_carry(const sti__row_warm *old, const double from[9], const double frame[9],
+                     sti__row_warm *warm);
+/* The impulse of the next step if it changes as it did, within its bounds. */
+void sti__warm_forecast(const sti__row_warm *warm, const sti_row *row, const double *R, double *g);
+/* Ends a step: what follows from g having come instead of the forecast. What begins or ceases to push has no trend. */
+void sti__warm_learn(sti__row_warm *warm, const double *forecast, const double *g, int dim);
 
 #endif

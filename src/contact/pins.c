@@ -18,7 +18,8 @@ static void pin_rows(sti__assembly *as, const sti_state *s, int body, int vert) 
     sti__add_point(s, body, p, axes, 3, -1, as->list, n, J);
     for (int k = 0; k < 3; k++) J[k * n + trees + k] = 1;
     v3_sub(phi, s->flexvert_xpos + 3 * vert, p);
-    sti__origin o = {{solref, solimp, NULL, 1 / m->flexvert_mass[vert]}, STI__FROM_PIN, vert, 1};
+    sti__origin o = {
+        {solref, solimp, NULL, 1 / m->flexvert_mass[vert]}, STI__FROM_PIN, vert, 1, s->opt.closing, false};
     sti__close_soft(as, s, STI_ROW_QUADRATIC, 3, phi, &o);
 }
 

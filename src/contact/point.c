@@ -7,8 +7,6 @@
 #include <string.h>
 
 #define PI 3.14159265358979323846
-/* A geom's reach is at most this many times its size: what is faster may pass through things. */
-#define LARGEST_REACH 10
 /* A contact that feels less inverse mass (1/kg) moves nothing. */
 #define LEAST_WEIGHT 1e-15
 
@@ -46,15 +44,17 @@ typedef struct law {
     sti__block_info *info;
 } law;
 
-/* w: the inverse mass that the contact feels. Field by field: to clear it all first takes longer than the rest. */
-static void find_law(const sti_state *s, const sti__contact *c, int id, double w, law l) {
-    int dim = c->mixed.dim;
+/* w: the inverse mass that the contact feels; overlap: its number there, -1 for none. Field by field: to clear it all first takes
+   longer than the rest. False if the contact can do nothing. */
+static bool find_law(const sti__assembly *as, const sti_state *s, const sti__contact *c, double w, law l) {
+    int dim = c->mixed.dim, overlap = l.info->overlap, id = l.info->id;
+    double share = sti__overlap_share(&as->overlaps, overlap);
     double phi = c->dist - c->mixed.includemargin;
     l.row->kind = STI_ROW_CONE;
     l.row->dim = dim;
     l.row->lo = l.row->hi = 0;
     l.row->user = (sti_row_user){0};
-    for (int i = 0; i < 5; i++) l.row->mu[i] = i + 1 < dim ? c->mixed.friction[i] : 0;
+    for (int i = 0; i < 5; i++) l.row->mu[i] = i + 1 < dim ? share * c->mixed.friction[i] : 0;
     const double *inverse = s->model->body_invweight0;
     sti__asked asked = {c->mixed.solref, c->mixed.solimp, c->mixed.softness,
                         inverse[2 * c->body1] + inverse[2 * c->body2]};
@@ -62,21 +62,28 @@ static void find_law(const sti_state *s, const sti__contact *c, int id, double w
     sti__softness soft = sti__softness_of(&s->opt, &asked, phi);
     for (int i = 1; i < dim; i++) l.vhat[i] = 0;
     bool clamped = sti__regularise(&soft, dim, l.row->mu, w, phi, l.R, l.vhat);
-    if (clamped && l.vhat[0] > s->opt.push) l.vhat[0] = s->opt.push;
-    *l.info = (sti__block_info){
-        STI__FROM_CONTACT, id, phi, soft.beta * s->opt.timestep / PI, clamped ? INFINITY : soft.stiffness, w};
+    if (share < 1) l.R[0] /= share * share;
+    double push = sti__overlap_push(s->opt.push, sti__overlap_opening(&as->overlaps, overlap));
+    if (clamped && l.vhat[0] > push) l.vhat[0] = push;
+    *l.info = (sti__block_info){STI__FROM_CONTACT,
+                                id,
+                                phi,
+                                soft.beta * s->opt.timestep / PI,
+                                clamped ? INFINITY : soft.stiffness,
+                                w,
+                                overlap};
+    return w > LEAST_WEIGHT;
 }
 
-static void rows_within(sti__assembly *as, const sti_state *s, const sti__contact *c, int id) {
+static void rows_within(sti__assembly *as, const sti_state *s, const sti__contact *c, int id, int overlap) {
     double W[36];
     if (!fill_jacobian(as, s, c)) return;
     sti__block_delassus(as, s, W);
     double w = weight_of(W, c->mixed.dim);
-    if (!(w > LEAST_WEIGHT)) return;
     sti_row row;
-    sti__block_info info;
+    sti__block_info info = {.id = id, .overlap = overlap};
     double R[STI_ROW_DIM], vhat[STI_ROW_DIM];
-    find_law(s, c, id, w, (law){&row, R, vhat, &info});
+    if (!find_law(as, s, c, w, (law){&row, R, vhat, &info})) return;
     sti__block_close(as, &row, R, vhat, &info, c->feature);
     memcpy(as->memory[as->nblock - 1].frame, c->frame, sizeof c->frame);
 }
@@ -95,12 +102,13 @@ static int tree_of(const sti_model *m, int body) {
     return last < 0 ? -1 : m->dof_treeid[last];
 }
 
-static void reserve_apart(sti__assembly *as, const sti_state *s, const sti__contact *c, int id) {
+static void reserve_apart(sti__assembly *as, const sti_state *s, const sti__contact *c, int id, int overlap) {
     int n = sti__chain_length(s->model, c->body1) + sti__chain_length(s->model, c->body2);
     int b = n ? sti__block_reserve(as, c->mixed.dim, n) : -1, bodies[2] = {c->body1, c->body2};
     if (b < 0) return;
     as->info[b].source = STI__FROM_CONTACT;
     as->info[b].id = id;
+    as->info[b].overlap = overlap;
     for (int k = 0; k < 2; k++)
         if (s->model->body_lastdof[bodies[k]] >= 0) sti__assembly_ask(as, s, bodies[k]);
     sti__block_touches(as, tree_of(s->model, c->body1), tree_of(s->model, c->body2));
@@ -175,8 +183,8 @@ static void fill_apart(sti__assembly *as, const sti_state *s, const sti__contact
 static void fill_law(sti__assembly *as, const sti_state *s, const sti__contact *c, int b) {
     int at = as->first[b];
     double w = weight_apart(as, s, c);
-    find_law(s, c, as->info[b].id, w, (law){&as->rows[b], as->R + at, as->vhat + at, &as->info[b]});
-    if (!(w > LEAST_WEIGHT)) as->info[b].source = STI__FROM_NOTHING;
+    law l = {&as->rows[b], as->R + at, as->vhat + at, &as->info[b]};
+    if (!find_law(as, s, c, w, l)) as->info[b].source = STI__FROM_NOTHING;
     as->memory[b].feature = c->feature; /* what it remembers is found later */
     memcpy(as->memory[b].frame, c->frame, sizeof c->frame);
 }
@@ -221,10 +229,13 @@ static void fill_laws(filling *f, const sti_tasks *tasks) {
 void sti__point_rows(sti__assembly *as, const sti_state *s, const sti__contact *contacts, int count,
                      const sti_tasks *tasks) {
     filling f = {as, s, contacts, as->nblock, true, !as->tally};
-    for (int i = 0; i < count && !as->failed; i++) {
+    as->failed |= !sti__overlaps_find(&as->overlaps, s, contacts, count);
+    for (int i = 0, next = 0; i < count && !as->failed; i++) {
         if (contacts[i].exclude >= 2) continue;
-        if (is_apart(s->model, contacts + i)) reserve_apart(as, s, contacts + i, i);
-        else rows_within(as, s, contacts + i, i);
+        int overlap = sti__overlap_next(&as->overlaps, i, &next);
+        if (!(sti__overlap_share(&as->overlaps, overlap) > STI__LEAST_SHARE)) continue;
+        if (is_apart(s->model, contacts + i)) reserve_apart(as, s, contacts + i, i, overlap);
+        else rows_within(as, s, contacts + i, i, overlap);
     }
     if (as->failed) return;
     int64_t start = sti__tick(as->tally);
@@ -233,23 +244,4 @@ void sti__point_rows(sti__assembly *as, const sti_state *s, const sti__contact *
     run(tasks, as->nblock - f.first, 64, fill_blocks, &f);
     if (as->tally) fill_laws(&f, tasks);
     sti__blocks_drop(as, f.first);
-}
-
-void sti__point_reach(const sti_state *s, const sti__collision_model *cm, double *reach, double *beyond) {
-    const sti_model *m = s->model;
-    const double *g = s->opt.gravity;
-    double h = s->opt.timestep, fall = (s->opt.disableflags & STI_DISABLE_GRAVITY) ? 0 : h * v3_norm(g);
-    for (int k = 0; k < cm->nused; k++) {
-        int i = cm->used[k], body = m->geom_bodyid[i];
-        reach[i] = beyond[i] = 0;
-        if (m->body_lastdof[body] < 0) continue;
-        const double *v = s->cvel + 6 * body;
-        double arm[3], point[3], size = s->par.geom_rbound[i];
-        v3_sub(arm, s->geom_xpos + 3 * i, s->subtree_com + 3 * m->body_rootid[body]);
-        v3_cross(point, v, arm);
-        v3_add(point, point, v + 3);
-        double far = h * (v3_norm(point) + v3_norm(v) * size + fall);
-        reach[i] = far < LARGEST_REACH * size ? far : LARGEST_REACH * size;
-        beyond[i] = far - reach[i];
-    }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Problems: checked and copied from the caller's arrays into one block. */
 #include "contact/problem.h"
+#include "contact/memory.h"
 #include <math.h>
 #include <string.h>
 
@@ -147,10 +148,7 @@ static sti_status check_rows(const sti_problem_arrays *a, int *m, sti_error *err
 static sti_status check_memory(const sti_problem_arrays *a, sti_error *error) {
     for (int i = 0; a->memory && i < a->nrow; i++) {
         const sti_contact_memory *m = &a->memory[i];
-        double sum = m->desaxce;
-        for (int k = 0; k < 9; k++)
-            sum += m->frame[k] + (k < 3 ? m->anchor[k] + m->turn[k] : 0) + (k < 6 ? m->impulse[k] : 0);
-        if (!isfinite(sum)) return sti__fail(error, STI_VALUE, "memory[%d] is not finite", i);
+        if (!sti__memory_is_finite(m)) return sti__fail(error, STI_VALUE, "memory[%d] is not finite", i);
     }
     return STI_OK;
 }
@@ -196,7 +194,7 @@ typedef struct cutter {
 static void *cut(cutter *c, const void *source, size_t bytes) {
     void *place = c->base ? c->base + c->used : NULL;
     if (place && source) memcpy(place, source, bytes);
-    c->used = sti__add(c->used, (bytes + STI__ALIGN - 1) / STI__ALIGN * STI__ALIGN);
+    c->used = sti__add(c->used, sti__padded(bytes));
     return place;
 }
 
@@ -204,28 +202,28 @@ static sti_csr cut_csr(cutter *c, const sti_csr *a) {
     if (!a->start) return (sti_csr){0};
     size_t nnz = (size_t)a->start[a->nrow];
     sti_csr r = {a->nrow, a->ncol, NULL, NULL, NULL};
-    r.start = cut(c, a->start, sizeof(int) * ((size_t)a->nrow + 1));
-    r.col = cut(c, a->col, sizeof(int) * nnz);
-    r.value = cut(c, a->value, sizeof(double) * nnz);
+    r.start = cut(c, a->start, sti__size(sizeof(int), sti__add(a->nrow, 1)));
+    r.col = cut(c, a->col, sti__size(sizeof(int), nnz));
+    r.value = cut(c, a->value, sti__size(sizeof(double), nnz));
     return r;
 }
 
 static void lay_out(sti_problem *p, const sti_problem_arrays *a, cutter *c) {
     size_t n = (size_t)a->n, m = (size_t)p->m, nrow = (size_t)a->nrow;
     p->arrays = *a;
-    p->arrays.rows = cut(c, a->rows, sizeof(sti_row) * nrow);
-    p->arrays.R = cut(c, a->R, sizeof(double) * m);
-    p->arrays.vhat = cut(c, a->vhat, sizeof(double) * m);
-    p->arrays.memory = a->memory ? cut(c, a->memory, sizeof(sti_contact_memory) * nrow) : NULL;
-    p->arrays.vstar = a->n ? cut(c, a->vstar, sizeof(double) * n) : NULL;
-    p->arrays.coords = a->n && a->coords ? cut(c, a->coords, sizeof(double) * n) : NULL;
-    p->arrays.q = a->n ? NULL : cut(c, a->q, sizeof(double) * m);
+    p->arrays.rows = cut(c, a->rows, sti__size(sizeof(sti_row), nrow));
+    p->arrays.R = cut(c, a->R, sti__size(sizeof(double), m));
+    p->arrays.vhat = cut(c, a->vhat, sti__size(sizeof(double), m));
+    p->arrays.memory = a->memory ? cut(c, a->memory, sti__size(sizeof(sti_contact_memory), nrow)) : NULL;
+    p->arrays.vstar = a->n ? cut(c, a->vstar, sti__size(sizeof(double), n)) : NULL;
+    p->arrays.coords = a->n && a->coords ? cut(c, a->coords, sti__size(sizeof(double), n)) : NULL;
+    p->arrays.q = a->n ? NULL : cut(c, a->q, sti__size(sizeof(double), m));
     p->arrays.A = a->n ? cut_csr(c, &a->A) : (sti_csr){0};
     p->arrays.J = a->n ? cut_csr(c, &a->J) : (sti_csr){0};
     p->arrays.W = a->n ? (sti_csr){0} : cut_csr(c, &a->W);
-    p->first = cut(c, NULL, sizeof(int) * (nrow + 1));
-    p->dof_island = cut(c, NULL, sizeof(int) * (n + 1));
-    p->row_island = cut(c, NULL, sizeof(int) * (nrow + 1));
+    p->first = cut(c, NULL, sti__size(sizeof(int), sti__add(nrow, 1)));
+    p->dof_island = cut(c, NULL, sti__size(sizeof(int), sti__add(n, 1)));
+    p->row_island = cut(c, NULL, sti__size(sizeof(int), sti__add(nrow, 1)));
 }
 
 /* ---- islands ---------------------------------------------------------------------------------------- */
@@ -265,7 +263,7 @@ static int number_roots(int *parent, int n, int *island, const char *used, int *
 
 size_t sti__problem_islands_room(const sti_problem *p) {
     size_t nodes = (size_t)(p->delassus ? p->arrays.nrow : p->arrays.n);
-    return sizeof(int) * (2 * nodes + (size_t)p->m + 2) + nodes + 1;
+    return sti__sum(sti__size(sizeof(int), sti__sum(sti__size(2, nodes), p->m, 2)), nodes, 1);
 }
 
 void sti__problem_find_islands(sti_problem *p, int *parent) {

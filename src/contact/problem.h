@@ -21,11 +21,13 @@ struct sti_problem {
     int *first;                /* nrow + 1: first scalar row of each block */
     bool delassus;             /* W and q instead of A, v* and J */
     bool hard;                 /* some R of a cone or interval is 0 */
+    bool foreign;              /* a user's handler made rows, with numbers of any size */
     bool uniform;              /* the rows of a block are over the same dofs */
     sti__tree_factor tree;
     int nisland;
     int *dof_island; /* n; -1 for a dof that no row touches */
     int *row_island; /* nrow */
+    int first_soft; /* dofs from here on are of vertices of soft bodies, whose stiffness adds up to 0 along each row of A */
     const double
         *estimate; /* m: about the diagonal of J A^-1 J', where the exact one would be dear; NULL: none */
     void *block;

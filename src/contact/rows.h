@@ -357,6 +357,24 @@ static inline double sti__row_desaxce(const sti_row *row, const double *R, const
     return sti__cone_slip(row->dim, row->mu, z, u);
 }
 
+/* The cone's gap under Coulomb's law: with the De Saxce term at the pair itself. */
+static inline double sti__coulomb_gap(int dim, const double *mu, const double *R, const double *y,
+                                      const double *g) {
+    double shifted[6], slip[5], z[6] = {0};
+    for (int i = 1; i < dim; i++) z[i] = y[i] + R[i] * g[i];
+    shifted[0] = y[0] + sti__cone_slip(dim, mu, z, slip);
+    for (int i = 1; i < dim; i++) shifted[i] = y[i];
+    return sti__cone_gap(dim, mu, R, shifted, g);
+}
+
+/* The row's part of the gap of the pair (y, g), g in C, with y = J v - vhat: the one that the judge and all solvers add up.
+   exact: Coulomb's law, else relaxed cones. */
+static inline double sti__row_gap_at(const sti_row *row, const double *R, const double *y, const double *g,
+                                     bool exact) {
+    return exact && row->kind == STI_ROW_CONE ? sti__coulomb_gap(row->dim, row->mu, R, y, g)
+                                              : sti__row_gap(row, R, y, g);
+}
+
 /* argmin over g of |g - x|^2 / (2 t) + l*(-g) (+ 1/2 g'Rg of the other kinds): the step of a dual method. A user's row
    takes a damped Newton's iteration on its own cost, min over z of t/2 |z|^2 + x'z + l(z), g = x + t z. */
 void sti__row_prox(const sti_row *row, const double *R, double t, double *x);

@@ -19,7 +19,7 @@ typedef struct sti__asked {
 double sti__impedance(const double solimp[5], double phi);
 
 /* The rule, with d the impedance at phi and D at full width:
-       0.02 1 (the default), or 0       near-rigid
+       0.02 1 (the default) with solimp of at least 0.9 0.95 (the default), or 0   near-rigid
        timeconst dampratio (> 0)        k = d^2 / (D^2 w (1 - d) (timeconst dampratio)^2),  tau_d = 2 timeconst dampratio^2 D / d
        -stiffness -damping              k = stiffness d^2 / (D^2 w (1 - d)),                tau_d = damping D / (stiffness d)
    which is the spring and damper that MuJoCo's constraint is at rest. */

@@ -166,8 +166,9 @@ sti_status sti_rows_add(sti_rows *rows, const sti_block *b) {
     if (status != STI_OK || b->ndof == 0) return status;
     double *J = sti__block_open(rows->as, b->row.dim, b->dofs, b->ndof);
     if (!J) return STI_NO_MEMORY; /* the assembly remembers */
-    memcpy(J, b->J, sizeof(double) * (size_t)(b->row.dim * b->ndof));
+    memcpy(J, b->J, sizeof(double) * (size_t)b->row.dim * (size_t)b->ndof);
     close_block(rows, b, STI__FROM_USER, rows->handler);
+    rows->as->problem.foreign = true;
     return STI_OK;
 }
 
@@ -195,7 +196,7 @@ static sti__contact *next_touch(sti_rows *rows) {
     sti__touches *list = rows->touches;
     if (list->count < list->room) return &list->item[list->count];
     int room = list->room + list->room / 2 + 16;
-    sti__contact *item = sti__alloc(rows->allocator, sizeof *item * (size_t)room);
+    sti__contact *item = sti__alloc(rows->allocator, sti__size(sizeof *item, room));
     if (!item) return NULL;
     if (list->count) memcpy(item, list->item, sizeof *item * (size_t)list->count);
     sti__free(rows->allocator, list->item, sizeof *item * (size_t)list->room);

@@ -9,7 +9,7 @@ sti_model *sti_model_compile(const sti_spec *spec, sti_report *report, sti_error
         return NULL;
     }
     sti_model *model = sti__model_build(spec, report, error);
-    if (!model || sti__reference_values(model, report, error) == STI_OK) return model;
+    if (!model || sti__reference_values(model, spec, report, error) == STI_OK) return model;
     sti_model_free(model);
     return NULL;
 }

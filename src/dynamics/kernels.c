@@ -2,6 +2,8 @@
 /* The tables of smooth kernels, one per lane width and instruction set. */
 #include "dynamics/kernels.h"
 
+#include "base/isa.h"
+
 #define DECLARE_VARIANT(v)                                                                          \
     STI__KERNELS(DECLARE_##v)                                                                       \
     void sti__solve_m##v(const sti_state *state, double *x);                                        \
@@ -39,17 +41,15 @@ const sti__kernels *sti__kernels_baseline(int lanes) { return lanes == 8 ? &tabl
 
 const sti__kernels *sti__kernels_middle(int lanes) {
 #ifdef STI_HAVE_ISA
-    if (lanes == 1 && __builtin_cpu_supports("avx2")) return &table_w1_avx2;
+    if (lanes == 1 && sti__has_avx2()) return &table_w1_avx2;
 #endif
     return sti__kernels_baseline(lanes);
 }
 
 const sti__kernels *sti__kernels_get(int lanes) {
 #ifdef STI_HAVE_ISA
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
-        if (lanes == 8) return &table_w8_avx512;
-        if (__builtin_cpu_supports("avx512vl")) return &table_w1_avx512;
-    }
+    if (lanes == 8 && sti__has_avx512()) return &table_w8_avx512;
+    if (lanes == 1 && sti__has_avx512vl()) return &table_w1_avx512;
 #endif
     return sti__kernels_middle(lanes);
 }

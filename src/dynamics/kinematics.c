@@ -143,15 +143,19 @@ static inline void body_frame(const sti_state *s, int i) {
     attached_frame(s, i, at, turn, LANES(s->xipos) + 3 * i, LANES(s->ximat) + 9 * i);
 }
 
+static inline void geom_frame(const sti_state *s, int g) {
+    vreal at[3], turn[4];
+    PAR_ROW(at, s, geom_pos, g, 3);
+    PAR_ROW(turn, s, geom_quat, g, 4);
+    attached_frame(s, s->model->geom_bodyid[g], at, turn, LANES(s->geom_xpos) + 3 * g,
+                   LANES(s->geom_xmat) + 9 * g);
+}
+
+/* Most geoms of a robot are there to be seen only. */
 static void geom_frames(const sti_state *s) {
-    const sti_model *m = s->model;
-    for (int g = 0; g < m->ngeom; g++) {
-        vreal at[3], turn[4];
-        PAR_ROW(at, s, geom_pos, g, 3);
-        PAR_ROW(turn, s, geom_quat, g, 4);
-        attached_frame(s, m->geom_bodyid[g], at, turn, LANES(s->geom_xpos) + 3 * g,
-                       LANES(s->geom_xmat) + 9 * g);
-    }
+    bool all = s->wanted & STI__WANT_GEOM;
+    int count = all ? s->model->ngeom : s->ntouching;
+    for (int i = 0; i < count; i++) geom_frame(s, all ? i : s->touching[i]);
 }
 
 static void site_frames(const sti_state *s) {
@@ -169,6 +173,6 @@ void STI_K(kinematics)(sti_state *s) {
     world_frame(s);
     half_angles(s);
     for (int i = 1; i < s->model->nbody; i++) body_frame(s, i);
-    if (s->wanted & STI__WANT_GEOM) geom_frames(s);
+    if (s->wanted & (STI__WANT_GEOM | STI__WANT_TOUCHING)) geom_frames(s);
     if (s->wanted & STI__WANT_SITE) site_frames(s);
 }

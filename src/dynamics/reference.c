@@ -5,6 +5,7 @@
 #include "dynamics/reference.h"
 #include "dynamics/kernels.h"
 #include "math/twist.h"
+#include "model/compile.h"
 #include <string.h>
 
 /* ---- solves ------------------------------------------------------------------------------------------ */
@@ -319,7 +320,7 @@ typedef struct work {
 } work;
 
 static bool work_init(work *w, const sti_model *m) {
-    w->bytes = (size_t)m->nv * 3 * sizeof(double) + (size_t)m->nbody * sizeof(bool);
+    w->bytes = sti__add(sti__size(m->nv, 3, sizeof(double)), sti__size(m->nbody, sizeof(bool)));
     w->block = sti__alloc(&m->allocator, w->bytes);
     if (!w->block) return false;
     w->x = w->block;
@@ -360,15 +361,17 @@ static int singular_dof(const sti_state *s) {
 
 /* A mass matrix that is singular at qpos0 (joints that act alike) gets a little armature, so that the
    reference values exist; one that is not even semidefinite is refused. */
-static sti_status regularise(sti_state *s, sti_report *report, sti_error *error) {
+static sti_status regularise(sti_state *s, const sti_spec *spec, sti_report *report, sti_error *error) {
     const sti_model *m = s->model;
-    int dof = singular_dof(s);
+    int dof = singular_dof(s), joint = dof < 0 ? -1 : m->dof_jntid[dof];
     sti_error doubt = {0};
     if (dof < 0) return STI_OK;
-    sti__fail(&doubt, STI_PHYSICS,
-              "the mass matrix is singular in the reference pose at joint '%s': joints act alike, give them "
-              "armature",
-              sti_model_name(m, STI_OBJ_JOINT, m->dof_jntid[dof]));
+    const char *name = sti_model_name(m, STI_OBJ_JOINT, joint);
+    sti__fail_at(
+        &doubt, sti__joint_place(spec, joint), STI_PHYSICS,
+        "the mass matrix is singular in the reference pose at joint %d%s%s%s: joints act alike, give "
+        "them armature",
+        joint, *name ? " (" : "", name, *name ? ")" : "");
     for (int i = 0; i < m->nv; i++) s->M[m->M_rowadr[i] + m->M_rownnz[i] - 1] *= 1 + 1e-10;
     sti__kernels_get(1)->factor(s);
     if (singular_dof(s) < 0) {
@@ -398,16 +401,17 @@ static void derive(sti_state *s, sti_model *m, const work *w) {
     resolve_springlength(s, m);
 }
 
-sti_status sti__reference_values(sti_model *m, sti_report *report, sti_error *error) {
+sti_status sti__reference_values(sti_model *m, const sti_spec *spec, sti_report *report, sti_error *error) {
     sti_error own = {0};
     work w = {0};
     sti_state *s = sti__state_create(m, 1, &m->allocator, &own);
     if (!s || !work_init(&w, m)) {
-        sti__fail(&own, STI_NO_MEMORY, "no memory for the reference values");
+        sti__fail_at(&own, sti__place_of(sti__root(spec)), STI_NO_MEMORY,
+                     "no memory for the reference values");
     } else {
         take_requests(m, w.request);
         evaluate(s, m);
-        if (regularise(s, report, &own) == STI_OK) derive(s, m, &w);
+        if (regularise(s, spec, report, &own) == STI_OK) derive(s, m, &w);
     }
     sti__free(&m->allocator, w.block, w.bytes);
     sti__state_free(s);

@@ -4,12 +4,14 @@
 #define STI_DYNAMICS_REFERENCE_H
 
 #include "model/state.h"
+#include <stiction/spec.h>
 
 /* Fills dof_M0, dof_invweight0, body_invweight0, tendon_length0, tendon_lengthspring (where it is
    -1 -1), tendon_invweight0, actuator_length0, actuator_acc0, biasprm from dampratio, stiffness and
    damping from springdamper, eq_data from relative poses, cam_* and light_* reference values, stat.
-   See model/compile.h for how the model says what is wanted. */
-sti_status sti__reference_values(sti_model *model, sti_report *report, sti_error *error);
+   See model/compile.h for how the model says what is wanted. spec: what it was made from, for the places of messages. */
+sti_status sti__reference_values(sti_model *model, const sti_spec *spec, sti_report *report,
+                                 sti_error *error);
 
 /* weights.c: dof_invweight0 (before joints share it) and body_invweight0 by recursion, from a state with M's factor at qpos0. False if
    memory is short or M is not that of trees alone. */

@@ -99,7 +99,7 @@ static bool is_regular(const sti_state *s, const node *n, int i) {
 }
 
 bool sti__reference_weights(const sti_state *s, sti_model *m) {
-    size_t bytes = sizeof(node) * (size_t)m->nv;
+    size_t bytes = sti__size(sizeof(node), m->nv);
     node *nodes = sti__alloc(&m->allocator, bytes);
     bool good = nodes && is_of_trees(m);
     for (int b = 1; b < m->nbody && good; b++)

@@ -167,7 +167,7 @@ static void mirror_task(void *context, int begin, int end) {
 }
 
 static void note_frozen(const job *j) {
-    size_t bytes = 3 * (size_t)j->fem->nnode * sizeof(double);
+    size_t bytes = sti__size(3, j->fem->nnode, sizeof(double));
     if (j->pass.what & STI__FEM_FREEZE) memcpy(j->work->frozen_at, j->pass.x, bytes);
 }
 

@@ -62,6 +62,20 @@ static void check_sections(const sti_spec *spec, sti__judge *judge) {
     }
 }
 
+/* Every attribute that an element leaves open is looked up in all its classes. Adds so much to `steps`. */
+#define MOST_LOOKUPS 10000000
+static void check_lookups(const sti_element *e, size_t *steps, sti__judge *judge) {
+    if (*steps > MOST_LOOKUPS) return; /* said */
+    size_t depth = 0;
+    for (const sti_element *d = sti__default_next(e, NULL); d; d = sti__default_next(e, d)) depth++;
+    *steps += depth;
+    if (*steps <= MOST_LOOKUPS) return;
+    sti_error error;
+    sti__fail_at(&error, sti__place_of(e), STI_LIMIT,
+                 "%zu default classes around so many elements are too much to look up: fewer levels", depth);
+    sti__judge_error(judge, &error);
+}
+
 /* Reads "0.1" or "0.1.2"; false if it is something else. */
 static bool read_version(const char *p, int out[3]) {
     for (int i = 0; i < 3; i++) {
@@ -88,21 +102,22 @@ static void check_version(const sti_element *root, sti__judge *judge) {
     if (error.code) sti__judge_error(judge, &error);
 }
 
-/* Files are written out when they are read. */
-static void check_replicate(const sti_element *e, sti__judge *judge) {
+/* In a spec that was edited by hand; in a file it is written out when that is read. */
+static void refuse_replicate(const sti_element *e, sti__judge *judge) {
     sti_error error;
     sti__fail_at(&error, sti__place_of(e), STI_UNSUPPORTED, "works in files only; add the copies one by one");
     sti__judge_error(judge, &error);
 }
 
 void sti__spec_judge(const sti_spec *spec, sti__judge *judge) {
+    size_t lookups = 0;
     check_sections(spec, judge);
     check_version(spec->root, judge);
     for (const sti_element *e = spec->root; e; e = sti__preorder(spec->root, e)) {
         if (e->id == STI_E_default) check_default(e, judge);
         else check_reference(e, STI_A_class, judge);
         check_reference(e, STI_A_childclass, judge);
-        if (e->id == STI_E_replicate) check_replicate(e, judge);
+        check_lookups(e, &lookups, judge);
         check_required(e, judge);
         if (e->child) check_once(e, judge);
     }
@@ -110,6 +125,8 @@ void sti__spec_judge(const sti_spec *spec, sti__judge *judge) {
 
 bool sti__spec_check(const sti_spec *spec, sti_report *report, sti_error *error) {
     sti__judge judge = {.report = report};
+    for (const sti_element *e = spec->root; e; e = sti__preorder(spec->root, e))
+        if (e->id == STI_E_replicate) refuse_replicate(e, &judge);
     sti__spec_judge(spec, &judge);
     if (judge.first.code && error) *error = judge.first;
     return judge.first.code == STI_OK;

@@ -59,6 +59,7 @@ sti_element *sti_element_add(sti_element *parent, const char *name, sti_error *e
         code = sti__fail_at(error, place, STI_UNSUPPORTED, "this element is not supported yet");
     else if (sti__too_deep(parent, &limit))
         code = sti__fail_at(error, place, STI_LIMIT, "elements are nested more than %d deep", limit);
+    else code = sti__room_for(parent->spec, 1, place, error);
     if (code) return NULL;
     sti_element *e = sti__element_new(parent->spec, parent, id, &code);
     if (e) renew_scopes(e);

@@ -26,6 +26,7 @@ const sti_element *sti__first(const sti_element *parent, sti__eid id) { return f
 const sti_element *sti__next_same(const sti_element *element) { return find_id(element->next, element->id); }
 const sti_element *sti__root(const sti_spec *spec) { return spec->root; }
 const sti_load_options *sti__spec_options(const sti_spec *spec) { return &spec->options; }
+size_t sti__spec_memory(const sti_spec *spec) { return spec->limit - spec->used; }
 const sti_allocator *sti__spec_allocator(const sti_spec *spec) { return &spec->allocator; }
 
 /* ---- defaults ------------------------------------------------------------------------------------ */

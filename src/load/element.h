@@ -6,6 +6,10 @@
 #include "base/internal.h"
 #include <stiction/spec.h>
 
+/* Numbers of a file are in SI units and not larger than these, so that what is made of them is finite (docs/limits.md). */
+#define STI__MOST_SPACE 1e10
+#define STI__MOST_NUMBER 1e40
+
 /* Flags of elements and attributes in schema.def. */
 enum {
     STI_F_NODEFAULT = 1,   /* attribute: not allowed inside <default> */
@@ -16,7 +20,9 @@ enum {
     STI_F_IDLE = 16,       /* accepted with a warning that it has no effect */
     STI_F_FIRST = 32,      /* attribute: numbers after the first are not supported yet */
     STI_F_OWN = 64,        /* in the namespace urn:stiction */
-    STI_F_ONCE = 128       /* element: at most once in its parent; in <default> that holds for all */
+    STI_F_ONCE = 128,      /* element: at most once in its parent; in <default> that holds for all */
+    STI_F_SPACE = 256,     /* attribute: lengths, positions, velocities or times, up to STI__MOST_SPACE */
+    STI_F_ANY = 512        /* attribute: numbers of any size; others are up to STI__MOST_NUMBER */
 };
 
 /* What default classes tell apart: elements of one kind share their defaults. */
@@ -61,6 +67,7 @@ const sti_element *sti__first(const sti_element *parent, sti__eid id);
 const sti_element *sti__next_same(const sti_element *element);
 const sti_element *sti__root(const sti_spec *spec);
 const sti_load_options *sti__spec_options(const sti_spec *spec);
+size_t sti__spec_memory(const sti_spec *spec); /* bytes that its limit leaves for the model */
 
 /* What the loader checks in the whole tree (missing attributes, repeated elements, unknown classes), for
    specs that were edited by hand. */

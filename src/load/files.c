@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files that a scene names: given assets first, then the disk, and there only inside the folder of
    the main file unless the caller allows more. */
+#include "base/file.h"
 #include "load/tree.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- paths ---------------------------------------------------------------------------------------- */
@@ -79,36 +78,14 @@ static sti_status cannot(sti__place place, const char *name, const char *why, st
     return sti__fail_at(error, place, STI_FILE, "cannot read '%.120s': %s", name, why);
 }
 
-static const char *reason(int number) {
-    switch (number) {
-    case ENOENT:
-    case ENOTDIR: return "no such file";
-    case EACCES: return "permission denied";
-    case ELOOP: return "too many symbolic links";
-    case ENAMETOOLONG: return "the path is too long";
-    case EISDIR: return "it is a folder";
-    default: return "input error";
-    }
-}
-
-static sti_status read_all(const sti_spec *spec, int file, const char *name, size_t limit, sti__place place,
+static sti_status read_all(const sti_spec *spec, int file, size_t want, const char *name, sti__place place,
                            void **data, size_t *size, sti_error *error) {
-    struct stat info;
-    if (fstat(file, &info) != 0) return cannot(place, name, reason(errno), error);
-    if (!S_ISREG(info.st_mode)) return cannot(place, name, "it is not a regular file", error);
-    if ((uintmax_t)info.st_size > limit)
-        return sti__fail_at(error, place, STI_LIMIT, "'%.120s' is larger than the memory limit", name);
-    size_t want = (size_t)info.st_size, got = 0;
-    char *bytes = want ? sti__alloc(&spec->allocator, want) : NULL;
+    void *bytes = want ? sti__alloc(&spec->allocator, want) : NULL;
     if (want && !bytes) return sti__fail_at(error, place, STI_NO_MEMORY, "out of memory");
-    while (got < want) {
-        ssize_t n = read(file, bytes + got, want - got);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) {
-            sti__free(&spec->allocator, bytes, want);
-            return cannot(place, name, n < 0 ? reason(errno) : "it became shorter", error);
-        }
-        got += (size_t)n;
+    const char *why = sti__file_fill(file, bytes, want);
+    if (why) {
+        sti__free(&spec->allocator, bytes, want);
+        return cannot(place, name, why, error);
     }
     *data = bytes;
     *size = want;
@@ -124,10 +101,10 @@ static sti_status allowed(const sti_spec *spec, const char *relative, const char
         int number = errno;
         bool leaves = relative[0] == '/' || climbs(relative);
         return strict && leaves ? outside(place, relative, error)
-                                : cannot(place, relative, reason(number), error);
+                                : cannot(place, relative, sti__file_reason(number), error);
     }
     if (!strict) return STI_OK;
-    if (!realpath(spec->folder, folder)) return cannot(place, spec->folder, reason(errno), error);
+    if (!realpath(spec->folder, folder)) return cannot(place, spec->folder, sti__file_reason(errno), error);
     return inside(folder, real) ? STI_OK : outside(place, relative, error);
 }
 
@@ -136,9 +113,13 @@ static sti_status read_disk(const sti_spec *spec, const char *relative, const ch
     char real[PATH_MAX];
     sti_status code = allowed(spec, relative, path, real, place, error);
     if (code) return code;
-    int file = open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
-    if (file < 0) return cannot(place, relative, reason(errno), error);
-    code = read_all(spec, file, relative, limit, place, data, size, error);
+    uint64_t bytes;
+    const char *why;
+    int file = sti__file_open(real, &bytes, &why);
+    if (file < 0) return cannot(place, relative, why, error);
+    if (bytes > limit)
+        code = sti__fail_at(error, place, STI_LIMIT, "'%.120s' is larger than the memory limit", relative);
+    else code = read_all(spec, file, (size_t)bytes, relative, place, data, size, error);
     close(file);
     return code;
 }
@@ -169,7 +150,7 @@ sti_status sti__file_read(const sti_spec *spec, const char *dir, const char *nam
     char relative[PATH_MAX], path[PATH_MAX];
     if (!sti__path_join(relative, sizeof relative, NULL, dir, name) ||
         !sti__path_join(path, sizeof path, spec->folder, dir, name))
-        return cannot(place, name, reason(ENAMETOOLONG), error);
+        return cannot(place, name, sti__file_reason(ENAMETOOLONG), error);
     const sti_asset *a = find_asset(spec, name, relative, path);
     if (a) return copy_asset(spec, a, limit, place, data, size, error);
     if (spec->options.no_disk)

@@ -24,14 +24,16 @@ static sti_spec *start(const char *path, const sti_load_options *options, sti_er
 /* Reads, then looks at the whole; the spec is freed if anything is wrong. */
 static sti_spec *finish(sti_spec *spec, const char *name, const void *data, size_t size, sti_report *report,
                         sti_error *error) {
-    sti__judge judge = {.report = report, .log = spec->options.log};
+    sti__judge judge;
+    sti__judge_init(&judge, report, spec);
     const char *file = sti__spec_file(spec, name);
     if (!file) sti__out_of_memory(&judge.first, (sti__place){0}, STI_NO_MEMORY);
     else if (sti__xml_read(spec, file, data, size, &judge) == STI_OK && spec->root) {
-        if (judge.first.code == STI_OK) sti__replicate(spec, &judge);
+        bool whole = judge.first.code != STI_OK || sti__replicate(spec, &judge);
         sti__scope_all(spec);
-        sti__spec_judge(spec, &judge);
+        if (whole) sti__spec_judge(spec, &judge); /* else half of the copies are missing */
     }
+    sti__judge_finish(&judge);
     if (judge.first.code == STI_OK) return spec;
     if (error) *error = judge.first;
     sti_spec_free(spec);

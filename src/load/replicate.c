@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_COPIES 1000000
 #define LONGEST 1000 /* bytes of a name */
 
 typedef struct named {
@@ -243,6 +242,11 @@ static sti_status copy_inside(copier *c, int count) {
     return STI_OK;
 }
 
+static int copies(const sti_element *replicate) {
+    int count = sti__int(replicate, STI_A_count, 0);
+    return count > 0 ? count : 0;
+}
+
 static bool refers(const copier *c, const sti_element *top) {
     for (const sti_element *e = top; e; e = sti__preorder(top, e))
         if (refers_itself(c, e)) return true;
@@ -260,7 +264,8 @@ static sti_status copy_references(copier *c, sti__eid section, int count) {
             if (refers(c, e) && !sti__vec_push(&c->old, &e))
                 return sti__out_of_memory(c->error, sti__place_of(e), STI_NO_MEMORY);
     }
-    sti_status code = STI_OK;
+    sti_status code = sti__room_for(c->spec, (double)count * (double)(c->old.count - first),
+                                    sti__place_attr(c->replicate, STI_A_count), c->error);
     for (int k = 0; k < count && !code; k++) {
         number_copy(c, k, count);
         for (size_t i = first; i < c->old.count && !code; i++)
@@ -284,14 +289,7 @@ static sti_status expand(sti_spec *spec, sti_element *replicate, sti_error *erro
     static const sti__eid sections[] = {STI_E_contact, STI_E_tendon, STI_E_equality, STI_E_actuator,
                                         STI_E_sensor};
     copier c = {.spec = spec, .replicate = replicate, .error = error};
-    int count = sti__int(replicate, STI_A_count, 0);
-    if (!sti__has_own(replicate, STI_A_count))
-        return sti__fail_at(error, sti__place_attr(replicate, STI_A_count), STI_SCHEMA,
-                            "this attribute is required");
-    if (count < 0) count = 0;
-    if (count > MOST_COPIES)
-        return sti__fail_at(error, sti__place_attr(replicate, STI_A_count), STI_LIMIT, "more than %d copies",
-                            MOST_COPIES);
+    int count = copies(replicate);
     sti__vec_init(&c.names, sizeof(named), &spec->allocator);
     sti__vec_init(&c.old, sizeof(sti_element *), &spec->allocator);
     sti_status code = collect(&c);
@@ -303,15 +301,39 @@ static sti_status expand(sti_spec *spec, sti_element *replicate, sti_error *erro
     return code;
 }
 
-void sti__replicate(sti_spec *spec, sti__judge *judge) {
+/* Refuses what would have more elements than there may be, before anything is copied. */
+static sti_status count_all(const sti_spec *spec, sti_error *error) {
+    double times[STI__DEPTH_MAX + 1],
+        more = 0; /* times[depth]: how often elements of this depth will be there */
+    const sti_element *by[STI__DEPTH_MAX + 1] = {NULL}; /* the <replicate> around them */
+    times[0] = 1;
+    for (const sti_element *e = spec->root; e; e = sti__preorder(spec->root, e)) {
+        bool here = e->id == STI_E_replicate;
+        double frames = here ? times[e->depth] * copies(e) : 0;
+        times[e->depth + 1] = here ? frames : times[e->depth];
+        by[e->depth + 1] = here ? e : by[e->depth];
+        more += times[e->depth] - 1 + frames;
+        const sti_element *blame = here ? e : by[e->depth];
+        if (!blame) continue;
+        sti_status code = sti__room_for(spec, more, sti__place_attr(blame, STI_A_count), error);
+        if (code) return code;
+    }
+    return STI_OK;
+}
+
+bool sti__replicate(sti_spec *spec, sti__judge *judge) {
     sti__vec list;
     sti_error error = {0};
     sti__vec_init(&list, sizeof(sti_element *), &spec->allocator);
     for (const sti_element *e = spec->root; e && !error.code; e = sti__preorder(spec->root, e))
-        if (e->id == STI_E_replicate && !sti__vec_push(&list, &e))
+        if (e->id == STI_E_replicate && !sti__has_own(e, STI_A_count))
+            sti__fail_at(&error, sti__place_attr(e, STI_A_count), STI_SCHEMA, "this attribute is required");
+        else if (e->id == STI_E_replicate && !sti__vec_push(&list, &e))
             sti__out_of_memory(&error, sti__place_of(e), STI_NO_MEMORY);
+    if (!error.code) count_all(spec, &error);
     /* what is inside comes later in the list */
     for (size_t i = list.count; i-- > 0 && !error.code;) expand(spec, ((sti_element **)list.data)[i], &error);
     sti__vec_free(&list);
     if (error.code) sti__judge_error(judge, &error);
+    return error.code == STI_OK;
 }

@@ -25,7 +25,7 @@ static void rebuild(sti_spec *spec) {
     size_t count = 0, nslot = 8;
     for (const sti_element *e = spec->root; e; e = sti__preorder(spec->root, e)) count += is_class(e);
     while (nslot < 2 * count + 1) nslot *= 2;
-    spec->classes = sti__alloc(&spec->allocator, nslot * sizeof *spec->classes);
+    spec->classes = sti__alloc(&spec->allocator, sti__size(nslot, sizeof *spec->classes));
     if (!spec->classes) return; /* then sti__class_find walks the tree */
     spec->nslot = nslot;
     for (const sti_element *e = spec->root; e; e = sti__preorder(spec->root, e)) {

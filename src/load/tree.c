@@ -38,6 +38,13 @@ sti_status sti__out_of_memory(sti_error *error, sti__place place, sti_status cod
     return sti__fail_at(error, place, STI_NO_MEMORY, "out of memory");
 }
 
+sti_status sti__room_for(const sti_spec *spec, double more, sti__place place, sti_error *error) {
+    if ((double)spec->nelement + more <= (double)spec->options.element_limit) return STI_OK;
+    return sti__fail_at(error, place, STI_LIMIT,
+                        "the scene has %.4g elements here, more than %zu (element_limit of the load options)",
+                        (double)spec->nelement + more, spec->options.element_limit);
+}
+
 const char *sti__spec_file(sti_spec *spec, const char *name) {
     char **known = (char **)spec->files.data;
     if (spec->files.count && strcmp(known[spec->files.count - 1], name) == 0)
@@ -83,6 +90,7 @@ sti_spec *sti__spec_new(const sti_load_options *options, sti_error *error) {
     if (given.log) spec->log = *given.log;
     spec->options.log = given.log ? &spec->log : NULL;
     spec->limit = given.memory_limit ? given.memory_limit : STI__MEMORY_DEFAULT;
+    if (!given.element_limit) spec->options.element_limit = STI__ELEMENT_DEFAULT;
     sti__vec_init(&spec->files, sizeof(char *), &spec->allocator);
     return spec;
 }
@@ -111,6 +119,7 @@ static void chain_default(sti_element *e, const sti_element *previous) {
 sti_element *sti__element_new(sti_spec *spec, sti_element *parent, sti__eid id, sti_status *code) {
     sti_element *e = sti__spec_alloc(spec, sizeof *e, code);
     if (!e) return NULL;
+    spec->nelement++;
     e->id = id;
     e->spec = spec;
     e->parent = parent;
@@ -151,6 +160,7 @@ static void release_element(sti_element *e) {
         v = next;
     }
     sti__spec_release(spec, e, sizeof *e);
+    spec->nelement--;
 }
 
 /* Children first, without recursion. */

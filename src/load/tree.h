@@ -13,6 +13,7 @@
 #define STI__SECTION_MAX 64 /* outermost <default> sections, each lookup may pass them all */
 #define STI__XML_MAX ((size_t)1 << 30)
 #define STI__MEMORY_DEFAULT ((size_t)4 << 30)
+#define STI__ELEMENT_DEFAULT ((size_t)1 << 20) /* a second or two, half a gigabyte */
 
 /* ---- schema ------------------------------------------------------------------------------- */
 
@@ -96,6 +97,7 @@ struct sti_spec {
     sti_load_options options;
     sti_log log;
     size_t used, limit; /* bytes of elements and values */
+    size_t nelement;
     sti_element *root;
     char *path, *folder;     /* of the main file; "" and "." without one */
     sti__vec files;          /* char *, names that elements point to */
@@ -121,6 +123,8 @@ bool sti__in_default(const sti_element *element);
 /* Whether a child of `parent` would be too deep; *limit gets the number that is passed. */
 bool sti__too_deep(const sti_element *parent, int *limit);
 sti_status sti__out_of_memory(sti_error *error, sti__place place, sti_status code);
+/* Fails if so many elements more are above the limit. */
+sti_status sti__room_for(const sti_spec *spec, double more, sti__place place, sti_error *error);
 
 /* ---- scope.c: which default class applies -------------------------------------------------------- */
 
@@ -158,14 +162,28 @@ typedef struct sti__judge {
     sti_report *report; /* may be NULL */
     const sti_log *log; /* may be NULL */
     sti_error first;
-    int count; /* errors so far */
+    int count;     /* errors so far */
+    sti__vec said; /* sti__saying: what has no effect is said once for each file */
+    sti_error
+        looks; /* the first attribute that only looks would show and do not; the others are added to its message */
+    int nlooks;
 } sti__judge;
+typedef struct sti__saying {
+    const void *what; /* sti__attr_info or sti__elem_info */
+    const char *file;
+} sti__saying;
+void sti__judge_init(sti__judge *judge, sti_report *report, const sti_spec *spec);
+/* Says what it has collected. */
+void sti__judge_finish(sti__judge *judge);
 void sti__judge_error(sti__judge *judge, const sti_error *error);
 void sti__judge_warning(sti__judge *judge, const sti_error *error);
+/* The same, once for each file and what; `looks`: with others of its kind in one. */
+void sti__judge_idle(sti__judge *judge, const void *what, const char *file, bool looks,
+                     const sti_error *error);
 
 sti_status sti__xml_read(sti_spec *spec, const char *name, const void *data, size_t size, sti__judge *judge);
-/* Writes <replicate> out. */
-void sti__replicate(sti_spec *spec, sti__judge *judge);
+/* Writes <replicate> out; false if that failed. */
+bool sti__replicate(sti_spec *spec, sti__judge *judge);
 /* What can only be seen in the whole tree: missing attributes, repeated elements, unknown classes. */
 void sti__spec_judge(const sti_spec *spec, sti__judge *judge);
 

@@ -2,6 +2,7 @@
 /* Attribute texts to values: numbers and keywords are checked once, when they are set. */
 #include "load/tree.h"
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,7 +81,10 @@ static sti_status read_real(const target *t, const char *word, size_t size, doub
     const char *end = sti__parse_real(word, word + size, out, &ok);
     if (end && !ok) return bad(t, word, size, "is not a finite number");
     if (end != word + size) return bad(t, word, size, "is not a number");
-    return STI_OK;
+    bool space = t->info->flags & STI_F_SPACE;
+    if ((t->info->flags & STI_F_ANY) || fabs(*out) <= (space ? STI__MOST_SPACE : STI__MOST_NUMBER))
+        return STI_OK;
+    return bad(t, word, size, space ? "is beyond 1e10" : "is beyond 1e40");
 }
 
 static sti_status read_int(const target *t, const char *word, size_t size, double *out) {
@@ -185,16 +189,16 @@ static sti_status check_flags(const target *t, const sti__value *v) {
     if ((flags & STI_F_FIRST) && !is_standard(v, 1))
         return sti__fail_at(t->error, t->place, STI_UNSUPPORTED,
                             "nonlinear coefficients (after the first) are not supported yet");
-    if (unsupported || idle)
-        sti__fail_at(t->error, t->place, STI_UNSUPPORTED,
-                     idle ? "has no effect here" : "is not supported yet, only looks are affected");
+    if (idle) sti__fail_at(t->error, t->place, STI_UNSUPPORTED, "has no effect here: %s", t->info->doc);
+    else if (unsupported)
+        sti__fail_at(t->error, t->place, STI_UNSUPPORTED, "is not supported yet, only looks are affected");
     return STI_OK;
 }
 
 /* A new block with the text copied and room for the numbers. */
 static sti__value *new_value(sti_spec *spec, const sti__attr_info *info, const char *text, size_t count,
                              sti_status *code) {
-    size_t length = strlen(text) + 1, head = sizeof(sti__value) + count * sizeof(double);
+    size_t length = strlen(text) + 1, head = sti__add(sizeof(sti__value), sti__size(count, sizeof(double)));
     sti__value *v = sti__spec_alloc(spec, head + length, code);
     if (!v) return NULL;
     v->info = info;

@@ -29,19 +29,7 @@ typedef struct reader {
     bool spoke;           /* the open element's stray text was reported */
 } reader;
 
-/* ---- judging ----------------------------------------------------------------------------------- */
-
-void sti__judge_error(sti__judge *judge, const sti_error *error) {
-    if (judge->count++ == 0) judge->first = *error;
-    sti__report_add(judge->report, STI_SEVERITY_ERROR, error);
-}
-
-void sti__judge_warning(sti__judge *judge, const sti_error *error) {
-    sti__report_add(judge->report, STI_SEVERITY_WARNING, error);
-    if (!judge->log || !judge->log->write) return;
-    char text[sizeof(sti_error)];
-    judge->log->write(judge->log->context, STI_LOG_WARNING, sti_error_format(error, text, sizeof text));
-}
+/* ---- messages ---------------------------------------------------------------------------------- */
 
 static sti__place here(const reader *r, const char *element, const char *attribute) {
     return (sti__place){r->file, (int)XML_GetCurrentLineNumber(r->parser), element, attribute};
@@ -134,7 +122,7 @@ static void set_attributes(reader *r, sti_element *e, const char **pairs) {
             return;
         }
         if (code) sti__judge_error(r->all->judge, &error);
-        else if (error.code) sti__judge_warning(r->all->judge, &error);
+        else if (error.code) sti__judge_idle(r->all->judge, info, r->file, info->flags & STI_F_LOOKS, &error);
     }
 }
 
@@ -144,26 +132,28 @@ static bool supported(reader *r, sti__eid id) {
     sti_error error = {0};
     sti__place place = here(r, info->tag, NULL);
     if (info->flags & STI_F_IDLE) {
-        sti__fail_at(&error, place, STI_UNSUPPORTED, "has no effect here");
-        sti__judge_warning(r->all->judge, &error);
+        sti__fail_at(&error, place, STI_UNSUPPORTED, "has no effect here: %s", info->doc);
+        sti__judge_idle(r->all->judge, info, r->file, false, &error);
     }
     if (!(info->flags & STI_F_UNSUPPORTED)) return true;
     bool looks = (info->flags & STI_F_LOOKS) != 0;
     sti__fail_at(&error, place, STI_UNSUPPORTED, "%s",
                  looks ? "is not supported yet, only looks are affected"
                        : "this element is not supported yet");
-    if (looks) sti__judge_warning(r->all->judge, &error);
+    if (looks) sti__judge_idle(r->all->judge, info, r->file, true, &error);
     else sti__judge_error(r->all->judge, &error);
     return false;
 }
 
-static bool too_deep(reader *r, const char *tag) {
+/* Too deep, or one more than there may be. */
+static bool too_large(reader *r, const char *tag) {
     int limit;
-    if (!sti__too_deep(r->current, &limit) && r->depth < 2 * STI__DEPTH_MAX) return false;
-    sti_error error;
-    sti__fail_at(&error, here(r, tag, NULL), STI_LIMIT, "elements are nested more than %d deep", limit);
-    halt(r, &error);
-    return true;
+    sti_error error = {0};
+    if (sti__too_deep(r->current, &limit) || r->depth >= 2 * STI__DEPTH_MAX)
+        sti__fail_at(&error, here(r, tag, NULL), STI_LIMIT, "elements are nested more than %d deep", limit);
+    else sti__room_for(r->all->spec, 1, here(r, tag, NULL), &error);
+    if (error.code) halt(r, &error);
+    return error.code != STI_OK;
 }
 
 static void open_element(reader *r, name tag, const char **pairs) {
@@ -254,7 +244,7 @@ static void include(reader *r, const char **pairs) {
 static void XMLCALL on_start(void *context, const char *given, const char **pairs) {
     reader *r = context;
     name tag = split(given);
-    if (r->all->stop || too_deep(r, tag.local)) return;
+    if (r->all->stop || too_large(r, tag.local)) return;
     bool root = r->depth++ == 0;
     r->spoke = false;
     if (r->skip) r->skip++;

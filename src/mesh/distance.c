@@ -96,7 +96,7 @@ static int build(sti__distance *d, int at, int first, int count) {
 }
 
 static bool sort_triangles(sti__distance *d) {
-    size_t bytes = 2 * sti__mul((size_t)d->ntri, sizeof(sti__keyed));
+    size_t bytes = sti__size(2, d->ntri, sizeof(sti__keyed));
     sti__keyed *list = sti__alloc(d->allocator, bytes);
     if (!list) return false;
     make_keys(d, list);
@@ -115,8 +115,8 @@ sti_status sti__distance_create(const double *vert, int ntri, const int *tri, co
         return sti__fail_at(error, place, STI_MESH, "a surface needs at least one triangle");
     }
     d->nnode = nodes_for(ntri);
-    d->order = sti__alloc(allocator, (size_t)ntri * sizeof(int));
-    d->node = sti__alloc(allocator, (size_t)d->nnode * sizeof *d->node);
+    d->order = sti__alloc(allocator, sti__size(ntri, sizeof(int)));
+    d->node = sti__alloc(allocator, sti__size(d->nnode, sizeof *d->node));
     if (!d->order || !d->node || !sort_triangles(d)) {
         sti__distance_free(d);
         return sti__fail_at(error, place, STI_NO_MEMORY, "out of memory for the distance to a surface");

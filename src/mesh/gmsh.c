@@ -58,7 +58,7 @@ static void end_line(gmsh *g) {
 static sti_status reserve_nodes(gmsh *g, int64_t count, size_t bytes) {
     sti_status status = sti__tetscan_nodes(g->s, count, bytes);
     if (status != STI_OK) return status;
-    g->tag = sti__tetscan_borrow(g->s, 2 * (size_t)count * sizeof *g->tag);
+    g->tag = sti__tetscan_borrow(g->s, sti__size(2, count, sizeof *g->tag));
     return g->tag ? STI_OK : g->s->error->code;
 }
 

@@ -26,9 +26,9 @@ static sti_status failure(const hull_job *j, int code) {
 
 static bool allocate(hull_job *j, int nvert, int nface) {
     sti__mesh *m = j->mesh;
-    m->hull_vert = sti__alloc(m->allocator, (size_t)nvert * sizeof(int));
+    m->hull_vert = sti__alloc(m->allocator, sti__size(nvert, sizeof(int)));
     m->nhullvert = m->hull_vert ? nvert : 0;
-    m->hull_face = sti__alloc(m->allocator, (size_t)nface * 3 * sizeof(int));
+    m->hull_face = sti__alloc(m->allocator, sti__size(nface, 3, sizeof(int)));
     m->nhullface = m->hull_face ? nface : 0;
     return m->hull_vert && m->hull_face;
 }

@@ -436,7 +436,7 @@ sti_status sti__stuff_lattice(const sti__distance *inside, double edge, double v
     if (status != STI_OK) return status;
     sti__vec_init(&l.active, sizeof(active), a);
     l.sign = sti__alloc(a, l.count);
-    l.index = sti__alloc(a, l.count * sizeof(int));
+    l.index = sti__alloc(a, sti__size(l.count, sizeof(int)));
     if (l.sign && l.index) run(&l);
     else l.build.failed = true;
     sti__vec_free(&l.active);

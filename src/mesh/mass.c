@@ -150,7 +150,7 @@ static sti_status check_orientation(const sti__mesh *m, const surface *s, sti__p
                                     sti_error *error) {
     size_t nslot = 16;
     while (nslot < 6 * (size_t)s->nface) nslot *= 2;
-    uint64_t *slot = sti__alloc(m->allocator, nslot * sizeof *slot);
+    uint64_t *slot = sti__alloc(m->allocator, sti__size(nslot, sizeof *slot));
     if (!slot) return sti__fail_at(error, place, STI_NO_MEMORY, "out of memory for the mesh");
     bool ok = edges_unique(m, s, slot, nslot);
     sti__free(m->allocator, slot, nslot * sizeof *slot);

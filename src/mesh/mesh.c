@@ -33,7 +33,7 @@ void sti__mesh_return(sti__mesh_reader *r, void *ptr, size_t bytes) {
 static sti_status reserve_vertices(sti__mesh_reader *r, size_t nvert) {
     if (nvert < 4) return sti__mesh_refuse(r, STI_MESH, 0, "a mesh needs at least 4 vertices");
     if (nvert > INT_MAX / 3) return sti__mesh_refuse(r, STI_LIMIT, 0, "too many vertices");
-    r->mesh->vert = sti__mesh_borrow(r, nvert * 3 * sizeof(double));
+    r->mesh->vert = sti__mesh_borrow(r, sti__size(nvert, 3, sizeof(double)));
     if (!r->mesh->vert) return r->error ? r->error->code : STI_NO_MEMORY;
     r->mesh->nvert = (int)nvert;
     return STI_OK;
@@ -42,7 +42,7 @@ static sti_status reserve_vertices(sti__mesh_reader *r, size_t nvert) {
 static sti_status reserve_faces(sti__mesh_reader *r, size_t nface) {
     if (nface == 0) return STI_OK;
     if (nface > INT_MAX / 3) return sti__mesh_refuse(r, STI_LIMIT, 0, "too many faces");
-    r->mesh->face = sti__mesh_borrow(r, nface * 3 * sizeof(int));
+    r->mesh->face = sti__mesh_borrow(r, sti__size(nface, 3, sizeof(int)));
     if (!r->mesh->face) return r->error ? r->error->code : STI_NO_MEMORY;
     r->mesh->nface = (int)nface;
     return STI_OK;

@@ -43,7 +43,7 @@ static bool measure_middles(const sti__tetmesh *mesh, const sti__distance *d, st
     int count = 0;
     for (int t = 0; t < mesh->ntet; t++) count += is_shallow(f->value, mesh->tet + 4 * (size_t)t);
     if (count == 0) return true;
-    f->middle = sti__alloc(f->allocator, (size_t)f->ntet * sizeof(double));
+    f->middle = sti__alloc(f->allocator, sti__size(f->ntet, sizeof(double)));
     if (!f->middle) return false;
     for (int t = 0; t < mesh->ntet; t++) {
         const int *tet = mesh->tet + 4 * (size_t)t;
@@ -81,8 +81,8 @@ static sti_status copy_depths(const sti__tetmesh *mesh, const double *depth, sti
 
 static sti_status fill(const sti__tetmesh *mesh, const double *depth, sti__place place, sti__pressure *f,
                        sti_error *error) {
-    f->value = sti__alloc(f->allocator, (size_t)f->nnode * sizeof(double));
-    f->gradient = sti__alloc(f->allocator, (size_t)f->ntet * 3 * sizeof(double));
+    f->value = sti__alloc(f->allocator, sti__size(f->nnode, sizeof(double)));
+    f->gradient = sti__alloc(f->allocator, sti__size(f->ntet, 3, sizeof(double)));
     if (!f->value || !f->gradient)
         return sti__fail_at(error, place, STI_NO_MEMORY, "out of memory for the pressure field");
     return depth ? copy_depths(mesh, depth, place, f, error) : measure_depths(mesh, place, f, error);

@@ -34,7 +34,7 @@ static int vertex_of(merger *m, int corner) {
 
 static sti_status store(sti__mesh_reader *r, merger *m) {
     sti__mesh *mesh = r->mesh;
-    int *vertex = sti__mesh_borrow(r, m->count * sizeof(int));
+    int *vertex = sti__mesh_borrow(r, sti__size(m->count, sizeof(int)));
     if (!vertex) return r->error->code;
     for (size_t i = 0; i < m->count; i++) vertex[i] = vertex_of(m, (int)i);
     sti_status status = sti__mesh_reserve(r, (size_t)m->nvert, m->count / 3);
@@ -51,8 +51,8 @@ static sti_status merge(sti__mesh_reader *r, const float *corner, size_t count) 
     merger m = {corner, count, NULL, 16, NULL, 0};
     sti_status status = STI_OK;
     while (m.nslot < 2 * count) m.nslot *= 2;
-    m.slot = sti__mesh_borrow(r, m.nslot * sizeof(int));
-    if (m.slot) m.first = sti__mesh_borrow(r, count * sizeof(int));
+    m.slot = sti__mesh_borrow(r, sti__size(m.nslot, sizeof(int)));
+    if (m.slot) m.first = sti__mesh_borrow(r, sti__size(count, sizeof(int)));
     status = m.first ? store(r, &m) : r->error->code;
     sti__mesh_return(r, m.slot, m.nslot * sizeof(int));
     sti__mesh_return(r, m.first, count * sizeof(int));
@@ -140,7 +140,7 @@ sti_status sti__mesh_read_stl(sti__mesh_reader *r) {
     sti_status status = measure(r, &nface, &binary);
     if (status != STI_OK) return status;
     if (nface > INT_MAX / 9) return sti__mesh_refuse(r, STI_LIMIT, 0, "too many faces");
-    size_t bytes = nface * 9 * sizeof(float);
+    size_t bytes = sti__size(nface, 9, sizeof(float));
     float *corner = sti__mesh_borrow(r, bytes);
     if (!corner) return r->error->code;
     bool ok = true;

@@ -41,9 +41,9 @@ static sti_status check_numbers(const job *j, int nvert, const double *vert, int
 
 static sti_status reserve(const job *j, int nvert, int ntri) {
     sti__surface *s = j->s;
-    s->vert = sti__alloc(s->allocator, (size_t)nvert * 3 * sizeof(double));
+    s->vert = sti__alloc(s->allocator, sti__size(nvert, 3, sizeof(double)));
     s->room_vert = s->vert ? nvert : 0;
-    s->tri = sti__alloc(s->allocator, (size_t)ntri * 3 * sizeof(int));
+    s->tri = sti__alloc(s->allocator, sti__size(ntri, 3, sizeof(int)));
     s->room_tri = s->tri ? ntri : 0;
     return s->vert && s->tri ? STI_OK : no_memory(j);
 }
@@ -85,7 +85,7 @@ static void copy_welded(const job *j, const double *vert, int ntri, const int *t
 static sti_status copy(const job *j, int nvert, const double *vert, int ntri, const int *tri) {
     size_t nslot = 16;
     while (nslot < 2 * (size_t)nvert) nslot *= 2;
-    int *slot = sti__alloc(j->s->allocator, nslot * sizeof(int));
+    int *slot = sti__alloc(j->s->allocator, sti__size(nslot, sizeof(int)));
     if (!slot) return no_memory(j);
     copy_welded(j, vert, ntri, tri, slot, nslot - 1);
     sti__free(j->s->allocator, slot, nslot * sizeof(int));
@@ -142,7 +142,8 @@ static void judge_edges(const sti__surface *s, const int *order, int *open, int 
 
 static sti_status check_edges(const job *j) {
     sti__surface *s = j->s;
-    size_t count = 3 * (size_t)s->ntri, bytes = (2 * count + (size_t)s->nvert + 1) * sizeof(int);
+    size_t count = 3 * (size_t)s->ntri,
+           bytes = sti__size(sti__sum(sti__size(2, count), s->nvert, 1), sizeof(int));
     int *order = sti__alloc(s->allocator, bytes), twisted = 0;
     if (!order) return no_memory(j);
     int *other = order + count, *start = other + count;

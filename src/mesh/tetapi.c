@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public face of tetrahedral meshes. */
+#include "base/file.h"
 #include "mesh/pressure.h"
 #include "mesh/stuff.h"
 #include "mesh/tetfile.h"
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <stiction/tetmesh.h>
+#include <unistd.h>
 
 #define COOKIE 0x7465746d65736831ull
 #define MAX_FILE ((size_t)1 << 30)
@@ -153,41 +154,33 @@ static sti_tetmesh *decode_surface(job *j, const void *data, size_t size, const 
 
 /* ---- files ----------------------------------------------------------------------------------------------------- */
 
-static sti_status bad_file(sti_error *error, const char *path, const char *what) {
-    sti__place place = {.file = path};
-    return sti__fail_at(error, place, STI_FILE, "%s: %s", what, strerror(errno));
+static void *no_file(const job *j, const char *what, const char *why) {
+    sti__fail_at(j->error, j->place, STI_FILE, "cannot be %s: %s", what, why);
+    return NULL;
 }
 
-/* All of an open file; NULL with an error set. */
-static char *read_open(const job *j, FILE *f, const char *path, size_t *size) {
-    if (fseek(f, 0, SEEK_END) != 0) return bad_file(j->error, path, "cannot be read"), NULL;
-    long n = ftell(f);
-    if (n < 0 || fseek(f, 0, SEEK_SET) != 0) return bad_file(j->error, path, "cannot be read"), NULL;
-    if (n == LONG_MAX) { /* what a folder says */
-        errno = EISDIR;
-        return bad_file(j->error, path, "cannot be read"), NULL;
-    }
-    if ((size_t)n > MAX_FILE) {
-        sti__fail_at(j->error, j->place, STI_LIMIT, "the file is larger than 1 GiB");
-        return NULL;
-    }
-    *size = (size_t)n;
-    char *data = sti__alloc(j->options.allocator, *size);
-    if (!data) sti__fail_at(j->error, j->place, STI_NO_MEMORY, "out of memory for the file");
-    if (data && fread(data, 1, *size, f) != *size) {
-        bad_file(j->error, path, "cannot be read");
+/* All of a file; NULL with an error set. */
+static char *read_file(const job *j, const char *path, size_t *size) {
+    uint64_t bytes;
+    const char *why;
+    int file = sti__file_open(path, &bytes, &why);
+    char *data = NULL;
+    if (file < 0) return no_file(j, "opened", why);
+    *size = (size_t)bytes;
+    if (bytes > MAX_FILE) sti__fail_at(j->error, j->place, STI_LIMIT, "the file is larger than 1 GiB");
+    else if (!(data = sti__alloc(j->options.allocator, *size)))
+        sti__fail_at(j->error, j->place, STI_NO_MEMORY, "out of memory for the file");
+    else if ((why = sti__file_fill(file, data, *size))) {
         sti__free(j->options.allocator, data, *size);
-        data = NULL;
+        data = no_file(j, "read", why);
     }
+    close(file);
     return data;
 }
 
 static sti_tetmesh *load(job *j, const char *path) {
-    FILE *f = fopen(path, "rb");
     size_t size = 0;
-    if (!f) return bad_file(j->error, path, "cannot be opened"), NULL;
-    char *data = read_open(j, f, path, &size);
-    fclose(f);
+    char *data = read_file(j, path, &size);
     if (!data) return NULL;
     sti_tetmesh *mesh = sti__tetmesh_known(data, size) ? decode_tets(j, data, size, path)
                                                        : decode_surface(j, data, size, path);
@@ -203,7 +196,7 @@ static bool ends_with(const char *name, const char *end) {
 static void *encode(const handle *h, const char *path, size_t *size, sti_error *error) {
     const sti__tetmesh *m = &h->mesh;
     if (!ends_with(path, ".vtk")) return sti__tetmesh_encode_gmsh(m, size);
-    double *depth = sti__alloc(m->allocator, (size_t)m->nnode * sizeof(double));
+    double *depth = sti__alloc(m->allocator, sti__size(m->nnode, sizeof(double)));
     bool deep = depth && sti_tetmesh_depth(&h->view, depth, error) == STI_OK;
     void *data = sti__tetmesh_encode_vtk(m, deep ? depth : NULL, size);
     sti__free(m->allocator, depth, (size_t)m->nnode * sizeof(double));
@@ -219,11 +212,9 @@ sti_status sti_tetmesh_save(const sti_tetmesh *mesh, const char *path, sti_error
     size_t size;
     void *data = encode(h, path, &size, &ignored);
     if (!data) return sti__fail_at(error, place, STI_NO_MEMORY, "out of memory for the file");
-    FILE *f = fopen(path, "wb");
-    bool good = f && fwrite(data, 1, size, f) == size;
-    if (f && fclose(f) != 0) good = false;
+    sti_status status = sti__file_replace(path, data, size, error);
     sti__free(h->mesh.allocator, data, size);
-    return good ? STI_OK : bad_file(error, path, "cannot be written");
+    return status;
 }
 
 /* ---------------------------------------------------------------------------------------------------------- */

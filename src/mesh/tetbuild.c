@@ -74,7 +74,8 @@ sti_status sti__tetbuild_check(const sti__tetbuild *build, const double *size, i
     for (int k = 0; k < nsize; k++) good = good && size[k] > 0 && size[k] <= 1e9;
     return good ? STI_OK
                 : sti__fail_at(build->error, build->options.place, STI_VALUE,
-                               "the sizes of a shape must be positive, and its edge length not negative");
+                               "the sizes of a shape must be above 0 and up to 1e9 m, and its edge length "
+                               "not negative");
 }
 
 int sti__tetbuild_pieces(double length, double edge, int least) {

@@ -135,7 +135,7 @@ sti_status sti__tetmesh_flex(sti__flex_shape shape, const int count[3], const do
     mesh->allocator = l.build.options.allocator;
     sti_status status = check(&l);
     if (status != STI_OK) return status;
-    size_t bytes = sizeof(int) * (size_t)count[0] * (size_t)count[1] * (size_t)count[2];
+    size_t bytes = sti__size(sizeof(int), count[0], count[1], count[2]);
     l.index = sti__alloc(l.build.options.allocator, bytes);
     if (!l.index) l.build.failed = true;
     else if (shape == STI__FLEX_GRID) fill_grid(&l);

@@ -241,7 +241,7 @@ static sti_status make_box(medial *m, const double size[3], double edge) {
     sti_status status = sti__tetbuild_expect(&m->build, 6 * cells);
     if (status != STI_OK) return status;
     size_t places = (size_t)(b.n[0] + 1) * (size_t)(b.n[1] + 1) * (size_t)(b.n[2] + 1);
-    b.node = sti__alloc(m->build.options.allocator, 2 * places * sizeof(int));
+    b.node = sti__alloc(m->build.options.allocator, sti__size(2, places, sizeof(int)));
     b.foot = b.node ? b.node + places : NULL;
     if (b.node) make_sides(&b);
     else m->build.failed = true;
@@ -316,7 +316,7 @@ static sti_status finish(medial *m, sti__tet_shape shape, const double size[3], 
     const sti_allocator *a = m->build.options.allocator;
     double *x = (double *)m->build.node.data;
     size_t nnode = m->build.node.count;
-    *depth = sti__alloc(a, nnode * sizeof(double));
+    *depth = sti__alloc(a, sti__size(nnode, sizeof(double)));
     if (!*depth) m->build.failed = true;
     for (size_t i = m->foot.count; *depth && i < nnode; i++) (*depth)[i] = 1;
     for (size_t i = 0; shape == STI__TET_ELLIPSOID && i < 3 * nnode; i++) x[i] *= size[i % 3];

@@ -80,9 +80,9 @@ static sti_status reserve(const job *j, int nnode, int ntet) {
             j, STI_LIMIT,
             "%d tetrahedra and %d nodes are more than the limit of %d tetrahedra; make the mesh coarser",
             ntet, nnode, limit);
-    m->node = sti__alloc(m->allocator, sti__mul((size_t)nnode, 3 * sizeof(double)));
+    m->node = sti__alloc(m->allocator, sti__size(nnode, 3, sizeof(double)));
     m->nnode = m->node ? nnode : 0;
-    m->tet = sti__alloc(m->allocator, sti__mul((size_t)ntet, 4 * sizeof(int)));
+    m->tet = sti__alloc(m->allocator, sti__size(ntet, 4, sizeof(int)));
     m->ntet = m->tet ? ntet : 0;
     return m->node && m->tet ? STI_OK : no_memory(j);
 }
@@ -125,8 +125,8 @@ static sti_status copy_used(const job *j, const double *node, const int *tet, in
     for (size_t i = 0; i < 4 * (size_t)m->ntet; i++) m->tet[i] = rank[tet[i]];
     j->report->dropped = nnode - used;
     if (used == nnode) return STI_OK;
-    double *less = sti__resize(m->allocator, m->node, (size_t)nnode * 3 * sizeof(double),
-                               (size_t)used * 3 * sizeof(double));
+    double *less = sti__resize(m->allocator, m->node, sti__size(nnode, 3, sizeof(double)),
+                               sti__size(used, 3, sizeof(double)));
     if (!less) return no_memory(j);
     m->node = less;
     m->nnode = used;
@@ -135,7 +135,7 @@ static sti_status copy_used(const job *j, const double *node, const int *tet, in
 
 static sti_status copy(const job *j, const double *node, const int *tet, int nnode) {
     const sti_allocator *a = j->mesh->allocator;
-    int *rank = sti__alloc(a, (size_t)nnode * sizeof(int));
+    int *rank = sti__alloc(a, sti__size(nnode, sizeof(int)));
     if (!rank) return no_memory(j);
     sti_status status = copy_used(j, node, tet, nnode, rank);
     sti__free(a, rank, (size_t)nnode * sizeof(int));
@@ -248,8 +248,8 @@ static sti_status pair_faces(const job *j, faces *s, int *count) {
 static sti_status collect_surface(const job *j, const faces *s, int count) {
     sti__tetmesh *m = j->mesh;
     if (count == 0) return FAIL(j, STI_MESH, "the mesh has no surface");
-    m->tri = sti__alloc(m->allocator, (size_t)count * 3 * sizeof(int));
-    m->tri_tet = sti__alloc(m->allocator, (size_t)count * sizeof(int));
+    m->tri = sti__alloc(m->allocator, sti__size(count, 3, sizeof(int)));
+    m->tri_tet = sti__alloc(m->allocator, sti__size(count, sizeof(int)));
     m->ntri = count;
     if (!m->tri || !m->tri_tet) return no_memory(j);
     for (int f = 0, n = 0; f < 4 * m->ntet; f++) {
@@ -272,7 +272,7 @@ static sti_status surface(const job *j) {
     const sti_allocator *a = j->mesh->allocator;
     size_t nface = 4 * (size_t)j->mesh->ntet, nstart = (size_t)j->mesh->nnode + 1;
     if (nface > INT_MAX) return FAIL(j, STI_LIMIT, "too many tetrahedra");
-    int *block = sti__alloc(a, (2 * nface + nstart) * sizeof(int));
+    int *block = sti__alloc(a, sti__size(sti__add(sti__size(2, nface), nstart), sizeof(int)));
     if (!block) return no_memory(j);
     faces s = {j->mesh, block, block + nface, block + 2 * nface};
     sti_status status = find_surface(j, &s);

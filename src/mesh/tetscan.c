@@ -37,7 +37,7 @@ sti_status sti__tetscan_nodes(sti__tetscan *s, int64_t count, size_t bytes) {
     if (!sti__tetscan_fits(s, count, bytes))
         return sti__tetscan_fail(s, STI_MESH, "the file is too short for its nodes");
     if (count > INT_MAX / 4) return sti__tetscan_fail(s, STI_LIMIT, "too many nodes");
-    s->node = sti__tetscan_borrow(s, (size_t)count * 3 * sizeof(double));
+    s->node = sti__tetscan_borrow(s, sti__size(count, 3, sizeof(double)));
     s->nnode = s->node ? count : 0;
     return s->node ? STI_OK : s->error->code;
 }
@@ -47,7 +47,7 @@ sti_status sti__tetscan_tets(sti__tetscan *s, int64_t count, size_t bytes) {
     if (!sti__tetscan_fits(s, count, bytes))
         return sti__tetscan_fail(s, STI_MESH, "the file is too short for its elements");
     if (count > INT_MAX / 4) return sti__tetscan_fail(s, STI_LIMIT, "too many elements");
-    s->tet = sti__tetscan_borrow(s, (size_t)count * 4 * sizeof(int));
+    s->tet = sti__tetscan_borrow(s, sti__size(count, 4, sizeof(int)));
     s->max_tet = s->tet ? count : 0;
     return s->tet ? STI_OK : s->error->code;
 }
@@ -167,7 +167,7 @@ static sti_status check(const sti__tetscan *s) {
 
 /* The mesh takes what its tets are made of; they have kept their order. */
 static sti_status take_matter(const sti__tetscan *s, sti__tetmesh *mesh) {
-    size_t bytes = (size_t)mesh->ntet * sizeof(double);
+    size_t bytes = sti__size(mesh->ntet, sizeof(double));
     for (int k = 0; k < STI__MATTERS; k++) {
         if (!s->matter[k]) continue;
         mesh->matter[k] = sti__alloc(s->options->allocator, bytes);

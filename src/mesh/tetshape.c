@@ -148,7 +148,8 @@ static sti_status fill_ball(sti__tetbuild *build, double radius, double half, do
     double n = b.n;
     sti_status status = sti__tetbuild_expect(build, 8 * n * n * n + 12 * n * n * b.layers);
     if (status != STI_OK) return status;
-    size_t width = 2 * (size_t)b.n + 1, bytes = (width + (size_t)b.layers) * width * width * sizeof(int);
+    size_t width = 2 * (size_t)b.n + 1,
+           bytes = sti__size(sti__add(width, b.layers), width, width, sizeof(int));
     b.index = sti__alloc(build->options.allocator, bytes);
     if (!b.index) {
         build->failed = true;

@@ -80,10 +80,10 @@ static sti_status reserve_cells(vtk *v, int64_t ncell, int64_t nlist, size_t byt
     if (v->start) return fail(v, "there are two lists of CELLS");
     if (!sti__tetscan_fits(v->s, ncell, bytes) || !sti__tetscan_fits(v->s, nlist, bytes))
         return fail(v, "the file is too short for its CELLS");
-    v->start = sti__tetscan_borrow(v->s, ((size_t)ncell + 1) * sizeof(int64_t));
+    v->start = sti__tetscan_borrow(v->s, sti__size(sti__add(ncell, 1), sizeof(int64_t)));
     if (!v->start) return v->s->error->code;
     v->ncell = ncell;
-    v->list = sti__tetscan_borrow(v->s, (size_t)nlist * sizeof(int64_t));
+    v->list = sti__tetscan_borrow(v->s, sti__size(nlist, sizeof(int64_t)));
     if (!v->list) return v->s->error->code;
     v->nlist = nlist;
     return STI_OK;
@@ -207,7 +207,7 @@ static sti_status read_matter(vtk *v, int matter, const kind *k) {
     double x;
     if (s->matter[matter]) return fail(v, "young, poisson or density is there twice");
     if (s->binary && k->size < 4) return fail(v, "young, poisson and density must be float, double or int");
-    s->matter[matter] = sti__tetscan_borrow(s, (size_t)s->max_tet * sizeof(double));
+    s->matter[matter] = sti__tetscan_borrow(s, sti__size(s->max_tet, sizeof(double)));
     if (!s->matter[matter]) return s->error->code;
     for (int64_t c = 0; c < v->ncell; c++) {
         if (!read_number(v, k, &x)) return fail(v, "a number of young, poisson or density is missing");

@@ -56,7 +56,8 @@ static bool read_lists(sti__compiler *c, const sti_element *e, sti__mesh *mesh) 
     sti_error error = {0};
     if (!vert || nvert == 0)
         return sti__complain(c, e, STI_A_COUNT, STI_MESH, "a mesh needs a file or vertices");
-    if (!sti__spend(c, e, (size_t)nvert * sizeof(double) + (size_t)nface * sizeof(int))) return false;
+    if (!sti__spend(c, e, sti__add(sti__size(nvert, sizeof(double)), sti__size(nface, sizeof(int)))))
+        return false;
     if (nface == 0 && sti__int(e, STI_A_maxhullvert, -1) > 0)
         return sti__complain(c, e, STI_A_maxhullvert, STI_UNSUPPORTED,
                              "not supported yet for a mesh without faces");
@@ -105,22 +106,18 @@ static bool prepare(sti__compiler *c, const sti_element *e, struct sti__asset *a
 
 void sti__size_assets(sti__compiler *c) {
     sti_model *m = c->m;
-    size_t nvert = 0, nface = 0, nhullvert = 0, nhullface = 0;
     c->mesh = sti__scratch(c, (size_t)m->nmesh, sizeof *c->mesh);
     if (!c->mesh) return;
     mark_colliding(c);
     for (int i = 0; i < m->nmesh; i++) {
         struct sti__asset *a = &c->mesh[i];
-        a->usable = prepare(c, sti__object(c, STI_OBJ_MESH, i), a);
-        nvert += (size_t)a->mesh.nvert;
-        nface += (size_t)a->mesh.nface;
-        nhullvert += (size_t)a->mesh.nhullvert;
-        nhullface += (size_t)a->mesh.nhullface;
+        const sti_element *e = sti__object(c, STI_OBJ_MESH, i);
+        a->usable = prepare(c, e, a);
+        sti__add_to(c, e, STI_A_COUNT, &m->nmeshvert, (size_t)a->mesh.nvert, 12, "mesh vertices");
+        sti__add_to(c, e, STI_A_COUNT, &m->nmeshface, (size_t)a->mesh.nface, 12, "mesh triangles");
+        sti__add_to(c, e, STI_A_COUNT, &m->nmeshhullvert, (size_t)a->mesh.nhullvert, 4, "hull vertices");
+        sti__add_to(c, e, STI_A_COUNT, &m->nmeshhullface, (size_t)a->mesh.nhullface, 12, "hull triangles");
     }
-    m->nmeshvert = sti__size(c, nvert, "mesh vertices");
-    m->nmeshface = sti__size(c, nface, "mesh triangles");
-    m->nmeshhullvert = sti__size(c, nhullvert, "hull vertices");
-    m->nmeshhullface = sti__size(c, nhullface, "hull triangles");
 }
 
 const sti__mesh_facts *sti__mesh_of(sti__compiler *c, const sti_element *geom, int mesh) {

@@ -7,8 +7,9 @@
 
 /* ---- diagnostics ---------------------------------------------------------------------------------- */
 
-static sti__place place_at(const sti_element *e, sti__aid attribute) {
-    if (!e) return (sti__place){0};
+/* What no one element is to blame for is said at the root. */
+static sti__place place_at(const sti__compiler *c, const sti_element *e, sti__aid attribute) {
+    if (!e) return sti__place_of(sti__root(c->spec));
     return attribute == STI_A_COUNT ? sti__place_of(e) : sti__place_attr(e, attribute);
 }
 
@@ -24,7 +25,7 @@ bool sti__complain(sti__compiler *c, const sti_element *e, sti__aid attribute, s
                    const char *format, ...) {
     va_list args;
     va_start(args, format);
-    sti_error error = error_at(place_at(e, attribute), code, format, args);
+    sti_error error = error_at(place_at(c, e, attribute), code, format, args);
     va_end(args);
     sti__report_add(c->report, STI_SEVERITY_ERROR, &error);
     if (!sti__failed(c)) c->error = error;
@@ -34,7 +35,7 @@ bool sti__complain(sti__compiler *c, const sti_element *e, sti__aid attribute, s
 void sti__warn(sti__compiler *c, const sti_element *e, sti__aid attribute, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    sti_error error = error_at(place_at(e, attribute), STI_UNSUPPORTED, format, args);
+    sti_error error = error_at(place_at(c, e, attribute), STI_UNSUPPORTED, format, args);
     va_end(args);
     sti__report_add(c->report, STI_SEVERITY_WARNING, &error);
 }
@@ -95,10 +96,15 @@ static void free_scratch(sti__compiler *c) {
     }
 }
 
-int sti__size(sti__compiler *c, size_t count, const char *what) {
-    if (count <= INT_MAX / 4) return (int)count;
-    sti__complain(c, NULL, STI_A_COUNT, STI_LIMIT, "the model has too many %s", what);
-    return 0;
+bool sti__add_to(sti__compiler *c, const sti_element *e, sti__aid attribute, int *total, size_t more,
+                 size_t each, const char *what) {
+    size_t sum = sti__add((size_t)*total, more);
+    if (sum > INT_MAX / 4)
+        return sti__complain(c, e, attribute, STI_LIMIT, "the model has too many %s", what);
+    if (sti__mul(sum, each) > c->memory)
+        return sti__complain(c, e, attribute, STI_LIMIT, "%zu %s need more memory than allowed", sum, what);
+    *total = (int)sum;
+    return true;
 }
 
 /* ---- settings ----------------------------------------------------------------------------------------- */
@@ -247,11 +253,15 @@ static void gather_sections(sti__compiler *c) {
     }
 }
 
-/* size@nkey asks for keyframes beyond those in the file; they have no element. */
+/* size@nkey asks for keyframes beyond those in the file; they have no element, but count as if they had. */
 static void gather_spare_keys(sti__compiler *c) {
     const sti_element *size = sti__setting(c->spec, STI_E_size, STI_A_nkey);
     int wanted = sti__int(size, STI_A_nkey, 0);
-    if (wanted > 0 && !sti__spend(c, size, sti__mul((size_t)wanted, 64))) return;
+    if (wanted > 0 && (size_t)wanted > sti__spec_options(c->spec)->element_limit) {
+        sti__complain(c, size, STI_A_nkey, STI_LIMIT, "more than %zu keyframes (element_limit)",
+                      sti__spec_options(c->spec)->element_limit);
+        return;
+    }
     while (sti__count_of(c, STI_OBJ_KEY) < wanted && add_object(c, STI_OBJ_KEY, NULL)) {}
 }
 
@@ -262,7 +272,7 @@ static bool gather(sti__compiler *c) {
     gather_spare_keys(c);
     if (sti__failed(c)) return false;
 #define X(id, kind, field, number_) \
-    c->m->number_ = sti__size(c, c->object[STI_OBJ_##id].count, kind " elements");
+    sti__add_to(c, NULL, STI_A_COUNT, &c->m->number_, c->object[STI_OBJ_##id].count, 1, kind " elements");
     STI_OBJECTS(X)
 #undef X
     return !sti__failed(c) && sti__names_gather(c);
@@ -286,8 +296,10 @@ static bool measure(sti__compiler *c) {
 }
 
 static bool allocate(sti__compiler *c) {
-    if (sti__model_allocate(c->m, c->allocator, &c->memory)) return true;
-    return sti__complain(c, NULL, STI_A_COUNT, STI_NO_MEMORY, "no memory for the model");
+    size_t size = sti__model_bytes(c->m);
+    if (!sti__spend(c, NULL, size)) return false;
+    if (sti__model_allocate(c->m, c->allocator)) return true;
+    return sti__complain(c, NULL, STI_A_COUNT, STI_NO_MEMORY, "no memory for the model of %zu bytes", size);
 }
 
 static bool fill(sti__compiler *c) {
@@ -303,13 +315,13 @@ static bool fill(sti__compiler *c) {
     sti__fill_sensors(c);
     sti__fill_constraints(c);
     sti__fill_keys(c);
+    if (!sti__failed(c)) sti__check_soft_pairs(c);
     return !sti__failed(c);
 }
 
 static bool begin(sti__compiler *c) {
-    const sti_load_options *options = sti__spec_options(c->spec);
     c->allocator = sti__spec_allocator(c->spec);
-    c->memory = options && options->memory_limit ? options->memory_limit : (size_t)4 << 30;
+    c->memory = sti__spec_memory(c->spec);
     for (int k = 0; k < STI_OBJ_COUNT; k++)
         sti__vec_init(&c->object[k], sizeof(const sti_element *), c->allocator);
     c->m = sti__alloc(c->allocator, sizeof *c->m);
@@ -332,9 +344,25 @@ static sti_model *finish(sti__compiler *c, sti_error *error) {
 
 sti_model *sti__model_build(const sti_spec *spec, sti_report *report, sti_error *error) {
     sti__compiler c = {.spec = spec, .report = report};
+    if (!sti__spec_check(spec, report, error)) return NULL;
     if (begin(&c)) {
         read_settings(&c);
         (void)(gather(&c) && sti__structure(&c) && measure(&c) && allocate(&c) && fill(&c));
     }
     return finish(&c, error);
+}
+
+sti__place sti__joint_place(const sti_spec *spec, int joint) {
+    sti__compiler c = {.spec = spec, .allocator = sti__spec_allocator(spec)};
+    sti__place place = sti__place_of(sti__root(spec));
+    for (int k = 0; k < STI_OBJ_COUNT; k++)
+        sti__vec_init(&c.object[k], sizeof(const sti_element *), c.allocator);
+    c.memory = SIZE_MAX;
+    gather_bodies(&c);
+    gather_all_parts(&c);
+    if (joint < sti__count_of(&c, STI_OBJ_JOINT))
+        place = sti__place_of(sti__object(&c, STI_OBJ_JOINT, joint));
+    free_scratch(&c);
+    for (int k = 0; k < STI_OBJ_COUNT; k++) sti__vec_free(&c.object[k]);
+    return place;
 }

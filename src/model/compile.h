@@ -70,13 +70,15 @@ typedef struct sti__compiler {
 void *sti__scratch(sti__compiler *c, size_t count, size_t size);
 /* Takes bytes from the budget; complains when it is used up. */
 bool sti__spend(sti__compiler *c, const sti_element *e, size_t bytes);
-/* A count as an int; complains and returns 0 if it is too large. */
-int sti__size(sti__compiler *c, size_t count, const char *what);
+/* Adds to a count of things that take `each` bytes; complains at e, and adds nothing, if there are then too many. e may be
+   NULL for what no one element is to blame for. */
+bool sti__add_to(sti__compiler *c, const sti_element *e, sti__aid attribute, int *total, size_t more,
+                 size_t each, const char *what);
 static inline int sti__count_of(const sti__compiler *c, sti_object kind) {
     return (int)c->object[kind].count;
 }
 
-/* Records an error (or a warning) at an element; compilation goes on to find more, and fails at
+/* Records an error (or a warning) at an element, NULL: at the root; compilation goes on to find more, and fails at
    the end of the pass. attribute may be STI_A_COUNT for none. Returns false, for brevity. */
 bool sti__complain(sti__compiler *c, const sti_element *e, sti__aid attribute, sti_status code,
                    const char *format, ...) STI__PRINTF(5, 6);
@@ -129,6 +131,8 @@ void sti__size_hfields(sti__compiler *c);
 void sti__fill_hfields(sti__compiler *c);
 void sti__size_flexes(sti__compiler *c);
 void sti__fill_flexes(sti__compiler *c); /* after the bodies */
+/* unsupported.c. Complains of pairs that contact does not support; after everything is filled. */
+void sti__check_soft_pairs(sti__compiler *c);
 void sti__flexes_free(sti__compiler *c);
 void sti__size_bodies(sti__compiler *c);
 void sti__fill_bodies(sti__compiler *c);
@@ -142,15 +146,19 @@ void sti__size_constraints(sti__compiler *c);
 void sti__fill_constraints(sti__compiler *c); /* equality, pair, exclude */
 void sti__size_coupled(sti__compiler *c);
 void sti__fill_coupled(sti__compiler *c, const sti_element *e, int equality, int k);
-/* stiffness, dissipation, beta and sigma of a geom, pair or equality; -1 where they are not set */
-void sti__fill_softness(sti__compiler *c, const sti_element *e, double out[4]);
+/* stiffness, dissipation, beta and sigma of a geom, pair or equality; -1 where they are not set. patches: it may touch over
+   patches, where dissipation needs no stiffness of contact at points. */
+void sti__fill_softness(sti__compiler *c, const sti_element *e, bool patches, double out[4]);
 void sti__size_keys(sti__compiler *c);
 void sti__fill_keys(sti__compiler *c);    /* keyframe, custom */
 void sti__fill_options(sti__compiler *c); /* option, visual, statistic, sti:record */
 
 /* Passes 1 to 4; the caller adds the reference values. NULL on failure. */
 sti_model *sti__model_build(const sti_spec *spec, sti_report *report, sti_error *error);
-/* A model with sizes set gets its block; false if memory is short. */
-bool sti__model_allocate(sti_model *model, const sti_allocator *allocator, size_t *memory);
+/* Where a joint of the model is in its spec, the root if memory is short; for messages after the spec has been compiled. */
+sti__place sti__joint_place(const sti_spec *spec, int joint);
+/* A model with sizes set: bytes of its block; gets that block, false if memory is short. */
+size_t sti__model_bytes(sti_model *model);
+bool sti__model_allocate(sti_model *model, const sti_allocator *allocator);
 
 #endif

@@ -16,7 +16,7 @@ static void read_solver(const sti_element *e, double *solref, double *solimp) {
     sti__reals(e, STI_A_solimp, solimp, 5);
 }
 
-void sti__fill_softness(sti__compiler *c, const sti_element *e, double out[4]) {
+void sti__fill_softness(sti__compiler *c, const sti_element *e, bool patches, double out[4]) {
     static const sti__aid names[4] = {STI_A_stiffness, STI_A_dissipation, STI_A_beta, STI_A_sigma};
     for (int k = 0; k < 4; k++) {
         double x = sti__real(e, names[k], NAN);
@@ -24,7 +24,10 @@ void sti__fill_softness(sti__compiler *c, const sti_element *e, double out[4]) {
         if (k == 1 && x < 0) sti__complain(c, e, names[k], STI_VALUE, "must not be negative");
         if (k != 1 && x <= 0) sti__complain(c, e, names[k], STI_VALUE, "must be positive");
     }
-    if (out[0] < 0 && out[1] >= 0) sti__complain(c, e, STI_A_dissipation, STI_VALUE, "needs a sti:stiffness");
+    if (out[0] < 0 && out[1] >= 0 && !patches)
+        sti__complain(c, e, STI_A_dissipation, STI_VALUE,
+                      "needs a sti:stiffness%s, of which it is the dissipation time",
+                      sti__eid_of(e) == STI_E_geom ? " or sti:hydroelastic_stiffness" : "");
 }
 
 /* ---- equality ---------------------------------------------------------------------------------------- */
@@ -117,12 +120,21 @@ static void fill_distance(sti__compiler *c, const sti_element *e, int i, double 
         sti__complain(c, e, STI_A_distance, STI_VALUE, "must be positive; connect holds sites together");
 }
 
+/* -1: not given */
+static double closing_of(sti__compiler *c, const sti_element *e) {
+    double x = sti__real(e, STI_A_closing, -1);
+    if (sti__has(e, STI_A_closing) && !(x > 0))
+        sti__complain(c, e, STI_A_closing, STI_VALUE, "must be positive");
+    return x;
+}
+
 static void fill_equality(sti__compiler *c, const sti_element *e, int i, int *coupled) {
     sti_model *m = c->m;
     double *data = m->eq_data + 11 * i;
     m->eq_active0[i] = sti__keyword(e, STI_A_active, 1);
     read_solver(e, m->eq_solref + 2 * i, m->eq_solimp + 5 * i);
-    sti__fill_softness(c, e, m->eq_softness + 4 * i);
+    sti__fill_softness(c, e, false, m->eq_softness + 4 * i);
+    m->eq_closing[i] = closing_of(c, e);
     data[1] = data[10] = 1;
     switch (sti__eid_of(e)) {
     case STI_E_connect:
@@ -181,7 +193,7 @@ static void fill_pair(sti__compiler *c, const sti_element *e, int i) {
         sti__complain(c, e, STI_A_condim, STI_VALUE, "must be 1, 3, 4 or 6");
     read_solver(e, m->pair_solref + 2 * i, m->pair_solimp + 5 * i);
     sti__reals(e, STI_A_solreffriction, m->pair_solreffriction + 2 * i, 2);
-    sti__fill_softness(c, e, m->pair_softness + 4 * i);
+    sti__fill_softness(c, e, false, m->pair_softness + 4 * i);
     m->pair_margin[i] = sti__real(e, STI_A_margin, 0);
     m->pair_gap[i] = sti__real(e, STI_A_gap, 0);
     memcpy(m->pair_friction + 5 * i, friction, sizeof friction);

@@ -40,8 +40,16 @@ static int word_of(const sti_element *e, sti__aid attribute, int otherwise) {
 
 /* ---- tetrahedra ----------------------------------------------------------------------------------------- */
 
-static sti__tetmesh_options options_at(const sti__compiler *c, const sti_element *e) {
-    return (sti__tetmesh_options){.allocator = c->allocator, .place = sti__place_of(e)};
+#define MOST_TETS 2000000 /* of all soft bodies: a few seconds of work */
+
+/* Up to STI__TET_MAX, and what those before have left of MOST_TETS. */
+static sti__tetmesh_options options_at(const sti__compiler *c, const sti_element *e, sti__aid attribute) {
+    int left = MOST_TETS - c->m->nflexelem;
+    return (sti__tetmesh_options){.allocator = c->allocator,
+                                  .max_tet = left < 1              ? 1
+                                             : left < STI__TET_MAX ? left
+                                                                   : STI__TET_MAX,
+                                  .place = sti__place_attr(e, attribute)};
 }
 
 /* Edges of a tenth of the largest extent, unless they are given. */
@@ -61,10 +69,9 @@ static double edge_for(const sti__mesh *surface, double edge) {
 /* A tet from each triangle to the origin, which is the first vertex: as MuJoCo makes them. */
 static sti_status star(sti__compiler *c, const sti_element *e, const sti__mesh *surface,
                        const double scale[3], sti__tetmesh *mesh, sti_error *error) {
-    const sti__tetmesh_options options = {.allocator = c->allocator,
-                                          .place = sti__place_attr(e, STI_A_origin)};
-    double *node = sti__scratch(c, 3 * ((size_t)surface->nvert + 1), sizeof *node);
-    int *tet = sti__scratch(c, 4 * (size_t)surface->nface, sizeof *tet);
+    const sti__tetmesh_options options = options_at(c, e, STI_A_origin);
+    double *node = sti__scratch(c, sti__size(3, sti__add(surface->nvert, 1)), sizeof *node);
+    int *tet = sti__scratch(c, sti__size(4, surface->nface), sizeof *tet);
     if (!node || !tet) return STI_NO_MEMORY;
     sti__reals(e, STI_A_origin, node, 3);
     for (int k = 0; k < 3; k++) node[k] *= scale[k];
@@ -89,7 +96,7 @@ static bool stuff(sti__compiler *c, const sti_element *e, const void *data, size
         return sti__pass_on(c, &error);
     sti__mesh_transform(&surface, scale, (double[3]){0}, (double[4]){1, 0, 0, 0});
     sti__stuff_options options = {.edge = edge_for(&surface, sti__real(e, STI_A_edge, 0)),
-                                  .mesh = {.allocator = c->allocator, .place = place}};
+                                  .mesh = options_at(c, e, STI_A_file)};
     bool as_star = !is_own(e) && sti__has(e, STI_A_origin) && !(sti__real(e, STI_A_edge, 0) > 0);
     sti_status status = as_star ? star(c, e, &surface, scale, &s->mesh, &error)
                                 : sti__tetmesh_stuff(surface.nvert, surface.vert, surface.nface, surface.face,
@@ -130,7 +137,7 @@ static bool decode(sti__compiler *c, const sti_element *e, const void *data, siz
     sti_error error = {0};
     sti__reals(e, STI_A_scale, scale, 3);
     if (!sti__tetmesh_known(data, size)) return stuff(c, e, data, size, file, scale, s);
-    const sti__tetmesh_options options = {.allocator = c->allocator, .place = sti__place_attr(e, STI_A_file)};
+    const sti__tetmesh_options options = options_at(c, e, STI_A_file);
     if (sti__tetmesh_decode(data, size, file, c->memory, &options, &s->mesh, NULL, &error) != STI_OK)
         return sti__pass_on(c, &error);
     sti__tetmesh_transform(&s->mesh, scale, NULL);
@@ -161,8 +168,8 @@ static bool from_elements(sti__compiler *c, const sti_element *e, const double *
     int *tet = sti__scratch(c, (size_t)nelem, sizeof *tet);
     if (!tet) return false;
     for (int i = 0; i < nelem; i++) tet[i] = element[i] >= 0 && element[i] < nnum ? (int)element[i] : -1;
-    const sti__tetmesh_options options = {
-        .turn = true, .allocator = c->allocator, .place = sti__place_attr(e, STI_A_element)};
+    sti__tetmesh_options options = options_at(c, e, STI_A_element);
+    options.turn = true;
     return sti__tetmesh_create(nnum / 3, point, nelem / 4, tet, &options, &s->mesh, NULL, &error) == STI_OK ||
            sti__pass_on(c, &error);
 }
@@ -200,7 +207,7 @@ static bool shape_of_pattern(sti__compiler *c, const sti_element *e, int type, d
             return sti__complain(c, e, STI_A_edge, STI_UNSUPPORTED, "needs a round cylinder");
         size[1] = size[2];
     }
-    sti__tetmesh_options options = options_at(c, e);
+    sti__tetmesh_options options = options_at(c, e, STI_A_COUNT);
     return sti__tetmesh_shape(shapes[type], size, edge, &options, &s->mesh, &error) == STI_OK ||
            sti__pass_on(c, &error);
 }
@@ -221,7 +228,7 @@ static bool from_pattern(sti__compiler *c, const sti_element *e, int type, struc
     }
     if (edge > 0) return shape_of_pattern(c, e, type, edge, s);
     if (type == FLEX_GRID) memcpy(s->grid, whole, sizeof whole);
-    sti__tetmesh_options options = options_at(c, e);
+    sti__tetmesh_options options = options_at(c, e, STI_A_COUNT);
     return sti__tetmesh_flex(shapes[type], whole, spacing, &options, &s->mesh, &error) == STI_OK ||
            sti__pass_on(c, &error);
 }
@@ -239,7 +246,7 @@ static bool from_shape(sti__compiler *c, const sti_element *e, int type, struct 
         smallest = fmin(smallest, size[k]);
     }
     if (!(edge > 0)) edge = smallest / 4;
-    sti__tetmesh_options options = options_at(c, e);
+    sti__tetmesh_options options = options_at(c, e, STI_A_COUNT);
     return sti__tetmesh_shape(shapes[type], size, edge, &options, &s->mesh, &error) == STI_OK ||
            sti__pass_on(c, &error);
 }
@@ -345,18 +352,15 @@ static bool prepare(sti__compiler *c, const sti_element *e, struct sti__soft *s)
 
 void sti__size_flexes(sti__compiler *c) {
     sti_model *m = c->m;
-    size_t nvert = 0, nelem = 0, nshell = 0;
     c->soft = sti__scratch(c, (size_t)m->nflex, sizeof *c->soft);
-    for (int i = 0; c->soft && i < m->nflex; i++) {
+    for (int i = 0; c->soft && i < m->nflex && c->error.code != STI_LIMIT; i++) {
         struct sti__soft *s = &c->soft[i];
-        s->usable = prepare(c, sti__object(c, STI_OBJ_FLEX, i), s);
-        nvert += (size_t)s->mesh.nnode;
-        nelem += (size_t)s->mesh.ntet;
-        nshell += (size_t)s->mesh.ntri;
+        const sti_element *e = sti__object(c, STI_OBJ_FLEX, i);
+        s->usable = prepare(c, e, s);
+        sti__add_to(c, e, STI_A_COUNT, &m->nflexvert, (size_t)s->mesh.nnode, 80, "vertices of soft bodies");
+        sti__add_to(c, e, STI_A_COUNT, &m->nflexelem, (size_t)s->mesh.ntet, 48, "tetrahedra");
+        sti__add_to(c, e, STI_A_COUNT, &m->nflexshell, (size_t)s->mesh.ntri, 16, "triangles of soft bodies");
     }
-    m->nflexvert = sti__size(c, nvert, "vertices of soft bodies");
-    m->nflexelem = sti__size(c, nelem, "tetrahedra");
-    m->nflexshell = sti__size(c, nshell, "triangles of soft bodies");
 }
 
 void sti__flexes_free(sti__compiler *c) {
@@ -551,6 +555,7 @@ static void fill_places(sti__compiler *c, const sti_element *e, const struct sti
     sti_model *m = c->m;
     double pos[3] = {0}, quat[4] = {1, 0, 0, 0}, body[3], turn[4], R[9], T[9];
     int at = m->flex_vertadr[i];
+    bool far = false;
     if (s->vertices.count == 0) sti__read_pose(c, e, pos, quat);
     body_pose(m, m->flex_bodyid[i], body, turn);
     quat_to_mat(R, quat);
@@ -560,10 +565,11 @@ static void fill_places(sti__compiler *c, const sti_element *e, const struct sti
         m3_mul_vec(local, R, s->mesh.node + 3 * k);
         for (int j = 0; j < 3; j++) local[j] += pos[j];
         m3_mul_vec(world, T, local);
-        for (int j = 0; j < 3; j++) world[j] += body[j];
+        for (int j = 0; j < 3; j++) world[j] += body[j], far |= !(fabs(world[j]) <= STI__MOST_SPACE);
         m->flexvert_pinned[at + k] = s->pinned[k];
         m->flexvert_pressure[at + k] = s->pressure.value ? s->pressure.value[k] : 0;
     }
+    if (far) sti__complain(c, e, STI_A_COUNT, STI_PHYSICS, "the body is beyond 1e10 m");
 }
 
 static void copy_ints(int *to, const int *from, int count) {

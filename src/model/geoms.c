@@ -142,8 +142,8 @@ static void fill_contact(sti__compiler *c, const sti_element *e, int g) {
     sti__reals(e, STI_A_solref, m->geom_solref + 2 * g, 2);
     sti__reals(e, STI_A_solimp, m->geom_solimp + 5 * g, 5);
     sti__reals(e, STI_A_friction, m->geom_friction + 3 * g, 3);
-    sti__fill_softness(c, e, m->geom_softness + 4 * g);
     m->geom_hydroelastic[g] = sti__real(e, STI_A_hydroelastic_stiffness, 0);
+    sti__fill_softness(c, e, m->geom_hydroelastic[g] > 0 || m->nflex > 0, m->geom_softness + 4 * g);
     m->geom_hydroedge[g] = sti__real(e, STI_A_edge, 0);
     if (!(m->geom_hydroelastic[g] >= 0))
         sti__complain(c, e, STI_A_hydroelastic_stiffness, STI_VALUE, "must not be negative");

@@ -13,12 +13,22 @@ struct sti__terrain {
     float *height; /* scratch; NULL = flat */
 };
 
+#define MOST_HEIGHTS (1 << 26) /* of all height fields: 8192 by 8192; about a second to decode */
+
+/* Whether there is room for its heights beside those of the ones before. */
+static bool fits(sti__compiler *c, const sti_element *e, sti__aid attribute, const struct sti__terrain *t) {
+    if ((int64_t)t->nrow * t->ncol <= MOST_HEIGHTS - c->m->nhfielddata) return true;
+    return sti__complain(c, e, attribute, STI_LIMIT, "%d by %d heights are too many: a scene has at most %d",
+                         t->nrow, t->ncol, MOST_HEIGHTS);
+}
+
 /* Pictures are seen from above: the first row is the far one. */
 static bool decode_png(sti__compiler *c, const sti_element *e, const void *data, size_t size,
                        struct sti__terrain *t) {
     const char *why;
     size_t work = sti__png_work(data, size, &t->ncol, &t->nrow, &why);
     if (work == 0) return sti__complain(c, e, STI_A_file, STI_FILE, "bad PNG file: %s", why);
+    if (!fits(c, e, STI_A_file, t)) return false;
     size_t n = (size_t)t->nrow * (size_t)t->ncol, nc = (size_t)t->ncol;
     void *scratch = sti__scratch(c, work, 1);
     uint8_t *gray = scratch ? sti__scratch(c, n, 1) : NULL;
@@ -102,21 +112,20 @@ static bool prepare(sti__compiler *c, const sti_element *e, struct sti__terrain 
     if (t->nrow < 2 || t->ncol < 2)
         return sti__complain(c, e, STI_A_nrow, STI_VALUE,
                              "a height field needs two rows and columns, or a file");
-    if (t->ncol > (1 << 30) / t->nrow || !sti__spend(c, e, 4 * (size_t)t->nrow * (size_t)t->ncol))
-        return sti__failed(c) ? false
-                              : sti__complain(c, e, STI_A_nrow, STI_LIMIT, "the height field is too large");
-    return (file || read_list(c, e, t)) && normalise(c, e, t);
+    return fits(c, e, file ? STI_A_file : STI_A_nrow, t) && (file || read_list(c, e, t)) &&
+           normalise(c, e, t);
 }
 
 void sti__size_hfields(sti__compiler *c) {
     sti_model *m = c->m;
-    size_t total = 0;
     c->terrain = sti__scratch(c, (size_t)m->nhfield, sizeof *c->terrain);
     for (int i = 0; c->terrain && i < m->nhfield; i++) {
         struct sti__terrain *t = c->terrain + i;
-        if (prepare(c, sti__object(c, STI_OBJ_HFIELD, i), t)) total += (size_t)t->nrow * (size_t)t->ncol;
+        const sti_element *e = sti__object(c, STI_OBJ_HFIELD, i);
+        if (prepare(c, e, t))
+            sti__add_to(c, e, STI_A_nrow, &m->nhfielddata, (size_t)t->nrow * (size_t)t->ncol, sizeof(float),
+                        "heights");
     }
-    m->nhfielddata = sti__size(c, total, "heights");
 }
 
 void sti__fill_hfields(sti__compiler *c) {

@@ -26,6 +26,8 @@ static void fill_qpos(sti__compiler *c, const sti_element *e, int j) {
     switch (type) {
     case STI_JOINT_FREE:
         v3_copy(q, m->body_pos + 3 * body);
+        if (!(fmax(fabs(q[0]), fmax(fabs(q[1]), fabs(q[2]))) <= STI__MOST_SPACE))
+            sti__complain(c, e, STI_A_COUNT, STI_PHYSICS, "the body is beyond 1e10 m");
         quat_copy(q + 3, m->body_quat + 4 * body);
         v3_copy(spring, q);
         quat_copy(spring + 3, q + 3);

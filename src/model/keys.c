@@ -17,11 +17,23 @@ static int numeric_size(sti__compiler *c, const sti_element *e) {
     return size < 0 ? 0 : size;
 }
 
+static void size_numerics(sti__compiler *c) {
+    for (int i = 0; i < c->m->nnumeric; i++) {
+        const sti_element *e = sti__object(c, STI_OBJ_NUMERIC, i);
+        sti__add_to(c, e, sti__has_own(e, STI_A_size) ? STI_A_size : STI_A_data, &c->m->nnumericdata,
+                    (size_t)numeric_size(c, e), sizeof(double), "custom numbers");
+    }
+}
+
+/* Every keyframe holds a whole state. */
 void sti__size_keys(sti__compiler *c) {
-    size_t total = 0;
-    for (int i = 0; i < c->m->nnumeric; i++)
-        total += (size_t)numeric_size(c, sti__object(c, STI_OBJ_NUMERIC, i));
-    c->m->nnumericdata = sti__size(c, total, "custom numbers");
+    const sti_model *m = c->m;
+    size_t each = 1 + (size_t)m->nq + (size_t)m->nv + (size_t)m->na + (size_t)m->nu + 7 * (size_t)m->nmocap;
+    const sti_element *last = m->nkey ? sti__object(c, STI_OBJ_KEY, m->nkey - 1) : NULL;
+    int total = 0;
+    size_numerics(c);
+    if (m->nkey && !last) last = sti__setting(c->spec, STI_E_size, STI_A_nkey);
+    sti__add_to(c, last, STI_A_COUNT, &total, (size_t)m->nkey, each * sizeof(double), "keyframes");
 }
 
 static void fill_numerics(sti__compiler *c) {

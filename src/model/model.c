@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The model's one block of memory, and what follows from the list of its fields. */
 #include "model/compile.h"
+#include "model/shared.h"
 #include <string.h>
 
 /* ---- layout ------------------------------------------------------------------------------------ */
@@ -27,22 +28,39 @@ static size_t lay_out(sti_model *m, bool place) {
     return used;
 }
 
-bool sti__model_allocate(sti_model *m, const sti_allocator *allocator, size_t *memory) {
+size_t sti__model_bytes(sti_model *m) {
     size_t size = lay_out(m, false);
-    if (size > *memory) return false;
-    if (size == 0) size = STI__ALIGN;
+    return size ? size : STI__ALIGN;
+}
+
+bool sti__model_allocate(sti_model *m, const sti_allocator *allocator) {
+    size_t size = sti__model_bytes(m);
     m->allocator = *sti__allocator(allocator);
     m->buffer = sti__alloc_aligned(&m->allocator, size);
     if (!m->buffer) return false;
     m->nbuffer = size;
-    *memory -= size < *memory ? size : *memory;
     lay_out(m, true);
     return true;
+}
+
+sti__shared *sti__shared_get(const sti_model *model) {
+    return __atomic_load_n(&model->shared, __ATOMIC_ACQUIRE);
+}
+
+sti__shared *sti__shared_give(const sti_model *model, sti__shared *block) {
+    void *there = NULL;
+    if (__atomic_compare_exchange_n(&((sti_model *)(uintptr_t)model)->shared, &there, block, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return block;
+    sti__free_aligned(&model->allocator, block, block->bytes);
+    return there;
 }
 
 void sti_model_free(sti_model *model) {
     if (!model) return;
     sti_allocator allocator = model->allocator;
+    sti__shared *shared = model->shared;
+    if (shared) sti__free_aligned(&allocator, shared, shared->bytes);
     if (model->buffer) sti__free_aligned(&allocator, model->buffer, model->nbuffer);
     sti__free(&allocator, model, sizeof *model);
 }
@@ -52,12 +70,11 @@ sti_model *sti_model_copy(const sti_model *model, sti_error *error) {
         sti__fail(error, STI_ARGUMENT, "no model to copy");
         return NULL;
     }
-    size_t memory = SIZE_MAX;
     sti_model *copy = sti__alloc(&model->allocator, sizeof *copy);
     if (copy) {
         *copy = *model;
-        copy->buffer = NULL;
-        if (sti__model_allocate(copy, &model->allocator, &memory)) {
+        copy->buffer = copy->shared = NULL;
+        if (sti__model_allocate(copy, &model->allocator)) {
             memcpy(copy->buffer, model->buffer, model->nbuffer);
             return copy;
         }
@@ -100,18 +117,13 @@ int sti_model_size(const sti_model *m, const char *name_) {
 #define HASH(h, member) h = sti__hash(h, &(member), sizeof(member))
 
 static uint64_t hash_option(uint64_t h, const sti_option *o) {
-    HASH(h, o->timestep);
     HASH(h, o->gravity);
     HASH(h, o->wind);
     HASH(h, o->magnetic);
-    HASH(h, o->density);
-    HASH(h, o->viscosity);
-    HASH(h, o->impratio);
-    HASH(h, o->tolerance);
-    HASH(h, o->ls_tolerance);
-    const int whole[] = {o->iterations, o->ls_iterations, o->integrator,  o->cone,
-                         o->solver,     o->disableflags,  o->enableflags, o->handlers};
-    HASH(h, whole);
+#define X(type, name, least, most, text) HASH(h, o->name);
+    STI_MJCF_OPTIONS(X)
+    STI_FLAG_OPTIONS(X)
+#undef X
 #define X(type, name, attribute, least, most, text) HASH(h, o->name);
     STI_OWN_OPTIONS(X)
 #undef X

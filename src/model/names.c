@@ -85,8 +85,10 @@ static bool add_name(sti__compiler *c, sti_object kind, int id) {
     if (*slot)
         return sti__complain(c, sti__object(c, kind, id), STI_A_name, STI_REFERENCE,
                              "the name '%.*s' is used twice", (int)length, name);
-    n->offset[number] = sti__size(c, n->text.count, "bytes of names");
-    if (!add_text(c, name, length)) return false;
+    n->offset[number] = (int)n->text.count;
+    if (!add_text(c, name, length) ||
+        !sti__add_to(c, sti__object(c, kind, id), STI_A_name, &c->m->nname, length + 1, 1, "bytes of names"))
+        return false;
     *slot = 1 + number;
     return true;
 }
@@ -106,6 +108,7 @@ static bool prepare(sti__compiler *c) {
     for (n->nmap = 4; n->nmap < 2 * n->total; n->nmap *= 2) {}
     n->offset = sti__scratch(c, total, sizeof(int));
     n->map = sti__scratch(c, (size_t)n->nmap, sizeof(int));
+    c->m->nname = 1;
     return n->offset && n->map && add_text(c, "", 0);
 }
 
@@ -113,7 +116,6 @@ bool sti__names_gather(sti__compiler *c) {
     if (!prepare(c)) return false;
     for (int k = 1; k < STI_OBJ_XBODY; k++)
         for (int i = 0; i < sti__count_of(c, (sti_object)k); i++) add_name(c, (sti_object)k, i);
-    c->m->nname = sti__size(c, c->names->text.count, "bytes of names");
     c->m->nnamemap = c->names->nmap;
     return !sti__failed(c);
 }

@@ -142,7 +142,7 @@ bool sti__flex_vertices(sti__compiler *c, const sti_element *e, sti__vertices *v
         return sti__complain(c, e, STI_A_vertex, STI_VALUE, "has %d numbers, %d bodies need %d", given, count,
                              3 * count);
     *v = (sti__vertices){.count = count,
-                         .point = sti__scratch(c, 3 * (size_t)count, sizeof(double)),
+                         .point = sti__scratch(c, sti__size(3, count), sizeof(double)),
                          .pinned = sti__scratch(c, (size_t)count, sizeof(bool))};
     if (!v->point || !v->pinned) return false;
     if (vertex && given) memcpy(v->point, vertex, 3 * sizeof(double) * (size_t)count);

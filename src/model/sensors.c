@@ -149,7 +149,7 @@ void sti__size_sensors(sti__compiler *c) {
             sti__complain(c, e, count, STI_VALUE, contact ? "must be positive" : "must not be negative");
         else if (dim > MOST_VALUES - m->nsensordata)
             sti__complain(c, e, count, STI_LIMIT, "too many sensor values");
-        else if (sti__spend(c, e, (size_t)dim * sizeof(double))) m->nsensordata += (int)dim;
+        else if (sti__spend(c, e, sti__size(dim, sizeof(double)))) m->nsensordata += (int)dim;
     }
 }
 

@@ -28,11 +28,13 @@ typedef struct sti_state {
 #define X(name, rows, cols, role) double *name;
     STI_STATE_FIELDS(X)
 #undef X
-    int *eq_active;  /* neq * lanes */
-    double *scratch; /* nscratch * lanes, free for each kernel to use from start to end */
-    size_t nscratch; /* at least 64 + 48*nbody + 16*nv + 8*nq + 4*na + 2*nM + nD */
-    uint32_t wanted; /* STI__WANT_... outputs that someone reads */
-    void *block;     /* one 64-byte aligned block */
+    int *eq_active;      /* neq * lanes */
+    double *scratch;     /* nscratch * lanes, free for each kernel to use from start to end */
+    size_t nscratch;     /* at least 64 + 48*nbody + 16*nv + 8*nq + 4*na + 2*nM + nD */
+    uint32_t wanted;     /* STI__WANT_... outputs that someone reads */
+    const int *touching; /* ntouching: geoms that may touch something. The caller's */
+    int ntouching;
+    void *block; /* one 64-byte aligned block */
     size_t nblock;
     const sti_allocator *allocator;
 } sti_state;
@@ -47,7 +49,8 @@ enum {
     STI__WANT_ENERGY = 1 << 4,   /* energy */
     STI__WANT_RNEPOST = 1 << 5,  /* cacc, cfrc_int, cfrc_ext */
     STI__WANT_MASS = 1 << 6,     /* M, qLD, qacc_smooth: only the integrator alm can do without */
-    STI__WANT_ALL = (1 << 7) - 1
+    STI__WANT_TOUCHING = 1 << 7, /* geom_xpos, geom_xmat of the geoms in `touching` */
+    STI__WANT_ALL = (1 << 8) - 1
 };
 
 /* Whether someone needs the mass matrix, whose size grows with the square of a chain's length. */
@@ -57,6 +60,12 @@ static inline bool sti__needs_mass(const sti_state *s) {
 }
 
 /* All arrays zeroed, quaternions unit, qpos = qpos0. NULL on failure. */
+/* options.c. Whether every option is in its range, of those that C and Python may write; names the first that is not. */
+sti_status sti__option_check(const sti_option *option, sti_error *error);
+/* The next option that was changed from `before`, has no effect (*why) and was not told of yet; NULL if there is none. */
+const char *sti__option_idle_change(const sti_option *option, const sti_option *before, uint64_t *told,
+                                    const char **why);
+
 sti_state *sti__state_create(const sti_model *model, int lanes, const sti_allocator *allocator,
                              sti_error *error);
 void sti__state_free(sti_state *state);

@@ -80,7 +80,8 @@ static bool check_joints(sti__compiler *c, int b) {
 
 static bool number_joints(sti__compiler *c) {
     sti__tree *t = &c->tree;
-    size_t njnt = c->object[STI_OBJ_JOINT].count, nq = 0, nv = 0;
+    size_t njnt = c->object[STI_OBJ_JOINT].count;
+    int nq = 0, nv = 0;
     t->jnt_type = sti__scratch(c, njnt, sizeof(int));
     t->jnt_qposadr = sti__scratch(c, njnt, sizeof(int));
     t->jnt_dofadr = sti__scratch(c, njnt, sizeof(int));
@@ -90,14 +91,15 @@ static bool number_joints(sti__compiler *c) {
         int type =
             sti__eid_of(e) == STI_E_freejoint ? STI_JOINT_FREE : sti__keyword(e, STI_A_type, STI_JOINT_HINGE);
         t->jnt_type[j] = type;
-        t->jnt_qposadr[j] = (int)nq;
-        t->jnt_dofadr[j] = (int)nv;
-        nq += (size_t)joint_nq[type];
-        nv += (size_t)joint_nv[type];
+        t->jnt_qposadr[j] = nq;
+        t->jnt_dofadr[j] = nv;
+        if (!sti__add_to(c, e, STI_A_COUNT, &nq, (size_t)joint_nq[type], sizeof(double), "coordinates"))
+            return false;
+        nv += joint_nv[type];
     }
-    c->m->nq = sti__size(c, nq, "coordinates");
-    c->m->nv = sti__size(c, nv, "degrees of freedom");
-    return !sti__failed(c);
+    c->m->nq = nq;
+    c->m->nv = nv;
+    return true;
 }
 
 /* Chains the dofs of each body onto the last dof of its parent. */
@@ -162,19 +164,32 @@ bool sti__structure(sti__compiler *c) {
 /* Rows of M are a multiple of four long, so that they can be read in packs. */
 static size_t padded(size_t n) { return (n + 3) & ~(size_t)3; }
 
+/* M's factor takes the square of a dof's depth for each dof. What takes longer than a few seconds is refused: one chain of
+   about 3900 dofs. */
+#define MOST_WORK 2e10
+
 void sti__size_structure(sti__compiler *c) {
     const sti__tree *t = &c->tree;
-    size_t nM = 0, nonzero = 0, nv = (size_t)c->m->nv;
-    int *depth = sti__scratch(c, nv, sizeof(int));
+    sti_model *m = c->m;
+    double work = 0;
+    int *depth = sti__scratch(c, (size_t)m->nv, sizeof(int));
     if (!depth) return;
-    for (size_t i = 0; i < nv; i++) {
+    for (int i = 0; i < m->nv; i++) {
+        const sti_element *e = sti__object(c, STI_OBJ_JOINT, t->dof_jntid[i]);
         depth[i] = 1 + (t->dof_parentid[i] < 0 ? 0 : depth[t->dof_parentid[i]]);
-        nonzero += (size_t)depth[i];
-        nM += padded((size_t)depth[i]);
-        c->m->ntree += t->dof_parentid[i] < 0;
+        m->ntree += t->dof_parentid[i] < 0;
+        work += (double)depth[i] * depth[i];
+        if (work > MOST_WORK) {
+            sti__complain(c, e, STI_A_COUNT, STI_LIMIT,
+                          "%d degrees of freedom in chains as long as this one (%d) are too many: shorter "
+                          "chains, or fewer",
+                          i + 1, depth[i]);
+            return;
+        }
+        if (!sti__add_to(c, e, STI_A_COUNT, &m->nM, padded((size_t)depth[i]), sizeof(int), "elements of M") ||
+            !sti__add_to(c, e, STI_A_COUNT, &m->nD, 2 * (size_t)depth[i] - 1, sizeof(int), "elements of D"))
+            return;
     }
-    c->m->nM = sti__size(c, nM, "elements in its mass matrix");
-    c->m->nD = sti__size(c, 2 * nonzero - nv, "elements in its velocity derivatives");
 }
 
 /* Row i of M: the path from the root to i. */

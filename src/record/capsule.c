@@ -3,6 +3,7 @@
      version, troubles, why, time, model, headline
      integers {solver, coulomb, linear, adaptive_atol, max_iterations, max_newton, max_pcg, max_line_search}
      reals {tol, atol, rtol, pcg_tol, ls_tol, max_step, gradient_limit}
+     max_work                    not in files of earlier versions
      guess_v, guess_g, v, g      if there is a problem
      size, snapshot              bytes, in words */
 #include "record/capsule.h"
@@ -23,6 +24,7 @@ static void put_options(sti__hdf *h, const sti_solve_options *o) {
                                 o->ls_tol, o->max_step, o->gradient_limit};
     sti__hdf_put_ints(h, ROOT "integers", whole, INTEGERS);
     sti__hdf_put_reals(h, ROOT "reals", real, REALS, 1);
+    sti__hdf_put_reals(h, ROOT "max_work", &o->max_work, 1, 1);
 }
 
 /* Bytes as words, the last one filled up. */
@@ -133,6 +135,9 @@ static void read_options(sti__hdf *h, sti_solve_options *o) {
     o->ls_tol = real[4];
     o->max_step = real[5];
     o->gradient_limit = real[6];
+    const double *work =
+        sti__hdf_has(h, ROOT "max_work") ? sti__hdf_reals(h, ROOT "max_work", 1, NULL) : NULL;
+    if (work) o->max_work = *work;
 }
 
 static void read_about(sti__hdf *h, sti_capsule *a) {

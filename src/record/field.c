@@ -87,3 +87,14 @@ double *sti__field_data(const sti_state *state, sti_field field) {
     };
     return data[field];
 }
+
+void sti__field_move(sti_state *state, sti_field field, double *to) {
+    double **const place[] = {
+#define X(name, rows, cols, role) &state->name,
+        STI_STATE_FIELDS(X)
+#undef X
+    };
+    size_t count = sti__field_size(state->model, field) * (size_t)state->lanes;
+    if (count) memcpy(to, *place[field], sizeof *to * count);
+    *place[field] = to;
+}

@@ -17,5 +17,7 @@ static inline size_t sti__field_size(const sti_model *model, sti_field field) {
     return (size_t)sti__field_rows(model, field) * (size_t)sti__field_cols(field);
 }
 double *sti__field_data(const sti_state *state, sti_field field);
+/* From now on the field lies at `to`, memory of the caller that outlives the state; its numbers go there. */
+void sti__field_move(sti_state *state, sti_field field, double *to);
 
 #endif

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A compressed dataset may hold this many times the file's bytes. */
 enum { PACKED = 1000 };
@@ -24,35 +25,58 @@ sti_status sti__hdf_fail(sti__hdf *h, sti_status status, const char *format, ...
     return sti__fail_at(h->error, (sti__place){.file = h->path}, status, "%s", text);
 }
 
+/* ---- opening and closing ------------------------------------------------------------------------------ */
+
+hid_t sti__hdf_open_file(const char *path, const char **why) {
+    int file = sti__file_open(path, NULL, why);
+    if (file < 0) return -1;
+    close(file);
+    *why = "is it an HDF5 file, and complete?";
+    hid_t opened = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    return opened >= 0 ? opened : H5Fopen(path, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT);
+}
+
+enum { INCREMENT = 1 << 20 }; /* bytes by which a file in memory grows */
+
+static hid_t create_in_memory(const char *path) {
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_fapl_core(access, INCREMENT, false);
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    H5Pclose(access);
+    return file;
+}
+
 bool sti__hdf_open(sti__hdf *h, const char *path, bool create, const sti_allocator *allocator,
                    sti_error *error) {
-    memset(h, 0, sizeof *h);
-    h->allocator = *sti__allocator(allocator);
-    h->error = error;
-    sti__copy_text(h->path, sizeof h->path, path);
+    const char *why = "HDF5 has no memory for it";
+    *h = (sti__hdf){.path = path, .create = create, .allocator = *sti__allocator(allocator), .error = error};
     sti__vec_init(&h->blocks, sizeof(room), &h->allocator);
     h->quiet = sti__quiet_begin();
-    h->file = create ? H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)
-                     : H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    h->file = create ? create_in_memory(path) : sti__hdf_open_file(path, &why);
     if (h->file < 0)
-        sti__hdf_fail(h, STI_FILE, "%s",
-                      create ? "cannot be created; does the folder exist, and may it be written to?"
-                             : "cannot be opened as an HDF5 file; is it there, and complete?");
+        sti__hdf_fail(h, create ? STI_NO_MEMORY : STI_FILE, "cannot be %s: %s", create ? "written" : "opened",
+                      why);
     else if (!create && H5Fget_filesize(h->file, &h->length) < 0) sti__hdf_fail(h, STI_FILE, "has no length");
     return h->status == STI_OK;
 }
 
+static void write_image(sti__hdf *h) {
+    ssize_t size = H5Fflush(h->file, H5F_SCOPE_LOCAL) < 0 ? -1 : H5Fget_file_image(h->file, NULL, 0);
+    void *image = size > 0 ? sti__alloc(&h->allocator, (size_t)size) : NULL;
+    if (image && H5Fget_file_image(h->file, image, (size_t)size) == size)
+        h->status = sti__file_replace(h->path, image, (size_t)size, h->error);
+    else sti__hdf_fail(h, STI_NO_MEMORY, "not enough memory for the file");
+    sti__free(&h->allocator, image, size > 0 ? (size_t)size : 0);
+}
+
 sti_status sti__hdf_close(sti__hdf *h) {
+    if (h->create && h->status == STI_OK) write_image(h);
     for (size_t i = 0; i < h->blocks.count; i++) {
         room *r = (room *)h->blocks.data + i;
         sti__free(&h->allocator, r->data, r->size);
     }
     sti__vec_free(&h->blocks);
-    if (h->file >= 0) {
-        if (H5Fflush(h->file, H5F_SCOPE_LOCAL) < 0)
-            sti__hdf_fail(h, STI_FILE, "cannot be completed; is the disk full?");
-        H5Fclose(h->file);
-    }
+    if (h->file >= 0) H5Fclose(h->file);
     sti__quiet_end(h->quiet);
     return h->status;
 }
@@ -71,16 +95,28 @@ void *sti__hdf_room(sti__hdf *h, size_t count, size_t item) {
 
 /* ---- reading ------------------------------------------------------------------------------------------ */
 
-/* Every link of the path exists. */
-bool sti__hdf_has(sti__hdf *h, const char *name) {
+bool sti__hdf_exists(hid_t file, const char *name) {
     char part[128];
-    if (h->status != STI_OK) return false;
     for (const char *slash = name; slash;) {
+        H5L_info_t link;
         slash = strchr(slash + 1, '/');
         snprintf(part, sizeof part, "%.*s", slash ? (int)(slash - name) : (int)strlen(name), name);
-        if (H5Lexists(h->file, part, H5P_DEFAULT) <= 0) return false;
+        if (H5Lexists(file, part, H5P_DEFAULT) <= 0 || H5Lget_info(file, part, &link, H5P_DEFAULT) < 0 ||
+            link.type != H5L_TYPE_HARD)
+            return false;
     }
-    return H5Oexists_by_name(h->file, name, H5P_DEFAULT) > 0;
+    return H5Oexists_by_name(file, name, H5P_DEFAULT) > 0;
+}
+
+bool sti__hdf_has(sti__hdf *h, const char *name) {
+    return h->status == STI_OK && sti__hdf_exists(h->file, name);
+}
+
+bool sti__hdf_foreign(hid_t dataset) {
+    hid_t plan = H5Dget_create_plist(dataset);
+    bool foreign = H5Pget_external_count(plan) != 0 || H5Pget_layout(plan) == H5D_VIRTUAL;
+    H5Pclose(plan);
+    return foreign;
 }
 
 /* Numbers in the dataset, or -1: their class, shape, and that the file is long enough to hold them. */
@@ -90,7 +126,6 @@ static int64_t check_dataset(sti__hdf *h, hid_t dataset, const char *name, H5T_c
     size_t item = H5Tget_size(type);
     H5T_class_t found = H5Tget_class(type);
     bool packed = H5Pget_layout(plan) == H5D_CHUNKED && H5Pget_nfilters(plan) > 0;
-    bool foreign = H5Pget_external_count(plan) > 0 || H5Pget_layout(plan) == H5D_VIRTUAL;
     hsize_t stored = H5Dget_storage_size(dataset), most = h->length * (packed ? PACKED : 1);
     H5Pclose(plan);
     H5Tclose(type);
@@ -98,7 +133,7 @@ static int64_t check_dataset(sti__hdf *h, hid_t dataset, const char *name, H5T_c
     if (count < 0 || found != class)
         sti__hdf_fail(h, STI_FORMAT, "%s is not an array of %s", name,
                       class == H5T_FLOAT ? "reals" : "integers");
-    else if (foreign) sti__hdf_fail(h, STI_FORMAT, "%s lies in another file", name);
+    else if (sti__hdf_foreign(dataset)) sti__hdf_fail(h, STI_FORMAT, "%s lies in another file", name);
     else if (count > INT_MAX)
         sti__hdf_fail(h, STI_LIMIT, "%s has %lld numbers; the limit is 2^31", name, (long long)count);
     else if (item == 0 || (hsize_t)count > most / item)
@@ -150,7 +185,7 @@ int sti__hdf_int(sti__hdf *h, const char *name, int least, int most) {
 void sti__hdf_group(sti__hdf *h, const char *name) {
     if (h->status != STI_OK) return;
     hid_t group = H5Gcreate2(h->file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    if (group < 0) sti__hdf_fail(h, STI_FILE, "%s cannot be written", name);
+    if (group < 0) sti__hdf_fail(h, STI_NO_MEMORY, "not enough memory to write %s", name);
     else H5Gclose(group);
 }
 
@@ -162,7 +197,7 @@ static void put(sti__hdf *h, const char *name, hid_t type, const void *x, size_t
     bool ok = dataset >= 0 && (count == 0 || H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0);
     if (dataset >= 0 && H5Dclose(dataset) < 0) ok = false;
     H5Sclose(space);
-    if (!ok) sti__hdf_fail(h, STI_FILE, "%s cannot be written; is the disk full?", name);
+    if (!ok) sti__hdf_fail(h, STI_NO_MEMORY, "not enough memory to write %s", name);
 }
 
 void sti__hdf_put_ints(sti__hdf *h, const char *name, const int *x, size_t count) {
@@ -184,5 +219,5 @@ void sti__hdf_put_text(sti__hdf *h, const char *name, const char *text) {
     if (dataset >= 0) H5Dclose(dataset);
     H5Sclose(space);
     H5Tclose(type);
-    if (!ok) sti__hdf_fail(h, STI_FILE, "%s cannot be written; is the disk full?", name);
+    if (!ok) sti__hdf_fail(h, STI_NO_MEMORY, "not enough memory to write %s", name);
 }

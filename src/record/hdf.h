@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading and writing small trees of arrays in HDF5. What a file says about sizes is checked against the file's length
-   before anything is allocated; errors name the dataset. */
+   before anything is allocated; errors name the dataset. What is written is put together in memory and becomes a file
+   when it is closed, as a whole or not at all: HDF5 crashes in its exit handler if a disk is full while it writes. */
 #ifndef STI_RECORD_HDF_H
 #define STI_RECORD_HDF_H
 
-#include "base/internal.h"
+#include "base/file.h"
 #include "record/quiet.h"
 
 /* An open file with all arrays read from it; one close frees everything. After the first error all calls do nothing. */
 typedef struct sti__hdf {
     hid_t file;
-    char path[256];
-    hsize_t length; /* bytes of the file */
+    const char *path; /* the caller's */
+    bool create;
+    hsize_t length; /* bytes of the file that is read */
     sti_allocator allocator;
     sti__vec blocks;
     sti_error *error; /* may be NULL */
@@ -21,9 +23,17 @@ typedef struct sti__hdf {
 
 bool sti__hdf_open(sti__hdf *h, const char *path, bool create, const sti_allocator *allocator,
                    sti_error *error);
-/* Closes and frees; returns the first error. */
+/* Writes the file, if it is to be made and all went well; closes and frees. Returns the first error. */
 sti_status sti__hdf_close(sti__hdf *h);
 sti_status sti__hdf_fail(sti__hdf *h, sti_status status, const char *format, ...) STI__PRINTF(3, 4);
+
+/* An HDF5 file opened for reading: a regular file, which may still be in writing by a recorder, or have been when that
+   was killed. -1 and why in words. */
+hid_t sti__hdf_open_file(const char *path, const char **why);
+/* Whether `name` (a path of groups) is there, in this very file: links to other files are not followed. */
+bool sti__hdf_exists(hid_t file, const char *name);
+/* Whether the numbers of a dataset lie in other files. */
+bool sti__hdf_foreign(hid_t dataset);
 
 /* Room that lives as long as h; zeroed. NULL (and an error) if memory is short or count is beyond 2^31. */
 void *sti__hdf_room(sti__hdf *h, size_t count, size_t item);

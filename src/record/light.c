@@ -213,7 +213,7 @@ static bool allocate(sti__lights *l, const sti_allocator *a, int pixels) {
     l->key.size = pixels < 128 ? 256 : pixels > 1024 ? 2048 : 2 * pixels;
     int size = pixels < 128 ? 64 : pixels > 512 ? 256 : pixels / 2;
     size_t nkey = (size_t)l->key.size * (size_t)l->key.size, nsky = (size_t)size * (size_t)size;
-    l->nblock = (nkey + (size_t)l->nsky * nsky) * sizeof(float);
+    l->nblock = sti__size(sti__add(nkey, sti__size(l->nsky, nsky)), sizeof(float));
     l->block = sti__alloc(a, l->nblock);
     if (!l->block) return false;
     l->key.key = l->block;

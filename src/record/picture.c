@@ -373,7 +373,7 @@ static sti_status draw_scene(const sti__scene *scene, const sti__lens *eye, cons
                              uint8_t *rgb, sti_error *error) {
     const sti_allocator *a = scene->shapes.allocator;
     size_t nscratch = ((size_t)scene->shapes.largest + 1) * 3 * sizeof(float),
-           norder = (scene->items.count + 1) * sizeof(int);
+           norder = sti__size(sti__add(scene->items.count, 1), sizeof(int));
     sti__lights *lights = sti__alloc(a, sizeof *lights);
     band b = {.scene = scene, .lights = lights, .eye = eye, .width = o->width};
     b.scratch = sti__alloc(a, nscratch);

@@ -3,7 +3,7 @@
      version, n, nrow, h
      rows/{kind, dim, mu (nrow x 5), lo, hi}    R, vhat
      A/{start, col, value}, J/..., vstar        or W/..., q
-     memory/{feature, anchor, turn, desaxce, impulse, frame}   if there is any */
+     memory/{feature, anchor, turn, frame}     if there is any; older files have more */
 #include "record/problem_file.h"
 #include <limits.h>
 #include <math.h>
@@ -62,16 +62,12 @@ static void read_memory(sti__hdf *h, sti_problem_arrays *a) {
     const double *anchor = sti__hdf_reals(h, ROOT "memory/anchor", (int64_t)3 * a->nrow, NULL);
     bool turns = sti__hdf_has(h, ROOT "memory/turn"); /* older files have none */
     const double *turn = turns ? sti__hdf_reals(h, ROOT "memory/turn", (int64_t)3 * a->nrow, NULL) : NULL;
-    const double *desaxce = sti__hdf_reals(h, ROOT "memory/desaxce", a->nrow, NULL);
-    const double *impulse = sti__hdf_reals(h, ROOT "memory/impulse", (int64_t)6 * a->nrow, NULL);
     const double *frame = sti__hdf_reals(h, ROOT "memory/frame", (int64_t)9 * a->nrow, NULL);
     sti_contact_memory *memory = sti__hdf_room(h, (size_t)a->nrow, sizeof *memory);
     for (size_t i = 0; h->status == STI_OK && i < (size_t)a->nrow; i++) {
         memory[i].feature = feature[i];
-        memory[i].desaxce = desaxce[i];
         memcpy(memory[i].anchor, anchor + 3 * i, sizeof memory[i].anchor);
         if (turn) memcpy(memory[i].turn, turn + 3 * i, sizeof memory[i].turn);
-        memcpy(memory[i].impulse, impulse + 6 * i, sizeof memory[i].impulse);
         memcpy(memory[i].frame, frame + 9 * i, sizeof memory[i].frame);
     }
     a->memory = memory;
@@ -166,24 +162,19 @@ static void put_rows(sti__hdf *h, const sti_problem_arrays *a) {
 static void put_memory(sti__hdf *h, const sti_problem_arrays *a) {
     size_t n = (size_t)a->nrow;
     uint64_t *feature = sti__hdf_room(h, n, sizeof(uint64_t));
-    double *anchor = sti__hdf_room(h, 3 * n, sizeof(double)), *desaxce = sti__hdf_room(h, n, sizeof(double));
-    double *impulse = sti__hdf_room(h, 6 * n, sizeof(double)),
-           *frame = sti__hdf_room(h, 9 * n, sizeof(double)), *turn = sti__hdf_room(h, 3 * n, sizeof(double));
+    double *anchor = sti__hdf_room(h, 3 * n, sizeof(double)), *turn = sti__hdf_room(h, 3 * n, sizeof(double)),
+           *frame = sti__hdf_room(h, 9 * n, sizeof(double));
     for (size_t i = 0; h->status == STI_OK && i < n; i++) {
         const sti_contact_memory *m = &a->memory[i];
         feature[i] = m->feature;
-        desaxce[i] = m->desaxce;
         memcpy(anchor + 3 * i, m->anchor, sizeof m->anchor);
         memcpy(turn + 3 * i, m->turn, sizeof m->turn);
-        memcpy(impulse + 6 * i, m->impulse, sizeof m->impulse);
         memcpy(frame + 9 * i, m->frame, sizeof m->frame);
     }
     sti__hdf_group(h, ROOT "memory");
     sti__hdf_put_words(h, ROOT "memory/feature", feature, n);
     sti__hdf_put_reals(h, ROOT "memory/anchor", anchor, n, 3);
     sti__hdf_put_reals(h, ROOT "memory/turn", turn, n, 3);
-    sti__hdf_put_reals(h, ROOT "memory/desaxce", desaxce, n, 1);
-    sti__hdf_put_reals(h, ROOT "memory/impulse", impulse, n, 6);
     sti__hdf_put_reals(h, ROOT "memory/frame", frame, n, 9);
 }
 

@@ -17,8 +17,9 @@ sti_status sti__field_list_parse(const char *text, sti__field_list *list, sti_er
 /* "knee", "root_qw", "gyro_2": what column i of a field is. */
 void sti__field_label(const sti_model *model, sti_field field, int i, char *out, size_t size);
 
-sti_recorder *sti__recorder_open(const char *path, const sti_state *state, uint64_t model_hash,
-                                 const sti__field_list *list, sti_error *error);
+/* `allocator` must outlive it, the state need not. */
+sti_recorder *sti__recorder_open(const char *path, const sti_state *state, const sti_allocator *allocator,
+                                 uint64_t model_hash, const sti__field_list *list, sti_error *error);
 sti_status sti__recorder_append(sti_recorder *recorder, const sti_state *state, sti_error *error);
 /* Into the state, all or nothing. */
 sti_status sti__recording_read(sti_recording *recording, int frame, sti_state *state, sti_error *error);

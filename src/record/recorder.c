@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing trajectories: one extendible dataset per field, filled a block of frames at a time. */
+/* Writing trajectories: one extendible dataset per field, filled a block of frames at a time, or what there is of it
+   after half a second. The file is in HDF5's mode for one writer and many readers (SWMR): it writes in an order that
+   leaves the file whole up to the last flush, whenever the process is killed. */
+#include "base/file.h"
 #include "record/quiet.h"
 #include "record/record.h"
 
@@ -7,7 +10,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,12 +25,14 @@ typedef struct channel {
 struct sti_recorder {
     sti_allocator allocator;
     const sti_model *model; /* only compared */
+    pid_t process;          /* that opened the file; a child of fork must not write to it */
     char path[256];         /* for messages */
     hid_t file;
     int space;       /* descriptor of the same file, by which room on the disk is reserved; -1 = none */
     hsize_t written; /* frames in the file */
     int block, held; /* frames that fit into the buffers, and that are there */
-    bool broken;     /* a write has failed; the file is not complete */
+    int64_t flushed; /* when all frames were in the file, sti__clock */
+    bool broken;     /* a write has failed: nothing more is written */
     bool no_memory;
     int nchannel;
     channel channel[STI_FIELD_COUNT];
@@ -118,8 +124,7 @@ enum { SLACK = 1 << 20 }; /* bytes; more than the metadata that one block of fra
 
 /* Whether `bytes` from `start` on are there; the file keeps its size. */
 static bool reserve(int space, off_t start, off_t bytes) {
-    struct rlimit most; /* ulimit -f */
-    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < (rlim_t)start + (rlim_t)bytes) return false;
+    if (!sti__file_fits((uint64_t)start + (uint64_t)bytes)) return false;
 #ifdef FALLOC_FL_KEEP_SIZE
     return fallocate(space, FALLOC_FL_KEEP_SIZE, start, bytes) == 0 || errno == EOPNOTSUPP || errno == ENOSYS;
 #else
@@ -130,7 +135,8 @@ static bool reserve(int space, off_t start, off_t bytes) {
 static bool reserve_block(const sti_recorder *r) {
     hsize_t size = 0;
     size_t bytes = SLACK;
-    for (int i = 0; i < r->nchannel; i++) bytes += (size_t)r->block * r->channel[i].size * sizeof(double);
+    for (int i = 0; i < r->nchannel; i++)
+        bytes = sti__add(bytes, sti__size(r->block, r->channel[i].size, sizeof(double)));
     return H5Fget_filesize(r->file, &size) >= 0 && reserve(r->space, (off_t)size, (off_t)bytes);
 }
 
@@ -159,8 +165,9 @@ static void close_space(int space) {
 
 static hid_t create_file(const char *path) {
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    /* attributes above 64 KiB (long lists of names) need the format of HDF5 1.8 */
-    H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_LATEST);
+    H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_LATEST); /* as SWMR needs it */
+    /* whole chunks are written at once: a cache would only put off the writing, past what is reserved */
+    H5Pset_cache(access, 0, 0, 0, 0);
     hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     H5Pclose(access);
     return file;
@@ -171,12 +178,8 @@ static hid_t create_dataset(const sti_recorder *r, const channel *c) {
     hsize_t now[2] = {0, c->size}, max[2] = {H5S_UNLIMITED, c->size}, chunk[2] = {(hsize_t)r->block, c->size};
     hid_t space = H5Screate_simple(rank, now, max), create = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_chunk(create, rank, chunk);
-    /* whole chunks are written at once: a cache would only put off the writing, past what is reserved */
-    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
-    H5Pset_chunk_cache(access, 0, 0, 0);
-    hid_t dataset =
-        H5Dcreate2(r->file, sti__field_name(c->field), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, create, access);
-    H5Pclose(access);
+    hid_t dataset = H5Dcreate2(r->file, sti__field_name(c->field), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT,
+                               create, H5P_DEFAULT);
     H5Pclose(create);
     H5Sclose(space);
     return dataset;
@@ -219,18 +222,21 @@ static bool open_all(sti_recorder *r, const sti_state *s, uint64_t model_hash, c
     if (!describe_file(r, s, model_hash) || !add_channel(r, s->model, STI_FIELD_time)) return false;
     for (int i = 0; i < list->count; i++)
         if (!add_channel(r, s->model, list->field[i])) return false;
-    return true;
+    /* from here on others may read; the lock that HDF5 gives up is kept against a second writer */
+    return H5Fstart_swmr_write(r->file) >= 0 &&
+           (flock(r->space, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK); /* some disks know no locks */
 }
 
-sti_recorder *sti__recorder_open(const char *path, const sti_state *s, uint64_t model_hash,
-                                 const sti__field_list *list, sti_error *error) {
-    sti_recorder *r = sti__alloc(s->allocator, sizeof *r);
+sti_recorder *sti__recorder_open(const char *path, const sti_state *s, const sti_allocator *allocator,
+                                 uint64_t model_hash, const sti__field_list *list, sti_error *error) {
+    sti_recorder *r = sti__alloc(allocator, sizeof *r);
     if (!r) {
         sti__fail(error, STI_NO_MEMORY, "no memory for a recorder");
         return NULL;
     }
-    r->allocator = *s->allocator;
+    r->allocator = *allocator;
     r->model = s->model;
+    r->process = getpid();
     r->block = frames_per_block(s->model, list);
     sti__copy_text(r->path, sizeof r->path, path);
     sti__quiet quiet = sti__quiet_begin();
@@ -265,38 +271,62 @@ static bool write_channel(const sti_recorder *r, const channel *c) {
     return ok;
 }
 
-static sti_status flush(sti_recorder *r, sti_error *error) {
-    if (r->held > 0 && !reserve_block(r)) r->broken = true;
-    for (int i = 0; i < r->nchannel && r->held > 0 && !r->broken; i++)
-        r->broken = !write_channel(r, &r->channel[i]);
+static bool write_held(sti_recorder *r) {
+    if (r->held > 0 && !reserve_block(r)) return false;
+    for (int i = 0; i < r->nchannel && r->held > 0; i++)
+        if (!write_channel(r, &r->channel[i])) return false;
     r->written += (hsize_t)r->held;
     r->held = 0;
+    return true;
+}
+
+/* Writes what is held, and with `all` everything else that the file needs to be read up to here. */
+static sti_status flush(sti_recorder *r, bool all, sti_error *error) {
+    sti__quiet quiet = sti__quiet_begin();
+    if (!r->broken) r->broken = !write_held(r) || (all && H5Fflush(r->file, H5F_SCOPE_LOCAL) < 0);
+    sti__quiet_end(quiet);
+    if (all) r->flushed = sti__clock();
     if (!r->broken) return STI_OK;
     return sti__fail_at(error, (sti__place){.file = r->path}, STI_FILE,
                         "cannot be written to; is the disk full?");
 }
 
+enum { FLUSH_MS = 500 };
+
 sti_status sti__recorder_append(sti_recorder *r, const sti_state *s, sti_error *error) {
     if (s->model != r->model)
         return sti__fail(error, STI_ARGUMENT, "the recorder was made for a world of another model");
+    if (getpid() != r->process)
+        return sti__fail(error, STI_ARGUMENT, "the recorder belongs to the process that made it");
+    if (r->broken) return flush(r, false, error);
     for (int i = 0; i < r->nchannel; i++) {
         const channel *c = &r->channel[i];
         memcpy(c->buffer + (size_t)r->held * c->size, sti__field_data(s, c->field), c->size * sizeof(double));
     }
-    if (++r->held < r->block) return STI_OK;
-    sti__quiet quiet = sti__quiet_begin();
-    sti_status status = flush(r, error);
-    sti__quiet_end(quiet);
-    return status;
+    r->held++;
+    bool due = sti__clock() - r->flushed > FLUSH_MS * 1000000ll;
+    bool full = (r->written + (hsize_t)r->held) % (hsize_t)r->block == 0; /* a chunk of the file */
+    return due || full ? flush(r, due, error) : STI_OK;
+}
+
+/* In a child of fork: what HDF5 writes when it closes goes to memory, since the file is the parent's. */
+static void leave_to_parent(const sti_recorder *r) {
+    void *handle = NULL;
+#ifdef MFD_CLOEXEC
+    int nowhere = memfd_create("recorder", MFD_CLOEXEC);
+#else
+    int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+#endif
+    if (nowhere >= 0 && H5Fget_vfd_handle(r->file, H5P_DEFAULT, &handle) >= 0) dup2(nowhere, *(int *)handle);
+    if (nowhere >= 0) close(nowhere);
 }
 
 sti_status sti_recorder_close(sti_recorder *r, sti_error *error) {
     if (!r) return STI_OK;
+    bool ours = getpid() == r->process;
+    sti_status status = ours ? flush(r, true, error) : STI_OK;
     sti__quiet quiet = sti__quiet_begin();
-    sti_status status = flush(r, error);
-    if (status == STI_OK && H5Fflush(r->file, H5F_SCOPE_LOCAL) < 0)
-        status = sti__fail_at(error, (sti__place){.file = r->path}, STI_FILE,
-                              "cannot be completed; is the disk full?");
+    if (!ours) leave_to_parent(r);
     release(r);
     sti__quiet_end(quiet);
     return status;

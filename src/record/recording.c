@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading trajectories back. */
-#include "record/quiet.h"
+#include "record/hdf.h"
 #include "record/record.h"
 
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 static const sti_field restored[] = {STI_FIELD_time,         STI_FIELD_qpos, STI_FIELD_qvel,
@@ -22,14 +23,14 @@ struct sti_recording {
 
 /* A dataset of reals, [frame] or [frame, n]; -1 if it is something else. */
 static hid_t open_dataset(hid_t file, const char *name, hsize_t dims[2]) {
-    if (H5Lexists(file, name, H5P_DEFAULT) <= 0) return -1;
+    if (!sti__hdf_exists(file, name)) return -1;
     hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
     if (dataset < 0) return -1;
     hid_t space = H5Dget_space(dataset), type = H5Dget_type(dataset);
     int rank = H5Sget_simple_extent_ndims(space);
     dims[1] = 1;
     bool ok = (rank == 1 || rank == 2) && H5Sget_simple_extent_dims(space, dims, NULL) == rank &&
-              H5Tget_class(type) == H5T_FLOAT;
+              H5Tget_class(type) == H5T_FLOAT && !sti__hdf_foreign(dataset);
     H5Tclose(type);
     H5Sclose(space);
     if (ok) return dataset;
@@ -68,12 +69,13 @@ sti_recording *sti_recording_open(const char *path, const sti_allocator *allocat
     sti__copy_text(r->path, sizeof r->path, path);
     for (int i = 0; i < NRESTORED; i++) r->dataset[i] = -1;
     sti__quiet quiet = sti__quiet_begin();
-    r->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    const char *why;
+    sti__place place = {.file = path};
+    r->file = sti__hdf_open_file(path, &why);
     bool readable = r->file >= 0, ok = readable && open_datasets(r);
+    if (!readable) sti__fail_at(error, place, STI_FILE, "cannot be opened: %s", why);
+    else if (!ok) sti__fail_at(error, place, STI_FORMAT, "is not a trajectory: it has no dataset of times");
     if (!ok) {
-        sti__fail_at(error, (sti__place){.file = r->path}, readable ? STI_FORMAT : STI_FILE, "%s",
-                     readable ? "is not a trajectory: it has no dataset of times"
-                              : "cannot be opened as an HDF5 file");
         close_all(r);
         r = NULL;
     }
@@ -109,6 +111,20 @@ static bool read_rows(const sti_recording *r, int frame, double *rows) {
     return true;
 }
 
+/* Damaged files may hold numbers that are none. */
+static sti_status check_rows(const sti_recording *r, int frame, const double *rows, sti_error *error) {
+    for (int i = 0; i < NRESTORED; i++) {
+        if (r->dataset[i] < 0) continue;
+        for (size_t k = 0; k < (size_t)r->size[i]; k++)
+            if (!isfinite(rows[k]))
+                return sti__fail_at(error, (sti__place){.file = r->path}, STI_NONFINITE,
+                                    "frame %d: %s[%zu] is %g; the world is as it was", frame,
+                                    sti__field_name(restored[i]), k, rows[k]);
+        rows += r->size[i];
+    }
+    return STI_OK;
+}
+
 static void apply_rows(const sti_recording *r, const double *rows, sti_state *s) {
     for (int i = 0; i < NRESTORED; i++) {
         if (r->dataset[i] < 0) continue;
@@ -132,12 +148,14 @@ sti_status sti__recording_read(sti_recording *r, int frame, sti_state *s, sti_er
                                 sti__field_size(s->model, restored[i]));
         total += (size_t)r->size[i];
     }
-    double *rows = sti__alloc(&r->allocator, total * sizeof(double));
+    double *rows = sti__alloc(&r->allocator, sti__size(total, sizeof(double)));
     if (!rows) return sti__fail(error, STI_NO_MEMORY, "no memory for a frame");
     sti__quiet quiet = sti__quiet_begin();
     bool ok = read_rows(r, frame, rows);
     sti__quiet_end(quiet);
-    if (ok) apply_rows(r, rows, s);
+    sti_status status = ok ? check_rows(r, frame, rows, error)
+                           : sti__fail_at(error, place, STI_FILE, "frame %d cannot be read", frame);
+    if (status == STI_OK) apply_rows(r, rows, s);
     sti__free(&r->allocator, rows, total * sizeof(double));
-    return ok ? STI_OK : sti__fail_at(error, place, STI_FILE, "frame %d cannot be read", frame);
+    return status;
 }

@@ -11,10 +11,10 @@
 static const int sectors[STI__LEVELS] = {12, 24, 48, 96};
 
 static bool shape_alloc(sti__solid *s, int nvert, int nface, const sti_allocator *a) {
-    float *vert = sti__alloc(a, (size_t)nvert * 3 * sizeof(float));
-    int *face = sti__alloc(a, (size_t)nface * 3 * sizeof(int));
-    *s =
-        (sti__solid){vert, face, sti__alloc(a, (size_t)nface * 9 * sizeof(float)), nvert, nface, true, false};
+    float *vert = sti__alloc(a, sti__size(nvert, 3, sizeof(float)));
+    int *face = sti__alloc(a, sti__size(nface, 3, sizeof(int)));
+    *s = (sti__solid){vert, face, sti__alloc(a, sti__size(nface, 9, sizeof(float))), nvert, nface,
+                      true, false};
     return vert && face && s->normal;
 }
 
@@ -123,14 +123,14 @@ static bool make_field(sti__solid *s, const sti_model *m, int field, const sti_a
     const double *size = m->hfield_size + 4 * (size_t)field;
     const float *height = m->hfield_data + m->hfield_adr[field];
     int nface = 2 * (nr - 1) * (nc - 1) + 3 * around;
-    float *v = sti__alloc(a, sti__mul((size_t)(nr * nc + around + 1), 3 * sizeof(float)));
-    int *f = sti__alloc(a, sti__mul((size_t)nface, 3 * sizeof(int)));
+    float *v = sti__alloc(a, sti__size(sti__sum(sti__size(nr, nc), around, 1), 3, sizeof(float)));
+    int *f = sti__alloc(a, sti__size(nface, 3, sizeof(int)));
     *s = (sti__solid){v, f, NULL, nr * nc + around + 1, nface, true, false};
     if (!v || !f) return false;
     for (int i = 0; i < nr * nc; i++)
         put(v + 3 * (size_t)i, grid(i % nc, nc, size[0]), grid(i / nc, nr, size[1]),
             size[2] * (double)height[i]);
-    v += 3 * (size_t)(nr * nc);
+    v += 3 * ((size_t)nr * (size_t)nc);
     for (int i = 0; i < around; i++, v += 3) {
         int k = border(i, nr, nc);
         put(v, grid(k % nc, nc, size[0]), grid(k / nc, nr, size[1]), -size[3]);
@@ -213,11 +213,11 @@ static bool weld(welder *w, const sti_allocator *a) {
     size_t ncorner = 3 * (size_t)w->shape->nface, nvert = (size_t)w->shape->nvert;
     w->nslot = 16;
     while (w->nslot < 2 * nvert) w->nslot *= 2;
-    w->first = sti__alloc(a, ncorner * sizeof(int));
-    w->slot = sti__alloc(a, w->nslot * sizeof(int));
-    w->start = sti__alloc(a, (nvert + 1) * sizeof(int));
-    w->corner = sti__alloc(a, ncorner * sizeof(int));
-    w->plane = sti__alloc(a, ncorner * sizeof(float));
+    w->first = sti__alloc(a, sti__size(ncorner, sizeof(int)));
+    w->slot = sti__alloc(a, sti__size(w->nslot, sizeof(int)));
+    w->start = sti__alloc(a, sti__size(sti__add(nvert, 1), sizeof(int)));
+    w->corner = sti__alloc(a, sti__size(ncorner, sizeof(int)));
+    w->plane = sti__alloc(a, sti__size(ncorner, sizeof(float)));
     return w->first && w->slot && w->start && w->corner && w->plane;
 }
 
@@ -232,7 +232,7 @@ static void unweld(welder *w, const sti_allocator *a) {
 
 bool sti__shape_normals(sti__solid *shape, const sti_allocator *allocator) {
     welder w = {.shape = shape};
-    shape->normal = sti__alloc(allocator, (size_t)shape->nface * 9 * sizeof(float));
+    shape->normal = sti__alloc(allocator, sti__size(shape->nface, 9, sizeof(float)));
     bool ok = shape->normal && weld(&w, allocator);
     if (ok) {
         sort_corners(&w);
@@ -247,7 +247,7 @@ bool sti__shape_normals(sti__solid *shape, const sti_allocator *allocator) {
 
 bool sti__shapes_init(sti__shapes *s, const sti_model *m, const sti_allocator *a) {
     *s = (sti__shapes){.count = STI__MESHES + m->nmesh + m->nhfield + m->nflex, .model = m, .allocator = a};
-    s->shape = sti__alloc(a, (size_t)s->count * sizeof *s->shape);
+    s->shape = sti__alloc(a, sti__size(s->count, sizeof *s->shape));
     bool ok = s->shape != NULL;
     for (int i = 0; ok && i < STI__LEVELS; i++)
         ok = make_sphere(&s->shape[STI__SPHERES + i], sectors[i], a) &&
@@ -283,7 +283,7 @@ bool sti__shapes_need_soft(sti__shapes *s, int flex, const double *xpos, double 
     sti__solid *shape = &s->shape[STI__MESHES + m->nmesh + m->nhfield + flex];
     int n = m->flex_vertnum[flex];
     const double *x = xpos + 3 * (size_t)m->flex_vertadr[flex];
-    float *vert = sti__alloc(s->allocator, 3 * (size_t)n * sizeof *vert);
+    float *vert = sti__alloc(s->allocator, sti__size(3, n, sizeof *vert));
     if (!vert) return false;
     for (int k = 0; k < 3; k++) {
         middle[k] = 0;

@@ -2,6 +2,8 @@
 /* Which sensor kernel to run, and what it needs. */
 #include "sense/sense.h"
 
+#include "base/isa.h"
+
 sti__sense_kernel sti__sense_w1, sti__sense_w8;
 #ifdef STI_HAVE_ISA
 sti__sense_kernel sti__sense_w1_avx2, sti__sense_w1_avx512, sti__sense_w8_avx512;
@@ -9,11 +11,9 @@ sti__sense_kernel sti__sense_w1_avx2, sti__sense_w1_avx512, sti__sense_w8_avx512
 
 sti__sense_kernel *sti__sense_get(int lanes) {
 #ifdef STI_HAVE_ISA
-    __builtin_cpu_init();
-    bool newest = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
-    if (lanes == 8 && newest) return sti__sense_w8_avx512;
-    if (lanes == 1 && newest && __builtin_cpu_supports("avx512vl")) return sti__sense_w1_avx512;
-    if (lanes == 1 && __builtin_cpu_supports("avx2")) return sti__sense_w1_avx2;
+    if (lanes == 8 && sti__has_avx512()) return sti__sense_w8_avx512;
+    if (lanes == 1 && sti__has_avx512vl()) return sti__sense_w1_avx512;
+    if (lanes == 1 && sti__has_avx2()) return sti__sense_w1_avx2;
 #endif
     return lanes == 1 ? sti__sense_w1 : sti__sense_w8;
 }

@@ -19,6 +19,7 @@
 #define PRIMAL 1000      /* gradient steps before the primal finisher has its turn */
 #define PRIMAL_STEPS 200 /* Newton steps of one such attempt */
 #define PATIENCE 40      /* windows without progress before the shift is frozen, and again before it is not */
+#define MOST_NEWTON 100  /* steps of Newton alone before it gives up */
 #define BETWEEN 50       /* gradient steps between attempts of Newton alone */
 
 /* Where the iteration was. */
@@ -132,7 +133,7 @@ static bool descend(apgd *a, int count) {
     int cap = a->dual.task->options->max_iterations,
         end = count < cap - a->iterations ? a->iterations + count : cap;
     bool moved = true;
-    while (!sti__dual_done(&a->dual) && a->iterations < end && moved) {
+    while (!sti__dual_over(&a->dual) && a->iterations < end && moved) {
         moved = step(a);
         a->iterations++;
         if (a->iterations >= a->next_test || !moved) test(a);
@@ -154,15 +155,6 @@ static void thaw(apgd *a) {
     a->pass.shift = STI__SHIFT_FRESH;
 }
 
-/* Multiply-adds of one gradient step. */
-static double step_cost(const apgd *a) {
-    const sti__operator *op = &a->dual.op;
-    double product = op->jacobian
-                         ? 8 * (double)op->jacobian->nentry + 4 * (double)sti__chol_get_info(op->mass).fill
-                         : (double)op->w.numbers;
-    return product + 15.0 * op->size;
-}
-
 /* Gradient steps still to go, at the rate of the last half or more of those so far. */
 static double steps_left(apgd *a) {
     double best = a->dual.best_error, goal = fmax(a->dual.goal, 1e-15);
@@ -180,7 +172,7 @@ static double steps_left(apgd *a) {
    never more than what gradient steps have cost so far. */
 static int worth_finishing(apgd *a, double left) {
     if (!a->dual.task->options->finish) return 0;
-    double newton = sti__newton_cost(&a->dual) / step_cost(a),
+    double newton = sti__newton_cost(&a->dual) / sti__dual_cost(&a->dual),
            may = a->iterations / newton + NEWTON_LEAST - a->newton_steps;
     if (!(left > EXPECTED_NEWTON * newton) || !(may >= NEWTON_LEAST)) return 0;
     return may < NEWTON_TURN ? (int)may : NEWTON_TURN;
@@ -211,14 +203,14 @@ static sti_status run(apgd *a, sti_error *error) {
     sti_status status = STI_OK;
     test(a);
     a->mark[0].error = a->mark[1].error = a->dual.best_error;
-    while (!sti__dual_done(&a->dual) && a->iterations < o->max_iterations) {
+    while (!sti__dual_over(&a->dual) && a->iterations < o->max_iterations) {
         double before = a->dual.best_error;
         bool moved = descend(a, window);
-        if (sti__dual_done(&a->dual)) break;
+        if (sti__dual_over(&a->dual)) break;
         double togo = steps_left(a);
         if (o->finish && a->next_primal > 0 && a->iterations >= a->next_primal && togo > PRIMAL) {
             if ((status = finish_primal(a, error)) != STI_OK) return status;
-            if (sti__dual_done(&a->dual)) break;
+            if (sti__dual_over(&a->dual)) break;
             moved = true;
         }
         int turn = worth_finishing(a, togo);
@@ -241,11 +233,12 @@ static sti_status run(apgd *a, sti_error *error) {
         } else if (a->pass.shift == STI__SHIFT_FROZEN) thaw(a);
     }
     if (sti__dual_done(&a->dual)) return STI_OK;
-    info->warnings[a->iterations >= o->max_iterations ? STI_WARN_ITERATION_CAP : STI_WARN_STALLED]++;
+    sti_solve_warning cap = a->iterations >= o->max_iterations ? STI_WARN_ITERATION_CAP : STI_WARN_STALLED;
+    info->warnings[sti__dual_over(&a->dual) ? STI_WARN_WORK_CAP : cap]++;
     return STI_OK;
 }
 
-sti_status sti__solve_apgd(const sti__task *task, sti_error *error) {
+static sti_status solve_by_gradient(const sti__task *task, sti_error *error) {
     apgd a = {0};
     sti_status status = open(&a, task, error);
     if (status != STI_OK) return status;
@@ -256,24 +249,40 @@ sti_status sti__solve_apgd(const sti__task *task, sti_error *error) {
 }
 
 /* Newton alone: gradient steps only to start from, and between attempts. */
-sti_status sti__solve_newton(const sti__task *task, sti_error *error) {
+static sti_status solve_by_newton(const sti__task *task, sti_error *error) {
     apgd a = {0};
-    int left = task->options->max_newton, used = 0, between = BETWEEN;
+    int most = task->options->max_newton < MOST_NEWTON ? task->options->max_newton : MOST_NEWTON;
+    int left = most, used = 0, between = BETWEEN;
     sti_status status = open(&a, task, error);
     if (status != STI_OK) return status;
     if (a.dual.op.W.nrow == 0) return sti__solve_sap(task, error); /* Newton's method on the dofs */
     test(&a);
-    while (status == STI_OK && left > 0 && !sti__dual_done(&a.dual) &&
+    while (status == STI_OK && left > 0 && !sti__dual_over(&a.dual) &&
            a.iterations < task->options->max_iterations) {
         descend(&a, between);
-        if (sti__dual_done(&a.dual)) break;
+        if (sti__dual_over(&a.dual)) break;
         status = sti__newton_finish(&a.dual, left, &used, error);
         left -= used > 0 ? used : 1;
         restart_at_best(&a);
         if (between < LONG) between *= 2;
     }
-    if (!sti__dual_done(&a.dual)) task->info->warnings[STI_WARN_ITERATION_CAP]++;
-    task->info->iterations = task->options->max_newton - left;
+    sti_solve_warning cap = sti__dual_over(&a.dual) ? STI_WARN_WORK_CAP : STI_WARN_ITERATION_CAP;
+    if (!sti__dual_done(&a.dual)) task->info->warnings[cap]++;
+    task->info->iterations = most - left;
     sti__dual_close(&a.dual);
+    return status;
+}
+
+sti_status sti__solve_apgd(const sti__task *task, sti_error *error) {
+    int64_t start = sti__tick(task->workspace->tally);
+    sti_status status = solve_by_gradient(task, error);
+    sti__tock(task->workspace->tally, STI__WORK_ITERATION, start, 0);
+    return status;
+}
+
+sti_status sti__solve_newton(const sti__task *task, sti_error *error) {
+    int64_t start = sti__tick(task->workspace->tally);
+    sti_status status = solve_by_newton(task, error);
+    sti__tock(task->workspace->tally, STI__WORK_ITERATION, start, 0);
     return status;
 }

@@ -58,7 +58,7 @@ static bool factor(const double *m, double *l, int n) {
 }
 
 static void diagonal_only(const double *m, int n, double *out) {
-    memset(out, 0, sizeof(double) * (size_t)(n * n));
+    memset(out, 0, sizeof(double) * (size_t)n * (size_t)n);
     for (int i = 0; i < n; i++) {
         double d = m[i * n + i];
         out[i * n + i] = d > 0 && d < INFINITY ? 1 / d : 1;

@@ -7,14 +7,16 @@
    the others in a primal one; together they fool nobody. */
 #include "solve/certificate.h"
 #include "base/det.h"
+#include "base/room.h"
 #include "contact/rows.h"
-#include "solve/cut.h"
 #include "solve/product.h"
 #include <float.h>
 #include <string.h>
 
 /* Slip and impulses below this share of their scale have no direction worth measuring. */
 #define FAINT 1e-4
+/* A sum of numbers that is less than this times their rounding says nothing. */
+#define LOST 16
 
 /* All vectors of one judgement. */
 typedef struct bench {
@@ -43,19 +45,28 @@ size_t sti__judge_room(const sti_problem *p) {
     return lay_out(p, &b, NULL);
 }
 
-/* ---- velocities and the momentum part ------------------------------------------------------------- */
-
-static double diagonal(const sti_csr *A, int i) {
-    for (int k = A->start[i]; k < A->start[i + 1]; k++)
-        if (A->col[k] == i) return A->value[k];
-    return 1;
+sti_certificate sti__certificate_unknown(void) {
+    return (sti_certificate){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, -1, -1};
 }
 
-/* |x| in momentum scaling. */
-static double scaled_norm(const sti_csr *A, const double *x) {
-    double sum = 0;
-    for (int i = 0; i < A->nrow; i++) sum += x[i] * x[i] / diagonal(A, i);
-    return sqrt(sum);
+sti_certificate sti__certificate_empty(sti_coulomb coulomb) {
+    return (sti_certificate){.desaxce = coulomb == STI_COULOMB_EXACT ? 0 : NAN, .joints = NAN};
+}
+
+/* ---- velocities and the momentum part ------------------------------------------------------------- */
+
+/* 1 over the diagonal of A. */
+static void invert_diagonal(const sti_csr *A, double *out) {
+    for (int i = 0; i < A->nrow; i++) {
+        int k = A->start[i], end = A->start[i + 1];
+        while (k < end && A->col[k] != i) k++;
+        out[i] = k < end ? 1 / A->value[k] : 1;
+    }
+}
+
+/* |x| in momentum scaling, weight = 1 / diag(A). */
+static double scaled_norm(const double *weight, const double *x, int n) {
+    return sqrt(sti__norm2_n(x, weight, n));
 }
 
 /* out = J x - vhat */
@@ -66,8 +77,65 @@ static void row_velocity(const bench *b, const double *x, double *out, const sti
 
 static double max3(double a, double b, double c) { return fmax(a, fmax(b, c)); }
 
-/* The scale of impulses in sqrt(J), and the momentum part of the gap. v == NULL: what g gives. */
-static double judge_momentum(const sti__judge *j, bench *b, const double *v, sti_certificate *c) {
+/* sum of |x_i| |A_ij| |x_j| */
+static double without_signs(const sti_csr *A, const double *x) {
+    double sum = 0;
+    for (int i = 0; i < A->nrow; i++) {
+        double row = 0;
+        for (int k = A->start[i]; k < A->start[i + 1]; k++) row += fabs(A->value[k] * x[A->col[k]]);
+        sum += fabs(x[i]) * row;
+    }
+    return sum;
+}
+
+/* 1 over the least that A resists by at each dof: its diagonal, and of a soft body the mass of the vertex, which is what moving
+   all of it alike meets. False where a mass is lost in the stiffness. */
+static bool invert_least(const sti_problem *p, double *out) {
+    const sti_csr *A = &p->arrays.A;
+    invert_diagonal(A, out);
+    for (int i = p->first_soft; i < A->nrow; i++) {
+        double mass = 0, size = 0;
+        for (int k = A->start[i]; k < A->start[i + 1]; k++) mass += A->value[k], size += fabs(A->value[k]);
+        if (!(mass > LOST * DBL_EPSILON * size)) return false;
+        out[i] = fmax(out[i], 1 / mass);
+    }
+    return true;
+}
+
+bool sti__momentum_holds(const sti_problem *p, const double *v, const double *g, double limit, double *room) {
+    const sti_problem_arrays *a = &p->arrays;
+    int n = a->n;
+    double *momentum = room, *force = room + n, *weight = force + n, *work = weight + n, moved2 = 0;
+    if (!invert_least(p, weight)) return false;
+    for (int i = 0; i < n; i++) work[i] = v[i] - a->vstar[i];
+    sti__csr_mul(&a->A, work, momentum, NULL);
+    for (int i = 0; i < n; i++) moved2 += work[i] * momentum[i];
+    if (DBL_EPSILON * without_signs(&a->A, work) > limit * moved2) return false;
+    sti__csr_mul_t(&a->J, g, force);
+    for (int i = 0; i < n; i++) work[i] = momentum[i] - force[i];
+    sti__sum sum = {.gap = sti__norm2_n(work, weight, n) / 2, .moved2 = moved2};
+    if (sti__sum_holds(&sum, limit)) return true;
+    sti__csr_mul(&a->A, a->vstar, work, NULL);
+    sum.free2 = sti__free2(p, sti__dot_n(a->vstar, work, n), p->nisland);
+    return sti__sum_holds(&sum, limit);
+}
+
+double sti__rounding2(const sti_problem *p, const double *v) {
+    const sti_problem_arrays *a = &p->arrays;
+    double sum = 0;
+    for (int i = 0; i < p->m; i++) {
+        double size2 = a->vhat[i] * a->vhat[i];
+        for (int k = a->J.start[i]; k < a->J.start[i + 1]; k++) {
+            double part = a->J.value[k] * v[a->J.col[k]];
+            size2 += part * part;
+        }
+        sum += size2 / a->R[i];
+    }
+    return DBL_EPSILON * DBL_EPSILON * sum;
+}
+
+/* The momentum part of the gap, and what the gap is relative to; returns the relative residual. v == NULL: what g gives. */
+static double judge_momentum(const sti__judge *j, bench *b, const double *v, sti__sum *sum) {
     const sti_problem_arrays *a = &b->p->arrays;
     int n = a->n;
     sti__csr_mul_t(&a->J, b->g, b->force);
@@ -76,44 +144,43 @@ static double judge_momentum(const sti__judge *j, bench *b, const double *v, sti
     for (int i = 0; i < n && v; i++) b->rest[i] = v[i] - a->vstar[i];
     if (v) sti__chol_solve_near(j->mass, b->turn, b->rest, 0, j->tasks); /* v - v* of the dual */
     else sti__chol_solve(j->mass, b->turn, j->tasks);
-    double impulse2 = sti__dot_n(b->force, b->turn, n), moved2 = impulse2;
+    sum->impulse2 = sum->moved2 = sti__dot_n(b->force, b->turn, n);
     for (int i = 0; i < n; i++) b->rest[i] = a->vstar[i] + b->turn[i];
     row_velocity(b, b->rest, b->dual, j->tasks);
     row_velocity(b, a->vstar, b->q, j->tasks);
     if (v) {
         for (int i = 0; i < n; i++) b->turn[i] = v[i] - a->vstar[i];
         sti__csr_mul(&a->A, b->turn, b->momentum, j->tasks);
-        moved2 = sti__dot_n(b->turn, b->momentum, n);
+        sum->moved2 = sti__dot_n(b->turn, b->momentum, n);
         row_velocity(b, v, b->y, j->tasks);
     } else {
         memcpy(b->momentum, b->force, sizeof(double) * (size_t)n);
         memcpy(b->y, b->dual, sizeof(double) * (size_t)b->p->m);
     }
     for (int i = 0; i < n; i++) b->rest[i] = b->momentum[i] - b->force[i];
-    double size = max3(scaled_norm(&a->A, b->momentum), scaled_norm(&a->A, b->force),
-                       STI__FLOOR * (scaled_norm(&a->A, b->free) + a->still));
-    double rest = scaled_norm(&a->A, b->rest);
-    c->momentum = rest > 0 ? rest / size : 0;
+    invert_diagonal(&a->A, b->turn);
+    double size = max3(scaled_norm(b->turn, b->momentum, n), scaled_norm(b->turn, b->force, n),
+                       STI__FLOOR * (scaled_norm(b->turn, b->free, n) + a->still));
+    double left = scaled_norm(b->turn, b->rest, n);
     /* the gap takes the impulses in C, the momentum above those given */
     sti__csr_mul_t(&a->J, b->in, b->force);
     for (int i = 0; i < n; i++) b->rest[i] = b->momentum[i] - b->force[i];
     sti__chol_half(j->mass, b->rest, b->rest, j->tasks);
-    c->gap = sti__norm2_n(b->rest, NULL, n) / 2;
-    double free2 = sti__free2(b->p, sti__dot_n(a->vstar, b->free, n), b->p->nisland);
-    return max3(sqrt(fmax(0, impulse2)), sqrt(fmax(0, moved2)), STI__FLOOR * sqrt(fmax(0, free2)));
+    sum->gap = sti__norm2_n(b->rest, NULL, n) / 2;
+    sum->free2 = sti__free2(b->p, sti__dot_n(a->vstar, b->free, n), b->p->nisland);
+    return left > 0 ? left / size : 0;
 }
 
-static double judge_delassus(const sti__judge *j, bench *b) {
+/* In the Delassus form v is what g gives, and balances. */
+static void judge_delassus(const sti__judge *j, bench *b, sti__sum *sum) {
     const sti_problem_arrays *a = &b->p->arrays;
-    double energy = 0, approach = 0;
     sti__csr_mul(&a->W, b->g, b->dual, j->tasks);
     for (int i = 0; i < b->p->m; i++) {
-        energy += b->g[i] * b->dual[i];
-        approach += a->q[i] * a->q[i] / b->w[i];
+        sum->impulse2 += b->g[i] * b->dual[i];
+        sum->free2 += a->q[i] * a->q[i] / b->w[i];
         b->q[i] = a->q[i];
         b->y[i] = b->dual[i] += a->q[i];
     }
-    return fmax(sqrt(fmax(0, energy)), STI__FLOOR * sqrt(approach));
 }
 
 /* ---- the rows' parts -------------------------------------------------------------------------------- */
@@ -200,10 +267,7 @@ static double judge_gap(const bench *b, bool exact, double *share) {
     for (int r = 0; r < b->p->arrays.nrow; r++) {
         const sti_row *row = &b->p->arrays.rows[r];
         int at = b->p->first[r];
-        double y[STI_ROW_DIM];
-        memcpy(y, b->y + at, sizeof(double) * (size_t)row->dim);
-        if (exact) y[0] += sti__row_desaxce(row, b->R + at, y, b->in + at);
-        double part = sti__row_gap(row, b->R + at, y, b->in + at);
+        double part = sti__row_gap_at(row, b->R + at, b->y + at, b->in + at, exact);
         if (share) share[r] = part;
         sum += part;
     }
@@ -264,6 +328,7 @@ static double violation(const sti_row *row, const double *z) {
 
 static void judge_contacts(const bench *b, double scale, bool exact, sti_certificate *c) {
     double slip = 0, speed = 0, mismatch = 0;
+    c->penetration = c->dissipation = 0;
     for (int r = 0; r < b->p->arrays.nrow; r++) {
         const sti_row *row = &b->p->arrays.rows[r];
         int at = b->p->first[r];
@@ -276,7 +341,7 @@ static void judge_contacts(const bench *b, double scale, bool exact, sti_certifi
         mismatch = fmax(mismatch, fabs(here - there));
         for (int i = 0; i < row->dim; i++) speed = fmax(speed, fabs(b->q[at + i]));
     }
-    c->desaxce = exact && mismatch > 0 ? mismatch / fmax(slip, STI__FLOOR * speed) : 0;
+    if (exact) c->desaxce = mismatch > 0 ? mismatch / fmax(slip, STI__FLOOR * speed) : 0;
 }
 
 /* ---- FCLIB's full error ------------------------------------------------------------------------------- */
@@ -318,19 +383,22 @@ static double judge(const sti__judge *j, bench *b, const double *v, sti_coulomb 
                     double *share) {
     const sti_problem *p = j->problem;
     bool exact = coulomb == STI_COULOMB_EXACT, plain = plain_cones(p);
-    memset(c, 0, sizeof *c);
+    *c = sti__certificate_unknown();
+    sti__sum sum = {0};
     for (int r = 0; r < p->arrays.nrow; r++)
         sti__row_norm(&p->arrays.rows[r], j->delassus + p->first[r], b->R + p->first[r], b->w + p->first[r]);
     c->cone = judge_cone(b);
-    double energy = p->delassus ? judge_delassus(j, b) : judge_momentum(j, b, v, c);
+    c->momentum = 0;
+    if (p->delassus) judge_delassus(j, b, &sum);
+    else c->momentum = judge_momentum(j, b, v, &sum);
     double scale = natural_scale(b);
     c->natural = judge_natural(b, exact, scale, p->hard ? share : NULL);
-    c->gap += judge_gap(b, exact, p->hard ? NULL : share);
-    c->error_bar = sqrt(2 * c->gap);
-    c->relative = c->error_bar > 0 ? c->error_bar / energy : 0;
+    sum.gap += judge_gap(b, exact, p->hard ? NULL : share);
+    c->gap = sum.gap;
+    c->error_bar = sqrt(2 * sum.gap);
+    c->relative = sti__sum_bar(&sum);
     judge_contacts(b, scale, exact, c);
-    c->full_raw = plain ? full_error(b, false) : NAN;
-    c->full_scaled = plain ? full_error(b, true) : NAN;
+    if (plain) c->full_raw = full_error(b, false), c->full_scaled = full_error(b, true);
     c->headline = p->hard ? fmax(c->momentum, c->natural) : c->relative;
     return scale;
 }

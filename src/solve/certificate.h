@@ -5,14 +5,7 @@
 
 #include "contact/problem.h"
 #include "solve/cholesky.h"
-
-/* Impulses below this share of the momentum (or of the approach velocities) are not resolved further. */
-#define STI__FLOOR 1e-4
-
-/* Square of the length of A v* of `parts` islands in A^-1: less than `still` is rounding. */
-static inline double sti__free2(const sti_problem *p, double free2, int parts) {
-    return free2 + parts * p->arrays.still * p->arrays.still;
-}
+#include "solve/gap.h"
 
 typedef struct sti__judge {
     const sti_problem *problem;
@@ -22,11 +15,24 @@ typedef struct sti__judge {
     const sti_tasks *tasks; /* may be NULL */
 } sti__judge;
 
+/* Nothing is known: NAN and -1. */
+sti_certificate sti__certificate_unknown(void);
+/* Of a problem without rows, whose answer v* is exact. */
+sti_certificate sti__certificate_empty(sti_coulomb coulomb);
+
 /* Numbers of scratch that judging takes. */
 size_t sti__judge_room(const sti_problem *problem);
 /* As sti_certify, without the rank and without checks: v (NULL: the velocity that g gives) and g are finite. */
 void sti__judge_answer(const sti__judge *judge, const double *v, const double *g, sti_coulomb coulomb,
                        sti_certificate *certificate, double *share);
+
+/* Whether what is left of a pair's momentum is worth a gap bar of at most `limit`, by a bound that needs no factor of A, and
+   doubles can tell: A may nearly cancel on the motion, as the stiffness of a soft body does on rigid motions over a long
+   step. room: 4 n numbers. */
+bool sti__momentum_holds(const sti_problem *problem, const double *v, const double *g, double limit,
+                         double *room);
+/* Twice the gap that rounding of the rows' velocities J v - vhat may hide: sum of (eps |J||v|)^2 / R. */
+double sti__rounding2(const sti_problem *problem, const double *v);
 
 /* Diagonal of J A^-1 J' (m), or of W; an estimate that is good to a quarter where it would take too many solves. room: sti__delassus_room(problem) bytes. Rows that touch independent parts
    of A are solved for together: rigid bodies need about as many solves as a body has rows. */

@@ -3,7 +3,7 @@
    factors its panel and leaves the rest as a triangle to its parent. Independent subtrees run as
    tasks; the nodes above them run in order, the large ones shared between threads. */
 #include "solve/cholesky.h"
-#include "solve/cut.h"
+#include "base/room.h"
 #include "solve/dense.h"
 #include "solve/iterate.h"
 #include "solve/product.h"
@@ -69,13 +69,13 @@ static size_t place_arrays(sti__chol *c, char *base) {
     sti__cutter cut = {base, 0};
     c->factor[0] = sti__cut(&cut, c->plan.nfactor, sizeof(double));
     c->stack[0] = sti__cut(&cut, c->plan.nstack, sizeof(double));
-    c->x = sti__cut(&cut, SIDES * (size_t)c->plan.npad, sizeof(double));
-    c->z = sti__cut(&cut, SIDES * c->plan.nz, sizeof(double));
+    c->x = sti__cut(&cut, sti__size(SIDES, c->plan.npad), sizeof(double));
+    c->z = sti__cut(&cut, sti__size(SIDES, c->plan.nz), sizeof(double));
     c->piece = 64 * (size_t)c->plan.most_tiles;
-    c->work = sti__cut(&cut, c->piece * ((size_t)c->plan.ntask + 1), sizeof(double));
+    c->work = sti__cut(&cut, sti__size(c->piece, sti__add(c->plan.ntask, 1)), sizeof(double));
     c->bad = sti__cut(&cut, (size_t)(c->plan.ntask + c->plan.nlone / LONE_GRAIN + 1), sizeof(int));
     size_t late = c->plan.tail < 0 ? 0 : (size_t)c->plan.node[c->plan.tail].ncol;
-    c->schur = sti__cut(&cut, late * late, sizeof(double));
+    c->schur = sti__cut(&cut, sti__size(late, late), sizeof(double));
     c->rank = sti__cut(&cut, late, sizeof(int));
     return cut.used;
 }
@@ -91,7 +91,7 @@ static void rank_late(sti__chol *c) {
 
 static bool reserve(sti__chol *c) {
     size_t need = place_arrays(c, NULL);
-    if (!sti__cut_room(&c->own, &c->block, &c->room, need, need / 8)) return false;
+    if (!sti__make_room(&c->own, &c->block, &c->room, need, need / 8)) return false;
     place_arrays(c, c->block);
     rank_late(c);
     return true;
@@ -106,7 +106,7 @@ static size_t place_upper(sti__chol *c, char *base) {
 
 static bool reserve_upper(sti__chol *c) {
     size_t need = place_upper(c, NULL);
-    if (!sti__cut_room(&c->own, &c->upper, &c->upper_room, need, need / 8)) return false;
+    if (!sti__make_room(&c->own, &c->upper, &c->upper_room, need, need / 8)) return false;
     place_upper(c, c->upper);
     return true;
 }

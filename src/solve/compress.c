@@ -125,8 +125,8 @@ bool sti__compress(sti__compressed *c, const sti_csr *a, const bool *late, sti__
     }
     size_t edges = list_edges(c, a, mark, NULL, NULL);
     int *from = sti__temp_ints(temp, edges), *to = sti__temp_ints(temp, edges),
-        *list = sti__temp_ints(temp, 2 * edges);
-    c->graph.adj = sti__temp_ints(temp, 2 * edges);
+        *list = sti__temp_ints(temp, sti__size(2, edges));
+    c->graph.adj = sti__temp_ints(temp, sti__size(2, edges));
     if (temp->failed) return false;
     list_edges(c, a, mark, from, to);
     link_edges(&c->graph, from, to, edges, start, list, mark);

@@ -261,7 +261,7 @@ static sti_status condense_parts(condense *c, double limit, sti_workspace *w, st
     int *start, *col;
     double *value;
     find_touches(c, false);
-    for (int i = 0; i < c->npart; i++) factor += (size_t)(c->size[i] * c->size[i]);
+    for (int i = 0; i < c->npart; i++) factor += (size_t)c->size[i] * (size_t)c->size[i];
     Y = (size_t)c->ntouch * STI_ROW_DIM * LARGEST_PART;
     if (factor > LARGEST_W || Y > LARGEST_W) return STI_OK;
     void *base = sti__workspace_block(w, STI__BLOCK_TOUCHES, lay_out_lists(c, NULL, factor, Y));
@@ -286,7 +286,7 @@ static sti_status condense_rows(const sti_problem *p, sti__chol *mass, sti_works
                                 const sti_tasks *tasks, sti_csr *W, sti_error *error) {
     const sti_csr *J = &p->arrays.J;
     int *start, *col, m = p->m, n = p->arrays.n;
-    double *value, *x = sti__workspace_block(w, STI__BLOCK_NEWTON, sizeof(double) * (size_t)n * BATCH);
+    double *value, *x = sti__workspace_block(w, STI__BLOCK_NEWTON, sti__size(sizeof(double), n, BATCH));
     if (!x) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the Delassus matrix");
     sti_status status = take_matrix(w, m, (int64_t)m * m, W, &start, &col, &value, error);
     if (status != STI_OK) return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solve/core.h"
-#include "solve/cut.h"
+#include "base/room.h"
 #include "solve/island.h"
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static size_t lay_out(sti__core *c, size_t whole, size_t nnz, char *base) {
 
 static bool reserve(sti__core *c, size_t whole, size_t nnz, const sti_allocator *a, sti_error *error) {
     size_t need = lay_out(c, whole, nnz, NULL);
-    if (!sti__cut_room(a, &c->block, &c->room, need, need / 4)) {
+    if (!sti__make_room(a, &c->block, &c->room, need, need / 4)) {
         c->n = 0;
         sti__fail(error, STI_NO_MEMORY, "not enough memory for a preconditioner");
         return false;

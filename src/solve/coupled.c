@@ -5,6 +5,7 @@
    is solved for the next pair (sloped.h). Velocities alone would not do: friction is so stiff that a small error of v would
    turn it about. */
 #include "solve/pair.h"
+#include "solve/pairs/policy.h"
 #include "solve/product.h"
 #include "solve/sloped.h"
 #include <string.h>
@@ -23,7 +24,7 @@
 #define STINT 50     /* ... for so many steps ... */
 #define WORSE 30     /* ... unless the natural map grows by this ... */
 #define RISE 3       /* ... or in one of them by this */
-#define TURNS 20     /* of contacts that cannot make up their mind, ... */
+#define TURNS 20     /* of contacts that cycle between two states, ... */
 #define FLIPS 3      /* ... which they have done so many times ... */
 #define MOST_OFF 0.5 /* ... and are off by more than this of the squared natural map */
 #define BLIND 2      /* steps in a row that may raise the natural map, within rounds */
@@ -180,6 +181,7 @@ static void read_pair(couple *c) {
     for (int i = 0; i < s->m; i++) s->y[i] -= s->target[i];
     sti__island_mul_t(s, c->g, c->force, sap->tasks);
     judge_pair(c);
+    sti__budget_spend(&sap->count->budget, sti__sap_pass(sap));
     sti__tock(s->tally, STI__WORK_GRADIENT, start, 0);
 }
 
@@ -200,6 +202,7 @@ static void set_units(couple *c) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
     double asked = 0, none[STI_ROW_DIM] = {0};
+    int64_t start = sti__tick(s->tally);
     sti__island_mul(s, s->vstar, s->rows, sap->tasks);
     for (int b = 0; b < s->nrow; b++) {
         int at = s->first[b];
@@ -209,6 +212,7 @@ static void set_units(couple *c) {
     }
     c->unit = fmax(c->unit, sqrt(asked));
     c->heave = fmax(c->heave, sqrt(asked));
+    sti__tock(s->tally, STI__WORK_GRADIENT, start, 0);
 }
 
 /* Vectors of the island: those of the linear solves before them, which serve between them. */
@@ -223,9 +227,11 @@ static bool step(couple *c) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
     sap->count->iterations++;
+    int64_t start = sti__tick(s->tally);
     linear_impulses(s, s->y, s->g);
     sti__island_mul_t(s, s->g, s->gradient, sap->tasks);
     for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->gradient[i];
+    sti__tock(s->tally, STI__WORK_GRADIENT, start, 0);
     double goal = fmax(1e-14, fmin(LOOSE, sqrt(merit_of(c))) * length_of(c)) * c->heave;
     if (c->plain) goal = fmax(goal, SPARE * sap->options->tol * c->heave);
     if (c->tight)
@@ -234,10 +240,12 @@ static bool step(couple *c) {
     bool kept = c->plain && sap->count->iterations == 1 && merit_of(c) <= SETTLED;
     const double *x = sti__sloped_solve(sap, s->gradient, goal, kept);
     if (!x) return false;
+    start = sti__tick(s->tally);
     for (int i = 0; i < s->n; i++) s->step[i] = -x[i];
     sti__island_mul(s, s->step, s->ystep, sap->tasks);
     for (int i = 0; i < s->m; i++) s->rows[i] = s->y[i] + s->ystep[i];
     linear_impulses(s, s->rows, s->g);
+    sti__tock(s->tally, STI__WORK_GRADIENT, start, 0);
     return isfinite(sti__norm2_n(s->step, NULL, s->n));
 }
 
@@ -245,10 +253,7 @@ static bool step(couple *c) {
 static double gap_of(const sti__island *s, int b, const double *g) {
     const sti_row *row = sti__island_row(s, b);
     int at = s->first[b];
-    double y[STI_ROW_DIM];
-    memcpy(y, s->y + at, sizeof(double) * (size_t)row->dim);
-    y[0] += sti__row_desaxce(row, s->R + at, y, g);
-    return sti__row_gap(row, s->R + at, y, g);
+    return sti__row_gap_at(row, s->R + at, s->y + at, g, true);
 }
 
 /* What slides has its friction on the cone's surface, what is open has no impulse: an impulse that is nearly so costs the
@@ -293,12 +298,14 @@ static double enter_bounds(couple *c, bool snaps) {
 static bool certified(couple *c, double bar) {
     sti__sap *sap = c->sap;
     if (relative_of(c) > NEAR * bar && !sap->history) return false;
+    int64_t start = sti__tick(sap->s->tally);
     double gap = enter_bounds(c, true);
+    sti__tock(sap->s->tally, STI__WORK_CERTIFICATE, start, 0);
     sti__sap_measure(sap);
     sap->sum.gap += gap;
     sap->bar = sqrt(2 * sap->sum.gap);
     sti__sap_remember(sap);
-    return sap->bar <= bar * sap->scale;
+    return sti__sum_holds(&sap->sum, bar);
 }
 
 static bool reached(couple *c, double goal, double bar) {
@@ -311,11 +318,14 @@ static bool reached(couple *c, double goal, double bar) {
 static bool balance(couple *c, double tol) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
+    int64_t start = sti__tick(s->tally);
     if (!sti__island_factor_mass(s, sap->tasks)) return false;
     sti__island_mul_t(s, c->g, s->work, sap->tasks);
     for (int i = 0; i < s->n; i++) s->step[i] = s->v[i] - s->vstar[i];
     sti__chol_solve_near(s->mass, s->work, s->step, tol, sap->tasks);
+    sti__sap_spend_mass(sap);
     for (int i = 0; i < s->n; i++) s->v[i] = s->vstar[i] + s->work[i];
+    sti__tock(s->tally, STI__WORK_DIRECT, start, 0);
     return true;
 }
 
@@ -369,6 +379,7 @@ static double walk(couple *c, enum pace pace) {
     int64_t start = sti__tick(tally);
     int trials = 0;
     double a = walk_along(c, pace, &trials);
+    sti__budget_spend(&c->sap->count->budget, (1 + trials) * sti__sap_pass(c->sap));
     sti__tock(tally, STI__WORK_LINE_SEARCH, start, trials);
     return a;
 }
@@ -435,7 +446,7 @@ static void dare(couple *c) {
     read_laws(c);
 }
 
-/* ---- contacts that cannot make up their mind --------------------------------------------------------- */
+/* ---- contacts that cycle between two states ----------------------------------------------------------- */
 
 enum { OPEN = 1, STICKS = 2, SLIDES = 4 };
 
@@ -487,7 +498,7 @@ static bool turn(couple *c) {
     int at = s->first[b], dim = s->first[b + 1] - at;
     double *G = s->G + s->gstart[b];
     bool sticks = !(s->habit[b].seen & STICKS);
-    memset(G, 0, sizeof(double) * (size_t)(dim * dim));
+    memset(G, 0, sizeof(double) * (size_t)dim * (size_t)dim);
     for (int i = 0; i < dim; i++) {
         s->slope[at + i] = s->late[at + i] = 0;
         G[i * dim + i] = sticks ? 1 / s->R[at + i] : 0;
@@ -556,7 +567,8 @@ static bool iterate(couple *c, double goal, double bar) {
     int late = 0, most = c->plain ? STEPS : sap->steps ? sap->steps : FEWER;
     for (int k = 0; k <= most; k++) {
         if ((k > 0 || c->tight) && reached(c, goal, bar)) return true;
-        if (k >= sap->options->max_newton) return false;
+        if (k >= STI__SAP_ROUND || sti__sap_steps_left(sap) == 0 || !sti__budget_left(&sap->count->budget))
+            return false;
         set_laws(c);
         note_best(c);
         if (merit_of(c) < 0.5 * least) least = merit_of(c), late = k;
@@ -574,6 +586,17 @@ static bool iterate(couple *c, double goal, double bar) {
     return false;
 }
 
+/* What moves is swept first, pair by pair (pairs/policy.h says when). Where that is not enough, Newton's steps go on from it. */
+static void sweep_pairs(couple *c, double bar) {
+    sti__sap *sap = c->sap;
+    if (!c->plain || sap->history || sap->options->linear != STI_LINEAR_AUTO) return;
+    if (sti__sap_steps_left(sap) == 0) return; /* a cap is a cap */
+    read_pair(c);
+    if (merit_of(c) <= STI__PAIRS_SETTLED) return;
+    if (sti__pairs_solve(sap, bar)) sap->judged = false;
+    c->unit = 0; /* of the new pair */
+}
+
 bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
     sti__island *s = sap->s;
     couple c = {.sap = sap,
@@ -589,11 +612,12 @@ bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
     memcpy(s->offset, s->base, sizeof(double) * (size_t)s->m);
     for (int i = 0; i < s->m; i++) s->target[i] = s->vhat[i] + s->offset[i];
     set_floors(&c);
+    sweep_pairs(&c, bar);
     if (iterate(&c, goal, bar)) {
         if (bar > 0) {                                            /* certified, within their bounds */
             sap->count->certified = !sti__chol_iterates(s->mass); /* whose norms are rough */
             sap->count->sum = sap->sum;
-            if (c.plain && s->factored) s->keeping = s->kept.ready ? STI__KEEP_OLD : STI__KEEP_NEW;
+            if (c.plain && s->factored) s->keeping = s->kept_ready ? STI__KEEP_OLD : STI__KEEP_NEW;
         } else { /* impulses on their bounds push a little differently */
             enter_bounds(&c, false);
             memcpy(c.g, s->g, sizeof(double) * (size_t)s->m);

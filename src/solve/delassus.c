@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The diagonal of the Delassus operator J A^-1 J'. */
+#include "base/room.h"
 #include "contact/rows.h"
 #include "solve/certificate.h"
-#include "solve/cut.h"
 #include "solve/product.h"
 #include <math.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 /* The tile kernels, compiled once per instruction set. Sums live in registers: `NB` tile rows by
    `NC` columns at a time; loops over them are unrolled, so that the arrays below never touch memory. */
 #include "base/lane.h"
+#include "base/unroll.h"
 #include "solve/dense.h"
 #include <stdbool.h>
 #include <string.h>
@@ -25,7 +26,7 @@
 #define CAT2(a, b) a##b
 #define CAT(a, b) CAT2(a, b)
 #define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#define UNROLL _Pragma("GCC unroll 32")
+#define UNROLL STI__UNROLL(32)
 #define INLINE static inline __attribute__((always_inline))
 
 typedef double vec __attribute__((vector_size(8 * VW), may_alias));

@@ -357,7 +357,8 @@ bool sti__order_dissect(const sti__graph *g, int *order, sti__temp *temp) {
     size_t n = (size_t)g->n, edges = (size_t)g->start[n];
     pool p = {.size = sti__add(sti__mul(40, n), sti__add(sti__mul(10, edges), 1000))};
     p.base = sti__temp_ints(temp, p.size);
-    int *name = sti__temp_ints(temp, n), *stack = sti__temp_ints(temp, 2 * n + 2), depth = 0;
+    int *name = sti__temp_ints(temp, n), *stack = sti__temp_ints(temp, sti__add(sti__size(2, n), 2)),
+        depth = 0;
     level levels[LEVELS];
     if (temp->failed) return false;
     for (size_t v = 0; v < n; v++) name[v] = -1, order[v] = (int)v;

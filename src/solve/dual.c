@@ -10,7 +10,7 @@ static size_t lay_out(sti__dual *d, void *base) {
     sti__cutter c = {base, 0};
     d->best.x = sti__cut(&c, (size_t)d->op.size, sizeof(double));
     d->best.Wx = sti__cut(&c, (size_t)d->op.size, sizeof(double));
-    d->work = sti__cut(&c, 2 * (size_t)d->op.m, sizeof(double));
+    d->work = sti__cut(&c, sti__size(2, d->op.m), sizeof(double));
     return c.used;
 }
 
@@ -31,14 +31,14 @@ static void set_measure(sti__dual *d) {
     }
 }
 
-/* |v*| in A. */
+/* Square of |v*| in A. */
 static double free_energy(const sti__operator *op) {
     const sti_problem_arrays *a = &op->problem->arrays;
     double sum = 0;
     for (int i = 0; i < a->n; i++)
         for (int k = a->A.start[i]; k < a->A.start[i + 1]; k++)
             sum += a->vstar[i] * a->A.value[k] * a->vstar[a->A.col[k]];
-    return sqrt(sti__free2(op->problem, fmax(0, sum), op->problem->nisland));
+    return sti__free2(op->problem, fmax(0, sum), op->problem->nisland);
 }
 
 /* What the measures are relative to, as far as the iterate does not matter. best.x is scratch. */
@@ -55,12 +55,13 @@ static void set_floor(sti__dual *d) {
     double asked = sti__pass_natural(&plain, d->best, false, &t2, &u2);
     d->qnorm = sqrt(raw2);
     d->floor = fmax(sqrt(asked), STI__FLOOR * sqrt(q2));
-    d->gap_floor = STI__FLOOR * (op->problem->delassus ? sqrt(q2) : free_energy(op));
+    d->free2 = op->problem->delassus ? q2 : free_energy(op);
 }
 
 sti_status sti__dual_open(sti__dual *d, const sti__task *task, sti_error *error) {
     *d = (sti__dual){
         .task = task, .exact = task->options->coulomb == STI_COULOMB_EXACT, .best_error = INFINITY};
+    int64_t start = sti__tick(task->workspace->tally);
     sti_status status =
         sti__operator_build(&d->op, task->problem, task->workspace, &task->options->tasks, error);
     if (status != STI_OK) return status;
@@ -69,33 +70,47 @@ sti_status sti__dual_open(sti__dual *d, const sti__task *task, sti_error *error)
     lay_out(d, base);
     set_measure(d);
     set_floor(d);
+    sti__tock(task->workspace->tally, STI__WORK_DELASSUS, start, 0);
     return STI_OK;
+}
+
+#define ITERATION 500 /* operations of a step of conjugate gradients in a soft body, per dof */
+
+double sti__dual_cost(const sti__dual *d) {
+    const sti__operator *op = &d->op;
+    if (!op->jacobian) return (double)op->w.numbers + 15.0 * op->size;
+    sti__chol_info mass = sti__chol_get_info(op->mass);
+    double solve =
+        sti__chol_iterates(op->mass) ? (double)ITERATION * mass.n * mass.iterations : 4 * (double)mass.fill;
+    return 8 * (double)op->jacobian->nentry + solve + 15.0 * op->size;
 }
 
 void sti__dual_mul(sti__dual *d, sti__pair p) {
     d->products++;
+    sti__budget_spend(d->task->budget, sti__dual_cost(d));
+    int64_t start = sti__tick(d->task->workspace->tally);
     sti__operator_mul(&d->op, p.x, p.Wx);
+    sti__tock(d->task->workspace->tally, STI__WORK_PRODUCTS, start, 0);
 }
 
-/* sqrt(2 gap) relative to the impulses' energy, in the caller's variables. */
+/* The relative gap bar, in the caller's variables. */
 static double measure_gap(sti__dual *d, sti__pair t) {
     const sti__operator *op = &d->op;
     const sti_problem *p = op->problem;
-    double *y = d->work, *g = y + op->m, gap = 0, energy = 0;
+    double *y = d->work, *g = y + op->m;
+    sti__sum sum = {.free2 = d->free2};
     for (int i = 0; i < op->m; i++) {
         int k = op->place[i];
         y[i] = (t.Wx[k] + op->q[k]) / op->scale[i];
         g[i] = t.x[k] * op->scale[i];
-        energy += t.x[k] * t.Wx[k];
+        sum.impulse2 += t.x[k] * t.Wx[k];
     }
     for (int b = 0; b < p->arrays.nrow; b++) {
         const sti_row *row = &p->arrays.rows[b];
         const double *R = p->arrays.R + p->first[b];
-        double *here = y + p->first[b];
-        if (d->exact) here[0] += sti__row_desaxce(row, R, here, g + p->first[b]);
-        gap += sti__row_gap(row, R, here, g + p->first[b]);
+        sum.gap += sti__row_gap_at(row, R, y + p->first[b], g + p->first[b], d->exact);
     }
-    return gap > 0 ? sqrt(2 * gap) / fmax(sqrt(fmax(0, energy)), d->gap_floor) : 0;
+    return sti__sum_bar(&sum);
 }
 
 static double measure(sti__dual *d, sti__pair t) {
@@ -108,7 +123,9 @@ static double measure(sti__dual *d, sti__pair t) {
 }
 
 double sti__dual_measure(sti__dual *d, sti__pair t) {
+    int64_t start = sti__tick(d->task->workspace->tally);
     double error = measure(d, t);
+    sti__tock(d->task->workspace->tally, STI__WORK_CERTIFICATE, start, 0);
     if (!(error < d->best_error)) return error;
     d->best_error = error;
     if (t.x != d->best.x) {

@@ -14,9 +14,10 @@ typedef struct sti__dual {
     bool exact;
     sti__measure measure;
     double goal;
-    double qnorm;            /* |q| as given, for the full error */
-    double floor, gap_floor; /* what impulses are at least measured against */
-    double *work;            /* raw y and g of one gap */
+    double qnorm; /* |q| as given, for the full error */
+    double floor; /* what impulses are at least measured against */
+    double free2; /* as in sti__sum */
+    double *work; /* raw y and g of one gap */
     sti__pair best;
     double best_error;  /* infinite before the first */
     double prox;        /* of the finisher, kept between its runs; 0 before the first */
@@ -26,6 +27,12 @@ typedef struct sti__dual {
 
 /* Builds the operator and takes memory; best is the guess, not yet measured. */
 sti_status sti__dual_open(sti__dual *d, const sti__task *task, sti_error *error);
+/* Multiply-adds of one gradient step. */
+double sti__dual_cost(const sti__dual *d);
+/* The goal is reached, or the work is spent. */
+static inline bool sti__dual_over(const sti__dual *d) {
+    return d->best_error <= d->goal || !sti__budget_left(d->task->budget);
+}
 /* W' x into p.Wx. */
 void sti__dual_mul(sti__dual *d, sti__pair p);
 /* Measures t; keeps it if it is the best so far. Returns the measure. */

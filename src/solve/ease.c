@@ -6,8 +6,8 @@
        A (v - v*) + (f - 1) A (v - v_k) = J'g,
    v_k the velocity of the round before. What was added vanishes where v stays, and with f = 1. */
 #include "solve/ease.h"
+#include "base/room.h"
 #include "contact/rows.h"
-#include "solve/cut.h"
 #include "solve/product.h"
 #include <string.h>
 
@@ -53,7 +53,7 @@ static size_t lay_out(ease *e, const sti__island *s, char *base) {
 static bool reserve(ease *e) {
     sti__island *s = e->sap->s;
     size_t need = lay_out(e, s, NULL);
-    if (!sti__cut_room(s->allocator, &s->eased, &s->neased, need, 0)) return false;
+    if (!sti__make_room(s->allocator, &s->eased, &s->neased, need, 0)) return false;
     lay_out(e, s, s->eased);
     memcpy(e->value, s->avalue, sizeof(double) * (size_t)s->astart[s->n]);
     memcpy(e->vstar, s->vstar, sizeof(double) * (size_t)s->n);
@@ -182,7 +182,8 @@ static bool run(ease *e, double most, double share, sti__ease_soften soften, voi
 static bool go_down(ease *e, double most, int cap, sti__ease_soften soften, void *context) {
     sti__sap *sap = e->sap;
     double good = INFINITY, next = most, pace = PACE, share = 0;
-    for (int k = 0; k < ROUNDS && sap->count->iterations < cap; k++) {
+    for (int k = 0; k < ROUNDS && sap->count->iterations < cap && sti__budget_left(&sap->count->budget);
+         k++) {
         int before = sap->count->iterations;
         bool solved = run(e, next, share, soften, context);
         sap->count->outer++;
@@ -214,6 +215,7 @@ bool sti__sap_ease(sti__sap *sap, int cap, sti__ease_soften soften, void *contex
     sap->judged = false; /* pairs from here on are new */
     bool solved = go_down(&e, most, cap, soften, context);
     sap->steps = steps;
+    sap->count->certified = false; /* what rounds have certified holds for their masses */
     memcpy(s->v, e.v, sizeof(double) * (size_t)s->n);
     memcpy(s->last_g, e.g, sizeof(double) * (size_t)s->m);
     bool whole = restore(&e);

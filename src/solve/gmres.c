@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solve/gmres.h"
+#include "base/room.h"
 #include "base/simd.h"
-#include "solve/cut.h"
 #include <math.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ sti_status sti__gmres_reserve(sti__gmres *g, int n, int most, const sti_allocato
                               sti_error *error) {
     g->most = most < K ? most : K;
     size_t need = lay_out(g, (size_t)n, NULL);
-    if (!sti__cut_room(allocator, &g->block, &g->room, need, 0))
+    if (!sti__make_room(allocator, &g->block, &g->room, need, 0))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory for a basis of %d dofs", n);
     lay_out(g, (size_t)n, g->block);
     return STI_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solve/guess.h"
+#include "base/room.h"
 #include "contact/rows.h"
-#include "solve/cut.h"
 #include <string.h>
 
 #define LARGEST_PART 32 /* dofs that the mass couples */
@@ -84,8 +84,7 @@ static void add_rows(const sti__guess *s, const scales *x, double gap[2]) {
         }
         for (int pair = 0; pair < 2; pair++) {
             const double *g = s->g[pair] + at;
-            y[pair][0] += sti__row_desaxce(row, R, y[pair], g);
-            double part = sti__row_gap(row, R, y[pair], g);
+            double part = sti__row_gap_at(row, R, y[pair], g, true);
             if (s->share[pair]) s->share[pair][s->row[b]] = part;
             gap[pair] += part;
         }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The Newton matrix H = A + J'GJ of an island: planned once per pattern (with all rows, whether they are
    active or not), assembled by rows, factored or applied. */
-#include "solve/cut.h"
+#include "base/room.h"
 #include "solve/island.h"
 #include "solve/product.h"
+#include "solve/sap.h"
 #include <math.h>
 #include <string.h>
 
@@ -139,7 +140,7 @@ static size_t lay_out_plan(sti__island *s, size_t nnz, size_t places, char *base
 
 static bool reserve_plan(sti__island *s, size_t nnz, size_t places) {
     size_t need = lay_out_plan(s, nnz, places, NULL);
-    if (!sti__cut_room(s->allocator, &s->plan, &s->nplan, need, need / 4)) return false;
+    if (!sti__make_room(s->allocator, &s->plan, &s->nplan, need, need / 4)) return false;
     lay_out_plan(s, nnz, places, s->plan);
     return true;
 }
@@ -195,13 +196,13 @@ static sti_status plan_hessian(sti__island *s, sti_error *error) {
     sti_linear linear = s->linear;
     sti_status status;
     uint64_t pattern = hash_pattern(s);
-    s->planned = true;
     if (pattern == s->pattern) {
         s->H = (sti_csr){s->n, s->n, s->hstart, s->hcol, s->hvalue};
+        s->planned = true;
         return STI_OK;
     }
     s->pattern = 0;
-    s->factored = s->kept.ready = false;
+    s->factored = s->kept_ready = false;
     s->direct = linear != STI_LINEAR_PCG && count_places(s) <= MOST_PLACES &&
                 !(linear == STI_LINEAR_AUTO && sti__chol_iterates(s->mass));
     if (linear == STI_LINEAR_DIRECT && !s->direct)
@@ -214,6 +215,7 @@ static sti_status plan_hessian(sti__island *s, sti_error *error) {
     if (linear == STI_LINEAR_AUTO && s->direct) s->direct = sti__prefers_direct(s);
     if (!s->direct && (status = plan_pcg(s, error)) != STI_OK) return status;
     s->pattern = pattern;
+    s->planned = true;
     return STI_OK;
 }
 
@@ -224,7 +226,8 @@ static sti_status plan_island(sti__island *s, sti_error *error) {
     if (status != STI_OK) return status;
     s->planned = false;
     s->factored = s->linear != STI_LINEAR_PCG && sti__kept_use(s);
-    if (s->factored) return s->direct = true, STI_OK;
+    bool swept = s->linear == STI_LINEAR_AUTO && sti__sap_sweeps(s);
+    if (s->factored || swept) return s->direct = true, STI_OK;
     return plan_hessian(s, error);
 }
 
@@ -243,7 +246,10 @@ sti_status sti__islands_plan(sti__islands *islands, sti_linear linear, sti_preco
 
 bool sti__island_factor_mass(sti__island *s, const sti_tasks *tasks) {
     sti__chol_set_coords(s->mass, s->coords);
-    if (!s->mass_ready) s->mass_ready = sti__chol_factor(s->mass, s->avalue, tasks, NULL) == STI_OK;
+    if (s->mass_ready) return true;
+    int64_t start = sti__tick(s->tally);
+    s->mass_ready = sti__chol_factor(s->mass, s->avalue, tasks, NULL) == STI_OK;
+    sti__tock(s->tally, STI__WORK_HESSIAN, start, 0);
     return s->mass_ready;
 }
 
@@ -392,7 +398,7 @@ bool sti__island_plan(sti__island *s) { return s->planned || plan_hessian(s, NUL
 /* A new factor takes the place of the one before. */
 static bool begin_factor(sti__island *s) {
     if (!sti__island_plan(s)) return false;
-    s->factored = s->kept.ready = false;
+    s->factored = s->kept_ready = false;
     return true;
 }
 
@@ -457,11 +463,11 @@ static void add_ranks(void *context, int begin, int end) {
 }
 
 static bool reserve_upper(sti__island *s) {
-    size_t need = sizeof(double) * (size_t)s->hstart[s->n];
+    size_t need = sti__size(sizeof(double), s->hstart[s->n]);
     void *block = s->hupper;
-    sti__cut_room(s->allocator, &block, &s->nupper, need, need / 4);
+    bool made = sti__make_room(s->allocator, &block, &s->nupper, need, need / 4);
     s->hupper = block;
-    return block;
+    return made;
 }
 
 static bool make_unsymmetric(sti__island *s, const sti_tasks *tasks) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copying a problem into its independent parts, and products with their Jacobians. */
 #include "solve/island.h"
-#include "solve/cut.h"
+#include "base/room.h"
 #include "solve/product.h"
 #include <string.h>
 
@@ -23,13 +23,13 @@ static void free_island(sti__island *s, const sti_allocator *a) {
     if (s->plan) sti__free_aligned(a, s->plan, s->nplan);
     if (s->sweep.block) sti__free_aligned(a, s->sweep.block, s->sweep.size);
     if (s->eased) sti__free_aligned(a, s->eased, s->neased);
+    sti__pairs_free(&s->pairs, a);
     if (s->hupper) sti__free_aligned(a, s->hupper, s->nupper);
     sti__chol_free(s->newton);
     sti__chol_free(s->mass);
     sti__pcg_free(s->pcg);
     sti__core_free(&s->core, a);
     sti__gmres_free(&s->gmres, a);
-    sti__kept_free(&s->kept, a);
 }
 
 void sti__islands_free(sti__islands *s) {
@@ -37,14 +37,14 @@ void sti__islands_free(sti__islands *s) {
     sti_allocator a = s->own;
     for (int i = 0; i < s->room; i++) free_island(&s->island[i], &a);
     sti__free(&a, s->island, sizeof(sti__island) * (size_t)s->room);
-    sti__free(&a, s->lists, s->nlists);
+    sti__free_aligned(&a, s->lists, s->nlists);
     sti__free(&a, s, sizeof *s);
 }
 
 bool sti__islands_room(sti__islands *s, int count) {
     if (count <= s->room) return true;
-    void *p = sti__resize(&s->own, s->island, sizeof(sti__island) * (size_t)s->room,
-                          sizeof(sti__island) * (size_t)count);
+    void *p = sti__resize(&s->own, s->island, sti__size(sizeof(sti__island), s->room),
+                          sti__size(sizeof(sti__island), count));
     if (!p) return false;
     s->island = p;
     memset(s->island + s->room, 0, sizeof(sti__island) * (size_t)(count - s->room));
@@ -94,7 +94,7 @@ static size_t lay_out(sti__island *s, const tally *t, char *base) {
     s->tstart = sti__cut(&c, n + 2, sizeof(int));
     s->tblock = sti__cut(&c, t->touches, sizeof(int));
     s->tslot = sti__cut(&c, t->touches, sizeof(int));
-    s->scratch = sti__cut(&c, 2 * n + 1, sizeof(int));
+    s->scratch = sti__cut(&c, sti__add(sti__size(2, n), 1), sizeof(int));
     s->mark = sti__cut(&c, n + 1, sizeof(int));
     s->slot = sti__cut(&c, n + 1, sizeof(int));
     s->active = sti__cut(&c, nrow, sizeof(bool));
@@ -104,7 +104,7 @@ static size_t lay_out(sti__island *s, const tally *t, char *base) {
 
 static bool reserve(sti__island *s, const tally *t, const sti_allocator *a) {
     size_t need = lay_out(s, t, NULL);
-    if (!sti__cut_room(a, &s->block, &s->nblock, need, need / 4)) return false;
+    if (!sti__make_room(a, &s->block, &s->nblock, need, need / 4)) return false;
     lay_out(s, t, s->block);
     return true;
 }
@@ -143,20 +143,14 @@ static size_t lay_out_lists(const sti_problem *p, sti__islands *s, char *base) {
     s->blocks = sti__cut(&c, nrow, sizeof(int));
     s->row_at = sti__cut(&c, k, sizeof(int));
     s->done = sti__cut(&c, k, sizeof(bool));
+    s->steps = sti__cut(&c, k, sizeof(int));
     return c.used;
 }
 
 sti_status sti__islands_sort(sti__islands *s, const sti_problem *p, sti_error *error) {
     size_t bytes = lay_out_lists(p, s, NULL);
-    if (bytes > s->nlists) {
-        sti__free(&s->own, s->lists, s->nlists);
-        s->nlists = sti__add(bytes, bytes / 4);
-        s->lists = sti__alloc(&s->own, s->nlists);
-        if (!s->lists) {
-            s->nlists = 0;
-            return sti__fail(error, STI_NO_MEMORY, "not enough memory for islands");
-        }
-    }
+    if (!sti__make_room(&s->own, &s->lists, &s->nlists, bytes, bytes / 4))
+        return sti__fail(error, STI_NO_MEMORY, "not enough memory for islands");
     lay_out_lists(p, s, s->lists);
     s->count = p->nisland;
     for (int k = 0; k < s->room; k++) s->island[k].keeping = STI__KEEP_OLD;
@@ -164,6 +158,7 @@ sti_status sti__islands_sort(sti__islands *s, const sti_problem *p, sti_error *e
     sort_by(p->row_island, p->arrays.nrow, s->count, s->blocks, s->row_at);
     for (int k = 0; k < s->count; k++) {
         s->done[k] = false;
+        s->steps[k] = 0;
         for (int i = s->dof_at[k]; i < s->dof_at[k + 1]; i++) s->rank[s->dofs[i]] = i - s->dof_at[k];
     }
     return STI_OK;
@@ -304,6 +299,7 @@ static bool fill_island(sti__island *s, const sti_problem *p, int k, const sti__
 sti_status sti__islands_fill(sti__islands *s, const sti_problem *p, sti_error *error) {
     if (!sti__islands_room(s, s->count))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory for islands");
+    sti__kept_hand_out(s);
     for (int i = 0; i < p->arrays.n; i++) s->mark[i] = -1;
     for (int k = 0; k < s->count; k++)
         if (!s->done[k] && !fill_island(&s->island[k], p, k, s))

@@ -10,6 +10,7 @@
 #include "solve/core.h"
 #include "solve/gmres.h"
 #include "solve/kept.h"
+#include "solve/pairs/pairs.h"
 #include "solve/pcg.h"
 
 #define STI__KRYLOV 10
@@ -88,8 +89,9 @@ typedef struct sti__island {
     uint64_t pattern; /* hash of what H was planned for; 0: nothing */
     bool planned;     /* H, of this problem: not before it is needed where an earlier factor may do */
     bool factored;    /* `newton` has a symmetric factor for these dofs, though perhaps of an earlier G */
-    sti__kept kept;
-    sti__keeping keeping; /* of what this solve leaves */
+    const sti__kept_matrix *kept; /* of an earlier step; NULL: none */
+    bool kept_ready;              /* `newton` is its factor */
+    sti__keeping keeping;         /* of what this solve leaves */
     sti_linear linear;
     sti_preconditioner preconditioner;
     const sti_allocator *allocator;
@@ -105,6 +107,7 @@ typedef struct sti__island {
     int *scratch;      /* 2 n + 1 */
     int *mark, *slot;  /* n + 1 each: of plans */
     sti__sweep sweep;
+    sti__pairs pairs;
     void *eased; /* of masses that were made alike */
     size_t neased;
     void *block, *plan; /* of the vectors; of the pattern */
@@ -121,8 +124,11 @@ typedef struct sti__islands {
     int *rank;        /* of each of the problem's dofs in its island */
     int *mark, *slot; /* n each: scratch */
     bool *done;       /* nisland: solved already, not filled */
+    int *
+        steps; /* nisland: Newton steps that were taken with dense matrices, without an answer if it is not done */
     void *lists;
     size_t nlists;
+    sti__kept *kept; /* the workspace's */
 } sti__islands;
 
 sti__islands *sti__islands_create(const sti_allocator *allocator, sti_error *error);

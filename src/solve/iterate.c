@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solve/iterate.h"
+#include "base/room.h"
 #include "solve/cholesky.h"
-#include "solve/cut.h"
 #include "solve/pcg.h"
 #include "solve/product.h"
 #include <math.h>
@@ -112,12 +112,8 @@ sti_status sti__iterate_plan(sti__iterate *s, const sti_csr *a, sti_error *error
     for (int i = 0; i < a->nrow; i++)
         if (!sti__pcg_is_soft(s->pcg, i)) nnz += (size_t)(a->start[i + 1] - a->start[i]);
     size_t need = lay_out(s, n, nnz, NULL);
-    if (!s->block || need > s->room) {
-        if (s->block) sti__free_aligned(&s->own, s->block, s->room);
-        s->block = sti__alloc_aligned(&s->own, need);
-        s->room = s->block ? need : 0;
-        if (!s->block) return sti__fail(error, STI_NO_MEMORY, "not enough memory for conjugate gradients");
-    }
+    if (!sti__make_room(&s->own, &s->block, &s->room, need, 0))
+        return sti__fail(error, STI_NO_MEMORY, "not enough memory for conjugate gradients");
     lay_out(s, n, nnz, s->block);
     status = partition(s, a, s->start, s->diagonal, error);
     fill_rest(s, a);
@@ -161,7 +157,7 @@ static void solve(sti__iterate *s, double tol, const sti_tasks *tasks) {
 int sti__iterate_count(const sti__iterate *s) { return s->iterations; }
 
 void sti__iterate_solve(sti__iterate *s, double *x, const sti_tasks *tasks) {
-    size_t bytes = sizeof(double) * (size_t)s->rest.nrow;
+    size_t bytes = sti__size(sizeof(double), s->rest.nrow);
     memcpy(s->b, x, bytes);
     solve(s, EXACT, tasks);
     memcpy(x, s->x, bytes);
@@ -169,7 +165,7 @@ void sti__iterate_solve(sti__iterate *s, double *x, const sti_tasks *tasks) {
 
 void sti__iterate_solve_near(sti__iterate *s, double *x, const double *guess, double tol,
                              const sti_tasks *tasks) {
-    size_t bytes = sizeof(double) * (size_t)s->rest.nrow;
+    size_t bytes = sti__size(sizeof(double), s->rest.nrow);
     product p = {s, tasks};
     memcpy(s->b, x, bytes);
     memcpy(s->x, guess, bytes);

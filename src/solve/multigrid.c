@@ -5,8 +5,8 @@
    which makes it symmetric and positive definite for every such matrix. The coarsest level is solved by a factor. */
 #include "solve/multigrid.h"
 #include "base/isa.h"
+#include "base/room.h"
 #include "solve/cholesky.h"
-#include "solve/cut.h"
 #include "solve/precond.h"
 #include "solve/temp.h"
 #include <math.h>
@@ -173,24 +173,24 @@ static void list_aggregates(sti__level *v) {
 static size_t lay_out(sti__level *v, size_t np, size_t most, char *base) {
     sti__cutter k = {base, 0};
     size_t n = (size_t)v->a.n, b = (size_t)v->a.b, c = (size_t)v->c, d = sizeof(double);
-    v->inverse = sti__cut(&k, b * b * n + STI__BSR_SPARE, d);
+    v->inverse = sti__cut(&k, sti__add(sti__size(b, b, n), STI__BSR_SPARE), d);
     sti__bsr *both[] = {&v->l, &v->u};
     for (int i = 0; i < 2; i++) {
         size_t half = ((size_t)v->a.start[n] - n) / 2; /* the pattern is symmetric */
-        both[i]->rounded = sti__cut(&k, b * b * half + STI__BSR_SPARE, sizeof(float));
+        both[i]->rounded = sti__cut(&k, sti__add(sti__size(b, b, half), STI__BSR_SPARE), sizeof(float));
         both[i]->start = sti__cut(&k, n + 1, sizeof(int));
         both[i]->col = sti__cut(&k, half, sizeof(int));
         both[i]->n = v->a.n;
         both[i]->b = v->a.b;
     }
-    v->x = sti__cut(&k, b * n + STI__BSR_SPARE, d);
-    v->r = sti__cut(&k, b * n + STI__BSR_SPARE, d);
-    v->rest = sti__cut(&k, b * n + STI__BSR_SPARE, d);
+    v->x = sti__cut(&k, sti__add(sti__size(b, n), STI__BSR_SPARE), d);
+    v->r = sti__cut(&k, sti__add(sti__size(b, n), STI__BSR_SPARE), d);
+    v->rest = sti__cut(&k, sti__add(sti__size(b, n), STI__BSR_SPARE), d);
     if (!v->coarse) return k.used;
-    v->modes = sti__cut(&k, b * c * n, d);
-    v->tentative = sti__cut(&k, b * c * n + STI__BSR_SPARE, sizeof(float));
-    v->p = sti__cut(&k, b * c * np + STI__BSR_SPARE, sizeof(float));
-    v->product = sti__cut(&k, 8 * b * most, d);
+    v->modes = sti__cut(&k, sti__size(b, c, n), d);
+    v->tentative = sti__cut(&k, sti__add(sti__size(b, c, n), STI__BSR_SPARE), sizeof(float));
+    v->p = sti__cut(&k, sti__add(sti__size(b, c, np), STI__BSR_SPARE), sizeof(float));
+    v->product = sti__cut(&k, sti__size(8, b, most), d);
     v->pstart = sti__cut(&k, n + 1, sizeof(int));
     v->pcol = sti__cut(&k, np, sizeof(int));
     v->aggregate = sti__cut(&k, n, sizeof(int));
@@ -204,7 +204,7 @@ static size_t lay_out(sti__level *v, size_t np, size_t most, char *base) {
 static size_t lay_out_pattern(sti__bsr *a, size_t nentry, char *base) {
     sti__cutter k = {base, 0};
     size_t n = (size_t)a->n, b = (size_t)a->b;
-    a->value = sti__cut(&k, b * b * nentry + STI__BSR_SPARE, sizeof(double));
+    a->value = sti__cut(&k, sti__add(sti__size(b, b, nentry), STI__BSR_SPARE), sizeof(double));
     a->start = sti__cut(&k, n + 1, sizeof(int));
     a->diagonal = sti__cut(&k, n, sizeof(int));
     a->col = sti__cut(&k, nentry, sizeof(int));
@@ -288,7 +288,7 @@ static sti_status plan_last(multigrid *g, sti_error *error) {
     g->factored = n <= LARGEST;
     if (!g->factored) return STI_OK;
     for (int i = 0; i < a->n; i++) nnz += (size_t)(a->diagonal[i] - a->start[i] + 1);
-    nnz *= (size_t)(a->b * a->b);
+    nnz *= (size_t)a->b * (size_t)a->b;
     for (int pass = 0; pass < 2; pass++) {
         sti__cutter c = {g->last, 0};
         g->value = sti__cut(&c, nnz, sizeof(double));
@@ -372,7 +372,7 @@ static void rigid_modes(sti__level *v, const double *coords) {
 static double column_dot(const sti__level *v, int g, int p, int q) {
     double s = 0;
     for (int t = v->list_start[g]; t < v->list_start[g + 1]; t++) {
-        const double *m = v->modes + (size_t)(v->a.b * v->c) * (size_t)v->list[t];
+        const double *m = v->modes + ((size_t)v->a.b * (size_t)v->c) * (size_t)v->list[t];
         for (int r = 0; r < v->a.b; r++) s += m[r * v->c + p] * m[r * v->c + q];
     }
     return s;
@@ -380,14 +380,14 @@ static double column_dot(const sti__level *v, int g, int p, int q) {
 
 static void column_add(sti__level *v, int g, int p, double s, int q) {
     for (int t = v->list_start[g]; t < v->list_start[g + 1]; t++) {
-        double *m = v->modes + (size_t)(v->a.b * v->c) * (size_t)v->list[t];
+        double *m = v->modes + ((size_t)v->a.b * (size_t)v->c) * (size_t)v->list[t];
         for (int r = 0; r < v->a.b; r++) m[r * v->c + p] += s * m[r * v->c + q];
     }
 }
 
 /* Modes of one aggregate become Q of Q R, by Gram and Schmidt, twice. Columns that have nothing of their own become zero. */
 static void orthonormalise(sti__level *v, int g, double *R) {
-    memset(R, 0, sizeof(double) * (size_t)(v->c * v->c));
+    memset(R, 0, sizeof(double) * (size_t)v->c * (size_t)v->c);
     for (int p = 0; p < v->c; p++) {
         double before = sqrt(column_dot(v, g, p, p));
         for (int pass = 0; pass < 2; pass++)
@@ -461,7 +461,8 @@ static void fill_last(multigrid *g, const sti_tasks *tasks) {
             for (int e = a->start[i]; e <= a->diagonal[i]; e++)
                 for (int c = 0; c < a->b; c++)
                     if (a->b * a->col[e] + c <= a->b * i + r)
-                        g->value[at++] = a->value[(size_t)(a->b * a->b) * (size_t)e + (size_t)(c * a->b + r)];
+                        g->value[at++] =
+                            a->value[((size_t)a->b * (size_t)a->b) * (size_t)e + (size_t)(c * a->b + r)];
     double boost = 1e-14;
     for (int t = 0; t < TRIES; t++, boost *= 1e3) {
         if (sti__chol_factor(g->chol, g->value, tasks, NULL) == STI_OK) return;
@@ -483,9 +484,9 @@ static void fill(void *state, const sti__bsr *a, const double *coords, const sti
             double R[36];
             orthonormalise(v, i, R);
             if (next->coarse)
-                memcpy(next->modes + v->c * v->c * i, R, sizeof(double) * (size_t)(v->c * v->c));
+                memcpy(next->modes + v->c * v->c * i, R, sizeof(double) * (size_t)v->c * (size_t)v->c);
         }
-        for (size_t i = 0; i < (size_t)(v->a.b * v->c) * (size_t)v->a.n; i++)
+        for (size_t i = 0; i < ((size_t)v->a.b * (size_t)v->c) * (size_t)v->a.n; i++)
             v->tentative[i] = (float)v->modes[i];
         k->smooth(v, OMEGA);
         k->galerkin(v, &next->a);

@@ -70,7 +70,7 @@ static size_t lay_out(newton *n, void *base) {
     size_t m = (size_t)n->m, size = (size_t)n->dual->op.size, nblock = (size_t)n->nblock;
     sti__pair *pairs[] = {&n->home, &n->now, &n->step, &n->trial, &n->scratch};
     double **works[] = {&n->gamma, &n->offset, &n->late, &n->anderson.t, &n->anderson.r};
-    n->C = sti__cut(&c, 6 * m, sizeof(double));
+    n->C = sti__cut(&c, sti__size(6, m), sizeof(double));
     n->z = sti__cut(&c, m, sizeof(double));
     for (int i = 0; i < STI__COUNT(works); i++) *works[i] = sti__cut(&c, size, sizeof(double));
     for (int i = 0; i < STI__COUNT(pairs); i++) {
@@ -155,7 +155,10 @@ static sti_status open(newton *n, sti__dual *dual, sti_error *error) {
     n->factor = sti__workspace_newton(workspace, error);
     if (!n->factor) return STI_NO_MEMORY;
     sti_csr pattern = {n->m, n->m, n->start, n->col, n->value};
-    return sti__chol_analyse(n->factor, &pattern, error);
+    int64_t start = sti__tick(workspace->tally);
+    sti_status status = sti__chol_analyse(n->factor, &pattern, error);
+    sti__tock(workspace->tally, STI__WORK_HESSIAN, start, 0);
+    return status;
 }
 
 /* out (di x dj, row stride `stride`) = Ci' W Cj */
@@ -177,6 +180,7 @@ static void congruence(int di, int dj, const double *Ci, const double *Cj, const
 }
 
 static bool factor(newton *n) {
+    int64_t start = sti__tick(n->dual->task->workspace->tally);
     for (int b = 0; b < n->nblock; b++) {
         int i = first_of(n, b), di = row_of(n, b)->dim, stride = n->start[i + 1] - n->start[i],
             at = n->start[i];
@@ -188,7 +192,10 @@ static bool factor(newton *n) {
         for (int r = 0; r < di; r++) n->value[at - di + r * stride + r] += 1;
     }
     n->dual->task->info->factorisations++;
-    return sti__chol_factor(n->factor, n->value, &n->dual->task->options->tasks, NULL) == STI_OK;
+    sti__budget_spend(n->dual->task->budget, sti__chol_get_info(n->factor).flops + 300.0 * n->m);
+    bool good = sti__chol_factor(n->factor, n->value, &n->dual->task->options->tasks, NULL) == STI_OK;
+    sti__tock(n->dual->task->workspace->tally, STI__WORK_HESSIAN, start, 0);
+    return good;
 }
 
 /* ---- linearising ----------------------------------------------------------------------------------- */
@@ -241,7 +248,7 @@ static void linearise_row(newton *n, int b) {
         double slip = u[i] + op->R[place[i]] * g[i];
         s2 += slip * slip;
     }
-    memset(C, 0, sizeof(double) * (size_t)(dim * dim));
+    memset(C, 0, sizeof(double) * (size_t)dim * (size_t)dim);
     for (int i = 0; i < dim; i++) {
         double a = op->raw[place[i]];
         bool free = row->kind == STI_ROW_CONE || (g[i] > sti__row_lo(row) / a && g[i] < sti__row_hi(row) / a);
@@ -253,6 +260,12 @@ static void linearise_row(newton *n, int b) {
     double slope = sti__operator_slope(op, b);
     if (n->dual->exact) n->late[place[0]] -= slope * sqrt(s2);
     if (region == STI__REGION_SLIDE) slide_factor(dim, slope, R, y, g[0], C);
+}
+
+static void linearise(newton *n) {
+    int64_t start = sti__tick(n->dual->task->workspace->tally);
+    for (int b = 0; b < n->nblock; b++) linearise_row(n, b);
+    sti__tock(n->dual->task->workspace->tally, STI__WORK_GRADIENT, start, 0);
 }
 
 /* out (m) = C'u for a work vector u; out (work) = C z for z (m). */
@@ -286,6 +299,7 @@ static void scatter(const newton *n, const double *z, double *out) {
 static bool find_step(newton *n) {
     int size = n->dual->op.size;
     if (!factor(n)) return false;
+    int64_t start = sti__tick(n->dual->task->workspace->tally);
     for (int i = 0; i < size; i++) n->scratch.x[i] = n->gamma[i] - n->now.x[i];
     sti__dual_mul(n->dual, n->scratch);
     gather(n, n->scratch.Wx, n->z);
@@ -293,6 +307,7 @@ static bool find_step(newton *n) {
     scatter(n, n->z, n->step.x);
     for (int i = 0; i < size; i++) n->step.x[i] = n->scratch.x[i] - n->step.x[i];
     sti__dual_mul(n->dual, n->step);
+    sti__tock(n->dual->task->workspace->tally, STI__WORK_DIRECT, start, 0);
     return true;
 }
 
@@ -344,7 +359,7 @@ static double distance(const double *a, const double *b, int n) {
 static double solve_proximal(newton *n, int *left) {
     int size = n->dual->op.size;
     for (int k = 0; k < INNER; k++) {
-        for (int b = 0; b < n->nblock; b++) linearise_row(n, b);
+        linearise(n);
         double rest = distance(n->gamma, n->now.x, size), late = sqrt(sti__norm2_n(n->late, NULL, size));
         if (!isfinite(rest) || !isfinite(late)) return INFINITY;
         if (rest <= INEXACT * late || rest <= n->rounding) {
@@ -354,8 +369,10 @@ static double solve_proximal(newton *n, int *left) {
             n->dual->task->info->outer++;
             return late;
         }
-        if (*left <= 0 || !find_step(n)) return INFINITY;
+        if (*left <= 0 || sti__dual_over(n->dual) || !find_step(n)) return INFINITY;
+        int64_t start = sti__tick(n->dual->task->workspace->tally);
         double length = search(n);
+        sti__tock(n->dual->task->workspace->tally, STI__WORK_LINE_SEARCH, start, 1);
         for (int i = 0; i < size; i++) {
             n->now.x[i] += length * n->step.x[i];
             n->now.Wx[i] += length * n->step.Wx[i];
@@ -385,7 +402,7 @@ static void set_offset(newton *n, sti__pair t) {
 static void settle(newton *n, int *left) {
     double last = INFINITY;
     copy(n, n->home, n->dual->best);
-    for (int idle = 0; idle<FAILURES && * left> 0 && !sti__dual_done(n->dual);) {
+    for (int idle = 0; idle<FAILURES && * left> 0 && !sti__dual_over(n->dual);) {
         set_offset(n, n->home);
         double late = solve_proximal(n, left);
         if (late < INFINITY) {
@@ -407,7 +424,7 @@ static void iterate(newton *n, int *left) {
     int idle = 0, changes = 0;
     set_offset(n, n->dual->best);
     sti__anderson_forget(&n->anderson);
-    while (changes<CHANGES && * left> 0 && !sti__dual_done(n->dual)) {
+    while (changes<CHANGES && * left> 0 && !sti__dual_over(n->dual)) {
         double late = solve_proximal(n, left);
         idle = late < 0.8 * least ? 0 : idle + 1;
         least = fmin(least, late);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solve/operator.h"
+#include "base/isa.h"
 #include "contact/rows.h"
 #include "solve/certificate.h"
 #include "solve/condense.h"
@@ -187,7 +188,7 @@ static size_t lay_out_rows(builder *b, void *base) {
     sti__cutter c = {base, 0};
     sti__blockrows *w = &b->op->w;
     size_t count = (size_t)w->count, size = (size_t)b->op->size, nnz = (size_t)b->W->start[b->W->nrow];
-    b->rows = sti__cut(&c, 4 * count, sizeof(int));
+    b->rows = sti__cut(&c, sti__size(4, count), sizeof(int));
     b->unit = sti__cut(&c, (size_t)b->op->m, sizeof(int));
     b->part = sti__cut(&c, (size_t)b->op->m, sizeof(int));
     b->seen = sti__cut(&c, size, sizeof(int));
@@ -212,7 +213,7 @@ static sti_status build_rows(sti__operator *op, const sti_csr *W, sti_workspace 
     list_units(&b);
     scan(&b, false);
     w->numbers = w->value_start[w->count];
-    double *value = sti__workspace_block(workspace, STI__BLOCK_MATRIX, sizeof(double) * (size_t)w->numbers);
+    double *value = sti__workspace_block(workspace, STI__BLOCK_MATRIX, sti__size(sizeof(double), w->numbers));
     if (!value) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the Delassus matrix");
     memset(value, 0, sizeof(double) * (size_t)w->numbers);
     w->value = value;
@@ -266,7 +267,7 @@ __attribute__((target("avx2"))) static void mul_avx2(void *context, int begin, i
     const product *p = context;
     mul_body(p->op, p->x, p->y, begin, end);
 }
-static bool have_avx2(void) { return __builtin_cpu_supports("avx2"); }
+static bool have_avx2(void) { return sti__has_avx2(); }
 #else
 #define mul_avx2 mul_base
 static bool have_avx2(void) { return false; }
@@ -310,8 +311,8 @@ static sti_status build_jacobian(sti__operator *op, sti_workspace *workspace, st
                                           workspace->allocator, error);
     if (status != STI_OK) return status;
     op->jacobian = &workspace->jacobian;
-    op->row4 =
-        sti__workspace_block(workspace, STI__BLOCK_MATRIX, sizeof(double) * 4 * (size_t)op->jacobian->ngroup);
+    op->row4 = sti__workspace_block(workspace, STI__BLOCK_MATRIX,
+                                    sti__size(sizeof(double), 4, op->jacobian->ngroup));
     return op->row4 ? STI_OK : sti__fail(error, STI_NO_MEMORY, "not enough memory for the Jacobian");
 }
 

@@ -86,7 +86,7 @@ static void count_columns(const sti__graph *g, sti__etree *t, const int *rank, i
 
 bool sti__etree_make(const sti__graph *g, sti__etree *t, sti__temp *temp) {
     int n = g->n;
-    int *rank = sti__temp_ints(temp, 5 * (size_t)n + 1);
+    int *rank = sti__temp_ints(temp, sti__add(sti__size(5, n), 1));
     if (!rank) return false;
     int *post = rank + n, *work = post + n;
     for (int i = 0; i < n; i++) rank[t->order[i]] = i;

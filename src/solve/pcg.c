@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solve/pcg.h"
+#include "base/room.h"
 #include "base/simd.h"
-#include "solve/cut.h"
 #include "solve/precond.h"
 #include "solve/product.h"
 #include <math.h>
@@ -54,8 +54,8 @@ void sti__pcg_free(sti__pcg *pcg) {
 static sti_status add_soft(sti__pcg *c, int first, int nodes, sti_error *error) {
     if (c->nsoft == c->soft_room) {
         int room = c->soft_room + 4;
-        void *p =
-            sti__resize(&c->own, c->soft, sizeof(soft) * (size_t)c->soft_room, sizeof(soft) * (size_t)room);
+        void *p = sti__resize(&c->own, c->soft, sti__size(sizeof(soft), c->soft_room),
+                              sti__size(sizeof(soft), room));
         if (!p) return sti__fail(error, STI_NO_MEMORY, "not enough memory for conjugate gradients");
         c->soft = p;
         memset(c->soft + c->soft_room, 0, sizeof(soft) * (size_t)(room - c->soft_room));
@@ -195,18 +195,9 @@ sti_status sti__pcg_partition(sti__pcg *c, int n, int nblock, const int *start, 
     c->n = n;
     c->nblock = nblock;
     size_t need = place_arrays(c, inverses, NULL);
-    if (!c->block || need > c->room) {
-        if (c->block) sti__free_aligned(&c->own, c->block, c->room);
-        c->block = sti__alloc_aligned(&c->own, need);
-        c->room = need;
-        if (!c->block) {
-            *c = (sti__pcg){.own = c->own,
-                            .soft = c->soft,
-                            .nsoft = c->nsoft,
-                            .soft_room = c->soft_room,
-                            .tally = c->tally};
-            return sti__fail(error, STI_NO_MEMORY, "not enough memory for conjugate gradients of %d dofs", n);
-        }
+    if (!sti__make_room(&c->own, &c->block, &c->room, need, 0)) {
+        c->n = c->nblock = 0;
+        return sti__fail(error, STI_NO_MEMORY, "not enough memory for conjugate gradients of %d dofs", n);
     }
     place_arrays(c, inverses, c->block);
     memcpy(c->start, start, sizeof(int) * ((size_t)nblock + 1));

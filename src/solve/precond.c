@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solve/precond.h"
-#include "solve/cut.h"
+#include "base/room.h"
 #include "solve/product.h"
 #include <string.h>
 
@@ -83,18 +83,13 @@ static size_t lay_out(sti__precond *c, size_t n, char *base) {
     c->plain.start = c->pressed.start = sti__cut(&k, n + 1, sizeof(int));
     c->plain.col = c->pressed.col = sti__cut(&k, c->nentry, sizeof(int));
     c->plain.diagonal = c->pressed.diagonal = sti__cut(&k, n, sizeof(int));
-    c->from = sti__cut(&k, 9 * c->nentry, sizeof(int));
+    c->from = sti__cut(&k, sti__size(9, c->nentry), sizeof(int));
     return k.used;
 }
 
 static bool reserve(sti__precond *c, size_t n) {
     size_t need = lay_out(c, n, NULL);
-    if (!c->block || need > c->room) {
-        if (c->block) sti__free_aligned(&c->own, c->block, c->room);
-        c->block = sti__alloc_aligned(&c->own, need);
-        c->room = c->block ? need : 0;
-        if (!c->block) return false;
-    }
+    if (!sti__make_room(&c->own, &c->block, &c->room, need, 0)) return false;
     lay_out(c, n, c->block);
     return true;
 }
@@ -119,7 +114,7 @@ static uint64_t hash_pattern(const sti_csr *a, int first, int nodes, const void 
     int head[] = {first, nodes, with_modes};
     uint64_t h = sti__hash(STI__HASH_SEED + (uint64_t)(uintptr_t)kind, head, sizeof head);
     int from = a->start[first], count = a->start[first + 3 * nodes] - from;
-    h = sti__hash(h, a->start + first, sizeof(int) * (size_t)(3 * nodes + 1));
+    h = sti__hash(h, a->start + first, sizeof(int) * (3 * (size_t)nodes + 1));
     h = sti__hash(h, a->col + from, sizeof(int) * (size_t)count);
     return h ? h : 1;
 }
@@ -203,7 +198,7 @@ static const sti__bsr *matrix_of(const sti__precond *c) { return c->added ? &c->
 
 /* What depends on matrix and coordinates alone need not be made again of the same. */
 void sti__precond_fill(sti__precond *c, const double *coords, const sti_tasks *tasks) {
-    size_t bytes = coords ? 3 * sizeof(double) * (size_t)c->plain.n : 0;
+    size_t bytes = coords ? sti__size(3, sizeof(double), c->plain.n) : 0;
     uint64_t hash = sti__hash(STI__HASH_SEED, coords, bytes);
     if (c->filled && !c->added && hash == c->coords) return;
     c->kind->fill(c->state, matrix_of(c), coords, tasks);
@@ -225,13 +220,14 @@ typedef struct jacobi {
     sti_allocator own;
     int n;
     double *inverse;
-    size_t room; /* bytes of inverse */
+    void *block; /* what holds it */
+    size_t room;
 } jacobi;
 
 static void free_jacobi(void *state) {
     jacobi *s = state;
     sti_allocator own = s->own;
-    if (s->inverse) sti__free_aligned(&own, s->inverse, s->room);
+    sti__free_aligned(&own, s->block, s->room);
     sti__free(&own, s, sizeof *s);
 }
 
@@ -240,14 +236,13 @@ static void *plan_jacobi(void *old, const sti__bsr *a, bool with_modes, const st
     jacobi *s = old ? old : sti__alloc(allocator, sizeof *s);
     (void)with_modes;
     if (!s) return sti__fail(error, STI_NO_MEMORY, "not enough memory for a preconditioner"), NULL;
-    size_t need = sizeof(double) * (9 * (size_t)a->n + STI__BSR_SPARE);
+    size_t need = sti__mul(sti__add(sti__mul((size_t)a->n, 9), STI__BSR_SPARE), sizeof(double));
     s->own = *allocator;
     s->n = a->n;
-    if (need <= s->room) return s;
-    if (s->inverse) sti__free_aligned(allocator, s->inverse, s->room);
-    s->inverse = sti__alloc_aligned(allocator, need);
-    s->room = need;
-    if (s->inverse) return s;
+    if (sti__make_room(allocator, &s->block, &s->room, need, 0)) {
+        s->inverse = s->block;
+        return s;
+    }
     sti__fail(error, STI_NO_MEMORY, "not enough memory for a preconditioner");
     free_jacobi(s);
     return NULL;

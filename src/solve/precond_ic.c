@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Block incomplete Cholesky without fill: L has the blocks of A's lower triangle. A pivot that is not positive definite
    starts it again with more on the diagonal; with enough of it L is diagonal and cannot fail. */
-#include "solve/cut.h"
+#include "base/room.h"
 #include "solve/precond.h"
 #include <math.h>
 #include <string.h>
@@ -28,17 +28,17 @@ static void free_ic(void *state) {
 
 static size_t lay_out(ic *s, size_t n, size_t nentry, char *base) {
     sti__cutter c = {base, 0};
-    s->inverse = sti__cut(&c, 9 * n + STI__BSR_SPARE, sizeof(double));
-    s->transposed = sti__cut(&c, 9 * n + STI__BSR_SPARE, sizeof(double));
+    s->inverse = sti__cut(&c, sti__add(sti__size(9, n), STI__BSR_SPARE), sizeof(double));
+    s->transposed = sti__cut(&c, sti__add(sti__size(9, n), STI__BSR_SPARE), sizeof(double));
     sti__bsr *both[] = {&s->l, &s->u};
     for (int k = 0; k < 2; k++) {
-        both[k]->rounded = sti__cut(&c, 9 * nentry + STI__BSR_SPARE, sizeof(float));
+        both[k]->rounded = sti__cut(&c, sti__add(sti__size(9, nentry), STI__BSR_SPARE), sizeof(float));
         both[k]->start = sti__cut(&c, n + 1, sizeof(int));
         both[k]->col = sti__cut(&c, nentry, sizeof(int));
         both[k]->n = (int)n;
         both[k]->b = 3;
     }
-    s->l.value = sti__cut(&c, 9 * nentry, sizeof(double));
+    s->l.value = sti__cut(&c, sti__size(9, nentry), sizeof(double));
     s->from = sti__cut(&c, nentry, sizeof(int));
     s->flip = sti__cut(&c, nentry, sizeof(int));
     return c.used;
@@ -69,14 +69,9 @@ static void *plan(void *old, const sti__bsr *a, bool with_modes, const sti_alloc
     if (!s) return sti__fail(error, STI_NO_MEMORY, "not enough memory for an incomplete factor"), NULL;
     s->own = *allocator;
     size_t n = (size_t)a->n, nentry = ((size_t)a->start[a->n] - n) / 2, need = lay_out(s, n, nentry, NULL);
-    if (need > s->room) {
-        if (s->block) sti__free_aligned(allocator, s->block, s->room);
-        s->block = sti__alloc_aligned(allocator, need);
-        s->room = need;
-        if (!s->block) {
-            free_ic(s);
-            return sti__fail(error, STI_NO_MEMORY, "not enough memory for an incomplete factor"), NULL;
-        }
+    if (!sti__make_room(allocator, &s->block, &s->room, need, 0)) {
+        free_ic(s);
+        return sti__fail(error, STI_NO_MEMORY, "not enough memory for an incomplete factor"), NULL;
     }
     lay_out(s, n, nentry, s->block);
     fill_pattern(s, a);

@@ -2,7 +2,7 @@
 /* Overlapping patches (additive Schwarz): all sets of four nodes that know each other, which are the tetrahedra of a mesh.
    M^-1 = sum over patches of E W A_p^-1 W E', W = 1 / sqrt(patches of a node): symmetric, and W^2 adds up to one. Nodes of a
    patch are neighbours, so that the sum has the pattern of A, and is kept as such a matrix. */
-#include "solve/cut.h"
+#include "base/room.h"
 #include "solve/precond.h"
 #include <math.h>
 #include <string.h>
@@ -65,9 +65,9 @@ static size_t find_patches(const sti__bsr *a, int *out) {
 
 static size_t lay_out(patch *s, const sti__bsr *a, size_t patches, char *base) {
     sti__cutter c = {base, 0};
-    s->sum.value = sti__cut(&c, 9 * (size_t)a->start[a->n] + STI__BSR_SPARE, sizeof(double));
+    s->sum.value = sti__cut(&c, sti__add(sti__size(9, a->start[a->n]), STI__BSR_SPARE), sizeof(double));
     s->weight = sti__cut(&c, (size_t)a->n, sizeof(double));
-    s->node = sti__cut(&c, SIZE * patches, sizeof(int));
+    s->node = sti__cut(&c, sti__size(SIZE, patches), sizeof(int));
     return c.used;
 }
 
@@ -93,14 +93,9 @@ static void *plan(void *old, const sti__bsr *a, bool with_modes, const sti_alloc
     if (!s) return sti__fail(error, STI_NO_MEMORY, "not enough memory for patches"), NULL;
     s->own = *allocator;
     size_t count = find_patches(a, NULL), need = lay_out(s, a, count + (size_t)a->n, NULL);
-    if (need > s->room) {
-        if (s->block) sti__free_aligned(allocator, s->block, s->room);
-        s->block = count < INT32_MAX / SIZE / 2 ? sti__alloc_aligned(allocator, need) : NULL;
-        s->room = need;
-        if (!s->block) {
-            free_patch(s);
-            return sti__fail(error, STI_NO_MEMORY, "not enough memory for patches"), NULL;
-        }
+    if (count >= INT32_MAX / SIZE / 2 || !sti__make_room(allocator, &s->block, &s->room, need, 0)) {
+        free_patch(s);
+        return sti__fail(error, STI_NO_MEMORY, "not enough memory for patches"), NULL;
     }
     lay_out(s, a, count + (size_t)a->n, s->block);
     s->count = (int)find_patches(a, s->node);

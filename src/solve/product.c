@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solve/product.h"
+#include "base/room.h"
 #include "base/simd.h"
-#include "solve/cut.h"
 #include <string.h>
 
 #define GRAIN_ROWS 256 /* rows or columns per piece of work */
@@ -126,26 +126,21 @@ static void count_groups(sti__blocks *b, const sti_csr *a, const int *first, int
 static size_t place_arrays(sti__blocks *b, char *base) {
     sti__cutter c = {base, 0};
     size_t g = (size_t)b->ngroup, e = (size_t)b->nentry, i = sizeof(int);
-    b->value = sti__cut(&c, 4 * e, sizeof(double));
+    b->value = sti__cut(&c, sti__size(4, e), sizeof(double));
     b->place = sti__cut(&c, (size_t)b->nrow, i);
     b->start = sti__cut(&c, g + 1, i);
     b->col = sti__cut(&c, e, i);
     b->tstart = sti__cut(&c, (size_t)b->ncol + 2, i);
     b->tgroup = sti__cut(&c, e, i);
     b->tentry = sti__cut(&c, e, i);
-    b->from = sti__cut(&c, 4 * e + 4, i); /* the end of the last merge writes one more */
+    b->from = sti__cut(&c, sti__add(sti__size(4, e), 4), i); /* the end of the last merge writes one more */
     return c.used;
 }
 
 static bool reserve(sti__blocks *b, const sti_allocator *allocator) {
     size_t need = place_arrays(b, NULL);
-    if (!b->block || need > b->room) {
-        if (b->block) sti__free_aligned(&b->own, b->block, b->room);
-        b->own = *sti__allocator(allocator);
-        b->block = sti__alloc_aligned(&b->own, need);
-        b->room = b->block ? need : 0;
-        if (!b->block) return false;
-    }
+    if (!b->block) b->own = *sti__allocator(allocator);
+    if (!sti__make_room(&b->own, &b->block, &b->room, need, 0)) return false;
     place_arrays(b, b->block);
     return true;
 }

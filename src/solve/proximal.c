@@ -31,9 +31,8 @@
 #define SOFTER 10 /* ... each by this factor ... */
 #define HOLD 4    /* ... and rounds for which the share then stays */
 #define WAIT 2    /* rounds with frozen terms after a coupled one failed */
-#define LATE 3    /* after so many of softened contact masses are made alike, in units of max_newton ... */
-#define EASED 8   /* ... and Newton steps among these */
-#define TOTAL 15  /* Newton steps of all rounds, in units of max_newton */
+#define LATE 300  /* Newton steps of softened contact after which masses are made alike ... */
+#define EASED 800 /* ... and by which that must have led to the answer */
 #define TIRED 8   /* rounds without a better iterate after which frozen steps are damped ... */
 #define DAMPED 0.5
 #define STALL 30 /* ... and after which there are no more */
@@ -184,7 +183,8 @@ static bool ease_masses(rounds *r) {
     if (r->eased || r->sap->cap) return false;
     r->eased = true;
     memcpy(s->v, s->vstar, sizeof(double) * (size_t)s->n);
-    bool eased = sti__sap_ease(r->sap, EASED * r->sap->options->max_newton, soften_anew, r);
+    bool eased = sti__sap_ease(
+        r->sap, r->sap->options->max_newton < EASED ? r->sap->options->max_newton : EASED, soften_anew, r);
     for (int i = 0; i < s->m; i++) s->base[i] = s->offset[i] = s->soft[i] * s->last_g[i];
     sti__anderson_forget(&s->anderson);
     return eased;
@@ -217,7 +217,7 @@ static void run_round(rounds *r) {
     const sti_solve_options *o = sap->options;
     if (!r->coupled || !(run_coupled(r) || run_eased(r) || run_softer(r))) {
         set_target(sap->s);
-        sti__sap_goal goal = {.momentum = fmax(0.3 * o->tol, r->aim), .cap = o->max_newton};
+        sti__sap_goal goal = {.momentum = fmax(0.3 * o->tol, r->aim), .cap = STI__SAP_ROUND};
         sti__sap_minimise(sap, &goal);
         if (!run_coupled(r)) {
             set_target(sap->s);
@@ -232,15 +232,14 @@ static void run_round(rounds *r) {
 static double true_bar(rounds *r) {
     sti__sap *sap = r->sap;
     sti__island *s = sap->s;
-    double gap = 0, *y = true_velocity(s);
-    for (int b = 0; b < s->nrow; b++) {
-        const sti_row *row = sti__island_row(s, b);
-        double *yb = y + s->first[b];
-        if (r->nature.shifts) yb[0] += sti__row_desaxce(row, given_R(s, b), yb, s->g + s->first[b]);
-        gap += sti__row_gap(row, given_R(s, b), yb, s->g + s->first[b]);
-    }
+    const double *y = true_velocity(s);
     sti__sap_measure(sap);
-    return sqrt(sap->bar * sap->bar + 2 * gap) / sap->scale;
+    sti__sum sum = sap->sum;
+    for (int b = 0; b < s->nrow; b++) {
+        int at = s->first[b];
+        sum.gap += sti__row_gap_at(sti__island_row(s, b), given_R(s, b), y + at, s->g + at, r->nature.shifts);
+    }
+    return sti__sum_bar(&sum);
 }
 
 /* ---- the loop ----------------------------------------------------------------------------------------- */
@@ -248,6 +247,35 @@ static double true_bar(rounds *r) {
 static void keep_answer(sti__island *s) {
     memcpy(s->answer, s->v, sizeof(double) * (size_t)s->n);
     memcpy(s->best_g, s->g, sizeof(double) * (size_t)s->m);
+}
+
+/* The rows' parts of the gap of (v, g) under the true law. */
+static double rows_gap(rounds *r, const double *v, const double *g) {
+    sti__island *s = r->sap->s;
+    double gap = 0;
+    sti__island_mul(s, v, s->y, r->sap->tasks);
+    for (int i = 0; i < s->m; i++) s->y[i] -= s->vhat[i];
+    for (int b = 0; b < s->nrow; b++)
+        gap += sti__row_gap_at(sti__island_row(s, b), given_R(s, b), s->y + s->first[b], g + s->first[b],
+                               r->nature.shifts);
+    return gap;
+}
+
+/* If no round was run: what the guessed impulses say, or no impulses where these are nearer to the answer. Momentum balances
+   in both, so that the rows' parts are the gap. */
+static void answer_without_rounds(rounds *r) {
+    sti__island *s = r->sap->s;
+    memcpy(s->best_g, s->last_g, sizeof(double) * (size_t)s->m);
+    memcpy(s->answer, s->v, sizeof(double) * (size_t)s->n);
+    if (!sti__island_factor_mass(s, r->sap->tasks)) return;
+    sti__island_mul_t(s, s->best_g, s->work, r->sap->tasks);
+    sti__chol_solve(s->mass, s->work, r->sap->tasks);
+    sti__sap_spend_mass(r->sap);
+    for (int i = 0; i < s->n; i++) s->answer[i] = s->vstar[i] + s->work[i];
+    memset(s->g, 0, sizeof(double) * (size_t)s->m);
+    if (rows_gap(r, s->answer, s->best_g) <= rows_gap(r, s->vstar, s->g)) return;
+    memcpy(s->answer, s->vstar, sizeof(double) * (size_t)s->n);
+    memset(s->best_g, 0, sizeof(double) * (size_t)s->m);
 }
 
 /* Without guessed impulses those of the law at a guessed velocity; hard rows have none. */
@@ -321,10 +349,12 @@ static sti__sap_end outer_loop(rounds *r) {
     sti__island *s = sap->s;
     const sti_solve_options *o = sap->options;
     double best = INFINITY, before = INFINITY;
-    int since = 0, cap = sap->cap ? sap->cap : TOTAL * o->max_newton;
+    int since = 0, cap = sap->cap && sap->cap < o->max_newton ? sap->cap : o->max_newton;
     begin(r);
-    for (int round = 0; round < ROUNDS && since < STALL && sap->count->iterations < cap; round++) {
-        if (sap->count->iterations >= LATE * o->max_newton && finish_eased(r)) return STI__SAP_CONVERGED;
+    for (int round = 0; round < ROUNDS && since < STALL && sap->count->iterations < cap &&
+                        sti__budget_left(&sap->count->budget);
+         round++) {
+        if (sap->count->iterations >= LATE && finish_eased(r)) return STI__SAP_CONVERGED;
         run_round(r);
         if (sap->count->indefinite) break;
         double merit = fmax(r->error, sap->change > 0 ? sap->residual / sap->change : 0);
@@ -335,6 +365,7 @@ static sti__sap_end outer_loop(rounds *r) {
         next_offset(r, since, before);
         before = r->error;
     }
+    if (!r->any) answer_without_rounds(r);
     memcpy(s->v, s->answer, sizeof(double) * (size_t)s->n);
     memcpy(s->g, s->best_g, sizeof(double) * (size_t)s->m);
     return since >= STALL ? STI__SAP_STALLED : STI__SAP_CAP;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many force components the motion determines: the rank of the active force directions, by a pivoted
    Cholesky factorisation of their Gram matrix, island by island. */
+#include "base/room.h"
 #include "contact/rows.h"
 #include "solve/certificate.h"
-#include "solve/cut.h"
 #include <string.h>
 
 enum { LARGEST = 4096 }; /* active directions of an island that are still counted */
@@ -175,7 +175,7 @@ static sti_status count_all(counter *c, const double *y, const double *g, const 
             return STI_OK;
         }
         int most = c->p->delassus || k < c->dofs[island + 1] ? k : c->dofs[island + 1];
-        size_t bytes = sizeof(double) * (size_t)k * ((size_t)most + 1);
+        size_t bytes = sti__size(sizeof(double), k, sti__add(most, 1));
         c->L = k ? sti__alloc(c->p->allocator, bytes) : NULL;
         if (k && !c->L) return sti__fail(error, STI_NO_MEMORY, "not enough memory to count forces");
         int rank = rank_of(c, most, inverse);

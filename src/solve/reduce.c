@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solve/reduce.h"
+#include "base/room.h"
 #include "solve/cholesky.h"
-#include "solve/cut.h"
 #include <string.h>
 
 #define LEAST 96      /* dofs of a part that is worth it */
@@ -96,8 +96,8 @@ static size_t lay_out_matrix(sti__reduction *r, size_t entries, char *base) {
 static slot *next_slot(sti__reduction *r, sti_error *error) {
     if (r->nslot == r->slot_room) {
         int room = r->slot_room + 4;
-        void *p = sti__resize(&r->own, r->slots, sizeof *r->slots * (size_t)r->slot_room,
-                              sizeof *r->slots * (size_t)room);
+        void *p = sti__resize(&r->own, r->slots, sti__size(sizeof *r->slots, r->slot_room),
+                              sti__size(sizeof *r->slots, room));
         if (!p) return sti__fail(error, STI_NO_MEMORY, "not enough memory to reduce a problem"), NULL;
         r->slots = p;
         memset(r->slots + r->slot_room, 0, sizeof *r->slots * 4);
@@ -174,14 +174,14 @@ static sti_status factor_part(sti__reduction *r, const sti_csr *A, const part *t
     const double *value = A->value + A->start[t->first];
     int count = A->start[t->first + t->n] - A->start[t->first], bad;
     uint64_t hash = sti__chol_get_info(s->chol).hash;
-    size_t bytes = sizeof(double) * (size_t)count;
+    size_t bytes = sti__size(sizeof(double), count);
     if (s->nvalue == count && s->hash == hash && memcmp(s->value, value, bytes) == 0) return STI_OK;
     s->nvalue = 0;
     r->factorisations++;
     if (sti__chol_factor(s->chol, value, tasks, &bad) != STI_OK)
         return sti__fail(error, STI_VALUE, "A is not positive definite (dof %d)", t->first + bad);
     if (s->room < (size_t)count) {
-        void *p = sti__resize(&r->own, s->value, sizeof(double) * s->room, bytes);
+        void *p = sti__resize(&r->own, s->value, sti__size(sizeof(double), s->room), bytes);
         if (!p) return sti__fail(error, STI_NO_MEMORY, "not enough memory to reduce a problem");
         s->value = p;
         s->room = (size_t)count;
@@ -255,7 +255,7 @@ sti_status sti__reduce(sti__reduction *r, const sti_problem *p, const sti_tasks 
     *out = p;
     if (p->delassus || p->arrays.n < LEAST || p->m == 0 || !any_large(A)) return STI_OK;
     size_t need = lay_out(r, p, NULL);
-    if (!sti__cut_room(&r->own, &r->block, &r->room, need, need / 4))
+    if (!sti__make_room(&r->own, &r->block, &r->room, need, need / 4))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory to reduce a problem");
     lay_out(r, p, r->block);
     r->from = p;
@@ -271,7 +271,7 @@ sti_status sti__reduce(sti__reduction *r, const sti_problem *p, const sti_tasks 
     int n = number_dofs(r, A);
     size_t entries = (size_t)r->astart[n];
     need = lay_out_matrix(r, entries, NULL);
-    if (!sti__cut_room(&r->own, &r->matrix, &r->matrix_room, need, need / 4))
+    if (!sti__make_room(&r->own, &r->matrix, &r->matrix_room, need, need / 4))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory to reduce a problem");
     lay_out_matrix(r, entries, r->matrix);
     for (int k = 0; k < r->npart; k++) {

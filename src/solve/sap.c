@@ -20,6 +20,44 @@
 /* Newton steps of an island with dense matrices before it takes the longer way. */
 #define SMALL_STEPS 60
 
+/* ---- work -------------------------------------------------------------------------------------------- */
+
+#define ITERATION 8 /* passes that a step of conjugate gradients costs, with its preconditioner ... */
+#define RENEWAL 40  /* ... and that making this costs */
+
+double sti__sap_pass(const sti__sap *sap) {
+    const sti__island *s = sap->s;
+    return 2.0 * s->astart[s->n] + 4.0 * (double)s->number[s->nrow] + 40.0 * s->m + 20.0 * s->n;
+}
+
+void sti__sap_spend_mass(sti__sap *sap) {
+    sti__chol_info mass = sti__chol_get_info(sap->s->mass);
+    bool iterates = sti__chol_iterates(sap->s->mass);
+    double cost = iterates ? ITERATION * sti__sap_pass(sap) * mass.iterations : 4.0 * (double)mass.fill;
+    sti__budget_spend(&sap->count->budget, cost);
+}
+
+bool sti__sap_hessian(sti__sap *sap) {
+    sti__island *s = sap->s;
+    int *tries = &sap->count->factorisations, before = *tries;
+    bool made = sti__island_make_hessian(s, sap->tasks, tries);
+    double flops = s->planned && s->direct ? sti__chol_get_info(s->newton).flops * (*tries - before) : 0;
+    sti__budget_spend(&sap->count->budget, flops + (s->direct ? ITERATION : RENEWAL) * sti__sap_pass(sap));
+    return made;
+}
+
+int sti__sap_solve(sti__sap *sap, const double *b, double *x, double tol) {
+    sti__budget *budget = &sap->count->budget;
+    double each = ITERATION * sti__sap_pass(sap);
+    int cap = sti__budget_iterations(budget, each, sap->options->max_pcg);
+    int products = sti__island_solve(sap->s, b, x, tol, cap, sap->tasks);
+    sap->count->pcg += products;
+    sap->count->warnings[STI_WARN_MANY_PCG] += products > STI_MANY_PCG;
+    double direct = sap->s->direct ? 4.0 * (double)sti__chol_get_info(sap->s->newton).fill : 0;
+    sti__budget_spend(budget, direct + each * products);
+    return products;
+}
+
 /* ---- one iterate ------------------------------------------------------------------------------------ */
 
 typedef struct rows_job {
@@ -66,6 +104,7 @@ void sti__sap_evaluate(sti__sap *sap, bool curved) {
     sap->size = fmax(scaled_norm(s, s->work), impulse);
     sap->change = fmax(scaled_norm(s, s->momentum), impulse);
     sap->bar = NAN;
+    sti__budget_spend(&sap->count->budget, sti__sap_pass(sap));
     sti__tock(s->tally, STI__WORK_GRADIENT, start, 0);
 }
 
@@ -77,6 +116,7 @@ static void measure(sti__sap *sap) {
         return;
     }
     sti__chol_half(s->mass, s->gradient, s->work, sap->tasks);
+    sti__sap_spend_mass(sap);
     sap->bar = sqrt(sti__norm2_n(s->work, NULL, s->n));
     double free2 = sti__free2(s->problem, sti__dot_n(s->vstar, s->impetus, s->n), 1), moved2 = 0,
            impulse2 = 0, across = 0;
@@ -108,17 +148,10 @@ static double forcing(const sti__sap *sap) {
     return fmax(sap->options->pcg_tol, fmin(0.1, 0.1 * sqrt(relative)));
 }
 
-int sti__sap_solve(sti__sap *sap, const double *b, double *x, double tol) {
-    int products = sti__island_solve(sap->s, b, x, tol, sap->options->max_pcg, sap->tasks);
-    sap->count->pcg += products;
-    sap->count->warnings[STI_WARN_MANY_PCG] += products > STI_MANY_PCG;
-    return products;
-}
-
 /* The Newton direction into step, with its products; false if there is none that descends. */
 static bool find_direction(sti__sap *sap, double *slope) {
     sti__island *s = sap->s;
-    if (!sti__island_make_hessian(s, sap->tasks, &sap->count->factorisations)) {
+    if (!sti__sap_hessian(sap)) {
         sap->count->indefinite |= !sti__island_factor_mass(s, sap->tasks);
         return false;
     }
@@ -143,6 +176,7 @@ static bool take_step(sti__sap *sap, double *gain) {
     sti__line_result r = sti__line_search(&line, o->max_step, o->ls_tol, o->max_line_search);
     sti__tock(s->tally, STI__WORK_LINE_SEARCH, start, r.evaluations);
     sap->count->line_search += r.evaluations;
+    sti__budget_spend(&sap->count->budget, r.evaluations * sti__sap_pass(sap) / 2);
     sap->count->warnings[STI_WARN_LINE_SEARCH] += r.failed;
     for (int i = 0; i < s->n; i++) s->v[i] += r.a * s->step[i];
     sti__sap_evaluate(sap, true);
@@ -165,7 +199,7 @@ static bool reached(sti__sap *sap, const sti__sap_goal *goal) {
     if (sap->residual > NEAR * goal->bar * fmax(sap->change, STI__FLOOR * sap->size) && !sap->history)
         return false;
     sti__sap_measure(sap);
-    return sap->bar <= goal->bar * sap->scale;
+    return sti__sum_holds(&sap->sum, goal->bar);
 }
 
 void sti__sap_remember(sti__sap *sap) {
@@ -194,8 +228,10 @@ sti__sap_end sti__sap_minimise(sti__sap *sap, const sti__sap_goal *goal) {
         warnings[STI_WARN_GRADIENT_EXPLOSION] += sap->residual > sap->options->gradient_limit;
         since = merit < best ? 0 : since + 1;
         if (merit < best || k == 0) best = merit, keep_best(sap->s);
-        end = k >= goal->cap ? STI__SAP_CAP : STI__SAP_STALLED;
-        if (k >= goal->cap || (gain <= FLAT * fabs(sap->cost) && since >= PATIENCE)) break;
+        bool capped =
+            k >= goal->cap || sti__sap_steps_left(sap) == 0 || !sti__budget_left(&sap->count->budget);
+        end = capped ? STI__SAP_CAP : STI__SAP_STALLED;
+        if (capped || (gain <= FLAT * fabs(sap->cost) && since >= PATIENCE)) break;
         if (sap->count->indefinite || !take_step(sap, &gain)) break;
     }
     return_best(sap);
@@ -232,8 +268,10 @@ static bool nothing_pushes(sti__sap *sap) {
 static void solve_island(sti__sap *sap) {
     if (nothing_pushes(sap)) return;
     sti__sap_end end = sti__sap_outer(sap);
-    sap->count->warnings[STI_WARN_ITERATION_CAP] += end == STI__SAP_CAP;
-    sap->count->warnings[STI_WARN_STALLED] += end == STI__SAP_STALLED;
+    bool spent = end != STI__SAP_CONVERGED && !sti__budget_left(&sap->count->budget);
+    sap->count->warnings[STI_WARN_WORK_CAP] += spent;
+    sap->count->warnings[STI_WARN_ITERATION_CAP] += !spent && end == STI__SAP_CAP;
+    sap->count->warnings[STI_WARN_STALLED] += !spent && end == STI__SAP_STALLED;
 }
 
 /* ---- all islands
@@ -247,6 +285,7 @@ typedef struct sap_job {
     double *history;       /* 2 room per island, or NULL */
     int *nhistory, room;
     const double *delassus; /* diagonal, for the outer loops */
+    double size;            /* dofs and rows of the islands that share the work */
     bool judged;            /* guesses, already */
 } sap_job;
 
@@ -254,7 +293,7 @@ static void gather(const sti__task *t, const double *delassus, sti__island *s) {
     for (int i = 0; i < s->n; i++) s->v[i] = t->v[s->dof[i]];
     for (int b = 0; b < s->nrow; b++) {
         int at = t->problem->first[s->row[b]];
-        size_t bytes = sizeof(double) * (size_t)(s->first[b + 1] - s->first[b]);
+        size_t bytes = sti__size(sizeof(double), s->first[b + 1] - s->first[b]);
         memcpy(s->last_g + s->first[b], t->g + at, bytes);
         memcpy(s->weight + s->first[b], delassus + at, bytes);
     }
@@ -266,7 +305,7 @@ static void scatter(const sti__task *t, const sti__island *s, bool certified) {
         t->workspace->share[s->row[b]] = s->part[b];
     for (int b = 0; b < s->nrow; b++)
         memcpy(t->g + t->problem->first[s->row[b]], s->g + s->first[b],
-               sizeof(double) * (size_t)(s->first[b + 1] - s->first[b]));
+               sti__size(sizeof(double), s->first[b + 1] - s->first[b]));
 }
 
 static void set_tally(sti__island *s, sti__tally *tally) {
@@ -283,10 +322,14 @@ static void run_island(sap_job *job, int k, const sti_tasks *tasks) {
                     .room = job->room,
                     .cap = job->task->cap,
                     .judged = job->judged};
+    const sti__budget *all = job->task->budget;
+    sap.count->budget.most = (all->most - all->spent) * ((sap.s->n + sap.s->m) / job->size);
     set_tally(sap.s, job->tally ? &job->tally[k] : NULL);
+    int64_t start = sti__tick(sap.s->tally);
     gather(job->task, job->delassus, sap.s);
     solve_island(&sap);
     scatter(job->task, sap.s, sap.count->certified);
+    sti__tock(sap.s->tally, STI__WORK_ITERATION, start, 0);
     set_tally(sap.s, NULL);
     if (job->history) job->nhistory[k] = sap.nhistory;
 }
@@ -346,6 +389,7 @@ static bool add_up(const sap_job *job, sti_solve_info *info) {
         for (int i = 0; i < STI_WARN_COUNT; i++) info->warnings[i] += c->warnings[i];
         if (job->tally) sti__tally_add(job->task->workspace->tally, &job->tally[k]);
         indefinite |= c->indefinite;
+        sti__budget_spend(job->task->budget, c->budget.spent);
     }
     return !indefinite;
 }
@@ -356,7 +400,7 @@ static size_t lay_out_job(sap_job *job, char *base) {
     job->count = sti__cut(&c, count, sizeof *job->count);
     job->nhistory = sti__cut(&c, count, sizeof(int));
     if (job->task->workspace->tally) job->tally = sti__cut(&c, count, sizeof *job->tally);
-    if (job->room) job->history = sti__cut(&c, sti__mul(2 * count, (size_t)job->room), sizeof(double));
+    if (job->room) job->history = sti__cut(&c, sti__size(2, count, job->room), sizeof(double));
     return c.used;
 }
 
@@ -380,12 +424,11 @@ static int first_of(const small_run *run, int chunk) {
 
 static void run_chunks(void *context, int begin, int end) {
     small_run *run = context;
-    sti__small_solver solver = sti__small_get();
     for (int c = begin; c < end; c++)
         for (int k = first_of(run, c); k < first_of(run, c + 1); k++) {
             if (run->job[k].n == 0) continue;
             run->job[k].scratch = run->scratch + (size_t)c * run->size;
-            run->islands->done[k] = solver(&run->job[k]);
+            run->islands->done[k] = sti__small_get(run->job[k].n)(&run->job[k]);
         }
 }
 
@@ -399,14 +442,24 @@ static sti__small_job small_job(const small_run *run, int k) {
                             .n = s->dof_at[k + 1] - s->dof_at[k],
                             .nrow = s->row_at[k + 1] - s->row_at[k],
                             .tol = t->options->tol,
-                            .steps =
-                                t->options->max_newton < SMALL_STEPS ? t->options->max_newton : SMALL_STEPS,
+                            .steps = t->options->max_newton,
                             .v = t->v,
                             .g = t->g,
                             .lawful = t->options->guess_v && !t->options->guess_g,
                             .next_v = t->workspace->next_v,
                             .next_g = t->workspace->next_g,
                             .share = t->workspace->share};
+}
+
+/* Operations of one step of an island with dense matrices. */
+static double small_cost(int n, int m) { return (double)n * n * (n + 2.0 * m) + 100.0 * m; }
+
+static void cap_small(const small_run *run, sti__small_job *job, int m) {
+    double share = (double)(job->n + m) / (run->task->problem->arrays.n + run->task->problem->m);
+    sti__budget own = {0, (run->task->budget->most - run->task->budget->spent) * share};
+    job->cost = small_cost(job->n, m);
+    int most = sti__budget_iterations(&own, job->cost, SMALL_STEPS);
+    if (job->steps > most) job->steps = most;
 }
 
 /* Jobs of the islands that are small, n = 0 in the others; the room that the largest takes. */
@@ -417,11 +470,12 @@ static size_t plan_small(small_run *run) {
         const sti_problem *p = run->task->problem;
         int m = 0;
         *job = small_job(run, k);
-        if (!sti__small_fits(p, job->row, job->n, job->nrow)) {
+        if (!sti__small_fits(p, job->dof, job->row, job->n, job->nrow)) {
             job->n = 0;
             continue;
         }
         for (int b = 0; b < job->nrow; b++) m += p->arrays.rows[job->row[b]].dim;
+        cap_small(run, job, m);
         size_t need = sti__small_room(job->n, m, job->nrow);
         if (need > size) size = need;
     }
@@ -443,11 +497,10 @@ static bool solve_small(const sti__task *t, sti__islands *islands, sti__sum *sum
     sti__run(t->options->tasks.run ? &t->options->tasks : NULL, run.chunks, 1, run_chunks, &run);
     for (int k = 0; k < count; k++) {
         const sti__small_job *job = &run.job[k];
+        if (job->n > 0) sti__budget_spend(t->budget, (1 + job->iterations) * job->cost);
+        islands->steps[k] = job->n > 0 ? job->iterations : 0;
         if (!islands->done[k]) continue;
-        sum->gap += job->gap;
-        sum->impulse2 += job->impulse2;
-        sum->moved2 += job->moved2;
-        sum->free2 += job->free2;
+        sti__sum_add(sum, &job->sum);
         t->info->iterations = larger(t->info->iterations, job->iterations);
         t->info->factorisations += job->iterations;
     }
@@ -495,7 +548,7 @@ static bool guess_holds(const sti__task *t, const sti__guess *s, sti__sum *part)
 /* Large islands whose guess is good enough are done. */
 static bool check_guesses(const sti__task *t, sti__islands *s, sti__sum *sum) {
     size_t room = sti__guess_room(t->problem->arrays.n),
-           bytes = sti__add(room, sizeof(double) * (size_t)t->problem->arrays.nrow);
+           bytes = sti__add(room, sti__size(sizeof(double), t->problem->arrays.nrow));
     char *work = sti__workspace_block(t->workspace, STI__BLOCK_SMALL, bytes);
     if (!work) return false;
     for (int k = 0; k < s->count; k++) {
@@ -533,7 +586,6 @@ static sti_status solve_others(const sti__task *t, sti__islands *islands, bool j
     if (status == STI_OK)
         status = sti__islands_plan(job.islands, t->options->linear, t->options->preconditioner, error);
     if (status != STI_OK) return status;
-    sti__tock(w->tally, STI__WORK_ISLANDS, start, 0);
     if (w->history_room)
         job.room = t->options->max_newton < w->history_room ? t->options->max_newton + 1 : w->history_room;
     size_t bytes = lay_out_job(&job, NULL);
@@ -541,9 +593,16 @@ static sti_status solve_others(const sti__task *t, sti__islands *islands, bool j
     if (!base) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the islands");
     memset(base, 0, bytes);
     lay_out_job(&job, base);
+    for (int k = 0; k < islands->count; k++) job.count[k].iterations = islands->steps[k];
+    sti__tock(w->tally, STI__WORK_ISLANDS, start, 0);
     sti__judge judge;
-    if ((status = sti__workspace_judge(w, t->problem, tasks, &judge, error)) != STI_OK) return status;
+    start = sti__tick(w->tally);
+    status = sti__workspace_judge(w, t->problem, tasks, &judge, error);
+    sti__tock(w->tally, STI__WORK_CERTIFICATE, start, 0);
+    if (status != STI_OK) return status;
     job.delassus = judge.delassus;
+    for (int k = 0; k < islands->count; k++)
+        if (!islands->done[k]) job.size += islands->island[k].n + islands->island[k].m;
     bool alone = islands->count == 1 && islands->island[0].n == t->problem->arrays.n;
     if (alone) share_factor(&islands->island[0], w);
     for (int k = 0; k < job.islands->count; k++)
@@ -565,18 +624,22 @@ static sti_status solve_others(const sti__task *t, sti__islands *islands, bool j
 sti_status sti__solve_sap(const sti__task *t, sti_error *error) {
     sti__islands *islands = sti__workspace_islands(t->workspace, error);
     if (!islands) return STI_NO_MEMORY;
+    int64_t start = sti__tick(t->workspace->tally);
     sti_status status = sti__islands_sort(islands, t->problem, error);
     if (status != STI_OK) return status;
     solve_loose(t);
+    sti__tock(t->workspace->tally, STI__WORK_ISLANDS, start, 0);
     bool small = t->options->coulomb == STI_COULOMB_EXACT && !t->workspace->history_room &&
                  t->options->linear != STI_LINEAR_PCG;
-    int64_t start = sti__tick(t->workspace->tally);
+    start = sti__tick(t->workspace->tally);
     if (small && !solve_small(t, islands, &t->workspace->sum))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory for the islands");
     if (small) sti__tock(t->workspace->tally, STI__WORK_SMALL, start, t->info->iterations);
     bool judged = small && t->options->guess_g;
+    start = sti__tick(t->workspace->tally);
     if (judged && !check_guesses(t, islands, &t->workspace->sum))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory for the islands");
+    if (judged) sti__tock(t->workspace->tally, STI__WORK_CERTIFICATE, start, 0);
     t->workspace->sum.whole = all_done(islands);
     return t->workspace->sum.whole ? STI_OK : solve_others(t, islands, judged, error);
 }

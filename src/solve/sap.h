@@ -37,7 +37,8 @@ typedef struct sti__sap_count {
     int warnings[STI_WARN_COUNT];
     bool certified; /* the answer: */
     sti__sum sum;
-    bool indefinite; /* A is not positive definite */
+    bool indefinite;    /* A is not positive definite */
+    sti__budget budget; /* its share of the work */
 } sti__sap_count;
 
 typedef struct sti__sap {
@@ -57,8 +58,22 @@ typedef struct sti__sap {
     sti__sum sum;                /* the same, squared, in parts */
 } sti__sap;
 
+/* Newton steps of one inner solve, at most: a round of the outer loop. */
+#define STI__SAP_ROUND 100
+/* Newton steps that the options leave to the island. */
+static inline int sti__sap_steps_left(const sti__sap *sap) {
+    int left = sap->options->max_newton - sap->count->iterations;
+    return left > 0 ? left : 0;
+}
+
 typedef enum sti__sap_end { STI__SAP_CONVERGED, STI__SAP_CAP, STI__SAP_STALLED } sti__sap_end;
 
+/* Operations of one pass over the island: products with A, J and J', and the rows' laws. */
+double sti__sap_pass(const sti__sap *sap);
+/* Counts a solve with the factor of A, or the iterations that took its place. */
+void sti__sap_spend_mass(sti__sap *sap);
+/* H at the rows' curvature, ready to solve with; false if it cannot be made. */
+bool sti__sap_hessian(sti__sap *sap);
 /* g, momentum, force, gradient and cost at v, y = J v - target; G too if `curved`. */
 void sti__sap_evaluate(sti__sap *sap, bool curved);
 /* x = H^-1 b to a relative residual of tol; returns the products that it took, which are counted. */

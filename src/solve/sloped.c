@@ -3,6 +3,7 @@
 #include <string.h>
 
 #define PRODUCTS 60 /* of one linear solve that has no better way, in pairs */
+#define GMRES 12    /* passes that a step of GMRES costs: a product, its preconditioner, the basis */
 #define REFINED 4   /* times that a solve by an unsymmetric factor is refined */
 #define BRIEF 8     /* products of a kept factor that are not all tried where the first half leads nowhere */
 
@@ -60,11 +61,13 @@ static void product_once(void *context, const double *in, double *out) {
 
 static bool solve_iterated(sti__sap *sap, const double *b, double goal) {
     sti__island *s = sap->s;
-    if (!sti__island_make_hessian(s, sap->tasks, &sap->count->factorisations)) return false;
+    if (!sti__sap_hessian(sap)) return false;
     int64_t start = sti__tick(s->tally);
     sti__gmres_task task = {s->n, s->inverse, sap, precondition_once, product_once, s->tally};
-    int steps =
-        sti__gmres_solve(&s->gmres, &task, b, goal, sap->options->max_pcg, vector(s, X), vector(s, R));
+    double each = GMRES * sti__sap_pass(sap);
+    int cap = sti__budget_iterations(&sap->count->budget, each, sap->options->max_pcg);
+    int steps = sti__gmres_solve(&s->gmres, &task, b, goal, cap, vector(s, X), vector(s, R));
+    sti__budget_spend(&sap->count->budget, each * (steps > 0 ? steps : 1));
     sti__tock(s->tally, STI__WORK_PCG, start, steps);
     sap->count->warnings[STI_WARN_MANY_PCG] += steps > STI_MANY_PCG;
     return steps >= 0;
@@ -121,7 +124,7 @@ static bool solve(sti__sap *sap, const double *b, double goal, int most) {
 }
 
 static bool solve_halfway(sti__sap *sap, const double *b, double goal, int most) {
-    if (!sti__island_make_hessian(sap->s, sap->tasks, &sap->count->factorisations)) return false;
+    if (!sti__sap_hessian(sap)) return false;
     sti__island_make_ranks(sap->s);
     return solve(sap, b, goal, most);
 }
@@ -136,7 +139,9 @@ static bool solve_direct(sti__sap *sap, const double *b, double goal) {
         if (sap->steps) return isfinite(sti__momentum_dot(s, vector(s, X), vector(s, X)));
         sap->unsymmetric = true;
     }
-    if (sti__island_make_unsymmetric(s, sap->tasks, tries) && solve_factored(sap, b, goal)) return true;
+    bool made = sti__island_make_unsymmetric(s, sap->tasks, tries);
+    sti__budget_spend(&sap->count->budget, 2 * sti__chol_get_info(s->newton).flops + 8 * sti__sap_pass(sap));
+    if (made && solve_factored(sap, b, goal)) return true;
     return solve_halfway(sap, b, goal, PRODUCTS) ||
            isfinite(sti__momentum_dot(s, vector(s, X), vector(s, X)));
 }

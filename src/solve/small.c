@@ -2,21 +2,32 @@
 #include "solve/small.h"
 #include "base/isa.h"
 
-bool sti__small_solve(sti__small_job *job);
+#define VARIANT(isa)                                 \
+    bool sti__small_solve##isa(sti__small_job *job); \
+    bool sti__small_solve_large##isa(sti__small_job *job);
+VARIANT()
+#ifdef STI_HAVE_ISA
+VARIANT(_avx2)
+VARIANT(_avx512)
+#endif
 size_t sti__small_bytes(int n, int m, int nrow);
-#ifdef STI_HAVE_ISA
-bool sti__small_solve_avx2(sti__small_job *job);
-bool sti__small_solve_avx512(sti__small_job *job);
-#endif
+size_t sti__small_bytes_large(int n, int m, int nrow);
 
-size_t sti__small_room(int n, int m, int nrow) { return sti__small_bytes(n, m, nrow); }
+/* Of an island with more than STI__SMALL dofs: numbers in a row of the lower triangle of A, on average. Free bodies have 3.5, and a
+   pile of them is better served by a sparse factor. */
+#define DEEP 5
 
-sti__small_solver sti__small_get(void) {
+size_t sti__small_room(int n, int m, int nrow) {
+    return n <= STI__SMALL ? sti__small_bytes(n, m, nrow) : sti__small_bytes_large(n, m, nrow);
+}
+
+sti__small_solver sti__small_get(int n) {
+    bool large = n > STI__SMALL;
 #ifdef STI_HAVE_ISA
-    if (sti__has_avx512()) return sti__small_solve_avx512;
-    if (sti__has_avx2()) return sti__small_solve_avx2;
+    if (sti__has_avx512()) return large ? sti__small_solve_large_avx512 : sti__small_solve_avx512;
+    if (sti__has_avx2()) return large ? sti__small_solve_large_avx2 : sti__small_solve_avx2;
 #endif
-    return sti__small_solve;
+    return large ? sti__small_solve_large : sti__small_solve;
 }
 
 bool sti__softened(const sti_problem *p, const int *row, int nrow) {
@@ -28,6 +39,17 @@ bool sti__softened(const sti_problem *p, const int *row, int nrow) {
     return true;
 }
 
-bool sti__small_fits(const sti_problem *p, const int *row, int n, int nrow) {
-    return n <= STI__SMALL && sti__softened(p, row, nrow);
+/* Whether kinematic trees alone are in it, and deep ones. */
+static bool is_deep(const sti_problem *p, const int *dof, int n) {
+    const sti_csr *A = &p->arrays.A;
+    int64_t count = 0;
+    for (int i = 0; i < n; i++) {
+        if (dof[i] >= p->first_soft) return false;
+        count += A->start[dof[i] + 1] - A->start[dof[i]];
+    }
+    return count + n > 2 * DEEP * (int64_t)n; /* both triangles, with the diagonal once */
+}
+
+bool sti__small_fits(const sti_problem *p, const int *dof, const int *row, int n, int nrow) {
+    return (n <= STI__SMALL || (n <= STI__SMALL_LARGE && is_deep(p, dof, n))) && sti__softened(p, row, nrow);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiled once per instruction set. Rows are padded with zeros to whole packs of eight, and sums follow base/simd.h, so
-   that all variants give the same bits. Which dofs a row is over is a word of bits; only packs that these touch are
+   that all variants give the same bits. Which dofs a row is over is a set of bits; only packs that these touch are
    worked on. */
+#include "base/room.h"
 #include "solve/certificate.h"
-#include "solve/cut.h"
 #include "solve/pair.h"
 #include "solve/small_mass.h"
 #include <string.h>
@@ -18,8 +18,14 @@
 #define FAST 30         /* tolerances that impulses change by, where no guess of the answer is good enough */
 #define LEAST_PIVOT 0.1 /* of I + X'KX; at least 1 where K is symmetric */
 
-size_t CAT(sti__small_bytes, STI_ISA)(int n, int m, int nrow);
-size_t CAT(sti__small_bytes, STI_ISA)(int n, int m, int nrow) {
+#if WORDS == 1
+#define NAME(function) CAT(function, STI_ISA)
+#else
+#define NAME(function) CAT(function##_large, STI_ISA)
+#endif
+
+size_t NAME(sti__small_bytes)(int n, int m, int nrow);
+size_t NAME(sti__small_bytes)(int n, int m, int nrow) {
     small s;
     return lay_out(&s, n, m, nrow, NULL);
 }
@@ -42,11 +48,11 @@ INLINE bits scatter(const small *s, const sti__small_job *job, int at, int count
     int begin = J->start[global], n = J->start[global + 1] - begin, ld = s->ld;
     const double *value = J->value + begin;
     double *X = s->X + at * ld;
-    bits over = 0;
+    bits over = nobody();
     clear(X, count * ld);
     for (int k = 0; k < n; k++) {
         int j = job->rank[J->col[begin + k]];
-        over |= BIT(j);
+        over |= only(j);
         UNROLL for (int i = 0; i < count; i++) X[i * ld + j] = value[i * n + k];
     }
     return over;
@@ -54,7 +60,7 @@ INLINE bits scatter(const small *s, const sti__small_job *job, int at, int count
 
 static bits take_block(small *s, const sti__small_job *job, int at, int dim, int global) {
     const sti_problem_arrays *a = &s->p->arrays;
-    bits over = 0;
+    bits over = nobody();
     for (int i = 0; i < dim; i++) {
         s->q[at + i] = -a->vhat[global + i];
         s->R[at + i] = a->R[global + i];
@@ -66,8 +72,8 @@ static bits take_block(small *s, const sti__small_job *job, int at, int dim, int
 
 static void set_range(small *s, int b, bits over) {
     s->over[b] = over;
-    s->from[b] = over ? pack_of(first_of(over)) : 0;
-    s->to[b] = over ? pack_after(last_of(over)) : 0;
+    s->from[b] = any(over) ? pack_of(first_of(over)) : 0;
+    s->to[b] = any(over) ? pack_after(last_of(over)) : 0;
 }
 
 /* y += X x */
@@ -122,10 +128,11 @@ static void take_impulses(small *s, const sti__small_job *job, const double *g) 
 }
 
 /* J to J L^-1 in place: what a pack becomes depends on it and on those after it. */
-INLINE void turn_rows(const small *s, double *X, int dim, bits cols, int end) {
+INLINE void turn_rows(const small *s, double *X, int dim, bits cols, bits over, int end) {
     int ld = s->ld;
     for (int p = 0; p < end; p += 8) {
         vec sum[STI_ROW_DIM][PARTS] = {{{0}}};
+        if (!has_pack(over, p)) continue; /* zeros */
         FOR_BITS (k, cols & ~before(p)) {
             const double *V = s->V + k * ld + p;
             UNROLL for (int v = 0; v < PARTS; v++) UNROLL for (int i = 0; i < dim; i++) sum[i][v] +=
@@ -149,10 +156,10 @@ static void turn(small *s) {
         bits cols = s->over[b], over = cols;
         FOR_BITS (k, cols) over |= s->reach[k];
         set_range(s, b, over);
-        if (dim == 3) turn_rows(s, X, 3, cols, s->to[b]);
-        else if (dim == 1 && cols && (cols & (cols - 1)) == 0) turn_row(s, X, first_of(cols), s->to[b]);
+        if (dim == 3) turn_rows(s, X, 3, cols, over, s->to[b]);
+        else if (dim == 1 && is_one(cols)) turn_row(s, X, first_of(cols), s->to[b]);
         else
-            for (int i = 0; i < dim; i++) turn_rows(s, X + i * s->ld, 1, cols, s->to[b]);
+            for (int i = 0; i < dim; i++) turn_rows(s, X + i * s->ld, 1, cols, over, s->to[b]);
         for (int i = 0; i < dim; i++) s->w[at + i] = dot(X + i * s->ld, X + i * s->ld, s->from[b], s->to[b]);
     }
     s->turned = true;
@@ -174,7 +181,7 @@ INLINE void push_three(double *f, const double *g, const double *X, int ld, int 
 
 /* X'g, also before X is turned */
 static void push(const small *s, const double *g, double *f) {
-    double before_turn[STI__SMALL], *sum = s->turned ? f : before_turn;
+    double before_turn[MOST], *sum = s->turned ? f : before_turn;
     int ld = s->ld;
     clear(sum, ld);
     for (int b = 0; b < s->nrow; b++) {
@@ -220,16 +227,13 @@ static double read_pair(small *s) {
     return larger(off, rest > 0 ? sqrt(rest / scale2) : 0);
 }
 
-INLINE double block_gap(const sti_row *row, int dim, const double *R, const double *y0, const double *g0,
+/* The gap of a block at the impulses g0, moved into their bounds and left in g. */
+INLINE double block_gap(const sti_row *row, int dim, const double *R, const double *y, const double *g0,
                         double *g) {
-    double y[STI_ROW_DIM];
-    for (int i = 0; i < dim; i++) y[i] = y0[i], g[i] = g0[i];
+    for (int i = 0; i < dim; i++) g[i] = g0[i];
     if (row->kind == STI_ROW_CONE) {
-        double u[STI_ROW_DIM], slip[STI_ROW_DIM];
         sti__cone_project(dim, row->mu, R, g);
-        for (int i = 1; i < dim; i++) u[i] = y[i] + R[i] * g[i];
-        y[0] += sti__cone_slip(dim, row->mu, u, slip);
-        return sti__cone_gap(dim, row->mu, R, y, g);
+        return sti__coulomb_gap(dim, row->mu, R, y, g);
     }
     sti__row_project(row, R, g);
     return sti__row_gap(row, R, y, g);
@@ -253,12 +257,8 @@ static bool certified(small *s, sti__small_job *job) {
     }
     push(s, s->g1, s->f);
     gap += distance2(s, s->z, s->f) / 2;
-    job->gap = gap;
-    job->impulse2 = norm2(s, s->f);
-    job->moved2 = moved2;
-    job->free2 = s->free2;
-    double scale2 = larger(larger(job->impulse2, moved2), least2);
-    return 2 * gap <= job->tol * job->tol * scale2;
+    job->sum = (sti__sum){.gap = gap, .impulse2 = norm2(s, s->f), .moved2 = moved2, .free2 = s->free2};
+    return sti__sum_holds(&job->sum, job->tol);
 }
 
 /* ---- Newton -------------------------------------------------------------------------------------------------- */
@@ -268,6 +268,7 @@ INLINE void add_block(const small *s, const double *X, const double *K, int dim,
     int ld = s->ld;
     for (int p = s->from[b]; p < s->to[b]; p += 8) {
         vec T[STI_ROW_DIM][PARTS] = {{{0}}};
+        if (!has_pack(s->over[b], p)) continue;
         UNROLL for (int v = 0; v < PARTS; v++) UNROLL for (int i = 0; i < dim; i++)
             UNROLL for (int j = 0; j < dim; j++) T[i][v] += K[i * dim + j] * IN(X, j * ld + p + VW * v);
         FOR_BITS (k, symmetric ? s->over[b] & ~before(p) : s->over[b]) {
@@ -287,6 +288,7 @@ INLINE void add_two_blocks(const small *s, const double *X, double (*K)[9], int 
     int ld = s->ld;
     for (int p = s->from[b]; p < s->to[b]; p += 8) {
         vec T[6][PARTS] = {{{0}}};
+        if (!has_pack(s->over[b], p)) continue;
         UNROLL for (int v = 0; v < PARTS; v++) UNROLL for (int i = 0; i < 6; i++)
             UNROLL for (int j = 0; j < 3; j++) T[i][v] +=
             K[i / 3][i % 3 * 3 + j] * IN(X, (i / 3 * 3 + j) * ld + p + VW * v);
@@ -327,15 +329,15 @@ static void make_matrix(small *s, bool symmetric) {
         double *H = s->H + k * ld;
         clear(H, symmetric ? pack_of(k) : ld);
         for (int v = 0; v < 8; v += VW) AT(H, pack_of(k) + v) = IN(unit_pack(k), v);
-        s->link[k] = 0;
+        s->link[k] = nobody();
     }
     for (int b = 0; b < s->nrow; b++) {
         int dim = s->row[b]->dim;
         const double *X = s->X + s->first[b] * ld;
         bits over = s->over[b];
         if (!law_matrix(s, b, K)) continue;
-        if (over) s->link[last_of(over)] |= over; /* and so on down, when it is filled in */
-        bool pair = dim == 3 && b + 1 < s->nrow && s->row[b + 1]->dim == 3 && s->over[b + 1] == over;
+        if (any(over)) s->link[last_of(over)] |= over; /* and so on down, when it is filled in */
+        bool pair = dim == 3 && b + 1 < s->nrow && s->row[b + 1]->dim == 3 && same(s->over[b + 1], over);
         if (pair && law_matrix(s, b + 1, two[1])) {
             memcpy(two[0], K, sizeof two[0]);
             add_two_blocks(s, X, two, b++, symmetric);
@@ -419,7 +421,7 @@ static void linear(const small *s, const double *y, double *g) {
 
 static bool solve_step(small *s) {
     bool symmetric = is_symmetric(s);
-    double b[STI__SMALL];
+    double b[MOST];
     memcpy(b, s->dz, sizeof(double) * (size_t)s->ld);
     make_matrix(s, symmetric);
     if (symmetric ? eliminate(s, true, s->dz) : eliminate(s, false, s->dz)) return true;
@@ -461,7 +463,7 @@ static void move(small *s, double a) {
 
 /* Whole steps, which may raise the natural map before they lower it. */
 static bool leap(small *s, sti__small_job *job, double before, double *merit) {
-    for (int k = 0; k < LEAPS; k++) {
+    for (int k = 0; k < LEAPS && job->iterations < job->steps; k++) {
         if (!step(s)) return false;
         job->iterations++;
         mark(s);
@@ -482,7 +484,7 @@ static bool walk(small *s, double before, double *merit) {
 
 /* From a pair of this merit to a better one; else back, with its impulses alone. */
 static bool advance(small *s, sti__small_job *job, double before, double *merit) {
-    double z[STI__SMALL];
+    double z[MOST];
     if (!step(s)) return false;
     job->iterations++;
     mark(s);
@@ -566,7 +568,7 @@ static bool nothing_pushes(const small *s, sti__small_job *job) {
         if (job->share) job->share[job->row[b]] = 0;
     }
     for (int i = 0; i < s->n; i++) job->v[job->dof[i]] = s->p->arrays.vstar[job->dof[i]];
-    job->free2 = s->free2;
+    job->sum.free2 = s->free2;
     return true;
 }
 
@@ -636,6 +638,7 @@ static bool iterate(small *s, sti__small_job *job) {
     double merit = read_laws(s);
     for (int k = 0; k <= job->steps; k++) {
         if (merit <= NEAR * job->tol && certified(s, job)) return true;
+        if (job->iterations >= job->steps) return false;
         if (k == 0 && merit > FAR) {
             merit = sweep(s, SWEEPS);
             continue;
@@ -650,12 +653,12 @@ static bool iterate(small *s, sti__small_job *job) {
     return false;
 }
 
-bool CAT(sti__small_solve, STI_ISA)(sti__small_job *job);
-bool CAT(sti__small_solve, STI_ISA)(sti__small_job *job) {
+bool NAME(sti__small_solve)(sti__small_job *job);
+bool NAME(sti__small_solve)(sti__small_job *job) {
     small s = {.p = job->problem, .n = job->n, .nrow = job->nrow};
     for (int b = 0; b < job->nrow; b++) s.m += job->problem->arrays.rows[job->row[b]].dim;
     lay_out(&s, s.n, s.m, s.nrow, job->scratch);
-    job->gap = job->impulse2 = job->moved2 = job->free2 = 0;
+    job->sum = (sti__sum){0};
     job->iterations = job->sweeps = 0;
     if (!gather(&s, job)) return false;
     if (nothing_pushes(&s, job)) return true;

@@ -59,7 +59,7 @@ INLINE void *piece(char *base, size_t *used, size_t bytes) {
 
 INLINE size_t lay_out(small *s, int n, int m, int nrow, char *base) {
     size_t ld = (size_t)pack_after(n - 1), used = 0, wide = 8 * ld, tall = 8 * (size_t)m,
-           blocks = 8 * (size_t)nrow;
+           blocks = 8 * (size_t)nrow, sets = sizeof(bits) * (size_t)n;
     s->ld = (int)ld;
     s->L = piece(base, &used, (size_t)n * wide);
     s->V = piece(base, &used, (size_t)n * wide);
@@ -72,11 +72,11 @@ INLINE size_t lay_out(small *s, int n, int m, int nrow, char *base) {
     UNROLL for (int i = 0; i < STI__COUNT(rows); i++) * rows[i] = piece(base, &used, tall);
     s->G = piece(base, &used, 6 * tall);
     s->D = piece(base, &used, 6 * tall);
-    s->below = piece(base, &used, wide);
-    s->reach = piece(base, &used, wide);
-    s->link = piece(base, &used, wide);
+    s->below = piece(base, &used, sets);
+    s->reach = piece(base, &used, sets);
+    s->link = piece(base, &used, sets);
     s->row = piece(base, &used, blocks);
-    s->over = piece(base, &used, blocks);
+    s->over = piece(base, &used, WORDS * blocks);
     s->from = piece(base, &used, blocks);
     s->to = piece(base, &used, blocks);
     s->first = piece(base, &used, blocks + 8);
@@ -92,13 +92,13 @@ static void take_mass(small *s, const sti__small_job *job) {
     for (int i = 0; i < s->n; i++) {
         int global = job->dof[i];
         double *row = s->L + i * s->ld;
-        bits below = 0;
+        bits below = nobody();
         clear(row, pack_after(i));
         for (int k = A->start[global]; k < A->start[global + 1] && A->col[k] <= global; k++) {
             if (A->value[k] == 0) continue;
             int j = job->rank[A->col[k]];
             row[j] = A->value[k];
-            below |= BIT(j);
+            below |= only(j);
         }
         s->below[i] = below & before(i);
     }
@@ -107,11 +107,11 @@ static void take_mass(small *s, const sti__small_job *job) {
 /* The rows that eliminating from the last dof on leaves: each adds its own to that of its nearest dof, which mostly is the next
    one to be looked at. */
 INLINE void fill_in(bits *below, int n) {
-    bits more = 0;
+    bits more = nobody();
     for (int k = n - 1; k > 0; k--) {
         bits own = below[k] |= more;
-        more = 0;
-        if (own == 0) continue;
+        more = nobody();
+        if (!any(own)) continue;
         int nearest = last_of(own);
         own &= before(nearest);
         if (nearest == k - 1) more = own;
@@ -135,7 +135,7 @@ typedef struct reduction {
 INLINE void take_one(const reduction *r, int k) {
     const double *Hk = r->H + k * r->ld, one = r->inverse[k];
     bits below = r->below[k];
-    int end = below ? pack_after(last_of(below)) : 0;
+    int end = any(below) ? pack_after(last_of(below)) : 0;
     FOR_BITS_DOWN (i, below) {
         double *Hi = r->H + (int)i * r->ld, a = (r->symmetric ? Hk[i] : Hi[k]) * one;
         add(Hi, -a, Hk, 0, r->symmetric ? pack_after((int)i) : end);
@@ -147,7 +147,7 @@ INLINE void take_one(const reduction *r, int k) {
 INLINE void take_two(const reduction *r, int k) {
     const double *Hk = r->H + k * r->ld, *Hj = Hk - r->ld, one = r->inverse[k], two = r->inverse[k - 1];
     bits below = r->below[k - 1];
-    int end = below ? pack_after(last_of(below)) : 0;
+    int end = any(below) ? pack_after(last_of(below)) : 0;
     FOR_BITS_DOWN (i, below) {
         double *Hi = r->H + (int)i * r->ld, a = (r->symmetric ? Hk[i] : Hi[k]) * one;
         double c = (r->symmetric ? Hj[i] : Hi[k - 1] - a * Hk[k - 1]) * two;
@@ -168,7 +168,7 @@ INLINE bool reduce(const reduction *r) {
     for (int k = r->n - 1; k >= 0; k--) {
         bits below = r->below[k];
         if (!take_pivot(r, k)) return false;
-        if (k == 0 || below != (r->below[k - 1] | BIT(k - 1))) {
+        if (k == 0 || !same(below, r->below[k - 1] | only(k - 1))) {
             take_one(r, k);
             continue;
         }
@@ -221,7 +221,7 @@ static bool take_factor(small *s, const sti__small_job *job) {
         clear(row, pack_after(i));
         for (int k = 0; col[k] < global; k++) row[nearest = job->rank[col[k]]] = from[k];
         row[i] = 1;
-        s->below[i] = nearest < 0 ? 0 : s->below[nearest] | BIT(nearest);
+        s->below[i] = nearest < 0 ? nobody() : s->below[nearest] | only(nearest);
         s->at[i] = tree->inverse[d];
     }
     take_roots(s);
@@ -235,9 +235,14 @@ static void invert(small *s) {
         const double *Lk = s->L + k * ld;
         double *Vk = s->V + k * ld;
         bits below = s->below[k];
-        s->reach[k] = below ? below | s->reach[last_of(below)] : 0;
+        bits reach = any(below) ? below | s->reach[last_of(below)] : nobody(), own = reach | only(k);
+        s->reach[k] = reach;
         for (int p = 0; p <= k; p += 8) {
             vec sum[PARTS] = {{0}};
+            if (!has_pack(own, p)) {
+                clear(Vk + p, 8);
+                continue;
+            }
             if (k - p < 8)
                 UNROLL for (int v = 0; v < PARTS; v++) sum[v] = s->at[k] * IN(unit_pack(k), VW * v);
             FOR_BITS (j, below & ~before(p)) {

@@ -6,6 +6,7 @@
 
 #include "base/lane.h"
 #include "base/simd.h"
+#include "base/unroll.h"
 #include "solve/small.h"
 
 #if defined __AVX512F__
@@ -20,12 +21,20 @@
 #define CAT(a, b) CAT2(a, b)
 #define INLINE static inline __attribute__((always_inline))
 
-_Static_assert(STI__SMALL == 64, "a word has a bit per dof");
+/* Words of 64 bits, one bit per dof: the kernel is compiled for islands of one word, and for those of more. */
+#ifndef WORDS
+#define WORDS 1
+#endif
+#define MOST (64 * WORDS) /* dofs */
 
-typedef uint64_t bits; /* of dofs, or of packs */
+#if WORDS == 1
+typedef uint64_t bits; /* of dofs */
+#else
+typedef uint64_t bits __attribute__((vector_size(8 * WORDS), aligned(8)));
+#endif
 
 /* Eight numbers in as many registers as the machine needs. */
-#define UNROLL _Pragma("GCC unroll 16")
+#define UNROLL STI__UNROLL(16)
 typedef double vec __attribute__((vector_size(8 * VW), aligned(8), may_alias));
 typedef int64_t words __attribute__((vector_size(8 * VW), aligned(8), may_alias));
 typedef double vec4 __attribute__((vector_size(32)));
@@ -36,24 +45,69 @@ typedef double vec2 __attribute__((vector_size(16)));
 
 /* ---- bits ---------------------------------------------------------------------------------------------------- */
 
-#define BIT(k) ((bits)1 << (k))
-/* k: each of the bits of a word, ascending */
-#define FOR_BITS(k, word)                                                                    \
-    for (bits k##_left = (word), k; k##_left && (k = (bits)__builtin_ctzll(k##_left), true); \
-         k##_left &= k##_left - 1)
+#if WORDS == 1
+INLINE uint64_t word_of(bits set, int w) { return (void)w, set; }
+INLINE bits only(int k) { return (bits)1 << k; }
+/* Those of the first k dofs. */
+INLINE bits before(int k) { return only(k) - 1; }
+INLINE bool any(bits set) { return set != 0; }
+INLINE bits nobody(void) { return 0; }
+#else
+INLINE uint64_t word_of(bits set, int w) { return set[w]; }
+INLINE bits nobody(void) { return (bits){0}; }
+INLINE bits only(int k) {
+    bits set = nobody();
+    set[k / 64] = (uint64_t)1 << k % 64;
+    return set;
+}
+INLINE bits before(int k) {
+    bits set = nobody();
+    for (int w = 0; w < WORDS; w++)
+        set[w] = k >= 64 * w + 64 ? ~(uint64_t)0 : k > 64 * w ? ((uint64_t)1 << (k - 64 * w)) - 1 : 0;
+    return set;
+}
+INLINE bool any(bits set) {
+    uint64_t all = 0;
+    for (int w = 0; w < WORDS; w++) all |= set[w];
+    return all != 0;
+}
+#endif
+INLINE bool same(bits a, bits b) { return !any(a ^ b); }
+
+/* k: each of the bits of a set, ascending */
+#define FOR_BITS(k, set)                                                                                \
+    for (bits k##_set = (set), *k##_of = &k##_set; k##_of; k##_of = NULL)                               \
+        for (int k##_word = 0; k##_word < WORDS; k##_word++)                                            \
+            for (uint64_t k##_left = word_of(*k##_of, k##_word), k;                                     \
+                 k##_left && (k = 64 * (uint64_t)k##_word + (uint64_t)__builtin_ctzll(k##_left), true); \
+                 k##_left &= k##_left - 1)
 
 /* The same, descending: what comes next waits for the last of them. */
-#define FOR_BITS_DOWN(k, word)                                                                      \
-    for (bits k##_left = (word), k; k##_left && (k = (bits)(63 - __builtin_clzll(k##_left)), true); \
-         k##_left &= ~BIT(k))
+#define FOR_BITS_DOWN(k, set)                                                                      \
+    for (bits k##_set = (set), *k##_of = &k##_set; k##_of; k##_of = NULL)                          \
+        for (int k##_word = WORDS - 1; k##_word >= 0; k##_word--)                                  \
+            for (uint64_t k##_left = word_of(*k##_of, k##_word), k;                                \
+                 k##_left &&                                                                       \
+                 (k = 64 * (uint64_t)k##_word + (uint64_t)(63 - __builtin_clzll(k##_left)), true); \
+                 k##_left &= ~((uint64_t)1 << k % 64))
 
-/* Those of the first k dofs. */
-INLINE bits before(int k) { return BIT(k) - 1; }
 /* The first number of the pack of k, and of the next. */
 INLINE int pack_of(int k) { return k / 8 * 8; }
 INLINE int pack_after(int k) { return k / 8 * 8 + 8; }
-INLINE int first_of(bits dofs) { return __builtin_ctzll(dofs); }
-INLINE int last_of(bits dofs) { return 63 - __builtin_clzll(dofs); }
+/* Whether it has dofs of the pack that begins at p. */
+INLINE bool has_pack(bits set, int p) { return (word_of(set, p / 64) >> p % 64 & 255) != 0; }
+/* Of a set that is not empty. */
+INLINE int first_of(bits set) {
+    int w = 0;
+    while (w < WORDS - 1 && word_of(set, w) == 0) w++;
+    return 64 * w + __builtin_ctzll(word_of(set, w));
+}
+INLINE int last_of(bits set) {
+    int w = WORDS - 1;
+    while (w > 0 && word_of(set, w) == 0) w--;
+    return 64 * w + 63 - __builtin_clzll(word_of(set, w));
+}
+INLINE bool is_one(bits set) { return any(set) && first_of(set) == last_of(set); }
 
 INLINE double larger(double a, double b) { return a > b ? a : b; } /* fmax is a call */
 

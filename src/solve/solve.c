@@ -19,7 +19,7 @@ sti_solve_options sti_solve_options_default(void) {
         .atol = 1e-14,
         .rtol = 1e-14,
         .max_iterations = 100000,
-        .max_newton = 100,
+        .max_newton = 1500,
         .max_pcg = 1000,
         .max_line_search = 60,
         .pcg_tol = 1e-8,
@@ -43,7 +43,8 @@ static sti_status check_numbers(const sti_solve_options *o, sti_error *error) {
                 {"pcg_tol", o->pcg_tol, 0},
                 {"ls_tol", o->ls_tol, 0},
                 {"max_step", o->max_step, 1e-3},
-                {"gradient_limit", o->gradient_limit, 0}};
+                {"gradient_limit", o->gradient_limit, 0},
+                {"max_work", o->max_work, 0}};
     for (int i = 0; i < STI__COUNT(list); i++)
         if (!isfinite(list[i].value) || list[i].value < list[i].least)
             return sti__fail(error, STI_ARGUMENT, "options.%s is %g, must be at least %g", list[i].name,
@@ -122,13 +123,8 @@ void sti_workspace_free(sti_workspace *w) {
 
 void *sti__workspace_block(sti_workspace *w, sti__block_of which, size_t bytes) {
     sti__block *b = &w->block[which];
-    if (b->data && b->size >= bytes) return b->data;
-    size_t size = sti__add(bytes, bytes / 4); /* some room, so that problems may grow a little */
-    void *data = sti__alloc_aligned(w->allocator, size);
-    if (!data) return NULL;
-    sti__free_aligned(w->allocator, b->data, b->size);
-    *b = (sti__block){data, size};
-    return data;
+    /* some more, so that problems may grow a little */
+    return sti__make_room(w->allocator, &b->data, &b->size, bytes, bytes / 4) ? b->data : NULL;
 }
 
 sti__chol *sti__workspace_mass(sti_workspace *w, sti_error *error) {
@@ -144,6 +140,7 @@ sti__chol *sti__workspace_newton(sti_workspace *w, sti_error *error) {
 
 sti__islands *sti__workspace_islands(sti_workspace *w, sti_error *error) {
     if (!w->islands) w->islands = sti__islands_create(w->allocator, error);
+    if (w->islands) w->islands->kept = w->kept;
     return w->islands;
 }
 
@@ -151,7 +148,7 @@ sti__islands *sti__workspace_islands(sti_workspace *w, sti_error *error) {
 
 /* Keeps what the factor is made of; soft bodies have the same for many steps. */
 static void keep_mass(sti_workspace *w, const sti_csr *A) {
-    size_t bytes = sizeof(double) * (size_t)A->start[A->nrow];
+    size_t bytes = sti__size(sizeof(double), A->start[A->nrow]);
     w->mass_hash = 0;
     if (A->start[A->nrow] < WORTH_KEEPING || sti__chol_iterates(w->mass)) return;
     void *kept = sti__workspace_block(w, STI__BLOCK_MASS, bytes);
@@ -212,13 +209,30 @@ static sti_status open_history(sti_workspace *w, const sti_solve_options *o, sti
     w->nhistory = w->history_room = 0;
     if (!o->history) return STI_OK;
     int room = o->max_iterations < 1000000 ? o->max_iterations + 1 : 1000000;
-    w->history = sti__workspace_block(w, STI__BLOCK_HISTORY, sizeof(double) * (size_t)room);
+    w->history = sti__workspace_block(w, STI__BLOCK_HISTORY, sti__size(sizeof(double), room));
     if (!w->history) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the history");
     w->history_room = room;
     return STI_OK;
 }
 
 /* ---- solving ------------------------------------------------------------------------------------ */
+
+sti_solve_info sti__info_unknown(void) {
+    return (sti_solve_info){.r4 = NAN, .certificate = sti__certificate_unknown()};
+}
+
+void sti__info_add_work(sti_solve_info *info, const sti_solve_info *earlier) {
+    info->iterations += earlier->iterations;
+    info->outer += earlier->outer;
+    info->products += earlier->products;
+    info->pcg += earlier->pcg;
+    info->line_search += earlier->line_search;
+    info->factorisations += earlier->factorisations;
+    info->first_order += earlier->first_order;
+    info->work += earlier->work;
+    info->seconds += earlier->seconds;
+    for (int i = 0; i < STI_WARN_COUNT; i++) info->warnings[i] += earlier->warnings[i];
+}
 
 static double seconds_now(void) {
     struct timespec t;
@@ -287,35 +301,62 @@ static bool all_finite(const double *x, int n) {
 
 /* From what the solver has added up. */
 static void take_sum(const sti__sum *s, sti_certificate *c) {
-    *c = (sti_certificate){.gap = s->gap, .error_bar = sqrt(2 * s->gap), .full_raw = NAN, .full_scaled = NAN};
+    *c = sti__certificate_unknown();
+    c->gap = s->gap;
+    c->error_bar = sqrt(2 * s->gap);
     c->headline = c->relative = sti__sum_bar(s);
 }
 
 sti_status sti__workspace_certify(sti_workspace *w, const sti_problem *p, const double *v, const double *g,
-                                  sti_coulomb coulomb, sti_certificate *certificate, sti_error *error) {
+                                  sti_coulomb coulomb, sti_certificate *certificate, double *share,
+                                  sti_error *error) {
     sti__judge j;
     w->judged = w->factored = NULL;
     sti_status status = sti__workspace_judge(w, p, NULL, &j, error);
-    if (status == STI_OK) sti__judge_answer(&j, v, g, coulomb, certificate, NULL);
+    if (status == STI_OK) sti__judge_answer(&j, v, g, coulomb, certificate, share);
     return status;
 }
 
-static sti_status judge(const sti__task *t, sti_error *error) {
-    sti_solve_info *info = t->info;
+/* The judge's certificate of (v, g). */
+static sti_status judge(const sti__task *t, const sti_problem *p, const double *v, sti_error *error) {
     sti__judge j;
-    if (!all_finite(t->v, t->problem->arrays.n) || !all_finite(t->g, t->problem->m))
+    sti_status status = sti__workspace_judge(t->workspace, p, tasks_of(t->options), &j, error);
+    if (status == STI_OK)
+        sti__judge_answer(&j, v, t->g, t->options->coulomb, &t->info->certificate, t->workspace->share);
+    return status;
+}
+
+/* Solvers work in variables of their own, and may know their answer better than doubles can hold it: stiff rows magnify the
+   rounding of v, and so does an ill-conditioned A. Whether what is claimed of the answer holds for the numbers as they are
+   handed out, up to a quarter of the tolerance. */
+static bool claim_holds(const sti__task *t, const sti_problem *p, const double *v, bool summed) {
+    double tol = t->options->tol / 4, claimed = t->info->certificate.headline;
+    if (summed && sti__rounding2(p, v) > tol * tol * sti__sum_size2(&t->workspace->sum)) return false;
+    if (!p->estimate && p == t->problem) return true; /* A of rigid bodies is well-conditioned */
+    double *room =
+        sti__workspace_block(t->workspace, STI__BLOCK_SMALL, sti__size(4, sizeof *room, p->arrays.n));
+    return room && sti__momentum_holds(p, v, t->g, fmax(tol, 4 * claimed), room);
+}
+
+/* What the answer is worth: as the solver has added it up, or as the judge says where it has not or where that does not hold
+   for the problem p as it was given. */
+static sti_status certify(const sti__task *t, const sti_problem *p, const double *v, sti_error *error) {
+    sti_solve_info *info = t->info;
+    const sti_solve_options *o = t->options;
+    sti_status status = STI_OK;
+    if (!all_finite(v, p->arrays.n) || !all_finite(t->g, p->m))
         return sti__fail(error, STI_NONFINITE, "the problem's numbers are too large to solve");
-    if (t->workspace->lean && t->workspace->sum.whole) take_sum(&t->workspace->sum, &info->certificate);
-    else {
-        int64_t start = sti__tick(t->workspace->tally);
-        sti_status status = sti__workspace_judge(t->workspace, t->problem, tasks_of(t->options), &j, error);
-        if (status != STI_OK) return status;
-        sti__judge_answer(&j, t->v, t->g, t->options->coulomb, &info->certificate, t->workspace->share);
-        sti__tock(t->workspace->tally, STI__WORK_CERTIFICATE, start, 0);
+    bool summed = t->workspace->lean && t->workspace->sum.whole;
+    if (summed) take_sum(&t->workspace->sum, &info->certificate);
+    else status = judge(t, t->problem, t->v, error);
+    bool claimed = info->certificate.headline <= o->tol;
+    if (status == STI_OK && (summed || p != t->problem) && !claim_holds(t, p, v, summed)) {
+        status = judge(t, p, v, error);
+        info->warnings[STI_WARN_STALLED] += claimed && !(info->certificate.headline <= o->tol);
     }
-    double full = t->options->full_error;
-    info->converged =
-        full > 0 ? info->certificate.full_raw <= full : info->certificate.headline <= t->options->tol;
+    if (status != STI_OK) return status;
+    double full = o->full_error;
+    info->converged = full > 0 ? info->certificate.full_raw <= full : info->certificate.headline <= o->tol;
     return STI_OK;
 }
 
@@ -329,8 +370,8 @@ static sti_status reduce(sti__task *t, sti_error *error) {
     int before = sti__reduction_factorisations(w->reduction);
     sti_status status = sti__reduce(w->reduction, t->problem, tasks_of(t->options), &reduced, error);
     t->info->factorisations += sti__reduction_factorisations(w->reduction) - before;
-    if (status != STI_OK || reduced == t->problem) return status;
     sti__tock(w->tally, STI__WORK_REDUCTION, start, 0);
+    if (status != STI_OK || reduced == t->problem) return status;
     double *v = sti__reduced_velocity(w->reduction);
     sti__reduced_gather(w->reduction, t->v, v);
     t->problem = reduced;
@@ -351,20 +392,30 @@ sti_status sti_solve(const sti_problem *problem, const sti_solve_options *option
     if (!info) info = &unused;
     workspace->judged = workspace->factored = NULL;
     workspace->sum = (sti__sum){0};
-    memset(info, 0, sizeof *info);
+    *info = sti__info_unknown();
+    int64_t begun = sti__tick(workspace->tally);
     set_guess(g, options->guess_g, problem->m);
     if (options->guess_g) set_lawful(problem, g);
     if (problem->arrays.n)
         set_guess(v, options->guess_v ? options->guess_v : problem->arrays.vstar, problem->arrays.n);
-    sti__task task = {problem, options, workspace, problem->arrays.n ? v : NULL, g, info};
+    sti__tock(workspace->tally, STI__WORK_GUESS, begun, 0);
+    double most = sti__budget_default((double)problem->arrays.n + problem->m);
+    sti__budget budget = {0, options->max_work > 0 ? options->max_work : most};
+    sti__task task = {problem, options, workspace, problem->arrays.n ? v : NULL, g, info, &budget, 0};
     info->solver = options->solver == STI_SOLVER_AUTO ? choose(problem) : options->solver;
     double start = seconds_now();
     status = reduce(&task, error);
     if (status == STI_OK) status = dispatch(info->solver, &task, error);
+    begun = sti__tick(workspace->tally);
     if (status == STI_OK && task.problem != problem)
         sti__reduced_expand(workspace->reduction, task.v, v, tasks_of(options));
+    sti__tock(workspace->tally, STI__WORK_REDUCTION, begun, 0);
     info->seconds = seconds_now() - start;
+    info->work = budget.spent;
     bool newton = info->solver != STI_SOLVER_APGD;
     info->warnings[STI_WARN_MANY_NEWTON] += newton && info->iterations > STI_MANY_NEWTON;
-    return status == STI_OK ? judge(&task, error) : status;
+    begun = sti__tick(workspace->tally);
+    if (status == STI_OK) status = certify(&task, problem, problem->arrays.n ? v : NULL, error);
+    sti__tock(workspace->tally, STI__WORK_CERTIFICATE, begun, 0);
+    return status;
 }

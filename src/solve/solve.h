@@ -3,10 +3,11 @@
 #ifndef STI_SOLVE_SOLVE_H
 #define STI_SOLVE_SOLVE_H
 
+#include "base/budget.h"
+#include "base/room.h"
 #include "contact/problem.h"
 #include "solve/certificate.h"
 #include "solve/cholesky.h"
-#include "solve/cut.h"
 #include "solve/island.h"
 #include "solve/product.h"
 #include "solve/reduce.h"
@@ -38,26 +39,6 @@ typedef struct sti__block {
     size_t size;
 } sti__block;
 
-/* The gap of an answer and squares of what it is relative to, over islands. */
-typedef struct sti__sum {
-    double gap, impulse2, moved2, free2; /* of J'g, A (v - v*) and A v*, in A^-1 */
-    bool whole;                          /* no island is missing */
-} sti__sum;
-
-/* What a gap is relative to, squared, and the relative gap bar. */
-static inline double sti__sum_size2(const sti__sum *s) {
-    return fmax(fmax(s->impulse2, s->moved2), STI__FLOOR * STI__FLOOR * s->free2);
-}
-static inline double sti__sum_bar(const sti__sum *s) {
-    return s->gap > 0 ? sqrt(2 * s->gap / sti__sum_size2(s)) : s->gap == 0 ? 0 : INFINITY;
-}
-static inline void sti__sum_add(sti__sum *to, const sti__sum *s) {
-    to->gap += s->gap;
-    to->impulse2 += s->impulse2;
-    to->moved2 += s->moved2;
-    to->free2 += s->free2;
-}
-
 struct sti_workspace {
     sti_allocator own;
     const sti_allocator *allocator;
@@ -72,6 +53,7 @@ struct sti_workspace {
     const sti_problem *judged;   /* whose factor and Delassus diagonal are ready */
     double *share; /* nrow, the caller's: gets each row block's part of the certificate; NULL: not wanted */
     bool lean; /* the caller's: a certificate of the gap alone will do, where the solver knows it already */
+    sti__kept *kept;   /* the caller's: matrices for the next solves; NULL: none are kept */
     sti__sum sum;      /* what the solver knows of it */
     sti__tally *tally; /* the caller's: where the time goes; NULL: nobody asks */
     const double *next_v,
@@ -94,14 +76,19 @@ sti_status sti__workspace_factor(sti_workspace *workspace, const sti_problem *pr
    per solve. STI_VALUE if A is not positive definite. */
 sti_status sti__workspace_judge(sti_workspace *workspace, const sti_problem *problem, const sti_tasks *tasks,
                                 sti__judge *judge, sti_error *error);
-/* The whole certificate of an answer. */
+/* The whole certificate of an answer; share (nrow) as in sti_certify. */
 sti_status sti__workspace_certify(sti_workspace *workspace, const sti_problem *problem, const double *v,
                                   const double *g, sti_coulomb coulomb, sti_certificate *certificate,
-                                  sti_error *error);
+                                  double *share, sti_error *error);
 /* Adds a number to the history, if it is kept. */
 static inline void sti__history_add(sti_workspace *w, double headline) {
     if (w->nhistory < w->history_room) w->history[w->nhistory++] = headline;
 }
+
+/* Before a solve: no work, nothing known. */
+sti_solve_info sti__info_unknown(void);
+/* Adds the work and warnings of an earlier solve of the same step, whose answer this one replaces. */
+void sti__info_add_work(sti_solve_info *info, const sti_solve_info *earlier);
 
 /* All solvers: v (n) and g (m) enter with the guess (zeros without one) and leave with the best iterate. Options are
    checked. info is zeroed; certificate, seconds and converged are filled in afterwards by sti_solve. */
@@ -112,6 +99,7 @@ typedef struct sti__task {
     double *v; /* NULL in the Delassus form without the caller's */
     double *g;
     sti_solve_info *info;
+    sti__budget *budget;
     int cap; /* most Newton steps of sap in all rounds; 0: by the options */
 } sti__task;
 sti_status sti__solve_sap(const sti__task *task, sti_error *error);

@@ -2,8 +2,9 @@
 /* Gauss-Seidel over the rows of an island, with exact Coulomb in each contact. Each block takes the velocities that the
    others leave, solves its own small law and moves the bodies that it touches. It never gets lost and it never gets far:
    it finds out what sticks, slides and lets go, which is where Newton's method begins. */
-#include "solve/cut.h"
+#include "base/room.h"
 #include "solve/pair.h"
+#include "solve/parts.h"
 #include "solve/sap.h"
 #include <string.h>
 
@@ -11,45 +12,9 @@
 
 /* ---- parts of the mass ---------------------------------------------------------------------------------- */
 
-/* Parts are runs of dofs; starts of the parts into part, the part of each dof into of. 0 if one is too large. */
-static int find_parts(const sti__island *s, int *part, int *of) {
-    int count = 0, reach = 0;
-    for (int i = 0; i < s->n; i++) {
-        if (i == 0 || i > reach) part[count++] = i;
-        for (int k = s->astart[i]; k < s->astart[i + 1]; k++)
-            if (s->acol[k] > reach) reach = s->acol[k];
-        if (i - part[count - 1] >= LARGEST_PART) return 0;
-        of[i] = count - 1;
-    }
-    part[count] = s->n;
-    return count;
-}
-
-/* L of the part's A = LL', by rows. */
-static bool factor_part(const sti__island *s, int begin, int n, double *L) {
-    memset(L, 0, sizeof(double) * (size_t)(n * n));
-    for (int i = 0; i < n; i++)
-        for (int k = s->astart[begin + i]; k < s->astart[begin + i + 1]; k++)
-            if (s->acol[k] <= begin + i) L[i * n + s->acol[k] - begin] = s->avalue[k];
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = L[i * n + j];
-            for (int k = 0; k < j; k++) sum -= L[i * n + k] * L[j * n + k];
-            if (i == j && !(sum > 0)) return false;
-            L[i * n + j] = i == j ? sqrt(sum) : sum / L[j * n + j];
-        }
-    return true;
-}
-
 static void solve_part(const double *L, int n, double *x) {
-    for (int i = 0; i < n; i++) {
-        for (int k = 0; k < i; k++) x[i] -= L[i * n + k] * x[k];
-        x[i] /= L[i * n + i];
-    }
-    for (int i = n - 1; i >= 0; i--) {
-        x[i] /= L[i * n + i];
-        for (int k = 0; k < i; k++) x[k] -= L[i * n + k] * x[i];
-    }
+    sti__part_forward(L, n, x);
+    sti__part_backward(L, n, x);
 }
 
 /* ---- what a block needs ---------------------------------------------------------------------------------- */
@@ -77,11 +42,11 @@ static size_t lay_out(sti__sweep *w, const sti__island *s, int parts, size_t nto
 static void fill_block(sti__sweep *w, const sti__island *s, int b) {
     int dim = s->first[b + 1] - s->first[b], k = s->start[b];
     double *D = w->D + s->gstart[b];
-    memset(D, 0, sizeof(double) * (size_t)(dim * dim));
+    memset(D, 0, sizeof(double) * (size_t)dim * (size_t)dim);
     for (int t = w->touch[b]; t < w->touch[b + 1]; t++) {
         int p = w->where[t], begin = w->part[p], n = w->part[p + 1] - begin, first = k;
         double *T = w->T + w->at[t];
-        memset(T, 0, sizeof(double) * (size_t)(dim * n));
+        memset(T, 0, sizeof(double) * (size_t)dim * (size_t)n);
         for (; k < s->start[b + 1] && w->of[s->col[k]] == p; k++)
             for (int i = 0; i < dim; i++)
                 T[i * n + s->col[k] - begin] = s->value[s->number[b] + (int64_t)(k - s->start[b]) * dim + i];
@@ -100,7 +65,7 @@ static bool prepare(sti__sweep *w, sti__island *s) {
     int list[LARGEST_PART];
     w->part = s->scratch;
     w->of = s->scratch + s->n + 1;
-    int parts = find_parts(s, w->part, w->of);
+    int parts = sti__find_parts(s, LARGEST_PART, w->part, w->of);
     if (parts == 0) return false;
     for (int p = 0; p < parts; p++) {
         size_t n = (size_t)(w->part[p + 1] - w->part[p]);
@@ -115,13 +80,13 @@ static bool prepare(sti__sweep *w, sti__island *s) {
             numbers += (size_t)((w->part[list[i] + 1] - w->part[list[i]]) * (s->first[b + 1] - s->first[b]));
     }
     size_t need = lay_out(w, s, parts, ntouch, numbers, factors, NULL);
-    if (!sti__cut_room(s->allocator, &w->block, &w->size, need, need / 2)) return false;
+    if (!sti__make_room(s->allocator, &w->block, &w->size, need, need / 2)) return false;
     lay_out(w, s, parts, ntouch, numbers, factors, w->block);
     int64_t used = 0;
     for (int p = 0; p < parts; p++) {
         int n = w->part[p + 1] - w->part[p];
         w->lstart[p] = used;
-        if (!factor_part(s, w->part[p], n, w->L + used)) return false;
+        if (!sti__factor_part(s, w->part[p], n, w->L + used)) return false;
         used += (int64_t)n * n;
     }
     used = 0;
@@ -165,7 +130,7 @@ static void settle(const sti__sweep *w, const sti__island *s, int b, double *v, 
     double u[STI_ROW_DIM] = {0}, dg[STI_ROW_DIM];
     const double *value = s->value + s->number[b];
     double D[STI_ROW_DIM * STI_ROW_DIM];
-    memcpy(D, w->D + s->gstart[b], sizeof(double) * (size_t)(dim * dim));
+    memcpy(D, w->D + s->gstart[b], sizeof(double) * (size_t)dim * (size_t)dim);
     for (int i = 0; i < dim; i++) D[i * dim + i] += s->R[at + i];
     if (dim == 3)
         for (int k = s->start[b]; k < s->start[b + 1]; k++, value += 3)
@@ -184,8 +149,9 @@ static void settle(const sti__sweep *w, const sti__island *s, int b, double *v, 
 }
 
 bool sti__sap_sweeps(const sti__island *s) {
-    return s->sweep.state == STI__SWEEP_NEW ? find_parts(s, s->scratch, s->scratch + s->n + 1) > 0
-                                            : s->sweep.state == STI__SWEEP_READY;
+    return s->sweep.state == STI__SWEEP_NEW
+               ? sti__find_parts(s, LARGEST_PART, s->scratch, s->scratch + s->n + 1) > 0
+               : s->sweep.state == STI__SWEEP_READY;
 }
 
 bool sti__sap_prepare_sweep(sti__sap *sap) {
@@ -197,8 +163,8 @@ bool sti__sap_prepare_sweep(sti__sap *sap) {
 bool sti__sap_sweep(sti__sap *sap, int sweeps) {
     sti__island *s = sap->s;
     sti__sweep *w = &s->sweep;
-    if (!sti__sap_prepare_sweep(sap)) return false;
     int64_t start = sti__tick(s->tally);
+    if (!sti__sap_prepare_sweep(sap)) return false;
     memcpy(s->v, s->vstar, sizeof(double) * (size_t)s->n);
     for (int b = 0; b < s->nrow; b++) {
         sti__row_project(sti__island_row(s, b), s->R + s->first[b], s->last_g + s->first[b]);
@@ -206,6 +172,7 @@ bool sti__sap_sweep(sti__sap *sap, int sweeps) {
     }
     for (int k = 0; k < sweeps; k++)
         for (int i = 0; i < s->nrow; i++) settle(w, s, k % 2 ? s->nrow - 1 - i : i, s->v, s->last_g);
+    sti__budget_spend(&sap->count->budget, 3 * sweeps * sti__sap_pass(sap));
     sti__tock(s->tally, STI__WORK_SWEEPS, start, sweeps);
     return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solve/symbolic.h"
+#include "base/room.h"
 #include "solve/compress.h"
-#include "solve/cut.h"
 #include "solve/dense.h"
 #include <string.h>
 
@@ -141,7 +141,7 @@ static bool number_nodes(layout *l, sti__temp *temp) {
     size_t nf = (size_t)f->count, nv = (size_t)l->c->graph.n;
     int *name = sti__temp_ints(temp, nf), *alive = sti__temp_ints(temp, nf),
         *parent = sti__temp_ints(temp, nf);
-    int *post = sti__temp_ints(temp, nf), *work = sti__temp_ints(temp, 2 * nf);
+    int *post = sti__temp_ints(temp, nf), *work = sti__temp_ints(temp, sti__size(2, nf));
     l->parent = sti__temp_ints(temp, nf);
     l->first = sti__temp_ints(temp, nf + 2);
     l->node_of = sti__temp_ints(temp, nv);
@@ -279,19 +279,14 @@ static size_t place_arrays(sti__plan *p, char *base) {
     p->children = sti__cut(&c, nodes, i);
     p->from = sti__cut(&c, p->nsource, i);
     p->to = sti__cut(&c, p->nsource, i);
-    p->task = sti__cut(&c, 2 * nodes, i);
+    p->task = sti__cut(&c, sti__size(2, nodes), i);
     p->top = sti__cut(&c, nodes, i);
     return c.used;
 }
 
 static bool reserve(sti__plan *p, const sti_allocator *allocator) {
     size_t need = place_arrays(p, NULL);
-    if (!p->block || need > p->room) {
-        if (p->block) sti__free_aligned(allocator, p->block, p->room);
-        p->room = sti__add(need, need / 4);
-        p->block = sti__alloc_aligned(allocator, p->room);
-        if (!p->block) return false;
-    }
+    if (!sti__make_room(allocator, &p->block, &p->room, need, need / 4)) return false;
     place_arrays(p, p->block);
     return true;
 }
@@ -554,7 +549,7 @@ sti_status sti__plan_make(sti__plan *p, const sti_csr *a, const bool *late, sti_
     sti__node *node = sti__temp_take(temp, nodes, sizeof *node);
     int *place_of = sti__temp_ints(temp, (size_t)c.graph.n), *partner = sti__temp_ints(temp, most);
     double *work = sti__temp_take(temp, nodes, sizeof *work);
-    char *flags = sti__temp_take(temp, 2 * nodes, 1);
+    char *flags = sti__temp_take(temp, sti__size(2, nodes), 1);
     if (temp->failed)
         return sti__fail(error, STI_NO_MEMORY, "not enough memory to analyse a matrix of %d dofs", a->nrow);
     if (!size_nodes(p, &l, node))

@@ -28,10 +28,12 @@ static inline void *sti__temp_take(sti__temp *t, size_t count, size_t item) {
     if (t->used == STI__TEMP_MAX || t->failed) return t->failed = true, NULL;
     int k = t->used;
     if (!t->piece[k] || t->size[k] < bytes) {
+        size_t size = sti__add(bytes, bytes / 4);
+        void *piece = sti__alloc(t->allocator, size);
+        if (!piece) return t->failed = true, NULL;
         sti__free(t->allocator, t->piece[k], t->size[k]);
-        t->size[k] = sti__add(bytes, bytes / 4);
-        t->piece[k] = sti__alloc(t->allocator, t->size[k]);
-        if (!t->piece[k]) return t->failed = true, NULL;
+        t->piece[k] = piece;
+        t->size[k] = size;
     }
     t->used++;
     return t->piece[k];

@@ -20,7 +20,7 @@ static sti_status write_capsule(sti_world *world, const char *path, int troubles
     size_t size = sti_snapshot_size(world);
     void *snapshot = sti__alloc(&world->allocator, size);
     const sti_model *m = world->model;
-    size_t bytes = sizeof(double) * ((size_t)m->nv + 3 * (size_t)m->nflexvert + 1);
+    size_t bytes = sti__size(sizeof(double), sti__sum(m->nv, sti__size(3, m->nflexvert), 1));
     double *guess = sti__alloc(&world->allocator, bytes);
     sti_status status = STI_NO_MEMORY;
     if (snapshot && guess && sti_snapshot_save(world, snapshot, size) == STI_OK) {
@@ -78,7 +78,7 @@ static void write_numbered(sti_world *world, int troubles) {
     char path[sizeof k->folder + 64];
     sti_error error = {0};
     size_t mark = sti__arena_mark(&world->arena);
-    double *now = sti__arena_take(&world->arena, sti__world_nstate(world->model) * sizeof(double));
+    double *now = sti__arena_take(&world->arena, sti__size(sti__world_nstate(world->model), sizeof(double)));
     bool made = world->constraints.made;
     if (!now) return;
     snprintf(path, sizeof path, "%s/capsule-%04d-%s.h5", k->folder, k->count + 1, sti_trouble_word(troubles));

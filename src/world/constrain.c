@@ -11,6 +11,7 @@
 #include "solve/kept.h"
 #include "solve/solve.h"
 #include "world/world.h"
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +21,9 @@
 /* ---- memory ---------------------------------------------------------------------------------------- */
 
 /* Room for count items; what was there is lost. */
-void *sti__reserve(sti_world *world, sti__pool *pool, int count, size_t item) {
+void *sti__reserve(sti_world *world, sti__pool *pool, size_t wanted, size_t item) {
+    if (wanted > INT_MAX / 2) return NULL;
+    int count = (int)wanted;
     if (pool->data && count <= pool->room) return pool->data;
     int room = count + count / 2 + 16;
     size_t bytes = sti__mul((size_t)room, item);
@@ -71,17 +74,15 @@ sti_status sti__constraints_create(sti_world *world, sti_error *error) {
     sti_status fields = sti__fields_create(&c->fields, world->collision, world->state, a, error);
     if (fields != STI_OK) return fields;
     c->workspace = sti_workspace_create(a, error);
-    c->reach = sti__alloc(a, 2 * sizeof(double) * ((size_t)m->ngeom + 1));
-    c->pushed = sti__alloc(a, sizeof(bool) * ((size_t)m->ntree + (size_t)m->nflex + 1));
-    c->collide.reach = c->reach;
-    c->collide.beyond = c->reach ? c->reach + m->ngeom + 1 : NULL;
+    c->pushed = sti__alloc(a, sti__size(sizeof(bool), sti__sum(m->ntree, m->nflex, 1)));
     c->touching = may_touch(m);
     c->listed = true;
-    if (!c->workspace || !c->reach || !c->pushed || !sti__assembly_create(&c->rows, m, blocks, a) ||
-        !(c->memory = sti__reserve(world, &c->memory_pool, blocks, sizeof *c->memory)) ||
+    if (!c->workspace || !c->pushed || !sti__assembly_create(&c->rows, m, blocks, a) ||
+        !sti__memories_room(world, blocks) ||
         !sti__reserve(world, &c->index_pool, sti__memory_slots(blocks), sizeof(int)) ||
         !(c->contact = sti__reserve(world, &c->contact_pool, blocks, sizeof *c->contact)))
         return sti__fail(error, STI_NO_MEMORY, "no memory for the constraints of a world");
+    c->workspace->kept = &world->warm.kept;
     if (world->profile.on) count_times(world);
     return STI_OK;
 }
@@ -93,37 +94,44 @@ void sti__constraints_free(sti_world *world) {
     sti__fields_free(&c->fields);
     sti__assembly_free(&c->rows);
     sti_workspace_free(c->workspace);
-    sti__alm_free(c->alm);
-    sti__free(a, c->reach, 2 * sizeof(double) * ((size_t)world->model->ngeom + 1));
     sti__free(a, c->pushed, sizeof(bool) * ((size_t)world->model->ntree + (size_t)world->model->nflex + 1));
     sti__free_aligned(a, c->contact_pool.data, c->contact_pool.bytes);
-    sti__free_aligned(a, c->memory_pool.data, c->memory_pool.bytes);
     sti__free_aligned(a, c->index_pool.data, c->index_pool.bytes);
     sti__free_aligned(a, c->slow_pool.data, c->slow_pool.bytes);
 }
 
 void sti__constraints_reset(sti_world *world) {
     sti__constraints *c = &world->constraints;
-    c->nmemory = c->ncontact = c->npatch = 0;
+    c->ncontact = c->npatch = 0;
+    world->watchdog = (sti__watchdog){0};
     c->made = c->solved = false;
     c->listed = true;
-    memset(&c->info, 0, sizeof c->info);
+    c->info = sti__info_unknown();
     memset(c->warned, 0, sizeof c->warned);
-    if (c->workspace) sti__workspace_forget(c->workspace);
     if (c->rows.first) sti__assembly_begin(&c->rows);
     if (world->model->ncoupled)
         memset(c->rows.coupled, 0, sizeof *c->rows.coupled * (size_t)world->model->ncoupled);
-    if (c->alm) sti__alm_reset(c->alm);
 }
 
-sti_status sti__constraints_set_memory(sti_world *world, const sti_contact_memory *list, int count) {
-    sti__constraints *c = &world->constraints;
-    sti_contact_memory *to = sti__reserve(world, &c->memory_pool, count, sizeof *to);
-    if (!to) return sti__fail(&world->error, STI_NO_MEMORY, "no memory for %d remembered contacts", count);
-    c->memory = to;
-    if (count) memcpy(to, list, sizeof *to * (size_t)count);
-    c->nmemory = count;
-    return STI_OK;
+/* The same, but what was there stays. */
+static bool extend(sti_world *world, sti__pool *pool, int count, size_t item) {
+    sti__pool old = *pool;
+    if (pool->data && count <= pool->room) return true;
+    *pool = (sti__pool){0};
+    if (!sti__reserve(world, pool, count, item)) return *pool = old, false;
+    if (old.data) memcpy(pool->data, old.data, (size_t)old.room * item);
+    sti__free_aligned(&world->allocator, old.data, old.bytes);
+    return true;
+}
+
+bool sti__memories_room(sti_world *world, int count) {
+    sti__memories *m = &world->memory;
+    sti__warm_start *w = &world->warm;
+    bool made =
+        extend(world, &m->pool, count, sizeof *m->item) && extend(world, &w->pool, count, sizeof *w->row);
+    m->item = m->pool.data;
+    w->row = w->pool.data;
+    return made;
 }
 
 /* ---- collide ----------------------------------------------------------------------------------------- */
@@ -141,12 +149,12 @@ static sti_status find_polygons(sti_world *world) {
     sti__patch_sizes need, room;
     while (!sti__fields_find(&c->fields, world->state, sti__world_tasks(world), &need)) {
         room = c->fields.patches.size;
-        if (!sti__fields_grow(&c->fields, &need))
-            return sti__fail(&world->error, STI_NO_MEMORY, "no memory for %d patches", need.patches);
+        sti_status status = sti__fields_grow(&c->fields, &need, &world->error);
+        if (status != STI_OK) return status;
         sti__world_grew(world, "pool_patches", 1, room.patches, need.patches);
         sti__world_grew(world, "pool_elements", 1, room.candidates, need.candidates);
     }
-    return STI_OK;
+    return sti__fields_judge(&c->fields, &world->error);
 }
 
 /* Polygons of soft and compliant bodies. */
@@ -165,15 +173,17 @@ static sti_status find_patches(sti_world *world) {
 }
 
 static void want_geoms(sti_world *world) { /* from now on their poses come with the others */
-    if (world->state->wanted & STI__WANT_GEOM) return;
-    world->state->wanted |= STI__WANT_GEOM;
+    if (world->state->wanted & (STI__WANT_GEOM | STI__WANT_TOUCHING)) return;
+    world->state->wanted |= STI__WANT_TOUCHING;
     world->kernels->kinematics(world->state);
 }
 
 static sti_status find_points(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti__collide_sizes need;
-    sti__point_reach(world->state, world->collision, c->reach, c->reach + world->model->ngeom + 1);
+    STI__ENTER(&world->profile, "reach");
+    sti__collide_look_ahead(&c->collide, world->state);
+    STI__LEAVE(&world->profile);
     while (!sti__collide_run(&c->collide, world->state, sti__world_tasks(world), &need)) {
         sti__collide_sizes room = c->collide.size;
         sti_status status = sti__collide_grow(&c->collide, &need, &world->error);
@@ -183,11 +193,25 @@ static sti_status find_points(sti_world *world) {
     return STI_OK;
 }
 
+static double default_work(const sti_world *world) {
+    const sti_model *m = world->model;
+    double factor = 0;
+    for (int f = 0; f < m->nflex; f++) factor += world->soft.body[f].flops;
+    return m->nflex ? sti__budget_soft(m->nv, 3.0 * m->nflexvert, factor) : sti__budget_default(m->nv);
+}
+
+/* A step begins: nothing of its work is spent. */
+static void begin_work(sti_world *world) {
+    double most = world->state->opt.max_work;
+    world->constraints.budget = (sti__budget){0, most > 0 ? most : default_work(world)};
+}
+
 /* A pool that is too small costs a second run, not the step. */
 sti_status sti__stage_collide(sti_world *world) {
     sti__constraints *c = &world->constraints;
     const sti_option *o = &world->state->opt;
     bool off = o->disableflags & (STI_DISABLE_CONTACT | STI_DISABLE_CONSTRAINT);
+    begin_work(world);
     if (!c->listed) c->ncontact = 0; /* nobody asked for those of the last step */
     c->listed = true;
     c->collide.ncontact = c->npatch = 0;
@@ -211,7 +235,7 @@ static const sti_contact_memory *remembered(sti_world *world, sti__memory_index 
     if (!index->slot) {
         int *slot = sti__reserve(world, &world->constraints.index_pool, sti__memory_slots(index->count),
                                  sizeof *slot);
-        if (!slot) return NULL; /* forgotten, not fatal */
+        if (!slot) return NULL; /* which ends the step */
         sti__memory_index_fill(index, slot);
     }
     return sti__memory_find(index, feature);
@@ -265,20 +289,23 @@ static void recall(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
     const sti_option *o = &world->state->opt;
-    sti__memory_index index = {c->memory, c->nmemory, NULL, 0};
+    sti__memory_index index = {world->memory.item, world->memory.count, NULL, 0};
     for (int b = 0; b < as->nblock; b++) {
         sti_contact_memory *m = &as->memory[b];
+        sti__row_warm *warm = &as->warm[b];
         const sti_contact_memory *old = remembered(world, &index, m->feature);
         bool contact = as->info[b].source == STI__FROM_CONTACT;
         double tau = as->info[b].tau, *vhat = as->vhat + as->first[b];
         if (!old && was_found(world, b)) old = replaced(world, &index, b);
+        const sti__row_warm *last = old ? &world->warm.row[old - index.list] : NULL;
+        sti__warm_carry(last, old && contact ? old->frame : m->frame, m->frame, warm);
         if (contact) sti__memory_carry(old, m->feature, m->frame, m);
         if (was_found(world, b)) sti__constraints_place(m, &c->collide.contact[as->info[b].id]);
         else if (!contact) *m = old ? *old : (sti_contact_memory){.feature = m->feature};
         if (o->memory && contact) sti__memory_vhat(m, as->rows[b].dim, o->timestep, tau, vhat + 1);
         if (o->memory && as->rows[b].kind == STI_ROW_HUBER) vhat[0] = -m->anchor[0] / (o->timestep + tau);
-        memcpy(as->guess + as->first[b], m->impulse, sizeof(double) * (size_t)as->rows[b].dim);
-        sti__memory_forecast(m, &as->rows[b], as->R + as->first[b], as->forecast + as->first[b]);
+        memcpy(as->guess + as->first[b], warm->impulse, sizeof(double) * (size_t)as->rows[b].dim);
+        sti__warm_forecast(warm, &as->rows[b], as->R + as->first[b], as->forecast + as->first[b]);
     }
 }
 
@@ -286,10 +313,11 @@ static sti_status make_rows(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti_state *s = world->state;
     int blocks = c->rows.block_pool.room, rows = c->rows.row_pool.room, entries = c->rows.entry_pool.room;
-    sti__coupled_begin(&c->rows, s, c->memory, c->nmemory);
+    sti__coupled_begin(&c->rows, s, world->memory.item, world->memory.count);
     sti__constraint_rows(&c->rows, s, world->collision);
     sti__pin_rows(&c->rows, s);
     sti__point_rows(&c->rows, s, c->collide.contact, c->collide.ncontact, sti__world_tasks(world));
+    sti__world_note_overlaps(world);
     if (c->npatch) sti__patch_rows(&c->rows, s, &c->fields, c->collide.ncontact);
     sti_status status = sti__handlers_run(world);
     if (status != STI_OK) return status;
@@ -297,14 +325,6 @@ static sti_status make_rows(sti_world *world) {
     sti__world_grew(world, "pool_rows (rows)", 3, rows - 1, c->rows.nrow);
     sti__world_grew(world, "pool_rows (numbers of J)", 18, entries - 1, c->rows.nentry);
     return STI_OK;
-}
-
-static sti_status condense(sti_world *world) {
-    STI__ENTER(&world->profile, "condensing");
-    sti_status status = sti__soft_condense(world);
-    sti__profile_take(&world->profile, &world->constraints.tally);
-    STI__LEAVE(&world->profile);
-    return status;
 }
 
 sti_status sti__stage_contact(sti_world *world) {
@@ -316,21 +336,28 @@ sti_status sti__stage_contact(sti_world *world) {
     world->soft.slow = 0;
     if (c->rows.ndof == 0) return STI_OK;
     STI__ENTER(&world->profile, "rows");
+    int64_t start = sti__tick(c->rows.tally);
     sti_status status = make_rows(world);
+    sti__tock(c->rows.tally, STI__WORK_JACOBIANS, start, 0);
     sti__profile_take(&world->profile, &c->tally);
     STI__LEAVE(&world->profile);
     if (status != STI_OK) return status;
-    status = world->soft.fem ? condense(world) : STI_OK;
+    status = world->soft.fem ? sti__soft_condense(world) : STI_OK;
     if (status != STI_OK || (c->rows.nblock == 0 && !c->rows.failed)) return status;
+    STI__ENTER(&world->profile, "free motion");
     if (s->opt.integrator == STI_INTEGRATOR_RK4)
         memcpy(s->qacc_step, s->qacc, sizeof(double) * (size_t)world->model->nv);
     else sti__integrate_acceleration(s, world->kernels);
+    STI__LEAVE(&world->profile);
     STI__ENTER(&world->profile, "problem");
     status = sti__assembly_end(&c->rows, s, sti__world_tasks(world), &world->error);
     STI__LEAVE(&world->profile);
     c->made = status == STI_OK;
     c->poses = world->poses;
-    if (c->made) recall(world);
+    if (!c->made) return status;
+    STI__ENTER(&world->profile, "recall");
+    recall(world);
+    STI__LEAVE(&world->profile);
     return status;
 }
 
@@ -352,6 +379,7 @@ sti_solve_options sti__constraints_options(const sti_world *world) {
     options.max_newton = o->max_newton;
     options.max_pcg = o->max_pcg;
     options.max_line_search = o->max_line_search;
+    options.max_work = world->constraints.budget.most;
     options.pcg_tol = o->pcg_tol;
     options.ls_tol = o->ls_tol;
     options.max_step = o->max_step;
@@ -362,70 +390,108 @@ sti_solve_options sti__constraints_options(const sti_world *world) {
     return options;
 }
 
+/* With what is left of the step's work. */
+static sti_status call_solver(sti_world *world, sti_solve_options options) {
+    sti__constraints *c = &world->constraints;
+    sti__assembly *as = &c->rows;
+    options.max_work = fmax(1, c->budget.most - c->budget.spent);
+    sti_status status =
+        sti_solve(&as->problem, &options, c->workspace, as->v, as->g, &c->info, &world->error);
+    sti__budget_spend(&c->budget, c->info.work);
+    return status;
+}
+
+/* Work and warnings of the step's solves add up; the certificate is that of the last. */
 static sti_status solve_with(sti_world *world, const sti_solve_options *options) {
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
+    sti_solve_info earlier = c->info;
     c->workspace->share = as->share;
-    c->workspace->lean = true;
+    c->workspace->lean = !as->problem.foreign;
     bool warm = options->guess_g == as->guess;
     c->workspace->next_v = warm ? as->next : NULL;
     c->workspace->next_g = warm ? as->forecast : NULL;
-    sti_status status = sti_solve(&as->problem, options, c->workspace, as->v, as->g, &c->info, &world->error);
+    sti_status status = call_solver(world, *options);
+    if (status == STI_VALUE && !as->plain) {
+        world->error = (sti_error){0};
+        sti__assembly_plain(as, world->state);
+        status = call_solver(world, *options);
+    }
     sti__profile_take(&world->profile, &c->tally);
-    if (status != STI_VALUE || as->plain) return status;
-    world->error = (sti_error){0};
-    sti__assembly_plain(as, world->state);
-    return sti_solve(&as->problem, options, c->workspace, as->v, as->g, &c->info, &world->error);
+    sti__info_add_work(&c->info, &earlier);
+    return status;
 }
 
-/* Exact friction is not convex and its iteration may wander, as in a hard impact. The slip of its best iterate is then
-   taken as given, which makes the problem convex again; the certificate is that of this problem, and its `desaxce` says
-   how far the slip was from settled. */
-static sti_status solve_frozen(sti_world *world, sti_solve_options options) {
+/* Subtracts the De Saxce terms at (v, g) from the normal velocities that rows aim at; sign -1 puts them back. */
+static void shift_normals(sti__assembly *as, double sign) {
+    for (int b = 0; b < as->nblock; b++) as->vhat[as->first[b]] -= sign * as->slip[b];
+}
+
+static void freeze_slip(sti__assembly *as) {
+    double y[6];
+    for (int b = 0; b < as->nblock; b++) {
+        int at = as->first[b];
+        sti__block_velocity(as, b, as->v, y);
+        for (int i = 0; i < as->rows[b].dim; i++) y[i] -= as->vhat[at + i];
+        as->slip[b] = sti__row_desaxce(&as->rows[b], as->R + at, y, as->g + at);
+    }
+}
+
+/* The pair (v, g) as it stands by the problem with these options. */
+static sti_status judge_by(sti_world *world, const sti_solve_options *asked) {
+    sti__constraints *c = &world->constraints;
+    const sti__assembly *as = &c->rows;
+    c->info.certificate = sti__certificate_unknown();
+    c->info.converged = false;
+    int64_t start = sti__tick(as->tally);
+    sti_status status = sti__workspace_certify(c->workspace, &as->problem, as->v, as->g, asked->coulomb,
+                                               &c->info.certificate, as->share, &world->error);
+    sti__tock(as->tally, STI__WORK_CERTIFICATE, start, 0);
+    sti__profile_take(&world->profile, &world->constraints.tally);
+    if (status == STI_OK) c->info.converged = c->info.certificate.headline <= asked->tol;
+    return status;
+}
+
+/* Exact friction is not convex and its iteration may not converge, as in a hard impact. The slip of its best iterate is then
+   taken as given, which makes the problem convex again. Its answer is judged by the problem that was asked, with the slip that
+   it has itself; a warning says what was done. */
+static sti_status solve_frozen(sti_world *world, const sti_solve_options *asked) {
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
-    double y[6], late = c->info.certificate.desaxce;
-    int iterations = c->info.iterations;
-    for (int b = 0; b < as->nblock; b++) {
-        sti__block_velocity(as, b, as->v, y);
-        for (int i = 0; i < as->rows[b].dim; i++) y[i] -= as->vhat[as->first[b] + i];
-        as->memory[b].desaxce = sti__row_desaxce(&as->rows[b], as->R + as->first[b], y, as->g + as->first[b]);
-        as->vhat[as->first[b]] -= as->memory[b].desaxce;
-    }
+    sti_solve_options options = *asked;
+    freeze_slip(as);
+    shift_normals(as, 1);
     options.coulomb = STI_COULOMB_RELAXED;
     options.guess_g = as->g;
     sti_status status = solve_with(world, &options);
-    for (int b = 0; b < as->nblock; b++) as->vhat[as->first[b]] += as->memory[b].desaxce;
-    c->info.certificate.desaxce = late;
-    c->info.iterations += iterations;
-    return status;
+    shift_normals(as, -1);
+    c->info.warnings[STI_WARN_FROZEN_SLIP]++;
+    return status == STI_OK ? judge_by(world, asked) : status;
 }
 
 /* The last velocity is a good first guess: what rests goes on resting. So is what follows from the last two. */
 static void guess_velocity(sti_world *world) {
     sti__assembly *as = &world->constraints.rows;
     const sti_state *s = world->state;
+    int64_t start = sti__tick(as->tally);
     for (int i = 0; i < as->problem.arrays.n; i++) {
         int d = as->dof[i], nv = s->model->nv;
         as->v[i] = d < nv ? s->qvel[d] : s->flexvert_xvel[d - nv];
-        as->next[i] = d < nv ? s->qvel[d] + s->qvel_trend[2 * d] : as->v[i];
+        as->next[i] = d < nv ? s->qvel[d] + world->warm.trend[2 * d] : as->v[i];
     }
+    sti__tock(as->tally, STI__WORK_GUESS, start, 0);
 }
 
 static bool has_wandered(const sti__constraints *c, const sti_solve_options *options) {
     return options->coulomb == STI_COULOMB_EXACT && !c->info.converged &&
-           c->info.certificate.headline > WANDERED;
+           c->info.certificate.headline > WANDERED && sti__budget_left(&c->budget);
 }
 
 /* What the other solvers leave is sap's, whose iteration wanders least. */
 static sti_status solve_again(sti_world *world, sti_solve_options *options) {
-    sti__constraints *c = &world->constraints;
-    int iterations = c->info.iterations;
     options->solver = STI_SOLVER_SAP;
     guess_velocity(world);
-    sti_status status = solve_with(world, options);
-    c->info.iterations += iterations;
-    return status;
+    return solve_with(world, options);
 }
 
 static sti_status solve(sti_world *world) {
@@ -435,10 +501,15 @@ static sti_status solve(sti_world *world) {
     guess_velocity(world);
     sti_solve_options options = sti__constraints_options(world);
     if (world->soft.fem && !world->soft.fem->linear) options.tol *= 0.5; /* the other half is Newton's */
+    int before = c->info.iterations;
     sti_status status = solve_with(world, &options);
-    if (status == STI_OK && options.solver != STI_SOLVER_SAP && has_wandered(c, &options))
+    if (status == STI_OK && options.solver != STI_SOLVER_SAP && has_wandered(c, &options)) {
+        before = c->info.iterations;
         status = solve_again(world, &options);
-    return status == STI_OK && has_wandered(c, &options) ? solve_frozen(world, options) : status;
+    }
+    options.max_newton -= c->info.iterations - before;
+    bool frozen = status == STI_OK && options.max_newton > 0 && has_wandered(c, &options);
+    return frozen ? solve_frozen(world, &options) : status;
 }
 
 static void find_pushed(sti__constraints *c) {
@@ -457,7 +528,7 @@ static void find_pushed(sti__constraints *c) {
 }
 
 /* Trees without an impulse move as if there were no rows, to the last bit. */
-static void set_motion(sti_world *world, double *qacc_step, double *rate) {
+static void set_motion_of_rows(sti_world *world, double *qacc_step, double *rate) {
     sti__constraints *c = &world->constraints;
     const sti__assembly *as = &c->rows;
     const sti_state *s = world->state;
@@ -472,8 +543,18 @@ static void set_motion(sti_world *world, double *qacc_step, double *rate) {
         qacc_step[d] = (as->v[i] - s->qvel[d]) / s->opt.timestep;
         if (rate) rate[d] = as->v[i];
     }
+}
+
+static void set_motion(sti_world *world, double *qacc_step, double *rate) {
+    const sti__constraints *c = &world->constraints;
+    STI__ENTER(&world->profile, "motion");
+    set_motion_of_rows(world, qacc_step, rate);
+    STI__LEAVE(&world->profile);
+    if (world->model->nflex == 0) return;
+    STI__ENTER(&world->profile, "expanding");
     for (int f = 0; f < world->model->nflex; f++)
         if (c->pushed[world->model->ntree + f]) sti__soft_expand(world, f);
+    STI__LEAVE(&world->profile);
 }
 
 static void set_forces(sti_world *world) {
@@ -511,11 +592,16 @@ sti_certificate sti_world_certificate(const sti_world *world) {
     const sti__constraints *c = &world->constraints;
     const sti__assembly *as = &c->rows;
     sti_certificate full;
-    if (!c->solved || world->state->opt.substeps > 1 || !c->workspace->sum.whole) return c->info.certificate;
+    if (!c->solved || world->state->opt.substeps > 1) return c->info.certificate;
     sti_status status = sti__workspace_certify(c->workspace, &as->problem, as->v, as->g,
-                                               (sti_coulomb)world->state->opt.coulomb, &full, NULL);
+                                               (sti_coulomb)world->state->opt.coulomb, &full, NULL, NULL);
     full.headline += c->soft_rest;
     return status == STI_OK ? full : c->info.certificate;
+}
+
+sti_status sti__constraints_judge(sti_world *world) {
+    sti_solve_options asked = sti__constraints_options(world);
+    return world->constraints.rows.nblock ? judge_by(world, &asked) : STI_OK;
 }
 
 void sti__constraints_push(sti_world *world) {
@@ -536,15 +622,9 @@ void sti__constraints_push(sti_world *world) {
 sti_status sti__constraints_again(sti_world *world) {
     sti__constraints *c = &world->constraints;
     if (c->rows.nblock == 0) return STI_OK;
-    sti_solve_info before = c->info;
     sti__assembly_soften(&c->rows);
     memcpy(c->rows.guess, c->rows.g, sizeof *c->rows.g * (size_t)c->rows.nrow);
     sti_status status = solve(world);
-    c->info.iterations += before.iterations;
-    c->info.factorisations += before.factorisations;
-    c->info.pcg += before.pcg;
-    c->info.line_search += before.line_search;
-    for (int i = 0; i < STI_WARN_COUNT; i++) c->info.warnings[i] += before.warnings[i];
     if (status == STI_OK) set_motion(world, world->state->qacc_step, NULL);
     return status;
 }
@@ -553,13 +633,16 @@ sti_status sti__stage_solve(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti_state *s = world->state;
     memset(s->qfrc_constraint, 0, sizeof(double) * (size_t)world->model->nv);
-    memset(&c->info, 0, sizeof c->info);
+    c->info = sti__info_unknown();
     c->ncontact = 0;
     c->soft_rest = 0;
     if (c->rows.nblock > 0) {
         sti_status status = solve(world);
         if (status != STI_OK) return status;
         set_motion(world, s->qacc_step, NULL);
+    } else {
+        c->info.certificate = sti__certificate_empty((sti_coulomb)s->opt.coulomb);
+        c->info.converged = true;
     }
     if (world->soft.fem && !world->soft.fem->linear) {
         STI__ENTER(&world->profile, "elastic newton");
@@ -568,16 +651,19 @@ sti_status sti__stage_solve(sti_world *world) {
         STI__LEAVE(&world->profile);
         if (status != STI_OK) return status;
     }
+    STI__ENTER(&world->profile, "forces");
     if (c->rows.nblock > 0) {
         set_forces(world);
         sti__coupled_answer(&c->rows, s);
         c->solved = true;
     }
     sti__contacts_plan(world);
+    if (s->wanted & STI__WANT_RNEPOST) sti__constraints_push(world);
+    STI__LEAVE(&world->profile);
     c->info.warnings[STI_WARN_MANY_PCG] += world->soft.slow;
     c->info.warnings[STI_WARN_NEAR_RIGID] += c->rows.clamped;
+    c->info.work = c->budget.spent;
     sti__profile_iterations(&world->profile, c->info.iterations);
-    if (s->wanted & STI__WANT_RNEPOST) sti__constraints_push(world);
     return STI_OK;
 }
 
@@ -601,7 +687,6 @@ static void update_friction(sti_contact_memory *m, const sti_row *row, double R,
                             double tau) {
     bool slides = fabs(g) >= (1 - 1e-9) * row->hi;
     m->anchor[0] = slides ? -R * (h + tau) * g : m->anchor[0] + h * v;
-    m->impulse[0] = g;
 }
 
 /* Where velocities go; those of dofs without rows need no guess. */
@@ -609,25 +694,43 @@ static void learn_velocity(sti_world *world) {
     const sti__assembly *as = &world->constraints.rows;
     int nv = world->model->nv;
     for (int d = 0; d < nv; d++) {
-        double *trend = world->state->qvel_trend + (size_t)2 * (size_t)d;
+        double *trend = world->warm.trend + (size_t)2 * (size_t)d;
         int i = world->constraints.solved ? as->place[d] : -1;
         if (i >= 0) sti__learn(as->v[i] - as->next[i], trend);
         else trend[0] = trend[1] = 0;
     }
 }
 
+static int blocks_to_remember(const sti_world *world) {
+    const sti__constraints *c = &world->constraints;
+    if (world->state->opt.integrator != STI_INTEGRATOR_ALM) return c->rows.nblock;
+    return c->rows.nblock + c->collide.ncontact;
+}
+
+sti_status sti__constraints_prepare(sti_world *world) {
+    int count = blocks_to_remember(world);
+    if (!sti__workspace_prepare(world->constraints.workspace))
+        return sti__fail(&world->error, STI_NO_MEMORY, "no memory for the matrices of the next step");
+    if (!sti__memories_room(world, count))
+        return sti__fail(&world->error, STI_NO_MEMORY, "no memory for %d remembered contacts", count);
+    return STI_OK;
+}
+
+void sti__constraints_retreat(sti_world *world) { sti__workspace_retreat(world->constraints.workspace); }
+
 void sti__constraints_commit(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
     double h = world->state->opt.timestep, y[6];
     for (int i = 0; i < STI_WARN_COUNT; i++) c->warned[i] += c->info.warnings[i];
+    if (world->soft.fem) sti__soft_remember(world);
     if (world->state->opt.integrator == STI_INTEGRATOR_ALM) {
         sti__coupled_commit(as, world->state);
         sti__coupled_remember(as);
         sti__constraints_remember_alm(world);
         return;
     }
-    c->nmemory = 0;
+    world->memory.count = 0;
     sti__workspace_keep(c->workspace);
     sti__coupled_commit(as, world->state);
     learn_velocity(world);
@@ -636,11 +739,13 @@ void sti__constraints_commit(sti_world *world) {
         int at = as->first[b];
         const sti_row *row = &as->rows[b];
         sti__block_velocity(as, b, as->v, y);
-        sti__memory_learn(&as->memory[b], as->forecast + at, as->g + at, row->dim);
+        sti__warm_learn(&as->warm[b], as->forecast + at, as->g + at, row->dim);
         if (row->kind == STI_ROW_HUBER)
             update_friction(&as->memory[b], row, as->R[at], y[0], as->g[at], h, as->info[b].tau);
         else sti__memory_update(&as->memory[b], row, as->R + at, y, as->g + at, h, as->info[b].tau);
     }
     sti__coupled_remember(as);
-    sti__constraints_set_memory(world, as->memory, as->nblock); /* or it is forgotten, which is not fatal */
+    memcpy(world->memory.item, as->memory, sizeof *as->memory * (size_t)as->nblock);
+    memcpy(world->warm.row, as->warm, sizeof *as->warm * (size_t)as->nblock);
+    world->memory.count = as->nblock;
 }

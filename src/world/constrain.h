@@ -4,6 +4,7 @@
 #ifndef STI_WORLD_CONSTRAIN_H
 #define STI_WORLD_CONSTRAIN_H
 
+#include "base/budget.h"
 #include "collide/collide.h"
 #include "collide/fields.h"
 #include "contact/assemble.h"
@@ -15,21 +16,18 @@ typedef struct sti__constraints {
     sti__fields fields;
     sti__assembly rows;
     sti_workspace *workspace;
-    double *reach;        /* ngeom + 1, and as many for what lies beyond */
     bool *pushed;         /* ntree: some impulse on it is not zero */
     sti_contact *contact; /* what users see */
     int ncontact;
     bool listed;      /* else it is made when it is asked for */
     double list_step; /* timestep that its forces are over */
-    sti__pool contact_pool, memory_pool, index_pool, slow_pool;
-    sti_contact_memory *memory; /* of the last step, in the order of its rows */
-    int nmemory;
+    sti__pool contact_pool, index_pool, slow_pool;
     sti_solve_info info;
-    double soft_rest; /* what Newton's method of soft bodies has left, in the unit of the certificate */
+    sti__budget budget; /* the step's work */
+    double soft_rest;   /* what Newton's method of soft bodies has left, in the unit of the certificate */
     int64_t warned[STI_WARN_COUNT]; /* of all steps */
     sti__tally tally;               /* of the stage that runs, until the profile takes it */
     uint64_t poses;                 /* of the contact stage, as in world */
-    sti__alm *alm;                  /* NULL until the integrator alm is asked for */
     bool made;                      /* the problem of the last contact stage is complete */
     bool solved;                    /* qacc_step of the pushed trees is that of the solution */
     bool enabled;                   /* the model can have rows at all */
@@ -40,31 +38,33 @@ typedef struct sti__constraints {
 
 sti_status sti__constraints_create(sti_world *world, sti_error *error);
 void sti__constraints_free(sti_world *world);
-/* Nothing is remembered, no contacts. */
+/* No contacts, nothing to show. */
 void sti__constraints_reset(sti_world *world);
-/* The memory of another world, list of `count`. */
-sti_status sti__constraints_set_memory(sti_world *world, const sti_contact_memory *list, int count);
 
 /* In this order; the first two after velocity and acceleration. Errors are left in world->error. */
 sti_status sti__stage_collide(sti_world *world);
 sti_status sti__stage_contact(sti_world *world);
 sti_status sti__stage_solve(sti_world *world);
 /* The problem again, after soft bodies have changed their part of it: a new answer, and motion by it. */
+/* Judges v and g as they stand by the problem that was asked; without rows nothing happens. */
+sti_status sti__constraints_judge(sti_world *world);
 sti_status sti__constraints_again(sti_world *world);
 /* Room for `count` items in a pool of the world; NULL if there is none. */
-void *sti__reserve(sti_world *world, sti__pool *pool, int count, size_t item);
+void *sti__reserve(sti_world *world, sti__pool *pool, size_t count, size_t item);
 /* How the step's problem is solved. */
 sti_solve_options sti__constraints_options(const sti_world *world);
 /* Instead of contact and solve for the integrator alm: the step itself. */
 sti_status sti__stage_alm(sti_world *world);
-/* Makes what alm keeps, if it is not there. */
-sti_status sti__constraints_need_alm(sti_world *world);
 /* The forces of the last solution's contacts on bodies, which sensors and cfrc_ext see. */
 void sti__constraints_push(sti_world *world);
 /* The solution for the velocity that Runge-Kutta has found: changes acceleration and rate of pushed trees. */
 void sti__constraints_correct(sti_world *world, double *qacc_step, double *rate);
 /* The step was taken: contacts become memory. */
 void sti__constraints_commit(sti_world *world);
+/* Before it: makes the room that it needs, so that it cannot fail. */
+sti_status sti__constraints_prepare(sti_world *world);
+/* Instead of it, after a step that failed: what the last one left is as it was. */
+void sti__constraints_retreat(sti_world *world);
 
 /* ---- between the files of these stages --------------------------------------------------------------------------- */
 
@@ -74,6 +74,8 @@ void sti__constraints_place(sti_contact_memory *memory, const sti__contact *cont
 void sti__constraints_remember_alm(sti_world *world);
 /* Room for the list of contacts; it is made now, or for who asks. */
 void sti__contacts_plan(sti_world *world);
+/* The list of another world; false if memory is short. */
+bool sti__contacts_copy(sti_world *to, const sti_world *from);
 /* The list of a step of alm. */
 void sti__contacts_list_alm(sti_world *world);
 

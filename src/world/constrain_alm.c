@@ -3,45 +3,50 @@
 #include "contact/constraints.h"
 #include "contact/patch.h"
 #include "world/world.h"
+#include <math.h>
 #include <string.h>
 
-sti_status sti__constraints_need_alm(sti_world *world) {
-    sti__constraints *c = &world->constraints;
-    if (!c->alm) c->alm = sti__alm_create(world->model, &world->allocator, &world->error);
-    return c->alm ? STI_OK : STI_NO_MEMORY;
+sti_status sti__world_need_alm(sti_world *world) {
+    if (!world->alm) world->alm = sti__alm_create(world->model, &world->allocator, &world->error);
+    return world->alm ? STI_OK : STI_NO_MEMORY;
 }
 
 void sti__constraints_remember_alm(sti_world *world) {
     sti__constraints *c = &world->constraints;
     int over = 0;
     while (over < c->rows.nblock && c->rows.info[over].source == STI__FROM_EQUALITY) over++;
-    sti_contact_memory *to = sti__reserve(world, &c->memory_pool, over + c->collide.ncontact, sizeof *to);
-    c->nmemory = 0;
-    if (!to) return; /* forgotten, not fatal */
-    c->memory = to;
-    for (; c->nmemory < over; c->nmemory++) to[c->nmemory] = c->rows.memory[c->nmemory];
-    if (sti__alm_last(c->alm)->lost) return;
+    sti__memories *memory = &world->memory;
+    memory->count = 0;
+    for (; memory->count < over; memory->count++) {
+        memory->item[memory->count] = c->rows.memory[memory->count];
+        world->warm.row[memory->count] = (sti__row_warm){0};
+    }
+    if (sti__alm_last(world->alm)->lost) return;
     for (int i = 0; i < c->collide.ncontact; i++) {
         const sti__contact *x = &c->collide.contact[i];
         sti_contact_memory m = {.feature = x->feature};
-        sti__alm_impulse(c->alm, i, m.impulse);
-        if (m.impulse[0] == 0) continue;
+        sti__row_warm warm = {0};
+        sti__alm_impulse(world->alm, i, warm.impulse);
+        if (warm.impulse[0] == 0) continue;
         memcpy(m.frame, x->frame, sizeof m.frame);
         sti__constraints_place(&m, x);
-        to[c->nmemory++] = m;
+        world->warm.row[memory->count] = warm;
+        memory->item[memory->count++] = m;
     }
 }
 
-static sti_solve_info alm_info(const sti__alm_info *a) {
+static sti_solve_info alm_info(const sti__alm_info *a, bool adaptive) {
     sti_solve_info info = {.iterations = a->newton,
                            .outer = a->outer,
                            .factorisations = a->factorisations,
                            .line_search = a->line_search,
-                           .converged = a->converged};
+                           .first_order = a->plain,
+                           .r4 = NAN,
+                           .converged = a->converged,
+                           .certificate = a->certificate};
+    info.warnings[STI_WARN_ITERATION_CAP] = adaptive && !a->converged && !a->spent;
     info.warnings[STI_WARN_CONTRADICTION] = a->contradiction;
-    info.certificate.natural = a->violation;
-    info.certificate.penetration = a->joints;
-    info.certificate.headline = a->violation;
+    info.warnings[STI_WARN_WORK_CAP] = a->spent;
     return info;
 }
 
@@ -75,7 +80,7 @@ static sti_status rows_over_dofs(sti_world *world) {
     int off = s->opt.disableflags, on = s->opt.handlers;
     bool equal = !(off & (STI_DISABLE_CONSTRAINT | STI_DISABLE_EQUALITY)) && (on & STI_HANDLER_EQUALITY);
     world->handlers.touches.count = 0;
-    sti__coupled_begin(&c->rows, s, c->memory, c->nmemory);
+    sti__coupled_begin(&c->rows, s, world->memory.item, world->memory.count);
     if (!has_rows_over_dofs(world)) return STI_OK;
     need_mass(world);
     for (int e = 0; e < world->model->neq && equal; e++)
@@ -92,7 +97,7 @@ static void answer_over_dofs(sti_world *world) {
     sti__assembly *as = &world->constraints.rows;
     if (as->nblock == 0) return;
     for (int d = 0; d < world->model->nv; d++) as->dof[d] = d; /* the rows are over the model's dofs */
-    memcpy(as->v, sti__alm_velocity(world->constraints.alm), sizeof(double) * (size_t)world->model->nv);
+    memcpy(as->v, sti__alm_velocity(world->alm), sizeof(double) * (size_t)world->model->nv);
     sti__coupled_answer(as, world->state);
     for (int b = 0; b < as->nblock; b++)
         sti__block_force(as, b, as->g + as->first[b], world->state->qfrc_constraint);
@@ -106,18 +111,24 @@ sti_status sti__stage_alm(sti_world *world) {
     if (world->model->nflex)
         return sti__fail(&world->error, STI_ARGUMENT,
                          "the integrator alm has no rows for soft bodies: use another");
-    sti_status status = sti__constraints_need_alm(world);
+    sti_status status = sti__world_need_alm(world);
     if (status != STI_OK) return status;
     sti__assembly_begin(as);
     c->made = c->solved = false;
     if ((status = rows_over_dofs(world)) != STI_OK) return status;
     sti__alm_extra extra = {as->nblock, as->rows, as->first, as->jstart, as->jcol,
                             as->jvalue, as->R,    as->vhat,  as->g};
-    sti__alm_touch touch = {extra, c->collide.contact, c->collide.ncontact, c->memory, c->nmemory};
-    status = sti__alm_solve(c->alm, s, &touch, sti__world_tasks(world), &world->error);
+    if (!sti__overlaps_find(&as->overlaps, s, c->collide.contact, c->collide.ncontact))
+        return sti__fail(&world->error, STI_NO_MEMORY, "not enough memory for the rows of a step");
+    sti__world_note_overlaps(world);
+    sti__alm_touch touch = {
+        extra,           c->collide.contact, c->collide.ncontact, &as->overlaps, world->memory.item,
+        world->warm.row, world->memory.count};
+    status = sti__alm_solve(world->alm, s, &touch, &c->budget, sti__world_tasks(world), &world->error);
     if (status != STI_OK) return status;
     memset(s->qfrc_constraint, 0, sizeof(double) * (size_t)world->model->nv);
-    c->info = alm_info(sti__alm_last(c->alm));
+    c->info = alm_info(sti__alm_last(world->alm), s->opt.alm_adaptive);
+    c->info.work = c->budget.spent;
     answer_over_dofs(world);
     sti__contacts_list_alm(world);
     if (s->wanted & STI__WANT_RNEPOST) sti__constraints_push(world);

@@ -11,9 +11,9 @@ static bool shown(const sti__contact *c, const double *g) {
 }
 
 /* With its law and impulse, of an alm step. */
-static void add_alm_solution(sti_world *world, int i, sti_contact *c) {
+static void add_alm_solution(const sti_world *world, int i, sti_contact *c) {
     double t2 = 0;
-    sti__alm_impulse(world->constraints.alm, i, c->impulse);
+    sti__alm_impulse(world->alm, i, c->impulse);
     for (int k = 0; k < 6; k++) c->force[k] = c->impulse[k] / world->state->opt.timestep;
     for (int k = 1; k < c->dim; k++) t2 += c->impulse[k] / c->mu[k - 1] * (c->impulse[k] / c->mu[k - 1]);
     if (c->impulse[0] > 0)
@@ -85,14 +85,17 @@ static sti_contact contact_of_touch(const sti_world *world, const sti__touch *p)
     return r;
 }
 
-/* Contacts at points, over patches and then of users; they and their blocks come in the same order. */
-static void list_contacts(sti_world *world) {
-    sti__constraints *c = &world->constraints;
+static int most_contacts(const sti_world *world) {
+    const sti__constraints *c = &world->constraints;
+    return c->collide.ncontact + c->npatch + world->handlers.touches.count;
+}
+
+/* Contacts at points, over patches and then of users, into `out`; how many. They and their blocks come in the same order. */
+static int list_contacts(const sti_world *world, sti_contact *out) {
+    const sti__constraints *c = &world->constraints;
     const sti__assembly *as = &c->rows;
     const sti__touches *touches = &world->handlers.touches;
-    int b = 0, points = c->collide.ncontact, count = points + c->npatch + touches->count;
-    sti_contact *out = c->contact;
-    c->listed = true;
+    int b = 0, n = 0, points = c->collide.ncontact, count = most_contacts(world);
     for (int i = 0; i < count; i++) {
         int patch = i - points, user = patch - c->npatch;
         while (b < as->nblock && (as->info[b].source != STI__FROM_CONTACT || as->info[b].id < i)) b++;
@@ -100,18 +103,24 @@ static void list_contacts(sti_world *world) {
         if (patch >= 0 && user < 0) {
             const sti__touch *touch = &c->fields.touch[patch];
             if (touch->dist > 0 && !(has && as->g[as->first[b]] != 0)) continue;
-            out[c->ncontact] = contact_of_touch(world, touch);
+            out[n] = contact_of_touch(world, touch);
         } else {
             const sti__contact *contact = user < 0 ? &c->collide.contact[i] : &touches->item[user];
             bool alm = user < 0 && world->state->opt.integrator == STI_INTEGRATOR_ALM;
-            out[c->ncontact] = contact_of(contact);
-            if (alm) add_alm_solution(world, i, &out[c->ncontact]);
-            const double *g = alm ? out[c->ncontact].impulse : has ? as->g + as->first[b] : NULL;
+            out[n] = contact_of(contact);
+            if (alm) add_alm_solution(world, i, &out[n]);
+            const double *g = alm ? out[n].impulse : has ? as->g + as->first[b] : NULL;
             if (!shown(contact, g)) continue;
         }
-        if (has) add_solution(as, b, c->list_step, &out[c->ncontact]);
-        c->ncontact++;
+        if (has) add_solution(as, b, c->list_step, &out[n]);
+        n++;
     }
+    return n;
+}
+
+static void list_now(sti_world *world) {
+    world->constraints.ncontact = list_contacts(world, world->constraints.contact);
+    world->constraints.listed = true;
 }
 
 /* Whether what the list is made of stays until the next step. */
@@ -124,21 +133,33 @@ static bool may_wait(const sti_world *world) {
 
 void sti__contacts_plan(sti_world *world) {
     sti__constraints *c = &world->constraints;
-    int count = c->collide.ncontact + c->npatch + world->handlers.touches.count;
-    sti_contact *out = sti__reserve(world, &c->contact_pool, count, sizeof *out);
+    sti_contact *out = sti__reserve(world, &c->contact_pool, most_contacts(world), sizeof *out);
     c->ncontact = 0;
     c->listed = true;
     if (!out) return;
     c->contact = out;
     c->list_step = world->state->opt.timestep;
     c->listed = false;
-    if (!may_wait(world)) list_contacts(world);
+    if (!may_wait(world)) list_now(world);
 }
 
 const sti_contact *sti_world_contacts(const sti_world *world, int *count) {
-    if (!world->constraints.listed) list_contacts((sti_world *)world);
+    if (!world->constraints.listed) list_now((sti_world *)world);
     if (count) *count = world->constraints.ncontact;
     return world->constraints.contact;
+}
+
+/* Reads `from` alone, whose list may not be made yet. */
+bool sti__contacts_copy(sti_world *to, const sti_world *from) {
+    sti__constraints *c = &to->constraints;
+    const sti__constraints *f = &from->constraints;
+    int count = f->listed ? f->ncontact : most_contacts(from);
+    sti_contact *out = sti__reserve(to, &c->contact_pool, count, sizeof *out);
+    if (!out) return false;
+    c->contact = out;
+    c->ncontact = f->listed ? f->ncontact : list_contacts(from, out);
+    if (f->listed && count) memcpy(out, f->contact, sizeof *out * (size_t)count);
+    return true;
 }
 
 void sti__contacts_list_alm(sti_world *world) {
@@ -146,12 +167,11 @@ void sti__contacts_list_alm(sti_world *world) {
     c->ncontact = 0;
     c->listed = true;
     c->list_step = world->state->opt.timestep;
-    int more = c->npatch + world->handlers.touches.count;
-    sti_contact *out = sti__reserve(world, &c->contact_pool, c->collide.ncontact + more, sizeof *out);
+    sti_contact *out = sti__reserve(world, &c->contact_pool, most_contacts(world), sizeof *out);
     if (!out) return;
     c->contact = out;
-    if (more > 0) {
-        list_contacts(world);
+    if (c->npatch + world->handlers.touches.count > 0) {
+        list_now(world);
         return;
     }
     for (int i = 0; i < c->collide.ncontact; i++) {

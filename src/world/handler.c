@@ -37,7 +37,7 @@ void sti__handlers_free(sti_world *world) {
 static bool grow(sti_world *world) {
     sti__handlers *h = &world->handlers;
     int room = 2 * h->room + 4;
-    sti__handler *item = sti__alloc(&world->allocator, sizeof *item * (size_t)room);
+    sti__handler *item = sti__alloc(&world->allocator, sti__size(sizeof *item, room));
     if (!item) return false;
     if (h->count) memcpy(item, h->item, sizeof *item * (size_t)h->count);
     sti__free(&world->allocator, h->item, sizeof *item * (size_t)h->room);

@@ -72,7 +72,8 @@ static sti_status need_memory(sti_world *world) {
     sti__ik *ik = world->ik = sti__alloc(&world->allocator, sizeof *ik);
     if (!ik) return sti__fail(&world->error, STI_NO_MEMORY, "no memory for inverse kinematics");
     size_t nq = (size_t)m->nq, nv = (size_t)m->nv;
-    ik->bytes = nv * sizeof(move) + (3 * nq + nv) * sizeof(double) + (size_t)m->njnt + 1;
+    ik->bytes = sti__sum(sti__size(nv, sizeof(move)),
+                         sti__size(sti__add(sti__size(3, nq), nv), sizeof(double)), m->njnt, 1);
     ik->block = sti__alloc(&world->allocator, ik->bytes);
     ik->state = ik->block ? sti__state_create(m, 1, &world->allocator, &world->error) : NULL;
     if (!ik->state) {
@@ -350,9 +351,10 @@ static void scatter(const aim *a, uint64_t *seed, double *qpos) {
     }
 }
 
-static void search(aim *a, double *qpos, sti_ik_info *info) {
+/* False if no start has an error whose square is a number; qpos is then as it was. */
+static bool search(aim *a, double *qpos, sti_ik_info *info) {
     sti__ik *ik = a->ik;
-    size_t bytes = (size_t)a->world->model->nq * sizeof *qpos;
+    size_t bytes = sti__size(a->world->model->nq, sizeof *qpos);
     double least = HUGE_VAL;
     uint64_t seed = COOKIE;
     for (int start = 0; start <= a->options.restarts; start++) {
@@ -372,7 +374,8 @@ static void search(aim *a, double *qpos, sti_ik_info *info) {
         info->restarts = start;
         if (info->end == STI_IK_REACHED || run.end == STI_IK_ITERATIONS) break;
     }
-    memcpy(qpos, ik->best, bytes);
+    if (least < HUGE_VAL) memcpy(qpos, ik->best, bytes);
+    return least < HUGE_VAL;
 }
 
 /* ---- arguments --------------------------------------------------------------------------------------------- */
@@ -453,6 +456,7 @@ sti_status sti_ik_solve(sti_world *world, sti_object kind, int id, const double 
     memcpy(a.ik->state->mocap_pos, world->state->mocap_pos, 3 * (size_t)m->nmocap * sizeof *qpos);
     memcpy(a.ik->state->mocap_quat, world->state->mocap_quat, 4 * (size_t)m->nmocap * sizeof *qpos);
     *info = (sti_ik_info){0};
-    search(&a, qpos, info);
-    return STI_OK;
+    if (search(&a, qpos, info)) return STI_OK;
+    return sti__fail(&world->error, STI_ARGUMENT,
+                     "the wanted pose is so far away that the square of the distance is no number (1e154 m)");
 }

@@ -20,15 +20,33 @@ sti__query *sti__world_query(sti_world *world) {
     return world->query;
 }
 
+#define FAR 1e100 /* m: squares of more, and of their products, are no numbers */
+
+/* unit = v / scale, where v is long or short, as squares of it would leave the range of numbers. False if p or v is not
+   finite, or p is too far away. */
+static bool tame(const double p[3], const double v[3], double unit[3], double *scale) {
+    double largest = fmax(fabs(v[0]), fmax(fabs(v[1]), fabs(v[2])));
+    int exponent = 0;
+    for (int k = 0; k < 3; k++)
+        if (!(fabs(p[k]) <= FAR) || !isfinite(v[k])) return false;
+    if (largest > 0 && !(largest >= 1e-3 && largest <= 1e3)) frexp(largest, &exponent);
+    for (int k = 0; k < 3; k++) unit[k] = ldexp(v[k], -exponent);
+    *scale = ldexp(1, -exponent);
+    return true;
+}
+
 double sti_ray(sti_world *world, const double p[3], const double v[3], const sti_ray_options *options,
                int *geom, double normal[3]) {
+    double unit[3], scale;
     sti_ray_options all = sti_ray_options_default();
     if (!options) options = &all;
     sti__ray_mask mask = {options->groups, options->fixed, options->bodyexclude};
     const sti__query *q = sti__world_query(world);
     if (geom) *geom = -1;
     if (normal) normal[0] = normal[1] = normal[2] = 0;
-    return q ? sti__query_ray(q, p, v, &mask, geom, normal) : -1;
+    if (!tame(p, v, unit, &scale)) return NAN;
+    double x = q ? sti__query_ray(q, p, unit, &mask, geom, normal) : -1;
+    return x < 0 ? x : x * scale;
 }
 
 double sti_geom_distance(sti_world *world, int geom1, int geom2, double distmax, double fromto[6]) {

@@ -7,9 +7,12 @@
 sti_recorder *sti_recorder_create(const char *path, sti_world *world, const char *fields, sti_error *error) {
     sti__field_list list;
     if (error) *error = (sti_error){0};
+    if (!fields && world->model->record.fields[0]) fields = world->model->record.fields;
     if (sti__field_list_parse(fields, &list, error) != STI_OK) return NULL;
     sti__world_want(world, list.groups);
-    return sti__recorder_open(path, world->state, sti__world_model_hash(world), &list, error);
+    /* memory of the user's, since a recorder may outlive its world */
+    return sti__recorder_open(path, world->state, &world->watch.user, sti__world_model_hash(world), &list,
+                              error);
 }
 
 sti_status sti_recorder_frame(sti_recorder *recorder, const sti_world *world, sti_error *error) {

@@ -35,11 +35,12 @@ static sti_status newton(sti_world *world, double goal, double *left, int *count
     double last = INFINITY, rest = sti__soft_rest(world);
     int k = 0, idle = 0;
     sti_status status = STI_OK;
-    for (; k < MOST_NEWTON && rest > goal && idle < STALLED && status == STI_OK; k++) {
+    for (;
+         k < MOST_NEWTON && rest > goal && idle < STALLED && status == STI_OK && sti__budget_left(&c->budget);
+         k++) {
         idle += world->soft.fresh && rest > 0.9 * last;
         bool nearer = tame(world, rest, last);
         status = sti__soft_again(world, !nearer || rest > SLOW * last);
-        sti__profile_take(&world->profile, &c->tally);
         if (status == STI_OK) status = sti__constraints_again(world);
         if (status != STI_OK) break;
         last = fmin(rest, last);
@@ -105,7 +106,7 @@ static bool prepare(sti_world *world, slow *s) {
     sti__constraints *c = &world->constraints;
     const sti__assembly *as = &c->rows;
     s->n = as->nblock > 0 ? as->problem.arrays.n : 0;
-    s->v = sti__reserve(world, &c->slow_pool, 2 * s->n, sizeof *s->v);
+    s->v = sti__reserve(world, &c->slow_pool, sti__size(2, s->n), sizeof *s->v);
     if (!s->v) return false;
     s->trial = s->v + s->n;
     sti__soft_restart(world);
@@ -143,15 +144,18 @@ static sti_status downhill(sti_world *world, double goal, double *left, int *cou
     if (!prepare(world, &s)) return sti__fail(&world->error, STI_NO_MEMORY, "no memory for a soft body");
     bool moves = true;
     int k = 0;
-    for (; k < MOST_SLOW && rest > goal && moves; k++) {
+    for (; k < MOST_SLOW && rest > goal && moves && (k == 0 || sti__budget_left(&c->budget)); k++) {
         sti_status status = sti__soft_again(world, true);
-        sti__profile_take(&world->profile, &c->tally);
         if (status == STI_OK) status = sti__constraints_again(world);
         if (status != STI_OK) return status;
         rest = sti__soft_rest(world);
         bool whole = rest <= goal || (rest < NEAR && rest < last / 2);
         if (whole && s.n > 0) memcpy(s.v, c->rows.v, sizeof *s.v * (size_t)s.n);
-        if (!whole) moves = go_down(world, &s);
+        if (!whole) {
+            STI__ENTER(&world->profile, "line search");
+            moves = go_down(world, &s);
+            STI__LEAVE(&world->profile);
+        }
         last = fmin(rest, last);
     }
     if (rest > goal) stop_at(world, &s);
@@ -172,7 +176,7 @@ static sti_status begin_anew(sti_world *world, double goal, double *left, int *c
         if (status == STI_OK) *left = sti__soft_rest(world);
     }
     sti__soft_resume(world);
-    return status;
+    return status == STI_OK ? sti__constraints_judge(world) : status;
 }
 
 sti_status sti__soft_settle(sti_world *world) {
@@ -180,14 +184,15 @@ sti_status sti__soft_settle(sti_world *world) {
     double goal = 0.5 * world->state->opt.contact_tol, rest = 0;
     int count = 0;
     sti_status status = newton(world, goal, &rest, &count);
-    bool lost = status == STI_OK ? !(rest <= LOST) : status != STI_NO_MEMORY;
+    bool lost = status == STI_OK ? !(rest <= LOST) && sti__budget_left(&c->budget) : status != STI_NO_MEMORY;
     if (lost) status = begin_anew(world, goal, &rest, &count);
     if (status != STI_OK) return status;
     c->info.outer += count;
     c->soft_rest = rest;
     c->info.certificate.headline += rest;
     c->info.converged = rest <= goal && (c->rows.nblock == 0 || c->info.converged);
-    if (rest > goal) c->info.warnings[STI_WARN_ITERATION_CAP]++;
+    bool spent = !sti__budget_left(&c->budget);
+    if (rest > goal) c->info.warnings[spent ? STI_WARN_WORK_CAP : STI_WARN_ITERATION_CAP]++;
     if (count > STI_MANY_NEWTON) c->info.warnings[STI_WARN_MANY_NEWTON]++;
     return STI_OK;
 }

@@ -1,71 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Snapshots: a header, then the fields of role S and I in list order, then
-   eq_active, then what the integrator alm keeps if it has run, then the matrices that are kept for the next solve, then the contacts that
-   are remembered. */
-#include "world/world.h"
+/* Copies, snapshots and hashes: all go over the list of spans.h. A snapshot is a header, the sizes of its parts, then the parts:
+   every span of state and warm start in list order. */
+#include "world/spans.h"
 
-#include "solve/kept.h"
-
+#include <float.h>
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 typedef struct header {
     char magic[8];
     uint32_t version, order; /* `order` reads differently on a machine of other byte order */
     uint64_t model;          /* hash */
-    uint64_t size, hash;     /* of what follows */
-    uint64_t alm, kept;      /* bytes of it that the integrator alm keeps, and those of matrices */
+    uint64_t parts;
+    uint64_t size, hash; /* of what follows */
 } header;
 
 static const char magic[8] = {'S', 'T', 'I', 'S', 'N', 'A', 'P', 0};
-enum { VERSION = 5, BYTE_ORDER_MARK = 0x01020304 };
+enum { VERSION = 6, BYTE_ORDER_MARK = 0x01020304 };
 
-static bool kept(int field) {
-    char role = sti__field_role((sti_field)field);
-    return role == 'S' || role == 'I';
+/* ---- saving ------------------------------------------------------------------------------------------------ */
+
+/* The spans that a snapshot has. */
+static int saved_spans(const sti_world *world, sti__span list[STI__SPANS]) {
+    int n = sti__world_spans(world, list), count = 0;
+    for (int i = 0; i < n; i++)
+        if (list[i].kind != STI__SPAN_SHOWN) list[count++] = list[i];
+    return count;
 }
 
-static size_t payload_size(const sti_model *m) {
-    size_t size = (size_t)m->neq * sizeof(int);
-    for (int f = 0; f < STI_FIELD_COUNT; f++)
-        if (kept(f)) size += sti__field_size(m, (sti_field)f) * sizeof(double);
+static size_t size_of(const sti__span *list, int n) {
+    size_t size = sti__size(n, sizeof(uint64_t));
+    for (int i = 0; i < n; i++) size += list[i].bytes;
     return size;
 }
 
-/* The remembered contacts are as many as the rest leaves room for. */
-static size_t memory_size(const sti_world *world) {
-    return (size_t)world->constraints.nmemory * sizeof(sti_contact_memory);
-}
-
-static size_t alm_size(const sti_world *world) {
-    const sti__alm *alm = world->constraints.alm;
-    return alm && sti__alm_has_state(alm) ? sti__alm_state_size(alm) * sizeof(double) : 0;
-}
-
 size_t sti_snapshot_size(const sti_world *world) {
-    return sizeof(header) + payload_size(world->model) + alm_size(world) +
-           sti__kept_size(world->constraints.workspace) + memory_size(world);
+    sti__span list[STI__SPANS];
+    return sizeof(header) + size_of(list, saved_spans(world, list));
 }
 
 sti_status sti_snapshot_save(const sti_world *world, void *out, size_t size) {
-    const sti_model *m = world->model;
-    if (!out || size < sti_snapshot_size(world)) return STI_ARGUMENT;
-    char *at = (char *)out + sizeof(header);
-    for (int f = 0; f < STI_FIELD_COUNT; f++) {
-        size_t bytes = kept(f) ? sti__field_size(m, (sti_field)f) * sizeof(double) : 0;
-        if (bytes) memcpy(at, sti__field_data(world->state, (sti_field)f), bytes);
-        at += bytes;
+    sti__span list[STI__SPANS];
+    int n = saved_spans(world, list);
+    header h = {.version = VERSION, .order = BYTE_ORDER_MARK, .parts = (uint64_t)n, .size = size_of(list, n)};
+    if (!out || size < sizeof h + h.size) return STI_ARGUMENT;
+    char *sizes = (char *)out + sizeof h, *at = sizes + (size_t)n * sizeof(uint64_t);
+    for (int i = 0; i < n; i++, sizes += sizeof(uint64_t)) {
+        memcpy(sizes, &(uint64_t){list[i].bytes}, sizeof(uint64_t));
+        if (list[i].bytes) memcpy(at, list[i].data, list[i].bytes);
+        at += list[i].bytes;
     }
-    if (m->neq) memcpy(at, world->state->eq_active, (size_t)m->neq * sizeof(int));
-    at += (size_t)m->neq * sizeof(int);
-    if (alm_size(world)) memcpy(at, sti__alm_state(world->constraints.alm), alm_size(world));
-    at += alm_size(world);
-    size_t matrices = sti__kept_size(world->constraints.workspace);
-    sti__kept_save(world->constraints.workspace, at);
-    at += matrices;
-    if (memory_size(world)) memcpy(at, world->constraints.memory, memory_size(world));
-    header h = {.version = VERSION, .order = BYTE_ORDER_MARK, .alm = alm_size(world), .kept = matrices};
-    h.size = payload_size(m) + h.alm + h.kept + memory_size(world);
     memcpy(h.magic, magic, sizeof magic);
     h.model = sti__world_model_hash(world);
     h.hash = sti__hash(STI__HASH_SEED, (char *)out + sizeof h, h.size);
@@ -73,90 +58,170 @@ sti_status sti_snapshot_save(const sti_world *world, void *out, size_t size) {
     return STI_OK;
 }
 
-static sti_status check_header(sti_world *world, const void *data, size_t size) {
-    header h;
+uint64_t sti_world_hash(const sti_world *world) {
+    sti__span list[STI__SPANS];
+    int n = saved_spans(world, list);
+    uint64_t hash = STI__HASH_SEED;
+    for (int i = 0; i < n; i++)
+        if (list[i].bytes) hash = sti__hash(hash, list[i].data, list[i].bytes);
+    return hash;
+}
+
+/* ---- checking ---------------------------------------------------------------------------------------------- */
+
+/* The parts of a snapshot, by the numbers of the list that they belong to. */
+typedef struct parts {
+    size_t bytes[STI__SPANS];
+    const void *from[STI__SPANS];
+} parts;
+
+static sti_status check_header(sti_world *world, const void *data, size_t size, header *h) {
     sti_error *error = &world->error;
-    if (!data || size < sizeof h) return sti__fail(error, STI_FORMAT, "the snapshot is too short");
-    memcpy(&h, data, sizeof h);
-    if (memcmp(h.magic, magic, sizeof magic) != 0 || h.order != BYTE_ORDER_MARK)
+    if (!data || size < sizeof *h) return sti__fail(error, STI_FORMAT, "the snapshot is too short");
+    memcpy(h, data, sizeof *h);
+    if (memcmp(h->magic, magic, sizeof magic) != 0 || h->order != BYTE_ORDER_MARK)
         return sti__fail(error, STI_FORMAT, "this is not a snapshot, or one of another kind of machine");
-    if (h.version != VERSION)
-        return sti__fail(error, STI_FORMAT, "the snapshot has version %u, this program reads %d", h.version,
+    if (h->version != VERSION)
+        return sti__fail(error, STI_FORMAT, "the snapshot has version %u, this program reads %d", h->version,
                          VERSION);
-    size_t least = payload_size(world->model);
-    least = sti__add(sti__add(least, (size_t)h.alm), (size_t)h.kept);
-    if (h.model != sti__world_model_hash(world) || h.size < least ||
-        (h.size - least) % sizeof(sti_contact_memory) != 0 ||
-        (h.size - least) / sizeof(sti_contact_memory) > (size_t)INT_MAX / 2)
+    if (h->model != sti__world_model_hash(world))
         return sti__fail(error, STI_FORMAT, "the snapshot belongs to another model");
-    if (size - sizeof h < h.size ||
-        sti__hash(STI__HASH_SEED, (const char *)data + sizeof h, h.size) != h.hash)
+    if (size - sizeof *h < h->size ||
+        sti__hash(STI__HASH_SEED, (const char *)data + sizeof *h, h->size) != h->hash)
         return sti__fail(error, STI_FORMAT, "the snapshot is damaged");
     return STI_OK;
 }
 
-/* The list lies at the end, perhaps not aligned. */
-static sti_status load_memory(sti_world *world, const void *data) {
-    header h;
-    memcpy(&h, data, sizeof h);
-    size_t rest = payload_size(world->model) + (size_t)(h.alm + h.kept), bytes = (size_t)h.size - rest;
-    world->constraints.nmemory = 0;
-    return sti__constraints_set_memory(world, (const void *)((const char *)data + sizeof h + rest),
-                                       (int)(bytes / sizeof(sti_contact_memory)));
-}
-
-static sti_status load_kept(sti_world *world, const void *data) {
-    header h;
-    memcpy(&h, data, sizeof h);
-    const char *at = (const char *)data + sizeof h + payload_size(world->model) + (size_t)h.alm;
-    int most = world->model->nv + 3 * world->model->nflexvert;
-    return sti__kept_load(world->constraints.workspace, at, (size_t)h.kept, most, &world->error);
-}
-
-/* A snapshot without it makes the integrator alm begin from qpos and qvel. */
-static sti_status load_alm(sti_world *world, const void *data) {
-    header h;
-    memcpy(&h, data, sizeof h);
-    sti__constraints *c = &world->constraints;
-    if (h.alm == 0) {
-        if (c->alm) sti__alm_reset(c->alm);
-        return STI_OK;
+/* Where the parts are; false if they do not add up. */
+static bool find_parts(const sti_world *world, const header *h, const char *data, parts *p) {
+    sti__span list[STI__SPANS];
+    int n = sti__world_spans(world, list), count = 0;
+    for (int i = 0; i < n; i++) count += list[i].kind != STI__SPAN_SHOWN;
+    size_t table = (size_t)count * sizeof(uint64_t), rest;
+    if (h->parts != (uint64_t)count || h->size < table) return false;
+    const char *sizes = data, *at = data + table;
+    rest = (size_t)h->size - table;
+    for (int i = 0; i < n; i++) {
+        uint64_t bytes;
+        if (list[i].kind == STI__SPAN_SHOWN) continue;
+        memcpy(&bytes, sizes, sizeof bytes);
+        if (bytes > rest) return false;
+        p->bytes[i] = (size_t)bytes;
+        p->from[i] = at;
+        at += bytes;
+        rest -= (size_t)bytes;
+        sizes += sizeof bytes;
     }
-    sti_status status = sti__constraints_need_alm(world);
-    if (status != STI_OK) return status;
-    if (h.alm != sti__alm_state_size(c->alm) * sizeof(double))
-        return sti__fail(&world->error, STI_FORMAT, "the snapshot belongs to another model");
-    memcpy(sti__alm_state(c->alm), (const char *)data + sizeof h + payload_size(world->model), (size_t)h.alm);
+    return rest == 0;
+}
+
+static bool fits(const sti__span *s, size_t bytes) {
+    if (s->item) return bytes % s->item == 0 && bytes / s->item <= INT_MAX / 2;
+    return s->most ? bytes == 0 || bytes == s->most : bytes == s->bytes;
+}
+
+/* The first number that is not finite, or beyond `most`; -1 if there is none. They need not be aligned. */
+static int64_t find_bad(const char *at, size_t count, double most, double *value) {
+    for (size_t i = 0; i < count; i++) {
+        memcpy(value, at + i * sizeof *value, sizeof *value);
+        if (!(fabs(*value) <= most)) return (int64_t)i;
+    }
+    return -1;
+}
+
+static const char then[] = "the world is as it was";
+
+static sti_status check_numbers(sti_world *world, const sti__span *s, const char *at, size_t bytes) {
+    double value, most = s->check == STI__SPAN_FIELD && s->field != STI_FIELD_time ? STI__ABSURD : DBL_MAX;
+    int64_t bad = find_bad(at, bytes / sizeof value, most, &value);
+    if (bad < 0) return STI_OK;
+    if (s->check == STI__SPAN_FIELD)
+        return sti__world_fail_bad(world, "the snapshot's ", s->field, (int)bad, value, then);
+    return sti__fail(&world->error, STI_NONFINITE, "the snapshot's %s: number %lld is %g; %s", s->name,
+                     (long long)bad, value, then);
+}
+
+static sti_status check_memories(sti_world *world, const char *at, size_t bytes) {
+    sti_contact_memory m;
+    for (size_t i = 0; i < bytes / sizeof m; i++) {
+        memcpy(&m, at + i * sizeof m, sizeof m);
+        if (!sti__memory_is_finite(&m))
+            return sti__fail(&world->error, STI_NONFINITE,
+                             "the snapshot's contact memory: that of row %zu is not finite; %s", i, then);
+    }
     return STI_OK;
 }
 
-sti_status sti_snapshot_load(sti_world *world, const void *data, size_t size) {
-    const sti_model *m = world->model;
-    sti_status status = check_header(world, data, size);
-    if (status == STI_OK) status = load_alm(world, data);
-    if (status == STI_OK) status = load_kept(world, data);
-    if (status == STI_OK) status = load_memory(world, data);
-    if (status != STI_OK) return status;
-    const char *at = (const char *)data + sizeof(header);
-    for (int f = 0; f < STI_FIELD_COUNT; f++) {
-        size_t bytes = kept(f) ? sti__field_size(m, (sti_field)f) * sizeof(double) : 0;
-        if (bytes) memcpy(sti__field_data(world->state, (sti_field)f), at, bytes);
-        at += bytes;
+static sti_status check_part(sti_world *world, const sti__span *s, const void *at, size_t bytes) {
+    int dofs = world->model->nv + 3 * world->model->nflexvert;
+    switch (s->check) {
+    case STI__SPAN_NUMBERS:
+    case STI__SPAN_FIELD: return check_numbers(world, s, at, bytes);
+    case STI__SPAN_MEMORIES: return check_memories(world, at, bytes);
+    case STI__SPAN_MATRICES:
+        return sti__kept_check(at, bytes, dofs)
+                   ? STI_OK
+                   : sti__fail(&world->error, STI_FORMAT, "the snapshot is damaged");
+    default: return STI_OK;
     }
-    if (m->neq) memcpy(world->state->eq_active, at, (size_t)m->neq * sizeof(int));
+}
+
+static sti_status check_parts(sti_world *world, const parts *p) {
+    sti__span list[STI__SPANS];
+    int n = sti__world_spans(world, list), *counted = NULL;
+    size_t count = 0;
+    sti_status status = STI_OK;
+    for (int i = 0; i < n && status == STI_OK; i++) {
+        const sti__span *s = &list[i];
+        if (s->kind == STI__SPAN_SHOWN) continue;
+        bool fit = fits(s, p->bytes[i]);
+        if (fit && s->count == &world->memory.count) { /* of two parts that go together */
+            fit = !counted || count == p->bytes[i] / s->item;
+            count = p->bytes[i] / s->item;
+            counted = s->count;
+        }
+        status = fit ? check_part(world, s, p->from[i], p->bytes[i])
+                     : sti__fail(&world->error, STI_FORMAT, "the snapshot is damaged");
+    }
+    return status;
+}
+
+/* ---- restoring and copying --------------------------------------------------------------------------------- */
+
+sti_status sti_snapshot_load(sti_world *world, const void *data, size_t size) {
+    header h;
+    parts p = {0};
+    sti_status status = check_header(world, data, size, &h);
+    if (status != STI_OK) return status;
+    if (!find_parts(world, &h, (const char *)data + sizeof h, &p))
+        return sti__fail(&world->error, STI_FORMAT, "the snapshot is damaged");
+    if (!sti__spans_room(world, STI__SPAN_WARM, p.bytes))
+        return sti__fail(&world->error, STI_NO_MEMORY, "no memory for what a snapshot holds");
+    if ((status = check_parts(world, &p)) != STI_OK) return status;
+    sti__spans_put(world, STI__SPAN_WARM, p.bytes, p.from);
     sti__world_copy_out(world, world->good);
     return STI_OK;
 }
 
-uint64_t sti_world_hash(const sti_world *world) {
-    const sti_model *m = world->model;
-    uint64_t hash = STI__HASH_SEED;
-    for (int f = 0; f < STI_FIELD_COUNT; f++) {
-        size_t bytes = kept(f) ? sti__field_size(m, (sti_field)f) * sizeof(double) : 0;
-        if (bytes) hash = sti__hash(hash, sti__field_data(world->state, (sti_field)f), bytes);
+/* What a world holds, and the values of its own that a copy takes over. */
+bool sti__world_take(sti_world *to, const sti_world *world) {
+    sti__span list[STI__SPANS];
+    parts p;
+    int n = sti__world_spans(world, list);
+    for (int i = 0; i < n; i++) {
+        p.bytes[i] = list[i].bytes;
+        p.from[i] = list[i].data;
     }
-    if (m->neq) hash = sti__hash(hash, world->state->eq_active, (size_t)m->neq * sizeof(int));
-    if (alm_size(world)) hash = sti__hash(hash, sti__alm_state(world->constraints.alm), alm_size(world));
-    hash = sti__kept_hash(world->constraints.workspace, hash);
-    return memory_size(world) ? sti__hash(hash, world->constraints.memory, memory_size(world)) : hash;
+    if (!sti__spans_room(to, STI__SPAN_SHOWN, p.bytes)) return false;
+    sti__spans_put(to, STI__SPAN_SHOWN, p.bytes, p.from);
+#define HELD(name)
+#define PLAIN(name) memcpy(&to->name, &world->name, sizeof world->name);
+#define OWN(name)
+#define X(type, name, dims, class) class(name)
+    STI__WORLD_MEMBERS(X)
+#undef X
+#undef HELD
+#undef PLAIN
+#undef OWN
+    return true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "world/soft.h"
 
+#include "base/room.h"
 #include "world/world.h"
 #include <math.h>
 #include <string.h>
@@ -26,30 +27,30 @@ static size_t lay_out(sti__soft_bodies *b, int nflex, char *base) {
     const struct {
         void *place;
         size_t bytes;
-    } all[] = {{&b->body, bodies * sizeof *b->body},
-               {&b->schur, bodies * sizeof *b->schur},
-               {&b->blocks, 9 * k * sizeof(double)},
-               {&b->csr_value, 9 * k * sizeof(double)},
-               {&b->vstar, 3 * n * sizeof(double)},
-               {&b->external, 3 * n * sizeof(double)},
-               {&b->scratch, 3 * n * sizeof(double)},
-               {&b->tangent, 3 * n * sizeof(double)},
-               {&b->before, 3 * n * sizeof(double)},
-               {&b->residual, 3 * n * sizeof(double)},
-               {&b->next, 3 * n * sizeof(double)},
-               {&b->push, 3 * n * sizeof(double)},
-               {&b->turn, 9 * bodies * sizeof(double)},
-               {&b->node_flex, n * sizeof(int)},
-               {&b->csr_start, (3 * n + bodies) * sizeof(int)},
-               {&b->csr_col, 9 * k * sizeof(int)},
-               {&b->fixed, n * sizeof(bool)},
-               {&b->kept, n * sizeof(bool)},
-               {&b->touched, n * sizeof(bool)},
-               {&b->late, 3 * n * sizeof(bool)}};
+    } all[] = {{&b->body, sti__size(bodies, sizeof *b->body)},
+               {&b->schur, sti__size(bodies, sizeof *b->schur)},
+               {&b->blocks, sti__size(9, k, sizeof(double))},
+               {&b->csr_value, sti__size(9, k, sizeof(double))},
+               {&b->vstar, sti__size(3, n, sizeof(double))},
+               {&b->external, sti__size(3, n, sizeof(double))},
+               {&b->scratch, sti__size(3, n, sizeof(double))},
+               {&b->tangent, sti__size(3, n, sizeof(double))},
+               {&b->before, sti__size(3, n, sizeof(double))},
+               {&b->residual, sti__size(3, n, sizeof(double))},
+               {&b->next, sti__size(3, n, sizeof(double))},
+               {&b->push, sti__size(3, n, sizeof(double))},
+               {&b->turn, sti__size(9, bodies, sizeof(double))},
+               {&b->node_flex, sti__size(n, sizeof(int))},
+               {&b->csr_start, sti__size(sti__add(sti__size(3, n), bodies), sizeof(int))},
+               {&b->csr_col, sti__size(9, k, sizeof(int))},
+               {&b->fixed, sti__size(n, sizeof(bool))},
+               {&b->kept, sti__size(n, sizeof(bool))},
+               {&b->touched, sti__size(n, sizeof(bool))},
+               {&b->late, sti__size(3, n, sizeof(bool))}};
     for (int i = 0; i < STI__COUNT(all); i++) {
         void *at = base ? base + used : NULL;
         memcpy(all[i].place, &at, sizeof at);
-        used += (all[i].bytes + STI__ALIGN - 1) / STI__ALIGN * STI__ALIGN;
+        used = sti__add(used, sti__padded(all[i].bytes));
     }
     return used;
 }
@@ -77,8 +78,8 @@ static sti_status create_fem(sti_world *world, sti_error *error) {
     const sti_model *m = world->model;
     const sti_allocator *a = &world->allocator;
     size_t n = (size_t)m->nflexelem;
-    int *tet = sti__alloc(a, 4 * n * sizeof *tet);
-    sti__fem_material *material = sti__alloc(a, n * sizeof *material);
+    int *tet = sti__alloc(a, sti__size(4, n, sizeof *tet));
+    sti__fem_material *material = sti__alloc(a, sti__size(n, sizeof *material));
     sti_status status = STI_NO_MEMORY;
     if (tet && material) {
         fill_elements(m, tet, material);
@@ -183,7 +184,8 @@ void sti__soft_free(sti_world *world) {
 sti__soft_matrix sti__soft_matrices(const sti_world *world) {
     const sti__soft_bodies *b = &world->soft;
     if (!b->fem) return (sti__soft_matrix){0};
-    return (sti__soft_matrix){b->fem->start, b->fem->col, b->blocks, b->vstar, b->kept, b->schur, b->tangent};
+    return (sti__soft_matrix){b->fem->start, b->fem->col, b->blocks,  b->vstar,
+                              b->kept,       b->schur,    b->tangent, b->turn};
 }
 
 /* ---- A and b ---------------------------------------------------------------------------------------------- */
@@ -217,7 +219,7 @@ static void fill_values(const sti_world *world, int flex) {
     for (int i = adr; i < adr + m->flex_vertnum[flex]; i++)
         for (int axis = 0; axis < 3; axis++)
             for (int k = b->fem->start[i]; k < b->fem->start[i + 1]; k++, out += 3)
-                memcpy(out, b->blocks + 9 * (size_t)k + (size_t)(3 * axis), 3 * sizeof *out);
+                memcpy(out, b->blocks + 9 * (size_t)k + ((size_t)3 * (size_t)axis), 3 * sizeof *out);
 }
 
 static void make_matrix(sti_world *world, double h) {
@@ -256,7 +258,7 @@ static sti__fem_stage stage_of(const sti_world *world) {
 static bool go_back(sti_world *world) {
     sti__soft_bodies *b = &world->soft;
     const double *x = world->state->flexvert_tangent;
-    size_t bytes = 3 * sizeof(double) * (size_t)b->fem->nnode;
+    size_t bytes = sti__size(3, sizeof(double), b->fem->nnode);
     if (b->ready && memcmp(b->tangent, x, bytes) == 0) return false;
     sti__fem_forget(b->work);
     sti__fem_freeze(b->fem, b->work, x, sti__world_tasks(world));
@@ -325,6 +327,16 @@ sti_status sti__stage_soft(sti_world *world) {
 
 /* ---- condensing --------------------------------------------------------------------------------------------- */
 
+/* A dense matrix over so many dofs is made without asking; one of more only if its factor is less work than that of the whole
+   body, and than this many operations: beyond, the whole body is in the problem, whose matrix is sparse. */
+#define FEW_DOFS 900
+#define MOST_FLOPS 2e9
+
+static bool is_too_dense(const sti__soft_body *body, double vertices) {
+    double n = 3 * vertices;
+    return n > FEW_DOFS && n * n * n / 3 > fmin(body->flops, MOST_FLOPS);
+}
+
 /* All of its vertices, if a row touches any. */
 static void keep_all(sti_world *world, int flex) {
     const sti_model *m = world->model;
@@ -334,10 +346,20 @@ static void keep_all(sti_world *world, int flex) {
     for (int v = adr; v < adr + n; v++) world->soft.kept[v] = any;
 }
 
-/* Those that are touched, and those that were. */
+/* Those that are touched, and those that count as touched for more than `least` steps still; how many. */
+static double keep(sti_world *world, int flex, double least) {
+    sti__soft_bodies *b = &world->soft;
+    const double *left = world->warm.touched;
+    int adr = world->model->flex_vertadr[flex], end = adr + world->model->flex_vertnum[flex];
+    double count = 0;
+    for (int v = adr; v < end; v++) count += b->kept[v] = b->touched[v] || left[v] > least;
+    return count;
+}
+
+/* Those that are touched, and those that were, unless these make a matrix too large. */
 static void keep_some(sti_world *world, int flex) {
     sti__soft_bodies *b = &world->soft;
-    const double *left = world->state->flexvert_touched;
+    const double *left = world->warm.touched;
     int adr = world->model->flex_vertadr[flex], end = adr + world->model->flex_vertnum[flex];
     double count = 0, waited = 0;
     bool changes = false;
@@ -349,7 +371,10 @@ static void keep_some(sti_world *world, int flex) {
     }
     /* dense algebra of a vertex more, against a plan and a factor */
     changes |= waited * 81 * count * count > 2 * b->body[flex].flops;
-    for (int v = adr; v < end; v++) b->kept[v] = b->touched[v] || left[v] > (changes ? PATIENCE : 0);
+    count = keep(world, flex, changes ? PATIENCE : 0);
+    if (is_too_dense(&b->body[flex], count)) count = keep(world, flex, INFINITY);
+    b->body[flex].whole = is_too_dense(&b->body[flex], count);
+    if (b->body[flex].whole) keep_all(world, flex);
 }
 
 static void find_kept(sti_world *world) {
@@ -369,14 +394,10 @@ static void find_kept(sti_world *world) {
 }
 
 static bool reserve(sti_world *world, sti__soft_body *body, int count) {
-    size_t need = sizeof(double) * (size_t)count * (size_t)count;
-    if (body->pool.bytes < need) {
-        sti__free_aligned(&world->allocator, body->pool.data, body->pool.bytes);
-        body->pool = (sti__pool){sti__alloc_aligned(&world->allocator, need + need / 2), need + need / 2, 0};
-        if (!body->pool.data) body->pool.bytes = 0;
-    }
+    size_t need = sti__mul(sti__mul((size_t)count, (size_t)count), sizeof(double));
+    if (!sti__make_room(&world->allocator, &body->pool.data, &body->pool.bytes, need, need / 2)) return false;
     body->schur = body->pool.data;
-    return body->schur != NULL;
+    return true;
 }
 
 /* The Schur complement, turned as the body is; NULL if memory is short. */
@@ -391,13 +412,21 @@ static const double *schur_of(sti_world *world, int flex) {
     return body->schur;
 }
 
+/* Counts a factorisation, unless it was kept, and a solve; or the iterations of the last one. */
+static void spend(sti_world *world, const sti__soft_body *body, bool kept) {
+    sti__chol_info info = sti__chol_get_info(body->factor);
+    double iterated = 500.0 * info.n * info.iterations, factored = kept ? 0 : info.flops;
+    bool iterates = sti__chol_iterates(body->factor);
+    sti__budget_spend(&world->constraints.budget, iterates ? iterated : factored + 4 * (double)info.fill);
+}
+
 static sti_status condense(sti_world *world, int flex) {
     sti__soft_bodies *b = &world->soft;
     sti__soft_body *body = &b->body[flex];
     int adr = world->model->flex_vertadr[flex], kept = 0, bad;
     const bool *late = b->late + 3 * adr;
     for (int i = 0; i < body->pattern.nrow; i++) kept += late[i];
-    bool late_ones = kept && !is_large(body);
+    bool late_ones = kept && !is_large(body) && !body->whole;
     sti_status status = late_ones ? sti__chol_analyse_late(body->factor, &body->pattern, late, &world->error)
                                   : sti__chol_analyse(body->factor, &body->pattern, &world->error);
     if (status != STI_OK) return status;
@@ -412,6 +441,7 @@ static sti_status condense(sti_world *world, int flex) {
     }
     body->factored = true;
     body->pattern_hash = hash;
+    spend(world, body, same);
     sti__soft_turn(world, flex, true, b->vstar + 3 * adr);
     sti__chol_solve(body->factor, b->vstar + 3 * adr, sti__world_tasks(world));
     sti__soft_turn(world, flex, false, b->vstar + 3 * adr);
@@ -433,10 +463,19 @@ static sti_status condense_all(sti_world *world) {
     return STI_OK;
 }
 
-sti_status sti__soft_condense(sti_world *world) {
-    find_kept(world);
-    return condense_all(world);
+/* find: the dofs that rows touch are not known yet. */
+static sti_status condense_in_profile(sti_world *world, bool find) {
+    STI__ENTER(&world->profile, "condensing");
+    int64_t start = sti__tick(world->constraints.rows.tally);
+    if (find) find_kept(world);
+    sti_status status = condense_all(world);
+    sti__tock(world->constraints.rows.tally, STI__WORK_FACTOR, start, 0);
+    sti__profile_take(&world->profile, &world->constraints.tally);
+    STI__LEAVE(&world->profile);
+    return status;
 }
+
+sti_status sti__soft_condense(sti_world *world) { return condense_in_profile(world, true); }
 
 /* A (v - v*) is zero but at the kept dofs. */
 void sti__soft_expand(sti_world *world, int flex) {
@@ -459,13 +498,15 @@ void sti__soft_expand(sti_world *world, int flex) {
 sti_status sti__soft_again(sti_world *world, bool renew) {
     sti__soft_bodies *b = &world->soft;
     sti__fem_stage stage = stage_of(world);
-    size_t bytes = 3 * sizeof(double) * (size_t)b->fem->nnode;
+    size_t bytes = sti__size(3, sizeof(double), b->fem->nnode);
     memcpy(b->before, world->state->flexvert_step, bytes);
     b->fresh = false;
+    STI__ENTER(&world->profile, "elements");
     if (renew || !b->known) look(world, &stage, renew);
     else memcpy(b->residual, b->next, bytes);
     aim(b);
-    return condense_all(world);
+    STI__LEAVE(&world->profile);
+    return condense_in_profile(world, false);
 }
 
 void sti__soft_retreat(sti_world *world, double share) {
@@ -492,6 +533,14 @@ void sti__soft_descend(sti_world *world) {
     }
 }
 
+double sti__soft_energy(sti_world *world) {
+    const sti__soft_bodies *b = &world->soft;
+    const sti_state *s = world->state;
+    for (int i = 0; i < 3 * b->fem->nnode; i++)
+        b->scratch[i] = s->flexvert_xpos[i] - s->opt.timestep * s->flexvert_xvel[i];
+    return sti__fem_energy(b->fem, b->work, b->scratch, sti__world_tasks(world));
+}
+
 double sti__soft_potential(sti_world *world, const double *v) {
     sti__fem_stage stage = stage_of(world);
     return sti__fem_potential(world->soft.fem, world->soft.work, &stage, v, sti__world_tasks(world));
@@ -500,7 +549,7 @@ double sti__soft_potential(sti_world *world, const double *v) {
 void sti__soft_restart(sti_world *world) {
     sti__soft_bodies *b = &world->soft;
     const sti_state *s = world->state;
-    size_t bytes = 3 * sizeof(double) * (size_t)b->fem->nnode;
+    size_t bytes = sti__size(3, sizeof(double), b->fem->nnode);
     b->ready = b->known = false;
     go_back(world);
     sti__fem_freeze(b->fem, b->work, s->flexvert_xpos, sti__world_tasks(world));
@@ -529,7 +578,8 @@ static double size2(sti_world *world, double *x) {
     return sum;
 }
 
-double sti__soft_rest(sti_world *world) {
+/* The imbalance into scratch; returns what it is measured against, squared. */
+static double find_rest(sti_world *world) {
     sti__soft_bodies *b = &world->soft;
     const double *v = world->state->flexvert_step;
     const sti_tasks *tasks = sti__world_tasks(world);
@@ -547,7 +597,19 @@ double sti__soft_rest(sti_world *world) {
         moves += b->fem->mass[i / 3] * (v[i] * v[i] + stage.h * stage.h);
         b->scratch[i] = b->next[i] - push;
     }
-    return sqrt(size2(world, b->scratch) / fmax(pushed, moves));
+    return fmax(pushed, moves);
+}
+
+double sti__soft_rest(sti_world *world) {
+    sti__tally *tally = world->constraints.rows.tally;
+    STI__ENTER(&world->profile, "elements");
+    double scale2 = find_rest(world);
+    STI__LEAVE(&world->profile);
+    int64_t start = sti__tick(tally);
+    double rest2 = size2(world, world->soft.scratch);
+    sti__tock(tally, STI__WORK_CERTIFICATE, start, 0);
+    sti__profile_take(&world->profile, &world->constraints.tally);
+    return sqrt(rest2 / scale2);
 }
 
 void sti__soft_advance(sti_world *world) {
@@ -557,10 +619,15 @@ void sti__soft_advance(sti_world *world) {
     for (int i = 0; i < 3 * b->fem->nnode; i++) {
         s->flexvert_xpos[i] += h * s->flexvert_step[i];
         s->flexvert_xvel[i] = s->flexvert_step[i];
-        s->flexvert_tangent[i] = b->tangent[i];
     }
+}
+
+void sti__soft_remember(sti_world *world) {
+    sti__warm_start *w = &world->warm;
+    const sti__soft_bodies *b = &world->soft;
+    memcpy(world->state->flexvert_tangent, b->tangent, 3 * sizeof(double) * (size_t)b->fem->nnode);
     for (int v = 0; v < b->fem->nnode; v++) {
-        double left = b->kept[v] ? fmax(s->flexvert_touched[v] - 1, 1) : 0;
-        s->flexvert_touched[v] = b->touched[v] ? PATIENCE + LINGER : left;
+        double left = b->kept[v] ? fmax(w->touched[v] - 1, 1) : 0;
+        w->touched[v] = b->touched[v] ? PATIENCE + LINGER : left;
     }
 }

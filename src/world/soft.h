@@ -19,6 +19,7 @@ typedef struct sti__soft_body {
     sti__pool pool;
     uint64_t pattern_hash; /* of the factor, with the kept dofs */
     bool factored;         /* the factor is that of value */
+    bool whole;            /* so many vertices are touched that all of them are in the problem */
     double flops;          /* of a factor if nothing is touched */
 } sti__soft_body;
 
@@ -83,6 +84,8 @@ void sti__soft_retreat(sti_world *world, double share);
 void sti__soft_stop(sti_world *world);
 /* Back until the potential is lower than before: for bodies that nothing touches. */
 void sti__soft_descend(sti_world *world);
+/* Elastic energy where the last step began, after it, J. */
+double sti__soft_energy(sti_world *world);
 /* The potential of soft bodies at velocities v, without rows. */
 double sti__soft_potential(sti_world *world, const double *v);
 /* The step's Newton iterations begin again, with Rayleigh's damping of its beginning until sti__soft_resume: at the velocities of
@@ -93,5 +96,7 @@ void sti__soft_resume(sti_world *world);
 sti_status sti__soft_settle(sti_world *world);
 /* Soft bodies move with flexvert_step. */
 void sti__soft_advance(sti_world *world);
+/* The step was taken: what the next one may use again. */
+void sti__soft_remember(sti_world *world);
 
 #endif

@@ -3,10 +3,9 @@
 #include "world/world.h"
 
 #include "integrate/integrate.h"
+#include "solve/solve.h"
 #include <math.h>
-
-/* Beyond this a number is taken for a simulation that has blown up. */
-#define ABSURD 1e10
+#include <stdio.h>
 
 #define RUN_AS(world, kernel, name)               \
     do {                                          \
@@ -28,9 +27,9 @@ static sti_status fail(sti_world *world, sti_status code, const char *text) {
 /* The first bad number, -1 if there is none; the common case is one pass without branches. */
 static int find_bad(const double *x, int count) {
     int64_t bad = 0; /* as wide as a number, so that a register does several */
-    for (int i = 0; i < count; i++) bad |= !(fabs(x[i]) <= ABSURD);
+    for (int i = 0; i < count; i++) bad |= !(fabs(x[i]) <= STI__ABSURD);
     for (int i = 0; bad && i < count; i++)
-        if (!(fabs(x[i]) <= ABSURD)) return i;
+        if (!(fabs(x[i]) <= STI__ABSURD)) return i;
     return -1;
 }
 
@@ -56,6 +55,7 @@ static void owner_of(const sti_model *m, sti_field field, int i, sti_object *kin
     case STI_FIELD_flexvert_applied:
     case STI_FIELD_flexvert_xpos:
     case STI_FIELD_flexvert_xvel:
+    case STI_FIELD_flexvert_tangent:
         *kind = STI_OBJ_FLEX;
         for (int f = 0; f < m->nflex && 3 * m->flex_vertadr[f] <= i; f++) *id = f;
         break;
@@ -73,7 +73,8 @@ static void owner_of(const sti_model *m, sti_field field, int i, sti_object *kin
     }
 }
 
-static sti_status fail_bad(sti_world *world, sti_field field, int i, const char *then) {
+sti_status sti__world_fail_bad(sti_world *world, const char *whose, sti_field field, int i, double value,
+                               const char *then) {
     const sti_model *m = world->model;
     static const char *const kinds[] = {[STI_OBJ_BODY] = "body",
                                         [STI_OBJ_JOINT] = "joint",
@@ -81,11 +82,15 @@ static sti_status fail_bad(sti_world *world, sti_field field, int i, const char 
                                         [STI_OBJ_FLEX] = "soft body"};
     sti_object kind;
     int id;
+    char of[128] = "", when[40] = "";
     owner_of(m, field, i, &kind, &id);
-    const char *name = sti_model_name(m, kind, id);
-    sti__fail(&world->error, STI_NONFINITE, "%s[%d] of %s %d%s%s%s is %g at time %g s; %s",
-              sti__field_name(field), i, kinds[kind], id, *name ? " (" : "", name, *name ? ")" : "",
-              sti__field_data(world->state, field)[i], *world->state->time, then);
+    const char *name = field == STI_FIELD_time ? "" : sti_model_name(m, kind, id);
+    if (field != STI_FIELD_time)
+        snprintf(of, sizeof of, "[%d] of %s %d%s%.60s%s", i, kinds[kind], id, *name ? " (" : "", name,
+                 *name ? ")" : "");
+    if (!*whose && field != STI_FIELD_time) snprintf(when, sizeof when, " at time %g s", *world->state->time);
+    sti__fail(&world->error, STI_NONFINITE, "%s%s%s is %g%s; %s", whose, sti__field_name(field), of, value,
+              when, then);
     if (world->log.write) world->log.write(world->log.context, STI_LOG_ERROR, world->error.message);
     return STI_NONFINITE;
 }
@@ -93,50 +98,50 @@ static sti_status fail_bad(sti_world *world, sti_field field, int i, const char 
 static sti_status check_field(sti_world *world, sti_field field, const double *data, int count,
                               const char *then) {
     int bad = find_bad(data, count);
-    return bad < 0 ? STI_OK : fail_bad(world, field, bad, then);
+    return bad < 0 ? STI_OK : sti__world_fail_bad(world, "", field, bad, data[bad], then);
 }
 
 static sti_status check_qacc(sti_world *world, const char *then) {
     return check_field(world, STI_FIELD_qacc, world->state->qacc, world->model->nv, then);
 }
 
-/* On a bad number the state becomes what it was in `fallback`. */
-static sti_status check_state(sti_world *world, const double *fallback) {
-    const sti_state *s = world->state;
-    const sti_model *m = world->model;
-    static const char *const then = "the last good state is back";
-    sti_status status = check_field(world, STI_FIELD_qpos, s->qpos, m->nq, then);
-    if (status == STI_OK) status = check_field(world, STI_FIELD_qvel, s->qvel, m->nv, then);
-    if (status == STI_OK) status = check_field(world, STI_FIELD_act, s->act, m->na, then);
-    int n = 3 * m->nflexvert;
-    if (status == STI_OK) status = check_field(world, STI_FIELD_flexvert_xpos, s->flexvert_xpos, n, then);
-    if (status == STI_OK) status = check_field(world, STI_FIELD_flexvert_xvel, s->flexvert_xvel, n, then);
-    if (status == STI_OK && isfinite(*s->time)) return STI_OK;
-    sti__world_copy_in(world, fallback);
-    if (status != STI_OK) return status;
-    return fail(world, STI_NONFINITE, "time is not finite; the last good state is back");
+/* Names the first bad number of the state; STI_OK if there is none. */
+static sti_status find_fault(sti_world *world, const char *then) {
+    static const sti_field fields[] = {STI_FIELD_qpos, STI_FIELD_qvel, STI_FIELD_act, STI_FIELD_flexvert_xpos,
+                                       STI_FIELD_flexvert_xvel};
+    sti_status status = STI_OK;
+    for (int k = 0; k < STI__COUNT(fields) && status == STI_OK; k++)
+        status = check_field(world, fields[k], sti__field_data(world->state, fields[k]),
+                             (int)sti__field_size(world->model, fields[k]), then);
+    if (status == STI_OK && !isfinite(*world->state->time))
+        status = sti__world_fail_bad(world, "", STI_FIELD_time, 0, *world->state->time, then);
+    return status;
 }
 
-static sti_status fail_option(sti_world *world, const char *name, double value, double least, double most) {
-    sti__fail(&world->error, STI_ARGUMENT, "option %s is %g, must be between %g and %g", name, value, least,
-              most);
+/* On a bad number the state becomes the last good one, which is sound: loading and restoring refuse such numbers. */
+static sti_status check_state(sti_world *world) {
+    sti_status status = find_fault(world, "the last good state is back");
+    if (status != STI_OK) sti__world_copy_in(world, world->good);
+    return status;
+}
+
+/* Once for each option that was set since the model was loaded and changes nothing. */
+static void tell_idle_options(sti_world *world) {
+    const char *name, *why;
+    char text[256];
+    while (
+        (name = sti__option_idle_change(&world->state->opt, &world->model->opt, &world->idle_told, &why))) {
+        snprintf(text, sizeof text, "option %s has no effect with the other options as they are: it %s", name,
+                 why);
+        world->log.write(world->log.context, STI_LOG_WARNING, text);
+    }
+}
+
+static sti_status check_options(sti_world *world) {
+    if (world->log.write) tell_idle_options(world);
+    if (sti__option_check(&world->state->opt, &world->error) == STI_OK) return STI_OK;
     if (world->log.write) world->log.write(world->log.context, STI_LOG_ERROR, world->error.message);
     return STI_ARGUMENT;
-}
-
-/* The common case is one pass without branches. */
-static sti_status check_options(sti_world *world) {
-    const sti_option *o = &world->state->opt;
-    int bad = 0;
-#define X(type, name, attribute, least, most, text) bad |= !(o->name >= least) | !(o->name <= most);
-    STI_OWN_OPTIONS(X)
-#undef X
-    if (!bad) return STI_OK;
-#define X(type, name, attribute, least, most, text) \
-    if (!(o->name >= least && o->name <= most)) return fail_option(world, #name, o->name, least, most);
-    STI_OWN_OPTIONS(X)
-#undef X
-    return STI_OK;
 }
 
 static sti_status check_inputs(sti_world *world) {
@@ -149,12 +154,6 @@ static sti_status check_inputs(sti_world *world) {
                         (int)sti__field_size(world->model, fields[k]), "set it to a finite value to go on");
         if (status != STI_OK) return status;
     }
-    const sti_option *opt = &world->state->opt;
-    if (!(opt->timestep > 0 && opt->timestep < ABSURD))
-        return fail(world, STI_ARGUMENT, "option timestep must be positive");
-    if (opt->integrator < STI_INTEGRATOR_EULER || opt->integrator > STI_INTEGRATOR_ALM)
-        return fail(world, STI_ARGUMENT,
-                    "option integrator is none of Euler, RK4, implicit, implicitfast, alm");
     return check_options(world);
 }
 
@@ -207,7 +206,9 @@ static void run_sense(sti_world *world) {
 /* Everything that is smooth. */
 static void forward_smooth(sti_world *world) {
     STI__ENTER(&world->profile, "dynamics");
+    STI__ENTER(&world->profile, "copy");
     sti__world_copy_out(world, world->before);
+    STI__LEAVE(&world->profile);
     run_position(world);
     run_velocity(world);
     run_wanted_velocity(world);
@@ -236,6 +237,7 @@ static sti_status run_constraints(sti_world *world) {
 
 static sti_status forward(sti_world *world, bool sense) {
     STI__ENTER(&world->profile, "forward");
+    world->constraints.info = sti__info_unknown();
     forward_smooth(world);
     sti_status status = world->model->nflex ? run_stage(world, sti__stage_soft, "preprocess") : STI_OK;
     if (status == STI_OK) status = run_constraints(world);
@@ -262,34 +264,49 @@ static void integrate_rk4(sti_world *world) {
     sti_state *s = world->state;
     if (world->constraints.solved) memcpy(s->qacc, s->qacc_smooth, sizeof(double) * (size_t)world->model->nv);
     sti__integrate_rk4(s, world->kernels, forward_again, correct, world);
+    sti__constraints_prepare(
+        world); /* again, for what the solve at the end leaves; without memory the step is not taken */
+}
+
+/* Whether an allocation of this substep failed. */
+static bool ran_out(const sti_world *world) {
+    return atomic_load_explicit(&world->watch.failed, memory_order_relaxed);
 }
 
 static void integrate(sti_world *world) {
     sti_state *s = world->state;
     STI__ENTER(&world->profile, "integrate");
     if (s->opt.integrator == STI_INTEGRATOR_RK4) integrate_rk4(world);
-    else if (s->opt.integrator == STI_INTEGRATOR_ALM)
-        sti__alm_advance(world->constraints.alm, s, world->kernels);
+    else if (s->opt.integrator == STI_INTEGRATOR_ALM) sti__alm_advance(world->alm, s, world->kernels);
     else {
         if (!world->constraints.solved) sti__integrate_acceleration(s, world->kernels);
         sti__integrate_advance(s, world->kernels);
     }
-    if (world->model->nflex) sti__soft_advance(world);
+    if (world->model->nflex && !ran_out(world)) sti__soft_advance(world);
     STI__LEAVE(&world->profile);
 }
 
 /* ---- the step ------------------------------------------------------------------------------------ */
 
+/* Memory that ran out anywhere ends the step, even where a way around it was found: what comes out of a step does not depend on
+   how much memory there is. */
+static sti_status check_memory(sti_world *world, sti_status status) {
+    if (!ran_out(world) || status == STI_NO_MEMORY) return status;
+    sti__world_copy_in(world, world->good);
+    return fail(world, STI_NO_MEMORY, "memory ran out; the step was not taken");
+}
+
 sti_status sti_forward(sti_world *world) {
     world->error = (sti_error){0};
-    sti_status status = check_state(world, world->good);
+    sti_status status = check_state(world);
     if (status == STI_OK) status = check_inputs(world);
     if (status != STI_OK) return status;
     sti__world_copy_out(world, world->good);
     sti_option *o = &world->state->opt;
     double h = o->timestep;
+    atomic_store_explicit(&world->watch.failed, false, memory_order_relaxed);
     o->timestep = h / o->substeps;
-    status = forward(world, true);
+    status = check_memory(world, forward(world, true));
     o->timestep = h;
     if (status != STI_OK) return status;
     return check_qacc(world, "look at the forces and inertias");
@@ -298,43 +315,51 @@ sti_status sti_forward(sti_world *world) {
 /* A part of a step from a checked state; the last one senses. */
 static sti_status substep(sti_world *world, bool last) {
     world->grown = false;
+    atomic_store_explicit(&world->watch.failed, false, memory_order_relaxed);
+    STI__ENTER(&world->profile, "copy");
     sti__world_copy_out(world, world->good);
+    STI__LEAVE(&world->profile);
     sti_status status = forward(world, last);
+    STI__ENTER(&world->profile, "prepare");
     if (status == STI_OK) status = check_qacc(world, "the step was not taken");
+    if (status == STI_OK) status = sti__constraints_prepare(world);
+    status = check_memory(world, status);
+    STI__LEAVE(&world->profile);
     if (status == STI_OK) {
         integrate(world);
-        status = check_state(world, world->good);
+        STI__ENTER(&world->profile, "checks");
+        status = check_memory(world, check_state(world));
+        if (status == STI_OK) status = sti__watch_step(world);
+        STI__LEAVE(&world->profile);
     }
+    STI__ENTER(&world->profile, "memory");
     sti__world_look_back(world, status);
     if (status == STI_OK) sti__constraints_commit(world);
+    else sti__constraints_retreat(world);
+    STI__LEAVE(&world->profile);
     return status;
 }
 
+/* An unknown headline is worse than any number. */
 static void add_info(sti_solve_info *sum, const sti_solve_info *part) {
     if (!(part->certificate.headline <= sum->certificate.headline)) sum->certificate = part->certificate;
     sum->solver = part->solver;
-    sum->iterations += part->iterations;
-    sum->outer += part->outer;
-    sum->products += part->products;
-    sum->pcg += part->pcg;
-    sum->line_search += part->line_search;
-    sum->factorisations += part->factorisations;
     sum->r4 = fmax(sum->r4, part->r4);
-    sum->seconds += part->seconds;
-    for (int i = 0; i < STI_WARN_COUNT; i++) sum->warnings[i] += part->warnings[i];
     sum->converged &= part->converged;
+    sti__info_add_work(sum, part);
 }
 
 /* In parts of a fraction of the timestep. Its certificate is the worst of theirs, its work their sum. */
 static sti_status step_in_parts(sti_world *world) {
     sti_option *o = &world->state->opt;
     double h = o->timestep, end = *world->state->time + h;
-    sti_solve_info sum = {.converged = true};
+    sti_solve_info sum = sti__info_unknown();
     sti_status status = STI_OK;
     o->timestep = h / o->substeps;
     for (int i = 0; i < o->substeps && status == STI_OK; i++) {
         status = substep(world, i == o->substeps - 1);
-        add_info(&sum, &world->constraints.info);
+        if (i == 0) sum = world->constraints.info;
+        else add_info(&sum, &world->constraints.info);
     }
     o->timestep = h;
     world->constraints.info = sum;
@@ -345,7 +370,7 @@ static sti_status step_in_parts(sti_world *world) {
 sti_status sti_step(sti_world *world, int nstep) {
     world->error = (sti_error){0};
     if (nstep < 0) return fail(world, STI_ARGUMENT, "the number of steps is negative");
-    sti_status status = check_state(world, world->good);
+    sti_status status = check_state(world);
     if (status == STI_OK) status = check_inputs(world);
     for (int i = 0; i < nstep && status == STI_OK; i++) {
         STI__ENTER(&world->profile, "step");
@@ -401,6 +426,7 @@ sti_status sti_stage_solve(sti_world *world) {
 }
 void sti_stage_sense(sti_world *world) { run_sense(world); }
 void sti_stage_integrate(sti_world *world) {
+    if (sti__constraints_prepare(world) != STI_OK) return; /* the world's error says so */
     integrate(world);
     sti__constraints_commit(world);
 }

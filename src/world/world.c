@@ -41,7 +41,8 @@ static uint32_t dynamics_wants(const sti_model *m) {
     return wants;
 }
 
-static sti_status fill_world(sti_world *world, const sti_world_options *options, sti_error *error) {
+static sti_status fill_world(sti_world *world, const sti_world_options *options, double *const *place,
+                             sti_error *error) {
     if (options->log) world->log = *options->log;
     world->profile.on = options->profile;
     world->tasks = options->tasks;
@@ -49,16 +50,21 @@ static sti_status fill_world(sti_world *world, const sti_world_options *options,
     world->sense = sti__sense_get(1);
     world->state = sti__state_create(world->model, 1, &world->allocator, error);
     if (!world->state) return STI_NO_MEMORY;
+    for (int f = 0; place && f < STI_FIELD_COUNT; f++)
+        if (place[f]) sti__field_move(world->state, (sti_field)f, place[f]);
     world->state->opt = options->option ? *options->option : world->model->opt;
     if (!make_arena(world)) return sti__fail(error, STI_NO_MEMORY, "no memory for a world");
     world->collision = sti__collision_model_create(world->model, &world->allocator, error);
     if (!world->collision) return STI_NO_MEMORY;
+    world->state->touching = world->collision->used;
+    world->state->ntouching = world->collision->nused;
     if (sti__sense_has_query(world->model)) {
         world->query = sti__query_create(world->collision, &world->allocator, error);
         if (!world->query || sti__sense_need_hulls(world->query, world->model, error) != STI_OK)
             return STI_NO_MEMORY;
     }
-    sti_status status = sti__soft_create(world, error);
+    sti_status status = sti__warm_create(world, error);
+    if (status == STI_OK) status = sti__soft_create(world, error);
     if (status == STI_OK) status = sti__constraints_create(world, error);
     if (status != STI_OK) return status;
     world->state->wanted |= sti__sense_wants(world->model) | dynamics_wants(world->model);
@@ -66,6 +72,11 @@ static sti_status fill_world(sti_world *world, const sti_world_options *options,
 }
 
 sti_world *sti_world_create(const sti_model *model, const sti_world_options *options, sti_error *error) {
+    return sti__world_create_at(model, options, NULL, error);
+}
+
+sti_world *sti__world_create_at(const sti_model *model, const sti_world_options *options,
+                                double *const *place, sti_error *error) {
     sti_world_options defaults = sti_world_options_default();
     if (error) *error = (sti_error){0};
     if (!options) options = &defaults;
@@ -80,38 +91,23 @@ sti_world *sti_world_create(const sti_model *model, const sti_world_options *opt
         sti__fail(error, STI_NO_MEMORY, "no memory for a world");
         return NULL;
     }
-    world->allocator = *allocator;
+    world->allocator = sti__watched(&world->watch, allocator);
     world->model = model;
-    if (fill_world(world, options, error) == STI_OK) return world;
+    if (fill_world(world, options, place, error) == STI_OK) return world;
     sti_world_destroy(world);
     return NULL;
 }
 
 sti_world *sti_world_copy(const sti_world *world, sti_error *error) {
     sti_world_options options = sti_world_options_default();
-    options.allocator = &world->allocator;
+    options.allocator = &world->watch.user;
     options.log = &world->log;
     options.option = &world->state->opt;
     options.profile = world->profile.on;
     options.tasks = world->tasks;
     sti_world *copy = sti_world_create(world->model, &options, error);
     if (!copy) return NULL;
-    size_t bytes = sti__world_nstate(world->model) * sizeof(double);
-    memcpy(copy->state->block, world->state->block, world->state->nblock);
-    copy->state->wanted = world->state->wanted;
-    memcpy(copy->good, world->good, bytes);
-    memcpy(copy->before, world->before, bytes);
-    copy->progress = world->progress;
-    if (world->model->ncoupled)
-        memcpy(copy->constraints.rows.coupled, world->constraints.rows.coupled,
-               sizeof(sti_coupled_diagnostics) * (size_t)world->model->ncoupled);
-    const sti__alm *alm = world->constraints.alm;
-    if (alm && sti__constraints_need_alm(copy) == STI_OK)
-        memcpy(sti__alm_state(copy->constraints.alm), sti__alm_state(alm),
-               sizeof(double) * sti__alm_state_size(alm));
-    if ((!alm || copy->constraints.alm) &&
-        sti__constraints_set_memory(copy, world->constraints.memory, world->constraints.nmemory) == STI_OK &&
-        sti__handlers_copy(copy, world))
+    if (sti__world_take(copy, world) && sti__handlers_copy(copy, world) && sti__contacts_copy(copy, world))
         return copy;
     sti__fail(error, STI_NO_MEMORY, "no memory for a world");
     sti_world_destroy(copy);
@@ -120,8 +116,11 @@ sti_world *sti_world_copy(const sti_world *world, sti_error *error) {
 
 void sti_world_destroy(sti_world *world) {
     if (!world) return;
-    sti_allocator allocator = world->allocator;
+    sti_allocator allocator = world->watch.user;
     sti__constraints_free(world);
+    sti__alm_free(world->alm);
+    sti__warm_free(world);
+    sti__free_aligned(&allocator, world->memory.pool.data, world->memory.pool.bytes);
     sti__soft_free(world);
     sti__handlers_free(world);
     sti__query_free(world->query);
@@ -210,16 +209,20 @@ static void clear_state(sti_state *s) {
     }
 }
 
+/* Row k of a table, which may have no columns and then no memory. */
+static void copy_row(double *to, const double *table, int k, int count) {
+    if (count > 0) copy(to, table + (size_t)k * (size_t)count, count);
+}
+
 static void apply_key(sti_state *s, int key) {
     const sti_model *m = s->model;
-    size_t k = (size_t)key;
-    *s->time = m->key_time[k];
-    copy(s->qpos, m->key_qpos + k * (size_t)m->nq, m->nq);
-    copy(s->qvel, m->key_qvel + k * (size_t)m->nv, m->nv);
-    copy(s->act, m->key_act + k * (size_t)m->na, m->na);
-    copy(s->ctrl, m->key_ctrl + k * (size_t)m->nu, m->nu);
-    copy(s->mocap_pos, m->key_mpos + k * 3 * (size_t)m->nmocap, 3 * m->nmocap);
-    copy(s->mocap_quat, m->key_mquat + k * 4 * (size_t)m->nmocap, 4 * m->nmocap);
+    *s->time = m->key_time[key];
+    copy_row(s->qpos, m->key_qpos, key, m->nq);
+    copy_row(s->qvel, m->key_qvel, key, m->nv);
+    copy_row(s->act, m->key_act, key, m->na);
+    copy_row(s->ctrl, m->key_ctrl, key, m->nu);
+    copy_row(s->mocap_pos, m->key_mpos, key, 3 * m->nmocap);
+    copy_row(s->mocap_quat, m->key_mquat, key, 4 * m->nmocap);
 }
 
 sti_status sti_world_reset(sti_world *world, int key) {
@@ -230,11 +233,14 @@ sti_status sti_world_reset(sti_world *world, int key) {
     world->poses++;
     if (key >= 0) apply_key(world->state, key);
     sti__constraints_reset(world);
+    world->memory.count = 0;
+    if (world->alm) sti__alm_reset(world->alm);
+    sti_world_drop_warm_start(world);
     sti__world_copy_out(world, world->good);
     sti__world_copy_out(world, world->before);
     world->progress = STI__AT_NOTHING;
     world->error = (sti_error){0};
-    world->ngrowth = 0;
+    world->ngrowth = world->noverlap = 0;
     return STI_OK;
 }
 
@@ -249,8 +255,6 @@ void sti__world_copy_out(const sti_world *world, double *to) {
     copy(to + m->na, s->flexvert_xpos, 3 * m->nflexvert);
     to += m->na + 3 * m->nflexvert;
     copy(to, s->flexvert_xvel, 3 * m->nflexvert);
-    copy(to + 3 * m->nflexvert, s->flexvert_tangent, 3 * m->nflexvert);
-    copy(to + 6 * m->nflexvert, s->flexvert_touched, m->nflexvert);
 }
 
 void sti__world_copy_in(sti_world *world, const double *from) {
@@ -264,8 +268,6 @@ void sti__world_copy_in(sti_world *world, const double *from) {
     copy(s->flexvert_xpos, from + m->na, 3 * m->nflexvert);
     from += m->na + 3 * m->nflexvert;
     copy(s->flexvert_xvel, from, 3 * m->nflexvert);
-    copy(s->flexvert_tangent, from + 3 * m->nflexvert, 3 * m->nflexvert);
-    copy(s->flexvert_touched, from + 6 * m->nflexvert, m->nflexvert);
 }
 
 /* ---- views ------------------------------------------------------------------------------------ */
@@ -286,7 +288,7 @@ static void catch_up_mass(sti_world *world) {
 static void catch_up(sti_world *world, uint32_t groups) {
     const sti__kernels *k = world->kernels;
     sti_state *s = world->state;
-    if (groups & (STI__WANT_GEOM | STI__WANT_SITE)) k->kinematics(s);
+    if (groups & (STI__WANT_GEOM | STI__WANT_TOUCHING | STI__WANT_SITE)) k->kinematics(s);
     if ((groups & (STI__WANT_MASS | STI__WANT_ENERGY)) && s->opt.integrator == STI_INTEGRATOR_ALM)
         catch_up_mass(world);
     if (groups & STI__WANT_CAMLIGHT) { /* they may follow the com, which the inertia kernel finds */
@@ -309,7 +311,7 @@ void sti__world_want(sti_world *world, uint32_t groups) {
     if (!missing || world->progress == STI__AT_NOTHING) return;
     /* derived arrays belong to the state before the last integration */
     size_t mark = sti__arena_mark(&world->arena);
-    double *now = sti__arena_take(&world->arena, sti__world_nstate(world->model) * sizeof(double));
+    double *now = sti__arena_take(&world->arena, sti__size(sti__world_nstate(world->model), sizeof(double)));
     if (!now) return;
     sti__world_copy_out(world, now);
     sti__world_copy_in(world, world->before);
@@ -330,8 +332,10 @@ sti_view sti_world_view(sti_world *world, sti_field field) {
                       .writable = role == 'S' || role == 'I'};
 }
 
+sti_field sti_field_named(const char *name) { return sti__field_find(name, strlen(name)); }
+
 sti_view sti_world_view_named(sti_world *world, const char *name) {
-    return sti_world_view(world, sti__field_find(name, strlen(name)));
+    return sti_world_view(world, sti_field_named(name));
 }
 
 void sti_world_mass_matrix(const sti_world *world, double *out) {

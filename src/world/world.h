@@ -10,6 +10,8 @@
 #include "sense/sense.h"
 #include "world/constrain.h"
 #include "world/soft.h"
+#include "world/warm.h"
+#include "world/watchdog.h"
 #include <stdatomic.h>
 #include <stiction/world.h>
 
@@ -38,45 +40,90 @@ typedef struct sti__capsules {
     int most, troubles, count;
 } sti__capsules;
 
-#define STI__POOLS 6 /* options that size one */
+#define STI__POOLS 6     /* options that size one */
+#define STI__OVERLAPS 32 /* pairs of bodies that are told */
+
+/* What contacts remember, in the order of the last step's rows. */
+typedef struct sti__memories {
+    sti_contact_memory *item;
+    int count;
+    sti__pool pool;
+} sti__memories;
+
+/* The members of a world: X(type, name, dimensions, class). A member cannot be left out of copies, snapshots and hashes by
+   oversight, since its class says what becomes of it:
+     HELD   it holds numbers over steps: spans.c says which (state, warm start, or shown in copies alone)
+     PLAIN  a value that a copy takes over, and nothing else
+     OWN    every world has its own, made from the model and the options or when it is needed */
+/* clang-format off */
+#define STI__WORLD_MEMBERS(X)                                                                                       \
+    X(const sti_model *, model, , OWN)                                                                              \
+    X(sti_state *, state, , HELD)                                                                                   \
+    X(sti__memories, memory, , HELD)                                                                                \
+    X(sti__alm *, alm, , HELD)                    /* NULL until the integrator alm is asked for */                  \
+    X(sti__warm_start, warm, , HELD)                                                                                \
+    X(sti__constraints, constraints, , HELD)      /* all but what they show is made anew by a step */               \
+    X(sti__soft_bodies, soft, , OWN)              /* likewise, from the state and flexvert_tangent */               \
+    X(double *, good, , HELD)                     /* time, qpos, qvel, act, soft vertices: the last in order */     \
+    X(double *, before, , HELD)                   /* the same, as they were when derived arrays were computed */    \
+    X(sti__progress, progress, , PLAIN)                                                                             \
+    X(int, trouble, , PLAIN)                      /* bits, of the last step */                                      \
+    X(sti__watchdog, watchdog, , PLAIN)           /* what it has seen of the steps so far */                        \
+    X(sti_growth, growth, [STI__POOLS], PLAIN)                                                                      \
+    X(int, ngrowth, , PLAIN)                                                                                        \
+    X(sti_overlap, overlap, [STI__OVERLAPS], PLAIN)                                                                 \
+    X(int, noverlap, , PLAIN)                                                                                       \
+    X(bool, grown, , PLAIN)                       /* a pool, in this substep */                                     \
+    X(uint64_t, idle_told, , PLAIN)               /* bits: options without effect that the log has named */         \
+    X(sti__handlers, handlers, , OWN)             /* a copy gets them one by one */                                 \
+    X(sti__capsules, capsules, , OWN)             /* a copy writes none: files would have the same names */         \
+    X(const sti__kernels *, kernels, , OWN)                                                                         \
+    X(sti__sense_kernel *, sense, , OWN)                                                                            \
+    X(sti__watch, watch, , OWN)                   /* the user's allocator, and whether it failed in this substep */ \
+    X(sti_allocator, allocator, , OWN)            /* that one, watched */                                           \
+    X(sti_log, log, , OWN)                                                                                          \
+    X(sti_tasks, tasks, , OWN)                                                                                      \
+    X(sti__arena, arena, , OWN)                   /* good and before, then scratch */                               \
+    X(sti__collision_model *, collision, , OWN)                                                                     \
+    X(sti__query *, query, , OWN)                 /* rays and distances; NULL until someone asks */                 \
+    X(struct sti__ik *, ik, , OWN)                /* inverse kinematics; likewise */                                \
+    X(uint64_t, poses, , OWN)                     /* how often the position stage has run */                        \
+    X(uint64_t, query_poses, , OWN)               /* what the query knows */                                        \
+    X(sti__profile, profile, , OWN)                                                                                 \
+    X(sti_error, error, , OWN)                                                                                      \
+    X(_Atomic uint64_t, model_hash, , OWN)        /* 0 until someone asks */
+/* clang-format on */
 
 struct sti_world {
-    const sti_model *model;
-    sti_state *state;
-    const sti__kernels *kernels;
-    sti__sense_kernel *sense;
-    sti_allocator allocator;
-    sti_log log;
-    sti_tasks tasks;
-    double *good;     /* time, qpos, qvel, act, soft vertices: the last that were found to be in order */
-    double *before;   /* the same, as they were when the derived arrays were computed */
-    sti__arena arena; /* both of them, then scratch */
-    sti__progress progress;
-    sti__collision_model *collision;
-    sti__query *query;    /* rays and distances; NULL until someone asks */
-    struct sti__ik *ik;   /* inverse kinematics; likewise */
-    uint64_t poses;       /* how often the position stage has run */
-    uint64_t query_poses; /* what the query knows */
-    sti__soft_bodies soft;
-    sti__constraints constraints;
-    sti__handlers handlers;
-    sti__capsules capsules;
-    int trouble; /* bits, of the last step */
-    bool grown;  /* a pool, in this substep */
-    sti_growth growth[STI__POOLS];
-    int ngrowth;
-    sti__profile profile;
-    sti_error error;
-    _Atomic uint64_t model_hash; /* 0 until someone asks */
+#define X(type, name, dims, class) type name dims;
+    STI__WORLD_MEMBERS(X)
+#undef X
 };
 
-/* Doubles in time, qpos, qvel, act, and what is known of soft vertices. */
+/* As sti_world_create; place[f], if there is one, is memory of the caller for field f that outlives the world. */
+sti_world *sti__world_create_at(const sti_model *model, const sti_world_options *options,
+                                double *const *place, sti_error *error);
+
+/* Doubles in time, qpos, qvel, act, positions and velocities of soft vertices. */
 static inline size_t sti__world_nstate(const sti_model *m) {
-    return 1 + (size_t)m->nq + (size_t)m->nv + (size_t)m->na + 10 * (size_t)m->nflexvert;
+    return 1 + (size_t)m->nq + (size_t)m->nv + (size_t)m->na + 6 * (size_t)m->nflexvert;
 }
 /* They out of the state, and into it. */
 void sti__world_copy_out(const sti_world *world, double *to);
 void sti__world_copy_in(sti_world *world, const double *from);
+
+/* All that a world holds, and its plain members, into a new one of the same model; false if memory is short. */
+bool sti__world_take(sti_world *to, const sti_world *from);
+/* Room for so many remembered contacts with their warm start; those that are there stay. */
+bool sti__memories_room(sti_world *world, int count);
+/* Makes what the integrator alm keeps, if it is not there. */
+sti_status sti__world_need_alm(sti_world *world);
+
+/* Beyond this a number is taken for a simulation that has blown up. */
+#define STI__ABSURD 1e10
+/* Error: number i of a field, `value`, is bad. whose: words before its name, "" for the world's own; then: words at the end. */
+sti_status sti__world_fail_bad(sti_world *world, const char *whose, sti_field field, int i, double value,
+                               const char *then);
 
 /* Asks for lazily computed groups (STI__WANT_...) from now on, and computes those that are new. */
 void sti__world_want(sti_world *world, uint32_t groups);
@@ -99,6 +146,9 @@ void sti__world_look_back(sti_world *world, sti_status status);
 /* Notes, and says to the log, that a pool was too small, if it was. pool: the option it is sized by, and more words; each: places
    for one unit of that. */
 void sti__world_grew(sti_world *world, const char *pool, int each, int room, int need);
+
+/* Notes, and says to the log, which bodies overlap in a direction that their joints cannot open, after rows are made. */
+void sti__world_note_overlaps(sti_world *world);
 
 /* NULL: this thread only. */
 static inline const sti_tasks *sti__world_tasks(const sti_world *world) {

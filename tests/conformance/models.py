@@ -19,10 +19,25 @@ WHEELS = {
     "robosuite": ("1.5.2", "robosuite/models/assets/robots"),
 }
 
+# more wheels with robots, for the comparison of motion
+MORE = {
+    "dm-control": ("1.0.50", "dm_control"),
+    "mujoco-mjx": ("3.17.0", "mujoco"),
+    "metaworld": ("3.1.1", "metaworld/assets"),
+    "myosuite": ("3.0.0", "myosuite"),
+    "robopianist": ("1.0.10", "robopianist"),
+    "safety-gymnasium": ("1.0.0", "safety_gymnasium/assets"),
+    "gym-aloha": ("0.1.5", "gym_aloha/assets"),
+    "gym-hil": ("0.1.14", "gym_hil/assets"),
+    "gym-xarm": ("0.1.1", "gym_xarm/tasks/assets"),
+    "brax": ("0.14.2", "brax"),
+    "dm-robotics-moma": ("0.10.0", "dm_robotics"),
+}
+
 
 def unpack(name):
     """The folder of a wheel's models; downloads and unpacks on first use."""
-    version, inside = WHEELS[name]
+    version, inside = {**WHEELS, **MORE}[name]
     folder = STORE / f"{name}-{version}"
     if not (folder / "done").exists():
         subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps",

@@ -3,11 +3,8 @@
 #ifndef STI_MUTATE_XML_H
 #define STI_MUTATE_XML_H
 
-#include <stdint.h>
+#include "target.h"
 #include <string.h>
-
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
 
 static uint32_t dice(unsigned int *seed, size_t sides) {
     *seed = *seed * 1664525u + 1013904223u;
@@ -81,7 +78,7 @@ static size_t mutate_tag(uint8_t *data, size_t size, size_t max_size, unsigned i
     return splice(data, size, max_size, at - 1, at - 1, text, to - from);
 }
 
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed) {
+static size_t mutate_xml(uint8_t *data, size_t size, size_t max_size, unsigned int seed) {
     size_t before = size;
     switch (dice(&seed, 8)) {
     case 0: return LLVMFuzzerMutate(data, size, max_size);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# usage: seed.sh load|mesh|collide|patch|tets FOLDER
+# usage: seed.sh load|step|files|viewer|mesh|collide|patch|tets FOLDER
 # Fills a corpus with starting points and writes FOLDER.dict, words that the fuzzer may put in.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -87,4 +87,24 @@ seed_tets() {
     printf '%s\n' '"POINTS "' '"CELLS "' '"CELL_TYPES "' '"BINARY"' '"ASCII"' '"FIELD "' '"METADATA"' '"$Nodes"' '"$Elements"' '"$EndNodes"' '"4.1 1 8"' '"2.2 1 8"' '"vtktypeint64"' '"nan"' > "$out.dict"
 }
 
+seed_step() { seed_load; }
+
+# a file, then changes of four bytes: dataset, kind, where, what
+seed_files() {
+    for i in 0 1 2 3 4; do
+        printf "\\00$i" > "$out/whole_$i"
+        for k in 0 1 2 3; do printf "\\00$i\\00$k\\00$k\\001\\011" > "$out/change_$i$k"; done
+    done
+    printf '%s\n' '"\x00"' '"\x01"' > "$out.dict"
+}
+
+# a viewer, then commands in short form, and a moment to act
+seed_viewer() {
+    for v in 0 1 2 3 4 6; do
+        for op in 1 2 3 4 5 6 7; do printf "\\00$v\\000\\00$op\\001\\001\\001\\001\\000\\000\\000\\011\\300\\000\\01$op\\001\\001\\001\\001\\000\\000\\000\\011\\300" > "$out/command_$v$op"; done
+    done
+    printf '%s\n' '"\xc0"' '"\x00"' > "$out.dict"
+}
+
 "seed_$target"
+if [ -d "$here/corpus/$target" ]; then cp "$here/corpus/$target"/* "$out/"; fi

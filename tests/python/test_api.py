@@ -270,6 +270,35 @@ def test_assets():
         stiction.Model.from_xml_string(xml, {"cube.obj": 3})
 
 
+def test_snapshots_with_nan_are_refused(scenes):
+    figure = stiction.Model.from_xml_path(str(scenes / "figure.xml"))
+    data = stiction.Data(figure)
+    stiction.step(figure, data, 5)
+    good = data.snapshot()
+    data.qpos[0] = np.nan
+    bad = data.snapshot()
+    other = stiction.Data(figure)
+    before = other.hash()
+    with pytest.raises(stiction.Error, match=r"qpos\[0\] of joint 0 .* is nan"):
+        other.restore(bad)
+    assert other.hash() == before
+    stiction.step(figure, other)
+    other.restore(good)
+    stiction.step(figure, other)
+
+
+def test_warm_start_can_be_dropped(scenes):
+    figure = stiction.Model.from_xml_path(str(scenes / "figure.xml"))
+    data = stiction.Data(figure)
+    stiction.step(figure, data, 60)
+    other = copy.copy(data)
+    other.drop_warm_start()
+    assert other.hash() != data.hash()
+    stiction.step(figure, data)
+    stiction.step(figure, other)
+    assert np.allclose(data.qvel, other.qvel, rtol=0, atol=1e-7)
+
+
 def test_stubs_are_current():
     root = pathlib.Path(__file__).resolve().parents[2]
     subprocess.run([sys.executable, str(root / "tools" / "stubs.py"), "--check"], check=True)
@@ -360,7 +389,8 @@ def test_paths_of_any_bytes(tmp_path, pendulum):
 
 
 def test_ctrl_c_stops_a_long_step():
-    script = ("import stiction, sys\n"
+    script = ("import signal, stiction\n"
+              "signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's job in the background ignores\n"
               "m = stiction.Model.from_xml_string('<mujoco/>')\n"
               "d = stiction.Data(m)\n"
               "print('ready', flush=True)\n"

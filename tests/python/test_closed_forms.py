@@ -27,14 +27,34 @@ SHORT = [case for case in closed_forms.CASES if case is not closed_forms.long_st
 SOFT = (closed_forms.incline_creep, closed_forms.incline_cube, closed_forms.limit)  # contacts and limits of alm are hard
 
 
-@pytest.mark.parametrize("name", ["apgd", "RK4", "implicit", "implicitfast", "alm"])
+@pytest.mark.parametrize("name", ["apgd", "RK4", "implicit", "implicitfast"])
 @pytest.mark.parametrize("case", SHORT, ids=lambda case: case.__name__)
 def test_case_with_another(case, name, monkeypatch):
     """The other solver and the other integrators step the same scenes to the same answers."""
-    if name == "alm" and case in SOFT:
-        pytest.skip("hard")
     monkeypatch.setattr(closed_forms.Scene, "solver" if name == "apgd" else "integrator", name)
     test_case(case, 0.01)
+
+
+@pytest.mark.parametrize("h", [0.01, 0.002])
+@pytest.mark.parametrize("scheme", ["euler", "bdf2", "midpoint"])
+@pytest.mark.parametrize("case", [case for case in SHORT if case not in SOFT], ids=lambda case: case.__name__)
+def test_case_with_alm(case, scheme, h, monkeypatch):
+    """Joints as constraints, with every scheme of alm."""
+    if case is closed_forms.arch_stands and h < 0.01:
+        pytest.skip("the forces in it settle slowly: it moves at up to 5e-6 m/s after 2 s, see docs/alm.md")
+    monkeypatch.setattr(closed_forms.Scene, "integrator", "alm")
+    monkeypatch.setattr(closed_forms.Scene, "scheme", scheme)
+    test_case(case, h)
+
+
+@pytest.mark.parametrize("scheme", ["euler", "bdf2", "midpoint"])
+def test_limit_with_alm(scheme, monkeypatch):
+    """Its limits are hard: 10 N press a slide against one, and it stands there."""
+    monkeypatch.setattr(closed_forms.Scene, "integrator", "alm")
+    monkeypatch.setattr(closed_forms.Scene, "scheme", scheme)
+    for h in closed_forms.STEPS:
+        s = closed_forms.pressed(h)
+        assert s.data.qpos[0] == pytest.approx(0.05, abs=1e-10) and s.speed < 1e-10
 
 
 def area_and_centre(corners):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contacts, certificate and contact options as users of Python see them."""
+import math
+
 import numpy as np
 import pytest
 
@@ -69,3 +71,29 @@ def test_nothing_touches():
     data = stiction.Data(model)
     stiction.step(model, data)
     assert data.ncon == 0 and data.certificate.gap == 0 and data.solver_niter == 0
+
+
+def test_what_was_not_computed_is_nan():
+    """A step claims the gap alone; the rest is nan, not 0, until somebody asks."""
+    model, data = rest()
+    fresh = stiction.Data(model).certificate
+    assert all(math.isnan(x) for x in fresh[:-2]) and fresh[-2:] == (-1, -1)
+    stiction.step(model, data)
+    said, judged = data.certificate, data.certify()
+    assert data.converged and said.headline <= model.opt.contact_tol and said.gap >= 0
+    for name in ("momentum", "natural", "cone", "dissipation", "penetration", "desaxce"):
+        assert math.isnan(getattr(said, name)), name
+        assert getattr(judged, name) >= 0, name
+    assert said.ndetermined == judged.ndetermined == -1
+    assert judged.headline == pytest.approx(said.headline, rel=1e-3, abs=1e-12)
+
+
+def test_too_few_newton_steps_are_said():
+    """Too few for exact friction: the step says that it reached the cap, and that it did not converge."""
+    model, data = rest()
+    model.opt.max_newton = 1
+    data.qvel[:] = [3, 1, -2, 4, -5, 6]
+    stiction.step(model, data)
+    assert data.warnings["ITERATION_CAP"][0] == 1
+    assert not data.converged and data.certificate.headline > model.opt.contact_tol
+    assert data.converged == (data.certify().headline <= model.opt.contact_tol)

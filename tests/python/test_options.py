@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the step in Python."""
+import warnings
+
 import numpy as np
 import pytest
 
@@ -24,13 +26,35 @@ def test_words_and_bits():
     assert data.ncon == 0 and data.qpos[2] < -1
 
 
+@pytest.mark.parametrize("name, value", [
+    ("cone", 7), ("cone", -1), ("solver", 3), ("integrator", 5), ("substeps", 0), ("contact_solver", 4), ("timestep", 0),
+    ("timestep", 1e10), ("density", -1), ("tolerance", -1), ("iterations", -1), ("disableflags", 1 << 20), ("enableflags", 16),
+    ("handlers", -1), ("contact_tol", 0), ("gravity", (0, 0, 1e11)), ("beta", float("nan"))])
+def test_a_value_out_of_its_range_is_refused_when_it_is_set(name, value):
+    model = stiction.Model.from_xml_string(BALL)
+    before = np.copy(getattr(model.opt, name))
+    with pytest.raises(ValueError, match=name):
+        setattr(model.opt, name, value)
+    np.testing.assert_array_equal(getattr(model.opt, name), before)
+
+
 def test_bad_value_is_refused_by_the_step():
     model = stiction.Model.from_xml_string(BALL)
     data = stiction.Data(model)
-    model.opt.substeps = 0
-    with pytest.raises(stiction.Error, match="substeps"):
+    model.opt.gravity[1] = np.nan
+    with pytest.raises(stiction.Error, match="gravity"):
         stiction.step(model, data)
     assert data.time == 0
+
+
+@pytest.mark.parametrize("name, value, ours", [
+    ("cone", 1, "coulomb"), ("solver", 0, "contact_solver"), ("tolerance", 1e-3, "contact_tol"), ("iterations", 7, "max_newton"),
+    ("impratio", 2, "sigma")])
+def test_an_option_without_effect_says_so(name, value, ours):
+    model = stiction.Model.from_xml_string(BALL)
+    with pytest.warns(UserWarning, match=f"{name} .* no effect; {ours} is ours"):
+        setattr(model.opt, name, value)
+    assert getattr(model.opt, name) == value
 
 
 def test_substeps():
@@ -85,3 +109,16 @@ def test_capsules(tmp_path):
         data.save_capsule(tmp_path / "no" / "now.h5")
     with pytest.raises(stiction.Error):
         data.load_capsule(tmp_path / "missing.h5")
+
+
+def test_an_option_without_effect_says_so():
+    """With exact friction there is no line search to limit; with relaxed cones there is."""
+    model = stiction.Model.from_xml_string("<mujoco/>")
+    with pytest.warns(UserWarning, match="opt.max_step has no effect.*relaxed"):
+        model.opt.max_step = 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.opt.max_newton = 50
+        model.opt.max_step = 2  # as it was
+        model.opt.coulomb = "relaxed"
+        model.opt.max_step = 3

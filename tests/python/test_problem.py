@@ -142,6 +142,12 @@ def test_limit_and_dry_friction():
     assert s.v == pytest.approx([0.375, 0.125], abs=1e-10)
 
 
+@pytest.mark.parametrize("dim", [2, 0, -1, 7, 2**31, 2**100])
+def test_a_cone_of_a_size_that_does_not_exist_is_refused_at_once(dim):
+    with pytest.raises(ValueError, match="dim 1, 3, 4 or 6"):
+        cone(dim, 0.5)
+
+
 # ---- against a conic solver ------------------------------------------------------------------------
 
 def random_problem(rng, hard=False):
@@ -302,7 +308,7 @@ def test_errors(tmp_path):
         stiction.certify(p, [0, 0, 0], [np.nan, 0, 0])
     with pytest.raises(ValueError, match="gamma has 2 numbers"):
         stiction.certify(p, [0, 0, 0], [0, 0])
-    with pytest.raises(stiction.Error, match="HDF5"):
+    with pytest.raises(stiction.Error, match="no such file"):
         stiction.Problem.from_file(tmp_path / "none.h5")
     (tmp_path / "text.h5").write_text("no")
     with pytest.raises(stiction.Error) as caught:

@@ -37,3 +37,14 @@ def test_copies_are_mujocos(xml):
             [mujoco.mj_id2name(theirs, object_type, i) for i in range(count)]
     for field in FIELDS:
         np.testing.assert_allclose(getattr(ours, field), getattr(theirs, field), atol=1e-14, err_msg=field)
+
+
+def test_limits_of_a_load():
+    xml = "<mujoco><worldbody><replicate count='50'><geom size='1'/></replicate></worldbody></mujoco>"
+    assert stiction.Model.from_xml_string(xml, element_limit=200).ngeom == 50
+    with pytest.raises(stiction.Error, match="element_limit"):
+        stiction.Model.from_xml_string(xml, element_limit=100)
+    with pytest.raises(stiction.Error, match="memory"):
+        stiction.Model.from_xml_string(xml, memory_limit=1000)
+    with pytest.raises(ValueError, match="negative"):
+        stiction.Model.from_xml_string(xml, element_limit=-1)

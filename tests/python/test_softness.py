@@ -41,6 +41,23 @@ def test_contact(solref, solimp):
     assert 0.5 - mine[2] == pytest.approx(0.5 - theirs[2], rel=2e-3)
 
 
+@pytest.mark.parametrize("solimp", [*IMPEDANCES[1:], "0.015 1 0.031 0.5 2", "0.8 0.9 0.01 0.5 2"])
+def test_solimp_that_is_softer_than_the_default_counts_without_solref(solimp):
+    theirs, mine = rest(f"""<mujoco><option cone="elliptic"/><default><geom condim="1" solimp="{solimp}"/></default>
+        <worldbody><geom type="plane" size="5 5 1"/><body pos="0 0 .5"><freejoint/><geom size=".5" mass="2"/></body></worldbody></mujoco>""")
+    assert theirs[2] < 0.5 - 1e-4
+    assert 0.5 - mine[2] == pytest.approx(0.5 - theirs[2], rel=2e-3)
+
+
+@pytest.mark.parametrize("solimp", ["0.9 0.95 0.001 0.5 2", "0.95 0.99 0.001 0.5 2", "0.998 0.998 0.001 0.5 2"])
+def test_solimp_that_is_stiffer_stays_near_rigid(solimp):
+    model = stiction.Model.from_xml_string(f"""<mujoco><worldbody><geom type="plane" size="5 5 1" solimp="{solimp}"/><body pos="0 0 .5">
+        <freejoint/><geom size=".5" mass="2" solimp="{solimp}"/></body></worldbody></mujoco>""")
+    data = stiction.Data(model)
+    stiction.step(model, data, 1000)
+    assert 0 < 0.5 - data.qpos[2] < 2e-6  # MuJoCo: 1e-4 and more
+
+
 def test_equality():
     theirs, mine = rest("""<mujoco><worldbody><body name="a"><freejoint/><geom size=".1" mass="2"/></body></worldbody>
         <equality><connect body1="a" anchor="0 0 0" solref="0.06 1" solimp="0.5 0.8 0.05 0.3 2"/></equality></mujoco>""")

@@ -4,11 +4,15 @@ import gzip
 import http.client
 import json
 import math
+import os
 import pathlib
+import signal
+import socket
 import sys
 import threading
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
 import numpy as np
@@ -101,6 +105,82 @@ def test_wrong_token(running):
     assert Client(url, protocol=None).status != 101
     assert Client(url, path="other").status != 101
     assert Client(url).status == 101
+
+
+def answer(url, **headers):
+    """Status of a request with headers of our own."""
+    parts = urllib.parse.urlsplit(url)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=10)
+    connection.putrequest("GET", parts.path, skip_host=True)
+    for name, value in headers.items():
+        connection.putheader(name, value)
+    connection.endheaders()
+    try:
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def test_requests_for_other_machines_and_of_other_pages_are_refused(running):
+    """DNS rebinding: a foreign name that points to 127.0.0.1; and pages that somebody else serves, even with the token."""
+    url = running[0].url
+    port = urllib.parse.urlsplit(url).port
+    for host in (f"127.0.0.1:{port}", f"localhost:{port}", "localhost:9999", "LOCALHOST", "[::1]:80"):  # forwarded ports too
+        assert answer(url, Host=host) == 200 and answer(url, Host=host, Origin=f"http://{host}") == 200
+        assert Client(url, host=host, origin=f"http://{host}").status == 101 and Client(url, host=host).status == 101
+    for host in (f"evil.example:{port}", "127.0.0.1.evil.example", "localhost.evil.example", "127.0.0.10", "notlocalhost", "x" * 300):
+        assert answer(url, Host=host) == 403, host
+        assert Client(url, host=host).status != 101, host
+    assert answer(url) != 200  # no host at all
+    local = f"127.0.0.1:{port}"
+    for origin in ("http://evil.example", f"https://{local}", "null", "http://127.0.0.1:1", f"http://{local}.evil.example", "http://" + "x" * 300):
+        assert answer(url, Host=local, Origin=origin) == 403, origin
+        assert Client(url, origin=origin).status != 101, origin
+
+
+def test_idle_connections_do_not_shut_pages_out(running):
+    """Connections that never show the token: half of them silent, half in the middle of a request."""
+    url = running[0].url
+    parts = urllib.parse.urlsplit(url)
+    with Client(url) as page:
+        idle = []
+        for k in range(700):
+            s = socket.create_connection((parts.hostname, parts.port), timeout=10)
+            if k % 2:
+                s.sendall(b"GET /0123456789 HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+            idle.append(s)
+        start = time.monotonic()
+        assert b"<canvas" in get(url)
+        with Client(url) as other:
+            assert other.status == 101 and other.frame() and page.frame()
+        assert time.monotonic() - start < 3
+        # and those that are left do not stay for ever
+        end = time.monotonic() + 30
+        for s in idle:
+            s.settimeout(max(0.1, end - time.monotonic()))
+            try:
+                while s.recv(4096):
+                    pass
+            except ConnectionError:
+                pass
+            s.close()
+        assert page.frame()
+
+
+def test_a_forked_child_frees_its_copy():
+    """It has no thread to wait for, and the connections are its parent's."""
+    model = stiction.Model.from_xml_string(BOX)
+    with stiction.viewer.Viewer(model, stiction.Data(model)) as viewer, Client(viewer.url) as page:
+        child = os.fork()
+        if child == 0:
+            try:
+                signal.alarm(20)
+                viewer.close()
+            finally:
+                os._exit(0 if not viewer.is_running() else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        viewer.run(0.2)
+        assert page.frame() and b"<canvas" in get(viewer.url)
 
 
 def test_frames_say_what_the_world_says(running):

@@ -50,7 +50,7 @@ def decode(message):
 
 
 class Client:
-    def __init__(self, url, path="stream", protocol="stiction", timeout=10.0, receive_buffer=None):
+    def __init__(self, url, path="stream", protocol="stiction", timeout=10.0, receive_buffer=None, host=None, origin=None):
         parts = urllib.parse.urlsplit(url)
         self.socket = socket.socket()
         if receive_buffer:
@@ -60,7 +60,8 @@ class Client:
         self.left = b""
         key = base64.b64encode(os.urandom(16)).decode()
         name = f"Sec-WebSocket-Protocol: {protocol}\r\n" if protocol else ""
-        self.socket.sendall(f"GET {parts.path}{path} HTTP/1.1\r\nHost: {parts.netloc}\r\nUpgrade: websocket\r\n"
+        name += f"Origin: {origin}\r\n" if origin else ""
+        self.socket.sendall(f"GET {parts.path}{path} HTTP/1.1\r\nHost: {host or parts.netloc}\r\nUpgrade: websocket\r\n"
                             f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n{name}\r\n".encode())
         head = b""
         while b"\r\n\r\n" not in head:

@@ -103,7 +103,7 @@ def random_http(url, rng):
 
 def slow_headers(url, rng):
     s, path = connect(url)
-    s.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nX: ".encode() + b"a" * rng.randrange(9000))
+    s.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nX: ".encode() + b"a" * rng.randrange(9000))
     s.close()
 
 
@@ -112,7 +112,7 @@ def traversal(url, rng):
     name = rng.choice(["etc/passwd", "proc/self/environ", "web/package.json", "README.md"])
     token = urllib.parse.urlsplit(url).path if rng.random() < 0.7 else "/"
     method = rng.choice(["GET", "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
-    answer = ask(url, f"{method} {token}{up * rng.randrange(1, 9)}{name} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+    answer = ask(url, f"{method} {token}{up * rng.randrange(1, 9)}{name} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
     assert answer == b"" or answer.startswith(OWN), answer[:300]
     assert b"root:" not in answer and b"stiction-page" not in answer
 
@@ -122,7 +122,7 @@ def wrong_token(url, rng):
     token[rng.randrange(1, 33)] = ord(rng.choice("ghijk"))
     bad = url.split("/")[0] + "//" + url.split("/")[2] + token.decode()
     assert Client(bad).status != 101
-    assert ask(url, b"GET " + bytes(token) + b"scene.json HTTP/1.1\r\nHost: x\r\n\r\n").startswith(b"HTTP/1.1 403")
+    assert ask(url, b"GET " + bytes(token) + b"scene.json HTTP/1.1\r\nHost: localhost\r\n\r\n").startswith(b"HTTP/1.1 403")
 
 
 def crowd(url, rng):

@@ -6,17 +6,22 @@
 
 #include <libwebsockets.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/random.h>
+#include <unistd.h>
 
-enum { TOKEN = 32, CLIENTS = 128, CHUNK = 16384 };
+enum { TOKEN = 32, CLIENTS = 128, CHUNK = 16384, STRANGERS = 64, STRANGER_SECONDS = 5 };
 
 struct server {
     sti_viewer *viewer;
     struct lws_context *context;
     pthread_t thread;
     bool threaded;
-    char prefix[TOKEN + 3]; /* "/token/" */
-    uint32_t sent;          /* counts the frames taken from the mailbox */
+    char prefix[TOKEN + 3];          /* "/token/" */
+    uint32_t sent;                   /* counts the frames taken from the mailbox */
+    struct lws *stranger[STRANGERS]; /* connections that have not shown the token yet, oldest first */
+    int nstranger;
+    pid_t process; /* that has the thread */
     _Atomic bool stop;
 };
 
@@ -26,9 +31,51 @@ typedef struct session {
     size_t left;
     uint32_t seen;
     bool open, dragging;
-    uint8_t rx[sizeof(command)];
-    size_t nrx;
+    message message;
 } session;
+
+/* ---- who may come in ------------------------------------------------------------------------------------ */
+
+/* Whether a request was meant for this machine: a name that somebody else's server has made point here (DNS rebinding) is
+   none of its names. Any port, as it may have been forwarded. */
+static bool is_local(const char *host) {
+    static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
+    for (int i = 0; i < 3; i++) {
+        size_t n = strlen(names[i]);
+        if (strncasecmp(host, names[i], n) == 0 && (host[n] == 0 || host[n] == ':')) return true;
+    }
+    return false;
+}
+
+/* For this machine, and of no page but our own. */
+static bool is_trusted(struct lws *wsi) {
+    char host[256], origin[256 + 8];
+    if (lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) <= 0 || !is_local(host)) return false;
+    if (lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) <= 0) return true; /* no browser, or nothing to protect */
+    return lws_hdr_copy(wsi, origin, sizeof origin, WSI_TOKEN_ORIGIN) > 0 &&
+           strncasecmp(origin, "http://", 7) == 0 && strcasecmp(origin + 7, host) == 0;
+}
+
+static void forget_stranger(server *s, const struct lws *wsi) {
+    for (int i = 0; i < s->nstranger; i++) {
+        if (s->stranger[i] != wsi) continue;
+        s->nstranger--;
+        memmove(s->stranger + i, s->stranger + i + 1, sizeof *s->stranger * (size_t)(s->nstranger - i));
+        return;
+    }
+}
+
+/* A new connection: of those that only wait, the oldest makes room for it. */
+static int meet_stranger(server *s, struct lws *wsi) {
+    if (s->nstranger == STRANGERS) {
+        struct lws *oldest = s->stranger[0];
+        forget_stranger(s, oldest);
+        lws_set_timeout(oldest, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
+    }
+    s->stranger[s->nstranger++] = wsi;
+    lws_set_timeout(wsi, PENDING_TIMEOUT_ESTABLISH_WITH_SERVER, STRANGER_SECONDS);
+    return 0;
+}
 
 /* ---- files -------------------------------------------------------------------------------------------- */
 
@@ -86,8 +133,9 @@ static int http_request(server *s, struct lws *wsi, session *c, const char *path
     asset file;
     bool packed;
     if (lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) <= 0) return refuse(wsi, HTTP_STATUS_METHOD_NOT_ALLOWED);
-    const char *name = after_token(s, path);
+    const char *name = is_trusted(wsi) ? after_token(s, path) : NULL;
     if (!name) return refuse(wsi, HTTP_STATUS_FORBIDDEN);
+    forget_stranger(s, wsi);
     if (!find_file(s, name, &file, &packed)) return refuse(wsi, HTTP_STATUS_NOT_FOUND);
     if (send_headers(wsi, &file, packed)) return -1;
     c->data = file.data;
@@ -113,12 +161,14 @@ static int http_more(struct lws *wsi, session *c) {
 
 /* ---- pages ---------------------------------------------------------------------------------------------- */
 
-/* Who may open a socket: who knows the token, as long as there is room. */
+/* Who may open a socket: a page of ours that knows the token, as long as there is room. */
 static int filter(server *s, struct lws *wsi) {
     char path[256];
     if (lws_hdr_copy(wsi, path, sizeof path, WSI_TOKEN_GET_URI) <= 0) return 1;
-    const char *name = after_token(s, path);
-    return !name || strcmp(name, "stream") != 0 || atomic_load(&s->viewer->nclient) >= CLIENTS;
+    const char *name = is_trusted(wsi) ? after_token(s, path) : NULL;
+    if (!name || strcmp(name, "stream") != 0 || atomic_load(&s->viewer->nclient) >= CLIENTS) return 1;
+    forget_stranger(s, wsi);
+    return 0;
 }
 
 static int opened(server *s, session *c) {
@@ -144,23 +194,13 @@ static int send_frame(server *s, struct lws *wsi, session *c) {
     return lws_write(wsi, b->data + HEADROOM, n, LWS_WRITE_BINARY) < (int)n ? -1 : 0;
 }
 
-static bool sound(const command *c) {
-    for (int k = 0; k < 6; k++)
-        if (!(c->x[k] >= -1e9 && c->x[k] <= 1e9)) return false;
-    return c->op > 0 && c->op < OP_COUNT;
-}
-
 /* One command per message; what is not one ends the connection. */
 static int received(server *s, struct lws *wsi, session *c, const void *in, size_t size) {
     command order;
-    if (!lws_frame_is_binary(wsi) || size > sizeof order - c->nrx) return -1;
-    if (size) memcpy(c->rx + c->nrx, in, size);
-    c->nrx += size;
-    if (lws_remaining_packet_payload(wsi) > 0 || !lws_is_final_fragment(wsi)) return 0;
-    bool whole = c->nrx == sizeof order;
-    memcpy(&order, c->rx, sizeof order);
-    c->nrx = 0;
-    if (!whole || !sound(&order)) return -1;
+    if (!lws_frame_is_binary(wsi)) return -1;
+    bool last = lws_remaining_packet_payload(wsi) == 0 && lws_is_final_fragment(wsi);
+    int whole = message_add(&c->message, in, size, last, &order);
+    if (whole <= 0) return whole;
     if (order.op == OP_DRAG) c->dragging = true;
     if (order.op == OP_RELEASE) c->dragging = false;
     mailbox_send(&s->viewer->mail, &order);
@@ -173,6 +213,8 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user
     server *s = lws_context_user(lws_get_context(wsi));
     (void)size;
     switch (reason) {
+    case LWS_CALLBACK_SERVER_NEW_CLIENT_INSTANTIATED: return meet_stranger(s, wsi);
+    case LWS_CALLBACK_WSI_DESTROY: return forget_stranger(s, wsi), 0;
     case LWS_CALLBACK_HTTP: return http_request(s, wsi, user, in);
     case LWS_CALLBACK_HTTP_WRITEABLE: return http_more(wsi, user);
     case LWS_CALLBACK_HTTP_BODY: return -1;
@@ -246,6 +288,7 @@ server *server_start(sti_viewer *v, int port, sti_error *error) {
     server *s = take(&v->allocator, sizeof *s);
     if (!s) return fail(error, STI_NO_MEMORY, "no memory for a server"), NULL;
     s->viewer = v;
+    s->process = getpid();
     s->sent = 1;
     if (!make_token(s)) fail(error, STI_FILE, "no random numbers for a token");
     else if (!listen_on(s, port)) fail(error, STI_FILE, "port %d of 127.0.0.1 is not free", port);
@@ -266,10 +309,12 @@ void server_wake(server *s) { lws_cancel_service(s->context); }
 void server_stop(server *s) {
     if (!s) return;
     atomic_store(&s->stop, true);
-    if (s->threaded) {
+    bool ours = getpid() ==
+                s->process; /* in a child of fork there is no thread, and the connections are the parent's */
+    if (ours && s->threaded) {
         lws_cancel_service(s->context);
         pthread_join(s->thread, NULL);
     }
-    if (s->context) lws_context_destroy(s->context);
+    if (ours && s->context) lws_context_destroy(s->context);
     give(&s->viewer->allocator, s, sizeof *s);
 }

@@ -7,6 +7,7 @@
      drag.c      a spring between a body and the mouse
      history.c   snapshots to go back to
      mailbox.c   what the threads hand to each other
+     message.c   what a page sends, checked
      serve.c     HTTP and WebSocket */
 #ifndef STI_WEB_SERVER_H
 #define STI_WEB_SERVER_H
@@ -67,6 +68,15 @@ typedef struct command {
     double x[6];
 } command;
 _Static_assert(sizeof(command) == 56, "the wire format");
+
+/* A message that has come so far; zeroed: nothing yet. */
+typedef struct message {
+    uint8_t data[sizeof(command)];
+    size_t size;
+} message;
+/* A further piece, perhaps the last: 1 and a command that is known and has finite numbers, 0 if more is to come, -1 if the
+   message is no command. */
+int message_add(message *m, const void *piece, size_t size, bool last, command *out);
 
 /* ---- what the threads share ------------------------------------------------------------------------- */
 

@@ -46,34 +46,32 @@ static void pin_velocity(const sti__pin *pin, const double *Ja, const double *Jb
     }
 }
 
-static bool pushes(const sti__pin *pin) {
-    bool any = pin->law.kind == STI_ROW_QUADRATIC;
-    for (int i = 0; i < pin->dim; i++) any |= pin->g[i] != 0;
-    return any;
-}
-
 static void metric_pin(sti__alm *alm, const sti__pin *pin) {
     double Ja[36], Jb[36];
     sti__pin_jacobian(pin, alm->pose, Ja, Jb);
-    for (int r = 0; r < pin->dim; r++)
-        for (int q = 0; q < pin->dim; q++) {
-            double w = sti__pin_weight(pin, r, q);
-            if (w == 0) continue;
-            outer_block(alm, pin->a, Ja + 6 * r, pin->a, Ja + 6 * q, w);
-            outer_block(alm, pin->b, Jb + 6 * r, pin->b, Jb + 6 * q, w);
-            outer_block(alm, pin->a, Ja + 6 * r, pin->b, Jb + 6 * q, w);
-        }
+    for (int r = 0; r < pin->dim; r++) {
+        double w = sti__pin_weight(pin, r, r);
+        outer_block(alm, pin->a, Ja + 6 * r, pin->a, Ja + 6 * r, w);
+        outer_block(alm, pin->b, Jb + 6 * r, pin->b, Jb + 6 * r, w);
+        outer_block(alm, pin->a, Ja + 6 * r, pin->b, Jb + 6 * r, w);
+    }
 }
 
-/* Armature of tendons. */
+/* Of an equality of joints or tendons; 0 for other sums. */
+static double equality_weight(const sti__alm_sum *sum) {
+    bool equality = sum->law.dim > 0 && sum->law.kind == STI_ROW_QUADRATIC;
+    return equality ? 1 / (sum->R + 1 / sum->mu) : 0;
+}
+
+/* Armature of tendons, and equalities. */
 static void metric_sum(sti__alm *alm, const sti__alm_sum *sum) {
-    double B[36];
-    if (sum->armature == 0) return;
+    double B[36], weight = sum->armature + equality_weight(sum);
+    if (weight == 0) return;
     int n = sti__sum_bodies(alm, sum);
     for (int i = 0; i < n; i++)
         for (int k = 0; k <= i; k++) {
             const double *g = alm->sum_gradient + 6 * (size_t)i, *h = alm->sum_gradient + 6 * (size_t)k;
-            for (int r = 0; r < 36; r++) B[r] = sum->armature * g[r / 6] * h[r % 6];
+            for (int r = 0; r < 36; r++) B[r] = weight * g[r / 6] * h[r % 6];
             sti__alm_add_block(alm, alm->used[i], alm->used[k], B);
         }
 }
@@ -89,21 +87,28 @@ static void metric(sti__alm *alm) {
         outer_block(alm, c->a, c->ga, c->b, c->gb, c->armature);
     }
     for (int i = 0; i < alm->nsum; i++) metric_sum(alm, &alm->sum[i]);
-    for (int i = 0; i < alm->npin; i++)
-        if (pushes(&alm->pin[i])) metric_pin(alm, &alm->pin[i]);
+    for (int i = 0; i < alm->npin_fixed; i++) metric_pin(alm, &alm->pin[i]);
+}
+
+/* The same as below of an equality, gathered in its g. */
+static void answer_sum(sti__alm *alm, sti__alm_sum *sum, const double *V, double *rhs) {
+    double weight = equality_weight(sum), y = 0;
+    int n = weight > 0 ? 6 * sti__sum_bodies(alm, sum) : 0;
+    const double *g = alm->sum_gradient;
+    for (int k = 0; k < n && V; k++) y += g[k] * V[6 * (size_t)alm->used[k / 6] + (size_t)(k % 6)];
+    sum->g = V ? sum->g + weight * y : 0;
+    for (int k = 0; k < n; k++) rhs[6 * (size_t)alm->used[k / 6] + (size_t)(k % 6)] -= g[k] * sum->g;
 }
 
 /* rhs -= J'(x + H J V): what the rows answer, gathered in x over the rounds. */
 static void answer(sti__alm *alm, const double *V, double *x, double *rhs) {
     double Ja[36], Jb[36], y[6];
-    for (int i = 0; i < alm->npin; i++, x += 6) {
+    for (int i = 0; i < alm->npin_fixed; i++, x += 6) {
         const sti__pin *pin = &alm->pin[i];
-        if (!pushes(pin)) continue;
         sti__pin_jacobian(pin, alm->pose, Ja, Jb);
         if (V) {
             pin_velocity(pin, Ja, Jb, V, y);
-            for (int r = 0; r < pin->dim; r++)
-                for (int q = 0; q < pin->dim; q++) x[r] += sti__pin_weight(pin, r, q) * y[q];
+            for (int r = 0; r < pin->dim; r++) x[r] += sti__pin_weight(pin, r, r) * y[r];
         }
         for (int r = 0; r < pin->dim; r++)
             for (int k = 0; k < 6; k++) {
@@ -111,17 +116,18 @@ static void answer(sti__alm *alm, const double *V, double *x, double *rhs) {
                 if (pin->b >= 0) rhs[6 * (size_t)pin->b + (size_t)k] -= Jb[6 * r + k] * x[r];
             }
     }
+    for (int i = 0; i < alm->nsum; i++) answer_sum(alm, &alm->sum[i], V, rhs);
 }
 
-/* The velocity nearest to the momenta (in work, force and torque impulses) that no joint forbids. */
+/* The velocity nearest to the momenta (in work, force and torque impulses) that no joint forbids, of bodies whose step was one
+   of the midpoint rule. Nothing else pushes these. */
 static void project(sti__alm *alm, const sti_tasks *tasks) {
     size_t n = 6 * (size_t)alm->nbody;
-    double *V = alm->step, *x = alm->response;
-    sti__alm_evaluate(alm, true); /* laws with their Hessians */
+    double *V = alm->step, *x = alm->response, h = alm->scheme[STI__ALM_MIDPOINT].h;
     memcpy(alm->gradient, alm->work, sizeof(double) * n);
     for (int d = 0; d < alm->model->nv; d++) {
         const sti__coord *c = &alm->coord[d];
-        double p = c->armature * c->y / alm->scheme.h;
+        double p = c->armature * c->y / h;
         for (int k = 0; k < 6 && p != 0; k++) {
             if (c->a >= 0) alm->gradient[6 * (size_t)c->a + (size_t)k] += p * c->ga[k];
             alm->gradient[6 * (size_t)c->b + (size_t)k] += p * c->gb[k];
@@ -129,22 +135,23 @@ static void project(sti__alm *alm, const sti_tasks *tasks) {
     }
     for (int i = 0; i < alm->nsum; i++) {
         const sti__alm_sum *sum = &alm->sum[i];
-        double p = sum->armature * sum->y / alm->scheme.h;
+        double p = sum->armature * sum->y / h;
         int count = p != 0 ? sti__sum_bodies(alm, sum) : 0;
         for (int k = 0; k < 6 * count; k++)
             alm->gradient[6 * (size_t)alm->used[k / 6] + (size_t)(k % 6)] += p * alm->sum_gradient[k];
     }
     metric(alm);
     if (sti__chol_factor(alm->chol, alm->value, tasks, NULL) != STI_OK) return;
-    memset(x, 0, sizeof(double) * 6 * (size_t)alm->npin);
+    memset(x, 0, sizeof(double) * 6 * (size_t)alm->npin_fixed);
     for (int i = 0; i < 4; i++) {
-        double *rhs = alm->sum_gradient;
+        double *rhs = alm->work;
         memcpy(rhs, alm->gradient, sizeof(double) * n);
         answer(alm, i ? V : NULL, x, rhs);
         memcpy(V, rhs, sizeof(double) * n);
         sti__chol_solve(alm->chol, V, tasks);
     }
     for (int i = 0; i < alm->nbody; i++) {
+        if (alm->kind[i] != STI__ALM_MIDPOINT) continue;
         v3_copy(alm->past[i].v, V + 6 * (size_t)i);
         v3_copy(alm->past[i].w, V + 6 * (size_t)i + 3);
     }
@@ -153,9 +160,10 @@ static void project(sti__alm *alm, const sti_tasks *tasks) {
 /* ---- bodies --------------------------------------------------------------------------------------------------- */
 
 static void body_past(sti__alm *alm, int i, double l[3]) {
-    const sti__scheme *s = &alm->scheme;
+    const sti__scheme *s = alm->body[i].scheme;
     const sti__pose *p = &alm->pose[i];
     sti__alm_past *past = &alm->past[i];
+    sti__alm_trail *trail = &alm->trail[i];
     double turn[3], rate[3], w[3];
     turn_log(p->q, turn);
     sti__alm_spin(s, alm->body[i].I, turn, past->turn, l);
@@ -171,12 +179,12 @@ static void body_past(sti__alm *alm, int i, double l[3]) {
     }
     v3_copy(past->P1, past->P);
     v3_copy(past->L1, past->L);
-    v3_copy(past->u3, past->u2);
-    v3_copy(past->turn3, past->turn2);
-    v3_copy(past->u2, past->u1);
-    v3_copy(past->turn2, past->turn1);
-    v3_copy(past->u1, past->u);
-    v3_copy(past->turn1, past->turn);
+    v3_copy(trail->u3, trail->u2);
+    v3_copy(trail->turn3, trail->turn2);
+    v3_copy(trail->u2, trail->u1);
+    v3_copy(trail->turn2, trail->turn1);
+    v3_copy(trail->u1, past->u);
+    v3_copy(trail->turn1, past->turn);
     v3_copy(past->u, p->u);
     v3_copy(past->turn, turn);
 }
@@ -187,11 +195,12 @@ static void set_momenta(sti__alm *alm) {
         sti__alm_past *past = &alm->past[i];
         body_past(alm, i, l);
         v3_scale(past->P, past->v, alm->body[i].mass);
-        v3_scale(past->L, l, 1 / alm->scheme.he);
+        v3_scale(past->L, l, 1 / alm->body[i].scheme->he);
     }
-    if (alm->scheme.kind != STI__ALM_MIDPOINT) return;
+    if (!alm->second) return;
     sti__alm_end_forces(alm, alm->work);
     for (int i = 0; i < alm->nbody; i++) {
+        if (alm->kind[i] != STI__ALM_MIDPOINT) continue;
         v3_add(alm->past[i].P, alm->past[i].P, alm->work + 6 * (size_t)i);
         v3_add(alm->past[i].L, alm->past[i].L, alm->work + 6 * (size_t)i + 3);
         v3_copy(alm->work + 6 * (size_t)i, alm->past[i].P);
@@ -199,18 +208,21 @@ static void set_momenta(sti__alm *alm) {
     }
 }
 
-/* The first step of a two-step rule: momenta of the velocities themselves. */
+/* A step that a two-step rule begins with: momenta of the velocities themselves. */
 static void set_plain_momenta(sti__alm *alm) {
     for (int i = 0; i < alm->nbody; i++) {
         double I[9];
+        if (alm->kind[i] == STI__ALM_BDF2) continue;
         turned_inertia(alm, i, I);
         v3_scale(alm->past[i].P, alm->past[i].v, alm->body[i].mass);
         m3_mul_vec(alm->past[i].L, I, alm->past[i].w);
     }
     for (int d = 0; d < alm->model->nv; d++)
-        alm->rate[d].momentum = alm->coord[d].armature * alm->qvel_new[d];
+        if (alm->kind[alm->coord[d].b] != STI__ALM_BDF2)
+            alm->rate[d].momentum = alm->coord[d].armature * alm->qvel_new[d];
     for (int i = 0; i < alm->nsum; i++) {
         const sti__alm_sum *sum = &alm->sum[i];
+        if (sti__sum_scheme(alm, sum)->kind == STI__ALM_BDF2) continue;
         double v = 0;
         for (int k = sum->first; k < sum->first + sum->n; k++)
             v += alm->term[k] * alm->qvel_new[alm->term_dof[k]];
@@ -219,17 +231,18 @@ static void set_plain_momenta(sti__alm *alm) {
 }
 
 static void set_rates(sti__alm *alm) {
-    const sti__scheme *s = &alm->scheme;
     for (int d = 0; d < alm->model->nv; d++) {
         sti__alm_rate *r = &alm->rate[d];
         const sti__coord *c = &alm->coord[d];
-        *r = (sti__alm_rate){c->armature * (c->y - c->base) / s->he, r->momentum, c->y};
+        double he = sti__coord_scheme(alm, c)->he;
+        *r = (sti__alm_rate){c->armature * (c->y - c->base) / he, r->momentum, c->y};
     }
     for (int i = 0; i < alm->nsum; i++) {
         const sti__alm_sum *sum = &alm->sum[i];
         if (sum->tendon == 0) continue;
         sti__alm_rate *r = &alm->rate[alm->model->nv + sum->tendon - 1];
-        *r = (sti__alm_rate){sum->armature * (sum->y - sum->base) / s->he, r->momentum, sum->y};
+        double he = sti__sum_scheme(alm, sum)->he;
+        *r = (sti__alm_rate){sum->armature * (sum->y - sum->base) / he, r->momentum, sum->y};
     }
 }
 
@@ -304,14 +317,15 @@ static void set_joints(sti__alm *alm, const sti_state *s) {
 }
 
 void sti__alm_end(sti__alm *alm, const sti_state *s, const sti_tasks *tasks) {
-    bool first = s->opt.alm_scheme == STI__ALM_BDF2 && alm->scheme.kind != STI__ALM_BDF2;
     for (int d = 0; d < alm->model->nv; d++) sti__coord_value(&alm->coord[d], alm->pose);
     set_momenta(alm);
     set_rates(alm);
-    if (alm->scheme.kind == STI__ALM_MIDPOINT) project(alm, tasks);
+    if (alm->second) project(alm, tasks);
     set_joints(alm, s);
-    if (first) set_plain_momenta(alm);
+    if (s->opt.alm_scheme == STI__ALM_BDF2) set_plain_momenta(alm);
+    sti__alm_remember_parts(alm, s);
     alm->head->valid += 1;
-    alm->head->h = alm->scheme.h;
+    alm->warm->steps += 1;
+    alm->head->h = s->opt.timestep;
     alm->head->scheme = s->opt.alm_scheme;
 }

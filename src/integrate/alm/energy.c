@@ -5,6 +5,7 @@
      + kappa (potentials of forces, springs, dampers, servos)
      + rows              l(C + lambda/mu) with the softness R + 1/mu; for an equality lambda C + mu/2 C^2
      + linear terms that are held while Newton runs.  */
+#include "contact/equality.h"
 #include "integrate/alm/inside.h"
 #include <string.h>
 
@@ -18,8 +19,8 @@ static void off_prediction(const sti__alm_body *b, const sti__pose *p, double t[
     turn_log(d, t);
 }
 
-static double body_energy(const sti__alm *alm, const sti__alm_body *b, const sti__pose *p) {
-    double d[3], t[3], It[3], turn[3], inverse[4], q[4], moved[3], kappa = alm->scheme.kappa;
+static double body_energy(const sti__alm_body *b, const sti__pose *p) {
+    double d[3], t[3], It[3], turn[3], inverse[4], q[4], moved[3], kappa = b->scheme->kappa;
     v3_sub(d, p->u, b->u);
     off_prediction(b, p, t);
     m3_mul_vec(It, b->I, t);
@@ -33,8 +34,8 @@ static double body_energy(const sti__alm *alm, const sti__alm_body *b, const sti
     return e + v3_dot(b->lag, moved) + v3_dot(b->lag + 3, turn);
 }
 
-static void body_gradient(const sti__alm *alm, const sti__alm_body *b, const sti__pose *p, double g[6]) {
-    double t[3], It[3], r[3], kappa = alm->scheme.kappa;
+static void body_gradient(const sti__alm_body *b, const sti__pose *p, double g[6]) {
+    double t[3], It[3], r[3], kappa = b->scheme->kappa;
     off_prediction(b, p, t);
     m3_mul_vec(It, b->I, t);
     turn_inverse_jacobian(t, -1, It, r);
@@ -122,11 +123,6 @@ static void add_servo(curve *r, const sti__scheme *s, const sti__alm_sum *sum) {
     if (in == f) r->dd += s->kappa * K;
 }
 
-static double polynomial(const double c[5], double x, double *slope) {
-    *slope = c[1] + x * (2 * c[2] + x * (3 * c[3] + x * 4 * c[4]));
-    return c[0] + x * (c[1] + x * (c[2] + x * (c[3] + x * c[4])));
-}
-
 static void sum_value(const sti__alm *alm, sti__alm_sum *sum) {
     double part[2] = {0};
     for (int k = 0; k < sum->n; k++)
@@ -134,12 +130,12 @@ static void sum_value(const sti__alm *alm, sti__alm_sum *sum) {
     sum->y = part[0];
     sum->slope = 0;
     if (sum->equality)
-        sum->C = sum->start + part[0] - polynomial(sum->polynomial, sum->other + part[1], &sum->slope);
+        sum->C = sum->start + part[0] - sti__polynomial(sum->polynomial, sum->other + part[1], &sum->slope);
     else sum->C = sum->sign * sum->y + sum->offset;
 }
 
 static curve sum_curve(const sti__alm *alm, sti__alm_sum *sum) {
-    const sti__scheme *s = &alm->scheme;
+    const sti__scheme *s = sti__sum_scheme(alm, sum);
     curve r = {0};
     add_inertia(&r, s, sum->armature, sum->momentum, sum->base, sum->y);
     if (sum->stiffness != 0) {
@@ -255,7 +251,7 @@ static void coord_hessian(sti__alm *alm, const sti__coord *c, double d, double d
 }
 
 static void dof_derivatives(sti__alm *alm, const sti__coord *c, bool hessian) {
-    curve r = dof_curve(&alm->scheme, c);
+    curve r = dof_curve(sti__coord_scheme(alm, c), c);
     if (c->a >= 0) add_scaled6(alm->gradient + 6 * (size_t)c->a, c->ga, r.d);
     add_scaled6(alm->gradient + 6 * (size_t)c->b, c->gb, r.d);
     if (hessian) coord_hessian(alm, c, r.d, r.dd);
@@ -300,7 +296,7 @@ static void held_force(sti__alm *alm, const sti__alm_sum *sum) {
     int n = sti__sum_bodies(alm, sum);
     for (int i = 0; i < n; i++)
         add_scaled6(alm->gradient + 6 * (size_t)alm->used[i], alm->sum_gradient + 6 * (size_t)i,
-                    alm->scheme.kappa * sum->now);
+                    sti__sum_scheme(alm, sum)->kappa * sum->now);
 }
 
 static void sum_derivatives(sti__alm *alm, sti__alm_sum *sum, bool hessian) {
@@ -308,7 +304,7 @@ static void sum_derivatives(sti__alm *alm, sti__alm_sum *sum, bool hessian) {
         double f = sum->sign * sum->f;
         if (sti__sum_is_servo(sum)) {
             held_force(alm, sum);
-            f += alm->scheme.kappa * sum->now;
+            f += sti__sum_scheme(alm, sum)->kappa * sum->now;
         }
         if (hessian && alm->curvature) sum_curvature(alm, sum, f);
         return;
@@ -333,12 +329,12 @@ static void sum_derivatives(sti__alm *alm, sti__alm_sum *sum, bool hessian) {
 
 double sti__alm_energy(sti__alm *alm, const sti__pose *pose) {
     double e = 0;
-    for (int i = 0; i < alm->nbody; i++) e += body_energy(alm, &alm->body[i], &pose[i]);
+    for (int i = 0; i < alm->nbody; i++) e += body_energy(&alm->body[i], &pose[i]);
     for (int d = 0; d < alm->model->nv; d++) {
         sti__coord *c = &alm->coord[d];
         if (alm->nsum == 0 && dof_is_free(c)) continue;
         sti__coord_value(c, pose);
-        e += dof_curve(&alm->scheme, c).e;
+        e += dof_curve(sti__coord_scheme(alm, c), c).e;
     }
     for (int i = 0; i < alm->nsum; i++) {
         sum_value(alm, &alm->sum[i]);
@@ -370,7 +366,7 @@ void sti__alm_respond(sti__alm *alm) {
 void sti__alm_evaluate(sti__alm *alm, bool hessian) {
     if (hessian) memset(alm->value, 0, sizeof(double) * 36 * (size_t)alm->bstart[alm->nbody]);
     for (int i = 0; i < alm->nbody; i++) {
-        body_gradient(alm, &alm->body[i], &alm->pose[i], alm->gradient + 6 * (size_t)i);
+        body_gradient(&alm->body[i], &alm->pose[i], alm->gradient + 6 * (size_t)i);
         if (hessian) body_hessian(alm, i);
     }
     for (int d = 0; d < alm->model->nv; d++) {
@@ -406,7 +402,7 @@ static void spin_lag(const sti__alm *alm, int i, double lag[3]) {
     const sti__pose *p = &alm->pose[i];
     double turn[3], l[3], t[3], It[3], r[3], g[3];
     turn_log(p->q, turn);
-    sti__alm_spin(&alm->scheme, b->I, turn, alm->past[i].turn, l);
+    sti__alm_spin(b->scheme, b->I, turn, alm->past[i].turn, l);
     off_prediction(b, p, t);
     m3_mul_vec(It, b->I, t);
     turn_inverse_jacobian(t, -1, It, r);
@@ -419,6 +415,7 @@ static void turn_back_pins(sti__alm *alm, double *lag) {
     double Ja[36], Jb[36];
     for (int i = 0; i < alm->npin; i++) {
         const sti__pin *pin = &alm->pin[i];
+        if (sti__pin_scheme(alm, pin)->kind != STI__ALM_MIDPOINT) continue;
         for (int k = 0; k < 2; k++) {
             sti__pin_jacobian(pin, k ? alm->still : alm->pose, Ja, Jb);
             if (pin->a >= 0) add_gradient(pin, Ja, k ? -1 : 1, lag + 6 * (size_t)pin->a);
@@ -435,14 +432,16 @@ static void add_along(const sti__coord *c, double f, double *lag) {
 static void turn_back_dofs(sti__alm *alm, bool sums, double *lag) {
     for (int d = 0; d < alm->model->nv; d++) {
         sti__coord c = alm->coord[d];
-        if (alm->nsum == 0 && dof_is_free(&c)) continue;
-        double f = dof_curve(&alm->scheme, &c).d;
+        const sti__scheme *scheme = sti__coord_scheme(alm, &c);
+        if (scheme->kind != STI__ALM_MIDPOINT || (alm->nsum == 0 && dof_is_free(&c))) continue;
+        double f = dof_curve(scheme, &c).d;
         add_along(&c, -f, lag);
         sti__coord_value(&c, alm->still);
         add_along(&c, f, lag);
     }
     for (int i = 0; i < alm->nsum && sums; i++) {
         sti__alm_sum *sum = &alm->sum[i];
+        if (sti__sum_scheme(alm, sum)->kind != STI__ALM_MIDPOINT) continue;
         double f = sum_curve(alm, sum).d;
         for (int k = 0; k < sum->n && f != 0; k++) {
             sti__coord c = alm->coord[alm->term_dof[sum->first + k]];
@@ -460,7 +459,7 @@ static void end_spin(const sti__alm *alm, int i, double w[3]) {
     v3_zero(w);
     if (i < 0) return;
     turn_log(alm->pose[i].q, turn);
-    for (int k = 0; k < 3; k++) rate[k] = (turn[k] - alm->past[i].turn[k] / 3) / alm->scheme.he;
+    for (int k = 0; k < 3; k++) rate[k] = (turn[k] - alm->past[i].turn[k] / 3) / alm->body[i].scheme->he;
     turn_jacobian(turn, rate, own);
     m3_mul_vec(w, alm->pose[i].Q, own);
 }
@@ -470,12 +469,13 @@ static void damp_spin(const sti__alm *alm, double *lag) {
     for (int d = 0; d < alm->model->nv; d++) {
         const sti__coord *c = &alm->coord[d];
         double a[3], b[3];
-        if (c->kind != STI__COORD_TURN || c->damping == 0) continue;
+        const sti__scheme *s = sti__coord_scheme(alm, c);
+        if (s->kind != STI__ALM_BDF2 || c->kind != STI__COORD_TURN || c->damping == 0) continue;
         end_spin(alm, c->a, a);
         end_spin(alm, c->b, b);
         v3_sub(b, b, a);
-        double more = v3_dot(c->n, b) - (c->y - c->base) / alm->scheme.he;
-        add_along(c, alm->scheme.kappa * c->damping * more, lag);
+        double more = v3_dot(c->n, b) - (c->y - c->base) / s->he;
+        add_along(c, s->kappa * c->damping * more, lag);
     }
 }
 
@@ -483,8 +483,8 @@ double sti__alm_update_lag(sti__alm *alm, bool sums) {
     double *lag = alm->work, most = 0;
     memset(lag, 0, sizeof(double) * 6 * (size_t)alm->nbody);
     for (int i = 0; i < alm->nbody; i++) spin_lag(alm, i, lag + 6 * (size_t)i + 3);
-    if (alm->scheme.kind == STI__ALM_BDF2) damp_spin(alm, lag);
-    if (alm->scheme.kind == STI__ALM_MIDPOINT) {
+    if (alm->second) {
+        damp_spin(alm, lag);
         turn_back_pins(alm, lag);
         turn_back_dofs(alm, sums, lag);
     }
@@ -499,7 +499,7 @@ double sti__alm_update_lag(sti__alm *alm, bool sums) {
 }
 
 void sti__alm_end_forces(sti__alm *alm, double *wrench) {
-    double h = alm->scheme.h;
+    double h = alm->scheme[STI__ALM_MIDPOINT].h;
     for (int i = 0; i < alm->nbody; i++)
         for (int k = 0; k < 3; k++) {
             bool light = alm->body[i].mass == 0; /* its force is the momentum of the step before */
@@ -508,7 +508,8 @@ void sti__alm_end_forces(sti__alm *alm, double *wrench) {
         }
     for (int d = 0; d < alm->model->nv; d++) {
         sti__coord *c = &alm->coord[d];
-        if (!dof_is_free(c)) add_along(c, -dof_curve(&alm->scheme, c).force / h, wrench);
+        const sti__scheme *scheme = sti__coord_scheme(alm, c);
+        if (!dof_is_free(c)) add_along(c, -dof_curve(scheme, c).force / h, wrench);
     }
     for (int i = 0; i < alm->nsum; i++) {
         sti__alm_sum *sum = &alm->sum[i];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "integrate/alm/inner.h"
+#include "base/room.h"
 #include "integrate/alm/inside.h"
 #include "solve/solve.h"
 #include <math.h>
@@ -10,51 +11,44 @@
 /* At least so many bytes; what was there is lost. */
 static void *pool(sti__alm *alm, int which, size_t bytes) {
     sti__inner_pool *p = &alm->inner.pools[which];
-    if (p->data && p->bytes >= bytes) return p->data;
-    size_t size = bytes + bytes / 2 + 64;
-    void *data = sti__alloc_aligned(&alm->allocator, size);
-    if (!data) return NULL;
-    sti__free_aligned(&alm->allocator, p->data, p->bytes);
-    *p = (sti__inner_pool){data, size};
-    return data;
+    return sti__make_room(&alm->allocator, &p->data, &p->bytes, bytes, bytes / 2) ? p->data : NULL;
 }
 
-/* Cuts doubles first, so that all are aligned. */
 typedef struct cut {
     char *at;
     size_t used;
 } cut;
 static void *piece(cut *c, size_t bytes) {
     void *p = c->at ? c->at + c->used : NULL;
-    c->used += (bytes + 7) / 8 * 8;
+    c->used = sti__add(c->used, sti__padded(bytes));
     return p;
 }
 
 static void cut_rows(sti__inner *in, cut *c, size_t blocks, size_t rows) {
-    in->R = piece(c, rows * sizeof(double));
-    in->vhat = piece(c, rows * sizeof(double));
-    in->g = piece(c, rows * sizeof(double));
-    in->guess = piece(c, rows * sizeof(double));
-    in->rows = piece(c, blocks * sizeof(sti_row));
-    in->item = piece(c, blocks * sizeof(int));
-    in->first = piece(c, (blocks + 1) * sizeof(int));
-    in->row_island = piece(c, blocks * sizeof(int));
-    in->jstart = piece(c, (rows + 1) * sizeof(int));
+    in->R = piece(c, sti__size(rows, sizeof(double)));
+    in->vhat = piece(c, sti__size(rows, sizeof(double)));
+    in->g = piece(c, sti__size(rows, sizeof(double)));
+    in->guess = piece(c, sti__size(rows, sizeof(double)));
+    in->rows = piece(c, sti__size(blocks, sizeof(sti_row)));
+    in->item = piece(c, sti__size(blocks, sizeof(int)));
+    in->first = piece(c, sti__size(sti__add(blocks, 1), sizeof(int)));
+    in->row_island = piece(c, sti__size(blocks, sizeof(int)));
+    in->jstart = piece(c, sti__size(sti__add(rows, 1), sizeof(int)));
 }
 
 static void cut_entries(sti__inner *in, cut *c, size_t entries) {
-    in->jvalue = piece(c, entries * sizeof(double));
-    in->jcol = piece(c, entries * sizeof(int));
+    in->jvalue = piece(c, sti__size(entries, sizeof(double)));
+    in->jcol = piece(c, sti__size(entries, sizeof(int)));
 }
 
 static void cut_matrix(sti__inner *in, cut *c, size_t n, size_t entries) {
-    in->avalue = piece(c, entries * sizeof(double));
-    in->vstar = piece(c, n * sizeof(double));
-    in->v = piece(c, n * sizeof(double));
-    in->acol = piece(c, entries * sizeof(int));
-    in->amap = piece(c, entries * sizeof(int));
-    in->astart = piece(c, (n + 1) * sizeof(int));
-    in->dof_island = piece(c, n * sizeof(int));
+    in->avalue = piece(c, sti__size(entries, sizeof(double)));
+    in->vstar = piece(c, sti__size(n, sizeof(double)));
+    in->v = piece(c, sti__size(n, sizeof(double)));
+    in->acol = piece(c, sti__size(entries, sizeof(int)));
+    in->amap = piece(c, sti__size(entries, sizeof(int)));
+    in->astart = piece(c, sti__size(sti__add(n, 1), sizeof(int)));
+    in->dof_island = piece(c, sti__size(n, sizeof(int)));
 }
 
 void sti__inner_free(sti__alm *alm) {
@@ -121,7 +115,7 @@ static void add_pin_rows(sti__alm *alm, int i, int *at) {
 static int rows_of(const sti__alm_sum *sum) { return sum->extra > 0 ? sum->extra : 1; }
 
 static sti_row law_of(const sti__alm *alm, const sti__alm_sum *sum) {
-    double kappa = alm->scheme.kappa;
+    double kappa = sti__sum_scheme(alm, sum)->kappa;
     if (sum->extra) return sum->block;
     if (!sti__sum_is_servo(sum)) return sum->law;
     return (sti_row){.kind = STI_ROW_INTERVAL, .dim = 1, .lo = kappa * sum->fmin, .hi = kappa * sum->fmax};
@@ -168,7 +162,7 @@ static void fill_matrix(sti__alm *alm) {
 /* Blocks below the diagonal by column: rows ascend. */
 static bool transpose_pattern(sti__alm *alm) {
     int nb = alm->nbody, off = alm->bstart[nb] - nb;
-    int *room = pool(alm, 3, sizeof(int) * ((size_t)nb + 1 + 2 * (size_t)off));
+    int *room = pool(alm, 3, sti__size(sizeof(int), sti__sum(nb, 1, sti__size(2, off))));
     if (!room) return false;
     alm->ustart = room;
     alm->urow = room + nb + 1;
@@ -220,7 +214,7 @@ static bool hard_block(const sti__alm *alm, int block) {
 bool sti__inner_begin(sti__alm *alm, double h) {
     sti__inner *in = &alm->inner;
     int blocks, rows, entries, n = 6 * alm->nbody, at = 0;
-    size_t full = 36 * (size_t)(2 * alm->bstart[alm->nbody] - alm->nbody);
+    size_t full = 36 * 2 * (size_t)alm->bstart[alm->nbody] - (size_t)alm->nbody;
     cut size = {0}, c;
     in->nblock = in->nrow = 0;
     count_rows(alm, &blocks, &rows, &entries);
@@ -229,7 +223,7 @@ bool sti__inner_begin(sti__alm *alm, double h) {
     if (!(c = (cut){pool(alm, 0, size.used), 0}).at) return false;
     cut_rows(in, &c, (size_t)blocks, (size_t)rows);
     size = (cut){0};
-    size_t islands = sizeof(int) * (2 * (size_t)n + (size_t)rows + 2) + (size_t)n + 1;
+    size_t islands = sti__sum(sti__size(sizeof(int), sti__sum(sti__size(2, n), rows, 2)), n, 1);
     cut_entries(in, &size, (size_t)entries);
     if (!(c = (cut){pool(alm, 1, size.used + islands), 0}).at) return false;
     cut_entries(in, &c, (size_t)entries);
@@ -303,6 +297,7 @@ static double row_weight(sti__alm *alm, int row, const sti_tasks *tasks) {
     memset(x, 0, sizeof(double) * 6 * (size_t)alm->nbody);
     for (int k = in->jstart[row]; k < in->jstart[row + 1]; k++) x[in->jcol[k]] = in->jvalue[k];
     sti__chol_solve(alm->chol, x, tasks);
+    sti__budget_spend(alm->budget, 4 * (double)sti__chol_get_info(alm->chol).fill);
     for (int k = in->jstart[row]; k < in->jstart[row + 1]; k++) sum += in->jvalue[k] * x[in->jcol[k]];
     return sum;
 }
@@ -359,7 +354,8 @@ static void set_targets(sti__alm *alm, int b) {
     }
     if (sum->extra) return;
     if (sti__sum_is_servo(sum)) { /* its force, without bounds, is a spring's */
-        double K, f = sti__servo_force(&alm->scheme, sum, &K), kappa = alm->scheme.kappa;
+        const sti__scheme *scheme = sti__sum_scheme(alm, sum);
+        double K, f = sti__servo_force(scheme, sum, &K), kappa = scheme->kappa;
         in->R[row] = 1 / (kappa * K);
         in->vhat[row] = f / K;
         in->guess[row] = kappa * (f < sum->fmin ? sum->fmin : f > sum->fmax ? sum->fmax : f);
@@ -381,10 +377,12 @@ sti_status sti__inner_solve(sti__alm *alm, const sti_option *o, const sti_tasks 
     options.solver = STI_SOLVER_SAP;
     options.tol = 1e-12;
     options.guess_g = in->guess;
+    options.max_work = fmax(1, alm->budget->most - alm->budget->spent);
     if (tasks) options.tasks = *tasks;
     in->workspace->lean = true;
     sti_status status = sti_solve(&in->problem, &options, in->workspace, in->v, in->g, &in->info, error);
     if (status != STI_OK) return status;
+    sti__budget_spend(alm->budget, in->info.work);
     memcpy(alm->step, in->v, sizeof(double) * (size_t)n);
     return STI_OK;
 }

@@ -18,24 +18,31 @@ typedef struct sti__pose {
 /* One moving body: the bodies of the model that are welded to each other, or the massless thing between two joints of one
    body. */
 typedef struct sti__alm_body {
-    double mass, I[9];          /* at the start; 0 between joints */
-    double weight[2];           /* 1/kg, 1/(kg m2): scales of its rows */
-    double pos[3];              /* centre of mass at the start */
-    double u[3], q[4], turn[3]; /* prediction: where it goes without forces; turn = log q */
-    double target[3];           /* he times its angular momentum */
-    double force[3], torque[3]; /* that stay as they are over the step */
+    const struct sti__scheme *scheme; /* of its step */
+    double mass, I[9];                /* at the start; 0 between joints */
+    double weight[2];                 /* 1/kg, 1/(kg m2): scales of its rows */
+    double pos[3];                    /* centre of mass at the start */
+    double u[3], q[4], turn[3];       /* prediction: where it goes without forces; turn = log q */
+    double target[3];                 /* he times its angular momentum */
+    double force[3], torque[3];       /* that stay as they are over the step */
     double lag[6], lag_u[3],
         lag_q[4]; /* linear term that makes up for what the energy cannot say, and where */
 } sti__alm_body;
 
 /* What is kept over steps of a body. */
 typedef struct sti__alm_past {
-    double P[3], L[3];                                        /* momentum and angular momentum, N s, N m s */
-    double u[3], turn[3];                                     /* last step */
-    double u1[3], turn1[3], u2[3], turn2[3], u3[3], turn3[3]; /* and those before */
-    double v[3], w[3];                                        /* velocity as reported */
-    double P1[3], L1[3];                                      /* momenta one step earlier */
+    double P[3], L[3];    /* momentum and angular momentum, N s, N m s */
+    double u[3], turn[3]; /* last step */
+    double v[3], w[3];    /* velocity as reported */
+    double P1[3], L1[3];  /* momenta one step earlier */
+    double touched;       /* whether a contact, limit or dry friction pushed its part in the last step */
+    double steps;         /* of a scheme of second order without interruption */
 } sti__alm_past;
+
+/* The steps before the last, from which the first guess of the next is extrapolated. */
+typedef struct sti__alm_trail {
+    double u1[3], turn1[3], u2[3], turn2[3], u3[3], turn3[3];
+} sti__alm_trail;
 
 /* One degree of freedom as a function y of the poses of bodies a and b, 0 at the start. */
 typedef enum sti__coord_kind {
@@ -116,14 +123,20 @@ typedef struct sti__scheme {
     double middle; /* of y that potentials see: 1 or 1/2 */
 } sti__scheme;
 
-enum { STI__ALM_EULER, STI__ALM_BDF2, STI__ALM_MIDPOINT };
+enum { STI__ALM_EULER, STI__ALM_BDF2, STI__ALM_MIDPOINT, STI__ALM_SCHEMES };
 
 /* First numbers of the kept state. */
 typedef struct sti__alm_head {
     double valid; /* steps since it began from qpos and qvel, 0: none */
-    double mu, h, scheme;
-    double given; /* steps since rows were found to contradict each other; 0: they do not */
+    double h, scheme;
 } sti__alm_head;
+
+/* First numbers of its warm start. */
+typedef struct sti__alm_warm {
+    double steps; /* that guesses are extrapolated from */
+    double mu;    /* penalty */
+    double given; /* steps since rows were found to contradict each other; 0: they do not */
+} sti__alm_warm;
 
 struct sti__alm {
     const sti_model *model;
@@ -137,9 +150,11 @@ struct sti__alm {
     sti__coord *coord;               /* nv */
     double *kept_state;              /* of the step that is being found; the parts below lead into it */
     double *committed;               /* of the last step that was taken */
-    size_t nkept;
+    size_t nkept, nphysics;          /* doubles; the warm start follows what is physics */
     sti__alm_head *head;
+    sti__alm_warm *warm;
     sti__alm_past *past;       /* nbody */
+    sti__alm_trail *trail;     /* nbody */
     sti__alm_rate *rate;       /* nv, then ntendon */
     double *lambda1, *lambda2; /* multipliers of joints and equalities one and two steps earlier */
     double *lambda;            /* multipliers, see lambda_of_... */
@@ -165,17 +180,21 @@ struct sti__alm {
     double *value;
     sti__chol *chol;
     bool factored;
-    double *gradient, *step, *work; /* 6 nbody each */
-    int *used;                      /* nbody: scratch of sums */
-    double *sum_gradient;           /* 6 per body in `used` */
-    sti__scheme scheme;
+    double *gradient, *step, *work;       /* 6 nbody each */
+    int *used;                            /* nbody: scratch of sums */
+    double *sum_gradient;                 /* 6 per body in `used` */
+    sti__scheme scheme[STI__ALM_SCHEMES]; /* by kind */
+    int *kind, *part;                     /* nbody: scheme of a body's step; the first body of its part */
+    int *plain;  /* nbody: the step is one of implicit Euler, since another was tried */
+    int *pushed; /* nbody: scratch */
+    int second;  /* bodies whose step is of second order */
     double energy, mu, mu_most;
     bool curvature;
-    bool plain;  /* this step is one of implicit Euler */
     bool inside; /* kinked rows are in the inner problem, and curvature is that of the multipliers alone */
     sti__inner inner;
     int *ustart, *urow, *uplace; /* the blocks of the Hessian above the diagonal: rows and places there */
     sti__alm_info info;
+    sti__budget *budget; /* of the step */
 };
 
 /* ---- parts ------------------------------------------------------------------------------------------- */
@@ -189,6 +208,13 @@ void sti__pin_curvature(const sti__pin *pin, const sti__pose *pose, const double
 void sti__coord_value(sti__coord *c, const sti__pose *pose);
 void sti__coord_curvature(const sti__coord *c, const sti__pose *pose, double f, double aa[36], double ab[36],
                           double bb[36]);
+
+/* parts.c: the schemes of all bodies; after their dofs were read. */
+void sti__alm_choose(sti__alm *alm, const sti_state *s, const sti__alm_touch *touch);
+/* After a step was found: parts (or all of them) that are pushed, or did not settle, are to take one of implicit Euler. True if some were not to. */
+bool sti__alm_retreat(sti__alm *alm, bool all);
+/* Which parts were pushed, for the next step. */
+void sti__alm_remember_parts(sti__alm *alm, const sti_state *s);
 
 /* start.c: bodies, dofs, rows and predictions of a step; false if memory is short. */
 bool sti__alm_start(sti__alm *alm, const sti_state *s, const sti__alm_touch *touch);
@@ -227,6 +253,8 @@ sti_status sti__alm_analyse(sti__alm *alm, sti_error *error);
 void sti__alm_add_block(sti__alm *alm, int i, int j, const double B[36]);
 
 /* newton.c */
+/* Operations of one evaluation of all bodies and rows. */
+double sti__alm_pass(const sti__alm *alm);
 sti_status sti__alm_minimise(sti__alm *alm, const sti_state *s, const sti_tasks *tasks);
 bool sti__alm_is_smooth(const sti__alm *alm);
 /* Evaluates and factors the Hessian at alm->pose; -H^-1 gradient into step, its largest number is returned. */
@@ -255,8 +283,23 @@ void sti__inner_tell(const sti__alm *alm);
 /* Multipliers become what the next problem is about; returns how far they were, as a length. */
 double sti__inner_centre(sti__alm *alm);
 
+/* claim.c: the certificate, while alm->step still has the last step. */
+void sti__alm_claim(sti__alm *alm, const sti_state *s);
+
 /* end.c */
 void sti__alm_end(sti__alm *alm, const sti_state *s, const sti_tasks *tasks);
+
+/* The scheme of a pin's, a dof's and a sum's bodies, which is one and the same. */
+static inline const sti__scheme *sti__pin_scheme(const sti__alm *alm, const sti__pin *pin) {
+    return alm->body[pin->b >= 0 ? pin->b : pin->a].scheme;
+}
+static inline const sti__scheme *sti__coord_scheme(const sti__alm *alm, const sti__coord *c) {
+    return alm->body[c->b].scheme;
+}
+static inline const sti__scheme *sti__sum_scheme(const sti__alm *alm, const sti__alm_sum *sum) {
+    return sum->n > 0 ? sti__coord_scheme(alm, &alm->coord[alm->term_dof[sum->first]])
+                      : &alm->scheme[STI__ALM_EULER];
+}
 
 /* An entry of the Hessian of a pin's law. */
 static inline double sti__pin_weight(const sti__pin *pin, int r, int q) {

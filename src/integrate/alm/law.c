@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of a step: joints, equalities and contacts between two bodies; limits, dry friction, tendons and servos as sums
    of dofs. Their multipliers have fixed places in the kept state, those of contacts come from the contacts' memory. */
+#include "base/room.h"
+#include "contact/equality.h"
 #include "contact/softness.h"
 #include "integrate/alm/inside.h"
+#include <limits.h>
 #include <string.h>
 
 /* ---- pins --------------------------------------------------------------------------------------------- */
@@ -10,20 +13,11 @@
 /* Grows what contacts need; pointers to pins are not kept. */
 static bool reserve_pins(sti__alm *alm, int count) {
     if (count <= alm->pin_room) return true;
+    if (count > INT_MAX / 2) return false;
     int room = count + count / 2;
-    sti__pin *pin = sti__resize(&alm->allocator, alm->pin, sizeof *pin * (size_t)alm->pin_room,
-                                sizeof *pin * (size_t)room);
-    if (!pin) return false;
-    alm->pin = pin;
-    double *response = sti__resize(&alm->allocator, alm->response, sizeof(double) * 6 * (size_t)alm->pin_room,
-                                   sizeof(double) * 6 * (size_t)room);
-    if (!response) {
-        pin = sti__resize(&alm->allocator, alm->pin, sizeof *pin * (size_t)room,
-                          sizeof *pin * (size_t)alm->pin_room);
-        if (pin || alm->pin_room == 0) alm->pin = pin;
+    const sti__array list[] = {{&alm->pin, sizeof *alm->pin}, {&alm->response, 6 * sizeof *alm->response}};
+    if (!sti__grow_arrays(&alm->allocator, list, STI__COUNT(list), (size_t)alm->pin_room, (size_t)room))
         return false;
-    }
-    alm->response = response;
     alm->pin_room = room;
     return true;
 }
@@ -158,16 +152,31 @@ static void columns_to_rows(const double q[4], double e[9]) {
         for (int k = 0; k < 3; k++) e[3 * k + i] = R[3 * i + k];
 }
 
+/* The first orientation turned towards the second, until no more than an angle is between them. */
+static void turn_near(double q1[4], const double q2[4], double most) {
+    double back[4], q[4], r[3];
+    quat_conj(back, q2);
+    quat_mul(q, q1, back);
+    turn_log(q, r);
+    if (!(v3_norm(r) > most)) return;
+    sti__shorten(r, 3, most);
+    turn_exp(r, q);
+    quat_mul(q1, q, q2);
+}
+
+/* A step closes no more than the largest speed allows. */
 static void body_equality(sti__alm *alm, const sti_state *s, int e, double *lambda) {
     int body[2];
-    double p1[3], p2[3], q1[4], q2[4];
+    double p1[3], p2[3], q1[4], q2[4], most = s->opt.timestep * sti__equality_closing(s, e);
     meeting(s, e, body, p1, p2, q1, q2);
     int a = alm->link[body[0]], b = alm->link[body[1]];
     if (a < 0 && b < 0) return;
     sti__pin *pin = new_pin(alm, STI__PIN_POINT, a, b, lambda);
     set_points(alm, pin, p1, p2);
+    sti__shorten(pin->gap, 3, most);
     if (alm->model->eq_type[e] != STI_EQ_WELD || !(alm->model->eq_data[11 * e + 10] > 0)) return;
     pin = new_pin(alm, STI__PIN_TURN, a, b, lambda + 3);
+    turn_near(q1, q2, most);
     columns_to_rows(q1, pin->ea);
     columns_to_rows(q2, pin->eb);
 }
@@ -232,8 +241,8 @@ static void tendon_sums(sti__alm *alm, const sti_state *s, int t, double *lambda
     double c = off & STI_DISABLE_DAMPER ? 0 : s->par.tendon_damping[t], a = s->par.tendon_armature[t];
     if (k > 0 || c > 0 || a > 0) {
         const sti__alm_rate *rate = &alm->rate[m->nv + t];
-        bool two = alm->scheme.kind == STI__ALM_BDF2;
         sti__alm_sum *sum = new_sum(alm, dofs, J, n);
+        bool two = sti__sum_scheme(alm, sum)->kind == STI__ALM_BDF2;
         sum->start = length;
         sum->stiffness = k;
         sum->damping = c;
@@ -249,9 +258,19 @@ static void tendon_sums(sti__alm *alm, const sti_state *s, int t, double *lambda
         limit(alm, s, dofs, J, n, 1, length - range[0] - m->tendon_margin[t], lambda);
         limit(alm, s, dofs, J, n, -1, range[1] - length - m->tendon_margin[t], lambda + 1);
     }
-    if (s->par.tendon_frictionloss[t] > 0 && (on & STI_HANDLER_FRICTION) && !(off & STI_DISABLE_FRICTIONLOSS))
-        set_law(alm, new_sum(alm, dofs, J, n), STI_ROW_HUBER,
-                s->par.tendon_frictionloss[t] * alm->scheme.pull, lambda + 2);
+    if (s->par.tendon_frictionloss[t] > 0 && (on & STI_HANDLER_FRICTION) &&
+        !(off & STI_DISABLE_FRICTIONLOSS)) {
+        sti__alm_sum *sum = new_sum(alm, dofs, J, n);
+        double most = s->par.tendon_frictionloss[t] * sti__sum_scheme(alm, sum)->pull;
+        set_law(alm, sum, STI_ROW_HUBER, most, lambda + 2);
+    }
+}
+
+/* Moves the polynomial towards where x is, so that a step closes no more than the largest speed allows. */
+static void close_slowly(const sti_state *s, int e, sti__alm_sum *sum, const double x[2]) {
+    double slope, phi = x[0] - sti__polynomial(sum->polynomial, x[1], &slope), near = phi;
+    sti__shorten(&near, 1, s->opt.timestep * sti__equality_closing(s, e));
+    sum->polynomial[0] += phi - near;
 }
 
 /* x1 - x1(0) = polynomial of x2 - x2(0) for joints and tendons. */
@@ -280,6 +299,7 @@ static void scalar_equality(sti__alm *alm, const sti_state *s, int e, double *la
     sum->other = x[1];
     memcpy(sum->polynomial, m->eq_data + 11 * e, sizeof sum->polynomial);
     set_law(alm, sum, STI_ROW_QUADRATIC, INFINITY, lambda);
+    close_slowly(s, e, sum, x);
 }
 
 /* ---- servos ----------------------------------------------------------------------------------------------- */
@@ -324,7 +344,7 @@ static void servo(sti__alm *alm, const sti_state *s, int i) {
     sum->f0 = f0;
     sum->now = s->actuator_force[i];
     sum->rate = v;
-    if (alm->scheme.kind == STI__ALM_BDF2) /* the way of the last step */
+    if (sti__sum_scheme(alm, sum)->kind == STI__ALM_BDF2) /* the way of the last step */
         for (int k = sum->first; k < sum->first + sum->n; k++)
             sum->base += alm->term[k] * alm->rate[alm->term_dof[k]].y / 3;
     sum->fmin = m->actuator_forcelimited[i] ? range[0] : -INFINITY;
@@ -335,27 +355,18 @@ static void servo(sti__alm *alm, const sti_state *s, int i) {
 
 static bool reserve_touches(sti__alm *alm, int count) {
     if (count <= alm->touch_room) return true;
+    if (count > INT_MAX / 2) return false;
     int room = count + count / 2;
-    const sti_allocator *a = &alm->allocator;
-    double *lambda = sti__resize(a, alm->touch_lambda, sizeof(double) * 42 * (size_t)alm->touch_room,
-                                 sizeof(double) * 42 * (size_t)room);
-    if (!lambda) return false;
-    alm->touch_lambda = lambda;
-    int *pin =
-        sti__resize(a, alm->touch_pin, sizeof(int) * (size_t)alm->touch_room, sizeof(int) * (size_t)room);
-    if (!pin) {
-        lambda = sti__resize(a, alm->touch_lambda, sizeof(double) * 42 * (size_t)room,
-                             sizeof(double) * 42 * (size_t)alm->touch_room);
-        if (lambda || alm->touch_room == 0) alm->touch_lambda = lambda;
+    const sti__array list[] = {{&alm->touch_lambda, 42 * sizeof *alm->touch_lambda},
+                               {&alm->touch_pin, sizeof *alm->touch_pin}};
+    if (!sti__grow_arrays(&alm->allocator, list, STI__COUNT(list), (size_t)alm->touch_room, (size_t)room))
         return false;
-    }
-    alm->touch_pin = pin;
     alm->touch_room = room;
     return true;
 }
 
-/* Hard, unless the scene asks for a spring that the step can resolve. */
-static void soften(const sti_state *s, const sti__contact *c, sti__pin *pin) {
+/* Hard, unless the scene asks for a spring that the step can resolve, or joints cannot open the contact. */
+static void soften(const sti_state *s, const sti__contact *c, double share, double opening, sti__pin *pin) {
     const double *inverse = s->model->body_invweight0;
     double phi = c->dist - c->mixed.includemargin, h = s->opt.timestep;
     double weight = inverse[2 * c->body1] + inverse[2 * c->body2];
@@ -363,11 +374,13 @@ static void soften(const sti_state *s, const sti__contact *c, sti__pin *pin) {
     sti__softness soft = sti__softness_of(&s->opt, &asked, phi);
     double R = 1 / (h * soft.stiffness * (h + soft.tau_d)), rigid = soft.beta * soft.beta / 39.5 / pin->scale;
     if (R >= rigid) {
-        pin->R[0] = R;
+        pin->R[0] = R / (share * share);
         pin->offset = phi * h / (h + soft.tau_d);
         return;
     }
-    pin->offset = phi < -h * s->opt.push ? -h * s->opt.push : phi;
+    if (share < 1) pin->R[0] = rigid / (share * share);
+    double push = h * sti__overlap_push(s->opt.push, opening);
+    pin->offset = phi < -push ? -push : phi;
 }
 
 static bool is_round(const sti_model *m, int geom) {
@@ -377,16 +390,20 @@ static bool is_round(const sti_model *m, int geom) {
            type == STI_GEOM_CYLINDER;
 }
 
-static void contact_pin(sti__alm *alm, const sti_state *s, const sti__contact *c, int i,
-                        const sti_contact_memory *old) {
+/* overlap: its number among those that joints were asked about, -1: none. */
+static void contact_pin(sti__alm *alm, const sti_state *s, const sti__alm_touch *touch, int i, int overlap,
+                        const sti_contact_memory *old, const sti__row_warm *last) {
+    const sti__contact *c = &touch->contact[i];
+    double share = sti__overlap_share(touch->overlaps, overlap);
     int a = alm->link[c->body1], b = alm->link[c->body2], dim = c->mixed.dim;
     alm->touch_pin[i] = -1;
     double *lambda = alm->touch_lambda + 42 * (size_t)i;
     memset(lambda, 0, sizeof(double) * 6);
-    if ((a < 0 && b < 0) || a == b || c->exclude >= 2) return;
-    sti_contact_memory memory;
-    sti__memory_carry(old, c->feature, c->frame, &memory);
-    for (int k = 0; k < dim; k++) lambda[k] = -memory.impulse[k] * alm->scheme.pull / s->opt.timestep;
+    if ((a < 0 && b < 0) || a == b || c->exclude >= 2 || !(share > STI__LEAST_SHARE)) return;
+    sti__row_warm warm;
+    sti__warm_carry(last, old ? old->frame : c->frame, c->frame, &warm);
+    double pull = alm->body[b >= 0 ? b : a].scheme->pull;
+    for (int k = 0; k < dim; k++) lambda[k] = -warm.impulse[k] * pull / s->opt.timestep;
     alm->touch_pin[i] = alm->npin;
     sti__pin *pin = new_pin(alm, STI__PIN_CONTACT, a, b, lambda);
     pin->dim = dim;
@@ -394,11 +411,11 @@ static void contact_pin(sti__alm *alm, const sti_state *s, const sti__contact *c
     pin->round = is_round(s->model, c->geom1) || is_round(s->model, c->geom2);
     pin->H = lambda + 6;
     pin->law = (sti_row){.kind = STI_ROW_CONE, .dim = dim};
-    memcpy(pin->law.mu, c->mixed.friction, sizeof(double) * (size_t)(dim - 1));
+    for (int k = 0; k + 1 < dim; k++) pin->law.mu[k] = share * c->mixed.friction[k];
     memcpy(pin->ea, c->frame, sizeof pin->ea);
     set_points(alm, pin, c->pos, c->pos);
     set_scale(alm, pin);
-    soften(s, c, pin);
+    soften(s, c, share, sti__overlap_opening(touch->overlaps, overlap), pin);
 }
 
 static bool contact_pins(sti__alm *alm, const sti_state *s, const sti__alm_touch *touch) {
@@ -406,12 +423,13 @@ static bool contact_pins(sti__alm *alm, const sti_state *s, const sti__alm_touch
     alm->ntouch = touch->count;
     if (!reserve_pins(alm, alm->npin_fixed + touch->count) || !reserve_touches(alm, touch->count))
         return false;
-    for (int i = 0; i < touch->count; i++) {
+    for (int i = 0, next = 0; i < touch->count; i++) {
         const sti__contact *c = &touch->contact[i];
         const sti_contact_memory *old = sti__memory_next(&index, c->feature);
         for (int k = 0; k < touch->nmemory && !old; k++)
             if (touch->memory[k].feature == c->feature) old = &touch->memory[k];
-        contact_pin(alm, s, c, i, old);
+        contact_pin(alm, s, touch, i, sti__overlap_next(touch->overlaps, i, &next), old,
+                    old ? &touch->warm[old - touch->memory] : NULL);
     }
     return true;
 }
@@ -421,26 +439,14 @@ static bool contact_pins(sti__alm *alm, const sti_state *s, const sti__alm_touch
 /* Room for so many more sums and terms than the model itself has. */
 static bool reserve_sums(sti__alm *alm, int sums, int terms) {
     const sti_allocator *a = &alm->allocator;
-    size_t more = sizeof(double); /* see make_pieces */
     if (sums > alm->sum_room) {
-        size_t old = sizeof(sti__alm_sum) * (size_t)alm->sum_room, now = sizeof(sti__alm_sum) * (size_t)sums;
-        sti__alm_sum *sum = sti__resize(a, alm->sum, old + more, now + more);
-        if (!sum) return false;
-        alm->sum = sum;
+        const sti__array list[] = {{&alm->sum, sizeof *alm->sum}};
+        if (!sti__grow_arrays(a, list, STI__COUNT(list), (size_t)alm->sum_room, (size_t)sums)) return false;
         alm->sum_room = sums;
     }
     if (terms <= alm->term_room) return true;
-    size_t old = (size_t)alm->term_room, now = (size_t)terms;
-    double *term = sti__resize(a, alm->term, old * sizeof *term + more, now * sizeof *term + more);
-    if (!term) return false;
-    alm->term = term;
-    int *dof = sti__resize(a, alm->term_dof, old * sizeof *dof + more, now * sizeof *dof + more);
-    if (!dof) { /* one number says how large both are */
-        term = sti__resize(a, alm->term, now * sizeof *term + more, old * sizeof *term + more);
-        if (term) alm->term = term;
-        return false;
-    }
-    alm->term_dof = dof;
+    const sti__array list[] = {{&alm->term, sizeof *alm->term}, {&alm->term_dof, sizeof *alm->term_dof}};
+    if (!sti__grow_arrays(a, list, STI__COUNT(list), (size_t)alm->term_room, (size_t)terms)) return false;
     alm->term_room = terms;
     return true;
 }
@@ -468,10 +474,15 @@ static void scaled_project(const void *context, int dim, double *g) {
     for (int i = 0; i < dim; i++) g[i] *= sum->unit;
 }
 
+static const sti__scheme *scheme_of_block(const sti__alm *alm, const sti__alm_extra *e, int b) {
+    int begin = e->jstart[e->first[b]], end = e->jstart[e->first[b + 1]];
+    return begin < end ? sti__coord_scheme(alm, &alm->coord[e->jcol[begin]]) : &alm->scheme[STI__ALM_EULER];
+}
+
 /* Rows of velocities y / he with impulses of N s become rows of y: with a force f the multiplier is pull f. A user's cost
    stays one of velocities. */
 static void extra_block(sti__alm *alm, const sti__alm_extra *e, int b) {
-    const sti__scheme *k = &alm->scheme;
+    const sti__scheme *k = scheme_of_block(alm, e, b);
     int first = alm->nsum, dim = e->rows[b].dim;
     bool user = e->rows[b].kind == STI_ROW_USER;
     double he = k->he, unit = user ? he * k->pull / k->h : k->pull / k->h;
@@ -523,7 +534,7 @@ static void dof_sums(sti__alm *alm, const sti_state *s, double *limits, double *
         if (s->par.dof_frictionloss[d] > 0) {
             sti__coord_value(&alm->coord[d], alm->still);
             set_law(alm, new_sum(alm, &d, &one, 1), STI_ROW_HUBER,
-                    s->par.dof_frictionloss[d] * alm->scheme.pull, friction + d);
+                    s->par.dof_frictionloss[d] * sti__coord_scheme(alm, &alm->coord[d])->pull, friction + d);
         }
 }
 

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The Hessian's pattern: bodies that a joint, a contact or a sum of dofs holds together. It is kept while they stay the
    same. */
+#include "base/room.h"
 #include "integrate/alm/inside.h"
+#include <limits.h>
 #include <string.h>
 
 /* Three lists of the same room: sorted, as found last time, as found now. */
 static bool grow_pairs(sti__alm *alm) {
+    if (alm->pair_room > INT_MAX / 4) return false;
     int room = 2 * alm->pair_room + 64;
-    uint64_t **list[3] = {&alm->pair, &alm->raw, &alm->raw_new}, *fresh[3] = {NULL};
-    size_t size = sizeof(uint64_t) * (size_t)room, old = sizeof(uint64_t) * (size_t)alm->pair_room;
-    bool ok = true;
-    for (int k = 0; k < 3; k++) ok &= (fresh[k] = sti__alloc(&alm->allocator, size)) != NULL;
-    for (int k = 0; k < 3; k++) {
-        if (ok && old) memcpy(fresh[k], *list[k], old);
-        sti__free(&alm->allocator, ok ? *list[k] : fresh[k], ok ? old : size);
-        if (ok) *list[k] = fresh[k];
-    }
-    if (ok) alm->pair_room = room;
-    return ok;
+    const sti__array list[] = {{&alm->pair, sizeof *alm->pair},
+                               {&alm->raw, sizeof *alm->raw},
+                               {&alm->raw_new, sizeof *alm->raw_new}};
+    if (!sti__grow_arrays(&alm->allocator, list, STI__COUNT(list), (size_t)alm->pair_room, (size_t)room))
+        return false;
+    alm->pair_room = room;
+    return true;
 }
 
 static bool add_pair(sti__alm *alm, int i, int j) {
@@ -70,10 +69,7 @@ static bool find_pairs(sti__alm *alm) {
     bool ok = true;
     alm->nraw_new = 0;
     for (int j = 0; j < m->njnt && ok; j++) ok = add_pair(alm, alm->before[j], alm->after[j]);
-    bool touching =
-        alm->scheme.kind == STI__ALM_MIDPOINT; /* its velocities feel contacts; else they are apart */
-    int npin = touching ? alm->npin : alm->npin_fixed;
-    for (int i = 0; i < npin && ok; i++) ok = add_pair(alm, alm->pin[i].a, alm->pin[i].b);
+    for (int i = 0; i < alm->npin_fixed && ok; i++) ok = add_pair(alm, alm->pin[i].a, alm->pin[i].b);
     for (int i = 0; i < alm->nsum && ok; i++)
         if (!sti__sum_is_kinked(&alm->sum[i])) ok = add_sum(alm, alm->sum + i);
     return ok;
@@ -82,24 +78,14 @@ static bool find_pairs(sti__alm *alm) {
 /* Room for the blocks of a pattern. */
 static bool reserve(sti__alm *alm, int blocks) {
     if (blocks <= alm->block_room) return true;
-    const sti_allocator *a = &alm->allocator;
-    size_t old = (size_t)alm->block_room, now = (size_t)blocks + (size_t)blocks / 2;
-    int *bcol = sti__resize(a, alm->bcol, sizeof(int) * old, sizeof(int) * now);
-    if (bcol) alm->bcol = bcol;
-    int *col = bcol ? sti__resize(a, alm->col, sizeof(int) * 36 * old, sizeof(int) * 36 * now) : NULL;
-    if (col) alm->col = col;
-    double *value =
-        col ? sti__resize(a, alm->value, sizeof(double) * 36 * old, sizeof(double) * 36 * now) : NULL;
-    if (!value) {
-        /* what has grown goes back, so that one number says how large all are */
-        if (col && (col = sti__resize(a, alm->col, sizeof(int) * 36 * now, sizeof(int) * 36 * old)))
-            alm->col = col;
-        if (bcol && (bcol = sti__resize(a, alm->bcol, sizeof(int) * now, sizeof(int) * old)))
-            alm->bcol = bcol;
+    if (blocks > INT_MAX / 64) return false;
+    int room = blocks + blocks / 2;
+    const sti__array list[] = {{&alm->bcol, sizeof *alm->bcol},
+                               {&alm->col, 36 * sizeof *alm->col},
+                               {&alm->value, 36 * sizeof *alm->value}};
+    if (!sti__grow_arrays(&alm->allocator, list, STI__COUNT(list), (size_t)alm->block_room, (size_t)room))
         return false;
-    }
-    alm->value = value;
-    alm->block_room = (int)now;
+    alm->block_room = room;
     return true;
 }
 
@@ -124,7 +110,7 @@ static void fill_pattern(sti__alm *alm) {
 bool sti__alm_pattern(sti__alm *alm) {
     if (!find_pairs(alm)) return false;
     int found = alm->nraw_new, n = 0;
-    size_t bytes = sizeof(uint64_t) * (size_t)found;
+    size_t bytes = sti__size(sizeof(uint64_t), found);
     if (alm->bstart[alm->nbody] > 0 && found == alm->nraw &&
         (found == 0 || memcmp(alm->raw, alm->raw_new, bytes) == 0))
         return true;

@@ -41,6 +41,14 @@ static void set_penalties(sti__alm *alm, bool scaled) {
             alm->pin[i].mu[k] = alm->mu * (scaled ? alm->pin[i].scale : 1);
 }
 
+/* ---- work --------------------------------------------------------------------------------------------------- */
+
+double sti__alm_pass(const sti__alm *alm) {
+    return 600.0 * (alm->nbody + alm->npin) + 100.0 * (alm->model->nv + alm->nterm);
+}
+
+static bool may_go_on(const sti__alm *alm) { return sti__budget_left(alm->budget); }
+
 /* ---- Newton ------------------------------------------------------------------------------------------------- */
 
 /* Without its curvature the Hessian is positive definite; a shift is for what has no mass at all. */
@@ -48,6 +56,7 @@ sti_status sti__alm_factor(sti__alm *alm, const sti_tasks *tasks) {
     alm->curvature = true;
     alm->info.factorisations++;
     sti__alm_evaluate(alm, true);
+    sti__budget_spend(alm->budget, sti__chol_get_info(alm->chol).flops + 4 * sti__alm_pass(alm));
     sti_status status = sti__chol_factor(alm->chol, alm->value, tasks, NULL);
     if (status == STI_OK) return status;
     alm->curvature = false;
@@ -68,6 +77,7 @@ double sti__alm_find_step(sti__alm *alm, const sti_tasks *tasks) {
     int n = 6 * alm->nbody;
     for (int i = 0; i < n; i++) alm->step[i] = -alm->gradient[i];
     sti__chol_solve(alm->chol, alm->step, tasks);
+    sti__budget_spend(alm->budget, 4 * (double)sti__chol_get_info(alm->chol).fill + sti__alm_pass(alm));
     for (int i = 0; i < n; i++) {
         double d = fabs(alm->step[i]);
         if (!(d <= most)) most = d; /* also if it is not a number */
@@ -82,6 +92,7 @@ static bool search(sti__alm *alm, double size) {
     for (int i = 0; i < 6 * alm->nbody; i++) slope += alm->gradient[i] * alm->step[i];
     for (int k = 0; k < 30; k++, alpha *= 0.5) {
         alm->info.line_search++;
+        sti__budget_spend(alm->budget, sti__alm_pass(alm));
         move(alm, alm->pose, alpha, alm->trial);
         double after = sti__alm_energy(alm, alm->trial);
         if (after <= before + 1e-4 * alpha * slope + 1e-14 * fabs(before)) break;
@@ -122,7 +133,7 @@ static bool weaken(sti__alm *alm, double size) {
 /* Minimises for the multipliers as they are. The factor serves as long as steps shrink fast. */
 static sti_status inner(sti__alm *alm, const sti_state *s, double tol, bool first, const sti_tasks *tasks) {
     double last = 0;
-    for (int i = 0; i < s->opt.alm_newton; i++) {
+    for (int i = 0; i < s->opt.alm_newton && may_go_on(alm); i++) {
         if (alm->factored) sti__alm_evaluate(alm, false);
         else {
             sti_status status = sti__alm_factor(alm, tasks);
@@ -133,6 +144,7 @@ static sti_status inner(sti__alm *alm, const sti_state *s, double tol, bool firs
         double size = sti__alm_find_step(alm, tasks);
         alm->info.newton++;
         double shrink = last > 0 ? fmin(1, fmax(0.01, size / last)) : 1;
+        alm->info.rest = shrink;
         alm->info.step = shrink * size; /* what is left after this step */
         if (!(size < 1e10)) return STI_NONFINITE;
         if (i == 0 && first && weaken(alm, size)) {
@@ -173,8 +185,7 @@ static double update_multipliers(sti__alm *alm) {
 void sti__alm_guess_lag(sti__alm *alm) {
     for (int i = 0; i < alm->npin; i++)
         for (int k = 0; k < alm->pin[i].dim; k++) alm->pin[i].g[k] = -alm->pin[i].lambda[k];
-    for (int d = 0; d < alm->model->nv && alm->scheme.kind != STI__ALM_EULER; d++)
-        sti__coord_value(&alm->coord[d], alm->pose);
+    for (int d = 0; d < alm->model->nv && alm->second > 0; d++) sti__coord_value(&alm->coord[d], alm->pose);
     sti__alm_update_lag(alm, false);
 }
 
@@ -184,16 +195,17 @@ sti_status sti__alm_minimise(sti__alm *alm, const sti_state *s, const sti_tasks 
     double last = INFINITY;
     bool enough = false;
     int stuck = 0;
-    alm->mu = adaptive && alm->head->mu >= o->alm_mu ? alm->head->mu : o->alm_mu;
+    alm->mu = adaptive && alm->warm->mu >= o->alm_mu ? alm->warm->mu : o->alm_mu;
     double target = alm->mu; /* after a weaker one for the first multipliers */
     alm->factored = false;
     set_penalties(alm, adaptive);
     sti__alm_guess_lag(alm);
-    for (int k = 0; k < o->alm_outer; k++) {
+    for (int k = 0; k < o->alm_outer && may_go_on(alm); k++) {
         double tol = adaptive && k == 0 ? fmax(FIRST, o->alm_newton_tol) : o->alm_newton_tol;
         sti_status status = inner(alm, s, tol, adaptive && k == 0, tasks);
         if (status != STI_OK) return status;
         sti__alm_respond(alm);
+        sti__budget_spend(alm->budget, 2 * sti__alm_pass(alm));
         double lag = sti__alm_update_lag(alm, true);
         double violation = update_multipliers(alm);
         if (k == 0) enough = violation <= o->alm_tol; /* a weaker penalty might do */
@@ -216,7 +228,7 @@ sti_status sti__alm_minimise(sti__alm *alm, const sti_state *s, const sti_tasks 
         }
         last = violation;
     }
-    alm->info.mu = alm->head->mu = target;
-    if (alm->info.converged && enough) alm->head->mu = fmax(o->alm_mu, target / MU_GROWTH);
+    alm->info.mu = alm->warm->mu = target;
+    if (alm->info.converged && enough) alm->warm->mu = fmax(o->alm_mu, target / MU_GROWTH);
     return STI_OK;
 }

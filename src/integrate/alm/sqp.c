@@ -166,6 +166,7 @@ static sti_status find_step(sti__alm *alm, const sti_option *o, int k, const sti
     sti_status status = sti__alm_factor(alm, tasks);
     if (status != STI_OK) return status;
     sti__alm_find_step(alm, tasks);
+    alm->info.inner = alm->inner.nblock > 0;
     if (alm->inner.nblock == 0) {
         alm->info.newton++;
         return STI_OK;
@@ -204,6 +205,7 @@ static void take_step(sti__alm *alm, const sti_option *o, progress *p, int k) {
     double lag = sti__alm_update_lag(alm, true);
     alm->info.outer = k + 1;
     alm->info.step = size;
+    alm->info.rest = fmax(1 - alpha, k > 0 ? fmin(1, fmax(0.01, size / p->size)) : 1);
     alm->info.violation = fmax(fmax(change, lag), LOOSE * touch);
     double tight = k < PATIENCE ? 10 * LOOSE : LOOSE; /* exact friction at a kink is not found more exactly */
     alm->info.converged = fmax(alm->info.violation, tight * size) <= o->alm_tol;
@@ -226,13 +228,14 @@ sti_status sti__alm_settle(sti__alm *alm, const sti_state *s, const sti_tasks *t
     alm->mu = o->alm_mu;
     set_penalties(alm, o->alm_adaptive);
     /* rows that contradicted each other in the last step do so again; now and then they are asked */
-    alm->info.contradiction = o->alm_adaptive && alm->head->given > 0 && fmod(alm->head->given, ASK) != 0;
+    alm->info.contradiction = o->alm_adaptive && alm->warm->given > 0 && fmod(alm->warm->given, ASK) != 0;
     p.held[0] = p.held[1] = alm->info.contradiction;
     begin_multipliers(alm);
     sti__alm_guess_lag(alm);
     if (!sti__inner_begin(alm, o->timestep))
         return sti__fail(error, STI_NO_MEMORY, "no memory for the rows of a step");
     for (int k = 0; k < o->alm_outer && !(o->alm_adaptive && alm->info.converged); k++) {
+        if (k > 0 && !sti__budget_left(alm->budget)) break;
         sti_status status = find_step(alm, o, k, tasks, error);
         if (status == STI_OK && !(largest(alm->step, 6 * alm->nbody) < 1e10)) status = STI_NONFINITE;
         if (status != STI_OK) return status;
@@ -244,9 +247,9 @@ sti_status sti__alm_settle(sti__alm *alm, const sti_state *s, const sti_tasks *t
     alm->inside = false;
     sti__alm_respond(alm);
     alm->info.joints = joint_violation(alm);
-    alm->info.mu = alm->head->mu = alm->mu;
+    alm->info.mu = alm->warm->mu = alm->mu;
     alm->info.lost = alm->info.contradiction;
-    alm->head->given = alm->info.contradiction ? alm->head->given + 1 : 0;
+    alm->warm->given = alm->info.contradiction ? alm->warm->given + 1 : 0;
     if (alm->info.contradiction) give_way(alm); /* forgotten: forces would grow from step to step */
     return STI_OK;
 }

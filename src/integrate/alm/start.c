@@ -178,7 +178,7 @@ static void begin_from_joints(sti__alm *alm, const sti_state *s) {
     for (int d = 0; d < m->nv; d++) alm->rate[d] = (sti__alm_rate){alm->coord[d].armature * s->qvel[d], 0, 0};
     for (int t = 0; t < m->ntendon; t++)
         alm->rate[m->nv + t] = (sti__alm_rate){s->par.tendon_armature[t] * s->ten_velocity[t], 0, 0};
-    alm->head->valid = 0;
+    alm->head->valid = alm->warm->steps = 0;
 }
 
 static bool is_ours(const sti__alm *alm, const sti_state *s) {
@@ -239,10 +239,10 @@ void sti__alm_spin(const sti__scheme *scheme, const double I[9], const double t[
 }
 
 static void predict(sti__alm *alm) {
-    const sti__scheme *scheme = &alm->scheme;
-    bool two = scheme->kind == STI__ALM_BDF2;
     for (int i = 0; i < alm->nbody; i++) {
         sti__alm_body *b = &alm->body[i];
+        const sti__scheme *scheme = b->scheme;
+        bool two = scheme->kind == STI__ALM_BDF2;
         const sti__alm_past *p = &alm->past[i];
         double P[3], L[3];
         for (int k = 0; k < 3; k++) {
@@ -261,6 +261,7 @@ static void predict(sti__alm *alm) {
     for (int d = 0; d < alm->model->nv; d++) {
         sti__coord *c = &alm->coord[d];
         const sti__alm_rate *r = &alm->rate[d];
+        bool two = sti__coord_scheme(alm, c)->kind == STI__ALM_BDF2;
         c->momentum = two ? (4 * r->momentum - r->momentum1) / 3 : r->momentum;
         c->base = two ? r->y / 3 : 0;
     }
@@ -273,16 +274,18 @@ static double extrapolate(int n, double x0, double x1, double x2, double x3) {
 
 /* Newton begins where the last steps lead. */
 static void guess_poses(sti__alm *alm) {
-    int n = (int)fmin(alm->head->valid, 4);
+    int n = (int)fmin(alm->warm->steps, 4);
     for (int i = 0; i < alm->nbody; i++) {
         sti__pose *p = &alm->pose[i];
         const sti__alm_past *past = &alm->past[i];
+        const sti__alm_trail *trail = &alm->trail[i];
+        const sti__alm_body *b = &alm->body[i];
         double turn[3];
         for (int k = 0; k < 3; k++) {
-            p->u[k] = n ? extrapolate(n, past->u[k], past->u1[k], past->u2[k], past->u3[k])
-                        : alm->scheme.h * past->v[k];
-            turn[k] = n ? extrapolate(n, past->turn[k], past->turn1[k], past->turn2[k], past->turn3[k])
-                        : alm->scheme.h * past->w[k];
+            p->u[k] = n ? extrapolate(n, past->u[k], trail->u1[k], trail->u2[k], trail->u3[k])
+                        : b->scheme->h * past->v[k];
+            turn[k] = n ? extrapolate(n, past->turn[k], trail->turn1[k], trail->turn2[k], trail->turn3[k])
+                        : b->scheme->h * past->w[k];
         }
         turn_exp(turn, p->q);
         quat_to_mat(p->Q, p->q);
@@ -294,9 +297,9 @@ static void guess_multipliers(sti__alm *alm) {
     int n = 6 * (alm->model->njnt + alm->model->neq);
     for (int i = 0; i < n; i++) {
         double now = alm->lambda[i];
-        if (alm->head->valid > 1)
+        if (alm->warm->steps > 1)
             alm->lambda[i] =
-                extrapolate((int)fmin(alm->head->valid, 3), now, alm->lambda1[i], alm->lambda2[i], 0);
+                extrapolate((int)fmin(alm->warm->steps, 3), now, alm->lambda1[i], alm->lambda2[i], 0);
         alm->lambda2[i] = alm->lambda1[i];
         alm->lambda1[i] = now;
     }
@@ -310,10 +313,7 @@ bool sti__alm_start(sti__alm *alm, const sti_state *s, const sti__alm_touch *tou
     read_forces(alm, s);
     for (int j = 0; j < m->njnt; j++) read_joint(alm, s, j);
     if (!is_ours(alm, s)) begin_from_joints(alm, s);
-    int kind = s->opt.alm_scheme;
-    if (kind == STI__ALM_BDF2 && alm->head->valid == 0) kind = STI__ALM_MIDPOINT; /* the first step */
-    if (alm->plain) kind = STI__ALM_EULER;
-    alm->scheme = sti__scheme_of(kind, s->opt.timestep);
+    sti__alm_choose(alm, s, touch);
     predict(alm);
     guess_poses(alm);
     guess_multipliers(alm);

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contact that moves, side by side with MuJoCo in one run: ./dev bench moving [--quick] [--only NAME] [--tol T...] [--write].
+
+Every engine loads the same MJCF and runs from the same start, a step of each in turn; times are CPU times of one thread. The
+trajectories part, as those of any two engines do where contact is chaotic. A ratio is the mean step of MuJoCo's fastest
+solver over the mean step of ours, so above 1 is faster than MuJoCo. `unmet` counts the steps whose certificate is above the
+tolerance. --write puts the figures into docs/moving_measured.md."""
+import argparse
+import dataclasses
+import math
+import pathlib
+import sys
+import time
+
+import contact_engines as engines
+import numpy as np
+import scenes_moving
+
+PAGE = pathlib.Path(__file__).resolve().parents[1] / "docs" / "moving_measured.md"
+TOLERANCES = (1e-3, 2e-4, 1e-6, 1e-8)
+VARIANTS = [(solver, cone) for solver in ("CG", "Newton") for cone in ("pyramidal", "elliptic")]
+SHORT = 0.4  # of the time, in the short form
+
+
+@dataclasses.dataclass
+class Runner:
+    engine: object
+    name: str
+    tol: float = math.nan  # ours only
+    ms: list = dataclasses.field(default_factory=list)
+    residuals: list = dataclasses.field(default_factory=list)
+    contacts: list = dataclasses.field(default_factory=list)
+
+    def step(self, ctrl):
+        if ctrl is not None:
+            self.engine.data.ctrl[:] = ctrl
+        start = time.process_time()
+        self.engine.step()
+        self.ms.append(1e3 * (time.process_time() - start))
+        self.contacts.append(int(self.engine.data.ncon))
+        if self.tol == self.tol:
+            self.residuals.append(float(self.engine.residual))
+
+
+@dataclasses.dataclass
+class Line:
+    scene: str
+    name: str
+    tol: float
+    mean: float
+    median: float
+    p99: float
+    largest: float
+    ratio: float
+    contacts: float
+    residual: float
+    unmet: int
+
+
+def ours(text, tol, solver):
+    engine = engines.Stiction(xml=text, tol=tol)
+    if solver:
+        engine.model.opt.contact_solver = solver
+    return Runner(engine, f"Stiction {tol:.0e}".replace("e-0", "e-"), tol)
+
+
+def make_runners(text, options):
+    runners = [ours(text, tol, options.solver) for tol in options.tol]
+    runners += [Runner(engines.MuJoCo(xml=text, solver=s, cone=c), f"MuJoCo {s}, {c}") for s, c in VARIANTS]
+    for r in runners:
+        if r.engine.model.nkey:
+            r.engine.reset(0)
+    return runners
+
+
+def run_scene(name, options):
+    make, seconds, control = scenes_moving.SCENES[name]
+    runners = make_runners(make(), options)
+    h = runners[0].engine.timestep
+    steps, begun = round(seconds * (SHORT if options.quick else 1) / h), time.process_time()
+    for k in range(steps):
+        for r in runners:
+            r.step(control(k * h) if control else None)
+        if time.process_time() - begun > options.limit:
+            break
+    best = min(np.mean(r.ms) for r in runners if r.tol != r.tol)
+    return [line_of(name, r, best) for r in runners]
+
+
+def line_of(scene, r, best):
+    ms = np.array(r.ms)
+    residual = max(r.residuals, default=math.nan)
+    return Line(scene, r.name, r.tol, ms.mean(), float(np.median(ms)), float(np.percentile(ms, 99)), ms.max(), best / ms.mean(),
+                float(np.mean(r.contacts)), residual, sum(x > r.tol for x in r.residuals))
+
+
+HEAD = ("| scene | solver | mean ms | p99 ms | largest ms | largest / median | MuJoCo's best / mean | contacts | residual | unmet |\n"
+        "|---|---|---|---|---|---|---|---|---|---|")
+
+
+def row_of(x):
+    residual, unmet = (f"{x.residual:.0e}", str(x.unmet)) if x.tol == x.tol else ("", "")
+    return (f"| {x.scene} | {x.name} | {x.mean:.2f} | {x.p99:.2f} | {x.largest:.2f} | {x.largest / x.median:.1f} | {x.ratio:.2f} | "
+            f"{x.contacts:.0f} | {residual} | {unmet} |")
+
+
+def summary(lines, tolerances):
+    out = ["| tolerance | geometric mean | least | scene of the least | largest step / median | unmet steps |", "|---|---|---|---|---|---|"]
+    for tol in tolerances:
+        mine = [x for x in lines if x.tol == tol]
+        least = min(mine, key=lambda x: x.ratio)
+        mean = math.exp(np.mean([math.log(x.ratio) for x in mine]))
+        longest = max(x.largest / x.median for x in mine)
+        out.append(f"| {tol:.0e} | {mean:.2f} | {least.ratio:.2f} | {least.scene} | {longest:.1f} | {sum(x.unmet for x in mine)} |")
+    return out
+
+
+def page(lines, tolerances):
+    return "\n".join(["# Contact that moves, measured", "",
+                      "Written by `./dev bench moving --write`, which also says what the columns mean; [sap.md](sap.md) has the method. One thread.", "",
+                      "Ratios are the mean step of MuJoCo's fastest solver over ours: above 1 is faster than MuJoCo.", "",
+                      *summary(lines, tolerances), "", HEAD, *map(row_of, lines), ""])
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--quick", action="store_true", help=f"the first {SHORT:.0%} of each scene at 2e-4 and 1e-6")
+    p.add_argument("--only", action="append", default=[], help="scenes whose name contains this")
+    p.add_argument("--tol", type=float, action="append", default=[], help="tolerances of ours")
+    p.add_argument("--solver", default="", help="contact_solver of ours")
+    p.add_argument("--limit", type=float, default=120, help="CPU seconds of a scene, after which it ends early")
+    p.add_argument("--write", action="store_true", help="renew docs/moving_measured.md")
+    options = p.parse_args()
+    options.tol = options.tol or list(TOLERANCES[1:3] if options.quick else TOLERANCES)
+    names = [n for n in scenes_moving.SCENES if not options.only or any(part in n for part in options.only)]
+    if not names:
+        sys.exit("no scene has such a name")
+    lines = []
+    print(HEAD)
+    for name in names:
+        mine = run_scene(name, options)
+        lines += mine
+        print("\n".join(map(row_of, mine)), flush=True)
+    print("\n".join(["", *summary(lines, options.tol)]))
+    if options.write:
+        PAGE.write_text(page(lines, options.tol))
+
+
+if __name__ == "__main__":
+    main()

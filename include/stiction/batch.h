@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many worlds of one model, stepped side by side on all threads. A world of a batch has the bits of the same world alone, whatever
+   the number of threads and the other worlds. */
+#ifndef STICTION_BATCH_H
+#define STICTION_BATCH_H
+
+#include <stiction/world.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sti_batch sti_batch;
+
+typedef struct sti_batch_options {
+    const sti_allocator *allocator; /* NULL = malloc; called from all threads */
+    const sti_option *option;       /* of all worlds; NULL = the model's; copied */
+    sti_tasks tasks;                /* zero = this thread only */
+    /* Asked between steps, by any thread: true ends the call with STI_STOPPED, each world after the step it is in. NULL = never */
+    bool (*stop)(void *context);
+    void *stop_context;
+    uint64_t cookie; /* set by sti_batch_options_default */
+} sti_batch_options;
+
+STI_API sti_batch_options sti_batch_options_default(void);
+
+/* `count` worlds (at least 1) at qpos0. The model must outlive them. options may be NULL. */
+STI_API sti_batch *sti_batch_create(const sti_model *model, int count, const sti_batch_options *options,
+                                    sti_error *error);
+STI_API void sti_batch_destroy(sti_batch *batch);
+STI_API int sti_batch_count(const sti_batch *batch);
+STI_API const sti_model *sti_batch_model(const sti_batch *batch);
+/* One of them, for all that world.h offers but sti_world_destroy, while no call of the batch runs; NULL if there is none. */
+STI_API sti_world *sti_batch_world(sti_batch *batch, int i);
+
+/* ---- state and inputs as arrays ----------------------------------------------------------------- */
+
+/* The field of all worlds as one array, a row a world: count x (rows * cols). It is where the worlds themselves keep it, so that
+   nothing is copied, for fields of role S and I, and sensordata. Of other fields data is NULL: sti_batch_gather. */
+STI_API sti_view sti_batch_view(sti_batch *batch, sti_field field);
+/* Any field but scratch into out, count x (rows * cols): one copy of so many numbers. */
+STI_API sti_status sti_batch_gather(sti_batch *batch, sti_field field, double *out);
+
+/* Numbers of a state vector: time, qpos, qvel, act, as in MuJoCo's full physics state; then positions and velocities of the
+   vertices of soft bodies. */
+STI_API int sti_state_size(const sti_model *model);
+
+/* ---- resets ----------------------------------------------------------------------------------------- */
+
+/* The given worlds (NULL: all, n is not read) back to qpos0 or to keyframe `key` (-1 = none); inputs are cleared. Nothing is
+   changed if a number is out of range. */
+STI_API sti_status sti_batch_reset(sti_batch *batch, const int *which, int n, int key, sti_error *error);
+/* The same, and then to states given as n vectors of sti_state_size. One with a number that is not finite is refused. */
+STI_API sti_status sti_batch_reset_to(sti_batch *batch, const int *which, int n, const double *states,
+                                      sti_error *error);
+/* Options of all worlds, from the next step on. */
+STI_API void sti_batch_set_option(sti_batch *batch, const sti_option *option);
+
+/* ---- steps ------------------------------------------------------------------------------------------- */
+
+/* nstep steps of each world with its inputs as they are. A world that meets an error keeps its last good state, and the others go on.
+   Returns the status of the first world whose step failed: sti_batch_status, sti_world_error of the world. */
+STI_API sti_status sti_batch_step(sti_batch *batch, int nstep);
+/* How the last call of sti_batch_step or sti_batch_forward ended, for each world. */
+STI_API const sti_status *sti_batch_status(const sti_batch *batch);
+/* Everything but the integration, of each. */
+STI_API sti_status sti_batch_forward(sti_batch *batch);
+
+/* How the last step of each was solved; see sti_solve_info. Any may be NULL; each has count numbers. */
+STI_API void sti_batch_solved(const sti_batch *batch, double *certificate, int *iterations, bool *converged);
+
+/* ---- rollouts ------------------------------------------------------------------------------------------ */
+
+/* Trajectories from given states under given controls, more of them than there are worlds if need be. Each begins as a world that
+   was just reset. */
+typedef struct sti_rollout {
+    int count, nstep;
+    const double *state; /* count x sti_state_size; with one_state: 1 x */
+    const double *ctrl;  /* count x nstep x nu; with one_ctrl: 1 x; NULL: 0 */
+    bool one_state, one_ctrl;
+    double *states;     /* out, count x nstep x sti_state_size: after each step; NULL: not wanted */
+    double *sensordata; /* out, count x nstep x nsensordata: as each step leaves it; NULL */
+    sti_status *status; /* out, count; NULL. After a failed step the rest repeats the last good state */
+} sti_rollout;
+
+/* The worlds of the batch are used for it and keep what the last rollout left. Returns as sti_batch_step. */
+STI_API sti_status sti_batch_rollout(sti_batch *batch, const sti_rollout *rollout, sti_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many worlds of one model as arrays: Batch and rollout."""
+import operator as _operator
+import os as _os
+
+import numpy as _np
+
+from . import _core
+from ._core import Error
+
+
+def _all_threads():
+    """As many as the process may use."""
+    return len(_os.sched_getaffinity(0)) if hasattr(_os, "sched_getaffinity") else _os.cpu_count() or 1
+
+
+def _fail(failures, total):
+    """stiction.Error that names the worlds that failed."""
+    first, (code, text) = next(iter(failures.items()))
+    more = f" (and {len(failures) - 1} more of {total})" if len(failures) > 1 else ""
+    error = Error(f"world {first}: {text}{more}")
+    error.code, error.message, error.worlds = code, text, dict(failures)
+    return error
+
+
+class Batch:
+    """n worlds of a model, stepped side by side. Each has the bits of a Data stepped alone, whatever the threads.
+
+    Fields are arrays with a row for each world: batch.qpos is n x nq. State, inputs and sensordata are views on the
+    worlds' own memory; other fields are gathered into a copy when read.
+
+    threads: how many step it; None: all that the process may use. errors: what a world that fails does to the call once all others
+    have stepped, "raise" an Error that names it, or "keep" it in batch.failures. Its state stays the last good one."""
+
+    def __init__(self, model, n, threads=None, errors="raise"):
+        from . import Model
+        if not isinstance(model, Model):
+            raise TypeError("a Batch needs a stiction.Model")
+        n, threads = _operator.index(n), _all_threads() if threads is None else _operator.index(threads)
+        if not 1 <= n < 2**31:
+            raise ValueError("a batch has at least one world")
+        if not 1 <= threads <= 1024:
+            raise ValueError("threads must be between 1 and 1024")
+        if errors not in ("raise", "keep"):
+            raise ValueError(f"errors must be 'raise' or 'keep', not {errors!r}")
+        self.__dict__.update(model=model, threads=threads, errors=errors, _n=n,
+                             _core=_core.batch(model._model_core, n, threads))
+
+    def __len__(self):
+        return self._n
+
+    def _shape(self, name):
+        """A row a world; time is one number each."""
+        one = _np.asarray(self._core.world(0).view(name)).shape
+        return (self._n,) if name == "time" else (self._n, *one)
+
+    def __getattr__(self, name):
+        from . import _STATE
+        if name.startswith("_") or name not in _STATE:
+            raise AttributeError(f"Batch has no attribute {name!r}")
+        view, shape = self._core.view(name), self._shape(name)
+        if view is None:
+            out = _np.empty(shape)
+            self._core.gather(name, out)
+            return out
+        array = _np.asarray(view).reshape(shape)
+        self.__dict__[name] = array
+        return array
+
+    def __setattr__(self, name, value):
+        from . import _STATE
+        if name not in _STATE:
+            raise AttributeError(f"Batch has no attribute {name!r}")
+        array = getattr(self, name)
+        if _STATE[name] not in "SI":
+            raise AttributeError(f"Batch.{name} is derived and cannot be set")
+        array[...] = value
+
+    def __dir__(self):
+        from . import _STATE
+        return sorted(set(super().__dir__()) | set(_STATE))
+
+    def _end(self, status):
+        if status and self.errors == "raise":
+            raise _fail(self.failures, self._n)
+
+    def step(self, nstep=1, ctrl=None):
+        """nstep steps of all worlds, with ctrl (n x nu, or nu for all) if given. Ctrl-C stops each between two steps."""
+        if ctrl is not None:
+            self.ctrl[...] = ctrl
+        self._end(self._core.step(nstep))
+
+    def forward(self):
+        """Everything that follows from the states, without stepping."""
+        self._end(self._core.forward())
+
+    def reset(self, worlds=None, key=None, state=None):
+        """Worlds (a list of numbers or a mask; None: all) back to qpos0, to a keyframe by name or number, or to state vectors
+        as batch.state has them. Inputs are cleared."""
+        which = _np.arange(self._n) if worlds is None else _np.asarray(worlds)
+        if which.dtype == bool:
+            if which.shape != (self._n,):
+                raise ValueError(f"a mask of worlds has {self._n} numbers")
+            which = _np.flatnonzero(which)
+        which = _np.ascontiguousarray(_np.atleast_1d(which), dtype=_np.int32)
+        if key is not None and state is not None:
+            raise ValueError("reset takes a key or a state, not both")
+        if state is not None:
+            state = _np.ascontiguousarray(_np.broadcast_to(_np.asarray(state, float), (len(which), self.nstate)))
+        self._core.reset(which, -1 if key is None else self.model.key(key).id, state)
+
+    @property
+    def nstate(self):
+        """Numbers of a state vector."""
+        return _state_size(self.model)
+
+    @property
+    def state(self):
+        """State vectors, n x nstate, a copy: time, qpos, qvel, act, as MuJoCo's full physics state; then positions and velocities of
+        soft vertices. reset(state=...) takes them."""
+        parts = [self.time[:, None], self.qpos, self.qvel, self.act]
+        if self.model.nflexvert:
+            parts += [self.flexvert_xpos.reshape(self._n, -1), self.flexvert_xvel.reshape(self._n, -1)]
+        return _np.concatenate(parts, axis=1)
+
+    @property
+    def failures(self):
+        """Worlds whose last step failed: {number: (code, text)}."""
+        return self._core.failures()
+
+    def _solved(self):
+        out = _np.empty(self._n), _np.empty(self._n, _np.int32), _np.empty(self._n, bool)
+        self._core.solved(*out)
+        return out
+
+    @property
+    def certificate(self):
+        """The headline of each world's certificate: how well its last step was solved, relative."""
+        return self._solved()[0]
+
+    @property
+    def solver_niter(self):
+        """Iterations of each world's last solve."""
+        return self._solved()[1]
+
+    @property
+    def converged(self):
+        """Whether each certificate is within opt.contact_tol."""
+        return self._solved()[2]
+
+    def world(self, i):
+        """World i as a Data on the same memory: contacts, sensors by name, pictures, snapshots, the viewer."""
+        from . import Data
+        data = Data.__new__(Data)
+        data.__dict__.update(model=self.model, _model_core=self.model._model_core,
+                             _core=self._core.world(range(self._n)[_operator.index(i)]))
+        return data
+
+    def hashes(self):
+        """64-bit hashes of all worlds, as Data.hash."""
+        return self._core.hashes()
+
+    def __reduce__(self):
+        raise TypeError("a Batch cannot be pickled; send the model's XML and batch.state")
+
+    def __repr__(self):
+        return f"<stiction.Batch of {self._n} x {self.model.title!r}, {self.threads} threads>"
+
+
+def _state_size(model):
+    return 1 + model.nq + model.nv + model.na + 6 * model.nflexvert
+
+
+def _initial(model, initial_state):
+    """As n x nstate."""
+    from . import Data
+    if isinstance(initial_state, Data):
+        d = initial_state
+        initial_state = _np.concatenate([[d.time], d.qpos, d.qvel, d.act, d.flexvert_xpos.ravel(), d.flexvert_xvel.ravel()])
+    state = _np.ascontiguousarray(_np.atleast_2d(_np.asarray(initial_state, float)))
+    if state.ndim != 2 or state.shape[1] != _state_size(model):
+        raise ValueError(f"initial_state must be n x {_state_size(model)} (time, qpos, qvel, act), not {state.shape}")
+    return state
+
+
+def _controls(model, control, nstep):
+    """As n x nstep x nu."""
+    if control is None:
+        if nstep is None:
+            raise ValueError("rollout needs control or nstep")
+        return _np.zeros((1, nstep, model.nu))
+    control = _np.asarray(control, float)
+    if control.ndim < 2:
+        control = control.reshape((1, -1, model.nu) if model.nu else (1, 0, 0))
+    control = control[None] if control.ndim == 2 else control
+    if control.ndim != 3 or control.shape[2] != model.nu:
+        raise ValueError(f"control must be n x nstep x {model.nu}, not {control.shape}")
+    if nstep is not None and control.shape[1] == 1:
+        control = _np.repeat(control, nstep, axis=1)
+    if nstep is not None and control.shape[1] != nstep:
+        raise ValueError(f"control has {control.shape[1]} steps, nstep is {nstep}")
+    return _np.ascontiguousarray(control)
+
+
+def rollout(model, initial_state, control=None, *, nstep=None, threads=None, errors="raise"):
+    """Trajectories from initial states under given controls, on all threads.
+
+    initial_state: n x nstate (time, qpos, qvel, act), one of them, or a Data; control: n x nstep x nu, one of them, or None for
+    zeros. One state or one control serves all. Returns states (n x nstep x nstate) after each step and sensordata
+    (n x nstep x nsensordata). Each rollout begins without a warm start and has the same bits whatever the threads.
+
+    A rollout that fails repeats its last good state; errors="raise" raises an Error that names it (.worlds), "keep" goes on."""
+    if errors not in ("raise", "keep"):
+        raise ValueError(f"errors must be 'raise' or 'keep', not {errors!r}")
+    state, control = _initial(model, initial_state), _controls(model, control, nstep)
+    count = max(len(state), len(control))
+    for name, array in (("initial_state", state), ("control", control)):
+        if len(array) not in (1, count):
+            raise ValueError(f"{name} has {len(array)} rollouts, the other has {count}")
+    nstep = control.shape[1]
+    threads = _all_threads() if threads is None else _operator.index(threads)
+    batch = Batch(model, max(1, min(threads, count)), threads=threads)
+    states, sensors = _np.empty((count, nstep, state.shape[1])), _np.empty((count, nstep, model.nsensordata))
+    status = _np.zeros(count, _np.int32)
+    code, text = batch._core.rollout(count, nstep, state, len(state) == 1, control, len(control) == 1, states, sensors, status)
+    if code != "OK" and errors == "raise":
+        raise _fail({int(i): (code, text) for i in _np.flatnonzero(status)} or {0: (code, text)}, count)
+    return states, sensors

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making, resetting, stepping and reading batches. The worlds keep their state, inputs and sensors in arrays of the batch, a row a
+   world, so that the caller sees them without a copy. */
+#include "batch/batch.h"
+
+#include <math.h>
+#include <string.h>
+
+#define OPTIONS_COOKIE 0x5354492d62617463ull
+
+sti_batch_options sti_batch_options_default(void) { return (sti_batch_options){.cookie = OPTIONS_COOKIE}; }
+
+/* ---- creation ------------------------------------------------------------------------------------- */
+
+static bool is_shown(sti_field field) {
+    char role = sti__field_role(field);
+    return role == 'S' || role == 'I' || field == STI_FIELD_sensordata;
+}
+
+static void *take(char *base, size_t *used, size_t bytes) {
+    void *at = base ? base + *used : NULL;
+    *used = sti__add(*used, sti__add(bytes, STI__ALIGN - 1));
+    if (*used != SIZE_MAX) *used &= ~(size_t)(STI__ALIGN - 1);
+    return at;
+}
+
+/* Bytes of the block; with one also sets the pointers into it. */
+static size_t lay_out(sti_batch *b) {
+    size_t used = 0, count = (size_t)b->count;
+    b->world = take(b->block, &used, sti__size(count, sizeof(sti_world *)));
+    b->status = take(b->block, &used, sti__size(count, sizeof(sti_status)));
+    for (int f = 0; f < STI_FIELD_COUNT; f++)
+        if (is_shown((sti_field)f))
+            b->array[f] = take(b->block, &used,
+                               sti__size(count, sizeof(double), sti__field_size(b->model, (sti_field)f)));
+    return used;
+}
+
+static sti_world *make_world(sti_batch *b, int i, const sti_world_options *options, sti_error *error) {
+    double *place[STI_FIELD_COUNT] = {NULL};
+    for (int f = 0; f < STI_FIELD_COUNT; f++)
+        if (b->array[f]) place[f] = b->array[f] + (size_t)i * sti__field_size(b->model, (sti_field)f);
+    return sti__world_create_at(b->model, options, place, error);
+}
+
+static sti_status fill(sti_batch *b, const sti_batch_options *options, sti_error *error) {
+    sti_world_options each = sti_world_options_default();
+    each.allocator = &b->own;
+    each.option = options->option;
+    b->nblock = lay_out(b);
+    b->block = sti__alloc_aligned(&b->own, b->nblock);
+    if (!b->block)
+        return sti__fail(error, STI_NO_MEMORY, "no memory for the arrays of %d worlds (%zu bytes)", b->count,
+                         b->nblock);
+    lay_out(b);
+    sti_error why = {0};
+    for (int i = 0; i < b->count; i++) {
+        if ((b->world[i] = make_world(b, i, &each, &why))) continue;
+        if (why.code == STI_NO_MEMORY)
+            return sti__fail(error, STI_NO_MEMORY, "memory is enough for %d of %d worlds", i, b->count);
+        if (error) *error = why;
+        return why.code;
+    }
+    return STI_OK;
+}
+
+sti_batch *sti_batch_create(const sti_model *model, int count, const sti_batch_options *options,
+                            sti_error *error) {
+    sti_batch_options defaults = sti_batch_options_default();
+    if (error) *error = (sti_error){0};
+    if (!options) options = &defaults;
+    if (!model || count < 1 || options->cookie != OPTIONS_COOKIE) {
+        sti__fail(error, STI_ARGUMENT, "%s",
+                  !model      ? "the model is NULL"
+                  : count < 1 ? "a batch has at least one world"
+                              : "options must come from sti_batch_options_default");
+        return NULL;
+    }
+    const sti_allocator *allocator = sti__allocator(options->allocator);
+    sti_batch *batch = sti__alloc(allocator, sizeof *batch);
+    if (!batch) {
+        sti__fail(error, STI_NO_MEMORY, "no memory for a batch");
+        return NULL;
+    }
+    batch->model = model;
+    batch->own = *allocator;
+    batch->tasks = options->tasks;
+    batch->stop = options->stop;
+    batch->stop_context = options->stop_context;
+    batch->count = count;
+    if (fill(batch, options, error) == STI_OK) return batch;
+    sti_batch_destroy(batch);
+    return NULL;
+}
+
+void sti_batch_destroy(sti_batch *batch) {
+    if (!batch) return;
+    for (int i = 0; batch->block && i < batch->count; i++) sti_world_destroy(batch->world[i]);
+    sti_allocator allocator = batch->own;
+    sti__free_aligned(&allocator, batch->block, batch->nblock);
+    sti__free(&allocator, batch, sizeof *batch);
+}
+
+int sti_batch_count(const sti_batch *batch) { return batch->count; }
+const sti_model *sti_batch_model(const sti_batch *batch) { return batch->model; }
+sti_world *sti_batch_world(sti_batch *batch, int i) {
+    return i >= 0 && i < batch->count ? batch->world[i] : NULL;
+}
+
+/* ---- arrays ---------------------------------------------------------------------------------------- */
+
+sti_view sti_batch_view(sti_batch *batch, sti_field field) {
+    sti_view none = {.type = 'd'};
+    if ((unsigned)field >= STI_FIELD_COUNT || !is_shown(field)) return none;
+    return (sti_view){.data = batch->array[field],
+                      .rows = batch->count,
+                      .cols = (int)sti__field_size(batch->model, field),
+                      .type = 'd',
+                      .writable = field != STI_FIELD_sensordata};
+}
+
+sti_status sti_batch_gather(sti_batch *batch, sti_field field, double *out) {
+    size_t size = (unsigned)field < STI_FIELD_COUNT ? sti__field_size(batch->model, field) : 0;
+    if ((unsigned)field >= STI_FIELD_COUNT || sti__field_role(field) == 'T') return STI_ARGUMENT;
+    for (int i = 0; i < batch->count && size; i++)
+        memcpy(out + (size_t)i * size, sti_world_view(batch->world[i], field).data, sizeof *out * size);
+    return STI_OK;
+}
+
+int sti_state_size(const sti_model *model) { return (int)sti__world_nstate(model); }
+
+/* ---- resets ------------------------------------------------------------------------------------------ */
+
+static sti_status check_which(const sti_batch *b, const int *which, int n, sti_error *error) {
+    if (which && n < 0) return sti__fail(error, STI_ARGUMENT, "the number of worlds is negative");
+    for (int k = 0; which && k < n; k++)
+        if (which[k] < 0 || which[k] >= b->count)
+            return sti__fail(error, STI_ARGUMENT, "there is no world %d: the batch has %d", which[k],
+                             b->count);
+    return STI_OK;
+}
+
+sti_status sti__batch_check(const sti_model *model, const double *states, int n, const char *what,
+                            sti_error *error) {
+    size_t size = sti__world_nstate(model);
+    for (int i = 0; i < n; i++)
+        for (size_t k = 0; k < size; k++) {
+            double x = states[(size_t)i * size + k];
+            if (!(fabs(x) <= STI__ABSURD))
+                return sti__fail(error, STI_NONFINITE, "number %zu of %s %d is %g", k, what, i, x);
+        }
+    return STI_OK;
+}
+
+void sti__batch_begin(sti_world *world, const double *state) {
+    sti_world_reset(world, -1);
+    sti__world_copy_in(world, state);
+    sti__world_copy_out(world, world->good);
+}
+
+sti_status sti_batch_reset(sti_batch *batch, const int *which, int n, int key, sti_error *error) {
+    if (!which) n = batch->count;
+    sti_status status = check_which(batch, which, n, error);
+    if (status == STI_OK && (key < -1 || key >= batch->model->nkey))
+        status = sti__fail(error, STI_ARGUMENT, "there is no keyframe %d: the model has %d", key,
+                           batch->model->nkey);
+    for (int k = 0; k < n && status == STI_OK; k++)
+        status = sti_world_reset(batch->world[which ? which[k] : k], key);
+    return status;
+}
+
+sti_status sti_batch_reset_to(sti_batch *batch, const int *which, int n, const double *states,
+                              sti_error *error) {
+    if (!which) n = batch->count;
+    sti_status status = check_which(batch, which, n, error);
+    if (status == STI_OK) status = sti__batch_check(batch->model, states, n, "state", error);
+    for (int k = 0; k < n && status == STI_OK; k++)
+        sti__batch_begin(batch->world[which ? which[k] : k],
+                         states + (size_t)k * sti__world_nstate(batch->model));
+    return status;
+}
+
+void sti_batch_set_option(sti_batch *batch, const sti_option *option) {
+    for (int i = 0; i < batch->count; i++) batch->world[i]->state->opt = *option;
+}
+
+/* ---- steps -------------------------------------------------------------------------------------------- */
+
+void sti__batch_run(const sti_batch *batch, int count, sti_task_body body, void *context) {
+    if (batch->tasks.run) batch->tasks.run(batch->tasks.system, count, 1, body, context);
+    else body(context, 0, count);
+}
+
+sti_status sti__batch_first(const sti_status *status, int count) {
+    for (int i = 0; i < count; i++)
+        if (status[i] != STI_OK) return status[i];
+    return STI_OK;
+}
+
+typedef struct stepping {
+    sti_batch *batch;
+    int nstep;
+} stepping;
+
+static void step_some(void *context, int begin, int end) {
+    const stepping *s = context;
+    for (int i = begin; i < end; i++) {
+        sti_status status = sti_step(s->batch->world[i], s->nstep < 1 ? s->nstep : 1);
+        for (int k = 1; k < s->nstep && status == STI_OK; k++)
+            status = sti__batch_stops(s->batch) ? STI_STOPPED : sti_step(s->batch->world[i], 1);
+        s->batch->status[i] = status;
+    }
+}
+
+sti_status sti_batch_step(sti_batch *batch, int nstep) {
+    stepping s = {batch, nstep};
+    sti__batch_run(batch, batch->count, step_some, &s);
+    return sti__batch_first(batch->status, batch->count);
+}
+
+static void forward_some(void *context, int begin, int end) {
+    sti_batch *b = context;
+    for (int i = begin; i < end; i++) b->status[i] = sti_forward(b->world[i]);
+}
+
+sti_status sti_batch_forward(sti_batch *batch) {
+    sti__batch_run(batch, batch->count, forward_some, batch);
+    return sti__batch_first(batch->status, batch->count);
+}
+
+const sti_status *sti_batch_status(const sti_batch *batch) { return batch->status; }
+
+void sti_batch_solved(const sti_batch *batch, double *certificate, int *iterations, bool *converged) {
+    for (int i = 0; i < batch->count; i++) {
+        const sti_solve_info *info = sti_world_solve_info(batch->world[i]);
+        if (certificate) certificate[i] = info->certificate.headline;
+        if (iterations) iterations[i] = info->iterations;
+        if (converged) converged[i] = info->converged;
+    }
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of a batch. */
+#ifndef STI_BATCH_BATCH_H
+#define STI_BATCH_BATCH_H
+
+#include "world/world.h"
+#include <stiction/batch.h>
+
+struct sti_batch {
+    const sti_model *model;
+    const sti_allocator *allocator; /* &own */
+    sti_allocator own;
+    sti_tasks tasks;
+    bool (*stop)(void *context);
+    void *stop_context;
+    int count;
+    sti_world **world;              /* count */
+    sti_status *status;             /* count: of the last call */
+    double *array[STI_FIELD_COUNT]; /* count rows of the fields that views show; NULL: of others */
+    void *block;                    /* the last three */
+    size_t nblock;
+};
+
+static inline bool sti__batch_stops(const sti_batch *batch) {
+    return batch->stop && batch->stop(batch->stop_context);
+}
+/* body(context, begin, end) over [0, count) on the batch's threads, one by one as they come free. */
+void sti__batch_run(const sti_batch *batch, int count, sti_task_body body, void *context);
+/* The first of `count` that is not STI_OK. */
+sti_status sti__batch_first(const sti_status *status, int count);
+/* A world that was just reset, in a given state of finite numbers. */
+void sti__batch_begin(sti_world *world, const double *state);
+/* Error if a number of n state vectors is not finite; `what` they are, "state". */
+sti_status sti__batch_check(const sti_model *model, const double *states, int n, const char *what,
+                            sti_error *error);
+
+#endif

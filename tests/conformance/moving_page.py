@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the runs of moving.py show: findings per model, a summary, and docs/robots.md."""
+import fnmatch
+import math
+
+from moving_reasons import REASONS
+
+CERTIFICATE = 1e-6
+FASTER = 10.0     # times MuJoCo's largest speed
+MOVES = 0.05      # rad or m in MuJoCo: a joint that moves
+SAME = 0.2        # share by which ranges of motion may differ
+SLOWEST = 0.9     # of MuJoCo's speed
+RUNS = ("home", "random")
+
+
+def joint_findings(run):
+    """(joints that move in MuJoCo and hardly here, those whose range differs, how many are compared)."""
+    still, other, compared = [], [], 0
+    for name, ours, *theirs, met in run["joints"]:
+        least, most = min(theirs), max(theirs)
+        if least < MOVES:
+            continue
+        compared += 1
+        if ours < SAME * least:
+            still.append(name)
+        elif not met and not (1 - SAME) * least <= ours <= (1 + SAME) * most:
+            other.append(name)
+    return still, other, compared
+
+
+def run_findings(run):
+    """Why a run does not hold, as (kind, text)."""
+    if run["their_error"]:
+        return [("MuJoCo", run["their_error"])]
+    if run["error"]:
+        return [("error", run["error"])]
+    found = []
+    if run["speed"] > FASTER * max(run["their_speed"], 0.1):
+        found.append(("speed", f"{run['speed']:.3g} against {run['their_speed']:.3g} in MuJoCo"))
+    if run["certificate"] > CERTIFICATE:
+        found.append(("certificate", f"{run['certificate']:.1e}, {run['bad']} steps"))
+    still, other, compared = joint_findings(run)
+    if still:
+        found.append(("still", f"{len(still)} of {compared}: {', '.join(still[:4])}"))
+    if other:
+        found.append(("range", f"{len(other)} of {compared}"))
+    return found
+
+
+def findings(result):
+    """All of a model, as (run, kind, text)."""
+    for kind in ("load", "crash"):
+        if kind in result:
+            return [("", kind, result[kind])]
+    return [(name, kind, text) for name in RUNS if name in result for kind, text in run_findings(result[name])]
+
+
+def ratio(run):
+    """MuJoCo's time over ours; None where it was not measured."""
+    return run["us"][1] / run["us"][0] if run and "us" in run else None
+
+
+def mean_ratio(results, name):
+    """(geometric mean, least, how many)."""
+    all_of = [ratio(r.get(name)) for r in results.values()]
+    all_of = [x for x in all_of if x]
+    if not all_of:
+        return math.nan, math.nan, 0
+    return math.exp(sum(map(math.log, all_of)) / len(all_of)), min(all_of), len(all_of)
+
+
+def counted(results, warning):
+    return sum(r[name]["warnings"].get(warning, 0) for r in results.values() for name in RUNS if name in r)
+
+
+def summary(results):
+    """A table in text: models with findings, then the totals."""
+    lines, kinds = [], {}
+    for name, result in sorted(results.items()):
+        for run, kind, text in findings(result):
+            kinds.setdefault(kind, set()).add(name)
+            lines.append(f"{kind:<12}{run:<7} {name}: {text}")
+    ran = {n: r for n, r in results.items() if "home" in r}
+    left = ", ".join(f"{sum(why in r for r in results.values())} {why}" for why in ("skipped", "unsupported"))
+    lines.append(f"{len(ran)} models ran, {left}; with findings: "
+                 + (", ".join(f"{kind} {len(names)}" for kind, names in sorted(kinds.items())) or "none"))
+    lines.append(f"STALLED {counted(ran, 'STALLED')}, ITERATION_CAP {counted(ran, 'ITERATION_CAP')} steps")
+    for run in RUNS:
+        mean, least, count = mean_ratio(ran, run)
+        slow = sum((ratio(r.get(run)) or SLOWEST) < SLOWEST for r in ran.values())
+        lines.append(f"speed over MuJoCo's, {run}: {mean:.2f} (geometric mean of {count}), least {least:.2f}, {slow} below {SLOWEST}")
+    return "\n".join(lines)
+
+
+# ---- the page ------------------------------------------------------------------------------------------------------------
+
+HEAD = """# Robots as they come
+
+`./dev conformance moving` steps every robot of the Python wheels that carry MJCF files beside MuJoCo 4.0, with contact, limits,
+equalities and actuators on: {steps} from the first keyframe (or `qpos0`) with its controls held, *home*, and as many with controls that
+jump every 0.1 s within their ranges, *random*, the same for both. Each model has a process of its own and a time limit.
+This page is written by `./dev conformance moving --all --write`; `--only PATTERN`, `--wheel NAME`, `--limit N`, `--steps N` and `--again` choose what is
+run (again), `--repeats 0` leaves the timing out. Without `--all` six files of each folder are taken. Results are kept in `out/moving/results.json`, and a run that was
+interrupted goes on where it ended.
+
+| | |
+|---|---|
+"""
+
+NOTES = """
+What counts as a finding:
+
+- *error*: a step that failed; *speed*: a largest velocity above ten times MuJoCo's; *certificate*: a step above 1e-6.
+- *still*: a joint that moves by 0.05 (rad or m) or more in MuJoCo and by less than a fifth of that here.
+- *range*: a joint that moves by 20 % more or less than in MuJoCo and has met no limit. Motion that depends on chance is left
+  out: MuJoCo runs with half the time step too, and what lies between its two ranges (and 20 % around them) is as good as either. What
+  falls, tumbles or swings about its upper rest still finds its way here: two engines part there within seconds.
+- Models in which MuJoCo itself diverges, soft bodies and models without a joint are not compared.
+
+Speed is MuJoCo's time for a step over ours, one thread, the fastest of runs that take turns; a number above 1 is faster than MuJoCo.
+
+## Robots with findings, and why
+
+| robot | run | finding | why |
+|---|---|---|---|
+"""
+
+
+def reason(name, kind):
+    """Why a finding is there, as far as it is known."""
+    return next((why for pattern, kinds, why in REASONS if kind in kinds.split() and fnmatch.fnmatch(name, pattern)), "")
+
+
+def totals(results):
+    ran = {n: r for n, r in results.items() if "home" in r}
+    most = max((r[run]["certificate"] for r in ran.values() for run in RUNS if run in r and not r[run]["their_error"]), default=0)
+    rows = [("robots and scenes that ran", len(ran)), ("skipped: MuJoCo does not load them, nothing moves, soft bodies", sum("skipped" in r for r in results.values())),
+            ("with elements that are not supported", sum("unsupported" in r for r in results.values())), ("largest certificate", f"{most:.1e}"),
+            ("`STALLED`, `ITERATION_CAP`", f"{counted(ran, 'STALLED')}, {counted(ran, 'ITERATION_CAP')}")]
+    for run in RUNS:
+        mean, least, count = mean_ratio(ran, run)
+        rows.append((f"speed over MuJoCo's, {run}", f"{mean:.2f} (geometric mean of {count}), least {least:.2f}"))
+    return rows
+
+
+def cell(run):
+    return f"{ratio(run):.2f}" if ratio(run) else ""
+
+
+def write(path, results, steps, note):
+    lines = [HEAD.format(steps=f"{steps:,} steps").rstrip("\n")] + [f"| {name} | {value} |" for name, value in totals(results)] + ([f"\n{note}"] if note else []) + [NOTES.rstrip("\n")]
+    for name, result in sorted(results.items()):
+        lines += [f"| {name} | {run} | {kind}: {text.split(': ', 1)[-1] if kind == 'load' else text} | {reason(name, kind) or 'not yet looked into'} |"
+                  for run, kind, text in findings(result) if kind != "MuJoCo"]
+    lines += ["", "## All", "", "| robot | dofs | speed, home | speed, random | largest certificate |", "|---|---|---|---|---|"]
+    for name, result in sorted(results.items()):
+        if "home" in result:
+            most = max(result[run]["certificate"] for run in RUNS if run in result)
+            lines.append(f"| {name} | {result['nv']} | {cell(result['home'])} | {cell(result.get('random'))} | {most:.0e} |")
+    path.write_text("\n".join(lines) + "\n")

@@ -1,0 +1,31 @@
+#!/bin/sh
+# usage: run.sh SECONDS TARGET
+# Fuzzes one target in build-asan, or Python's calls, and says how it ended; ./dev fuzz builds them. $STI_FUZZ_SEED: where the random
+# numbers begin, so that a run can be repeated; else anywhere.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$here/../.."
+seconds=$1 target=$2 log=build-asan/$2.log
+
+fuzz_c() {
+    sh tests/fuzz/seed.sh "$target" "build-asan/corpus-$target"
+    ASAN_OPTIONS=detect_leaks=1 "build-asan/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 \
+        -max_len=8192 -seed="${STI_FUZZ_SEED:-0}" -artifact_prefix="build-asan/$target-" -dict="build-asan/corpus-$target.dict" "build-asan/corpus-$target"
+}
+
+# the extension beside the package's files; the sanitizer's library has to be there before Python's own
+fuzz_python() {
+    mkdir -p build-asan/package/stiction
+    cp python/stiction/*.py build-asan/python/_core*.so build-asan/package/stiction/
+    LD_PRELOAD=$(clang-16 -print-file-name=libclang_rt.asan-x86_64.so) UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+        ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096 \
+        PYTHONPATH=build-asan/package .venv/bin/python tests/fuzz/fuzz_python.py "$seconds"
+}
+
+if [ "$target" = python ]; then kind=fuzz_python; else kind=fuzz_c; fi
+if ! $kind > "$log" 2>&1; then
+    tail -n 60 "$log" >&2
+    echo "the fuzzer found a problem in $target: $log" >&2
+    exit 1
+fi
+printf '%s: %s\n' "$target" "$(tail -n 1 "$log")"

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batches: the bits of worlds alone, arrays without copies, resets, worlds that fail beside others, rollouts. */
+#include "state_scenes.h"
+
+enum { MANY = 5 };
+
+static sti_batch *batch_of(const sti_model *model, int count, sti_pool *pool) {
+    sti_batch_options o = sti_batch_options_default();
+    if (pool) o.tasks = sti_pool_tasks(pool);
+    sti_batch *batch = sti_batch_create(model, count, &o, NULL);
+    REQUIRE(batch);
+    return batch;
+}
+
+static double *row(sti_batch *batch, sti_field field, int i) {
+    sti_view v = sti_batch_view(batch, field);
+    REQUIRE(v.data && v.rows == sti_batch_count(batch));
+    return (double *)v.data + (size_t)i * (size_t)v.cols;
+}
+
+/* Worlds that differ: each is pushed in its own way. */
+static void push(double *qvel, int nv, int i) {
+    for (int d = 0; d < nv; d++) qvel[d] = 0.02 * sin(i + 3.7 * d);
+}
+
+static const char *const files[] = {
+    "arm.xml",         "figure.xml",          "quadruped.xml",          "contact_sensor.xml",
+    "panda_grasp.xml", "coupled_contact.xml", "double_pendulum_alm.xml"};
+
+static sti_model *model_from(const char *name) { return state_model(&(state_scene){.name = name}); }
+
+TEST(a_world_of_a_batch_has_the_bits_of_one_alone) {
+    for (int f = 0; f < (int)(sizeof files / sizeof *files); f++) {
+        sti_model *m = model_from(files[f]);
+        uint64_t alone[MANY];
+        for (int i = 0; i < MANY; i++) {
+            sti_world *w = world_of(m);
+            push(values(w, "qvel"), m->nv, i);
+            REQUIRE(sti_step(w, 20) == STI_OK);
+            alone[i] = sti_world_hash(w);
+            sti_world_destroy(w);
+        }
+        CHECK(alone[0] != alone[1]);
+        for (int threads = 1; threads <= 4; threads *= 2) {
+            sti_pool *pool = sti_pool_create(threads, NULL);
+            sti_batch *b = batch_of(m, MANY, pool);
+            for (int i = 0; i < MANY; i++) push(row(b, STI_FIELD_qvel, i), m->nv, i);
+            CHECK(sti_batch_step(b, 12) == STI_OK && sti_batch_step(b, 8) == STI_OK);
+            for (int i = 0; i < MANY; i++) CHECK(sti_world_hash(sti_batch_world(b, i)) == alone[i]);
+            sti_batch_destroy(b);
+            sti_pool_destroy(pool);
+        }
+        sti_model_free(m);
+    }
+}
+
+TEST(soft_worlds_too) {
+    sti_model *m = model_of(soft_xml);
+    sti_pool *pool = sti_pool_create(2, NULL);
+    sti_batch *b = batch_of(m, 3, pool);
+    sti_world *w = world_of(m);
+    for (int i = 0; i < 3; i++) push(row(b, STI_FIELD_qvel, i), m->nv, 1);
+    push(values(w, "qvel"), m->nv, 1);
+    CHECK(sti_batch_step(b, 15) == STI_OK && sti_step(w, 15) == STI_OK);
+    for (int i = 0; i < 3; i++) CHECK(sti_world_hash(sti_batch_world(b, i)) == sti_world_hash(w));
+    sti_world_destroy(w);
+    sti_batch_destroy(b);
+    sti_pool_destroy(pool);
+    sti_model_free(m);
+}
+
+TEST(arrays_are_where_the_worlds_keep_them) {
+    sti_model *m = model_from("figure.xml");
+    sti_batch *b = batch_of(m, 3, NULL);
+    for (int i = 0; i < 3; i++) {
+        CHECK(values(sti_batch_world(b, i), "qpos") == row(b, STI_FIELD_qpos, i));
+        CHECK(values(sti_batch_world(b, i), "ctrl") == row(b, STI_FIELD_ctrl, i));
+        CHECK(memcmp(row(b, STI_FIELD_qpos, i), m->qpos0, sizeof(double) * (size_t)m->nq) == 0);
+    }
+    CHECK(!sti_batch_view(b, STI_FIELD_xpos).data && !sti_batch_view(b, STI_FIELD_COUNT).data);
+    CHECK(!sti_batch_view(b, STI_FIELD_sensordata).writable && sti_batch_view(b, STI_FIELD_qvel).writable);
+    REQUIRE(sti_batch_forward(b) == STI_OK);
+    double *out = malloc(sizeof(double) * 9 * (size_t)m->nbody);
+    REQUIRE(out);
+    CHECK(sti_batch_gather(b, STI_FIELD_xpos, out) == STI_OK);
+    for (int i = 0; i < 3; i++)
+        CHECK(memcmp(out + 3 * i * m->nbody, values(sti_batch_world(b, i), "xpos"),
+                     sizeof(double) * 3 * (size_t)m->nbody) == 0);
+    CHECK(sti_batch_gather(b, STI_FIELD_qH, out) == STI_ARGUMENT);
+    free(out);
+    CHECK(!sti_batch_world(b, 3) && !sti_batch_world(b, -1));
+    sti_batch_destroy(b);
+    sti_model_free(m);
+}
+
+TEST(a_world_that_fails_keeps_its_state_and_leaves_the_others_alone) {
+    sti_model *m = model_from("figure.xml");
+    sti_batch *b = batch_of(m, 4, NULL), *good = batch_of(m, 4, NULL);
+    REQUIRE(sti_batch_step(b, 3) == STI_OK && sti_batch_step(good, 3) == STI_OK);
+    uint64_t before = sti_world_hash(sti_batch_world(b, 2));
+    row(b, STI_FIELD_ctrl, 2)[0] = NAN;
+    CHECK(sti_batch_step(b, 4) == STI_NONFINITE && sti_batch_step(good, 4) == STI_OK);
+    for (int i = 0; i < 4; i++) {
+        CHECK(sti_batch_status(b)[i] == (i == 2 ? STI_NONFINITE : STI_OK));
+        if (i != 2) CHECK(sti_world_hash(sti_batch_world(b, i)) == sti_world_hash(sti_batch_world(good, i)));
+    }
+    CHECK(strstr(sti_world_error(sti_batch_world(b, 2))->message, "ctrl"));
+    row(b, STI_FIELD_ctrl, 2)[0] = 0;
+    CHECK(sti_world_hash(sti_batch_world(b, 2)) == before);
+    CHECK(sti_batch_step(b, 1) == STI_OK);
+    sti_batch_destroy(b);
+    sti_batch_destroy(good);
+    sti_model_free(m);
+}
+
+TEST(some_worlds_are_reset_and_the_others_go_on) {
+    sti_model *m = model_from("quadruped.xml");
+    sti_batch *b = batch_of(m, 4, NULL);
+    sti_error error = {0};
+    uint64_t start = sti_world_hash(sti_batch_world(b, 0));
+    REQUIRE(sti_batch_step(b, 5) == STI_OK);
+    uint64_t later = sti_world_hash(sti_batch_world(b, 1));
+    CHECK(sti_batch_reset(b, (int[]){2, 0}, 2, -1, &error) == STI_OK);
+    for (int i = 0; i < 4; i++) CHECK(sti_world_hash(sti_batch_world(b, i)) == (i % 2 ? later : start));
+    CHECK(sti_batch_reset(b, (int[]){1, 4}, 2, -1, &error) == STI_ARGUMENT);
+    CHECK(sti_batch_reset(b, NULL, 0, m->nkey, &error) == STI_ARGUMENT);
+    CHECK(sti_world_hash(sti_batch_world(b, 1)) == later);
+    CHECK(sti_batch_reset(b, NULL, 0, -1, &error) == STI_OK);
+    for (int i = 0; i < 4; i++) CHECK(sti_world_hash(sti_batch_world(b, i)) == start);
+    sti_batch_destroy(b);
+    sti_model_free(m);
+}
+
+TEST(worlds_are_reset_to_given_states) {
+    sti_model *m = model_from("figure.xml");
+    sti_batch *b = batch_of(m, 2, NULL);
+    int n = sti_state_size(m);
+    CHECK(n == 1 + m->nq + m->nv + m->na);
+    double *states = calloc(2 * (size_t)n, sizeof *states);
+    REQUIRE(states);
+    for (int i = 0; i < 2; i++) {
+        memcpy(states + i * n + 1, m->qpos0, sizeof(double) * (size_t)m->nq);
+        states[i * n] = 3.5 + i;
+        push(states + i * n + 1 + m->nq, m->nv, i);
+    }
+    CHECK(sti_batch_reset_to(b, NULL, 0, states, NULL) == STI_OK);
+    CHECK(row(b, STI_FIELD_time, 1)[0] == 4.5 && row(b, STI_FIELD_qvel, 1)[2] == states[n + 1 + m->nq + 2]);
+    uint64_t before = sti_world_hash(sti_batch_world(b, 0));
+    states[n - 1] = INFINITY;
+    sti_error error = {0};
+    CHECK(sti_batch_reset_to(b, (int[]){0}, 1, states, &error) == STI_NONFINITE &&
+          strstr(error.message, "inf"));
+    CHECK(sti_world_hash(sti_batch_world(b, 0)) == before);
+    free(states);
+    sti_batch_destroy(b);
+    sti_model_free(m);
+}
+
+/* What a loop over one world writes. */
+static void loop(const sti_model *m, const double *state, const double *ctrl, int nstep, double *states,
+                 double *sensors) {
+    sti_world *w = world_of(m);
+    int n = sti_state_size(m);
+    memcpy(values(w, "qpos"), state + 1, sizeof(double) * (size_t)m->nq);
+    memcpy(values(w, "qvel"), state + 1 + m->nq, sizeof(double) * (size_t)m->nv);
+    for (int k = 0; k < nstep; k++) {
+        memcpy(values(w, "ctrl"), ctrl + k * m->nu, sizeof(double) * (size_t)m->nu);
+        REQUIRE(sti_step(w, 1) == STI_OK);
+        double *s = states + k * n;
+        s[0] = *values(w, "time");
+        memcpy(s + 1, values(w, "qpos"), sizeof(double) * (size_t)m->nq);
+        memcpy(s + 1 + m->nq, values(w, "qvel"), sizeof(double) * (size_t)m->nv);
+        memcpy(sensors + k * m->nsensordata, values(w, "sensordata"),
+               sizeof(double) * (size_t)m->nsensordata);
+    }
+    sti_world_destroy(w);
+}
+
+TEST(rollouts_are_loops_over_worlds) {
+    enum { ROLLS = 7, STEPS = 6 };
+    sti_model *m = model_from("quadruped.xml");
+    REQUIRE(m->na == 0 && m->nsensordata > 0 && m->nu > 0);
+    size_t n = (size_t)sti_state_size(m), nu = (size_t)m->nu, ns = (size_t)m->nsensordata;
+    double *state = calloc(ROLLS * n, 8), *ctrl = calloc(ROLLS * STEPS * nu, 8),
+           *out = calloc(ROLLS * STEPS * n, 8), *sensors = calloc(ROLLS * STEPS * ns, 8),
+           *want = calloc(STEPS * n, 8), *sense = calloc(STEPS * ns, 8);
+    REQUIRE(state && ctrl && out && sensors && want && sense);
+    for (int r = 0; r < ROLLS; r++) {
+        memcpy(state + (size_t)r * n + 1, m->qpos0, sizeof(double) * (size_t)m->nq);
+        push(state + (size_t)r * n + 1 + m->nq, m->nv, r);
+    }
+    for (size_t k = 0; k < ROLLS * STEPS * nu; k++) ctrl[k] = 0.1 * cos((double)k);
+    sti_pool *pool = sti_pool_create(2, NULL);
+    sti_batch *b = batch_of(m, 3, pool);
+    sti_status status[ROLLS];
+    sti_rollout x = {.count = ROLLS,
+                     .nstep = STEPS,
+                     .state = state,
+                     .ctrl = ctrl,
+                     .states = out,
+                     .sensordata = sensors,
+                     .status = status};
+    CHECK(sti_batch_rollout(b, &x, NULL) == STI_OK);
+    for (size_t r = 0; r < ROLLS; r++) {
+        loop(m, state + r * n, ctrl + r * STEPS * nu, STEPS, want, sense);
+        CHECK(memcmp(want, out + r * STEPS * n, STEPS * n * 8) == 0 && status[r] == STI_OK);
+        CHECK(memcmp(sense, sensors + r * STEPS * ns, STEPS * ns * 8) == 0);
+    }
+    x.one_state = x.one_ctrl = true;
+    CHECK(sti_batch_rollout(b, &x, NULL) == STI_OK);
+    for (size_t r = 1; r < ROLLS; r++) CHECK(memcmp(out, out + r * STEPS * n, STEPS * n * 8) == 0);
+    x.one_ctrl = false;
+    ctrl[2 * STEPS * nu + 3 * nu] = NAN; /* rollout 2, step 3 */
+    sti_error error = {0};
+    CHECK(sti_batch_rollout(b, &x, &error) == STI_NONFINITE && strstr(error.message, "rollout 2"));
+    for (int r = 0; r < ROLLS; r++) CHECK(status[r] == (r == 2 ? STI_NONFINITE : STI_OK));
+    double *third = out + (2 * STEPS + 2) * n;
+    for (size_t k = 1; k < 4; k++) CHECK(memcmp(third, third + k * n, n * 8) == 0);
+    state[3] = NAN;
+    CHECK(sti_batch_rollout(b, &x, &error) == STI_NONFINITE && strstr(error.message, "initial state 0"));
+    sti_batch_destroy(b);
+    sti_pool_destroy(pool);
+    sti_model_free(m);
+    double *all[] = {state, ctrl, out, sensors, want, sense};
+    for (int i = 0; i < 6; i++) free(all[i]);
+}
+
+static bool after(void *context) { return --*(int *)context < 0; }
+
+TEST(a_call_is_stopped_between_steps) {
+    sti_model *m = model_from("figure.xml");
+    int left = 10;
+    sti_batch_options o = sti_batch_options_default();
+    o.stop = after, o.stop_context = &left;
+    sti_batch *b = sti_batch_create(m, 2, &o, NULL);
+    REQUIRE(b);
+    CHECK(sti_batch_step(b, 1000) == STI_STOPPED);
+    CHECK(fabs(*row(b, STI_FIELD_time, 0) - 11 * m->opt.timestep) <
+          1e-12); /* the first, and one per question */
+    sti_batch_destroy(b);
+    sti_model_free(m);
+}
+
+TEST(bad_arguments_and_short_memory_are_errors) {
+    sti_model *m = model_from("arm.xml");
+    sti_error error = {0};
+    sti_batch_options o = {0};
+    CHECK(!sti_batch_create(NULL, 1, NULL, &error) && error.code == STI_ARGUMENT);
+    CHECK(!sti_batch_create(m, 0, NULL, &error) && error.code == STI_ARGUMENT);
+    CHECK(!sti_batch_create(m, 1, &o, &error) && error.code == STI_ARGUMENT);
+    counter c = {.fail_at = -1};
+    sti_allocator allocator = {counting, &c};
+    o = sti_batch_options_default();
+    o.allocator = &allocator;
+    sti_batch_destroy(sti_batch_create(m, 2, &o, NULL));
+    long calls = c.calls;
+    CHECK(calls > 10 && c.live == 0);
+    for (long k = 1; k <= calls; k++) {
+        c = (counter){.fail_at = k};
+        CHECK(!sti_batch_create(m, 2, &o, &error) && error.code == STI_NO_MEMORY && c.live == 0);
+    }
+    sti_model_free(m);
+}
+
+MAIN(CASE(a_world_of_a_batch_has_the_bits_of_one_alone), CASE(soft_worlds_too),
+     CASE(arrays_are_where_the_worlds_keep_them),
+     CASE(a_world_that_fails_keeps_its_state_and_leaves_the_others_alone),
+     CASE(some_worlds_are_reset_and_the_others_go_on), CASE(worlds_are_reset_to_given_states),
+     CASE(rollouts_are_loops_over_worlds), CASE(a_call_is_stopped_between_steps),
+     CASE(bad_arguments_and_short_memory_are_errors))

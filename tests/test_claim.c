@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a step claims of its own answer against the judge outside all solvers: over solvers, scenes and fuzzed worlds. */
+#include "scene.h"
+#include "world/world.h"
+#include <stiction/handler.h>
+
+/* ---- the comparison ------------------------------------------------------------------------------------- */
+
+static const sti_certificate *claim_of(const sti_world *w) { return &sti_world_solve_info(w)->certificate; }
+
+/* The judge, from the problem's own numbers. */
+static sti_certificate judge(const sti_world *w) {
+    const sti__assembly *as = &w->constraints.rows;
+    sti_certificate c;
+    sti_error error = {0};
+    sti_coulomb coulomb = (sti_coulomb)w->state->opt.coulomb;
+    REQUIRE(sti_certify(&as->problem, as->v, as->g, coulomb, false, &c, NULL, &error) == STI_OK);
+    c.headline += w->constraints.soft_rest;
+    return c;
+}
+
+/* clang-format off */
+#define FIELDS(X) \
+    X(error_bar) X(relative) X(gap) X(momentum) X(natural) X(cone) X(dissipation) \
+    X(penetration) X(desaxce) X(full_raw) X(full_scaled) X(joints) X(headline)
+/* clang-format on */
+
+static bool all_unknown(const sti_certificate *c) {
+    bool all = c->ndetermined == -1 && c->nregularised == -1;
+#define X(name) all = all && isnan(c->name);
+    FIELDS(X)
+#undef X
+    return all;
+}
+
+static bool near(double a, double b) { return a == b || fabs(a - b) <= 1e-3 * fabs(b) + 1e-11; }
+
+/* What is claimed is what the judge says, or is not claimed. */
+static void check_fields(const sti_certificate *said, const sti_certificate *true_) {
+#define X(name) CHECK(isnan(said->name) || near(said->name, true_->name));
+    FIELDS(X)
+#undef X
+    CHECK(!isnan(said->error_bar) && !isnan(said->relative) && !isnan(said->gap) && !isnan(said->headline));
+    CHECK(said->ndetermined == -1 && said->nregularised == -1);
+}
+
+/* ---- what was not computed ------------------------------------------------------------------------------- */
+
+#define BOXES                                                                                    \
+    "<worldbody><geom type='plane' size='5 5 1'/>"                                               \
+    "<body pos='0 0 .049'><freejoint/><geom type='box' size='.05 .05 .05' mass='1'/></body>"     \
+    "<body pos='.02 .01 .149'><freejoint/><geom type='box' size='.05 .05 .05' mass='2'/></body>" \
+    "<body pos='.5 0 .05'><freejoint/><geom type='sphere' size='.05' mass='1'/></body></worldbody>"
+
+/* Every solver, each law of friction: nothing is claimed that is not so, and the judge leaves nothing out. */
+TEST(no_field_is_claimed_that_was_not_computed) {
+    sti_model *m = model_of("<mujoco><option timestep='.005'/>" BOXES "</mujoco>");
+    for (int solver = 0; solver < STI_SOLVER_COUNT; solver++)
+        for (int coulomb = 0; coulomb < 2; coulomb++) {
+            sti_world *w = world_of(m);
+            sti_world_option(w)->contact_solver = solver;
+            sti_world_option(w)->coulomb = coulomb;
+            values(w, "qvel")[0] = 1;
+            CHECK(all_unknown(claim_of(w)));
+            for (int i = 0; i < 30; i++) {
+                CHECK(sti_step(w, 1) == STI_OK);
+                sti_certificate here = judge(w), asked = sti_world_certificate(w);
+                check_fields(claim_of(w), &here);
+                check_fields(&asked, &here);
+                CHECK(isfinite(asked.natural) && isfinite(asked.momentum) && isfinite(asked.cone));
+                CHECK(isfinite(asked.penetration) && isfinite(asked.dissipation));
+                CHECK(isnan(asked.desaxce) == (coulomb == STI_COULOMB_RELAXED));
+            }
+            CHECK(sti_world_reset(w, -1) == STI_OK && all_unknown(claim_of(w)));
+            sti_world_destroy(w);
+        }
+    sti_model_free(m);
+}
+
+/* Nothing was left open: zeros are true, and it is converged. */
+TEST(without_rows_nothing_is_open) {
+    sti_model *m =
+        model_of("<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>");
+    for (int substeps = 1; substeps <= 2; substeps++) {
+        sti_world *w = world_of(m);
+        sti_world_option(w)->substeps = substeps;
+        CHECK(sti_step(w, 1) == STI_OK && sti_world_solve_info(w)->converged);
+        const sti_certificate *c = claim_of(w);
+        CHECK(c->headline == 0 && c->gap == 0 && c->natural == 0 && c->penetration == 0 && c->desaxce == 0);
+        CHECK(c->ndetermined == 0 && isnan(sti_world_solve_info(w)->r4));
+        sti_world_destroy(w);
+    }
+    sti_model_free(m);
+}
+
+static sti_status refuse(void *context, sti_world *w, sti_rows *rows) {
+    (void)w, (void)rows;
+    return *(bool *)context ? STI_VALUE : STI_OK;
+}
+
+/* A step that failed has no certificate, least of all that of the step before. */
+TEST(a_failed_step_claims_nothing) {
+    sti_model *m = model_of("<mujoco><option timestep='.005'/>" BOXES "</mujoco>");
+    sti_world *w = world_of(m);
+    bool fails = false;
+    sti_world_add_handler(w, refuse, &fails, NULL);
+    CHECK(sti_step(w, 2) == STI_OK && claim_of(w)->headline <= 1e-8);
+    fails = true;
+    CHECK(sti_step(w, 1) != STI_OK && all_unknown(claim_of(w)) && !sti_world_solve_info(w)->converged);
+    sti_certificate asked = sti_world_certificate(w);
+    CHECK(all_unknown(&asked));
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* A problem that is solved by itself is judged in full, ranks on request. */
+TEST(ranks_are_counted_on_request) {
+    sti_model *m = model_of("<mujoco><option timestep='.005'/>" BOXES "</mujoco>");
+    sti_world *w = world_of(m);
+    CHECK(sti_step(w, 3) == STI_OK);
+    const sti__assembly *as = &w->constraints.rows;
+    for (int rank = 0; rank < 2; rank++) {
+        sti_certificate c;
+        CHECK(sti_certify(&as->problem, as->v, as->g, STI_COULOMB_EXACT, rank, &c, NULL, NULL) == STI_OK);
+        CHECK(rank ? c.ndetermined > 0 && c.nregularised >= 0 : c.ndetermined == -1 && c.nregularised == -1);
+    }
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* ---- frozen slip ----------------------------------------------------------------------------------------- */
+
+static unsigned long long seed;
+static double chance(void) { /* in -1..1 */
+    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+    return (double)(seed >> 11) / 9007199254740992.0 * 2 - 1;
+}
+
+/* Cones whose rows no mechanics made: normals and tangents mix at random, so that exact friction often has no answer. */
+static sti_status add_cones(void *context, sti_world *w, sti_rows *rows) {
+    static const int dofs[6] = {0, 1, 2, 3, 4, 5};
+    sti_status status = STI_OK;
+    (void)context;
+    (void)w;
+    for (int b = 0; b < 10 && status == STI_OK; b++) {
+        double J[18], R[3] = {1e-3, 1e-4, 1e-4}, vhat[3];
+        sti_block x = sti_block_default();
+        for (int i = 0; i < 18; i++) J[i] = chance();
+        for (int i = 0; i < 3; i++) vhat[i] = chance();
+        x.row = (sti_row){.kind = STI_ROW_CONE, .dim = 3, .mu = {5, 5}};
+        x.ndof = 6, x.dofs = dofs, x.J = J, x.R = R, x.vhat = vhat, x.feature = (uint64_t)b;
+        status = sti_rows_add(rows, &x);
+    }
+    return status;
+}
+
+/* Where exact friction does not converge its slip is held fixed. That is another problem than was asked: the step says so, and is
+   judged by the one that was asked. */
+TEST(frozen_slip_is_said_and_judged_by_the_problem_that_was_asked) {
+    sti_model *m = model_of(
+        "<mujoco><option gravity='0 0 0'/><worldbody><body><freejoint/><geom size='.5' mass='1'/></body>"
+        "</worldbody></mujoco>");
+    int frozen = 0;
+    sti_world *w = world_of(m);
+    REQUIRE(sti_world_add_handler(w, add_cones, NULL, NULL) == 0);
+    for (int k = 0; k < 300; k++) {
+        CHECK(sti_world_reset(w, -1) == STI_OK);
+        seed = 11 + (unsigned)k;
+        REQUIRE(sti_step(w, 1) == STI_OK);
+        const sti_solve_info *info = sti_world_solve_info(w);
+        sti_certificate here = judge(w);
+        check_fields(&info->certificate, &here);
+        CHECK(info->converged == (here.headline <= sti_world_option(w)->contact_tol));
+        CHECK(sti_world_warnings(w, STI_WARN_FROZEN_SLIP) == info->warnings[STI_WARN_FROZEN_SLIP]);
+        if (!info->warnings[STI_WARN_FROZEN_SLIP]) continue;
+        frozen++;
+        CHECK(info->warnings[STI_WARN_STALLED] + info->warnings[STI_WARN_ITERATION_CAP] > 0);
+    }
+    printf("frozen: %d steps\n", frozen);
+    CHECK(frozen > 0);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+MAIN(CASE(no_field_is_claimed_that_was_not_computed), CASE(without_rows_nothing_is_open),
+     CASE(a_failed_step_claims_nothing), CASE(ranks_are_counted_on_request),
+     CASE(frozen_slip_is_said_and_judged_by_the_problem_that_was_asked))
