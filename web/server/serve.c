@@ -265,13 +265,16 @@ static bool make_token(server *s) {
     return true;
 }
 
-static bool listen_on(server *s, int port) {
+/* The port that is listened to, 0 if that one is not free. The virtual host is made apart from its context: a context whose
+   own host fails is not freed whole by the library. */
+static int listen_on(server *s, int port) {
     struct lws_context_creation_info info = {.port = port,
                                              .iface = "127.0.0.1",
                                              .protocols = protocols,
                                              .gid = (gid_t)-1,
                                              .uid = (uid_t)-1,
                                              .options = LWS_SERVER_OPTION_DISABLE_IPV6 |
+                                                        LWS_SERVER_OPTION_EXPLICIT_VHOSTS |
                                                         LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND,
                                              .user = s,
                                              .fd_limit_per_thread = 512,
@@ -281,23 +284,25 @@ static bool listen_on(server *s, int port) {
                                              .server_string = "stiction"};
     lws_set_log_level(0, NULL);
     s->context = lws_create_context(&info);
-    return s->context != NULL;
+    struct lws_vhost *host = s->context ? lws_create_vhost(s->context, &info) : NULL;
+    return host ? lws_get_vhost_listen_port(host) : 0;
 }
 
 server *server_start(sti_viewer *v, int port, sti_error *error) {
     server *s = take(&v->allocator, sizeof *s);
     if (!s) return fail(error, STI_NO_MEMORY, "no memory for a server"), NULL;
+    int listening = 0;
     s->viewer = v;
     s->process = getpid();
     s->sent = 1;
     if (!make_token(s)) fail(error, STI_FILE, "no random numbers for a token");
-    else if (!listen_on(s, port)) fail(error, STI_FILE, "port %d of 127.0.0.1 is not free", port);
+    else if ((listening = listen_on(s, port)) == 0)
+        fail(error, STI_FILE, "port %d of 127.0.0.1 is not free", port);
     else if (pthread_create(&s->thread, NULL, serve, s) != 0)
         fail(error, STI_NO_MEMORY, "no thread for a server");
     else {
         s->threaded = true;
-        port = lws_get_vhost_listen_port(lws_get_vhost_by_name(s->context, "default"));
-        snprintf(v->url, sizeof v->url, "http://127.0.0.1:%d%s", port, s->prefix);
+        snprintf(v->url, sizeof v->url, "http://127.0.0.1:%d%s", listening, s->prefix);
         return s;
     }
     server_stop(s);
