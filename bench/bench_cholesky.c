@@ -2,8 +2,8 @@
 /* Time of sparse refactoring and solving on matrices of soft bodies (next to CHOLMOD's supernodal
    factor where the build has it), and of small dense blocks next to plain C. */
 #include "../tests/grid_matrix.h"
-#include "solve/cholesky.h"
-#include "solve/dense.h"
+#include "linear/factor/cholesky.h"
+#include "linear/factor/dense.h"
 #include <math.h>
 #include <stdio.h>
 #include <time.h>

@@ -2,9 +2,9 @@
 /* Conjugate gradients on A = M + h^2 K of soft boxes, with each preconditioner, and the factor beside them: iterations to a
    relative residual of 1e-6, times of one thread, memory. */
 #include "../tests/soft_matrix.h"
-#include "solve/cholesky.h"
-#include "solve/precond.h"
-#include "solve/product.h"
+#include "linear/factor/cholesky.h"
+#include "linear/precond/precond.h"
+#include "linear/product.h"
 #include <stdio.h>
 #include <time.h>
 

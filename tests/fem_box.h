@@ -4,8 +4,8 @@
 #define STI_FEM_BOX_H
 
 #include "fem/inside.h"
+#include "linear/factor/cholesky.h"
 #include "mesh/tetmesh.h"
-#include "solve/cholesky.h"
 #include <stdlib.h>
 #include <string.h>
 

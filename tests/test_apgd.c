@@ -2,7 +2,7 @@
 /* The dual solvers: closed forms, a plain reference, warm starts, threads, caps. */
 #include "contact/problem.h"
 #include "contact/rows.h"
-#include "solve/operator.h"
+#include "solve/dual/operator.h"
 #include "test.h"
 #include <stiction/problem.h>
 

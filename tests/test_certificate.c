@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The certificate against problems whose optimum was chosen before the problem. */
 #include "problem_make.h"
-#include "solve/certificate.h"
+#include "solve/judge/certificate.h"
 
 static sti_certificate judge(const sti_problem *p, const double *v, const double *g, sti_coulomb coulomb) {
     sti_certificate c;

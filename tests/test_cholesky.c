@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sparse Cholesky against dense Cholesky written down here, and against residuals. */
 #include "grid_matrix.h"
-#include "solve/cholesky.h"
-#include "solve/ordering.h"
+#include "linear/factor/cholesky.h"
+#include "linear/factor/ordering.h"
 #include "test.h"
 
 /* ---- matrices -------------------------------------------------------------------------------- */

@@ -214,7 +214,7 @@ TEST(rows_of_a_user_with_absurd_numbers) { run_many(2000, 300, false, false, tru
 TEST(soft_worlds) { run_many(3000, 20, false, true, false); }
 TEST(soft_worlds_with_absurd_numbers) { run_many(4000, 24, true, true, false); }
 
-/* Where easing by other masses (solve/ease.c) gets nowhere, what it has certified on the way is not claimed. */
+/* Where easing by other masses (solve/coulomb/mass_scaling.c) gets nowhere, what it has certified on the way is not claimed. */
 TEST(worlds_that_were_claimed_too_well) {
     tally t = {0};
     run_world(10238, true, true, false, &t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Worlds with many contacts: threads, pools, memory, and both solvers side by side. */
 #include "scene.h"
-#include "solve/kept.h"
+#include "solve/warm/kept_factor.h"
 #include "world/world.h"
 
 static const double g = 9.81;

@@ -3,11 +3,11 @@
    gives; the same bits on every number of threads and for every instruction set. */
 #include "base/isa.h"
 #include "failing.h"
+#include "linear/factor/cholesky.h"
+#include "linear/krylov/gmres.h"
+#include "linear/precond/precond.h"
+#include "linear/product.h"
 #include "soft_matrix.h"
-#include "solve/cholesky.h"
-#include "solve/gmres.h"
-#include "solve/precond.h"
-#include "solve/product.h"
 #include "test.h"
 #include <stiction/base.h>
 

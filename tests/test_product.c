@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sparse products and conjugate gradients against dense loops. */
-#include "solve/pcg.h"
-#include "solve/product.h"
+#include "linear/krylov/pcg.h"
+#include "linear/product.h"
 #include "test.h"
 
 static uint64_t seed = 99;

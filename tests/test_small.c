@@ -5,7 +5,7 @@
 #include "contact/rows.h"
 #include "pile_problem.h"
 #include "sap_test.h"
-#include "solve/small.h"
+#include "solve/small/small.h"
 
 bool sti__small_solve(sti__small_job *job), sti__small_solve_large(sti__small_job *job);
 #ifdef STI_HAVE_ISA

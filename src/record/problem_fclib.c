@@ -4,9 +4,9 @@
      fclib_global  M v = H r + G l + f,  u = H' v + w,  0 = G' v + b   (G, b may be missing)
    An M that is not symmetric is taken as it is, and reduced to W and q. Contacts without friction lose
    their tangential rows, bilateral rows become quadratic rows with R = 0. */
+#include "linear/factor/cholesky.h"
+#include "linear/product.h"
 #include "record/problem_file.h"
-#include "solve/cholesky.h"
-#include "solve/product.h"
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>

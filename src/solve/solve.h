@@ -6,11 +6,11 @@
 #include "base/budget.h"
 #include "base/room.h"
 #include "contact/problem.h"
-#include "solve/certificate.h"
-#include "solve/cholesky.h"
-#include "solve/island.h"
-#include "solve/product.h"
-#include "solve/reduce.h"
+#include "linear/factor/cholesky.h"
+#include "linear/product.h"
+#include "solve/judge/certificate.h"
+#include "solve/parts/island.h"
+#include "solve/parts/reduce.h"
 #include <math.h>
 
 /* One growing block of memory per part of the solvers; its content is not kept between solves. */

@@ -3,8 +3,8 @@
    gradient w H x = w,   dL/dv* = A x,   dL/dvhat = G J x,   dL/dR = (J x)' dg/dR,   dL/dmu = (J x)' dg/dmu
    with the Newton matrix H of the answer: one solve for all parameters. */
 #include "contact/rows.h"
-#include "solve/product.h"
-#include "solve/sap.h"
+#include "linear/product.h"
+#include "solve/primal/sap.h"
 #include <string.h>
 
 #define SOLVE_TOL 1e-13

@@ -8,8 +8,8 @@
 #include "contact/point.h"
 #include "contact/rows.h"
 #include "integrate/integrate.h"
-#include "solve/kept.h"
 #include "solve/solve.h"
+#include "solve/warm/kept_factor.h"
 #include "world/world.h"
 #include <limits.h>
 #include <math.h>

@@ -7,7 +7,7 @@
 
 #include "contact/assemble.h"
 #include "fem/fem.h"
-#include "solve/cholesky.h"
+#include "linear/factor/cholesky.h"
 #include <stiction/world.h>
 
 /* One body. */

@@ -9,7 +9,7 @@
 
 #include "contact/assemble.h"
 #include "contact/memory.h"
-#include "solve/kept.h"
+#include "solve/warm/kept_factor.h"
 #include <stiction/world.h>
 
 typedef struct sti__warm_start {

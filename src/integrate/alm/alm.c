@@ -2,7 +2,7 @@
 #include "integrate/alm/alm.h"
 #include "integrate/alm/inside.h"
 #include "integrate/integrate.h"
-#include "solve/certificate.h"
+#include "solve/judge/certificate.h"
 #include <string.h>
 
 /* ---- creation ---------------------------------------------------------------------------------------------- */

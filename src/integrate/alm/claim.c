@@ -4,7 +4,7 @@
    would change. The latter is estimated by the share of the last step that is left after it and by the violations that multipliers have
    not answered, as velocities in the norm of the masses. */
 #include "integrate/alm/inside.h"
-#include "solve/certificate.h"
+#include "solve/judge/certificate.h"
 #include <math.h>
 
 /* Squares of velocities in the norm of the masses, J: of the motion, of what forces alone would give, and of what is left. */

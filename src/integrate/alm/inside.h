@@ -8,7 +8,7 @@
 #include "integrate/alm/alm.h"
 #include "integrate/alm/inner.h"
 #include "integrate/alm/turn.h"
-#include "solve/cholesky.h"
+#include "linear/factor/cholesky.h"
 
 /* The centre of mass has moved by u, the body has turned by q = Q. */
 typedef struct sti__pose {

@@ -5,8 +5,8 @@
 
    Blocks of two parts of at most six dofs each are laid out in groups of eight that share no part, one per lane of a register;
    other blocks (limits, equalities, contacts of larger trees, other friction) are swept one by one. */
-#ifndef STI_SOLVE_PAIRS_PAIRS_H
-#define STI_SOLVE_PAIRS_PAIRS_H
+#ifndef STI_SOLVE_PAIRS_H
+#define STI_SOLVE_PAIRS_H
 
 #include "base/budget.h"
 #include "base/internal.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every constant of the sweeps over pairs of bodies, and when they are tried at all. */
-#ifndef STI_SOLVE_PAIRS_POLICY_H
-#define STI_SOLVE_PAIRS_POLICY_H
+#ifndef STI_SOLVE_POLICY_H
+#define STI_SOLVE_POLICY_H
 
 /* ---- shape of the problem ------------------------------------------------------------------------------ */
 

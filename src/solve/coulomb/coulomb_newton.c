@@ -1,0 +1,634 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Exact Coulomb of softened contacts by Newton's method on pairs of velocities and impulses (coulomb_laws.h). With the linear laws
+   that a pair shows,
+       A (v - v*) = J'(c - (G + slope e')(J v - target))
+   is solved for the next pair (coulomb_linear.h). Velocities alone would not do: friction is so stiff that a small error of v would
+   turn it about. */
+#include "linear/product.h"
+#include "solve/coulomb/coulomb_laws.h"
+#include "solve/coulomb/coulomb_linear.h"
+#include "solve/pairs/policy.h"
+#include <string.h>
+
+#define FEWER 60   /* Newton steps of one call within rounds ... */
+#define STEPS 90   /* ... and before them */
+#define WARM 0.3   /* a pair that is given and better is gone on from as it is */
+#define FAR 1e-2   /* laws of another pair that is worse are rounded from the start */
+#define CLOSE 1e-4 /* pairs that are nearer, where no step is of use, ... */
+#define DARE 6     /* ... take so many whole steps that may raise the natural map */
+#define ASTRAY 0.1 /* ... up to this */
+#define PATIENCE \
+    16 /* steps that have not halved the natural map, after which laws yield, or else rounds take over */
+#define YIELD 0.2    /* of the Delassus diagonal, by which laws yield at first where no step is of use ... */
+#define MIDWAY 1e-2  /* ... to a pair that is nearer than this ... */
+#define STINT 50     /* ... for so many steps ... */
+#define WORSE 30     /* ... unless the natural map grows by this ... */
+#define RISE 3       /* ... or in one of them by this */
+#define TURNS 20     /* of contacts that cycle between two states, ... */
+#define FLIPS 3      /* ... which they have done so many times ... */
+#define MOST_OFF 0.5 /* ... and are off by more than this of the squared natural map */
+#define BLIND 2      /* steps in a row that may raise the natural map, within rounds */
+#define FASTER \
+    0.5 /* by which they are rounded less after a full step; for soft bodies by what it left over ... */
+#define FASTEST 1e-3 /* ... but not below this */
+#define ROUNDEST 1   /* of the impulses' length */
+#define CALM 4       /* failures after which ... */
+#define LIFT 10      /* ... laws are rounded so many times more after each */
+#define SWEEPS 10    /* where rounded laws lead nowhere; twice as many each time */
+#define MOST_SWEEPS 80
+#define ROUGH 1e-3   /* balance of a pair that a step starts from */
+#define LOOSE 0.03   /* of one linear solve at most, of what the pair is off by; tighter as that falls */
+#define SETTLED 1e-3 /* guesses that are nearer try the factor of an earlier step first */
+#define SPARE 0.3    /* of the bar that is asked for: what a linear solve may leave */
+#define NEAR 1e2     /* the bar is computed once the natural map is this near to it */
+
+/* ---- the laws ---------------------------------------------------------------------------------------- */
+
+typedef struct couple {
+    sti__sap *sap;
+    double *g;          /* impulses of the pair */
+    double *force;      /* J'g */
+    double natural;     /* natural map in the norm of unit Delassus diagonal, over `unit` */
+    double best;        /* natural map of the best pair ... */
+    int blind;          /* ... and steps since that raised it */
+    int failures;       /* of rounded laws */
+    double lift;        /* of their rounding, against the natural map */
+    double round;       /* how far the laws are rounded off: a share of the impulses' length */
+    double rounded;     /* natural map of the rounded laws */
+    double size;        /* of the impulses, in the same norm */
+    double floor, push; /* impulses and momentum that count as none */
+    double motion;      /* larger of |A (v - v*)| and |J'g|, momentum scaling */
+    double unit,
+        heave;    /* size and motion that all pairs are measured against: impulses that grow are no gain */
+    bool daring;  /* whole steps of the true laws are tried, though they raise the natural map at first */
+    bool plain;   /* neither within rounds, nor with other masses, nor of soft bodies */
+    bool tight;   /* linear solves */
+    double yield; /* share of the Delassus diagonal by which laws yield */
+    double entry; /* natural map where they began to yield much; 0: they do not */
+    int stint;    /* steps of that so far */
+    bool cut;     /* a step was not taken whole */
+    int turns;    /* of contacts, so far */
+    double calm;  /* natural map since which regions are watched */
+    bool
+        soft; /* there are soft bodies: what they touch slips a little here and there, but much of it sticks */
+    double momentum; /* |A (v - v*) - J'g| in momentum scaling, over `heave` */
+} couple;
+
+static double merit_of(const couple *c) { return fmax(c->natural, c->momentum); }
+
+/* The same against the pair's own impulses and motion. */
+static double relative_of(const couple *c) {
+    double rest = c->momentum > 0 ? c->momentum * c->heave / c->motion : 0;
+    return c->natural > 0 ? fmax(rest, c->natural * c->unit / c->size) : rest;
+}
+
+/* The length of what a step is to make vanish. */
+static double length_of(const couple *c) { return fmax(c->rounded, c->momentum); }
+
+/* c - G y of the laws into g. */
+static void linear_impulses(const sti__island *s, const double *y, double *g) {
+    for (int b = 0; b < s->nrow; b++) {
+        int at = s->first[b];
+        sti__pair_impulse(s->first[b + 1] - at, s->G + s->gstart[b], s->slope + at, s->late + at, y + at,
+                          g + at);
+    }
+}
+
+/* A law that yields: R and y of a contact that is softer about the impulses that it has. What it asks for is the same, how
+   fast it follows is not. */
+typedef struct yielding {
+    double R[STI_ROW_DIM], y[STI_ROW_DIM], shift[STI_ROW_DIM];
+} yielding;
+
+static void yield(const sti_row *row, double share, const double *w, const double *R, const double *y,
+                  const double *g, yielding *out) {
+    sti__row_norm(row, w, R, out->shift);
+    for (int i = 0; i < row->dim; i++) {
+        out->R[i] = R[i] + share * out->shift[i];
+        out->shift[i] *= share * g[i];
+        out->y[i] = y[i] - out->shift[i];
+    }
+}
+
+/* The linear law in terms of the y that was given. */
+static void yield_back(const yielding *soft, int dim, const sti__rounded *law) {
+    for (int i = 0; i < dim; i++) {
+        law->c[i] += law->slope[i] * soft->shift[0];
+        for (int j = 0; j < dim; j++) law->c[i] += law->G[i * dim + j] * soft->shift[j];
+    }
+}
+
+/* Law of one block at the pair; returns the square of its natural map, rounded. */
+static double read_law(const couple *c, int b, double eps, double *sharp) {
+    const sti__island *s = c->sap->s;
+    const sti_row *row = sti__island_row(s, b);
+    int at = s->first[b];
+    sti__rounded law = {.G = s->G + s->gstart[b], .slope = s->slope + at, .c = s->late + at};
+    const double *w = s->weight + at, *R = s->R + at, *y = s->y + at, *g = c->g + at;
+    double off;
+    yielding soft;
+    bool cone = row->kind == STI_ROW_CONE, yields = c->yield > 0 && cone;
+    if (yields) {
+        yield(row, c->yield, w, R, y, g, &soft);
+        R = soft.R, y = soft.y;
+    }
+    if (eps > 1e-100 && cone) {
+        law.eps = eps / sqrt(w[0] + R[0]);
+        off = sti__pair_round(row, w, R, y, g, &law);
+    } else off = law.sharp = sti__pair_read(row, w, R, y, g, law.G, law.slope, law.c);
+    if (yields) yield_back(&soft, row->dim, &law);
+    *sharp = law.sharp;
+    return off;
+}
+
+/* Laws at the pair, and how far it is from obeying them. */
+static void read_laws(couple *c) {
+    sti__island *s = c->sap->s;
+    double off = 0, rounded = 0, eps = c->round * c->unit / sqrt(s->nrow), sharp = 0;
+    for (int b = 0; b < s->nrow; b++) {
+        rounded += read_law(c, b, eps, &sharp);
+        off += sharp;
+    }
+    c->natural = off > 0 ? sqrt(off) / c->unit : 0;
+    c->rounded = rounded > 0 ? sqrt(rounded) / c->unit : 0;
+}
+
+/* All of the pair, whose y, momentum and force are known: laws, how far it is from obeying them, and from balance. */
+static void judge_pair(couple *c) {
+    sti__island *s = c->sap->s;
+    double size = 0, rest = 0, moved = 0, pushed = 0;
+    for (int i = 0; i < s->m; i++) size += c->g[i] * c->g[i] * (s->weight[i] + s->R[i]);
+    for (int i = 0; i < s->n; i++) {
+        double r = s->momentum[i] - c->force[i];
+        rest += r * r * s->inverse[i];
+        moved += s->momentum[i] * s->momentum[i] * s->inverse[i];
+        pushed += c->force[i] * c->force[i] * s->inverse[i];
+    }
+    c->size = sqrt(size + c->floor * c->floor);
+    c->motion = sqrt(fmax(moved + c->push * c->push, pushed));
+    if (!(c->unit > 0)) c->unit = c->size, c->heave = c->motion; /* the first pair */
+    c->momentum = rest > 0 ? sqrt(rest) / c->heave : 0;
+    read_laws(c);
+}
+
+static void read_pair(couple *c) {
+    sti__sap *sap = c->sap;
+    sti__island *s = sap->s;
+    int64_t start = sti__tick(s->tally);
+    for (int i = 0; i < s->n; i++) s->work[i] = s->v[i] - s->vstar[i];
+    sti__csr_mul(&s->A, s->work, s->momentum, sap->tasks);
+    sti__island_mul(s, s->v, s->y, sap->tasks);
+    for (int i = 0; i < s->m; i++) s->y[i] -= s->target[i];
+    sti__island_mul_t(s, c->g, c->force, sap->tasks);
+    judge_pair(c);
+    sti__budget_spend(&sap->count->budget, sti__sap_pass(sap));
+    sti__tock(s->tally, STI__WORK_GRADIENT, start, 0);
+}
+
+/* What counts as no impulse, and as no momentum. */
+static void set_floors(couple *c) {
+    const sti__island *s = c->sap->s;
+    double size = sti__free2(s->problem, 0, 1), moved = size;
+    for (int i = 0; i < s->n; i++) {
+        size += s->vstar[i] * s->impetus[i];
+        moved += s->impetus[i] * s->impetus[i] * s->inverse[i];
+    }
+    c->floor = STI__FLOOR * sqrt(fmax(0, size));
+    c->push = STI__FLOOR * sqrt(moved);
+}
+
+/* A far pair is measured against the impulses that the free velocity asks for, if its own are less. */
+static void set_units(couple *c) {
+    sti__sap *sap = c->sap;
+    sti__island *s = sap->s;
+    double asked = 0, none[STI_ROW_DIM] = {0};
+    int64_t start = sti__tick(s->tally);
+    sti__island_mul(s, s->vstar, s->rows, sap->tasks);
+    for (int b = 0; b < s->nrow; b++) {
+        int at = s->first[b];
+        for (int i = at; i < s->first[b + 1]; i++) s->rows[i] -= s->target[i];
+        asked += sti__pair_read(sti__island_row(s, b), s->weight + at, s->R + at, s->rows + at, none,
+                                s->G + s->gstart[b], s->slope + at, s->late + at);
+    }
+    c->unit = fmax(c->unit, sqrt(asked));
+    c->heave = fmax(c->heave, sqrt(asked));
+    sti__tock(s->tally, STI__WORK_GRADIENT, start, 0);
+}
+
+/* Vectors of the island: those of the linear solves before them, which serve between them. */
+enum { V0, MOMENTUM0, FORCE0, PUSH, KEPT = STI__SLOPED_VECTORS, PUSHED };
+
+static double *vector(const sti__island *s, int k) { return s->krylov + (size_t)k * (size_t)s->n; }
+
+/* ---- the iteration --------------------------------------------------------------------------------- */
+
+/* The next pair, from the laws that were read. */
+static bool step(couple *c) {
+    sti__sap *sap = c->sap;
+    sti__island *s = sap->s;
+    sap->count->iterations++;
+    int64_t start = sti__tick(s->tally);
+    linear_impulses(s, s->y, s->g);
+    sti__island_mul_t(s, s->g, s->gradient, sap->tasks);
+    for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->gradient[i];
+    sti__tock(s->tally, STI__WORK_GRADIENT, start, 0);
+    double goal = fmax(1e-14, fmin(LOOSE, sqrt(merit_of(c))) * length_of(c)) * c->heave;
+    if (c->plain) goal = fmax(goal, SPARE * sap->options->tol * c->heave);
+    if (c->tight)
+        goal =
+            fmax(1e-12, fmin(1e-4, 1e-3 * c->natural)) * sqrt(sti__momentum_dot(s, s->gradient, s->gradient));
+    bool kept = c->plain && sap->count->iterations == 1 && merit_of(c) <= SETTLED;
+    const double *x = sti__sloped_solve(sap, s->gradient, goal, kept);
+    if (!x) return false;
+    start = sti__tick(s->tally);
+    for (int i = 0; i < s->n; i++) s->step[i] = -x[i];
+    sti__island_mul(s, s->step, s->ystep, sap->tasks);
+    for (int i = 0; i < s->m; i++) s->rows[i] = s->y[i] + s->ystep[i];
+    linear_impulses(s, s->rows, s->g);
+    sti__tock(s->tally, STI__WORK_GRADIENT, start, 0);
+    return isfinite(sti__norm2_n(s->step, NULL, s->n));
+}
+
+/* The row's part of the gap at its De Saxce term. */
+static double gap_of(const sti__island *s, int b, const double *g) {
+    const sti_row *row = sti__island_row(s, b);
+    int at = s->first[b];
+    return sti__row_gap_at(row, s->R + at, s->y + at, g, true);
+}
+
+/* What slides has its friction on the cone's surface, what is open has no impulse: an impulse that is nearly so costs the
+   gap its distance times the slip, on the spot its square only. Returns the gap of the better one. */
+static double snap(const sti__island *s, int b, double *g) {
+    const sti_row *row = sti__island_row(s, b);
+    int at = s->first[b], dim = row->dim;
+    double gap = gap_of(s, b, g), slip[5], there[STI_ROW_DIM] = {0}, off = 0;
+    if (!(gap > 0) || row->kind != STI_ROW_CONE) return gap;
+    if (s->y[at] < 0) {
+        double length = sti__cone_slip(dim, row->mu, s->y + at, slip);
+        if (dim == 1 || length <= s->R[at + 1] * row->mu[0] * row->mu[0] * g[0]) return gap; /* sticks */
+        there[0] = g[0];
+        for (int i = 1; i < dim; i++) there[i] = -row->mu[i - 1] * g[0] * (slip[i - 1] / length);
+    }
+    for (int i = 0; i < dim; i++) off += s->weight[at + i] * (there[i] - g[i]) * (there[i] - g[i]);
+    double moved = gap_of(s, b, there);
+    if (moved + off >= gap) return gap;
+    memcpy(g, there, sizeof(double) * (size_t)dim);
+    return moved;
+}
+
+/* Impulses within their bounds, what they push and what is left of the balance; returns the rows' gap. Within rounds they
+   are not moved further. */
+static double enter_bounds(couple *c, bool snaps) {
+    sti__sap *sap = c->sap;
+    sti__island *s = sap->s;
+    double gap = 0;
+    for (int b = 0; b < s->nrow; b++) {
+        const sti_row *row = sti__island_row(s, b);
+        int at = s->first[b];
+        memcpy(s->g + at, c->g + at, sizeof(double) * (size_t)row->dim);
+        sti__row_project(row, s->R + at, s->g + at);
+        if (snaps) gap += s->part[b] = snap(s, b, s->g + at);
+    }
+    sti__island_mul_t(s, s->g, s->force, sap->tasks);
+    for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->force[i];
+    return gap;
+}
+
+/* The relative gap bar of the pair. */
+static bool certified(couple *c, double bar) {
+    sti__sap *sap = c->sap;
+    if (relative_of(c) > NEAR * bar && !sap->history) return false;
+    int64_t start = sti__tick(sap->s->tally);
+    double gap = enter_bounds(c, true);
+    sti__tock(sap->s->tally, STI__WORK_CERTIFICATE, start, 0);
+    sti__sap_measure(sap);
+    sap->sum.gap += gap;
+    sap->bar = sqrt(2 * sap->sum.gap);
+    sti__sap_remember(sap);
+    return sti__sum_holds(&sap->sum, bar);
+}
+
+static bool reached(couple *c, double goal, double bar) {
+    if (bar > 0) return certified(c, bar);
+    if (c->sap->history) certified(c, 0);
+    return relative_of(c) <= goal;
+}
+
+/* The velocity that the impulses give; without a factor it is enough that Newton's steps, which balance too, have a start. */
+static bool balance(couple *c, double tol) {
+    sti__sap *sap = c->sap;
+    sti__island *s = sap->s;
+    int64_t start = sti__tick(s->tally);
+    if (!sti__island_factor_mass(s, sap->tasks)) return false;
+    sti__island_mul_t(s, c->g, s->work, sap->tasks);
+    for (int i = 0; i < s->n; i++) s->step[i] = s->v[i] - s->vstar[i];
+    sti__chol_solve_near(s->mass, s->work, s->step, tol, sap->tasks);
+    sti__sap_spend_mass(sap);
+    for (int i = 0; i < s->n; i++) s->v[i] = s->vstar[i] + s->work[i];
+    sti__tock(s->tally, STI__WORK_DIRECT, start, 0);
+    return true;
+}
+
+/* The pair at v0 + a step, g0 + a dg, all that is linear in a. */
+static void go(couple *c, const double *g0, double a) {
+    sti__island *s = c->sap->s;
+    const double *v0 = vector(s, V0), *momentum0 = vector(s, MOMENTUM0), *force0 = vector(s, FORCE0),
+                 *push = vector(s, PUSH);
+    for (int i = 0; i < s->n; i++) {
+        s->v[i] = v0[i] + a * s->step[i];
+        s->momentum[i] = momentum0[i] + a * s->astep[i];
+        c->force[i] = force0[i] + a * push[i];
+    }
+    for (int i = 0; i < s->m; i++) {
+        c->g[i] = g0[i] + a * (s->g[i] - g0[i]);
+        s->y[i] = s->rows[i] - (1 - a) * s->ystep[i];
+    }
+    judge_pair(c);
+}
+
+enum pace { CAREFUL, BLINDLY, BOLDLY };
+
+/* Along the step, which keeps the balance: the longest of a few that lowers the natural map; returns its length. 0: none
+   does, and the pair is as it was, or at the end of the step if blindly. Boldly it is taken whole; while laws yield much, as
+   long as the natural map does not grow much. */
+static double walk_along(couple *c, enum pace pace, int *trials) {
+    sti__sap *sap = c->sap;
+    sti__island *s = sap->s;
+    double *g0 = s->kept_g, *push = vector(s, PUSH), before = length_of(c);
+    memcpy(vector(s, V0), s->v, sizeof(double) * (size_t)s->n);
+    memcpy(vector(s, MOMENTUM0), s->momentum, sizeof(double) * (size_t)s->n);
+    memcpy(vector(s, FORCE0), c->force, sizeof(double) * (size_t)s->n);
+    memcpy(g0, c->g, sizeof(double) * (size_t)s->m);
+    sti__csr_mul(&s->A, s->step, s->astep, sap->tasks);
+    sti__island_mul_t(s, s->g, push, sap->tasks);
+    for (int i = 0; i < s->n; i++) push[i] -= c->force[i];
+    double enough = c->tight && !(c->round > 0) ? 0.5 : 0.1, least = c->round > 0 ? 0.02 : 0.1;
+    for (double a = 1; a > least; a /= 2) {
+        go(c, g0, a);
+        ++*trials;
+        bool lower = length_of(c) <= (1 - enough * a) * before;
+        if (lower || pace == BOLDLY || (c->entry > 0 && (length_of(c) <= RISE * before || a / 2 <= least)))
+            return a;
+    }
+    go(c, g0, pace == BLINDLY);
+    return 0;
+}
+
+static double walk(couple *c, enum pace pace) {
+    sti__tally *tally = c->sap->s->tally;
+    int64_t start = sti__tick(tally);
+    int trials = 0;
+    double a = walk_along(c, pace, &trials);
+    sti__budget_spend(&c->sap->count->budget, (1 + trials) * sti__sap_pass(c->sap));
+    sti__tock(tally, STI__WORK_LINE_SEARCH, start, trials);
+    return a;
+}
+
+/* No step is of use: laws are rounded, or else swept and rounded again, more where that has failed before. */
+static bool retreat(couple *c) {
+    sti__sap *sap = c->sap;
+    if (c->round > 0) {
+        int times = c->failures < 3 ? 1 << c->failures : MOST_SWEEPS / SWEEPS;
+        if (!sti__sap_sweep(sap, SWEEPS * times)) { /* what cannot be swept may need better steps */
+            if (c->tight || !balance(c, ROUGH)) return false;
+            c->tight = true;
+        }
+        if (++c->failures >= CALM) c->lift *= LIFT;
+        c->round = 0;
+        read_pair(c);
+    }
+    c->round = fmin(ROUNDEST, c->lift * merit_of(c));
+    return true;
+}
+
+static void note_best(couple *c) {
+    sti__island *s = c->sap->s;
+    if (merit_of(c) >= c->best) return;
+    c->best = merit_of(c), c->blind = 0;
+    memcpy(s->pair_g, c->g, sizeof(double) * (size_t)s->m);
+}
+
+/* The best pair is taken up again. */
+static bool return_best(couple *c) {
+    sti__island *s = c->sap->s;
+    memcpy(c->g, s->pair_g, sizeof(double) * (size_t)s->m);
+    if (!balance(c, ROUGH)) return false;
+    read_pair(c);
+    c->blind = 0;
+    c->best = INFINITY;
+    return true;
+}
+
+/* The same after steps that raised the natural map. */
+static bool leave_best(couple *c) { return c->blind == 0 || return_best(c); }
+
+/* Where the laws begin. What rests or slides on obeys them nearly, though it may be out of balance: one step mends that. */
+static bool begin(couple *c) {
+    /* with other masses than before the balance is another */
+    if (!c->tight && !c->sap->steps && merit_of(c) <= WARM) return true;
+    set_units(c);
+    if (!balance(c, ROUGH)) return false;
+    read_pair(c);
+    if (merit_of(c) <= FAR || c->soft) return true;
+    c->round = fmin(ROUNDEST, merit_of(c));
+    return true;
+}
+
+/* How much less laws are rounded after a full step that left so much of what was off. */
+static double shrink(const couple *c, double left) {
+    return c->soft ? fmin(FASTER, fmax(FASTEST, left)) : FASTER;
+}
+
+/* A few whole steps of the true laws. */
+static void dare(couple *c) {
+    c->daring = true;
+    c->round = 0;
+    read_laws(c);
+}
+
+/* ---- contacts that cycle between two states ----------------------------------------------------------- */
+
+enum { OPEN = 1, STICKS = 2, SLIDES = 4 };
+
+/* What a block does, and the square of its natural map. */
+static int region(const couple *c, int b, double *off) {
+    const sti__island *s = c->sap->s;
+    const sti_row *row = sti__island_row(s, b);
+    int at = s->first[b];
+    double G[STI_ROW_DIM * STI_ROW_DIM], slope[STI_ROW_DIM] = {0}, law[STI_ROW_DIM];
+    *off = sti__pair_read(row, s->weight + at, s->R + at, s->y + at, c->g + at, G, slope, law);
+    if (row->kind != STI_ROW_CONE || row->dim == 1) return 0;
+    if (G[0] == 0) return OPEN;
+    for (int i = 1; i < row->dim; i++)
+        if (slope[i] != 0) return SLIDES;
+    return STICKS;
+}
+
+/* Regions since the natural map last fell much, and how often they changed. Returns the contact that changed often, lacks
+   one region and is off by most of what all are; -1: there is none. */
+static int find_undecided(couple *c) {
+    sti__island *s = c->sap->s;
+    double all = 0, most = 0, off;
+    int which = -1;
+    if (merit_of(c) < 0.3 * c->calm) {
+        c->calm = merit_of(c);
+        memset(s->habit, 0, sizeof *s->habit * (size_t)s->nrow);
+    }
+    for (int b = 0; b < s->nrow; b++) {
+        sti__habit *h = &s->habit[b];
+        int now = region(c, b, &off);
+        h->flips += h->seen && h->last != now && h->flips < FLIPS;
+        h->last = (unsigned char)now;
+        h->seen |= (unsigned char)now;
+        all += off;
+        bool lacks = h->seen == (OPEN | SLIDES) || h->seen == (STICKS | SLIDES);
+        if (lacks && h->flips == FLIPS && off > most) most = off, which = b;
+    }
+    return most > MOST_OFF * all ? which : -1;
+}
+
+/* Sliding, its friction may push a contact open that closes once it is open, or draw it shut until it sticks, and slides once
+   it sticks: with the others as they are it can do neither. Then it does the third. True if there is such a contact; it
+   is given the law of that for one step. */
+static bool turn(couple *c) {
+    sti__island *s = c->sap->s;
+    if (!c->plain || c->turns >= TURNS || merit_of(c) > MIDWAY) return false;
+    int b = find_undecided(c);
+    if (b < 0) return false;
+    int at = s->first[b], dim = s->first[b + 1] - at;
+    double *G = s->G + s->gstart[b];
+    bool sticks = !(s->habit[b].seen & STICKS);
+    memset(G, 0, sizeof(double) * (size_t)dim * (size_t)dim);
+    for (int i = 0; i < dim; i++) {
+        s->slope[at + i] = s->late[at + i] = 0;
+        G[i * dim + i] = sticks ? 1 / s->R[at + i] : 0;
+    }
+    s->habit[b].seen = OPEN | STICKS | SLIDES;
+    c->calm = merit_of(c);
+    c->blind = 0;
+    c->turns++;
+    return true;
+}
+
+/* ---- the loop ------------------------------------------------------------------------------------------ */
+
+/* Where steps are not all whole, laws yield a little, by less the nearer the pair is, or much where nothing else was of use. */
+static void set_laws(couple *c) {
+    c->yield = c->plain && (c->cut || c->round > 0) ? fmin(1, merit_of(c)) : 0;
+    if (c->entry > 0) c->yield = YIELD * fmin(1, merit_of(c) / c->entry);
+    if (c->round > 0 || c->yield > 0) read_laws(c);
+}
+
+static bool yield_much(couple *c) {
+    if (!leave_best(c)) return false;
+    c->entry = merit_of(c);
+    c->round = 0;
+    set_laws(c);
+    return true;
+}
+
+/* Where no step is of use. */
+static bool find_way(couple *c) {
+    if (!c->tight && !c->soft && !c->daring && merit_of(c) <= (c->plain ? CLOSE : 10 * CLOSE))
+        return dare(c), true;
+    if (c->plain && !c->stint && merit_of(c) <= MIDWAY) return yield_much(c);
+    c->daring = false;
+    return leave_best(c) && retreat(c);
+}
+
+/* After a step of length a that began at `before`: how laws are read from here on. */
+static bool go_on(couple *c, enum pace pace, double a, double before) {
+    if (c->entry > 0) {
+        if (++c->stint <= STINT && merit_of(c) <= WORSE * c->entry) return true;
+        c->entry = 0;
+        c->daring = true;
+        return return_best(c) && retreat(c);
+    }
+    if (pace == BOLDLY) {
+        if (c->round > 0) c->round = fmin(ROUNDEST, merit_of(c));
+    } else if (c->daring && c->plain && merit_of(c) > ASTRAY) {
+        c->daring = false;
+        return return_best(c) && retreat(c);
+    } else if (a > 0) {
+        c->round = fmin(c->round * (a == 1 ? shrink(c, length_of(c) / before) : 1), merit_of(c));
+    } else if (pace == BLINDLY) {
+        c->blind++;
+    } else return find_way(c);
+    return true;
+}
+
+/* Newton steps, with rounded laws where the true ones lead nowhere. */
+static bool iterate(couple *c, double goal, double bar) {
+    sti__sap *sap = c->sap;
+    read_pair(c);
+    if ((!sap->judged || c->tight) && reached(c, goal, bar)) return true;
+    if (!begin(c)) return false;
+    double least = INFINITY;
+    int late = 0, most = c->plain ? STEPS : sap->steps ? sap->steps : FEWER;
+    for (int k = 0; k <= most; k++) {
+        if ((k > 0 || c->tight) && reached(c, goal, bar)) return true;
+        if (k >= STI__SAP_ROUND || sti__sap_steps_left(sap) == 0 || !sti__budget_left(&sap->count->budget))
+            return false;
+        set_laws(c);
+        note_best(c);
+        if (merit_of(c) < 0.5 * least) least = merit_of(c), late = k;
+        if (!c->tight && !c->soft && k - late > PATIENCE && !(c->entry > 0)) {
+            if (!c->plain || c->stint || !yield_much(c)) return false;
+            late = k;
+        }
+        bool leap = (c->tight || c->daring) && c->blind < (c->tight ? BLIND : DARE) && !(c->round > 0);
+        enum pace pace = turn(c) ? BOLDLY : leap ? BLINDLY : CAREFUL;
+        if (!step(c)) return false;
+        double before = length_of(c), a = walk(c, pace);
+        c->cut |= a < 1;
+        if (!go_on(c, pace, a, before)) return false;
+    }
+    return false;
+}
+
+/* What moves is swept first, pair by pair (pairs/policy.h says when). Where that is not enough, Newton's steps go on from it. */
+static void sweep_pairs(couple *c, double bar) {
+    sti__sap *sap = c->sap;
+    if (!c->plain || sap->history || sap->options->linear != STI_LINEAR_AUTO) return;
+    if (sti__sap_steps_left(sap) == 0) return; /* a cap is a cap */
+    read_pair(c);
+    if (merit_of(c) <= STI__PAIRS_SETTLED) return;
+    if (sti__pairs_solve(sap, bar)) sap->judged = false;
+    c->unit = 0; /* of the new pair */
+}
+
+bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
+    sti__island *s = sap->s;
+    couple c = {.sap = sap,
+                .g = s->last_g,
+                .force = vector(s, PUSHED),
+                .tight = bar <= 0,
+                .soft = !sti__sap_sweeps(s),
+                .plain = bar > 0 && !sap->steps && sti__sap_sweeps(s),
+                .lift = 1,
+                .best = INFINITY,
+                .calm = INFINITY};
+    memcpy(vector(s, KEPT), s->v, sizeof(double) * (size_t)s->n);
+    memcpy(s->offset, s->base, sizeof(double) * (size_t)s->m);
+    for (int i = 0; i < s->m; i++) s->target[i] = s->vhat[i] + s->offset[i];
+    set_floors(&c);
+    sweep_pairs(&c, bar);
+    if (iterate(&c, goal, bar)) {
+        if (bar > 0) {                                            /* certified, within their bounds */
+            sap->count->certified = !sti__chol_iterates(s->mass); /* whose norms are rough */
+            sap->count->sum = sap->sum;
+            if (c.plain && s->factored) s->keeping = s->kept_ready ? STI__KEEP_OLD : STI__KEEP_NEW;
+        } else { /* impulses on their bounds push a little differently */
+            enter_bounds(&c, false);
+            memcpy(c.g, s->g, sizeof(double) * (size_t)s->m);
+            balance(&c, 0);
+            read_pair(&c);
+        }
+        sap->residual = relative_of(&c);
+        sap->change = 1;
+        return true;
+    }
+    if (c.best < INFINITY && bar > 0) memcpy(c.g, s->pair_g, sizeof(double) * (size_t)s->m);
+    memcpy(s->v, vector(s, KEPT), sizeof(double) * (size_t)s->n);
+    return false;
+}

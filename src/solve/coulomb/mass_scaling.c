@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Exact Coulomb where heavy bodies lean on light ones. A light body in between has next to no momentum of its own, so its
+   contacts stick and slide by what its neighbours do, Newton's method gets lost among the cases, and the Delassus diagonal says
+   little about how impulses and velocities hang together. Bodies that are alike make none of these troubles. So the light ones
+   are first made as heavy as what leans on them, by factors f, and then less and less:
+       A (v - v*) + (f - 1) A (v - v_k) = J'g,
+   v_k the velocity of the round before. What was added vanishes where v stays, and with f = 1. */
+#include "solve/coulomb/mass_scaling.h"
+#include "base/room.h"
+#include "contact/rows.h"
+#include "linear/product.h"
+#include <string.h>
+
+#define ALIKE 10      /* times lighter: what shapes alone make of bodies */
+#define LEAST 30      /* factor that is worth the way */
+#define MOST 1e8      /* factor */
+#define PASSES 32     /* of factors along chains of bodies */
+#define CLOSE 1e-3    /* relative gap bar of a round */
+#define STEPS 25      /* Newton steps of a round */
+#define PACE 3        /* by which the largest factor falls from round to round, at first ... */
+#define SLOWEST 1.2   /* ... at least ... */
+#define FASTEST 10    /* ... and at most */
+#define EASY 6        /* Newton steps of a round after which the next factor may fall faster */
+#define SOFT 1e-4     /* R_p after a failure ... */
+#define SOFTER 10     /* ... growing by this ... */
+#define HARDER 5      /* ... falling by this after a success ... */
+#define FIRM 1e-6     /* ... down to this ... */
+#define SOFTEST 0.1   /* ... up to this share of the Delassus diagonal */
+#define ROUNDS 60     /* in all */
+#define MOST_SIDES 16 /* groups of dofs that one block touches */
+
+typedef struct ease {
+    sti__sap *sap;
+    double *value, *vstar, *impetus, *inverse, *weight; /* as they were */
+    double *v, *g;                                      /* of the last round that was solved */
+    double *factor;                                     /* per dof: the largest */
+    int *group;                                         /* per dof */
+    int groups;
+} ease;
+
+static size_t lay_out(ease *e, const sti__island *s, char *base) {
+    sti__cutter c = {base, 0};
+    size_t n = (size_t)s->n, m = (size_t)s->m;
+    double **dofs[] = {&e->vstar, &e->impetus, &e->inverse, &e->v, &e->factor};
+    for (int i = 0; i < STI__COUNT(dofs); i++) *dofs[i] = sti__cut(&c, n, sizeof(double));
+    e->value = sti__cut(&c, (size_t)s->astart[s->n], sizeof(double));
+    e->weight = sti__cut(&c, m, sizeof(double));
+    e->g = sti__cut(&c, m, sizeof(double));
+    e->group = sti__cut(&c, n, sizeof(int));
+    return c.used;
+}
+
+static bool reserve(ease *e) {
+    sti__island *s = e->sap->s;
+    size_t need = lay_out(e, s, NULL);
+    if (!sti__make_room(s->allocator, &s->eased, &s->neased, need, 0)) return false;
+    lay_out(e, s, s->eased);
+    memcpy(e->value, s->avalue, sizeof(double) * (size_t)s->astart[s->n]);
+    memcpy(e->vstar, s->vstar, sizeof(double) * (size_t)s->n);
+    memcpy(e->impetus, s->impetus, sizeof(double) * (size_t)s->n);
+    memcpy(e->inverse, s->inverse, sizeof(double) * (size_t)s->n);
+    memcpy(e->weight, s->weight, sizeof(double) * (size_t)s->m);
+    return true;
+}
+
+/* ---- factors ------------------------------------------------------------------------------------------ */
+
+/* Bodies: neighbours that the mass couples, or that the same blocks touch. */
+static void find_groups(ease *e) {
+    const sti__island *s = e->sap->s;
+    const int *of = s->sweep.of;
+    e->groups = 0;
+    for (int i = 0; i < s->n; i++) {
+        bool goes_on = i > 0 && (of[i] == of[i - 1] || s->same[i - 1] > 1);
+        if (!goes_on) e->groups++;
+        e->group[i] = e->groups - 1;
+        e->factor[i] = 1;
+    }
+}
+
+/* One block: lighter sides become as heavy as the heaviest. True if a factor grew. */
+static bool match_sides(ease *e, int b) {
+    const sti__island *s = e->sap->s;
+    const sti__sweep *w = &s->sweep;
+    double weight[MOST_SIDES] = {0}, least = INFINITY;
+    int dof[MOST_SIDES], sides = 0, dim = s->first[b + 1] - s->first[b], k = s->start[b];
+    for (int t = w->touch[b]; t < w->touch[b + 1]; t++) {
+        int begin = w->part[w->where[t]], n = w->part[w->where[t] + 1] - begin, group = e->group[begin];
+        if (sides == 0 || e->group[dof[sides - 1]] != group) {
+            if (sides == MOST_SIDES) return false;
+            dof[sides++] = begin;
+        }
+        for (; k < s->start[b + 1] && w->of[s->col[k]] == w->where[t]; k++)
+            for (int i = 0; i < dim; i++)
+                weight[sides - 1] += s->value[s->number[b] + (int64_t)(k - s->start[b]) * dim + i] *
+                                     w->T[w->at[t] + (int64_t)i * n + s->col[k] - begin];
+    }
+    for (int i = 0; i < sides; i++)
+        if (weight[i] > 0) least = fmin(least, weight[i] / e->factor[dof[i]]);
+    bool grew = false;
+    for (int i = 0; i < sides; i++) {
+        double f = fmin(MOST, weight[i] / (ALIKE * least));
+        if (!(f > 1.01 * e->factor[dof[i]])) continue;
+        grew = true;
+        for (int j = dof[i]; j < s->n && e->group[j] == e->group[dof[i]]; j++) e->factor[j] = f;
+        for (int j = dof[i] - 1; j >= 0 && e->group[j] == e->group[dof[i]]; j--) e->factor[j] = f;
+    }
+    return grew;
+}
+
+/* Along chains, both ways; returns the largest factor. */
+static double find_factors(ease *e) {
+    const sti__island *s = e->sap->s;
+    double most = 1;
+    bool grew = true;
+    find_groups(e);
+    for (int pass = 0; pass < PASSES && grew; pass++) {
+        grew = false;
+        for (int b = 0; b < s->nrow; b++) grew |= match_sides(e, pass % 2 ? s->nrow - 1 - b : b);
+    }
+    for (int i = 0; i < s->n; i++) most = fmax(most, e->factor[i]);
+    return most;
+}
+
+/* ---- rounds ------------------------------------------------------------------------------------------- */
+
+/* The island at the masses that were given. */
+static bool restore(ease *e) {
+    sti__island *s = e->sap->s;
+    memcpy(s->avalue, e->value, sizeof(double) * (size_t)s->astart[s->n]);
+    memcpy(s->vstar, e->vstar, sizeof(double) * (size_t)s->n);
+    memcpy(s->impetus, e->impetus, sizeof(double) * (size_t)s->n);
+    memcpy(s->inverse, e->inverse, sizeof(double) * (size_t)s->n);
+    memcpy(s->weight, e->weight, sizeof(double) * (size_t)s->m);
+    s->sweep.state = STI__SWEEP_NEW;
+    s->mass_ready = false;
+    return sti__island_factor_mass(s, e->sap->tasks);
+}
+
+/* Masses with factors that are at most `most`, drawn to the velocity of the last round. */
+static bool make_heavier(ease *e, double most) {
+    sti__sap *sap = e->sap;
+    sti__island *s = sap->s;
+    for (int i = 0; i < s->n; i++) {
+        double f = fmin(most, e->factor[i]);
+        for (int k = s->astart[i]; k < s->astart[i + 1]; k++) s->avalue[k] = f * e->value[k];
+        s->inverse[i] = e->inverse[i] / f;
+        s->vstar[i] = e->vstar[i] / f + (1 - 1 / f) * e->v[i];
+    }
+    sti__csr_mul(&s->A, s->vstar, s->impetus, sap->tasks);
+    s->sweep.state = STI__SWEEP_NEW;
+    s->mass_ready = false;
+    if (!sti__sap_prepare_sweep(sap)) return false;
+    for (int b = 0; b < s->nrow; b++) {
+        int at = s->first[b], dim = s->first[b + 1] - at;
+        for (int i = 0; i < dim; i++) s->weight[at + i] = s->sweep.D[s->gstart[b] + i * dim + i];
+    }
+    return sti__island_factor_mass(s, sap->tasks);
+}
+
+static void keep(ease *e) {
+    const sti__island *s = e->sap->s;
+    memcpy(e->v, s->v, sizeof(double) * (size_t)s->n);
+    memcpy(e->g, s->last_g, sizeof(double) * (size_t)s->m);
+}
+
+static bool run(ease *e, double most, double share, sti__ease_soften soften, void *context) {
+    sti__sap *sap = e->sap;
+    sti__island *s = sap->s;
+    memcpy(s->v, e->v, sizeof(double) * (size_t)s->n);
+    memcpy(s->last_g, e->g, sizeof(double) * (size_t)s->m);
+    if (!make_heavier(e, most)) return false;
+    soften(context, share);
+    for (int i = 0; i < s->m; i++) s->base[i] = s->soft[i] * e->g[i];
+    if (!sti__sap_couple(sap, 0, CLOSE)) return false;
+    keep(e);
+    return true;
+}
+
+/* Down from the largest factor to none; where a round fails, contacts are softer for a while (a proximal term) and the way is
+   slower. False if that did not get far. */
+static bool go_down(ease *e, double most, int cap, sti__ease_soften soften, void *context) {
+    sti__sap *sap = e->sap;
+    double good = INFINITY, next = most, pace = PACE, share = 0;
+    for (int k = 0; k < ROUNDS && sap->count->iterations < cap && sti__budget_left(&sap->count->budget);
+         k++) {
+        int before = sap->count->iterations;
+        bool solved = run(e, next, share, soften, context);
+        sap->count->outer++;
+        if (solved && next <= 1) return true;
+        if (solved) {
+            good = next;
+            if (sap->count->iterations - before <= EASY) pace = fmin(FASTEST, 1.5 * pace);
+            share = share > FIRM ? share / HARDER : 0;
+        } else {
+            if (share >= SOFTEST) return false;
+            share = fmax(SOFT, SOFTER * share);
+            pace = fmax(SLOWEST, sqrt(pace));
+        }
+        next = good < INFINITY ? fmax(1, good / pace) : most;
+    }
+    return false;
+}
+
+bool sti__sap_ease(sti__sap *sap, int cap, sti__ease_soften soften, void *context) {
+    sti__island *s = sap->s;
+    ease e = {.sap = sap};
+    int steps = sap->steps;
+    if (!s->direct || !sti__sap_prepare_sweep(sap) || !reserve(&e)) return false;
+    double most = find_factors(&e);
+    if (!(most >= LEAST)) return false;
+    memset(s->last_g, 0, sizeof(double) * (size_t)s->m);
+    keep(&e);
+    sap->steps = STEPS;
+    sap->judged = false; /* pairs from here on are new */
+    bool solved = go_down(&e, most, cap, soften, context);
+    sap->steps = steps;
+    sap->count->certified = false; /* what rounds have certified holds for their masses */
+    memcpy(s->v, e.v, sizeof(double) * (size_t)s->n);
+    memcpy(s->last_g, e.g, sizeof(double) * (size_t)s->m);
+    bool whole = restore(&e);
+    soften(context, 0);
+    return solved && whole;
+}

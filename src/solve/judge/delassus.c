@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The diagonal of the Delassus operator J A^-1 J'. */
+#include "base/room.h"
+#include "contact/rows.h"
+#include "linear/product.h"
+#include "solve/judge/certificate.h"
+#include <math.h>
+#include <string.h>
+
+#define EXACT_COST 4e8 /* numbers of the factor that may be read before the diagonal is only estimated */
+#define PROBES 32
+#define SAMPLES 4
+#define LOOSE 8 /* dofs that the mass couples, of bodies that no joint holds */
+
+typedef struct colours {
+    double *x;       /* n: one solve */
+    int *part;       /* n: independent part of A that a dof belongs to */
+    int *taken;      /* n: pass in which the part was last used */
+    int *waiting;    /* m: rows still to do */
+    double *inverse; /* n x LOOSE: of small parts of A */
+} colours;
+
+static size_t lay_out(const sti_problem *p, colours *c, void *base) {
+    size_t n = (size_t)p->arrays.n, m = (size_t)p->m;
+    sti__cutter k = {base, 0};
+    c->x = sti__cut(&k, n, sizeof(double));
+    c->part = sti__cut(&k, n, sizeof(int));
+    c->taken = sti__cut(&k, n, sizeof(int));
+    c->waiting = sti__cut(&k, m, sizeof(int));
+    c->inverse = sti__cut(&k, n, LOOSE * sizeof(double));
+    return k.used + STI__ALIGN;
+}
+
+size_t sti__delassus_room(const sti_problem *p) {
+    colours c;
+    return lay_out(p, &c, NULL);
+}
+
+static int find_root(int *parent, int i) {
+    while (parent[i] != i) i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+static void find_parts(const sti_csr *A, int *part) {
+    for (int i = 0; i < A->nrow; i++) part[i] = i;
+    for (int i = 0; i < A->nrow; i++)
+        for (int k = A->start[i]; k < A->start[i + 1]; k++) {
+            int a = find_root(part, i), b = find_root(part, A->col[k]);
+            if (a < b) part[b] = a;
+            else part[a] = b;
+        }
+    for (int i = 0; i < A->nrow; i++) part[i] = find_root(part, i);
+}
+
+/* Takes row i into this pass if all parts that it touches are still free. */
+static bool take(const sti_csr *J, int i, int pass, colours *c) {
+    for (int k = J->start[i]; k < J->start[i + 1]; k++)
+        if (c->taken[c->part[J->col[k]]] == pass) return false;
+    for (int k = J->start[i]; k < J->start[i + 1]; k++) {
+        c->taken[c->part[J->col[k]]] = pass;
+        c->x[J->col[k]] = J->value[k];
+    }
+    return true;
+}
+
+static void diagonal_of_w(const sti_csr *W, double *diagonal) {
+    for (int i = 0; i < W->nrow; i++) {
+        diagonal[i] = 0;
+        for (int k = W->start[i]; k < W->start[i + 1]; k++)
+            if (W->col[k] == i) diagonal[i] = W->value[k];
+    }
+}
+
+/* The inverse of the n x n part of A that begins at a dof, by Gauss and Jordan; false if a pivot is not positive. */
+static bool invert_part(const sti_csr *A, int begin, int n, double (*inverse)[LOOSE]) {
+    double a[LOOSE][LOOSE] = {{0}};
+    for (int i = 0; i < n; i++) {
+        for (int k = A->start[begin + i]; k < A->start[begin + i + 1]; k++)
+            a[i][A->col[k] - begin] = A->value[k];
+        for (int j = 0; j < n; j++) inverse[i][j] = i == j;
+    }
+    for (int p = 0; p < n; p++) {
+        if (!(a[p][p] > 0)) return false;
+        double scale = 1 / a[p][p];
+        for (int j = 0; j < n; j++) a[p][j] *= scale, inverse[p][j] *= scale;
+        for (int i = 0; i < n; i++) {
+            double f = a[i][p];
+            if (i == p || f == 0) continue;
+            for (int j = 0; j < n; j++) a[i][j] -= f * a[p][j], inverse[i][j] -= f * inverse[p][j];
+        }
+    }
+    return true;
+}
+
+/* Where the mass falls into runs of few dofs; part gets the first dof of each. */
+static bool invert_parts(const sti_csr *A, colours *c) {
+    for (int begin = 0, end; begin < A->nrow; begin = end) {
+        int reach = begin;
+        for (end = begin; end <= reach; end++) {
+            if (end - begin >= LOOSE) return false;
+            c->part[end] = begin;
+            for (int k = A->start[end]; k < A->start[end + 1]; k++) {
+                if (A->col[k] < begin) return false;
+                if (A->col[k] > reach) reach = A->col[k];
+            }
+        }
+        if (!invert_part(A, begin, end - begin, (double(*)[LOOSE])c->inverse + begin)) return false;
+    }
+    return true;
+}
+
+static void diagonal_of_parts(const sti_problem *p, const colours *c, double *diagonal) {
+    const sti_csr *J = &p->arrays.J;
+    for (int i = 0; i < p->m; i++) {
+        double sum = 0;
+        for (int k = J->start[i], end; k < J->start[i + 1]; k = end) {
+            int part = c->part[J->col[k]];
+            for (end = k; end < J->start[i + 1] && c->part[J->col[end]] == part; end++) {
+                const double *row = c->inverse + (size_t)J->col[end] * LOOSE;
+                double x = J->value[end] * row[J->col[end] - part] / 2;
+                for (int e = k; e < end; e++) x += J->value[e] * row[J->col[e] - part];
+                sum += 2 * J->value[end] * x;
+            }
+        }
+        diagonal[i] = sum;
+    }
+}
+
+/* A sign that looks random and depends on k only. */
+static double sign(uint64_t k) {
+    k = (k + 1) * 0x9e3779b97f4a7c15ull;
+    k = (k ^ (k >> 30)) * 0xbf58476d1ce4e5b9ull;
+    k = (k ^ (k >> 27)) * 0x94d049bb133111ebull;
+    return (k >> 63) ? 1 : -1;
+}
+
+/* With J A^-1 J' = B B' and random signs z, (B z)_i^2 has the mean (B B')_ii: an estimate, to about a
+   quarter. */
+static void estimate(const sti_problem *p, sti__chol *mass, double *diagonal, colours *c,
+                     const sti_tasks *tasks) {
+    const sti_csr *J = &p->arrays.J;
+    for (int i = 0; i < p->m; i++) diagonal[i] = 0;
+    for (int probe = 0; probe < PROBES; probe++) {
+        for (int i = 0; i < p->arrays.n; i++) c->x[i] = sign((uint64_t)probe << 32 | (uint64_t)i);
+        sti__chol_half_back(mass, c->x, c->x, tasks);
+        for (int i = 0; i < p->m; i++) {
+            double y = 0;
+            for (int e = J->start[i]; e < J->start[i + 1]; e++) y += J->value[e] * c->x[J->col[e]];
+            diagonal[i] += y * y / PROBES;
+        }
+    }
+}
+
+/* Each row as if all other dofs stood still, and all of them as much larger as a few are found to be. */
+static void neighbours_held(const sti_problem *p, sti__chol *mass, double *diagonal, double *x,
+                            const sti_tasks *tasks) {
+    const sti_csr *J = &p->arrays.J, *A = &p->arrays.A;
+    double held = 0, exact = 0;
+    for (int i = 0; i < p->m; i++) {
+        diagonal[i] = 0;
+        for (int k = J->start[i]; k < J->start[i + 1]; k++)
+            for (int e = A->start[J->col[k]]; e < A->start[J->col[k] + 1]; e++)
+                if (A->col[e] == J->col[k]) diagonal[i] += J->value[k] * J->value[k] / A->value[e];
+    }
+    for (int t = 0; t < SAMPLES; t++) {
+        int i = (int)((int64_t)t * (p->m - 1) / (SAMPLES - 1));
+        memset(x, 0, sizeof(double) * (size_t)p->arrays.n);
+        for (int k = J->start[i]; k < J->start[i + 1]; k++) x[J->col[k]] = J->value[k];
+        sti__chol_half(mass, x, x, tasks);
+        exact += x[0] * x[0];
+        held += diagonal[i];
+    }
+    for (int i = 0; i < p->m && held > 0; i++) diagonal[i] *= fmax(1, exact / held);
+}
+
+/* Rows that have to take turns anyway: |L^-1 J_i'|^2 is half of the work. */
+static void one_by_one(const sti_problem *p, sti__chol *mass, double *diagonal, double *x,
+                       const sti_tasks *tasks) {
+    const sti_csr *J = &p->arrays.J;
+    for (int i = 0; i < p->m; i++) {
+        memset(x, 0, sizeof(double) * (size_t)p->arrays.n);
+        for (int k = J->start[i]; k < J->start[i + 1]; k++) x[J->col[k]] = J->value[k];
+        sti__chol_half(mass, x, x, tasks);
+        diagonal[i] = sti__norm2_n(x, NULL, p->arrays.n);
+    }
+}
+
+/* Least number of passes: rows of one part must take turns. */
+static int count_passes(const sti_problem *p, colours *c) {
+    const sti_csr *J = &p->arrays.J;
+    int most = 0;
+    for (int i = 0; i < p->arrays.n; i++) c->taken[i] = 0;
+    for (int i = 0; i < p->m; i++)
+        for (int k = J->start[i], last = -1; k < J->start[i + 1]; k++) {
+            int part = c->part[J->col[k]];
+            if (part != last && ++c->taken[part] > most) most = c->taken[part];
+            last = part;
+        }
+    return most;
+}
+
+void sti__delassus_diagonal(const sti_problem *p, sti__chol *mass, double *diagonal, void *room,
+                            const sti_tasks *tasks) {
+    const sti_csr *J = &p->arrays.J;
+    colours c;
+    if (p->delassus) {
+        diagonal_of_w(&p->arrays.W, diagonal);
+        return;
+    }
+    uintptr_t start = ((uintptr_t)room + STI__ALIGN - 1) / STI__ALIGN * STI__ALIGN;
+    lay_out(p, &c, (char *)room + (start - (uintptr_t)room));
+    if (invert_parts(&p->arrays.A, &c)) {
+        diagonal_of_parts(p, &c, diagonal);
+        return;
+    }
+    find_parts(&p->arrays.A, c.part);
+    if (sti__chol_iterates(mass)) {
+        neighbours_held(p, mass, diagonal, c.x, tasks);
+        return;
+    }
+    int passes = count_passes(p, &c);
+    if (passes * (double)sti__chol_get_info(mass).fill > EXACT_COST) {
+        estimate(p, mass, diagonal, &c, tasks);
+        return;
+    }
+    if (2 * passes > p->m) {
+        one_by_one(p, mass, diagonal, c.x, tasks);
+        return;
+    }
+    for (int i = 0; i < p->arrays.n; i++) c.taken[i] = -1;
+    for (int i = 0; i < p->m; i++) c.waiting[i] = i;
+    for (int pass = 0, left = p->m; left > 0; pass++) {
+        /* rows that must wait move to the front, those of this pass to the end */
+        int keep = 0;
+        for (int i = 0; i < p->arrays.n; i++) c.x[i] = 0;
+        for (int k = 0; k < left; k++) {
+            int i = c.waiting[k];
+            if (take(J, i, pass, &c)) continue;
+            c.waiting[k] = c.waiting[keep];
+            c.waiting[keep++] = i;
+        }
+        sti__chol_solve(mass, c.x, tasks);
+        for (int k = keep; k < left; k++) {
+            int i = c.waiting[k];
+            diagonal[i] = 0;
+            for (int e = J->start[i]; e < J->start[i + 1]; e++) diagonal[i] += J->value[e] * c.x[J->col[e]];
+        }
+        left = keep;
+    }
+}
+
+void sti__row_norm(const sti_row *row, const double *delassus, const double *R, double *w) {
+    double sum = 0;
+    for (int i = 0; i < row->dim; i++) {
+        w[i] = delassus[i] + R[i];
+        if (!(w[i] > 0)) w[i] = 1;
+    }
+    if (row->kind != STI_ROW_CONE) return;
+    for (int i = 1; i < row->dim; i++) sum += w[i] * row->mu[i - 1] * row->mu[i - 1];
+    for (int i = 1; i < row->dim; i++) w[i] = sum / (row->dim - 1) / (row->mu[i - 1] * row->mu[i - 1]);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sweeps, accelerated by Anderson's method: the next impulses are the combination of the last sweeps' results whose changes
+   cancel best. Stalls are fixed points of a law outside its region, to which the extrapolation returns again and again: where it
+   opposes the sweep's own change it is taken backwards. */
+#include "solve/pairs/pairs.h"
+#include "base/isa.h"
+#include "solve/judge/gap.h"
+#include "solve/pairs/policy.h"
+#include "solve/parts/mass_parts.h"
+#include "solve/primal/sap.h"
+#include <string.h>
+
+#define ALL (STI__PAIRS_WINDOW + 1)
+
+extern const sti__pairs_kernel sti__pairs_table;
+#ifdef STI_HAVE_ISA
+extern const sti__pairs_kernel sti__pairs_table_avx2, sti__pairs_table_avx512;
+#endif
+
+const sti__pairs_kernel *sti__pairs_get_kernel(void) {
+#ifdef STI_HAVE_ISA
+    if (sti__has_avx512()) return &sti__pairs_table_avx512;
+    if (sti__has_avx2()) return &sti__pairs_table_avx2;
+#endif
+    return &sti__pairs_table;
+}
+
+/* ---- the state of a solve ------------------------------------------------------------------------------- */
+
+typedef struct run {
+    sti__pairs *p;
+    const sti__pairs_kernel *kernel;
+    double tol;
+    double *g[ALL], *z[ALL], *change[ALL]; /* results of the last sweeps, round about; what they changed */
+    double gram[ALL][ALL];                 /* products of the changes */
+    int newest, have;
+    double change2; /* of the last sweep, squared */
+    double goal2;   /* change at which the gap is worth computing */
+    double best;    /* since the last stall, of squared changes ... */
+    int since;      /* ... and sweeps without half of it */
+    bool stalled;
+    int plain, stint; /* sweeps that are left without extrapolation; of the next stall */
+    int look, wait;   /* next sweep at which watched contacts are looked at; sweeps to the one after it */
+    double local;
+} run;
+
+static void set_vectors(run *r) {
+    sti__pairs *p = r->p;
+    for (int k = 0; k < ALL; k++) {
+        r->g[k] = p->out_g + (size_t)k * (size_t)p->m;
+        r->change[k] = p->change + (size_t)k * (size_t)p->m;
+        r->z[k] = p->out_z + (size_t)k * (size_t)p->nz;
+    }
+}
+
+/* The k-th last sweep. */
+static int place_of(const run *r, int k) { return (r->newest + ALL - k) % ALL; }
+
+/* ---- one sweep ----------------------------------------------------------------------------------------------- */
+
+static void take_sweep(run *r) {
+    sti__pairs *p = r->p;
+    memcpy(p->before, p->g, sizeof(double) * (size_t)p->m);
+    r->kernel->sweep(p, p->z, p->g, r->local);
+    r->newest = (r->newest + 1) % ALL;
+    r->change2 = r->kernel->compare(p->m, p->g, p->before, p->weight, r->change[r->newest]);
+    memcpy(r->g[r->newest], p->g, sizeof(double) * (size_t)p->m);
+    memcpy(r->z[r->newest], p->z, sizeof(double) * (size_t)p->nz);
+    r->local = STI__PAIRS_ENOUGH * r->change2 / (p->npair + 1);
+}
+
+/* The relative gap bar, where the change of the last sweep says that it may hold. */
+static bool is_done(run *r) {
+    sti__pairs *p = r->p;
+    if (r->goal2 > 0 && r->change2 > r->goal2) return false;
+    sti__pairs_gap part = r->kernel->gap(p, p->z, p->g, p->inside, p->push);
+    sti__sum sum = {.gap = part.rows + part.rest2 / 2,
+                    .impulse2 = part.impulse2,
+                    .moved2 = part.moved2,
+                    .free2 = sti__free2(p->s->problem, p->free2, 1)};
+    double bar = sti__sum_bar(&sum), fall = r->tol / bar;
+    if (bar <= r->tol) return true;
+    double next = 2 * fall * fall;
+    r->goal2 = r->change2 * (next < STI__PAIRS_CHECK ? next : STI__PAIRS_CHECK);
+    return false;
+}
+
+/* Open contacts are watched from time to time. History in which they still pushed is of no use. */
+static void look_at_open(run *r, int sweeps) {
+    sti__pairs *p = r->p;
+    if (sweeps != r->look) return;
+    r->look += r->wait;
+    r->wait *= 2;
+    if (r->kernel->watch(p, p->z, p->g, true) > 0) r->have = 0;
+}
+
+/* ---- acceleration ------------------------------------------------------------------------------------------ */
+
+/* Sweeps that lead nowhere are followed by some without extrapolation. */
+static void watch_stalls(run *r) {
+    r->since++;
+    if (r->change2 < 0.5 * r->best) r->best = r->change2, r->since = 0;
+    if (r->plain > 0) {
+        r->have = 0;
+        if (--r->plain == 0) r->best = r->change2, r->since = 0;
+    } else if (r->since > STI__PAIRS_PATIENCE || r->change2 > STI__PAIRS_WILD * r->best) {
+        r->plain = r->stint;
+        r->stalled = true;
+        r->have = r->since = 0;
+        if (r->stint < STI__PAIRS_LONGEST) r->stint += r->stint / 2;
+    }
+}
+
+/* Adds the newest sweep to the window and to the products of changes. */
+static void add_to_window(run *r) {
+    double *list[ALL], out[ALL];
+    r->have = r->have < ALL ? r->have + 1 : ALL;
+    for (int k = 0; k < r->have; k++) list[k] = r->change[place_of(r, k)];
+    r->kernel->products(r->p->m, r->change[r->newest], list, r->have, out);
+    for (int k = 0; k < r->have; k++)
+        r->gram[r->newest][place_of(r, k)] = r->gram[place_of(r, k)][r->newest] = out[k];
+}
+
+/* Factors, which add up to 1, of the combination of least change; false if the changes are not independent. */
+static bool find_factors(const run *r, double *factor) {
+    int n = r->have - 1, at = r->newest;
+    double M[ALL][ALL + 1], sum = 0;
+    for (int i = 0; i < n; i++) {
+        int row = place_of(r, i + 1);
+        M[i][n] = r->gram[at][at] - r->gram[at][row];
+        for (int j = 0; j < n; j++) {
+            int col = place_of(r, j + 1);
+            M[i][j] = r->gram[at][at] - r->gram[at][row] - r->gram[at][col] + r->gram[row][col];
+        }
+        M[i][i] *= 1 + STI__PAIRS_RIDGE;
+    }
+    for (int i = 0; i < n; i++) {
+        if (!(M[i][i] > 0)) return false;
+        for (int j = i + 1; j < n; j++) {
+            double by = M[j][i] / M[i][i];
+            for (int k = i; k <= n; k++) M[j][k] -= by * M[i][k];
+        }
+    }
+    for (int i = n - 1; i >= 0; i--) {
+        factor[i + 1] = M[i][n];
+        for (int j = i + 1; j < n; j++) factor[i + 1] -= M[i][j] * factor[j + 1];
+        factor[i + 1] /= M[i][i];
+        sum += factor[i + 1];
+    }
+    factor[0] = 1 - sum;
+    return true;
+}
+
+/* Whether the way from where the last sweep began to the extrapolation opposes what that sweep changed. */
+static bool is_opposed(run *r) {
+    sti__pairs *p = r->p;
+    double *list[1] = {r->change[r->newest]}, along;
+    r->kernel->compare(p->m, p->g, p->before, p->weight, p->inside);
+    r->kernel->products(p->m, p->inside, list, 1, &along);
+    return along < 0;
+}
+
+static void extrapolate(run *r) {
+    sti__pairs *p = r->p;
+    double factor[ALL], *g[ALL], *z[ALL];
+    if (r->have < 2) return;
+    if (!find_factors(r, factor)) {
+        r->have = 1;
+        return;
+    }
+    for (int k = 0; k < r->have; k++) g[k] = r->g[place_of(r, k)], z[k] = r->z[place_of(r, k)];
+    r->kernel->combine(p->m, g, factor, r->have, p->g);
+    bool back = is_opposed(r);
+    if (back) { /* as far from the last result on the other side */
+        for (int k = 0; k < r->have; k++) factor[k] = -factor[k];
+        factor[0] += 2;
+        r->kernel->combine(p->m, g, factor, r->have, p->g);
+    }
+    r->kernel->combine(p->nz, z, factor, r->have, p->z);
+    if (back) r->have = 0;
+}
+
+/* ---- the solve --------------------------------------------------------------------------------------------------- */
+
+/* Operations of a sweep with its extrapolation. */
+static double cost_of(const sti__pairs *p) {
+    double lanes = 0;
+    for (int k = 0; k < p->ngroup; k++)
+        if (p->group[k].awake) lanes += p->group[k].count == 1 ? 200 : 400 + 150 * p->group[k].count;
+    return 8 * lanes + 3.0 * (STI__PAIRS_WINDOW + 3) * (p->m + p->nz) + 100.0 * p->nsingle;
+}
+
+/* Sweeps that a few Newton steps of the whole island would cost. */
+static int worth(const sti__pairs *p, double cost) {
+    double n = p->s->n, newton = STI__PAIRS_FACTOR * n * sqrt(n), most = STI__PAIRS_STEPS * newton / cost;
+    return most < STI__PAIRS_LEAST    ? STI__PAIRS_LEAST
+           : most < STI__PAIRS_SWEEPS ? (int)most
+                                      : STI__PAIRS_SWEEPS;
+}
+
+static bool iterate(run *r, sti__budget *budget, int *sweeps) {
+    double cost = cost_of(r->p);
+    int enough = worth(r->p, cost);
+    for (*sweeps = 0; *sweeps < (r->stalled ? enough : STI__PAIRS_SWEEPS) && sti__budget_left(budget);) {
+        take_sweep(r);
+        ++*sweeps;
+        sti__budget_spend(budget, cost);
+        if (!(r->change2 < INFINITY)) return false;
+        if (is_done(r)) return true;
+        look_at_open(r, *sweeps);
+        watch_stalls(r);
+        if (r->plain > 0) continue;
+        add_to_window(r);
+        extrapolate(r);
+    }
+    return false;
+}
+
+static void take_guess(sti__pairs *p) {
+    const sti__island *s = p->s;
+    memset(p->g, 0, sizeof(double) * (size_t)p->m);
+    for (int b = 0; b < s->nrow; b++)
+        for (int i = 0; i < s->first[b + 1] - s->first[b]; i++)
+            p->g[p->where[b] + i * p->stride[b]] = s->last_g[s->first[b] + i];
+}
+
+/* Velocities of z and the impulses g into the island. */
+static void give_back(const sti__pairs *p, sti__island *s, const double *g) {
+    for (int b = 0; b < s->nrow; b++)
+        for (int i = 0; i < s->first[b + 1] - s->first[b]; i++)
+            s->last_g[s->first[b] + i] = g[p->where[b] + i * p->stride[b]];
+    for (int k = 0; k < p->parts; k++) {
+        int begin = p->part[k], n = p->part[k + 1] - begin;
+        double *x = p->push;
+        memcpy(x, p->z + p->z_at[k], sizeof(double) * (size_t)n);
+        sti__part_backward(p->L + p->lstart[k], n, x);
+        for (int i = 0; i < n; i++) s->v[begin + i] = s->vstar[begin + i] + x[i];
+    }
+}
+
+bool sti__pairs_solve(sti__sap *sap, double tol) {
+    sti__island *s = sap->s;
+    sti__pairs *p = &s->pairs;
+    int64_t start = sti__tick(s->tally);
+    if (!sti__pairs_prepare(p, s)) return false;
+    run r = {.p = p,
+             .kernel = sti__pairs_get_kernel(),
+             .tol = STI__PAIRS_AIM * tol,
+             .newest = -1,
+             .best = INFINITY,
+             .stint = STI__PAIRS_STINT,
+             .look = STI__PAIRS_LOOK,
+             .wait = 2 * STI__PAIRS_LOOK};
+    int sweeps = 0;
+    set_vectors(&r);
+    take_guess(p);
+    r.kernel->force(p, p->g, p->z);
+    bool done = iterate(&r, &sap->count->budget, &sweeps);
+    give_back(p, s, done ? p->inside : p->g);
+    sti__tock(s->tally, STI__WORK_SWEEPS, start, sweeps);
+    return done;
+}

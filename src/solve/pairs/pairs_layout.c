@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An island laid out for sweeps over pairs of bodies: parts of the mass, pairs, their colours and groups, and the whitened rows. */
+#include "base/room.h"
+#include "contact/rows.h"
+#include "solve/pairs/pairs.h"
+#include "solve/pairs/policy.h"
+#include "solve/parts/mass_parts.h"
+#include <string.h>
+
+#define MOST_TOUCHES 8 /* parts that one block may move */
+#define SIZES (STI__PAIRS_CONTACTS + 1)
+
+/* A block in lanes: the parts that it moves. */
+typedef struct key {
+    int a, b, block;
+} key;
+
+/* What is needed while an island is laid out. */
+typedef struct plan {
+    key *key, *sorted;
+    int *start;     /* npair + 1: first key of each pair */
+    int *colour;    /* npair; -1: swept one by one */
+    bool *open;     /* npair: watched at first */
+    int *head;      /* parts + 2: of counting sorts */
+    uint64_t *used; /* parts + 1: colours that a part has */
+    int nkey, ngroup, ntouch, factors, numbers, squares;
+    int count[STI__PAIRS_COLOURS][2][SIZES]; /* pairs by colour, watched or not, and contacts */
+    int base[STI__PAIRS_COLOURS][2];         /* their first group */
+    int64_t packs;                           /* of data */
+} plan;
+
+/* ---- memory ------------------------------------------------------------------------------------------------ */
+
+static size_t lay_out_plan(sti__pairs *p, plan *x, int n, int nrow, char *base) {
+    sti__cutter c = {base, 0};
+    size_t dofs = (size_t)n + 2, rows = (size_t)nrow + 1;
+    p->part = sti__cut(&c, dofs, sizeof(int));
+    p->of = sti__cut(&c, dofs, sizeof(int));
+    p->z_at = sti__cut(&c, dofs, sizeof(int));
+    p->lstart = sti__cut(&c, dofs, sizeof(int64_t));
+    p->where = sti__cut(&c, rows, sizeof(int));
+    p->stride = sti__cut(&c, rows, sizeof(int));
+    p->single = sti__cut(&c, rows, sizeof *p->single);
+    x->key = sti__cut(&c, rows, sizeof(key));
+    x->sorted = sti__cut(&c, rows, sizeof(key));
+    x->start = sti__cut(&c, rows, sizeof(int));
+    x->colour = sti__cut(&c, rows, sizeof(int));
+    x->open = sti__cut(&c, rows, sizeof(bool));
+    x->head = sti__cut(&c, dofs, sizeof(int));
+    x->used = sti__cut(&c, dofs, sizeof(uint64_t));
+    return c.used;
+}
+
+static size_t lay_out_room(sti__pairs *p, const plan *x, char *base) {
+    sti__cutter c = {base, 0};
+    size_t m = (size_t)p->m, z = (size_t)p->nz, all = STI__PAIRS_WINDOW + 1;
+    p->group = sti__cut(&c, (size_t)x->ngroup, sizeof *p->group);
+    p->touch = sti__cut(&c, (size_t)x->ntouch, sizeof *p->touch);
+    p->data = sti__cut(&c, sti__mul((size_t)x->packs, STI__LANE), sizeof(double));
+    p->L = sti__cut(&c, (size_t)x->factors, sizeof(double));
+    p->X = sti__cut(&c, (size_t)x->numbers, sizeof(double));
+    p->D = sti__cut(&c, (size_t)x->squares, sizeof(double));
+    p->q = sti__cut(&c, (size_t)p->s->m, sizeof(double));
+    double **impulses[] = {&p->weight, &p->g, &p->before, &p->inside}, **motions[] = {&p->z, &p->push};
+    for (int i = 0; i < STI__COUNT(impulses); i++) *impulses[i] = sti__cut(&c, m, sizeof(double));
+    for (int i = 0; i < STI__COUNT(motions); i++) *motions[i] = sti__cut(&c, z, sizeof(double));
+    p->out_g = sti__cut(&c, sti__mul(all, m), sizeof(double));
+    p->change = sti__cut(&c, sti__mul(all, m), sizeof(double));
+    p->out_z = sti__cut(&c, sti__mul(all, z), sizeof(double));
+    return c.used;
+}
+
+void sti__pairs_free(sti__pairs *p, const sti_allocator *allocator) {
+    if (p->plan) sti__free_aligned(allocator, p->plan, p->nplan);
+    if (p->room) sti__free_aligned(allocator, p->room, p->nroom);
+}
+
+/* ---- parts ----------------------------------------------------------------------------------------------- */
+
+static int padded(int n) { return (n + STI__LANE - 1) / STI__LANE * STI__LANE; }
+static int size_of(const sti__pairs *p, int part) {
+    return part < p->parts ? p->part[part + 1] - p->part[part] : 0;
+}
+
+static bool lay_out_parts(sti__pairs *p, plan *x) {
+    p->parts = sti__find_parts(p->s, STI__PAIRS_PART, p->part, p->of);
+    p->nz = x->factors = 0;
+    for (int k = 0; k < p->parts; k++) {
+        int n = size_of(p, k);
+        p->z_at[k] = p->nz;
+        p->lstart[k] = x->factors;
+        p->nz += padded(n);
+        x->factors += n * n;
+    }
+    p->z_at[p->parts] = p->nz; /* of blocks that move one part only */
+    p->nz += STI__LANE;
+    return p->parts > 0;
+}
+
+/* The parts that a block moves; -1 if there are too many. */
+static int touches_of(const sti__pairs *p, int b, int *list) {
+    const sti__island *s = p->s;
+    int count = 0;
+    for (int k = s->start[b]; k < s->start[b + 1]; k++) {
+        int part = p->of[s->col[k]];
+        if (count > 0 && list[count - 1] == part) continue;
+        if (count == MOST_TOUCHES) return -1;
+        list[count++] = part;
+    }
+    return count;
+}
+
+/* Rows of block b over one part, whitened: dim rows of ld numbers. */
+static void whiten(const sti__pairs *p, int b, int part, int ld, double *X) {
+    const sti__island *s = p->s;
+    int dim = s->first[b + 1] - s->first[b], begin = p->part[part], n = size_of(p, part);
+    const double *value = s->value + s->number[b];
+    memset(X, 0, sizeof(double) * (size_t)dim * (size_t)ld);
+    for (int k = s->start[b]; k < s->start[b + 1]; k++, value += dim)
+        if (p->of[s->col[k]] == part)
+            for (int i = 0; i < dim; i++) X[i * ld + s->col[k] - begin] = value[i];
+    for (int i = 0; i < dim; i++) sti__part_forward(p->L + p->lstart[part], n, X + i * ld);
+}
+
+/* ---- pairs ------------------------------------------------------------------------------------------------- */
+
+static bool fits_lane(const sti__pairs *p, int b, const int *list, int count) {
+    const sti_row *row = sti__island_row(p->s, b);
+    const double *R = p->s->R + p->s->first[b];
+    bool fits = row->kind == STI_ROW_CONE && row->dim == 3 && row->mu[0] == row->mu[1] && R[1] == R[2] &&
+                count > 0 && count <= 2;
+    for (int t = 0; fits && t < count; t++) fits = size_of(p, list[t]) <= STI__BODY;
+    return fits;
+}
+
+static void add_single(sti__pairs *p, plan *x, int b, const int *list, int count) {
+    int dim = p->s->first[b + 1] - p->s->first[b];
+    p->single[p->nsingle++] =
+        (sti__pair_single){.block = b, .touch = x->ntouch, .touches = count, .D = x->squares};
+    x->ntouch += count;
+    x->squares += dim * dim;
+    for (int t = 0; t < count; t++) x->numbers += dim * padded(size_of(p, list[t]));
+}
+
+/* Blocks in lanes, and the others. */
+static bool sort_blocks(sti__pairs *p, plan *x) {
+    int list[MOST_TOUCHES];
+    for (int b = 0; b < p->s->nrow; b++) {
+        int count = touches_of(p, b, list);
+        if (count < 0 || sti__island_row(p->s, b)->kind == STI_ROW_USER) return false;
+        if (fits_lane(p, b, list, count))
+            x->key[x->nkey++] = (key){list[0], count > 1 ? list[1] : p->parts, b};
+        else add_single(p, x, b, list, count);
+    }
+    return true;
+}
+
+/* Keys by first part, then by second: two counting sorts, which keep the order of what is equal. */
+static void sort_keys(const sti__pairs *p, plan *x) {
+    for (int pass = 0; pass < 2; pass++) {
+        memset(x->head, 0, sizeof(int) * ((size_t)p->parts + 2));
+        for (int i = 0; i < x->nkey; i++) x->head[(pass ? x->key[i].a : x->key[i].b) + 1]++;
+        for (int k = 0; k <= p->parts; k++) x->head[k + 1] += x->head[k];
+        for (int i = 0; i < x->nkey; i++) x->sorted[x->head[pass ? x->key[i].a : x->key[i].b]++] = x->key[i];
+        memcpy(x->key, x->sorted, sizeof(key) * (size_t)x->nkey);
+    }
+}
+
+/* Open at the guess, and by much. */
+static bool is_open(const sti__island *s, int b) {
+    int at = s->first[b];
+    return s->last_g[at] == 0 && s->y[at] > STI__PAIRS_OPEN;
+}
+
+static void find_pairs(sti__pairs *p, plan *x) {
+    p->npair = 0;
+    for (int i = 0; i < x->nkey; i++) {
+        const key *k = &x->key[i];
+        bool same =
+            i > 0 && k->a == k[-1].a && k->b == k[-1].b && i - x->start[p->npair - 1] < STI__PAIRS_CONTACTS;
+        if (!same) x->start[p->npair++] = i, x->open[p->npair - 1] = true;
+        x->open[p->npair - 1] &= is_open(p->s, k->block);
+    }
+    x->start[p->npair] = x->nkey;
+}
+
+/* The first colour that neither part has. */
+static void colour_pairs(sti__pairs *p, plan *x) {
+    int list[MOST_TOUCHES];
+    memset(x->used, 0, sizeof(uint64_t) * ((size_t)p->parts + 1));
+    for (int i = 0; i < p->npair; i++) {
+        const key *k = &x->key[x->start[i]];
+        int size = x->start[i + 1] - x->start[i];
+        x->used[p->parts] = 0;
+        uint64_t used = x->used[k->a] | x->used[k->b];
+        int colour = used == UINT64_MAX ? 64 : __builtin_ctzll(~used);
+        x->colour[i] = colour < STI__PAIRS_COLOURS ? colour : -1;
+        for (int c = 0; c < size && x->colour[i] < 0; c++)
+            add_single(p, x, k[c].block, list, touches_of(p, k[c].block, list));
+        if (x->colour[i] < 0) continue;
+        x->used[k->a] |= (uint64_t)1 << colour;
+        x->used[k->b] |= (uint64_t)1 << colour;
+        x->count[colour][x->open[i]][size]++;
+    }
+}
+
+static int64_t data_packs(int count) {
+    return count == 1 ? STI__HEAD_ONE + STI__POINT : STI__HEAD + (int64_t)count * (STI__POINT + STI__LAW);
+}
+
+/* Groups of one colour: pairs with many contacts first, so that those of a group have about as many. Sizes only. */
+static void count_groups(sti__pairs *p, plan *x) {
+    p->packs = 0;
+    x->ngroup = 0;
+    x->packs = 0;
+    for (int c = 0; c < STI__PAIRS_COLOURS; c++)
+        for (int open = 0; open < 2; open++) {
+            int lanes = 0;
+            x->base[c][open] = x->ngroup;
+            for (int size = SIZES - 1; size > 0; size--)
+                for (int k = 0; k < x->count[c][open][size]; k++, lanes++) {
+                    if (lanes % STI__LANE != 0) continue;
+                    x->ngroup++;
+                    p->packs += 3 * size;
+                    x->packs += data_packs(size);
+                }
+        }
+}
+
+/* ---- contents ---------------------------------------------------------------------------------------------- */
+
+static double *pack(const sti__pairs *p, int64_t at) { return p->data + at * STI__LANE; }
+
+/* A lane without a contact is one that is open, with unit weights. */
+static void clear_group(sti__pairs *p, sti__pair_group *g) {
+    static const int ones[] = {STI__POINT_Q,  STI__POINT_RN, STI__POINT_RT, STI__POINT_IRN, STI__POINT_IRT,
+                               STI__POINT_MU, STI__POINT_WN, STI__POINT_WT, STI__POINT_IWN, STI__POINT_IWT};
+    int64_t head = g->count == 1 ? STI__HEAD_ONE : STI__HEAD, packs = head + (int64_t)g->count * STI__POINT;
+    memset(pack(p, g->at), 0, sizeof(double) * STI__LANE * (size_t)packs);
+    for (int i = 0; i < g->count; i++)
+        for (int k = 0; k < STI__COUNT(ones); k++)
+            for (int l = 0; l < STI__LANE; l++) pack(p, g->at + head + i * STI__POINT + ones[k])[l] = 1;
+}
+
+static void make_groups(sti__pairs *p, plan *x) {
+    int64_t at = 0;
+    int first = 0;
+    p->ngroup = 0;
+    for (int c = 0; c < STI__PAIRS_COLOURS; c++)
+        for (int open = 0; open < 2; open++) {
+            int lanes = 0, before = 0;
+            for (int size = SIZES - 1; size > 0; size--) {
+                for (int k = 0; k < x->count[c][open][size]; k++, lanes++) {
+                    if (lanes % STI__LANE != 0) continue;
+                    sti__pair_group *g = &p->group[p->ngroup++];
+                    *g = (sti__pair_group){.count = size, .first = first, .at = at, .awake = !open};
+                    for (int l = 0; l < STI__LANE; l++) g->a[l] = g->b[l] = p->z_at[p->parts];
+                    clear_group(p, g);
+                    first += 3 * size;
+                    at += data_packs(size);
+                }
+                int here = x->count[c][open][size]; /* from here on: the next lane of this size */
+                x->count[c][open][size] = before;
+                before += here;
+            }
+        }
+}
+
+/* Six orthonormal coordinates that span the rows of a pair (Gram-Schmidt, twice for accuracy); unused ones are zero. */
+static void span_rows(const double *X, int rows, double S[STI__BODY][12]) {
+    int have = 0;
+    memset(S, 0, sizeof(double) * STI__BODY * 12);
+    for (int r = 0; r < rows && have < STI__BODY; r++) {
+        double x[12], whole = 0, left = 0;
+        for (int d = 0; d < 12; d++) x[d] = X[12 * r + d], whole += x[d] * x[d];
+        for (int pass = 0; pass < 2; pass++)
+            for (int e = 0; e < have; e++) {
+                double along = 0;
+                for (int d = 0; d < 12; d++) along += x[d] * S[e][d];
+                for (int d = 0; d < 12; d++) x[d] -= along * S[e][d];
+            }
+        for (int d = 0; d < 12; d++) left += x[d] * x[d];
+        if (!(left > 1e-16 * whole)) continue;
+        double by = 1 / sqrt(left);
+        for (int d = 0; d < 12; d++) S[have][d] = x[d] * by;
+        have++;
+    }
+}
+
+/* What a contact is but its rows; X: 3 rows of 12. */
+static void fill_point(const sti__pairs *p, int b, const double *X, int l, double *point) {
+    const sti__island *s = p->s;
+    const double *R = s->R + s->first[b], *q = p->q + s->first[b];
+    double D[3][3], mu = sti__island_row(s, b)->mu[0];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            D[i][j] = 0;
+            for (int d = 0; d < 12; d++) D[i][j] += X[12 * i + d] * X[12 * j + d];
+        }
+    double wn = D[0][0] + R[0], wt = (D[1][1] > D[2][2] ? D[1][1] : D[2][2]) + R[1] + fabs(D[1][2]);
+    double number[STI__POINT] = {[STI__POINT_Q] = q[0],
+                                 q[1],
+                                 q[2],
+                                 [STI__POINT_RN] = R[0],
+                                 [STI__POINT_RT] = R[1],
+                                 [STI__POINT_IRN] = 1 / R[0],
+                                 [STI__POINT_IRT] = 1 / R[1],
+                                 [STI__POINT_MU] = mu,
+                                 [STI__POINT_WN] = wn,
+                                 [STI__POINT_WT] = wt,
+                                 [STI__POINT_IWN] = 1 / wn,
+                                 [STI__POINT_IWT] = 1 / wt,
+                                 [STI__POINT_D01] = D[0][1],
+                                 [STI__POINT_D02] = D[0][2]};
+    for (int k = STI__POINT_Q; k < STI__POINT; k++) point[k * STI__LANE + l] = number[k];
+}
+
+static void fill_rows_one(const double *X, int l, double *head, double *point) {
+    for (int r = 0; r < 3; r++)
+        for (int d = 0; d < STI__BODY; d++) {
+            point[(STI__POINT_ROWS + STI__BODY * r + d) * STI__LANE + l] = X[12 * r + d];
+            head[(STI__BODY * r + d) * STI__LANE + l] = X[12 * r + STI__BODY + d];
+        }
+}
+
+static void fill_rows(const double *X, double S[STI__BODY][12], int l, double *point) {
+    for (int r = 0; r < 3; r++)
+        for (int e = 0; e < STI__BODY; e++) {
+            double sum = 0;
+            for (int d = 0; d < 12; d++) sum += X[12 * r + d] * S[e][d];
+            point[(STI__POINT_ROWS + STI__BODY * r + e) * STI__LANE + l] = sum;
+        }
+}
+
+static void fill_pair(sti__pairs *p, plan *x, int i) {
+    int size = x->start[i + 1] - x->start[i], *next = &x->count[x->colour[i]][x->open[i]][size];
+    int place = (*next)++, l = place % STI__LANE;
+    sti__pair_group *g = &p->group[x->base[x->colour[i]][x->open[i]] + place / STI__LANE];
+    const key *k = &x->key[x->start[i]];
+    double X[STI__PAIRS_CONTACTS][36], t[18], S[STI__BODY][12], *head = pack(p, g->at);
+    g->a[l] = p->z_at[k->a];
+    g->b[l] = p->z_at[k->b];
+    memset(X, 0, sizeof X);
+    for (int c = 0; c < size; c++)
+        for (int side = 0; side < (k->b < p->parts ? 2 : 1); side++) {
+            whiten(p, k[c].block, side ? k->b : k->a, STI__BODY, t);
+            for (int r = 0; r < 3; r++)
+                memcpy(X[c] + 12 * r + 6 * side, t + 6 * r, sizeof(double) * STI__BODY);
+        }
+    if (g->count > 1) {
+        span_rows(X[0], 3 * size, S);
+        for (int e = 0; e < STI__BODY; e++)
+            for (int d = 0; d < 12; d++) head[(STI__BODY * d + e) * STI__LANE + l] = S[e][d];
+    }
+    for (int c = 0; c < size; c++) {
+        int64_t at = g->at + (g->count > 1 ? STI__HEAD : STI__HEAD_ONE) + c * STI__POINT;
+        p->where[k[c].block] = (g->first + 3 * c) * STI__LANE + l;
+        p->stride[k[c].block] = STI__LANE;
+        if (g->count > 1) fill_rows(X[c], S, l, pack(p, at));
+        else fill_rows_one(X[c], l, head, pack(p, at));
+        fill_point(p, k[c].block, X[c], l, pack(p, at));
+    }
+}
+
+static void fill_single(sti__pairs *p, sti__pair_single *e, int64_t *used) {
+    const sti__island *s = p->s;
+    int b = e->block, dim = s->first[b + 1] - s->first[b], list[MOST_TOUCHES];
+    double *D = p->D + e->D;
+    touches_of(p, b, list);
+    memset(D, 0, sizeof(double) * (size_t)dim * (size_t)dim);
+    for (int i = 0; i < dim; i++) D[i * dim + i] = s->R[s->first[b] + i];
+    for (int t = 0; t < e->touches; t++) {
+        int n = padded(size_of(p, list[t]));
+        double *X = p->X + *used;
+        p->touch[e->touch + t] = (sti__pair_touch){p->z_at[list[t]], n, *used};
+        *used += (int64_t)dim * n;
+        whiten(p, b, list[t], n, X);
+        for (int i = 0; i < dim; i++)
+            for (int j = 0; j < dim; j++)
+                for (int k = 0; k < n; k++) D[i * dim + j] += X[i * n + k] * X[j * n + k];
+    }
+    p->where[b] = e->g;
+    p->stride[b] = 1;
+}
+
+static void fill_weights(sti__pairs *p) {
+    memset(p->weight, 0, sizeof(double) * (size_t)p->m);
+    for (int k = 0; k < p->ngroup; k++) {
+        const sti__pair_group *g = &p->group[k];
+        for (int c = 0; c < g->count; c++) {
+            const double *point =
+                pack(p, g->at + (g->count > 1 ? STI__HEAD : STI__HEAD_ONE) + c * STI__POINT);
+            double *w = p->weight + (g->first + 3 * c) * STI__LANE;
+            for (int l = 0; l < STI__LANE; l++) {
+                w[l] = sqrt(point[STI__POINT_WN * STI__LANE + l]);
+                w[STI__LANE + l] = w[2 * STI__LANE + l] = sqrt(point[STI__POINT_WT * STI__LANE + l]);
+            }
+        }
+    }
+    for (int k = 0; k < p->nsingle; k++) {
+        const sti__pair_single *e = &p->single[k];
+        int dim = p->s->first[e->block + 1] - p->s->first[e->block];
+        for (int i = 0; i < dim; i++) p->weight[e->g + i] = sqrt(p->D[e->D + i * dim + i]);
+    }
+}
+
+static bool fill(sti__pairs *p, plan *x) {
+    sti__island *s = (sti__island *)p->s;
+    int64_t used = 0;
+    for (int k = 0; k < p->parts; k++)
+        if (!sti__factor_part(s, p->part[k], size_of(p, k), p->L + p->lstart[k])) return false;
+    sti__island_mul(s, s->vstar, p->q, NULL);
+    for (int i = 0; i < s->m; i++) p->q[i] -= s->target[i];
+    make_groups(p, x);
+    for (int i = 0; i < p->npair; i++)
+        if (x->colour[i] >= 0) fill_pair(p, x, i);
+    for (int k = 0; k < p->nsingle; k++) fill_single(p, &p->single[k], &used);
+    fill_weights(p);
+    p->free2 = 0;
+    for (int i = 0; i < s->n; i++) p->free2 += s->vstar[i] * s->impetus[i];
+    return true;
+}
+
+bool sti__pairs_prepare(sti__pairs *p, sti__island *s) {
+    plan x = {0};
+    p->s = s;
+    p->nsingle = 0;
+    size_t need = lay_out_plan(p, &x, s->n, s->nrow, NULL);
+    if (!sti__make_room(s->allocator, &p->plan, &p->nplan, need, need / 2)) return false;
+    lay_out_plan(p, &x, s->n, s->nrow, p->plan);
+    if (!lay_out_parts(p, &x) || !sort_blocks(p, &x)) return false;
+    sort_keys(p, &x);
+    find_pairs(p, &x);
+    colour_pairs(p, &x);
+    count_groups(p, &x);
+    p->m = p->packs * STI__LANE;
+    for (int k = 0; k < p->nsingle; k++) {
+        p->single[k].g = p->m;
+        p->m += s->first[p->single[k].block + 1] - s->first[p->single[k].block];
+    }
+    p->m = padded(p->m);
+    need = lay_out_room(p, &x, NULL);
+    if (!sti__make_room(s->allocator, &p->room, &p->nroom, need, need / 2)) return false;
+    lay_out_room(p, &x, p->room);
+    return fill(p, &x);
+}

@@ -1,4 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel of small islands, for robots of more than 64 dofs. */
-#define WORDS 4
-#include "solve/small_kernel.c"
