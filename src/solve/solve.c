@@ -2,6 +2,7 @@
 /* The one call behind which all solvers stand: options, workspace, choice, certificate. */
 #include "solve/solve.h"
 #include "contact/rows.h"
+#include "solve/rules.h"
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -215,6 +216,10 @@ static sti_status open_history(sti_workspace *w, const sti_solve_options *o, sti
     return STI_OK;
 }
 
+#ifdef STI_ABLATION
+uint32_t sti__rules_off;
+#endif
+
 /* ---- solving ------------------------------------------------------------------------------------ */
 
 sti_solve_info sti__info_unknown(void) {
@@ -364,7 +369,7 @@ static sti_status certify(const sti__task *t, const sti_problem *p, const double
 static sti_status reduce(sti__task *t, sti_error *error) {
     sti_workspace *w = t->workspace;
     const sti_problem *reduced;
-    if (t->options->linear == STI_LINEAR_PCG) return STI_OK;
+    if (t->options->linear == STI_LINEAR_PCG || !STI__RULE(REDUCTION)) return STI_OK;
     int64_t start = sti__tick(w->tally);
     if (!w->reduction && !(w->reduction = sti__reduction_create(w->allocator, error))) return STI_NO_MEMORY;
     int before = sti__reduction_factorisations(w->reduction);

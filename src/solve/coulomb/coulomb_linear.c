@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solve/coulomb/coulomb_linear.h"
+#include "solve/rules.h"
 #include <string.h>
 
 #define PRODUCTS 60 /* of one linear solve that has no better way, in pairs */
@@ -134,6 +135,9 @@ static bool solve_halfway(sti__sap *sap, const double *b, double goal, int most)
 static bool solve_direct(sti__sap *sap, const double *b, double goal) {
     sti__island *s = sap->s;
     int *tries = &sap->count->factorisations, cost = sti__island_unsymmetric_cost(s);
+    if (!STI__RULE(UNSYMMETRIC_FACTOR))
+        return solve_halfway(sap, b, goal, PRODUCTS) ||
+               isfinite(sti__momentum_dot(s, vector(s, X), vector(s, X)));
     if (!sap->unsymmetric || sap->steps) {
         if (solve_halfway(sap, b, goal, sap->steps ? PRODUCTS : cost / 2)) return true;
         if (sap->steps) return isfinite(sti__momentum_dot(s, vector(s, X), vector(s, X)));

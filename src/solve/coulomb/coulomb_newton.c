@@ -8,6 +8,7 @@
 #include "solve/coulomb/coulomb_laws.h"
 #include "solve/coulomb/coulomb_linear.h"
 #include "solve/pairs/policy.h"
+#include "solve/rules.h"
 #include <string.h>
 
 #define FEWER 60   /* Newton steps of one call within rounds ... */
@@ -237,7 +238,7 @@ static bool step(couple *c) {
     if (c->tight)
         goal =
             fmax(1e-12, fmin(1e-4, 1e-3 * c->natural)) * sqrt(sti__momentum_dot(s, s->gradient, s->gradient));
-    bool kept = c->plain && sap->count->iterations == 1 && merit_of(c) <= SETTLED;
+    bool kept = STI__RULE(KEPT_FACTOR) && c->plain && sap->count->iterations == 1 && merit_of(c) <= SETTLED;
     const double *x = sti__sloped_solve(sap, s->gradient, goal, kept);
     if (!x) return false;
     start = sti__tick(s->tally);
@@ -287,7 +288,7 @@ static double enter_bounds(couple *c, bool snaps) {
         int at = s->first[b];
         memcpy(s->g + at, c->g + at, sizeof(double) * (size_t)row->dim);
         sti__row_project(row, s->R + at, s->g + at);
-        if (snaps) gap += s->part[b] = snap(s, b, s->g + at);
+        if (snaps) gap += s->part[b] = STI__RULE(SNAPPING) ? snap(s, b, s->g + at) : gap_of(s, b, s->g + at);
     }
     sti__island_mul_t(s, s->g, s->force, sap->tasks);
     for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->force[i];
@@ -387,9 +388,11 @@ static double walk(couple *c, enum pace pace) {
 /* No step is of use: laws are rounded, or else swept and rounded again, more where that has failed before. */
 static bool retreat(couple *c) {
     sti__sap *sap = c->sap;
+    if (!STI__RULE(ROUNDED_LAWS)) return false;
     if (c->round > 0) {
         int times = c->failures < 3 ? 1 << c->failures : MOST_SWEEPS / SWEEPS;
-        if (!sti__sap_sweep(sap, SWEEPS * times)) { /* what cannot be swept may need better steps */
+        if (!STI__RULE(ROW_SWEEPS) ||
+            !sti__sap_sweep(sap, SWEEPS * times)) { /* what cannot be swept may need better steps */
             if (c->tight || !balance(c, ROUGH)) return false;
             c->tight = true;
         }
@@ -429,7 +432,7 @@ static bool begin(couple *c) {
     set_units(c);
     if (!balance(c, ROUGH)) return false;
     read_pair(c);
-    if (merit_of(c) <= FAR || c->soft) return true;
+    if (merit_of(c) <= FAR || c->soft || !STI__RULE(ROUNDED_LAWS)) return true;
     c->round = fmin(ROUNDEST, merit_of(c));
     return true;
 }
@@ -492,7 +495,7 @@ static int find_undecided(couple *c) {
    is given the law of that for one step. */
 static bool turn(couple *c) {
     sti__island *s = c->sap->s;
-    if (!c->plain || c->turns >= TURNS || merit_of(c) > MIDWAY) return false;
+    if (!STI__RULE(CYCLE_BREAKING) || !c->plain || c->turns >= TURNS || merit_of(c) > MIDWAY) return false;
     int b = find_undecided(c);
     if (b < 0) return false;
     int at = s->first[b], dim = s->first[b + 1] - at;
@@ -514,7 +517,7 @@ static bool turn(couple *c) {
 
 /* Where steps are not all whole, laws yield a little, by less the nearer the pair is, or much where nothing else was of use. */
 static void set_laws(couple *c) {
-    c->yield = c->plain && (c->cut || c->round > 0) ? fmin(1, merit_of(c)) : 0;
+    c->yield = STI__RULE(EXTRA_COMPLIANCE) && c->plain && (c->cut || c->round > 0) ? fmin(1, merit_of(c)) : 0;
     if (c->entry > 0) c->yield = YIELD * fmin(1, merit_of(c) / c->entry);
     if (c->round > 0 || c->yield > 0) read_laws(c);
 }
@@ -529,9 +532,10 @@ static bool yield_much(couple *c) {
 
 /* Where no step is of use. */
 static bool find_way(couple *c) {
-    if (!c->tight && !c->soft && !c->daring && merit_of(c) <= (c->plain ? CLOSE : 10 * CLOSE))
+    if (STI__RULE(WHOLE_STEPS) && !c->tight && !c->soft && !c->daring &&
+        merit_of(c) <= (c->plain ? CLOSE : 10 * CLOSE))
         return dare(c), true;
-    if (c->plain && !c->stint && merit_of(c) <= MIDWAY) return yield_much(c);
+    if (STI__RULE(EXTRA_COMPLIANCE) && c->plain && !c->stint && merit_of(c) <= MIDWAY) return yield_much(c);
     c->daring = false;
     return leave_best(c) && retreat(c);
 }
@@ -573,7 +577,7 @@ static bool iterate(couple *c, double goal, double bar) {
         note_best(c);
         if (merit_of(c) < 0.5 * least) least = merit_of(c), late = k;
         if (!c->tight && !c->soft && k - late > PATIENCE && !(c->entry > 0)) {
-            if (!c->plain || c->stint || !yield_much(c)) return false;
+            if (!STI__RULE(EXTRA_COMPLIANCE) || !c->plain || c->stint || !yield_much(c)) return false;
             late = k;
         }
         bool leap = (c->tight || c->daring) && c->blind < (c->tight ? BLIND : DARE) && !(c->round > 0);
@@ -589,7 +593,8 @@ static bool iterate(couple *c, double goal, double bar) {
 /* What moves is swept first, pair by pair (pairs/policy.h says when). Where that is not enough, Newton's steps go on from it. */
 static void sweep_pairs(couple *c, double bar) {
     sti__sap *sap = c->sap;
-    if (!c->plain || sap->history || sap->options->linear != STI_LINEAR_AUTO) return;
+    if (!STI__RULE(PAIR_SWEEPS) || !c->plain || sap->history || sap->options->linear != STI_LINEAR_AUTO)
+        return;
     if (sti__sap_steps_left(sap) == 0) return; /* a cap is a cap */
     read_pair(c);
     if (merit_of(c) <= STI__PAIRS_SETTLED) return;

@@ -4,6 +4,7 @@
    Saxce shift of every iterate; where that stalls, the shift is frozen and refreshed in an outer loop. */
 #include "base/det.h"
 #include "solve/dual/dual.h"
+#include "solve/rules.h"
 #include <math.h>
 #include <string.h>
 
@@ -171,7 +172,7 @@ static double steps_left(apgd *a) {
 /* How many steps of the finisher are worth trying: none unless it looks like the cheaper way to the goal, and
    never more than what gradient steps have cost so far. */
 static int worth_finishing(apgd *a, double left) {
-    if (!a->dual.task->options->finish) return 0;
+    if (!a->dual.task->options->finish || !STI__RULE(DUAL_FINISH)) return 0;
     double newton = sti__newton_cost(&a->dual) / sti__dual_cost(&a->dual),
            may = a->iterations / newton + NEWTON_LEAST - a->newton_steps;
     if (!(left > EXPECTED_NEWTON * newton) || !(may >= NEWTON_LEAST)) return 0;
@@ -208,7 +209,8 @@ static sti_status run(apgd *a, sti_error *error) {
         bool moved = descend(a, window);
         if (sti__dual_over(&a->dual)) break;
         double togo = steps_left(a);
-        if (o->finish && a->next_primal > 0 && a->iterations >= a->next_primal && togo > PRIMAL) {
+        if (STI__RULE(PRIMAL_FINISH) && o->finish && a->next_primal > 0 && a->iterations >= a->next_primal &&
+            togo > PRIMAL) {
             if ((status = finish_primal(a, error)) != STI_OK) return status;
             if (sti__dual_over(&a->dual)) break;
             moved = true;
@@ -227,7 +229,7 @@ static sti_status run(apgd *a, sti_error *error) {
         }
         stalls = a->dual.best_error < 0.9 * before ? 0 : stalls + 1;
         if (!moved || stalls > STALLS) break;
-        if (!a->dual.exact || stalls == 0) continue;
+        if (!a->dual.exact || stalls == 0 || !STI__RULE(FROZEN_SHIFT)) continue;
         if (stalls / PATIENCE % 2 == 1) {
             if (stalls % 4 == 0) freeze(a);
         } else if (a->pass.shift == STI__SHIFT_FROZEN) thaw(a);

@@ -11,6 +11,7 @@
 #include "contact/rows.h"
 #include "linear/krylov/anderson.h"
 #include "solve/dual/dual.h"
+#include "solve/rules.h"
 #include <math.h>
 #include <string.h>
 
@@ -429,6 +430,7 @@ static void iterate(newton *n, int *left) {
         idle = late < 0.8 * least ? 0 : idle + 1;
         least = fmin(least, late);
         if (idle < TIRED && late < INFINITY) {
+            if (!STI__RULE(DUAL_ANDERSON)) sti__anderson_forget(&n->anderson);
             sti__anderson_next(&n->anderson, n->offset, n->late);
             continue;
         }

@@ -8,6 +8,7 @@
 #include "solve/pairs/policy.h"
 #include "solve/parts/mass_parts.h"
 #include "solve/primal/sap.h"
+#include "solve/rules.h"
 #include <string.h>
 
 #define ALL (STI__PAIRS_WINDOW + 1)
@@ -91,7 +92,7 @@ static void look_at_open(run *r, int sweeps) {
     if (sweeps != r->look) return;
     r->look += r->wait;
     r->wait *= 2;
-    if (r->kernel->watch(p, p->z, p->g, true) > 0) r->have = 0;
+    if (r->kernel->watch(p, p->z, p->g, STI__RULE(PAIR_WATCHING)) > 0) r->have = 0;
 }
 
 /* ---- acceleration ------------------------------------------------------------------------------------------ */
@@ -170,7 +171,7 @@ static void extrapolate(run *r) {
     }
     for (int k = 0; k < r->have; k++) g[k] = r->g[place_of(r, k)], z[k] = r->z[place_of(r, k)];
     r->kernel->combine(p->m, g, factor, r->have, p->g);
-    bool back = is_opposed(r);
+    bool back = STI__RULE(PAIR_BACKWARDS) && is_opposed(r);
     if (back) { /* as far from the last result on the other side */
         for (int k = 0; k < r->have; k++) factor[k] = -factor[k];
         factor[0] += 2;
@@ -209,7 +210,7 @@ static bool iterate(run *r, sti__budget *budget, int *sweeps) {
         if (is_done(r)) return true;
         look_at_open(r, *sweeps);
         watch_stalls(r);
-        if (r->plain > 0) continue;
+        if (r->plain > 0 || !STI__RULE(PAIR_EXTRAPOLATION)) continue;
         add_to_window(r);
         extrapolate(r);
     }

@@ -5,6 +5,7 @@
 #include "solve/pairs/pairs.h"
 #include "solve/pairs/policy.h"
 #include "solve/parts/mass_parts.h"
+#include "solve/rules.h"
 #include <string.h>
 
 #define MOST_TOUCHES 8 /* parts that one block may move */
@@ -178,7 +179,7 @@ static void find_pairs(sti__pairs *p, plan *x) {
         const key *k = &x->key[i];
         bool same =
             i > 0 && k->a == k[-1].a && k->b == k[-1].b && i - x->start[p->npair - 1] < STI__PAIRS_CONTACTS;
-        if (!same) x->start[p->npair++] = i, x->open[p->npair - 1] = true;
+        if (!same) x->start[p->npair++] = i, x->open[p->npair - 1] = STI__RULE(PAIR_WATCHING);
         x->open[p->npair - 1] &= is_open(p->s, k->block);
     }
     x->start[p->npair] = x->nkey;

@@ -16,6 +16,7 @@
 #include "solve/coulomb/mass_scaling.h"
 #include "solve/judge/certificate.h"
 #include "solve/primal/sap.h"
+#include "solve/rules.h"
 #include <string.h>
 
 #define FIRST_SHARE 1e-2   /* R_p of the Delassus diagonal */
@@ -159,7 +160,7 @@ static bool run_coupled(rounds *r) {
 /* From the best iterate again, with larger shares. */
 static bool run_softer(rounds *r) {
     sti__island *s = r->sap->s;
-    for (int k = 0; k < TRIES && r->any && r->share < MOST_SHARE; k++) {
+    for (int k = 0; STI__RULE(ROUNDS_SOFTER) && k < TRIES && r->any && r->share < MOST_SHARE; k++) {
         memcpy(s->v, s->answer, sizeof(double) * (size_t)s->n);
         memcpy(s->last_g, s->best_g, sizeof(double) * (size_t)s->m);
         soften(r, fmin(MOST_SHARE, SOFTER * r->share));
@@ -180,7 +181,7 @@ static void soften_anew(void *context, double share) {
 /* From masses that are alike to a pair near the answer, once and not for a finisher. */
 static bool ease_masses(rounds *r) {
     sti__island *s = r->sap->s;
-    if (r->eased || r->sap->cap) return false;
+    if (!STI__RULE(MASS_SCALING) || r->eased || r->sap->cap) return false;
     r->eased = true;
     memcpy(s->v, s->vstar, sizeof(double) * (size_t)s->n);
     bool eased = sti__sap_ease(
@@ -335,10 +336,11 @@ static void next_offset(rounds *r, int since, double before) {
         change_share(r, r->nature.shifts ? 0.3 : 0.1);
     } else if (!solved && r->wait == WAIT && r->share < MOST_SHARE) {
         change_share(r, 2);
-    } else if (since >= TIRED && !solved) {
+    } else if (STI__RULE(ROUNDS_DAMPING) && since >= TIRED && !solved) {
         for (int i = 0; i < s->m; i++) t[i] += DAMPED * s->late[i];
         sti__anderson_forget(&s->anderson);
     } else {
+        if (!STI__RULE(ROUNDS_ANDERSON)) sti__anderson_forget(&s->anderson);
         sti__anderson_next(&s->anderson, t, s->late);
     }
     r->aim = (since < TIRED ? 0.03 : 0.001) * r->error;

@@ -4,6 +4,7 @@
 #include "solve/primal/sap.h"
 #include "contact/rows.h"
 #include "linear/product.h"
+#include "solve/rules.h"
 #include "solve/small/small.h"
 #include "solve/warm/guess.h"
 #include <string.h>
@@ -446,8 +447,8 @@ static sti__small_job small_job(const small_run *run, int k) {
                             .v = t->v,
                             .g = t->g,
                             .lawful = t->options->guess_v && !t->options->guess_g,
-                            .next_v = t->workspace->next_v,
-                            .next_g = t->workspace->next_g,
+                            .next_v = STI__RULE(EXTRAPOLATED_GUESS) ? t->workspace->next_v : NULL,
+                            .next_g = STI__RULE(EXTRAPOLATED_GUESS) ? t->workspace->next_g : NULL,
                             .share = t->workspace->share};
 }
 
@@ -512,14 +513,15 @@ static bool solve_small(const sti__task *t, sti__islands *islands, sti__sum *sum
 /* The pair that the last step left, and the one that goes on as it went. */
 static sti__guess guess_of(const sti__task *t, const sti__islands *s, int k, double *share, void *work) {
     const sti_workspace *w = t->workspace;
+    bool next = w->next_v && STI__RULE(EXTRAPOLATED_GUESS);
     return (sti__guess){.problem = t->problem,
                         .dof = s->dofs + s->dof_at[k],
                         .row = s->blocks + s->row_at[k],
                         .rank = s->rank,
                         .n = s->dof_at[k + 1] - s->dof_at[k],
                         .nrow = s->row_at[k + 1] - s->row_at[k],
-                        .v = {t->v, w->next_v ? w->next_v : t->v},
-                        .g = {t->g, w->next_v ? w->next_g : t->g},
+                        .v = {t->v, next ? w->next_v : t->v},
+                        .g = {t->g, next ? w->next_g : t->g},
                         .share = {w->share, share},
                         .work = work};
 }
@@ -629,13 +631,14 @@ sti_status sti__solve_sap(const sti__task *t, sti_error *error) {
     if (status != STI_OK) return status;
     solve_loose(t);
     sti__tock(t->workspace->tally, STI__WORK_ISLANDS, start, 0);
-    bool small = t->options->coulomb == STI_COULOMB_EXACT && !t->workspace->history_room &&
-                 t->options->linear != STI_LINEAR_PCG;
+    bool exact = t->options->coulomb == STI_COULOMB_EXACT && !t->workspace->history_room &&
+                 t->options->linear != STI_LINEAR_PCG,
+         small = exact && STI__RULE(SMALL_ISLANDS);
     start = sti__tick(t->workspace->tally);
     if (small && !solve_small(t, islands, &t->workspace->sum))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory for the islands");
     if (small) sti__tock(t->workspace->tally, STI__WORK_SMALL, start, t->info->iterations);
-    bool judged = small && t->options->guess_g;
+    bool judged = exact && t->options->guess_g && STI__RULE(JUDGED_GUESS);
     start = sti__tick(t->workspace->tally);
     if (judged && !check_guesses(t, islands, &t->workspace->sum))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory for the islands");

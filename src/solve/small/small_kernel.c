@@ -5,6 +5,7 @@
 #include "base/room.h"
 #include "solve/coulomb/coulomb_laws.h"
 #include "solve/judge/certificate.h"
+#include "solve/rules.h"
 #include "solve/small/small_mass.h"
 #include <string.h>
 
@@ -463,7 +464,7 @@ static void move(small *s, double a) {
 
 /* Whole steps, which may raise the natural map before they lower it. */
 static bool leap(small *s, sti__small_job *job, double before, double *merit) {
-    for (int k = 0; k < LEAPS && job->iterations < job->steps; k++) {
+    for (int k = 0; k < LEAPS && STI__RULE(SMALL_WHOLE_STEPS) && job->iterations < job->steps; k++) {
         if (!step(s)) return false;
         job->iterations++;
         mark(s);
@@ -639,7 +640,7 @@ static bool iterate(small *s, sti__small_job *job) {
     for (int k = 0; k <= job->steps; k++) {
         if (merit <= NEAR * job->tol && certified(s, job)) return true;
         if (job->iterations >= job->steps) return false;
-        if (k == 0 && merit > FAR) {
+        if (k == 0 && merit > FAR && STI__RULE(SMALL_SWEEP_FIRST)) {
             merit = sweep(s, SWEEPS);
             continue;
         }

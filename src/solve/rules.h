@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules of thumb of the solvers: what speeds them up or helps them on, and is not needed for an answer to be right. Each can
+   be switched off in a build with -Dablation=true, so that its worth can be measured (./dev bench ablation, docs/ablation.md);
+   in every other build STI__RULE is the constant true. */
+#ifndef STI_SOLVE_RULES_H
+#define STI_SOLVE_RULES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* X(id, what it does) */
+/* clang-format off */
+#define STI__RULES(X)                                                                                        \
+    X(PAIR_SWEEPS, "sweeps over pairs of bodies come before Newton's method")                                \
+    X(PAIR_EXTRAPOLATION, "sweeps over pairs are extrapolated by Anderson's method")                         \
+    X(PAIR_BACKWARDS, "an extrapolation that opposes the last sweep is taken backwards")                     \
+    X(PAIR_WATCHING, "contacts that open fast are not swept, only looked at now and then")                   \
+    X(KEPT_FACTOR, "the first Newton step tries the factor of an earlier time step")                         \
+    X(UNSYMMETRIC_FACTOR, "where BiCGStab is slow the whole unsymmetric Newton matrix is factored")          \
+    X(ROUNDED_LAWS, "laws are rounded off where Newton's steps do not gain")                                 \
+    X(ROW_SWEEPS, "Gauss-Seidel sweeps over rows where rounded laws lead nowhere")                           \
+    X(EXTRA_COMPLIANCE, "temporary extra compliance where Newton's steps do not gain")                       \
+    X(WHOLE_STEPS, "near the answer a few whole Newton steps may raise the natural map")                     \
+    X(CYCLE_BREAKING, "a contact that cycles between two states is put into the third")                      \
+    X(SNAPPING, "impulses that nearly slide or are nearly open are put there before they are judged")        \
+    X(MASS_SCALING, "mass-scaling continuation where heavy bodies lean on light ones")                       \
+    X(ROUNDS_ANDERSON, "Anderson's method on the offset of proximal rounds")                                 \
+    X(ROUNDS_SOFTER, "a proximal round that fails is tried again with larger shares")                        \
+    X(ROUNDS_DAMPING, "damped steps of the offset where proximal rounds do not gain")                        \
+    X(SMALL_ISLANDS, "islands of few dofs are solved with dense matrices")                                   \
+    X(SMALL_SWEEP_FIRST, "there: sweeps first where the guess is far")                                       \
+    X(SMALL_WHOLE_STEPS, "there: whole Newton steps that may raise the natural map")                         \
+    X(EXTRAPOLATED_GUESS, "a second guess that goes on as the last steps went")                              \
+    X(JUDGED_GUESS, "large islands whose guess is within the tolerance are done")                            \
+    X(REDUCTION, "soft bodies are reduced to the dofs that rows touch")                                      \
+    X(PRIMAL_FINISH, "APGD: Newton's method on velocities finishes")                                         \
+    X(DUAL_FINISH, "APGD: Newton's method on impulses finishes")                                             \
+    X(DUAL_ANDERSON, "there: Anderson's method on the offset of its proximal problems")                      \
+    X(FROZEN_SHIFT, "APGD: De Saxce shifts are frozen for a while where it stalls")
+/* clang-format on */
+
+typedef enum sti__rule {
+#define X(id, text) STI__RULE_##id,
+    STI__RULES(X)
+#undef X
+        STI__RULE_COUNT
+} sti__rule;
+
+#ifdef STI_ABLATION
+extern uint32_t sti__rules_off; /* bits of those that are switched off; none at first */
+#define STI__RULE(id) (!(sti__rules_off >> STI__RULE_##id & 1))
+#else
+#define STI__RULE(id) true
+#endif
+
+#endif
