@@ -646,6 +646,20 @@ static void find_islands(sti__assembly *as) {
     p->nisland = count;
 }
 
+/* Ratio of a dof's inertia to what is left of it when the dofs after it move freely, beyond which rounding may show in momenta:
+   tens in robots, 1e11 for a finger a thousand kilometres from its hand. */
+#define ILL 1e6
+
+static bool is_ill(const sti__assembly *as, const sti_state *s) {
+    const sti_model *m = as->model;
+    const sti_problem *p = &as->problem;
+    for (int i = 0; i < p->first_soft; i++) {
+        int d = as->dof[i];
+        if (s->M[m->M_rowadr[d] + m->M_rownnz[d] - 1] * s->qLDiagInv[d] > ILL) return true;
+    }
+    return p->estimate != NULL;
+}
+
 #define STILL 1e-3 /* m/s or rad/s: answers are not asked to be better than at this speed */
 
 static void show_arrays(sti__assembly *as, double h) {
@@ -687,6 +701,7 @@ sti_status sti__assembly_end(sti__assembly *as, const sti_state *s, const sti_ta
     if (as->failed) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the matrix of a step");
     show_arrays(as, s->opt.timestep);
     as->problem.tree = factor_of(as, s);
+    as->problem.ill = is_ill(as, s);
     find_islands(as);
     return STI_OK;
 }

@@ -23,6 +23,7 @@ struct sti_problem {
     bool hard;                 /* some R of a cone or interval is 0 */
     bool foreign;              /* a user's handler made rows, with numbers of any size */
     bool uniform;              /* the rows of a block are over the same dofs */
+    bool ill;                  /* rounding may show: soft bodies, or lever arms out of all proportion */
     sti__tree_factor tree;
     int nisland;
     int *dof_island; /* n; -1 for a dof that no row touches */

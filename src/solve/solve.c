@@ -337,7 +337,7 @@ static sti_status judge(const sti__task *t, const sti_problem *p, const double *
 static bool claim_holds(const sti__task *t, const sti_problem *p, const double *v, bool summed) {
     double tol = t->options->tol / 4, claimed = t->info->certificate.headline;
     if (summed && sti__rounding2(p, v) > tol * tol * sti__sum_size2(&t->workspace->sum)) return false;
-    if (!p->estimate && p == t->problem) return true; /* A of rigid bodies is well-conditioned */
+    if (!p->ill && p == t->problem) return true;
     double *room =
         sti__workspace_block(t->workspace, STI__BLOCK_SMALL, sti__size(4, sizeof *room, p->arrays.n));
     return room && sti__momentum_holds(p, v, t->g, fmax(tol, 4 * claimed), room);
