@@ -2,6 +2,7 @@
 /* The one call behind which all solvers stand: options, workspace, choice, certificate. */
 #include "solve/solve.h"
 #include "contact/rows.h"
+#include "solve/policy.h"
 #include "solve/rules.h"
 #include <math.h>
 #include <string.h>
@@ -145,13 +146,11 @@ sti__islands *sti__workspace_islands(sti_workspace *w, sti_error *error) {
     return w->islands;
 }
 
-#define WORTH_KEEPING 4096 /* numbers of A: a factor of fewer is made in less time than they are compared */
-
 /* Keeps what the factor is made of; soft bodies have the same for many steps. */
 static void keep_mass(sti_workspace *w, const sti_csr *A) {
     size_t bytes = sti__size(sizeof(double), A->start[A->nrow]);
     w->mass_hash = 0;
-    if (A->start[A->nrow] < WORTH_KEEPING || sti__chol_iterates(w->mass)) return;
+    if (A->start[A->nrow] < STI__MASS_WORTH_KEEPING || sti__chol_iterates(w->mass)) return;
     void *kept = sti__workspace_block(w, STI__BLOCK_MASS, bytes);
     if (!kept) return; /* made anew then */
     memcpy(kept, A->value, bytes);

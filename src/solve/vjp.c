@@ -4,11 +4,9 @@
    with the Newton matrix H of the answer: one solve for all parameters. */
 #include "contact/rows.h"
 #include "linear/product.h"
+#include "solve/policy.h"
 #include "solve/primal/sap.h"
 #include <string.h>
-
-#define SOLVE_TOL 1e-13
-#define SOLVE_CAP 20000
 
 /* dg/dR and dg/dmu of one block against x = (J x) of the block. mu: of the first coefficient, with the others
    in proportion. R_t of a cone moves as a whole where it slides, so that the derivative is shared out among
@@ -75,7 +73,7 @@ static bool differentiate(sti__island *s, const outputs *o, const sti_solve_opti
     sti__sap_evaluate(&sap, true);
     if (!sti__island_make_hessian(s, NULL, &count.factorisations)) return false;
     for (int i = 0; i < s->n; i++) s->gradient[i] = o->w[s->dof[i]];
-    sti__island_solve(s, s->gradient, s->step, SOLVE_TOL, SOLVE_CAP, NULL);
+    sti__island_solve(s, s->gradient, s->step, STI__VJP_TOL, STI__VJP_PCG, NULL);
     sti__csr_mul(&s->A, s->step, s->astep, NULL);
     sti__island_mul(s, s->step, s->ystep, NULL);
     for (int i = 0; i < s->n && o->vstar; i++) o->vstar[s->dof[i]] = s->astep[i];

@@ -7,6 +7,7 @@
 #define STI_SOLVE_COULOMB_LAWS_H
 
 #include "contact/rows.h"
+#include "solve/policy.h"
 
 /* Each returns the square of the block's natural map in the norm w: how far the pair is from its law. */
 static inline double sti__pair_cone_of(int dim, const double *mu, const double *w, const double *R,
@@ -166,8 +167,6 @@ static inline void sti__pair_impulse(int dim, const double *G, const double *slo
     else sti__pair_impulse_of(dim, G, slope, c, y, g);
 }
 
-#define STI__LOCAL 3 /* rounds within a contact */
-
 /* The law of one contact against its own inverse mass D (with R): normal, then friction in the metric where its disc is
    round. u: y + R g at the g that comes in. */
 static inline __attribute__((always_inline)) void
@@ -180,7 +179,7 @@ sti__settle_dim(const sti_row *row, int dim, const double *D, const double *u, d
         sum *= row->mu[i - 1];
         stiff = stiff > sum ? stiff : sum;
     }
-    for (int round = 0; round < STI__LOCAL; round++) {
+    for (int round = 0; round < STI__SETTLE_ROUNDS; round++) {
         double length2 = 0, t[5] = {0};
         for (int i = 0; i < dim; i++) {
             z[i] = u[i];

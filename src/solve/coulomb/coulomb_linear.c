@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solve/coulomb/coulomb_linear.h"
+#include "solve/policy.h"
 #include "solve/rules.h"
 #include <string.h>
-
-#define PRODUCTS 60 /* of one linear solve that has no better way, in pairs */
-#define GMRES 12    /* passes that a step of GMRES costs: a product, its preconditioner, the basis */
-#define REFINED 4   /* times that a solve by an unsymmetric factor is refined */
-#define BRIEF 8     /* products of a kept factor that are not all tried where the first half leads nowhere */
 
 enum { R, R0, P, V, T, PHAT, SHAT, X };
 
@@ -65,7 +61,7 @@ static bool solve_iterated(sti__sap *sap, const double *b, double goal) {
     if (!sti__sap_hessian(sap)) return false;
     int64_t start = sti__tick(s->tally);
     sti__gmres_task task = {s->n, s->inverse, sap, precondition_once, product_once, s->tally};
-    double each = GMRES * sti__sap_pass(sap);
+    double each = STI__COULOMB_GMRES_PASSES * sti__sap_pass(sap);
     int cap = sti__budget_iterations(&sap->count->budget, each, sap->options->max_pcg);
     int steps = sti__gmres_solve(&s->gmres, &task, b, goal, cap, vector(s, X), vector(s, R));
     sti__budget_spend(&sap->count->budget, each * (steps > 0 ? steps : 1));
@@ -80,7 +76,7 @@ static bool solve_factored(sti__sap *sap, const double *b, double goal) {
     double *r = vector(s, R), *t = vector(s, T), *x = vector(s, X), last = INFINITY;
     memcpy(r, b, sizeof(double) * (size_t)s->n);
     memset(x, 0, sizeof(double) * (size_t)s->n);
-    for (int k = 0; k <= REFINED; k++) {
+    for (int k = 0; k <= STI__COULOMB_REFINED; k++) {
         sti__sap_solve(sap, r, t, 0);
         for (int i = 0; i < s->n; i++) x[i] += t[i];
         sap->count->products++;
@@ -136,17 +132,17 @@ static bool solve_direct(sti__sap *sap, const double *b, double goal) {
     sti__island *s = sap->s;
     int *tries = &sap->count->factorisations, cost = sti__island_unsymmetric_cost(s);
     if (!STI__RULE(UNSYMMETRIC_FACTOR))
-        return solve_halfway(sap, b, goal, PRODUCTS) ||
+        return solve_halfway(sap, b, goal, STI__COULOMB_PRODUCTS) ||
                isfinite(sti__momentum_dot(s, vector(s, X), vector(s, X)));
     if (!sap->unsymmetric || sap->steps) {
-        if (solve_halfway(sap, b, goal, sap->steps ? PRODUCTS : cost / 2)) return true;
+        if (solve_halfway(sap, b, goal, sap->steps ? STI__COULOMB_PRODUCTS : cost / 2)) return true;
         if (sap->steps) return isfinite(sti__momentum_dot(s, vector(s, X), vector(s, X)));
         sap->unsymmetric = true;
     }
     bool made = sti__island_make_unsymmetric(s, sap->tasks, tries);
     sti__budget_spend(&sap->count->budget, 2 * sti__chol_get_info(s->newton).flops + 8 * sti__sap_pass(sap));
     if (made && solve_factored(sap, b, goal)) return true;
-    return solve_halfway(sap, b, goal, PRODUCTS) ||
+    return solve_halfway(sap, b, goal, STI__COULOMB_PRODUCTS) ||
            isfinite(sti__momentum_dot(s, vector(s, X), vector(s, X)));
 }
 
@@ -154,12 +150,13 @@ static void precondition_kept(void *context, const double *in, double *out) {
     sti__sap_solve(context, in, out, 0);
 }
 
-/* GMRES with the factor of an earlier step, as long as that costs less than a new one: contacts that stick now and slid then, or
+/* STI__COULOMB_GMRES_PASSES with the factor of an earlier step, as long as that costs less than a new one: contacts that stick now and slid then, or
    the reverse, take a step each. */
 static bool solve_kept(sti__sap *sap, const double *b, double goal) {
     sti__island *s = sap->s;
     int most = sti__island_factor_cost(s);
-    sti__gmres_task task = {s->n, s->inverse, sap, precondition_kept, product_once, s->tally, most >= BRIEF};
+    sti__gmres_task task = {
+        s->n, s->inverse, sap, precondition_kept, product_once, s->tally, most >= STI__COULOMB_BRIEF};
     if (most < 1 || sti__gmres_reserve(&s->gmres, s->n, most, s->allocator, NULL) != STI_OK) return false;
     int steps = sti__gmres_solve(&s->gmres, &task, b, goal, most, vector(s, X), vector(s, R));
     return steps >= 0 && steps < most;

@@ -7,41 +7,9 @@
 #include "linear/product.h"
 #include "solve/coulomb/coulomb_laws.h"
 #include "solve/coulomb/coulomb_linear.h"
-#include "solve/pairs/policy.h"
+#include "solve/policy.h"
 #include "solve/rules.h"
 #include <string.h>
-
-#define FEWER 60   /* Newton steps of one call within rounds ... */
-#define STEPS 90   /* ... and before them */
-#define WARM 0.3   /* a pair that is given and better is gone on from as it is */
-#define FAR 1e-2   /* laws of another pair that is worse are rounded from the start */
-#define CLOSE 1e-4 /* pairs that are nearer, where no step is of use, ... */
-#define DARE 6     /* ... take so many whole steps that may raise the natural map */
-#define ASTRAY 0.1 /* ... up to this */
-#define PATIENCE \
-    16 /* steps that have not halved the natural map, after which laws yield, or else rounds take over */
-#define YIELD 0.2    /* of the Delassus diagonal, by which laws yield at first where no step is of use ... */
-#define MIDWAY 1e-2  /* ... to a pair that is nearer than this ... */
-#define STINT 50     /* ... for so many steps ... */
-#define WORSE 30     /* ... unless the natural map grows by this ... */
-#define RISE 3       /* ... or in one of them by this */
-#define TURNS 20     /* of contacts that cycle between two states, ... */
-#define FLIPS 3      /* ... which they have done so many times ... */
-#define MOST_OFF 0.5 /* ... and are off by more than this of the squared natural map */
-#define BLIND 2      /* steps in a row that may raise the natural map, within rounds */
-#define FASTER \
-    0.5 /* by which they are rounded less after a full step; for soft bodies by what it left over ... */
-#define FASTEST 1e-3 /* ... but not below this */
-#define ROUNDEST 1   /* of the impulses' length */
-#define CALM 4       /* failures after which ... */
-#define LIFT 10      /* ... laws are rounded so many times more after each */
-#define SWEEPS 10    /* where rounded laws lead nowhere; twice as many each time */
-#define MOST_SWEEPS 80
-#define ROUGH 1e-3   /* balance of a pair that a step starts from */
-#define LOOSE 0.03   /* of one linear solve at most, of what the pair is off by; tighter as that falls */
-#define SETTLED 1e-3 /* guesses that are nearer try the factor of an earlier step first */
-#define SPARE 0.3    /* of the bar that is asked for: what a linear solve may leave */
-#define NEAR 1e2     /* the bar is computed once the natural map is this near to it */
 
 /* ---- the laws ---------------------------------------------------------------------------------------- */
 
@@ -233,12 +201,13 @@ static bool step(couple *c) {
     sti__island_mul_t(s, s->g, s->gradient, sap->tasks);
     for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->gradient[i];
     sti__tock(s->tally, STI__WORK_GRADIENT, start, 0);
-    double goal = fmax(1e-14, fmin(LOOSE, sqrt(merit_of(c))) * length_of(c)) * c->heave;
-    if (c->plain) goal = fmax(goal, SPARE * sap->options->tol * c->heave);
+    double goal = fmax(1e-14, fmin(STI__COULOMB_LOOSE, sqrt(merit_of(c))) * length_of(c)) * c->heave;
+    if (c->plain) goal = fmax(goal, STI__COULOMB_SPARE * sap->options->tol * c->heave);
     if (c->tight)
         goal =
             fmax(1e-12, fmin(1e-4, 1e-3 * c->natural)) * sqrt(sti__momentum_dot(s, s->gradient, s->gradient));
-    bool kept = STI__RULE(KEPT_FACTOR) && c->plain && sap->count->iterations == 1 && merit_of(c) <= SETTLED;
+    bool kept = STI__RULE(KEPT_FACTOR) && c->plain && sap->count->iterations == 1 &&
+                merit_of(c) <= STI__COULOMB_SETTLED;
     const double *x = sti__sloped_solve(sap, s->gradient, goal, kept);
     if (!x) return false;
     start = sti__tick(s->tally);
@@ -298,7 +267,7 @@ static double enter_bounds(couple *c, bool snaps) {
 /* The relative gap bar of the pair. */
 static bool certified(couple *c, double bar) {
     sti__sap *sap = c->sap;
-    if (relative_of(c) > NEAR * bar && !sap->history) return false;
+    if (relative_of(c) > STI__COULOMB_NEAR * bar && !sap->history) return false;
     int64_t start = sti__tick(sap->s->tally);
     double gap = enter_bounds(c, true);
     sti__tock(sap->s->tally, STI__WORK_CERTIFICATE, start, 0);
@@ -368,7 +337,8 @@ static double walk_along(couple *c, enum pace pace, int *trials) {
         go(c, g0, a);
         ++*trials;
         bool lower = length_of(c) <= (1 - enough * a) * before;
-        if (lower || pace == BOLDLY || (c->entry > 0 && (length_of(c) <= RISE * before || a / 2 <= least)))
+        if (lower || pace == BOLDLY ||
+            (c->entry > 0 && (length_of(c) <= STI__COULOMB_RISE * before || a / 2 <= least)))
             return a;
     }
     go(c, g0, pace == BLINDLY);
@@ -390,17 +360,18 @@ static bool retreat(couple *c) {
     sti__sap *sap = c->sap;
     if (!STI__RULE(ROUNDED_LAWS)) return false;
     if (c->round > 0) {
-        int times = c->failures < 3 ? 1 << c->failures : MOST_SWEEPS / SWEEPS;
+        int times = c->failures < 3 ? 1 << c->failures : STI__COULOMB_SWEEPS_MOST / STI__COULOMB_SWEEPS;
         if (!STI__RULE(ROW_SWEEPS) ||
-            !sti__sap_sweep(sap, SWEEPS * times)) { /* what cannot be swept may need better steps */
-            if (c->tight || !balance(c, ROUGH)) return false;
+            !sti__sap_sweep(sap,
+                            STI__COULOMB_SWEEPS * times)) { /* what cannot be swept may need better steps */
+            if (c->tight || !balance(c, STI__COULOMB_ROUGH)) return false;
             c->tight = true;
         }
-        if (++c->failures >= CALM) c->lift *= LIFT;
+        if (++c->failures >= STI__COULOMB_FAILURES) c->lift *= STI__COULOMB_ROUNDER;
         c->round = 0;
         read_pair(c);
     }
-    c->round = fmin(ROUNDEST, c->lift * merit_of(c));
+    c->round = fmin(STI__COULOMB_ROUNDEST, c->lift * merit_of(c));
     return true;
 }
 
@@ -415,7 +386,7 @@ static void note_best(couple *c) {
 static bool return_best(couple *c) {
     sti__island *s = c->sap->s;
     memcpy(c->g, s->pair_g, sizeof(double) * (size_t)s->m);
-    if (!balance(c, ROUGH)) return false;
+    if (!balance(c, STI__COULOMB_ROUGH)) return false;
     read_pair(c);
     c->blind = 0;
     c->best = INFINITY;
@@ -428,18 +399,18 @@ static bool leave_best(couple *c) { return c->blind == 0 || return_best(c); }
 /* Where the laws begin. What rests or slides on obeys them nearly, though it may be out of balance: one step mends that. */
 static bool begin(couple *c) {
     /* with other masses than before the balance is another */
-    if (!c->tight && !c->sap->steps && merit_of(c) <= WARM) return true;
+    if (!c->tight && !c->sap->steps && merit_of(c) <= STI__COULOMB_WARM) return true;
     set_units(c);
-    if (!balance(c, ROUGH)) return false;
+    if (!balance(c, STI__COULOMB_ROUGH)) return false;
     read_pair(c);
-    if (merit_of(c) <= FAR || c->soft || !STI__RULE(ROUNDED_LAWS)) return true;
-    c->round = fmin(ROUNDEST, merit_of(c));
+    if (merit_of(c) <= STI__COULOMB_FAR || c->soft || !STI__RULE(ROUNDED_LAWS)) return true;
+    c->round = fmin(STI__COULOMB_ROUNDEST, merit_of(c));
     return true;
 }
 
 /* How much less laws are rounded after a full step that left so much of what was off. */
 static double shrink(const couple *c, double left) {
-    return c->soft ? fmin(FASTER, fmax(FASTEST, left)) : FASTER;
+    return c->soft ? fmin(STI__COULOMB_SHARPEN, fmax(STI__COULOMB_SHARPEN_MOST, left)) : STI__COULOMB_SHARPEN;
 }
 
 /* A few whole steps of the true laws. */
@@ -480,14 +451,14 @@ static int find_undecided(couple *c) {
     for (int b = 0; b < s->nrow; b++) {
         sti__habit *h = &s->habit[b];
         int now = region(c, b, &off);
-        h->flips += h->seen && h->last != now && h->flips < FLIPS;
+        h->flips += h->seen && h->last != now && h->flips < STI__COULOMB_FLIPS;
         h->last = (unsigned char)now;
         h->seen |= (unsigned char)now;
         all += off;
         bool lacks = h->seen == (OPEN | SLIDES) || h->seen == (STICKS | SLIDES);
-        if (lacks && h->flips == FLIPS && off > most) most = off, which = b;
+        if (lacks && h->flips == STI__COULOMB_FLIPS && off > most) most = off, which = b;
     }
-    return most > MOST_OFF * all ? which : -1;
+    return most > STI__COULOMB_CULPRIT * all ? which : -1;
 }
 
 /* Sliding, its friction may push a contact open that closes once it is open, or draw it shut until it sticks, and slides once
@@ -495,7 +466,9 @@ static int find_undecided(couple *c) {
    is given the law of that for one step. */
 static bool turn(couple *c) {
     sti__island *s = c->sap->s;
-    if (!STI__RULE(CYCLE_BREAKING) || !c->plain || c->turns >= TURNS || merit_of(c) > MIDWAY) return false;
+    if (!STI__RULE(CYCLE_BREAKING) || !c->plain || c->turns >= STI__COULOMB_CYCLES ||
+        merit_of(c) > STI__COULOMB_MIDWAY)
+        return false;
     int b = find_undecided(c);
     if (b < 0) return false;
     int at = s->first[b], dim = s->first[b + 1] - at;
@@ -518,7 +491,7 @@ static bool turn(couple *c) {
 /* Where steps are not all whole, laws yield a little, by less the nearer the pair is, or much where nothing else was of use. */
 static void set_laws(couple *c) {
     c->yield = STI__RULE(EXTRA_COMPLIANCE) && c->plain && (c->cut || c->round > 0) ? fmin(1, merit_of(c)) : 0;
-    if (c->entry > 0) c->yield = YIELD * fmin(1, merit_of(c) / c->entry);
+    if (c->entry > 0) c->yield = STI__COULOMB_COMPLIANCE * fmin(1, merit_of(c) / c->entry);
     if (c->round > 0 || c->yield > 0) read_laws(c);
 }
 
@@ -533,9 +506,10 @@ static bool yield_much(couple *c) {
 /* Where no step is of use. */
 static bool find_way(couple *c) {
     if (STI__RULE(WHOLE_STEPS) && !c->tight && !c->soft && !c->daring &&
-        merit_of(c) <= (c->plain ? CLOSE : 10 * CLOSE))
+        merit_of(c) <= (c->plain ? STI__COULOMB_NEARLY : 10 * STI__COULOMB_NEARLY))
         return dare(c), true;
-    if (STI__RULE(EXTRA_COMPLIANCE) && c->plain && !c->stint && merit_of(c) <= MIDWAY) return yield_much(c);
+    if (STI__RULE(EXTRA_COMPLIANCE) && c->plain && !c->stint && merit_of(c) <= STI__COULOMB_MIDWAY)
+        return yield_much(c);
     c->daring = false;
     return leave_best(c) && retreat(c);
 }
@@ -543,14 +517,14 @@ static bool find_way(couple *c) {
 /* After a step of length a that began at `before`: how laws are read from here on. */
 static bool go_on(couple *c, enum pace pace, double a, double before) {
     if (c->entry > 0) {
-        if (++c->stint <= STINT && merit_of(c) <= WORSE * c->entry) return true;
+        if (++c->stint <= STI__COULOMB_COMPLIANT && merit_of(c) <= STI__COULOMB_WORSE * c->entry) return true;
         c->entry = 0;
         c->daring = true;
         return return_best(c) && retreat(c);
     }
     if (pace == BOLDLY) {
-        if (c->round > 0) c->round = fmin(ROUNDEST, merit_of(c));
-    } else if (c->daring && c->plain && merit_of(c) > ASTRAY) {
+        if (c->round > 0) c->round = fmin(STI__COULOMB_ROUNDEST, merit_of(c));
+    } else if (c->daring && c->plain && merit_of(c) > STI__COULOMB_ASTRAY) {
         c->daring = false;
         return return_best(c) && retreat(c);
     } else if (a > 0) {
@@ -568,7 +542,7 @@ static bool iterate(couple *c, double goal, double bar) {
     if ((!sap->judged || c->tight) && reached(c, goal, bar)) return true;
     if (!begin(c)) return false;
     double least = INFINITY;
-    int late = 0, most = c->plain ? STEPS : sap->steps ? sap->steps : FEWER;
+    int late = 0, most = c->plain ? STI__COULOMB_STEPS : sap->steps ? sap->steps : STI__COULOMB_STEPS_ROUND;
     for (int k = 0; k <= most; k++) {
         if ((k > 0 || c->tight) && reached(c, goal, bar)) return true;
         if (k >= STI__SAP_ROUND || sti__sap_steps_left(sap) == 0 || !sti__budget_left(&sap->count->budget))
@@ -576,11 +550,12 @@ static bool iterate(couple *c, double goal, double bar) {
         set_laws(c);
         note_best(c);
         if (merit_of(c) < 0.5 * least) least = merit_of(c), late = k;
-        if (!c->tight && !c->soft && k - late > PATIENCE && !(c->entry > 0)) {
+        if (!c->tight && !c->soft && k - late > STI__COULOMB_PATIENCE && !(c->entry > 0)) {
             if (!STI__RULE(EXTRA_COMPLIANCE) || !c->plain || c->stint || !yield_much(c)) return false;
             late = k;
         }
-        bool leap = (c->tight || c->daring) && c->blind < (c->tight ? BLIND : DARE) && !(c->round > 0);
+        bool leap = (c->tight || c->daring) &&
+                    c->blind < (c->tight ? STI__COULOMB_BLIND : STI__COULOMB_WHOLE) && !(c->round > 0);
         enum pace pace = turn(c) ? BOLDLY : leap ? BLINDLY : CAREFUL;
         if (!step(c)) return false;
         double before = length_of(c), a = walk(c, pace);
@@ -590,7 +565,7 @@ static bool iterate(couple *c, double goal, double bar) {
     return false;
 }
 
-/* What moves is swept first, pair by pair (pairs/policy.h says when). Where that is not enough, Newton's steps go on from it. */
+/* What moves is swept first, pair by pair (policy.h says when). Where that is not enough, Newton's steps go on from it. */
 static void sweep_pairs(couple *c, double bar) {
     sti__sap *sap = c->sap;
     if (!STI__RULE(PAIR_SWEEPS) || !c->plain || sap->history || sap->options->linear != STI_LINEAR_AUTO)

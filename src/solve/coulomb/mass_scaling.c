@@ -9,24 +9,9 @@
 #include "base/room.h"
 #include "contact/rows.h"
 #include "linear/product.h"
+#include "solve/policy.h"
 #include <string.h>
 
-#define ALIKE 10      /* times lighter: what shapes alone make of bodies */
-#define LEAST 30      /* factor that is worth the way */
-#define MOST 1e8      /* factor */
-#define PASSES 32     /* of factors along chains of bodies */
-#define CLOSE 1e-3    /* relative gap bar of a round */
-#define STEPS 25      /* Newton steps of a round */
-#define PACE 3        /* by which the largest factor falls from round to round, at first ... */
-#define SLOWEST 1.2   /* ... at least ... */
-#define FASTEST 10    /* ... and at most */
-#define EASY 6        /* Newton steps of a round after which the next factor may fall faster */
-#define SOFT 1e-4     /* R_p after a failure ... */
-#define SOFTER 10     /* ... growing by this ... */
-#define HARDER 5      /* ... falling by this after a success ... */
-#define FIRM 1e-6     /* ... down to this ... */
-#define SOFTEST 0.1   /* ... up to this share of the Delassus diagonal */
-#define ROUNDS 60     /* in all */
 #define MOST_SIDES 16 /* groups of dofs that one block touches */
 
 typedef struct ease {
@@ -99,7 +84,7 @@ static bool match_sides(ease *e, int b) {
         if (weight[i] > 0) least = fmin(least, weight[i] / e->factor[dof[i]]);
     bool grew = false;
     for (int i = 0; i < sides; i++) {
-        double f = fmin(MOST, weight[i] / (ALIKE * least));
+        double f = fmin(STI__SCALING_MOST, weight[i] / (STI__SCALING_ALIKE * least));
         if (!(f > 1.01 * e->factor[dof[i]])) continue;
         grew = true;
         for (int j = dof[i]; j < s->n && e->group[j] == e->group[dof[i]]; j++) e->factor[j] = f;
@@ -114,7 +99,7 @@ static double find_factors(ease *e) {
     double most = 1;
     bool grew = true;
     find_groups(e);
-    for (int pass = 0; pass < PASSES && grew; pass++) {
+    for (int pass = 0; pass < STI__SCALING_PASSES && grew; pass++) {
         grew = false;
         for (int b = 0; b < s->nrow; b++) grew |= match_sides(e, pass % 2 ? s->nrow - 1 - b : b);
     }
@@ -172,7 +157,7 @@ static bool run(ease *e, double most, double share, sti__ease_soften soften, voi
     if (!make_heavier(e, most)) return false;
     soften(context, share);
     for (int i = 0; i < s->m; i++) s->base[i] = s->soft[i] * e->g[i];
-    if (!sti__sap_couple(sap, 0, CLOSE)) return false;
+    if (!sti__sap_couple(sap, 0, STI__SCALING_CLOSE)) return false;
     keep(e);
     return true;
 }
@@ -181,8 +166,9 @@ static bool run(ease *e, double most, double share, sti__ease_soften soften, voi
    slower. False if that did not get far. */
 static bool go_down(ease *e, double most, int cap, sti__ease_soften soften, void *context) {
     sti__sap *sap = e->sap;
-    double good = INFINITY, next = most, pace = PACE, share = 0;
-    for (int k = 0; k < ROUNDS && sap->count->iterations < cap && sti__budget_left(&sap->count->budget);
+    double good = INFINITY, next = most, pace = STI__SCALING_PACE, share = 0;
+    for (int k = 0;
+         k < STI__SCALING_ROUNDS && sap->count->iterations < cap && sti__budget_left(&sap->count->budget);
          k++) {
         int before = sap->count->iterations;
         bool solved = run(e, next, share, soften, context);
@@ -190,12 +176,13 @@ static bool go_down(ease *e, double most, int cap, sti__ease_soften soften, void
         if (solved && next <= 1) return true;
         if (solved) {
             good = next;
-            if (sap->count->iterations - before <= EASY) pace = fmin(FASTEST, 1.5 * pace);
-            share = share > FIRM ? share / HARDER : 0;
+            if (sap->count->iterations - before <= STI__SCALING_EASY)
+                pace = fmin(STI__SCALING_FASTEST, 1.5 * pace);
+            share = share > STI__SCALING_FIRM ? share / STI__SCALING_HARDER : 0;
         } else {
-            if (share >= SOFTEST) return false;
-            share = fmax(SOFT, SOFTER * share);
-            pace = fmax(SLOWEST, sqrt(pace));
+            if (share >= STI__SCALING_SOFTEST) return false;
+            share = fmax(STI__SCALING_SOFT, STI__SCALING_SOFTER * share);
+            pace = fmax(STI__SCALING_SLOWEST, sqrt(pace));
         }
         next = good < INFINITY ? fmax(1, good / pace) : most;
     }
@@ -208,10 +195,10 @@ bool sti__sap_ease(sti__sap *sap, int cap, sti__ease_soften soften, void *contex
     int steps = sap->steps;
     if (!s->direct || !sti__sap_prepare_sweep(sap) || !reserve(&e)) return false;
     double most = find_factors(&e);
-    if (!(most >= LEAST)) return false;
+    if (!(most >= STI__SCALING_LEAST)) return false;
     memset(s->last_g, 0, sizeof(double) * (size_t)s->m);
     keep(&e);
-    sap->steps = STEPS;
+    sap->steps = STI__SCALING_STEPS;
     sap->judged = false; /* pairs from here on are new */
     bool solved = go_down(&e, most, cap, soften, context);
     sap->steps = steps;

@@ -5,10 +5,9 @@
 #include "base/room.h"
 #include "solve/coulomb/coulomb_laws.h"
 #include "solve/parts/mass_parts.h"
+#include "solve/policy.h"
 #include "solve/primal/sap.h"
 #include <string.h>
-
-#define LARGEST_PART 64 /* dofs that the mass couples; larger ones are not swept */
 
 /* ---- parts of the mass ---------------------------------------------------------------------------------- */
 
@@ -62,17 +61,17 @@ static void fill_block(sti__sweep *w, const sti__island *s, int b) {
 /* Sizes, then contents. */
 static bool prepare(sti__sweep *w, sti__island *s) {
     size_t ntouch = 0, numbers = 0, factors = 0;
-    int list[LARGEST_PART];
+    int list[STI__SWEEP_PART];
     w->part = s->scratch;
     w->of = s->scratch + s->n + 1;
-    int parts = sti__find_parts(s, LARGEST_PART, w->part, w->of);
+    int parts = sti__find_parts(s, STI__SWEEP_PART, w->part, w->of);
     if (parts == 0) return false;
     for (int p = 0; p < parts; p++) {
         size_t n = (size_t)(w->part[p + 1] - w->part[p]);
         factors += n * n;
     }
     for (int b = 0; b < s->nrow; b++) {
-        if (s->start[b + 1] - s->start[b] > LARGEST_PART || sti__island_row(s, b)->kind == STI_ROW_USER)
+        if (s->start[b + 1] - s->start[b] > STI__SWEEP_PART || sti__island_row(s, b)->kind == STI_ROW_USER)
             return false;
         int count = touches_of(w, s, b, list);
         ntouch += (size_t)count;
@@ -150,7 +149,7 @@ static void settle(const sti__sweep *w, const sti__island *s, int b, double *v, 
 
 bool sti__sap_sweeps(const sti__island *s) {
     return s->sweep.state == STI__SWEEP_NEW
-               ? sti__find_parts(s, LARGEST_PART, s->scratch, s->scratch + s->n + 1) > 0
+               ? sti__find_parts(s, STI__SWEEP_PART, s->scratch, s->scratch + s->n + 1) > 0
                : s->sweep.state == STI__SWEEP_READY;
 }
 

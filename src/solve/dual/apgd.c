@@ -4,24 +4,10 @@
    Saxce shift of every iterate; where that stalls, the shift is frozen and refreshed in an outer loop. */
 #include "base/det.h"
 #include "solve/dual/dual.h"
+#include "solve/policy.h"
 #include "solve/rules.h"
 #include <math.h>
 #include <string.h>
-
-#define GROWTH 0.99        /* of L per accepted step: the step length grows slowly */
-#define LEAST_L 1e-9       /* W may be bad */
-#define LONG 1000000       /* steps in a row, at most */
-#define BACKTRACKS 30      /* per iteration, at most */
-#define WINDOW 256         /* iterations over which progress is looked at */
-#define EXPECTED_NEWTON 20 /* steps that the finisher is expected to take */
-#define NEWTON_LEAST 10    /* steps at a time, at least and at most */
-#define NEWTON_TURN 60
-#define STALLS 400       /* windows without progress that end a solve */
-#define PRIMAL 1000      /* gradient steps before the primal finisher has its turn */
-#define PRIMAL_STEPS 200 /* Newton steps of one such attempt */
-#define PATIENCE 40      /* windows without progress before the shift is frozen, and again before it is not */
-#define MOST_NEWTON 100  /* steps of Newton alone before it gives up */
-#define BETWEEN 50       /* gradient steps between attempts of Newton alone */
 
 /* Where the iteration was. */
 typedef struct mark {
@@ -82,7 +68,7 @@ static sti_status open(apgd *a, const sti__task *task, sti_error *error) {
     if (!is_zero(a->t.x, a->dual.op.size)) sti__dual_mul(&a->dual, a->t);
     copy(a, a->y, a->t);
     a->L = a->theta = 1;
-    a->next_primal = task->problem->delassus ? 0 : PRIMAL;
+    a->next_primal = task->problem->delassus ? 0 : STI__APGD_PRIMAL;
     return STI_OK;
 }
 
@@ -97,7 +83,7 @@ static bool step(apgd *a) {
         if (turn > 0) beta = 0, after = 1; /* momentum points uphill */
         curvature = sti__pass_advance(&a->pass, a->next, a->y, a->t, beta, a->ahead);
         if (!isfinite(curvature)) return false;
-        if (curvature <= a->L * length2 * (1 + 1e-12) || k == BACKTRACKS) {
+        if (curvature <= a->L * length2 * (1 + 1e-12) || k == STI__APGD_BACKTRACKS) {
             a->theta = after;
             break;
         }
@@ -105,7 +91,7 @@ static bool step(apgd *a) {
     }
     swap(&a->t, &a->next);
     swap(&a->y, &a->ahead);
-    a->L = fmax(LEAST_L, GROWTH * a->L);
+    a->L = fmax(STI__APGD_LEAST_L, STI__APGD_GROWTH * a->L);
     return length2 > 0 || a->theta < 1;
 }
 
@@ -174,9 +160,9 @@ static double steps_left(apgd *a) {
 static int worth_finishing(apgd *a, double left) {
     if (!a->dual.task->options->finish || !STI__RULE(DUAL_FINISH)) return 0;
     double newton = sti__newton_cost(&a->dual) / sti__dual_cost(&a->dual),
-           may = a->iterations / newton + NEWTON_LEAST - a->newton_steps;
-    if (!(left > EXPECTED_NEWTON * newton) || !(may >= NEWTON_LEAST)) return 0;
-    return may < NEWTON_TURN ? (int)may : NEWTON_TURN;
+           may = a->iterations / newton + STI__APGD_FINISH_LEAST - a->newton_steps;
+    if (!(left > STI__APGD_FINISH_EXPECTED * newton) || !(may >= STI__APGD_FINISH_LEAST)) return 0;
+    return may < STI__APGD_FINISH_MOST ? (int)may : STI__APGD_FINISH_MOST;
 }
 
 /* The primal Newton's method from the best iterate, for what has A and J: few steps on a matrix of the dofs. */
@@ -184,7 +170,7 @@ static sti_status finish_primal(apgd *a, sti_error *error) {
     const sti__task *task = a->dual.task;
     sti__task turn = *task;
     sti__dual_answer(&a->dual);
-    turn.cap = PRIMAL_STEPS;
+    turn.cap = STI__APGD_PRIMAL_STEPS;
     sti_status status = sti__solve_sap(&turn, error);
     task->workspace->sum.whole = false; /* of its pair, which is not the answer */
     if (status != STI_OK) return status;
@@ -200,7 +186,7 @@ static sti_status finish_primal(apgd *a, sti_error *error) {
 static sti_status run(apgd *a, sti_error *error) {
     const sti_solve_options *o = a->dual.task->options;
     sti_solve_info *info = a->dual.task->info;
-    int window = WINDOW, stalls = 0, used = 0;
+    int window = STI__APGD_WINDOW, stalls = 0, used = 0;
     sti_status status = STI_OK;
     test(a);
     a->mark[0].error = a->mark[1].error = a->dual.best_error;
@@ -210,7 +196,7 @@ static sti_status run(apgd *a, sti_error *error) {
         if (sti__dual_over(&a->dual)) break;
         double togo = steps_left(a);
         if (STI__RULE(PRIMAL_FINISH) && o->finish && a->next_primal > 0 && a->iterations >= a->next_primal &&
-            togo > PRIMAL) {
+            togo > STI__APGD_PRIMAL) {
             if ((status = finish_primal(a, error)) != STI_OK) return status;
             if (sti__dual_over(&a->dual)) break;
             moved = true;
@@ -223,14 +209,14 @@ static sti_status run(apgd *a, sti_error *error) {
             if (status != STI_OK) return status;
             if (a->dual.best_error < reached) restart_at_best(a);
             if (a->dual.best_error > 0.1 * reached)
-                window = window < LONG ? 2 * window : window; /* it was not */
-            else window = WINDOW;
+                window = window < STI__APGD_LONG ? 2 * window : window; /* it was not */
+            else window = STI__APGD_WINDOW;
             moved = true;
         }
         stalls = a->dual.best_error < 0.9 * before ? 0 : stalls + 1;
-        if (!moved || stalls > STALLS) break;
+        if (!moved || stalls > STI__APGD_STALLS) break;
         if (!a->dual.exact || stalls == 0 || !STI__RULE(FROZEN_SHIFT)) continue;
-        if (stalls / PATIENCE % 2 == 1) {
+        if (stalls / STI__APGD_PATIENCE % 2 == 1) {
             if (stalls % 4 == 0) freeze(a);
         } else if (a->pass.shift == STI__SHIFT_FROZEN) thaw(a);
     }
@@ -253,8 +239,9 @@ static sti_status solve_by_gradient(const sti__task *task, sti_error *error) {
 /* Newton alone: gradient steps only to start from, and between attempts. */
 static sti_status solve_by_newton(const sti__task *task, sti_error *error) {
     apgd a = {0};
-    int most = task->options->max_newton < MOST_NEWTON ? task->options->max_newton : MOST_NEWTON;
-    int left = most, used = 0, between = BETWEEN;
+    int most = task->options->max_newton < STI__DUAL_NEWTON_STEPS ? task->options->max_newton
+                                                                  : STI__DUAL_NEWTON_STEPS;
+    int left = most, used = 0, between = STI__DUAL_NEWTON_BETWEEN;
     sti_status status = open(&a, task, error);
     if (status != STI_OK) return status;
     if (a.dual.op.W.nrow == 0) return sti__solve_sap(task, error); /* Newton's method on the dofs */
@@ -266,7 +253,7 @@ static sti_status solve_by_newton(const sti__task *task, sti_error *error) {
         status = sti__newton_finish(&a.dual, left, &used, error);
         left -= used > 0 ? used : 1;
         restart_at_best(&a);
-        if (between < LONG) between *= 2;
+        if (between < STI__APGD_LONG) between *= 2;
     }
     sti_solve_warning cap = sti__dual_over(&a.dual) ? STI_WARN_WORK_CAP : STI_WARN_ITERATION_CAP;
     if (!sti__dual_done(&a.dual)) task->info->warnings[cap]++;

@@ -2,14 +2,9 @@
 /* W = J A^-1 J' of a problem whose A falls into small parts (rigid bodies, arms): W is then sparse, and a
    product with it is cheaper than one with J, the factor of A and J'. */
 #include "solve/dual/condense.h"
+#include "solve/policy.h"
 #include <math.h>
 #include <string.h>
-
-#define LARGEST_PART 64
-#define LARGEST_W 20000000 /* numbers */
-#define LIMIT 6            /* numbers of W per multiply-add of a product without it */
-#define FEW_ROWS 768       /* for which one solve per row is not too much */
-#define BATCH 8            /* solves at a time */
 
 typedef struct sti__parts condense;
 struct sti__parts {
@@ -206,7 +201,7 @@ static int64_t find_pattern(condense *c, int *start, int *col) {
             for (int k = 0, at = 0; col && k < count; k++)
                 for (int j = p->first[c->cols[k]]; j < p->first[c->cols[k] + 1]; j++) col[total + at++] = j;
             total += width;
-            if (total > LARGEST_W) return total;
+            if (total > STI__CONDENSE_NUMBERS) return total;
         }
     }
     start[p->m] = (int)total;
@@ -262,8 +257,8 @@ static sti_status condense_parts(condense *c, double limit, sti_workspace *w, st
     double *value;
     find_touches(c, false);
     for (int i = 0; i < c->npart; i++) factor += (size_t)c->size[i] * (size_t)c->size[i];
-    Y = (size_t)c->ntouch * STI_ROW_DIM * LARGEST_PART;
-    if (factor > LARGEST_W || Y > LARGEST_W) return STI_OK;
+    Y = (size_t)c->ntouch * STI_ROW_DIM * STI__CONDENSE_PART;
+    if (factor > STI__CONDENSE_NUMBERS || Y > STI__CONDENSE_NUMBERS) return STI_OK;
     void *base = sti__workspace_block(w, STI__BLOCK_TOUCHES, lay_out_lists(c, NULL, factor, Y));
     if (!base) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the Delassus matrix");
     lay_out_lists(c, base, factor, Y);
@@ -273,7 +268,7 @@ static sti_status condense_parts(condense *c, double limit, sti_workspace *w, st
     if (9 * pairs > limit || !factor_parts(c)) return STI_OK;
     fill_lists(c);
     int64_t numbers = find_pattern(c, c->start, NULL);
-    if (numbers > LARGEST_W) return STI_OK;
+    if (numbers > STI__CONDENSE_NUMBERS) return STI_OK;
     sti_status status = take_matrix(w, p->m, numbers, W, &start, &col, &value, error);
     if (status != STI_OK) return status;
     find_pattern(c, start, col);
@@ -286,13 +281,14 @@ static sti_status condense_rows(const sti_problem *p, sti__chol *mass, sti_works
                                 const sti_tasks *tasks, sti_csr *W, sti_error *error) {
     const sti_csr *J = &p->arrays.J;
     int *start, *col, m = p->m, n = p->arrays.n;
-    double *value, *x = sti__workspace_block(w, STI__BLOCK_NEWTON, sti__size(sizeof(double), n, BATCH));
+    double *value,
+        *x = sti__workspace_block(w, STI__BLOCK_NEWTON, sti__size(sizeof(double), n, STI__CONDENSE_BATCH));
     if (!x) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the Delassus matrix");
     sti_status status = take_matrix(w, m, (int64_t)m * m, W, &start, &col, &value, error);
     if (status != STI_OK) return status;
     for (int i = 0; i <= m; i++) start[i] = i * m;
-    for (int i = 0; i < m; i += BATCH) {
-        int count = m - i < BATCH ? m - i : BATCH;
+    for (int i = 0; i < m; i += STI__CONDENSE_BATCH) {
+        int count = m - i < STI__CONDENSE_BATCH ? m - i : STI__CONDENSE_BATCH;
         memset(x, 0, sizeof(double) * (size_t)n * (size_t)count);
         for (int k = 0; k < count; k++)
             for (int e = J->start[i + k]; e < J->start[i + k + 1]; e++)
@@ -343,14 +339,14 @@ sti_status sti__condense(const sti_problem *p, sti_workspace *w, const sti_tasks
         largest = c->size[i] > largest ? c->size[i] : largest;
         small += 0.5 * c->size[i] * c->size[i];
     }
-    if (largest <= LARGEST_PART) {
-        sti_status status = condense_parts(c, LIMIT * factored_cost(p, small), w, W, error);
+    if (largest <= STI__CONDENSE_PART) {
+        sti_status status = condense_parts(c, STI__CONDENSE_LIMIT * factored_cost(p, small), w, W, error);
         if (W->nrow > 0) *parts = c;
         return status;
     }
-    if (p->m > FEW_ROWS) return STI_OK;
+    if (p->m > STI__CONDENSE_ROWS) return STI_OK;
     sti_status status = sti__workspace_factor(w, p, tasks, error);
     if (status != STI_OK) return status;
-    double limit = LIMIT * factored_cost(p, (double)sti__chol_get_info(w->mass).fill);
+    double limit = STI__CONDENSE_LIMIT * factored_cost(p, (double)sti__chol_get_info(w->mass).fill);
     return (double)p->m * p->m > limit ? STI_OK : condense_rows(p, w->mass, w, tasks, W, error);
 }

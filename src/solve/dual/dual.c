@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solve/dual/dual.h"
 #include "contact/rows.h"
+#include "solve/policy.h"
 #include <math.h>
 #include <string.h>
-
-#define MARGIN 0.999 /* the certificate sums in another order */
 
 static size_t lay_out(sti__dual *d, void *base) {
     sti__cutter c = {base, 0};
@@ -24,10 +23,10 @@ static bool plain_cones(const sti__operator *op) {
 static void set_measure(sti__dual *d) {
     const sti_solve_options *o = d->task->options;
     d->measure = d->op.regularised ? STI__MEASURE_GAP : STI__MEASURE_NATURAL;
-    d->goal = MARGIN * o->tol;
+    d->goal = STI__DUAL_MARGIN * o->tol;
     if (o->full_error > 0 && plain_cones(&d->op)) {
         d->measure = STI__MEASURE_FULL;
-        d->goal = MARGIN * o->full_error;
+        d->goal = STI__DUAL_MARGIN * o->full_error;
     }
 }
 
@@ -74,14 +73,12 @@ sti_status sti__dual_open(sti__dual *d, const sti__task *task, sti_error *error)
     return STI_OK;
 }
 
-#define ITERATION 500 /* operations of a step of conjugate gradients in a soft body, per dof */
-
 double sti__dual_cost(const sti__dual *d) {
     const sti__operator *op = &d->op;
     if (!op->jacobian) return (double)op->w.numbers + 15.0 * op->size;
     sti__chol_info mass = sti__chol_get_info(op->mass);
-    double solve =
-        sti__chol_iterates(op->mass) ? (double)ITERATION * mass.n * mass.iterations : 4 * (double)mass.fill;
+    double solve = sti__chol_iterates(op->mass) ? (double)STI__DUAL_PCG_COST * mass.n * mass.iterations
+                                                : 4 * (double)mass.fill;
     return 8 * (double)op->jacobian->nentry + solve + 15.0 * op->size;
 }
 

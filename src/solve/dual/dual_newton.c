@@ -11,20 +11,10 @@
 #include "contact/rows.h"
 #include "linear/krylov/anderson.h"
 #include "solve/dual/dual.h"
+#include "solve/policy.h"
 #include "solve/rules.h"
 #include <math.h>
 #include <string.h>
-
-#define PROX_FIRST 1e-2 /* e, at unit Delassus diagonal */
-#define PROX_LEAST 1e-9
-#define PROX_MOST 1
-#define INNER 40    /* Newton steps per proximal problem */
-#define INEXACT 0.3 /* |gamma - x| relative to what the offset is wrong by */
-#define FAILURES 8  /* proximal problems without a gain in a row end it */
-#define TIRED 4     /* rounds without a gain before the proximal term changes */
-#define CHANGES 8   /* of the proximal term without a gain end it */
-#define SEARCH 20   /* evaluations of a line search */
-#define LONGEST 1.5 /* step */
 
 typedef struct newton {
     sti__dual *dual;
@@ -140,7 +130,7 @@ static sti_status open(newton *n, sti__dual *dual, sti_error *error) {
                   .anderson.m = dual->op.size,
                   .m = dual->op.m,
                   .nblock = dual->op.problem->arrays.nrow,
-                  .prox = PROX_FIRST};
+                  .prox = STI__FINISH_PROX};
     size_t bytes = lay_out(n, NULL);
     void *base = sti__workspace_block(workspace, STI__BLOCK_NEWTON, bytes);
     if (!base) return sti__fail(error, STI_NO_MEMORY, "not enough memory for Newton's method");
@@ -329,18 +319,18 @@ static double slope_at(const newton *n, double length) {
     return sum;
 }
 
-/* Where the slope vanishes, by the regula falsi (Illinois) in [0, LONGEST]. */
+/* Where the slope vanishes, by the regula falsi (Illinois) in [0, STI__FINISH_LONGEST]. */
 static double search(newton *n) {
     double lo = 0, hi = 1, at_lo = slope_at(n, 0), at_hi = slope_at(n, 1), first = fabs(at_lo);
     n->dual->task->info->line_search++;
     if (!(at_lo < 0)) return 1;
     if (at_hi < 0) {
         lo = 1, at_lo = at_hi;
-        hi = LONGEST, at_hi = slope_at(n, LONGEST);
+        hi = STI__FINISH_LONGEST, at_hi = slope_at(n, STI__FINISH_LONGEST);
         if (at_hi <= 0) return hi;
     }
     if (fabs(at_hi) <= 1e-2 * first) return hi;
-    for (int k = 0; k < SEARCH; k++) {
+    for (int k = 0; k < STI__FINISH_SEARCH; k++) {
         double x = (lo * at_hi - hi * at_lo) / (at_hi - at_lo), f = slope_at(n, x);
         if (fabs(f) <= 1e-3 * first || !(hi - lo > 1e-12)) return x;
         if (f < 0) lo = x, at_lo = f, at_hi /= 2;
@@ -359,11 +349,11 @@ static double distance(const double *a, const double *b, int n) {
    which is returned; infinite if that was not reached. gamma is in `trial` then, and measured. */
 static double solve_proximal(newton *n, int *left) {
     int size = n->dual->op.size;
-    for (int k = 0; k < INNER; k++) {
+    for (int k = 0; k < STI__FINISH_INNER; k++) {
         linearise(n);
         double rest = distance(n->gamma, n->now.x, size), late = sqrt(sti__norm2_n(n->late, NULL, size));
         if (!isfinite(rest) || !isfinite(late)) return INFINITY;
-        if (rest <= INEXACT * late || rest <= n->rounding) {
+        if (rest <= STI__FINISH_INEXACT * late || rest <= n->rounding) {
             memcpy(n->trial.x, n->gamma, sizeof(double) * (size_t)size);
             sti__dual_mul(n->dual, n->trial);
             sti__history_add(n->dual->task->workspace, sti__dual_measure(n->dual, n->trial));
@@ -403,16 +393,16 @@ static void set_offset(newton *n, sti__pair t) {
 static void settle(newton *n, int *left) {
     double last = INFINITY;
     copy(n, n->home, n->dual->best);
-    for (int idle = 0; idle<FAILURES && * left> 0 && !sti__dual_over(n->dual);) {
+    for (int idle = 0; idle<STI__FINISH_FAILURES && * left> 0 && !sti__dual_over(n->dual);) {
         set_offset(n, n->home);
         double late = solve_proximal(n, left);
         if (late < INFINITY) {
             idle = late < 0.9 * last ? 0 : idle + 1;
             last = late;
             copy(n, n->home, n->trial);
-            n->prox = fmax(PROX_LEAST, 0.1 * n->prox);
+            n->prox = fmax(STI__FINISH_PROX_LEAST, 0.1 * n->prox);
         } else {
-            n->prox = fmin(PROX_MOST, 30 * n->prox);
+            n->prox = fmin(STI__FINISH_PROX_MOST, 30 * n->prox);
             idle += 2;
         }
     }
@@ -425,18 +415,19 @@ static void iterate(newton *n, int *left) {
     int idle = 0, changes = 0;
     set_offset(n, n->dual->best);
     sti__anderson_forget(&n->anderson);
-    while (changes<CHANGES && * left> 0 && !sti__dual_over(n->dual)) {
+    while (changes<STI__FINISH_CHANGES && * left> 0 && !sti__dual_over(n->dual)) {
         double late = solve_proximal(n, left);
         idle = late < 0.8 * least ? 0 : idle + 1;
         least = fmin(least, late);
-        if (idle < TIRED && late < INFINITY) {
+        if (idle < STI__FINISH_TIRED && late < INFINITY) {
             if (!STI__RULE(DUAL_ANDERSON)) sti__anderson_forget(&n->anderson);
             sti__anderson_next(&n->anderson, n->offset, n->late);
             continue;
         }
         changes = n->dual->best_error < 0.5 * best ? 0 : changes + 1;
         best = n->dual->best_error;
-        n->prox = late < 30 * least ? fmax(PROX_LEAST, 0.1 * n->prox) : fmin(PROX_MOST, 30 * n->prox);
+        n->prox = late < 30 * least ? fmax(STI__FINISH_PROX_LEAST, 0.1 * n->prox)
+                                    : fmin(STI__FINISH_PROX_MOST, 30 * n->prox);
         set_offset(n, n->dual->best);
         sti__anderson_forget(&n->anderson);
         least = INFINITY;

@@ -4,11 +4,11 @@
 #include "contact/rows.h"
 #include "solve/dual/condense.h"
 #include "solve/judge/certificate.h"
+#include "solve/policy.h"
 #include <math.h>
 #include <string.h>
 
-#define GRAIN 64           /* block rows per piece of work */
-#define POOL_NUMBERS 60000 /* below this many numbers a product stays on its thread */
+#define GRAIN 64 /* block rows per piece of work */
 
 /* ---- layout --------------------------------------------------------------------------------------- */
 
@@ -281,7 +281,7 @@ static void clear_padding(const sti__operator *op, double *y) {
 static void mul_condensed(const sti__operator *op, const double *x, double *y) {
     product p = {op, x, y};
     sti_task_body body = op->wide ? mul_avx2 : mul_base;
-    if (op->w.numbers < POOL_NUMBERS) body(&p, 0, op->w.count);
+    if (op->w.numbers < STI__DUAL_POOL_NUMBERS) body(&p, 0, op->w.count);
     else sti__run(op->tasks, op->w.count, GRAIN, body, &p);
     clear_padding(op, y);
 }

@@ -10,13 +10,9 @@
 #include "base/room.h"
 #include "contact/rows.h"
 #include "linear/product.h"
+#include "solve/policy.h"
 #include <float.h>
 #include <string.h>
-
-/* Slip and impulses below this share of their scale have no direction worth measuring. */
-#define FAINT 1e-4
-/* A sum of numbers that is less than this times their rounding says nothing. */
-#define LOST 16
 
 /* All vectors of one judgement. */
 typedef struct bench {
@@ -96,7 +92,7 @@ static bool invert_least(const sti_problem *p, double *out) {
     for (int i = p->first_soft; i < A->nrow; i++) {
         double mass = 0, size = 0;
         for (int k = A->start[i]; k < A->start[i + 1]; k++) mass += A->value[k], size += fabs(A->value[k]);
-        if (!(mass > LOST * DBL_EPSILON * size)) return false;
+        if (!(mass > STI__JUDGE_LOST * DBL_EPSILON * size)) return false;
         out[i] = fmax(out[i], 1 / mass);
     }
     return true;
@@ -304,7 +300,7 @@ static double dissipation_angle(const bench *b, int r, double scale, bool exact)
     }
     /* slip and normal impulse in the unit-Delassus norm */
     double moving = s / sqrt(w[1] * row->mu[0] * row->mu[0]), pressed = g[0] * sqrt(w[0]);
-    if (!(moving > FAINT * scale) || !(pressed > FAINT * scale)) return 0;
+    if (!(moving > STI__JUDGE_FAINT * scale) || !(pressed > STI__JUDGE_FAINT * scale)) return 0;
     if (R[0] > 0 && R[1] > 0) {
         memcpy(z, y, sizeof(double) * (size_t)dim);
         if (exact) z[0] += sti__row_desaxce(row, R, y, g);

@@ -4,20 +4,16 @@
 #include "contact/rows.h"
 #include "linear/product.h"
 #include "solve/judge/certificate.h"
+#include "solve/policy.h"
 #include <math.h>
 #include <string.h>
-
-#define EXACT_COST 4e8 /* numbers of the factor that may be read before the diagonal is only estimated */
-#define PROBES 32
-#define SAMPLES 4
-#define LOOSE 8 /* dofs that the mass couples, of bodies that no joint holds */
 
 typedef struct colours {
     double *x;       /* n: one solve */
     int *part;       /* n: independent part of A that a dof belongs to */
     int *taken;      /* n: pass in which the part was last used */
     int *waiting;    /* m: rows still to do */
-    double *inverse; /* n x LOOSE: of small parts of A */
+    double *inverse; /* n x STI__DELASSUS_PART: of small parts of A */
 } colours;
 
 static size_t lay_out(const sti_problem *p, colours *c, void *base) {
@@ -27,7 +23,7 @@ static size_t lay_out(const sti_problem *p, colours *c, void *base) {
     c->part = sti__cut(&k, n, sizeof(int));
     c->taken = sti__cut(&k, n, sizeof(int));
     c->waiting = sti__cut(&k, m, sizeof(int));
-    c->inverse = sti__cut(&k, n, LOOSE * sizeof(double));
+    c->inverse = sti__cut(&k, n, STI__DELASSUS_PART * sizeof(double));
     return k.used + STI__ALIGN;
 }
 
@@ -72,8 +68,8 @@ static void diagonal_of_w(const sti_csr *W, double *diagonal) {
 }
 
 /* The inverse of the n x n part of A that begins at a dof, by Gauss and Jordan; false if a pivot is not positive. */
-static bool invert_part(const sti_csr *A, int begin, int n, double (*inverse)[LOOSE]) {
-    double a[LOOSE][LOOSE] = {{0}};
+static bool invert_part(const sti_csr *A, int begin, int n, double (*inverse)[STI__DELASSUS_PART]) {
+    double a[STI__DELASSUS_PART][STI__DELASSUS_PART] = {{0}};
     for (int i = 0; i < n; i++) {
         for (int k = A->start[begin + i]; k < A->start[begin + i + 1]; k++)
             a[i][A->col[k] - begin] = A->value[k];
@@ -97,14 +93,15 @@ static bool invert_parts(const sti_csr *A, colours *c) {
     for (int begin = 0, end; begin < A->nrow; begin = end) {
         int reach = begin;
         for (end = begin; end <= reach; end++) {
-            if (end - begin >= LOOSE) return false;
+            if (end - begin >= STI__DELASSUS_PART) return false;
             c->part[end] = begin;
             for (int k = A->start[end]; k < A->start[end + 1]; k++) {
                 if (A->col[k] < begin) return false;
                 if (A->col[k] > reach) reach = A->col[k];
             }
         }
-        if (!invert_part(A, begin, end - begin, (double(*)[LOOSE])c->inverse + begin)) return false;
+        if (!invert_part(A, begin, end - begin, (double(*)[STI__DELASSUS_PART])c->inverse + begin))
+            return false;
     }
     return true;
 }
@@ -116,7 +113,7 @@ static void diagonal_of_parts(const sti_problem *p, const colours *c, double *di
         for (int k = J->start[i], end; k < J->start[i + 1]; k = end) {
             int part = c->part[J->col[k]];
             for (end = k; end < J->start[i + 1] && c->part[J->col[end]] == part; end++) {
-                const double *row = c->inverse + (size_t)J->col[end] * LOOSE;
+                const double *row = c->inverse + (size_t)J->col[end] * STI__DELASSUS_PART;
                 double x = J->value[end] * row[J->col[end] - part] / 2;
                 for (int e = k; e < end; e++) x += J->value[e] * row[J->col[e] - part];
                 sum += 2 * J->value[end] * x;
@@ -140,13 +137,13 @@ static void estimate(const sti_problem *p, sti__chol *mass, double *diagonal, co
                      const sti_tasks *tasks) {
     const sti_csr *J = &p->arrays.J;
     for (int i = 0; i < p->m; i++) diagonal[i] = 0;
-    for (int probe = 0; probe < PROBES; probe++) {
+    for (int probe = 0; probe < STI__DELASSUS_PROBES; probe++) {
         for (int i = 0; i < p->arrays.n; i++) c->x[i] = sign((uint64_t)probe << 32 | (uint64_t)i);
         sti__chol_half_back(mass, c->x, c->x, tasks);
         for (int i = 0; i < p->m; i++) {
             double y = 0;
             for (int e = J->start[i]; e < J->start[i + 1]; e++) y += J->value[e] * c->x[J->col[e]];
-            diagonal[i] += y * y / PROBES;
+            diagonal[i] += y * y / STI__DELASSUS_PROBES;
         }
     }
 }
@@ -162,8 +159,8 @@ static void neighbours_held(const sti_problem *p, sti__chol *mass, double *diago
             for (int e = A->start[J->col[k]]; e < A->start[J->col[k] + 1]; e++)
                 if (A->col[e] == J->col[k]) diagonal[i] += J->value[k] * J->value[k] / A->value[e];
     }
-    for (int t = 0; t < SAMPLES; t++) {
-        int i = (int)((int64_t)t * (p->m - 1) / (SAMPLES - 1));
+    for (int t = 0; t < STI__DELASSUS_SAMPLES; t++) {
+        int i = (int)((int64_t)t * (p->m - 1) / (STI__DELASSUS_SAMPLES - 1));
         memset(x, 0, sizeof(double) * (size_t)p->arrays.n);
         for (int k = J->start[i]; k < J->start[i + 1]; k++) x[J->col[k]] = J->value[k];
         sti__chol_half(mass, x, x, tasks);
@@ -219,7 +216,7 @@ void sti__delassus_diagonal(const sti_problem *p, sti__chol *mass, double *diago
         return;
     }
     int passes = count_passes(p, &c);
-    if (passes * (double)sti__chol_get_info(mass).fill > EXACT_COST) {
+    if (passes * (double)sti__chol_get_info(mass).fill > STI__DELASSUS_EXACT) {
         estimate(p, mass, diagonal, &c, tasks);
         return;
     }

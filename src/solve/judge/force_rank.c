@@ -4,12 +4,8 @@
 #include "base/room.h"
 #include "contact/rows.h"
 #include "solve/judge/certificate.h"
+#include "solve/policy.h"
 #include <string.h>
-
-enum { LARGEST = 4096 }; /* active directions of an island that are still counted */
-#define FAINT 1e-8       /* impulses below this share of the scale are none */
-#define SLIPPING 1e-6
-#define DEPENDENT 1e-9 /* what is left of a unit diagonal that counts as 0 */
 
 /* One direction of force inside a row block. */
 typedef struct direction {
@@ -45,9 +41,9 @@ static void find_directions(counter *c, int r, const double *y, const double *g,
     double lo = sti__row_lo(row), hi = sti__row_hi(row), one[STI_ROW_DIM] = {0};
     if (row->kind == STI_ROW_CONE) {
         double slip[5], t2 = 0, s = sti__cone_slip(dim, row->mu, y, slip);
-        if (!(g[0] * sqrt(w[0]) > FAINT * scale)) return;
+        if (!(g[0] * sqrt(w[0]) > STI__RANK_FAINT * scale)) return;
         for (int i = 1; i < dim; i++) t2 += g[i] / row->mu[i - 1] * (g[i] / row->mu[i - 1]);
-        bool moving = dim > 1 && s > SLIPPING * scale * row->mu[0] * sqrt(w[1]);
+        bool moving = dim > 1 && s > STI__RANK_SLIPPING * scale * row->mu[0] * sqrt(w[1]);
         if (moving && sqrt(t2) >= (1 - 1e-6) * g[0]) {
             one[0] = 1;
             for (int i = 1; i < dim; i++) one[i] = -row->mu[i - 1] * slip[i - 1] / s;
@@ -58,7 +54,7 @@ static void find_directions(counter *c, int r, const double *y, const double *g,
         hi = INFINITY;
     }
     for (int i = 0; i < dim; i++) {
-        double faint = FAINT * scale / sqrt(w[i]);
+        double faint = STI__RANK_FAINT * scale / sqrt(w[i]);
         if (row->kind != STI_ROW_USER && !(g[i] > lo + faint && g[i] < hi - faint)) continue;
         memset(one, 0, sizeof one);
         one[i] = 1;
@@ -131,7 +127,7 @@ static int rank_of(counter *c, int most, const double *inverse) {
         int best = 0;
         for (int i = 1; i < k; i++)
             if (c->diagonal[i] > c->diagonal[best]) best = i;
-        if (!(c->diagonal[best] > DEPENDENT)) break;
+        if (!(c->diagonal[best] > STI__RANK_DEPENDENT)) break;
         double pivot = sqrt(c->diagonal[best]), *column = c->L + (size_t)rank * (size_t)k;
         spread(c, &c->list[best], false);
         for (int i = 0; i < k; i++) {
@@ -215,7 +211,8 @@ static size_t lay_out(counter *c, double **inverse, void *base) {
 
 sti_status sti__count_rank(const sti_problem *p, const double *y, const double *g, const double *w,
                            double scale, int *ndetermined, int *nregularised, sti_error *error) {
-    counter c = {.p = p, .room = p->m + STI_ROW_DIM < LARGEST ? p->m + STI_ROW_DIM : LARGEST};
+    counter c = {.p = p,
+                 .room = p->m + STI_ROW_DIM < STI__RANK_LARGEST ? p->m + STI_ROW_DIM : STI__RANK_LARGEST};
     double *inverse;
     size_t bytes = lay_out(&c, &inverse, NULL);
     void *block = sti__alloc(p->allocator, bytes);

@@ -5,10 +5,8 @@
 #define STI_SOLVE_GAP_H
 
 #include "contact/problem.h"
+#include "solve/policy.h"
 #include <math.h>
-
-/* Impulses below this share of the momentum (or of the approach velocities) are not resolved further. */
-#define STI__FLOOR 1e-4
 
 /* Square of the length of A v* of `parts` islands in A^-1: less than `still` is rounding. */
 static inline double sti__free2(const sti_problem *p, double free2, int parts) {

@@ -5,8 +5,8 @@
 #include "solve/pairs/pairs.h"
 #include "base/isa.h"
 #include "solve/judge/gap.h"
-#include "solve/pairs/policy.h"
 #include "solve/parts/mass_parts.h"
+#include "solve/policy.h"
 #include "solve/primal/sap.h"
 #include "solve/rules.h"
 #include <string.h>

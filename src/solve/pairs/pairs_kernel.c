@@ -7,8 +7,8 @@
 #include "base/unroll.h"
 #include "solve/coulomb/coulomb_laws.h"
 #include "solve/pairs/pairs.h"
-#include "solve/pairs/policy.h"
 #include "solve/parts/island.h"
+#include "solve/policy.h"
 #include <string.h>
 
 #define CAT2(a, b) a##b

@@ -3,8 +3,8 @@
 #include "base/room.h"
 #include "contact/rows.h"
 #include "solve/pairs/pairs.h"
-#include "solve/pairs/policy.h"
 #include "solve/parts/mass_parts.h"
+#include "solve/policy.h"
 #include "solve/rules.h"
 #include <string.h>
 

@@ -2,14 +2,8 @@
 #include "solve/parts/reduce.h"
 #include "base/room.h"
 #include "linear/factor/cholesky.h"
+#include "solve/policy.h"
 #include <string.h>
-
-#define LEAST 96      /* dofs of a part that is worth it */
-#define MOST_LATE 900 /* touched dofs: S is dense */
-#define DENSE 0.5     /* of a part that was reduced already, as those of worlds are */
-#define SHARE 0.6     /* of a part's dofs may be touched */
-/* A factorisation of more work than this takes longer than conjugate gradients with multigrid (docs/linear_algebra.md). */
-#define MOST_FLOPS 1.5e10
 
 /* A run of dofs that A couples with no others. */
 typedef struct part {
@@ -137,7 +131,7 @@ static bool any_large(const sti_csr *A) {
         int last = A->start[i + 1] - 1;
         if (i > reach) reach = first = i;
         if (last >= A->start[i] && A->col[last] > reach) reach = A->col[last];
-        if (reach - first + 1 >= LEAST) return true;
+        if (reach - first + 1 >= STI__REDUCE_LEAST) return true;
     }
     return false;
 }
@@ -145,8 +139,8 @@ static bool any_large(const sti_csr *A) {
 /* Orders a part with the touched dofs last; it stays as it is if that would be too much work. */
 static sti_status plan_part(sti__reduction *r, const sti_csr *A, part *t, sti_error *error) {
     double entries = A->start[t->first + t->n] - A->start[t->first];
-    if (t->n < LEAST || t->n > STI__LARGEST_FACTORED || t->count > SHARE * t->n || t->count > MOST_LATE ||
-        entries > DENSE * t->n * t->n)
+    if (t->n < STI__REDUCE_LEAST || t->n > STI__LARGEST_FACTORED || t->count > STI__REDUCE_SHARE * t->n ||
+        t->count > STI__REDUCE_TOUCHED || entries > STI__REDUCE_DENSE * t->n * t->n)
         return STI_OK;
     if (t->count > 0) {
         slot *s = next_slot(r, error);
@@ -156,7 +150,7 @@ static sti_status plan_part(sti__reduction *r, const sti_csr *A, part *t, sti_er
         for (int k = 0; k < r->start[t->n]; k++) r->col[k] = A->col[base + k] - t->first;
         sti_csr own = {t->n, t->n, r->start, r->col, NULL};
         sti_status status = sti__chol_analyse_late(s->chol, &own, r->touched + t->first, error);
-        if (status == STI_OK && sti__chol_get_info(s->chol).flops > MOST_FLOPS) status = STI_LIMIT;
+        if (status == STI_OK && sti__chol_get_info(s->chol).flops > STI__REDUCE_FLOPS) status = STI_LIMIT;
         if (status != STI_OK) s->nvalue = 0;
         if (status != STI_OK) return status == STI_LIMIT ? STI_OK : status;
         t->slot = r->nslot++;
@@ -253,7 +247,7 @@ sti_status sti__reduce(sti__reduction *r, const sti_problem *p, const sti_tasks 
                        const sti_problem **out, sti_error *error) {
     const sti_csr *A = &p->arrays.A;
     *out = p;
-    if (p->delassus || p->arrays.n < LEAST || p->m == 0 || !any_large(A)) return STI_OK;
+    if (p->delassus || p->arrays.n < STI__REDUCE_LEAST || p->m == 0 || !any_large(A)) return STI_OK;
     size_t need = lay_out(r, p, NULL);
     if (!sti__make_room(&r->own, &r->block, &r->room, need, need / 4))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory to reduce a problem");

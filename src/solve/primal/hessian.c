@@ -4,38 +4,29 @@
 #include "base/room.h"
 #include "linear/product.h"
 #include "solve/parts/island.h"
+#include "solve/policy.h"
 #include "solve/primal/sap.h"
 #include <math.h>
 #include <string.h>
 
 #define GRAIN_BLOCKS 64
 #define GRAIN_DOFS 64
-/* A plan of more places than this is not even tried for a factor. */
-#define MOST_PLACES ((int64_t)1 << 27)
-#define LARGEST_JACOBI 24 /* dofs in a block of the preconditioner */
-/* Boosts of the diagonal, from rounding to a tenth, while a factor fails. */
-#define FIRST_BOOST 1e-14
-#define TRIES 8
-#define TIRED 25     /* products of one solve after which soft bodies get a new preconditioner */
-#define LEAST_COST 8 /* products that are tried before an unsymmetric factor, ... */
-#define LARGEST_COST 60
-#define MARGIN 4 /* conjugate gradients must look so much cheaper than a factor */
 
 /* ---- cost model ------------------------------------------------------------------------------------- */
 
 /* Floating point work of one product with H and its preconditioner. */
 static double product_work(const sti__island *s) {
-    return 2.0 * s->astart[s->n] + 4.0 * (double)s->number[s->nrow] + 2.0 * LARGEST_JACOBI * s->n;
+    return 2.0 * s->astart[s->n] + 4.0 * (double)s->number[s->nrow] + 2.0 * STI__HESSIAN_JACOBI * s->n;
 }
 
 /* In units of that work, fitted by bench_linear (docs/linear_algebra.md): a factor runs on tiles, products per solve grow
-   with the diameter of the graph. MARGIN is for what was not measured: ill-conditioned rows take more products, and exact
+   with the diameter of the graph. STI__HESSIAN_MARGIN is for what was not measured: ill-conditioned rows take more products, and exact
    friction solves several times with one factor. */
 bool sti__prefers_direct(const sti__island *s) {
     sti__chol_info info = sti__chol_get_info(s->newton);
     double work = product_work(s), direct = info.flops / 12 + 1.5 * (double)info.fill + 2 * work,
            products = 4 + 2.8 * sqrt(sqrt((double)s->n));
-    return direct <= MARGIN * products * work;
+    return direct <= STI__HESSIAN_MARGIN * products * work;
 }
 
 /* ---- planning ----------------------------------------------------------------------------------------- */
@@ -150,7 +141,8 @@ static sti_status plan_direct(sti__island *s, sti_error *error) {
     int64_t nnz = 0, places = count_places(s);
     for (int i = 0; i < s->n; i++) mark[i] = -1;
     for (int i = 0; i < s->n; i++) nnz += collect_row(s, i, mark, NULL);
-    if (nnz > MOST_PLACES) return sti__fail(error, STI_LIMIT, "the Newton matrix is too large to factor");
+    if (nnz > STI__HESSIAN_PLACES)
+        return sti__fail(error, STI_LIMIT, "the Newton matrix is too large to factor");
     if (!reserve_plan(s, (size_t)nnz, (size_t)places))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory for a Newton matrix of %d dofs", s->n);
     s->pstart[0] = 0;
@@ -182,7 +174,7 @@ static sti_status plan_pcg(sti__island *s, sti_error *error) {
     if (status != STI_OK) return status;
     for (int i = 0; i < s->n; i++) {
         if (sti__pcg_is_soft(s->pcg, i)) continue;
-        if (last != i - 1 || count - start[blocks - 1] >= LARGEST_JACOBI || !coupled(s, i - 1))
+        if (last != i - 1 || count - start[blocks - 1] >= STI__HESSIAN_JACOBI || !coupled(s, i - 1))
             start[blocks++] = count;
         dof[count++] = last = i;
     }
@@ -203,7 +195,7 @@ static sti_status plan_hessian(sti__island *s, sti_error *error) {
     }
     s->pattern = 0;
     s->factored = s->kept_ready = false;
-    s->direct = linear != STI_LINEAR_PCG && count_places(s) <= MOST_PLACES &&
+    s->direct = linear != STI_LINEAR_PCG && count_places(s) <= STI__HESSIAN_PLACES &&
                 !(linear == STI_LINEAR_AUTO && sti__chol_iterates(s->mass));
     if (linear == STI_LINEAR_DIRECT && !s->direct)
         return sti__fail(error, STI_LIMIT, "the Newton matrix is too large to factor");
@@ -336,8 +328,8 @@ static void assemble_rows(void *context, int begin, int end) {
 }
 
 static bool factor(sti__island *s, const sti_tasks *tasks, int *tries) {
-    double boost = FIRST_BOOST, done = 0;
-    for (int t = 0; t < TRIES; t++, boost *= 100) {
+    double boost = STI__HESSIAN_BOOST, done = 0;
+    for (int t = 0; t < STI__HESSIAN_TRIES; t++, boost *= 100) {
         ++*tries;
         if (sti__chol_factor(s->newton, s->hvalue, tasks, NULL) == STI_OK) return true;
         for (int i = 0; i < s->n; i++) s->hvalue[s->hstart[i + 1] - 1] *= (1 + boost) / (1 + done);
@@ -490,13 +482,14 @@ bool sti__island_make_unsymmetric(sti__island *s, const sti_tasks *tasks, int *t
 int sti__island_unsymmetric_cost(const sti__island *s) {
     sti__chol_info info = sti__chol_get_info(s->newton);
     double work = product_work(s), solve = 1.5 * (double)info.fill + 0.2 * work;
-    return (int)fmin(LARGEST_COST, fmax(LEAST_COST, (info.flops / 12 + 2 * work) / solve));
+    return (int)fmin(STI__UNSYMMETRIC_MOST,
+                     fmax(STI__UNSYMMETRIC_LEAST, (info.flops / 12 + 2 * work) / solve));
 }
 
 int sti__island_factor_cost(const sti__island *s) {
     sti__chol_info info = sti__chol_get_info(s->newton);
     double work = 2.0 * s->astart[s->n] + 4.0 * (double)s->number[s->nrow], solve = 1.5 * (double)info.fill;
-    return (int)fmin(LARGEST_COST, (info.flops / 12 + solve + 4 * work) / (solve + work));
+    return (int)fmin(STI__UNSYMMETRIC_MOST, (info.flops / 12 + solve + 4 * work) / (solve + work));
 }
 
 /* ---- solving
@@ -564,6 +557,6 @@ int sti__island_solve(sti__island *s, const double *b, double *x, double tol, in
     applied a = {s, tasks};
     memset(x, 0, sizeof(double) * (size_t)s->n);
     int products = sti__pcg_solve(s->pcg, apply, &a, b, x, tol, cap, tasks).iterations;
-    if (products > TIRED && s->core.n == 0) s->soft_ready = false;
+    if (products > STI__HESSIAN_RENEW && s->core.n == 0) s->soft_ready = false;
     return products;
 }

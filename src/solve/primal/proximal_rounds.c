@@ -15,28 +15,10 @@
 #include "contact/rows.h"
 #include "solve/coulomb/mass_scaling.h"
 #include "solve/judge/certificate.h"
+#include "solve/policy.h"
 #include "solve/primal/sap.h"
 #include "solve/rules.h"
 #include <string.h>
-
-#define FIRST_SHARE 1e-2   /* R_p of the Delassus diagonal */
-#define FIRST_COUPLED 0.05 /* the same in exact Coulomb, where softened contact could not be solved ... */
-#define FIRST_HARD 1e-5    /* ... and where it is hard */
-#define LEAST_SHARE 1e-7
-#define MOST_SHARE 0.1
-#define ENOUGH_GAIN 0.03 /* a round that leaves more than this of the error asks for a smaller share */
-#define ENOUGH_COUPLED 0.5
-#define PLAIN 30 /* Newton steps that are tried on stiff rows before they take the proximal way */
-#define ROUNDS 200
-#define TRIES 3   /* larger shares that are tried when a coupled solve failed ... */
-#define SOFTER 10 /* ... each by this factor ... */
-#define HOLD 4    /* ... and rounds for which the share then stays */
-#define WAIT 2    /* rounds with frozen terms after a coupled one failed */
-#define LATE 300  /* Newton steps of softened contact after which masses are made alike ... */
-#define EASED 800 /* ... and by which that must have led to the answer */
-#define TIRED 8   /* rounds without a better iterate after which frozen steps are damped ... */
-#define DAMPED 0.5
-#define STALL 30 /* ... and after which there are no more */
 
 /* What an island's laws ask for. */
 typedef struct nature {
@@ -153,18 +135,20 @@ static bool run_coupled(rounds *r) {
     if (r->coupled != before) sti__anderson_forget(&s->anderson);
     if (r->coupled) return true;
     memcpy(s->offset, s->held, sizeof(double) * (size_t)s->m);
-    r->wait = WAIT;
+    r->wait = STI__ROUNDS_WAIT;
     return false;
 }
 
 /* From the best iterate again, with larger shares. */
 static bool run_softer(rounds *r) {
     sti__island *s = r->sap->s;
-    for (int k = 0; STI__RULE(ROUNDS_SOFTER) && k < TRIES && r->any && r->share < MOST_SHARE; k++) {
+    for (int k = 0;
+         STI__RULE(ROUNDS_SOFTER) && k < STI__ROUNDS_TRIES && r->any && r->share < STI__ROUNDS_SHARE_MOST;
+         k++) {
         memcpy(s->v, s->answer, sizeof(double) * (size_t)s->n);
         memcpy(s->last_g, s->best_g, sizeof(double) * (size_t)s->m);
-        soften(r, fmin(MOST_SHARE, SOFTER * r->share));
-        r->hold = r->nature.hard ? HOLD : 1;
+        soften(r, fmin(STI__ROUNDS_SHARE_MOST, STI__ROUNDS_SOFTER * r->share));
+        r->hold = r->nature.hard ? STI__ROUNDS_HOLD : 1;
         for (int i = 0; i < s->m; i++) s->base[i] = s->soft[i] * s->best_g[i];
         sti__anderson_forget(&s->anderson);
         r->coupled = true;
@@ -175,7 +159,7 @@ static bool run_softer(rounds *r) {
 
 static void soften_anew(void *context, double share) {
     rounds *r = context;
-    soften(r, r->nature.hard ? fmax(FIRST_HARD, share) : share);
+    soften(r, r->nature.hard ? fmax(STI__ROUNDS_SHARE_HARD, share) : share);
 }
 
 /* From masses that are alike to a pair near the answer, once and not for a finisher. */
@@ -184,8 +168,10 @@ static bool ease_masses(rounds *r) {
     if (!STI__RULE(MASS_SCALING) || r->eased || r->sap->cap) return false;
     r->eased = true;
     memcpy(s->v, s->vstar, sizeof(double) * (size_t)s->n);
-    bool eased = sti__sap_ease(
-        r->sap, r->sap->options->max_newton < EASED ? r->sap->options->max_newton : EASED, soften_anew, r);
+    bool eased = sti__sap_ease(r->sap,
+                               r->sap->options->max_newton < STI__ROUNDS_SCALED ? r->sap->options->max_newton
+                                                                                : STI__ROUNDS_SCALED,
+                               soften_anew, r);
     for (int i = 0; i < s->m; i++) s->base[i] = s->offset[i] = s->soft[i] * s->last_g[i];
     sti__anderson_forget(&s->anderson);
     return eased;
@@ -207,7 +193,7 @@ static bool finish_eased(rounds *r) {
         memcpy(s->v, s->answer, sizeof(double) * (size_t)s->n);
         memcpy(s->last_g, s->best_g, sizeof(double) * (size_t)s->m);
     }
-    soften(r, FIRST_COUPLED);
+    soften(r, STI__ROUNDS_SHARE_EXACT);
     for (int i = 0; i < s->m; i++) s->base[i] = s->offset[i] = s->soft[i] * s->last_g[i];
     r->coupled = true;
     return false;
@@ -297,7 +283,9 @@ static void guess_impulses(rounds *r) {
 
 static void begin(rounds *r) {
     sti__island *s = r->sap->s;
-    soften(r, !r->nature.shifts ? FIRST_SHARE : r->nature.hard ? FIRST_HARD : FIRST_COUPLED);
+    soften(r, !r->nature.shifts ? STI__ROUNDS_SHARE
+              : r->nature.hard  ? STI__ROUNDS_SHARE_HARD
+                                : STI__ROUNDS_SHARE_EXACT);
     s->anderson.m = s->m;
     s->anderson.weight = s->lightness;
     sti__anderson_forget(&s->anderson);
@@ -319,7 +307,7 @@ static void begin(rounds *r) {
 /* A new share, and the offset that goes with it. */
 static void change_share(rounds *r, double factor) {
     sti__island *s = r->sap->s;
-    soften(r, fmin(MOST_SHARE, fmax(LEAST_SHARE, r->share * factor)));
+    soften(r, fmin(STI__ROUNDS_SHARE_MOST, fmax(STI__ROUNDS_SHARE_LEAST, r->share * factor)));
     ask_offset(r, true_velocity(s), s->g, s->offset);
     for (int i = 0; i < s->m; i++) s->base[i] = s->soft[i] * s->g[i];
     sti__anderson_forget(&s->anderson);
@@ -331,19 +319,20 @@ static void change_share(rounds *r, double factor) {
 static void next_offset(rounds *r, int since, double before) {
     sti__island *s = r->sap->s;
     bool solved = !r->nature.shifts || r->coupled;
-    double enough = r->nature.shifts ? ENOUGH_COUPLED : ENOUGH_GAIN, *t = r->coupled ? s->base : s->offset;
-    if (solved && r->share > LEAST_SHARE && r->error > enough * before && r->hold-- <= 0) {
+    double enough = r->nature.shifts ? STI__ROUNDS_GAIN_EXACT : STI__ROUNDS_GAIN,
+           *t = r->coupled ? s->base : s->offset;
+    if (solved && r->share > STI__ROUNDS_SHARE_LEAST && r->error > enough * before && r->hold-- <= 0) {
         change_share(r, r->nature.shifts ? 0.3 : 0.1);
-    } else if (!solved && r->wait == WAIT && r->share < MOST_SHARE) {
+    } else if (!solved && r->wait == STI__ROUNDS_WAIT && r->share < STI__ROUNDS_SHARE_MOST) {
         change_share(r, 2);
-    } else if (STI__RULE(ROUNDS_DAMPING) && since >= TIRED && !solved) {
-        for (int i = 0; i < s->m; i++) t[i] += DAMPED * s->late[i];
+    } else if (STI__RULE(ROUNDS_DAMPING) && since >= STI__ROUNDS_TIRED && !solved) {
+        for (int i = 0; i < s->m; i++) t[i] += STI__ROUNDS_DAMPED * s->late[i];
         sti__anderson_forget(&s->anderson);
     } else {
         if (!STI__RULE(ROUNDS_ANDERSON)) sti__anderson_forget(&s->anderson);
         sti__anderson_next(&s->anderson, t, s->late);
     }
-    r->aim = (since < TIRED ? 0.03 : 0.001) * r->error;
+    r->aim = (since < STI__ROUNDS_TIRED ? 0.03 : 0.001) * r->error;
 }
 
 static sti__sap_end outer_loop(rounds *r) {
@@ -353,10 +342,10 @@ static sti__sap_end outer_loop(rounds *r) {
     double best = INFINITY, before = INFINITY;
     int since = 0, cap = sap->cap && sap->cap < o->max_newton ? sap->cap : o->max_newton;
     begin(r);
-    for (int round = 0; round < ROUNDS && since < STALL && sap->count->iterations < cap &&
+    for (int round = 0; round < STI__ROUNDS && since < STI__ROUNDS_STALL && sap->count->iterations < cap &&
                         sti__budget_left(&sap->count->budget);
          round++) {
-        if (sap->count->iterations >= LATE && finish_eased(r)) return STI__SAP_CONVERGED;
+        if (sap->count->iterations >= STI__ROUNDS_LATE && finish_eased(r)) return STI__SAP_CONVERGED;
         run_round(r);
         if (sap->count->indefinite) break;
         double merit = fmax(r->error, sap->change > 0 ? sap->residual / sap->change : 0);
@@ -370,14 +359,14 @@ static sti__sap_end outer_loop(rounds *r) {
     if (!r->any) answer_without_rounds(r);
     memcpy(s->v, s->answer, sizeof(double) * (size_t)s->n);
     memcpy(s->g, s->best_g, sizeof(double) * (size_t)s->m);
-    return since >= STALL ? STI__SAP_STALLED : STI__SAP_CAP;
+    return since >= STI__ROUNDS_STALL ? STI__SAP_STALLED : STI__SAP_CAP;
 }
 
 static bool any_stiff(const sti__island *s) {
     for (int b = 0; b < s->nrow; b++) {
         double w[STI_ROW_DIM] = {0};
         sti__row_norm(sti__island_row(s, b), s->weight + s->first[b], given_R(s, b), w);
-        if (stiff_block(s, b, FIRST_SHARE, w)) return true;
+        if (stiff_block(s, b, STI__ROUNDS_SHARE, w)) return true;
     }
     return false;
 }
@@ -399,9 +388,10 @@ sti__sap_end sti__sap_outer(sti__sap *sap) {
     if (r.nature.shifts && !r.nature.hard && couple_first(&r)) return STI__SAP_CONVERGED;
     if (r.nature.hard || r.nature.shifts) return outer_loop(&r);
     double atol = o->adaptive_atol ? o->atol * (1 + 0.1 * sqrt(r.nature.contacts)) : o->atol;
-    bool stiff = o->max_newton > PLAIN && any_stiff(s);
+    bool stiff = o->max_newton > STI__ROUNDS_PLAIN && any_stiff(s);
     memcpy(s->target, s->vhat, sizeof(double) * (size_t)s->m);
-    sti__sap_goal goal = {.bar = o->tol, .atol = atol, .rtol = o->rtol, .cap = stiff ? PLAIN : o->max_newton};
+    sti__sap_goal goal = {
+        .bar = o->tol, .atol = atol, .rtol = o->rtol, .cap = stiff ? STI__ROUNDS_PLAIN : o->max_newton};
     sti__sap_end end = sti__sap_minimise(sap, &goal);
     return end == STI__SAP_CAP && stiff ? outer_loop(&r) : end;
 }

@@ -4,27 +4,15 @@
 #include "solve/primal/sap.h"
 #include "contact/rows.h"
 #include "linear/product.h"
+#include "solve/policy.h"
 #include "solve/rules.h"
 #include "solve/small/small.h"
 #include "solve/warm/guess.h"
 #include <string.h>
 
 #define GRAIN_BLOCKS 64
-/* An island of more dofs shares its own products among the threads; smaller ones share the threads. */
-#define LARGE_ISLAND 600
-/* The bar is computed once the gradient is this near to the goal (it needs a factor of A). */
-#define NEAR 1e3
-/* Rounding rules the cost where a step promises less than this share of it ... */
-#define FLAT 1e-12
-/* ... and there so many steps without a better iterate are enough. */
-#define PATIENCE 4
-/* Newton steps of an island with dense matrices before it takes the longer way. */
-#define SMALL_STEPS 60
 
 /* ---- work -------------------------------------------------------------------------------------------- */
-
-#define ITERATION 8 /* passes that a step of conjugate gradients costs, with its preconditioner ... */
-#define RENEWAL 40  /* ... and that making this costs */
 
 double sti__sap_pass(const sti__sap *sap) {
     const sti__island *s = sap->s;
@@ -34,7 +22,8 @@ double sti__sap_pass(const sti__sap *sap) {
 void sti__sap_spend_mass(sti__sap *sap) {
     sti__chol_info mass = sti__chol_get_info(sap->s->mass);
     bool iterates = sti__chol_iterates(sap->s->mass);
-    double cost = iterates ? ITERATION * sti__sap_pass(sap) * mass.iterations : 4.0 * (double)mass.fill;
+    double cost =
+        iterates ? STI__SAP_PCG_PASSES * sti__sap_pass(sap) * mass.iterations : 4.0 * (double)mass.fill;
     sti__budget_spend(&sap->count->budget, cost);
 }
 
@@ -43,13 +32,15 @@ bool sti__sap_hessian(sti__sap *sap) {
     int *tries = &sap->count->factorisations, before = *tries;
     bool made = sti__island_make_hessian(s, sap->tasks, tries);
     double flops = s->planned && s->direct ? sti__chol_get_info(s->newton).flops * (*tries - before) : 0;
-    sti__budget_spend(&sap->count->budget, flops + (s->direct ? ITERATION : RENEWAL) * sti__sap_pass(sap));
+    sti__budget_spend(&sap->count->budget,
+                      flops +
+                          (s->direct ? STI__SAP_PCG_PASSES : STI__SAP_PRECOND_PASSES) * sti__sap_pass(sap));
     return made;
 }
 
 int sti__sap_solve(sti__sap *sap, const double *b, double *x, double tol) {
     sti__budget *budget = &sap->count->budget;
-    double each = ITERATION * sti__sap_pass(sap);
+    double each = STI__SAP_PCG_PASSES * sti__sap_pass(sap);
     int cap = sti__budget_iterations(budget, each, sap->options->max_pcg);
     int products = sti__island_solve(sap->s, b, x, tol, cap, sap->tasks);
     sap->count->pcg += products;
@@ -197,7 +188,8 @@ static bool reached(sti__sap *sap, const sti__sap_goal *goal) {
     if (sap->residual <= goal->atol + goal->rtol * sap->size) return true;
     if (sap->residual <= goal->momentum * fmax(sap->change, STI__FLOOR * sap->size)) return true;
     if (goal->bar <= 0 && !sap->history) return false;
-    if (sap->residual > NEAR * goal->bar * fmax(sap->change, STI__FLOOR * sap->size) && !sap->history)
+    if (sap->residual > STI__SAP_NEAR * goal->bar * fmax(sap->change, STI__FLOOR * sap->size) &&
+        !sap->history)
         return false;
     sti__sap_measure(sap);
     return sti__sum_holds(&sap->sum, goal->bar);
@@ -232,7 +224,7 @@ sti__sap_end sti__sap_minimise(sti__sap *sap, const sti__sap_goal *goal) {
         bool capped =
             k >= goal->cap || sti__sap_steps_left(sap) == 0 || !sti__budget_left(&sap->count->budget);
         end = capped ? STI__SAP_CAP : STI__SAP_STALLED;
-        if (capped || (gain <= FLAT * fabs(sap->cost) && since >= PATIENCE)) break;
+        if (capped || (gain <= STI__SAP_FLAT * fabs(sap->cost) && since >= STI__SAP_PATIENCE)) break;
         if (sap->count->indefinite || !take_step(sap, &gain)) break;
     }
     return_best(sap);
@@ -338,7 +330,7 @@ static void run_island(sap_job *job, int k, const sti_tasks *tasks) {
 static void run_one_by_one(void *context, int begin, int end) {
     sap_job *job = context;
     for (int k = begin; k < end; k++)
-        if (!job->islands->done[k] && job->islands->island[k].n <= LARGE_ISLAND) run_island(job, k, NULL);
+        if (!job->islands->done[k] && job->islands->island[k].n <= STI__SAP_LARGE) run_island(job, k, NULL);
 }
 
 /* Dofs without rows move freely; rows without dofs say what they say. */
@@ -459,7 +451,7 @@ static void cap_small(const small_run *run, sti__small_job *job, int m) {
     double share = (double)(job->n + m) / (run->task->problem->arrays.n + run->task->problem->m);
     sti__budget own = {0, (run->task->budget->most - run->task->budget->spent) * share};
     job->cost = small_cost(job->n, m);
-    int most = sti__budget_iterations(&own, job->cost, SMALL_STEPS);
+    int most = sti__budget_iterations(&own, job->cost, STI__SMALL_STEPS);
     if (job->steps > most) job->steps = most;
 }
 
@@ -608,7 +600,7 @@ static sti_status solve_others(const sti__task *t, sti__islands *islands, bool j
     bool alone = islands->count == 1 && islands->island[0].n == t->problem->arrays.n;
     if (alone) share_factor(&islands->island[0], w);
     for (int k = 0; k < job.islands->count; k++)
-        if (!job.islands->done[k] && job.islands->island[k].n > LARGE_ISLAND) run_island(&job, k, tasks);
+        if (!job.islands->done[k] && job.islands->island[k].n > STI__SAP_LARGE) run_island(&job, k, tasks);
     sti__run(tasks, job.islands->count, 1, run_one_by_one, &job);
     if (alone && !islands->island[0].mass_ready) w->mass_hash = 0; /* it failed at other masses */
     if (alone) share_factor(&islands->island[0], w);

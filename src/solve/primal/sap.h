@@ -4,6 +4,7 @@
 #define STI_SOLVE_SAP_H
 
 #include "solve/parts/island.h"
+#include "solve/policy.h"
 #include "solve/solve.h"
 
 /* Cost of the island's problem along v + a step, a >= 0: what the line search walks on. */
@@ -58,8 +59,6 @@ typedef struct sti__sap {
     sti__sum sum;                /* the same, squared, in parts */
 } sti__sap;
 
-/* Newton steps of one inner solve, at most: a round of the outer loop. */
-#define STI__SAP_ROUND 100
 /* Newton steps that the options leave to the island. */
 static inline int sti__sap_steps_left(const sti__sap *sap) {
     int left = sap->options->max_newton - sap->count->iterations;

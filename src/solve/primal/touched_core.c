@@ -2,14 +2,9 @@
 #include "solve/primal/touched_core.h"
 #include "base/room.h"
 #include "solve/parts/island.h"
+#include "solve/policy.h"
 #include <stdlib.h>
 #include <string.h>
-
-#define LARGEST 60000 /* dofs */
-#define MOST_ENTRIES 50000000
-#define MOST_FLOPS 5e9 /* of its factor, about those of so many products as it saves */
-#define TRIES 6
-#define FIRST_BOOST 1e-14
 
 void sti__core_free(sti__core *c, const sti_allocator *a) {
     sti__chol_free(c->chol);
@@ -80,13 +75,13 @@ sti_status sti__core_plan(sti__core *c, const sti__island *s, const sti_allocato
     size_t nnz = 0;
     c->n = 0;
     for (int i = 0; i < s->n; i++) c->n += in_core(s, i);
-    if (c->n > LARGEST || c->n == s->n) c->n = 0;
+    if (c->n > STI__CORE_DOFS || c->n == s->n) c->n = 0;
     if (c->n == 0) return STI_OK;
     if (!reserve(c, (size_t)s->n, 0, a, error)) return STI_NO_MEMORY;
     number(c, s);
     for (int i = 0; i < c->n; i++) c->mark[i] = -1;
     for (int i = 0; i < c->n; i++) nnz += (size_t)row_of(c, s, i, NULL);
-    if (nnz > MOST_ENTRIES) return c->n = 0, STI_OK;
+    if (nnz > STI__CORE_ENTRIES) return c->n = 0, STI_OK;
     if (!reserve(c, (size_t)s->n, nnz, a, error)) return STI_NO_MEMORY;
     number(c, s);
     for (int i = 0; i < c->n; i++) c->mark[i] = -1;
@@ -99,7 +94,7 @@ sti_status sti__core_plan(sti__core *c, const sti__island *s, const sti_allocato
     sti_csr csr = {c->n, c->n, c->start, c->col, NULL};
     if (!c->chol && !(c->chol = sti__chol_create(a, error))) return STI_NO_MEMORY;
     sti_status status = sti__chol_analyse(c->chol, &csr, error);
-    if (status == STI_LIMIT || (status == STI_OK && sti__chol_get_info(c->chol).flops > MOST_FLOPS)) {
+    if (status == STI_LIMIT || (status == STI_OK && sti__chol_get_info(c->chol).flops > STI__CORE_FLOPS)) {
         c->n = 0;
         return STI_OK;
     }
@@ -137,9 +132,9 @@ static void assemble(sti__core *c, const sti__island *s) {
 }
 
 bool sti__core_factor(sti__core *c, const sti__island *s, const sti_tasks *tasks) {
-    double boost = FIRST_BOOST;
+    double boost = STI__CORE_BOOST;
     assemble(c, s);
-    for (int t = 0; t < TRIES; t++, boost *= 100) {
+    for (int t = 0; t < STI__CORE_TRIES; t++, boost *= 100) {
         if (sti__chol_factor(c->chol, c->value, tasks, NULL) == STI_OK) return true;
         for (int i = 0; i < c->n; i++) c->value[c->start[i + 1] - 1] *= 1 + boost;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solve/small/small.h"
 #include "base/isa.h"
+#include "solve/policy.h"
 
 #define VARIANT(isa)                                 \
     bool sti__small_solve##isa(sti__small_job *job); \
@@ -12,10 +13,6 @@ VARIANT(_avx512)
 #endif
 size_t sti__small_bytes(int n, int m, int nrow);
 size_t sti__small_bytes_large(int n, int m, int nrow);
-
-/* Of an island with more than STI__SMALL dofs: numbers in a row of the lower triangle of A, on average. Free bodies have 3.5, and a
-   pile of them is better served by a sparse factor. */
-#define DEEP 5
 
 size_t sti__small_room(int n, int m, int nrow) {
     return n <= STI__SMALL ? sti__small_bytes(n, m, nrow) : sti__small_bytes_large(n, m, nrow);
@@ -47,7 +44,7 @@ static bool is_deep(const sti_problem *p, const int *dof, int n) {
         if (dof[i] >= p->first_soft) return false;
         count += A->start[dof[i] + 1] - A->start[dof[i]];
     }
-    return count + n > 2 * DEEP * (int64_t)n; /* both triangles, with the diagonal once */
+    return count + n > 2 * STI__SMALL_DEEP * (int64_t)n; /* both triangles, with the diagonal once */
 }
 
 bool sti__small_fits(const sti_problem *p, const int *dof, const int *row, int n, int nrow) {

@@ -7,9 +7,7 @@
 #define STI_SOLVE_SMALL_H
 
 #include "solve/judge/gap.h"
-
-#define STI__SMALL 64        /* dofs */
-#define STI__SMALL_LARGE 256 /* of robots */
+#include "solve/policy.h"
 
 typedef struct sti__small_job {
     const sti_problem *problem;

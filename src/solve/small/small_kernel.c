@@ -5,19 +5,10 @@
 #include "base/room.h"
 #include "solve/coulomb/coulomb_laws.h"
 #include "solve/judge/certificate.h"
+#include "solve/policy.h"
 #include "solve/rules.h"
 #include "solve/small/small_mass.h"
 #include <string.h>
-
-#define FAR 1e-1 /* a pair that is worse is swept first */
-#define SWEEPS 5 /* between steps, when these lead nowhere; twice as many each time */
-#define MOST_SWEEPS 80
-#define LEAPS 6 /* whole steps that may raise the natural map */
-#define LEAST_GAIN 0.1
-#define SURE 1e-2       /* a step from a nearer pair mostly ends at the answer */
-#define NEAR 1e2        /* the gap is computed once the natural map is this near to it */
-#define FAST 30         /* tolerances that impulses change by, where no guess of the answer is good enough */
-#define LEAST_PIVOT 0.1 /* of I + X'KX; at least 1 where K is symmetric */
 
 #if WORDS == 1
 #define NAME(function) CAT(function, STI_ISA)
@@ -364,7 +355,7 @@ INLINE void substitute(const small *s, int p, int count, double *b) {
 /* H x = b, without exchanging rows; x replaces b. False if that is not safe. */
 INLINE bool eliminate(small *s, bool symmetric, double *b) {
     int n = s->n, ld = s->ld;
-    reduction r = {s->H, n, ld, s->link, symmetric, LEAST_PIVOT, s->at, b};
+    reduction r = {s->H, n, ld, s->link, symmetric, STI__SMALL_PIVOT, s->at, b};
     fill_in(s->link, n);
     if (!reduce(&r)) return false;
     for (int p = 0; p < n; p += 8) {
@@ -464,12 +455,13 @@ static void move(small *s, double a) {
 
 /* Whole steps, which may raise the natural map before they lower it. */
 static bool leap(small *s, sti__small_job *job, double before, double *merit) {
-    for (int k = 0; k < LEAPS && STI__RULE(SMALL_WHOLE_STEPS) && job->iterations < job->steps; k++) {
+    for (int k = 0; k < STI__SMALL_WHOLE && STI__RULE(SMALL_WHOLE_STEPS) && job->iterations < job->steps;
+         k++) {
         if (!step(s)) return false;
         job->iterations++;
         mark(s);
         move(s, 1);
-        if ((*merit = read_pair(s)) <= (1 - LEAST_GAIN) * before) return true;
+        if ((*merit = read_pair(s)) <= (1 - STI__SMALL_GAIN) * before) return true;
     }
     return false;
 }
@@ -478,7 +470,7 @@ static bool leap(small *s, sti__small_job *job, double before, double *merit) {
 static bool walk(small *s, double before, double *merit) {
     for (double a = 0.5; a > 0.05; a /= 2) {
         move(s, a);
-        if ((*merit = read_pair(s)) <= (1 - a * LEAST_GAIN) * before) return true;
+        if ((*merit = read_pair(s)) <= (1 - a * STI__SMALL_GAIN) * before) return true;
     }
     return false;
 }
@@ -490,8 +482,8 @@ static bool advance(small *s, sti__small_job *job, double before, double *merit)
     job->iterations++;
     mark(s);
     move(s, 1);
-    if (before < SURE && (s->done = certified(s, job))) return true;
-    if ((*merit = read_pair(s)) <= (1 - LEAST_GAIN) * before) return true;
+    if (before < STI__SMALL_SURE && (s->done = certified(s, job))) return true;
+    if ((*merit = read_pair(s)) <= (1 - STI__SMALL_GAIN) * before) return true;
     memcpy(z, s->at, sizeof(double) * (size_t)s->ld);
     memcpy(s->kept, s->g0, sizeof(double) * (size_t)s->m);
     if (leap(s, job, before, merit)) return true;
@@ -605,7 +597,7 @@ static bool hurries(const small *s, const sti__small_job *job) {
             change2 += change * change;
             size2 += job->g[i] * job->g[i];
         }
-    return change2 > FAST * FAST * job->tol * job->tol * size2;
+    return change2 > STI__SMALL_FAST * STI__SMALL_FAST * job->tol * job->tol * size2;
 }
 
 /* The pair to begin with is the one that the last step left or, if that moves, the one that goes on as it went; is it good
@@ -632,16 +624,16 @@ static bool guess_holds(small *s, sti__small_job *job) {
 
 /* From the impulses alone, which balance the velocity that they give. */
 static bool iterate(small *s, sti__small_job *job) {
-    int sweeps = SWEEPS;
+    int sweeps = STI__SMALL_SWEEPS;
     turn(s);
     push(s, s->g, s->z);
     set_velocities(s);
     double merit = read_laws(s);
     for (int k = 0; k <= job->steps; k++) {
-        if (merit <= NEAR * job->tol && certified(s, job)) return true;
+        if (merit <= STI__SMALL_NEAR * job->tol && certified(s, job)) return true;
         if (job->iterations >= job->steps) return false;
-        if (k == 0 && merit > FAR && STI__RULE(SMALL_SWEEP_FIRST)) {
-            merit = sweep(s, SWEEPS);
+        if (k == 0 && merit > STI__SMALL_FAR && STI__RULE(SMALL_SWEEP_FIRST)) {
+            merit = sweep(s, STI__SMALL_SWEEPS);
             continue;
         }
         if (advance(s, job, merit, &merit)) {
@@ -649,7 +641,7 @@ static bool iterate(small *s, sti__small_job *job) {
             continue;
         }
         merit = sweep(s, sweeps);
-        if (sweeps < MOST_SWEEPS) sweeps *= 2;
+        if (sweeps < STI__SMALL_SWEEPS_MOST) sweeps *= 2;
     }
     return false;
 }

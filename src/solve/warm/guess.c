@@ -2,9 +2,8 @@
 #include "solve/warm/guess.h"
 #include "base/room.h"
 #include "contact/rows.h"
+#include "solve/policy.h"
 #include <string.h>
-
-#define LARGEST_PART 32 /* dofs that the mass couples */
 
 /* A number of each of the two pairs. */
 typedef double both __attribute__((vector_size(16), may_alias));
@@ -95,7 +94,7 @@ static void add_rows(const sti__guess *s, const scales *x, double gap[2]) {
 static int part_end(const scales *x, int begin) {
     int reach = begin, end = begin;
     for (; end <= reach; end++) {
-        if (end - begin >= LARGEST_PART) return -1;
+        if (end - begin >= STI__GUESS_PART) return -1;
         if (x->reach[end] > reach) reach = x->reach[end];
     }
     return end;
@@ -104,8 +103,8 @@ static int part_end(const scales *x, int begin) {
 /* Adds |rest|^2 and |force|^2 in A^-1 of the dofs begin..begin + n, which nothing couples to others. */
 static bool add_norms(const sti__guess *s, const scales *x, int begin, int n, both *rest, both *force) {
     const sti_csr *A = &s->problem->arrays.A;
-    double L[LARGEST_PART * LARGEST_PART];
-    both a[LARGEST_PART], c[LARGEST_PART];
+    double L[STI__GUESS_PART * STI__GUESS_PART];
+    both a[STI__GUESS_PART], c[STI__GUESS_PART];
     for (int i = 0; i < n; i++) {
         int global = s->dof[begin + i];
         for (int j = 0; j <= i; j++) L[i * n + j] = 0;
