@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pools, Delassus blocks along the kinematic chains, and the matrix A of touched trees. */
 #include "contact/assemble.h"
+#include "base/roots.h"
 #include "contact/chain.h"
 #include "math/rot.h"
 #include <limits.h>
@@ -175,19 +176,11 @@ void sti__assembly_begin(sti__assembly *as) {
     memset(as->tree, 0, (size_t)as->ntree * sizeof(bool));
 }
 
-static int find_root(int *root, int i) {
-    while (root[i] != i) i = root[i] = root[root[i]];
-    return i;
-}
-
-/* The smaller root wins: the numbering does not depend on the order of joins. */
 void sti__block_touches(sti__assembly *as, int tree1, int tree2) {
     if (tree1 >= 0) as->tree[tree1] = true;
     if (tree2 >= 0) as->tree[tree2] = true;
     if (tree1 < 0 || tree2 < 0) return;
-    int a = find_root(as->root, tree1), b = find_root(as->root, tree2);
-    if (a < b) as->root[b] = a;
-    else as->root[a] = b;
+    sti__root_join(as->root, tree1, tree2);
 }
 
 void sti__assembly_ask(sti__assembly *as, const sti_state *s, int body) {
@@ -631,12 +624,12 @@ static void find_islands(sti__assembly *as) {
         int k = as->jstart[as->first[b]];
         as->row_island[b] = -1;
         if (k == as->jstart[as->first[b] + 1]) continue;
-        int root = find_root(as->root, as->owner[as->dof[as->jcol[k]]]);
+        int root = sti__root(as->root, as->owner[as->dof[as->jcol[k]]]);
         as->row_island[b] = root;
         as->label[root] = 0;
     }
     for (int t = 0; t < as->ntree; t++) {
-        int root = find_root(as->root, t);
+        int root = sti__root(as->root, t);
         if (root != t) as->label[t] = as->label[root];
         else if (as->label[t] == 0) as->label[t] = count++;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Problems: checked and copied from the caller's arrays into one block. */
 #include "contact/problem.h"
+#include "base/roots.h"
 #include "contact/memory.h"
 #include <math.h>
 #include <string.h>
@@ -228,25 +229,12 @@ static void lay_out(sti_problem *p, const sti_problem_arrays *a, cutter *c) {
 
 /* ---- islands ---------------------------------------------------------------------------------------- */
 
-static int find_root(int *parent, int i) {
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-}
-
-/* The smaller root wins, so that the numbering does not depend on the order of joins. */
-static void join(int *parent, int i, int j) {
-    i = find_root(parent, i);
-    j = find_root(parent, j);
-    if (i < j) parent[j] = i;
-    else parent[i] = j;
-}
-
 /* Joins what a matrix couples; nodes are columns (dofs or row blocks). */
 static void join_csr(int *parent, const sti_csr *a, const int *node_of) {
     for (int i = 0; i < a->nrow; i++)
         for (int k = a->start[i]; k < a->start[i + 1]; k++)
             if (a->value[k] != 0)
-                join(parent, node_of ? node_of[i] : i, node_of ? node_of[a->col[k]] : a->col[k]);
+                sti__root_join(parent, node_of ? node_of[i] : i, node_of ? node_of[a->col[k]] : a->col[k]);
 }
 
 /* Numbers the roots that `used` marks, in order of their first node. */
@@ -254,7 +242,7 @@ static int number_roots(int *parent, int n, int *island, const char *used, int *
     int count = 0;
     for (int i = 0; i < n; i++) label[i] = -1;
     for (int i = 0; i < n; i++) {
-        int root = find_root(parent, i);
+        int root = sti__root(parent, i);
         if (used[root] && label[root] < 0) label[root] = count++;
         island[i] = label[root];
     }
@@ -283,8 +271,8 @@ void sti__problem_find_islands(sti_problem *p, int *parent) {
     join_csr(parent, &a->A, NULL);
     for (int b = 0; b < a->nrow; b++)
         for (int k = a->J.start[p->first[b]]; k < a->J.start[p->first[b + 1]]; k++)
-            join(parent, a->J.col[a->J.start[p->first[b]]], a->J.col[k]);
-    for (int k = 0; k < a->J.start[m]; k++) used[find_root(parent, a->J.col[k])] = 1;
+            sti__root_join(parent, a->J.col[a->J.start[p->first[b]]], a->J.col[k]);
+    for (int k = 0; k < a->J.start[m]; k++) used[sti__root(parent, a->J.col[k])] = 1;
     p->nisland = number_roots(parent, nodes, p->dof_island, used, label);
     for (int b = 0; b < a->nrow; b++) {
         int k = a->J.start[p->first[b]];

@@ -3,6 +3,7 @@
 #include "base/room.h"
 #include "linear/factor/cholesky.h"
 #include "linear/krylov/pcg.h"
+#include "linear/parts.h"
 #include "linear/product.h"
 #include <math.h>
 #include <string.h>
@@ -26,18 +27,9 @@ struct sti__iterate {
     size_t room;
 };
 
-/* The run of dofs from `first` on that A couples with no others: its end. */
-static int end_of_part(const sti_csr *a, int first) {
-    int reach = first, end = first;
-    for (; end <= reach; end++)
-        if (a->start[end + 1] > a->start[end] && a->col[a->start[end + 1] - 1] > reach)
-            reach = a->col[a->start[end + 1] - 1];
-    return end;
-}
-
 bool sti__iterate_wants(const sti_csr *a) {
     for (int first = 0, end = 0; first < a->nrow; first = end) {
-        end = end_of_part(a, first);
+        end = sti__run_end(a, first);
         if (end > a->nrow) return false; /* one triangle is stored */
         if (end - first > STI__LARGEST_FACTORED && (end - first) % 3 == 0) {
             /* both triangles? */
@@ -93,7 +85,7 @@ static void fill_rest(sti__iterate *s, const sti_csr *a) {
 static sti_status partition(sti__iterate *s, const sti_csr *a, int *start, int *dof, sti_error *error) {
     int count = 0, blocks = 0;
     for (int first = 0, end = 0; first < a->nrow; first = end) {
-        end = end_of_part(a, first);
+        end = sti__run_end(a, first);
         for (int i = first; i < end && !sti__pcg_is_soft(s->pcg, first); i++) {
             if ((i - first) % LARGEST_BLOCK == 0) start[blocks++] = count;
             dof[count++] = i;

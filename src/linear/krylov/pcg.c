@@ -2,6 +2,7 @@
 #include "linear/krylov/pcg.h"
 #include "base/room.h"
 #include "base/simd.h"
+#include "linear/parts.h"
 #include "linear/precond/precond.h"
 #include "linear/product.h"
 #include <math.h>
@@ -74,10 +75,7 @@ sti_status sti__pcg_find_soft(sti__pcg *c, const sti_csr *a, sti_preconditioner 
     sti_status status = STI_OK;
     c->nsoft = 0;
     for (int first = 0, end = 0; first < a->nrow && status == STI_OK; first = end) {
-        int reach = first;
-        for (end = first; end <= reach; end++)
-            if (a->start[end + 1] > a->start[end] && a->col[a->start[end + 1] - 1] > reach)
-                reach = a->col[a->start[end + 1] - 1];
+        end = sti__run_end(a, first);
         if ((end - first) % 3 != 0 || end - first < 3 * LEAST_NODES) continue;
         status = add_soft(c, first, (end - first) / 3, error);
         if (status == STI_OK)
@@ -230,50 +228,12 @@ void sti__pcg_take_blocks(sti__pcg *c, const sti_csr *a) {
     }
 }
 
-/* Lower factor of m into l, row by row; false at a bad pivot. */
-static bool factor(const double *m, double *l, int n) {
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j <= i; j++) {
-            double s = m[i * n + j] - sti__dot(l + i * n, l + j * n, j);
-            if (i == j && !(s > 0 && s < INFINITY)) return false;
-            l[i * n + j] = i == j ? sqrt(s) : s / l[j * n + j];
-        }
-    return true;
-}
-
-/* m := (L L')^-1, by L^-1 in place of L (rows), then its product with its transpose. */
-static void invert_factor(double *l, double *m, int n) {
-    for (int j = 0; j < n; j++) {
-        double d = 1 / l[j * n + j];
-        for (int i = 0; i < j; i++) {
-            double s = 0;
-            for (int k = i; k < j; k++) s += l[j * n + k] * l[k * n + i];
-            m[j * n + i] = -d * s; /* staged: row j of L is still needed */
-        }
-        memcpy(l + j * n, m + j * n, sizeof(double) * (size_t)j);
-        l[j * n + j] = d;
-    }
-    memset(m, 0, sizeof(double) * (size_t)n * (size_t)n);
-    for (int k = 0; k < n; k++)
-        for (int i = 0; i <= k; i++) sti__axpy(m + i * n, l[k * n + i], l + k * n, k + 1);
-}
-
-static void diagonal_only(double *m, int n) {
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) {
-            double d = m[i * n + j];
-            m[i * n + j] = i != j ? 0 : d > 0 && d < INFINITY ? 1 / d : 1;
-        }
-}
-
 static void invert_blocks(void *context, int begin, int end) {
     sti__pcg *c = context;
     for (int k = begin; k < end; k++) {
         int n;
         double *m = sti__pcg_block(c, k, &n), *l = m + (size_t)n * (size_t)n;
-        c->failed[k] = !factor(m, l, n);
-        if (c->failed[k]) diagonal_only(m, n);
-        else invert_factor(l, m, n);
+        c->failed[k] = !sti__invert_spd(m, n, m, l);
     }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "linear/precond/bsr.h"
 #include "base/isa.h"
+#include "linear/factor/block_cholesky.h"
 #include "linear/product.h"
 #include <math.h>
 #include <string.h>
@@ -45,28 +46,16 @@ void sti__bsr_mul(const sti__bsr *a, const double *x, double *y, const sti_tasks
 
 /* ---- small inverses ------------------------------------------------------------------------------------- */
 
-/* Lower factor of m into l, by rows; false at a bad pivot. */
-static bool factor(const double *m, double *l, int n) {
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j <= i; j++) {
-            double s = m[i * n + j];
-            for (int k = 0; k < j; k++) s -= l[i * n + k] * l[j * n + k];
-            if (i == j && !(s > 1e-14 * m[i * n + i] && s < INFINITY)) return false;
-            l[i * n + j] = i == j ? sqrt(s) : s / l[j * n + j];
-        }
-    return true;
-}
-
 static void diagonal_only(const double *m, int n, double *out) {
-    memset(out, 0, sizeof(double) * (size_t)n * (size_t)n);
-    for (int i = 0; i < n; i++) {
-        double d = m[i * n + i];
-        out[i * n + i] = d > 0 && d < INFINITY ? 1 / d : 1;
+    for (int i = 0; i < n * n; i++) {
+        double d = m[i];
+        out[i] = i % (n + 1) != 0 ? 0 : d > 0 && d < INFINITY ? 1 / d : 1;
     }
 }
 
 bool sti__invert_spd(const double *m, int n, double *out, double *l) {
-    if (!factor(m, l, n)) return diagonal_only(m, n, out), false;
+    memcpy(l, m, sizeof(double) * (size_t)n * (size_t)n);
+    if (!sti__block_factor(l, n, 1e-14)) return diagonal_only(m, n, out), false;
     for (int i = 0; i < n; i++) { /* rows of L^-1, in place of L's */
         double d = 1 / l[i * n + i];
         for (int j = 0; j < i; j++) {

@@ -40,7 +40,7 @@ const sti__bsr_kernels *sti__bsr_variant(int k); /* 0, 1, 2; NULL if it does not
 void sti__bsr_mul(const sti__bsr *a, const double *x, double *y, const sti_tasks *tasks);
 
 /* inverse := the inverse of the block m (b x b, symmetric); of its diagonal if it is not positive definite, and 1 where
-   that is not positive. False in these cases. work: b b. */
+   that is not positive. False in these cases. It may be m itself. work: b b. */
 bool sti__invert_spd(const double *m, int b, double *inverse, double *work);
 
 #endif

@@ -12,8 +12,8 @@
 /* ---- parts of the mass ---------------------------------------------------------------------------------- */
 
 static void solve_part(const double *L, int n, double *x) {
-    sti__part_forward(L, n, x);
-    sti__part_backward(L, n, x);
+    sti__block_forward(L, n, x);
+    sti__block_backward(L, n, x);
 }
 
 /* ---- what a block needs ---------------------------------------------------------------------------------- */

@@ -2,6 +2,8 @@
 /* W = J A^-1 J' of a problem whose A falls into small parts (rigid bodies, arms): W is then sparse, and a
    product with it is cheaper than one with J, the factor of A and J'. */
 #include "solve/dual/condense.h"
+#include "linear/factor/block_cholesky.h"
+#include "linear/parts.h"
 #include "solve/policy.h"
 #include <math.h>
 #include <string.h>
@@ -26,29 +28,15 @@ struct sti__parts {
     int *start;       /* m + 1: of W */
 };
 
-static int find_root(int *parent, int i) {
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-}
-
 /* Parts of A, numbered by their first dof. mark is scratch of n. */
 static void find_parts(condense *c) {
     const sti_csr *A = &c->p->arrays.A;
     int n = A->nrow, *root = c->local;
-    for (int i = 0; i < n; i++) root[i] = i;
-    for (int i = 0; i < n; i++)
-        for (int k = A->start[i]; k < A->start[i + 1]; k++) {
-            int a = find_root(root, i), b = find_root(root, A->col[k]);
-            if (a < b) root[b] = a;
-            else root[a] = b;
-        }
+    sti__find_coupled(A, root);
     c->npart = 0;
     for (int i = 0; i < n; i++) {
-        int r = find_root(root, i);
-        if (r == i) {
-            c->size[c->npart] = 0;
-            c->part[i] = c->npart++;
-        } else c->part[i] = c->part[r];
+        if (root[i] == i) c->size[c->npart++] = 0;
+        c->part[i] = root[i] == i ? c->npart - 1 : c->part[root[i]];
     }
     for (int i = 0; i < n; i++) c->local[i] = c->size[c->part[i]]++;
     int *first = c->mark;
@@ -105,22 +93,6 @@ static size_t lay_out_lists(condense *c, void *base, size_t factor, size_t Y) {
     return k.used;
 }
 
-static bool factor_part(double *L, int n) {
-    for (int j = 0; j < n; j++) {
-        double d = L[j * n + j];
-        for (int k = 0; k < j; k++) d -= L[j * n + k] * L[j * n + k];
-        if (!(d > 0)) return false;
-        d = sqrt(d);
-        L[j * n + j] = d;
-        for (int i = j + 1; i < n; i++) {
-            double s = L[i * n + j];
-            for (int k = 0; k < j; k++) s -= L[i * n + k] * L[j * n + k];
-            L[i * n + j] = s / d;
-        }
-    }
-    return true;
-}
-
 static bool factor_parts(condense *c) {
     const sti_csr *A = &c->p->arrays.A;
     c->factor_at[0] = 0;
@@ -131,7 +103,7 @@ static bool factor_parts(condense *c) {
         for (int k = A->start[i]; k < A->start[i + 1]; k++) row[c->local[A->col[k]]] = A->value[k];
     }
     for (int i = 0; i < c->npart; i++)
-        if (!factor_part(c->factor + c->factor_at[i], c->size[i])) return false;
+        if (!sti__block_factor(c->factor + c->factor_at[i], c->size[i], 0)) return false;
     return true;
 }
 
@@ -155,11 +127,7 @@ static void fill_lists(condense *c) {
             for (int i = p->first[b]; i < p->first[b + 1]; i++, y += size) {
                 for (int e = J->start[i]; e < J->start[i + 1]; e++)
                     if (c->part[J->col[e]] == part) y[c->local[J->col[e]]] = J->value[e];
-                for (int r = 0; r < size; r++) {
-                    double s = y[r];
-                    for (int e = 0; e < r; e++) s -= L[r * size + e] * y[e];
-                    y[r] = s / L[r * size + r];
-                }
+                sti__block_forward(L, size, y);
             }
         }
 }
@@ -307,17 +275,12 @@ void sti__parts_solve(const sti__parts *c, double *x) {
     const int *dof = c->dof;
     for (int i = 0; i < c->npart; dof += c->size[i++]) {
         const double *L = c->factor + c->factor_at[i];
+        double own[STI__CONDENSE_PART];
         int n = c->size[i];
-        for (int r = 0; r < n; r++) {
-            double s = x[dof[r]];
-            for (int k = 0; k < r; k++) s -= L[r * n + k] * x[dof[k]];
-            x[dof[r]] = s / L[r * n + r];
-        }
-        for (int r = n - 1; r >= 0; r--) {
-            double s = x[dof[r]];
-            for (int k = r + 1; k < n; k++) s -= L[k * n + r] * x[dof[k]];
-            x[dof[r]] = s / L[r * n + r];
-        }
+        for (int r = 0; r < n; r++) own[r] = x[dof[r]];
+        sti__block_forward(L, n, own);
+        sti__block_backward(L, n, own);
+        for (int r = 0; r < n; r++) x[dof[r]] = own[r];
     }
 }
 

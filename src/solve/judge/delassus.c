@@ -2,6 +2,7 @@
 /* The diagonal of the Delassus operator J A^-1 J'. */
 #include "base/room.h"
 #include "contact/rows.h"
+#include "linear/parts.h"
 #include "linear/product.h"
 #include "solve/judge/certificate.h"
 #include "solve/policy.h"
@@ -30,22 +31,6 @@ static size_t lay_out(const sti_problem *p, colours *c, void *base) {
 size_t sti__delassus_room(const sti_problem *p) {
     colours c;
     return lay_out(p, &c, NULL);
-}
-
-static int find_root(int *parent, int i) {
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-}
-
-static void find_parts(const sti_csr *A, int *part) {
-    for (int i = 0; i < A->nrow; i++) part[i] = i;
-    for (int i = 0; i < A->nrow; i++)
-        for (int k = A->start[i]; k < A->start[i + 1]; k++) {
-            int a = find_root(part, i), b = find_root(part, A->col[k]);
-            if (a < b) part[b] = a;
-            else part[a] = b;
-        }
-    for (int i = 0; i < A->nrow; i++) part[i] = find_root(part, i);
 }
 
 /* Takes row i into this pass if all parts that it touches are still free. */
@@ -210,7 +195,7 @@ void sti__delassus_diagonal(const sti_problem *p, sti__chol *mass, double *diago
         diagonal_of_parts(p, &c, diagonal);
         return;
     }
-    find_parts(&p->arrays.A, c.part);
+    sti__find_coupled(&p->arrays.A, c.part);
     if (sti__chol_iterates(mass)) {
         neighbours_held(p, mass, diagonal, c.x, tasks);
         return;

@@ -234,7 +234,7 @@ static void give_back(const sti__pairs *p, sti__island *s, const double *g) {
         int begin = p->part[k], n = p->part[k + 1] - begin;
         double *x = p->push;
         memcpy(x, p->z + p->z_at[k], sizeof(double) * (size_t)n);
-        sti__part_backward(p->L + p->lstart[k], n, x);
+        sti__block_backward(p->L + p->lstart[k], n, x);
         for (int i = 0; i < n; i++) s->v[begin + i] = s->vstar[begin + i] + x[i];
     }
 }

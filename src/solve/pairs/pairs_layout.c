@@ -120,7 +120,7 @@ static void whiten(const sti__pairs *p, int b, int part, int ld, double *X) {
     for (int k = s->start[b]; k < s->start[b + 1]; k++, value += dim)
         if (p->of[s->col[k]] == part)
             for (int i = 0; i < dim; i++) X[i * ld + s->col[k] - begin] = value[i];
-    for (int i = 0; i < dim; i++) sti__part_forward(p->L + p->lstart[part], n, X + i * ld);
+    for (int i = 0; i < dim; i++) sti__block_forward(p->L + p->lstart[part], n, X + i * ld);
 }
 
 /* ---- pairs ------------------------------------------------------------------------------------------------- */

@@ -3,8 +3,8 @@
 #ifndef STI_SOLVE_MASS_PARTS_H
 #define STI_SOLVE_MASS_PARTS_H
 
+#include "linear/factor/block_cholesky.h"
 #include "solve/parts/island.h"
-#include <math.h>
 #include <string.h>
 
 #define STI__PART_BODY 6 /* dofs of a body */
@@ -33,30 +33,7 @@ static inline bool sti__factor_part(const sti__island *s, int begin, int n, doub
     for (int i = 0; i < n; i++)
         for (int k = s->astart[begin + i]; k < s->astart[begin + i + 1]; k++)
             if (s->acol[k] <= begin + i) L[i * n + s->acol[k] - begin] = s->avalue[k];
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = L[i * n + j];
-            for (int k = 0; k < j; k++) sum -= L[i * n + k] * L[j * n + k];
-            if (i == j && !(sum > 0)) return false;
-            L[i * n + j] = i == j ? sqrt(sum) : sum / L[j * n + j];
-        }
-    return true;
-}
-
-/* x = L^-1 x */
-static inline void sti__part_forward(const double *L, int n, double *x) {
-    for (int i = 0; i < n; i++) {
-        for (int k = 0; k < i; k++) x[i] -= L[i * n + k] * x[k];
-        x[i] /= L[i * n + i];
-    }
-}
-
-/* x = L'^-1 x */
-static inline void sti__part_backward(const double *L, int n, double *x) {
-    for (int i = n - 1; i >= 0; i--) {
-        x[i] /= L[i * n + i];
-        for (int k = 0; k < i; k++) x[k] -= L[i * n + k] * x[i];
-    }
+    return sti__block_factor(L, n, 0);
 }
 
 #endif

@@ -2,6 +2,7 @@
 #include "solve/parts/reduce.h"
 #include "base/room.h"
 #include "linear/factor/cholesky.h"
+#include "linear/parts.h"
 #include "solve/policy.h"
 #include <string.h>
 
@@ -111,28 +112,19 @@ static void find_touched(sti__reduction *r, const sti_problem *p) {
 }
 
 static void find_parts(sti__reduction *r, const sti_csr *A) {
-    int reach = -1;
     r->npart = 0;
-    for (int i = 0; i < A->nrow; i++) {
-        if (i > reach) r->parts[r->npart++] = (part){.first = i, .whole = true, .slot = -1};
-        part *t = &r->parts[r->npart - 1];
-        t->n++;
-        t->count += r->touched[i];
-        if (i > reach) reach = i;
-        int last = A->start[i + 1] - 1; /* columns ascend */
-        if (last >= A->start[i] && A->col[last] > reach) reach = A->col[last];
+    for (int first = 0, end = 0; first < A->nrow; first = end) {
+        end = sti__run_end(A, first);
+        part *t = &r->parts[r->npart++];
+        *t = (part){.first = first, .n = end - first, .whole = true, .slot = -1};
+        for (int i = first; i < end; i++) t->count += r->touched[i];
     }
 }
 
 /* Whether some part is worth it at all. */
 static bool any_large(const sti_csr *A) {
-    int reach = -1, first = 0;
-    for (int i = 0; i < A->nrow; i++) {
-        int last = A->start[i + 1] - 1;
-        if (i > reach) reach = first = i;
-        if (last >= A->start[i] && A->col[last] > reach) reach = A->col[last];
-        if (reach - first + 1 >= STI__REDUCE_LEAST) return true;
-    }
+    for (int first = 0, end = 0; first < A->nrow; first = end)
+        if ((end = sti__run_end(A, first)) - first >= STI__REDUCE_LEAST) return true;
     return false;
 }
 

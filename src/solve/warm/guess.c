@@ -2,6 +2,7 @@
 #include "solve/warm/guess.h"
 #include "base/room.h"
 #include "contact/rows.h"
+#include "linear/factor/block_cholesky.h"
 #include "solve/policy.h"
 #include <string.h>
 
@@ -110,19 +111,15 @@ static bool add_norms(const sti__guess *s, const scales *x, int begin, int n, bo
         for (int j = 0; j <= i; j++) L[i * n + j] = 0;
         for (int k = A->start[global]; k < A->start[global + 1]; k++)
             if (A->col[k] <= global && A->value[k] != 0) L[i * n + s->rank[A->col[k]] - begin] = A->value[k];
+    }
+    if (!sti__block_factor(L, n, 0)) return false;
+    for (int i = 0; i < n; i++) {
         a[i] = x->momentum[begin + i] - x->force[begin + i];
         c[i] = x->force[begin + i];
         for (int j = 0; j < i; j++) {
-            double sum = L[i * n + j];
-            for (int k = 0; k < j; k++) sum -= L[i * n + k] * L[j * n + k];
-            L[i * n + j] = sum / L[j * n + j];
             a[i] -= L[i * n + j] * a[j];
             c[i] -= L[i * n + j] * c[j];
         }
-        double pivot = L[i * n + i];
-        for (int k = 0; k < i; k++) pivot -= L[i * n + k] * L[i * n + k];
-        if (!(pivot > 0)) return false;
-        L[i * n + i] = sqrt(pivot);
         a[i] /= L[i * n + i];
         c[i] /= L[i * n + i];
         *rest += a[i] * a[i];
