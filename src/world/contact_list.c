@@ -126,7 +126,7 @@ static void list_now(sti_world *world) {
 /* Whether what the list is made of stays until the next step. */
 static bool may_wait(const sti_world *world) {
     const sti_state *s = world->state;
-    return world->model->nsensor == 0 && world->constraints.npatch == 0 &&
+    return (world->model->nsensor == 0 || world->hidden) && world->constraints.npatch == 0 &&
            world->handlers.touches.count == 0 && !(s->wanted & STI__WANT_RNEPOST) &&
            s->opt.integrator != STI_INTEGRATOR_RK4;
 }

@@ -107,14 +107,22 @@ static sti_status check_qacc(sti_world *world, const char *then) {
 
 /* Names the first bad number of the state; STI_OK if there is none. */
 static sti_status find_fault(sti_world *world, const char *then) {
-    static const sti_field fields[] = {STI_FIELD_qpos, STI_FIELD_qvel, STI_FIELD_act, STI_FIELD_flexvert_xpos,
-                                       STI_FIELD_flexvert_xvel};
+    const sti_model *m = world->model;
+    const sti_state *s = world->state;
+    const struct {
+        sti_field field;
+        const double *data;
+        int count;
+    } part[] = {{STI_FIELD_qpos, s->qpos, m->nq},
+                {STI_FIELD_qvel, s->qvel, m->nv},
+                {STI_FIELD_act, s->act, m->na},
+                {STI_FIELD_flexvert_xpos, s->flexvert_xpos, 3 * m->nflexvert},
+                {STI_FIELD_flexvert_xvel, s->flexvert_xvel, 3 * m->nflexvert}};
     sti_status status = STI_OK;
-    for (int k = 0; k < STI__COUNT(fields) && status == STI_OK; k++)
-        status = check_field(world, fields[k], sti__field_data(world->state, fields[k]),
-                             (int)sti__field_size(world->model, fields[k]), then);
-    if (status == STI_OK && !isfinite(*world->state->time))
-        status = sti__world_fail_bad(world, "", STI_FIELD_time, 0, *world->state->time, then);
+    for (int k = 0; k < STI__COUNT(part) && status == STI_OK; k++)
+        status = check_field(world, part[k].field, part[k].data, part[k].count, then);
+    if (status == STI_OK && !isfinite(*s->time))
+        status = sti__world_fail_bad(world, "", STI_FIELD_time, 0, *s->time, then);
     return status;
 }
 
@@ -235,14 +243,14 @@ static sti_status run_constraints(sti_world *world) {
     return status;
 }
 
-static sti_status forward(sti_world *world, bool sense) {
+static sti_status forward(sti_world *world) {
     STI__ENTER(&world->profile, "forward");
     world->constraints.info = sti__info_unknown();
     forward_smooth(world);
     sti_status status = world->model->nflex ? run_stage(world, sti__stage_soft, "preprocess") : STI_OK;
     if (status == STI_OK) status = run_constraints(world);
     if (world->state->wanted & STI__WANT_RNEPOST) RUN(world, rnepost);
-    if (status == STI_OK && sense) run_sense(world);
+    if (status == STI_OK && !world->hidden) run_sense(world);
     world->progress = STI__AT_ACCELERATION;
     STI__LEAVE(&world->profile);
     return status;
@@ -306,27 +314,45 @@ sti_status sti_forward(sti_world *world) {
     double h = o->timestep;
     atomic_store_explicit(&world->watch.failed, false, memory_order_relaxed);
     o->timestep = h / o->substeps;
-    status = check_memory(world, forward(world, true));
+    status = check_memory(world, forward(world));
     o->timestep = h;
     if (status != STI_OK) return status;
     return check_qacc(world, "look at the forces and inertias");
 }
 
-/* A part of a step from a checked state; the last one senses. */
-static sti_status substep(sti_world *world, bool last) {
-    world->grown = false;
-    atomic_store_explicit(&world->watch.failed, false, memory_order_relaxed);
-    STI__ENTER(&world->profile, "copy");
-    sti__world_copy_out(world, world->good);
-    STI__LEAVE(&world->profile);
-    sti_status status = forward(world, last);
+/* From the state to the next, within a step of which users see the end only if it is the last. */
+static sti_status move_on(sti_world *world) {
+    sti_status status = forward(world);
     STI__ENTER(&world->profile, "prepare");
     if (status == STI_OK) status = check_qacc(world, "the step was not taken");
     if (status == STI_OK) status = sti__constraints_prepare(world);
     status = check_memory(world, status);
     STI__LEAVE(&world->profile);
+    if (status == STI_OK) integrate(world);
+    return status;
+}
+
+/* The same without outputs that no later stage reads: sensors, and what only they and views want. */
+static sti_status move_on_hidden(sti_world *world) {
+    sti_state *s = world->state;
+    uint32_t wanted = s->wanted;
+    world->hidden = true;
+    s->wanted &= world->needed | STI__WANT_TOUCHING | STI__WANT_MASS;
+    sti_status status = move_on(world);
+    s->wanted |= wanted;
+    world->hidden = false;
+    return status;
+}
+
+/* A part of a step from a checked state. seen: it is the last before users look, or their handlers do within it. */
+static sti_status substep(sti_world *world, bool seen) {
+    world->grown = false;
+    atomic_store_explicit(&world->watch.failed, false, memory_order_relaxed);
+    STI__ENTER(&world->profile, "copy");
+    sti__world_copy_out(world, world->good);
+    STI__LEAVE(&world->profile);
+    sti_status status = seen || world->handlers.count > 0 ? move_on(world) : move_on_hidden(world);
     if (status == STI_OK) {
-        integrate(world);
         STI__ENTER(&world->profile, "checks");
         status = check_memory(world, check_state(world));
         if (status == STI_OK) status = sti__watch_step(world);
@@ -350,14 +376,14 @@ static void add_info(sti_solve_info *sum, const sti_solve_info *part) {
 }
 
 /* In parts of a fraction of the timestep. Its certificate is the worst of theirs, its work their sum. */
-static sti_status step_in_parts(sti_world *world) {
+static sti_status step_in_parts(sti_world *world, bool seen) {
     sti_option *o = &world->state->opt;
     double h = o->timestep, end = *world->state->time + h;
     sti_solve_info sum = sti__info_unknown();
     sti_status status = STI_OK;
     o->timestep = h / o->substeps;
     for (int i = 0; i < o->substeps && status == STI_OK; i++) {
-        status = substep(world, i == o->substeps - 1);
+        status = substep(world, seen && i == o->substeps - 1);
         if (i == 0) sum = world->constraints.info;
         else add_info(&sum, &world->constraints.info);
     }
@@ -375,7 +401,8 @@ sti_status sti_step(sti_world *world, int nstep) {
     for (int i = 0; i < nstep && status == STI_OK; i++) {
         STI__ENTER(&world->profile, "step");
         world->trouble = 0;
-        status = world->state->opt.substeps > 1 ? step_in_parts(world) : substep(world, true);
+        bool seen = i == nstep - 1;
+        status = world->state->opt.substeps > 1 ? step_in_parts(world, seen) : substep(world, seen);
         STI__LEAVE(&world->profile);
     }
     sti__world_copy_out(world, world->good);

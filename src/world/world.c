@@ -67,7 +67,8 @@ static sti_status fill_world(sti_world *world, const sti_world_options *options,
     if (status == STI_OK) status = sti__soft_create(world, error);
     if (status == STI_OK) status = sti__constraints_create(world, error);
     if (status != STI_OK) return status;
-    world->state->wanted |= sti__sense_wants(world->model) | dynamics_wants(world->model);
+    world->needed = dynamics_wants(world->model);
+    world->state->wanted |= sti__sense_wants(world->model) | world->needed;
     return sti_world_reset(world, -1);
 }
 

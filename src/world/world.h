@@ -74,6 +74,8 @@ typedef struct sti__memories {
     X(sti_overlap, overlap, [STI__OVERLAPS], PLAIN)                                                                 \
     X(int, noverlap, , PLAIN)                                                                                       \
     X(bool, grown, , PLAIN)                       /* a pool, in this substep */                                     \
+    X(bool, hidden, , OWN)                        /* nobody sees the outputs of this substep: no sensors */         \
+    X(uint32_t, needed, , OWN)                    /* STI__WANT_...: what the stages themselves read */              \
     X(uint64_t, idle_told, , PLAIN)               /* bits: options without effect that the log has named */         \
     X(sti__handlers, handlers, , OWN)             /* a copy gets them one by one */                                 \
     X(sti__capsules, capsules, , OWN)             /* a copy writes none: files would have the same names */         \
