@@ -221,6 +221,8 @@ static void fill_problem(sti__reduction *r, const sti_problem *p, int n) {
     sti_problem *q = &r->problem;
     *q = *p;
     q->block = NULL;
+    q->tree = (sti__tree_factor){0}; /* that of the whole A */
+    for (q->first_soft = 0; q->first_soft < n && r->dof[q->first_soft] < p->first_soft;) q->first_soft++;
     q->arrays.n = n;
     q->arrays.A = (sti_csr){n, n, r->astart, r->acol, r->avalue};
     q->arrays.J.ncol = n;
