@@ -324,6 +324,40 @@ TEST(same_bits_in_lanes) {
     sti_model_free(m);
 }
 
+/* Outputs after several steps in one call, of which the first compute none, are those of as many calls. */
+static void check_together(const char *name, int integrator, int substeps) {
+    static const char *const fields[] = {"qpos",   "qvel",     "sensordata",    "cacc",           "cfrc_int",
+                                         "energy", "cam_xpos", "subtree_com",   "subtree_angmom", "site_xpos",
+                                         "qacc",   "cfrc_ext", "actuator_force"};
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s.xml", getenv("STI_SCENES"), name);
+    sti_model *m = sti_model_load(path, NULL, NULL, NULL);
+    REQUIRE(m);
+    sti_world *w[2] = {world_of(m), world_of(m)};
+    for (int k = 0; k < 2; k++) {
+        sti_world_option(w[k])->integrator = integrator;
+        sti_world_option(w[k])->substeps = substeps;
+        for (int f = 0; f < STI__COUNT(fields); f++) sti_world_view_named(w[k], fields[f]);
+    }
+    for (int i = 0; i < 60; i++) CHECK(sti_step(w[0], 1) == STI_OK);
+    CHECK(sti_step(w[1], 60) == STI_OK);
+    for (int f = 0; f < STI__COUNT(fields); f++) {
+        sti_view a = sti_world_view_named(w[0], fields[f]), b = sti_world_view_named(w[1], fields[f]);
+        CHECK(!a.data || memcmp(a.data, b.data, sizeof(double) * (size_t)a.rows * (size_t)a.cols) == 0);
+    }
+    CHECK(sti_world_hash(w[0]) == sti_world_hash(w[1]));
+    for (int k = 0; k < 2; k++) sti_world_destroy(w[k]);
+    sti_model_free(m);
+}
+
+TEST(several_steps_in_one_call) {
+    static const char *const scenes[] = {"figure", "quadruped", "gripper", "contact_sensor", "soft_ball"};
+    for (int i = 0; i < STI__COUNT(scenes); i++) check_together(scenes[i], STI_INTEGRATOR_EULER, 1);
+    check_together("figure", STI_INTEGRATOR_RK4, 1);
+    check_together("figure", STI_INTEGRATOR_ALM, 1);
+    check_together("quadruped", STI_INTEGRATOR_IMPLICITFAST, 3);
+}
+
 MAIN(CASE(accelerometer), CASE(gyro_and_velocimeter), CASE(relative_frames), CASE(joints_tendons_actuators),
      CASE(subtree_and_energy), CASE(force_and_torque), CASE(force_with_tendon), CASE(camera_and_magnetometer),
-     CASE(inside_site), CASE(same_bits_in_lanes))
+     CASE(inside_site), CASE(same_bits_in_lanes), CASE(several_steps_in_one_call))
