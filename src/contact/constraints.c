@@ -104,7 +104,7 @@ static void joint_limit(sti__assembly *as, const sti_state *s, int j) {
         STI__FROM_LIMIT,
         2 * j,
         1,
-        s->opt.push,
+        s->opt.closing,
         false};
     if (m->jnt_type[j] == STI_JOINT_BALL) {
         ball_limit(as, s, j, &o);
@@ -132,7 +132,7 @@ static void tendon_limit(sti__assembly *as, const sti_state *s, int t) {
         STI__FROM_TENDON_LIMIT,
         2 * t,
         1,
-        s->opt.push,
+        s->opt.closing,
         false};
     limit_row(as, s, dofs, J, n, 1, length - range[0] - margin, &o);
     o.id++;

@@ -204,7 +204,7 @@ static void set_law(sti__alm *alm, sti__alm_sum *sum, sti_row_kind kind, double 
     sum->scale = w > 0 ? 1 / w : 1;
 }
 
-/* Near enough to be reached, or pushing already; what is violated is undone no faster than `push`. */
+/* Near enough to be reached, or pushing already; what is violated is undone no faster than `closing`. */
 static void limit(sti__alm *alm, const sti_state *s, const int *dofs, const double *J, int n, double sign,
                   double distance, double *lambda) {
     double h = s->opt.timestep, speed = 0;
@@ -213,7 +213,7 @@ static void limit(sti__alm *alm, const sti_state *s, const int *dofs, const doub
     sti__alm_sum *sum = new_sum(alm, dofs, J, n);
     set_law(alm, sum, STI_ROW_INTERVAL, INFINITY, lambda);
     sum->sign = sign;
-    sum->offset = distance < -h * s->opt.push ? -h * s->opt.push : distance;
+    sum->offset = distance < -h * s->opt.closing ? -h * s->opt.closing : distance;
 }
 
 static void joint_limit(sti__alm *alm, const sti_state *s, int j, double *lambda) {
