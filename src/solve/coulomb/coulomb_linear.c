@@ -61,7 +61,7 @@ static bool solve_iterated(sti__sap *sap, const double *b, double goal) {
     if (!sti__sap_hessian(sap)) return false;
     int64_t start = sti__tick(s->tally);
     sti__gmres_task task = {s->n, s->inverse, sap, precondition_once, product_once, s->tally};
-    double each = STI__COULOMB_GMRES_PASSES * sti__sap_pass(sap);
+    double each = STI__COULOMB_GMRES_PASSES * sti__sap_pass(sap) + sti__core_apply_work(&s->core);
     int cap = sti__budget_iterations(&sap->count->budget, each, sap->options->max_pcg);
     int steps = sti__gmres_solve(&s->gmres, &task, b, goal, cap, vector(s, X), vector(s, R));
     sti__budget_spend(&sap->count->budget, each * (steps > 0 ? steps : 1));

@@ -31,16 +31,17 @@ bool sti__sap_hessian(sti__sap *sap) {
     sti__island *s = sap->s;
     int *tries = &sap->count->factorisations, before = *tries;
     bool made = sti__island_make_hessian(s, sap->tasks, tries);
-    double flops = s->planned && s->direct ? sti__chol_get_info(s->newton).flops * (*tries - before) : 0;
-    sti__budget_spend(&sap->count->budget,
-                      flops +
-                          (s->direct ? STI__SAP_PCG_PASSES : STI__SAP_PRECOND_PASSES) * sti__sap_pass(sap));
+    double flops = !s->planned ? 0
+                   : s->direct ? sti__chol_get_info(s->newton).flops * (*tries - before)
+                               : sti__core_factor_work(&s->core);
+    double passes = s->direct ? STI__SAP_PCG_PASSES : STI__SAP_PRECOND_PASSES;
+    sti__budget_spend(&sap->count->budget, flops + passes * sti__sap_pass(sap));
     return made;
 }
 
 int sti__sap_solve(sti__sap *sap, const double *b, double *x, double tol) {
     sti__budget *budget = &sap->count->budget;
-    double each = STI__SAP_PCG_PASSES * sti__sap_pass(sap);
+    double each = STI__SAP_PCG_PASSES * sti__sap_pass(sap) + sti__core_apply_work(&sap->s->core);
     int cap = sti__budget_iterations(budget, each, sap->options->max_pcg);
     int products = sti__island_solve(sap->s, b, x, tol, cap, sap->tasks);
     sap->count->pcg += products;

@@ -134,7 +134,7 @@ static void assemble(sti__core *c, const sti__island *s) {
 bool sti__core_factor(sti__core *c, const sti__island *s, const sti_tasks *tasks) {
     double boost = STI__CORE_BOOST;
     assemble(c, s);
-    for (int t = 0; t < STI__CORE_TRIES; t++, boost *= 100) {
+    for (c->tries = 1; c->tries <= STI__CORE_TRIES; c->tries++, boost *= 100) {
         if (sti__chol_factor(c->chol, c->value, tasks, NULL) == STI_OK) return true;
         for (int i = 0; i < c->n; i++) c->value[c->start[i + 1] - 1] *= 1 + boost;
     }
@@ -176,4 +176,12 @@ void sti__core_apply(sti__core *c, sti__island *s, const double *r, double *z, c
     core_product(c, s, z, tasks);
     solve(c, tasks);
     for (int i = 0; i < c->n; i++) z[c->dof[i]] += first[i] - c->x[i];
+}
+
+double sti__core_factor_work(const sti__core *c) {
+    return c->n > 0 ? c->tries * sti__chol_get_info(c->chol).flops : 0;
+}
+
+double sti__core_apply_work(const sti__core *c) {
+    return c->n > 0 ? 8 * (double)sti__chol_get_info(c->chol).fill : 0; /* two solves */
 }

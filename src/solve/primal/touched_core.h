@@ -22,6 +22,7 @@ typedef struct sti__core {
     double *x;            /* n */
     double *first, *work; /* n; of the island */
     sti__chol *chol;
+    int tries; /* factorisations that the last one took */
     void *block;
     size_t room;
 } sti__core;
@@ -35,5 +36,8 @@ bool sti__core_factor(sti__core *core, const struct sti__island *island, const s
 /* z = M^-1 r, with B and A of the island. */
 void sti__core_apply(sti__core *core, struct sti__island *island, const double *r, double *z,
                      const sti_tasks *tasks);
+/* Operations of the last factorisation, and of an application beside that of B; 0 without a core. */
+double sti__core_factor_work(const sti__core *core);
+double sti__core_apply_work(const sti__core *core);
 
 #endif
