@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PATIENCE = 10000 }; /* ms that an answer may take */
+enum { PATIENCE = 60000 }; /* ms that an answer may take */
 
 /* "http://127.0.0.1:PORT/TOKEN/" */
 static inline int port_of(const sti_viewer *v) {

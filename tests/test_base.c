@@ -342,7 +342,7 @@ TEST(pool_in_a_child) {
             tally t = {.count = 700, .grain = 3};
             int bad = 0;
             sti_tasks tasks = sti_pool_tasks(pool);
-            alarm(20);
+            alarm(120);
             tasks.run(tasks.system, t.count, t.grain, count_range, &t);
             for (int i = 0; i < 1000; i++) bad += t.hits[i] != (i < t.count);
             sti_pool_destroy(pool);

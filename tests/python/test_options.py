@@ -111,7 +111,7 @@ def test_capsules(tmp_path):
         data.load_capsule(tmp_path / "missing.h5")
 
 
-def test_an_option_without_effect_says_so():
+def test_an_option_without_effect_in_its_mode_says_so():
     """With exact friction there is no line search to limit; with relaxed cones there is."""
     model = stiction.Model.from_xml_string("<mujoco/>")
     with pytest.warns(UserWarning, match="opt.max_step has no effect.*relaxed"):

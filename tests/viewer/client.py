@@ -50,7 +50,7 @@ def decode(message):
 
 
 class Client:
-    def __init__(self, url, path="stream", protocol="stiction", timeout=10.0, receive_buffer=None, host=None, origin=None):
+    def __init__(self, url, path="stream", protocol="stiction", timeout=60.0, receive_buffer=None, host=None, origin=None):
         parts = urllib.parse.urlsplit(url)
         self.socket = socket.socket()
         if receive_buffer:
@@ -102,7 +102,7 @@ class Client:
     def frame(self):
         return decode(self.message())
 
-    def until(self, condition, most=600):
+    def until(self, condition, most=6000):
         """The first frame that meets a condition."""
         for _ in range(most):
             frame = self.frame()
