@@ -98,14 +98,27 @@ static PyObject *batch_step(PyObject *self, PyObject *arg) {
     return ended(b, status);
 }
 
-static PyObject *batch_forward(PyObject *self, PyObject *unused) {
-    (void)unused;
+/* forward(None), or forward(which: int32 array) */
+static PyObject *batch_forward(PyObject *self, PyObject *which) {
     core_batch *b = (core_batch *)self;
-    if (!take(b)) return NULL;
-    leave_python(b);
-    sti_status status = sti_batch_forward(b->batch);
-    enter_python(b);
-    return ended(b, status);
+    Py_buffer w = {0};
+    bool some = which != Py_None;
+    if (some && PyObject_GetBuffer(which, &w, PyBUF_C_CONTIGUOUS) < 0) return NULL;
+    PyObject *result = NULL;
+    if (take(b)) {
+        sti_error error = {0};
+        leave_python(b);
+        sti_status status = some ? sti_batch_forward_some(b->batch, w.buf, (int)(w.len / 4), &error)
+                                 : sti_batch_forward(b->batch);
+        enter_python(b);
+        result = ended(b, status);
+        if (result && error.code != STI_OK) {
+            Py_CLEAR(result);
+            core_error(core_state_of_type(Py_TYPE(self)), &error);
+        }
+    }
+    if (some) PyBuffer_Release(&w);
+    return result;
 }
 
 /* STI_FIELD_COUNT if there is no such field. */
@@ -290,7 +303,7 @@ static PyObject *batch_rollout(PyObject *self, PyObject *args) {
 
 static PyMethodDef batch_methods[] = {
     {"step", batch_step, METH_O, "n steps of all worlds; the first status that is not OK"},
-    {"forward", batch_forward, METH_NOARGS, "everything but the integration"},
+    {"forward", batch_forward, METH_O, "everything but the integration, of all or some"},
     {"view", batch_view, METH_O, "a field of all worlds, None if it must be gathered"},
     {"gather", batch_gather, METH_VARARGS, "a field of all worlds into an array"},
     {"reset", batch_reset, METH_VARARGS, "some worlds to a keyframe or to states"},

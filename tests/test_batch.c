@@ -87,6 +87,12 @@ TEST(arrays_are_where_the_worlds_keep_them) {
         CHECK(memcmp(out + 3 * i * m->nbody, values(sti_batch_world(b, i), "xpos"),
                      sizeof(double) * 3 * (size_t)m->nbody) == 0);
     CHECK(sti_batch_gather(b, STI_FIELD_qH, out) == STI_ARGUMENT);
+    for (int i = 0; i < 3; i++) row(b, STI_FIELD_qpos, i)[2] += 1;
+    sti_error error = {0};
+    REQUIRE(sti_batch_forward_some(b, (int[]){2, 0}, 2, &error) == STI_OK);
+    for (int i = 0; i < 3; i++)
+        CHECK_NEAR(values(sti_batch_world(b, i), "xpos")[5] - out[3 * i * m->nbody + 5], i != 1, 1e-12);
+    CHECK(sti_batch_forward_some(b, (int[]){1, 3}, 2, &error) == STI_ARGUMENT && strstr(error.message, "3"));
     free(out);
     CHECK(!sti_batch_world(b, 3) && !sti_batch_world(b, -1));
     sti_batch_destroy(b);

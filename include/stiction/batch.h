@@ -61,10 +61,12 @@ STI_API void sti_batch_set_option(sti_batch *batch, const sti_option *option);
 /* nstep steps of each world with its inputs as they are. A world that meets an error keeps its last good state, and the others go on.
    Returns the status of the first world whose step failed: sti_batch_status, sti_world_error of the world. */
 STI_API sti_status sti_batch_step(sti_batch *batch, int nstep);
-/* How the last call of sti_batch_step or sti_batch_forward ended, for each world. */
+/* How the last call of sti_batch_step, sti_batch_forward or sti_batch_forward_some ended, for each world. */
 STI_API const sti_status *sti_batch_status(const sti_batch *batch);
 /* Everything but the integration, of each. */
 STI_API sti_status sti_batch_forward(sti_batch *batch);
+/* The same of the given worlds, none twice; the others keep what the last call left, their status is STI_OK. */
+STI_API sti_status sti_batch_forward_some(sti_batch *batch, const int *which, int n, sti_error *error);
 
 /* How the last step of each was solved; see sti_solve_info. Any may be NULL; each has count numbers. */
 STI_API void sti_batch_solved(const sti_batch *batch, double *certificate, int *iterations, bool *converged);

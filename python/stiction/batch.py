@@ -90,19 +90,24 @@ class Batch:
             self.ctrl[...] = ctrl
         self._end(self._core.step(nstep))
 
-    def forward(self):
-        """Everything that follows from the states, without stepping."""
-        self._end(self._core.forward())
+    def forward(self, worlds=None):
+        """Everything that follows from the states, without stepping, of worlds (a list of numbers or a mask; None: all). Others keep
+        what their last step left."""
+        self._end(self._core.forward(None if worlds is None else _np.unique(self._numbers(worlds))))
 
-    def reset(self, worlds=None, key=None, state=None):
-        """Worlds (a list of numbers or a mask; None: all) back to qpos0, to a keyframe by name or number, or to state vectors
-        as batch.state has them. Inputs are cleared."""
+    def _numbers(self, worlds):
+        """Of worlds given as a list of numbers or a mask; None: all."""
         which = _np.arange(self._n) if worlds is None else _np.asarray(worlds)
         if which.dtype == bool:
             if which.shape != (self._n,):
                 raise ValueError(f"a mask of worlds has {self._n} numbers")
             which = _np.flatnonzero(which)
-        which = _np.ascontiguousarray(_np.atleast_1d(which), dtype=_np.int32)
+        return _np.ascontiguousarray(_np.atleast_1d(which), dtype=_np.int32)
+
+    def reset(self, worlds=None, key=None, state=None):
+        """Worlds (a list of numbers or a mask; None: all) back to qpos0, to a keyframe by name or number, or to state vectors
+        as batch.state has them. Inputs are cleared."""
+        which = self._numbers(worlds)
         if key is not None and state is not None:
             raise ValueError("reset takes a key or a state, not both")
         if state is not None:

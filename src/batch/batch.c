@@ -218,13 +218,31 @@ sti_status sti_batch_step(sti_batch *batch, int nstep) {
     return sti__batch_first(batch->status, batch->count);
 }
 
-static void forward_some(void *context, int begin, int end) {
-    sti_batch *b = context;
-    for (int i = begin; i < end; i++) b->status[i] = sti_forward(b->world[i]);
+typedef struct forwarding {
+    sti_batch *batch;
+    const int *which; /* NULL: all */
+} forwarding;
+
+static void forward_range(void *context, int begin, int end) {
+    const forwarding *f = context;
+    for (int k = begin; k < end; k++) {
+        int i = f->which ? f->which[k] : k;
+        f->batch->status[i] = sti_forward(f->batch->world[i]);
+    }
 }
 
 sti_status sti_batch_forward(sti_batch *batch) {
-    sti__batch_run(batch, batch->count, forward_some, batch);
+    forwarding f = {batch, NULL};
+    sti__batch_run(batch, batch->count, forward_range, &f);
+    return sti__batch_first(batch->status, batch->count);
+}
+
+sti_status sti_batch_forward_some(sti_batch *batch, const int *which, int n, sti_error *error) {
+    sti_status status = check_which(batch, which, n, error);
+    if (status != STI_OK) return status;
+    for (int i = 0; i < batch->count; i++) batch->status[i] = STI_OK;
+    forwarding f = {batch, which};
+    sti__batch_run(batch, n, forward_range, &f);
     return sti__batch_first(batch->status, batch->count);
 }
 

@@ -115,6 +115,26 @@ def test_reset_of_some(model):
             batch.reset(**bad)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_forward_of_some(model, threads):
+    """Those have the fields of a Data in their state, the others those that their last step left."""
+    batch = stiction.Batch(model, 4, threads=threads)
+    batch.step(5)
+    before, hashes = batch.xpos, batch.hashes()
+    batch.qpos[1:3, 2] += [0.5, 0.7]
+    batch.forward([2, 1, 2])
+    after = batch.xpos
+    assert np.array_equal(after[[0, 3]], before[[0, 3]])
+    data = stiction.Data(model)
+    data.qpos, data.qvel = batch.qpos[2], batch.qvel[2]
+    stiction.forward(model, data)
+    assert np.array_equal(after[2], data.xpos) and np.allclose(after[2, 1, 2] - after[1, 1, 2], 0.2)
+    assert batch.hashes()[0] == hashes[0]
+    batch.forward(np.zeros(4, bool))
+    with pytest.raises(stiction.Error, match="no world 4"):
+        batch.forward([4])
+
+
 def test_certificates_of_all(model):
     batch = stiction.Batch(model, 3)
     assert np.all(np.isnan(batch.certificate))
