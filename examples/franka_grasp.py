@@ -20,9 +20,9 @@ ARM, PADS, HELD = slice(0, 7), ("left_pad", "right_pad"), ("lift", "turn", "hold
 
 def load(width=False, edge=0.005, rate=120.0):
     """The scene; with the fingers' full force if they are to go to a width."""
-    xml = SCENE.read_text().replace('edge="0.005"', f'edge="{edge}"')
-    xml = xml.replace('forcerange="-1 1"', f'forcerange="{-70 if width else -1} {70 if width else 1}"')
-    model = stiction.Model.from_xml_string(xml)
+    arm = (SCENE.parent / "panda.xml").read_text()
+    arm = arm.replace('forcerange="-1 1"', f'forcerange="{-70 if width else -1} {70 if width else 1}"')
+    model = stiction.Model.from_xml_string(SCENE.read_text().replace('edge="0.005"', f'edge="{edge}"'), {"panda.xml": arm.encode()})
     model.opt.timestep = 1 / rate
     return model, stiction.Data(model)
 
