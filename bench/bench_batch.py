@@ -2,7 +2,7 @@
 """Many worlds against MuJoCo's rollout, in one process: ./dev bench batch [--rounds N] [--only NAME] [--worlds N] [--tolerance X].
 
 Both engines take the same states and controls with contact on, and step turn about in short rounds. One thread is CPU time, all threads are
-wall time; a ratio is the median over the rounds. Certificates are the largest over all worlds and steps of a batch that is stepped apart,
+wall time; a ratio is the median over the rounds. Then vector environments of stiction.gym against Gymnasium's own. Certificates are the largest over all worlds and steps of a batch that is stepped apart,
 untimed; the profile is that of single worlds under the same controls."""
 import argparse
 import dataclasses
@@ -24,6 +24,7 @@ import numpy as np  # noqa: E402
 import scenes_contact  # noqa: E402
 
 import stiction  # noqa: E402
+import stiction.gym  # noqa: E402
 
 ASSETS = pathlib.Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
 HELD = 5  # steps with the same controls
@@ -123,6 +124,22 @@ def profile(scene, steps, depth):
                   f"{stage.nanoseconds / steps / 1000:9.2f} us")
 
 
+def race_environments(name, count, steps, rounds):
+    """Steps of vector environments per second of CPU on one thread: Gymnasium's, ours, and the median ratio."""
+    envs = [gymnasium.make_vec(f"{name}-v5", num_envs=count, vectorization_mode="sync"),
+            gymnasium.make_vec(f"stiction/{name}-v5", num_envs=count, threads=1)]
+    for env in envs:
+        env.reset(seed=0)
+        env.action_space.seed(0)
+    times = [[], []]
+    for _ in range(rounds):
+        for env, kept in zip(envs, times):
+            actions = [env.action_space.sample() for _ in range(steps)]
+            kept.append(timed(time.process_time, lambda: [env.step(a) for a in actions]))
+    ratio = statistics.median(p / m for p, m in zip(*times))
+    return *(count * steps / statistics.median(kept) for kept in times), ratio
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=9)
@@ -149,6 +166,9 @@ def main():
         worst, iterations = certified(scene, min(o.worlds, 32), o.steps)
         print(f"      largest certificate {worst:.1e}, {iterations:.2f} iterations a step")
         profile(scene, 4 * o.steps, o.depth)
+    print(f"{'environment, one thread':<36}{'Gymnasium':>11}{'Stiction':>11}{'ratio':>8}   (steps/s)")
+    for name in [n for n in ("Humanoid", "Ant", "HalfCheetah", "Hopper") if o.only in n.lower()]:
+        print("{:<36}{:>11.0f}{:>11.0f}{:>8.2f}".format(f"{name}-v5", *race_environments(name, 16, 20, o.rounds)), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proximal policy optimisation (PPO, arXiv 1707.06347) in NumPy, on the CPU.
 
-    python examples/ppo.py [curve.png] [--long] [--task ID] [--steps N] [--save policy.npz] [--film film.png]
+    python examples/ppo.py [curve.png] [--long] [--task ID] [--steps N] [--save policy.npz] [--load policy.npz] [--film film.png]
 
 Some seconds teach it to balance a pendulum on a cart; --long, some minutes, a quadruped to walk. The worlds are one stiction.Batch,
 the networks two layers of 64 tanh units each. Prints a progress bar; ends with the return of the policy without its noise and, if files are
 named, with the learning curve and an episode as pictures. docs/learning.md explains it."""
 import argparse
 import dataclasses
+import os
 import time
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the networks are too small to share
 import gymnasium
 import numpy as np
 
@@ -105,6 +107,15 @@ class Policy:
     def save(self, path):
         np.savez(path, mean=self.scale.mean, var=self.scale.var, middle=self.middle, half=self.half,
                  **{f"layer{i}": v for i, v in enumerate(self.net.values)})
+
+    @classmethod
+    def load(cls, path):
+        kept = np.load(path)
+        space = gymnasium.spaces.Box(kept["middle"] - kept["half"], kept["middle"] + kept["half"])
+        policy = cls(space, len(kept["mean"]), np.random.default_rng())
+        policy.scale.mean, policy.scale.var = kept["mean"], kept["var"]
+        policy.net.values = [kept[f"layer{i}"] for i in range(len(policy.net.values))]
+        return policy
 
 
 class Learner:
@@ -271,14 +282,18 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, help="default: all")
     parser.add_argument("--save", help="the policy as .npz")
+    parser.add_argument("--load", help="a policy to show instead of learning one")
     parser.add_argument("--film", help="picture of an episode")
     o = parser.parse_args()
     plan = LONG if o.long else SHORT
     task, steps = o.task or plan.task, o.steps or plan.steps
-    policy, curve = train(task, steps, plan.worlds, o.seed, o.threads)
+    if o.load:
+        policy, curve = Policy.load(o.load), np.zeros((0, 2))
+    else:
+        policy, curve = train(task, steps, plan.worlds, o.seed, o.threads)
     final = judge(task, policy, threads=o.threads)
     print(f"\n{task}: return {final.mean():.1f} +- {final.std():.1f} in {len(final)} episodes without noise")
-    if o.curve:
+    if o.curve and len(curve):
         draw_curve(o.curve, task, curve, final)
     if o.film:
         draw_film(o.film, task, policy)

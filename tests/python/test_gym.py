@@ -2,8 +2,10 @@
 """Gymnasium environments: the same spaces, starts, observations and rewards as Gymnasium's own; vector environments that do what
 Gymnasium's vectorisation of single ones does; tasks of contact."""
 import dataclasses
+import pathlib
 import subprocess
 import sys
+import textwrap
 import warnings
 
 import numpy as np
@@ -325,6 +327,22 @@ def test_a_task_of_ones_own():
         gymnasium.make("Fall-v0", depth=1)
     with pytest.raises(TypeError, match="width"):
         stiction.gym.Env(dataclasses.make_dataclass("Wide", [("width", float, 1.0)], bases=(Fall,), kw_only=True))
+
+
+def test_the_task_of_the_docs():
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "learning.md").read_text()
+    block = next(b for b in page.split("\n\n##") if "class Hover" in b)
+    names = {}
+    exec(textwrap.dedent("\n".join(line for line in block.splitlines() if line.startswith("    ") or not line)), names)
+    envs = names["envs"]
+    observation, _ = envs.reset(seed=0)
+    assert observation.shape == (64, 2) and envs.task.height_wanted == 0.5
+    mass = envs.model.body_mass.sum()
+    weight = np.full((64, 1), mass * 9.81)
+    for _ in range(10):  # thrust that carries the weight keeps it where it is
+        after, reward, *_ = envs.step(weight)
+    np.testing.assert_allclose(after, observation, atol=1e-6)
+    np.testing.assert_allclose(reward, -np.abs(observation[:, 0] - 0.5), atol=1e-6)
 
 
 # ---- tasks of contact ---------------------------------------------------------------------------

@@ -52,6 +52,14 @@ def test_density_is_the_normal_distribution():
     np.testing.assert_allclose(policy.log_density(action, mean), norm.logpdf(action, mean, np.exp(-1)).sum(axis=1), rtol=1e-6)
 
 
+def test_a_policy_is_saved_and_loaded(tmp_path):
+    policy = ppo.Policy(gymnasium.spaces.Box(np.float32([-2, 0]), np.float32([2, 4])), 4, np.random.default_rng(0))
+    policy.scale.learn(np.random.default_rng(1).normal(size=(50, 4)))
+    policy.save(tmp_path / "policy.npz")
+    x = np.random.default_rng(2).normal(size=(3, 4))
+    assert np.array_equal(ppo.Policy.load(tmp_path / "policy.npz").best(x), policy.best(x))
+
+
 def test_advantages():
     """With trace 1 they are discounted rewards up to the end of the episode, or the value of where it goes on, less the value."""
     learner = ppo.Learner(gymnasium.make_vec("stiction/InvertedPendulum-v5", num_envs=2), horizon=3, trace=1.0, discount=0.5)

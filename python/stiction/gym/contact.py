@@ -194,6 +194,9 @@ class QuadrupedWalk(Task):
         qpos[:, 7:] += rng.uniform(-scale, scale, m.nq - 7)
         batch.qpos[worlds], batch.qvel[worlds], batch.ctrl[worlds] = qpos, rng.uniform(-scale, scale, m.nv), self.stand
 
+    def look(self, batch, i):
+        return self.camera | {"lookat": (batch.qpos[i, 0], batch.qpos[i, 1], 0.25)}
+
     def turn(self, batch):
         """n x 3 x 3: axes of the trunk as columns, from its quaternion."""
         w, x, y, z = (batch.qpos[:, 3:7] / np.linalg.norm(batch.qpos[:, 3:7], axis=1, keepdims=True)).T

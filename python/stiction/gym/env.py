@@ -77,7 +77,7 @@ class _Simulation:
         width, height = self.size
         names = [self.model.camera(k).name for k in range(self.model.ncam)]
         name = self.camera_name or ("track" if "track" in names else None)
-        look = {} if name else self.task.camera
+        look = {} if name else self.task.look(self.batch, i)
         return picture(self.model, self.batch.world(i), width, height, camera=name, **look)
 
 

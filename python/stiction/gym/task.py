@@ -52,7 +52,7 @@ class Task:
     xml_file: str = ""
     frame_skip: int = 1  # steps of the engine with the same action
     folder: ClassVar[pathlib.Path] = SCENES  # where xml_file is
-    camera: ClassVar[dict[str, Any]] = {}    # how stiction.picture looks at a scene without a camera named "track"
+    camera: ClassVar[dict[str, Any]] = {}    # arguments of stiction.picture, for scenes without a camera named "track"
 
     def load(self):
         """The model."""
@@ -91,6 +91,10 @@ class Task:
     def terminated(self, batch):
         """Where the episode has ended: a mask."""
         return np.zeros(len(batch), bool)
+
+    def look(self, batch, i):
+        """Arguments of stiction.picture for world i."""
+        return self.camera
 
     @property
     def dt(self):
