@@ -43,16 +43,18 @@ class Batch:
             raise ValueError("threads must be between 1 and 1024")
         if errors not in ("raise", "keep"):
             raise ValueError(f"errors must be 'raise' or 'keep', not {errors!r}")
-        self.__dict__.update(model=model, threads=threads, errors=errors, _n=n,
+        self.__dict__.update(model=model, threads=threads, errors=errors, _n=n, _shapes={},
                              _core=_core.batch(model._model_core, n, threads))
 
     def __len__(self):
         return self._n
 
     def _shape(self, name):
-        """A row a world; time is one number each."""
-        one = _np.asarray(self._core.world(0).view(name)).shape
-        return (self._n,) if name == "time" else (self._n, *one)
+        """A row a world; time is one number each. Looked up once: a gather of a small batch costs less."""
+        if name not in self._shapes:
+            one = _np.asarray(self._core.world(0).view(name)).shape
+            self._shapes[name] = (self._n,) if name == "time" else (self._n, *one)
+        return self._shapes[name]
 
     def __getattr__(self, name):
         from . import _STATE
