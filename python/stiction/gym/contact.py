@@ -128,8 +128,9 @@ class PandaHold(Panda):
         self.target = np.array([[0.65, 0, 0.13]])
         batch.qpos[0, :9] = batch.ctrl[0, :9] = self.pose(self.target[0])
         batch.forward()
-        for action in [[0, 0, 0, -1]] * 15 + [[0, 0, (0.3 - 0.13) / self.reach / 30, -1]] * 30 + [[0, 0, 0, -1]] * 30:
-            batch.step(self.frame_skip, self.control(batch, np.array([action], float)))
+        rise = (self.start[2] - self.target[0, 2]) / self.reach / 20
+        for up in [0] * 12 + [rise] * 20 + [0] * 12:  # close, lift, wait
+            batch.step(self.frame_skip, self.control(batch, np.array([[0, 0, up, -1]])))
         self.target = target
         state = batch.state[0]
         state[0] = 0

@@ -38,6 +38,12 @@ class MujocoTask(Task):
     def put(self, batch, worlds, qpos, qvel):
         batch.qpos[worlds], batch.qvel[worlds] = qpos, qvel
 
+    def put_near(self, batch, worlds, rng, scale, normal=False):
+        """Near qpos0 and rest; normal: velocities are drawn from the normal distribution, not the uniform one."""
+        m = self.model
+        qpos = m.qpos0 + rng.uniform(-scale, scale, m.nq)
+        self.put(batch, worlds, qpos, scale * rng.standard_normal(m.nv) if normal else rng.uniform(-scale, scale, m.nv))
+
 
 @dataclass(kw_only=True)
 class Mover(MujocoTask):
@@ -46,14 +52,11 @@ class Mover(MujocoTask):
     ctrl_cost_weight: float = 0.1
     reset_noise_scale: float = 0.1
     exclude_current_positions_from_observation: bool = True
-    hidden: ClassVar[int] = 1              # positions that are left out
-    normal_velocities: ClassVar[bool] = False  # drawn from the normal distribution, not the uniform one
+    hidden: ClassVar[int] = 1                  # positions that are left out
+    normal_velocities: ClassVar[bool] = False  # of episodes that begin
 
     def reset(self, batch, worlds, rng):
-        scale, m = self.reset_noise_scale, self.model
-        qpos = m.qpos0 + rng.uniform(-scale, scale, m.nq)
-        noise = scale * rng.standard_normal(m.nv) if self.normal_velocities else rng.uniform(-scale, scale, m.nv)
-        self.put(batch, worlds, qpos, noise)
+        self.put_near(batch, worlds, rng, self.reset_noise_scale, self.normal_velocities)
 
     def observe(self, batch):
         seen = batch.qpos[:, self.hidden * self.exclude_current_positions_from_observation:]
@@ -259,8 +262,7 @@ class InvertedPendulum(MujocoTask):
     camera: ClassVar[dict] = {"distance": 2.04}
 
     def reset(self, batch, worlds, rng):
-        scale, m = self.reset_noise_scale, self.model
-        self.put(batch, worlds, m.qpos0 + rng.uniform(-scale, scale, m.nq), rng.uniform(-scale, scale, m.nv))
+        self.put_near(batch, worlds, rng, self.reset_noise_scale)
 
     def terminated(self, batch):
         return np.abs(batch.qpos[:, 1]) > 0.2
@@ -279,8 +281,7 @@ class InvertedDoublePendulum(MujocoTask):
     camera: ClassVar[dict] = {"distance": 4.1225, "lookat": (0.0, 0.0, 0.1225)}
 
     def reset(self, batch, worlds, rng):
-        scale, m = self.reset_noise_scale, self.model
-        self.put(batch, worlds, m.qpos0 + rng.uniform(-scale, scale, m.nq), scale * rng.standard_normal(m.nv))
+        self.put_near(batch, worlds, rng, self.reset_noise_scale, normal=True)
 
     def observe(self, batch):
         angles = batch.qpos[:, 1:]
