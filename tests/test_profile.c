@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The profile of a world: the tree of stages down to the parts of a linear solve, and that it changes nothing. */
 #include "scene.h"
+#include <math.h>
 
 #define BALL                                                                                          \
     "<mujoco xmlns:sti='urn:stiction'><option timestep='.01'/><sti:option %s/><worldbody>"            \
@@ -122,37 +123,64 @@ TEST(same_bits) {
     "young='2e4' poisson='.4'%s/><body pos='0 0 .13'><freejoint/><geom type='box' size='.03 .03 .03' " \
     "mass='.2'/></body>"
 
-static const sti_profile_node *worst_line(const sti_world *w, double *worst) {
+#define LINES 96
+/* Of runs of the same steps: the least time of each line that is in no line below it. Another program that takes the processor away
+   only adds to it. */
+typedef struct least {
+    double own[LINES], whole[LINES]; /* ns; own and that of all lines below */
+    const sti_profile_node *node;
     int count;
-    const sti_profile_node *node = sti_world_profile(w, &count), *found = node;
-    REQUIRE(node && count > 0);
-    *worst = 1;
+} least;
+
+static void run_again(sti_world *w, int nstep, const void *state, size_t size, least *l) {
+    CHECK(sti_snapshot_load(w, state, size) == STI_OK);
+    sti_world_profile_reset(w);
+    CHECK(sti_step(w, nstep) == STI_OK);
+    int count;
+    l->node = sti_world_profile(w, &count);
+    REQUIRE(l->node && count > 0 && count <= LINES && (l->count == 0 || count == l->count));
     for (int i = 0; i < count; i++) {
-        double sum = 0, ticks = (double)node[i].ticks;
-        bool any = false;
+        double own = (double)l->node[i].ticks;
         for (int k = i + 1; k < count; k++)
-            if (node[k].parent == i) sum += (double)node[k].ticks, any = true;
-        if (!any || ticks < 0.02 * (double)node[0].ticks || sum >= *worst * ticks) continue;
-        *worst = sum / ticks;
-        found = node + i;
+            if (l->node[k].parent == i) own -= (double)l->node[k].ticks;
+        l->own[i] = l->count == 0 ? own : fmin(l->own[i], own);
+    }
+    l->count = count;
+}
+
+/* The stage with the smallest share of its time in its lines, of those that take a fiftieth of a step or more. */
+static int worst_line(least *l, double *worst) {
+    int found = 0;
+    *worst = 1;
+    for (int i = 0; i < l->count; i++) l->whole[i] = 0;
+    for (int i = l->count - 1; i > 0; i--) l->whole[l->node[i].parent] += l->whole[i] += l->own[i];
+    l->whole[0] += l->own[0];
+    for (int i = 0; i < l->count; i++) {
+        double below = l->whole[i] - l->own[i];
+        if (below <= 0 || l->whole[i] < 0.02 * l->whole[0] || below >= *worst * l->whole[i]) continue;
+        *worst = below / l->whole[i];
+        found = i;
     }
     return found;
 }
 
-/* Every stage that has lines and takes a fiftieth of a step or more: its lines are 95 % of it. Another program may take the
-   processor away between two lines, so that there are three attempts. */
+/* The lines of every stage are 95 % of it. */
 static void adds_up(const char *what, sti_model *m, int nstep) {
     double worst = 0;
-    const sti_profile_node *node = NULL;
+    int at = 0;
+    least l = {0};
     sti_world *w = profiled(m, true);
     CHECK(sti_step(w, nstep) == STI_OK);
-    for (int attempt = 0; attempt < 3 && worst < 0.95; attempt++) {
-        sti_world_profile_reset(w);
-        CHECK(sti_step(w, nstep) == STI_OK);
-        node = worst_line(w, &worst);
+    size_t size = sti_snapshot_size(w);
+    void *state = malloc(size);
+    REQUIRE(state && sti_snapshot_save(w, state, size) == STI_OK);
+    for (int k = 0; k < 40 && (k < 3 || worst < 0.95); k++) {
+        run_again(w, nstep, state, size, &l);
+        at = worst_line(&l, &worst);
     }
-    if (worst < 0.95) printf("%s: the lines of %s are %.1f %% of it\n", what, node->name, 100 * worst);
+    if (worst < 0.95) printf("%s: the lines of %s are %.1f %% of it\n", what, l.node[at].name, 100 * worst);
     CHECK(worst >= 0.95);
+    free(state);
     sti_world_destroy(w);
     sti_model_free(m);
 }
@@ -189,6 +217,22 @@ TEST(lines_of_every_stage_add_up_in_soft_scenes) {
     adds_up("soft, neohookean", soft_scene("", " law='neohookean'"), 5);
 }
 
+/* Scenes of the library, as they are run, from the first step on. */
+TEST(lines_of_every_stage_add_up_in_the_scenes) {
+    static const struct {
+        const char *name;
+        int nstep;
+    } scenes[] = {{"figure", 500}, {"panda_grasp", 20}, {"soft_ball", 20}};
+    for (int k = 0; k < 3; k++) {
+        char path[1024];
+        sti_error error = {0};
+        snprintf(path, sizeof path, "%s/%s.xml", getenv("STI_SCENES"), scenes[k].name);
+        sti_model *m = sti_model_load(path, NULL, NULL, &error);
+        REQUIRE(m);
+        adds_up(scenes[k].name, m, scenes[k].nstep);
+    }
+}
+
 TEST(lines_of_every_stage_add_up_in_rigid_scenes) {
     adds_up("pile", pile("implicitfast", ""), 40);
     adds_up("pile, relaxed", pile("implicitfast", "coulomb='relaxed'"), 40);
@@ -198,4 +242,5 @@ TEST(lines_of_every_stage_add_up_in_rigid_scenes) {
 }
 
 MAIN(CASE(lines_of_every_stage_add_up_in_soft_scenes), CASE(lines_of_every_stage_add_up_in_rigid_scenes),
-     CASE(tree_of_a_soft_step), CASE(newton_of_elastic_laws), CASE(same_bits))
+     CASE(lines_of_every_stage_add_up_in_the_scenes), CASE(tree_of_a_soft_step), CASE(newton_of_elastic_laws),
+     CASE(same_bits))

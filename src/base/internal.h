@@ -101,6 +101,7 @@ typedef struct sti__profile {
     sti_profile_node node[STI__PROFILE_MAX];
     int64_t start[16];
     int64_t last; /* when a stage was last entered or left */
+    int64_t own;  /* time that the profile itself has taken: it belongs to no stage */
     int stack[16];
     int count, depth;
     bool on;
@@ -143,16 +144,19 @@ typedef struct sti__tally {
     struct {
         int64_t ticks, count, iterations;
     } part[STI__WORK_COUNT];
-    int64_t sum; /* ticks of all parts */
+    int64_t sum;  /* ticks of all parts */
+    int64_t last; /* when a part last ended */
 } sti__tally;
 
 int64_t sti__clock(void); /* ns, monotonic */
+/* A start: the time, less what was counted before it. */
+int64_t sti__tally_begin(const sti__tally *tally);
 void sti__tally_end(sti__tally *tally, sti__work part, int64_t start, int64_t iterations);
 void sti__tally_add(sti__tally *sum, const sti__tally *part);
 /* Into stages inside of the one that was entered last; clears it. */
 void sti__profile_take(sti__profile *profile, sti__tally *tally);
-/* NULL where nobody asks: then they cost a comparison. A start is a time less what was counted before it. */
-static inline int64_t sti__tick(const sti__tally *tally) { return tally ? sti__clock() - tally->sum : 0; }
+/* NULL where nobody asks: then they cost a comparison. */
+static inline int64_t sti__tick(const sti__tally *tally) { return tally ? sti__tally_begin(tally) : 0; }
 static inline void sti__tock(sti__tally *tally, sti__work part, int64_t start, int64_t iterations) {
     if (tally) sti__tally_end(tally, part, start, iterations);
 }

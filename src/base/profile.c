@@ -32,11 +32,13 @@ static int add_child(sti__profile *profile, int parent, const char *name) {
     return at;
 }
 
-/* The time now. What lies nearer to the last stage entered or left than the clock resolves is the same moment: the time in
-   between is that of the profile itself. */
+/* What lies nearer to the last stage entered or left than this is the same moment: the time in between is that of reading the
+   clock. */
 #define SAME 150 /* ns */
+static int64_t clock_of(const sti__profile *profile) { return sti__clock() - profile->own; }
+
 static int64_t moment(sti__profile *profile) {
-    int64_t now = sti__clock();
+    int64_t now = clock_of(profile);
     if (now - profile->last > SAME) profile->last = now;
     return profile->last;
 }
@@ -54,9 +56,10 @@ static void open_node(sti__profile *profile, const char *name) {
 }
 
 void sti__profile_enter(sti__profile *profile, const char *name) {
-    int64_t start = moment(profile);
+    int64_t start = moment(profile), begun = sti__clock();
     if (profile->depth < STI__COUNT(profile->start)) profile->start[profile->depth] = start;
     open_node(profile, name);
+    profile->own += sti__clock() - begun;
 }
 
 void sti__profile_leave(sti__profile *profile) {
@@ -65,7 +68,8 @@ void sti__profile_leave(sti__profile *profile) {
     if (depth >= STI__COUNT(profile->stack) || profile->stack[depth] < 0) return;
     sti_profile_node *node = &profile->node[profile->stack[depth]];
     node->count++;
-    if (profile->last == profile->start[depth]) profile->last = sti__clock(); /* nothing was entered in it */
+    if (profile->last == profile->start[depth])
+        profile->last = clock_of(profile); /* nothing was entered in it */
     node->ticks += moment(profile) - profile->start[depth];
 }
 
@@ -82,9 +86,18 @@ void sti__profile_iterations(sti__profile *profile, int64_t count) {
 
 /* ---- tallies ------------------------------------------------------------------------------------------ */
 
+/* Now, or the end of the part before, if it is the same moment. */
+static int64_t after_last(const sti__tally *tally) {
+    int64_t now = sti__clock();
+    return now - tally->last < SAME ? tally->last : now;
+}
+
+int64_t sti__tally_begin(const sti__tally *tally) { return after_last(tally) - tally->sum; }
+
 /* Threads that share a part count more than the time that passes around them. */
 void sti__tally_end(sti__tally *tally, sti__work part, int64_t start, int64_t iterations) {
-    int64_t ticks = sti__clock() - tally->sum - start;
+    tally->last = sti__clock();
+    int64_t ticks = tally->last - tally->sum - start;
     if (ticks > 0) tally->part[part].ticks += ticks, tally->sum += ticks;
     tally->part[part].count++;
     tally->part[part].iterations += iterations;
@@ -116,6 +129,7 @@ void sti__profile_take(sti__profile *profile, sti__tally *tally) {
 #undef X
     };
     if (!profile->on || tally->sum == 0) return;
+    int64_t start = after_last(tally);
     for (int i = STI__WORK_MATVEC; i <= STI__WORK_PRECONDITIONER && tally->part[STI__WORK_PCG].count; i++)
         tally->part[STI__WORK_PCG].ticks += tally->part[i].ticks;
     for (int i = 0; i < STI__WORK_COUNT; i++) {
@@ -125,4 +139,5 @@ void sti__profile_take(sti__profile *profile, sti__tally *tally) {
         if (i != STI__WORK_PCG) profile->depth--; /* which stays open for what is inside */
     }
     *tally = (sti__tally){0};
+    profile->own += sti__clock() - start;
 }
