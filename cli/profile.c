@@ -64,7 +64,8 @@ static int profile(sti_world *world, int steps, const char *trace) {
     int warm = steps < 100 ? steps : 100;
     if (sti_step(world, warm) != STI_OK) return report_error(sti_world_error(world));
     sti_world_profile_reset(world);
-    if (sti_step(world, steps) != STI_OK) return report_error(sti_world_error(world));
+    for (int i = 0; i < steps; i++) /* one by one, so that sensors are read in each */
+        if (sti_step(world, 1) != STI_OK) return report_error(sti_world_error(world));
     print_profile(world, steps);
     return trace ? write_trace(world, trace, steps < 1000 ? steps : 1000) : EXIT_OK;
 }

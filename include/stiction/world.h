@@ -62,7 +62,8 @@ STI_API void sti_world_mass_matrix(const sti_world *world, double *out);
 STI_API sti_status sti_forward(sti_world *world);
 /* nstep steps of opt.timestep; stops at the first error, with the state as it was before that step (with opt.substeps:
    before that part of it). Afterwards the derived fields belong to the state before the last integration (with RK4: to its
-   last stage, except sensordata), as in MuJoCo; sti_forward brings them up to date. */
+   last stage, except sensordata), as in MuJoCo; sti_forward brings them up to date. Sensors, and what no stage reads, are computed in the
+   last of the steps alone; after an error before it they are older. */
 STI_API sti_status sti_step(sti_world *world, int nstep);
 /* Details of the last error. */
 STI_API const sti_error *sti_world_error(const sti_world *world);
