@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each rule of solve/rules.h is worth: the same solves with all rules, and with each switched off in turn.
        ablation scene FILE BEGIN SAMPLES EVERY TOL [CTRL]   steps of a scene from BEGIN seconds on, EVERY so many
-       ablation problem FILE TOL                            a stored problem
-       ablation pile RATIO SOFTNESS TOL                     rows of bodies of masses 1 and RATIO; softness 0: hard
+       ablation problem FILE ERROR                          a stored problem, to a full error as FCLIB has it
+       ablation pile RATIO SOFTNESS TOL SOLVER              rows of bodies of masses 1 and RATIO; softness 0: hard; auto or sap
        ablation rules                                       the list, with a line of text each
    A step is taken from the same state and warm start every time, in a copy of the world. Prints per rule, all rules first:
    name, operations by estimate, iterations, solves above the tolerance, seconds of CPU time. */
@@ -15,7 +15,7 @@
 
 #include <stiction/stiction.h>
 
-#define MOST_WORK 4e9 /* operations of a problem: one that a rule is needed for ends with these */
+#define MOST_WORK 2e9 /* operations of a problem: one that a rule is needed for ends with these */
 
 typedef struct cost {
     double work, seconds;
@@ -96,21 +96,17 @@ static void run_scene(int argc, char **argv) {
     sti_model_free(model);
 }
 
-static void solve_problem(const sti_problem *problem, double tol) {
+static void solve_problem(const sti_problem *problem, const sti_solve_options *options) {
     sti_error error = {0};
     sti_workspace *workspace = sti_workspace_create(NULL, &error);
     double *v = calloc((size_t)sti_problem_view(problem)->n + 1, sizeof(double));
     double *g = calloc((size_t)sti_problem_scalar_rows(problem) + 1, sizeof(double));
     if (!workspace || !v || !g) fail("not enough memory");
     for (int k = 0; k <= STI__RULE_COUNT; k++) {
-        sti_solve_options options = sti_solve_options_default();
-        options.coulomb = STI_COULOMB_EXACT;
-        options.tol = tol;
-        options.max_work = MOST_WORK;
         sti_solve_info info = {0};
         switch_off(k);
         double start = cpu_now();
-        if (sti_solve(problem, &options, workspace, v, g, &info, &error) != STI_OK) fail(error.message);
+        if (sti_solve(problem, options, workspace, v, g, &info, &error) != STI_OK) fail(error.message);
         add(&total[k], &info, cpu_now() - start);
     }
     switch_off(0);
@@ -120,6 +116,9 @@ static void solve_problem(const sti_problem *problem, double tol) {
 
 int main(int argc, char **argv) {
     sti_error error = {0};
+    sti_solve_options options = sti_solve_options_default();
+    options.coulomb = STI_COULOMB_EXACT;
+    options.max_work = MOST_WORK;
     if (argc == 2 && !strcmp(argv[1], "rules")) {
         for (int k = 0; k < STI__RULE_COUNT; k++) printf("%s %s\n", names[k], texts[k]);
         return 0;
@@ -129,21 +128,22 @@ int main(int argc, char **argv) {
     } else if (argc == 4 && !strcmp(argv[1], "problem")) {
         sti_problem *problem = sti_problem_load(argv[2], NULL, &error);
         if (!problem) fail(error.message);
-        solve_problem(problem, atof(argv[3]));
+        options.full_error = atof(argv[3]);
+        solve_problem(problem, &options);
         sti_problem_free(problem);
-    } else if (argc == 5 && !strcmp(argv[1], "pile")) {
-        for (uint64_t seed = 1; seed <= 3; seed++) {
-            pile p = {.bodies = 60,
-                      .group = 30,
-                      .softness = atof(argv[3]),
-                      .mass_ratio = atof(argv[2]),
-                      .mu = 0.5,
-                      .seed = seed};
-            sti_problem *problem = pile_create(&p, NULL);
-            if (!problem) fail("no pile");
-            solve_problem(problem, atof(argv[4]));
-            sti_problem_free(problem);
-        }
+    } else if (argc == 6 && !strcmp(argv[1], "pile")) {
+        pile p = {.bodies = 60,
+                  .group = 30,
+                  .softness = atof(argv[3]),
+                  .mass_ratio = atof(argv[2]),
+                  .mu = 0.5,
+                  .seed = 1};
+        sti_problem *problem = pile_create(&p, NULL);
+        if (!problem) fail("no pile");
+        options.tol = atof(argv[4]);
+        if (!strcmp(argv[5], "sap")) options.solver = STI_SOLVER_SAP;
+        solve_problem(problem, &options);
+        sti_problem_free(problem);
     } else fail("see the head of bench/ablation.c for its arguments");
     print_all();
     return 0;

@@ -5,383 +5,216 @@
 #ifndef STI_SOLVE_POLICY_H
 #define STI_SOLVE_POLICY_H
 
+/* clang-format off */
+
 /* ---- all solvers ---------------------------------------------------------------------------------------- */
 
-/* Impulses below this share of the momentum (or of the approach velocities) are not resolved further. */
-#define STI__FLOOR 1e-4
+#define STI__FLOOR 1e-4 /* Impulses below this share of the momentum (or of the approach velocities) are not resolved further. */
 /* Numbers of A from which on its factor is kept for the next solve: one of fewer is made in less time than they are compared. */
 #define STI__MASS_WORTH_KEEPING 4096
-/* Derivatives of an answer: relative residual of the linear solve ... */
-#define STI__VJP_TOL 1e-13
-/* ... and its conjugate-gradient steps, at most. */
-#define STI__VJP_PCG 20000
+#define STI__VJP_TOL 1e-13 /* Derivatives of an answer: relative residual of the linear solve ... */
+#define STI__VJP_PCG 20000 /* ... and its conjugate-gradient steps, at most. */
 
 /* ---- judge ---------------------------------------------------------------------------------------------- */
 
-/* Slip and impulses below this share of their scale have no direction worth measuring. */
-#define STI__JUDGE_FAINT 1e-4
-/* A sum of numbers that is less than this times their rounding says nothing. */
-#define STI__JUDGE_LOST 16
-/* Numbers of the factor of A that may be read for the exact Delassus diagonal; beyond, it is estimated ... */
-#define STI__DELASSUS_EXACT 4e8
-/* ... from so many random vectors, ... */
-#define STI__DELASSUS_PROBES 32
-/* ... or, where A has no factor, from so many rows. */
-#define STI__DELASSUS_SAMPLES 4
-/* Dofs of a part of A that is inverted by itself: bodies that no joint holds. */
-#define STI__DELASSUS_PART 8
-/* Active force directions of an island that are still counted. */
-#define STI__RANK_LARGEST 4096
-/* Impulses below this share of the scale are none, ... */
-#define STI__RANK_FAINT 1e-8
-/* ... velocities above this share are slip, ... */
-#define STI__RANK_SLIPPING 1e-6
-/* ... and what is left of a unit diagonal below this counts as 0. */
-#define STI__RANK_DEPENDENT 1e-9
+#define STI__JUDGE_FAINT 1e-4 /* Slip and impulses below this share of their scale have no direction worth measuring. */
+#define STI__JUDGE_LOST 16 /* A sum of numbers that is less than this times their rounding says nothing. */
+#define STI__DELASSUS_EXACT 4e8 /* Numbers of the factor of A that may be read for the exact Delassus diagonal; beyond, it is estimated ... */
+#define STI__DELASSUS_PROBES 32 /* ... from so many random vectors, ... */
+#define STI__DELASSUS_SAMPLES 4 /* ... or, where A has no factor, from so many rows. */
+#define STI__DELASSUS_PART 8 /* Dofs of a part of A that is inverted by itself: bodies that no joint holds. */
+#define STI__RANK_LARGEST 4096 /* Active force directions of an island that are still counted. */
+#define STI__RANK_FAINT 1e-8 /* Impulses below this share of the scale are none, ... */
+#define STI__RANK_SLIPPING 1e-6 /* ... velocities above this share are slip, ... */
+#define STI__RANK_DEPENDENT 1e-9 /* ... and what is left of a unit diagonal below this counts as 0. */
 
 /* ---- parts ---------------------------------------------------------------------------------------------- */
 
-/* Dofs of a soft body from which on it is reduced to those that rows touch, ... */
-#define STI__REDUCE_LEAST 96
-/* ... of which there are at most so many (their matrix is dense) ... */
-#define STI__REDUCE_TOUCHED 900
-/* ... and at most this share of all, ... */
-#define STI__REDUCE_SHARE 0.6
-/* ... unless its matrix has more than this share of all numbers: it was reduced already, as those of worlds are. */
-#define STI__REDUCE_DENSE 0.5
+#define STI__REDUCE_LEAST 96 /* Dofs of a soft body from which on it is reduced to those that rows touch, ... */
+#define STI__REDUCE_TOUCHED 900 /* ... of which there are at most so many (their matrix is dense) ... */
+#define STI__REDUCE_SHARE 0.6 /* ... and at most this share of all, ... */
+#define STI__REDUCE_DENSE 0.5 /* ... unless its matrix has more than this share of all numbers: it was reduced already, as those of worlds are. */
 /* Operations of a factorisation; more take longer than conjugate gradients with multigrid (docs/linear_algebra.md). */
 #define STI__REDUCE_FLOPS 1.5e10
 
 /* ---- primal Newton (sap.c) ------------------------------------------------------------------------------ */
 
-/* Newton steps of one inner solve, at most: a round of the outer loop. */
-#define STI__SAP_ROUND 100
-/* Dofs from which on an island shares its own products among the threads; smaller ones share the threads. */
-#define STI__SAP_LARGE 600
-/* The gap bar is computed once the gradient is this near to the goal (it needs a factor of A). */
-#define STI__SAP_NEAR 1e3
-/* Rounding rules the cost where a step promises less than this share of it ... */
-#define STI__SAP_FLAT 1e-12
-/* ... and there so many steps without a better iterate are enough. */
-#define STI__SAP_PATIENCE 4
-/* Passes over the island that a step of conjugate gradients costs, with its preconditioner ... */
-#define STI__SAP_PCG_PASSES 8
-/* ... and that making this costs. */
-#define STI__SAP_PRECOND_PASSES 40
-/* Places of a Newton matrix; a plan of more is not even tried for a factor. */
-#define STI__HESSIAN_PLACES ((int64_t)1 << 27)
-/* Dofs in a diagonal block of the preconditioner. */
-#define STI__HESSIAN_JACOBI 24
-/* Share that is added to the diagonal where a factor fails; a hundred times more each time ... */
-#define STI__HESSIAN_BOOST 1e-14
-/* ... at most so many times. */
-#define STI__HESSIAN_TRIES 8
-/* Products of one solve after which soft bodies get a new preconditioner. */
-#define STI__HESSIAN_RENEW 25
-/* BiCGStab products that are tried before the unsymmetric matrix is factored, at least ... */
-#define STI__UNSYMMETRIC_LEAST 8
-/* ... and at most. */
-#define STI__UNSYMMETRIC_MOST 60
-/* Conjugate gradients must look so many times cheaper than a factor. */
-#define STI__HESSIAN_MARGIN 4
-/* Dofs of the core of touched dofs, at most, ... */
-#define STI__CORE_DOFS 60000
-/* ... numbers of its matrix ... */
-#define STI__CORE_ENTRIES 50000000
-/* ... and operations of its factor: about those of as many products as it saves. */
-#define STI__CORE_FLOPS 5e9
-/* Factorisations that are tried, each with a hundred times more on the diagonal ... */
-#define STI__CORE_TRIES 6
-/* ... from this share on. */
-#define STI__CORE_BOOST 1e-14
+#define STI__SAP_ROUND 100 /* Newton steps of one inner solve, at most: a round of the outer loop. */
+#define STI__SAP_LARGE 600 /* Dofs from which on an island shares its own products among the threads; smaller ones share the threads. */
+#define STI__SAP_NEAR 1e3 /* The gap bar is computed once the gradient is this near to the goal (it needs a factor of A). */
+#define STI__SAP_FLAT 1e-12 /* Rounding rules the cost where a step promises less than this share of it ... */
+#define STI__SAP_PATIENCE 4 /* ... and there so many steps without a better iterate are enough. */
+#define STI__SAP_PCG_PASSES 8 /* Passes over the island that a step of conjugate gradients costs, with its preconditioner ... */
+#define STI__SAP_PRECOND_PASSES 40 /* ... and that making this costs. */
+#define STI__HESSIAN_PLACES ((int64_t)1 << 27) /* Places of a Newton matrix; a plan of more is not even tried for a factor. */
+#define STI__HESSIAN_JACOBI 24 /* Dofs in a diagonal block of the preconditioner. */
+#define STI__HESSIAN_BOOST 1e-14 /* Share that is added to the diagonal where a factor fails; a hundred times more each time ... */
+#define STI__HESSIAN_TRIES 8 /* ... at most so many times. */
+#define STI__HESSIAN_RENEW 25 /* Products of one solve after which soft bodies get a new preconditioner. */
+#define STI__UNSYMMETRIC_LEAST 8 /* BiCGStab products that are tried before the unsymmetric matrix is factored, at least ... */
+#define STI__UNSYMMETRIC_MOST 60 /* ... and at most. */
+#define STI__HESSIAN_MARGIN 4 /* Conjugate gradients must look so many times cheaper than a factor. */
+#define STI__CORE_DOFS 60000 /* Dofs of the core of touched dofs, at most, ... */
+#define STI__CORE_ENTRIES 50000000 /* ... numbers of its matrix ... */
+#define STI__CORE_FLOPS 5e9 /* ... and operations of its factor: about those of as many products as it saves. */
+#define STI__CORE_TRIES 6 /* Factorisations that are tried, each with a hundred times more on the diagonal ... */
+#define STI__CORE_BOOST 1e-14 /* ... from this share on. */
 
 /* ---- proximal rounds ------------------------------------------------------------------------------------ */
 
 /* Hard and stiff rows are solved with R + R_p; R_p is a share of the Delassus diagonal. */
-/* First share with relaxed cones, ... */
-#define STI__ROUNDS_SHARE 1e-2
-/* ... in exact Coulomb where softened contact could not be solved without rounds, ... */
-#define STI__ROUNDS_SHARE_EXACT 0.05
-/* ... and where contact is hard. */
-#define STI__ROUNDS_SHARE_HARD 1e-5
-/* Share at least ... */
-#define STI__ROUNDS_SHARE_LEAST 1e-7
-/* ... and at most. */
-#define STI__ROUNDS_SHARE_MOST 0.1
-/* A round that leaves more than this share of the error asks for a smaller R_p, ... */
-#define STI__ROUNDS_GAIN 0.03
-/* ... the same in exact Coulomb. */
-#define STI__ROUNDS_GAIN_EXACT 0.5
-/* Newton steps that are tried on stiff rows before they take the proximal way. */
-#define STI__ROUNDS_PLAIN 30
-/* Rounds, at most. */
-#define STI__ROUNDS 200
-/* Larger shares that are tried when an exact round failed, ... */
-#define STI__ROUNDS_TRIES 3
-/* ... each by this factor, ... */
-#define STI__ROUNDS_SOFTER 10
-/* ... and rounds for which the share then stays. */
-#define STI__ROUNDS_HOLD 4
-/* Rounds with frozen De Saxce terms after an exact one failed. */
-#define STI__ROUNDS_WAIT 2
-/* Newton steps of softened contact after which mass scaling is tried ... */
-#define STI__ROUNDS_LATE 300
-/* ... and by which that must have led to the answer. */
-#define STI__ROUNDS_SCALED 800
-/* Rounds without a better iterate after which frozen steps are damped ... */
-#define STI__ROUNDS_TIRED 8
-/* ... by this factor ... */
-#define STI__ROUNDS_DAMPED 0.5
-/* ... and after which there are no more. */
-#define STI__ROUNDS_STALL 30
+#define STI__ROUNDS_SHARE 1e-2 /* First share with relaxed cones, ... */
+#define STI__ROUNDS_SHARE_EXACT 0.05 /* ... in exact Coulomb where softened contact could not be solved without rounds, ... */
+#define STI__ROUNDS_SHARE_HARD 1e-5 /* ... and where contact is hard. */
+#define STI__ROUNDS_SHARE_LEAST 1e-7 /* Share at least ... */
+#define STI__ROUNDS_SHARE_MOST 0.1 /* ... and at most. */
+#define STI__ROUNDS_GAIN 0.03 /* A round that leaves more than this share of the error asks for a smaller R_p, ... */
+#define STI__ROUNDS_GAIN_EXACT 0.5 /* ... the same in exact Coulomb. */
+#define STI__ROUNDS_PLAIN 30 /* Newton steps that are tried on stiff rows before they take the proximal way. */
+#define STI__ROUNDS 200 /* Rounds, at most. */
+#define STI__ROUNDS_TRIES 3 /* Larger shares that are tried when an exact round failed, ... */
+#define STI__ROUNDS_SOFTER 10 /* ... each by this factor, ... */
+#define STI__ROUNDS_HOLD 4 /* ... and rounds for which the share then stays. */
+#define STI__ROUNDS_WAIT 2 /* Rounds with frozen De Saxce terms after an exact one failed. */
+#define STI__ROUNDS_LATE 300 /* Newton steps of softened contact after which mass scaling is tried ... */
+#define STI__ROUNDS_SCALED 800 /* ... and by which that must have led to the answer. */
+#define STI__ROUNDS_TIRED 8 /* Rounds without a better iterate after which frozen steps are damped ... */
+#define STI__ROUNDS_DAMPED 0.5 /* ... by this factor ... */
+#define STI__ROUNDS_STALL 30 /* ... and after which there are no more. */
 
 /* ---- exact Coulomb by Newton (coulomb_newton.c) --------------------------------------------------------- */
 
 /* The natural map says how far a pair of velocity and impulse is from the laws, relative to the impulses. */
-/* Newton steps of one call ... */
-#define STI__COULOMB_STEPS 90
-/* ... and of one within proximal rounds. */
-#define STI__COULOMB_STEPS_ROUND 60
-/* Steps that have not halved the natural map, after which rounds take over. */
-#define STI__COULOMB_PATIENCE 16
-/* Natural map of a given pair below which it is gone on from as it is; else it is balanced first, ... */
-#define STI__COULOMB_WARM 0.3
-/* ... and rounded from the start if it is above this. */
-#define STI__COULOMB_FAR 1e-2
-/* Pairs nearer than this, where no step gains, ... */
-#define STI__COULOMB_NEARLY 1e-4
-/* ... take so many whole steps that may raise the natural map ... */
-#define STI__COULOMB_WHOLE 6
-/* ... up to this. */
-#define STI__COULOMB_ASTRAY 0.1
-/* Temporary extra compliance, as a share of the Delassus diagonal, ... */
-#define STI__COULOMB_COMPLIANCE 0.2
-/* ... for so many steps ... */
-#define STI__COULOMB_COMPLIANT 50
-/* ... unless the natural map grows by this factor ... */
-#define STI__COULOMB_WORSE 30
-/* ... or in one of them by this. */
-#define STI__COULOMB_RISE 3
-/* Natural map below which contacts that cycle between two states are put into the third, ... */
-#define STI__COULOMB_MIDWAY 1e-2
-/* ... so many of them in a solve, ... */
-#define STI__COULOMB_CYCLES 20
-/* ... which have changed so many times ... */
-#define STI__COULOMB_FLIPS 3
-/* ... and are off by more than this share of the squared natural map. */
-#define STI__COULOMB_CULPRIT 0.5
-/* Steps in a row that may raise the natural map within rounds. */
-#define STI__COULOMB_BLIND 2
-/* Rounding of the laws at most, as a share of the length of the impulses; ... */
-#define STI__COULOMB_ROUNDEST 1
-/* ... by this factor less after a full step, with soft bodies by what the step left over ... */
-#define STI__COULOMB_SHARPEN 0.5
-/* ... but not below this. */
-#define STI__COULOMB_SHARPEN_MOST 1e-3
-/* Failures of rounded laws after which ... */
-#define STI__COULOMB_FAILURES 4
-/* ... they are rounded so many times more after each. */
-#define STI__COULOMB_ROUNDER 10
-/* Row sweeps where rounded laws lead nowhere; twice as many each time ... */
-#define STI__COULOMB_SWEEPS 10
-/* ... up to this. */
-#define STI__COULOMB_SWEEPS_MOST 80
-/* Relative residual of the balance of a pair that a step starts from. */
-#define STI__COULOMB_ROUGH 1e-3
-/* Relative residual of one linear solve at most; tighter as the natural map falls. */
-#define STI__COULOMB_LOOSE 0.03
-/* Share of the tolerance that a linear solve may leave. */
-#define STI__COULOMB_SPARE 0.3
-/* Natural map of a guess below which the factor of an earlier step is tried first. */
-#define STI__COULOMB_SETTLED 1e-3
-/* The gap bar is computed once the natural map is within this factor of the tolerance. */
-#define STI__COULOMB_NEAR 1e2
-/* Pairs of BiCGStab products of one linear solve that has no better way. */
-#define STI__COULOMB_PRODUCTS 60
-/* Passes over the island that a step of GMRES costs: a product, its preconditioner, the basis. */
-#define STI__COULOMB_GMRES_PASSES 12
-/* Times that a solve by an unsymmetric factor is refined. */
-#define STI__COULOMB_REFINED 4
-/* Products of a kept factor from which on a trial ends where its first half leads nowhere. */
-#define STI__COULOMB_BRIEF 8
-/* Rounds within one contact of a row sweep. */
-#define STI__SETTLE_ROUNDS 3
+#define STI__COULOMB_STEPS 90 /* Newton steps of one call ... */
+#define STI__COULOMB_STEPS_ROUND 60 /* ... and of one within proximal rounds. */
+#define STI__COULOMB_PATIENCE 16 /* Steps that have not halved the natural map, after which rounds take over. */
+#define STI__COULOMB_WARM 0.3 /* Natural map of a given pair below which it is gone on from as it is; else it is balanced first, ... */
+#define STI__COULOMB_FAR 1e-2 /* ... and rounded from the start if it is above this. */
+#define STI__COULOMB_NEARLY 1e-4 /* Pairs nearer than this (in rounds ten times this), where no step gains, ... */
+#define STI__COULOMB_WHOLE 6 /* ... take so many whole steps that may raise the natural map ... */
+#define STI__COULOMB_ASTRAY 0.1 /* ... up to this. */
+#define STI__COULOMB_MIDWAY 1e-2 /* Natural map below which contacts that cycle between two states are put into the third, ... */
+#define STI__COULOMB_CYCLES 20 /* ... so many of them in a solve, ... */
+#define STI__COULOMB_FLIPS 3 /* ... which have changed so many times ... */
+#define STI__COULOMB_CULPRIT 0.5 /* ... and are off by more than this share of the squared natural map. */
+#define STI__COULOMB_BLIND 2 /* Steps in a row that may raise the natural map within rounds. */
+#define STI__COULOMB_ROUNDEST 1 /* Rounding of the laws at most, as a share of the length of the impulses; ... */
+#define STI__COULOMB_SHARPEN 0.5 /* ... by this factor less after a full step, with soft bodies by what the step left over ... */
+#define STI__COULOMB_SHARPEN_MOST 1e-3 /* ... but not below this. */
+#define STI__COULOMB_FAILURES 4 /* Failures of rounded laws after which ... */
+#define STI__COULOMB_ROUNDER 10 /* ... they are rounded so many times more after each. */
+#define STI__COULOMB_SWEEPS 10 /* Row sweeps where rounded laws lead nowhere; twice as many each time ... */
+#define STI__COULOMB_SWEEPS_MOST 80 /* ... up to this. */
+#define STI__COULOMB_ROUGH 1e-3 /* Relative residual of the balance of a pair that a step starts from. */
+#define STI__COULOMB_LOOSE 0.03 /* Relative residual of one linear solve at most; tighter as the natural map falls. */
+#define STI__COULOMB_SPARE 0.3 /* Share of the tolerance that a linear solve may leave. */
+#define STI__COULOMB_SETTLED 1e-3 /* Natural map of a guess below which the factor of an earlier step is tried first. */
+#define STI__COULOMB_NEAR 1e2 /* The gap bar is computed once the natural map is within this factor of the tolerance. */
+#define STI__COULOMB_PRODUCTS 60 /* Pairs of BiCGStab products of one linear solve that has no better way. */
+#define STI__COULOMB_GMRES_PASSES 12 /* Passes over the island that a step of GMRES costs: a product, its preconditioner, the basis. */
+#define STI__COULOMB_REFINED 4 /* Times that a solve by an unsymmetric factor is refined. */
+#define STI__COULOMB_BRIEF 8 /* Products of a kept factor from which on a trial ends where its first half leads nowhere. */
+#define STI__SETTLE_ROUNDS 3 /* Rounds within one contact of a row sweep. */
 
 /* ---- mass scaling (mass_scaling.c) ---------------------------------------------------------------------- */
 
-/* Times lighter that shapes alone make bodies; no scaling below. */
-#define STI__SCALING_ALIKE 10
-/* Factor that is worth the way, ... */
-#define STI__SCALING_LEAST 30
-/* ... and the largest. */
-#define STI__SCALING_MOST 1e8
-/* Passes of factors along chains of bodies. */
-#define STI__SCALING_PASSES 32
-/* Relative gap bar of a round, ... */
-#define STI__SCALING_CLOSE 1e-3
-/* ... its Newton steps ... */
-#define STI__SCALING_STEPS 25
-/* ... and their number. */
-#define STI__SCALING_ROUNDS 60
-/* By which the largest factor falls from round to round at first, ... */
-#define STI__SCALING_PACE 3
-/* ... at least ... */
-#define STI__SCALING_SLOWEST 1.2
-/* ... and at most. */
-#define STI__SCALING_FASTEST 10
-/* Newton steps of a round after which the next factor may fall faster. */
-#define STI__SCALING_EASY 6
-/* Proximal share of the Delassus diagonal after a failure, ... */
-#define STI__SCALING_SOFT 1e-4
-/* ... growing by this at each ... */
-#define STI__SCALING_SOFTER 10
-/* ... up to this, ... */
-#define STI__SCALING_SOFTEST 0.1
-/* ... falling by this after a success ... */
-#define STI__SCALING_HARDER 5
-/* ... down to this, and then to none. */
-#define STI__SCALING_FIRM 1e-6
+#define STI__SCALING_ALIKE 10 /* Times lighter that shapes alone make bodies; no scaling below. */
+#define STI__SCALING_LEAST 30 /* Factor that is worth the way, ... */
+#define STI__SCALING_MOST 1e8 /* ... and the largest. */
+#define STI__SCALING_PASSES 32 /* Passes of factors along chains of bodies. */
+#define STI__SCALING_CLOSE 1e-3 /* Relative gap bar of a round, ... */
+#define STI__SCALING_STEPS 25 /* ... its Newton steps ... */
+#define STI__SCALING_ROUNDS 60 /* ... and their number. */
+#define STI__SCALING_PACE 3 /* By which the largest factor falls from round to round at first, ... */
+#define STI__SCALING_SLOWEST 1.2 /* ... at least ... */
+#define STI__SCALING_FASTEST 10 /* ... and at most. */
+#define STI__SCALING_EASY 6 /* Newton steps of a round after which the next factor may fall faster. */
+#define STI__SCALING_SOFT 1e-4 /* Proximal share of the Delassus diagonal after a failure, ... */
+#define STI__SCALING_SOFTER 10 /* ... growing by this at each ... */
+#define STI__SCALING_SOFTEST 0.1 /* ... up to this, ... */
+#define STI__SCALING_HARDER 5 /* ... falling by this after a success ... */
+#define STI__SCALING_FIRM 1e-6 /* ... down to this, and then to none. */
 
 /* ---- small islands (small_kernel.c) --------------------------------------------------------------------- */
 
-/* Dofs of an island that is solved with dense matrices, ... */
-#define STI__SMALL 64
-/* ... of robots ... */
-#define STI__SMALL_LARGE 256
-/* ... whose lower triangle of A has more numbers in a row than this: free bodies have 3.5. */
-#define STI__SMALL_DEEP 5
-/* Newton steps before the island takes the longer way. */
-#define STI__SMALL_STEPS 60
-/* Natural map of a guess above which it is swept first. */
-#define STI__SMALL_FAR 1e-1
-/* Row sweeps between Newton steps where these lead nowhere; twice as many each time ... */
-#define STI__SMALL_SWEEPS 5
-/* ... up to this. */
-#define STI__SMALL_SWEEPS_MOST 80
-/* Whole steps that may raise the natural map. */
-#define STI__SMALL_WHOLE 6
-/* Share by which a step must lower the natural map. */
-#define STI__SMALL_GAIN 0.1
-/* Natural map from which a step mostly ends at the answer. */
-#define STI__SMALL_SURE 1e-2
-/* The gap is computed once the natural map is within this factor of the tolerance. */
-#define STI__SMALL_NEAR 1e2
-/* Tolerances that impulses change by from step to step, beyond which no guess is judged. */
-#define STI__SMALL_FAST 30
-/* Pivot of I + X'KX below which rows are exchanged; at least 1 where K is symmetric. */
-#define STI__SMALL_PIVOT 0.1
+#define STI__SMALL 64 /* Dofs of an island that is solved with dense matrices, ... */
+#define STI__SMALL_LARGE 256 /* ... of robots ... */
+#define STI__SMALL_DEEP 5 /* ... whose lower triangle of A has more numbers in a row than this: free bodies have 3.5. */
+#define STI__SMALL_STEPS 60 /* Newton steps before the island takes the longer way. */
+#define STI__SMALL_FAR 1e-1 /* Natural map of a guess above which it is swept first. */
+#define STI__SMALL_SWEEPS 5 /* Row sweeps between Newton steps where these lead nowhere; twice as many each time ... */
+#define STI__SMALL_SWEEPS_MOST 80 /* ... up to this. */
+#define STI__SMALL_WHOLE 6 /* Whole steps that may raise the natural map. */
+#define STI__SMALL_GAIN 0.1 /* Share by which a step must lower the natural map. */
+#define STI__SMALL_SURE 1e-2 /* Natural map from which a step mostly ends at the answer. */
+#define STI__SMALL_NEAR 1e2 /* The gap is computed once the natural map is within this factor of the tolerance. */
+#define STI__SMALL_FAST 30 /* Tolerances that impulses change by from step to step, beyond which no guess is judged. */
+#define STI__SMALL_PIVOT 0.1 /* Pivot of I + X'KX below which rows are exchanged; at least 1 where K is symmetric. */
 
 /* ---- dual: APGD ----------------------------------------------------------------------------------------- */
 
-/* Factor of the curvature L per accepted step: the step length grows slowly. */
-#define STI__APGD_GROWTH 0.99
-/* L at least, as W may be bad. */
-#define STI__APGD_LEAST_L 1e-9
-/* Steps in a row, at most. */
-#define STI__APGD_LONG 1000000
-/* Backtracking steps per iteration, at most. */
-#define STI__APGD_BACKTRACKS 30
-/* Iterations over which progress is looked at. */
-#define STI__APGD_WINDOW 256
-/* Windows without progress that end a solve. */
-#define STI__APGD_STALLS 400
-/* Windows without progress before the De Saxce shift is frozen, and again before it is not. */
-#define STI__APGD_PATIENCE 40
-/* Newton steps that the finisher is expected to take; ... */
-#define STI__APGD_FINISH_EXPECTED 20
-/* ... at a time at least ... */
-#define STI__APGD_FINISH_LEAST 10
-/* ... and at most. */
-#define STI__APGD_FINISH_MOST 60
-/* Gradient steps before the primal finisher has its turn ... */
-#define STI__APGD_PRIMAL 1000
-/* ... and Newton steps of one attempt. */
-#define STI__APGD_PRIMAL_STEPS 200
-/* Newton alone: its steps before it gives up ... */
-#define STI__DUAL_NEWTON_STEPS 100
-/* ... and gradient steps between attempts. */
-#define STI__DUAL_NEWTON_BETWEEN 50
-/* Finisher: proximal term at unit Delassus diagonal, at first, ... */
-#define STI__FINISH_PROX 1e-2
-/* ... at least ... */
-#define STI__FINISH_PROX_LEAST 1e-9
-/* ... and at most. */
-#define STI__FINISH_PROX_MOST 1
-/* Newton steps per proximal problem. */
-#define STI__FINISH_INNER 40
-/* Residual of one, relative to what its offset is wrong by. */
-#define STI__FINISH_INEXACT 0.3
-/* Proximal problems without a gain in a row that end it. */
-#define STI__FINISH_FAILURES 8
-/* Rounds without a gain before the proximal term changes; ... */
-#define STI__FINISH_TIRED 4
-/* ... so many changes without a gain end it. */
-#define STI__FINISH_CHANGES 8
-/* Evaluations of a line search ... */
-#define STI__FINISH_SEARCH 20
-/* ... and its longest step. */
-#define STI__FINISH_LONGEST 1.5
-/* Share of the tolerance that is aimed at: the certificate sums in another order. */
-#define STI__DUAL_MARGIN 0.999
-/* Operations of a step of conjugate gradients in a soft body, per dof. */
-#define STI__DUAL_PCG_COST 500
-/* Dofs of a part of A for W = J A^-1 J' to be built part by part. */
-#define STI__CONDENSE_PART 64
-/* Numbers of W, at most, ... */
-#define STI__CONDENSE_NUMBERS 20000000
-/* ... and per multiply-add of a product without it. */
-#define STI__CONDENSE_LIMIT 6
-/* Rows for which one solve per row is not too much, ... */
-#define STI__CONDENSE_ROWS 768
-/* ... so many at a time. */
-#define STI__CONDENSE_BATCH 8
-/* Numbers of W below which a product stays on its thread. */
-#define STI__DUAL_POOL_NUMBERS 60000
-/* Guesses are judged where the mass couples at most so many dofs. */
-#define STI__GUESS_PART 32
-/* Rows are swept where the mass couples at most so many dofs. */
-#define STI__SWEEP_PART 64
+#define STI__APGD_GROWTH 0.99 /* Factor of the curvature L per accepted step: the step length grows slowly. */
+#define STI__APGD_LEAST_L 1e-9 /* L at least, as W may be bad. */
+#define STI__APGD_LONG 1000000 /* Steps in a row, at most. */
+#define STI__APGD_BACKTRACKS 30 /* Backtracking steps per iteration, at most. */
+#define STI__APGD_WINDOW 256 /* Iterations over which progress is looked at. */
+#define STI__APGD_STALLS 400 /* Windows without progress that end a solve. */
+#define STI__APGD_PATIENCE 40 /* Windows without progress before the De Saxce shift is frozen, and again before it is not. */
+#define STI__APGD_FINISH_EXPECTED 20 /* Newton steps that the finisher is expected to take; ... */
+#define STI__APGD_FINISH_LEAST 10 /* ... at a time at least ... */
+#define STI__APGD_FINISH_MOST 60 /* ... and at most. */
+#define STI__APGD_PRIMAL 1000 /* Gradient steps before the primal finisher has its turn ... */
+#define STI__APGD_PRIMAL_STEPS 200 /* ... and Newton steps of one attempt. */
+#define STI__DUAL_NEWTON_STEPS 100 /* Newton alone: its steps before it gives up ... */
+#define STI__DUAL_NEWTON_BETWEEN 50 /* ... and gradient steps between attempts. */
+#define STI__FINISH_PROX 1e-2 /* Finisher: proximal term at unit Delassus diagonal, at first, ... */
+#define STI__FINISH_PROX_LEAST 1e-9 /* ... at least ... */
+#define STI__FINISH_PROX_MOST 1 /* ... and at most. */
+#define STI__FINISH_INNER 40 /* Newton steps per proximal problem. */
+#define STI__FINISH_INEXACT 0.3 /* Residual of one, relative to what its offset is wrong by. */
+#define STI__FINISH_FAILURES 8 /* Proximal problems without a gain in a row that end it. */
+#define STI__FINISH_TIRED 4 /* Rounds without a gain before the proximal term changes; ... */
+#define STI__FINISH_CHANGES 8 /* ... so many changes without a gain end it. */
+#define STI__FINISH_SEARCH 20 /* Evaluations of a line search ... */
+#define STI__FINISH_LONGEST 1.5 /* ... and its longest step. */
+#define STI__DUAL_MARGIN 0.999 /* Share of the tolerance that is aimed at: the certificate sums in another order. */
+#define STI__DUAL_PCG_COST 500 /* Operations of a step of conjugate gradients in a soft body, per dof. */
+#define STI__CONDENSE_PART 64 /* Dofs of a part of A for W = J A^-1 J' to be built part by part. */
+#define STI__CONDENSE_NUMBERS 20000000 /* Numbers of W, at most, ... */
+#define STI__CONDENSE_LIMIT 6 /* ... and per multiply-add of a product without it. */
+#define STI__CONDENSE_ROWS 768 /* Rows for which one solve per row is not too much, ... */
+#define STI__CONDENSE_BATCH 8 /* ... so many at a time. */
+#define STI__DUAL_POOL_NUMBERS 60000 /* Numbers of W below which a product stays on its thread. */
+#define STI__GUESS_PART 32 /* Guesses are judged where the mass couples at most so many dofs. */
+#define STI__SWEEP_PART 64 /* Rows are swept where the mass couples at most so many dofs. */
 
 /* ---- sweeps over pairs: shape of the problem ------------------------------------------------------------ */
 
-/* Dofs that the mass may couple (a body, or a tree of bodies); islands with larger parts are not swept. */
-#define STI__PAIRS_PART 64
-/* Contacts of one block; a pair of bodies with more has several blocks. */
-#define STI__PAIRS_CONTACTS 8
-/* Colours: blocks of one colour share no body and are swept side by side. What finds no colour is swept by itself. */
-#define STI__PAIRS_COLOURS 60
+#define STI__PAIRS_PART 64 /* Dofs that the mass may couple (a body, or a tree of bodies); islands with larger parts are not swept. */
+#define STI__PAIRS_CONTACTS 8 /* Contacts of one block; a pair of bodies with more has several blocks. */
+#define STI__PAIRS_COLOURS 60 /* Colours: blocks of one colour share no body and are swept side by side. What finds no colour is swept by itself. */
 
 /* ---- sweeps over pairs: one sweep ----------------------------------------------------------------------- */
 
-/* Newton steps within a pair, at most; they end where its natural map has fallen by this factor (squared) ... */
-#define STI__PAIRS_NEWTON 8
+#define STI__PAIRS_NEWTON 8 /* Newton steps within a pair, at most; they end where its natural map has fallen by this factor (squared) ... */
 #define STI__PAIRS_LOCAL 1e-6
-/* ... or is below this share of what the last sweep changed, divided among the pairs (squared impulse norm). */
-#define STI__PAIRS_ENOUGH 1e-5
-/* Speed (m/s) of separation beyond which a contact without impulse is only watched, not swept. */
-#define STI__PAIRS_OPEN 0.05
-/* Sweeps after which what is watched is looked at for the first time; the time between doubles from then on. */
-#define STI__PAIRS_LOOK 6
+#define STI__PAIRS_ENOUGH 1e-5 /* ... or is below this share of what the last sweep changed, divided among the pairs (squared impulse norm). */
+#define STI__PAIRS_OPEN 0.05 /* Speed (m/s) of separation beyond which a contact without impulse is only watched, not swept. */
+#define STI__PAIRS_LOOK 6 /* Sweeps after which what is watched is looked at for the first time; the time between doubles from then on. */
 
 /* ---- sweeps over pairs: acceleration -------------------------------------------------------------------- */
 
-/* Earlier sweeps that an extrapolation is made of. */
-#define STI__PAIRS_WINDOW 8
-/* Relative size that is added to the diagonal of its normal equations. */
-#define STI__PAIRS_RIDGE 1e-10
-/* A stall: so many sweeps that have not halved the squared change, or one that has raised it by the factor. */
-#define STI__PAIRS_PATIENCE 30
+#define STI__PAIRS_WINDOW 8 /* Earlier sweeps that an extrapolation is made of. */
+#define STI__PAIRS_RIDGE 1e-10 /* Relative size that is added to the diagonal of its normal equations. */
+#define STI__PAIRS_PATIENCE 30 /* A stall: so many sweeps that have not halved the squared change, or one that has raised it by the factor. */
 #define STI__PAIRS_WILD 30
-/* Plain sweeps after a stall; half as many again after each, up to the most. */
-#define STI__PAIRS_STINT 20
+#define STI__PAIRS_STINT 20 /* Plain sweeps after a stall; half as many again after each, up to the most. */
 #define STI__PAIRS_LONGEST 160
 
 /* ---- sweeps over pairs: the end ------------------------------------------------------------------------- */
 
-/* Share of the tolerance at which sweeps stop, so that the certificate of the rounded answer holds too. */
-#define STI__PAIRS_AIM 0.9
-/* The gap is computed again once the change has fallen to where it should hold, or by this factor (squared). */
-#define STI__PAIRS_CHECK 0.5
+#define STI__PAIRS_AIM 0.9 /* Share of the tolerance at which sweeps stop, so that the certificate of the rounded answer holds too. */
+#define STI__PAIRS_CHECK 0.5 /* The gap is computed again once the change has fallen to where it should hold, or by this factor (squared). */
 
 /* ---- sweeps over pairs: sweeps or Newton's method ------------------------------------------------------- */
 
@@ -392,8 +225,8 @@
 #define STI__PAIRS_FACTOR 300
 /* Sweeps that have stalled go on while they have cost less than so many Newton steps, which then go on from where they end ... */
 #define STI__PAIRS_STEPS 6
-/* ... but for at least so many sweeps; and those that have not stalled end after the most. */
-#define STI__PAIRS_LEAST 60
+#define STI__PAIRS_LEAST 60 /* ... but for at least so many sweeps; and those that have not stalled end after the most. */
 #define STI__PAIRS_SWEEPS 1000
+/* clang-format on */
 
 #endif
