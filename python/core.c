@@ -19,7 +19,7 @@ static int add_constants(PyObject *module) {
 #define X(name, meaning) PUSH(sizes, core_text(#name));
     STI_MODEL_SIZES(X)
 #undef X
-#define X(type, name, rows, cols, vary) PUSH(fields, core_text(#name));
+#define X(type, name, rows, cols, vary, change) PUSH(fields, core_text(#name));
     STI_MODEL_FIELDS(X)
 #undef X
 #define X(name, rows, cols, role) PUSH(state, Py_BuildValue("ss", #name, #role));

@@ -308,7 +308,7 @@ TEST(block) {
     sti_model *m = need(SMALL);
     CHECK((uintptr_t)m->buffer % 64 == 0);
     size_t inside = 0, total = 0;
-#define X(type, name, rows, cols, vary)                                                                    \
+#define X(type, name, rows, cols, vary, change)                                                            \
     total++;                                                                                               \
     inside += (char *)m->name >= (char *)m->buffer && (char *)m->name <= (char *)m->buffer + m->nbuffer && \
               (uintptr_t)m->name % 64 == 0;

@@ -313,7 +313,8 @@ typedef struct sti_record_setting {
         fields[256]; /* names of the fields that a recorder takes if it is told none; "": its standard list */
 } sti_record_setting;
 
-typedef struct sti_model {
+typedef struct sti_model sti_model;
+struct sti_model {
 #define X(name, text) int name;
     STI_MODEL_SIZES(X)
 #undef X
@@ -321,7 +322,7 @@ typedef struct sti_model {
     sti_statistic stat;
     sti_visual vis;
     sti_record_setting record;
-#define X(type, name, rows, cols, vary) type *name;
+#define X(type, name, rows, cols, vary, change) type *name;
     STI_MODEL_FIELDS(X)
 #undef X
     size_t nbuffer; /* bytes of the one block that holds all arrays */
@@ -329,7 +330,13 @@ typedef struct sti_model {
     sti_allocator allocator;
     char title[64]; /* mujoco@model */
     void *shared;   /* the library's: what its worlds share, made with the first of them by `allocator` */
-} sti_model;
+    char *last;     /* the library's: the writable fields as sti_model_update last saw them */
+    uint64_t changes
+        [3]; /* counted by sti_model_update, for the worlds: of anything; of what derived fields follow from;
+                             of what worlds keep something made of */
+    int stat_given;      /* bits: members of stat that the file gives, in their order */
+    const sti_model *of; /* of a world of a batch with parameters of its own: the batch's model; else NULL */
+};
 
 /* Spec to model. NULL on failure: `error` (may be NULL) says why, `report` (may be NULL) collects
    all errors and warnings. The spec is not changed and may be freed afterwards. */
@@ -341,8 +348,21 @@ STI_API sti_model *sti_model_load(const char *path, const sti_load_options *opti
 
 STI_API void sti_model_free(sti_model *model);
 
-/* A deep copy, for callers that want to change options or fields (before making worlds). */
+/* A deep copy. */
 STI_API sti_model *sti_model_copy(const sti_model *model, sti_error *error);
+
+/* Says that fields were written: those that sti_model_field_change calls writable, through the pointers of the model, while no world
+   of it runs. Computes what is derived from them; the worlds of the model use the new values from their next step on, and make
+   anew what they keep of the old ones. If a value is impossible, the error names it and all fields are again as they were at the
+   last update. Costs a comparison of the writable fields if none was changed. docs/changing.md. */
+STI_API sti_status sti_model_update(sti_model *model, sti_error *error);
+/* The letter of model_fields.h for what becomes of a change of a field: V, R, B and S are writable, F and D are not; 0: there is
+   no such field. */
+STI_API char sti_model_field_change(const char *field);
+/* C or W of model_fields.h. */
+STI_API char sti_model_field_vary(const char *field);
+/* STI_OK if the field may be written; else the error says why not and what to do. */
+STI_API sti_status sti_model_may_write(const char *field, sti_error *error);
 
 /* id of a named object, -1 if there is none. */
 STI_API int sti_model_id(const sti_model *model, sti_object kind, const char *name);

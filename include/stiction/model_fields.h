@@ -51,343 +51,350 @@
     X(nnamemap, "slots of the name hash table")
 /* clang-format on */
 
-/* X(type, name, rows, cols, vary)
+/* X(type, name, rows, cols, vary, change)
    type: double, float, int, char
    vary: C  the same for all worlds of a model
-         W  may be given per world (domain randomisation); kernels read it through the state's
-            parameter table, see src/model/state.h */
+         W  may be given per world (domain randomisation, sti_batch_parameter); kernels read it through the
+            state's parameter table, see src/model/state.h
+   change: what becomes of a value that is written into a finished model, once sti_model_update is told (docs/changing.md)
+         F  fixed: sizes, tree, meshes and names cannot change; the model must be compiled anew
+         D  derived from others: sti_model_update computes it, what is written is lost
+         V  value: steps read it as it is, nothing follows from it
+         R  reference: masses, poses and the like, from which derived fields follow
+         B  both: the same, and sti_model_update completes it (second anchors, damping ratios, open lengths, added mass)
+         S  shape: what worlds keep follows from it too (who may touch whom, meshes of fields, elastic bodies) */
 /* clang-format off */
 #define STI_MODEL_FIELDS(X)                                                               \
     /* reference configuration */                                                         \
-    X(double, qpos0, nq, 1, C)                                                            \
-    X(double, qpos_spring, nq, 1, W)                                                      \
+    X(double, qpos0, nq, 1, C, R)                                                         \
+    X(double, qpos_spring, nq, 1, W, V)                                                   \
     /* bodies */                                                                          \
-    X(int, body_parentid, nbody, 1, C)                                                    \
-    X(int, body_rootid, nbody, 1, C)                                                      \
-    X(int, body_weldid, nbody, 1, C)                                                      \
-    X(int, body_mocapid, nbody, 1, C)                                                     \
-    X(int, body_jntnum, nbody, 1, C)                                                      \
-    X(int, body_jntadr, nbody, 1, C)                                                      \
-    X(int, body_dofnum, nbody, 1, C)                                                      \
-    X(int, body_dofadr, nbody, 1, C)                                                      \
-    X(int, body_treeid, nbody, 1, C)                                                      \
-    X(int, body_geomnum, nbody, 1, C)                                                     \
-    X(int, body_geomadr, nbody, 1, C)                                                     \
-    X(int, body_lastdof, nbody, 1, C)  /* last dof on the path to the root, -1 if none */ \
-    X(double, body_pos, nbody, 3, W)                                                      \
-    X(double, body_quat, nbody, 4, W)                                                     \
-    X(double, body_ipos, nbody, 3, W)                                                     \
-    X(double, body_iquat, nbody, 4, W)                                                    \
-    X(double, body_mass, nbody, 1, W)                                                     \
-    X(double, body_subtreemass, nbody, 1, W)                                              \
-    X(double, body_inertia, nbody, 3, W)                                                  \
-    X(double, body_invweight0, nbody, 2, C)                                               \
-    X(double, body_gravcomp, nbody, 1, W)                                                 \
-    X(int, body_contactlook, nbody, 1, C)  /* sti_contact_look */                         \
+    X(int, body_parentid, nbody, 1, C, F)                                                 \
+    X(int, body_rootid, nbody, 1, C, F)                                                   \
+    X(int, body_weldid, nbody, 1, C, F)                                                   \
+    X(int, body_mocapid, nbody, 1, C, F)                                                  \
+    X(int, body_jntnum, nbody, 1, C, F)                                                   \
+    X(int, body_jntadr, nbody, 1, C, F)                                                   \
+    X(int, body_dofnum, nbody, 1, C, F)                                                   \
+    X(int, body_dofadr, nbody, 1, C, F)                                                   \
+    X(int, body_treeid, nbody, 1, C, F)                                                   \
+    X(int, body_geomnum, nbody, 1, C, F)                                                  \
+    X(int, body_geomadr, nbody, 1, C, F)                                                  \
+    X(int, body_lastdof, nbody, 1, C, F)  /* last dof on the path to the root, -1 if none */ \
+    X(double, body_pos, nbody, 3, W, R)                                                   \
+    X(double, body_quat, nbody, 4, W, R)                                                  \
+    X(double, body_ipos, nbody, 3, W, R)                                                  \
+    X(double, body_iquat, nbody, 4, W, R)                                                 \
+    X(double, body_mass, nbody, 1, W, R)                                                  \
+    X(double, body_subtreemass, nbody, 1, W, D)                                           \
+    X(double, body_inertia, nbody, 3, W, R)                                               \
+    X(double, body_invweight0, nbody, 2, C, D)                                            \
+    X(double, body_gravcomp, nbody, 1, W, V)                                              \
+    X(int, body_contactlook, nbody, 1, C, V)  /* sti_contact_look */                         \
     /* joints */                                                                          \
-    X(int, jnt_type, njnt, 1, C)                                                          \
-    X(int, jnt_qposadr, njnt, 1, C)                                                       \
-    X(int, jnt_dofadr, njnt, 1, C)                                                        \
-    X(int, jnt_bodyid, njnt, 1, C)                                                        \
-    X(int, jnt_group, njnt, 1, C)                                                         \
-    X(int, jnt_limited, njnt, 1, C)                                                       \
-    X(int, jnt_actfrclimited, njnt, 1, C)                                                 \
-    X(int, jnt_actgravcomp, njnt, 1, C)                                                   \
-    X(double, jnt_solref, njnt, 2, C)                                                     \
-    X(double, jnt_solimp, njnt, 5, C)                                                     \
-    X(double, jnt_pos, njnt, 3, W)                                                        \
-    X(double, jnt_axis, njnt, 3, W)                                                       \
-    X(double, jnt_stiffness, njnt, 1, W)                                                  \
-    X(double, jnt_range, njnt, 2, W)                                                      \
-    X(double, jnt_actfrcrange, njnt, 2, W)                                                \
-    X(double, jnt_margin, njnt, 1, C)                                                     \
+    X(int, jnt_type, njnt, 1, C, F)                                                       \
+    X(int, jnt_qposadr, njnt, 1, C, F)                                                    \
+    X(int, jnt_dofadr, njnt, 1, C, F)                                                     \
+    X(int, jnt_bodyid, njnt, 1, C, F)                                                     \
+    X(int, jnt_group, njnt, 1, C, V)                                                      \
+    X(int, jnt_limited, njnt, 1, C, S)                                                    \
+    X(int, jnt_actfrclimited, njnt, 1, C, V)                                              \
+    X(int, jnt_actgravcomp, njnt, 1, C, V)                                                \
+    X(double, jnt_solref, njnt, 2, C, V)                                                  \
+    X(double, jnt_solimp, njnt, 5, C, V)                                                  \
+    X(double, jnt_pos, njnt, 3, W, R)                                                     \
+    X(double, jnt_axis, njnt, 3, W, R)                                                    \
+    X(double, jnt_stiffness, njnt, 1, W, V)                                               \
+    X(double, jnt_range, njnt, 2, W, V)                                                   \
+    X(double, jnt_actfrcrange, njnt, 2, W, V)                                             \
+    X(double, jnt_margin, njnt, 1, C, V)                                                  \
     /* degrees of freedom */                                                              \
-    X(int, dof_bodyid, nv, 1, C)                                                          \
-    X(int, dof_jntid, nv, 1, C)                                                           \
-    X(int, dof_parentid, nv, 1, C)                                                        \
-    X(int, dof_treeid, nv, 1, C)                                                          \
-    X(double, dof_solref, nv, 2, C)                                                       \
-    X(double, dof_solimp, nv, 5, C)                                                       \
-    X(double, dof_frictionloss, nv, 1, W)                                                 \
-    X(double, dof_armature, nv, 1, W)                                                     \
-    X(double, dof_damping, nv, 1, W)                                                      \
-    X(double, dof_invweight0, nv, 1, C)                                                   \
-    X(double, dof_M0, nv, 1, C)                                                           \
+    X(int, dof_bodyid, nv, 1, C, F)                                                       \
+    X(int, dof_jntid, nv, 1, C, F)                                                        \
+    X(int, dof_parentid, nv, 1, C, F)                                                     \
+    X(int, dof_treeid, nv, 1, C, F)                                                       \
+    X(double, dof_solref, nv, 2, C, V)                                                    \
+    X(double, dof_solimp, nv, 5, C, V)                                                    \
+    X(double, dof_frictionloss, nv, 1, W, V)                                              \
+    X(double, dof_armature, nv, 1, W, R)                                                  \
+    X(double, dof_damping, nv, 1, W, V)                                                   \
+    X(double, dof_invweight0, nv, 1, C, D)                                                \
+    X(double, dof_M0, nv, 1, C, D)                                                        \
     /* sparse mass matrix: row i = dofs on the path from the root to i, ascending, i last; \
        rows start at multiples of four, what lies between them means nothing */ \
-    X(int, M_rowadr, nv, 1, C)                                                            \
-    X(int, M_rownnz, nv, 1, C)                                                            \
-    X(int, M_colind, nM, 1, C)                                                            \
+    X(int, M_rowadr, nv, 1, C, F)                                                         \
+    X(int, M_rownnz, nv, 1, C, F)                                                         \
+    X(int, M_colind, nM, 1, C, F)                                                         \
     /* velocity derivatives: row i = ancestors, i, and descendants, ascending */          \
-    X(int, D_rowadr, nv, 1, C)                                                            \
-    X(int, D_rownnz, nv, 1, C)                                                            \
-    X(int, D_diag, nv, 1, C)                                                              \
-    X(int, D_colind, nD, 1, C)                                                            \
+    X(int, D_rowadr, nv, 1, C, F)                                                         \
+    X(int, D_rownnz, nv, 1, C, F)                                                         \
+    X(int, D_diag, nv, 1, C, F)                                                           \
+    X(int, D_colind, nD, 1, C, F)                                                         \
     /* geoms */                                                                           \
-    X(int, geom_type, ngeom, 1, C)                                                        \
-    X(int, geom_contype, ngeom, 1, C)                                                     \
-    X(int, geom_conaffinity, ngeom, 1, C)                                                 \
-    X(int, geom_condim, ngeom, 1, C)                                                      \
-    X(int, geom_bodyid, ngeom, 1, C)                                                      \
-    X(int, geom_dataid, ngeom, 1, C)   /* mesh or height field, -1 if none */                         \
-    X(int, geom_matid, ngeom, 1, C)                                                       \
-    X(int, geom_group, ngeom, 1, C)                                                       \
-    X(int, geom_priority, ngeom, 1, C)                                                    \
-    X(double, geom_solmix, ngeom, 1, C)                                                   \
-    X(double, geom_solref, ngeom, 2, C)                                                   \
-    X(double, geom_solimp, ngeom, 5, C)                                                   \
-    X(double, geom_softness, ngeom, 4, C) /* stiffness, dissipation, beta, sigma; -1: not set */\
-    X(double, geom_hydroelastic, ngeom, 1, C) /* Pa at the deepest point; 0: rigid */     \
-    X(double, geom_hydroedge, ngeom, 1, C)    /* m, of its mesh for contact over patches; 0: by its size */ \
-    X(double, geom_size, ngeom, 3, W)                                                     \
-    X(double, geom_rbound, ngeom, 1, W)                                                   \
-    X(double, geom_pos, ngeom, 3, W)                                                      \
-    X(double, geom_quat, ngeom, 4, W)                                                     \
-    X(double, geom_friction, ngeom, 3, W)                                                 \
-    X(double, geom_margin, ngeom, 1, C)                                                   \
-    X(double, geom_gap, ngeom, 1, C)                                                      \
-    X(double, geom_fluid, ngeom, 12, C)                                                   \
-    X(float, geom_rgba, ngeom, 4, C)                                                      \
+    X(int, geom_type, ngeom, 1, C, F)                                                     \
+    X(int, geom_contype, ngeom, 1, C, S)                                                  \
+    X(int, geom_conaffinity, ngeom, 1, C, S)                                              \
+    X(int, geom_condim, ngeom, 1, C, V)                                                   \
+    X(int, geom_bodyid, ngeom, 1, C, F)                                                   \
+    X(int, geom_dataid, ngeom, 1, C, F)   /* mesh or height field, -1 if none */                         \
+    X(int, geom_matid, ngeom, 1, C, V)                                                    \
+    X(int, geom_group, ngeom, 1, C, V)                                                    \
+    X(int, geom_priority, ngeom, 1, C, V)                                                 \
+    X(double, geom_solmix, ngeom, 1, C, V)                                                \
+    X(double, geom_solref, ngeom, 2, C, V)                                                \
+    X(double, geom_solimp, ngeom, 5, C, V)                                                \
+    X(double, geom_softness, ngeom, 4, C, V) /* stiffness, dissipation, beta, sigma; -1: not set */\
+    X(double, geom_hydroelastic, ngeom, 1, C, S) /* Pa at the deepest point; 0: rigid */     \
+    X(double, geom_hydroedge, ngeom, 1, C, S)    /* m, of its mesh for contact over patches; 0: by its size */ \
+    X(double, geom_size, ngeom, 3, W, S)                                                  \
+    X(double, geom_rbound, ngeom, 1, W, D)                                                \
+    X(double, geom_pos, ngeom, 3, W, R)                                                   \
+    X(double, geom_quat, ngeom, 4, W, R)                                                  \
+    X(double, geom_friction, ngeom, 3, W, V)                                              \
+    X(double, geom_margin, ngeom, 1, C, S)                                                \
+    X(double, geom_gap, ngeom, 1, C, S)                                                   \
+    X(double, geom_fluid, ngeom, 12, C, B)                                                \
+    X(float, geom_rgba, ngeom, 4, C, V)                                                   \
     /* sites */                                                                           \
-    X(int, site_type, nsite, 1, C)                                                        \
-    X(int, site_bodyid, nsite, 1, C)                                                      \
-    X(int, site_matid, nsite, 1, C)                                                       \
-    X(int, site_group, nsite, 1, C)                                                       \
-    X(double, site_size, nsite, 3, C)                                                     \
-    X(double, site_pos, nsite, 3, W)                                                      \
-    X(double, site_quat, nsite, 4, W)                                                     \
-    X(float, site_rgba, nsite, 4, C)                                                      \
+    X(int, site_type, nsite, 1, C, F)                                                     \
+    X(int, site_bodyid, nsite, 1, C, F)                                                   \
+    X(int, site_matid, nsite, 1, C, V)                                                    \
+    X(int, site_group, nsite, 1, C, V)                                                    \
+    X(double, site_size, nsite, 3, C, V)                                                  \
+    X(double, site_pos, nsite, 3, W, R)                                                   \
+    X(double, site_quat, nsite, 4, W, R)                                                  \
+    X(float, site_rgba, nsite, 4, C, V)                                                   \
     /* cameras */                                                                         \
-    X(int, cam_mode, ncam, 1, C)                                                          \
-    X(int, cam_bodyid, ncam, 1, C)                                                        \
-    X(int, cam_targetbodyid, ncam, 1, C)                                                  \
-    X(double, cam_pos, ncam, 3, W)                                                        \
-    X(double, cam_quat, ncam, 4, W)                                                       \
-    X(double, cam_poscom0, ncam, 3, C)                                                    \
-    X(double, cam_pos0, ncam, 3, C)                                                       \
-    X(double, cam_mat0, ncam, 9, C)                                                       \
-    X(double, cam_fovy, ncam, 1, C)    /* degrees */                                      \
-    X(int, cam_projection, ncam, 1, C) /* 0: perspective, 1: orthographic, fovy in metres */ \
-    X(int, cam_resolution, ncam, 2, C)                                                    \
-    X(float, cam_sensorsize, ncam, 2, C)                                                  \
-    X(float, cam_intrinsic, ncam, 4, C)                                                   \
+    X(int, cam_mode, ncam, 1, C, F)                                                       \
+    X(int, cam_bodyid, ncam, 1, C, F)                                                     \
+    X(int, cam_targetbodyid, ncam, 1, C, F)                                               \
+    X(double, cam_pos, ncam, 3, W, R)                                                     \
+    X(double, cam_quat, ncam, 4, W, R)                                                    \
+    X(double, cam_poscom0, ncam, 3, C, D)                                                 \
+    X(double, cam_pos0, ncam, 3, C, D)                                                    \
+    X(double, cam_mat0, ncam, 9, C, D)                                                    \
+    X(double, cam_fovy, ncam, 1, C, V)    /* degrees */                                      \
+    X(int, cam_projection, ncam, 1, C, F) /* 0: perspective, 1: orthographic, fovy in metres */ \
+    X(int, cam_resolution, ncam, 2, C, F)                                                 \
+    X(float, cam_sensorsize, ncam, 2, C, F)                                               \
+    X(float, cam_intrinsic, ncam, 4, C, F)                                                \
     /* lights */                                                                          \
-    X(int, light_mode, nlight, 1, C)                                                      \
-    X(int, light_bodyid, nlight, 1, C)                                                    \
-    X(int, light_targetbodyid, nlight, 1, C)                                              \
-    X(int, light_directional, nlight, 1, C)                                               \
-    X(int, light_castshadow, nlight, 1, C)                                                \
-    X(int, light_active, nlight, 1, C)                                                    \
-    X(double, light_pos, nlight, 3, W)                                                    \
-    X(double, light_dir, nlight, 3, W)                                                    \
-    X(double, light_poscom0, nlight, 3, C)                                                \
-    X(double, light_pos0, nlight, 3, C)                                                   \
-    X(double, light_dir0, nlight, 3, C)                                                   \
-    X(float, light_ambient, nlight, 3, C)                                                 \
-    X(float, light_diffuse, nlight, 3, C)                                                 \
-    X(float, light_specular, nlight, 3, C)                                                \
+    X(int, light_mode, nlight, 1, C, F)                                                   \
+    X(int, light_bodyid, nlight, 1, C, F)                                                 \
+    X(int, light_targetbodyid, nlight, 1, C, F)                                           \
+    X(int, light_directional, nlight, 1, C, V)                                            \
+    X(int, light_castshadow, nlight, 1, C, V)                                             \
+    X(int, light_active, nlight, 1, C, V)                                                 \
+    X(double, light_pos, nlight, 3, W, R)                                                 \
+    X(double, light_dir, nlight, 3, W, R)                                                 \
+    X(double, light_poscom0, nlight, 3, C, D)                                             \
+    X(double, light_pos0, nlight, 3, C, D)                                                \
+    X(double, light_dir0, nlight, 3, C, D)                                                \
+    X(float, light_ambient, nlight, 3, C, V)                                              \
+    X(float, light_diffuse, nlight, 3, C, V)                                              \
+    X(float, light_specular, nlight, 3, C, V)                                             \
     /* materials and textures */                                                          \
-    X(int, mat_texid, nmat, 1, C)                                                         \
-    X(float, mat_rgba, nmat, 4, C)                                                        \
-    X(float, mat_emission, nmat, 1, C)                                                    \
-    X(float, mat_specular, nmat, 1, C)                                                    \
-    X(float, mat_shininess, nmat, 1, C)                                                   \
-    X(float, mat_reflectance, nmat, 1, C)                                                 \
-    X(float, mat_texrepeat, nmat, 2, C)                                                   \
-    X(int, tex_type, ntex, 1, C)                                                          \
-    X(int, tex_builtin, ntex, 1, C)                                                       \
-    X(float, tex_rgb1, ntex, 3, C)                                                        \
-    X(float, tex_rgb2, ntex, 3, C)                                                        \
+    X(int, mat_texid, nmat, 1, C, F)                                                      \
+    X(float, mat_rgba, nmat, 4, C, V)                                                     \
+    X(float, mat_emission, nmat, 1, C, V)                                                 \
+    X(float, mat_specular, nmat, 1, C, V)                                                 \
+    X(float, mat_shininess, nmat, 1, C, V)                                                \
+    X(float, mat_reflectance, nmat, 1, C, V)                                              \
+    X(float, mat_texrepeat, nmat, 2, C, V)                                                \
+    X(int, tex_type, ntex, 1, C, F)                                                       \
+    X(int, tex_builtin, ntex, 1, C, F)                                                    \
+    X(float, tex_rgb1, ntex, 3, C, V)                                                     \
+    X(float, tex_rgb2, ntex, 3, C, V)                                                     \
     /* meshes, centred on their volume's centre of mass and principal axes */             \
-    X(int, mesh_vertadr, nmesh, 1, C)                                                     \
-    X(int, mesh_vertnum, nmesh, 1, C)                                                     \
-    X(int, mesh_faceadr, nmesh, 1, C)                                                     \
-    X(int, mesh_facenum, nmesh, 1, C)                                                     \
-    X(int, mesh_hullvertadr, nmesh, 1, C)                                                 \
-    X(int, mesh_hullvertnum, nmesh, 1, C)                                                 \
-    X(int, mesh_hullfaceadr, nmesh, 1, C)                                                 \
-    X(int, mesh_hullfacenum, nmesh, 1, C)                                                 \
-    X(double, mesh_pos, nmesh, 3, C)   /* the centring that was applied */                \
-    X(double, mesh_quat, nmesh, 4, C)                                                     \
-    X(float, mesh_vert, nmeshvert, 3, C)                                                  \
-    X(int, mesh_face, nmeshface, 3, C)                                                    \
-    X(int, mesh_hullvert, nmeshhullvert, 1, C) /* vertex index within the mesh */         \
-    X(int, mesh_hullface, nmeshhullface, 3, C) /* vertex indices within the mesh */       \
+    X(int, mesh_vertadr, nmesh, 1, C, F)                                                  \
+    X(int, mesh_vertnum, nmesh, 1, C, F)                                                  \
+    X(int, mesh_faceadr, nmesh, 1, C, F)                                                  \
+    X(int, mesh_facenum, nmesh, 1, C, F)                                                  \
+    X(int, mesh_hullvertadr, nmesh, 1, C, F)                                              \
+    X(int, mesh_hullvertnum, nmesh, 1, C, F)                                              \
+    X(int, mesh_hullfaceadr, nmesh, 1, C, F)                                              \
+    X(int, mesh_hullfacenum, nmesh, 1, C, F)                                              \
+    X(double, mesh_pos, nmesh, 3, C, F)   /* the centring that was applied */                \
+    X(double, mesh_quat, nmesh, 4, C, F)                                                  \
+    X(float, mesh_vert, nmeshvert, 3, C, F)                                               \
+    X(int, mesh_face, nmeshface, 3, C, F)                                                 \
+    X(int, mesh_hullvert, nmeshhullvert, 1, C, F) /* vertex index within the mesh */         \
+    X(int, mesh_hullface, nmeshhullface, 3, C, F) /* vertex indices within the mesh */       \
     /* height fields, first row at -y */                                                  \
-    X(int, hfield_nrow, nhfield, 1, C)                                                    \
-    X(int, hfield_ncol, nhfield, 1, C)                                                    \
-    X(int, hfield_adr, nhfield, 1, C)                                                     \
-    X(double, hfield_size, nhfield, 4, C) /* half x, half y, top, base */                 \
-    X(float, hfield_data, nhfielddata, 1, C) /* 0 to 1 */                                 \
+    X(int, hfield_nrow, nhfield, 1, C, F)                                                 \
+    X(int, hfield_ncol, nhfield, 1, C, F)                                                 \
+    X(int, hfield_adr, nhfield, 1, C, F)                                                  \
+    X(double, hfield_size, nhfield, 4, C, F) /* half x, half y, top, base */                 \
+    X(float, hfield_data, nhfielddata, 1, C, S) /* 0 to 1 */                                 \
     /* tendons */                                                                         \
-    X(int, tendon_adr, ntendon, 1, C)                                                     \
-    X(int, tendon_num, ntendon, 1, C)                                                     \
-    X(int, tendon_matid, ntendon, 1, C)                                                   \
-    X(int, tendon_group, ntendon, 1, C)                                                   \
-    X(int, tendon_limited, ntendon, 1, C)                                                 \
-    X(int, tendon_actfrclimited, ntendon, 1, C)                                           \
-    X(double, tendon_width, ntendon, 1, C)                                                \
-    X(double, tendon_solref_lim, ntendon, 2, C)                                           \
-    X(double, tendon_solimp_lim, ntendon, 5, C)                                           \
-    X(double, tendon_solref_fri, ntendon, 2, C)                                           \
-    X(double, tendon_solimp_fri, ntendon, 5, C)                                           \
-    X(double, tendon_range, ntendon, 2, W)                                                \
-    X(double, tendon_actfrcrange, ntendon, 2, W)                                          \
-    X(double, tendon_margin, ntendon, 1, C)                                               \
-    X(double, tendon_stiffness, ntendon, 1, W)                                            \
-    X(double, tendon_damping, ntendon, 1, W)                                              \
-    X(double, tendon_armature, ntendon, 1, W)                                             \
-    X(double, tendon_frictionloss, ntendon, 1, W)                                         \
-    X(double, tendon_lengthspring, ntendon, 2, W)                                         \
-    X(double, tendon_length0, ntendon, 1, C)                                              \
-    X(double, tendon_invweight0, ntendon, 1, C)                                           \
-    X(float, tendon_rgba, ntendon, 4, C)                                                  \
-    X(int, wrap_type, nwrap, 1, C)                                                        \
-    X(int, wrap_objid, nwrap, 1, C)                                                       \
-    X(double, wrap_prm, nwrap, 1, C) /* joint coef, pulley divisor, or side site id */    \
-    X(int, ten_J_rowadr, ntendon, 1, C)                                                   \
-    X(int, ten_J_rownnz, ntendon, 1, C)                                                   \
-    X(int, ten_J_colind, nJten, 1, C)                                                     \
+    X(int, tendon_adr, ntendon, 1, C, F)                                                  \
+    X(int, tendon_num, ntendon, 1, C, F)                                                  \
+    X(int, tendon_matid, ntendon, 1, C, V)                                                \
+    X(int, tendon_group, ntendon, 1, C, V)                                                \
+    X(int, tendon_limited, ntendon, 1, C, S)                                              \
+    X(int, tendon_actfrclimited, ntendon, 1, C, V)                                        \
+    X(double, tendon_width, ntendon, 1, C, V)                                             \
+    X(double, tendon_solref_lim, ntendon, 2, C, V)                                        \
+    X(double, tendon_solimp_lim, ntendon, 5, C, V)                                        \
+    X(double, tendon_solref_fri, ntendon, 2, C, V)                                        \
+    X(double, tendon_solimp_fri, ntendon, 5, C, V)                                        \
+    X(double, tendon_range, ntendon, 2, W, V)                                             \
+    X(double, tendon_actfrcrange, ntendon, 2, W, V)                                       \
+    X(double, tendon_margin, ntendon, 1, C, V)                                            \
+    X(double, tendon_stiffness, ntendon, 1, W, V)                                         \
+    X(double, tendon_damping, ntendon, 1, W, V)                                           \
+    X(double, tendon_armature, ntendon, 1, W, R)                                          \
+    X(double, tendon_frictionloss, ntendon, 1, W, V)                                      \
+    X(double, tendon_lengthspring, ntendon, 2, W, B)                                      \
+    X(double, tendon_length0, ntendon, 1, C, D)                                           \
+    X(double, tendon_invweight0, ntendon, 1, C, D)                                        \
+    X(float, tendon_rgba, ntendon, 4, C, V)                                               \
+    X(int, wrap_type, nwrap, 1, C, F)                                                     \
+    X(int, wrap_objid, nwrap, 1, C, F)                                                    \
+    X(double, wrap_prm, nwrap, 1, C, F) /* joint coef, pulley divisor, or side site id */    \
+    X(int, ten_J_rowadr, ntendon, 1, C, F)                                                \
+    X(int, ten_J_rownnz, ntendon, 1, C, F)                                                \
+    X(int, ten_J_colind, nJten, 1, C, F)                                                  \
     /* actuators */                                                                       \
-    X(int, actuator_trntype, nu, 1, C)                                                    \
-    X(int, actuator_trnid, nu, 2, C)                                                      \
-    X(int, actuator_dyntype, nu, 1, C)                                                    \
-    X(int, actuator_gaintype, nu, 1, C)                                                   \
-    X(int, actuator_biastype, nu, 1, C)                                                   \
-    X(int, actuator_actadr, nu, 1, C)                                                     \
-    X(int, actuator_actnum, nu, 1, C)                                                     \
-    X(int, actuator_group, nu, 1, C)                                                      \
-    X(int, actuator_ctrllimited, nu, 1, C)                                                \
-    X(int, actuator_forcelimited, nu, 1, C)                                               \
-    X(int, actuator_actlimited, nu, 1, C)                                                 \
-    X(int, actuator_actearly, nu, 1, C)                                                   \
-    X(int, actuator_implicit, nu, 1, C)  /* gains are rows of the problem */              \
-    X(double, actuator_dynprm, nu, 10, W)                                                 \
-    X(double, actuator_gainprm, nu, 10, W)                                                \
-    X(double, actuator_biasprm, nu, 10, W)                                                \
-    X(double, actuator_ctrlrange, nu, 2, W)                                               \
-    X(double, actuator_forcerange, nu, 2, W)                                              \
-    X(double, actuator_actrange, nu, 2, W)                                                \
-    X(double, actuator_gear, nu, 6, W)                                                    \
-    X(double, actuator_cranklength, nu, 1, C)                                             \
-    X(double, actuator_lengthrange, nu, 2, C)                                             \
-    X(double, actuator_length0, nu, 1, C)                                                 \
-    X(double, actuator_acc0, nu, 1, C)                                                    \
-    X(int, moment_rowadr, nu, 1, C)                                                       \
-    X(int, moment_rownnz, nu, 1, C)                                                       \
-    X(int, moment_colind, nJmom, 1, C)                                                    \
+    X(int, actuator_trntype, nu, 1, C, F)                                                 \
+    X(int, actuator_trnid, nu, 2, C, F)                                                   \
+    X(int, actuator_dyntype, nu, 1, C, F)                                                 \
+    X(int, actuator_gaintype, nu, 1, C, F)                                                \
+    X(int, actuator_biastype, nu, 1, C, F)                                                \
+    X(int, actuator_actadr, nu, 1, C, F)                                                  \
+    X(int, actuator_actnum, nu, 1, C, F)                                                  \
+    X(int, actuator_group, nu, 1, C, V)                                                   \
+    X(int, actuator_ctrllimited, nu, 1, C, V)                                             \
+    X(int, actuator_forcelimited, nu, 1, C, V)                                            \
+    X(int, actuator_actlimited, nu, 1, C, V)                                              \
+    X(int, actuator_actearly, nu, 1, C, V)                                                \
+    X(int, actuator_implicit, nu, 1, C, F)  /* gains are rows of the problem */              \
+    X(double, actuator_dynprm, nu, 10, W, V)                                              \
+    X(double, actuator_gainprm, nu, 10, W, V)                                             \
+    X(double, actuator_biasprm, nu, 10, W, B)                                             \
+    X(double, actuator_ctrlrange, nu, 2, W, V)                                            \
+    X(double, actuator_forcerange, nu, 2, W, V)                                           \
+    X(double, actuator_actrange, nu, 2, W, V)                                             \
+    X(double, actuator_gear, nu, 6, W, R)                                                 \
+    X(double, actuator_cranklength, nu, 1, C, R)                                          \
+    X(double, actuator_lengthrange, nu, 2, C, V)                                          \
+    X(double, actuator_length0, nu, 1, C, D)                                              \
+    X(double, actuator_acc0, nu, 1, C, D)                                                 \
+    X(int, moment_rowadr, nu, 1, C, F)                                                    \
+    X(int, moment_rownnz, nu, 1, C, F)                                                    \
+    X(int, moment_colind, nJmom, 1, C, F)                                                 \
     /* sensors */                                                                         \
-    X(int, sensor_type, nsensor, 1, C)                                                    \
-    X(int, sensor_datatype, nsensor, 1, C)                                                \
-    X(int, sensor_needstage, nsensor, 1, C)                                               \
-    X(int, sensor_objtype, nsensor, 1, C)                                                 \
-    X(int, sensor_objid, nsensor, 1, C)                                                   \
-    X(int, sensor_reftype, nsensor, 1, C)                                                 \
-    X(int, sensor_refid, nsensor, 1, C)                                                   \
-    X(int, sensor_dim, nsensor, 1, C)                                                     \
-    X(int, sensor_adr, nsensor, 1, C)                                                     \
-    X(int, sensor_intprm, nsensor, 3, C) /* bits 1 << sti_contact_field or sti_ray_field; of contacts sti_contact_reduce, num */ \
-    X(double, sensor_cutoff, nsensor, 1, C)                                               \
-    X(double, sensor_noise, nsensor, 1, C)                                                \
+    X(int, sensor_type, nsensor, 1, C, F)                                                 \
+    X(int, sensor_datatype, nsensor, 1, C, F)                                             \
+    X(int, sensor_needstage, nsensor, 1, C, F)                                            \
+    X(int, sensor_objtype, nsensor, 1, C, F)                                              \
+    X(int, sensor_objid, nsensor, 1, C, F)                                                \
+    X(int, sensor_reftype, nsensor, 1, C, F)                                              \
+    X(int, sensor_refid, nsensor, 1, C, F)                                                \
+    X(int, sensor_dim, nsensor, 1, C, F)                                                  \
+    X(int, sensor_adr, nsensor, 1, C, F)                                                  \
+    X(int, sensor_intprm, nsensor, 3, C, F) /* bits 1 << sti_contact_field or sti_ray_field; of contacts sti_contact_reduce, num */ \
+    X(double, sensor_cutoff, nsensor, 1, C, V)                                            \
+    X(double, sensor_noise, nsensor, 1, C, V)                                             \
     /* soft bodies; numbers of vertices and elements count from the body's first */       \
-    X(int, flex_bodyid, nflex, 1, C)   /* that its pinned vertices are fixed to */        \
-    X(int, flex_vertadr, nflex, 1, C)                                                     \
-    X(int, flex_vertnum, nflex, 1, C)                                                     \
-    X(int, flex_elemadr, nflex, 1, C)                                                     \
-    X(int, flex_elemnum, nflex, 1, C)                                                     \
-    X(int, flex_shelladr, nflex, 1, C)                                                    \
-    X(int, flex_shellnum, nflex, 1, C)                                                    \
-    X(int, flex_law, nflex, 1, C)      /* sti_flex_law */                                 \
-    X(int, flex_contype, nflex, 1, C)                                                     \
-    X(int, flex_conaffinity, nflex, 1, C)                                                 \
-    X(int, flex_condim, nflex, 1, C)                                                      \
-    X(int, flex_priority, nflex, 1, C)                                                    \
-    X(int, flex_selfcollide, nflex, 1, C)                                                 \
-    X(int, flex_matid, nflex, 1, C)                                                       \
-    X(int, flex_group, nflex, 1, C)                                                       \
-    X(double, flex_solmix, nflex, 1, C)                                                   \
-    X(double, flex_friction, nflex, 3, C)                                                 \
-    X(double, flex_damping, nflex, 2, C) /* Rayleigh: of the mass, 1/s; of the stiffness, s */ \
-    X(double, flex_hydroelastic, nflex, 1, C) /* Pa at the deepest point */               \
-    X(double, flex_dissipation, nflex, 1, C)  /* s; -1: not set */                        \
-    X(float, flex_rgba, nflex, 4, C)                                                      \
-    X(double, flexvert_pos0, nflexvert, 3, C)  /* at rest, world frame */                 \
-    X(double, flexvert_mass, nflexvert, 1, C)                                             \
-    X(double, flexvert_pressure, nflexvert, 1, C) /* Pa */                                \
-    X(int, flexvert_pinned, nflexvert, 1, C)                                              \
-    X(double, flexvert_local, nflexvert, 3, C) /* in the frame of flex_bodyid */          \
-    X(int, flex_elem, nflexelem, 4, C)                                                    \
-    X(double, flexelem_young, nflexelem, 1, C)                                            \
-    X(double, flexelem_poisson, nflexelem, 1, C)                                          \
-    X(double, flexelem_density, nflexelem, 1, C)                                          \
-    X(double, flexelem_pressure, nflexelem, 1, C) /* in the middle, if all vertices are on the surface; else 0 */ \
-    X(int, flex_shell, nflexshell, 3, C)                                                  \
-    X(int, flex_shellelem, nflexshell, 1, C)                                              \
+    X(int, flex_bodyid, nflex, 1, C, F)   /* that its pinned vertices are fixed to */        \
+    X(int, flex_vertadr, nflex, 1, C, F)                                                  \
+    X(int, flex_vertnum, nflex, 1, C, F)                                                  \
+    X(int, flex_elemadr, nflex, 1, C, F)                                                  \
+    X(int, flex_elemnum, nflex, 1, C, F)                                                  \
+    X(int, flex_shelladr, nflex, 1, C, F)                                                 \
+    X(int, flex_shellnum, nflex, 1, C, F)                                                 \
+    X(int, flex_law, nflex, 1, C, F)      /* sti_flex_law */                                 \
+    X(int, flex_contype, nflex, 1, C, F)                                                  \
+    X(int, flex_conaffinity, nflex, 1, C, F)                                              \
+    X(int, flex_condim, nflex, 1, C, V)                                                   \
+    X(int, flex_priority, nflex, 1, C, V)                                                 \
+    X(int, flex_selfcollide, nflex, 1, C, F)                                              \
+    X(int, flex_matid, nflex, 1, C, V)                                                    \
+    X(int, flex_group, nflex, 1, C, V)                                                    \
+    X(double, flex_solmix, nflex, 1, C, V)                                                \
+    X(double, flex_friction, nflex, 3, C, V)                                              \
+    X(double, flex_damping, nflex, 2, C, S) /* Rayleigh: of the mass, 1/s; of the stiffness, s */ \
+    X(double, flex_hydroelastic, nflex, 1, C, F) /* Pa at the deepest point */               \
+    X(double, flex_dissipation, nflex, 1, C, V)  /* s; -1: not set */                        \
+    X(float, flex_rgba, nflex, 4, C, V)                                                   \
+    X(double, flexvert_pos0, nflexvert, 3, C, F)  /* at rest, world frame */                 \
+    X(double, flexvert_mass, nflexvert, 1, C, F)                                          \
+    X(double, flexvert_pressure, nflexvert, 1, C, F) /* Pa */                                \
+    X(int, flexvert_pinned, nflexvert, 1, C, F)                                           \
+    X(double, flexvert_local, nflexvert, 3, C, F) /* in the frame of flex_bodyid */          \
+    X(int, flex_elem, nflexelem, 4, C, F)                                                 \
+    X(double, flexelem_young, nflexelem, 1, C, S)                                         \
+    X(double, flexelem_poisson, nflexelem, 1, C, S)                                       \
+    X(double, flexelem_density, nflexelem, 1, C, F)                                       \
+    X(double, flexelem_pressure, nflexelem, 1, C, F) /* in the middle, if all vertices are on the surface; else 0 */ \
+    X(int, flex_shell, nflexshell, 3, C, F)                                               \
+    X(int, flex_shellelem, nflexshell, 1, C, F)                                           \
     /* constraints, kept for the contact stage */                                         \
-    X(int, eq_type, neq, 1, C)                                                            \
-    X(int, eq_obj1id, neq, 1, C)                                                          \
-    X(int, eq_obj2id, neq, 1, C)                                                          \
-    X(int, eq_objtype, neq, 1, C)                                                         \
-    X(int, eq_active0, neq, 1, C)                                                         \
-    X(double, eq_solref, neq, 2, C)                                                       \
-    X(double, eq_solimp, neq, 5, C)                                                       \
-    X(double, eq_data, neq, 11, C)                                                        \
-    X(double, eq_softness, neq, 4, C)                                                     \
-    X(double, eq_closing, neq, 1, C)           /* m/s or rad/s; -1: that of the option */ \
-    X(int, coupled_eq, ncoupled, 1, C)         /* the equality */                         \
-    X(int, coupled_count, ncoupled, 1, C)      /* equations */                            \
-    X(double, coupled_equation, ncoupled, 12, C) /* r_d, r_theta, target of each */       \
-    X(double, coupled_axis, ncoupled, 3, C)    /* in the frame of the first site */       \
-    X(double, coupled_rest, ncoupled, 2, C)    /* m, rad */                               \
-    X(double, coupled_softness, ncoupled, 2, C) /* S_d, S_theta; -1: as other equalities */ \
-    X(double, coupled_rule, ncoupled, 4, C)    /* baumgarte, pivot_epsilon, condition_limit, max_drops */ \
-    X(double, coupled_most, ncoupled, 2, C)    /* force and torque that break it; 0: none does */ \
-    X(int, pair_dim, npair, 1, C)                                                         \
-    X(int, pair_geom1, npair, 1, C)                                                       \
-    X(int, pair_geom2, npair, 1, C)                                                       \
-    X(double, pair_solref, npair, 2, C)                                                   \
-    X(double, pair_solreffriction, npair, 2, C)                                           \
-    X(double, pair_solimp, npair, 5, C)                                                   \
-    X(double, pair_margin, npair, 1, C)                                                   \
-    X(double, pair_gap, npair, 1, C)                                                      \
-    X(double, pair_friction, npair, 5, C)                                                 \
-    X(double, pair_softness, npair, 4, C)                                                 \
-    X(int, exclude_body1, nexclude, 1, C)                                                 \
-    X(int, exclude_body2, nexclude, 1, C)                                                 \
+    X(int, eq_type, neq, 1, C, F)                                                         \
+    X(int, eq_obj1id, neq, 1, C, F)                                                       \
+    X(int, eq_obj2id, neq, 1, C, F)                                                       \
+    X(int, eq_objtype, neq, 1, C, F)                                                      \
+    X(int, eq_active0, neq, 1, C, V)                                                      \
+    X(double, eq_solref, neq, 2, C, V)                                                    \
+    X(double, eq_solimp, neq, 5, C, V)                                                    \
+    X(double, eq_data, neq, 11, C, B)                                                     \
+    X(double, eq_softness, neq, 4, C, V)                                                  \
+    X(double, eq_closing, neq, 1, C, V)           /* m/s or rad/s; -1: that of the option */ \
+    X(int, coupled_eq, ncoupled, 1, C, F)         /* the equality */                         \
+    X(int, coupled_count, ncoupled, 1, C, F)      /* equations */                            \
+    X(double, coupled_equation, ncoupled, 12, C, F) /* r_d, r_theta, target of each */       \
+    X(double, coupled_axis, ncoupled, 3, C, F)    /* in the frame of the first site */       \
+    X(double, coupled_rest, ncoupled, 2, C, F)    /* m, rad */                               \
+    X(double, coupled_softness, ncoupled, 2, C, F) /* S_d, S_theta; -1: as other equalities */ \
+    X(double, coupled_rule, ncoupled, 4, C, F)    /* baumgarte, pivot_epsilon, condition_limit, max_drops */ \
+    X(double, coupled_most, ncoupled, 2, C, F)    /* force and torque that break it; 0: none does */ \
+    X(int, pair_dim, npair, 1, C, V)                                                      \
+    X(int, pair_geom1, npair, 1, C, F)                                                    \
+    X(int, pair_geom2, npair, 1, C, F)                                                    \
+    X(double, pair_solref, npair, 2, C, V)                                                \
+    X(double, pair_solreffriction, npair, 2, C, V)                                        \
+    X(double, pair_solimp, npair, 5, C, V)                                                \
+    X(double, pair_margin, npair, 1, C, S)                                                \
+    X(double, pair_gap, npair, 1, C, S)                                                   \
+    X(double, pair_friction, npair, 5, C, V)                                              \
+    X(double, pair_softness, npair, 4, C, V)                                              \
+    X(int, exclude_body1, nexclude, 1, C, F)                                              \
+    X(int, exclude_body2, nexclude, 1, C, F)                                              \
     /* keyframes */                                                                       \
-    X(double, key_time, nkey, 1, C)                                                       \
-    X(double, key_qpos, nkey, nq, C)                                                      \
-    X(double, key_qvel, nkey, nv, C)                                                      \
-    X(double, key_act, nkey, na, C)                                                       \
-    X(double, key_mpos, nkey, nmocap * 3, C)                                              \
-    X(double, key_mquat, nkey, nmocap * 4, C)                                             \
-    X(double, key_ctrl, nkey, nu, C)                                                      \
+    X(double, key_time, nkey, 1, C, V)                                                    \
+    X(double, key_qpos, nkey, nq, C, V)                                                   \
+    X(double, key_qvel, nkey, nv, C, V)                                                   \
+    X(double, key_act, nkey, na, C, V)                                                    \
+    X(double, key_mpos, nkey, nmocap * 3, C, V)                                           \
+    X(double, key_mquat, nkey, nmocap * 4, C, V)                                          \
+    X(double, key_ctrl, nkey, nu, C, V)                                                   \
     /* custom numbers */                                                                  \
-    X(int, numeric_adr, nnumeric, 1, C)                                                   \
-    X(int, numeric_size, nnumeric, 1, C)                                                  \
-    X(double, numeric_data, nnumericdata, 1, C)                                           \
+    X(int, numeric_adr, nnumeric, 1, C, F)                                                \
+    X(int, numeric_size, nnumeric, 1, C, F)                                               \
+    X(double, numeric_data, nnumericdata, 1, C, V)                                        \
     /* names: offsets into `names`, one array per kind; then a hash table over all */     \
-    X(int, name_body, nbody, 1, C)                                                        \
-    X(int, name_jnt, njnt, 1, C)                                                          \
-    X(int, name_geom, ngeom, 1, C)                                                        \
-    X(int, name_site, nsite, 1, C)                                                        \
-    X(int, name_cam, ncam, 1, C)                                                          \
-    X(int, name_light, nlight, 1, C)                                                      \
-    X(int, name_mat, nmat, 1, C)                                                          \
-    X(int, name_tex, ntex, 1, C)                                                          \
-    X(int, name_mesh, nmesh, 1, C)                                                        \
-    X(int, name_hfield, nhfield, 1, C)                                                    \
-    X(int, name_flex, nflex, 1, C)                                                        \
-    X(int, name_tendon, ntendon, 1, C)                                                    \
-    X(int, name_actuator, nu, 1, C)                                                       \
-    X(int, name_sensor, nsensor, 1, C)                                                    \
-    X(int, name_eq, neq, 1, C)                                                            \
-    X(int, name_pair, npair, 1, C)                                                        \
-    X(int, name_exclude, nexclude, 1, C)                                                  \
-    X(int, name_key, nkey, 1, C)                                                          \
-    X(int, name_numeric, nnumeric, 1, C)                                                  \
-    X(char, names, nname, 1, C)                                                           \
-    X(int, name_map, nnamemap, 1, C)
+    X(int, name_body, nbody, 1, C, F)                                                     \
+    X(int, name_jnt, njnt, 1, C, F)                                                       \
+    X(int, name_geom, ngeom, 1, C, F)                                                     \
+    X(int, name_site, nsite, 1, C, F)                                                     \
+    X(int, name_cam, ncam, 1, C, F)                                                       \
+    X(int, name_light, nlight, 1, C, F)                                                   \
+    X(int, name_mat, nmat, 1, C, F)                                                       \
+    X(int, name_tex, ntex, 1, C, F)                                                       \
+    X(int, name_mesh, nmesh, 1, C, F)                                                     \
+    X(int, name_hfield, nhfield, 1, C, F)                                                 \
+    X(int, name_flex, nflex, 1, C, F)                                                     \
+    X(int, name_tendon, ntendon, 1, C, F)                                                 \
+    X(int, name_actuator, nu, 1, C, F)                                                    \
+    X(int, name_sensor, nsensor, 1, C, F)                                                 \
+    X(int, name_eq, neq, 1, C, F)                                                         \
+    X(int, name_pair, npair, 1, C, F)                                                     \
+    X(int, name_exclude, nexclude, 1, C, F)                                               \
+    X(int, name_key, nkey, 1, C, F)                                                       \
+    X(int, name_numeric, nnumeric, 1, C, F)                                               \
+    X(char, names, nname, 1, C, F)                                                        \
+    X(int, name_map, nnamemap, 1, C, F)
 /* clang-format on */
 
 #endif

@@ -329,11 +329,11 @@ static bool work_init(work *w, const sti_model *m) {
     return true;
 }
 
-/* The dofs' requests move out of the way of what they ask for. */
-static void take_requests(const sti_model *m, double *request) {
+/* The dofs' requests move out of the way of what they ask for; a model that was made has none. */
+static void take_requests(const sti_model *m, bool made, double *request) {
     for (int i = 0; i < m->nv; i++) {
-        request[2 * i] = m->dof_M0[i];
-        request[2 * i + 1] = m->dof_invweight0[i];
+        request[2 * i] = made ? 0 : m->dof_M0[i];
+        request[2 * i + 1] = made ? 0 : m->dof_invweight0[i];
     }
 }
 
@@ -368,7 +368,7 @@ static sti_status regularise(sti_state *s, const sti_spec *spec, sti_report *rep
     if (dof < 0) return STI_OK;
     const char *name = sti_model_name(m, STI_OBJ_JOINT, joint);
     sti__fail_at(
-        &doubt, sti__joint_place(spec, joint), STI_PHYSICS,
+        &doubt, spec ? sti__joint_place(spec, joint) : (sti__place){0}, STI_PHYSICS,
         "the mass matrix is singular in the reference pose at joint %d%s%s%s: joints act alike, give "
         "them armature",
         joint, *name ? " (" : "", name, *name ? ")" : "");
@@ -406,10 +406,11 @@ sti_status sti__reference_values(sti_model *m, const sti_spec *spec, sti_report 
     work w = {0};
     sti_state *s = sti__state_create(m, 1, &m->allocator, &own);
     if (!s || !work_init(&w, m)) {
-        sti__fail_at(&own, sti__place_of(sti__root(spec)), STI_NO_MEMORY,
+        sti__fail_at(&own, spec ? sti__place_of(sti__root(spec)) : (sti__place){0}, STI_NO_MEMORY,
                      "no memory for the reference values");
     } else {
-        take_requests(m, w.request);
+        take_requests(m, !spec, w.request);
+        sti__open_statistic(m, !spec);
         evaluate(s, m);
         if (regularise(s, spec, report, &own) == STI_OK) derive(s, m, &w);
     }

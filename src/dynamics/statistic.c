@@ -79,6 +79,15 @@ static double mean_inertia(const sti_model *m, const sti_state *s) {
     return m->nv ? sum / m->nv : 1;
 }
 
+void sti__open_statistic(sti_model *m, bool made) {
+    double *const all[] = {&m->stat.meaninertia, &m->stat.meanmass,  &m->stat.meansize, &m->stat.extent,
+                           &m->stat.center[0],   &m->stat.center[1], &m->stat.center[2]};
+    if (!made) m->stat_given = 0;
+    for (int i = 0; i < STI__COUNT(all); i++)
+        if (!made) m->stat_given |= (*all[i] == *all[i]) << i;
+        else if (!(m->stat_given >> i & 1)) *all[i] = __builtin_nan("");
+}
+
 static void set_if_open(double *x, double value) {
     if (*x != *x) *x = value;
 }

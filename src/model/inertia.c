@@ -161,14 +161,19 @@ static void scale_total(sti__compiler *c) {
     }
 }
 
+void sti__sum_masses(sti_model *m) {
+    for (int b = 0; b < m->nbody; b++) m->body_subtreemass[b] = 0;
+    for (int b = m->nbody - 1; b >= 0; b--) {
+        m->body_subtreemass[b] += m->body_mass[b];
+        if (b > 0) m->body_subtreemass[m->body_parentid[b]] += m->body_subtreemass[b];
+    }
+}
+
 void sti__fill_inertia(sti__compiler *c, const sti__geom_mass *mass) {
     sti_model *m = c->m;
     quat_identity(m->body_iquat);
     for (int b = 1; b < m->nbody; b++) fill_body_inertia(c, b, mass);
     check_moving(c);
     scale_total(c);
-    for (int b = m->nbody - 1; b >= 0; b--) {
-        m->body_subtreemass[b] += m->body_mass[b];
-        if (b > 0) m->body_subtreemass[m->body_parentid[b]] += m->body_subtreemass[b];
-    }
+    sti__sum_masses(m);
 }

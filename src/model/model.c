@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The model's one block of memory, and what follows from the list of its fields. */
+#include "model/change.h"
 #include "model/compile.h"
 #include "model/shared.h"
 #include <string.h>
@@ -20,11 +21,14 @@ static size_t aligned(size_t bytes) {
 static size_t lay_out(sti_model *m, bool place) {
     STI_MODEL_SIZES(SIZE_LOCAL)
     size_t used = 0;
-#define X(type, name, rows, cols, vary)                              \
+#define X(type, name, rows, cols, vary, change)                      \
     if (place) m->name = (type *)(void *)((char *)m->buffer + used); \
     used = sti__add(used, aligned(sti__mul(sti__mul(rows, cols), sizeof(type))));
     STI_MODEL_FIELDS(X)
 #undef X
+    if (place) m->last = (char *)m->buffer + used;
+    for (int f = 0; f < STI__MODEL_FIELD_COUNT; f++)
+        if (sti__is_writable(f)) used = sti__add(used, aligned(sti__model_field_bytes(m, f)));
     return used;
 }
 
@@ -44,11 +48,13 @@ bool sti__model_allocate(sti_model *m, const sti_allocator *allocator) {
 }
 
 sti__shared *sti__shared_get(const sti_model *model) {
+    if (model->of) model = model->of;
     return __atomic_load_n(&model->shared, __ATOMIC_ACQUIRE);
 }
 
 sti__shared *sti__shared_give(const sti_model *model, sti__shared *block) {
     void *there = NULL;
+    if (model->of) model = model->of;
     if (__atomic_compare_exchange_n(&((sti_model *)(uintptr_t)model)->shared, &there, block, false,
                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return block;
@@ -65,6 +71,12 @@ void sti_model_free(sti_model *model) {
     sti__free(&allocator, model, sizeof *model);
 }
 
+/* What was written but not told of yet stays so. */
+static void copy_last(sti_model *copy, const sti_model *model) {
+    if (model->of) sti__remember_fields(copy);
+    else memcpy(copy->last, model->last, model->nbuffer - (size_t)(model->last - (char *)model->buffer));
+}
+
 sti_model *sti_model_copy(const sti_model *model, sti_error *error) {
     if (!model) {
         sti__fail(error, STI_ARGUMENT, "no model to copy");
@@ -74,8 +86,13 @@ sti_model *sti_model_copy(const sti_model *model, sti_error *error) {
     if (copy) {
         *copy = *model;
         copy->buffer = copy->shared = NULL;
+        copy->of = NULL;
         if (sti__model_allocate(copy, &model->allocator)) {
-            memcpy(copy->buffer, model->buffer, model->nbuffer);
+            for (int f = 0; f < STI__MODEL_FIELD_COUNT; f++) {
+                size_t bytes = sti__model_field_bytes(model, f);
+                if (bytes) memcpy(sti__model_field_data(copy, f), sti__model_field_data(model, f), bytes);
+            }
+            copy_last(copy, model);
             return copy;
         }
         sti__free(&model->allocator, copy, sizeof *copy);
@@ -95,7 +112,7 @@ sti_view sti_model_view(const sti_model *m, const char *field) {
     sti_view none = {0};
     if (!m || !field) return none;
     STI_MODEL_SIZES(SIZE_LOCAL)
-#define X(type, name, rows, cols, vary) \
+#define X(type, name, rows, cols, vary, change) \
     if (strcmp(field, #name) == 0) return (sti_view){m->name, (int)(rows), (int)(cols), VIEW_##type, false};
     STI_MODEL_FIELDS(X)
 #undef X
@@ -140,7 +157,7 @@ uint64_t sti_model_hash(const sti_model *m) {
     HASH(h, m->stat);
     HASH(h, m->record);
     STI_MODEL_SIZES(SIZE_LOCAL)
-#define X(type, name, rows, cols, vary) h = sti__hash(h, m->name, (rows) * (cols) * sizeof(type));
+#define X(type, name, rows, cols, vary, change) h = sti__hash(h, m->name, (rows) * (cols) * sizeof(type));
     STI_MODEL_FIELDS(X)
 #undef X
     return h;

@@ -23,6 +23,8 @@ bool sti__own_pose(sti__compiler *c, const sti_element *e, double pos[3], double
 /* The same in the frame of its body. */
 bool sti__read_pose(sti__compiler *c, const sti_element *e, double pos[3], double quat[4]);
 
+/* body_subtreemass. */
+void sti__sum_masses(sti_model *model);
 /* Eigenvalues (descending) of a symmetric tensor xx yy zz xy xz yz, and the rotation to its axes. */
 void sti__principal_axes(const double full[6], double quat[4], double moment[3]);
 /* full += the tensor with principal moments `moment` along the axes of quat, of a mass at offset. */

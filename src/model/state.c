@@ -38,11 +38,11 @@ static size_t lay_out(sti_state *s, bool place) {
     return used;
 }
 
-static void set_parameters(sti_state *s) {
+void sti__state_parameters(sti_state *s) {
     const sti_model *m = s->model;
 #define SET_C(name)
 #define SET_W(name) s->par.name = m->name;
-#define X(type, name, rows, cols, vary) SET_##vary(name)
+#define X(type, name, rows, cols, vary, change) SET_##vary(name)
     STI_MODEL_FIELDS(X)
 #undef X
 #undef SET_C
@@ -93,7 +93,7 @@ sti_state *sti__state_create(const sti_model *model, int lanes, const sti_alloca
         return NULL;
     }
     lay_out(s, true);
-    set_parameters(s);
+    sti__state_parameters(s);
     set_initial(s);
     return s;
 }

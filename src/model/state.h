@@ -15,7 +15,7 @@ typedef struct sti_parameters {
 #define STI__PAR_W(name) \
     const double *name;  \
     int name##_own;
-#define X(type, name, rows, cols, vary) STI__PAR_##vary(name)
+#define X(type, name, rows, cols, vary, change) STI__PAR_##vary(name)
     STI_MODEL_FIELDS(X)
 #undef X
 } sti_parameters;
@@ -69,6 +69,8 @@ const char *sti__option_idle_change(const sti_option *option, const sti_option *
 sti_state *sti__state_create(const sti_model *model, int lanes, const sti_allocator *allocator,
                              sti_error *error);
 void sti__state_free(sti_state *state);
+/* The parameters are where the model has its fields. */
+void sti__state_parameters(sti_state *state);
 
 /* Whether an actuator's gains are rows of the step's problem; with RK4 they never are. */
 static inline bool sti__implicit_gains(const sti_state *s, int actuator) {

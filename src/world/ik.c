@@ -68,7 +68,8 @@ void sti__ik_free(sti_world *world) {
 
 static sti_status need_memory(sti_world *world) {
     const sti_model *m = world->model;
-    if (world->ik) return STI_OK;
+    sti_status status = sti__world_renew(world);
+    if (status != STI_OK || world->ik) return status;
     sti__ik *ik = world->ik = sti__alloc(&world->allocator, sizeof *ik);
     if (!ik) return sti__fail(&world->error, STI_NO_MEMORY, "no memory for inverse kinematics");
     size_t nq = (size_t)m->nq, nv = (size_t)m->nv;

@@ -11,6 +11,7 @@ sti_ray_options sti_ray_options_default(void) {
 
 /* Geoms may have been out of demand until now, and then get their poses here. */
 sti__query *sti__world_query(sti_world *world) {
+    if (sti__world_renew(world) != STI_OK) return NULL;
     uint32_t missing = STI__WANT_GEOM & ~world->state->wanted;
     sti__world_want(world, STI__WANT_GEOM);
     if (!world->query) world->query = sti__query_create(world->collision, &world->allocator, &world->error);

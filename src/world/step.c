@@ -304,9 +304,18 @@ static sti_status check_memory(sti_world *world, sti_status status) {
     return fail(world, STI_NO_MEMORY, "memory ran out; the step was not taken");
 }
 
+/* After a change of the model. */
+static sti_status renew(sti_world *world) {
+    sti_status status = sti__world_renew(world);
+    if (status != STI_OK && world->log.write)
+        world->log.write(world->log.context, STI_LOG_ERROR, world->error.message);
+    return status;
+}
+
 sti_status sti_forward(sti_world *world) {
     world->error = (sti_error){0};
-    sti_status status = check_state(world);
+    sti_status status = renew(world);
+    if (status == STI_OK) status = check_state(world);
     if (status == STI_OK) status = check_inputs(world);
     if (status != STI_OK) return status;
     sti__world_copy_out(world, world->good);
@@ -396,7 +405,9 @@ static sti_status step_in_parts(sti_world *world, bool seen) {
 sti_status sti_step(sti_world *world, int nstep) {
     world->error = (sti_error){0};
     if (nstep < 0) return fail(world, STI_ARGUMENT, "the number of steps is negative");
-    sti_status status = check_state(world);
+    sti_status status = renew(world);
+    if (status != STI_OK) return status;
+    status = check_state(world);
     if (status == STI_OK) status = check_inputs(world);
     for (int i = 0; i < nstep && status == STI_OK; i++) {
         STI__ENTER(&world->profile, "step");
@@ -416,6 +427,7 @@ static void reached(sti_world *world, sti__progress progress) {
 }
 
 void sti_stage_dynamics(sti_world *world) {
+    if (renew(world) != STI_OK) return; /* the world's error says so */
     world->constraints.solved = false;
     forward_smooth(world);
     if (world->state->wanted & STI__WANT_RNEPOST) RUN(world, rnepost);
@@ -423,6 +435,7 @@ void sti_stage_dynamics(sti_world *world) {
 }
 
 void sti_stage_position(sti_world *world) {
+    if (renew(world) != STI_OK) return;
     world->constraints.solved = false;
     sti__world_copy_out(world, world->before);
     run_position(world);
@@ -444,10 +457,17 @@ void sti_stage_acceleration(sti_world *world) {
     reached(world, STI__AT_ACCELERATION);
 }
 
-sti_status sti_stage_collide(sti_world *world) { return RUN_STAGE(world, collide); }
-sti_status sti_stage_contact(sti_world *world) { return RUN_STAGE(world, contact); }
+sti_status sti_stage_collide(sti_world *world) {
+    sti_status status = renew(world);
+    return status == STI_OK ? RUN_STAGE(world, collide) : status;
+}
+sti_status sti_stage_contact(sti_world *world) {
+    sti_status status = renew(world);
+    return status == STI_OK ? RUN_STAGE(world, contact) : status;
+}
 sti_status sti_stage_solve(sti_world *world) {
-    sti_status status = RUN_STAGE(world, solve);
+    sti_status status = renew(world);
+    if (status == STI_OK) status = RUN_STAGE(world, solve);
     if (world->state->wanted & STI__WANT_RNEPOST) RUN(world, rnepost);
     return status;
 }

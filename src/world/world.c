@@ -22,25 +22,6 @@ static bool make_arena(sti_world *world) {
     return world->good && world->before;
 }
 
-/* Frames that tendons, transmissions and fluid forces read. */
-static uint32_t dynamics_wants(const sti_model *m) {
-    uint32_t wants = 0;
-    for (int i = 0; i < m->nwrap; i++) {
-        if (m->wrap_type[i] >= STI_WRAP_SITE) wants |= STI__WANT_SITE;
-        if (m->wrap_type[i] > STI_WRAP_SITE) wants |= STI__WANT_GEOM;
-    }
-    for (int i = 0; i < m->nu; i++)
-        if (m->actuator_trntype[i] == STI_TRN_SITE || m->actuator_trntype[i] == STI_TRN_SLIDERCRANK)
-            wants |= STI__WANT_SITE;
-    for (int i = 0; i < m->ngeom; i++)
-        if (m->geom_fluid[12 * i] > 0) wants |= STI__WANT_GEOM;
-    for (int i = 0; i < m->neq; i++) {
-        if (m->eq_objtype[i] == STI_OBJ_SITE) wants |= STI__WANT_SITE;
-        if (m->eq_objtype[i] == STI_OBJ_GEOM) wants |= STI__WANT_GEOM;
-    }
-    return wants;
-}
-
 static sti_status fill_world(sti_world *world, const sti_world_options *options, double *const *place,
                              sti_error *error) {
     if (options->log) world->log = *options->log;
@@ -54,22 +35,9 @@ static sti_status fill_world(sti_world *world, const sti_world_options *options,
         if (place[f]) sti__field_move(world->state, (sti_field)f, place[f]);
     world->state->opt = options->option ? *options->option : world->model->opt;
     if (!make_arena(world)) return sti__fail(error, STI_NO_MEMORY, "no memory for a world");
-    world->collision = sti__collision_model_create(world->model, &world->allocator, error);
-    if (!world->collision) return STI_NO_MEMORY;
-    world->state->touching = world->collision->used;
-    world->state->ntouching = world->collision->nused;
-    if (sti__sense_has_query(world->model)) {
-        world->query = sti__query_create(world->collision, &world->allocator, error);
-        if (!world->query || sti__sense_need_hulls(world->query, world->model, error) != STI_OK)
-            return STI_NO_MEMORY;
-    }
     sti_status status = sti__warm_create(world, error);
-    if (status == STI_OK) status = sti__soft_create(world, error);
-    if (status == STI_OK) status = sti__constraints_create(world, error);
-    if (status != STI_OK) return status;
-    world->needed = dynamics_wants(world->model);
-    world->state->wanted |= sti__sense_wants(world->model) | world->needed;
-    return sti_world_reset(world, -1);
+    if (status == STI_OK) status = sti__world_make(world, error);
+    return status == STI_OK ? sti_world_reset(world, -1) : status;
 }
 
 sti_world *sti_world_create(const sti_model *model, const sti_world_options *options, sti_error *error) {
@@ -118,15 +86,12 @@ sti_world *sti_world_copy(const sti_world *world, sti_error *error) {
 void sti_world_destroy(sti_world *world) {
     if (!world) return;
     sti_allocator allocator = world->watch.user;
-    sti__constraints_free(world);
+    sti__world_unmake(world);
     sti__alm_free(world->alm);
     sti__warm_free(world);
     sti__free_aligned(&allocator, world->memory.pool.data, world->memory.pool.bytes);
-    sti__soft_free(world);
     sti__handlers_free(world);
-    sti__query_free(world->query);
     sti__ik_free(world);
-    sti__collision_model_free(world->collision);
     if (world->arena.base) sti__arena_close(&world->arena);
     sti__free_aligned(&allocator, world->arena.base, world->arena.size);
     sti__state_free(world->state);
@@ -178,9 +143,11 @@ void sti__world_grew(sti_world *world, const char *pool, int each, int room, int
 uint64_t sti__world_model_hash(const sti_world *world) {
     sti_world *w = (sti_world *)world; /* a cache; the world looks the same from outside */
     uint64_t hash = atomic_load_explicit(&w->model_hash, memory_order_relaxed);
-    if (hash == 0) {
+    uint64_t changes = world->model->changes[STI__REACH_VALUE];
+    if (hash == 0 || atomic_load_explicit(&w->hashed_changes, memory_order_relaxed) != changes) {
         hash = sti_model_hash(world->model);
         atomic_store_explicit(&w->model_hash, hash, memory_order_relaxed);
+        atomic_store_explicit(&w->hashed_changes, changes, memory_order_relaxed);
     }
     return hash;
 }
@@ -230,6 +197,8 @@ sti_status sti_world_reset(sti_world *world, int key) {
     if (key < -1 || key >= world->model->nkey)
         return sti__fail(&world->error, STI_ARGUMENT, "there is no keyframe %d: the model has %d", key,
                          world->model->nkey);
+    sti_status status = sti__world_renew(world);
+    if (status != STI_OK) return status;
     clear_state(world->state);
     world->poses++;
     if (key >= 0) apply_key(world->state, key);

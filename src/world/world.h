@@ -6,6 +6,7 @@
 #include "collide/query.h"
 #include "contact/user.h"
 #include "dynamics/kernels.h"
+#include "model/change.h"
 #include "record/field.h"
 #include "sense/sense.h"
 #include "world/constrain.h"
@@ -93,7 +94,9 @@ typedef struct sti__memories {
     X(uint64_t, query_poses, , OWN)               /* what the query knows */                                        \
     X(sti__profile, profile, , OWN)                                                                                 \
     X(sti_error, error, , OWN)                                                                                      \
-    X(_Atomic uint64_t, model_hash, , OWN)        /* 0 until someone asks */
+    X(_Atomic uint64_t, model_hash, , OWN)        /* 0 until someone asks */                                        \
+    X(_Atomic uint64_t, hashed_changes, , OWN)    /* of the model when it was computed */                           \
+    X(uint64_t, seen, [3], OWN)                   /* changes of the model that the world knows of */
 /* clang-format on */
 
 struct sti_world {
@@ -105,6 +108,18 @@ struct sti_world {
 /* As sti_world_create; place[f], if there is one, is memory of the caller for field f that outlives the world. */
 sti_world *sti__world_create_at(const sti_model *model, const sti_world_options *options,
                                 double *const *place, sti_error *error);
+
+/* renew.c. What a world keeps of its model: makes it, frees it. */
+sti_status sti__world_make(sti_world *world, sti_error *error);
+void sti__world_unmake(sti_world *world);
+/* After the model has changed: makes anew what follows from it, drops what is remembered of the old one for speed. Without memory
+   the world stays as it is, and tries again next time. */
+sti_status sti__world_catch_up(sti_world *world);
+static inline sti_status sti__world_renew(sti_world *world) {
+    return world->seen[STI__REACH_VALUE] == world->model->changes[STI__REACH_VALUE]
+               ? STI_OK
+               : sti__world_catch_up(world);
+}
 
 /* Doubles in time, qpos, qvel, act, positions and velocities of soft vertices. */
 static inline size_t sti__world_nstate(const sti_model *m) {

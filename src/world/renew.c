@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a world keeps of its model is made here, and made anew once the model has changed. */
+#include "world/world.h"
+
+#include <string.h>
+
+/* Frames that tendons, transmissions and fluid forces read. */
+static uint32_t dynamics_wants(const sti_model *m) {
+    uint32_t wants = 0;
+    for (int i = 0; i < m->nwrap; i++) {
+        if (m->wrap_type[i] >= STI_WRAP_SITE) wants |= STI__WANT_SITE;
+        if (m->wrap_type[i] > STI_WRAP_SITE) wants |= STI__WANT_GEOM;
+    }
+    for (int i = 0; i < m->nu; i++)
+        if (m->actuator_trntype[i] == STI_TRN_SITE || m->actuator_trntype[i] == STI_TRN_SLIDERCRANK)
+            wants |= STI__WANT_SITE;
+    for (int i = 0; i < m->ngeom; i++)
+        if (m->geom_fluid[12 * i] > 0) wants |= STI__WANT_GEOM;
+    for (int i = 0; i < m->neq; i++) {
+        if (m->eq_objtype[i] == STI_OBJ_SITE) wants |= STI__WANT_SITE;
+        if (m->eq_objtype[i] == STI_OBJ_GEOM) wants |= STI__WANT_GEOM;
+    }
+    return wants;
+}
+
+sti_status sti__world_make(sti_world *world, sti_error *error) {
+    const sti_model *m = world->model;
+    sti__state_parameters(world->state);
+    world->collision = sti__collision_model_create(m, &world->allocator, error);
+    if (!world->collision) return STI_NO_MEMORY;
+    world->state->touching = world->collision->used;
+    world->state->ntouching = world->collision->nused;
+    if (sti__sense_has_query(m)) {
+        world->query = sti__query_create(world->collision, &world->allocator, error);
+        if (!world->query || sti__sense_need_hulls(world->query, m, error) != STI_OK) return STI_NO_MEMORY;
+    }
+    sti_status status = sti__soft_create(world, error);
+    if (status == STI_OK) status = sti__constraints_create(world, error);
+    world->needed = dynamics_wants(m);
+    world->state->wanted |= sti__sense_wants(m) | world->needed;
+    memcpy(world->seen, m->changes, sizeof world->seen);
+    return status;
+}
+
+void sti__world_unmake(sti_world *world) {
+    sti__constraints_free(world);
+    sti__soft_free(world);
+    sti__query_free(world->query);
+    sti__collision_model_free(world->collision);
+}
+
+typedef struct made {
+    sti__collision_model *collision;
+    sti__query *query;
+    sti__constraints constraints;
+    sti__soft_bodies soft;
+} made;
+
+static void exchange(sti_world *world, made *other) {
+    made mine = {world->collision, world->query, world->constraints, world->soft};
+    world->collision = other->collision;
+    world->query = other->query;
+    world->constraints = other->constraints;
+    world->soft = other->soft;
+    *other = mine;
+}
+
+/* What users still see of the last step. */
+static void keep_shown(sti__constraints *to, const sti__constraints *from, int ncoupled) {
+    to->info = from->info;
+    memcpy(to->warned, from->warned, sizeof to->warned);
+    if (ncoupled) memcpy(to->rows.coupled, from->rows.coupled, sizeof *to->rows.coupled * (size_t)ncoupled);
+}
+
+static void point_at(sti_world *world) {
+    world->state->touching = world->collision->used;
+    world->state->ntouching = world->collision->nused;
+}
+
+/* The old things go only once the new ones are there. */
+static sti_status make_anew(sti_world *world) {
+    made other = {0};
+    exchange(world, &other);
+    sti_status status = sti__world_make(world, &world->error);
+    if (status == STI_OK) keep_shown(&world->constraints, &other.constraints, world->model->ncoupled);
+    exchange(world, &other); /* other: what was made now, all or a part of it */
+    if (status == STI_OK) {
+        sti__world_unmake(world);
+        exchange(world, &other);
+    } else {
+        made old = {0};
+        exchange(world, &old);
+        exchange(world, &other);
+        sti__world_unmake(world);
+        other = (made){0};
+        exchange(world, &other);
+        exchange(world, &old);
+    }
+    point_at(world);
+    sti__ik_free(world);
+    return status;
+}
+
+sti_status sti__world_catch_up(sti_world *world) {
+    const sti_model *m = world->model;
+    bool shape = world->seen[STI__REACH_SHAPE] != m->changes[STI__REACH_SHAPE];
+    bool reference = world->seen[STI__REACH_REFERENCE] != m->changes[STI__REACH_REFERENCE];
+    sti_status status = shape ? make_anew(world) : STI_OK;
+    if (status != STI_OK) {
+        memset(world->seen, 0xff, sizeof world->seen);
+        return status;
+    }
+    if (reference) {
+        if (shape) {
+            sti__alm_free(world->alm);
+            world->alm = NULL;
+        } else if (world->alm) sti__alm_reset(world->alm); /* momenta of other masses */
+        sti_world_drop_warm_start(world);
+        world->needed = dynamics_wants(m);
+        world->state->wanted |= world->needed;
+    }
+    world->watchdog = (sti__watchdog){0};
+    world->poses++;
+    memcpy(world->seen, m->changes, sizeof world->seen);
+    return STI_OK;
+}
