@@ -477,7 +477,164 @@ TEST(short_memory_while_things_are_made_anew) {
     CHECK(failures > 10);
 }
 
+/* ---- worlds of a batch with parameters of their own -------------------------------------------------------------- */
+
+/* Fields that may differ per world into row i of the batch; false if others differ too. */
+static bool give_row(sti_batch *batch, int i, const sti_model *base, const sti_model *from) {
+    bool all = true;
+#define X(type, name, rows, cols, vary, change)                                                \
+    {                                                                                          \
+        sti_view a = sti_model_view(base, #name), b = sti_model_view(from, #name);             \
+        if (is_writable(#name) && bytes_of(a) && memcmp(a.data, b.data, bytes_of(a)) != 0) {   \
+            sti_view p = sti_batch_parameter(batch, #name, NULL);                              \
+            all &= (p.data != NULL) == (#vary[0] == 'W');                                      \
+            if (p.data) memcpy((char *)p.data + (size_t)i * bytes_of(a), b.data, bytes_of(a)); \
+            else all = false;                                                                  \
+        }                                                                                      \
+    }
+    STI_MODEL_FIELDS(X)
+#undef X
+    return all;
+}
+
+static uint64_t hash_alone(const sti_model *m) {
+    sti_world *w = world_of(m);
+    drive(w);
+    uint64_t hash = sti_world_hash(w);
+    sti_world_destroy(w);
+    return hash;
+}
+
+static void drive_batch(sti_batch *b) {
+    sti_view ctrl = sti_batch_view(b, STI_FIELD_ctrl);
+    for (int i = 0; i < ctrl.rows * ctrl.cols; i++) ((double *)ctrl.data)[i] = 0.9;
+    CHECK(sti_batch_step(b, 25) == STI_OK);
+}
+
+static bool try_row(const edit *e, sti_pool *pool) {
+    char *other = replaced(rigid, e->from, e->to);
+    sti_model *m = model_of(rigid), *compiled = model_of(other);
+    sti_batch_options o = sti_batch_options_default();
+    o.tasks = sti_pool_tasks(pool);
+    sti_batch *b = sti_batch_create(m, 3, &o, NULL);
+    REQUIRE(b && sti_batch_step(b, 3) == STI_OK);
+    uint64_t before = sti_model_hash(m);
+    bool mine = give_row(b, 1, m, compiled);
+    if (mine) {
+        CHECK(sti_batch_reset(b, NULL, 0, -1, NULL) == STI_OK);
+        drive_batch(b);
+        bool same = sti_world_hash(sti_batch_world(b, 1)) == hash_alone(compiled) &&
+                    sti_model_hash(sti_world_model(sti_batch_world(b, 1))) == sti_model_hash(compiled);
+        if (!same)
+            fprintf(stderr, "%s: other bits\n", e->field),
+                name_difference(sti_world_model(sti_batch_world(b, 1)), compiled);
+        CHECK(same && sti_model_hash(m) == before);
+        CHECK(sti_world_hash(sti_batch_world(b, 0)) == hash_alone(m));
+        CHECK(sti_world_hash(sti_batch_world(b, 2)) == hash_alone(m));
+    }
+    sti_batch_destroy(b);
+    sti_model_free(m);
+    sti_model_free(compiled);
+    free(other);
+    return mine;
+}
+
+TEST(every_parameter_of_one_world) {
+    sti_pool *pool = sti_pool_create(2, NULL);
+    bool tried[COUNT(rigid_edits)];
+    for (int i = 0; i < COUNT(rigid_edits); i++) tried[i] = try_row(&rigid_edits[i], pool);
+#define X(type, name, rows, cols, vary, change)                            \
+    if (is_writable(#name) && #vary[0] == 'W') {                           \
+        bool found = false;                                                \
+        for (int i = 0; i < COUNT(rigid_edits); i++)                       \
+            found |= tried[i] && strcmp(rigid_edits[i].field, #name) == 0; \
+        if (!found) fprintf(stderr, "%s is not tried\n", #name);           \
+        CHECK(found);                                                      \
+    }
+    STI_MODEL_FIELDS(X)
+#undef X
+    sti_pool_destroy(pool);
+}
+
+/* A change of the batch's own model reaches all worlds, those with parameters of their own too. */
+TEST(the_model_of_a_batch_changes_too) {
+    sti_model *m = model_of(rigid), *want = model_of(rigid);
+    sti_batch *b = sti_batch_create(m, 2, NULL, NULL);
+    double *mass = sti_batch_parameter(b, "body_mass", NULL).data;
+    REQUIRE(mass);
+    mass[m->nbody + 2] = want->body_mass[2] = 4;
+    for (int i = 0; i < 2; i++) {
+        sti_model *one = i ? want : m;
+        one->geom_friction[3] = 0.11;
+        one->qpos0[7] = 0.2;
+        one->geom_margin[3] = 0.004;
+        CHECK(sti_model_update(one, NULL) == STI_OK);
+    }
+    CHECK(sti_batch_reset(b, NULL, 0, -1, NULL) == STI_OK);
+    drive_batch(b);
+    CHECK(sti_world_hash(sti_batch_world(b, 0)) == hash_alone(m));
+    CHECK(sti_world_hash(sti_batch_world(b, 1)) == hash_alone(want));
+    CHECK(hash_alone(m) != hash_alone(want));
+    sti_batch_destroy(b);
+    sti_model_free(m);
+    sti_model_free(want);
+}
+
+TEST(a_world_with_impossible_parameters_fails_alone) {
+    sti_model *m = model_of(rigid);
+    sti_batch *b = sti_batch_create(m, 3, NULL, NULL);
+    sti_error error = {0};
+    double *mass = sti_batch_parameter(b, "body_mass", NULL).data;
+    REQUIRE(mass);
+    double good = mass[m->nbody + 2];
+    mass[m->nbody + 2] = -1;
+    CHECK(sti_batch_step(b, 2) == STI_VALUE && sti_batch_status(b)[0] == STI_OK &&
+          sti_batch_status(b)[2] == STI_OK);
+    CHECK(sti_batch_status(b)[1] == STI_VALUE &&
+          strstr(sti_world_error(sti_batch_world(b, 1))->message, "body_mass"));
+    CHECK(mass[m->nbody + 2] == good && sti_batch_step(b, 2) == STI_OK);
+    CHECK(!sti_batch_parameter(b, "body_subtreemass", &error).data && strstr(error.message, "derived"));
+    CHECK(!sti_batch_parameter(b, "geom_solref", &error).data && strstr(error.message, "sti_model_update"));
+    CHECK(!sti_batch_parameter(b, "body_parentid", &error).data &&
+          !sti_batch_parameter(b, "no", &error).data);
+    sti_rollout r = {.count = 0};
+    CHECK(sti_batch_rollout(b, &r, &error) == STI_ARGUMENT);
+    mass[1] = NAN;
+    CHECK(sti_batch_reset(b, NULL, 0, -1, &error) == STI_VALUE && strstr(error.message, "world 0"));
+    sti_batch_destroy(b);
+    sti_model_free(m);
+}
+
+TEST(short_memory_for_parameters) {
+    int failures = 0;
+    sti_model *m = model_of(boxes_xml);
+    for (long at = 1; at < 500; at++) {
+        counter c = {0};
+        sti_batch_options o = sti_batch_options_default();
+        sti_allocator a = {counting, &c};
+        o.allocator = &a;
+        sti_batch *b = sti_batch_create(m, 2, &o, NULL);
+        REQUIRE(b);
+        c.fail_at = c.calls + at;
+        double *mass = sti_batch_parameter(b, "body_mass", NULL).data;
+        if (mass) mass[1] *= 2;
+        sti_status status = sti_batch_step(b, 1);
+        bool failed = c.calls >= c.fail_at;
+        failures += failed;
+        CHECK(!failed || !mass || status == STI_NO_MEMORY || status == STI_OK);
+        c.fail_at = 0;
+        CHECK(sti_batch_step(b, 1) == STI_OK);
+        sti_batch_destroy(b);
+        CHECK(c.live == 0);
+        if (!failed) break;
+    }
+    CHECK(failures > 10);
+    sti_model_free(m);
+}
+
 MAIN(CASE(every_field_of_rigid_things), CASE(every_field_of_soft_things), CASE(no_writable_field_is_left_out),
      CASE(all_integrators_use_the_new_values), CASE(impossible_values_leave_no_trace),
      CASE(what_cannot_change_says_what_to_do), CASE(updates_count_changes_alone),
-     CASE(copies_keep_what_is_pending), CASE(short_memory_while_things_are_made_anew))
+     CASE(copies_keep_what_is_pending), CASE(short_memory_while_things_are_made_anew),
+     CASE(every_parameter_of_one_world), CASE(the_model_of_a_batch_changes_too),
+     CASE(a_world_with_impossible_parameters_fails_alone), CASE(short_memory_for_parameters))

@@ -45,6 +45,17 @@ STI_API sti_status sti_batch_gather(sti_batch *batch, sti_field field, double *o
    vertices of soft bodies. */
 STI_API int sti_state_size(const sti_model *model);
 
+/* ---- parameters that differ from world to world -------------------------------------------------------- */
+
+/* A field of the model that model_fields.h marks W, for each world its own: an array, count x (rows * cols), to be written. It begins
+   with the model's values. The next call of the batch uses what was written, and what is derived from it; a world has the bits of
+   one of a model with these values. A world whose values are impossible gets those of before back and fails in that call:
+   sti_batch_status. data is NULL on failure. docs/changing.md. */
+STI_API sti_view sti_batch_parameter(sti_batch *batch, const char *field, sti_error *error);
+/* Carries over what was written; all calls of the batch do that, its worlds' own calls (sti_batch_world) do not. Returns the status of
+   the first world whose values are impossible. */
+STI_API sti_status sti_batch_update(sti_batch *batch);
+
 /* ---- resets ----------------------------------------------------------------------------------------- */
 
 /* The given worlds (NULL: all, n is not read) back to qpos0 or to keyframe `key` (-1 = none); inputs are cleared. Nothing is

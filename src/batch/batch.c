@@ -96,6 +96,7 @@ sti_batch *sti_batch_create(const sti_model *model, int count, const sti_batch_o
 void sti_batch_destroy(sti_batch *batch) {
     if (!batch) return;
     for (int i = 0; batch->block && i < batch->count; i++) sti_world_destroy(batch->world[i]);
+    sti__own_free(batch);
     sti_allocator allocator = batch->own;
     sti__free_aligned(&allocator, batch->block, batch->nblock);
     sti__free(&allocator, batch, sizeof *batch);
@@ -140,6 +141,15 @@ static sti_status check_which(const sti_batch *b, const int *which, int n, sti_e
     return STI_OK;
 }
 
+/* Parameters that were written before a reset count in it. */
+static sti_status check_update(sti_batch *b, sti_error *error) {
+    sti_status status = sti_batch_update(b);
+    for (int i = 0; status != STI_OK && i < b->count; i++)
+        if (b->status[i] != STI_OK)
+            return sti__fail(error, status, "world %d: %s", i, b->world[i]->error.message);
+    return STI_OK;
+}
+
 sti_status sti__batch_check(const sti_model *model, const double *states, int n, const char *what,
                             sti_error *error) {
     size_t size = sti__world_nstate(model);
@@ -160,7 +170,8 @@ void sti__batch_begin(sti_world *world, const double *state) {
 
 sti_status sti_batch_reset(sti_batch *batch, const int *which, int n, int key, sti_error *error) {
     if (!which) n = batch->count;
-    sti_status status = check_which(batch, which, n, error);
+    sti_status status = check_update(batch, error);
+    if (status == STI_OK) status = check_which(batch, which, n, error);
     if (status == STI_OK && (key < -1 || key >= batch->model->nkey))
         status = sti__fail(error, STI_ARGUMENT, "there is no keyframe %d: the model has %d", key,
                            batch->model->nkey);
@@ -172,7 +183,8 @@ sti_status sti_batch_reset(sti_batch *batch, const int *which, int n, int key, s
 sti_status sti_batch_reset_to(sti_batch *batch, const int *which, int n, const double *states,
                               sti_error *error) {
     if (!which) n = batch->count;
-    sti_status status = check_which(batch, which, n, error);
+    sti_status status = check_update(batch, error);
+    if (status == STI_OK) status = check_which(batch, which, n, error);
     if (status == STI_OK) status = sti__batch_check(batch->model, states, n, "state", error);
     for (int k = 0; k < n && status == STI_OK; k++)
         sti__batch_begin(batch->world[which ? which[k] : k],
@@ -205,6 +217,7 @@ typedef struct stepping {
 static void step_some(void *context, int begin, int end) {
     const stepping *s = context;
     for (int i = begin; i < end; i++) {
+        if (s->batch->status[i] != STI_OK) continue; /* its parameters were refused */
         sti_status status = sti_step(s->batch->world[i], s->nstep < 1 ? s->nstep : 1);
         for (int k = 1; k < s->nstep && status == STI_OK; k++)
             status = sti__batch_stops(s->batch) ? STI_STOPPED : sti_step(s->batch->world[i], 1);
@@ -214,6 +227,7 @@ static void step_some(void *context, int begin, int end) {
 
 sti_status sti_batch_step(sti_batch *batch, int nstep) {
     stepping s = {batch, nstep};
+    sti_batch_update(batch);
     sti__batch_run(batch, batch->count, step_some, &s);
     return sti__batch_first(batch->status, batch->count);
 }
@@ -227,12 +241,13 @@ static void forward_range(void *context, int begin, int end) {
     const forwarding *f = context;
     for (int k = begin; k < end; k++) {
         int i = f->which ? f->which[k] : k;
-        f->batch->status[i] = sti_forward(f->batch->world[i]);
+        if (f->batch->status[i] == STI_OK) f->batch->status[i] = sti_forward(f->batch->world[i]);
     }
 }
 
 sti_status sti_batch_forward(sti_batch *batch) {
     forwarding f = {batch, NULL};
+    sti_batch_update(batch);
     sti__batch_run(batch, batch->count, forward_range, &f);
     return sti__batch_first(batch->status, batch->count);
 }
@@ -240,7 +255,7 @@ sti_status sti_batch_forward(sti_batch *batch) {
 sti_status sti_batch_forward_some(sti_batch *batch, const int *which, int n, sti_error *error) {
     sti_status status = check_which(batch, which, n, error);
     if (status != STI_OK) return status;
-    for (int i = 0; i < batch->count; i++) batch->status[i] = STI_OK;
+    sti_batch_update(batch);
     forwarding f = {batch, which};
     sti__batch_run(batch, n, forward_range, &f);
     return sti__batch_first(batch->status, batch->count);

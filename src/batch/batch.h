@@ -6,6 +6,8 @@
 #include "world/world.h"
 #include <stiction/batch.h>
 
+typedef struct sti__own sti__own; /* parameters.c */
+
 struct sti_batch {
     const sti_model *model;
     const sti_allocator *allocator; /* &own */
@@ -19,8 +21,10 @@ struct sti_batch {
     double *array[STI_FIELD_COUNT]; /* count rows of the fields that views show; NULL: of others */
     void *block;                    /* the last three */
     size_t nblock;
+    sti__own *parameters; /* of worlds that have their own; NULL until someone asks for some */
 };
 
+void sti__own_free(sti_batch *batch);
 static inline bool sti__batch_stops(const sti_batch *batch) {
     return batch->stop && batch->stop(batch->stop_context);
 }

@@ -56,6 +56,11 @@ static void take_rollouts(void *context, int begin, int end) {
 }
 
 static sti_status check(const sti_batch *b, const sti_rollout *o, sti_error *error) {
+    if (b->parameters)
+        return sti__fail(
+            error, STI_ARGUMENT,
+            "the worlds of this batch have parameters of their own, and any of them may take any rollout: "
+            "make a batch without, or step this one");
     if (o->count < 0 || o->nstep < 0)
         return sti__fail(error, STI_ARGUMENT, "a rollout needs counts that are not negative");
     if (!o->state && o->count) return sti__fail(error, STI_ARGUMENT, "a rollout needs a state to begin from");

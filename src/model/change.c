@@ -355,7 +355,7 @@ int sti__find_changes(const sti_model *m) {
 }
 
 /* Meshes and height fields have their sizes from their data. */
-static sti_status check_given_sizes(const sti_model *m, const double *last, sti_error *error) {
+sti_status sti__check_given_sizes(const sti_model *m, const double *last, sti_error *error) {
     for (int g = 0; g < m->ngeom; g++)
         if (m->geom_dataid[g] >= 0 && sizes_of(m->geom_type[g]) == 0 &&
             memcmp(last + 3 * g, m->geom_size + 3 * g, 3 * sizeof *last) != 0)
@@ -373,7 +373,7 @@ sti_status sti__check_changes(sti_model *m, sti_error *error) {
         if (status != STI_OK || !differs(&w)) continue;
         status = sti__check_field(m, w.field, error);
         if (status == STI_OK && w.field == STI__MODEL_geom_size)
-            status = check_given_sizes(m, (const double *)(const void *)w.last, error);
+            status = sti__check_given_sizes(m, (const double *)(const void *)w.last, error);
     }
     return status == STI_OK ? sti__check_together(m, error) : status;
 }

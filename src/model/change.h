@@ -47,6 +47,8 @@ void sti__count_change(sti_model *model, sti__reach reach);
 
 /* Whether a field's values are possible in this model; brings directions and quaternions to length 1. The error names the number. */
 sti_status sti__check_field(sti_model *model, int field, sti_error *error);
+/* Sizes that meshes and height fields have from their data are still those of `last` (ngeom x 3). */
+sti_status sti__check_given_sizes(const sti_model *model, const double *last, sti_error *error);
 /* What no single field shows: ranges of what is limited, bodies that move without mass. */
 sti_status sti__check_together(const sti_model *model, sti_error *error);
 

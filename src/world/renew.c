@@ -124,3 +124,9 @@ sti_status sti__world_catch_up(sti_world *world) {
     memcpy(world->seen, m->changes, sizeof world->seen);
     return STI_OK;
 }
+
+void sti__world_set_model(sti_world *world, const sti_model *model) {
+    world->model = world->state->model = model;
+    atomic_store_explicit(&world->model_hash, 0, memory_order_relaxed);
+    memset(world->seen, 0xff, sizeof world->seen);
+}

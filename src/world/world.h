@@ -115,6 +115,8 @@ void sti__world_unmake(sti_world *world);
 /* After the model has changed: makes anew what follows from it, drops what is remembered of the old one for speed. Without memory
    the world stays as it is, and tries again next time. */
 sti_status sti__world_catch_up(sti_world *world);
+/* Another model of the same structure, from the next call on. */
+void sti__world_set_model(sti_world *world, const sti_model *model);
 static inline sti_status sti__world_renew(sti_world *world) {
     return world->seen[STI__REACH_VALUE] == world->model->changes[STI__REACH_VALUE]
                ? STI_OK
