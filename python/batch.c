@@ -35,6 +35,7 @@ PyObject *core_batch_new(PyObject *module, PyObject *args) {
     int count, threads;
     core_state *s = core_state_of(module);
     if (!PyArg_ParseTuple(args, "O!ii", s->model, &model, &count, &threads)) return NULL;
+    if (!core_model_update(s, model)) return NULL;
     core_batch *b = PyObject_New(core_batch, s->batch);
     if (!b) return NULL;
     b->batch = NULL;
@@ -60,6 +61,10 @@ PyObject *core_batch_new(PyObject *module, PyObject *args) {
 static bool take(core_batch *b) {
     if (atomic_flag_test_and_set(&b->busy)) {
         PyErr_SetString(PyExc_RuntimeError, "this Batch is being stepped by another thread");
+        return false;
+    }
+    if (!core_model_update(core_state_of_type(Py_TYPE((PyObject *)b)), b->model)) {
+        atomic_flag_clear(&b->busy);
         return false;
     }
     sti_batch_set_option(b->batch, &((core_model *)b->model)->opt);
@@ -134,6 +139,18 @@ static PyObject *batch_view(PyObject *self, PyObject *name) {
     if (PyErr_Occurred()) return NULL;
     if (!v.data) Py_RETURN_NONE;
     return core_array_new(core_state_of_type(Py_TYPE(self)), self, v);
+}
+
+/* parameter(name) -> Array: a field of the model, a row a world. */
+static PyObject *batch_parameter(PyObject *self, PyObject *name) {
+    core_batch *b = (core_batch *)self;
+    core_state *s = core_state_of_type(Py_TYPE(self));
+    const char *field = PyUnicode_AsUTF8AndSize(name, NULL);
+    sti_error error = {0};
+    if (!field || !take(b)) return NULL;
+    sti_view v = sti_batch_parameter(b->batch, field, &error);
+    give(b);
+    return v.data ? core_array_new(s, self, v) : core_error(s, &error);
 }
 
 /* gather(name, out) */
@@ -305,6 +322,7 @@ static PyMethodDef batch_methods[] = {
     {"step", batch_step, METH_O, "n steps of all worlds; the first status that is not OK"},
     {"forward", batch_forward, METH_O, "everything but the integration, of all or some"},
     {"view", batch_view, METH_O, "a field of all worlds, None if it must be gathered"},
+    {"parameter", batch_parameter, METH_O, "a field of the model that differs from world to world"},
     {"gather", batch_gather, METH_VARARGS, "a field of all worlds into an array"},
     {"reset", batch_reset, METH_VARARGS, "some worlds to a keyframe or to states"},
     {"failures", batch_failures, METH_NOARGS, "worlds whose last call failed"},

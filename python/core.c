@@ -19,7 +19,8 @@ static int add_constants(PyObject *module) {
 #define X(name, meaning) PUSH(sizes, core_text(#name));
     STI_MODEL_SIZES(X)
 #undef X
-#define X(type, name, rows, cols, vary, change) PUSH(fields, core_text(#name));
+#define X(type, name, rows, cols, vary, change) \
+    PUSH(fields, Py_BuildValue("sCC", #name, #vary[0], #change[0]));
     STI_MODEL_FIELDS(X)
 #undef X
 #define X(name, rows, cols, role) PUSH(state, Py_BuildValue("ss", #name, #role));
@@ -102,6 +103,7 @@ static void core_free(void *module) {
 }
 
 static PyMethodDef core_methods[] = {{"load", core_load, METH_VARARGS, "load and compile a model"},
+                                     {"unpack", core_unpack, METH_O, "a model of bytes"},
                                      {"world", core_world_new, METH_VARARGS, "a world of a model"},
                                      {"batch", core_batch_new, METH_VARARGS, "many worlds of a model"},
                                      {"recorder", core_recorder_new, METH_VARARGS, "an HDF5 recorder"},

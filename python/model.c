@@ -82,6 +82,7 @@ static PyObject *model_new(core_state *s, sti_model *model) {
         return NULL;
     }
     m->model = model;
+    m->shown = false;
     m->opt = model->opt;
     return (PyObject *)m;
 }
@@ -138,9 +139,60 @@ PyObject *core_load(PyObject *module, PyObject *args) {
     return m ? Py_BuildValue("NN", m, list) : NULL;
 }
 
+bool core_model_update(core_state *s, PyObject *model) {
+    core_model *m = (core_model *)model;
+    sti_error error = {0};
+    if (!m->shown || sti_model_update(m->model, &error) == STI_OK) return true;
+    core_error(s, &error);
+    return false;
+}
+
+static PyObject *model_update(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return core_model_update(core_state_of_type(Py_TYPE(self)), self) ? Py_NewRef(Py_None) : NULL;
+}
+
+/* may_write(name) -> None, or why a field cannot be written and what to do. */
+static PyObject *model_may_write(PyObject *self, PyObject *name) {
+    (void)self;
+    const char *field = PyUnicode_AsUTF8AndSize(name, NULL);
+    sti_error error = {0};
+    if (!field) return NULL;
+    if (sti_model_may_write(field, &error) == STI_OK) Py_RETURN_NONE;
+    return core_text(error.message);
+}
+
+PyObject *core_pack(core_state *s, const sti_model *model) {
+    size_t size = sti_model_pack_size(model);
+    sti_error error = {0};
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size);
+    if (bytes && sti_model_pack(model, PyBytes_AsString(bytes), size, &error) != STI_OK) {
+        Py_DECREF(bytes);
+        return core_error(s, &error);
+    }
+    return bytes;
+}
+
+static PyObject *model_pack(PyObject *self, PyObject *unused) {
+    (void)unused;
+    core_state *s = core_state_of_type(Py_TYPE(self));
+    return core_model_update(s, self) ? core_pack(s, ((core_model *)self)->model) : NULL;
+}
+
+PyObject *core_unpack(PyObject *module, PyObject *bytes) {
+    core_state *s = core_state_of(module);
+    Py_buffer b;
+    sti_error error = {0};
+    if (PyObject_GetBuffer(bytes, &b, PyBUF_SIMPLE) < 0) return NULL;
+    sti_model *model = sti_model_unpack(b.buf, (size_t)b.len, NULL, &error);
+    PyBuffer_Release(&b);
+    return model ? model_new(s, model) : core_error(s, &error);
+}
+
 static PyObject *model_copy(PyObject *self, PyObject *unused) {
     (void)unused;
     core_state *s = core_state_of_type(Py_TYPE(self));
+    if (!core_model_update(s, self)) return NULL;
     sti_error error = {0};
     sti_model *copy = sti_model_copy(((core_model *)self)->model, &error);
     PyObject *m = copy ? model_new(s, copy) : core_error(s, &error);
@@ -158,7 +210,8 @@ static PyObject *model_view(PyObject *self, PyObject *name) {
     if (!field) return NULL;
     sti_view v = sti_model_view(((core_model *)self)->model, field);
     if (v.type == 0) Py_RETURN_NONE;
-    v.writable = false;
+    v.writable = sti_model_may_write(field, NULL) == STI_OK;
+    ((core_model *)self)->shown |= v.writable;
     return core_array_new(core_state_of_type(Py_TYPE(self)), self, v);
 }
 
@@ -182,6 +235,7 @@ static PyObject *model_title(PyObject *self, PyObject *unused) {
 
 static PyObject *model_hash(PyObject *self, PyObject *unused) {
     (void)unused;
+    if (!core_model_update(core_state_of_type(Py_TYPE(self)), self)) return NULL;
     return PyLong_FromUnsignedLongLong(sti_model_hash(((core_model *)self)->model));
 }
 
@@ -263,6 +317,9 @@ static PyMethodDef model_methods[] = {
     {"title", model_title, METH_NOARGS, "mujoco@model"},
     {"hash", model_hash, METH_NOARGS, "64-bit hash"},
     {"copy", model_copy, METH_NOARGS, "an independent model"},
+    {"update", model_update, METH_NOARGS, "carries over what was written into fields"},
+    {"may_write", model_may_write, METH_O, "why a field cannot be written, or None"},
+    {"pack", model_pack, METH_NOARGS, "the model as bytes"},
     {"option_idle", model_option_idle, METH_VARARGS, "why an option has no effect, or None"},
     {"struct_view", model_struct_view, METH_VARARGS, "a member of opt or stat"},
     {"struct_names", model_struct_names, METH_VARARGS, "the members of opt or stat"},

@@ -14,6 +14,7 @@ typedef struct core_state {
 
 typedef struct core_model {
     PyObject_HEAD sti_model *model;
+    bool shown;     /* some array of it that can be written is in users' hands */
     sti_option opt; /* what model.opt shows; worlds take it over, the model itself stays as it is */
 } core_model;
 
@@ -72,8 +73,10 @@ PyObject *core_array_new(core_state *s, PyObject *owner, sti_view v);
 PyObject *core_wrap_world(core_state *s, sti_world *world, PyObject *model, sti_pool *pool, PyObject *batch);
 /* Seconds of a clock. */
 double core_seconds(void);
-/* One caller at a time; the model's present options are taken over. */
+/* One caller at a time; the model's present options and fields are taken over. */
 bool core_take(core_world *w);
+/* Carries over what was written into fields; false with an exception if a value is impossible. */
+bool core_model_update(core_state *s, PyObject *model);
 
 /* Letters of the types of options. */
 #define CODE_int 'i'
@@ -82,6 +85,8 @@ bool core_take(core_world *w);
 /* Types and what makes their objects. */
 extern PyType_Spec core_array_spec, core_model_spec, core_world_spec, core_recorder_spec, core_batch_spec;
 PyObject *core_load(PyObject *module, PyObject *args);
+PyObject *core_unpack(PyObject *module, PyObject *bytes);
+PyObject *core_pack(core_state *s, const sti_model *model);
 PyObject *core_world_new(PyObject *module, PyObject *args);
 PyObject *core_recorder_new(PyObject *module, PyObject *args);
 PyObject *core_batch_new(PyObject *module, PyObject *args);

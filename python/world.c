@@ -36,6 +36,7 @@ PyObject *core_world_new(PyObject *module, PyObject *args) {
     int profile = 0, threads = 1;
     core_state *s = core_state_of(module);
     if (!PyArg_ParseTuple(args, "O!|pi", s->model, &model, &profile, &threads)) return NULL;
+    if (!core_model_update(s, model)) return NULL;
     sti_pool *pool = threads > 1 ? sti_pool_create(threads, NULL) : NULL;
     if (threads > 1 && !pool) return PyErr_NoMemory();
     sti_world_options options = sti_world_options_default();
@@ -54,6 +55,11 @@ bool core_take(core_world *w) {
         PyErr_SetString(PyExc_RuntimeError, "this Data is being stepped by another thread");
         return false;
     }
+    if (!core_model_update(core_state_of_type(Py_TYPE((PyObject *)w)), w->model)) {
+        atomic_flag_clear(w->busy);
+        return false;
+    }
+    if (w->batch) sti_batch_update(((core_batch *)w->batch)->batch);
     *sti_world_option(w->world) = ((core_model *)w->model)->opt;
     return true;
 }
@@ -294,6 +300,22 @@ static PyObject *world_coupled(PyObject *self, PyObject *number) {
     return result;
 }
 
+/* The world's model as bytes; in a batch with its own parameters. */
+static PyObject *world_pack_model(PyObject *self, PyObject *unused) {
+    (void)unused;
+    core_world *w = (core_world *)self;
+    if (!core_take(w)) return NULL;
+    PyObject *bytes = core_pack(core_state_of_type(Py_TYPE(self)), sti_world_model(w->world));
+    atomic_flag_clear(w->busy);
+    return bytes;
+}
+
+/* Whether its model is its own, as in a batch with parameters. */
+static PyObject *world_is_own(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return PyBool_FromLong(sti_world_model(((core_world *)self)->world)->of != NULL);
+}
+
 static PyObject *world_copy(PyObject *self, PyObject *unused) {
     (void)unused;
     core_world *w = (core_world *)self;
@@ -458,6 +480,8 @@ static PyMethodDef world_methods[] = {
     {"ray", world_ray, METH_VARARGS, "first hit of a ray: distance, geom, normal"},
     {"geom_distance", world_geom_distance, METH_VARARGS, "signed distance and nearest points of two geoms"},
     {"hash", world_hash, METH_NOARGS, "64-bit hash of state and inputs"},
+    {"pack_model", world_pack_model, METH_NOARGS, "the world's model as bytes"},
+    {"is_own", world_is_own, METH_NOARGS, "whether its model has parameters of this world alone"},
     {"copy", world_copy, METH_NOARGS, "an independent world in the same state"},
     {"contacts", world_contacts, METH_NOARGS, "contacts as bytes"},
     {"patches", world_patches, METH_NOARGS, "polygons of contact as bytes"},

@@ -632,9 +632,57 @@ TEST(short_memory_for_parameters) {
     sti_model_free(m);
 }
 
+/* ---- as bytes ------------------------------------------------------------------------------------------------ */
+
+TEST(a_packed_model_is_the_same) {
+    static const char *const texts[] = {rigid, soft};
+    for (int k = 0; k < 2; k++) {
+        sti_model *m = model_of(texts[k]);
+        size_t size = sti_model_pack_size(m);
+        char *data = malloc(size);
+        REQUIRE(data && sti_model_pack(m, data, size, NULL) == STI_OK);
+        sti_model *other = sti_model_unpack(data, size, NULL, NULL);
+        REQUIRE(other && sti_model_hash(other) == sti_model_hash(m) && hash_alone(other) == hash_alone(m));
+        m->stat_given = other->stat_given;
+        m->body_gravcomp[0] = other->body_gravcomp[0] = 0.5; /* of the world: nothing follows */
+        CHECK(sti_model_update(other, NULL) == STI_OK && other->changes[0] == 1);
+        CHECK(sti_model_pack(m, data, size, NULL) == STI_ARGUMENT); /* it was not told */
+        sti_model_free(other);
+        sti_model_free(m);
+        free(data);
+    }
+}
+
+TEST(damaged_and_foreign_bytes_are_refused) {
+    sti_model *m = model_of(boxes_xml);
+    size_t size = sti_model_pack_size(m);
+    unsigned char *data = malloc(size);
+    sti_error error = {0};
+    REQUIRE(data && sti_model_pack(m, data, size, NULL) == STI_OK);
+    CHECK(sti_model_pack(m, data, size - 1, &error) == STI_ARGUMENT);
+    for (size_t i = 0; i < size; i += i < 200 ? 1 : 97) {
+        data[i] ^= 4;
+        CHECK(!sti_model_unpack(data, size, NULL, &error) && error.code == STI_FORMAT);
+        data[i] ^= 4;
+    }
+    for (size_t cut = 0; cut < size; cut += 61)
+        CHECK(!sti_model_unpack(data, cut, NULL, &error) && error.code == STI_FORMAT);
+    data[8] ^= 1; /* the version */
+    CHECK(!sti_model_unpack(data, size, NULL, &error) && strstr(error.message, "another version"));
+    data[8] ^= 1;
+    for (long at = 1; at < 3; at++) {
+        counter c = {.fail_at = at};
+        sti_allocator a = {counting, &c};
+        CHECK(!sti_model_unpack(data, size, &a, &error) && error.code == STI_NO_MEMORY && c.live == 0);
+    }
+    sti_model_free(m);
+    free(data);
+}
+
 MAIN(CASE(every_field_of_rigid_things), CASE(every_field_of_soft_things), CASE(no_writable_field_is_left_out),
      CASE(all_integrators_use_the_new_values), CASE(impossible_values_leave_no_trace),
      CASE(what_cannot_change_says_what_to_do), CASE(updates_count_changes_alone),
      CASE(copies_keep_what_is_pending), CASE(short_memory_while_things_are_made_anew),
      CASE(every_parameter_of_one_world), CASE(the_model_of_a_batch_changes_too),
-     CASE(a_world_with_impossible_parameters_fails_alone), CASE(short_memory_for_parameters))
+     CASE(a_world_with_impossible_parameters_fails_alone), CASE(short_memory_for_parameters),
+     CASE(a_packed_model_is_the_same), CASE(damaged_and_foreign_bytes_are_refused))

@@ -364,6 +364,14 @@ STI_API char sti_model_field_vary(const char *field);
 /* STI_OK if the field may be written; else the error says why not and what to do. */
 STI_API sti_status sti_model_may_write(const char *field, sti_error *error);
 
+/* A compiled model as bytes, for other processes on machines of the same kind with the same version of the library (Python pickles
+   models this way): their number; writes them into memory of at least that size; makes a model of them. Bytes that were damaged by
+   accident, or are of another version, are refused; they are no safe way to take models from strangers. */
+STI_API size_t sti_model_pack_size(const sti_model *model);
+STI_API sti_status sti_model_pack(const sti_model *model, void *out, size_t size, sti_error *error);
+STI_API sti_model *sti_model_unpack(const void *data, size_t size, const sti_allocator *allocator,
+                                    sti_error *error);
+
 /* id of a named object, -1 if there is none. */
 STI_API int sti_model_id(const sti_model *model, sti_object kind, const char *name);
 /* name of an object, "" if it has none or is out of range. */

@@ -44,7 +44,8 @@ _KINDS = {
 _ALIASES = {"jnt": "joint", "cam": "camera", "mat": "material", "tex": "texture", "ten": "tendon",
             "eq": "equality", "keyframe": "key"}
 _SIZES = frozenset(_core.SIZES)
-_FIELDS = frozenset(_core.FIELDS)
+_CHANGE = {name: change for name, _, change in _core.FIELDS}  # letters of model_fields.h
+_FIELDS = frozenset(_CHANGE)
 _STATE = {name: role for name, role in _core.STATE if role != "T"}
 
 
@@ -178,8 +179,9 @@ _add_kinds()
 
 
 class Model(_HasNamed):
-    """A compiled model. Fields and sizes are attributes: model.nv, model.body_mass (read only);
-    options may be changed: model.opt.timestep = 0.001."""
+    """A compiled model. Fields and sizes are attributes: model.nv, model.body_mass. Masses, frictions, gains, poses and the like may
+    be written, model.body_mass[2] = 3, and options too, model.opt.timestep = 0.001: the next step uses them and what follows from
+    them. Sizes, tree and meshes are read only. docs/changing.md."""
 
     def __init__(self, *_):
         raise TypeError("use Model.from_xml_path or Model.from_xml_string")
@@ -225,10 +227,21 @@ class Model(_HasNamed):
         return self.__copy__()
 
     def __reduce__(self):
-        raise TypeError("a Model cannot be pickled; send its XML")
+        options = {name: _np.array(self.opt._array(name)) for name in dir(self.opt)}
+        return _unpack_model, (self._model_core.pack(), options, list(self.warnings))
+
+    def update(self):
+        """Checks what was written into fields and computes what follows from it. Steps and all else do that by themselves; call it
+        to have the error of an impossible value here, or to read derived fields such as body_subtreemass at once. After an error
+        all fields are as they were at the last update."""
+        self._model_core.update()
 
     def __setattr__(self, name, value):
-        raise AttributeError(f"Model.{name} cannot be set; a model is immutable except for model.opt")
+        why = self._model_core.may_write(name) if name in _FIELDS else None
+        if name not in _FIELDS or why:
+            why = why or ("sizes follow from the file: edit it and load it anew" if name in _SIZES else "there is no such field")
+            raise AttributeError(f"Model.{name} cannot be set: {why}")
+        getattr(self, name)[...] = value
 
     def __getattr__(self, name):
         if name in _SIZES:
@@ -280,6 +293,21 @@ class Model(_HasNamed):
         return f"<stiction.Model {self.title!r}: {self.nbody} bodies, {self.nv} dofs, {self.nu} actuators>"
 
 
+def _unpack_model(packed, options, warnings):
+    """A pickled Model."""
+    model = Model._make(_core.unpack(packed), warnings)
+    for name, value in options.items():
+        model.opt._array(name)[...] = value
+    return model
+
+
+def _unpack_data(model, snapshot, threads):
+    """A pickled Data."""
+    data = Data(model, threads=threads)
+    data.restore(snapshot)
+    return data
+
+
 # sti_contact
 _CONTACT = _np.dtype(
     [(name, "i4") for name in ("geom1", "geom2", "body1", "body2", "flex1", "flex2", "elem1", "elem2", "dim", "region")]
@@ -304,6 +332,7 @@ class Data(_HasNamed):
             raise ValueError("threads must be between 1 and 1024")
         self.__dict__["model"] = model
         self.__dict__["_model_core"] = model._model_core
+        self.__dict__["_threads"] = threads
         self.__dict__["_core"] = _core.world(model._model_core, profile, threads)
 
     def _view(self, name):
@@ -466,6 +495,8 @@ class Data(_HasNamed):
 
     def __copy__(self):
         """An independent world of the same model in the same state."""
+        if self._core.is_own():  # the copy outlives the batch
+            return _unpack_data(self._own_model(), self.snapshot(), 1)
         other = type(self).__new__(type(self))
         other.__dict__.update(model=self.model, _model_core=self._model_core, _core=self._core.copy())
         return other
@@ -473,8 +504,17 @@ class Data(_HasNamed):
     def __deepcopy__(self, memo):
         return self.__copy__()
 
+    def _own_model(self):
+        """The model; of a world of a batch with parameters of its own a copy that has them."""
+        if not self._core.is_own():
+            return self.model
+        model = Model._make(_core.unpack(self._core.pack_model()), list(self.model.warnings))
+        for name in dir(self.model.opt):
+            model.opt._array(name)[...] = self.model.opt._array(name)
+        return model
+
     def __reduce__(self):
-        raise TypeError("a Data cannot be pickled; send data.snapshot() and restore it")
+        return _unpack_data, (self._own_model(), self.snapshot(), self.__dict__.get("_threads", 1))
 
     def profile(self):
         """The stage tree, parents before their children, as a list of Stage; Data(model, profile=True)."""

@@ -43,7 +43,7 @@ class Batch:
             raise ValueError("threads must be between 1 and 1024")
         if errors not in ("raise", "keep"):
             raise ValueError(f"errors must be 'raise' or 'keep', not {errors!r}")
-        self.__dict__.update(model=model, threads=threads, errors=errors, _n=n, _shapes={},
+        self.__dict__.update(model=model, threads=threads, errors=errors, _n=n, _shapes={}, _parameters={},
                              _core=_core.batch(model._model_core, n, threads))
 
     def __len__(self):
@@ -167,11 +167,37 @@ class Batch:
         """64-bit hashes of all worlds, as Data.hash."""
         return self._core.hashes()
 
+    def parameter(self, name):
+        """A field of the model for each world its own, such as "body_mass": an array n x its shape, to be written; the next step uses
+        it and what follows from it. The fields are those marked W in docs/changing.md."""
+        if name not in self._parameters:
+            shape = _np.shape(getattr(self.model, name, 0))
+            self._parameters[name] = _np.asarray(self._core.parameter(name)).reshape(self._n, *shape)
+        return self._parameters[name]
+
     def __reduce__(self):
-        raise TypeError("a Batch cannot be pickled; send the model's XML and batch.state")
+        worlds = [self.world(i).snapshot() for i in range(self._n)]
+        own = {name: _np.array(value) for name, value in self._parameters.items()}
+        return _unpack_batch, (self.model, self._n, self.threads, self.errors, own, worlds)
+
+    def __copy__(self):
+        return _unpack_batch(*self.__reduce__()[1])
+
+    def __deepcopy__(self, memo):
+        return _unpack_batch(self.model.__deepcopy__(memo), *self.__reduce__()[1][1:])
 
     def __repr__(self):
         return f"<stiction.Batch of {self._n} x {self.model.title!r}, {self.threads} threads>"
+
+
+def _unpack_batch(model, n, threads, errors, own, worlds):
+    """A pickled Batch."""
+    batch = Batch(model, n, threads, errors)
+    for name, value in own.items():
+        batch.parameter(name)[...] = value
+    for i, snapshot in enumerate(worlds):
+        batch.world(i).restore(snapshot)
+    return batch
 
 
 def _state_size(model):
