@@ -33,7 +33,7 @@ TEST(every_field_is_found_by_its_name) {
     (void)name;
     STI_MODEL_SIZES(X)
 #undef X
-#define X(type_, name, rows_, cols_, vary, change)                                            \
+#define X(type_, name, rows_, cols_, vary, change)                                    \
     {                                                                                 \
         sti_view v = sti_model_view(m, #name);                                        \
         CHECK(v.data == m->name && v.rows == (int)(rows_) && v.cols == (int)(cols_)); \
@@ -58,7 +58,7 @@ TEST(every_field_is_in_the_hash) {
     CHECK(sti_model_hash(copy) == hash && sti_model_hash(NULL) != hash);
     CHECK(!sti_model_copy(NULL, &error) && error.code == STI_ARGUMENT);
     int changed = 0, fields = 0;
-#define X(type_, name, rows_, cols_, vary, change)                     \
+#define X(type_, name, rows_, cols_, vary, change)             \
     {                                                          \
         sti_view v = sti_model_view(copy, #name);              \
         if (v.rows * v.cols > 0) {                             \

@@ -35,12 +35,19 @@ static size_t size_of(const sti__span *list, int n) {
     return size;
 }
 
+/* After a change of the model a world drops what a snapshot would else bring back. Without memory that happens later. */
+static void catch_up(const sti_world *world) {
+    sti__world_renew((sti_world *)(uintptr_t)world); /* its state stays as it is */
+}
+
 size_t sti_snapshot_size(const sti_world *world) {
+    catch_up(world);
     sti__span list[STI__SPANS];
     return sizeof(header) + size_of(list, saved_spans(world, list));
 }
 
 sti_status sti_snapshot_save(const sti_world *world, void *out, size_t size) {
+    catch_up(world);
     sti__span list[STI__SPANS];
     int n = saved_spans(world, list);
     header h = {.version = VERSION, .order = BYTE_ORDER_MARK, .parts = (uint64_t)n, .size = size_of(list, n)};
@@ -191,6 +198,7 @@ static sti_status check_parts(sti_world *world, const parts *p) {
 sti_status sti_snapshot_load(sti_world *world, const void *data, size_t size) {
     header h;
     parts p = {0};
+    catch_up(world);
     sti_status status = check_header(world, data, size, &h);
     if (status != STI_OK) return status;
     if (!find_parts(world, &h, (const char *)data + sizeof h, &p))
