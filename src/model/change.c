@@ -354,16 +354,35 @@ int sti__find_changes(const sti_model *m) {
     return reach;
 }
 
-/* Meshes and height fields have their sizes from their data. */
+/* Meshes and height fields, which have their sizes from their data. */
+static bool is_given(const sti_model *m, int geom) {
+    return m->geom_dataid[geom] >= 0 && sizes_of(m->geom_type[geom]) == 0;
+}
+
 sti_status sti__check_given_sizes(const sti_model *m, const double *last, sti_error *error) {
     for (int g = 0; g < m->ngeom; g++)
-        if (m->geom_dataid[g] >= 0 && sizes_of(m->geom_type[g]) == 0 &&
-            memcmp(last + 3 * g, m->geom_size + 3 * g, 3 * sizeof *last) != 0)
+        if (is_given(m, g) && memcmp(last + 3 * g, m->geom_size + 3 * g, 3 * sizeof *last) != 0)
             return sti__fail(
                 error, STI_VALUE,
                 "geom_size: geom %d is a mesh or height field, which has its size from its data; "
                 "change its scale in the file and compile it anew",
                 g);
+    return STI_OK;
+}
+
+/* Whether contact of a soft body with a mesh or a height field is supported is judged when they are compiled: pairs that could not
+   touch then may not begin to. */
+static sti_status check_soft_pairs(const sti_model *m, sti_error *error) {
+    sti_model before = *m;
+    EACH(m, w) sti__model_field_move(&before, w.field, w.last);
+    for (int g = 0; g < m->ngeom; g++)
+        for (int f = 0; f < m->nflex; f++)
+            if (is_given(m, g) && sti__soft_may_meet(m, f, g) && !sti__soft_may_meet(&before, f, g))
+                return sti__fail(
+                    error, STI_UNSUPPORTED,
+                    "geom %d, a mesh or height field, may touch soft body %d now: set contype and "
+                    "conaffinity in the file and compile it anew, which checks such pairs",
+                    g, f);
     return STI_OK;
 }
 
@@ -375,6 +394,7 @@ sti_status sti__check_changes(sti_model *m, sti_error *error) {
         if (status == STI_OK && w.field == STI__MODEL_geom_size)
             status = sti__check_given_sizes(m, (const double *)(const void *)w.last, error);
     }
+    if (status == STI_OK) status = check_soft_pairs(m, error);
     return status == STI_OK ? sti__check_together(m, error) : status;
 }
 

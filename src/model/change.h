@@ -52,6 +52,9 @@ sti_status sti__check_given_sizes(const sti_model *model, const double *last, st
 /* What no single field shows: ranges of what is limited, bodies that move without mass. */
 sti_status sti__check_together(const sti_model *model, sti_error *error);
 
+/* Whether contype, conaffinity and pressure fields let a soft body touch a geom. */
+bool sti__soft_may_meet(const sti_model *model, int flex, int geom);
+
 /* The fields that differ from the copy of last time: the farthest reach, -1 if none does. */
 int sti__find_changes(const sti_model *model);
 /* Checks those that differ. */

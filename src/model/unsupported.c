@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pairs of a soft body and a geom that contact does not support: they would pass through each other, so loading names them. */
 #include "math/rot.h"
+#include "model/change.h"
 #include "model/compile.h"
 #include <math.h>
 
@@ -34,7 +35,7 @@ static double filled(const sti_model *m, int mesh) {
     return fabs(hull) > 0 ? fabs(own / hull) : 0;
 }
 
-static bool may_meet(const sti_model *m, int flex, int geom) {
+bool sti__soft_may_meet(const sti_model *m, int flex, int geom) {
     int held = m->body_weldid[m->flex_bodyid[flex]];
     if (held != 0 && held == m->body_weldid[m->geom_bodyid[geom]]) return false;
     return m->flex_hydroelastic[flex] > 0 && ((m->flex_contype[flex] & m->geom_conaffinity[geom]) ||
@@ -81,7 +82,7 @@ void sti__check_soft_pairs(sti__compiler *c) {
     const sti_model *m = c->m;
     for (int g = 0; g < m->ngeom; g++)
         for (int f = 0; f < m->nflex; f++)
-            if (may_meet(m, f, g)) {
+            if (sti__soft_may_meet(m, f, g)) {
                 check_pair(c, f, g);
                 break;
             }

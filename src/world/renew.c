@@ -77,25 +77,17 @@ static void point_at(sti_world *world) {
     world->state->ntouching = world->collision->nused;
 }
 
-/* The old things go only once the new ones are there. */
+/* The old things go only once the new ones are there; if these cannot be made they stay. */
 static sti_status make_anew(sti_world *world) {
     made other = {0};
     exchange(world, &other);
     sti_status status = sti__world_make(world, &world->error);
-    if (status == STI_OK) keep_shown(&world->constraints, &other.constraints, world->model->ncoupled);
-    exchange(world, &other); /* other: what was made now, all or a part of it */
     if (status == STI_OK) {
-        sti__world_unmake(world);
+        keep_shown(&world->constraints, &other.constraints, world->model->ncoupled);
         exchange(world, &other);
-    } else {
-        made old = {0};
-        exchange(world, &old);
-        exchange(world, &other);
-        sti__world_unmake(world);
-        other = (made){0};
-        exchange(world, &other);
-        exchange(world, &old);
     }
+    sti__world_unmake(world); /* the old ones, or what there is of the new */
+    exchange(world, &other);
     point_at(world);
     sti__ik_free(world);
     return status;
