@@ -93,6 +93,10 @@
 #define STI__COULOMB_NEARLY 1e-4 /* Pairs nearer than this (in rounds ten times this), where no step gains, ... */
 #define STI__COULOMB_WHOLE 6 /* ... take so many whole steps that may raise the natural map ... */
 #define STI__COULOMB_ASTRAY 0.1 /* ... up to this. */
+#define STI__COULOMB_COMPLIANCE 0.2 /* Temporary extra compliance, as a share of the Delassus diagonal, ... */
+#define STI__COULOMB_COMPLIANT 50 /* ... for so many steps ... */
+#define STI__COULOMB_WORSE 30 /* ... unless the natural map grows by this factor ... */
+#define STI__COULOMB_RISE 3 /* ... or in one of them by this. */
 #define STI__COULOMB_MIDWAY 1e-2 /* Natural map below which contacts that cycle between two states are put into the third, ... */
 #define STI__COULOMB_CYCLES 20 /* ... so many of them in a solve, ... */
 #define STI__COULOMB_FLIPS 3 /* ... which have changed so many times ... */

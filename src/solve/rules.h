@@ -19,6 +19,7 @@
     X(UNSYMMETRIC_FACTOR, "where BiCGStab is slow the whole unsymmetric Newton matrix is factored")          \
     X(ROUNDED_LAWS, "laws are rounded off where Newton's steps do not gain")                                 \
     X(ROW_SWEEPS, "Gauss-Seidel sweeps over rows where rounded laws lead nowhere")                           \
+    X(EXTRA_COMPLIANCE, "temporary extra compliance where Newton's steps do not gain")                       \
     X(WHOLE_STEPS, "near the answer a few whole Newton steps may raise the natural map")                     \
     X(CYCLE_BREAKING, "a contact that cycles between two states is put into the third")                      \
     X(SNAPPING, "impulses that nearly slide or are nearly open are put there before they are judged")        \

@@ -28,12 +28,16 @@ typedef struct couple {
     double floor, push; /* impulses and momentum that count as none */
     double motion;      /* larger of |A (v - v*)| and |J'g|, momentum scaling */
     double unit,
-        heave;   /* size and motion that all pairs are measured against: impulses that grow are no gain */
-    bool whole;  /* whole steps of the true laws are tried, though they raise the natural map at first */
-    bool plain;  /* neither within rounds, nor with other masses, nor of soft bodies */
-    bool tight;  /* linear solves */
-    int turns;   /* of contacts, so far */
-    double calm; /* natural map since which regions are watched */
+        heave;    /* size and motion that all pairs are measured against: impulses that grow are no gain */
+    bool daring;  /* whole steps of the true laws are tried, though they raise the natural map at first */
+    bool plain;   /* neither within rounds, nor with other masses, nor of soft bodies */
+    bool tight;   /* linear solves */
+    double yield; /* share of the Delassus diagonal by which laws yield */
+    double entry; /* natural map where they began to yield much; 0: they do not */
+    int stint;    /* steps of that so far */
+    bool cut;     /* a step was not taken whole */
+    int turns;    /* of contacts, so far */
+    double calm;  /* natural map since which regions are watched */
     bool
         soft; /* there are soft bodies: what they touch slips a little here and there, but much of it sticks */
     double momentum; /* |A (v - v*) - J'g| in momentum scaling, over `heave` */
@@ -59,6 +63,30 @@ static void linear_impulses(const sti__island *s, const double *y, double *g) {
     }
 }
 
+/* A law that yields: R and y of a contact that is softer about the impulses that it has. What it asks for is the same, how
+   fast it follows is not. */
+typedef struct yielding {
+    double R[STI_ROW_DIM], y[STI_ROW_DIM], shift[STI_ROW_DIM];
+} yielding;
+
+static void yield(const sti_row *row, double share, const double *w, const double *R, const double *y,
+                  const double *g, yielding *out) {
+    sti__row_norm(row, w, R, out->shift);
+    for (int i = 0; i < row->dim; i++) {
+        out->R[i] = R[i] + share * out->shift[i];
+        out->shift[i] *= share * g[i];
+        out->y[i] = y[i] - out->shift[i];
+    }
+}
+
+/* The linear law in terms of the y that was given. */
+static void yield_back(const yielding *soft, int dim, const sti__rounded *law) {
+    for (int i = 0; i < dim; i++) {
+        law->c[i] += law->slope[i] * soft->shift[0];
+        for (int j = 0; j < dim; j++) law->c[i] += law->G[i * dim + j] * soft->shift[j];
+    }
+}
+
 /* Law of one block at the pair; returns the square of its natural map, rounded. */
 static double read_law(const couple *c, int b, double eps, double *sharp) {
     const sti__island *s = c->sap->s;
@@ -67,10 +95,17 @@ static double read_law(const couple *c, int b, double eps, double *sharp) {
     sti__rounded law = {.G = s->G + s->gstart[b], .slope = s->slope + at, .c = s->late + at};
     const double *w = s->weight + at, *R = s->R + at, *y = s->y + at, *g = c->g + at;
     double off;
-    if (eps > 1e-100 && row->kind == STI_ROW_CONE) {
+    yielding soft;
+    bool cone = row->kind == STI_ROW_CONE, yields = c->yield > 0 && cone;
+    if (yields) {
+        yield(row, c->yield, w, R, y, g, &soft);
+        R = soft.R, y = soft.y;
+    }
+    if (eps > 1e-100 && cone) {
         law.eps = eps / sqrt(w[0] + R[0]);
         off = sti__pair_round(row, w, R, y, g, &law);
     } else off = law.sharp = sti__pair_read(row, w, R, y, g, law.G, law.slope, law.c);
+    if (yields) yield_back(&soft, row->dim, &law);
     *sharp = law.sharp;
     return off;
 }
@@ -302,7 +337,9 @@ static double walk_along(couple *c, enum pace pace, int *trials) {
         go(c, g0, a);
         ++*trials;
         bool lower = length_of(c) <= (1 - enough * a) * before;
-        if (lower || pace == BOLDLY) return a;
+        if (lower || pace == BOLDLY ||
+            (c->entry > 0 && (length_of(c) <= STI__COULOMB_RISE * before || a / 2 <= least)))
+            return a;
     }
     go(c, g0, pace == BLINDLY);
     return 0;
@@ -376,6 +413,13 @@ static double shrink(const couple *c, double left) {
     return c->soft ? fmin(STI__COULOMB_SHARPEN, fmax(STI__COULOMB_SHARPEN_MOST, left)) : STI__COULOMB_SHARPEN;
 }
 
+/* A few whole steps of the true laws. */
+static void dare(couple *c) {
+    c->daring = true;
+    c->round = 0;
+    read_laws(c);
+}
+
 /* ---- contacts that cycle between two states ----------------------------------------------------------- */
 
 enum { OPEN = 1, STICKS = 2, SLIDES = 4 };
@@ -444,25 +488,44 @@ static bool turn(couple *c) {
 
 /* ---- the loop ------------------------------------------------------------------------------------------ */
 
-/* Where no step gains: near the answer a few whole steps of the true laws, else rounded laws. */
+/* Where steps are not all whole, laws yield a little, by less the nearer the pair is, or much where nothing else was of use. */
+static void set_laws(couple *c) {
+    c->yield = STI__RULE(EXTRA_COMPLIANCE) && c->plain && (c->cut || c->round > 0) ? fmin(1, merit_of(c)) : 0;
+    if (c->entry > 0) c->yield = STI__COULOMB_COMPLIANCE * fmin(1, merit_of(c) / c->entry);
+    if (c->round > 0 || c->yield > 0) read_laws(c);
+}
+
+static bool yield_much(couple *c) {
+    if (!leave_best(c)) return false;
+    c->entry = merit_of(c);
+    c->round = 0;
+    set_laws(c);
+    return true;
+}
+
+/* Where no step is of use. */
 static bool find_way(couple *c) {
-    double near = (c->plain ? 1 : 10) * STI__COULOMB_NEARLY;
-    if (STI__RULE(WHOLE_STEPS) && !c->tight && !c->soft && !c->whole && merit_of(c) <= near) {
-        c->whole = true;
-        c->round = 0;
-        read_laws(c);
-        return true;
-    }
-    c->whole = false;
+    if (STI__RULE(WHOLE_STEPS) && !c->tight && !c->soft && !c->daring &&
+        merit_of(c) <= (c->plain ? STI__COULOMB_NEARLY : 10 * STI__COULOMB_NEARLY))
+        return dare(c), true;
+    if (STI__RULE(EXTRA_COMPLIANCE) && c->plain && !c->stint && merit_of(c) <= STI__COULOMB_MIDWAY)
+        return yield_much(c);
+    c->daring = false;
     return leave_best(c) && retreat(c);
 }
 
 /* After a step of length a that began at `before`: how laws are read from here on. */
 static bool go_on(couple *c, enum pace pace, double a, double before) {
+    if (c->entry > 0) {
+        if (++c->stint <= STI__COULOMB_COMPLIANT && merit_of(c) <= STI__COULOMB_WORSE * c->entry) return true;
+        c->entry = 0;
+        c->daring = true;
+        return return_best(c) && retreat(c);
+    }
     if (pace == BOLDLY) {
         if (c->round > 0) c->round = fmin(STI__COULOMB_ROUNDEST, merit_of(c));
-    } else if (c->whole && c->plain && merit_of(c) > STI__COULOMB_ASTRAY) {
-        c->whole = false;
+    } else if (c->daring && c->plain && merit_of(c) > STI__COULOMB_ASTRAY) {
+        c->daring = false;
         return return_best(c) && retreat(c);
     } else if (a > 0) {
         c->round = fmin(c->round * (a == 1 ? shrink(c, length_of(c) / before) : 1), merit_of(c));
@@ -484,15 +547,19 @@ static bool iterate(couple *c, double goal, double bar) {
         if ((k > 0 || c->tight) && reached(c, goal, bar)) return true;
         if (k >= STI__SAP_ROUND || sti__sap_steps_left(sap) == 0 || !sti__budget_left(&sap->count->budget))
             return false;
-        if (c->round > 0) read_laws(c);
+        set_laws(c);
         note_best(c);
         if (merit_of(c) < 0.5 * least) least = merit_of(c), late = k;
-        if (!c->tight && !c->soft && k - late > STI__COULOMB_PATIENCE) return false;
-        bool blind = (c->tight || c->whole) && !(c->round > 0) &&
-                     c->blind < (c->tight ? STI__COULOMB_BLIND : STI__COULOMB_WHOLE);
-        enum pace pace = turn(c) ? BOLDLY : blind ? BLINDLY : CAREFUL;
+        if (!c->tight && !c->soft && k - late > STI__COULOMB_PATIENCE && !(c->entry > 0)) {
+            if (!STI__RULE(EXTRA_COMPLIANCE) || !c->plain || c->stint || !yield_much(c)) return false;
+            late = k;
+        }
+        bool leap = (c->tight || c->daring) &&
+                    c->blind < (c->tight ? STI__COULOMB_BLIND : STI__COULOMB_WHOLE) && !(c->round > 0);
+        enum pace pace = turn(c) ? BOLDLY : leap ? BLINDLY : CAREFUL;
         if (!step(c)) return false;
         double before = length_of(c), a = walk(c, pace);
+        c->cut |= a < 1;
         if (!go_on(c, pace, a, before)) return false;
     }
     return false;
