@@ -80,12 +80,17 @@ static const sti__value *find_value(const sti_element *element, sti__aid name) {
     return v;
 }
 
+/* An empty name or file is the same as none. */
+static bool is_given(const sti__value *v) {
+    return v && ((v->info->type != STI_T_NAME && v->info->type != STI_T_FILE) || v->text[0]);
+}
+
 bool sti__has(const sti_element *element, sti__aid attribute) {
-    return find_value(element, attribute) != NULL;
+    return is_given(find_value(element, attribute));
 }
 
 bool sti__has_own(const sti_element *element, sti__aid attribute) {
-    return sti__value_of(element, attribute) != NULL;
+    return is_given(sti__value_of(element, attribute));
 }
 
 const sti_element *sti__where(const sti_element *element, sti__aid attribute) {
@@ -142,12 +147,9 @@ int sti__keyword(const sti_element *element, sti__aid attribute, int otherwise) 
     return sti__word_index(info->words, info->otherwise, strlen(info->otherwise), &mark);
 }
 
-/* An empty name or file is the same as none. */
 const char *sti__text(const sti_element *element, sti__aid attribute) {
     const sti__value *v = find_value(element, attribute);
-    if (!v) return NULL;
-    bool names = v->info->type == STI_T_NAME || v->info->type == STI_T_FILE;
-    return names && !v->text[0] ? NULL : v->text;
+    return is_given(v) ? v->text : NULL;
 }
 
 const double *sti__list(const sti_element *element, sti__aid attribute, int *count) {

@@ -213,10 +213,13 @@ class Round:
 
     def constants(self):
         m = self.rng.choice(self.models)
-        value = self.call(getattr, m, self.rng.choice(dir(m)))
+        name = self.rng.choice(dir(m))
+        value = self.call(getattr, m, name)
         if isinstance(value, np.ndarray):
             self.keep.append(value)
-            assert not value.flags.writeable
+            if self.rng.random() < 0.5:
+                self.call(setattr, m, name, self.rng.choice([self.array, self.number, self.vector])())
+                self.call(m.update)
         self.call(setattr, m, "nv", 3)
 
     def named(self):
