@@ -255,8 +255,33 @@ TEST(actuators_and_tendons) {
     };
     RUN(cases);
 }
+
+/* An empty name is none: it once stood for object -1. */
+TEST(empty_names) {
+    static const char *const scenes[] = {
+        SCENE("<contact><pair geom1='' geom2='g'/></contact>"), SCENE("<contact><pair geom1='g' geom2=''/></contact>"),
+        SCENE("<contact><exclude body1='' body2='b'/></contact>"), SCENE("<contact><exclude body1='b' body2=''/></contact>"),
+        SCENE("<equality><connect body1='' body2='b' anchor='0 0 0'/></equality>"), SCENE("<equality><weld body1='' body2='b'/></equality>"),
+        SCENE("<equality><connect site1='' site2='s'/></equality>"), SCENE("<equality><connect site1='s' site2=''/></equality>"),
+        SCENE("<equality><weld site1='s' site2=''/></equality>"), SCENE("<equality><joint joint1=''/></equality>"),
+        SCENE("<equality><tendon tendon1=''/></equality>"), ACT("<motor joint=''/>"), ACT("<motor site=''/>"),
+        ACT("<motor cranksite='s' slidersite='' cranklength='1'/>"), ACT("<motor cranksite='' slidersite='s' cranklength='1'/>"),
+        SCENE("<tendon><spatial name='a'><site site=''/><site site='t'/></spatial></tendon>"),
+        SCENE("<tendon><spatial name='a'><site site='s'/><geom geom=''/><site site='t'/></spatial></tendon>"),
+        SCENE("<tendon><fixed name='a'><joint joint='' coef='1'/></fixed></tendon>"),
+        SCENE("<sensor><touch site=''/></sensor>"), SCENE("<sensor><rangefinder site=''/></sensor>"),
+        SCENE("<sensor><jointpos joint=''/></sensor>"), SCENE("<sensor><framepos objtype='body' objname=''/></sensor>"),
+        SCENE("<sensor><framepos objtype='body' objname='b' reftype='site' refname=''/></sensor>"),
+        SCENE("<sensor><distance geom1='' geom2='g'/></sensor>"), SCENE("<sensor><distance body1='b' body2=''/></sensor>"),
+    };
+    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
+        sti_error error = run(NULL, scenes[i], strlen(scenes[i]), 4 << 20);
+        if (error.code == STI_OK) fprintf(stderr, "loads: %s\n", scenes[i]);
+        CHECK(error.code != STI_OK && error.line > 0);
+    }
+}
 /* clang-format on */
 
 MAIN(CASE(pins_and_parts), CASE(matter_and_contact_of_soft_bodies), CASE(shapes_of_soft_bodies),
      CASE(vertices_of_flex), CASE(sensors), CASE(equalities_and_pairs), CASE(cameras_lights_and_geoms),
-     CASE(actuators_and_tendons))
+     CASE(actuators_and_tendons), CASE(empty_names))

@@ -93,6 +93,10 @@ bool sti__has_own(const sti_element *element, sti__aid attribute) {
     return is_given(sti__value_of(element, attribute));
 }
 
+bool sti__has_written(const sti_element *element, sti__aid attribute) {
+    return sti__value_of(element, attribute) != NULL;
+}
+
 const sti_element *sti__where(const sti_element *element, sti__aid attribute) {
     const sti__value *v;
     return next_set(element, NULL, attribute, &v);

@@ -79,6 +79,8 @@ bool sti__spec_check(const sti_spec *spec, sti_report *report, sti_error *error)
    "main"), innermost first, by the schema's kind (all actuators share one kind, all tendons too). */
 bool sti__has(const sti_element *element, sti__aid attribute);     /* set there or in a default */
 bool sti__has_own(const sti_element *element, sti__aid attribute); /* set on the element itself */
+/* Written on the element itself, be it an empty name, which counts as none above. */
+bool sti__has_written(const sti_element *element, sti__aid attribute);
 /* The element or default where the attribute is set, NULL if nowhere. An actuator default of another
    shortcut (kp of a <position> default) says so by its sti__eid_of. */
 const sti_element *sti__where(const sti_element *element, sti__aid attribute);

@@ -225,7 +225,7 @@ typedef struct naming {
 static object one_of(sti__compiler *c, const sti_element *e, const naming *ways, int count) {
     int used = -1;
     for (int k = 0; k < count; k++) {
-        if (!sti__has_own(e, ways[k].attribute)) continue;
+        if (!sti__has_written(e, ways[k].attribute)) continue;
         if (used >= 0)
             sti__complain(c, e, ways[k].attribute, STI_VALUE, "names the same object again: give one of %s",
                           count == 4 ? "geom1, body1, subtree1 and site" : "geom2, body2 and subtree2");
