@@ -178,6 +178,57 @@ TEST(claims_with_lever_arms_out_of_all_proportion) {
     sti_model_free(m);
 }
 
+/* What a step claims is what the judge finds, over some steps. */
+static void check_steps(const char *xml, int steps) {
+    sti_model *m = model_of(xml);
+    sti_world *w = world_of(m);
+    for (int k = 0; k < steps; k++) {
+        REQUIRE(sti_step(w, 1) == STI_OK);
+        sti_certificate here = sti_world_certificate(w);
+        CHECK(here.headline <= 1.5 * claim_of(w)->headline + sti_world_option(w)->contact_tol / 2);
+    }
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* The Runge-Kutta method solves for contact once more at the end of its step: what is left of elastic forces is what is left
+   there. */
+TEST(claims_of_soft_bodies_at_the_end_of_a_runge_kutta_step) {
+    static const char *laws[] = {"neohookean", "stvk", "corotated"};
+    char xml[2048];
+    for (int i = 0; i < 3; i++) {
+        snprintf(
+            xml, sizeof xml,
+            "<mujoco xmlns:sti='urn:stiction'><option integrator='RK4'/><worldbody>"
+            "<flexcomp name='f' type='box' dim='3' count='3 2 2' spacing='.05 .05 .05' mass='.5' pos='.02 0 "
+            ".04'>"
+            "<elasticity young='1e5' poisson='.45' sti:law='%s'/><contact friction='4'/><pin "
+            "id='0'/></flexcomp>"
+            "<body><joint name='j' axis='0 1 0' range='-90 90' frictionloss='.1'/>"
+            "<geom type='capsule' size='.05' fromto='0 0 0 .3 0 0'/>"
+            "<body pos='.3 0 0'><joint type='ball' damping='.1'/><geom size='.08'/></body></body></worldbody>"
+            "<actuator><position joint='j' kp='1e3' sti:implicit='true' forcerange='-10 "
+            "10'/></actuator></mujoco>",
+            laws[i]);
+        check_steps(xml, 20);
+    }
+}
+
+/* Friction that no material has: its slip, times mu, drowns the normal velocity in rounding. */
+TEST(claims_with_friction_out_of_all_proportion) {
+    static const char *friction[] = {"1e6", "1e9", "1e12", "1e15", "1e20"};
+    char xml[1024];
+    for (int i = 0; i < 5; i++) {
+        snprintf(xml, sizeof xml,
+                 "<mujoco><worldbody><body pos='.1 .1 .5'><freejoint/>"
+                 "<geom type='ellipsoid' size='.1 .2 .9' condim='6' friction='%s .1 .1'/></body>"
+                 "<body pos='0 0 .3'><freejoint/><geom type='mesh' mesh='m'/></body></worldbody><asset>"
+                 "<mesh name='m' vertex='0 0 0 .2 0 0 0 .2 0 0 0 .2 .2 .2 .2'/></asset></mujoco>",
+                 friction[i]);
+        check_steps(xml, 5);
+    }
+}
+
 /* Where exact friction does not converge its slip is held fixed. That is another problem than was asked: the step says so, and is
    judged by the one that was asked. */
 TEST(frozen_slip_is_said_and_judged_by_the_problem_that_was_asked) {
@@ -209,4 +260,6 @@ TEST(frozen_slip_is_said_and_judged_by_the_problem_that_was_asked) {
 MAIN(CASE(no_field_is_claimed_that_was_not_computed), CASE(without_rows_nothing_is_open),
      CASE(a_failed_step_claims_nothing), CASE(ranks_are_counted_on_request),
      CASE(claims_with_lever_arms_out_of_all_proportion),
+     CASE(claims_of_soft_bodies_at_the_end_of_a_runge_kutta_step),
+     CASE(claims_with_friction_out_of_all_proportion),
      CASE(frozen_slip_is_said_and_judged_by_the_problem_that_was_asked))

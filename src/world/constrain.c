@@ -667,17 +667,29 @@ sti_status sti__stage_solve(sti_world *world) {
     return STI_OK;
 }
 
-void sti__constraints_correct(sti_world *world, double *qacc_step, double *rate) {
+/* Newton's method of soft bodies goes on from the answer that rows have given to the end of a step. */
+static sti_status settle_again(sti_world *world, double *qacc_step, double *rate) {
+    if (!world->soft.fem || world->soft.fem->linear) return STI_OK;
+    sti_status status = sti__soft_settle(world);
+    if (status == STI_OK) set_motion_of_rows(world, qacc_step, rate);
+    return status;
+}
+
+sti_status sti__constraints_correct(sti_world *world, double *qacc_step, double *rate) {
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
     const sti_state *s = world->state;
-    if (!c->solved) return;
+    if (!c->solved) return STI_OK;
     for (int i = 0; i < as->problem.arrays.n && as->dof[i] < world->model->nv; i++)
         as->vstar[i] = s->qvel[as->dof[i]] + s->opt.timestep * qacc_step[as->dof[i]];
-    if (solve(world) != STI_OK) return;
+    sti_status status = solve(world);
+    if (status != STI_OK) return status;
     set_motion(world, qacc_step, rate);
+    status = settle_again(world, qacc_step, rate);
+    if (status != STI_OK) return status;
     memcpy(s->qacc, qacc_step, sizeof(double) * (size_t)world->model->nv);
     sti__coupled_answer(as, s);
+    return STI_OK;
 }
 
 /* ---- memory of the step ------------------------------------------------------------ */

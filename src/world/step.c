@@ -256,24 +256,32 @@ static sti_status forward(sti_world *world) {
     return status;
 }
 
+typedef struct runge_kutta {
+    sti_world *world;
+    sti_status status; /* of the solve at the end of the step */
+} runge_kutta;
+
 /* A stage of an integrator: no contact in between. */
 static void forward_again(void *context) {
-    sti_world *world = context;
+    sti_world *world = ((runge_kutta *)context)->world;
     forward_smooth(world);
     if (world->state->wanted & STI__WANT_RNEPOST) RUN(world, rnepost);
 }
 
 static void correct(void *context, double *qacc_step, double *rate) {
-    sti__constraints_correct(context, qacc_step, rate);
+    runge_kutta *r = context;
+    r->status = sti__constraints_correct(r->world, qacc_step, rate);
 }
 
 /* All four stages are smooth, the first too: what pushes comes into the end of the step alone. */
-static void integrate_rk4(sti_world *world) {
+static sti_status integrate_rk4(sti_world *world) {
     sti_state *s = world->state;
+    runge_kutta r = {world, STI_OK};
     if (world->constraints.solved) memcpy(s->qacc, s->qacc_smooth, sizeof(double) * (size_t)world->model->nv);
-    sti__integrate_rk4(s, world->kernels, forward_again, correct, world);
-    sti__constraints_prepare(
-        world); /* again, for what the solve at the end leaves; without memory the step is not taken */
+    sti__integrate_rk4(s, world->kernels, forward_again, correct, &r);
+    if (r.status == STI_OK) r.status = sti__constraints_prepare(world); /* for what that solve leaves */
+    if (r.status != STI_OK) sti__world_copy_in(world, world->good);
+    return r.status;
 }
 
 /* Whether an allocation of this substep failed. */
@@ -281,17 +289,19 @@ static bool ran_out(const sti_world *world) {
     return atomic_load_explicit(&world->watch.failed, memory_order_relaxed);
 }
 
-static void integrate(sti_world *world) {
+static sti_status integrate(sti_world *world) {
     sti_state *s = world->state;
+    sti_status status = STI_OK;
     STI__ENTER(&world->profile, "integrate");
-    if (s->opt.integrator == STI_INTEGRATOR_RK4) integrate_rk4(world);
+    if (s->opt.integrator == STI_INTEGRATOR_RK4) status = integrate_rk4(world);
     else if (s->opt.integrator == STI_INTEGRATOR_ALM) sti__alm_advance(world->alm, s, world->kernels);
     else {
         if (!world->constraints.solved) sti__integrate_acceleration(s, world->kernels);
         sti__integrate_advance(s, world->kernels);
     }
-    if (world->model->nflex && !ran_out(world)) sti__soft_advance(world);
+    if (status == STI_OK && world->model->nflex && !ran_out(world)) sti__soft_advance(world);
     STI__LEAVE(&world->profile);
+    return status;
 }
 
 /* ---- the step ------------------------------------------------------------------------------------ */
@@ -337,8 +347,7 @@ static sti_status move_on(sti_world *world) {
     if (status == STI_OK) status = sti__constraints_prepare(world);
     status = check_memory(world, status);
     STI__LEAVE(&world->profile);
-    if (status == STI_OK) integrate(world);
-    return status;
+    return status == STI_OK ? integrate(world) : status;
 }
 
 /* The same without outputs that no later stage reads: sensors, and what only they and views want. */

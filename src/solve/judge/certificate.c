@@ -116,16 +116,26 @@ bool sti__momentum_holds(const sti_problem *p, const double *v, const double *g,
     return sti__sum_holds(&sum, limit);
 }
 
+/* |J||v| and |vhat| of scalar row i, squared. */
+static double row_size2(const sti_problem_arrays *a, const double *v, int i) {
+    double size2 = a->vhat[i] * a->vhat[i];
+    for (int k = a->J.start[i]; k < a->J.start[i + 1]; k++) {
+        double part = a->J.value[k] * v[a->J.col[k]];
+        size2 += part * part;
+    }
+    return size2;
+}
+
 double sti__rounding2(const sti_problem *p, const double *v) {
     const sti_problem_arrays *a = &p->arrays;
     double sum = 0;
-    for (int i = 0; i < p->m; i++) {
-        double size2 = a->vhat[i] * a->vhat[i];
-        for (int k = a->J.start[i]; k < a->J.start[i + 1]; k++) {
-            double part = a->J.value[k] * v[a->J.col[k]];
-            size2 += part * part;
+    for (int b = 0; b < a->nrow; b++) {
+        const double *mu = a->rows[b].mu, *R = a->R + p->first[b];
+        bool cone = a->rows[b].kind == STI_ROW_CONE;
+        for (int k = 0; k < a->rows[b].dim; k++) {
+            double normal = cone && k > 0 ? mu[k - 1] * mu[k - 1] / R[0] : 0;
+            sum += row_size2(a, v, p->first[b] + k) * (1 / R[k] + normal);
         }
-        sum += size2 / a->R[i];
     }
     return DBL_EPSILON * DBL_EPSILON * sum;
 }
