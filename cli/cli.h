@@ -56,6 +56,8 @@ sti_load_options load_options(bool outside);
 /* A model, with warnings on stderr unless quiet; NULL after saying why. */
 sti_model *load_model(const char *path, bool outside, bool quiet);
 /* A world at a keyframe given by name or number (NULL = none); NULL after saying why. */
+/* The keyframe of this name or number; -1 after saying which there are. */
+int require_key(const sti_model *model, const char *key);
 sti_world *make_world(const sti_model *model, const char *key, bool profile);
 /* Its tree of stages with times, shares and iterations. */
 void print_profile(const sti_world *world, int steps);

@@ -92,16 +92,20 @@ static void list_keys(const sti_model *model) {
     fprintf(stderr, "\n");
 }
 
+int require_key(const sti_model *model, const char *key) {
+    int id = find_key(model, key);
+    if (id >= 0) return id;
+    fprintf(stderr, "stiction: there is no keyframe \"%s\"\n", key);
+    list_keys(model);
+    return -1;
+}
+
 sti_world *make_world(const sti_model *model, const char *key, bool profile) {
     sti_error error = {0};
     sti_world_options options = sti_world_options_default();
     options.profile = profile;
-    int id = key ? find_key(model, key) : -1;
-    if (key && id < 0) {
-        fprintf(stderr, "stiction: there is no keyframe \"%s\"\n", key);
-        list_keys(model);
-        return NULL;
-    }
+    int id = key ? require_key(model, key) : -1;
+    if (key && id < 0) return NULL;
     sti_world *world = sti_world_create(model, &options, &error);
     if (!world) {
         report_error(&error);

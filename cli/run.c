@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 typedef struct run_options {
-    const char *file, *key, *record, *fields, *plot, *picture, *integrator, *ctrl, *size;
+    const char *file, *key, *keys, *record, *fields, *plot, *picture, *integrator, *ctrl, *size;
     const char *solver, *capsules, *dump;
     double time, timestep, interval, limit;
     int random, threads, every, substeps;
@@ -49,22 +49,60 @@ static void random_controls(const sti_model *m, double *ctrl, uint64_t *state) {
     }
 }
 
-/* "0.1,0.2": the first controls, or one value for all. */
+static bool wrong_count(const sti_model *m, const char *text) {
+    fprintf(stderr,
+            "stiction run: --ctrl \"%s\": the scene has %d controls: one number for all, or %d separated by "
+            "commas\n",
+            text, m->nu, m->nu);
+    return false;
+}
+
+/* "0.1,0.2": every control, or one value for all. */
 static bool constant_controls(const sti_model *m, double *ctrl, const char *text) {
     int count = 0;
     for (const char *at = text; *at; count++) {
         char *end;
         double value = strtod(at, &end);
-        if (end == at || !isfinite(value) || (*end && *end != ',') || count >= m->nu) {
-            fprintf(stderr, "stiction run: --ctrl \"%s\" must be at most %d numbers, separated by commas\n",
-                    text, m->nu);
-            return false;
-        }
+        if (end == at || !isfinite(value) || (*end && *end != ',') || count >= m->nu)
+            return wrong_count(m, text);
         ctrl[count] = value;
         at = *end ? end + 1 : end;
     }
-    for (int i = 1; count == 1 && i < m->nu; i++) ctrl[i] = ctrl[0];
+    if (count != 1 && count != m->nu) return wrong_count(m, text);
+    for (int i = 1; i < m->nu && count == 1; i++) ctrl[i] = ctrl[0];
     return true;
+}
+
+/* ---- controls of keyframes ------------------------------------------------------------------------------ */
+
+enum { MOST_KEYS = 64 };
+
+/* The keyframes of "a,b,c"; their count, or -1 with a word about the one that is not there. */
+static int find_keys(const sti_model *m, const char *text, int *keys) {
+    char name[256];
+    int count = 0;
+    while (*text) {
+        size_t n = strcspn(text, ",");
+        if (count == MOST_KEYS || n >= sizeof name) {
+            fprintf(stderr, "stiction run: --keys takes at most %d names of 255 letters\n", MOST_KEYS);
+            return -1;
+        }
+        memcpy(name, text, n);
+        name[n] = 0;
+        if ((keys[count++] = require_key(m, name)) < 0) return -1;
+        text += n + (text[n] == ',');
+    }
+    return count;
+}
+
+/* Controls at the part `done` of a run that goes from keyframe to keyframe, gently at each. */
+static void key_controls(const sti_model *m, const int *keys, int count, double done, double *ctrl) {
+    double at = fmin(done, 1) * (count - 1);
+    int phase = (int)fmin(at, count - 2);
+    double s = at - phase, share = s * s * (3 - 2 * s);
+    const double *from = m->key_ctrl + (size_t)keys[phase] * (size_t)m->nu;
+    const double *to = m->key_ctrl + (size_t)keys[phase + 1] * (size_t)m->nu;
+    for (int i = 0; i < m->nu; i++) ctrl[i] = from[i] + share * (to[i] - from[i]);
 }
 
 /* ---- the simulation ----------------------------------------------------------------------------------- */
@@ -79,7 +117,9 @@ typedef struct simulation {
     int64_t dump_every;
     uint64_t random;
     double *ctrl;
-    double wall, energy[2]; /* J, before and after */
+    int key[MOST_KEYS], nkey; /* keyframes whose controls are gone through; 0 = none */
+    double wall, energy[2];   /* J, before and after */
+    double worst;             /* largest certificate of a step that was looked at */
 } simulation;
 
 static double total_energy(sti_world *world) {
@@ -105,39 +145,45 @@ static int dump_problem(simulation *sim) {
     return sti_capsule_save(sim->world, path, &error) == STI_OK ? EXIT_OK : report_error(&error);
 }
 
-/* Steps until something has to be done between two steps. */
-static int64_t next_stop(const simulation *sim) {
-    int64_t n = sim->total - sim->steps, chunk = 256;
-    if (sim->recorder && sim->every - sim->steps % sim->every < n) n = sim->every - sim->steps % sim->every;
-    if (sim->hold && sim->hold - sim->steps % sim->hold < n) n = sim->hold - sim->steps % sim->hold;
-    if (sim->dump && sim->dump_every - sim->steps % sim->dump_every < n)
-        n = sim->dump_every - sim->steps % sim->dump_every;
-    return n < chunk ? n : chunk;
+/* What comes before a step: its controls, and the file of its problem. */
+static int prepare_step(simulation *sim) {
+    if (sim->nkey)
+        key_controls(sim->model, sim->key, sim->nkey, (double)sim->steps / (double)sim->total, sim->ctrl);
+    if (sim->hold && sim->steps % sim->hold == 0) random_controls(sim->model, sim->ctrl, &sim->random);
+    return sim->dump && sim->steps % sim->dump_every == 0 ? dump_problem(sim) : EXIT_OK;
 }
 
-static int simulate(simulation *sim, bool quiet) {
-    double h = sti_world_option(sim->world)->timestep, total = (double)sim->total * h;
-    progress_bar p = progress_start(quiet);
+static int say_failed(const simulation *sim) {
+    int status = report_error(sti_world_error(sim->world));
+    if (sim->capsules && sti_world_capsules(sim->world) > 0)
+        fprintf(stderr, "  next: the step is kept in %s/capsule-%04d-%s.h5\n", sim->capsules,
+                sti_world_capsules(sim->world), sti_trouble_word(sti_world_trouble(sim->world)));
+    return status;
+}
+
+static void show_progress(progress_bar *p, double done, double total) {
     char text[96];
+    snprintf(text, sizeof text, "%.2f of %.2f s  %.1fx real time", done, total,
+             done / fmax(seconds() - p->start, 1e-9));
+    progress_show(p, done / total, text);
+}
+
+/* One by one: every step's certificate is looked at. */
+static int simulate(simulation *sim, bool quiet) {
+    double h = sti_world_option(sim->world)->timestep;
+    progress_bar p = progress_start(quiet);
     int status = sim->recorder ? record_frame(sim) : EXIT_OK;
     while (status == EXIT_OK && sim->steps < sim->total && !interrupted) {
-        if (sim->hold && sim->steps % sim->hold == 0) random_controls(sim->model, sim->ctrl, &sim->random);
-        int64_t n = next_stop(sim);
-        if (sim->dump && sim->steps % sim->dump_every == 0 && (status = dump_problem(sim)) != EXIT_OK) break;
-        if (sti_step(sim->world, (int)n) != STI_OK) {
+        if ((status = prepare_step(sim)) != EXIT_OK) break;
+        if (sti_step(sim->world, 1) != STI_OK) {
             progress_stop(&p);
-            status = report_error(sti_world_error(sim->world));
-            if (sim->capsules && sti_world_capsules(sim->world) > 0)
-                fprintf(stderr, "  next: the step is kept in %s/capsule-%04d-%s.h5\n", sim->capsules,
-                        sti_world_capsules(sim->world), sti_trouble_word(sti_world_trouble(sim->world)));
-            return status;
+            return say_failed(sim);
         }
-        sim->steps += n;
+        sim->steps++;
+        sim->worst = fmax(sim->worst, sti_world_solve_info(sim->world)->certificate.headline);
         if (sim->recorder && sim->steps % sim->every == 0) status = record_frame(sim);
-        double done = (double)sim->steps * h;
-        snprintf(text, sizeof text, "%.2f of %.2f s  %.1fx real time", done, total,
-                 done / fmax(seconds() - p.start, 1e-9));
-        progress_show(&p, done / total, text);
+        if (sim->steps % 64 == 0 || sim->steps == sim->total)
+            show_progress(&p, (double)sim->steps * h, (double)sim->total * h);
     }
     progress_stop(&p);
     sim->wall = seconds() - p.start;
@@ -147,14 +193,11 @@ static int simulate(simulation *sim, bool quiet) {
 
 static void print_figures(const simulation *sim) {
     double h = sti_world_option(sim->world)->timestep, simulated = (double)sim->steps * h;
-    double wall = fmax(sim->wall, 1e-9), drift = sim->energy[1] - sim->energy[0];
-    double scale = fmax(fabs(sim->energy[0]), 1e-300);
-    printf("%lld steps  %.3f s simulated  %.3f s wall  %.1fx real time  %.0f steps/s  energy drift %+.3g J "
-           "(%+.2g%%)  "
-           "hash %016llx\n",
-           (long long)sim->steps, simulated, sim->wall, simulated / wall, (double)sim->steps / wall, drift,
-           fabs(sim->energy[0]) > 1e-12 ? 100 * drift / scale : 0.0,
-           (unsigned long long)sti_world_hash(sim->world));
+    double wall = fmax(sim->wall, 1e-9);
+    printf("%lld steps  %.3f s simulated  %.3f s wall  %.1fx real time  %.0f steps/s  energy %.4g to %.4g J  "
+           "certificate <= %.0e  hash %016llx\n",
+           (long long)sim->steps, simulated, sim->wall, simulated / wall, (double)sim->steps / wall,
+           sim->energy[0], sim->energy[1], sim->worst, (unsigned long long)sti_world_hash(sim->world));
 }
 
 static void print_overlaps(const sti_world *world) {
@@ -229,7 +272,21 @@ static bool prepare(simulation *sim, const run_options *o) {
         sim->random = 0x853c49e6748fea9bull + (uint64_t)o->random;
         sim->hold = (int64_t)fmax(1, fmin(0.1 / opt->timestep + 0.5, 1e15));
     }
+    if (o->keys && (sim->nkey = find_keys(sim->model, o->keys, sim->key)) < 0) return false;
     return !o->ctrl || constant_controls(sim->model, sim->ctrl, o->ctrl);
+}
+
+/* Whether a file can be made there, before hours are spent on what goes into it. */
+static bool can_write(const char *path) {
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    char folder[4096];
+    if (!slash) return true;
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash == path ? 1 : slash - path), path);
+    if (access(folder, W_OK) == 0) return true;
+    fprintf(stderr, "stiction run: %s: ", path);
+    perror(folder);
+    fprintf(stderr, "  next: make the folder, or name another\n");
+    return false;
 }
 
 static int outputs(simulation *sim, const run_options *o, const char *recording) {
@@ -281,12 +338,15 @@ static bool temporary_recording(char *path, size_t size) {
 }
 
 static int run(const run_options *o) {
-    char temporary[512] = "";
+    char temporary[512] = "", first[256] = "";
+    if (o->keys) snprintf(first, sizeof first, "%.*s", (int)strcspn(o->keys, ","), o->keys);
+    if (!can_write(o->picture) || !can_write(o->plot)) return EXIT_FAILED;
     if (o->plot && !o->record && !temporary_recording(temporary, sizeof temporary)) return EXIT_FAILED;
     int status = EXIT_FAILED;
     sti_model *model = load_model(o->file, o->outside, o->quiet);
     sti_pool *pool = o->threads > 1 ? sti_pool_create(o->threads, NULL) : NULL;
-    simulation sim = {.model = model, .world = model ? make_world(model, o->key, o->profile) : NULL};
+    simulation sim = {.model = model,
+                      .world = model ? make_world(model, o->keys ? first : o->key, o->profile) : NULL};
     if (sim.world && pool) {
         sti_tasks tasks = sti_pool_tasks(pool);
         sti_world_set_tasks(sim.world, &tasks);
@@ -324,21 +384,25 @@ int command_run(int argc, char **argv) {
          ARG_TEXT, &o.dump},
         {"--every", "N", "with --dump-problems: of every N-th step (1)", ARG_INT, &o.every},
         {"--ctrl", "V,V,...", "constant controls; one value counts for all", ARG_TEXT, &o.ctrl},
+        {"--keys", "A,B,...", "start from keyframe A, then go through the controls of B and those after it",
+         ARG_TEXT, &o.keys},
         {"--random", "SEED", "random controls, new ones every 0.1 s", ARG_INT, &o.random},
         {"--profile", NULL, "show where the time of the steps went: a tree of stages", ARG_FLAG, &o.profile},
         {"--quiet", NULL, "no progress, no warnings", ARG_FLAG, &o.quiet},
         ARG_OUTSIDE(&o.outside),
     };
-    const usage u = {"run",
-                     "FILE",
-                     "Simulates a scene and prints one line of figures.",
-                     "  stiction run robot.xml --time 3\n"
-                     "  stiction run robot.xml --key home --record run.h5 --plot run.png --picture end.png\n"
-                     "  stiction run robot.xml --integrator implicitfast --random 1\n"
-                     "  stiction run pile.xml --dump-problems problems --every 100; stiction solve --compare "
-                     "problems\n",
-                     args,
-                     sizeof args / sizeof args[0]};
+    const usage u = {
+        "run",
+        "FILE",
+        "Simulates a scene and prints one line of figures.",
+        "  stiction run robot.xml --time 3\n"
+        "  stiction run robot.xml --key home --record run.h5 --plot run.png --picture end.png\n"
+        "  stiction run robot.xml --integrator implicitfast --random 1\n"
+        "  stiction run scenes/panda_grasp.xml --keys above,grip,lift,turn --time 6 --picture held.png\n"
+        "  stiction run pile.xml --dump-problems problems --every 100; stiction solve --compare "
+        "problems\n",
+        args,
+        sizeof args / sizeof args[0]};
     operands files;
     int status, width, height;
     if (!args_parse(&u, argc, argv, &files, &status)) return status;
@@ -347,7 +411,11 @@ int command_run(int argc, char **argv) {
     if (o.timestep < 0 || o.interval < 0) return usage_error(&u, "times must be positive");
     if (o.threads < 1 || o.threads > 256 || o.every < 1 || o.substeps < 0)
         return usage_error(&u, "--threads, --every and --substeps must be positive");
-    if (o.ctrl && o.random >= 0) return usage_error(&u, "--ctrl and --random exclude each other");
+    if ((o.ctrl != NULL) + (o.random >= 0) + (o.keys != NULL) > 1)
+        return usage_error(&u, "--ctrl, --keys and --random exclude each other");
+    if (o.keys && (o.key || !strchr(o.keys, ',')))
+        return usage_error(&u,
+                           "--keys needs two keyframes or more, and starts from the first: leave out --key");
     if (!parse_size(o.size, &width, &height))
         return usage_error(&u, "--size is like 640x480, at most 8192x8192");
     o.file = files.item[0];

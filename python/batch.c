@@ -77,11 +77,13 @@ static void leave_python(core_batch *b) {
     atomic_store(&b->stopped, false);
     b->caller = (uintptr_t)pthread_self();
     b->looked = core_seconds();
+    ((core_model *)b->model)->running++;
     b->thread = PyEval_SaveThread();
 }
 static void enter_python(core_batch *b) {
     PyEval_RestoreThread(b->thread);
     b->thread = NULL;
+    ((core_model *)b->model)->running--;
 }
 
 /* The status; NULL if a signal's handler raised. */

@@ -83,6 +83,7 @@ static PyObject *model_new(core_state *s, sti_model *model) {
     }
     m->model = model;
     m->shown = false;
+    m->running = 0;
     m->opt = model->opt;
     return (PyObject *)m;
 }
@@ -142,8 +143,12 @@ PyObject *core_load(PyObject *module, PyObject *args) {
 bool core_model_update(core_state *s, PyObject *model) {
     core_model *m = (core_model *)model;
     sti_error error = {0};
-    if (!m->shown || sti_model_update(m->model, &error) == STI_OK) return true;
-    core_error(s, &error);
+    if (!m->shown || !sti_model_changed(m->model)) return true;
+    if (m->running > 0)
+        PyErr_SetString(PyExc_RuntimeError, "the model was changed while another thread steps with it: wait "
+                                            "for that thread, or give each its own copy");
+    else if (sti_model_update(m->model, &error) == STI_OK) return true;
+    else core_error(s, &error);
     return false;
 }
 

@@ -15,8 +15,18 @@ typedef struct core_state {
 typedef struct core_model {
     PyObject_HEAD sti_model *model;
     bool shown;     /* some array of it that can be written is in users' hands */
+    int running;    /* calls that use it without the GIL just now: it must not be renewed under them */
     sti_option opt; /* what model.opt shows; worlds take it over, the model itself stays as it is */
 } core_model;
+
+/* Work on a world or batch of the model without the GIL. */
+#define CORE_RUN(owner)                     \
+    {                                       \
+        ((core_model *)(owner))->running++; \
+        Py_BEGIN_ALLOW_THREADS
+#define CORE_RUN_END(owner)                                 \
+    Py_END_ALLOW_THREADS((core_model *)(owner))->running--; \
+    }
 
 typedef struct core_world {
     PyObject_HEAD sti_world *world;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stiction._core.viewer: the viewer of a world, if the build has one. stiction/viewer.py is what users see. */
 #include "core.h"
+#include "objects.h"
 
 #ifndef STI_VIEWER
 int core_add_viewer(PyObject *module) {
@@ -72,14 +73,15 @@ static double clock_seconds(void) {
 }
 
 /* Steps until `seconds` have passed, or a signal's handler raises (Ctrl-C), in slices that keep it waiting unnoticeably. */
-static sti_status run_slices(sti_viewer *v, sti_world *world, double seconds, bool *interrupted,
+static sti_status run_slices(sti_viewer *v, const core_world *w, double seconds, bool *interrupted,
                              sti_error *error) {
     const double slice = 0.05;
     sti_status status = STI_OK;
     double end = clock_seconds() + seconds, left = seconds;
     do {
-        Py_BEGIN_ALLOW_THREADS status = sti_viewer_run(v, world, left < slice ? left : slice, error);
-        Py_END_ALLOW_THREADS *interrupted = PyErr_CheckSignals() < 0;
+        CORE_RUN(w->model) status = sti_viewer_run(v, w->world, left < slice ? left : slice, error);
+        CORE_RUN_END(w->model)
+        *interrupted = PyErr_CheckSignals() < 0;
         left = end - clock_seconds();
     } while (status == STI_OK && !*interrupted && left > 0 && !sti_viewer_stopped(v));
     return status;
@@ -97,7 +99,7 @@ static PyObject *viewer_run(PyObject *self, PyObject *arg) {
     bool interrupted = false;
     if (world) {
         ((core_viewer *)self)->running = true;
-        status = run_slices(v, world, seconds, &interrupted, &error);
+        status = run_slices(v, (core_world *)owner, seconds, &interrupted, &error);
         ((core_viewer *)self)->running = false;
         core_world_give(owner);
     }

@@ -102,8 +102,9 @@ static PyObject *world_step(PyObject *self, PyObject *arg) {
     sti_status status = STI_OK;
     bool stopped = false;
     do {
-        Py_BEGIN_ALLOW_THREADS status = step_some(w->world, &n);
-        Py_END_ALLOW_THREADS stopped = status == STI_OK && PyErr_CheckSignals() < 0;
+        CORE_RUN(w->model) status = step_some(w->world, &n);
+        CORE_RUN_END(w->model)
+        stopped = status == STI_OK && PyErr_CheckSignals() < 0;
     } while (status == STI_OK && n > 0 && !stopped);
     if (!stopped) return world_done(w, status);
     atomic_flag_clear(w->busy);
@@ -115,8 +116,9 @@ static PyObject *world_forward(PyObject *self, PyObject *unused) {
     core_world *w = (core_world *)self;
     if (!core_take(w)) return NULL;
     sti_status status;
-    Py_BEGIN_ALLOW_THREADS status = sti_forward(w->world);
-    Py_END_ALLOW_THREADS return world_done(w, status);
+    CORE_RUN(w->model) status = sti_forward(w->world);
+    CORE_RUN_END(w->model)
+    return world_done(w, status);
 }
 
 static PyObject *world_reset(PyObject *self, PyObject *arg) {
@@ -335,15 +337,11 @@ static PyObject *world_copy(PyObject *self, PyObject *unused) {
 static PyObject *world_save(PyObject *self, PyObject *unused) {
     (void)unused;
     core_world *w = (core_world *)self;
+    if (!core_take(w)) return NULL;
     size_t n = sti_snapshot_size(w->world);
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)n);
-    if (!bytes) return NULL;
-    sti_status status = STI_ARGUMENT;
-    if (core_take(w)) {
-        status = sti_snapshot_save(w->world, PyBytes_AsString(bytes), n);
-        atomic_flag_clear(w->busy);
-    }
-    if (status != STI_OK) Py_CLEAR(bytes);
+    if (bytes) sti_snapshot_save(w->world, PyBytes_AsString(bytes), n);
+    atomic_flag_clear(w->busy);
     return bytes;
 }
 
@@ -462,8 +460,9 @@ static PyObject *world_picture(PyObject *self, PyObject *args) {
     if (b.len != (Py_ssize_t)o.width * o.height * 3)
         PyErr_SetString(PyExc_ValueError, "the array must be height x width x 3 bytes");
     else if (core_take(w)) {
-        Py_BEGIN_ALLOW_THREADS status = sti_picture_render(w->world, &o, b.buf, &error);
-        Py_END_ALLOW_THREADS atomic_flag_clear(w->busy);
+        CORE_RUN(w->model) status = sti_picture_render(w->world, &o, b.buf, &error);
+        CORE_RUN_END(w->model)
+        atomic_flag_clear(w->busy);
         if (status != STI_OK) core_error(core_state_of_type(Py_TYPE(self)), &error);
     }
     PyBuffer_Release(&b);

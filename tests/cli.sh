@@ -93,7 +93,7 @@ done
 [ -w /dev/full ] && expect 1 'No space' sh -c '"$0" info robot.xml >/dev/full' "$stiction"
 
 # ---- run ----------------------------------------------------------------------------------------
-expect 0 '^500 steps  1.000 s simulated .* steps/s  energy drift .* hash [0-9a-f]\{16\}$' "$stiction" run robot.xml
+expect 0 '^500 steps  1.000 s simulated .* steps/s  energy .* to .* J  certificate <= .* hash [0-9a-f]\{16\}$' "$stiction" run robot.xml
 expect 0 '^ 50%' "$stiction" run robot.xml
 expect 0 '^50 steps' "$stiction" run robot.xml --time=0.1 --quiet
 [ "$(wc -l <out.txt)" = 1 ] || { echo "FAIL: --quiet is not quiet"; failures=$((failures + 1)); }
@@ -106,7 +106,12 @@ expect 2 'needs a number' "$stiction" run robot.xml --time soon
 expect 2 'needs a value' "$stiction" run robot.xml --time
 expect 2 'negative' "$stiction" run robot.xml --time -1
 expect 2 'no integrator "euler2"' "$stiction" run robot.xml --integrator euler2
-expect 2 'at most 2 numbers' "$stiction" run robot.xml --ctrl 1,2,3
+expect 2 'has 2 controls' "$stiction" run robot.xml --ctrl 1,2,3
+expect 2 'exclude each other' "$stiction" run robot.xml --ctrl 1 --keys up,up
+expect 2 'two keyframes or more' "$stiction" run robot.xml --keys up
+expect 2 'no keyframe "down"' "$stiction" run robot.xml --keys up,down
+expect 0 'hash' "$stiction" run robot.xml --keys up,0
+expect 1 'make the folder' "$stiction" run robot.xml --picture nowhere/end.png
 expect 1 'no keyframe "down"' "$stiction" run robot.xml --key down
 expect 0 'hash' "$stiction" run robot.xml --record run.h5 --interval 0.01 --quiet
 [ -s run.h5 ] || { echo "FAIL: no recording"; failures=$((failures + 1)); }

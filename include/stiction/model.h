@@ -356,6 +356,8 @@ STI_API sti_model *sti_model_copy(const sti_model *model, sti_error *error);
    anew what they keep of the old ones. If a value is impossible, the error names it and all fields are again as they were at the
    last update. Costs a comparison of the writable fields if none was changed. docs/changing.md. */
 STI_API sti_status sti_model_update(sti_model *model, sti_error *error);
+/* Whether a field differs from what sti_model_update last saw. */
+STI_API bool sti_model_changed(const sti_model *model);
 /* The letter of model_fields.h for what becomes of a change of a field: V, R, B and S are writable, F and D are not; 0: there is
    no such field. */
 STI_API char sti_model_field_change(const char *field);

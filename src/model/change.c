@@ -347,6 +347,8 @@ static bool next(const sti_model *m, walk *w) {
 
 static bool differs(const walk *w) { return memcmp(w->last, w->data, w->bytes) != 0; }
 
+bool sti_model_changed(const sti_model *m) { return m && m->last && sti__find_changes(m) >= 0; }
+
 int sti__find_changes(const sti_model *m) {
     int reach = -1;
     EACH(m, w)

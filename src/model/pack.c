@@ -69,7 +69,7 @@ sti_status sti_model_pack(const sti_model *m, void *out, size_t size, sti_error 
     header h = {.layout = layout_hash(), .size = body_size(m)};
     if (error) *error = (sti_error){0};
     if (!out || size < sizeof h + h.size) return sti__fail(error, STI_ARGUMENT, "the memory is too small");
-    if (m->last && sti__find_changes(m) >= 0)
+    if (sti_model_changed(m))
         return sti__fail(error, STI_ARGUMENT, "fields were written: call sti_model_update first");
     char *at = (char *)out + sizeof h;
 #define X(name, text) at = put(at, &m->name, sizeof m->name);

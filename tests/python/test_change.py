@@ -2,7 +2,9 @@
 """Models that are changed, parameters per world, pickles. That every field gives what compiling gives: tests/test_change.c."""
 import copy
 import multiprocessing
+import pathlib
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -120,3 +122,28 @@ def test_other_processes():
     model = load()
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.map(run, [model, load(3)]) == [run(model), run(load(3))]
+
+
+def test_no_thread_steps_under_a_change():
+    """While a thread steps, neither a change of its model nor a snapshot of its data reaches it; both say so."""
+    model = stiction.Model.from_xml_path(str(pathlib.Path(__file__).parents[2] / "scenes" / "soft_ball.xml"))
+    one, other = stiction.Data(model), stiction.Data(model)
+    stiction.step(model, other)
+    rgba = model.geom_rgba.copy()
+    thread = threading.Thread(target=stiction.step, args=(model, one, 400))
+    thread.start()
+    changed = saved = 0
+    while thread.is_alive():
+        model.geom_rgba[:] = rgba / 2
+        for call, count in ((lambda: stiction.step(model, other), "changed"), (one.snapshot, "saved")):
+            try:
+                call()
+            except RuntimeError as error:
+                assert "another thread" in str(error)
+                changed, saved = changed + (count == "changed"), saved + (count == "saved")
+        model.geom_rgba[:] = rgba
+    thread.join()
+    assert changed > 0 and saved > 0
+    model.geom_rgba[:] = rgba / 2
+    stiction.step(model, one)
+    stiction.step(model, other)
