@@ -320,6 +320,19 @@ static PyObject *batch_rollout(PyObject *self, PyObject *args) {
     return text ? Py_BuildValue("sN", sti_status_name(status), text) : NULL;
 }
 
+/* worlds side by side, and the share of these places that was in use */
+static PyObject *batch_lanes(PyObject *self, PyObject *none) {
+    const core_batch *b = (core_batch *)self;
+    (void)none;
+    return Py_BuildValue("id", sti_batch_lanes(b->batch), sti_batch_lane_share(b->batch));
+}
+
+PyObject *core_lanes(PyObject *module, PyObject *none) {
+    (void)module;
+    (void)none;
+    return PyLong_FromLong(sti_lanes());
+}
+
 static PyMethodDef batch_methods[] = {
     {"step", batch_step, METH_O, "n steps of all worlds; the first status that is not OK"},
     {"forward", batch_forward, METH_O, "everything but the integration, of all or some"},
@@ -329,6 +342,7 @@ static PyMethodDef batch_methods[] = {
     {"reset", batch_reset, METH_VARARGS, "some worlds to a keyframe or to states"},
     {"failures", batch_failures, METH_NOARGS, "worlds whose last call failed"},
     {"solved", batch_solved, METH_VARARGS, "certificates, iterations, converged"},
+    {"lanes", batch_lanes, METH_NOARGS, "worlds side by side, share in use"},
     {"world", batch_world, METH_O, "one of the worlds"},
     {"hashes", batch_hashes, METH_NOARGS, "of all worlds"},
     {"rollout", batch_rollout, METH_VARARGS, "trajectories from states and controls"},

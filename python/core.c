@@ -106,6 +106,7 @@ static PyMethodDef core_methods[] = {{"load", core_load, METH_VARARGS, "load and
                                      {"unpack", core_unpack, METH_O, "a model of bytes"},
                                      {"world", core_world_new, METH_VARARGS, "a world of a model"},
                                      {"batch", core_batch_new, METH_VARARGS, "many worlds of a model"},
+                                     {"lanes", core_lanes, METH_NOARGS, "worlds a register holds"},
                                      {"recorder", core_recorder_new, METH_VARARGS, "an HDF5 recorder"},
                                      {NULL, NULL, 0, NULL}};
 static PyModuleDef_Slot core_slots[] = {{Py_mod_exec, core_exec}, {0, NULL}};

@@ -100,5 +100,6 @@ PyObject *core_pack(core_state *s, const sti_model *model);
 PyObject *core_world_new(PyObject *module, PyObject *args);
 PyObject *core_recorder_new(PyObject *module, PyObject *args);
 PyObject *core_batch_new(PyObject *module, PyObject *args);
+PyObject *core_lanes(PyObject *module, PyObject *none);
 
 #endif

@@ -2,7 +2,7 @@
 /* Batches: the bits of worlds alone, arrays without copies, resets, worlds that fail beside others, rollouts. */
 #include "state_scenes.h"
 
-enum { MANY = 5 };
+enum { MANY = 5, LANED = 6 };
 
 static sti_batch *batch_of(const sti_model *model, int count, sti_pool *pool) {
     sti_batch_options o = sti_batch_options_default();
@@ -50,6 +50,113 @@ TEST(a_world_of_a_batch_has_the_bits_of_one_alone) {
             sti_batch_destroy(b);
             sti_pool_destroy(pool);
         }
+        sti_model_free(m);
+    }
+}
+
+/* All that users see of two worlds; padding of M and its factor is not computed. */
+static void check_same_views(sti_world *a, sti_world *b, const char *what) {
+    for (int f = 0; f < STI_FIELD_COUNT; f++) {
+        sti_view x = sti_world_view(a, (sti_field)f), y = sti_world_view(b, (sti_field)f);
+        size_t bytes = sizeof(double) * (size_t)x.rows * (size_t)x.cols;
+        if (!x.data || bytes == 0 || f == STI_FIELD_M || f == STI_FIELD_qLD) continue;
+        bool same = memcmp(x.data, y.data, bytes) == 0;
+        if (!same) fprintf(stderr, "%.30s: field %d differs\n", what, f);
+        CHECK(same);
+    }
+}
+
+/* Worlds of a scene in a batch as state_world makes them, each pushed in its own way; outputs that someone reads. */
+static void prepare(const state_scene *s, sti_world *w, int i) {
+    sti_option *o = sti_world_option(w);
+    o->contact_solver = s->solver;
+    if (s->integrator) o->integrator = s->integrator;
+    o->alm_scheme = s->scheme;
+    if (s->force != 0) values(w, "xfrc_applied")[6] = s->force;
+    push(values(w, "qvel"), sti_world_model(w)->nv, i);
+}
+static void read_some(sti_world *w, int i) {
+    if (i % 3 == 1) values(w, "cfrc_ext"), values(w, "geom_xpos"), values(w, "energy");
+}
+
+static void check_lanes(const state_scene *s, const sti_model *m, sti_world **alone, int lanes, int threads) {
+    sti_pool *pool = sti_pool_create(threads, NULL);
+    sti_batch_options o = sti_batch_options_default();
+    o.lanes = lanes;
+    o.tasks = sti_pool_tasks(pool);
+    sti_batch *b = sti_batch_create(m, LANED, &o, NULL);
+    REQUIRE(b && sti_batch_lanes(b) == (m->nflex ? 1 : lanes));
+    for (int i = 0; i < LANED; i++) {
+        if (s->rope) CHECK(sti_world_add_handler(sti_batch_world(b, i), hold_by_rope, NULL, NULL) == 0);
+        prepare(s, sti_batch_world(b, i), i + 1);
+        read_some(sti_batch_world(b, i), i);
+    }
+    CHECK(sti_batch_step(b, 3) == STI_OK);
+    for (int i = LANED; i-- > 0;) { /* begin anew, in another order */
+        CHECK(sti_batch_reset(b, &i, 1, -1, NULL) == STI_OK);
+        prepare(s, sti_batch_world(b, i), i);
+    }
+    CHECK(sti_batch_step(b, 1) == STI_OK && sti_batch_step(b, 9) == STI_OK);
+    for (int i = 0; i < LANED; i++) {
+        CHECK(sti_world_hash(sti_batch_world(b, i)) == sti_world_hash(alone[i]));
+        if (threads == 1) check_same_views(sti_batch_world(b, i), alone[i], s->name);
+    }
+    double share = sti_batch_lane_share(b);
+    bool aside = m->nflex || s->rope || s->integrator == STI_INTEGRATOR_ALM || m->opt.substeps > 1 ||
+                 m->opt.integrator == STI_INTEGRATOR_ALM;
+    if (threads == 1) CHECK_NEAR(share, lanes == 1 || m->nflex ? 1 : aside ? 1.0 / lanes : 0.75, 1e-12);
+    sti_batch_destroy(b);
+    sti_pool_destroy(pool);
+}
+
+TEST(lanes_have_the_bits_of_worlds_alone) {
+    write_marbles();
+    for (int k = 0; k < STATE_SCENES; k++) {
+        const state_scene *s = &state_scenes[k];
+        sti_model *m = state_model(s);
+        sti_world *alone[LANED];
+        for (int i = 0; i < LANED; i++) {
+            alone[i] = world_of(m);
+            if (s->rope) CHECK(sti_world_add_handler(alone[i], hold_by_rope, NULL, NULL) == 0);
+            prepare(s, alone[i], i);
+            read_some(alone[i], i);
+            CHECK(sti_step(alone[i], 1) == STI_OK && sti_step(alone[i], 9) == STI_OK);
+        }
+        check_lanes(s, m, alone, 1, 2);
+        check_lanes(s, m, alone, 4, 1);
+        check_lanes(s, m, alone, 8, 1);
+        check_lanes(s, m, alone, 4, 2);
+        check_lanes(s, m, alone, 8, 4);
+        for (int i = 0; i < LANED; i++) sti_world_destroy(alone[i]);
+        sti_model_free(m);
+    }
+}
+
+/* Worlds beside others of all ways to fail: controls, options, a state that blows up within the step. */
+TEST(lanes_of_worlds_that_fail_leave_the_others_alone) {
+    static const int integrators[] = {STI_INTEGRATOR_EULER, STI_INTEGRATOR_RK4, STI_INTEGRATOR_IMPLICITFAST};
+    for (int k = 0; k < 3; k++) {
+        sti_model *m = model_from("quadruped.xml");
+        m->opt.integrator = integrators[k];
+        sti_batch_options o = sti_batch_options_default();
+        o.lanes = 4;
+        sti_batch *b = sti_batch_create(m, 8, &o, NULL), *good = sti_batch_create(m, 8, &o, NULL);
+        REQUIRE(b && good);
+        REQUIRE(sti_batch_step(b, 3) == STI_OK && sti_batch_step(good, 3) == STI_OK);
+        row(b, STI_FIELD_ctrl, 1)[0] = NAN;
+        row(b, STI_FIELD_qfrc_applied, 2)[8] = 9e9;
+        row(b, STI_FIELD_qpos, 5)[0] = 2e10;
+        sti_world_option(sti_batch_world(b, 6))->timestep = -1;
+        sti_world_option(sti_batch_world(b, 7))->timestep *= 0.5;
+        CHECK(sti_batch_step(b, 4) != STI_OK && sti_batch_step(good, 4) == STI_OK);
+        const sti_status *status = sti_batch_status(b);
+        CHECK(status[1] == STI_NONFINITE && status[2] == STI_NONFINITE && status[5] == STI_NONFINITE);
+        CHECK(status[6] == STI_ARGUMENT && status[7] == STI_OK);
+        for (int i = 0; i < 5; i++)
+            if (i != 1 && i != 2)
+                CHECK(sti_world_hash(sti_batch_world(b, i)) == sti_world_hash(sti_batch_world(good, i)));
+        sti_batch_destroy(b);
+        sti_batch_destroy(good);
         sti_model_free(m);
     }
 }
@@ -268,7 +375,8 @@ TEST(bad_arguments_and_short_memory_are_errors) {
     sti_model_free(m);
 }
 
-MAIN(CASE(a_world_of_a_batch_has_the_bits_of_one_alone), CASE(soft_worlds_too),
+MAIN(CASE(a_world_of_a_batch_has_the_bits_of_one_alone), CASE(lanes_have_the_bits_of_worlds_alone),
+     CASE(lanes_of_worlds_that_fail_leave_the_others_alone), CASE(soft_worlds_too),
      CASE(arrays_are_where_the_worlds_keep_them),
      CASE(a_world_that_fails_keeps_its_state_and_leaves_the_others_alone),
      CASE(some_worlds_are_reset_and_the_others_go_on), CASE(worlds_are_reset_to_given_states),

@@ -19,6 +19,9 @@ typedef struct sti_batch_options {
     /* Asked between steps, by any thread: true ends the call with STI_STOPPED, each world after the step it is in. NULL = never */
     bool (*stop)(void *context);
     void *stop_context;
+    /* Worlds whose smooth parts (kinematics, inertia, forces) run side by side in the lanes of registers: 0 = as many as are fastest
+       on this machine, 1 = none, 4, 8. Bits do not depend on it. */
+    int lanes;
     uint64_t cookie; /* set by sti_batch_options_default */
 } sti_batch_options;
 
@@ -30,6 +33,13 @@ STI_API sti_batch *sti_batch_create(const sti_model *model, int count, const sti
 STI_API void sti_batch_destroy(sti_batch *batch);
 STI_API int sti_batch_count(const sti_batch *batch);
 STI_API const sti_model *sti_batch_model(const sti_batch *batch);
+/* Worlds side by side in the lanes of registers; 1: one by one. Of a model with soft bodies it is 1. */
+STI_API int sti_batch_lanes(const sti_batch *batch);
+/* What a machine does best, of which a batch for rollouts should have that many worlds for each thread. */
+STI_API int sti_lanes(void);
+/* The share of lanes that had a world in them, of all steps since the batch was made; a world that steps alone takes all lanes. Worlds
+   do if they have handlers, parameters or options of their own, substeps, or the integrator alm. 0 before the first step. */
+STI_API double sti_batch_lane_share(const sti_batch *batch);
 /* One of them, for all that world.h offers but sti_world_destroy, while no call of the batch runs; NULL if there is none. */
 STI_API sti_world *sti_batch_world(sti_batch *batch, int i);
 
@@ -70,6 +80,7 @@ STI_API void sti_batch_set_option(sti_batch *batch, const sti_option *option);
 /* ---- steps ------------------------------------------------------------------------------------------- */
 
 /* nstep steps of each world with its inputs as they are. A world that meets an error keeps its last good state, and the others go on.
+   As with sti_step the last of them alone computes sensors and outputs that no stage reads; a call that is stopped leaves older ones.
    Returns the status of the first world whose step failed: sti_batch_status, sti_world_error of the world. */
 STI_API sti_status sti_batch_step(sti_batch *batch, int nstep);
 /* How the last call of sti_batch_step, sti_batch_forward or sti_batch_forward_some ended, for each world. */

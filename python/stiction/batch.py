@@ -155,6 +155,16 @@ class Batch:
         """Whether each certificate is within opt.contact_tol."""
         return self._solved()[2]
 
+    @property
+    def lanes(self):
+        """Worlds whose smooth parts run side by side in the lanes of registers; 1: one by one."""
+        return self._core.lanes()[0]
+
+    @property
+    def lane_share(self):
+        """The share of lanes that had a world in them, of all steps so far; a world that steps alone takes all lanes."""
+        return self._core.lanes()[1]
+
     def world(self, i):
         """World i as a Data on the same memory: contacts, sensors by name, pictures, snapshots, the viewer."""
         from . import Data
@@ -252,7 +262,7 @@ def rollout(model, initial_state, control=None, *, nstep=None, threads=None, err
             raise ValueError(f"{name} has {len(array)} rollouts, the other has {count}")
     nstep = control.shape[1]
     threads = _all_threads() if threads is None else _operator.index(threads)
-    batch = Batch(model, max(1, min(threads, count)), threads=threads)
+    batch = Batch(model, max(1, min(threads * _core.lanes(), count)), threads=threads)
     states, sensors = _np.empty((count, nstep, state.shape[1])), _np.empty((count, nstep, model.nsensordata))
     status = _np.zeros(count, _np.int32)
     code, text = batch._core.rollout(count, nstep, state, len(state) == 1, control, len(control) == 1, states, sensors, status)

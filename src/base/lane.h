@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lane type: smooth kernels are written once against `vreal` and compiled with STI_LANES = 1
-   (one world) and 8 (eight worlds side by side). All operations are element-wise IEEE, so a world
-   gets the same bits at either width. Without -ffast-math and with -ffp-contract=off only. */
+   (one world), 4 and 8 (so many worlds side by side). All operations are element-wise IEEE, so a world
+   gets the same bits at any width. Without -ffast-math and with -ffp-contract=off only. */
 #ifndef STI_BASE_LANE_H
 #define STI_BASE_LANE_H
 

@@ -64,18 +64,45 @@ static sti_status fill(sti_batch *b, const sti_batch_options *options, sti_error
     return STI_OK;
 }
 
+static bool is_width(int lanes) { return lanes == 0 || lanes == 1 || lanes == 4 || lanes == 8; }
+
+static bool make_lanes(sti_batch *b, int width) {
+    b->width = width ? width : sti__kernels_width();
+    if (!sti__lanes_serve(b->model)) b->width = 1;
+    if (b->width == 1 || b->count == 1) return true;
+    b->nlanes = b->tasks.run && b->tasks.nthread > 1 ? b->tasks.nthread : 1;
+    b->lanes = sti__alloc(&b->own, sti__size(b->nlanes, sizeof(sti__lanes *)));
+    b->taken = sti__alloc(&b->own, sti__size(b->nlanes, sizeof *b->taken));
+    for (int k = 0; b->lanes && b->taken && k < b->nlanes; k++) {
+        atomic_init(&b->taken[k], false);
+        if (!(b->lanes[k] = sti__lanes_create(b->model, b->width, &b->own))) return false;
+    }
+    return b->lanes && b->taken;
+}
+
+static void free_lanes(sti_batch *b) {
+    for (int k = 0; b->lanes && k < b->nlanes; k++) sti__lanes_free(b->lanes[k]);
+    sti__free(&b->own, b->lanes, sti__size(b->nlanes, sizeof(sti__lanes *)));
+    sti__free(&b->own, b->taken, sti__size(b->nlanes, sizeof *b->taken));
+}
+
+static sti_status check_options(const sti_model *model, int count, const sti_batch_options *options,
+                                sti_error *error) {
+    const char *wrong = !model      ? "the model is NULL"
+                        : count < 1 ? "a batch has at least one world"
+                        : options->cookie != OPTIONS_COOKIE
+                            ? "options must come from sti_batch_options_default"
+                        : !is_width(options->lanes) ? "lanes must be 0, 1, 4 or 8"
+                                                    : NULL;
+    return wrong ? sti__fail(error, STI_ARGUMENT, "%s", wrong) : STI_OK;
+}
+
 sti_batch *sti_batch_create(const sti_model *model, int count, const sti_batch_options *options,
                             sti_error *error) {
     sti_batch_options defaults = sti_batch_options_default();
     if (error) *error = (sti_error){0};
     if (!options) options = &defaults;
-    if (!model || count < 1 || options->cookie != OPTIONS_COOKIE) {
-        sti__fail(error, STI_ARGUMENT, "%s",
-                  !model      ? "the model is NULL"
-                  : count < 1 ? "a batch has at least one world"
-                              : "options must come from sti_batch_options_default");
-        return NULL;
-    }
+    if (check_options(model, count, options, error) != STI_OK) return NULL;
     const sti_allocator *allocator = sti__allocator(options->allocator);
     sti_batch *batch = sti__alloc(allocator, sizeof *batch);
     if (!batch) {
@@ -88,7 +115,11 @@ sti_batch *sti_batch_create(const sti_model *model, int count, const sti_batch_o
     batch->stop = options->stop;
     batch->stop_context = options->stop_context;
     batch->count = count;
-    if (fill(batch, options, error) == STI_OK) return batch;
+    atomic_init(&batch->alone, 0);
+    if (fill(batch, options, error) == STI_OK) {
+        if (make_lanes(batch, options->lanes)) return batch;
+        sti__fail(error, STI_NO_MEMORY, "no memory for lanes of %d worlds", batch->width);
+    }
     sti_batch_destroy(batch);
     return NULL;
 }
@@ -97,6 +128,7 @@ void sti_batch_destroy(sti_batch *batch) {
     if (!batch) return;
     for (int i = 0; batch->block && i < batch->count; i++) sti_world_destroy(batch->world[i]);
     sti__own_free(batch);
+    free_lanes(batch);
     sti_allocator allocator = batch->own;
     sti__free_aligned(&allocator, batch->block, batch->nblock);
     sti__free(&allocator, batch, sizeof *batch);
@@ -209,26 +241,78 @@ sti_status sti__batch_first(const sti_status *status, int count) {
     return STI_OK;
 }
 
+int sti__batch_set_size(const sti_batch *b) {
+    int each = b->nlanes ? (b->count + b->nlanes - 1) / b->nlanes : 1;
+    return each < b->width ? each : b->width;
+}
+
+int sti__batch_sets(const sti_batch *b) {
+    int size = sti__batch_set_size(b);
+    return (b->count + size - 1) / size;
+}
+
+sti__lanes *sti__batch_take_lanes(sti_batch *b) {
+    for (int k = 0; k < b->nlanes; k++)
+        if (!atomic_exchange(&b->taken[k], true)) return b->lanes[k];
+    return NULL;
+}
+
+void sti__batch_give_lanes(sti_batch *b, const sti__lanes *lanes) {
+    for (int k = 0; k < b->nlanes; k++)
+        if (b->lanes[k] == lanes) atomic_store(&b->taken[k], false);
+}
+
+void sti__batch_step_set(sti_batch *b, sti__lanes *lanes, sti_world *const *world, int count, bool seen,
+                         bool shown, sti_status *status) {
+    if (!lanes) atomic_fetch_add_explicit(&b->alone, count, memory_order_relaxed);
+    sti__lanes_step(lanes, world, count, seen, shown, status);
+}
+
+int sti_batch_lanes(const sti_batch *batch) { return batch->width; }
+int sti_lanes(void) { return sti__kernels_width(); }
+
+double sti_batch_lane_share(const sti_batch *b) {
+    int64_t steps = atomic_load(&b->alone), runs = steps;
+    for (int k = 0; k < b->nlanes; k++) steps += b->lanes[k]->steps, runs += b->lanes[k]->runs;
+    return runs ? (double)steps / ((double)runs * b->width) : 0;
+}
+
 typedef struct stepping {
     sti_batch *batch;
     int nstep;
 } stepping;
 
+/* All steps of neighbours, which end together; those whose parameters were refused have a status already. */
+static void step_set(const stepping *s, sti__lanes *lanes, int first, int count) {
+    sti_world *const *world = s->batch->world + first;
+    sti_status *status = s->batch->status + first;
+    for (int i = 0; i < count; i++)
+        if (status[i] == STI_OK)
+            status[i] = s->nstep < 0 ? sti_step(world[i], s->nstep) : sti__step_check(world[i]);
+    for (int k = 0; k < s->nstep; k++) {
+        bool last = k == s->nstep - 1, stops = k > 0 && sti__batch_stops(s->batch);
+        for (int i = 0; stops && i < count; i++)
+            if (status[i] == STI_OK) status[i] = STI_STOPPED;
+        if (stops) break;
+        sti__batch_step_set(s->batch, lanes, world, count, last, last, status);
+    }
+    for (int i = 0; i < count; i++)
+        if (status[i] == STI_OK || status[i] == STI_STOPPED) sti__world_copy_out(world[i], world[i]->good);
+}
+
 static void step_some(void *context, int begin, int end) {
     const stepping *s = context;
-    for (int i = begin; i < end; i++) {
-        if (s->batch->status[i] != STI_OK) continue; /* its parameters were refused */
-        sti_status status = sti_step(s->batch->world[i], s->nstep < 1 ? s->nstep : 1);
-        for (int k = 1; k < s->nstep && status == STI_OK; k++)
-            status = sti__batch_stops(s->batch) ? STI_STOPPED : sti_step(s->batch->world[i], 1);
-        s->batch->status[i] = status;
-    }
+    int size = sti__batch_set_size(s->batch), most = s->batch->count;
+    sti__lanes *lanes = size > 1 ? sti__batch_take_lanes(s->batch) : NULL;
+    for (int k = begin; k < end; k++)
+        step_set(s, lanes, k * size, most - k * size < size ? most - k * size : size);
+    if (lanes) sti__batch_give_lanes(s->batch, lanes);
 }
 
 sti_status sti_batch_step(sti_batch *batch, int nstep) {
     stepping s = {batch, nstep};
     sti_batch_update(batch);
-    sti__batch_run(batch, batch->count, step_some, &s);
+    sti__batch_run(batch, sti__batch_sets(batch), step_some, &s);
     return sti__batch_first(batch->status, batch->count);
 }
 

@@ -3,7 +3,7 @@
 #ifndef STI_BATCH_BATCH_H
 #define STI_BATCH_BATCH_H
 
-#include "world/world.h"
+#include "world/lanes.h"
 #include <stiction/batch.h>
 
 typedef struct sti__own sti__own; /* parameters.c */
@@ -21,9 +21,23 @@ struct sti_batch {
     double *array[STI_FIELD_COUNT]; /* count rows of the fields that views show; NULL: of others */
     void *block;                    /* the last three */
     size_t nblock;
-    sti__own *parameters; /* of worlds that have their own; NULL until someone asks for some */
+    int width;             /* worlds side by side; 1: one by one */
+    int nlanes;            /* as many as threads */
+    sti__lanes **lanes;    /* that threads take for a while */
+    atomic_bool *taken;    /* nlanes */
+    _Atomic int64_t alone; /* steps of worlds that found none */
+    sti__own *parameters;  /* of worlds that have their own; NULL until someone asks for some */
 };
 
+/* Worlds are stepped in sets of neighbours: how many, at most the width and few enough for all threads to have some; their number. */
+int sti__batch_set_size(const sti_batch *batch);
+int sti__batch_sets(const sti_batch *batch);
+/* Lanes for this thread, to be given back; NULL if there are none. */
+sti__lanes *sti__batch_take_lanes(sti_batch *batch);
+void sti__batch_give_lanes(sti_batch *batch, const sti__lanes *lanes);
+/* A step as sti__lanes_step; counts. */
+void sti__batch_step_set(sti_batch *batch, sti__lanes *lanes, sti_world *const *world, int count, bool seen,
+                         bool shown, sti_status *status);
 void sti__own_free(sti_batch *batch);
 static inline bool sti__batch_stops(const sti_batch *batch) {
     return batch->stop && batch->stop(batch->stop_context);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rollouts: each world of the batch takes the next one until none is left. They begin alike whatever the world did before, so that
+/* Rollouts: each set of worlds of the batch takes the next ones until none is left. They begin alike whatever the world did before, so that
    it does not matter which takes which. */
 #include "batch/batch.h"
 
@@ -23,18 +23,42 @@ static void write_out(const rolling *x, const sti_world *world, int r, int k) {
         memcpy(o->sensordata + at * sensors, world->state->sensordata, sizeof(double) * sensors);
 }
 
-static sti_status roll(const rolling *x, sti_world *world, int r) {
+/* Controls of step k for all of them, those that failed too. */
+static void set_ctrl(const rolling *x, sti_world *const *world, int first, int count, int k) {
     const sti_rollout *o = x->rollout;
-    size_t nu = (size_t)world->model->nu;
-    const double *ctrl = o->ctrl ? o->ctrl + (o->one_ctrl ? 0 : (size_t)r * (size_t)o->nstep * nu) : NULL;
-    sti_status status = STI_OK;
-    sti__batch_begin(world, o->state + (o->one_state ? 0 : (size_t)r * x->size));
-    for (int k = 0; k < o->nstep; k++) {
-        if (ctrl && nu) memcpy(world->state->ctrl, ctrl + (size_t)k * nu, sizeof *ctrl * nu);
-        if (status == STI_OK) status = sti__batch_stops(x->batch) ? STI_STOPPED : sti_step(world, 1);
-        write_out(x, world, r, k);
+    size_t nu = (size_t)x->batch->model->nu;
+    for (int i = 0; o->ctrl && nu && i < count; i++) {
+        size_t row = (o->one_ctrl ? 0 : (size_t)(first + i) * (size_t)o->nstep) + (size_t)k;
+        memcpy(world[i]->state->ctrl, o->ctrl + row * nu, sizeof *o->ctrl * nu);
     }
-    return status;
+}
+
+static void check_step(const rolling *x, sti_world *const *world, int count, int k, sti_status *status) {
+    for (int i = 0; i < count; i++) {
+        if (status[i] != STI_OK) continue;
+        if (sti__batch_stops(x->batch)) status[i] = STI_STOPPED;
+        else status[i] = k == 0 ? sti__step_check(world[i]) : sti__step_check_ctrl(world[i]);
+    }
+}
+
+/* Rollouts [first, first + count), side by side. */
+static void roll(const rolling *x, sti__lanes *lanes, sti_world *const *world, int first, int count,
+                 sti_status *status) {
+    const sti_rollout *o = x->rollout;
+    bool sensors = o->sensordata && x->batch->model->nsensordata;
+    for (int i = 0; i < count; i++) {
+        status[i] = STI_OK;
+        sti__batch_begin(world[i], o->state + (o->one_state ? 0 : (size_t)(first + i) * x->size));
+    }
+    for (int k = 0; k < o->nstep; k++) {
+        bool last = k == o->nstep - 1;
+        set_ctrl(x, world, first, count, k);
+        check_step(x, world, count, k, status);
+        sti__batch_step_set(x->batch, lanes, world, count, last || sensors, last, status);
+        for (int i = 0; i < count; i++) write_out(x, world[i], first + i, k);
+    }
+    for (int i = 0; i < count; i++)
+        if (status[i] == STI_OK) sti__world_copy_out(world[i], world[i]->good);
 }
 
 static void note_bad(rolling *x, int r) {
@@ -42,17 +66,33 @@ static void note_bad(rolling *x, int r) {
     while (r < bad && !atomic_compare_exchange_weak(&x->bad, &bad, r)) continue;
 }
 
+/* How many a set of worlds takes at once, so that all sets have some. */
+static int share_of(const rolling *x, int most) {
+    int sets = sti__batch_sets(x->batch), each = (x->rollout->count + sets - 1) / sets;
+    return each < most ? each : most;
+}
+
+static void roll_all(rolling *x, sti__lanes *lanes, int begin, int count) {
+    sti_status status[STI__MOST_LANES], *last = x->batch->status + begin;
+    int total = x->rollout->count, share = share_of(x, count);
+    for (int i = 0; i < count; i++) last[i] = STI_OK;
+    for (int r; total && (r = atomic_fetch_add(&x->next, share)) < total;) {
+        int some = total - r < share ? total - r : share;
+        roll(x, lanes, x->batch->world + begin, r, some, status);
+        for (int i = 0; i < some; i++) {
+            if (x->rollout->status) x->rollout->status[r + i] = status[i];
+            if (status[i] != STI_OK) note_bad(x, r + i), last[i] = status[i];
+        }
+    }
+}
+
 static void take_rollouts(void *context, int begin, int end) {
     rolling *x = context;
-    for (int i = begin; i < end; i++) {
-        sti_status last = STI_OK;
-        for (int r; (r = atomic_fetch_add(&x->next, 1)) < x->rollout->count;) {
-            sti_status status = roll(x, x->batch->world[i], r);
-            if (x->rollout->status) x->rollout->status[r] = status;
-            if (status != STI_OK) note_bad(x, r), last = status;
-        }
-        x->batch->status[i] = last;
-    }
+    int size = sti__batch_set_size(x->batch), most = x->batch->count;
+    sti__lanes *lanes = size > 1 ? sti__batch_take_lanes(x->batch) : NULL;
+    for (int k = begin; k < end; k++)
+        roll_all(x, lanes, k * size, most - k * size < size ? most - k * size : size);
+    if (lanes) sti__batch_give_lanes(x->batch, lanes);
 }
 
 static sti_status check(const sti_batch *b, const sti_rollout *o, sti_error *error) {
@@ -77,7 +117,7 @@ sti_status sti_batch_rollout(sti_batch *batch, const sti_rollout *rollout, sti_e
     rolling x = {.batch = batch, .rollout = rollout, .size = sti__world_nstate(batch->model)};
     atomic_init(&x.next, 0);
     atomic_init(&x.bad, rollout->count);
-    sti__batch_run(batch, batch->count, take_rollouts, &x);
+    sti__batch_run(batch, sti__batch_sets(batch), take_rollouts, &x);
     status = sti__batch_first(batch->status, batch->count);
     if (status == STI_OK) return STI_OK;
     return sti__fail(error, status, "rollout %d: %s", atomic_load(&x.bad), sti_status_text(status));

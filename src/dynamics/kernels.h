@@ -36,13 +36,20 @@ typedef struct sti__kernels {
     void (*integrate_pos)(const sti_state *state, double *qpos, const double *qvel, double h);
     /* one timestep: act by act_dot, qvel by qacc, qpos by qvel (NULL: the new one), time */
     void (*advance)(sti_state *state, const double *qacc, const double *act_dot, const double *qvel);
+    /* `count` numbers of each lane's array into lanes, and back */
+    void (*gather)(const double *const *from, int count, double *to);
+    void (*scatter)(const double *from, int count, double *const *to);
 } sti__kernels;
+
+#define STI__MOST_LANES 8
 
 /* The plain variant, for tests. */
 const sti__kernels *sti__kernels_baseline(int lanes);
 /* For machines between the oldest and the newest, if this is not older. */
 const sti__kernels *sti__kernels_middle(int lanes);
-/* The best compiled variant for this machine; lanes 1 or 8. All variants give the same bits. */
+/* The best compiled variant for this machine; lanes 1, 4 or 8. All variants give the same bits. */
 const sti__kernels *sti__kernels_get(int lanes);
+/* How many worlds side by side are fastest here: as many as a register holds, 1 where they are short. */
+int sti__kernels_width(void);
 
 #endif

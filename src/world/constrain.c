@@ -347,7 +347,7 @@ sti_status sti__stage_contact(sti_world *world) {
     STI__ENTER(&world->profile, "free motion");
     if (s->opt.integrator == STI_INTEGRATOR_RK4)
         memcpy(s->qacc_step, s->qacc, sizeof(double) * (size_t)world->model->nv);
-    else sti__integrate_acceleration(s, world->kernels);
+    else if (!world->ahead) sti__integrate_acceleration(s, world->kernels);
     STI__LEAVE(&world->profile);
     STI__ENTER(&world->profile, "problem");
     status = sti__assembly_end(&c->rows, s, sti__world_tasks(world), &world->error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stages of a step in their order. Nothing here allocates. */
-#include "world/world.h"
+#include "world/step.h"
 
 #include "integrate/integrate.h"
 #include "solve/solve.h"
@@ -152,14 +152,15 @@ static sti_status check_options(sti_world *world) {
     return STI_ARGUMENT;
 }
 
+#define MENDED "set it to a finite value to go on"
+
 static sti_status check_inputs(sti_world *world) {
     static const sti_field fields[] = {STI_FIELD_ctrl,         STI_FIELD_qfrc_applied,
                                        STI_FIELD_xfrc_applied, STI_FIELD_flexvert_applied,
                                        STI_FIELD_mocap_pos,    STI_FIELD_mocap_quat};
     for (int k = 0; k < STI__COUNT(fields); k++) {
-        sti_status status =
-            check_field(world, fields[k], sti__field_data(world->state, fields[k]),
-                        (int)sti__field_size(world->model, fields[k]), "set it to a finite value to go on");
+        sti_status status = check_field(world, fields[k], sti__field_data(world->state, fields[k]),
+                                        (int)sti__field_size(world->model, fields[k]), MENDED);
         if (status != STI_OK) return status;
     }
     return check_options(world);
@@ -243,15 +244,21 @@ static sti_status run_constraints(sti_world *world) {
     return status;
 }
 
-static sti_status forward(sti_world *world) {
-    STI__ENTER(&world->profile, "forward");
-    world->constraints.info = sti__info_unknown();
-    forward_smooth(world);
+/* What follows the smooth forces. */
+static sti_status forward_rough(sti_world *world) {
     sti_status status = world->model->nflex ? run_stage(world, sti__stage_soft, "preprocess") : STI_OK;
     if (status == STI_OK) status = run_constraints(world);
     if (world->state->wanted & STI__WANT_RNEPOST) RUN(world, rnepost);
     if (status == STI_OK && !world->hidden) run_sense(world);
     world->progress = STI__AT_ACCELERATION;
+    return status;
+}
+
+static sti_status forward(sti_world *world) {
+    STI__ENTER(&world->profile, "forward");
+    world->constraints.info = sti__info_unknown();
+    forward_smooth(world);
+    sti_status status = forward_rough(world);
     STI__LEAVE(&world->profile);
     return status;
 }
@@ -339,37 +346,34 @@ sti_status sti_forward(sti_world *world) {
     return check_qacc(world, "look at the forces and inertias");
 }
 
-/* From the state to the next, within a step of which users see the end only if it is the last. */
-static sti_status move_on(sti_world *world) {
-    sti_status status = forward(world);
+/* Whether the step may be taken, and room for what it will remember. */
+static sti_status may_move(sti_world *world, sti_status status) {
     STI__ENTER(&world->profile, "prepare");
     if (status == STI_OK) status = check_qacc(world, "the step was not taken");
     if (status == STI_OK) status = sti__constraints_prepare(world);
     status = check_memory(world, status);
     STI__LEAVE(&world->profile);
-    return status == STI_OK ? integrate(world) : status;
-}
-
-/* The same without outputs that no later stage reads: sensors, and what only they and views want. */
-static sti_status move_on_hidden(sti_world *world) {
-    sti_state *s = world->state;
-    uint32_t wanted = s->wanted;
-    world->hidden = true;
-    s->wanted &= world->needed | STI__WANT_TOUCHING | STI__WANT_MASS;
-    sti_status status = move_on(world);
-    s->wanted |= wanted;
-    world->hidden = false;
     return status;
 }
 
-/* A part of a step from a checked state. seen: it is the last before users look, or their handlers do within it. */
-static sti_status substep(sti_world *world, bool seen) {
+uint32_t sti__substep_begin(sti_world *world, bool seen) {
+    sti_state *s = world->state;
+    uint32_t wanted = s->wanted;
     world->grown = false;
     atomic_store_explicit(&world->watch.failed, false, memory_order_relaxed);
     STI__ENTER(&world->profile, "copy");
     sti__world_copy_out(world, world->good);
     STI__LEAVE(&world->profile);
-    sti_status status = seen || world->handlers.count > 0 ? move_on(world) : move_on_hidden(world);
+    world->hidden = !seen && world->handlers.count == 0;
+    if (world->hidden) s->wanted &= world->needed | STI__WANT_TOUCHING | STI__WANT_MASS;
+    return wanted;
+}
+
+sti_status sti__substep_constrain(sti_world *world) { return may_move(world, forward_rough(world)); }
+
+sti_status sti__substep_end(sti_world *world, uint32_t wanted, sti_status status) {
+    world->state->wanted |= wanted;
+    world->hidden = false;
     if (status == STI_OK) {
         STI__ENTER(&world->profile, "checks");
         status = check_memory(world, check_state(world));
@@ -382,6 +386,14 @@ static sti_status substep(sti_world *world, bool seen) {
     else sti__constraints_retreat(world);
     STI__LEAVE(&world->profile);
     return status;
+}
+
+/* A part of a step from a checked state, of which users see the end only if it is the last, or their handlers within it. */
+static sti_status substep(sti_world *world, bool seen) {
+    uint32_t wanted = sti__substep_begin(world, seen);
+    sti_status status = may_move(world, forward(world));
+    if (status == STI_OK) status = integrate(world);
+    return sti__substep_end(world, wanted, status);
 }
 
 /* An unknown headline is worse than any number. */
@@ -411,20 +423,33 @@ static sti_status step_in_parts(sti_world *world, bool seen) {
     return status;
 }
 
-sti_status sti_step(sti_world *world, int nstep) {
+sti_status sti__step_check(sti_world *world) {
     world->error = (sti_error){0};
-    if (nstep < 0) return fail(world, STI_ARGUMENT, "the number of steps is negative");
     sti_status status = renew(world);
     if (status != STI_OK) return status;
     status = check_state(world);
-    if (status == STI_OK) status = check_inputs(world);
-    for (int i = 0; i < nstep && status == STI_OK; i++) {
-        STI__ENTER(&world->profile, "step");
-        world->trouble = 0;
-        bool seen = i == nstep - 1;
-        status = world->state->opt.substeps > 1 ? step_in_parts(world, seen) : substep(world, seen);
-        STI__LEAVE(&world->profile);
-    }
+    if (status == STI_OK) sti__world_copy_out(world, world->good);
+    return status == STI_OK ? check_inputs(world) : status;
+}
+
+sti_status sti__step_check_ctrl(sti_world *world) {
+    return check_field(world, STI_FIELD_ctrl, world->state->ctrl, world->model->nu, MENDED);
+}
+
+sti_status sti__step_one(sti_world *world, bool seen) {
+    STI__ENTER(&world->profile, "step");
+    world->trouble = 0;
+    sti_status status = world->state->opt.substeps > 1 ? step_in_parts(world, seen) : substep(world, seen);
+    STI__LEAVE(&world->profile);
+    return status;
+}
+
+sti_status sti_step(sti_world *world, int nstep) {
+    world->error = (sti_error){0};
+    if (nstep < 0) return fail(world, STI_ARGUMENT, "the number of steps is negative");
+    sti_status status = sti__step_check(world);
+    if (status != STI_OK) return status;
+    for (int i = 0; i < nstep && status == STI_OK; i++) status = sti__step_one(world, i == nstep - 1);
     sti__world_copy_out(world, world->good);
     return status;
 }

@@ -76,6 +76,7 @@ typedef struct sti__memories {
     X(int, noverlap, , PLAIN)                                                                                       \
     X(bool, grown, , PLAIN)                       /* a pool, in this substep */                                     \
     X(bool, hidden, , OWN)                        /* nobody sees the outputs of this substep: no sensors */         \
+    X(bool, ahead, , OWN)                         /* qacc_step of the smooth forces is there before rows are made */ \
     X(uint32_t, needed, , OWN)                    /* STI__WANT_...: what the stages themselves read */              \
     X(uint64_t, idle_told, , PLAIN)               /* bits: options without effect that the log has named */         \
     X(sti__handlers, handlers, , OWN)             /* a copy gets them one by one */                                 \

@@ -41,6 +41,15 @@ def test_worlds_have_the_bits_of_worlds_alone(model, threads):
     assert batch.hashes() == hashes and len(set(hashes)) == 5
 
 
+def test_lanes_are_in_use(model):
+    batch = stiction.Batch(model, 16, threads=2)
+    assert batch.lane_share == 0 and batch.lanes in (1, 4, 8)
+    batch.step(2)
+    assert batch.lane_share == 1
+    soft = stiction.Batch(stiction.Model.from_xml_path(SCENES / "soft_ball.xml"), 2)
+    assert soft.lanes == 1
+
+
 def test_arrays_share_the_memory_of_the_worlds(model):
     batch = stiction.Batch(model, 3)
     assert batch.qpos.shape == (3, model.nq) and batch.time.shape == (3,) and batch.xfrc_applied.shape == (3, model.nbody, 6)

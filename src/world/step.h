@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A step in its parts, for one world or for several whose smooth parts run side by side. */
+#ifndef STI_WORLD_STEP_H
+#define STI_WORLD_STEP_H
+
+#include "world/world.h"
+
+/* Clears the world's error; state, inputs and options are in order, and what is kept of the model is up to date. Before steps. */
+sti_status sti__step_check(sti_world *world);
+/* Likewise, if controls alone have changed since a step. */
+sti_status sti__step_check_ctrl(sti_world *world);
+/* A step after these checks. seen: its sensors and outputs are; otherwise what no stage reads is not computed. */
+sti_status sti__step_one(sti_world *world, bool seen);
+
+/* A step without substeps is these parts: begin, what is smooth, constrain, what moves, end.
+   Returns what is wanted, for the end. */
+uint32_t sti__substep_begin(sti_world *world, bool seen);
+/* Contacts, rows, their solution and sensors, from smooth arrays that are current; whether the step may be taken. */
+sti_status sti__substep_constrain(sti_world *world);
+/* Checks the new state and remembers, or gives the last good one back. */
+sti_status sti__substep_end(sti_world *world, uint32_t wanted, sti_status status);
+
+#endif
