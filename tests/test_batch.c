@@ -110,7 +110,6 @@ static void check_lanes(const state_scene *s, const sti_model *m, sti_world **al
 }
 
 TEST(lanes_have_the_bits_of_worlds_alone) {
-    write_marbles();
     for (int k = 0; k < STATE_SCENES; k++) {
         const state_scene *s = &state_scenes[k];
         sti_model *m = state_model(s);

@@ -77,7 +77,8 @@ typedef struct sti__assembly {
     sti__row_warm *warm;
     int *first, *row_island;
     double *share; /* of the certificate */
-    double *slip;  /* mu |v_t| that is taken as given, m/s: where friction does not settle */
+    double *
+        slip; /* normal velocities aimed at, m/s, while mu |v_t| is taken as given: where friction does not settle */
     /* per scalar row */
     double *R, *vhat, *g, *guess, *estimate;
     double *forecast; /* the guess if impulses change as they did */

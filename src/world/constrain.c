@@ -422,19 +422,20 @@ static sti_status solve_with(sti_world *world, const sti_solve_options *options)
     return status;
 }
 
-/* Subtracts the De Saxce terms at (v, g) from the normal velocities that rows aim at; sign -1 puts them back. */
-static void shift_normals(sti__assembly *as, double sign) {
-    for (int b = 0; b < as->nblock; b++) as->vhat[as->first[b]] -= sign * as->slip[b];
-}
-
+/* Subtracts the De Saxce terms at (v, g) from the normal velocities that rows aim at; slip keeps these as they were. */
 static void freeze_slip(sti__assembly *as) {
     double y[6];
     for (int b = 0; b < as->nblock; b++) {
         int at = as->first[b];
         sti__block_velocity(as, b, as->v, y);
         for (int i = 0; i < as->rows[b].dim; i++) y[i] -= as->vhat[at + i];
-        as->slip[b] = sti__row_desaxce(&as->rows[b], as->R + at, y, as->g + at);
+        as->slip[b] = as->vhat[at];
+        as->vhat[at] -= sti__row_desaxce(&as->rows[b], as->R + at, y, as->g + at);
     }
+}
+
+static void thaw_slip(sti__assembly *as) {
+    for (int b = 0; b < as->nblock; b++) as->vhat[as->first[b]] = as->slip[b];
 }
 
 /* The pair (v, g) as it stands by the problem with these options. */
@@ -460,11 +461,10 @@ static sti_status solve_frozen(sti_world *world, const sti_solve_options *asked)
     sti__assembly *as = &c->rows;
     sti_solve_options options = *asked;
     freeze_slip(as);
-    shift_normals(as, 1);
     options.coulomb = STI_COULOMB_RELAXED;
     options.guess_g = as->g;
     sti_status status = solve_with(world, &options);
-    shift_normals(as, -1);
+    thaw_slip(as);
     c->info.warnings[STI_WARN_FROZEN_SLIP]++;
     return status == STI_OK ? judge_by(world, asked) : status;
 }
@@ -629,6 +629,13 @@ sti_status sti__constraints_again(sti_world *world) {
     return status;
 }
 
+/* Whether the answer is nobody's: Runge-Kutta solves again at the end of its step, with a budget of its own, and neither that nor what
+   the world remembers depends on the first answer. */
+static bool is_solved_later(const sti_world *world) {
+    return world->hidden && world->state->opt.integrator == STI_INTEGRATOR_RK4 && world->model->nflex == 0 &&
+           world->constraints.rows.nblock > 0;
+}
+
 sti_status sti__stage_solve(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti_state *s = world->state;
@@ -636,6 +643,7 @@ sti_status sti__stage_solve(sti_world *world) {
     c->info = sti__info_unknown();
     c->ncontact = 0;
     c->soft_rest = 0;
+    if (is_solved_later(world)) return c->solved = true, STI_OK;
     if (c->rows.nblock > 0) {
         sti_status status = solve(world);
         if (status != STI_OK) return status;
@@ -680,6 +688,7 @@ sti_status sti__constraints_correct(sti_world *world, double *qacc_step, double 
     sti__assembly *as = &c->rows;
     const sti_state *s = world->state;
     if (!c->solved) return STI_OK;
+    begin_work(world);
     for (int i = 0; i < as->problem.arrays.n && as->dof[i] < world->model->nv; i++)
         as->vstar[i] = s->qvel[as->dof[i]] + s->opt.timestep * qacc_step[as->dof[i]];
     sti_status status = solve(world);

@@ -57,7 +57,8 @@ sti_solve_options sti__constraints_options(const sti_world *world);
 sti_status sti__stage_alm(sti_world *world);
 /* The forces of the last solution's contacts on bodies, which sensors and cfrc_ext see. */
 void sti__constraints_push(sti_world *world);
-/* The solution for the velocity that Runge-Kutta has found: changes acceleration and rate of pushed trees. */
+/* The solution for the velocity that Runge-Kutta has found: changes acceleration and rate of pushed trees, unless it
+   fails. */
 sti_status sti__constraints_correct(sti_world *world, double *qacc_step, double *rate);
 /* The step was taken: contacts become memory. */
 void sti__constraints_commit(sti_world *world);

@@ -508,6 +508,5 @@ sti_status sti_stage_solve(sti_world *world) {
 void sti_stage_sense(sti_world *world) { run_sense(world); }
 void sti_stage_integrate(sti_world *world) {
     if (sti__constraints_prepare(world) != STI_OK) return; /* the world's error says so */
-    integrate(world);
-    sti__constraints_commit(world);
+    if (integrate(world) == STI_OK) sti__constraints_commit(world);
 }
