@@ -131,6 +131,46 @@ TEST(lanes_have_the_bits_of_worlds_alone) {
     }
 }
 
+/* Every world with masses, damping, lengths and gains of its own, changed once more on the way. */
+static void vary(sti_batch *b, int round) {
+    static const char *const fields[] = {"body_mass", "dof_damping", "body_pos", "actuator_gainprm",
+                                         "geom_size"};
+    for (int k = 0; k < (int)(sizeof fields / sizeof *fields); k++) {
+        sti_view v = sti_batch_parameter(b, fields[k], NULL);
+        REQUIRE(v.data && v.rows == sti_batch_count(b));
+        for (int i = 0; i < v.rows * v.cols; i++)
+            ((double *)v.data)[i] *= 1 + 0.02 * sin(0.7 * i + k) / (1 + round);
+    }
+}
+
+TEST(lanes_with_parameters_of_their_own) {
+    static const int integrators[] = {STI_INTEGRATOR_EULER, STI_INTEGRATOR_RK4, STI_INTEGRATOR_IMPLICITFAST};
+    for (int k = 0; k < 3; k++) {
+        sti_model *m = model_from(k == 1 ? "figure.xml" : "quadruped.xml");
+        m->opt.integrator = integrators[k];
+        sti_batch *b[2];
+        for (int j = 0; j < 2; j++) {
+            sti_batch_options o = sti_batch_options_default();
+            o.lanes = j == 0 ? 1 : 4 + 4 * (k % 2);
+            REQUIRE((b[j] = sti_batch_create(m, 8, &o, NULL)));
+            CHECK(sti_batch_step(b[j], 2) == STI_OK);
+            for (int round = 0; round < 3; round++) {
+                vary(b[j], round);
+                CHECK(sti_batch_step(b[j], 4) == STI_OK);
+            }
+        }
+        for (int i = 0; i < 8; i++) {
+            uint64_t hash = sti_world_hash(sti_batch_world(b[1], i));
+            CHECK(hash == sti_world_hash(sti_batch_world(b[0], i)));
+            CHECK(i == 0 || hash != sti_world_hash(sti_batch_world(b[1], 0)));
+        }
+        CHECK(sti_batch_lane_share(b[1]) == (m->opt.density == 0 && m->opt.viscosity == 0));
+        sti_batch_destroy(b[0]);
+        sti_batch_destroy(b[1]);
+        sti_model_free(m);
+    }
+}
+
 /* Worlds beside others of all ways to fail: controls, options, a state that blows up within the step. */
 TEST(lanes_of_worlds_that_fail_leave_the_others_alone) {
     static const int integrators[] = {STI_INTEGRATOR_EULER, STI_INTEGRATOR_RK4, STI_INTEGRATOR_IMPLICITFAST};
@@ -375,8 +415,8 @@ TEST(bad_arguments_and_short_memory_are_errors) {
 }
 
 MAIN(CASE(a_world_of_a_batch_has_the_bits_of_one_alone), CASE(lanes_have_the_bits_of_worlds_alone),
-     CASE(lanes_of_worlds_that_fail_leave_the_others_alone), CASE(soft_worlds_too),
-     CASE(arrays_are_where_the_worlds_keep_them),
+     CASE(lanes_with_parameters_of_their_own), CASE(lanes_of_worlds_that_fail_leave_the_others_alone),
+     CASE(soft_worlds_too), CASE(arrays_are_where_the_worlds_keep_them),
      CASE(a_world_that_fails_keeps_its_state_and_leaves_the_others_alone),
      CASE(some_worlds_are_reset_and_the_others_go_on), CASE(worlds_are_reset_to_given_states),
      CASE(rollouts_are_loops_over_worlds), CASE(a_call_is_stopped_between_steps),

@@ -38,7 +38,7 @@ STI_API int sti_batch_lanes(const sti_batch *batch);
 /* What a machine does best, of which a batch for rollouts should have that many worlds for each thread. */
 STI_API int sti_lanes(void);
 /* The share of lanes that had a world in them, of all steps since the batch was made; a world that steps alone takes all lanes. Worlds
-   do if they have handlers, parameters or options of their own, substeps, or the integrator alm. 0 before the first step. */
+   do if they have handlers, options of their own, substeps, the integrator alm, or parameters of their own in a fluid. 0 before the first step. */
 STI_API double sti_batch_lane_share(const sti_batch *batch);
 /* One of them, for all that world.h offers but sti_world_destroy, while no call of the batch runs; NULL if there is none. */
 STI_API sti_world *sti_batch_world(sti_batch *batch, int i);

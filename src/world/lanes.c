@@ -35,6 +35,106 @@ static const sti_field free_implicit[] = {STI_FIELD_qacc_step, STI_FIELD_qDeriv}
 /* Of the last stage of Runge-Kutta, what checks at the end of a step read. */
 static const sti_field last_stage[] = {STI_FIELD_M, STI_FIELD_qfrc_smooth};
 
+/* ---- parameters ------------------------------------------------------------------------------------------- */
+
+/* Fields of the model that kernels read through the state: where their values are, and whether each lane has its own. */
+static const struct {
+    const char *name;
+    size_t values, own;
+} parameters[] = {
+#define PLACE_C(name)
+#define PLACE_W(name) {#name, offsetof(sti_parameters, name), offsetof(sti_parameters, name##_own)},
+#define X(type, name, rows, cols, vary, change) PLACE_##vary(name)
+    STI_MODEL_FIELDS(X)
+#undef X
+};
+enum { PARAMETERS = sizeof parameters / sizeof *parameters };
+
+struct sti__lane_parameters {
+    int size[PARAMETERS];
+    double *lanes[PARAMETERS]; /* in the block */
+    double *block;
+    size_t bytes;
+    const sti_model *model[STI__MOST_LANES]; /* whose values these are */
+    uint64_t changes[STI__MOST_LANES];       /* that they had seen */
+    int count;
+};
+
+static const double **values_of(sti_parameters *par, int k) {
+    return (const double **)(void *)((char *)par + parameters[k].values);
+}
+static int *own_of(sti_parameters *par, int k) { return (int *)(void *)((char *)par + parameters[k].own); }
+
+static void free_parameters(sti__lanes *g) {
+    struct sti__lane_parameters *p = g->own;
+    if (!p) return;
+    sti__free_aligned(g->allocator, p->block, p->block ? p->bytes : 0);
+    sti__free(g->allocator, p, sizeof *p);
+    g->own = NULL;
+}
+
+static bool make_parameters(sti__lanes *g) {
+    struct sti__lane_parameters *p = g->own = sti__alloc(g->allocator, sizeof *p);
+    size_t total = 0;
+    for (int k = 0; p && k < PARAMETERS; k++) {
+        p->size[k] = (int)sti__model_field_count(g->model, sti__model_field_named(parameters[k].name));
+        total = sti__add(total, (size_t)p->size[k]);
+    }
+    if (p) p->bytes = sti__size(total, sizeof(double), g->width);
+    if (p && (p->block = sti__alloc_aligned(g->allocator, p->bytes))) {
+        double *at = p->block;
+        for (int k = 0; k < PARAMETERS; at += p->size[k] * g->width, k++) p->lanes[k] = at;
+        return true;
+    }
+    free_parameters(g);
+    return false;
+}
+
+static bool are_known(const sti__lanes *g) {
+    const struct sti__lane_parameters *p = g->own;
+    bool same = p->count == g->count;
+    for (int l = 0; same && l < g->count; l++)
+        same = p->model[l] == g->world[l]->model && p->changes[l] == p->model[l]->changes[STI__REACH_VALUE];
+    return same;
+}
+
+/* A field that the worlds share stays where it is, of others each lane gets its world's. */
+static void take_parameter(sti__lanes *g, int k) {
+    const double *from[STI__MOST_LANES];
+    bool shared = true;
+    for (int l = 0; l < g->width; l++) {
+        from[l] = *values_of(&g->world[l < g->count ? l : 0]->state->par, k);
+        shared &= from[l] == from[0];
+    }
+    *own_of(&g->state->par, k) = !shared;
+    *values_of(&g->state->par, k) = shared ? from[0] : g->own->lanes[k];
+    if (!shared) g->kernels->gather(from, g->own->size[k], g->own->lanes[k]);
+}
+
+/* False if memory is short. */
+static bool take_parameters(sti__lanes *g) {
+    bool own = g->world[0]->model != g->model;
+    if (!own && !g->own) return true;
+    if (!g->own && !make_parameters(g)) return false;
+    if (are_known(g)) return true;
+    struct sti__lane_parameters *p = g->own;
+    p->count = g->count;
+    for (int l = 0; l < g->count; l++) {
+        p->model[l] = g->world[l]->model;
+        p->changes[l] = p->model[l]->changes[STI__REACH_VALUE];
+    }
+    for (int k = 0; k < PARAMETERS; k++) take_parameter(g, k);
+    return true;
+}
+
+/* A world whose model is another's but for parameters. What the kernels read of derived fields that are not among them, added masses in
+   fluids and offsets of cameras, must not be needed. */
+static bool is_variant(const sti__lanes *g, const sti_world *w) {
+    const sti_option *o = &w->state->opt;
+    return w->model->of == g->model && o->density == 0 && o->viscosity == 0 &&
+           !(w->state->wanted & STI__WANT_CAMLIGHT);
+}
+
 /* ---- memory ----------------------------------------------------------------------------------------------- */
 
 static size_t spare_bytes(const sti__lanes *g) {
@@ -65,6 +165,7 @@ sti__lanes *sti__lanes_create(const sti_model *model, int width, const sti_alloc
 
 void sti__lanes_free(sti__lanes *g) {
     if (!g) return;
+    free_parameters(g);
     sti__state_free(g->state);
     sti__free_aligned(g->allocator, g->spare, g->spare ? spare_bytes(g) : 0);
     sti__free(g->allocator, g, sizeof *g);
@@ -259,11 +360,11 @@ static void step_together(sti__lanes *g, bool seen, bool shown) {
         g->status[l] = sti__substep_end(g->world[l], g->wanted[l], g->status[l]);
 }
 
-/* Worlds whose options are the same as the first one's; handlers may change what the kernels read. */
+/* Worlds whose options are the same as the first one's, and whose models are alike; handlers may change what the kernels read. */
 static bool fits(const sti__lanes *g, const sti_world *w) {
     const sti_option *o = &w->state->opt;
-    return w->model == g->model && w->handlers.count == 0 && !w->profile.on && o->substeps <= 1 &&
-           o->integrator != STI_INTEGRATOR_ALM &&
+    return (w->model == g->model || is_variant(g, w)) && w->handlers.count == 0 && !w->profile.on &&
+           o->substeps <= 1 && o->integrator != STI_INTEGRATOR_ALM &&
            (g->count == 0 || memcmp(o, &g->world[0]->state->opt, sizeof *o) == 0);
 }
 
@@ -283,9 +384,10 @@ void sti__lanes_step(sti__lanes *g, sti_world *const *world, int count, bool see
         if (g) g->steps++, g->runs++;
     }
     if (!g || g->count == 0) return;
-    if (g->count == 1) g->status[0] = sti__step_one(g->world[0], seen);
-    else step_together(g, seen, shown);
+    bool together = g->count > 1 && take_parameters(g);
+    if (together) step_together(g, seen, shown);
+    for (int l = 0; !together && l < g->count; l++) g->status[l] = sti__step_one(g->world[l], seen);
     g->steps += g->count;
-    g->runs++;
+    g->runs += together ? 1 : g->count;
     for (int l = 0; l < g->count; l++) status[place[l]] = g->status[l];
 }

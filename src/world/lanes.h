@@ -13,6 +13,8 @@ typedef struct sti__lanes {
     int width; /* 4 or 8 */
     const sti__kernels *kernels;
     sti_state *state;
+    struct sti__lane_parameters
+        *own;      /* values of worlds that have models of their own; NULL until some have */
     double *spare; /* room for the largest field: where lanes without a world are written to */
     int size[STI_FIELD_COUNT];
     uint32_t group[STI_FIELD_COUNT]; /* STI__WANT_... that a field is computed with; 0: always */
