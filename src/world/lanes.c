@@ -293,10 +293,15 @@ static void show_last_stage(sti__lanes *g) {
     }
 }
 
+/* A stage of Runge-Kutta; of the first two, and where nobody looks of the third, only what stages read is computed. */
 static void forward_again(void *context) {
     sti__lanes *g = context;
+    uint32_t wanted = g->state->wanted;
+    bool last = ++g->stage == 3;
+    if (!last || !g->shown) g->state->wanted &= g->world[0]->needed | STI__WANT_MASS;
     forward_smooth(g);
-    if (++g->stage < 3) return;
+    g->state->wanted = wanted;
+    if (!last) return;
     for (int l = 0; l < g->count; l++) g->world[l]->poses += g->shown ? 2 : 3;
     if (g->shown) show_last_stage(g);
     else COPY_OUT(g, last_stage);

@@ -268,10 +268,13 @@ typedef struct runge_kutta {
     sti_status status; /* of the solve at the end of the step */
 } runge_kutta;
 
-/* A stage of an integrator: no contact in between. */
+/* A stage of an integrator: no contact in between, so that poses of geoms which may touch are outputs too. */
 static void forward_again(void *context) {
     sti_world *world = ((runge_kutta *)context)->world;
+    uint32_t wanted = world->state->wanted;
+    if (world->hidden) world->state->wanted &= ~(uint32_t)STI__WANT_TOUCHING;
     forward_smooth(world);
+    world->state->wanted = wanted;
     if (world->state->wanted & STI__WANT_RNEPOST) RUN(world, rnepost);
 }
 
