@@ -37,9 +37,10 @@ enum {
     STI__POINT_D01, /* Delassus coupling of normal and friction */
     STI__POINT_D02,
     STI__POINT,
-    STI__LAW = 6,        /* packs of the kept law of a contact, after its own */
-    STI__HEAD_ONE = 18,  /* packs of the head of a group of single contacts */
-    STI__HEAD = 72 + 36, /* of several: coordinates S of both parts, kept factor */
+    STI__HEAD_ONE = 18, /* packs of the head of a group of single contacts */
+    STI__HEAD = 72,     /* of several: coordinates S of both parts */
+    STI__FACTOR = 36,   /* of their kept factor, after all contacts, and ... */
+    STI__LAW = 6,       /* ... of the kept law of a contact, after it */
 };
 
 typedef struct sti__pair_group {

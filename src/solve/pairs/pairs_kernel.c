@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sweep itself. Compiled once per instruction set: lanes are element-wise arithmetic, sums have a fixed order, so that all
-   variants give the same bits. */
+/* The sweep itself. Compiled once per instruction set: lanes are element-wise arithmetic, none depends on its neighbours, and sums
+   have a fixed order, so that all variants give the same bits. A pack of eight is worked on in as many slices as it takes registers:
+   gcc keeps vectors that are wider than these in memory. */
+#if defined(__AVX512F__)
 #define STI_LANES 8
+#elif defined(__AVX2__)
+#define STI_LANES 4
+#else
+#define STI_LANES 2
+#endif
 #include "base/lane.h"
 #include "base/simd.h"
 #include "base/unroll.h"
@@ -16,12 +23,17 @@
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL STI__UNROLL(8)
 #define TINY 1e-300 /* keeps a length from being zero */
+#define HUGE 1e300
 
-static const vreal ZERO = {0}, ONE = {1, 1, 1, 1, 1, 1, 1, 1};
+#define SLICES (STI__LANE / STI_LANES) /* of a pack */
+
+static const vreal ZERO = {0};
+#define ONE v_set(1)
 
 /* ---- parts in lanes ---------------------------------------------------------------------------------------- */
 
-/* Rows to columns of an 8 x 8 block. */
+/* Rows to columns of a square block. */
+#if STI_LANES == 8
 INLINE void transpose(vreal r[8]) {
     vreal t[8], s[8];
     UNROLL for (int i = 0; i < 8; i += 2) {
@@ -37,45 +49,91 @@ INLINE void transpose(vreal r[8]) {
         r[k + 4] = __builtin_shufflevector(s[k], s[k + 4], 4, 5, 6, 7, 12, 13, 14, 15);
     }
 }
+#elif STI_LANES == 4
+INLINE void transpose(vreal r[4]) {
+    vreal t[4];
+    UNROLL for (int i = 0; i < 4; i += 2) {
+        t[i] = __builtin_shufflevector(r[i], r[i + 1], 0, 4, 2, 6);
+        t[i + 1] = __builtin_shufflevector(r[i], r[i + 1], 1, 5, 3, 7);
+    }
+    UNROLL for (int k = 0; k < 2; k++) {
+        r[k] = __builtin_shufflevector(t[k], t[k + 2], 0, 1, 4, 5);
+        r[k + 2] = __builtin_shufflevector(t[k], t[k + 2], 2, 3, 6, 7);
+    }
+}
+#else
+INLINE void transpose(vreal r[2]) {
+    vreal first = __builtin_shufflevector(r[0], r[1], 0, 2),
+          second = __builtin_shufflevector(r[0], r[1], 1, 3);
+    r[0] = first;
+    r[1] = second;
+}
+#endif
 
+/* Eight numbers of the part of each lane. */
 INLINE void load_parts(const double *z, const int *at, vreal *x) {
-    UNROLL for (int l = 0; l < 8; l++) x[l] = *(const vreal *)(z + at[l]);
-    transpose(x);
+    UNROLL for (int b = 0; b < STI__LANE; b += STI_LANES) {
+        UNROLL for (int l = 0; l < STI_LANES; l++) x[b + l] = *(const vreal *)(z + at[l] + b);
+        transpose(x + b);
+    }
 }
 
 INLINE void store_parts(double *z, const int *at, vreal *x) {
-    transpose(x);
-    UNROLL for (int l = 0; l < 8; l++) * (vreal *)(z + at[l]) = x[l];
+    UNROLL for (int b = 0; b < STI__LANE; b += STI_LANES) {
+        transpose(x + b);
+        UNROLL for (int l = 0; l < STI_LANES; l++) * (vreal *)(z + at[l] + b) = x[b + l];
+    }
 }
 
-INLINE const vreal *packs(const sti__pairs *p, int64_t at) {
-    return (const vreal *)(p->data + at * STI__LANE);
+/* A slice of a group: data and impulses of its lanes, in steps of a pack. */
+typedef struct slice {
+    const vreal *head, *points;
+    vreal *kept; /* factor, laws: dense */
+    vreal *g;
+    const int *a, *b;
+    int count; /* contacts */
+} slice;
+
+INLINE slice slice_of(const sti__pairs *p, const sti__pair_group *group, int k, const double *g) {
+    int head = group->count == 1 ? STI__HEAD_ONE : STI__HEAD,
+        laws = group->count == 1 ? 0 : STI__LAW * group->count;
+    double *data = p->data + group->at * STI__LANE;
+    return (slice){.head = (const vreal *)data + k,
+                   .points = (const vreal *)(data + head * STI__LANE) + k,
+                   .kept = (vreal *)(data + (head + group->count * STI__POINT) * STI__LANE) +
+                           k * (STI__FACTOR + laws),
+                   .g = (vreal *)(g + (size_t)group->first * STI__LANE) + k,
+                   .a = group->a + k * STI_LANES,
+                   .b = group->b + k * STI_LANES,
+                   .count = group->count};
 }
-INLINE vreal *packs_of(const sti__pairs *p, int64_t at) { return (vreal *)(p->data + at * STI__LANE); }
-INLINE int head_of(const sti__pair_group *g) { return g->count == 1 ? STI__HEAD_ONE : STI__HEAD; }
+
+/* The i-th pack, of what is in steps of a pack. */
+#define AT(i) ((i)*SLICES)
 
 /* ---- one contact -------------------------------------------------------------------------------------------- */
 
 /* y = Q w + q */
 INLINE void velocity(const vreal *point, const vreal *w, vreal *y) {
     UNROLL for (int r = 0; r < 3; r++) {
-        vreal sum = point[STI__POINT_Q + r];
-        UNROLL for (int e = 0; e < 6; e++) sum += point[6 * r + e] * w[e];
+        vreal sum = point[AT(STI__POINT_Q + r)];
+        UNROLL for (int e = 0; e < 6; e++) sum += point[AT(6 * r + e)] * w[e];
         y[r] = sum;
     }
 }
 
 /* w += Q'd */
 INLINE void push(const vreal *point, const vreal *d, vreal *w) {
-    UNROLL for (int e = 0; e < 6; e++) w[e] += (point[e] * d[0] + point[6 + e] * d[1]) + point[12 + e] * d[2];
+    UNROLL for (int e = 0; e < 6; e++) w[e] +=
+        (point[AT(e)] * d[0] + point[AT(6 + e)] * d[1]) + point[AT(12 + e)] * d[2];
 }
 
 /* The law against the contact's own inverse mass: normal, then friction in the disc that it opens. */
 INLINE void settle(const vreal *p, const vreal *y, const vreal *g, vreal *out) {
-    vreal n = v_max(g[0] - (y[0] + p[STI__POINT_RN] * g[0]) * p[STI__POINT_IWN], ZERO), d = n - g[0];
-    vreal a = g[1] - (y[1] + p[STI__POINT_RT] * g[1] + p[STI__POINT_D01] * d) * p[STI__POINT_IWT];
-    vreal b = g[2] - (y[2] + p[STI__POINT_RT] * g[2] + p[STI__POINT_D02] * d) * p[STI__POINT_IWT];
-    vreal keep = v_min(p[STI__POINT_MU] * n / v_sqrt(a * a + b * b + TINY), ONE);
+    vreal n = v_max(g[0] - (y[0] + p[AT(STI__POINT_RN)] * g[0]) * p[AT(STI__POINT_IWN)], ZERO), d = n - g[0];
+    vreal a = g[1] - (y[1] + p[AT(STI__POINT_RT)] * g[1] + p[AT(STI__POINT_D01)] * d) * p[AT(STI__POINT_IWT)];
+    vreal b = g[2] - (y[2] + p[AT(STI__POINT_RT)] * g[2] + p[AT(STI__POINT_D02)] * d) * p[AT(STI__POINT_IWT)];
+    vreal keep = v_min(p[AT(STI__POINT_MU)] * n / v_sqrt(a * a + b * b + TINY), ONE);
     out[0] = n;
     out[1] = a * keep;
     out[2] = b * keep;
@@ -87,25 +145,25 @@ typedef struct asked {
 } asked;
 
 INLINE vreal ask(const vreal *p, const vreal *y, const vreal *g, asked *o) {
-    o->normal = g[0] - (y[0] + p[STI__POINT_RN] * g[0]) * p[STI__POINT_IWN];
-    o->x = g[1] - (y[1] + p[STI__POINT_RT] * g[1]) * p[STI__POINT_IWT];
-    o->y = g[2] - (y[2] + p[STI__POINT_RT] * g[2]) * p[STI__POINT_IWT];
+    o->normal = g[0] - (y[0] + p[AT(STI__POINT_RN)] * g[0]) * p[AT(STI__POINT_IWN)];
+    o->x = g[1] - (y[1] + p[AT(STI__POINT_RT)] * g[1]) * p[AT(STI__POINT_IWT)];
+    o->y = g[2] - (y[2] + p[AT(STI__POINT_RT)] * g[2]) * p[AT(STI__POINT_IWT)];
     vreal n = v_max(o->normal, ZERO);
     o->length = 1 / v_sqrt(o->x * o->x + o->y * o->y + TINY);
-    o->keep = v_min(p[STI__POINT_MU] * n * o->length, ONE);
+    o->keep = v_min(p[AT(STI__POINT_MU)] * n * o->length, ONE);
     vreal d = g[0] - n, a = g[1] - o->keep * o->x, b = g[2] - o->keep * o->y;
-    return d * d * p[STI__POINT_WN] + (a * a + b * b) * p[STI__POINT_WT];
+    return d * d * p[AT(STI__POINT_WN)] + (a * a + b * b) * p[AT(STI__POINT_WT)];
 }
 
 /* The linear law g = -H y there, H = [h0 0 0; h1 h3 h4; h2 h4 h5]. */
 INLINE void linearise(const vreal *p, const asked *o, vreal *h) {
     vmask on = v_lt(ZERO, o->normal), slides = v_lt(o->keep, ONE);
     vreal e1 = o->x * o->length, e2 = o->y * o->length;
-    vreal across = o->keep / ((1 - o->keep) * p[STI__POINT_WT] + o->keep * p[STI__POINT_RT]);
-    vreal all = v_select(on, v_select(slides, across, p[STI__POINT_IRT]), ZERO);
-    vreal follow = v_select(on & slides, p[STI__POINT_MU] * p[STI__POINT_IRN], ZERO);
+    vreal across = o->keep / ((1 - o->keep) * p[AT(STI__POINT_WT)] + o->keep * p[AT(STI__POINT_RT)]);
+    vreal all = v_select(on, v_select(slides, across, p[AT(STI__POINT_IRT)]), ZERO);
+    vreal follow = v_select(on & slides, p[AT(STI__POINT_MU)] * p[AT(STI__POINT_IRN)], ZERO);
     vreal along = v_select(slides, all, ZERO);
-    h[0] = v_select(on, p[STI__POINT_IRN], ZERO);
+    h[0] = v_select(on, p[AT(STI__POINT_IRN)], ZERO);
     h[1] = follow * e1;
     h[2] = follow * e2;
     h[3] = all - along * e1 * e1;
@@ -124,83 +182,87 @@ INLINE void apply_law(const vreal *h, const vreal *x, vreal *out) {
 
 INLINE void velocity_one(const vreal *head, const vreal *point, const vreal *a, const vreal *b, vreal *y) {
     UNROLL for (int r = 0; r < 3; r++) {
-        vreal sum = point[STI__POINT_Q + r], other = ZERO;
+        vreal sum = point[AT(STI__POINT_Q + r)], other = ZERO;
         UNROLL for (int e = 0; e < 6; e++) {
-            sum += point[6 * r + e] * a[e];
-            other += head[6 * r + e] * b[e];
+            sum += point[AT(6 * r + e)] * a[e];
+            other += head[AT(6 * r + e)] * b[e];
         }
         y[r] = sum + other;
     }
 }
 
-static void visit_one(const sti__pairs *p, const sti__pair_group *group, double *z, vreal *g) {
-    const vreal *head = packs(p, group->at), *point = head + STI__HEAD_ONE;
-    vreal a[8], b[8], y[3], out[3], d[3];
-    load_parts(z, group->a, a);
-    load_parts(z, group->b, b);
-    velocity_one(head, point, a, b, y);
-    settle(point, y, g, out);
+static void visit_one(const slice *s, double *z) {
+    vreal a[8], b[8], y[3], g[3], d[3];
+    load_parts(z, s->a, a);
+    load_parts(z, s->b, b);
+    velocity_one(s->head, s->points, a, b, y);
+    UNROLL for (int r = 0; r < 3; r++) d[r] = s->g[AT(r)];
+    settle(s->points, y, d, g);
     UNROLL for (int r = 0; r < 3; r++) {
-        d[r] = out[r] - g[r];
-        g[r] = out[r];
+        s->g[AT(r)] = g[r];
+        d[r] = g[r] - d[r];
     }
-    push(point, d, a);
-    push(head, d, b);
-    store_parts(z, group->a, a);
-    store_parts(z, group->b, b);
+    push(s->points, d, a);
+    push(s->head, d, b);
+    store_parts(z, s->a, a);
+    store_parts(z, s->b, b);
 }
 
 /* ---- pairs with several contacts ---------------------------------------------------------------------------- */
 
-/* A visit: the parts, their six coordinates, and the impulses that may replace those that there are. */
+/* A visit: the parts, and their six coordinates. */
 typedef struct visit {
-    const vreal *S;
-    const vreal *points;
+    const vreal *S, *points;
     vreal *LU, *laws; /* kept */
-    vreal *g;
     int count;
     vreal a[8], b[8], w[6];
 } visit;
 
-INLINE void open_visit(visit *v, const sti__pairs *p, const sti__pair_group *group, const double *z) {
-    v->S = packs(p, group->at);
-    v->LU = packs_of(p, group->at) + 72;
-    v->points = v->S + STI__HEAD;
-    v->count = group->count;
-    v->laws = packs_of(p, group->at) + STI__HEAD + group->count * STI__POINT;
-    load_parts(z, group->a, v->a);
-    load_parts(z, group->b, v->b);
+INLINE void open_visit(visit *v, const slice *s, const double *z) {
+    v->S = s->head;
+    v->points = s->points;
+    v->LU = s->kept;
+    v->laws = s->kept + STI__FACTOR;
+    v->count = s->count;
+    load_parts(z, s->a, v->a);
+    load_parts(z, s->b, v->b);
     UNROLL for (int e = 0; e < 6; e++) {
-        vreal sum = v->S[e] * v->a[0], other = v->S[36 + e] * v->b[0];
+        vreal sum = v->S[AT(e)] * v->a[0], other = v->S[AT(36 + e)] * v->b[0];
         UNROLL for (int d = 1; d < 6; d++) {
-            sum += v->S[6 * d + e] * v->a[d];
-            other += v->S[36 + 6 * d + e] * v->b[d];
+            sum += v->S[AT(6 * d + e)] * v->a[d];
+            other += v->S[AT(36 + 6 * d + e)] * v->b[d];
         }
         v->w[e] = sum + other;
     }
 }
 
-/* Moves the parts by what the coordinates have changed. */
-INLINE void close_visit(visit *v, const sti__pair_group *group, const vreal *w, double *z) {
-    vreal d[6];
-    UNROLL for (int e = 0; e < 6; e++) d[e] = w[e] - v->w[e];
+/* Moves the parts a, b along the coordinates by d. */
+INLINE void move_parts(const vreal *S, const vreal *d, vreal *a, vreal *b) {
     UNROLL for (int i = 0; i < 6; i++) UNROLL for (int e = 0; e < 6; e++) {
-        v->a[i] += v->S[6 * i + e] * d[e];
-        v->b[i] += v->S[36 + 6 * i + e] * d[e];
+        a[i] += S[AT(6 * i + e)] * d[e];
+        b[i] += S[AT(36 + 6 * i + e)] * d[e];
     }
-    store_parts(z, group->a, v->a);
-    store_parts(z, group->b, v->b);
 }
 
-INLINE const vreal *point_of(const visit *v, int i) { return v->points + i * STI__POINT; }
+/* Moves the parts by what the coordinates have changed. */
+INLINE void close_visit(visit *v, const slice *s, const vreal *w, double *z) {
+    vreal d[6];
+    UNROLL for (int e = 0; e < 6; e++) d[e] = w[e] - v->w[e];
+    move_parts(v->S, d, v->a, v->b);
+    store_parts(z, s->a, v->a);
+    store_parts(z, s->b, v->b);
+}
+
+INLINE const vreal *point_of(const visit *v, int i) { return v->points + AT(i * STI__POINT); }
 
 /* rhs = w - Q'(H q + g): what (I + Q'HQ) w = rhs is solved for. */
 INLINE void right_side(const visit *v, const vreal *laws, const vreal *w, const vreal *g, vreal *rhs) {
     UNROLL for (int e = 0; e < 6; e++) rhs[e] = w[e];
     for (int i = 0; i < v->count; i++) {
         const vreal *p = point_of(v, i);
-        vreal r[3];
-        apply_law(laws + STI__LAW * i, p + STI__POINT_Q, r);
+        vreal q[3], r[3];
+        UNROLL for (int k = 0; k < 3; k++) q[k] = p[AT(STI__POINT_Q + k)];
+        apply_law(laws + STI__LAW * i, q, r);
         UNROLL for (int k = 0; k < 3; k++) r[k] = -(r[k] + g[3 * i + k]);
         push(p, r, rhs);
     }
@@ -243,10 +305,10 @@ INLINE void factor(const visit *v, const vreal *laws, vreal *M) {
     for (int i = 0; i < v->count; i++) {
         const vreal *p = point_of(v, i);
         UNROLL for (int d = 0; d < 6; d++) {
-            vreal column[3] = {p[d], p[6 + d], p[12 + d]}, r[3];
+            vreal column[3] = {p[AT(d)], p[AT(6 + d)], p[AT(12 + d)]}, r[3];
             apply_law(laws + STI__LAW * i, column, r);
             UNROLL for (int e = 0; e < 6; e++) M[6 * e + d] +=
-                (p[e] * r[0] + p[6 + e] * r[1]) + p[12 + e] * r[2];
+                (p[AT(e)] * r[0] + p[AT(6 + e)] * r[1]) + p[AT(12 + e)] * r[2];
         }
     }
     UNROLL for (int k = 0; k < 6; k++) {
@@ -258,36 +320,41 @@ INLINE void factor(const visit *v, const vreal *laws, vreal *M) {
     }
 }
 
-/* With laws and factor of an earlier visit; false if the pair does not obey them any more. */
-INLINE bool visit_kept(const visit *v, double local, vreal *g, vreal *w) {
+/* Laws at first: every contact is open. */
+static void start_laws(const slice *s) {
+    for (int e = 0; e < 36; e++) s->kept[e] = e % 7 == 0 ? ONE : ZERO;
+    for (int i = 0; i < STI__LAW * s->count; i++) s->kept[STI__FACTOR + i] = ZERO;
+}
+
+/* With laws and factor of an earlier visit, in the lanes whose pair obeys them still; returns the others. */
+INLINE vmask visit_kept(const visit *v, double local, vreal *g, vreal *w) {
     vreal next[3 * STI__PAIRS_CONTACTS], x[6];
     right_side(v, v->laws, v->w, g, x);
     substitute(v->LU, x);
     law_impulses(v, v->laws, x, next);
-    vreal off = natural(v, x, next, NULL);
-    if (!v_all(v_le(off, v_set(local)))) return false;
-    for (int i = 0; i < 3 * v->count; i++) g[i] = next[i];
-    UNROLL for (int e = 0; e < 6; e++) w[e] = x[e];
-    return true;
+    vmask far =
+        v_lt(v_set(local), v_min(v_set(HUGE), natural(v, x, next, NULL))); /* far too: what is no number */
+    for (int i = 0; i < 3 * v->count; i++) g[i] = v_select(far, g[i], next[i]);
+    UNROLL for (int e = 0; e < 6; e++) w[e] = v_select(far, v->w[e], x[e]);
+    return far;
 }
 
-/* One pass over the contacts. */
-INLINE void visit_contacts(const visit *v, vreal *g, vreal *w) {
-    UNROLL for (int e = 0; e < 6; e++) w[e] = v->w[e];
+/* One pass over the contacts, in the lanes of `here`. */
+INLINE void visit_contacts(const visit *v, vmask here, vreal *g, vreal *w) {
     for (int i = 0; i < v->count; i++) {
         vreal y[3], out[3], d[3];
         velocity(point_of(v, i), w, y);
         settle(point_of(v, i), y, g + 3 * i, out);
         UNROLL for (int k = 0; k < 3; k++) {
-            d[k] = out[k] - g[3 * i + k];
-            g[3 * i + k] = out[k];
+            d[k] = v_select(here, out[k] - g[3 * i + k], ZERO);
+            g[3 * i + k] = v_select(here, out[k], g[3 * i + k]);
         }
         push(point_of(v, i), d, w);
     }
 }
 
-/* Newton steps on the pair's natural map, in the lanes where they lower it. True if there was one. */
-INLINE bool visit_newton(const visit *v, double local, vreal *g, vreal *w) {
+/* Newton steps on the pair's natural map in the lanes of `far`, of which those are taken that solve it; laws and factor are kept. */
+INLINE void visit_newton(const visit *v, double local, vmask far, vreal *g, vreal *w) {
     vreal next[3 * STI__PAIRS_CONTACTS], x[6], laws[STI__LAW * STI__PAIRS_CONTACTS], M[36], best = ZERO,
                                                                                             first = ZERO;
     for (int i = 0; i < 3 * v->count; i++) next[i] = g[i];
@@ -295,32 +362,35 @@ INLINE bool visit_newton(const visit *v, double local, vreal *g, vreal *w) {
     for (int k = 0;; k++) {
         vreal off = natural(v, x, next, laws);
         if (k == 0) best = first = off;
-        vmask better = v_lt(off, v_min(best, v_max(STI__PAIRS_LOCAL * first, v_set(local))));
+        vmask better = far & v_lt(off, v_min(best, v_max(STI__PAIRS_LOCAL * first, v_set(local))));
         best = v_select(better, off, best);
         for (int i = 0; i < 3 * v->count; i++) g[i] = v_select(better, next[i], g[i]);
         UNROLL for (int e = 0; e < 6; e++) w[e] = v_select(better, x[e], w[e]);
-        bool far = v_any(v_lt(STI__PAIRS_LOCAL * first, best) & v_lt(v_set(local), best));
-        if (!far || k == STI__PAIRS_NEWTON) return k > 0;
+        far &= v_lt(STI__PAIRS_LOCAL * first, best) & v_lt(v_set(local), best);
+        if (!v_any(far) || k == STI__PAIRS_NEWTON) return;
         factor(v, laws, M);
         vreal rhs[6];
         right_side(v, laws, x, next, rhs);
         substitute(M, rhs);
         law_impulses(v, laws, rhs, next);
         UNROLL for (int e = 0; e < 6; e++) x[e] = rhs[e];
-        for (int e = 0; e < 36; e++) v->LU[e] = M[e];
-        for (int i = 0; i < STI__LAW * v->count; i++) v->laws[i] = laws[i];
+        for (int e = 0; e < 36; e++) v->LU[e] = v_select(far, M[e], v->LU[e]);
+        for (int i = 0; i < STI__LAW * v->count; i++) v->laws[i] = v_select(far, laws[i], v->laws[i]);
     }
 }
 
-static void visit_several(const sti__pairs *p, sti__pair_group *group, double *z, vreal *g, double local) {
+static void visit_several(const slice *s, double *z, double local) {
     visit v;
-    vreal w[6];
-    open_visit(&v, p, group, z);
-    if (!group->ready || !visit_kept(&v, local, g, w)) {
-        visit_contacts(&v, g, w);
-        group->ready |= visit_newton(&v, local, g, w);
+    vreal w[6], g[3 * STI__PAIRS_CONTACTS];
+    open_visit(&v, s, z);
+    for (int i = 0; i < 3 * s->count; i++) g[i] = s->g[AT(i)];
+    vmask far = visit_kept(&v, local, g, w);
+    if (v_any(far)) {
+        visit_contacts(&v, far, g, w);
+        visit_newton(&v, local, far, g, w);
     }
-    close_visit(&v, group, w, z);
+    for (int i = 0; i < 3 * s->count; i++) s->g[AT(i)] = g[i];
+    close_visit(&v, s, w, z);
 }
 
 /* ---- blocks one by one ---------------------------------------------------------------------------------------- */
@@ -358,76 +428,86 @@ static void visit_single(const sti__pairs *p, const sti__pair_single *e, double 
 
 /* ---- all of them ----------------------------------------------------------------------------------------------- */
 
-static void sweep(const sti__pairs *p, double *z, double *g, double local) {
-    for (int k = 0; k < p->ngroup; k++) {
-        sti__pair_group *group = &p->group[k];
-        vreal *own = (vreal *)(g + (size_t)group->first * STI__LANE);
-        if (!group->awake) continue;
-        if (group->count == 1) visit_one(p, group, z, own);
-        else visit_several(p, group, z, own, local);
+static void visit_group(const sti__pairs *p, sti__pair_group *group, double *z, double *g, double local) {
+    for (int k = 0; k < SLICES; k++) {
+        slice s = slice_of(p, group, k, g);
+        if (group->count > 1 && !group->ready) start_laws(&s);
+        if (group->count == 1) visit_one(&s, z);
+        else visit_several(&s, z, local);
     }
+    group->ready = true;
+}
+
+static void sweep(const sti__pairs *p, double *z, double *g, double local) {
+    for (int k = 0; k < p->ngroup; k++)
+        if (p->group[k].awake) visit_group(p, &p->group[k], z, g, local);
     for (int k = 0; k < p->nsingle; k++) visit_single(p, &p->single[k], z, g + p->single[k].g);
 }
 
-static void force_group(const sti__pairs *p, const sti__pair_group *group, const vreal *g, double *z) {
-    const vreal *head = packs(p, group->at), *points = head + head_of(group);
-    vreal a[8], b[8], w[6] = {{0}};
-    load_parts(z, group->a, a);
-    load_parts(z, group->b, b);
-    if (group->count == 1) {
-        push(points, g, a);
-        push(head, g, b);
-    } else {
-        for (int i = 0; i < group->count; i++) push(points + i * STI__POINT, g + 3 * i, w);
-        UNROLL for (int d = 0; d < 6; d++) UNROLL for (int e = 0; e < 6; e++) {
-            a[d] += head[6 * d + e] * w[e];
-            b[d] += head[36 + 6 * d + e] * w[e];
-        }
+static void force_slice(const slice *s, double *z) {
+    vreal a[8], b[8], w[6] = {{0}}, g[3];
+    load_parts(z, s->a, a);
+    load_parts(z, s->b, b);
+    for (int i = 0; i < s->count; i++) {
+        UNROLL for (int r = 0; r < 3; r++) g[r] = s->g[AT(3 * i + r)];
+        push(s->points + AT(i * STI__POINT), g, s->count == 1 ? a : w);
     }
-    store_parts(z, group->a, a);
-    store_parts(z, group->b, b);
+    if (s->count == 1) push(s->head, g, b);
+    else move_parts(s->head, w, a, b);
+    store_parts(z, s->a, a);
+    store_parts(z, s->b, b);
+}
+
+static void force_group(const sti__pairs *p, const sti__pair_group *group, const double *g, double *z) {
+    for (int k = 0; k < SLICES; k++) {
+        slice s = slice_of(p, group, k, g);
+        force_slice(&s, z);
+    }
 }
 
 static void force(const sti__pairs *p, const double *g, double *z) {
     memset(z, 0, sizeof(double) * (size_t)p->nz);
     for (int k = 0; k < p->ngroup; k++)
-        if (p->group[k].awake)
-            force_group(p, &p->group[k], (const vreal *)(g + (size_t)p->group[k].first * STI__LANE), z);
+        if (p->group[k].awake) force_group(p, &p->group[k], g, z);
     for (int k = 0; k < p->nsingle; k++) {
         const sti__pair_single *e = &p->single[k];
         single_push(p, e, p->s->first[e->block + 1] - p->s->first[e->block], g + e->g, z);
     }
 }
 
-/* Velocities of a group's contacts, three packs each. */
-static void group_velocities(const sti__pairs *p, const sti__pair_group *group, const double *z, vreal *y) {
-    if (group->count == 1) {
-        const vreal *head = packs(p, group->at);
-        vreal a[8], b[8];
-        load_parts(z, group->a, a);
-        load_parts(z, group->b, b);
-        velocity_one(head, head + STI__HEAD_ONE, a, b, y);
+/* Velocities of a slice's contacts, three each. */
+static void slice_velocities(const slice *s, const double *z, vreal *y) {
+    visit v;
+    if (s->count == 1) {
+        load_parts(z, s->a, v.a);
+        load_parts(z, s->b, v.b);
+        velocity_one(s->head, s->points, v.a, v.b, y);
         return;
     }
-    visit v;
-    open_visit(&v, p, group, z);
+    open_visit(&v, s, z);
     for (int i = 0; i < v.count; i++) velocity(point_of(&v, i), v.w, y + 3 * i);
+}
+
+/* Whether any contact closes (sleeping), or any is not wide open (awake). */
+static bool is_awake(const sti__pairs *p, const sti__pair_group *group, const double *z, const double *g) {
+    bool awake = false;
+    for (int k = 0; k < SLICES && !awake; k++) {
+        slice s = slice_of(p, group, k, g);
+        vreal y[3 * STI__PAIRS_CONTACTS];
+        slice_velocities(&s, z, y);
+        for (int i = 0; i < s.count && !awake; i++)
+            awake = group->awake ? v_any(v_lt(y[3 * i], v_set(STI__PAIRS_OPEN)) | v_lt(ZERO, s.g[AT(3 * i)]))
+                                 : v_any(v_lt(y[3 * i], ZERO));
+    }
+    return awake;
 }
 
 static int watch(const sti__pairs *p, const double *z, const double *g, bool sleep) {
     int slept = 0;
     for (int k = 0; k < p->ngroup; k++) {
         sti__pair_group *group = &p->group[k];
-        const vreal *own = (const vreal *)(g + (size_t)group->first * STI__LANE);
-        vreal y[3 * STI__PAIRS_CONTACTS];
         if (group->awake && !sleep) continue;
-        vmask closed = v_lt(ONE, ZERO), near = closed;
-        group_velocities(p, group, z, y);
-        for (int i = 0; i < group->count; i++) {
-            closed |= v_lt(y[3 * i], ZERO);
-            near |= v_lt(y[3 * i], v_set(STI__PAIRS_OPEN)) | v_lt(ZERO, own[3 * i]);
-        }
-        bool awake = group->awake ? v_any(near) : v_any(closed);
+        bool awake = is_awake(p, group, z, g);
         slept += group->awake && !awake;
         group->awake = awake;
     }
@@ -436,8 +516,9 @@ static int watch(const sti__pairs *p, const double *z, const double *g, bool sle
 
 /* Gap of one contact with its impulse within bounds, by the one meaning of contact/rows.h. */
 INLINE double point_gap(const vreal *p, int l, const vreal *y, const vreal *g, double *h) {
-    double R[3] = {p[STI__POINT_RN][l], p[STI__POINT_RT][l], p[STI__POINT_RT][l]}, mu = p[STI__POINT_MU][l];
-    double own[3] = {g[0][l], g[1][l], g[2][l]}, at[3] = {y[0][l], y[1][l], y[2][l]};
+    double mu = p[AT(STI__POINT_MU)][l], rt = p[AT(STI__POINT_RT)][l],
+           R[3] = {p[AT(STI__POINT_RN)][l], rt, rt};
+    double own[3] = {g[AT(0)][l], g[AT(1)][l], g[AT(2)][l]}, at[3] = {y[0][l], y[1][l], y[2][l]};
     sti_row row = {.kind = STI_ROW_CONE, .dim = 3, .mu = {mu, mu}};
     if (own[0] == 0 && own[1] == 0 && own[2] == 0 && at[0] >= 0) {
         h[0] = h[STI__LANE] = h[2 * STI__LANE] = 0;
@@ -448,15 +529,21 @@ INLINE double point_gap(const vreal *p, int l, const vreal *y, const vreal *g, d
     return sti__row_gap_at(&row, R, at, own, true);
 }
 
+/* Each lane has a sum of its own. */
 static double group_gap(const sti__pairs *p, sti__pair_group *group, const double *z, const double *g,
                         double *h) {
-    const vreal *points = packs(p, group->at) + head_of(group), *own = (const vreal *)g;
-    vreal y[3 * STI__PAIRS_CONTACTS];
-    double gap = 0;
-    group_velocities(p, group, z, y);
-    for (int i = 0; i < group->count; i++)
-        for (int l = 0; l < STI__LANE; l++)
-            gap += point_gap(points + i * STI__POINT, l, y + 3 * i, own + 3 * i, h + 3 * i * STI__LANE + l);
+    double lane[STI__LANE] = {0};
+    for (int k = 0; k < SLICES; k++) {
+        slice s = slice_of(p, group, k, g);
+        vreal y[3 * STI__PAIRS_CONTACTS];
+        double *own = h + (size_t)group->first * STI__LANE + k * STI_LANES;
+        slice_velocities(&s, z, y);
+        for (int i = 0; i < s.count; i++)
+            for (int l = 0; l < STI_LANES; l++)
+                lane[k * STI_LANES + l] += point_gap(s.points + AT(i * STI__POINT), l, y + 3 * i,
+                                                     s.g + AT(3 * i), own + 3 * i * STI__LANE + l);
+    }
+    double gap = sti__dot_finish(lane);
     group->awake |= gap > 0;
     return gap;
 }
@@ -474,10 +561,7 @@ static double single_gap(const sti__pairs *p, const sti__pair_single *e, const d
 
 static sti__pairs_gap gap(const sti__pairs *p, const double *z, const double *g, double *h, double *push) {
     sti__pairs_gap sum = {0};
-    for (int k = 0; k < p->ngroup; k++) {
-        size_t at = (size_t)p->group[k].first * STI__LANE;
-        sum.rows += group_gap(p, &p->group[k], z, g + at, h + at);
-    }
+    for (int k = 0; k < p->ngroup; k++) sum.rows += group_gap(p, &p->group[k], z, g, h);
     for (int k = 0; k < p->nsingle; k++) {
         const sti__pair_single *e = &p->single[k];
         sum.rows += single_gap(p, e, z, g + e->g, h + e->g);
@@ -492,37 +576,45 @@ static sti__pairs_gap gap(const sti__pairs *p, const double *z, const double *g,
 
 /* ---- vectors -------------------------------------------------------------------------------------------------- */
 
-static double finish(vreal x) {
-    double s[8];
-    for (int l = 0; l < 8; l++) s[l] = x[l];
+/* Element i of a sum goes to lane i mod 8, as in base/simd.h. */
+static double finish(const vreal *x) {
+    double s[STI__LANE];
+    memcpy(s, x, sizeof s);
     return sti__dot_finish(s);
 }
 
+INLINE vreal get(const double *x, int i, int k) { return ((const vreal *)(x + i))[k]; }
+
 static double compare(int m, const double *g, const double *before, const double *weight, double *change) {
-    vreal sum = ZERO;
-    for (int i = 0; i < m; i += 8) {
-        vreal d = (*(const vreal *)(g + i) - *(const vreal *)(before + i)) * *(const vreal *)(weight + i);
-        *(vreal *)(change + i) = d;
-        sum += d * d;
-    }
+    vreal sum[SLICES];
+    UNROLL for (int k = 0; k < SLICES; k++) sum[k] = ZERO;
+    for (int i = 0; i < m; i += STI__LANE) UNROLL for (int k = 0; k < SLICES; k++) {
+            vreal d = (get(g, i, k) - get(before, i, k)) * get(weight, i, k);
+            ((vreal *)(change + i))[k] = d;
+            sum[k] += d * d;
+        }
+    return finish(sum);
+}
+
+INLINE double product(int m, const double *x, const double *y) {
+    vreal sum[SLICES];
+    UNROLL for (int k = 0; k < SLICES; k++) sum[k] = ZERO;
+    for (int i = 0; i < m; i += STI__LANE)
+        UNROLL for (int k = 0; k < SLICES; k++) sum[k] += get(x, i, k) * get(y, i, k);
     return finish(sum);
 }
 
 static void products(int m, const double *x, double *const *list, int count, double *out) {
-    vreal sum[STI__PAIRS_WINDOW + 1];
-    for (int k = 0; k < count; k++) sum[k] = ZERO;
-    for (int i = 0; i < m; i += 8) {
-        vreal own = *(const vreal *)(x + i);
-        for (int k = 0; k < count; k++) sum[k] += own * *(const vreal *)(list[k] + i);
-    }
-    for (int k = 0; k < count; k++) out[k] = finish(sum[k]);
+    for (int k = 0; k < count; k++) out[k] = product(m, x, list[k]);
 }
 
 static void combine(int m, double *const *list, const double *factor, int count, double *out) {
-    for (int i = 0; i < m; i += 8) {
-        vreal sum = factor[0] * *(const vreal *)(list[0] + i);
-        for (int k = 1; k < count; k++) sum += factor[k] * *(const vreal *)(list[k] + i);
-        *(vreal *)(out + i) = sum;
+    for (int i = 0; i < m; i += STI__LANE) {
+        vreal sum[SLICES];
+        UNROLL for (int s = 0; s < SLICES; s++) sum[s] = factor[0] * get(list[0], i, s);
+        for (int k = 1; k < count; k++)
+            UNROLL for (int s = 0; s < SLICES; s++) sum[s] += factor[k] * get(list[k], i, s);
+        UNROLL for (int s = 0; s < SLICES; s++)((vreal *)(out + i))[s] = sum[s];
     }
 }
 

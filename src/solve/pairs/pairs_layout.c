@@ -206,7 +206,8 @@ static void colour_pairs(sti__pairs *p, plan *x) {
 }
 
 static int64_t data_packs(int count) {
-    return count == 1 ? STI__HEAD_ONE + STI__POINT : STI__HEAD + (int64_t)count * (STI__POINT + STI__LAW);
+    return count == 1 ? STI__HEAD_ONE + STI__POINT
+                      : STI__HEAD + STI__FACTOR + (int64_t)count * (STI__POINT + STI__LAW);
 }
 
 /* Groups of one colour: pairs with many contacts first, so that those of a group have about as many. Sizes only. */
