@@ -6,6 +6,8 @@
 #ifndef STI_BASE_SIMD_H
 #define STI_BASE_SIMD_H
 
+#include "base/unroll.h"
+
 typedef double sti__pack __attribute__((vector_size(64), aligned(8), may_alias));
 
 static inline double sti__dot_finish(const double s[8]) {
@@ -18,15 +20,30 @@ static inline double sti__dot_scalar(const double *a, const double *b, int n) {
     for (int i = 0; i < n; i++) s[i & 7] += a[i] * b[i];
     return sti__dot_finish(s);
 }
+/* In vectors as wide as the registers, which gcc keeps there; wider ones it keeps in memory. */
+#if defined(__AVX512F__)
+#define STI__WIDTH 8
+#elif defined(__AVX__)
+#define STI__WIDTH 4
+#else
+#define STI__WIDTH 2
+#endif
+typedef double sti__wide __attribute__((vector_size(8 * STI__WIDTH), aligned(8), may_alias));
+
 static inline double sti__dot_simd(const double *a, const double *b, int n) {
     union {
-        sti__pack pack;
+        sti__wide wide[8 / STI__WIDTH];
         double s[8];
-    } sum = {{0}};
+    } out;
+    sti__wide sum[8 / STI__WIDTH] = {{0}};
     int i = 0;
-    for (; i + 8 <= n; i += 8) sum.pack += *(const sti__pack *)(a + i) * *(const sti__pack *)(b + i);
-    for (; i < n; i++) sum.s[i & 7] += a[i] * b[i];
-    return sti__dot_finish(sum.s);
+    for (; i + 8 <= n; i += 8) {
+        const sti__wide *x = (const sti__wide *)(a + i), *y = (const sti__wide *)(b + i);
+        STI__UNROLL(4) for (int k = 0; k < 8 / STI__WIDTH; k++) sum[k] += x[k] * y[k];
+    }
+    STI__UNROLL(4) for (int k = 0; k < 8 / STI__WIDTH; k++) out.wide[k] = sum[k];
+    for (; i < n; i++) out.s[i & 7] += a[i] * b[i];
+    return sti__dot_finish(out.s);
 }
 
 /* y += s x */
