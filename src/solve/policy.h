@@ -229,8 +229,11 @@
 #define STI__PAIRS_FACTOR 300
 /* Sweeps that have stalled go on while they have cost less than so many Newton steps, which then go on from where they end ... */
 #define STI__PAIRS_STEPS 6
-#define STI__PAIRS_LEAST 60 /* ... but for at least so many sweeps; and those that have not stalled end after the most. */
-#define STI__PAIRS_SWEEPS 1000
+#define STI__PAIRS_LEAST 60 /* ... but for at least so many sweeps, ... */
+/* ... and until their relative gap bar is below this: from farther away Newton's method takes many steps. A quarter as many sweeps
+   again before it is looked at the next time, ... */
+#define STI__PAIRS_NEAR 1e-2
+#define STI__PAIRS_SWEEPS 1000 /* ... and so many at most. */
 /* clang-format on */
 
 #endif

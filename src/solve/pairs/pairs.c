@@ -70,16 +70,21 @@ static void take_sweep(run *r) {
     r->local = STI__PAIRS_ENOUGH * r->change2 / (p->npair + 1);
 }
 
-/* The relative gap bar, where the change of the last sweep says that it may hold. */
-static bool is_done(run *r) {
+/* The relative gap bar. */
+static double measure(run *r) {
     sti__pairs *p = r->p;
-    if (r->goal2 > 0 && r->change2 > r->goal2) return false;
     sti__pairs_gap part = r->kernel->gap(p, p->z, p->g, p->inside, p->push);
     sti__sum sum = {.gap = part.rows + part.rest2 / 2,
                     .impulse2 = part.impulse2,
                     .moved2 = part.moved2,
                     .free2 = sti__free2(p->s->problem, p->free2, 1)};
-    double bar = sti__sum_bar(&sum), fall = r->tol / bar;
+    return sti__sum_bar(&sum);
+}
+
+/* Whether it holds, where the change of the last sweep says that it may. */
+static bool is_done(run *r) {
+    if (r->goal2 > 0 && r->change2 > r->goal2) return false;
+    double bar = measure(r), fall = r->tol / bar;
     if (bar <= r->tol) return true;
     double next = 2 * fall * fall;
     r->goal2 = r->change2 * (next < STI__PAIRS_CHECK ? next : STI__PAIRS_CHECK);
@@ -199,10 +204,18 @@ static int worth(const sti__pairs *p, double cost) {
                                       : STI__PAIRS_SWEEPS;
 }
 
+/* Whether Newton's method finds its way from here; else sweeps go on for a while. */
+static bool is_near(run *r, int *enough) {
+    if (!STI__RULE(PAIR_NEARNESS) || measure(r) <= STI__PAIRS_NEAR) return true;
+    *enough += *enough / 4;
+    return false;
+}
+
 static bool iterate(run *r, sti__budget *budget, int *sweeps) {
     double cost = cost_of(r->p);
     int enough = worth(r->p, cost);
-    for (*sweeps = 0; *sweeps < (r->stalled ? enough : STI__PAIRS_SWEEPS) && sti__budget_left(budget);) {
+    for (*sweeps = 0; *sweeps < STI__PAIRS_SWEEPS && sti__budget_left(budget);) {
+        if (r->stalled && *sweeps >= enough && is_near(r, &enough)) return false;
         take_sweep(r);
         ++*sweeps;
         sti__budget_spend(budget, cost);
