@@ -52,7 +52,7 @@ static inline void sti__axpy_scalar(double *y, double s, const double *x, int n)
 }
 static inline void sti__axpy_simd(double *y, double s, const double *x, int n) {
     int i = 0;
-    for (; i + 8 <= n; i += 8) *(sti__pack *)(y + i) += s * *(const sti__pack *)(x + i);
+    for (; i + STI__WIDTH <= n; i += STI__WIDTH) *(sti__wide *)(y + i) += s * *(const sti__wide *)(x + i);
     for (; i < n; i++) y[i] += s * x[i];
 }
 
@@ -62,8 +62,8 @@ static inline void sti__scale_sub_scalar(double *y, double s, const double *x, i
 }
 static inline void sti__scale_sub_simd(double *y, double s, const double *x, int n) {
     int i = 0;
-    for (; i + 8 <= n; i += 8)
-        *(sti__pack *)(y + i) = s * (*(const sti__pack *)(y + i) - *(const sti__pack *)(x + i));
+    for (; i + STI__WIDTH <= n; i += STI__WIDTH)
+        *(sti__wide *)(y + i) = s * (*(const sti__wide *)(y + i) - *(const sti__wide *)(x + i));
     for (; i < n; i++) y[i] = s * (y[i] - x[i]);
 }
 

@@ -203,6 +203,7 @@
 #define STI__PAIRS_NEWTON 8 /* Newton steps within a pair, at most; they end where its natural map has fallen by this factor (squared) ... */
 #define STI__PAIRS_LOCAL 1e-6
 #define STI__PAIRS_ENOUGH 1e-5 /* ... or is below this share of what the last sweep changed, divided among the pairs (squared impulse norm). */
+#define STI__PAIRS_AGAIN 5 /* Visits of a pair that Newton's steps do not solve, once sweeps have stalled: one such pair may make them cycle for good. */
 #define STI__PAIRS_OPEN 0.05 /* Speed (m/s) of separation beyond which a contact without impulse is only watched, not swept. */
 #define STI__PAIRS_LOOK 6 /* Sweeps after which what is watched is looked at for the first time; the time between doubles from then on. */
 

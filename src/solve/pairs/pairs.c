@@ -62,7 +62,7 @@ static int place_of(const run *r, int k) { return (r->newest + ALL - k) % ALL; }
 static void take_sweep(run *r) {
     sti__pairs *p = r->p;
     memcpy(p->before, p->g, sizeof(double) * (size_t)p->m);
-    r->kernel->sweep(p, p->z, p->g, r->local);
+    r->kernel->sweep(p, p->z, p->g, r->local, r->stalled && STI__RULE(PAIR_AGAIN) ? STI__PAIRS_AGAIN : 1);
     r->newest = (r->newest + 1) % ALL;
     r->change2 = r->kernel->compare(p->m, p->g, p->before, p->weight, r->change[r->newest]);
     memcpy(r->g[r->newest], p->g, sizeof(double) * (size_t)p->m);

@@ -45,6 +45,7 @@ enum {
 
 typedef struct sti__pair_group {
     int count;                      /* contacts of each lane */
+    int lanes;                      /* that have a pair: the first */
     int first;                      /* first pack of their impulses, 3 each */
     int64_t at;                     /* first pack of the group's data: head, then contacts */
     int a[STI__LANE], b[STI__LANE]; /* where the parts of each lane begin in z */
@@ -102,8 +103,9 @@ typedef struct sti__pairs_gap {
 
 /* What is compiled per instruction set; all variants give the same bits. */
 typedef struct sti__pairs_kernel {
-    /* One sweep over all that is awake. local: squared natural map below which a pair is left alone. */
-    void (*sweep)(const sti__pairs *p, double *z, double *g, double local);
+    /* One sweep over all that is awake. local: squared natural map below which a pair is left alone; visits: of one that Newton's
+       steps do not solve, at most. */
+    void (*sweep)(const sti__pairs *p, double *z, double *g, double local, int visits);
     /* z = X'g */
     void (*force)(const sti__pairs *p, const double *g, double *z);
     /* Groups that close wake up; with `sleep`, those that are wide open fall asleep. Returns how many of these. */

@@ -353,8 +353,9 @@ INLINE void visit_contacts(const visit *v, vmask here, vreal *g, vreal *w) {
     }
 }
 
-/* Newton steps on the pair's natural map in the lanes of `far`, of which those are taken that solve it; laws and factor are kept. */
-INLINE void visit_newton(const visit *v, double local, vmask far, vreal *g, vreal *w) {
+/* Newton steps on the pair's natural map in the lanes of `far`, of which those are taken that solve it; laws and factor are kept.
+   Returns the lanes that are not solved. */
+INLINE vmask visit_newton(const visit *v, double local, vmask far, vreal *g, vreal *w) {
     vreal next[3 * STI__PAIRS_CONTACTS], x[6], laws[STI__LAW * STI__PAIRS_CONTACTS], M[36], best = ZERO,
                                                                                             first = ZERO;
     for (int i = 0; i < 3 * v->count; i++) next[i] = g[i];
@@ -367,7 +368,7 @@ INLINE void visit_newton(const visit *v, double local, vmask far, vreal *g, vrea
         for (int i = 0; i < 3 * v->count; i++) g[i] = v_select(better, next[i], g[i]);
         UNROLL for (int e = 0; e < 6; e++) w[e] = v_select(better, x[e], w[e]);
         far &= v_lt(STI__PAIRS_LOCAL * first, best) & v_lt(v_set(local), best);
-        if (!v_any(far) || k == STI__PAIRS_NEWTON) return;
+        if (!v_any(far) || k == STI__PAIRS_NEWTON) return far;
         factor(v, laws, M);
         vreal rhs[6];
         right_side(v, laws, x, next, rhs);
@@ -379,15 +380,15 @@ INLINE void visit_newton(const visit *v, double local, vmask far, vreal *g, vrea
     }
 }
 
-static void visit_several(const slice *s, double *z, double local) {
+static void visit_several(const slice *s, double *z, double local, int visits) {
     visit v;
     vreal w[6], g[3 * STI__PAIRS_CONTACTS];
     open_visit(&v, s, z);
     for (int i = 0; i < 3 * s->count; i++) g[i] = s->g[AT(i)];
     vmask far = visit_kept(&v, local, g, w);
-    if (v_any(far)) {
+    for (int k = 0; k < visits && v_any(far); k++) {
         visit_contacts(&v, far, g, w);
-        visit_newton(&v, local, far, g, w);
+        far = visit_newton(&v, local, far, g, w);
     }
     for (int i = 0; i < 3 * s->count; i++) s->g[AT(i)] = g[i];
     close_visit(&v, s, w, z);
@@ -428,19 +429,20 @@ static void visit_single(const sti__pairs *p, const sti__pair_single *e, double 
 
 /* ---- all of them ----------------------------------------------------------------------------------------------- */
 
-static void visit_group(const sti__pairs *p, sti__pair_group *group, double *z, double *g, double local) {
-    for (int k = 0; k < SLICES; k++) {
+static void visit_group(const sti__pairs *p, sti__pair_group *group, double *z, double *g, double local,
+                        int visits) {
+    for (int k = 0; k * STI_LANES < group->lanes; k++) {
         slice s = slice_of(p, group, k, g);
         if (group->count > 1 && !group->ready) start_laws(&s);
         if (group->count == 1) visit_one(&s, z);
-        else visit_several(&s, z, local);
+        else visit_several(&s, z, local, visits);
     }
     group->ready = true;
 }
 
-static void sweep(const sti__pairs *p, double *z, double *g, double local) {
+static void sweep(const sti__pairs *p, double *z, double *g, double local, int visits) {
     for (int k = 0; k < p->ngroup; k++)
-        if (p->group[k].awake) visit_group(p, &p->group[k], z, g, local);
+        if (p->group[k].awake) visit_group(p, &p->group[k], z, g, local, visits);
     for (int k = 0; k < p->nsingle; k++) visit_single(p, &p->single[k], z, g + p->single[k].g);
 }
 
@@ -459,7 +461,7 @@ static void force_slice(const slice *s, double *z) {
 }
 
 static void force_group(const sti__pairs *p, const sti__pair_group *group, const double *g, double *z) {
-    for (int k = 0; k < SLICES; k++) {
+    for (int k = 0; k * STI_LANES < group->lanes; k++) {
         slice s = slice_of(p, group, k, g);
         force_slice(&s, z);
     }
@@ -491,7 +493,7 @@ static void slice_velocities(const slice *s, const double *z, vreal *y) {
 /* Whether any contact closes (sleeping), or any is not wide open (awake). */
 static bool is_awake(const sti__pairs *p, const sti__pair_group *group, const double *z, const double *g) {
     bool awake = false;
-    for (int k = 0; k < SLICES && !awake; k++) {
+    for (int k = 0; k * STI_LANES < group->lanes && !awake; k++) {
         slice s = slice_of(p, group, k, g);
         vreal y[3 * STI__PAIRS_CONTACTS];
         slice_velocities(&s, z, y);
@@ -533,7 +535,7 @@ INLINE double point_gap(const vreal *p, int l, const vreal *y, const vreal *g, d
 static double group_gap(const sti__pairs *p, sti__pair_group *group, const double *z, const double *g,
                         double *h) {
     double lane[STI__LANE] = {0};
-    for (int k = 0; k < SLICES; k++) {
+    for (int k = 0; k * STI_LANES < group->lanes; k++) {
         slice s = slice_of(p, group, k, g);
         vreal y[3 * STI__PAIRS_CONTACTS];
         double *own = h + (size_t)group->first * STI__LANE + k * STI_LANES;

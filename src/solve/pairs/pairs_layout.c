@@ -340,6 +340,7 @@ static void fill_pair(sti__pairs *p, plan *x, int i) {
     sti__pair_group *g = &p->group[x->base[x->colour[i]][x->open[i]] + place / STI__LANE];
     const key *k = &x->key[x->start[i]];
     double X[STI__PAIRS_CONTACTS][36], t[18], S[STI__BODY][12], *head = pack(p, g->at);
+    g->lanes = l + 1 > g->lanes ? l + 1 : g->lanes;
     g->a[l] = p->z_at[k->a];
     g->b[l] = p->z_at[k->b];
     memset(X, 0, sizeof X);
