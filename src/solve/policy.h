@@ -235,6 +235,8 @@
    again before it is looked at the next time, ... */
 #define STI__PAIRS_NEAR 1e-2
 #define STI__PAIRS_SWEEPS 1000 /* ... and so many at most. */
+#define STI__PAIRS_BRIEF 12 /* Newton steps after which sweeps go on from the best pair found, ... */
+#define STI__PAIRS_RETURNS 3 /* ... so many times; then Newton's method has all the steps that it asks for. */
 /* clang-format on */
 
 #endif

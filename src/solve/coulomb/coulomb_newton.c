@@ -20,6 +20,7 @@ typedef struct couple {
     double natural;     /* natural map in the norm of unit Delassus diagonal, over `unit` */
     double best;        /* natural map of the best pair ... */
     int blind;          /* ... and steps since that raised it */
+    int most;           /* steps */
     int failures;       /* of rounded laws */
     double lift;        /* of their rounding, against the natural map */
     double round;       /* how far the laws are rounded off: a share of the impulses' length */
@@ -542,8 +543,8 @@ static bool iterate(couple *c, double goal, double bar) {
     if ((!sap->judged || c->tight) && reached(c, goal, bar)) return true;
     if (!begin(c)) return false;
     double least = INFINITY;
-    int late = 0, most = c->plain ? STI__COULOMB_STEPS : sap->steps ? sap->steps : STI__COULOMB_STEPS_ROUND;
-    for (int k = 0; k <= most; k++) {
+    int late = 0;
+    for (int k = 0; k <= c->most; k++) {
         if ((k > 0 || c->tight) && reached(c, goal, bar)) return true;
         if (k >= STI__SAP_ROUND || sti__sap_steps_left(sap) == 0 || !sti__budget_left(&sap->count->budget))
             return false;
@@ -565,35 +566,57 @@ static bool iterate(couple *c, double goal, double bar) {
     return false;
 }
 
-/* What moves is swept first, pair by pair (policy.h says when). Where that is not enough, Newton's steps go on from it. */
-static void sweep_pairs(couple *c, double bar) {
+/* What moves is swept first, pair by pair (policy.h says when). Where that is not enough, Newton's steps go on from it. Returns
+   whether it was swept. */
+static bool sweep_pairs(couple *c, double bar) {
     sti__sap *sap = c->sap;
     if (!STI__RULE(PAIR_SWEEPS) || !c->plain || sap->history || sap->options->linear != STI_LINEAR_AUTO)
-        return;
-    if (sti__sap_steps_left(sap) == 0) return; /* a cap is a cap */
+        return false;
+    if (sti__sap_steps_left(sap) == 0) return false; /* a cap is a cap */
     read_pair(c);
-    if (merit_of(c) <= STI__PAIRS_SETTLED) return;
+    if (merit_of(c) <= STI__PAIRS_SETTLED) return false;
     if (sti__pairs_solve(sap, bar)) sap->judged = false;
     c->unit = 0; /* of the new pair */
+    return true;
 }
 
-bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
+static couple start(sti__sap *sap, double bar) {
     sti__island *s = sap->s;
+    bool sweeps = sti__sap_sweeps(s);
     couple c = {.sap = sap,
                 .g = s->last_g,
                 .force = vector(s, PUSHED),
                 .tight = bar <= 0,
-                .soft = !sti__sap_sweeps(s),
-                .plain = bar > 0 && !sap->steps && sti__sap_sweeps(s),
+                .soft = !sweeps,
+                .plain = bar > 0 && !sap->steps && sweeps,
                 .lift = 1,
                 .best = INFINITY,
                 .calm = INFINITY};
+    c.most = c.plain ? STI__COULOMB_STEPS : sap->steps ? sap->steps : STI__COULOMB_STEPS_ROUND;
+    set_floors(&c);
+    return c;
+}
+
+/* Sweeps, then Newton's steps; where few of these are not enough they have lost their way, and sweeps go on from the best pair. */
+static bool sweep_and_iterate(couple *c, double goal, double bar) {
+    const sti__island *s = c->sap->s;
+    for (int k = 0;; k++) {
+        *c = start(c->sap, bar);
+        bool again = sweep_pairs(c, bar) && k < STI__PAIRS_RETURNS && STI__RULE(PAIR_RETURNS);
+        if (again) c->most = STI__PAIRS_BRIEF;
+        if (iterate(c, goal, bar)) return true;
+        if (c->best < INFINITY && bar > 0) memcpy(c->g, s->pair_g, sizeof(double) * (size_t)s->m);
+        if (!again || !sti__budget_left(&c->sap->count->budget)) return false;
+    }
+}
+
+bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
+    sti__island *s = sap->s;
+    couple c = {.sap = sap};
     memcpy(vector(s, KEPT), s->v, sizeof(double) * (size_t)s->n);
     memcpy(s->offset, s->base, sizeof(double) * (size_t)s->m);
     for (int i = 0; i < s->m; i++) s->target[i] = s->vhat[i] + s->offset[i];
-    set_floors(&c);
-    sweep_pairs(&c, bar);
-    if (iterate(&c, goal, bar)) {
+    if (sweep_and_iterate(&c, goal, bar)) {
         if (bar > 0) {                                            /* certified, within their bounds */
             sap->count->certified = !sti__chol_iterates(s->mass); /* whose norms are rough */
             sap->count->sum = sap->sum;
@@ -608,7 +631,6 @@ bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
         sap->change = 1;
         return true;
     }
-    if (c.best < INFINITY && bar > 0) memcpy(c.g, s->pair_g, sizeof(double) * (size_t)s->m);
     memcpy(s->v, vector(s, KEPT), sizeof(double) * (size_t)s->n);
     return false;
 }
