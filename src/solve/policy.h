@@ -232,9 +232,10 @@
 #define STI__PAIRS_STEPS 6
 #define STI__PAIRS_LEAST 60 /* ... but for at least so many sweeps, ... */
 /* ... and until their relative gap bar is below this: from farther away Newton's method takes many steps. A quarter as many sweeps
-   again before it is looked at the next time, ... */
+   again before it is looked at the next time, when it must have fallen to this share: else they cycle. */
 #define STI__PAIRS_NEAR 1e-2
-#define STI__PAIRS_SWEEPS 1000 /* ... and so many at most. */
+#define STI__PAIRS_GAIN 0.8
+#define STI__PAIRS_SWEEPS 1000 /* Sweeps at most. */
 #define STI__PAIRS_BRIEF 12 /* Newton steps after which sweeps go on from the best pair found, ... */
 #define STI__PAIRS_RETURNS 3 /* ... so many times; then Newton's method has all the steps that it asks for. */
 /* clang-format on */

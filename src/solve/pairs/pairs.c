@@ -40,6 +40,7 @@ typedef struct run {
     double best;    /* since the last stall, of squared changes ... */
     int since;      /* ... and sweeps without half of it */
     bool stalled;
+    double bar;       /* relative gap bar when stalled sweeps were last looked at */
     int plain, stint; /* sweeps that are left without extrapolation; of the next stall */
     int look, wait;   /* next sweep at which watched contacts are looked at; sweeps to the one after it */
     double local;
@@ -204,9 +205,11 @@ static int worth(const sti__pairs *p, double cost) {
                                       : STI__PAIRS_SWEEPS;
 }
 
-/* Whether Newton's method finds its way from here; else sweeps go on for a while. */
-static bool is_near(run *r, int *enough) {
-    if (!STI__RULE(PAIR_NEARNESS) || measure(r) <= STI__PAIRS_NEAR) return true;
+/* Whether Newton's method finds its way from here, or sweeps do not; else they go on for a while. */
+static bool is_enough(run *r, int *enough) {
+    double bar = STI__RULE(PAIR_NEARNESS) ? measure(r) : 0;
+    if (bar <= STI__PAIRS_NEAR || bar > STI__PAIRS_GAIN * r->bar) return true;
+    r->bar = bar;
     *enough += *enough / 4;
     return false;
 }
@@ -215,7 +218,7 @@ static bool iterate(run *r, sti__budget *budget, int *sweeps) {
     double cost = cost_of(r->p);
     int enough = worth(r->p, cost);
     for (*sweeps = 0; *sweeps < STI__PAIRS_SWEEPS && sti__budget_left(budget);) {
-        if (r->stalled && *sweeps >= enough && is_near(r, &enough)) return false;
+        if (r->stalled && *sweeps >= enough && is_enough(r, &enough)) return false;
         take_sweep(r);
         ++*sweeps;
         sti__budget_spend(budget, cost);
@@ -262,6 +265,7 @@ bool sti__pairs_solve(sti__sap *sap, double tol) {
              .tol = STI__PAIRS_AIM * tol,
              .newest = -1,
              .best = INFINITY,
+             .bar = INFINITY,
              .stint = STI__PAIRS_STINT,
              .look = STI__PAIRS_LOOK,
              .wait = 2 * STI__PAIRS_LOOK};
