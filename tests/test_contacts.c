@@ -181,12 +181,14 @@ TEST(nothing_to_touch) {
 
 /* A fixed thing that a user moves all the same (body_pos is a parameter of a world). */
 TEST(fixed_geoms_are_watched) {
-    stage s = open_stage("<mujoco><worldbody><geom type='box' size='1 1 1'/><body pos='0 0 1.4'><freejoint/>"
-                         "<geom size='.5'/></body></worldbody></mujoco>",
-                         (sti__collide_sizes){0});
+    stage s = open_stage(
+        "<mujoco><worldbody><body><geom type='box' size='1 1 1'/></body><body pos='0 0 1.4'><freejoint/>"
+        "<geom size='.5'/></body></worldbody></mujoco>",
+        (sti__collide_sizes){0});
     run_stage(&s, NULL);
     CHECK(s.c.ncontact == 1);
-    s.w->state->geom_xpos[2] = -1;
+    s.m->body_pos[3 + 2] = -1;
+    s.w->kernels->kinematics(s.w->state);
     run_stage(&s, NULL);
     CHECK(s.c.ncontact == 0);
     close_stage(&s);

@@ -54,15 +54,30 @@ static int least(int a, int b) { return a < b ? a : b; }
 
 static bool lay_base(sti__collide *c) {
     const sti__collision_model *cm = c->cm;
-    const part parts[] = {PART(c->shape, cm->model->ngeom),       PART(c->own_box, 2 * (size_t)cm->nmoving),
-                          PART(c->motion, cm->model->ngeom),      PART(c->rest_box, cm->nmoving),
-                          PART(c->fixed_box, cm->nfixed),         PART(c->hits.count, cm->nmoving),
-                          PART(c->hits.start, cm->nmoving),       PART(c->fixed_hits.start, cm->nmoving),
-                          PART(c->fixed_hits.count, cm->nmoving), PART(c->bucket, cm->model->ngeom + 1),
-                          PART(c->tree_box, cm->nmoving)};
-    bool made = lay_out(c, NEVER_GROWS, parts, STI__COUNT(parts));
-    if (made) c->moving_box = c->own_box + cm->nmoving;
-    return made;
+    static const sti__link_model none;
+    const sti__link_model *lm = cm->list ? cm->links : &none;
+    sti__links *l = &c->links;
+    const part parts[] = {PART(c->shape, cm->model->ngeom),
+                          PART(c->own_box, 2 * (size_t)cm->nmoving),
+                          PART(c->motion, cm->model->ngeom),
+                          PART(c->rest_box, cm->nmoving),
+                          PART(l->box, 2 * (size_t)lm->nlink + (size_t)cm->nfixed),
+                          PART(c->hits.count, cm->nmoving),
+                          PART(c->hits.start, cm->nmoving),
+                          PART(c->fixed_hits.start, cm->nmoving),
+                          PART(c->fixed_hits.count, cm->nmoving),
+                          PART(c->bucket, cm->model->ngeom + 1),
+                          PART(c->tree_box, cm->nmoving),
+                          PART(l->place, lm->nlink),
+                          PART(l->reach, lm->nlink),
+                          PART(l->awake, (size_t)lm->nlink + 1),
+                          PART(l->near, lm->nmeeting),
+                          PART(l->still, 7 * (size_t)lm->nstill),
+                          PART(l->geom, cm->model->ngeom)};
+    if (!lay_out(c, NEVER_GROWS, parts, STI__COUNT(parts))) return false;
+    c->moving_box = c->own_box + cm->nmoving;
+    c->fixed_box = l->box + 2 * lm->nlink;
+    return true;
 }
 
 static bool lay_hits(sti__collide *c, const sti__collide_sizes *size) {
@@ -112,7 +127,8 @@ static sti__collide_sizes choose_sizes(const sti__collision_model *cm, sti__coll
 bool sti__collide_create(sti__collide *c, const sti__collision_model *cm, sti__collide_sizes sizes,
                          const sti_allocator *allocator, sti_error *error) {
     sizes = choose_sizes(cm, sizes);
-    *c = (sti__collide){.cm = cm, .allocator = allocator, .size.hits = sizes.hits};
+    *c = (sti__collide){
+        .cm = cm, .kernels = sti__kernels_get(1), .allocator = allocator, .size.hits = sizes.hits};
     if (lay_base(c) && lay_hits(c, &sizes) && lay_candidates(c, &sizes) && lay_contacts(c, &sizes) &&
         sti__bvh_create(&c->moving, cm->nmoving, allocator) &&
         sti__bvh_create(&c->fixed, cm->nfixed, allocator))
@@ -169,7 +185,7 @@ sti_status sti__collide_grow(sti__collide *c, const sti__collide_sizes *need, st
 
 typedef struct job {
     sti__collide *c;
-    const sti_state *state;
+    sti_state *state;
     int flags;
     atomic_llong npoint;
 } job;
@@ -194,6 +210,15 @@ static void move_boxes(void *context, int begin, int end) {
         c->moving_box[i] = c->ahead ? sti__box_swept(box, &c->motion[g].way) : *box;
         c->own_box[i] = c->ahead ? sti__box_swept(box, &c->motion[g].own) : *box;
     }
+}
+
+/* Poses of geoms, and how they move. */
+static void place_geoms(job *j, const int *geom, int count) {
+    sti_state *s = j->state;
+    s->touching = geom;
+    s->ntouching = count;
+    if (!(s->wanted & STI__WANT_GEOM)) j->c->kernels->geoms(s);
+    if (j->c->ahead) sti__motion_find(s, j->c->cm, geom, count, j->c->motion);
 }
 
 static void include(sti__box *all, const sti__box *one) {
@@ -250,6 +275,62 @@ static void place_rest(job *j) {
         if (!c->cm->geom[g1].active) sti__geom_shape(c->cm, j->state, g1, c->shape + g1);
         if (!c->cm->geom[g2].active) sti__geom_shape(c->cm, j->state, g2, c->shape + g2);
     }
+}
+
+/* All geoms of a large model. */
+static void place_all(job *j, const sti_tasks *tasks) {
+    sti__collide *c = j->c;
+    place_geoms(j, c->cm->used, c->cm->nused);
+    run(tasks, c->cm->nmoving, GRAIN_BOX, move_boxes, j);
+    place_fixed(j, tasks);
+    place_rest(j);
+    sti__bvh_build(&c->moving, c->tree_box, bound_tree(c), tasks);
+}
+
+/* Whether a body that no joint moves is elsewhere than the last time. */
+static bool still_moved(const sti__collide *c, const sti_state *s) {
+    const sti__link_model *lm = c->cm->links;
+    bool moved = !c->links.placed || lm->loose;
+    for (int i = 0; i < lm->nstill; i++) {
+        const double *pos = s->xpos + 3 * (size_t)lm->still_body[i],
+                     *quat = s->xquat + 4 * (size_t)lm->still_body[i];
+        double *last = c->links.still + 7 * (size_t)i;
+        moved |= memcmp(last, pos, 3 * sizeof *pos) != 0 || memcmp(last + 3, quat, 4 * sizeof *quat) != 0;
+        memcpy(last, pos, 3 * sizeof *pos);
+        memcpy(last + 3, quat, 4 * sizeof *quat);
+    }
+    return moved;
+}
+
+static void wake_links(job *j) {
+    sti__collide *c = j->c;
+    const sti__link_model *lm = c->cm->links;
+    c->links.ngeom = 0;
+    if (c->links.all) {
+        place_geoms(j, c->cm->moving, c->cm->nmoving);
+        move_boxes(j, 0, c->cm->nmoving);
+        return;
+    }
+    for (int i = 0; i < lm->nlink; i++)
+        for (int k = 0; c->links.awake[i] && k < lm->link[i].count; k++)
+            c->links.geom[c->links.ngeom++] = c->cm->moving[lm->link[i].first + k];
+    place_geoms(j, c->links.geom, c->links.ngeom);
+    for (int i = 0; i < lm->nlink; i++)
+        if (c->links.awake[i]) move_boxes(j, lm->link[i].first, lm->link[i].first + lm->link[i].count);
+}
+
+/* Of a small model those alone whose bodies come near something. */
+static void place_near(job *j, const sti_tasks *tasks) {
+    sti__collide *c = j->c;
+    if (still_moved(c, j->state)) {
+        place_geoms(j, c->cm->links->rest, c->cm->links->nrest);
+        place_fixed(j, tasks);
+        place_rest(j);
+    }
+    if (!c->links.placed) sti__links_place(c->cm, j->state, &c->links);
+    c->links.placed = true;
+    sti__links_look(c->cm, j->state, c->shape, c->fall, c->ahead, &c->links);
+    wake_links(j);
 }
 
 /* ---- pairs
@@ -393,14 +474,21 @@ static bool is_near(const sti__collide *c, const sti__listed *x, bool parents) {
     return sti__box_overlap(c->own_box + box[0], c->own_box + box[1]) && meets(c, box[0] % n, box[1] % n);
 }
 
-/* Of a small model: every pair that may touch is looked at, in the order of contacts. */
+static void gather_run(sti__collide *c, bool parents, int first, int count, int64_t *found) {
+    const sti__box *box = c->own_box;
+    for (const sti__listed *x = c->cm->list + first, *end = x + count; x < end; x++)
+        if ((!x->plain || sti__box_overlap(box + x->box[0], box + x->box[1])) && is_near(c, x, parents))
+            push(c, found, x->candidate);
+}
+
+/* Of a small model: every pair of geoms of bodies that are near each other is looked at, in the order of contacts. */
 static int64_t gather_listed(sti__collide *c, int flags) {
     int64_t count = 0;
     bool parents = flags & STI_DISABLE_FILTERPARENT;
-    const sti__box *box = c->own_box;
-    for (const sti__listed *x = c->cm->list, *end = x + c->cm->nlist; x < end; x++)
-        if ((!x->plain || sti__box_overlap(box + x->box[0], box + x->box[1])) && is_near(c, x, parents))
-            push(c, &count, x->candidate);
+    const sti__link_model *lm = c->cm->links;
+    if (c->links.all) gather_run(c, parents, 0, c->cm->nlist, &count);
+    for (const sti__listed_run *r = lm->run, *last = r + lm->nrun; !c->links.all && r < last; r++)
+        if (r->meeting < 0 || c->links.near[r->meeting]) gather_run(c, parents, r->first, r->count, &count);
     return count;
 }
 
@@ -573,13 +661,12 @@ static bool find_contacts(job *j, const sti_tasks *tasks, sti__collide_sizes *ne
 }
 
 void sti__collide_look_ahead(sti__collide *c, const sti_state *state) {
-    sti__motion_find(state, c->cm, c->motion);
     c->fall = sti__motion_fall(state);
+    if (!c->ahead) c->links.placed = false; /* nobody knows yet how the rest moves */
     c->ahead = true;
 }
 
-bool sti__collide_run(sti__collide *c, const sti_state *state, const sti_tasks *tasks,
-                      sti__collide_sizes *need) {
+bool sti__collide_run(sti__collide *c, sti_state *state, const sti_tasks *tasks, sti__collide_sizes *need) {
     const sti_option *opt = &state->opt;
     job j = {.c = c, .state = state, .flags = opt->disableflags};
     atomic_init(&j.npoint, 0);
@@ -588,10 +675,8 @@ bool sti__collide_run(sti__collide *c, const sti_state *state, const sti_tasks *
     c->stats.candidates = c->stats.contacts = 0;
     if (opt->disableflags & (STI_DISABLE_CONTACT | STI_DISABLE_CONSTRAINT)) return true;
     int64_t start = sti__tick(c->tally);
-    run(tasks, c->cm->nmoving, GRAIN_BOX, move_boxes, &j);
-    place_fixed(&j, tasks);
-    place_rest(&j);
-    if (!c->cm->list) sti__bvh_build(&c->moving, c->tree_box, bound_tree(c), tasks);
+    if (c->cm->list) place_near(&j, tasks);
+    else place_all(&j, tasks);
     sti__tock(c->tally, STI__WORK_BVH, start, 0);
     start = sti__tick(c->tally);
     bool good = find_candidates(&j, tasks, need);

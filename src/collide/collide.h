@@ -5,7 +5,9 @@
 
 #include "collide/bvh.h"
 #include "collide/filter.h"
+#include "collide/links.h"
 #include "collide/motion.h"
+#include "dynamics/kernels.h"
 
 /* One point of contact. World frame; dist < 0 is penetration. */
 typedef struct sti__contact {
@@ -38,6 +40,7 @@ typedef struct sti__collide_stats {
 
 typedef struct sti__collide {
     const sti__collision_model *cm;
+    const sti__kernels *kernels; /* for poses of geoms */
     const sti_allocator *allocator;
     sti__collide_sizes size; /* of the pools now */
     bool ahead;              /* whether geoms look farther than their margins, by their motion: */
@@ -48,6 +51,7 @@ typedef struct sti__collide {
     sti__box *moving_box; /* nmoving: swept by its motion in the world */
     sti__box *rest_box;   /* nmoving: where they are now, with margins */
     sti__box *fixed_box, *tree_box;
+    sti__links links;           /* with a list */
     sti__bvh moving, fixed;     /* of moving geoms, or of their groups */
     sti__hits hits, fixed_hits; /* of each moving geom, or of each group; of each moving geom */
     sti__candidate *candidate, *spare;
@@ -75,12 +79,11 @@ void sti__collide_free(sti__collide *c);
 /* From now on contacts are also found that may be reached within a step, by the motion of the geoms in this state. */
 void sti__collide_look_ahead(sti__collide *c, const sti_state *state);
 
-/* Contacts of the state's geom_xpos and geom_xmat (STI__WANT_TOUCHING): c->contact, c->ncontact, sorted by the geoms' ids
+/* Contacts where the state's bodies are, whose geoms are placed as far as they matter: c->contact, c->ncontact, sorted by the geoms' ids
    and then by feature, the same bits for any number of threads. Allocates nothing. False if a pool was too small: the
    list is then empty and need says what would have done (0: unknown or enough); grow and run again. tasks may be
    NULL. */
-bool sti__collide_run(sti__collide *c, const sti_state *state, const sti_tasks *tasks,
-                      sti__collide_sizes *need);
+bool sti__collide_run(sti__collide *c, sti_state *state, const sti_tasks *tasks, sti__collide_sizes *need);
 /* Pools for at least `need`. On failure every pool is as large as before or larger, and the stage may run again. */
 sti_status sti__collide_grow(sti__collide *c, const sti__collide_sizes *need, sti_error *error);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collide/filter.h"
 #include "collide/fields.h"
+#include "collide/links.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -163,7 +164,7 @@ static bool make_list(sti__collision_model *cm) {
     cm->list = sti__alloc(cm->allocator, MOST_LISTED * sizeof *cm->list);
     if (!cm->list) return false;
     list_all(cm);
-    if (cm->nlist < MOST_LISTED) return true;
+    if (cm->nlist < MOST_LISTED) return sti__link_model_create(cm);
     sti__free(cm->allocator, cm->list, MOST_LISTED * sizeof *cm->list);
     cm->list = NULL;
     cm->nlist = 0;
@@ -239,6 +240,7 @@ void sti__collision_model_free(sti__collision_model *cm) {
     if (!cm) return;
     const sti_allocator *allocator = cm->allocator;
     sti__free(allocator, cm->list, cm->list ? MOST_LISTED * sizeof *cm->list : 0);
+    sti__link_model_free(cm);
     sti__free(allocator, cm->kin, (size_t)cm->nkin * sizeof *cm->kin);
     if (cm->block) sti__free_aligned(allocator, cm->block, cm->nblock);
     sti__free(allocator, cm, sizeof *cm);

@@ -58,6 +58,7 @@ typedef struct sti__collision_model {
     int nused;
     sti__listed *list; /* all that may touch, in the order of contacts; NULL: too many to look at each */
     int nlist;
+    struct sti__link_model *links; /* with a list: bodies as wholes, links.h */
     int *group;    /* ngroup + 1: first of the moving geoms of each tree; of a mocap body's each for itself */
     int ngroup;    /* 0: trees have too few geoms, or too many, to be looked for as one */
     sti__kin *kin; /* nkin */

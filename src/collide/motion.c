@@ -12,12 +12,6 @@ double sti__motion_fall(const sti_state *s) {
     return (s->opt.disableflags & STI_DISABLE_GRAVITY) ? 0 : h * h * v3_norm(s->opt.gravity);
 }
 
-/* Of a point at `arm` from the place that a rigid body's velocity (rotation, translation) is given at. */
-static void carry(const double vel[6], const double arm[3], double h, double move[3]) {
-    v3_cross(move, vel, arm);
-    for (int k = 0; k < 3; k++) move[k] = h * (move[k] + vel[3 + k]);
-}
-
 /* The way of a box, and how much of it was left out. */
 static double make_way(const double move[3], double spin, double size, sti__way *way) {
     double far = v3_norm(move) + spin, most = LARGEST_REACH * size, share = far > most ? most / far : 1;
@@ -32,16 +26,17 @@ static void find_one(const sti_state *s, int geom, sti__motion *out) {
     double arm[3], own[6], move[3], h = s->opt.timestep;
     v3_sub(arm, s->geom_xpos + 3 * (size_t)geom, s->subtree_com + 3 * (size_t)root);
     for (int k = 0; k < 6; k++) own[k] = vel[k] - common[k];
-    carry(vel, arm, h, out->move);
+    sti__carry(vel, arm, h, out->move);
     v3_scale(out->turn, vel, h);
     out->beyond = make_way(out->move, v3_norm(out->turn) * out->size, out->size, &out->way);
-    carry(own, arm, h, move);
+    sti__carry(own, arm, h, move);
     make_way(move, h * v3_norm(own) * out->size, out->size, &out->own);
 }
 
-void sti__motion_find(const sti_state *s, const sti__collision_model *cm, sti__motion *motion) {
-    for (int k = 0; k < cm->nused; k++) {
-        int g = cm->used[k];
+void sti__motion_find(const sti_state *s, const sti__collision_model *cm, const int *geom, int count,
+                      sti__motion *motion) {
+    for (int k = 0; k < count; k++) {
+        int g = geom[k];
         motion[g] = (sti__motion){.size = s->par.geom_rbound[g], .still = cm->geom[g].still};
         if (!motion[g].still) find_one(s, g, motion + g);
     }

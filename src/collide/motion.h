@@ -5,6 +5,7 @@
 
 #include "collide/bvh.h"
 #include "collide/filter.h"
+#include "math/rot.h"
 
 /* Where a box goes in a step: along `sweep`, and `grow` to all sides, m. */
 typedef struct sti__way {
@@ -23,8 +24,9 @@ typedef struct sti__motion {
     double beyond;  /* what is left out of `way`, m: only planes look at it */
 } sti__motion;
 
-/* Of all geoms that may touch something; those of others are left alone. */
-void sti__motion_find(const sti_state *s, const sti__collision_model *cm, sti__motion *motion);
+/* Of the given geoms; those of others are left alone. */
+void sti__motion_find(const sti_state *s, const sti__collision_model *cm, const int *geom, int count,
+                      sti__motion *motion);
 
 /* How much nearer two geoms can get in a step, m: the way of the one as the other sees it. d: from the middle of a to that of
    b. At most ten times the sizes of those that move, however far towards a plane. */
@@ -32,6 +34,12 @@ double sti__motion_approach(const sti__motion *a, const sti__motion *b, const do
 
 /* What gravity adds to the way of a body in a step, m. */
 double sti__motion_fall(const sti_state *s);
+
+/* How far a point gets that lies at `arm` from the place that a rigid body's velocity (rotation, translation) is given at. */
+static inline void sti__carry(const double vel[6], const double arm[3], double h, double move[3]) {
+    v3_cross(move, vel, arm);
+    for (int k = 0; k < 3; k++) move[k] = h * (move[k] + vel[3 + k]);
+}
 
 /* The box and all places that it comes by. */
 static inline sti__box sti__box_swept(const sti__box *box, const sti__way *way) {

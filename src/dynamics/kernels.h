@@ -9,6 +9,7 @@
 /* clang-format off */
 #define STI__KERNELS(X)                                                                     \
     X(kinematics)    /* qpos -> xpos, xquat, xmat, xipos, ximat, xanchor, xaxis; wanted frames */ \
+    X(geoms)         /* geom_xpos, geom_xmat of the geoms in `touching` */                  \
     X(inertia)       /* subtree_com, cinert, cdof, M */                                     \
     X(factor)        /* qLD, qLDiagInv */                                                   \
     X(tendon)        /* ten_length, ten_J; adds tendon armature to M (before factor) */     \

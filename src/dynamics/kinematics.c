@@ -4,6 +4,7 @@
 #include "dynamics/spatial.h"
 
 void STI_K(kinematics)(sti_state *s);
+void STI_K(geoms)(sti_state *s);
 
 static void world_frame(const sti_state *s) {
     v3_zero(LANES(s->xpos));
@@ -151,11 +152,8 @@ static inline void geom_frame(const sti_state *s, int g) {
                    LANES(s->geom_xmat) + 9 * g);
 }
 
-/* Most geoms of a robot are there to be seen only. */
 static void geom_frames(const sti_state *s) {
-    bool all = s->wanted & STI__WANT_GEOM;
-    int count = all ? s->model->ngeom : s->ntouching;
-    for (int i = 0; i < count; i++) geom_frame(s, all ? i : s->touching[i]);
+    for (int i = 0; i < s->model->ngeom; i++) geom_frame(s, i);
 }
 
 static void site_frames(const sti_state *s) {
@@ -173,6 +171,11 @@ void STI_K(kinematics)(sti_state *s) {
     world_frame(s);
     half_angles(s);
     for (int i = 1; i < s->model->nbody; i++) body_frame(s, i);
-    if (s->wanted & (STI__WANT_GEOM | STI__WANT_TOUCHING)) geom_frames(s);
+    if (s->wanted & STI__WANT_GEOM) geom_frames(s);
     if (s->wanted & STI__WANT_SITE) site_frames(s);
+}
+
+/* Most geoms of a robot are there to be seen only, or far from all others. */
+void STI_K(geoms)(sti_state *s) {
+    for (int i = 0; i < s->ntouching; i++) geom_frame(s, s->touching[i]);
 }

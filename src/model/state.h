@@ -32,7 +32,7 @@ typedef struct sti_state {
     double *scratch;     /* nscratch * lanes, free for each kernel to use from start to end */
     size_t nscratch;     /* at least 64 + 48*nbody + 16*nv + 8*nq + 4*na + 2*nM + nD */
     uint32_t wanted;     /* STI__WANT_... outputs that someone reads */
-    const int *touching; /* ntouching: geoms that may touch something. The caller's */
+    const int *touching; /* ntouching: geoms that the kernel `geoms` shall place. The caller's */
     int ntouching;
     void *block; /* one 64-byte aligned block */
     size_t nblock;
@@ -49,8 +49,7 @@ enum {
     STI__WANT_ENERGY = 1 << 4,   /* energy */
     STI__WANT_RNEPOST = 1 << 5,  /* cacc, cfrc_int, cfrc_ext */
     STI__WANT_MASS = 1 << 6,     /* M, qLD, qacc_smooth: only the integrator alm can do without */
-    STI__WANT_TOUCHING = 1 << 7, /* geom_xpos, geom_xmat of the geoms in `touching` */
-    STI__WANT_ALL = (1 << 8) - 1
+    STI__WANT_ALL = (1 << 7) - 1
 };
 
 /* Whether someone needs the mass matrix, whose size grows with the square of a chain's length. */

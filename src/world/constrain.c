@@ -172,18 +172,19 @@ static sti_status find_patches(sti_world *world) {
     return status;
 }
 
-static void want_geoms(sti_world *world) { /* from now on their poses come with the others */
-    if (world->state->wanted & (STI__WANT_GEOM | STI__WANT_TOUCHING)) return;
-    world->state->wanted |= STI__WANT_TOUCHING;
-    world->kernels->kinematics(world->state);
+/* Those of points are found where they matter. */
+static void place_fields(sti_world *world) {
+    sti_state *s = world->state;
+    if (world->constraints.fields.npair == 0 || (s->wanted & STI__WANT_GEOM)) return;
+    s->touching = world->collision->used;
+    s->ntouching = world->collision->nused;
+    world->kernels->geoms(s);
 }
 
 static sti_status find_points(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti__collide_sizes need;
-    STI__ENTER(&world->profile, "reach");
     sti__collide_look_ahead(&c->collide, world->state);
-    STI__LEAVE(&world->profile);
     while (!sti__collide_run(&c->collide, world->state, sti__world_tasks(world), &need)) {
         sti__collide_sizes room = c->collide.size;
         sti_status status = sti__collide_grow(&c->collide, &need, &world->error);
@@ -216,7 +217,7 @@ sti_status sti__stage_collide(sti_world *world) {
     c->listed = true;
     c->collide.ncontact = c->npatch = 0;
     if (off || (!c->touching && c->fields.npair == 0)) return STI_OK;
-    want_geoms(world);
+    place_fields(world);
     sti_status status = find_patches(world);
     if (status != STI_OK || !c->touching || !(o->handlers & STI_HANDLER_POINT)) return status;
     STI__ENTER(&world->profile, "points");

@@ -152,10 +152,8 @@ sti__lanes *sti__lanes_create(const sti_model *model, int width, const sti_alloc
         g->size[f] = (int)sti__field_size(model, (sti_field)f);
         g->group[f] = sti__field_group((sti_field)f);
     }
-    for (int f = 0; f < STI_FIELD_COUNT; f++) {
-        if (g->group[f] == STI__WANT_GEOM) g->group[f] |= STI__WANT_TOUCHING;
+    for (int f = 0; f < STI_FIELD_COUNT; f++)
         if (g->group[f] == STI__WANT_MASS) g->group[f] = 0; /* only alm does without */
-    }
     g->state = sti__state_create(model, width, allocator, NULL);
     g->spare = sti__alloc_aligned(allocator, spare_bytes(g));
     if (g->state && g->spare) return g;

@@ -28,8 +28,6 @@ sti_status sti__world_make(sti_world *world, sti_error *error) {
     sti__state_parameters(world->state);
     world->collision = sti__collision_model_create(m, &world->allocator, error);
     if (!world->collision) return STI_NO_MEMORY;
-    world->state->touching = world->collision->used;
-    world->state->ntouching = world->collision->nused;
     if (sti__sense_has_query(m)) {
         world->query = sti__query_create(world->collision, &world->allocator, error);
         if (!world->query || sti__sense_need_hulls(world->query, m, error) != STI_OK) return STI_NO_MEMORY;
@@ -72,11 +70,6 @@ static void keep_shown(sti__constraints *to, const sti__constraints *from, int n
     if (ncoupled) memcpy(to->rows.coupled, from->rows.coupled, sizeof *to->rows.coupled * (size_t)ncoupled);
 }
 
-static void point_at(sti_world *world) {
-    world->state->touching = world->collision->used;
-    world->state->ntouching = world->collision->nused;
-}
-
 /* The old things go only once the new ones are there; if these cannot be made they stay. */
 static sti_status make_anew(sti_world *world) {
     made other = {0};
@@ -88,7 +81,6 @@ static sti_status make_anew(sti_world *world) {
     }
     sti__world_unmake(world); /* the old ones, or what there is of the new */
     exchange(world, &other);
-    point_at(world);
     sti__ik_free(world);
     return status;
 }
@@ -111,6 +103,7 @@ sti_status sti__world_catch_up(sti_world *world) {
         world->needed = dynamics_wants(m);
         world->state->wanted |= world->needed;
     }
+    world->constraints.collide.links.placed = false;
     world->watchdog = (sti__watchdog){0};
     world->poses++;
     memcpy(world->seen, m->changes, sizeof world->seen);

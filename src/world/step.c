@@ -268,13 +268,10 @@ typedef struct runge_kutta {
     sti_status status; /* of the solve at the end of the step */
 } runge_kutta;
 
-/* A stage of an integrator: no contact in between, so that poses of geoms which may touch are outputs too. */
+/* A stage of an integrator: no contact in between. */
 static void forward_again(void *context) {
     sti_world *world = ((runge_kutta *)context)->world;
-    uint32_t wanted = world->state->wanted;
-    if (world->hidden) world->state->wanted &= ~(uint32_t)STI__WANT_TOUCHING;
     forward_smooth(world);
-    world->state->wanted = wanted;
     if (world->state->wanted & STI__WANT_RNEPOST) RUN(world, rnepost);
 }
 
@@ -368,7 +365,7 @@ uint32_t sti__substep_begin(sti_world *world, bool seen) {
     sti__world_copy_out(world, world->good);
     STI__LEAVE(&world->profile);
     world->hidden = !seen && world->handlers.count == 0;
-    if (world->hidden) s->wanted &= world->needed | STI__WANT_TOUCHING | STI__WANT_MASS;
+    if (world->hidden) s->wanted &= world->needed | STI__WANT_MASS;
     return wanted;
 }
 

@@ -258,7 +258,7 @@ static void catch_up_mass(sti_world *world) {
 static void catch_up(sti_world *world, uint32_t groups) {
     const sti__kernels *k = world->kernels;
     sti_state *s = world->state;
-    if (groups & (STI__WANT_GEOM | STI__WANT_TOUCHING | STI__WANT_SITE)) k->kinematics(s);
+    if (groups & (STI__WANT_GEOM | STI__WANT_SITE)) k->kinematics(s);
     if ((groups & (STI__WANT_MASS | STI__WANT_ENERGY)) && s->opt.integrator == STI_INTEGRATOR_ALM)
         catch_up_mass(world);
     if (groups & STI__WANT_CAMLIGHT) { /* they may follow the com, which the inertia kernel finds */
