@@ -1,27 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "contact/softness.h"
-#include "base/det.h"
+#include "math/impedance.h"
 
 #define PI 3.14159265358979323846
 
-static double clamp(double x, double lo, double hi) { return !(x > lo) ? lo : x > hi ? hi : x; }
-
-/* Powers 1 and 2, the usual ones, without the general function. */
-static double power(double x, double p) {
-    if (p == 1) return x;
-    return p == 2 ? x * x : sti__pow(x, p);
-}
-
-double sti__impedance(const double solimp[5], double phi) {
-    double least = clamp(solimp[0], 0.0001, 0.9999), most = clamp(solimp[1], 0.0001, 0.9999);
-    double width = solimp[2], middle = clamp(solimp[3], 0.0001, 0.9999), p = solimp[4] > 1 ? solimp[4] : 1;
-    double x = width > 1e-15 ? fabs(phi) / width : 1, y = 1;
-    if (x <= 0 || !(x < 1)) return x <= 0 ? least : most;
-    if (p == 1) y = x;
-    else if (x <= middle) y = power(x, p) / power(middle, p - 1);
-    else y = 1 - power(1 - x, p) / power(1 - middle, p - 1);
-    return least + y * (most - least);
-}
+double sti__impedance(const double solimp[5], double phi) { return impedance_at(solimp, phi); }
 
 /* Our own attributes; true if they say it all. */
 static bool take_own(const double *own, sti__softness *s) {

@@ -2,7 +2,7 @@
 /* Controls and activation states to forces, within their limits. */
 #include "dynamics/actuation.h"
 #include "base/det.h"
-#include "dynamics/spatial.h"
+#include "dynamics/muscle.h"
 
 void STI_K(actuation)(sti_state *s);
 
@@ -53,6 +53,12 @@ static void activation_rate(const sti_state *s, int i) {
     case STI_DYN_INTEGRATOR: dot[last] = ctrl; break;
     case STI_DYN_FILTER:
     case STI_DYN_FILTEREXACT: dot[last] = (ctrl - CLANES(s->act)[last]) / time_constant(s, i); break;
+    case STI_DYN_MUSCLE: {
+        vreal prm[3];
+        for (int k = 0; k < 3; k++) prm[k] = PAR(s, actuator_dynprm, 10 * i + k);
+        dot[last] = muscle_rate(prm, ctrl, CLANES(s->act)[last]);
+        break;
+    }
     default: break;
     }
 }
@@ -65,13 +71,21 @@ static inline vreal affine(const sti_state *s, int i, const double *field, int o
 }
 #define AFFINE(s, i, name) affine(s, i, (s)->par.name, (s)->par.name##_own)
 
+static vreal actuator_gain(const sti_state *s, int i) {
+    int type = s->model->actuator_gaintype[i];
+    if (type == STI_GAIN_AFFINE) return AFFINE(s, i, actuator_gainprm);
+    if (type != STI_GAIN_MUSCLE) return PAR(s, actuator_gainprm, 10 * i);
+    muscle u = MUSCLE(s, i, actuator_gainprm);
+    return muscle_gain(&u);
+}
+
 static vreal actuator_force(const sti_state *s, int i) {
-    const sti_model *m = s->model;
-    bool scaled = m->actuator_gaintype[i] == STI_GAIN_AFFINE,
-         biased = m->actuator_biastype[i] == STI_BIAS_AFFINE;
-    vreal gain = scaled ? AFFINE(s, i, actuator_gainprm) : PAR(s, actuator_gainprm, 10 * i);
-    vreal force = gain * STI_K(actuator_input)(s, i);
-    return biased ? force + AFFINE(s, i, actuator_biasprm) : force;
+    int bias = s->model->actuator_biastype[i];
+    vreal force = actuator_gain(s, i) * STI_K(actuator_input)(s, i);
+    if (bias == STI_BIAS_AFFINE) return force + AFFINE(s, i, actuator_biasprm);
+    if (bias != STI_BIAS_MUSCLE) return force;
+    muscle u = MUSCLE(s, i, actuator_biasprm);
+    return force + muscle_bias(&u);
 }
 
 /* Scales the forces on a tendon so that their sum is within its range. */

@@ -11,7 +11,8 @@ sti_model *sti_model_compile(const sti_spec *spec, sti_report *report, sti_error
     }
     sti_model *model = sti__model_build(spec, report, error);
     if (!model) return NULL;
-    if (sti__reference_values(model, spec, report, error) == STI_OK) {
+    if (sti__reference_values(model, spec, report, error) == STI_OK &&
+        sti__find_lengthranges(model, spec, report, error) == STI_OK) {
         sti__remember_fields(model);
         return model;
     }

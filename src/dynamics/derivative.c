@@ -9,6 +9,7 @@
 #include "dynamics/actuation.h"
 #include "dynamics/chain.h"
 #include "dynamics/fluid.h"
+#include "dynamics/muscle.h"
 
 void STI_K(derivative)(sti_state *s);
 
@@ -85,15 +86,25 @@ static vmask is_limited(const sti_state *s, int i) {
     return limited;
 }
 
+/* What an actuator's force gains per velocity, as long as no limit holds it. */
+static vreal force_slope(const sti_state *s, int i) {
+    const sti_model *m = s->model;
+    vreal x = v_set(0), slope = v_set(0);
+    if (m->actuator_biastype[i] == STI_BIAS_AFFINE) x = PAR(s, actuator_biasprm, 10 * i + 2);
+    if (m->actuator_gaintype[i] == STI_GAIN_AFFINE) slope = PAR(s, actuator_gainprm, 10 * i + 2);
+    else if (m->actuator_gaintype[i] == STI_GAIN_MUSCLE) {
+        muscle u = MUSCLE(s, i, actuator_gainprm);
+        slope = muscle_gain_slope(&u);
+    } else return x;
+    return x + slope * STI_K(actuator_input)(s, i);
+}
+
 static void actuator_part(const sti_state *s) {
     const sti_model *m = s->model;
     if (s->opt.disableflags & STI_DISABLE_ACTUATION) return;
     for (int i = 0; i < m->nu; i++) {
-        vreal x = v_set(0);
         if (sti__implicit_gains(s, i)) continue; /* rows of the problem */
-        if (m->actuator_biastype[i] == STI_BIAS_AFFINE) x = PAR(s, actuator_biasprm, 10 * i + 2);
-        if (m->actuator_gaintype[i] == STI_GAIN_AFFINE)
-            x = x + PAR(s, actuator_gainprm, 10 * i + 2) * STI_K(actuator_input)(s, i);
+        vreal x = force_slope(s, i);
         if (v_all(v_eq(x, v_set(0)))) continue;
         x = v_select(is_limited(s, i), v_set(0), x);
         int adr = m->moment_rowadr[i];

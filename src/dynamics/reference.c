@@ -368,7 +368,7 @@ static sti_status regularise(sti_state *s, const sti_spec *spec, sti_report *rep
     if (dof < 0) return STI_OK;
     const char *name = sti_model_name(m, STI_OBJ_JOINT, joint);
     sti__fail_at(
-        &doubt, spec ? sti__joint_place(spec, joint) : (sti__place){0}, STI_PHYSICS,
+        &doubt, spec ? sti__object_place(spec, STI_OBJ_JOINT, joint) : (sti__place){0}, STI_PHYSICS,
         "the mass matrix is singular in the reference pose at joint %d%s%s%s: joints act alike, give "
         "them armature",
         joint, *name ? " (" : "", name, *name ? ")" : "");

@@ -14,6 +14,10 @@
 sti_status sti__reference_values(sti_model *model, const sti_spec *spec, sti_report *report,
                                  sti_error *error);
 
+/* lengthrange.c: actuator_lengthrange of muscles that give none, or as <lengthrange> says. After the reference values. */
+sti_status sti__find_lengthranges(sti_model *model, const sti_spec *spec, sti_report *report,
+                                  sti_error *error);
+
 /* All derived fields of a finished model, from those that were changed. */
 sti_status sti__model_derive(sti_model *model, sti_error *error);
 

@@ -144,9 +144,38 @@ static void read_cylinder(const sti_element *e, const servo *old, servo *s) {
     if (diameter >= 0) s->gainprm[0] = 3.14159265358979323846 / 4 * diameter * diameter;
 }
 
+/* MJCF's own muscle, in place of what general actuators have without any setting. */
+static void muscle_defaults(servo *s) {
+    static const double gain[9] = {0.75, 1.05, -1, 200, 0.5, 1.6, 1.5, 1.3, 1.2};
+    if (s->dynprm[0] == 1) s->dynprm[0] = 0.01;
+    if (s->dynprm[1] == 0) s->dynprm[1] = 0.04;
+    if (s->gainprm[0] == 1) s->gainprm[0] = gain[0];
+    for (int k = 1; k < 9; k++)
+        if (s->gainprm[k] == 0) s->gainprm[k] = gain[k];
+}
+
+static void read_muscle(sti__compiler *c, const sti_element *e, const servo *old, servo *s) {
+    static const sti__aid single[] = {STI_A_force, STI_A_scale, STI_A_lmin, STI_A_lmax,
+                                      STI_A_vmax,  STI_A_fpmax, STI_A_fvmax};
+    memcpy(s->dynprm, old->dynprm, sizeof s->dynprm);
+    memcpy(s->gainprm, old->gainprm, sizeof s->gainprm);
+    muscle_defaults(s);
+    refuse_negative(c, e, STI_A_tausmooth);
+    own_reals(e, STI_A_timeconst, s->dynprm, 2);
+    s->dynprm[2] = own_real(e, STI_A_tausmooth, s->dynprm[2]);
+    own_reals(e, STI_A_range, s->gainprm, 2);
+    for (int k = 0; k < STI__COUNT(single); k++)
+        s->gainprm[2 + k] = own_real(e, single[k], s->gainprm[2 + k]);
+    memcpy(s->biasprm, s->gainprm, 9 * sizeof(double));
+    s->dyntype = STI_DYN_MUSCLE;
+    s->gaintype = STI_GAIN_MUSCLE;
+    s->biastype = STI_BIAS_MUSCLE;
+}
+
 /* ---- defaults ---------------------------------------------------------------------------------------- */
 
 static int shortcut_gaintype(sti__eid shortcut) {
+    if (shortcut == STI_E_muscle) return STI_GAIN_MUSCLE;
     return shortcut == STI_E_damper ? STI_GAIN_AFFINE : STI_GAIN_FIXED;
 }
 
@@ -183,6 +212,7 @@ static void apply(sti__compiler *c, const sti_element *e, const servo *chain, in
     if (id == STI_E_velocity) read_velocity(e, &blank, s);
     if (id == STI_E_damper) read_damper(c, e, &blank, s);
     if (id == STI_E_cylinder) read_cylinder(e, &blank, s);
+    if (id == STI_E_muscle) read_muscle(c, e, &blank, s);
 }
 
 static bool is_actuator(const sti_element *e) {
@@ -193,7 +223,8 @@ static bool is_actuator(const sti_element *e) {
     case STI_E_velocity:
     case STI_E_intvelocity:
     case STI_E_damper:
-    case STI_E_cylinder: return true;
+    case STI_E_cylinder:
+    case STI_E_muscle: return true;
     default: return false;
     }
 }
@@ -443,6 +474,8 @@ static void fill_implicit(sti__compiler *c, const sti_element *e, int i, target 
     bool joint = t.type == STI_TRN_JOINT || t.type == STI_TRN_JOINTINPARENT;
     c->m->actuator_implicit[i] = sti__keyword(e, STI_A_implicit, 0);
     if (!m->actuator_implicit[i] || t.id[0] < 0) return;
+    if (m->actuator_gaintype[i] == STI_GAIN_MUSCLE || m->actuator_biastype[i] == STI_BIAS_MUSCLE)
+        sti__complain(c, e, STI_A_implicit, STI_UNSUPPORTED, "a muscle has no constant gains");
     if ((joint && m->jnt_actfrclimited[t.id[0]]) ||
         (t.type == STI_TRN_TENDON && m->tendon_actfrclimited[t.id[0]]))
         sti__complain(c, e, STI_A_implicit, STI_UNSUPPORTED,

@@ -352,7 +352,7 @@ sti_model *sti__model_build(const sti_spec *spec, sti_report *report, sti_error 
     return finish(&c, error);
 }
 
-sti__place sti__joint_place(const sti_spec *spec, int joint) {
+sti__place sti__object_place(const sti_spec *spec, sti_object kind, int id) {
     sti__compiler c = {.spec = spec, .allocator = sti__spec_allocator(spec)};
     sti__place place = sti__place_of(sti__root(spec));
     for (int k = 0; k < STI_OBJ_COUNT; k++)
@@ -360,8 +360,8 @@ sti__place sti__joint_place(const sti_spec *spec, int joint) {
     c.memory = SIZE_MAX;
     gather_bodies(&c);
     gather_all_parts(&c);
-    if (joint < sti__count_of(&c, STI_OBJ_JOINT))
-        place = sti__place_of(sti__object(&c, STI_OBJ_JOINT, joint));
+    gather_sections(&c);
+    if (id < sti__count_of(&c, kind)) place = sti__place_of(sti__object(&c, kind, id));
     free_scratch(&c);
     for (int k = 0; k < STI_OBJ_COUNT; k++) sti__vec_free(&c.object[k]);
     return place;

@@ -155,8 +155,8 @@ void sti__fill_options(sti__compiler *c); /* option, visual, statistic, sti:reco
 
 /* Passes 1 to 4; the caller adds the reference values. NULL on failure. */
 sti_model *sti__model_build(const sti_spec *spec, sti_report *report, sti_error *error);
-/* Where a joint of the model is in its spec, the root if memory is short; for messages after the spec has been compiled. */
-sti__place sti__joint_place(const sti_spec *spec, int joint);
+/* Where an object of the model is in its spec, the root if memory is short; for messages after the spec has been compiled. */
+sti__place sti__object_place(const sti_spec *spec, sti_object kind, int id);
 /* A model with sizes set: bytes of its block; gets that block, false if memory is short. */
 size_t sti__model_bytes(sti_model *model);
 bool sti__model_allocate(sti_model *model, const sti_allocator *allocator);

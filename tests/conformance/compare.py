@@ -28,7 +28,7 @@ geom_conaffinity geom_condim geom_bodyid geom_group geom_priority geom_size geom
 geom_solimp geom_fluid site_type site_bodyid site_size site_pos cam_fovy tendon_limited tendon_range tendon_stiffness tendon_damping
 tendon_frictionloss tendon_lengthspring tendon_length0 tendon_invweight0 wrap_type wrap_objid wrap_prm actuator_trntype actuator_dyntype
 actuator_gaintype actuator_biastype actuator_ctrllimited actuator_forcelimited actuator_gainprm actuator_biasprm actuator_dynprm
-actuator_ctrlrange actuator_forcerange actuator_gear actuator_length0 actuator_acc0 sensor_dim sensor_adr sensor_cutoff eq_type eq_data
+actuator_ctrlrange actuator_forcerange actuator_gear actuator_length0 actuator_acc0 actuator_lengthrange sensor_dim sensor_adr sensor_cutoff eq_type eq_data
 eq_active0 pair_dim pair_friction key_time key_qpos key_qvel key_act key_ctrl numeric_data""".split()
 OUTPUTS = """xpos xquat xmat xipos geom_xpos geom_xmat site_xpos site_xmat cam_xpos cam_xmat subtree_com cvel ten_length ten_velocity
 actuator_length actuator_velocity qfrc_bias qfrc_passive actuator_force qfrc_actuator qacc_smooth qacc energy""".split()
