@@ -26,7 +26,7 @@ int close_written(FILE *file, const char *path) {
 static const char *advice(sti_status code) {
     switch (code) {
     case STI_FILE: return "check that the file exists and may be read or written";
-    case STI_PATH: return "move the file into the model's folder, or trust the scene with --allow-outside";
+    case STI_PATH: return "move the file into the model's project, or trust the scene with --allow-outside";
     case STI_XML: return "the file must be MJCF: XML with the root element <mujoco>";
     case STI_SCHEMA:
     case STI_UNSUPPORTED: return "`stiction info --schema` lists all elements and attributes";

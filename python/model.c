@@ -88,14 +88,14 @@ static PyObject *model_new(core_state *s, sti_model *model) {
     return (PyObject *)m;
 }
 
-/* load(path as bytes or None, xml or None, assets, allow_outside, check, memory_limit, element_limit) -> (Model or None,
+/* load(path as bytes or None, xml or None, assets, allow_outside (a bool, or a folder as bytes), check, memory_limit, element_limit) -> (Model or None,
    diagnostics); raises stiction.Error unless check is true. Limits: 0 = the standard ones. */
 PyObject *core_load(PyObject *module, PyObject *args) {
     const char *path = NULL, *xml = NULL;
     Py_ssize_t xml_size = 0, memory = 0, elements = 0;
-    PyObject *place = NULL, *dict = NULL;
-    int outside = 0, check = 0;
-    if (!PyArg_ParseTuple(args, "Oz#Opp|nn", &place, &xml, &xml_size, &dict, &outside, &check, &memory,
+    PyObject *place = NULL, *dict = NULL, *outside = NULL;
+    int check = 0;
+    if (!PyArg_ParseTuple(args, "Oz#OOp|nn", &place, &xml, &xml_size, &dict, &outside, &check, &memory,
                           &elements))
         return NULL;
     if (memory < 0 || elements < 0) {
@@ -103,6 +103,10 @@ PyObject *core_load(PyObject *module, PyObject *args) {
         return NULL;
     }
     if (place != Py_None && !(path = core_path(place))) return NULL;
+    const char *root = NULL;
+    if (PyBytes_Check(outside) && !(root = core_path(outside))) return NULL;
+    int anywhere = root ? 0 : PyObject_IsTrue(outside);
+    if (anywhere < 0) return NULL;
     core_state *s = core_state_of(module);
     asset_list assets;
     if (assets_fill(&assets, dict) < 0) {
@@ -112,7 +116,8 @@ PyObject *core_load(PyObject *module, PyObject *args) {
     sti_load_options options = sti_load_options_default();
     options.assets = assets.items;
     options.nasset = assets.count;
-    options.allow_outside = outside;
+    options.allow_outside = anywhere;
+    options.root = root;
     options.memory_limit = (size_t)memory;
     options.element_limit = (size_t)elements;
     sti_report report;

@@ -504,51 +504,126 @@ static sti_status read_named(const sti_spec *spec, const char *dir, const char *
     return STI_OK;
 }
 
-TEST(files_stay_in_the_folder) {
-    char root[] = "/tmp/sti_load_XXXXXX", path[512], text[64];
-    REQUIRE(mkdtemp(root) != NULL);
-    const char *inside[] = {"model", "model/meshes"};
-    for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/%s", root, inside[i]);
+static void make_folders(const char *root, const char *const *names, int count) {
+    char path[512];
+    for (int i = 0; i < count; i++) {
+        snprintf(path, sizeof path, "%s/%s", root, names[i]);
         REQUIRE(mkdir(path, 0700) == 0);
     }
+}
+
+static sti_spec *load_under(const char *root, const char *name, const sti_load_options *options,
+                            sti_error *e) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    return sti_spec_load(path, options, NULL, e);
+}
+
+static void remove_folder(const char *root) {
+    char command[600];
+    snprintf(command, sizeof command, "rm -r '%s'", root);
+    CHECK(system(command) == 0);
+}
+
+TEST(files_stay_in_the_project) {
+    char root[] = "/tmp/sti_load_XXXXXX", path[512], text[64];
+    REQUIRE(mkdtemp(root) != NULL);
+    make_folders(root, (const char *[]){"robot", "robot/model", "robot/model/meshes", "robot/.keys"}, 4);
     put_file(root, "secret.txt", "secret");
-    put_file(root, "model/meshes/a.stl", "solid");
-    put_file(root, "model/empty.stl", "");
-    put_file(root, "model/main.xml", "<mujoco><include file='part.xml'/></mujoco>");
-    put_file(root, "model/self.xml", "<mujoco><include file='./meshes/../self.xml'/></mujoco>");
-    put_file(root, "model/part.xml", "<mujoco><option timestep='0.25'/></mujoco>");
-    snprintf(path, sizeof path, "%s/model/link.txt", root);
-    REQUIRE(symlink("../secret.txt", path) == 0);
+    put_file(root, "robot/near.txt", "near");
+    put_file(root, "robot/.keys/a", "key");
+    put_file(root, "robot/model/meshes/a.stl", "solid");
+    put_file(root, "robot/model/empty.stl", "");
+    put_file(root, "robot/model/main.xml", "<mujoco><include file='part.xml'/></mujoco>");
+    put_file(root, "robot/model/self.xml", "<mujoco><include file='./meshes/../self.xml'/></mujoco>");
+    put_file(root, "robot/model/part.xml", "<mujoco><option timestep='0.25'/></mujoco>");
+    snprintf(path, sizeof path, "%s/robot/model/link.txt", root);
+    REQUIRE(symlink("../../secret.txt", path) == 0);
     sti_error e;
-    snprintf(path, sizeof path, "%s/model/self.xml", root);
+    snprintf(path, sizeof path, "%s/robot/model/self.xml", root);
     CHECK(!sti_spec_load(path, NULL, NULL, &e) && e.code == STI_REFERENCE && !strcmp(e.file, path));
-    snprintf(path, sizeof path, "%s/model/main.xml", root);
-    sti_spec *spec = sti_spec_load(path, NULL, NULL, &e);
+    sti_spec *spec = load_under(root, "robot/model/main.xml", NULL, &e);
     REQUIRE(spec);
-    snprintf(path, sizeof path, "%s/model/part.xml", root);
+    snprintf(path, sizeof path, "%s/robot/model/part.xml", root);
     CHECK(!strcmp(sti__place_of(sti__first(sti__root(spec), STI_E_option)).file, path));
     CHECK(sti__real(sti__setting(spec, STI_E_option, STI_A_timestep), STI_A_timestep, 0) == 0.25);
     CHECK(read_named(spec, "meshes", "a.stl", text, &e) == STI_OK && !strcmp(text, "solid"));
     CHECK(read_named(spec, "../model/meshes", "a.stl", text, &e) == STI_OK);
     CHECK(read_named(spec, NULL, "empty.stl", text, &e) == STI_OK && !strcmp(text, ""));
-    CHECK(read_named(spec, "..", "secret.txt", text, &e) == STI_PATH && strstr(e.message, "allow_outside"));
+    CHECK(read_named(spec, "..", "near.txt", text, &e) == STI_OK && !strcmp(text, "near"));
+    CHECK(read_named(spec, "../.keys", "a", text, &e) == STI_PATH);
+    CHECK(read_named(spec, "../..", "secret.txt", text, &e) == STI_PATH &&
+          strstr(e.message, "allow_outside"));
     CHECK(read_named(spec, NULL, "link.txt", text, &e) == STI_PATH);
     snprintf(path, sizeof path, "%s/secret.txt", root);
+    CHECK(read_named(spec, NULL, path, text, &e) == STI_PATH);
+    snprintf(path, sizeof path, "%s/robot/near.txt", root);
     CHECK(read_named(spec, NULL, path, text, &e) == STI_PATH);
     CHECK(read_named(spec, NULL, "none.stl", text, &e) == STI_FILE && strstr(e.message, "no such file"));
     CHECK(read_named(spec, NULL, "meshes", text, &e) == STI_FILE && strstr(e.message, "regular"));
     sti_spec_free(spec);
-    sti_load_options options = sti_load_options_default();
-    options.allow_outside = true;
-    snprintf(path, sizeof path, "%s/model/main.xml", root);
-    spec = sti_spec_load(path, &options, NULL, &e);
+    remove_folder(root);
+}
+
+TEST(folders_that_may_be_read) {
+    char root[] = "/tmp/sti_load_XXXXXX", text[64];
+    REQUIRE(mkdtemp(root) != NULL);
+    make_folders(root, (const char *[]){"project", "project/robots", "project/robots/a"}, 3);
+    put_file(root, "secret.txt", "secret");
+    put_file(root, "project/far.txt", "far");
+    put_file(root, "project/robots/a/main.xml", "<mujoco/>");
+    sti_load_options anywhere = sti_load_options_default(), named = sti_load_options_default();
+    sti_error e;
+    sti_spec *spec = load_under(root, "project/robots/a/main.xml", NULL, &e);
     REQUIRE(spec);
-    CHECK(read_named(spec, "..", "secret.txt", text, &e) == STI_OK && !strcmp(text, "secret"));
+    CHECK(read_named(spec, "../..", "far.txt", text, &e) == STI_PATH); /* only the folder above */
+    put_file(root, "project/robots/__init__.py", "");
+    CHECK(read_named(spec, "../..", "far.txt", text, &e) == STI_PATH); /* a package */
+    put_file(root, "project/__init__.py", "");
+    CHECK(read_named(spec, "../..", "far.txt", text, &e) == STI_OK); /* in a package */
+    put_file(root, "project/robots/package.xml", "");
+    CHECK(read_named(spec, "../..", "far.txt", text, &e) == STI_PATH);
     sti_spec_free(spec);
-    char command[600];
-    snprintf(command, sizeof command, "rm -r '%s'", root);
-    CHECK(system(command) == 0);
+    named.root = root;
+    spec = load_under(root, "project/robots/a/main.xml", &named, &e);
+    REQUIRE(spec);
+    CHECK(read_named(spec, "../../..", "secret.txt", text, &e) == STI_OK && !strcmp(text, "secret"));
+    CHECK(read_named(spec, "/etc", "hostname", text, &e) == STI_PATH);
+    sti_spec_free(spec);
+    anywhere.allow_outside = true;
+    spec = load_under(root, "project/robots/a/main.xml", &anywhere, &e);
+    REQUIRE(spec);
+    CHECK(read_named(spec, "../../..", "secret.txt", text, &e) == STI_OK && !strcmp(text, "secret"));
+    sti_spec_free(spec);
+    remove_folder(root);
+}
+
+TEST(includes_beside_the_including_file) {
+    char root[] = "/tmp/sti_load_XXXXXX";
+    REQUIRE(mkdtemp(root) != NULL);
+    make_folders(root, (const char *[]){"scene", "robot", "robot/meshes", "scene/sub"}, 4);
+    put_file(root, "scene/main.xml",
+             "<mujoco><include file='../robot/arm.xml'/><include file='sub/a.xml'/></mujoco>");
+    put_file(root, "robot/arm.xml",
+             "<mujoco><compiler meshdir='meshes'/><include file='part.xml'/>"
+             "<asset><mesh name='m' file='m.obj'/></asset></mujoco>");
+    put_file(root, "robot/part.xml", "<mujoco><option timestep='0.25'/></mujoco>");
+    put_file(root, "robot/meshes/m.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n");
+    put_file(root, "scene/sub/a.xml", "<mujoco><include file='b.xml'/></mujoco>");
+    put_file(root, "scene/sub/b.xml", "<mujoco><worldbody><geom name='g' size='1'/></worldbody></mujoco>");
+    sti_error e;
+    sti_spec *spec = load_under(root, "scene/main.xml", NULL, &e);
+    REQUIRE(spec);
+    CHECK(sti__real(sti__setting(spec, STI_E_option, STI_A_timestep), STI_A_timestep, 0) == 0.25);
+    CHECK(find(spec, "geom", "g") != NULL);
+    const sti_element *mesh = find(spec, "mesh", "m");
+    void *data;
+    size_t size;
+    REQUIRE(mesh);
+    CHECK(sti__spec_read_file(spec, "meshes", "m.obj", sti__place_of(mesh), &data, &size, &e) == STI_OK);
+    sti__free(sti__spec_allocator(spec), data, size);
+    sti_spec_free(spec);
+    remove_folder(root);
 }
 
 TEST(missing_main_file) {
@@ -794,6 +869,7 @@ MAIN(CASE(reads_elements_and_values), CASE(unset_values_come_from_the_schema),
      CASE(unknown_names_and_suggestions), CASE(unsupported_is_named), CASE(all_errors_are_collected),
      CASE(broken_xml), CASE(long_chains_are_read), CASE(deep_nesting_is_refused), CASE(copies),
      CASE(memory_limit_is_kept), CASE(options_must_be_initialised), CASE(includes_are_expanded_in_place),
-     CASE(include_errors), CASE(files_stay_in_the_folder), CASE(missing_main_file), CASE(own_namespace),
+     CASE(include_errors), CASE(files_stay_in_the_project), CASE(folders_that_may_be_read),
+     CASE(includes_beside_the_including_file), CASE(missing_main_file), CASE(own_namespace),
      CASE(namespace_errors), CASE(writing_round_trips), CASE(building_by_hand), CASE(nothing_may_be_edited),
      CASE(edits_of_classes_take_effect), CASE(every_allocation_may_fail), CASE(schema_documents_itself))

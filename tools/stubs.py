@@ -112,7 +112,7 @@ def ik_solve(model: Model, data: Data, site: str | int | None = ..., body: str |
              pos: Sequence[float] | _Array | None = ..., quat: Sequence[float] | _Array | None = ...,
              qpos: Sequence[float] | _Array | None = ..., joints: Iterable[str | int] | None = ..., max_iterations: int = ...,
              restarts: int = ..., tolerance: float = ..., damping: float = ..., radius: float = ...) -> Reach: ...
-def check(path: _Path, allow_outside: bool = ...) -> list[dict[str, Any]]: ...
+def check(path: _Path, allow_outside: bool | _Path = ...) -> list[dict[str, Any]]: ...
 def picture(model: Model, data: Data, width: int = ..., height: int = ..., camera: str | int | None = ...,
             lookat: Sequence[float] | None = ..., distance: float = ..., azimuth: float | None = ...,
             elevation: float | None = ..., groups: Iterable[int] = ..., sites: bool = ...) -> npt.NDArray[np.uint8]: ...
@@ -186,7 +186,7 @@ def stub():
     model += "".join(f"    {name}: int\n" for name in _core.SIZES)
     model += "".join(f"    {name}: npt.NDArray[Any]\n" for name, *_ in _core.FIELDS)
     model += '''    @classmethod
-    def from_xml_path(cls, path: _Path, assets: dict[str, bytes] | None = ..., allow_outside: bool = ..., memory_limit: int = ...,
+    def from_xml_path(cls, path: _Path, assets: dict[str, bytes] | None = ..., allow_outside: bool | _Path = ..., memory_limit: int = ...,
                       element_limit: int = ...) -> Model: ...
     @classmethod
     def from_xml_string(cls, xml: str | bytes, assets: dict[str, bytes] | None = ..., memory_limit: int = ...,

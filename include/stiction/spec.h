@@ -27,9 +27,11 @@ typedef struct sti_load_options {
     const sti_log *log;             /* NULL = none */
     size_t memory_limit;            /* bytes for spec, meshes and model; 0 = 4 GiB */
     size_t element_limit;           /* elements once <replicate> is written out; 0 = 1,048,576 */
-    bool allow_outside;             /* let paths leave the folder of the main file */
-    bool no_disk;                   /* only assets may be read */
-    uint64_t cookie;                /* set by sti_load_options_default */
+    bool allow_outside;             /* let paths lead anywhere */
+    const char *
+        root; /* folder that relative paths may not leave, besides the main file's; NULL = its project (docs/files.md) */
+    bool no_disk;    /* only assets may be read */
+    uint64_t cookie; /* set by sti_load_options_default */
 } sti_load_options;
 
 STI_API sti_load_options sti_load_options_default(void);

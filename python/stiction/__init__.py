@@ -201,9 +201,9 @@ class Model(_HasNamed):
     @classmethod
     def from_xml_path(cls, path, assets=None, allow_outside=False, memory_limit=0, element_limit=0):
         """Load an MJCF file. assets: dict of name to bytes, looked at before the disk.
-        allow_outside: let the file name others outside its own folder. memory_limit (bytes) and element_limit: what the
+        allow_outside: the folder whose files it may name, or True: any file; False: those of its project (docs/files.md). memory_limit (bytes) and element_limit: what the
         load may take; 0: the standard limits, 4 GiB and 1,048,576 elements."""
-        return cls._load(_os.fsencode(path), None, assets, allow_outside, memory_limit, element_limit)
+        return cls._load(_os.fsencode(path), None, assets, _root(allow_outside), memory_limit, element_limit)
 
     @classmethod
     def from_xml_string(cls, xml, assets=None, memory_limit=0, element_limit=0):
@@ -662,10 +662,15 @@ def ik_solve(model, data, site=None, body=None, pos=None, quat=None, qpos=None, 
     return Reach(start, end, position, angle, iterations, tried)
 
 
+def _root(allow_outside):
+    """A folder as bytes, anything else as it is."""
+    return _os.fsencode(allow_outside) if isinstance(allow_outside, (str, bytes, _os.PathLike)) else allow_outside
+
+
 def check(path, allow_outside=False):
     """All errors and warnings of an MJCF file, as a list of dicts with line, element and attribute. Also bodies that overlap in a
     direction that their joints cannot open, at the initial pose and at keyframes."""
-    return _core.load(_os.fsencode(path), None, None, allow_outside, True)[1]
+    return _core.load(_os.fsencode(path), None, None, _root(allow_outside), True)[1]
 
 
 def picture(model, data, width=640, height=480, camera=None, lookat=None, distance=0.0, azimuth=None,

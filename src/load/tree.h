@@ -146,9 +146,13 @@ void sti__value_unset(sti_element *element, const sti__attr_info *info);
 
 /* ---- files.c ------------------------------------------------------------------------------------------ */
 
+#define STI__PATH_ROOM 4096 /* of a path */
 /* As sti__spec_read_file, but the name is taken as it is. */
 sti_status sti__file_read(const sti_spec *spec, const char *dir, const char *name, size_t limit,
                           sti__place place, void **data, size_t *size, sti_error *error);
+/* A file that file `from` includes: seen from the main file's folder, or else from its own; path becomes that of the latter. */
+sti_status sti__include_read(const sti_spec *spec, const char *from, const char *name, sti__place place,
+                             char path[STI__PATH_ROOM], void **data, size_t *size, sti_error *error);
 /* folder/dir/name, where a later absolute part drops what is before it. false if it does not fit. */
 bool sti__path_join(char *out, size_t room, const char *folder, const char *dir, const char *name);
 /* In place; "./a/../b.xml" and "b.xml" are one file. */

@@ -216,7 +216,7 @@ static bool may_include(reader *r, const char *file, const char *path, sti_error
 static void include(reader *r, const char **pairs) {
     sti_spec *spec = r->all->spec;
     sti_error error = {0};
-    char path[4096] = "";
+    char path[STI__PATH_ROOM] = "";
     const char *file = include_name(r, pairs), *kept = NULL;
     void *data = NULL;
     size_t size = 0;
@@ -227,13 +227,16 @@ static void include(reader *r, const char **pairs) {
         sti__judge_error(r->all->judge, &error);
         return;
     }
-    if (sti__file_read(spec, NULL, file, STI__XML_MAX, here(r, "include", "file"), &data, &size, &error)) {
+    if (sti__include_read(spec, r->file, file, here(r, "include", "file"), path, &data, &size, &error)) {
         if (error.code == STI_NO_MEMORY) halt(r, &error);
         else sti__judge_error(r->all->judge, &error);
         return;
     }
     kept = sti__spec_file(spec, path);
-    if (!kept || !sti__vec_push(&r->all->included, &kept)) halt_memory(r, STI_NO_MEMORY);
+    if (kept && seen(r->all, kept)) {
+        may_include(r, file, kept, &error);
+        sti__judge_error(r->all->judge, &error);
+    } else if (!kept || !sti__vec_push(&r->all->included, &kept)) halt_memory(r, STI_NO_MEMORY);
     else if (read_file(r->all, kept, data, size, r->current)) XML_StopParser(r->parser, XML_FALSE);
     sti__free(&spec->allocator, data, size);
 }

@@ -184,7 +184,7 @@ def compare(path, states=STATES, integrators=tuple(INTEGRATORS)):
         result.status, result.detail = "skipped", "MuJoCo: " + str(problem).splitlines()[0]
         return result
     try:
-        model = stiction.Model.from_xml_path(path, allow_outside=True)
+        model = stiction.Model.from_xml_path(path)
     except stiction.Error as problem:
         result.status = "unsupported" if problem.code == "UNSUPPORTED" else "differs"
         result.detail = str(problem)

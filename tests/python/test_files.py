@@ -398,3 +398,24 @@ def test_ctrl_c_ends_a_viewer_that_runs():
         assert child.communicate(timeout=120)[0] == "interrupted\n" and child.returncode == 0
     finally:
         child.kill()
+
+
+def test_folders_that_may_be_named(tmp_path):
+    folder = tmp_path / "robots" / "a"
+    folder.mkdir(parents=True)
+    far, near = tmp_path / "far.xml", tmp_path / "robots" / "near.xml"
+    for part in (far, near):
+        part.write_text("<mujoco><option timestep='0.25'/></mujoco>")
+    main = folder / "main.xml"
+    main.write_text("<mujoco><include file='../near.xml'/></mujoco>")
+    assert stiction.Model.from_xml_path(main).opt.timestep == 0.25
+    main.write_text("<mujoco><include file='../../far.xml'/></mujoco>")
+    with pytest.raises(stiction.Error, match="allow_outside") as caught:
+        stiction.Model.from_xml_path(main)
+    assert caught.value.code == "PATH"
+    for allowed in (True, tmp_path, str(tmp_path), os.fsencode(tmp_path)):
+        assert stiction.Model.from_xml_path(main, allow_outside=allowed).opt.timestep == 0.25
+        assert not stiction.check(main, allow_outside=allowed)
+    main.write_text(f"<mujoco><include file='{far}'/></mujoco>")
+    with pytest.raises(stiction.Error, match="allow_outside"):
+        stiction.Model.from_xml_path(main)
