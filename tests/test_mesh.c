@@ -171,12 +171,12 @@ TEST(obj_polygons) {
     CHECK(mesh.nvert == 8 && mesh.nface == 12);
     CHECK_NEAR(area(&mesh), 2 * (2 * 4 + 4 * 6 + 2 * 6), 1e-12);
     sti__mesh_free(&mesh);
-    /* an arrow head with its notch at every place in the loop: area 2.5 */
+    /* an arrow head about the origin with its notch at every place in the loop: area 2.5 */
     const char *loops[] = {"f 1 2 3 4 5\n", "f 2 3 4 5 1\n", "f 3 4 5 1 2\n",
                            "f 4 5 1 2 3\n", "f 5 1 2 3 4\n", "f 5 4 3 2 1\n"};
     for (int i = 0; i < 6; i++) {
         char text[200];
-        snprintf(text, sizeof text, "v 0 0 0\nv 2 0 0\nv 2 2 0\nv 1 0.5 0\nv 0 2 0\n%s", loops[i]);
+        snprintf(text, sizeof text, "v -1 -0.25 0\nv 1 -0.25 0\nv 1 1.75 0\nv 0 0.25 0\nv -1 1.75 0\n%s", loops[i]);
         REQUIRE(decode_obj(text, &mesh) == STI_OK);
         CHECK(mesh.nface == 3);
         CHECK_NEAR(area(&mesh), 2.5, 1e-12);

@@ -4,7 +4,9 @@
    force range. That is a row with 1/R = h (h kp + kv). The smooth forces have f0 already, so the row is their
    difference, and a servo at rest has none. */
 #include "base/det.h"
+#include "base/lane.h"
 #include "contact/constraints.h"
+#include "dynamics/servo.h"
 #include <string.h>
 
 static double clamped(double x, const double range[2]) {
@@ -39,7 +41,7 @@ static gains gains_of(const sti_state *s, int i) {
     const sti_model *m = s->model;
     const double *gain = s->par.actuator_gainprm + 10 * i, *bias = s->par.actuator_biasprm + 10 * i;
     double l = s->actuator_length[i], v = s->actuator_velocity[i], u = input_of(s, i);
-    gains g = {gain[0] * u, 0, 0};
+    gains g = {gain[0] * (u - servo_turns(s, i, u)), 0, 0};
     if (m->actuator_gaintype[i] == STI_GAIN_AFFINE) {
         g.force += (gain[1] * l + gain[2] * v) * u;
         g.kp -= gain[1] * u;

@@ -3,6 +3,7 @@
 #include "dynamics/actuation.h"
 #include "base/det.h"
 #include "dynamics/muscle.h"
+#include "dynamics/servo.h"
 
 void STI_K(actuation)(sti_state *s);
 
@@ -81,7 +82,8 @@ static vreal actuator_gain(const sti_state *s, int i) {
 
 static vreal actuator_force(const sti_state *s, int i) {
     int bias = s->model->actuator_biastype[i];
-    vreal force = actuator_gain(s, i) * STI_K(actuator_input)(s, i);
+    vreal input = STI_K(actuator_input)(s, i);
+    vreal force = actuator_gain(s, i) * (input - servo_turns(s, i, input));
     if (bias == STI_BIAS_AFFINE) return force + AFFINE(s, i, actuator_biasprm);
     if (bias != STI_BIAS_MUSCLE) return force;
     muscle u = MUSCLE(s, i, actuator_biasprm);

@@ -3,11 +3,13 @@
    later in the file, so vertices are read in a first pass and faces in a second. */
 #include "math/rot.h"
 #include "mesh/readers.h"
+#include <float.h>
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
-/* concave polygons up to this size are cut by ears, larger ones as fans */
-#define MAX_EARS 16
+/* polygons up to this size are cut by ears, larger ones as fans */
+#define MAX_EARS 512
 
 /* ---- numbers --------------------------------------------------------------------------------------- */
 
@@ -142,54 +144,73 @@ static bool cut_fan(obj *o, int n) {
     return true;
 }
 
-/* twice the area of the triangle, positive if it turns as the normal says */
-static double turn(const obj *o, const double normal[3], int a, int b, int c) {
-    double ab[3], ac[3], n[3];
-    edge(ab, corner(o, a), corner(o, b));
-    edge(ac, corner(o, a), corner(o, c));
-    v3_cross(n, ab, ac);
-    return v3_dot(n, normal);
-}
-
-/* Newell's sum over the fan: right for any flat polygon. */
-static void polygon_normal(const obj *o, int n, double normal[3]) {
-    v3_zero(normal);
-    for (int i = 1; i + 1 < n; i++) {
-        double ab[3], ac[3], c[3];
-        edge(ab, corner(o, 0), corner(o, i));
-        edge(ac, corner(o, 0), corner(o, i + 1));
-        v3_cross(c, ab, ac);
-        v3_add(normal, normal, c);
+/* The two axes of the plane that a polygon is seen in: all but the one along the normal of its first corner that is one. */
+static void polygon_axes(const obj *o, int n, int axes[2]) {
+    axes[0] = 1;
+    axes[1] = 2;
+    for (int i = 0; i < n; i++) {
+        const float *p = corner(o, i), *q = corner(o, (i + 1) % n), *r = corner(o, (i + 2) % n);
+        float a[3] = {q[0] - p[0], q[1] - p[1], q[2] - p[2]}, b[3] = {r[0] - q[0], r[1] - q[1], r[2] - q[2]};
+        float x = fabsf(a[1] * b[2] - a[2] * b[1]), y = fabsf(a[2] * b[0] - a[0] * b[2]),
+              z = fabsf(a[0] * b[1] - a[1] * b[0]);
+        if (!(x > FLT_EPSILON || y > FLT_EPSILON || z > FLT_EPSILON)) continue;
+        if (x > y && x > z) return;
+        axes[0] = 0;
+        if (z > x && z > y) axes[1] = 1;
+        return;
     }
 }
 
-static bool is_ear(const obj *o, const double normal[3], const int *loop, int n, int i) {
-    int a = loop[(i + n - 1) % n], b = loop[i], c = loop[(i + 1) % n];
-    if (turn(o, normal, a, b, c) <= 0) return false;
-    for (int k = 0; k < n; k++) {
-        int p = loop[k];
-        if (p == a || p == b || p == c) continue;
-        if (turn(o, normal, a, b, p) >= 0 && turn(o, normal, b, c, p) >= 0 && turn(o, normal, c, a, p) >= 0)
-            return false;
-    }
+typedef struct flat {
+    float x, y;
+} flat;
+
+static flat flat_corner(const obj *o, const int axes[2], int i) {
+    return (flat){corner(o, i)[axes[0]], corner(o, i)[axes[1]]};
+}
+
+/* Whether a ray from p crosses an odd number of the triangle's edges. */
+static bool in_triangle(const flat t[3], flat p) {
+    bool in = false;
+    for (int i = 0, j = 2; i < 3; j = i++)
+        if ((t[i].y > p.y) != (t[j].y > p.y) &&
+            p.x < (t[j].x - t[i].x) * (p.y - t[i].y) / (t[j].y - t[i].y) + t[i].x)
+            in = !in;
+    return in;
+}
+
+/* Whether the corners from `at` on are cut off. The sign that tells a bend inwards is that of the first edge about the origin. */
+static bool is_ear(const obj *o, const int axes[2], const int *loop, int n, int at) {
+    flat t[3];
+    for (int k = 0; k < 3; k++) t[k] = flat_corner(o, axes, loop[(at + k) % n]);
+    float bend = (t[1].x - t[0].x) * (t[2].y - t[1].y) - (t[1].y - t[0].y) * (t[2].x - t[1].x);
+    float area = (t[0].x * t[1].y - t[0].y * t[1].x) * 0.5f;
+    if (bend * area < 0) return false;
+    for (int k = 3; k < n; k++)
+        if (in_triangle(t, flat_corner(o, axes, loop[(at + k) % n]))) return false;
     return true;
 }
 
-/* Ears are tried from the second corner on, which makes a fan of a convex polygon. */
+/* As MuJoCo's reader cuts polygons, so that volumes and masses agree: ears from the first corner on, in single precision. Where it finds
+   none, what is left has no triangles, there as here. */
 static bool cut_ears(obj *o, int n) {
-    int loop[MAX_EARS];
-    double normal[3];
-    polygon_normal(o, n, normal);
+    int loop[MAX_EARS], axes[2], at = 0, tries = n, before = n;
+    polygon_axes(o, n, axes);
     for (int i = 0; i < n; i++) loop[i] = i;
-    while (n > 3) {
-        int ear = 1;
-        while (ear < n && !is_ear(o, normal, loop, n, ear)) ear++;
-        if (ear == n) ear = is_ear(o, normal, loop, n, 0) ? 0 : 1;
-        if (!add_triangle(o, loop[(ear + n - 1) % n], loop[ear], loop[(ear + 1) % n])) return false;
+    while (n > 3 && tries > 0) {
+        if (at >= n) at -= n;
+        tries = before == n ? tries - 1 : n;
+        before = n;
+        if (!is_ear(o, axes, loop, n, at)) {
+            at++;
+            continue;
+        }
+        int ear = (at + 1) % n;
+        if (!add_triangle(o, loop[at], loop[ear], loop[(at + 2) % n])) return false;
         memmove(loop + ear, loop + ear + 1, (size_t)(n - 1 - ear) * sizeof(int));
         n--;
     }
-    return add_triangle(o, loop[0], loop[1], loop[2]);
+    return n > 3 || add_triangle(o, loop[0], loop[1], loop[2]);
 }
 
 /* Points and lines are no faces. */

@@ -20,7 +20,7 @@ bool sti__check_size(sti__compiler *c, const sti_element *e, int type, const dou
 /* The z axis points from the second end to the first. */
 bool sti__read_fromto(sti__compiler *c, const sti_element *e, int type, double size[3], double pos[3],
                       double quat[4]) {
-    double v[6] = {0}, axis[3], frame_pos[3], frame_quat[4];
+    double v[6] = {0}, own[3] = {0}, axis[3], frame_pos[3], frame_quat[4];
     if (!sti__has(e, STI_A_fromto)) return false;
     sti__reals(e, STI_A_fromto, v, 6);
     v3_sub(axis, v, v + 3);
@@ -30,7 +30,7 @@ bool sti__read_fromto(sti__compiler *c, const sti_element *e, int type, double s
     if (!round && type != STI_GEOM_BOX && type != STI_GEOM_ELLIPSOID)
         sti__complain(c, e, STI_A_fromto, STI_VALUE,
                       "only possible for capsule, cylinder, box and ellipsoid");
-    else if (sti__has(e, STI_A_pos))
+    else if (sti__reals(e, STI_A_pos, own, 3), own[0] != 0 || own[1] != 0 || own[2] != 0)
         sti__complain(c, e, STI_A_fromto, STI_VALUE, "pos and fromto are both given");
     else if (!sti__quat_from_z(quat, axis))
         sti__complain(c, e, STI_A_fromto, STI_VALUE, "the two ends are the same point");

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Corners of MJCF against MuJoCo: polygons of OBJ files, servos of sites, fromto, groups of actuators."""
+import compare
+import mujoco
+import numpy as np
+import pytest
+
+import stiction
+
+
+def agree(tmp_path, xml, **options):
+    path = tmp_path / "scene.xml"
+    path.write_text(xml)
+    result = compare.compare(path, **options)
+    assert result.status == "ok", result.detail
+
+
+def star(rng, corners, convex, backwards):
+    """An OBJ file: a pyramid over a star-shaped polygon, turned at random."""
+    angle, radius = np.sort(rng.uniform(0, 2 * np.pi, corners)), rng.uniform(0.3, 1, corners)
+    if convex:
+        radius[:] = 1
+    flat = np.c_[radius * np.cos(angle), radius * np.sin(angle), np.zeros(corners)] + rng.uniform(-1, 1, 3)
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    points = (flat[::-1] if backwards else flat) @ turn.T
+    points = np.vstack([points, points.mean(axis=0) + turn[:, 2]])
+    lines = [f"v {x:.6f} {y:.6f} {z:.6f}" for x, y, z in points]
+    lines.append("f " + " ".join(str(i + 1) for i in range(corners)))
+    lines += [f"f {(i + 1) % corners + 1} {i + 1} {corners + 1}" for i in range(corners)]
+    return "\n".join(lines) + "\n"
+
+
+def test_polygons_are_cut_as_in_mujoco(tmp_path):
+    rng = np.random.default_rng(0)
+    for case in range(60):
+        name = tmp_path / f"star{case}.obj"  # MuJoCo remembers files by name
+        name.write_text(star(rng, int(rng.integers(5, 24)), case % 3 == 0, case % 2))
+        path = tmp_path / "scene.xml"
+        path.write_text(f"<mujoco><asset><mesh name='m' file='{name.name}' inertia='shell'/></asset><worldbody>"
+                        "<body><freejoint/><geom type='mesh' mesh='m'/></body></worldbody></mujoco>")
+        mj, model = mujoco.MjModel.from_xml_path(str(path)), stiction.Model.from_xml_path(path)
+        np.testing.assert_array_equal(model.mesh_face, mj.mesh_face)
+        np.testing.assert_allclose(model.body_mass, mj.body_mass, rtol=1e-9)
+        np.testing.assert_allclose(model.body_inertia, mj.body_inertia, rtol=1e-9)
+
+
+@pytest.mark.parametrize("pos", ["", "pos='0 0 0'"])
+def test_fromto_beside_pos(tmp_path, pos):
+    agree(tmp_path, f"<mujoco><worldbody><body><freejoint/><geom type='capsule' size='.1' {pos} fromto='0 0 0 .1 1 0'/>"
+          f"<site type='box' size='.1' {pos} fromto='0 0 0 .1 1 0'/></body></worldbody></mujoco>", states=3)
+
+
+def test_fromto_with_another_place():
+    with pytest.raises(stiction.Error, match="both given"):
+        stiction.Model.from_xml_string("<mujoco><worldbody><geom type='capsule' size='.1' pos='0 0 1' fromto='0 0 0 .1 1 0'/></worldbody></mujoco>")
+
+
+SERVOS = """<mujoco><worldbody><site name='r'/><body><joint name='j' axis='0 0 1'/><geom size='.1'/><site name='s'/>
+<body pos='.2 0 0'><joint type='ball'/><geom size='.1' pos='.1 0 0'/><site name='t' pos='.1 .1 0'/></body></body></worldbody><actuator>
+<position site='s' refsite='r' gear='0 0 0 0 0 1' kp='2' kv='.1'/>
+<position site='s' refsite='r' gear='0 0 0 0 0 2' kp='2' timeconst='0.1'/>
+<position site='s' refsite='r' gear='0 0 0 0 1 1' kp='2' forcerange='-3 3'/>
+<position site='t' refsite='s' gear='0 0 0 1 .5 .3' kp='2'/>
+<position site='s' refsite='r' gear='1 0 0 0 0 1' kp='2'/>
+<general site='s' refsite='r' gear='0 0 0 0 0 1' gainprm='3' biastype='affine' biasprm='0.3 -2 0'/>
+<general site='s' refsite='r' gear='0 0 0 0 0 1' gainprm='3'/>
+<intvelocity site='s' refsite='r' gear='0 0 0 0 0 1' kp='2'/>
+</actuator></mujoco>"""
+
+
+def test_servos_of_rotations_take_the_short_way(tmp_path):
+    agree(tmp_path, SERVOS)
+    mj, model = mujoco.MjModel.from_xml_string(SERVOS), stiction.Model.from_xml_string(SERVOS)
+    mjd, data = mujoco.MjData(mj), stiction.Data(model)
+    for angle in np.linspace(-3.1, 3.1, 9):
+        for ctrl in np.linspace(-20, 20, 23):
+            mjd.qpos[0], mjd.ctrl[:], mjd.act[:] = angle, ctrl, ctrl
+            compare.copy_state(mjd, data)
+            mujoco.mj_forward(mj, mjd)
+            stiction.forward(model, data)
+            np.testing.assert_allclose(data.actuator_force, mjd.actuator_force, rtol=1e-9, atol=1e-9)
