@@ -143,12 +143,6 @@ static void read_inertia_settings(sti__compiler *c) {
     c->inertiagrouprange[1] = (int)range[1];
 }
 
-static void refuse(sti__compiler *c, sti__aid attribute, const char *what) {
-    if (word(c, attribute))
-        sti__complain(c, sti__setting(c->spec, STI_E_compiler, attribute), attribute, STI_UNSUPPORTED,
-                      "%s is not supported", what);
-}
-
 static void read_settings(sti__compiler *c) {
     const char *title = sti__text(sti__root(c->spec), STI_A_model);
     sti__copy_text(c->m->title, sizeof c->m->title, title ? title : "");
@@ -159,8 +153,7 @@ static void read_settings(sti__compiler *c) {
     c->texturedir = text(c, STI_A_texturedir) ? text(c, STI_A_texturedir) : text(c, STI_A_assetdir);
     read_eulerseq(c);
     read_inertia_settings(c);
-    refuse(c, STI_A_fusestatic, "fusing static bodies");
-    refuse(c, STI_A_discardvisual, "discarding visual geoms");
+    if (word(c, STI_A_fusestatic)) sti__find_static(c);
 }
 
 /* ---- gathering ---------------------------------------------------------------------------------------- */
@@ -170,8 +163,7 @@ static bool add_object(sti__compiler *c, sti_object kind, const sti_element *e) 
     return sti__complain(c, NULL, STI_A_COUNT, STI_NO_MEMORY, "no memory to compile the model");
 }
 
-/* The element after e in document order within top; children are skipped if `inside` is false. */
-static const sti_element *walk(const sti_element *e, const sti_element *top, bool inside) {
+const sti_element *sti__walk(const sti_element *e, const sti_element *top, bool inside) {
     if (inside && sti_element_child(e)) return sti_element_child(e);
     while (e != top && !sti_element_next(e)) e = sti_element_parent(e);
     return e == top ? NULL : sti_element_next(e);
@@ -183,8 +175,9 @@ static void gather_bodies(sti__compiler *c) {
     add_object(c, STI_OBJ_BODY, NULL);
     const sti_element *top = sti__first(sti__root(c->spec), STI_E_worldbody);
     for (; top; top = sti__next_same(top))
-        for (const sti_element *e = walk(top, top, true); e; e = walk(e, top, true))
-            if (sti__eid_of(e) == STI_E_body && !sti__take_particle(c, e) && !add_object(c, STI_OBJ_BODY, e))
+        for (const sti_element *e = sti__walk(top, top, true); e; e = sti__walk(e, top, true))
+            if (sti__eid_of(e) == STI_E_body && !sti__is_frame(c, e) && !sti__take_particle(c, e) &&
+                !add_object(c, STI_OBJ_BODY, e))
                 return;
 }
 
@@ -202,14 +195,21 @@ static sti_object body_part(sti__eid id) {
     }
 }
 
-/* What belongs to a body: its children and those of its frames, in document order. */
-static void gather_parts(sti__compiler *c, const sti_element *body) {
+/* Its children and those of its frames, in document order. */
+static void gather_own_parts(sti__compiler *c, const sti_element *body) {
     bool inside = true;
-    for (const sti_element *e = walk(body, body, true); e; e = walk(e, body, inside)) {
+    for (const sti_element *e = sti__walk(body, body, true); e; e = sti__walk(e, body, inside)) {
         sti_object kind = body_part(sti__eid_of(e));
         if (kind != STI_OBJ_UNKNOWN && !add_object(c, kind, e)) return;
         inside = sti__eid_of(e) == STI_E_frame;
     }
+}
+
+/* What belongs to a body: its own, then those of the bodies that are fused with it. */
+static void gather_parts(sti__compiler *c, const sti_element *body) {
+    gather_own_parts(c, body);
+    for (const sti_element *e = sti__next_fused(c, body, NULL); e; e = sti__next_fused(c, body, e))
+        gather_own_parts(c, e);
 }
 
 static void gather_all_parts(sti__compiler *c) {
@@ -324,6 +324,7 @@ static bool begin(sti__compiler *c) {
     c->memory = sti__spec_memory(c->spec);
     for (int k = 0; k < STI_OBJ_COUNT; k++)
         sti__vec_init(&c->object[k], sizeof(const sti_element *), c->allocator);
+    sti__vec_init(&c->fused, sizeof(const sti_element *), c->allocator);
     c->m = sti__alloc(c->allocator, sizeof *c->m);
     if (!c->m) return sti__complain(c, NULL, STI_A_COUNT, STI_NO_MEMORY, "no memory for the model");
     c->m->allocator = *sti__allocator(c->allocator);
@@ -336,6 +337,7 @@ static sti_model *finish(sti__compiler *c, sti_error *error) {
     sti__names_free(c);
     free_scratch(c);
     for (int k = 0; k < STI_OBJ_COUNT; k++) sti__vec_free(&c->object[k]);
+    sti__vec_free(&c->fused);
     if (error) *error = c->error;
     if (!sti__failed(c)) return c->m;
     sti_model_free(c->m);

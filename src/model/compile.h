@@ -54,6 +54,7 @@ typedef struct sti__compiler {
     char eulerseq[4];
     const char *meshdir, *texturedir;
     sti__vec object[STI_OBJ_COUNT]; /* const sti_element *, by kind, in id order */
+    sti__vec fused; /* const sti_element *: bodies that are frames of their parents, by address */
     sti__tree tree;
     sti_model *m; /* sizes from pass 3 on, arrays from pass 4 on */
     struct sti__names *names;
@@ -102,6 +103,15 @@ static inline const sti_element *sti__object(const sti__compiler *c, sti_object 
 int sti__find(const sti__compiler *c, sti_object kind, const char *name);
 /* id of the object that an attribute names; -1 if unset, or with an error if it names nothing. */
 int sti__reference(sti__compiler *c, const sti_element *e, sti__aid attribute, sti_object kind);
+
+/* The element after e in document order within top; children are skipped if `inside` is false. */
+const sti_element *sti__walk(const sti_element *e, const sti_element *top, bool inside);
+/* fuse.c. Fills c->fused. */
+void sti__find_static(sti__compiler *c);
+/* Whether e is <frame>, or a body that is fused with its parent. */
+bool sti__is_frame(const sti__compiler *c, const sti_element *e);
+/* The fused bodies in a body, in document order; NULL begins and ends. */
+const sti_element *sti__next_fused(const sti__compiler *c, const sti_element *body, const sti_element *e);
 
 /* Angle attribute values to radians, by compiler@angle. */
 static inline double sti__angle(const sti__compiler *c, double x) {

@@ -23,8 +23,17 @@ void sti__add_inertia(double full[6], const double moment[3], const double quat[
 
 /* ---- from geoms --------------------------------------------------------------------------------------- */
 
-static bool counts(const sti__compiler *c, const sti__geom_mass *mass, int g) {
+/* The body element, fused or not, that a geom is in. */
+static const sti_element *geom_home(const sti__compiler *c, int g) {
+    const sti_element *e = sti_element_parent(sti__object(c, STI_OBJ_GEOM, g));
+    while (e && sti__eid_of(e) == STI_E_frame) e = sti_element_parent(e);
+    return e;
+}
+
+/* Whether a geom counts in the inertia of the body element `home`. */
+static bool counts(const sti__compiler *c, const sti_element *home, const sti__geom_mass *mass, int g) {
     int group = c->m->geom_group[g];
+    if (c->fused.count && geom_home(c, g) != home) return false;
     return group >= c->inertiagrouprange[0] && group <= c->inertiagrouprange[1] &&
            mass[g].mass >= STI__MINVAL;
 }
@@ -37,19 +46,19 @@ static void from_one(sti_model *m, int b, int g, const sti__geom_mass *mass) {
     m->body_mass[b] = mass->mass;
 }
 
-static void from_many(sti__compiler *c, int b, const sti__geom_mass *mass) {
+static void from_many(sti__compiler *c, const sti_element *home, int b, const sti__geom_mass *mass) {
     sti_model *m = c->m;
     double total = 0, com[3] = {0}, full[6] = {0};
     int first = m->body_geomadr[b], end = first + m->body_geomnum[b];
     for (int g = first; g < end; g++) {
-        if (!counts(c, mass, g)) continue;
+        if (!counts(c, home, mass, g)) continue;
         total += mass[g].mass;
         v3_add_scaled(com, m->geom_pos + 3 * g, mass[g].mass);
     }
     for (int i = 0; i < 3; i++) com[i] /= total;
     for (int g = first; g < end; g++) {
         double d[3];
-        if (!counts(c, mass, g)) continue;
+        if (!counts(c, home, mass, g)) continue;
         v3_sub(d, m->geom_pos + 3 * g, com);
         sti__add_inertia(full, mass[g].moment, m->geom_quat + 4 * g, mass[g].mass, d);
     }
@@ -58,16 +67,16 @@ static void from_many(sti__compiler *c, int b, const sti__geom_mass *mass) {
     sti__principal_axes(full, m->body_iquat + 4 * b, m->body_inertia + 3 * b);
 }
 
-static bool from_geoms(sti__compiler *c, int b, const sti__geom_mass *mass) {
+static bool from_geoms(sti__compiler *c, const sti_element *home, int b, const sti__geom_mass *mass) {
     sti_model *m = c->m;
     int count = 0, last = -1, first = m->body_geomadr[b];
     for (int g = first; g < first + m->body_geomnum[b]; g++)
-        if (counts(c, mass, g)) {
+        if (counts(c, home, mass, g)) {
             count++;
             last = g;
         }
     if (count == 1) from_one(m, b, last, mass + last);
-    else if (count > 1) from_many(c, b, mass);
+    else if (count > 1) from_many(c, home, b, mass);
     return count > 0;
 }
 
@@ -90,12 +99,15 @@ static void from_full(sti__compiler *c, const sti_element *e, int b) {
 
 static void from_element(sti__compiler *c, const sti_element *e, int b) {
     sti_model *m = c->m;
+    double frame_pos[3], frame_quat[4];
     sti__reals(e, STI_A_pos, m->body_ipos + 3 * b, 3);
     m->body_mass[b] = sti__real(e, STI_A_mass, 0);
     if (m->body_mass[b] < 0) sti__complain(c, e, STI_A_mass, STI_PHYSICS, "cannot be negative");
     sti__orientation(c, e, m->body_iquat + 4 * b);
     if (sti__has(e, STI_A_fullinertia)) from_full(c, e, b);
     else sti__reals(e, STI_A_diaginertia, m->body_inertia + 3 * b, 3);
+    if (sti__frame_pose(c, e, frame_pos, frame_quat)) /* of a fused body */
+        sti__pose_compose(frame_pos, frame_quat, m->body_ipos + 3 * b, m->body_iquat + 4 * b);
     for (int i = 0; i < 3; i++)
         if (m->body_inertia[3 * b + i] < 0) {
             sti__complain(c, e, STI_A_diaginertia, STI_PHYSICS, "cannot be negative");
@@ -115,13 +127,19 @@ static void check_triangle(sti__compiler *c, const sti_element *e, double moment
                       "inertia must satisfy A + B >= C; compiler@balanceinertia can repair it");
 }
 
-static void fill_body_inertia(sti__compiler *c, int b, const sti__geom_mass *mass) {
+/* What the body element e, fused or not, gives body b. */
+static void fill_own_inertia(sti__compiler *c, const sti_element *e, int b, const sti__geom_mass *mass) {
     sti_model *m = c->m;
-    const sti_element *e = sti__object(c, STI_OBJ_BODY, b), *inertial = sti__first(e, STI_E_inertial);
+    const sti_element *inertial = sti__first(e, STI_E_inertial);
     /* without any mass the inertial frame is where MuJoCo leaves it: at the body's pose as written */
     sti__own_pose(c, e, m->body_ipos + 3 * b, m->body_iquat + 4 * b);
+    if (sti__is_frame(c, e)) {
+        double pos[3], quat[4];
+        sti__read_pose(c, e, pos, quat);
+        sti__pose_compose(pos, quat, m->body_ipos + 3 * b, m->body_iquat + 4 * b);
+    }
     bool geoms = c->inertiafromgeom || (c->inertiafromgeom_auto && !inertial);
-    if (!(geoms && from_geoms(c, b, mass)) && inertial) from_element(c, inertial, b);
+    if (!(geoms && from_geoms(c, e, b, mass)) && inertial) from_element(c, inertial, b);
     m->body_mass[b] = fmax(m->body_mass[b], c->boundmass);
     for (int i = 0; i < 3; i++)
         m->body_inertia[3 * b + i] = fmax(m->body_inertia[3 * b + i], c->boundinertia);
@@ -130,6 +148,53 @@ static void fill_body_inertia(sti__compiler *c, int b, const sti__geom_mass *mas
         m->body_mass[b] + m->body_inertia[3 * b] + m->body_inertia[3 * b + 1] + m->body_inertia[3 * b + 2];
     if (!isfinite(all))
         sti__complain(c, e, STI_A_COUNT, STI_PHYSICS, "mass or inertia is too large to compute");
+}
+
+/* A body's mass with its place and principal moments. */
+typedef struct lump {
+    double mass, pos[3], quat[4], moment[3];
+} lump;
+
+static lump take_lump(sti_model *m, int b) {
+    lump l = {.mass = m->body_mass[b]};
+    v3_copy(l.pos, m->body_ipos + 3 * b);
+    quat_copy(l.quat, m->body_iquat + 4 * b);
+    v3_copy(l.moment, m->body_inertia + 3 * b);
+    m->body_mass[b] = 0;
+    v3_zero(m->body_inertia + 3 * b);
+    return l;
+}
+
+static void give_lump(sti_model *m, int b, const lump *l) {
+    m->body_mass[b] = l->mass;
+    v3_copy(m->body_ipos + 3 * b, l->pos);
+    quat_copy(m->body_iquat + 4 * b, l->quat);
+    v3_copy(m->body_inertia + 3 * b, l->moment);
+}
+
+static lump join(const lump *a, const lump *b) {
+    const lump *both[2] = {a, b};
+    lump r = {.mass = a->mass + b->mass};
+    double full[6] = {0}, d[3];
+    for (int i = 0; i < 2; i++) v3_add_scaled(r.pos, both[i]->pos, both[i]->mass / r.mass);
+    for (int i = 0; i < 2; i++) {
+        v3_sub(d, both[i]->pos, r.pos);
+        sti__add_inertia(full, both[i]->moment, both[i]->quat, both[i]->mass, d);
+    }
+    sti__principal_axes(full, r.quat, r.moment);
+    return r;
+}
+
+static void fill_body_inertia(sti__compiler *c, int b, const sti__geom_mass *mass) {
+    const sti_element *body = sti__object(c, STI_OBJ_BODY, b);
+    fill_own_inertia(c, body, b, mass);
+    for (const sti_element *e = sti__next_fused(c, body, NULL); e; e = sti__next_fused(c, body, e)) {
+        lump all = take_lump(c->m, b);
+        fill_own_inertia(c, e, b, mass);
+        lump more = take_lump(c->m, b);
+        if (more.mass >= STI__MINVAL) all = join(&all, &more);
+        give_lump(c->m, b, &all);
+    }
 }
 
 /* What moves must have mass: the body itself, or something fixed to it. */

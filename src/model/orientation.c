@@ -128,7 +128,7 @@ bool sti__frame_pose(sti__compiler *c, const sti_element *e, double pos[3], doub
     bool any = false;
     v3_zero(pos);
     quat_identity(quat);
-    for (e = sti_element_parent(e); e && sti__eid_of(e) == STI_E_frame; e = sti_element_parent(e)) {
+    for (e = sti_element_parent(e); e && sti__is_frame(c, e); e = sti_element_parent(e)) {
         double p[3], q[4];
         if (!sti__own_pose(c, e, p, q)) continue;
         sti__pose_compose(p, q, pos, quat);

@@ -7,9 +7,9 @@
 static const int joint_nq[] = {7, 4, 1, 1}, joint_nv[] = {6, 3, 1, 1};
 
 /* The body element (or worldbody) that holds an element, frames aside. */
-static const sti_element *owner(const sti_element *e) {
+static const sti_element *owner(const sti__compiler *c, const sti_element *e) {
     do e = sti_element_parent(e);
-    while (e && sti__eid_of(e) == STI_E_frame);
+    while (e && sti__is_frame(c, e));
     return e;
 }
 
@@ -21,7 +21,7 @@ static bool assign_owners(sti__compiler *c, sti_object kind, int **bodyid) {
     *bodyid = sti__scratch(c, (size_t)count, sizeof(int));
     if (!*bodyid) return false;
     for (int i = 0; i < count; i++) {
-        const sti_element *at = owner(sti__object(c, kind, i));
+        const sti_element *at = owner(c, sti__object(c, kind, i));
         if (sti__eid_of(at) != STI_E_body) continue; /* the world */
         while (sti__object(c, STI_OBJ_BODY, body) != at) body++;
         (*bodyid)[i] = body;
@@ -44,7 +44,7 @@ static int *addresses(sti__compiler *c, const int *bodyid, int count) {
 static void assign_parents(sti__compiler *c) {
     sti__tree *t = &c->tree;
     for (int b = 1; b < sti__count_of(c, STI_OBJ_BODY); b++) {
-        const sti_element *parent = owner(sti__object(c, STI_OBJ_BODY, b));
+        const sti_element *parent = owner(c, sti__object(c, STI_OBJ_BODY, b));
         int p = b - 1;
         while (p > 0 && sti__object(c, STI_OBJ_BODY, p) != parent) p = t->body_parentid[p];
         t->body_parentid[b] = p;

@@ -79,3 +79,35 @@ def test_servos_of_rotations_take_the_short_way(tmp_path):
             mujoco.mj_forward(mj, mjd)
             stiction.forward(model, data)
             np.testing.assert_allclose(data.actuator_force, mjd.actuator_force, rtol=1e-9, atol=1e-9)
+
+
+FUSED = """<mujoco><compiler fusestatic='true' {compiler}/><worldbody>
+<body name='shelf' pos='0 0 1' euler='0 0 20'><geom name='s0' size='.1'/><frame pos='.1 0 0'><body name='inner' pos='.1 0 0' euler='0 0 30'>
+ <geom name='s1' size='.1' contype='0'/><site name='a'/>
+ <body name='arm' pos='0 1 0'><joint name='j'/><geom name='g0' size='.1'/><geom name='g1' type='box' size='.1 .2 .1' pos='.1 0 0'/>
+  <body name='palm' pos='0 0 .5' euler='90 0 0' childclass='red'><geom name='p0' type='box' size='.1 .2 .3'/>{inertial}
+   <site name='b' pos='.1 .1 .1'/><camera name='eye' pos='0 0 1' euler='10 0 0'/><light name='lamp' pos='0 1 0'/>
+   <body name='pad' pos='.1 .1 0'><frame euler='0 45 0'><geom name='p1' type='capsule' size='.05 .1'/></frame>
+    <body name='tip' pos='0 0 .3' euler='10 20 30'><joint name='k' axis='0 1 0' pos='.1 0 0'/><geom name='t0' size='.1'/></body>
+    <body name='empty'/>
+   </body>
+   <body name='finger' pos='.3 0 0' euler='0 90 0'><joint name='l' axis='0 1 0' type='slide'/><geom name='f0' size='.1'/></body>
+  </body>
+  <body name='kept' pos='1 0 0'><geom size='.05'/></body>
+  <body name='floats' pos='1 0 0' gravcomp='1'><geom size='.05'/></body>
+  <geom name='g2' size='.1' pos='0 0 -.3'/>
+ </body></body></frame></body>
+<body name='hand' mocap='true'><geom size='.1'/></body>
+<body name='bare' pos='3 0 0'><freejoint/><body name='load' pos='.1 0 0' euler='30 0 0'><geom type='box' size='.1 .2 .3'/></body></body>
+</worldbody>
+<tendon><spatial><site site='a'/><site site='b'/></spatial></tendon>
+<contact><exclude body1='kept' body2='tip'/></contact>
+<sensor><framepos objtype='site' objname='b'/><gyro site='b'/><framequat objtype='camera' objname='eye'/></sensor></mujoco>"""
+INERTIAL = "<inertial pos='0.1 0 0' mass='2' diaginertia='.1 .2 .25' euler='10 20 0'/>"
+
+
+@pytest.mark.parametrize("compiler", ["", "inertiafromgeom='true'", "boundmass='3' boundinertia='.01'", "settotalmass='10'"])
+@pytest.mark.parametrize("inertial", ["", INERTIAL])
+def test_static_bodies_are_fused(tmp_path, compiler, inertial):
+    text = FUSED.replace("<worldbody>", "<default><default class='red'><geom rgba='1 0 0 1' density='500'/></default></default><worldbody>", 1)
+    agree(tmp_path, text.format(compiler=compiler, inertial=inertial), states=5)
