@@ -274,7 +274,8 @@ TEST(unknown_names_and_suggestions) {
     CHECK(
         fails("<mujoco><something_else/></mujoco>", STI_SCHEMA, 1, "something_else", "", "unknown element"));
     CHECK(fails("<body/>", STI_SCHEMA, 1, "body", "", "must be 'mujoco'"));
-    CHECK(fails("<robot/>", STI_UNSUPPORTED, 1, "robot", "", "URDF"));
+    CHECK(fails("<robot><link/></robot>", STI_SCHEMA, 1, "link", "name", "required"));
+    CHECK(fails("<mujoco><robot/></mujoco>", STI_SCHEMA, 1, "robot", "", "unknown element"));
     CHECK(fails("<mujoco><worldbody pos='0 0 0'/></mujoco>", STI_SCHEMA, 1, "worldbody", "pos",
                 "unknown attribute"));
     CHECK(fails(
@@ -817,6 +818,36 @@ static void *meter_resize(void *context, void *ptr, size_t old_size, size_t new_
     return moved;
 }
 
+/* With and without an error to report. */
+TEST(urdf_without_memory) {
+    const char *xml = "<robot name='r'><mujoco><compiler meshdir='m'/></mujoco><material name='a'><color "
+                      "rgba='1 0 0 1'/></material>"
+                      "<link name='a'><inertial><mass value='1'/><inertia ixx='1' iyy='1' "
+                      "izz='1'/></inertial></link><link name='b'>"
+                      "<collision><origin xyz='1 2 3'/><geometry><mesh "
+                      "filename='package://p/x.stl'/></geometry></collision></link><link name='c'/>"
+                      "<joint name='j' type='revolute'><parent link='a'/><child link='b'/><limit lower='0' "
+                      "upper='1'/></joint>"
+                      "<joint name='k' type='prismatic'><parent link='b'/><child link='%s'/><mimic "
+                      "joint='j'/></joint></robot>";
+    long calls = 1;
+    for (long i = 2; i <= 2 * (calls + 1); i++) {
+        meter m = {.fail_at = i / 2};
+        sti_allocator allocator = {meter_resize, &m};
+        sti_load_options options = sti_load_options_default();
+        options.allocator = &allocator;
+        sti_error e;
+        char text[1024];
+        snprintf(text, sizeof text, xml, i % 2 ? "c" : "none");
+        sti_spec *spec = sti_spec_parse(text, strlen(text), &options, NULL, &e);
+        CHECK(spec != NULL || e.code != STI_OK);
+        sti_spec_free(spec);
+        CHECK(m.bytes == 0);
+        if (m.calls > calls) calls = m.calls;
+    }
+    CHECK(calls > 30);
+}
+
 TEST(every_allocation_may_fail) {
     const char *xml =
         "<mujoco xmlns:sti='urn:stiction'><sti:record/><default><default class='a'><geom size='1'/></default>"
@@ -872,4 +903,5 @@ MAIN(CASE(reads_elements_and_values), CASE(unset_values_come_from_the_schema),
      CASE(include_errors), CASE(files_stay_in_the_project), CASE(folders_that_may_be_read),
      CASE(includes_beside_the_including_file), CASE(missing_main_file), CASE(own_namespace),
      CASE(namespace_errors), CASE(writing_round_trips), CASE(building_by_hand), CASE(nothing_may_be_edited),
-     CASE(edits_of_classes_take_effect), CASE(every_allocation_may_fail), CASE(schema_documents_itself))
+     CASE(edits_of_classes_take_effect), CASE(every_allocation_may_fail), CASE(urdf_without_memory),
+     CASE(schema_documents_itself))

@@ -165,7 +165,9 @@ static sti_status allowed(const sti_spec *spec, const char *relative, const char
     }
     if (!strict) return STI_OK;
     if (!realpath(spec->folder, folder)) return cannot(place, spec->folder, sti__file_reason(errno), error);
-    if (inside(folder, real) || (relative[0] != '/' && in_project(spec, folder, real))) return STI_OK;
+    if (inside(folder, real) ||
+        ((relative[0] != '/' || spec->options.root) && in_project(spec, folder, real)))
+        return STI_OK;
     return outside(place, relative, error);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* XML to elements, by expat. Includes are read where they stand. What is wrong but can be skipped is
    collected; what makes the rest unreadable stops the reader. */
-#include "load/tree.h"
+#include "load/urdf.h"
 #include <expat.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +15,8 @@ typedef struct loader {
     sti__vec included; /* const char *, tidy paths of files read so far */
     int depth;         /* of includes */
     sti_status stop;   /* why reading cannot go on */
+    bool is_urdf;
+    sti__urdf urdf; /* of the main file */
 } loader;
 
 /* One file. */
@@ -27,6 +29,7 @@ typedef struct reader {
     int skip;             /* open elements inside an unusable one, 0 if none */
     bool included;        /* the root element stands for the including element */
     bool spoke;           /* the open element's stray text was reported */
+    bool block;           /* in the <mujoco> block of URDF */
 } reader;
 
 /* ---- messages ---------------------------------------------------------------------------------- */
@@ -77,9 +80,8 @@ static void unknown_element(reader *r, name tag) {
     if (tag.foreign)
         sti__fail_at(&error, place, STI_SCHEMA,
                      "the element is in an unknown XML namespace; ours is " STI__NAMESPACE);
-    else if (!parent && strcmp(tag.local, "robot") == 0)
-        sti__fail_at(&error, place, STI_UNSUPPORTED, "URDF is not supported yet, only MJCF");
-    else if (!parent) sti__fail_at(&error, place, STI_SCHEMA, "the root element must be 'mujoco'");
+    else if (!parent)
+        sti__fail_at(&error, place, STI_SCHEMA, "the root element must be 'mujoco', or 'robot' of URDF");
     else if (guess)
         sti__fail_at(&error, place, STI_SCHEMA, "unknown element in '%s', did you mean '%s%s'?", parent->tag,
                      prefix(tag.own), guess);
@@ -241,6 +243,42 @@ static void include(reader *r, const char **pairs) {
     sti__free(&spec->allocator, data, size);
 }
 
+/* ---- URDF ----------------------------------------------------------------------------------------------- */
+
+static void begin_urdf(reader *r) {
+    sti_status code;
+    sti_element *root = sti__element_new(r->all->spec, NULL, STI_E_mujoco, &code);
+    if (!root) {
+        halt_memory(r, code);
+        return;
+    }
+    root->file = r->file;
+    root->line = (int)XML_GetCurrentLineNumber(r->parser);
+    r->all->spec->root = root;
+    r->all->is_urdf = true;
+}
+
+/* Whether an element of URDF was taken; the content of a <mujoco> block is not. depth: of the element, from 1 on. */
+static bool open_urdf(reader *r, name tag, const char **pairs, int depth) {
+    if (depth == 1 && !r->included && !tag.own && !tag.foreign && strcmp(tag.local, "robot") == 0)
+        begin_urdf(r);
+    if (!r->all->is_urdf || r->included || r->block) return false;
+    if (depth == 2 && !tag.foreign && strcmp(tag.local, "mujoco") == 0) {
+        r->block = true;
+        r->current = r->all->spec->root;
+    } else if (!r->all->stop && !sti__urdf_open(&r->all->urdf, tag.foreign ? "" : tag.local, pairs,
+                                                (int)XML_GetCurrentLineNumber(r->parser)))
+        halt_memory(r, STI_NO_MEMORY);
+    return true;
+}
+
+static bool close_urdf(reader *r, int depth) {
+    if (!r->all->is_urdf || r->included || (r->block && depth > 2)) return false;
+    if (r->block) r->current = NULL, r->block = false;
+    else sti__urdf_close(&r->all->urdf);
+    return true;
+}
+
 /* ---- expat's callbacks
    ---------------------------------------------------------------------------------------- */
 
@@ -251,6 +289,7 @@ static void XMLCALL on_start(void *context, const char *given, const char **pair
     bool root = r->depth++ == 0;
     r->spoke = false;
     if (r->skip) r->skip++;
+    else if (open_urdf(r, tag, pairs, r->depth)) return;
     else if (root && r->included) return; /* its children take its place */
     else if (!tag.own && !tag.foreign && strcmp(tag.local, "include") == 0) include(r, pairs);
     else open_element(r, tag, pairs);
@@ -262,12 +301,13 @@ static void XMLCALL on_end(void *context, const char *given) {
     if (r->all->stop) return;
     bool root = --r->depth == 0;
     if (r->skip) r->skip--;
+    else if (close_urdf(r, r->depth + 1)) return;
     else if (!(root && r->included)) r->current = r->current->parent;
 }
 
 static void XMLCALL on_text(void *context, const char *text, int size) {
     reader *r = context;
-    if (r->all->stop || r->skip || r->spoke) return;
+    if (r->all->stop || r->skip || r->spoke || (r->all->is_urdf && !r->current)) return;
     for (int i = 0; i < size; i++) {
         if (strchr(" \t\r\n", text[i]) && text[i]) continue;
         sti_error error;
@@ -337,6 +377,7 @@ sti_status sti__xml_read(sti_spec *spec, const char *file, const void *data, siz
         return error.code;
     }
     sti__vec_init(&all.included, sizeof(char *), &spec->allocator);
+    sti__urdf_init(&all.urdf, &spec->allocator);
     char path[4096];
     const char *kept = NULL; /* the main file counts as included */
     if (sti__path_join(path, sizeof path, NULL, NULL, file)) {
@@ -348,6 +389,8 @@ sti_status sti__xml_read(sti_spec *spec, const char *file, const void *data, siz
         sti__out_of_memory(&error, (sti__place){.file = file}, all.stop = STI_NO_MEMORY);
         sti__judge_error(judge, &error);
     }
+    if (all.is_urdf && !all.stop) sti__urdf_build(&all.urdf, spec, file, judge);
+    sti__urdf_free(&all.urdf);
     sti__vec_free(&all.included);
     return all.stop;
 }

@@ -30,10 +30,10 @@ static const sti_element *geom_home(const sti__compiler *c, int g) {
     return e;
 }
 
-/* Whether a geom counts in the inertia of the body element `home`. */
+/* Whether a geom counts in the inertia of the body element `home`; NULL: of all that are fused. */
 static bool counts(const sti__compiler *c, const sti_element *home, const sti__geom_mass *mass, int g) {
     int group = c->m->geom_group[g];
-    if (c->fused.count && geom_home(c, g) != home) return false;
+    if (home && c->fused.count && geom_home(c, g) != home) return false;
     return group >= c->inertiagrouprange[0] && group <= c->inertiagrouprange[1] &&
            mass[g].mass >= STI__MINVAL;
 }
@@ -139,7 +139,8 @@ static void fill_own_inertia(sti__compiler *c, const sti_element *e, int b, cons
         sti__pose_compose(pos, quat, m->body_ipos + 3 * b, m->body_iquat + 4 * b);
     }
     bool geoms = c->inertiafromgeom || (c->inertiafromgeom_auto && !inertial);
-    if (!(geoms && from_geoms(c, e, b, mass)) && inertial) from_element(c, inertial, b);
+    if (!(geoms && from_geoms(c, c->inertiafromgeom ? NULL : e, b, mass)) && inertial)
+        from_element(c, inertial, b);
     m->body_mass[b] = fmax(m->body_mass[b], c->boundmass);
     for (int i = 0; i < 3; i++)
         m->body_inertia[3 * b + i] = fmax(m->body_inertia[3 * b + i], c->boundinertia);
@@ -188,6 +189,7 @@ static lump join(const lump *a, const lump *b) {
 static void fill_body_inertia(sti__compiler *c, int b, const sti__geom_mass *mass) {
     const sti_element *body = sti__object(c, STI_OBJ_BODY, b);
     fill_own_inertia(c, body, b, mass);
+    if (c->inertiafromgeom) return; /* the geoms of fused bodies are among its own, as in MuJoCo */
     for (const sti_element *e = sti__next_fused(c, body, NULL); e; e = sti__next_fused(c, body, e)) {
         lump all = take_lump(c->m, b);
         fill_own_inertia(c, e, b, mass);
