@@ -49,6 +49,7 @@ class Option:
     solver: int
     disableflags: int
     enableflags: int
+    disableactuator: int
     handlers: int
 OWN_OPTIONS
 class Handler(enum.IntFlag):

@@ -68,6 +68,7 @@
 #define STI_FLAG_OPTIONS(X)                                                                                             \
     X(int, disableflags, 0, STI_DISABLE_ALL, "STI_DISABLE_...")                                                         \
     X(int, enableflags, 0, STI_ENABLE_ALL, "STI_ENABLE_...")                                                            \
+    X(int, disableactuator, 0, 2147483647, "bit g: actuators of group g are off")                                       \
     X(int, handlers, 0, STI_HANDLER_ALL, "STI_HANDLER_...: those that are on")
 
 /* X(enum, attribute, text): what turns geometry into rows, each with a switch. */

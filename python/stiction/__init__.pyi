@@ -42,6 +42,7 @@ class Option:
     solver: int
     disableflags: int
     enableflags: int
+    disableactuator: int
     handlers: int
     contact_solver: int
     coulomb: int

@@ -141,7 +141,7 @@ void STI_K(actuation)(sti_state *s) {
     }
     for (int i = 0; i < m->nu; i++) {
         activation_rate(s, i);
-        force[i] = actuator_force(s, i);
+        force[i] = sti__actuator_off(s, i) ? v_set(0) : actuator_force(s, i);
     }
     for (int t = 0; t < m->ntendon; t++)
         if (m->tendon_actfrclimited[t]) limit_tendon(s, t);

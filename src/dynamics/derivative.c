@@ -103,7 +103,8 @@ static void actuator_part(const sti_state *s) {
     const sti_model *m = s->model;
     if (s->opt.disableflags & STI_DISABLE_ACTUATION) return;
     for (int i = 0; i < m->nu; i++) {
-        if (sti__implicit_gains(s, i)) continue; /* rows of the problem */
+        if (sti__actuator_off(s, i) || sti__implicit_gains(s, i))
+            continue; /* the latter are rows of the problem */
         vreal x = force_slope(s, i);
         if (v_all(v_eq(x, v_set(0)))) continue;
         x = v_select(is_limited(s, i), v_set(0), x);

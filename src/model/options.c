@@ -172,6 +172,15 @@ static void fill_flags(sti__compiler *c, sti_option *o) {
         if (word(c, STI_E_flag, enable[i].attribute, 0) == 1) o->enableflags |= enable[i].bit;
 }
 
+static void fill_groups(sti__compiler *c, sti_option *o) {
+    const sti_element *e = sti__setting(c->spec, STI_E_option, STI_A_actuatorgroupdisable);
+    double group[31] = {0};
+    int n = sti__reals(e, STI_A_actuatorgroupdisable, group, 31);
+    for (int i = 0; i < n && i < 31; i++)
+        if (group[i] >= 0 && group[i] <= 30) o->disableactuator |= (int)(1u << (int)group[i]);
+        else sti__complain(c, e, STI_A_actuatorgroupdisable, STI_VALUE, "groups are numbered from 0 to 30");
+}
+
 static double positive(sti__compiler *c, sti__eid id, sti__aid name, double otherwise) {
     double value = real(c, id, name, otherwise);
     if (value <= 0) sti__complain(c, sti__setting(c->spec, id, name), name, STI_VALUE, "must be positive");
@@ -179,6 +188,7 @@ static double positive(sti__compiler *c, sti__eid id, sti__aid name, double othe
 }
 
 static void fill_own(sti__compiler *c, sti_option *o) {
+    fill_groups(c, o);
 #define X(type, name, attribute, least, most, text) \
     o->name = (type)bounded(c, STI_E_sti_option, STI_A_##attribute, 0, least, most);
     STI_OWN_OPTIONS(X)

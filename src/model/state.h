@@ -71,10 +71,16 @@ void sti__state_free(sti_state *state);
 /* The parameters are where the model has its fields. */
 void sti__state_parameters(sti_state *state);
 
+/* Whether an actuator's group is switched off. */
+static inline bool sti__actuator_off(const sti_state *s, int actuator) {
+    int group = s->model->actuator_group[actuator];
+    return s->opt.disableactuator && group >= 0 && group <= 30 && ((s->opt.disableactuator >> group) & 1);
+}
+
 /* Whether an actuator's gains are rows of the step's problem; with RK4 they never are. */
 static inline bool sti__implicit_gains(const sti_state *s, int actuator) {
-    return s->model->actuator_implicit[actuator] && (s->opt.handlers & STI_HANDLER_ACTUATOR) &&
-           s->opt.integrator != STI_INTEGRATOR_RK4 &&
+    return s->model->actuator_implicit[actuator] && !sti__actuator_off(s, actuator) &&
+           (s->opt.handlers & STI_HANDLER_ACTUATOR) && s->opt.integrator != STI_INTEGRATOR_RK4 &&
            !(s->opt.disableflags & (STI_DISABLE_CONSTRAINT | STI_DISABLE_ACTUATION));
 }
 

@@ -111,3 +111,22 @@ INERTIAL = "<inertial pos='0.1 0 0' mass='2' diaginertia='.1 .2 .25' euler='10 2
 def test_static_bodies_are_fused(tmp_path, compiler, inertial):
     text = FUSED.replace("<worldbody>", "<default><default class='red'><geom rgba='1 0 0 1' density='500'/></default></default><worldbody>", 1)
     agree(tmp_path, text.format(compiler=compiler, inertial=inertial), states=5)
+
+
+GROUPS = """<mujoco><option actuatorgroupdisable='1 3 30'/><worldbody><body><joint name='j'/><geom size='.1' pos='.1 0 0'/></body></worldbody><actuator>
+<motor joint='j' group='0'/><motor joint='j' group='1' forcerange='1 2'/><general joint='j' group='1' dyntype='integrator'/>
+<general joint='j' group='2' dyntype='filter'/><position joint='j' group='3' kp='5' kv='1'/><velocity joint='j' group='4' kv='2'/>
+<damper joint='j' group='30' kv='2' ctrlrange='0 1'/></actuator></mujoco>"""
+
+
+def test_groups_of_actuators(tmp_path):
+    agree(tmp_path, GROUPS)
+    model = stiction.Model.from_xml_string(GROUPS)
+    assert model.opt.disableactuator == mujoco.MjModel.from_xml_string(GROUPS).opt.disableactuator
+    with pytest.raises(stiction.Error, match="0 to 30"):
+        stiction.Model.from_xml_string("<mujoco><option actuatorgroupdisable='31'/></mujoco>")
+
+
+def test_prefix_of_replicate(tmp_path):
+    agree(tmp_path, "<mujoco><worldbody><replicate count='3' prefix='p_' offset='1 0 0'><body name='a'><freejoint name='f'/>"
+          "<geom name='g' size='.1'/></body></replicate></worldbody></mujoco>", states=2)
