@@ -35,7 +35,7 @@ TEST(not_xml) {
 TEST(schema) {
     static const bad cases[] = {
         {"<scene/>", STI_SCHEMA, 1, "scene", ""},
-        {"<robot/>", STI_UNSUPPORTED, 1, "robot", ""},
+        {"<robot><link/></robot>", STI_SCHEMA, 1, "link", "name"},
         {TOP("<worldbdy/>"), STI_SCHEMA, 3, "worldbdy", ""},
         {TOP("<geom size='1'/>"), STI_SCHEMA, 3, "geom", ""},
         {WORLD("<actuator/>"), STI_SCHEMA, 3, "actuator", ""},
