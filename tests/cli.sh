@@ -172,8 +172,9 @@ for place in model/part/stl model/stl/part; do
     expect 0 'ok, 0 errors' "$stiction" check model/dir.xml
 done
 mkdir sub && echo '<mujoco><include file="../robot.xml"/></mujoco>' >sub/outside.xml
+: >sub/package.xml # the project ends here
 for command in run info check profile picture bench; do
-    expect 1 'leaves the folder' "$stiction" $command sub/outside.xml
+    expect 1 'leaves the project' "$stiction" $command sub/outside.xml
     expect 0 . "$stiction" $command --allow-outside sub/outside.xml
 done
 expect 0 '^coupled.csv: [0-9]* rows' "$stiction" bench coupled --steps 50 --quiet

@@ -396,6 +396,7 @@ static void make_folder(void) {
     REQUIRE(mkdir(path, 0700) == 0);
     write_text("outside.xml", "<mujoco/>");
     write_text("in/inside.xml", "<mujoco/>");
+    write_text("in/package.xml", ""); /* the project ends here */
     snprintf(path, sizeof path, "%s/in/link.xml", folder);
     snprintf(target, sizeof target, "%s/outside.xml", folder);
     REQUIRE(symlink(target, path) == 0);
@@ -406,8 +407,8 @@ static void make_folder(void) {
 }
 
 static void remove_folder(void) {
-    static const char *const names[] = {"in/scene.xml", "in/inside.xml", "in/link.xml",
-                                        "in/up",        "in/loop.xml",   "outside.xml"};
+    static const char *const names[] = {"in/scene.xml", "in/inside.xml",  "in/link.xml", "in/up",
+                                        "in/loop.xml",  "in/package.xml", "outside.xml"};
     char path[128];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);

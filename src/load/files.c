@@ -152,6 +152,15 @@ static sti_status read_all(const sti_spec *spec, int file, size_t want, const ch
     return STI_OK;
 }
 
+/* Whether a path that climbs would stay in the project, by its text. */
+static bool may_climb(const sti_spec *spec, const char *relative) {
+    char folder[PATH_MAX], path[PATH_MAX];
+    if (!realpath(spec->folder, folder) || !sti__path_join(path, sizeof path, folder, NULL, relative))
+        return false;
+    sti__path_tidy(path);
+    return in_project(spec, folder, path);
+}
+
 /* The real path of a file that may be read; `relative` is what the scene says. */
 static sti_status allowed(const sti_spec *spec, const char *relative, const char *path, char real[PATH_MAX],
                           sti__place place, sti_error *error) {
@@ -159,7 +168,7 @@ static sti_status allowed(const sti_spec *spec, const char *relative, const char
     bool strict = !spec->options.allow_outside;
     if (!realpath(path, real)) {
         int number = errno;
-        bool leaves = relative[0] == '/' || (climbs(relative) && !spec->path[0]);
+        bool leaves = relative[0] == '/' || (climbs(relative) && !may_climb(spec, relative));
         return strict && leaves ? outside(place, relative, error)
                                 : cannot(place, relative, sti__file_reason(number), error);
     }
