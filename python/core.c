@@ -63,6 +63,61 @@ static int add_constants(PyObject *module) {
     return bad ? -1 : 0;
 }
 
+/* ENUMS: {name: {member: value}} of the library's enumerations. */
+static int add_enums(PyObject *module) {
+    PyObject *all = PyDict_New(), *one = NULL, *value;
+    int bad = !all;
+#define BEGIN(name)     \
+    one = PyDict_New(); \
+    bad = bad || !one || PyDict_SetItemString(all, name, one) < 0;
+#define MEMBER(name, number)                                           \
+    value = PyLong_FromLong(number);                                   \
+    bad = bad || !value || PyDict_SetItemString(one, name, value) < 0; \
+    Py_XDECREF(value);
+#define END Py_CLEAR(one);
+#define X(id, bit) MEMBER(#id, STI_JOINT_##id)
+    BEGIN("Joint")
+    X(FREE, ) X(BALL, ) X(SLIDE, ) X(HINGE, ) END
+#undef X
+#define X(id, bit) MEMBER(#id, STI_GEOM_##id)
+        BEGIN("Geom") X(PLANE, ) X(HFIELD, ) X(SPHERE, ) X(CAPSULE, ) X(ELLIPSOID, ) X(CYLINDER, ) X(BOX, ) X(
+            MESH, ) END
+#undef X
+#define X(id, bit) MEMBER(#id, STI_INTEGRATOR_##id)
+            BEGIN("Integrator") X(EULER, ) X(RK4, ) X(IMPLICIT, ) X(IMPLICITFAST, ) X(ALM, ) END
+#undef X
+#define X(id, bit) MEMBER(#id, STI_EQ_##id)
+                BEGIN("Equality") X(CONNECT, ) X(WELD, ) X(JOINT, ) X(TENDON, ) X(DISTANCE, ) X(COUPLED, ) END
+#undef X
+#define X(id, bit) MEMBER(#id, STI_TRN_##id)
+                    BEGIN("Transmission") X(JOINT, ) X(JOINTINPARENT, ) X(SLIDERCRANK, ) X(TENDON, ) X(SITE, )
+                        X(BODY, ) END
+#undef X
+#define X(id, text, stage) MEMBER(#id, STI_SENSOR_##id)
+                            BEGIN("Sensor") STI_SENSORS(X) END
+#undef X
+#define X(id, text, field, count) MEMBER(#id, STI_OBJ_##id)
+                                BEGIN("Object") STI_OBJECTS(X) MEMBER("XBODY", STI_OBJ_XBODY) END
+#undef X
+#define X(id, text, bit) MEMBER(#id, STI_DISABLE_##id)
+                                    BEGIN("Disable") STI_DISABLE_FLAGS(X) END
+#undef X
+#define X(id, text, bit) MEMBER(#id, STI_ENABLE_##id)
+                                        BEGIN("Enable") STI_ENABLE_FLAGS(X) END
+#undef X
+#define X(id, bit) MEMBER(#id, STI_STATE_##id)
+                                            BEGIN("State") STI_STATE_BITS(X) X(PHYSICS, ) X(FULLPHYSICS, )
+                                                X(USER, ) X(INTEGRATION, ) END
+#undef X
+#undef BEGIN
+#undef MEMBER
+#undef END
+                                                    bad = bad ||
+                                                          PyModule_AddObjectRef(module, "ENUMS", all) < 0;
+    Py_XDECREF(all);
+    return bad ? -1 : 0;
+}
+
 static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec) {
     PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
     if (type && PyModule_AddType(module, (PyTypeObject *)type) < 0) Py_CLEAR(type);
@@ -85,8 +140,9 @@ static int core_exec(PyObject *module) {
     s->recorder = add_type(module, &core_recorder_spec);
     s->batch = add_type(module, &core_batch_spec);
     if (!s->model || !s->world || !s->array || !s->recorder || !s->batch) return -1;
-    return add_constants(module) < 0 || core_add_problem(module) < 0 || core_add_coupled(module) < 0 ||
-                   core_add_mesh(module) < 0 || core_add_ik(module) < 0
+    return add_constants(module) < 0 || add_enums(module) < 0 || core_add_problem(module) < 0 ||
+                   core_add_coupled(module) < 0 || core_add_mesh(module) < 0 || core_add_ik(module) < 0 ||
+                   core_add_control(module) < 0
                ? -1
                : core_add_viewer(module);
 }

@@ -27,6 +27,8 @@ int core_add_mesh(PyObject *module);
 /* The world of a _core.World, for one caller at a time; NULL and an exception if another has it. */
 sti_world *core_world_take(PyObject *world);
 void core_world_give(PyObject *world);
+/* Jacobians, inverse dynamics, linear models, state vectors. */
+int core_add_control(PyObject *module);
 /* Inverse kinematics. */
 int core_add_ik(PyObject *module);
 /* _core.viewer, if this build has the viewer; the name is missing else. */

@@ -6,6 +6,7 @@
 #include <stiction/base.h>
 #include <stiction/batch.h>
 #include <stiction/capsule.h>
+#include <stiction/control.h>
 #include <stiction/coupled.h>
 #include <stiction/handler.h>
 #include <stiction/ik.h>

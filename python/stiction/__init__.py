@@ -22,12 +22,20 @@ import numpy as _np
 from . import _core, coupled
 from ._core import Error
 from .batch import Batch, rollout
+from .control import (Disable, Enable, Equality, Geom, Integrator, Joint, Linear, Object, Sensor, State, Transmission, apply_ft,
+                      differentiate_pos, get_state, id2name, integrate_pos, inverse, jac_body, jac_body_com, jac_geom, jac_point,
+                      jac_site, jac_subtree_com, linearize, name2id, object_velocity, set_keyframe, set_state, stage, state_size,
+                      step1, step2)
 from .problem import (Certificate, Problem, Row, Solution, Workspace, certify, cone, huber, interval, quadratic,
                       solve)
 
 __version__ = _core.VERSION
 __all__ = ["Model", "Data", "Batch", "rollout", "Handler", "Error", "Recorder", "forward", "step", "reset", "mass_matrix", "check", "picture", "render", "viewer",
            "ray", "geom_distance", "Ray", "Distance", "ik_solve", "Reach",
+           "jac_body", "jac_body_com", "jac_geom", "jac_site", "jac_point", "jac_subtree_com", "object_velocity", "apply_ft",
+           "integrate_pos", "differentiate_pos", "inverse", "linearize", "Linear", "step1", "step2", "stage", "get_state", "set_state",
+           "state_size", "set_keyframe", "name2id", "id2name", "Joint", "Geom", "Integrator", "Equality", "Transmission", "Sensor",
+           "Object", "Disable", "Enable", "State",
            "Problem", "Solution", "Certificate", "Row", "Workspace", "cone", "interval", "huber", "quadratic", "solve", "certify", "coupled"]
 
 # kind: (prefix of its model fields, size name)
@@ -80,12 +88,16 @@ class _Struct:
     def __init__(self, core, which):
         object.__setattr__(self, "_core", core)
         object.__setattr__(self, "_which", which)
+        object.__setattr__(self, "_arrays", {})
 
     def _array(self, name):
-        view = self._core.struct_view(self._which, name)
-        if view is None:
-            raise AttributeError(f"{self._which} has no member {name!r}")
-        return _np.asarray(view)
+        array = self._arrays.get(name)
+        if array is None:
+            view = self._core.struct_view(self._which, name)
+            if view is None:
+                raise AttributeError(f"{self._which} has no member {name!r}")
+            array = self._arrays[name] = _np.asarray(view)
+        return array
 
     def __dir__(self):
         return self._core.struct_names(self._which)
@@ -94,7 +106,7 @@ class _Struct:
         if name.startswith("_"):
             raise AttributeError(name)
         array = self._array(name)
-        return array if array.size > 1 else array[0].item()
+        return array if array.size > 1 else array.item()
 
     def __setattr__(self, name, value):
         array = self._array(name)
@@ -147,7 +159,8 @@ class _Named:
 class _HasNamed:
     """body("hand"), joint(3), ... for every named kind."""
 
-    def _named(self, kind, which):
+    def _index(self, kind, which):
+        """The id of an object given by name or id."""
         core, (_, size) = self._model_core, _KINDS[kind]
         count = core.size(size)
         if isinstance(which, str):
@@ -161,7 +174,11 @@ class _HasNamed:
             index = _operator.index(which)
             if not 0 <= index < count:
                 raise IndexError(f"{kind} {index} is out of range: there are {count}")
-        return _Named(self, kind, index, core.name(_core.OBJECTS[kind], index))
+        return index
+
+    def _named(self, kind, which):
+        index = self._index(kind, which)
+        return _Named(self, kind, index, self._model_core.name(_core.OBJECTS[kind], index))
 
 
 def _add_kinds():
@@ -245,7 +262,8 @@ class Model(_HasNamed):
 
     def __getattr__(self, name):
         if name in _SIZES:
-            return self._model_core.size(name)
+            self.__dict__[name] = size = self._model_core.size(name)
+            return size
         if name in _FIELDS:
             array = _np.asarray(self._model_core.view(name))
             self.__dict__[name] = array
@@ -336,25 +354,30 @@ class Data(_HasNamed):
         self.__dict__["_core"] = _core.world(model._model_core, profile, threads)
 
     def _view(self, name):
-        array = self.__dict__.get("view " + name)
+        """A field as an array. It stays in the object's own dictionary, so that Python finds it there the next time."""
+        array = self.__dict__.get(name)
         if array is None:
-            array = _np.asarray(self._core.view(name))
-            self.__dict__["view " + name] = array
+            array = _np.asarray(_core.eq_active(self._core) if name == "eq_active" else self._core.view(name))
+            self.__dict__[name] = array
         return array
 
     def __getattr__(self, name):
-        if name in _STATE:
-            array = self._view(name)
-            return array[0].item() if name == "time" else array
+        if name in _STATE or name == "eq_active":
+            return self._view(name)
         raise AttributeError(f"Data has no attribute {name!r}")
 
     def __setattr__(self, name, value):
-        if name not in _STATE:
+        if name not in _STATE and name != "eq_active":
             raise AttributeError(f"Data has no attribute {name!r}")
         self._view(name)[...] = value
 
+    @property
+    def time(self):
+        """Simulated time, s."""
+        return self._view("time").item()
+
     def __dir__(self):
-        return sorted(set(super().__dir__()) | set(_STATE))
+        return sorted(set(super().__dir__()) | set(_STATE) | {"eq_active"})
 
     def _named_value(self, kind, index, name):
         model = self.model

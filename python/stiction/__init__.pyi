@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from . import control as control
 from . import coupled as coupled
 from . import mesh as mesh
 from . import viewer as viewer
@@ -94,6 +95,165 @@ class Handler(enum.IntFlag):
     EQUALITY = 16
     ACTUATOR = 32
     USER = 64
+
+class Joint(enum.IntEnum):
+    FREE = 0
+    BALL = 1
+    SLIDE = 2
+    HINGE = 3
+
+class Geom(enum.IntEnum):
+    PLANE = 0
+    HFIELD = 1
+    SPHERE = 2
+    CAPSULE = 3
+    ELLIPSOID = 4
+    CYLINDER = 5
+    BOX = 6
+    MESH = 7
+
+class Integrator(enum.IntEnum):
+    EULER = 0
+    RK4 = 1
+    IMPLICIT = 2
+    IMPLICITFAST = 3
+    ALM = 4
+
+class Equality(enum.IntEnum):
+    CONNECT = 0
+    WELD = 1
+    JOINT = 2
+    TENDON = 3
+    DISTANCE = 4
+    COUPLED = 5
+
+class Transmission(enum.IntEnum):
+    JOINT = 0
+    JOINTINPARENT = 1
+    SLIDERCRANK = 2
+    TENDON = 3
+    SITE = 4
+    BODY = 5
+
+class Sensor(enum.IntEnum):
+    ACCELEROMETER = 0
+    VELOCIMETER = 1
+    GYRO = 2
+    FORCE = 3
+    TORQUE = 4
+    MAGNETOMETER = 5
+    CAMPROJECTION = 6
+    JOINTPOS = 7
+    JOINTVEL = 8
+    TENDONPOS = 9
+    TENDONVEL = 10
+    ACTUATORPOS = 11
+    ACTUATORVEL = 12
+    ACTUATORFRC = 13
+    JOINTACTFRC = 14
+    TENDONACTFRC = 15
+    BALLQUAT = 16
+    BALLANGVEL = 17
+    JOINTLIMITPOS = 18
+    JOINTLIMITVEL = 19
+    JOINTLIMITFRC = 20
+    TENDONLIMITPOS = 21
+    TENDONLIMITVEL = 22
+    TENDONLIMITFRC = 23
+    FRAMEPOS = 24
+    FRAMEQUAT = 25
+    FRAMEXAXIS = 26
+    FRAMEYAXIS = 27
+    FRAMEZAXIS = 28
+    FRAMELINVEL = 29
+    FRAMEANGVEL = 30
+    FRAMELINACC = 31
+    FRAMEANGACC = 32
+    SUBTREECOM = 33
+    SUBTREELINVEL = 34
+    SUBTREEANGMOM = 35
+    INSIDESITE = 36
+    TOUCH = 37
+    RANGEFINDER = 38
+    GEOMDIST = 39
+    GEOMNORMAL = 40
+    GEOMFROMTO = 41
+    CONTACT = 42
+    E_POTENTIAL = 43
+    E_KINETIC = 44
+    CLOCK = 45
+    USER = 46
+
+class Object(enum.IntEnum):
+    BODY = 1
+    JOINT = 2
+    GEOM = 3
+    SITE = 4
+    CAMERA = 5
+    LIGHT = 6
+    MATERIAL = 7
+    TEXTURE = 8
+    MESH = 9
+    HFIELD = 10
+    FLEX = 11
+    TENDON = 12
+    ACTUATOR = 13
+    SENSOR = 14
+    EQUALITY = 15
+    PAIR = 16
+    EXCLUDE = 17
+    KEY = 18
+    NUMERIC = 19
+    XBODY = 20
+
+class Disable(enum.IntFlag):
+    CONSTRAINT = 1
+    EQUALITY = 2
+    FRICTIONLOSS = 4
+    LIMIT = 8
+    CONTACT = 16
+    SPRING = 32
+    DAMPER = 64
+    GRAVITY = 128
+    CLAMPCTRL = 256
+    WARMSTART = 512
+    FILTERPARENT = 1024
+    ACTUATION = 2048
+    REFSAFE = 4096
+    SENSOR = 8192
+    MIDPHASE = 16384
+    EULERDAMP = 32768
+    AUTORESET = 65536
+    NATIVECCD = 131072
+    ISLAND = 262144
+    MULTICCD = 524288
+
+class Enable(enum.IntFlag):
+    OVERRIDE = 1
+    ENERGY = 2
+    FWDINV = 4
+    INVDISCRETE = 8
+
+class State(enum.IntFlag):
+    TIME = 1
+    QPOS = 2
+    QVEL = 4
+    ACT = 8
+    HISTORY = 16
+    WARMSTART = 32
+    CTRL = 64
+    QFRC_APPLIED = 128
+    XFRC_APPLIED = 256
+    EQ_ACTIVE = 512
+    MOCAP_POS = 1024
+    MOCAP_QUAT = 2048
+    USERDATA = 4096
+    PLUGIN = 8192
+    PLASTIC = 16384
+    PHYSICS = 16414
+    FULLPHYSICS = 24607
+    USER = 8128
+    INTEGRATION = 32767
 
 class Statistic:
     meaninertia: float
@@ -564,6 +724,7 @@ class Data:
     cfrc_ext: _Array
     energy: _Array
     sensordata: _Array
+    eq_active: _IntArray
     def __init__(self, model: Model, profile: bool = ..., threads: int = ...) -> None: ...
     @property
     def contact(self) -> np.recarray[Any, Any]: ...
@@ -730,6 +891,34 @@ def forward(model: Model, data: Data) -> None: ...
 def step(model: Model, data: Data, nstep: int = ...) -> None: ...
 def reset(model: Model, data: Data, key: str | int | None = ...) -> None: ...
 def mass_matrix(model: Model, data: Data) -> _Array: ...
+def jac_body(model: Model, data: Data, body: str | int) -> tuple[_Array, _Array]: ...
+def jac_body_com(model: Model, data: Data, body: str | int) -> tuple[_Array, _Array]: ...
+def jac_geom(model: Model, data: Data, geom: str | int) -> tuple[_Array, _Array]: ...
+def jac_site(model: Model, data: Data, site: str | int) -> tuple[_Array, _Array]: ...
+def jac_point(model: Model, data: Data, point: npt.ArrayLike, body: str | int) -> tuple[_Array, _Array]: ...
+def jac_subtree_com(model: Model, data: Data, body: str | int) -> _Array: ...
+def object_velocity(model: Model, data: Data, kind: str | int, which: str | int, local: bool = ...) -> _Array: ...
+def apply_ft(model: Model, data: Data, force: npt.ArrayLike | None, torque: npt.ArrayLike | None, point: npt.ArrayLike,
+             body: str | int, qfrc: _Array | None = ...) -> _Array: ...
+def integrate_pos(model: Model, qpos: _Array, qvel: npt.ArrayLike, dt: float) -> None: ...
+def differentiate_pos(model: Model, qpos1: npt.ArrayLike, qpos2: npt.ArrayLike, dt: float = ...) -> _Array: ...
+def step1(model: Model, data: Data) -> None: ...
+def step2(model: Model, data: Data) -> None: ...
+def stage(model: Model, data: Data, name: str) -> None: ...
+def inverse(model: Model, data: Data, qacc: npt.ArrayLike | None = ...) -> _Array: ...
+class Linear(NamedTuple):
+    A: _Array
+    B: _Array
+    C: _Array
+    D: _Array
+
+def linearize(model: Model, data: Data, eps: float = ..., centered: bool = ..., sensors: bool = ...) -> Linear: ...
+def state_size(model: Model, spec: int = ...) -> int: ...
+def get_state(model: Model, data: Data, spec: int = ...) -> _Array: ...
+def set_state(model: Model, data: Data, state: npt.ArrayLike, spec: int = ...) -> None: ...
+def set_keyframe(model: Model, data: Data, key: str | int) -> None: ...
+def name2id(model: Model, kind: str | int, name: str) -> int: ...
+def id2name(model: Model, kind: str | int, id: int) -> str | None: ...
 class Stage(NamedTuple):
     name: str
     parent: int

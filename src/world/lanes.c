@@ -251,8 +251,6 @@ static void begin(sti__lanes *g, bool seen) {
     sti_state *s = g->state;
     const sti_state *first = g->world[0]->state;
     s->opt = first->opt;
-    s->touching = first->touching;
-    s->ntouching = first->ntouching;
     s->wanted = 0;
     g->group[STI_FIELD_energy] = s->opt.enableflags & STI_ENABLE_ENERGY ? 0 : STI__WANT_ENERGY;
     for (int l = 0; l < g->count; l++) {

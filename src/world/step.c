@@ -6,6 +6,7 @@
 #include "solve/solve.h"
 #include <math.h>
 #include <stdio.h>
+#include <stiction/control.h>
 
 #define RUN_AS(world, kernel, name)               \
     do {                                          \
@@ -212,15 +213,21 @@ static void run_sense(sti_world *world) {
     STI__LEAVE(&world->profile);
 }
 
-/* Everything that is smooth. */
-static void forward_smooth(sti_world *world) {
-    STI__ENTER(&world->profile, "dynamics");
+/* What follows from positions and velocities. */
+static void forward_motion(sti_world *world) {
     STI__ENTER(&world->profile, "copy");
     sti__world_copy_out(world, world->before);
     STI__LEAVE(&world->profile);
     run_position(world);
     run_velocity(world);
     run_wanted_velocity(world);
+}
+
+/* Everything that is smooth. */
+static void forward_smooth(sti_world *world) {
+    STI__ENTER(&world->profile, "dynamics");
+    if (!world->halfway) forward_motion(world);
+    world->halfway = false;
     run_actuation(world);
     run_acceleration(world);
     STI__LEAVE(&world->profile);
@@ -425,6 +432,7 @@ static sti_status step_in_parts(sti_world *world, bool seen) {
 
 sti_status sti__step_check(sti_world *world) {
     world->error = (sti_error){0};
+    world->halfway = false;
     sti_status status = renew(world);
     if (status != STI_OK) return status;
     status = check_state(world);
@@ -452,6 +460,48 @@ sti_status sti_step(sti_world *world, int nstep) {
     for (int i = 0; i < nstep && status == STI_OK; i++) status = sti__step_one(world, i == nstep - 1);
     sti__world_copy_out(world, world->good);
     return status;
+}
+
+sti_status sti_step1(sti_world *world) {
+    world->error = (sti_error){0};
+    if (world->state->opt.substeps > 1)
+        return fail(world, STI_ARGUMENT, "a step in two halves needs substeps = 1");
+    sti_status status = renew(world);
+    if (status == STI_OK) status = check_state(world);
+    if (status == STI_OK) status = check_options(world);
+    if (status != STI_OK) return status;
+    sti__world_copy_out(world, world->good);
+    forward_motion(world);
+    world->progress = STI__AT_VELOCITY;
+    return STI_OK;
+}
+
+sti_status sti_step2(sti_world *world) {
+    world->error = (sti_error){0};
+    if (world->progress < STI__AT_VELOCITY) return fail(world, STI_ARGUMENT, "sti_step1 must come first");
+    sti_status status = check_inputs(world);
+    if (status != STI_OK) return status;
+    STI__ENTER(&world->profile, "step");
+    world->trouble = 0;
+    world->halfway = true;
+    status = substep(world, true);
+    world->halfway = false;
+    STI__LEAVE(&world->profile);
+    sti__world_copy_out(world, world->good);
+    return status;
+}
+
+sti_status sti__forward_rows(sti_world *world) {
+    sti_status status = renew(world);
+    if (status == STI_OK) status = check_state(world);
+    if (status == STI_OK) status = check_inputs(world);
+    if (status != STI_OK) return status;
+    world->halfway = world->constraints.solved = false;
+    world->constraints.info = sti__info_unknown();
+    forward_smooth(world);
+    world->progress = STI__AT_ACCELERATION;
+    status = RUN_STAGE(world, collide);
+    return status == STI_OK ? RUN_STAGE(world, contact) : status;
 }
 
 /* ---- stages one by one --------------------------------------------------------------------------- */

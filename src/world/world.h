@@ -77,6 +77,7 @@ typedef struct sti__memories {
     X(bool, grown, , PLAIN)                       /* a pool, in this substep */                                     \
     X(bool, hidden, , OWN)                        /* nobody sees the outputs of this substep: no sensors */         \
     X(bool, ahead, , OWN)                         /* qacc_step of the smooth forces is there before rows are made */ \
+    X(bool, halfway, , OWN)                       /* positions and velocities of this step are done */              \
     X(uint32_t, needed, , OWN)                    /* STI__WANT_...: what the stages themselves read */              \
     X(uint64_t, idle_told, , PLAIN)               /* bits: options without effect that the log has named */         \
     X(sti__handlers, handlers, , OWN)             /* a copy gets them one by one */                                 \
@@ -150,6 +151,9 @@ void sti__world_want(sti_world *world, uint32_t groups);
 
 /* The query, up to date with the last position stage. NULL if memory is short; no error then but in world->error. */
 sti__query *sti__world_query(sti_world *world);
+
+/* step.c. As sti_forward up to the rows of the step's problem, without solving it. */
+sti_status sti__forward_rows(sti_world *world);
 
 /* ik.c */
 typedef struct sti__ik sti__ik;
