@@ -75,40 +75,38 @@ static int add_enums(PyObject *module) {
     bad = bad || !value || PyDict_SetItemString(one, name, value) < 0; \
     Py_XDECREF(value);
 #define END Py_CLEAR(one);
+/* clang-format off */
 #define X(id, bit) MEMBER(#id, STI_JOINT_##id)
-    BEGIN("Joint")
-    X(FREE, ) X(BALL, ) X(SLIDE, ) X(HINGE, ) END
+    BEGIN("Joint") X(FREE, ) X(BALL, ) X(SLIDE, ) X(HINGE, ) END
 #undef X
 #define X(id, bit) MEMBER(#id, STI_GEOM_##id)
-        BEGIN("Geom") X(PLANE, ) X(HFIELD, ) X(SPHERE, ) X(CAPSULE, ) X(ELLIPSOID, ) X(CYLINDER, ) X(BOX, ) X(
-            MESH, ) END
+    BEGIN("Geom") X(PLANE, ) X(HFIELD, ) X(SPHERE, ) X(CAPSULE, ) X(ELLIPSOID, ) X(CYLINDER, ) X(BOX, ) X(MESH, ) END
 #undef X
 #define X(id, bit) MEMBER(#id, STI_INTEGRATOR_##id)
-            BEGIN("Integrator") X(EULER, ) X(RK4, ) X(IMPLICIT, ) X(IMPLICITFAST, ) X(ALM, ) END
+    BEGIN("Integrator") X(EULER, ) X(RK4, ) X(IMPLICIT, ) X(IMPLICITFAST, ) X(ALM, ) END
 #undef X
 #define X(id, bit) MEMBER(#id, STI_EQ_##id)
-                BEGIN("Equality") X(CONNECT, ) X(WELD, ) X(JOINT, ) X(TENDON, ) X(DISTANCE, ) X(COUPLED, ) END
+    BEGIN("Equality") X(CONNECT, ) X(WELD, ) X(JOINT, ) X(TENDON, ) X(DISTANCE, ) X(COUPLED, ) END
 #undef X
 #define X(id, bit) MEMBER(#id, STI_TRN_##id)
-                    BEGIN("Transmission") X(JOINT, ) X(JOINTINPARENT, ) X(SLIDERCRANK, ) X(TENDON, ) X(SITE, )
-                        X(BODY, ) END
+    BEGIN("Transmission") X(JOINT, ) X(JOINTINPARENT, ) X(SLIDERCRANK, ) X(TENDON, ) X(SITE, ) X(BODY, ) END
 #undef X
 #define X(id, text, stage) MEMBER(#id, STI_SENSOR_##id)
-                            BEGIN("Sensor") STI_SENSORS(X) END
+    BEGIN("Sensor") STI_SENSORS(X) END
 #undef X
 #define X(id, text, field, count) MEMBER(#id, STI_OBJ_##id)
-                                BEGIN("Object") STI_OBJECTS(X) MEMBER("XBODY", STI_OBJ_XBODY) END
+    BEGIN("Object") STI_OBJECTS(X) MEMBER("XBODY", STI_OBJ_XBODY) END
 #undef X
 #define X(id, text, bit) MEMBER(#id, STI_DISABLE_##id)
-                                    BEGIN("Disable") STI_DISABLE_FLAGS(X) END
+    BEGIN("Disable") STI_DISABLE_FLAGS(X) END
 #undef X
 #define X(id, text, bit) MEMBER(#id, STI_ENABLE_##id)
-                                        BEGIN("Enable") STI_ENABLE_FLAGS(X) END
+    BEGIN("Enable") STI_ENABLE_FLAGS(X) END
 #undef X
 #define X(id, bit) MEMBER(#id, STI_STATE_##id)
-                                            BEGIN("State") STI_STATE_BITS(X) X(PHYSICS, ) X(FULLPHYSICS, )
-                                                X(USER, ) X(INTEGRATION, ) END
+    BEGIN("State") STI_STATE_BITS(X) X(PHYSICS, ) X(FULLPHYSICS, ) X(USER, ) X(INTEGRATION, ) END
 #undef X
+/* clang-format on */
 #undef BEGIN
 #undef MEMBER
 #undef END
@@ -139,7 +137,10 @@ static int core_exec(PyObject *module) {
     s->array = add_type(module, &core_array_spec);
     s->recorder = add_type(module, &core_recorder_spec);
     s->batch = add_type(module, &core_batch_spec);
-    if (!s->model || !s->world || !s->array || !s->recorder || !s->batch) return -1;
+    s->spec = add_type(module, &core_spec_spec);
+    s->element = add_type(module, &core_element_spec);
+    if (!s->model || !s->world || !s->array || !s->recorder || !s->batch || !s->spec || !s->element)
+        return -1;
     return add_constants(module) < 0 || add_enums(module) < 0 || core_add_problem(module) < 0 ||
                    core_add_coupled(module) < 0 || core_add_mesh(module) < 0 || core_add_ik(module) < 0 ||
                    core_add_control(module) < 0
@@ -156,11 +157,14 @@ static void core_free(void *module) {
     Py_CLEAR(s->array);
     Py_CLEAR(s->recorder);
     Py_CLEAR(s->batch);
+    Py_CLEAR(s->spec);
+    Py_CLEAR(s->element);
 }
 
 static PyMethodDef core_methods[] = {{"load", core_load, METH_VARARGS, "load and compile a model"},
                                      {"unpack", core_unpack, METH_O, "a model of bytes"},
                                      {"world", core_world_new, METH_VARARGS, "a world of a model"},
+                                     {"spec", core_spec_new, METH_VARARGS, "an editable scene"},
                                      {"batch", core_batch_new, METH_VARARGS, "many worlds of a model"},
                                      {"lanes", core_lanes, METH_NOARGS, "worlds a register holds"},
                                      {"recorder", core_recorder_new, METH_VARARGS, "an HDF5 recorder"},

@@ -22,7 +22,7 @@ static PyObject *diagnostic(const sti_diagnostic *d) {
                          core_text(sti_error_format(&d->error, line, sizeof line)));
 }
 
-static PyObject *report_list(const sti_report *report) {
+PyObject *core_report(const sti_report *report) {
     PyObject *list = PyList_New(0);
     for (int i = 0; list && i < report->count; i++) {
         PyObject *item = diagnostic(&report->items[i]);
@@ -32,23 +32,14 @@ static PyObject *report_list(const sti_report *report) {
     return list;
 }
 
-/* dict of name -> bytes to sti_asset. What they point into stays as it is while other threads change the dict: names and
-   values are held in `pairs`, the values' memory in `views`. */
-typedef struct asset_list {
-    PyObject *pairs; /* list of tuples (name, value) */
-    sti_asset *items;
-    Py_buffer *views;
-    int count;
-} asset_list;
-
-static void assets_free(asset_list *list) {
+void core_assets_free(core_assets *list) {
     for (int i = 0; i < list->count; i++) PyBuffer_Release(&list->views[i]);
     PyMem_Free(list->items);
     PyMem_Free(list->views);
     Py_CLEAR(list->pairs);
 }
 
-static int assets_fill(asset_list *list, PyObject *dict) {
+int core_assets_fill(core_assets *list, PyObject *dict) {
     memset(list, 0, sizeof *list);
     if (!dict || dict == Py_None) return 0;
     if (!PyDict_Check(dict)) {
@@ -74,8 +65,7 @@ static int assets_fill(asset_list *list, PyObject *dict) {
     return 0;
 }
 
-/* Takes over the model, which is freed on failure. */
-static PyObject *model_new(core_state *s, sti_model *model) {
+PyObject *core_wrap_model(core_state *s, sti_model *model) {
     core_model *m = PyObject_New(core_model, s->model);
     if (!m) {
         sti_model_free(model);
@@ -108,9 +98,9 @@ PyObject *core_load(PyObject *module, PyObject *args) {
     int anywhere = root ? 0 : PyObject_IsTrue(outside);
     if (anywhere < 0) return NULL;
     core_state *s = core_state_of(module);
-    asset_list assets;
-    if (assets_fill(&assets, dict) < 0) {
-        assets_free(&assets);
+    core_assets assets;
+    if (core_assets_fill(&assets, dict) < 0) {
+        core_assets_free(&assets);
         return NULL;
     }
     sti_load_options options = sti_load_options_default();
@@ -131,8 +121,8 @@ PyObject *core_load(PyObject *module, PyObject *args) {
         sti_spec_free(spec);
     }
     if (model && check) sti_model_check_overlaps(model, &report, &error);
-    Py_END_ALLOW_THREADS assets_free(&assets);
-    PyObject *list = report_list(&report);
+    Py_END_ALLOW_THREADS core_assets_free(&assets);
+    PyObject *list = core_report(&report);
     sti_report_free(&report);
     if (!list || (!model && !check)) {
         sti_model_free(model);
@@ -140,7 +130,7 @@ PyObject *core_load(PyObject *module, PyObject *args) {
         return list ? core_error(s, &error) : NULL;
     }
     if (!model) return Py_BuildValue("ON", Py_None, list);
-    PyObject *m = model_new(s, model);
+    PyObject *m = core_wrap_model(s, model);
     if (!m) Py_DECREF(list);
     return m ? Py_BuildValue("NN", m, list) : NULL;
 }
@@ -196,7 +186,7 @@ PyObject *core_unpack(PyObject *module, PyObject *bytes) {
     if (PyObject_GetBuffer(bytes, &b, PyBUF_SIMPLE) < 0) return NULL;
     sti_model *model = sti_model_unpack(b.buf, (size_t)b.len, NULL, &error);
     PyBuffer_Release(&b);
-    return model ? model_new(s, model) : core_error(s, &error);
+    return model ? core_wrap_model(s, model) : core_error(s, &error);
 }
 
 static PyObject *model_copy(PyObject *self, PyObject *unused) {
@@ -205,7 +195,7 @@ static PyObject *model_copy(PyObject *self, PyObject *unused) {
     if (!core_model_update(s, self)) return NULL;
     sti_error error = {0};
     sti_model *copy = sti_model_copy(((core_model *)self)->model, &error);
-    PyObject *m = copy ? model_new(s, copy) : core_error(s, &error);
+    PyObject *m = copy ? core_wrap_model(s, copy) : core_error(s, &error);
     if (m) ((core_model *)m)->opt = ((core_model *)self)->opt;
     return m;
 }

@@ -9,7 +9,7 @@
 
 typedef struct core_state {
     PyObject *error; /* stiction.Error */
-    PyTypeObject *model, *world, *array, *recorder, *batch;
+    PyTypeObject *model, *world, *array, *recorder, *batch, *spec, *element;
 } core_state;
 
 typedef struct core_model {
@@ -64,6 +64,17 @@ typedef struct core_recorder {
     PyObject *world;
 } core_recorder;
 
+/* dict of name -> bytes to sti_asset. What they point into stays as it is while other threads change the dict: names and
+   values are held in `pairs`, the values' memory in `views`. */
+typedef struct core_assets {
+    PyObject *pairs; /* list of tuples (name, value) */
+    sti_asset *items;
+    Py_buffer *views;
+    int count;
+} core_assets;
+int core_assets_fill(core_assets *list, PyObject *dict);
+void core_assets_free(core_assets *list);
+
 static inline core_state *core_state_of(PyObject *module) { return PyModule_GetState(module); }
 /* our types cannot be subclassed, so a type's module is this one */
 static inline core_state *core_state_of_type(PyTypeObject *type) {
@@ -85,6 +96,10 @@ PyObject *core_wrap_world(core_state *s, sti_world *world, PyObject *model, sti_
 double core_seconds(void);
 /* One caller at a time; the model's present options and fields are taken over. */
 bool core_take(core_world *w);
+/* A model, which it takes over: it is freed on failure. */
+PyObject *core_wrap_model(core_state *s, sti_model *model);
+/* Errors and warnings as a list of dicts. */
+PyObject *core_report(const sti_report *report);
 /* Carries over what was written into fields; false with an exception if a value is impossible. */
 bool core_model_update(core_state *s, PyObject *model);
 
@@ -93,7 +108,8 @@ bool core_model_update(core_state *s, PyObject *model);
 #define CODE_double 'd'
 
 /* Types and what makes their objects. */
-extern PyType_Spec core_array_spec, core_model_spec, core_world_spec, core_recorder_spec, core_batch_spec;
+extern PyType_Spec core_array_spec, core_model_spec, core_world_spec, core_recorder_spec, core_batch_spec,
+    core_spec_spec, core_element_spec;
 PyObject *core_load(PyObject *module, PyObject *args);
 PyObject *core_unpack(PyObject *module, PyObject *bytes);
 PyObject *core_pack(core_state *s, const sti_model *model);
@@ -101,5 +117,6 @@ PyObject *core_world_new(PyObject *module, PyObject *args);
 PyObject *core_recorder_new(PyObject *module, PyObject *args);
 PyObject *core_batch_new(PyObject *module, PyObject *args);
 PyObject *core_lanes(PyObject *module, PyObject *none);
+PyObject *core_spec_new(PyObject *module, PyObject *args);
 
 #endif

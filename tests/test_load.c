@@ -773,6 +773,36 @@ TEST(building_by_hand) {
     sti_spec_free(spec);
 }
 
+TEST(attributes_are_listed) {
+    sti_error error = {0};
+    sti_spec *spec = sti_spec_create(NULL, &error);
+    REQUIRE(spec);
+    sti_element *body =
+        sti_element_add(sti_element_add(sti_spec_root(spec), "worldbody", &error), "body", &error);
+    sti_element *geom = sti_element_add(body, "geom", &error);
+    REQUIRE(geom);
+    CHECK(sti_element_set(geom, "type", "box", &error) == STI_OK);
+    CHECK(sti_element_set(geom, "size", "1 2 3", &error) == STI_OK);
+    CHECK(sti_element_set(geom, "name", "g", &error) == STI_OK);
+    CHECK(sti_element_set(geom, "sti:stiffness", "5", &error) == STI_OK);
+    static const sti_attribute want[] = {{"type", "box", STI_ATTRIBUTE_WORDS, false},
+                                         {"size", "1 2 3", STI_ATTRIBUTE_NUMBERS, false},
+                                         {"name", "g", STI_ATTRIBUTE_NAME, false},
+                                         {"stiffness", "5", STI_ATTRIBUTE_NUMBERS, true}};
+    sti_attribute a;
+    for (int i = 0; i < 4; i++) {
+        REQUIRE(sti_element_attribute(geom, i, &a));
+        CHECK(strcmp(a.name, want[i].name) == 0 && strcmp(a.text, want[i].text) == 0);
+        CHECK(a.kind == want[i].kind && a.own == want[i].own);
+    }
+    CHECK(!sti_element_attribute(geom, 4, &a) && !sti_element_attribute(geom, -1, &a));
+    CHECK(!sti_element_attribute(NULL, 0, &a));
+    sti_attribute_kind kind;
+    CHECK(sti_element_knows(geom, "mesh", &kind) && kind == STI_ATTRIBUTE_NAME);
+    CHECK(!sti_element_knows(geom, "colour", &kind));
+    sti_spec_free(spec);
+}
+
 TEST(edits_of_classes_take_effect) {
     sti_error e;
     sti_spec *spec =
@@ -903,5 +933,6 @@ MAIN(CASE(reads_elements_and_values), CASE(unset_values_come_from_the_schema),
      CASE(include_errors), CASE(files_stay_in_the_project), CASE(folders_that_may_be_read),
      CASE(includes_beside_the_including_file), CASE(missing_main_file), CASE(own_namespace),
      CASE(namespace_errors), CASE(writing_round_trips), CASE(building_by_hand), CASE(nothing_may_be_edited),
-     CASE(edits_of_classes_take_effect), CASE(every_allocation_may_fail), CASE(urdf_without_memory),
+     CASE(attributes_are_listed), CASE(edits_of_classes_take_effect), CASE(every_allocation_may_fail),
+     CASE(urdf_without_memory),
      CASE(schema_documents_itself))

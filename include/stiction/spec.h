@@ -63,6 +63,24 @@ STI_API sti_status sti_element_set(sti_element *element, const char *attribute, 
                                    sti_error *error);
 /* The attribute's text as given, NULL if unset. Valid until the attribute changes. */
 STI_API const char *sti_element_get(const sti_element *element, const char *attribute);
+/* An attribute that is given. */
+typedef enum sti_attribute_kind {
+    STI_ATTRIBUTE_NUMBERS,
+    STI_ATTRIBUTE_WORDS, /* of a list */
+    STI_ATTRIBUTE_TEXT,
+    STI_ATTRIBUTE_NAME, /* of the element, or of another that it refers to */
+    STI_ATTRIBUTE_FILE
+} sti_attribute_kind;
+typedef struct sti_attribute {
+    const char *name; /* without the prefix "sti:" */
+    const char *text;
+    sti_attribute_kind kind;
+    bool own; /* in Stiction's own namespace: its name is written with the prefix */
+} sti_attribute;
+/* The attributes that are given, by number from 0, in the order of the file; false after the last. Valid as of sti_element_get. */
+STI_API bool sti_element_attribute(const sti_element *element, int i, sti_attribute *out);
+/* Whether an element may have this attribute, and of what kind it is. */
+STI_API bool sti_element_knows(const sti_element *element, const char *attribute, sti_attribute_kind *kind);
 STI_API const char *sti_element_name(const sti_element *element);
 STI_API sti_element *sti_element_parent(const sti_element *element);
 STI_API sti_element *sti_element_child(const sti_element *element); /* first child */

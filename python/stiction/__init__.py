@@ -28,6 +28,7 @@ from .control import (Disable, Enable, Equality, Geom, Integrator, Joint, Linear
                       step1, step2)
 from .problem import (Certificate, Problem, Row, Solution, Workspace, certify, cone, huber, interval, quadratic,
                       solve)
+from .spec import Element, Spec
 
 __version__ = _core.VERSION
 __all__ = ["Model", "Data", "Batch", "rollout", "Handler", "Error", "Recorder", "forward", "step", "reset", "mass_matrix", "check", "picture", "render", "viewer",
@@ -35,7 +36,7 @@ __all__ = ["Model", "Data", "Batch", "rollout", "Handler", "Error", "Recorder", 
            "jac_body", "jac_body_com", "jac_geom", "jac_site", "jac_point", "jac_subtree_com", "object_velocity", "apply_ft",
            "integrate_pos", "differentiate_pos", "inverse", "linearize", "Linear", "step1", "step2", "stage", "get_state", "set_state",
            "state_size", "set_keyframe", "name2id", "id2name", "Joint", "Geom", "Integrator", "Equality", "Transmission", "Sensor",
-           "Object", "Disable", "Enable", "State",
+           "Object", "Disable", "Enable", "State", "Spec", "Element",
            "Problem", "Solution", "Certificate", "Row", "Workspace", "cone", "interval", "huber", "quadratic", "solve", "certify", "coupled"]
 
 # kind: (prefix of its model fields, size name)

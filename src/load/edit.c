@@ -108,6 +108,33 @@ const char *sti_element_get(const sti_element *element, const char *attribute) {
     return v ? v->text : NULL;
 }
 
+static sti_attribute_kind kind_of(const sti__attr_info *info) {
+    switch (info->type) {
+    case STI_T_REAL:
+    case STI_T_INT: return STI_ATTRIBUTE_NUMBERS;
+    case STI_T_KEY:
+    case STI_T_KEYS: return STI_ATTRIBUTE_WORDS;
+    case STI_T_NAME: return STI_ATTRIBUTE_NAME;
+    case STI_T_FILE: return STI_ATTRIBUTE_FILE;
+    default: return STI_ATTRIBUTE_TEXT;
+    }
+}
+
+bool sti_element_attribute(const sti_element *element, int i, sti_attribute *out) {
+    const sti__value *v = element && i >= 0 ? element->value : NULL;
+    for (; v && i > 0; i--) v = v->next;
+    if (!v) return false;
+    *out = (sti_attribute){v->info->text, v->text, kind_of(v->info),
+                           (v->info->flags & STI_F_OWN) && !is_own(element->id)};
+    return true;
+}
+
+bool sti_element_knows(const sti_element *element, const char *attribute, sti_attribute_kind *kind) {
+    const sti__attr_info *info = element && attribute ? find_attr(element, attribute) : NULL;
+    if (info && kind) *kind = kind_of(info);
+    return info != NULL;
+}
+
 sti_element *sti_spec_find(sti_spec *spec, const char *tag, const char *name) {
     if (!tag || !name) return NULL;
     for (const sti_element *e = spec->root; e; e = sti__preorder(spec->root, e)) {

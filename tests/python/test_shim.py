@@ -180,6 +180,19 @@ def test_contacts_have_mujocos_names():
         shim.mj_contactForce(m, shim.MjData(shim.MjModel.from_xml_string(xml)), 0, force)
 
 
+def test_specs():
+    heights = []
+    for mj in (shim, mujoco):
+        spec = mj.MjSpec.from_string(TIPPED)
+        spec.worldbody.add_body(name="extra", pos=[0, 0, 1]).add_geom(name="g", size=[.1, 0, 0], mass=2)
+        model = spec.compile()
+        assert isinstance(model, mj.MjModel) and model.body("extra").mass[0] == 2
+        data = mj.MjData(model)
+        mj.mj_forward(model, data)
+        heights.append(data.geom("g").xpos.tolist())
+    assert heights[0] == heights[1]
+
+
 def test_pictures():
     m = shim.MjModel.from_xml_string(TIPPED)
     d = shim.MjData(m)
@@ -235,3 +248,30 @@ def test_models_and_data_travel():
     shim.mj_step(m, d)
     assert np.array_equal(again.qpos, d.qpos)
     assert type(copy.deepcopy(m)) is shim.MjModel
+
+
+GYM = """
+import sys, warnings
+warnings.simplefilter("ignore")
+import stiction.mujoco
+sys.modules["mujoco"] = stiction.mujoco
+import gymnasium, numpy
+for name in ("HalfCheetah", "Hopper", "Walker2d", "Ant", "Humanoid", "HumanoidStandup", "Swimmer", "Reacher", "Pusher", "InvertedPendulum",
+             "InvertedDoublePendulum"):
+    env = gymnasium.make(name + "-v5")
+    env.reset(seed=0)
+    env.action_space.seed(0)
+    for _ in range(10):
+        seen, reward, *_ = env.step(env.action_space.sample())
+    assert numpy.isfinite(seen).all() and numpy.isfinite(reward), name
+    assert type(env.unwrapped.data) is stiction.mujoco.MjData
+    print(name)
+"""
+
+
+def test_gymnasiums_tasks_run_unchanged():
+    """Gymnasium's own code, with this module where it imports MuJoCo."""
+    import subprocess
+    import sys
+    run = subprocess.run([sys.executable, "-c", GYM], capture_output=True, text=True)
+    assert run.returncode == 0 and len(run.stdout.split()) == 11, run.stderr

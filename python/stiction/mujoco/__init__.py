@@ -117,7 +117,11 @@ class MjModel(_sti.Model):
     @property
     def vis(self):
         """Settings of looks, without effect."""
-        return self.__dict__.setdefault("_vis", _Looks("model.vis"))
+        if "_vis" not in self.__dict__:
+            self.__dict__["_vis"] = looks = _Looks("model.vis")
+            for name, value in (("offwidth", 640), ("offheight", 480), ("fovy", 45.0), ("azimuth", 90.0), ("elevation", -45.0)):
+                object.__setattr__(looks.global_, name, value)
+        return self._vis
 
     def __getattr__(self, name):
         try:
@@ -202,6 +206,16 @@ class MjData(_sti.Data):
 
     def __reduce__(self):
         return _remake, (type(self), *super().__reduce__())
+
+
+class MjSpec(_sti.Spec):
+    """A stiction.Spec whose models are MjModels; docs/spec.md says how it differs from MuJoCo's."""
+
+    def compile(self):
+        """An MjModel."""
+        model = super().compile()
+        object.__setattr__(model, "__class__", MjModel)
+        return model
 
 
 # ---- simulation ---------------------------------------------------------------------------------------------------
@@ -629,8 +643,6 @@ def __getattr__(name):
     if name == "viewer":
         import importlib
         return importlib.import_module(".viewer", __name__)
-    if name == "MjSpec" and hasattr(_sti, "Spec"):
-        return _sti.Spec
     if name.startswith("__"):
         raise AttributeError(name)
     raise _missing(f"mujoco.{name}")
