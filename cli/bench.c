@@ -13,7 +13,8 @@ static int is_scene(const struct dirent *entry) {
 
 /* The names of the built-in scenes, and where they are: beside the sources, or installed. */
 static int find_scenes(const char **folder, struct dirent ***entries) {
-    static const char *const folders[] = {STI_SCENES, STI_SCENES_INSTALLED, "scenes"};
+    const char *given = getenv("STICTION_SCENES");
+    const char *const folders[] = {given ? given : STI_SCENES, STI_SCENES, STI_SCENES_INSTALLED, "scenes"};
     int count = 0;
     for (size_t i = 0; i < sizeof folders / sizeof folders[0] && count <= 0; i++) {
         *folder = folders[i];
