@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps that end badly: what is noticed, and the capsules that are written of them. */
+/* Capsules of steps that end badly. */
 #include "record/capsule.h"
 
 #include "record/problem_file.h"
@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-int sti_world_trouble(const sti_world *world) { return world->trouble; }
 int sti_world_capsules(const sti_world *world) { return world->capsules.count; }
 
 /* ---- writing ---------------------------------------------------------------------------------------------- */
@@ -53,18 +52,6 @@ sti_status sti_capsule_save(sti_world *world, const char *path, sti_error *error
     return status == STI_OK ? write_capsule(world, path, 0, error) : status;
 }
 
-/* ---- bad steps -------------------------------------------------------------------------------------------- */
-
-static int troubles_of(const sti_world *world, sti_status status) {
-    const sti__constraints *c = &world->constraints;
-    int troubles = world->grown ? STI_TROUBLE_POOL : 0;
-    if (status == STI_NONFINITE) troubles |= STI_TROUBLE_NONFINITE;
-    else if (status != STI_OK && c->made && !c->solved) troubles |= STI_TROUBLE_SOLVE;
-    else if (status == STI_OK && !(c->info.certificate.headline <= world->state->opt.certificate_limit))
-        troubles |= STI_TROUBLE_CERTIFICATE;
-    return troubles;
-}
-
 static void warn(const sti_world *world, const sti_error *error) {
     char text[512];
     if (!world->log.write) return;
@@ -73,7 +60,7 @@ static void warn(const sti_world *world, const sti_error *error) {
 }
 
 /* The state of the step's beginning is put back while it is written. */
-static void write_numbered(sti_world *world, int troubles) {
+void sti__capsule_numbered(sti_world *world, int troubles) {
     sti__capsules *k = &world->capsules;
     char path[sizeof k->folder + 64];
     sti_error error = {0};
@@ -91,13 +78,6 @@ static void write_numbered(sti_world *world, int troubles) {
     world->constraints.made = made;
     sti__world_copy_in(world, now);
     sti__arena_release(&world->arena, mark);
-}
-
-void sti__world_look_back(sti_world *world, sti_status status) {
-    int troubles = troubles_of(world, status);
-    const sti__capsules *k = &world->capsules;
-    world->trouble |= troubles;
-    if ((troubles & k->troubles) && k->count < k->most) write_numbered(world, troubles);
 }
 
 sti_status sti_world_set_capsules(sti_world *world, const char *folder, int most, int troubles,

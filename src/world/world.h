@@ -166,6 +166,8 @@ void sti__handlers_free(sti_world *world);
 
 /* Notes what went badly in a substep, before its contacts become memory, and writes a capsule if one is asked for. */
 void sti__world_look_back(sti_world *world, sti_status status);
+/* capsule.c. The capsule of a step with these troubles, under the next number. */
+void sti__capsule_numbered(sti_world *world, int troubles);
 
 /* Notes, and says to the log, that a pool was too small, if it was. pool: the option it is sized by, and more words; each: places
    for one unit of that. */
