@@ -22,11 +22,13 @@
 #define ENTRY__w4(name) sti__##name##_w4,
 #define ENTRY__w8(name) sti__##name##_w8,
 DECLARE_VARIANT(_w1)
+TABLE(_w1)
+#ifndef STI_ONE_LANE
 DECLARE_VARIANT(_w4)
 DECLARE_VARIANT(_w8)
-TABLE(_w1)
 TABLE(_w4)
 TABLE(_w8)
+#endif
 
 #ifdef STI_HAVE_ISA
 #define DECLARE__w1_avx2(name) void sti__##name##_w1_avx2(sti_state *state);
@@ -48,7 +50,12 @@ TABLE(_w8_avx512)
 #endif
 
 const sti__kernels *sti__kernels_baseline(int lanes) {
+#ifdef STI_ONE_LANE /* devices: a world is a thread's */
+    (void)lanes;
+    return &table_w1;
+#else
     return lanes == 8 ? &table_w8 : lanes == 4 ? &table_w4 : &table_w1;
+#endif
 }
 
 const sti__kernels *sti__kernels_middle(int lanes) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several neighbouring elements of a row at once: four for one world, one where lanes already fill the
-   registers. Only element-wise operations, so the bits are those of a plain loop. */
+   registers and on devices. Only element-wise operations, so the bits are those of a plain loop. */
 #ifndef STI_DYNAMICS_PACK_H
 #define STI_DYNAMICS_PACK_H
 
 #include "base/lane.h"
 
-#if STI_LANES == 1
+#if STI_LANES == 1 && !defined __NVPTX__
 #define PACK 4
 typedef double vpack __attribute__((vector_size(32), aligned(8)));
 static inline vpack p_set(vreal x) { return (vpack){x, x, x, x}; }

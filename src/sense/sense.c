@@ -15,7 +15,10 @@ sti__sense_kernel *sti__sense_get(int lanes) {
     if (lanes == 1 && sti__has_avx512vl()) return sti__sense_w1_avx512;
     if (lanes == 1 && sti__has_avx2()) return sti__sense_w1_avx2;
 #endif
-    return lanes == 1 ? sti__sense_w1 : sti__sense_w8;
+#ifndef STI_ONE_LANE
+    if (lanes == 8) return sti__sense_w8;
+#endif
+    return sti__sense_w1;
 }
 
 static uint32_t wants_object(int type) {
