@@ -4,7 +4,7 @@ import pathlib
 import re
 import sys
 
-STAGES = "base math linear mesh load model dynamics fem collide contact solve integrate sense record world batch".split()
+STAGES = "base math linear mesh load model dynamics fem collide contact solve integrate sense record world gpu batch".split()
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 

@@ -22,6 +22,9 @@ typedef struct sti_batch_options {
     /* Worlds whose smooth parts (kinematics, inertia, forces) run side by side in the lanes of registers: 0 = as many as are fastest
        on this machine, 1 = none, 4, 8. Bits do not depend on it. */
     int lanes;
+    /* Where the worlds live: NULL or "cpu"; "cuda": on the first NVIDIA GPU; "cuda-emulated": what that computes, by this processor, for
+       tests. Copied. docs/gpu.md says what is not there yet on devices. */
+    const char *device;
     uint64_t cookie; /* set by sti_batch_options_default */
 } sti_batch_options;
 
@@ -40,16 +43,23 @@ STI_API int sti_lanes(void);
 /* The share of lanes that had a world in them, of all steps since the batch was made; a world that steps alone takes all lanes. Worlds
    do if they have handlers, options of their own, substeps, the integrator alm, or parameters of their own in a fluid. 0 before the first step. */
 STI_API double sti_batch_lane_share(const sti_batch *batch);
-/* One of them, for all that world.h offers but sti_world_destroy, while no call of the batch runs; NULL if there is none. */
+/* One of them, for all that world.h offers but sti_world_destroy, while no call of the batch runs; NULL if there is none, or if the
+   worlds live on a device. */
 STI_API sti_world *sti_batch_world(sti_batch *batch, int i);
 
 /* ---- state and inputs as arrays ----------------------------------------------------------------- */
 
 /* The field of all worlds as one array, a row a world: count x (rows * cols). It is where the worlds themselves keep it, so that
-   nothing is copied, for fields of role S and I, and sensordata. Of other fields data is NULL: sti_batch_gather. */
+   nothing is copied, for fields of role S and I, and sensordata. Of other fields data is NULL: sti_batch_gather. The array of a
+   device lies in its memory: for kernels and libraries that work there. */
 STI_API sti_view sti_batch_view(sti_batch *batch, sti_field field);
 /* Any field but scratch into out, count x (rows * cols): one copy of so many numbers. */
 STI_API sti_status sti_batch_gather(sti_batch *batch, sti_field field, double *out);
+
+/* The other way, from memory of the processor, for fields of role S and I. */
+STI_API sti_status sti_batch_scatter(sti_batch *batch, sti_field field, const double *in);
+/* sti_world_hash of each, count of them. */
+STI_API sti_status sti_batch_hash(sti_batch *batch, uint64_t *out);
 
 /* Numbers of a state vector: time, qpos, qvel, act, as in MuJoCo's full physics state; then positions and velocities of the
    vertices of soft bodies. */
@@ -85,6 +95,8 @@ STI_API void sti_batch_set_option(sti_batch *batch, const sti_option *option);
 STI_API sti_status sti_batch_step(sti_batch *batch, int nstep);
 /* How the last call of sti_batch_step, sti_batch_forward or sti_batch_forward_some ended, for each world. */
 STI_API const sti_status *sti_batch_status(const sti_batch *batch);
+/* sti_world_error of world i; of a device that failed, the device's. On a device texts have a ? in place of numbers. */
+STI_API sti_status sti_batch_error(sti_batch *batch, int i, sti_error *out);
 /* Everything but the integration, of each. */
 STI_API sti_status sti_batch_forward(sti_batch *batch);
 /* The same of the given worlds, none twice; the others keep what the last call left, their status is STI_OK. */
@@ -92,6 +104,21 @@ STI_API sti_status sti_batch_forward_some(sti_batch *batch, const int *which, in
 
 /* How the last step of each was solved; see sti_solve_info. Any may be NULL; each has count numbers. */
 STI_API void sti_batch_solved(const sti_batch *batch, double *certificate, int *iterations, bool *converged);
+
+/* ---- devices -------------------------------------------------------------------------------------------- */
+
+/* "cpu", "cuda" or "cuda-emulated". */
+STI_API const char *sti_batch_device(const sti_batch *batch);
+
+typedef struct sti_device_info {
+    size_t model_bytes, world_bytes; /* of the model, and of each world when it is made */
+    size_t bytes;                    /* of the device's memory, in all */
+    int64_t grown;     /* times that a world was given more memory; the step that was short of it is repeated */
+    int64_t reordered; /* factors whose columns were in another order than the processor's: those solves have other bits */
+} sti_device_info;
+
+/* All zero on the processor. */
+STI_API sti_device_info sti_batch_device_info(const sti_batch *batch);
 
 /* ---- rollouts ------------------------------------------------------------------------------------------ */
 

@@ -24,13 +24,15 @@ static void *take(char *base, size_t *used, size_t bytes) {
     return at;
 }
 
+static bool is_remote(const char *device) { return device && strcmp(device, "cpu") != 0; }
+
 /* Bytes of the block; with one also sets the pointers into it. */
 static size_t lay_out(sti_batch *b) {
     size_t used = 0, count = (size_t)b->count;
     b->world = take(b->block, &used, sti__size(count, sizeof(sti_world *)));
     b->status = take(b->block, &used, sti__size(count, sizeof(sti_status)));
     for (int f = 0; f < STI_FIELD_COUNT; f++)
-        if (is_shown((sti_field)f))
+        if (is_shown((sti_field)f) && !b->remote)
             b->array[f] = take(b->block, &used,
                                sti__size(count, sizeof(double), sti__field_size(b->model, (sti_field)f)));
     return used;
@@ -47,6 +49,10 @@ static sti_status fill(sti_batch *b, const sti_batch_options *options, sti_error
     sti_world_options each = sti_world_options_default();
     each.allocator = &b->own;
     each.option = options->option;
+    if (is_remote(options->device)) {
+        b->remote = sti__device_create(b->model, b->count, options->device, options->option, &b->own, error);
+        if (!b->remote) return STI_UNSUPPORTED; /* or what error says */
+    }
     b->nblock = lay_out(b);
     b->block = sti__alloc_aligned(&b->own, b->nblock);
     if (!b->block)
@@ -54,7 +60,7 @@ static sti_status fill(sti_batch *b, const sti_batch_options *options, sti_error
                          b->nblock);
     lay_out(b);
     sti_error why = {0};
-    for (int i = 0; i < b->count; i++) {
+    for (int i = 0; i < b->count && !b->remote; i++) {
         if ((b->world[i] = make_world(b, i, &each, &why))) continue;
         if (why.code == STI_NO_MEMORY)
             return sti__fail(error, STI_NO_MEMORY, "memory is enough for %d of %d worlds", i, b->count);
@@ -129,6 +135,7 @@ void sti_batch_destroy(sti_batch *batch) {
     for (int i = 0; batch->block && i < batch->count; i++) sti_world_destroy(batch->world[i]);
     sti__own_free(batch);
     free_lanes(batch);
+    sti__device_destroy(batch->remote);
     sti_allocator allocator = batch->own;
     sti__free_aligned(&allocator, batch->block, batch->nblock);
     sti__free(&allocator, batch, sizeof *batch);
@@ -145,7 +152,7 @@ sti_world *sti_batch_world(sti_batch *batch, int i) {
 sti_view sti_batch_view(sti_batch *batch, sti_field field) {
     sti_view none = {.type = 'd'};
     if ((unsigned)field >= STI_FIELD_COUNT || !is_shown(field)) return none;
-    return (sti_view){.data = batch->array[field],
+    return (sti_view){.data = batch->remote ? sti__device_array(batch->remote, field) : batch->array[field],
                       .rows = batch->count,
                       .cols = (int)sti__field_size(batch->model, field),
                       .type = 'd',
@@ -155,8 +162,31 @@ sti_view sti_batch_view(sti_batch *batch, sti_field field) {
 sti_status sti_batch_gather(sti_batch *batch, sti_field field, double *out) {
     size_t size = (unsigned)field < STI_FIELD_COUNT ? sti__field_size(batch->model, field) : 0;
     if ((unsigned)field >= STI_FIELD_COUNT || sti__field_role(field) == 'T') return STI_ARGUMENT;
+    if (batch->remote) return size ? sti__device_gather(batch->remote, field, out) : STI_OK;
     for (int i = 0; i < batch->count && size; i++)
         memcpy(out + (size_t)i * size, sti_world_view(batch->world[i], field).data, sizeof *out * size);
+    return STI_OK;
+}
+
+sti_status sti_batch_scatter(sti_batch *batch, sti_field field, const double *in) {
+    sti_view view = sti_batch_view(batch, field);
+    if (!view.writable) return STI_ARGUMENT;
+    if (batch->remote) return sti__device_scatter(batch->remote, field, in);
+    size_t bytes = sti__size(view.rows, view.cols, sizeof *in);
+    if (bytes) memcpy(view.data, in, bytes);
+    return STI_OK;
+}
+
+sti_status sti_batch_hash(sti_batch *batch, uint64_t *out) {
+    if (batch->remote) return sti__device_hash(batch->remote, out);
+    for (int i = 0; i < batch->count; i++) out[i] = sti_world_hash(batch->world[i]);
+    return STI_OK;
+}
+
+sti_status sti_batch_error(sti_batch *batch, int i, sti_error *out) {
+    if (i < 0 || i >= batch->count) return STI_ARGUMENT;
+    if (batch->remote) return sti__device_error(batch->remote, i, out);
+    *out = batch->world[i]->error;
     return STI_OK;
 }
 
@@ -207,6 +237,7 @@ sti_status sti_batch_reset(sti_batch *batch, const int *which, int n, int key, s
     if (status == STI_OK && (key < -1 || key >= batch->model->nkey))
         status = sti__fail(error, STI_ARGUMENT, "there is no keyframe %d: the model has %d", key,
                            batch->model->nkey);
+    if (status == STI_OK && batch->remote) return sti__device_reset(batch->remote, which, n, key, error);
     for (int k = 0; k < n && status == STI_OK; k++)
         status = sti_world_reset(batch->world[which ? which[k] : k], key);
     return status;
@@ -218,6 +249,8 @@ sti_status sti_batch_reset_to(sti_batch *batch, const int *which, int n, const d
     sti_status status = check_update(batch, error);
     if (status == STI_OK) status = check_which(batch, which, n, error);
     if (status == STI_OK) status = sti__batch_check(batch->model, states, n, "state", error);
+    if (status == STI_OK && batch->remote)
+        return sti__device_reset_to(batch->remote, which, n, states, error);
     for (int k = 0; k < n && status == STI_OK; k++)
         sti__batch_begin(batch->world[which ? which[k] : k],
                          states + (size_t)k * sti__world_nstate(batch->model));
@@ -225,7 +258,8 @@ sti_status sti_batch_reset_to(sti_batch *batch, const int *which, int n, const d
 }
 
 void sti_batch_set_option(sti_batch *batch, const sti_option *option) {
-    for (int i = 0; i < batch->count; i++) batch->world[i]->state->opt = *option;
+    if (batch->remote) sti__device_set_option(batch->remote, option); /* the next step says what is wrong */
+    for (int i = 0; i < batch->count && !batch->remote; i++) batch->world[i]->state->opt = *option;
 }
 
 /* ---- steps -------------------------------------------------------------------------------------------- */
@@ -311,6 +345,7 @@ static void step_some(void *context, int begin, int end) {
 
 sti_status sti_batch_step(sti_batch *batch, int nstep) {
     stepping s = {batch, nstep};
+    if (batch->remote) return sti__device_step(batch->remote, nstep, batch->status);
     sti_batch_update(batch);
     sti__batch_run(batch, sti__batch_sets(batch), step_some, &s);
     return sti__batch_first(batch->status, batch->count);
@@ -331,6 +366,7 @@ static void forward_range(void *context, int begin, int end) {
 
 sti_status sti_batch_forward(sti_batch *batch) {
     forwarding f = {batch, NULL};
+    if (batch->remote) return sti__device_forward(batch->remote, NULL, 0, batch->status);
     sti_batch_update(batch);
     sti__batch_run(batch, batch->count, forward_range, &f);
     return sti__batch_first(batch->status, batch->count);
@@ -339,6 +375,7 @@ sti_status sti_batch_forward(sti_batch *batch) {
 sti_status sti_batch_forward_some(sti_batch *batch, const int *which, int n, sti_error *error) {
     sti_status status = check_which(batch, which, n, error);
     if (status != STI_OK) return status;
+    if (batch->remote) return sti__device_forward(batch->remote, which, n, batch->status);
     sti_batch_update(batch);
     forwarding f = {batch, which};
     sti__batch_run(batch, n, forward_range, &f);
@@ -347,11 +384,37 @@ sti_status sti_batch_forward_some(sti_batch *batch, const int *which, int n, sti
 
 const sti_status *sti_batch_status(const sti_batch *batch) { return batch->status; }
 
+/* Three numbers a world, through a block of the processor's. */
+static void solved_there(const sti_batch *b, double *certificate, int *iterations, bool *converged) {
+    size_t bytes = sti__size(b->count, 3, sizeof(double));
+    double *all = sti__alloc(&b->own, bytes);
+    bool known = all && sti__device_solved(b->remote, all) == STI_OK;
+    for (int i = 0; i < b->count; i++) {
+        if (certificate) certificate[i] = known ? all[3 * i] : NAN;
+        if (iterations) iterations[i] = known ? (int)all[3 * i + 1] : 0;
+        if (converged) converged[i] = known && all[3 * i + 2] != 0;
+    }
+    sti__free(&b->own, all, bytes);
+}
+
 void sti_batch_solved(const sti_batch *batch, double *certificate, int *iterations, bool *converged) {
-    for (int i = 0; i < batch->count; i++) {
+    if (batch->remote) solved_there(batch, certificate, iterations, converged);
+    for (int i = 0; i < batch->count && !batch->remote; i++) {
         const sti_solve_info *info = sti_world_solve_info(batch->world[i]);
         if (certificate) certificate[i] = info->certificate.headline;
         if (iterations) iterations[i] = info->iterations;
         if (converged) converged[i] = info->converged;
     }
+}
+
+/* ---- devices -------------------------------------------------------------------------------------------- */
+
+const char *sti_batch_device(const sti_batch *batch) {
+    return batch->remote ? sti__device_name(batch->remote) : "cpu";
+}
+
+sti_device_info sti_batch_device_info(const sti_batch *batch) {
+    if (!batch->remote) return (sti_device_info){0};
+    sti__device_counts c = sti__device_count(batch->remote);
+    return (sti_device_info){c.model, c.world, c.all, c.grown, c.reordered};
 }

@@ -3,6 +3,7 @@
 #ifndef STI_BATCH_BATCH_H
 #define STI_BATCH_BATCH_H
 
+#include "gpu/device_batch.h"
 #include "world/lanes.h"
 #include <stiction/batch.h>
 
@@ -26,6 +27,7 @@ struct sti_batch {
     sti__lanes **lanes;    /* that threads take for a while */
     atomic_bool *taken;    /* nlanes */
     _Atomic int64_t alone; /* steps of worlds that found none */
+    sti__device_batch *remote; /* where the worlds live, if not here: then `world` and `array` are empty */
     sti__own *parameters;  /* of worlds that have their own; NULL until someone asks for some */
 };
 

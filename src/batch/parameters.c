@@ -120,6 +120,11 @@ sti_view sti_batch_parameter(sti_batch *batch, const char *name, sti_error *erro
     sti_view none = {0};
     if (error) *error = (sti_error){0};
     if (check_name(name, error) != STI_OK) return none;
+    if (batch->remote) {
+        sti__fail(error, STI_UNSUPPORTED, "device %s: parameters of single worlds are not there yet",
+                  sti__device_name(batch->remote));
+        return none;
+    }
     int field = sti__model_field_named(name);
     if (!need_own(batch) || !need_field(batch, field)) {
         sti__fail(error, STI_NO_MEMORY, "no memory for the parameters of %d worlds", batch->count);

@@ -96,6 +96,9 @@ static void take_rollouts(void *context, int begin, int end) {
 }
 
 static sti_status check(const sti_batch *b, const sti_rollout *o, sti_error *error) {
+    if (b->remote)
+        return sti__fail(error, STI_UNSUPPORTED, "device %s: rollouts are not there yet",
+                         sti__device_name(b->remote));
     if (b->parameters)
         return sti__fail(
             error, STI_ARGUMENT,

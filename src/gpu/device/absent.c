@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a device has not: allocation other than from heaps, locales, files; and what the compiler calls for atomics. Compiled for the
+   device alone. */
+#include "mesh/mesh.h"
+#include "mesh/pressure.h"
+#include "mesh/stuff.h"
+#include "mesh/tetshape.h"
+#include "world/world.h"
+#include <locale.h>
+#include <stdlib.h>
+#include <suitesparse/amd.h>
+#include <time.h>
+
+void *calloc(size_t n, size_t size) { return (void)n, (void)size, NULL; }
+void *realloc(void *block, size_t size) { return (void)block, (void)size, NULL; }
+void free(void *block) { (void)block; }
+
+locale_t newlocale(int mask, const char *name, locale_t base) { return (void)mask, (void)name, base; }
+locale_t uselocale(locale_t locale) { return locale; }
+void freelocale(locale_t locale) { (void)locale; }
+
+int clock_gettime(clockid_t id, struct timespec *t) {
+    uint64_t ns;
+    (void)id;
+    __asm__ volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    t->tv_sec = (time_t)(ns / 1000000000u);
+    t->tv_nsec = (long)(ns % 1000000000u);
+    return 0;
+}
+
+/* Nobody can ask a world on a device for capsules. */
+void sti__capsule_numbered(sti_world *world, int troubles) { (void)world, (void)troubles; }
+
+/* ---- meshes that are made when a world is ------------------------------------------------------------------------- */
+
+/* Models with pressure fields, soft bodies, or sensors that look at meshes are refused before they get here. */
+sti_status sti__mesh_from_lists(const double *vert, int nvert3, const double *face, int nface3,
+                                const sti_allocator *allocator, sti__place place, sti__mesh *mesh,
+                                sti_error *error) {
+    (void)vert, (void)nvert3, (void)face, (void)nface3, (void)allocator, (void)place, (void)mesh, (void)error;
+    return STI_UNSUPPORTED;
+}
+void sti__mesh_free(sti__mesh *mesh) { (void)mesh; }
+
+sti_status sti__tetmesh_stuff(int nvert, const double *vert, int ntri, const int *tri,
+                              const sti__stuff_options *options, sti__tetmesh *mesh,
+                              sti__stuff_report *report, sti_error *error) {
+    (void)nvert, (void)vert, (void)ntri, (void)tri, (void)options, (void)mesh, (void)report, (void)error;
+    return STI_UNSUPPORTED;
+}
+sti_status sti__tetmesh_medial(sti__tet_shape shape, const double size[3], double edge,
+                               const sti__tetmesh_options *options, sti__tetmesh *mesh, double **depth,
+                               sti_error *error) {
+    (void)shape, (void)size, (void)edge, (void)options, (void)mesh, (void)depth, (void)error;
+    return STI_UNSUPPORTED;
+}
+void sti__tetmesh_free(sti__tetmesh *mesh) { (void)mesh; }
+
+sti_status sti__pressure_field(const sti__tetmesh *mesh, double stiffness, const double *depth,
+                               const sti_allocator *allocator, sti__place place, sti__pressure *field,
+                               sti_error *error) {
+    (void)mesh, (void)stiffness, (void)depth, (void)allocator, (void)place, (void)field, (void)error;
+    return STI_UNSUPPORTED;
+}
+void sti__pressure_free(sti__pressure *field) { (void)field; }
+
+double sti__tet_gradients(const double a[3], const double b[3], const double c[3], const double d[3],
+                          double gradient[4][3]) {
+    (void)a, (void)b, (void)c, (void)d, (void)gradient;
+    return 0;
+}
+
+/* ---- AMD's ordering ----------------------------------------------------------------------------------------------- */
+
+/* Factors that took the natural order since this was cleared, of all worlds. */
+unsigned long long sti_gpu_reordered;
+
+void amd_defaults(double control[]) { (void)control; }
+
+/* There is none on the device: the natural order. The factor is as right as another and may have more numbers; the bits of its
+   solution are not those of the processor, and how often that was so is counted. */
+void amd_2(int n, int pe[], int iw[], int len[], int room, int used, int nv[], int next[], int last[],
+           int head[], int elen[], int degree[], int w[], double control[], double info[]) {
+    (void)pe, (void)iw, (void)len, (void)room, (void)used, (void)nv, (void)next, (void)head, (void)elen;
+    (void)degree, (void)w, (void)control, (void)info;
+    for (int i = 0; i < n; i++) last[i] = i;
+    __nvvm_atom_add_gen_ll((long long *)&sti_gpu_reordered, 1);
+}
+
+/* ---- atomics ------------------------------------------------------------------------------------------------------- */
+
+unsigned long __atomic_load_8(const volatile void *p, int order) {
+    return (void)order, *(const volatile unsigned long *)p;
+}
+bool __atomic_load_1(const volatile void *p, int order) { return (void)order, *(const volatile bool *)p; }
+void __atomic_store_8(volatile void *p, unsigned long x, int order) {
+    (void)order;
+    *(volatile unsigned long *)p = x;
+}
+void __atomic_store_1(volatile void *p, bool x, int order) {
+    (void)order;
+    *(volatile bool *)p = x;
+}
+unsigned long __atomic_fetch_add_8(volatile void *p, unsigned long x, int order) {
+    return (void)order, (unsigned long)__nvvm_atom_add_gen_ll((long long *)p, (long long)x);
+}
+bool __atomic_compare_exchange_8(volatile void *p, void *expected, unsigned long desired, int success,
+                                 int failure) {
+    unsigned long want = *(unsigned long *)expected;
+    unsigned long was =
+        (unsigned long)__nvvm_atom_cas_gen_ll((long long *)p, (long long)want, (long long)desired);
+    (void)success, (void)failure;
+    *(unsigned long *)expected = was;
+    return was == want;
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory, launches and repeated steps of worlds on a device. A world there is made by the code that makes it here, with an allocator
+   over a piece of the device's memory, so that nothing has to be translated: its model goes over packed. */
+#include "gpu/device_batch.h"
+#include "gpu/driver.h"
+#include "gpu/worlds.h"
+#include <string.h>
+
+#define PIECES 64 /* times that worlds are given more memory */
+
+struct sti__device_batch {
+    const sti_model *model;
+    sti_allocator allocator;
+    sti__gpu_driver driver;
+    const char *device;
+    int count;
+    sti__gpu_batch copy;    /* of what is on the device, as far as this side writes it */
+    sti__gpu_batch *remote; /* on the device, as all below */
+    void *worlds, *model_block, *packed;
+    double *arrays;
+    int *which;
+    void *stage; /* what is read and written */
+    size_t nstage;
+    void *piece[PIECES];
+    int npiece;
+    int *short_list; /* count, here: worlds that need memory */
+    sti__device_counts counts;
+    sti_error lost; /* the device failed; all calls fail from then on */
+};
+
+const char *sti__device_name(const sti__device_batch *b) { return b->device; }
+double *sti__device_array(const sti__device_batch *b, sti_field field) { return b->copy.array[field]; }
+sti__device_counts sti__device_count(const sti__device_batch *b) {
+    sti__device_counts counts = b->counts;
+    counts.reordered = b->driver.reordered(b->driver.context);
+    return counts;
+}
+
+/* ---- the driver -------------------------------------------------------------------------------------------------- */
+
+static void *take(sti__device_batch *b, size_t bytes) {
+    void *memory = bytes == SIZE_MAX ? NULL : b->driver.take(b->driver.context, bytes ? bytes : 1);
+    if (memory) b->counts.all += bytes;
+    return memory;
+}
+
+static void give(sti__device_batch *b, void *memory) {
+    if (memory) b->driver.give(b->driver.context, memory);
+}
+
+static sti_status to_device(sti__device_batch *b, void *to, const void *from, size_t bytes) {
+    if (b->lost.code != STI_OK) return b->lost.code;
+    return b->driver.write(b->driver.context, to, from, bytes, &b->lost);
+}
+static sti_status from_device(sti__device_batch *b, void *to, const void *from, size_t bytes) {
+    if (b->lost.code != STI_OK) return b->lost.code;
+    return b->driver.read(b->driver.context, to, from, bytes, &b->lost);
+}
+
+/* call.which, if there is one, is this side's. */
+static sti_status launch(sti__device_batch *b, sti__gpu_entry entry, sti__gpu_call call) {
+    sti_status status = STI_OK;
+    if (call.which) {
+        status = to_device(b, b->which, call.which, sti__size(call.n, sizeof *call.which));
+        call.which = b->which;
+    }
+    call.batch = b->remote;
+    if (b->lost.code != STI_OK || status != STI_OK) return b->lost.code;
+    return call.n > 0 ? b->driver.launch(b->driver.context, entry, &call, &b->lost) : STI_OK;
+}
+
+/* Room for so many bytes to read or write. */
+static void *staged(sti__device_batch *b, size_t bytes) {
+    if (bytes <= b->nstage) return b->stage;
+    give(b, b->stage);
+    b->stage = take(b, bytes);
+    b->nstage = b->stage ? bytes : 0;
+    return b->stage;
+}
+
+/* ---- creation ------------------------------------------------------------------------------------------------------ */
+
+static sti_status missing(const char *device, const char *what, sti_error *error) {
+    return sti__fail(error, STI_UNSUPPORTED, "device %s: %s not there yet", device, what);
+}
+
+static sti_status check(const sti_model *m, const char *device, const sti_option *o, sti_error *error) {
+    if (m->nflex) return missing(device, "soft bodies are", error);
+    if (o->integrator == STI_INTEGRATOR_ALM) return missing(device, "the integrator alm is", error);
+    for (int i = 0; i < m->ngeom; i++)
+        if (m->geom_hydroelastic[i] > 0) return missing(device, "pressure fields of geoms are", error);
+    if (m->nmesh && sti__sense_has_query(m))
+        return missing(device, "rangefinders and distance sensors in models with meshes are", error);
+    return STI_OK;
+}
+
+/* Bytes of a heap that the model, and a world of it, need: both are made here once. */
+static sti_status measure(sti__device_batch *b, const void *packed, const sti_option *option, size_t *model,
+                          size_t *world, sti_error *error) {
+    sti_status status = STI_NO_MEMORY;
+    for (size_t bytes = (size_t)1 << 20; status == STI_NO_MEMORY && bytes < PTRDIFF_MAX / 2; bytes *= 2) {
+        sti__gpu_heap heap[2] = {{0}};
+        char *block = sti__alloc_aligned(&b->allocator, sti__size(2, bytes));
+        if (!block) return sti__fail(error, STI_NO_MEMORY, "no memory for a world");
+        sti_allocator from[2];
+        for (int k = 0; k < 2; k++) {
+            sti__gpu_heap_add(&heap[k], block + (size_t)k * bytes, bytes);
+            from[k] = sti__gpu_heap_allocator(&heap[k]);
+        }
+        sti_world_options options = sti_world_options_default();
+        options.allocator = &from[1];
+        options.option = option;
+        sti_model *m = sti_model_unpack(packed, b->copy.npacked, &from[0], error);
+        sti_world *w = m ? sti_world_create(m, &options, error) : NULL;
+        status = w ? STI_OK : error->code;
+        sti_world_destroy(w);
+        *model = heap[0].used;
+        *world = heap[1].used;
+        sti__free_aligned(&b->allocator, block, sti__size(2, bytes));
+    }
+    return status;
+}
+
+static bool is_shown(sti_field field) {
+    char role = sti__field_role(field);
+    return role == 'S' || role == 'I' || field == STI_FIELD_sensordata;
+}
+
+/* Numbers of all arrays that are seen as one; with a base also where they are. */
+static size_t place_arrays(sti__device_batch *b) {
+    size_t used = 0;
+    for (int f = 0; f < STI_FIELD_COUNT; f++) {
+        if (!is_shown((sti_field)f)) continue;
+        b->copy.array[f] = b->arrays ? b->arrays + used : NULL;
+        used = sti__add(used, sti__size(b->count, sti__field_size(b->model, (sti_field)f)));
+        used = sti__add(used, 31) / 32 * 32; /* of 256 bytes */
+    }
+    return used;
+}
+
+static sti_status fail_room(sti__device_batch *b, size_t each, sti_error *error) {
+    size_t room = b->driver.room(b->driver.context);
+    return sti__fail(error, STI_NO_MEMORY,
+                     "device %s: no memory for %d worlds of %zu bytes; about %zu would fit", b->device,
+                     b->count, each, room / (each ? each : 1));
+}
+
+static sti_status take_all(sti__device_batch *b, size_t model, size_t world, sti_error *error) {
+    size_t n = (size_t)b->count, arrays = sti__size(place_arrays(b), sizeof(double));
+    b->counts.model = model;
+    b->counts.world = world;
+    b->packed = take(b, b->copy.npacked);
+    b->model_block = take(b, model);
+    b->remote = take(b, sizeof *b->remote);
+    b->copy.heap = take(b, sti__size(n, sizeof *b->copy.heap));
+    b->copy.world = take(b, sti__size(n, sizeof *b->copy.world));
+    b->copy.status = take(b, sti__size(n, sizeof *b->copy.status));
+    b->copy.done = take(b, sti__size(n, sizeof *b->copy.done));
+    b->which = take(b, sti__size(n, sizeof *b->which));
+    b->arrays = take(b, arrays);
+    b->worlds = b->packed && b->model_block && b->remote && b->copy.heap && b->copy.world && b->copy.status &&
+                        b->copy.done && b->which && b->arrays
+                    ? take(b, sti__size(n, world))
+                    : NULL;
+    place_arrays(b);
+    return b->worlds ? STI_OK : fail_room(b, world + arrays / n + sizeof *b->copy.heap, error);
+}
+
+static sti_status first_bad(sti__device_batch *b, sti_error *error) {
+    sti_status status = STI_OK;
+    for (int i = 0; i < b->count && status == STI_OK; i++)
+        if (from_device(b, &status, b->copy.status + i, sizeof status) != STI_OK) status = b->lost.code;
+    return status == STI_OK ? STI_OK
+                            : sti__fail(error, status, "device %s: a world could not be made: %s", b->device,
+                                        sti_status_text(status));
+}
+
+/* The first world alone: it makes what all share. */
+static sti_status make_worlds(sti__device_batch *b, sti_error *error) {
+    int first = 0;
+    sti_status status = launch(b, STI__GPU_create, (sti__gpu_call){.which = &first, .n = 1});
+    for (int i = 1; i < b->count; i++) b->short_list[i - 1] = i;
+    if (status == STI_OK)
+        status = launch(b, STI__GPU_create, (sti__gpu_call){.which = b->short_list, .n = b->count - 1});
+    if (status == STI_OK) return first_bad(b, error);
+    *error = b->lost;
+    return status;
+}
+
+static sti_status upload(sti__device_batch *b, const void *packed, sti_error *error) {
+    sti__gpu_heap_add(&b->copy.model_heap, b->model_block, b->counts.model);
+    sti_status status = to_device(b, b->packed, packed, b->copy.npacked);
+    if (status == STI_OK) status = to_device(b, b->remote, &b->copy, sizeof b->copy);
+    if (status == STI_OK) status = launch(b, STI__GPU_unpack, (sti__gpu_call){.in = b->packed, .n = 1});
+    if (status == STI_OK)
+        status = launch(b, STI__GPU_grow,
+                        (sti__gpu_call){.out = b->worlds, .size = b->counts.world, .n = b->count});
+    sti__gpu_batch made;
+    if (status == STI_OK) status = from_device(b, &made, b->remote, sizeof made);
+    if (status != STI_OK) return *error = b->lost, status;
+    if (!made.model) return *error = made.error, made.error.code;
+    b->copy.model = made.model;
+    b->copy.model_heap = made.model_heap;
+    return make_worlds(b, error);
+}
+
+static sti_status fill(sti__device_batch *b, const sti_option *option, sti_error *error) {
+    size_t model = 0, world = 0, bytes = sti_model_pack_size(b->model);
+    b->short_list = sti__alloc(&b->allocator, sti__size(b->count, sizeof(int)));
+    void *packed = sti__alloc_aligned(&b->allocator, bytes);
+    sti_status status = STI_OK;
+    b->copy.count = b->count;
+    b->copy.npacked = bytes;
+    b->copy.option = *option;
+    if (!packed || !b->short_list) status = sti__fail(error, STI_NO_MEMORY, "no memory for a packed model");
+    if (status == STI_OK) status = sti_model_pack(b->model, packed, bytes, error);
+    if (status == STI_OK) status = measure(b, packed, option, &model, &world, error);
+    /* some more for pools that grow in the first steps */
+    if (status == STI_OK) status = take_all(b, sti__padded(model), sti__padded(world + world / 8), error);
+    if (status == STI_OK) status = upload(b, packed, error);
+    sti__free_aligned(&b->allocator, packed, bytes);
+    return status;
+}
+
+static sti_status open_device(sti__device_batch *b, const char *device, sti_error *error) {
+    bool cuda = strcmp(device, "cuda") == 0;
+    if (!cuda && strcmp(device, "cuda-emulated") != 0)
+        return sti__fail(error, STI_ARGUMENT, "there is no device %s: cpu, cuda and cuda-emulated are",
+                         device);
+    b->device = cuda ? "cuda" : "cuda-emulated";
+    return cuda ? sti__gpu_cuda(&b->driver, error) : sti__gpu_emulate(&b->driver, error);
+}
+
+sti__device_batch *sti__device_create(const sti_model *model, int count, const char *device,
+                                      const sti_option *option, const sti_allocator *allocator,
+                                      sti_error *error) {
+    sti_error none = {0};
+    if (!error) error = &none;
+    if (!option) option = &model->opt;
+    if (check(model, device, option, error) != STI_OK) return NULL;
+    sti__device_batch *b = sti__alloc(allocator, sizeof *b);
+    if (!b) return sti__fail(error, STI_NO_MEMORY, "no memory for a batch"), NULL;
+    b->allocator = *sti__allocator(allocator);
+    b->model = model;
+    b->count = count;
+    if (open_device(b, device, error) == STI_OK && fill(b, option, error) == STI_OK) return b;
+    sti__device_destroy(b);
+    return NULL;
+}
+
+void sti__device_destroy(sti__device_batch *b) {
+    if (!b) return;
+    if (b->driver.give) {
+        void *all[] = {b->worlds,      b->model_block, b->packed, b->remote, b->copy.heap, b->copy.world,
+                       b->copy.status, b->copy.done,   b->arrays, b->which,  b->stage};
+        for (int i = 0; i < STI__COUNT(all); i++) give(b, all[i]);
+        for (int i = 0; i < b->npiece; i++) give(b, b->piece[i]);
+        b->driver.close(b->driver.context);
+    }
+    sti_allocator allocator = b->allocator;
+    sti__free(&allocator, b->short_list, sti__size(b->count, sizeof(int)));
+    sti__free(&allocator, b, sizeof *b);
+}
+
+/* ---- steps ---------------------------------------------------------------------------------------------------------- */
+
+static sti_status read_status(sti__device_batch *b, sti_status *status) {
+    return from_device(b, status, b->copy.status, sti__size(b->count, sizeof *status));
+}
+
+/* Worlds that ran out of memory are given more, as much again each time; the number of those. */
+static int grow(sti__device_batch *b, const sti_status *status) {
+    int n = 0;
+    for (int i = 0; i < b->count; i++)
+        if (status[i] == STI_NO_MEMORY) b->short_list[n++] = i;
+    if (n == 0 || b->npiece == PIECES) return 0;
+    size_t each = b->counts.world << (b->npiece < 8 ? b->npiece : 8);
+    void *piece = take(b, sti__size(n, each));
+    if (!piece) return 0;
+    b->piece[b->npiece++] = piece;
+    b->counts.grown += n;
+    sti__gpu_call call = {.which = b->short_list, .out = piece, .size = each, .n = n};
+    return launch(b, STI__GPU_grow, call) == STI_OK ? n : 0;
+}
+
+static sti_status first_of(sti__device_batch *b, const sti_status *status) {
+    for (int i = 0; i < b->count; i++)
+        if (status[i] != STI_OK) return status[i];
+    return STI_OK;
+}
+
+/* The device failed: so did all worlds. */
+static sti_status all_lost(sti__device_batch *b, sti_status *status) {
+    for (int i = 0; i < b->count; i++) status[i] = b->lost.code;
+    return b->lost.code;
+}
+
+/* Again for those that were short of memory, until they have enough or there is none. */
+static sti_status run(sti__device_batch *b, sti__gpu_entry entry, sti__gpu_call call, sti_status *status) {
+    sti_status done = launch(b, entry, call);
+    if (done == STI_OK) done = read_status(b, status);
+    for (int n; done == STI_OK && (n = grow(b, status)) > 0;) {
+        call.which = b->short_list;
+        call.n = n;
+        done = launch(b, entry, call);
+        if (done == STI_OK) done = read_status(b, status);
+    }
+    return b->lost.code == STI_OK ? first_of(b, status) : all_lost(b, status);
+}
+
+sti_status sti__device_step(sti__device_batch *b, int nstep, sti_status *status) {
+    if (b->lost.code == STI_OK)
+        b->driver.clear(b->driver.context, b->copy.done, sti__size(b->count, sizeof(int)), &b->lost);
+    return run(b, STI__GPU_step, (sti__gpu_call){.n = b->count, .number = nstep}, status);
+}
+
+sti_status sti__device_forward(sti__device_batch *b, const int *which, int n, sti_status *status) {
+    if (which)
+        for (int i = 0; i < b->count; i++) status[i] = STI_OK;
+    sti_status done = b->driver.clear(b->driver.context, b->copy.status,
+                                      sti__size(b->count, sizeof *b->copy.status), &b->lost);
+    if (done != STI_OK) return all_lost(b, status);
+    return run(b, STI__GPU_forward, (sti__gpu_call){.which = which, .n = which ? n : b->count}, status);
+}
+
+/* ---- the rest -------------------------------------------------------------------------------------------------------- */
+
+static sti_status told(sti__device_batch *b, sti_status status, sti_error *error) {
+    if (status != STI_OK && error) *error = b->lost;
+    return status;
+}
+
+static sti_status no_stage(sti__device_batch *b, sti_error *error) {
+    return sti__fail(error, STI_NO_MEMORY, "device %s: no memory to copy an array", b->device);
+}
+
+sti_status sti__device_reset(sti__device_batch *b, const int *which, int n, int key, sti_error *error) {
+    sti__gpu_call call = {.which = which, .n = which ? n : b->count, .number = key};
+    return told(b, launch(b, STI__GPU_reset, call), error);
+}
+
+sti_status sti__device_reset_to(sti__device_batch *b, const int *which, int n, const double *states,
+                                sti_error *error) {
+    if (!which) n = b->count;
+    size_t bytes = sti__size(n, sti__world_nstate(b->model), sizeof(double));
+    void *stage = staged(b, bytes);
+    if (!stage) return no_stage(b, error);
+    sti_status status = to_device(b, stage, states, bytes);
+    sti__gpu_call call = {.which = which, .in = stage, .n = n};
+    return told(b, status == STI_OK ? launch(b, STI__GPU_reset_to, call) : status, error);
+}
+
+sti_status sti__device_set_option(sti__device_batch *b, const sti_option *option) {
+    if (memcmp(&b->copy.option, option, sizeof *option) == 0) return STI_OK;
+    if (check(b->model, b->device, option, NULL) != STI_OK) return STI_UNSUPPORTED;
+    b->copy.option = *option;
+    sti_status status = to_device(b, &b->remote->option, option, sizeof *option);
+    return status == STI_OK ? launch(b, STI__GPU_option, (sti__gpu_call){.n = b->count}) : status;
+}
+
+/* What an entry writes for each world, `each` bytes. */
+static sti_status fetch(sti__device_batch *b, sti__gpu_entry entry, int number, size_t each, void *out) {
+    size_t bytes = sti__size(b->count, each);
+    void *stage = staged(b, bytes);
+    if (!stage) return STI_NO_MEMORY;
+    sti_status status = launch(b, entry, (sti__gpu_call){.out = stage, .n = b->count, .number = number});
+    return status == STI_OK ? from_device(b, out, stage, bytes) : status;
+}
+
+sti_status sti__device_gather(sti__device_batch *b, sti_field field, double *out) {
+    size_t each = sti__size(sti__field_size(b->model, field), sizeof(double));
+    if (b->copy.array[field]) return from_device(b, out, b->copy.array[field], sti__size(b->count, each));
+    return fetch(b, STI__GPU_gather, field, each, out);
+}
+
+sti_status sti__device_scatter(sti__device_batch *b, sti_field field, const double *in) {
+    size_t bytes = sti__size(b->count, sti__field_size(b->model, field), sizeof(double));
+    return b->copy.array[field] ? to_device(b, b->copy.array[field], in, bytes) : STI_ARGUMENT;
+}
+
+sti_status sti__device_hash(sti__device_batch *b, uint64_t *out) {
+    return fetch(b, STI__GPU_hash, 0, sizeof *out, out);
+}
+
+sti_status sti__device_solved(sti__device_batch *b, double *out) {
+    return fetch(b, STI__GPU_solved, 0, 3 * sizeof *out, out);
+}
+
+sti_status sti__device_error(sti__device_batch *b, int i, sti_error *out) {
+    if (b->lost.code != STI_OK) return *out = b->lost, STI_OK;
+    void *stage = staged(b, sizeof *out);
+    if (!stage) return STI_NO_MEMORY;
+    sti_status status = launch(b, STI__GPU_error, (sti__gpu_call){.which = &i, .out = stage, .n = 1});
+    return status == STI_OK ? from_device(b, out, stage, sizeof *out) : status;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A batch whose worlds live on a device: the processor's side of it. */
+#ifndef STI_GPU_DEVICE_BATCH_H
+#define STI_GPU_DEVICE_BATCH_H
+
+#include "world/world.h"
+
+typedef struct sti__device_batch sti__device_batch;
+
+/* device: "cuda", or "cuda-emulated": the same, with launches as loops of this processor. NULL and error on failure. */
+sti__device_batch *sti__device_create(const sti_model *model, int count, const char *device,
+                                      const sti_option *option, const sti_allocator *allocator,
+                                      sti_error *error);
+void sti__device_destroy(sti__device_batch *batch);
+const char *sti__device_name(const sti__device_batch *batch);
+
+/* which: n worlds, NULL: all. status: count, those of which are set. */
+sti_status sti__device_step(sti__device_batch *batch, int nstep, sti_status *status);
+sti_status sti__device_forward(sti__device_batch *batch, const int *which, int n, sti_status *status);
+sti_status sti__device_reset(sti__device_batch *batch, const int *which, int n, int key, sti_error *error);
+sti_status sti__device_reset_to(sti__device_batch *batch, const int *which, int n, const double *states,
+                                sti_error *error);
+sti_status sti__device_set_option(sti__device_batch *batch, const sti_option *option);
+
+/* The device's memory; NULL: it must be gathered. */
+double *sti__device_array(const sti__device_batch *batch, sti_field field);
+sti_status sti__device_gather(sti__device_batch *batch, sti_field field, double *out);
+sti_status sti__device_scatter(sti__device_batch *batch, sti_field field, const double *in);
+sti_status sti__device_hash(sti__device_batch *batch, uint64_t *out);
+/* Three numbers a world: certificate, iterations, converged. */
+sti_status sti__device_solved(sti__device_batch *batch, double *out);
+/* How world i's last call failed; or the device itself, whose error then stands for all. */
+sti_status sti__device_error(sti__device_batch *batch, int i, sti_error *out);
+
+typedef struct sti__device_counts {
+    size_t model, world, all; /* bytes: of the model, of a world at creation, of all that was taken */
+    int64_t grown;            /* pieces that worlds were given later; their steps were repeated */
+    int64_t reordered;        /* factors in another order than the processor's */
+} sti__device_counts;
+sti__device_counts sti__device_count(const sti__device_batch *batch);
+
+#endif
