@@ -74,7 +74,7 @@ static bool is_width(int lanes) { return lanes == 0 || lanes == 1 || lanes == 4 
 
 static bool make_lanes(sti_batch *b, int width) {
     b->width = width ? width : sti__kernels_width();
-    if (!sti__lanes_serve(b->model)) b->width = 1;
+    if (b->remote || !sti__lanes_serve(b->model)) b->width = 1;
     if (b->width == 1 || b->count == 1) return true;
     b->nlanes = b->tasks.run && b->tasks.nthread > 1 ? b->tasks.nthread : 1;
     b->lanes = sti__alloc(&b->own, sti__size(b->nlanes, sizeof(sti__lanes *)));
