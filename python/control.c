@@ -204,8 +204,9 @@ static PyObject *control_stage(PyObject *module, PyObject *args) {
         if (strcmp(stages[i].name, name) != 0) continue;
         if (!take_world(owner, &l, &world)) return NULL;
         sti_status status;
-        Py_BEGIN_ALLOW_THREADS status = stages[i].call(world);
-        Py_END_ALLOW_THREADS return finish(module, owner, &l, status);
+        CORE_RUN(((core_world *)owner)->model) status = stages[i].call(world);
+        CORE_RUN_END(((core_world *)owner)->model)
+        return finish(module, owner, &l, status);
     }
     return PyErr_Format(PyExc_ValueError, "there is no stage '%s'", name), NULL;
 }
@@ -243,8 +244,10 @@ static PyObject *control_linearize(PyObject *module, PyObject *args) {
         if (!borrow(&l, array[i], size[i], true, &out[i])) return NULL;
     if (!take_world(owner, &l, &world)) return NULL;
     sti_status status;
-    Py_BEGIN_ALLOW_THREADS status = sti_linearize(world, eps, centered, out[0], out[1], out[2], out[3]);
-    Py_END_ALLOW_THREADS return finish(module, owner, &l, status);
+    CORE_RUN(((core_world *)owner)->model)
+        status = sti_linearize(world, eps, centered, out[0], out[1], out[2], out[3]);
+    CORE_RUN_END(((core_world *)owner)->model)
+    return finish(module, owner, &l, status);
 }
 
 /* ---- state ---------------------------------------------------------------------------------------------------------- */

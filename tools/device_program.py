@@ -4,7 +4,7 @@ PTX; and with ptxas to machine code. Only what changed is compiled again.
 
 device_program.py --out FILE.ptx [--cubin FILE.cubin --ptxas PROGRAM] [--arch 90] [--embed FILE.S] --work FOLDER [--depfile FILE]
                   [--suffix=-16] [--made]
---made: FILE.ptx is there, from another machine; the rest is made of it."""
+--made: FILE.ptx is there, and perhaps FILE.cubin, from another machine; the rest is made of them."""
 import argparse
 import concurrent.futures
 import os
@@ -107,8 +107,8 @@ if not options.made:
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         made = list(pool.map(lambda source: compile_one(source, options), sources()))
     link([code for code, _ in made], options)
-if options.cubin:
-    run([options.ptxas, f"-arch=sm_{options.arch}", "-O2", "--fmad=false", "--split-compile=0", options.out, "-o", options.cubin])
+if options.cubin and not (options.made and options.cubin.exists()):
+    run([options.ptxas, f"-arch=sm_{options.arch}", "--Ofast-compile=max", "--fmad=false", options.out, "-o", options.cubin])
 if options.embed:
     options.embed.write_text(embedding(options))
 if options.depfile:

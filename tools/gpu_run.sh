@@ -6,7 +6,7 @@ pack=$(cd "$1" && pwd) command=$2
 shift 2
 [ -d /usr/local/cuda/bin ] && PATH=$PATH:/usr/local/cuda/bin
 if [ ! -f "$pack/libstiction_cuda.so" ]; then
-    gunzip -kf "$pack/device.ptx.gz"
+    gunzip -kf "$pack"/*.gz
     ptxas=$(command -v ptxas || true)
     begin=$(date +%s)
     python3 tools/device_program.py --made --out "$pack/device.ptx" --embed "$pack/device_program.S" \
