@@ -245,7 +245,7 @@ static PyObject *control_linearize(PyObject *module, PyObject *args) {
     if (!take_world(owner, &l, &world)) return NULL;
     sti_status status;
     CORE_RUN(((core_world *)owner)->model)
-        status = sti_linearize(world, eps, centered, out[0], out[1], out[2], out[3]);
+    status = sti_linearize(world, eps, centered, out[0], out[1], out[2], out[3]);
     CORE_RUN_END(((core_world *)owner)->model)
     return finish(module, owner, &l, status);
 }

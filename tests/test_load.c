@@ -934,5 +934,4 @@ MAIN(CASE(reads_elements_and_values), CASE(unset_values_come_from_the_schema),
      CASE(includes_beside_the_including_file), CASE(missing_main_file), CASE(own_namespace),
      CASE(namespace_errors), CASE(writing_round_trips), CASE(building_by_hand), CASE(nothing_may_be_edited),
      CASE(attributes_are_listed), CASE(edits_of_classes_take_effect), CASE(every_allocation_may_fail),
-     CASE(urdf_without_memory),
-     CASE(schema_documents_itself))
+     CASE(urdf_without_memory), CASE(schema_documents_itself))

@@ -22,13 +22,13 @@ struct sti_batch {
     double *array[STI_FIELD_COUNT]; /* count rows of the fields that views show; NULL: of others */
     void *block;                    /* the last three */
     size_t nblock;
-    int width;             /* worlds side by side; 1: one by one */
-    int nlanes;            /* as many as threads */
-    sti__lanes **lanes;    /* that threads take for a while */
-    atomic_bool *taken;    /* nlanes */
-    _Atomic int64_t alone; /* steps of worlds that found none */
+    int width;                 /* worlds side by side; 1: one by one */
+    int nlanes;                /* as many as threads */
+    sti__lanes **lanes;        /* that threads take for a while */
+    atomic_bool *taken;        /* nlanes */
+    _Atomic int64_t alone;     /* steps of worlds that found none */
     sti__device_batch *remote; /* where the worlds live, if not here: then `world` and `array` are empty */
-    sti__own *parameters;  /* of worlds that have their own; NULL until someone asks for some */
+    sti__own *parameters;      /* of worlds that have their own; NULL until someone asks for some */
 };
 
 /* Worlds are stepped in sets of neighbours: how many, at most the width and few enough for all threads to have some; their number. */
