@@ -101,8 +101,9 @@ TEST(worlds_that_need_more_memory_get_it_and_lose_nothing) {
     static char xml[32768];
     char *at = xml + sprintf(xml, "<mujoco><worldbody><geom type='plane' size='5 5 1'/>");
     for (int i = 0; i < 64; i++)
-        at += sprintf(at, "<body pos='%g %g %g'><freejoint/><geom type='box' size='.05 .05 .05' density='500'/></body>",
-                      0.1 * (i % 4), 0.1 * (i / 4 % 4), 0.05 + 0.1 * (i / 16));
+        at += sprintf(
+            at, "<body pos='%g %g %g'><freejoint/><geom type='box' size='.05 .05 .05' density='500'/></body>",
+            0.1 * (i % 4), 0.1 * (i / 4 % 4), 0.05 + 0.1 * (i / 16));
     sprintf(at, "</worldbody></mujoco>");
     sti_model *m = model_of(xml);
     sti_batch *b = remote_of(m, 2);

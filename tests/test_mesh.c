@@ -176,7 +176,8 @@ TEST(obj_polygons) {
                            "f 4 5 1 2 3\n", "f 5 1 2 3 4\n", "f 5 4 3 2 1\n"};
     for (int i = 0; i < 6; i++) {
         char text[200];
-        snprintf(text, sizeof text, "v -1 -0.25 0\nv 1 -0.25 0\nv 1 1.75 0\nv 0 0.25 0\nv -1 1.75 0\n%s", loops[i]);
+        snprintf(text, sizeof text, "v -1 -0.25 0\nv 1 -0.25 0\nv 1 1.75 0\nv 0 0.25 0\nv -1 1.75 0\n%s",
+                 loops[i]);
         REQUIRE(decode_obj(text, &mesh) == STI_OK);
         CHECK(mesh.nface == 3);
         CHECK_NEAR(area(&mesh), 2.5, 1e-12);

@@ -113,8 +113,9 @@ STI_API const char *sti_batch_device(const sti_batch *batch);
 typedef struct sti_device_info {
     size_t model_bytes, world_bytes; /* of the model, and of each world when it is made */
     size_t bytes;                    /* of the device's memory, in all */
-    int64_t grown;     /* times that a world was given more memory; the step that was short of it is repeated */
-    int64_t reordered; /* factors whose columns were in another order than the processor's: those solves have other bits */
+    int64_t grown; /* times that a world was given more memory; the step that was short of it is repeated */
+    int64_t
+        reordered; /* factors whose columns were in another order than the processor's: those solves have other bits */
 } sti_device_info;
 
 /* All zero on the processor. */
