@@ -18,15 +18,16 @@ import stiction
 h5py = pytest.importorskip("h5py")
 pytest.importorskip("matplotlib")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.path.join(sysconfig.get_path("scripts"), "stiction")
+PROGRAM = os.path.join(sysconfig.get_path("scripts"), "stiction")  # Python's, which starts the next
+ITSELF = os.path.join(sysconfig.get_path("platlib"), "stiction", "bin", "stiction")
 ROBOT = """<mujoco model="two links"><worldbody><body pos="0 0 1"><joint name="a" axis="0 1 0"/>
   <geom type="capsule" size=".02" fromto="0 0 0 .3 0 0"/><body pos=".3 0 0"><joint name="b" axis="0 1 0"/><geom size=".05"/></body></body>
   </worldbody><actuator><motor joint="a"/></actuator></mujoco>"""
 
 
-def program(*arguments, cwd=None, env=None, timeout=600):
+def program(*arguments, cwd=None, env=None, timeout=600, path=PROGRAM):
     """(status, output) of the command-line program."""
-    done = subprocess.run([PROGRAM, *map(str, arguments)], cwd=cwd, env=env, timeout=timeout, stdin=subprocess.DEVNULL,
+    done = subprocess.run([path, *map(str, arguments)], cwd=cwd, env=env, timeout=timeout, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     return done.returncode, done.stdout
 

@@ -30,6 +30,7 @@ def unread(table):
     """Attributes in the table whose name no code reads, without a word that they have no effect."""
     code = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "src").rglob("*.[ch]"))
     read = set(re.findall(r"STI_A_(\w+)", code))
+    read |= set(re.findall(r"\b(?:WORD|REAL)\((\w+), ", (ROOT / "src/dynamics/lengthrange.c").read_text(encoding="utf-8")))
     fields = (ROOT / "include/stiction/option_fields.h").read_text(encoding="utf-8")
     read |= set(re.findall(r"X\(\w+, \w+, (\w+),", fields)) | set(re.findall(r"X\([A-Z]+, (\w+),", fields))
     read |= set(re.findall(r"X\((?:int|double), (\w+), [\d.e-]+, \w", fields))
