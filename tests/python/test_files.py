@@ -67,7 +67,7 @@ def test_plots_run_nothing_of_the_present_folder(tmp_path, recording):
     shutil.copytree(ROOT / "tests" / "problems", tmp_path / "problems")
     for k, (path, command) in enumerate((("", ["plot", "./-run.h5", "-o", "0.png"]), (":", ["run", "robot.xml", "--time", "0.1", "--plot", "1.png"]),
                                          (str(tmp_path), ["solve", "--compare", "problems", "--coulomb", "exact", "--plot", "2.png"]))):
-        status, text = program(*command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path, "STICTION_PYTHON": sys.executable})
+        status, text = program(*command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path, "STICTION_PYTHON": sys.executable}, path=ITSELF)
         assert not (tmp_path / "trapped").exists(), (tmp_path / "trapped").read_text()
         assert status == 0 and "font.size" not in text, text
         assert (tmp_path / f"{k}.png").read_bytes()[:4] == b"\x89PNG"
@@ -215,7 +215,7 @@ def test_plots_of_damaged_tables_are_one_line(tmp_path):
     assert status == 0, text
     cases = []
     status, text = program("solve", ROOT / "tests" / "problems" / "regularised.h5", "--history", "--csv", "history.csv", "--plot", "history.png",
-                           cwd=tmp_path, env={**os.environ, "STICTION_PYTHON": sys.executable})
+                           cwd=tmp_path, env={**os.environ, "STICTION_PYTHON": sys.executable}, path=ITSELF)
     assert status == 0 and (tmp_path / "history.png").read_bytes()[:4] == b"\x89PNG", text
     for kind, content, words in (("profile", PROFILE.encode(), []), ("history", (tmp_path / "history.csv").read_bytes(), []),
                                  ("coupled", (tmp_path / "coupled.csv").read_bytes()[:20000], ["coupled"])):
@@ -262,7 +262,7 @@ def test_a_killed_recording_is_read_by_h5py(tmp_path):
     n = min(len(stamps), len(times))
     assert n > 1 and np.allclose(stamps[:n], times[:n, 0], rtol=0, atol=1e-6)
     assert np.all(times[len(stamps):, 1] > times[-1, 0] - 1)  # what is lost
-    status, text = program("plot", path, "-o", tmp_path / "killed.png", env={**os.environ, "STICTION_PYTHON": sys.executable})
+    status, text = program("plot", path, "-o", tmp_path / "killed.png", env={**os.environ, "STICTION_PYTHON": sys.executable}, path=ITSELF)
     assert status == 0, text
 
 
