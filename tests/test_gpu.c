@@ -156,6 +156,11 @@ TEST(what_is_not_there_says_so) {
     if (b) {
         CHECK(!sti_batch_parameter(b, "body_mass", &error).data && error.code == STI_UNSUPPORTED);
         CHECK(sti_batch_rollout(b, &(sti_rollout){0}, &error) == STI_UNSUPPORTED);
+        sti_option option = arm->opt;
+        option.integrator = STI_INTEGRATOR_ALM;
+        CHECK(sti_batch_set_option(b, &option) == STI_UNSUPPORTED && sti_batch_step(b, 1) == STI_OK);
+        option.integrator = STI_INTEGRATOR_RK4;
+        CHECK(sti_batch_set_option(b, &option) == STI_OK && sti_batch_step(b, 1) == STI_OK);
     }
     sti_batch_destroy(b);
     sti_model_free(soft), sti_model_free(alm), sti_model_free(arm);

@@ -257,9 +257,10 @@ sti_status sti_batch_reset_to(sti_batch *batch, const int *which, int n, const d
     return status;
 }
 
-void sti_batch_set_option(sti_batch *batch, const sti_option *option) {
-    if (batch->remote) sti__device_set_option(batch->remote, option); /* the next step says what is wrong */
-    for (int i = 0; i < batch->count && !batch->remote; i++) batch->world[i]->state->opt = *option;
+sti_status sti_batch_set_option(sti_batch *batch, const sti_option *option) {
+    if (batch->remote) return sti__device_set_option(batch->remote, option);
+    for (int i = 0; i < batch->count; i++) batch->world[i]->state->opt = *option;
+    return STI_OK;
 }
 
 /* ---- steps -------------------------------------------------------------------------------------------- */
