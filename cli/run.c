@@ -119,7 +119,7 @@ typedef struct simulation {
     double *ctrl;
     int key[MOST_KEYS], nkey; /* keyframes whose controls are gone through; 0 = none */
     double wall, energy[2];   /* J, before and after */
-    double worst;             /* largest certificate of a step that was looked at */
+    double worst;             /* largest certificate of a step */
 } simulation;
 
 static double total_energy(sti_world *world) {

@@ -45,28 +45,31 @@ static char *heap_xml(int count) {
 
 /* ---- collide ------------------------------------------------------------------------------------------------ */
 
+/* A step, then contacts by the world's list and by a tree: the same bits. Their number. */
+static int compare_step(sti_world *w, sti__collide *tree) {
+    const sti__collide *list = &w->constraints.collide;
+    sti__collide_sizes need;
+    REQUIRE(sti_step(w, 1) == STI_OK);
+    sti_stage_position(w);
+    sti_stage_velocity(w);
+    sti_stage_collide(w);
+    sti__collide_look_ahead(tree, w->state);
+    REQUIRE(sti__collide_run(tree, w->state, NULL, &need));
+    CHECK(tree->ncontact == list->ncontact &&
+          memcmp(tree->contact, list->contact, (size_t)tree->ncontact * sizeof *tree->contact) == 0);
+    return list->ncontact;
+}
+
 TEST(a_list_finds_what_the_tree_finds) {
     sti_model *m = model_of(heap_xml(18));
     sti_world *w = world_of(m);
-    sti__collide_sizes need;
     sti__collide tree;
     REQUIRE(w->collision->list);
     sti__collision_model treed = *w->collision;
     treed.list = NULL;
     REQUIRE(sti__collide_create(&tree, &treed, (sti__collide_sizes){0}, NULL, NULL));
     int found = 0;
-    for (int i = 0; i < 60; i++) {
-        REQUIRE(sti_step(w, 1) == STI_OK);
-        sti_stage_position(w);
-        sti_stage_velocity(w);
-        sti_stage_collide(w);
-        const sti__collide *list = &w->constraints.collide;
-        sti__collide_look_ahead(&tree, w->state);
-        REQUIRE(sti__collide_run(&tree, w->state, NULL, &need));
-        CHECK(tree.ncontact == list->ncontact &&
-              memcmp(tree.contact, list->contact, (size_t)tree.ncontact * sizeof *tree.contact) == 0);
-        found += list->ncontact;
-    }
+    for (int i = 0; i < 60; i++) found += compare_step(w, &tree);
     CHECK(found > 500);
     sti__collide_free(&tree);
     sti_world_destroy(w);
@@ -158,7 +161,6 @@ static const char *limbs_xml(void) {
 TEST(bodies_first_lose_no_contact) {
     sti_model *m = model_of(limbs_xml());
     sti_world *w = world_of(m);
-    sti__collide_sizes need;
     sti__collide tree;
     REQUIRE(w->collision->list && w->collision->links->nlink == 13);
     sti__collision_model treed = *w->collision;
@@ -172,16 +174,8 @@ TEST(bodies_first_lose_no_contact) {
         if (i % 100 == 0) sti_world_reset(w, -1);
         for (int k = 0; i % 25 == 0 && k < m->nv; k++) qvel[k] = uniform(-1, 1) * (i % 400 < 200 ? 2 : 8);
         mocap[0] += uniform(-.01, .01);
-        REQUIRE(sti_step(w, 1) == STI_OK);
-        sti_stage_position(w);
-        sti_stage_velocity(w);
-        sti_stage_collide(w);
+        found += compare_step(w, &tree);
         const sti__collide *list = &w->constraints.collide;
-        sti__collide_look_ahead(&tree, w->state);
-        REQUIRE(sti__collide_run(&tree, w->state, NULL, &need));
-        CHECK(tree.ncontact == list->ncontact &&
-              memcmp(tree.contact, list->contact, (size_t)tree.ncontact * sizeof *tree.contact) == 0);
-        found += list->ncontact;
         for (int k = 0; k < 13 && !list->links.all; k++) asleep += !list->links.awake[k];
     }
     CHECK(found > 1000 && asleep > 1000);

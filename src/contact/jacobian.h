@@ -7,6 +7,12 @@
 #include "math/rot.h"
 #include "model/state.h"
 
+/* Velocity that a dof gives to a point; arm: to the point from the subtree_com of its tree. */
+static inline void sti__dof_velocity(const double cdof[6], const double arm[3], double v[3]) {
+    v3_cross(v, cdof, arm);
+    v3_add(v, v, cdof + 3);
+}
+
 /* J += scale * direction . velocity of the body's point p; `count` directions (rows of `axes`, world), J is count x n over
    the ascending dofs, which contain all that move the body. */
 static inline void sti__add_point(const sti_state *s, int body, const double p[3], const double *axes,
@@ -15,10 +21,8 @@ static inline void sti__add_point(const sti_state *s, int body, const double p[3
     double arm[3], v[3];
     v3_sub(arm, p, s->subtree_com + 3 * m->body_rootid[body]);
     for (int d = m->body_lastdof[body], k = n - 1; d >= 0; d = m->dof_parentid[d]) {
-        const double *c = s->cdof + 6 * d;
         while (dofs[k] != d) k--;
-        v3_cross(v, c, arm);
-        v3_add(v, v, c + 3);
+        sti__dof_velocity(s->cdof + 6 * d, arm, v);
         for (int i = 0; i < count; i++) J[i * n + k] += scale * v3_dot(axes + 3 * i, v);
     }
 }

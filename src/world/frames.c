@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jacobians and velocities of frames, forces at points, motion on the manifold of positions. */
 #include "base/det.h"
+#include "contact/jacobian.h"
 #include "math/rot.h"
 #include "world/world.h"
 #include <stiction/control.h>
@@ -50,8 +51,7 @@ static void add_columns(const sti_state *s, int body, const double point[3], dou
     v3_sub(arm, point, s->subtree_com + 3 * m->body_rootid[body]);
     for (int d = m->body_lastdof[body]; d >= 0; d = m->dof_parentid[d]) {
         const double *c = s->cdof + 6 * d;
-        v3_cross(v, c, arm);
-        v3_add(v, v, c + 3);
+        sti__dof_velocity(c, arm, v);
         for (int i = 0; jacp && i < 3; i++) jacp[i * m->nv + d] += scale * v[i];
         for (int i = 0; jacr && i < 3; i++) jacr[i * m->nv + d] += scale * c[i];
     }
@@ -130,8 +130,7 @@ sti_status sti_apply_ft(sti_world *world, const double *force, const double *tor
     v3_sub(arm, point, s->subtree_com + 3 * m->body_rootid[body]);
     for (int d = m->body_lastdof[body]; d >= 0; d = m->dof_parentid[d]) {
         const double *c = s->cdof + 6 * d;
-        v3_cross(v, c, arm);
-        v3_add(v, v, c + 3);
+        sti__dof_velocity(c, arm, v);
         qfrc[d] += v3_dot(v, force ? force : none) + v3_dot(c, torque ? torque : none);
     }
     return STI_OK;
