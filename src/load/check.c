@@ -103,7 +103,11 @@ static void check_version(const sti_element *root, sti__judge *judge) {
 }
 
 /* In a spec that was edited by hand; in a file it is written out when that is read. */
-static void refuse_replicate(const sti_element *e, sti__judge *judge) {
+static bool is_for_files(const sti_element *e) {
+    return e->id == STI_E_replicate || e->id == STI_E_attach || e->id == STI_E_asset_model;
+}
+
+static void refuse_in_spec(const sti_element *e, sti__judge *judge) {
     sti_error error;
     sti__fail_at(&error, sti__place_of(e), STI_UNSUPPORTED, "works in files only; add the copies one by one");
     sti__judge_error(judge, &error);
@@ -126,7 +130,7 @@ void sti__spec_judge(const sti_spec *spec, sti__judge *judge) {
 bool sti__spec_check(const sti_spec *spec, sti_report *report, sti_error *error) {
     sti__judge judge = {.report = report};
     for (const sti_element *e = spec->root; e; e = sti__preorder(spec->root, e))
-        if (e->id == STI_E_replicate) refuse_replicate(e, &judge);
+        if (is_for_files(e)) refuse_in_spec(e, &judge);
     sti__spec_judge(spec, &judge);
     if (judge.first.code && error) *error = judge.first;
     return judge.first.code == STI_OK;

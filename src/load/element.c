@@ -40,6 +40,8 @@ static const sti_element *kind_before(const sti_element *e, sti__kind kind) {
 /* From an inner class to its parent; from the outermost ones, which are all main, to the one before. A class takes
    nothing from sections that come after its own. */
 static const sti_element *enclosing(const sti_element *section) {
+    const sti__value *alone = sti__value_of(section, STI_A_alone);
+    if (alone && alone->number[0] != 0) return NULL;
     return sti__in_default(section) ? section->parent : section->scope;
 }
 

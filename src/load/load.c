@@ -29,7 +29,8 @@ static sti_spec *finish(sti_spec *spec, const char *name, const void *data, size
     const char *file = sti__spec_file(spec, name);
     if (!file) sti__out_of_memory(&judge.first, (sti__place){0}, STI_NO_MEMORY);
     else if (sti__xml_read(spec, file, data, size, &judge) == STI_OK && spec->root) {
-        bool whole = judge.first.code != STI_OK || sti__replicate(spec, &judge);
+        bool whole =
+            judge.first.code != STI_OK || (sti__attach(spec, &judge) && sti__replicate(spec, &judge));
         sti__scope_all(spec);
         if (whole) sti__spec_judge(spec, &judge); /* else half of the copies are missing */
     }
@@ -83,6 +84,40 @@ sti_spec *sti_spec_load(const char *path, const sti_load_options *options, sti_r
     spec = finish(spec, path, data, size, report, error);
     sti__free(&allocator, data, size);
     return spec;
+}
+
+/* A file that attaches itself, by way of others or not, has no end. */
+static bool is_open(const sti_spec *spec, const char *path) {
+    for (; spec; spec = spec->attached_to)
+        if (strcmp(spec->path, path) == 0) return true;
+    return false;
+}
+
+sti_spec *sti__spec_other(const sti_spec *spec, const char *file, sti__place place, sti__judge *judge,
+                          sti_error *error) {
+    char path[STI__PATH_ROOM];
+    void *data = NULL;
+    size_t size = 0;
+    if (!sti__path_join(path, sizeof path, spec->folder, NULL, file)) {
+        sti__fail_at(error, place, STI_LIMIT, "is too long a path");
+        return NULL;
+    }
+    sti__path_tidy(path);
+    if (is_open(spec, path)) {
+        sti__fail_at(error, place, STI_REFERENCE, "'%.120s' attaches itself", file);
+        return NULL;
+    }
+    if (sti__file_read(spec, NULL, file, STI__XML_MAX, place, &data, &size, error)) return NULL;
+    sti_spec *other = start(path, &spec->options, error);
+    if (other) {
+        other->attached_to = spec;
+        sti_error inner = {0};
+        other = finish(other, path, data, size, judge->report, &inner);
+        if (other) other->attached_to = NULL;
+        else *error = inner, judge->first = judge->count++ ? judge->first : inner;
+    }
+    sti__free(&spec->allocator, data, size);
+    return other;
 }
 
 sti_spec *sti_spec_create(const sti_load_options *options, sti_error *error) {

@@ -104,6 +104,7 @@ struct sti_spec {
     const sti_element *main; /* last outermost <default>, NULL if there is none */
     sti__class *classes;     /* open addressing, nslot is 0 or a power of two */
     size_t nslot;
+    const sti_spec *attached_to; /* while it is read: the spec that asks for it, or NULL */
 };
 
 /* ---- tree.c ------------------------------------------------------------------------------------ */
@@ -186,6 +187,11 @@ void sti__judge_idle(sti__judge *judge, const void *what, const char *file, bool
                      const sti_error *error);
 
 sti_status sti__xml_read(sti_spec *spec, const char *name, const void *data, size_t size, sti__judge *judge);
+/* Reads another model that this one names; NULL with an error, of which the judge may have been told. */
+sti_spec *sti__spec_other(const sti_spec *spec, const char *file, sti__place place, sti__judge *judge,
+                          sti_error *error);
+/* Writes <attach> out; false if that failed. */
+bool sti__attach(sti_spec *spec, sti__judge *judge);
 /* Writes <replicate> out; false if that failed. */
 bool sti__replicate(sti_spec *spec, sti__judge *judge);
 /* What can only be seen in the whole tree: missing attributes, repeated elements, unknown classes. */

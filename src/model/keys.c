@@ -52,18 +52,23 @@ static void fill_numerics(sti__compiler *c) {
 
 /* ---- keyframes --------------------------------------------------------------------------------------- */
 
-/* Copies what is given over the values that are there already. */
-static void fill_vector(sti__compiler *c, const sti_element *e, sti__aid attribute, double *out, int size) {
+/* Copies what is given over the values that are there already, from `first` on. */
+static void fill_vector(sti__compiler *c, const sti_element *e, sti__aid attribute, double first, double *out,
+                        int size) {
     int given = 0;
     const double *values = sti__list(e, attribute, &given);
-    if (given > size) {
-        sti__complain(c, e, attribute, STI_VALUE, "has %d values, but the model takes %d", given, size);
+    bool partly = sti__has_own(e, STI_A_first);
+    if (given && (first < 0 || first > size || given > size - (int)first)) {
+        if (partly)
+            sti__complain(c, e, attribute, STI_VALUE, "has %d values from %g on, but the model takes %d",
+                          given, first, size);
+        else sti__complain(c, e, attribute, STI_VALUE, "has %d values, but the model takes %d", given, size);
         return;
     }
-    if (given > 0 && given < size)
+    if (given > 0 && given < size && !partly)
         sti__warn(c, e, attribute, "has only %d of %d values; the others keep their standard value", given,
                   size);
-    if (given > 0) memcpy(out, values, (size_t)given * sizeof(double));
+    if (given > 0) memcpy(out + (int)first, values, (size_t)given * sizeof(double));
 }
 
 static void normalize_qpos(const sti_model *m, double *qpos) {
@@ -92,12 +97,14 @@ static void fill_key(sti__compiler *c, const sti_element *e, size_t i) {
     fill_mocap(m, mpos, mquat);
     if (!e) return;
     m->key_time[i] = sti__real(e, STI_A_time, 0);
-    fill_vector(c, e, STI_A_qpos, qpos, m->nq);
-    fill_vector(c, e, STI_A_qvel, m->key_qvel + i * (size_t)m->nv, m->nv);
-    fill_vector(c, e, STI_A_act, m->key_act + i * (size_t)m->na, m->na);
-    fill_vector(c, e, STI_A_ctrl, m->key_ctrl + i * (size_t)m->nu, m->nu);
-    fill_vector(c, e, STI_A_mpos, mpos, m->nmocap * 3);
-    fill_vector(c, e, STI_A_mquat, mquat, m->nmocap * 4);
+    double first[5] = {0}; /* of qpos, qvel, act, ctrl, mocap bodies */
+    sti__reals(e, STI_A_first, first, 5);
+    fill_vector(c, e, STI_A_qpos, first[0], qpos, m->nq);
+    fill_vector(c, e, STI_A_qvel, first[1], m->key_qvel + i * (size_t)m->nv, m->nv);
+    fill_vector(c, e, STI_A_act, first[2], m->key_act + i * (size_t)m->na, m->na);
+    fill_vector(c, e, STI_A_ctrl, first[3], m->key_ctrl + i * (size_t)m->nu, m->nu);
+    fill_vector(c, e, STI_A_mpos, 3 * first[4], mpos, m->nmocap * 3);
+    fill_vector(c, e, STI_A_mquat, 4 * first[4], mquat, m->nmocap * 4);
     normalize_qpos(m, qpos);
     for (size_t k = 0; k < nmocap; k++) quat_normalize(mquat + 4 * k);
 }
