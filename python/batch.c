@@ -155,22 +155,23 @@ static PyObject *batch_parameter(PyObject *self, PyObject *name) {
     return v.data ? core_array_new(s, self, v) : core_error(s, &error);
 }
 
-/* gather(name, out) */
-static PyObject *batch_gather(PyObject *self, PyObject *args) {
+/* An array that the caller has made to fit, out of a field of all worlds or into it. */
+static PyObject *move_field(PyObject *self, PyObject *args, bool in) {
     core_batch *b = (core_batch *)self;
-    PyObject *name, *out;
+    PyObject *name, *array;
     Py_buffer buffer;
-    if (!PyArg_ParseTuple(args, "UO", &name, &out)) return NULL;
+    if (!PyArg_ParseTuple(args, "UO", &name, &array)) return NULL;
     sti_field field = find_field(name);
-    if (PyErr_Occurred() || PyObject_GetBuffer(out, &buffer, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0)
-        return NULL;
+    int flags = PyBUF_C_CONTIGUOUS | (in ? 0 : PyBUF_WRITABLE);
+    if (PyErr_Occurred() || PyObject_GetBuffer(array, &buffer, flags) < 0) return NULL;
     sti_status status = STI_ARGUMENT;
     bool mine = take(b);
     if (mine) {
         sti_view v = sti_world_view(sti_batch_world(b->batch, 0), field);
         Py_ssize_t bytes = (Py_ssize_t)sizeof(double) * v.rows * v.cols * sti_batch_count(b->batch);
         if (field != STI_FIELD_COUNT && buffer.len == bytes)
-            status = sti_batch_gather(b->batch, field, buffer.buf);
+            status = in ? sti_batch_scatter(b->batch, field, buffer.buf)
+                        : sti_batch_gather(b->batch, field, buffer.buf);
         give(b);
     }
     PyBuffer_Release(&buffer);
@@ -179,6 +180,10 @@ static PyObject *batch_gather(PyObject *self, PyObject *args) {
         return PyErr_Format(PyExc_ValueError, "there is no such field, or the array has another size"), NULL;
     Py_RETURN_NONE;
 }
+
+/* gather(name, out), scatter(name, in) */
+static PyObject *batch_gather(PyObject *self, PyObject *args) { return move_field(self, args, false); }
+static PyObject *batch_scatter(PyObject *self, PyObject *args) { return move_field(self, args, true); }
 
 static PyObject *finish_reset(core_batch *b, sti_status status, const sti_error *error) {
     give(b);
@@ -278,8 +283,8 @@ static PyObject *batch_hashes(PyObject *self, PyObject *unused) {
     return list;
 }
 
-/* rollout(count, nstep, state, one_state, ctrl or None, one_ctrl, states, sensordata, status): arrays that the caller has made to
-   fit; see stiction/batch.py */
+/* rollout(count, nstep, state, one_state, ctrl, one_ctrl, states, sensordata, status): arrays that the caller has made to
+   fit, state with one_state may be empty: the worlds go on; see stiction/batch.py */
 static PyObject *batch_rollout(PyObject *self, PyObject *args) {
     core_batch *b = (core_batch *)self;
     const sti_model *m = sti_batch_model(b->batch);
@@ -298,14 +303,15 @@ static PyObject *batch_rollout(PyObject *self, PyObject *args) {
     for (; got < 5; got++) {
         int flags = PyBUF_C_CONTIGUOUS | (got > 1 ? PyBUF_WRITABLE : 0);
         if (PyObject_GetBuffer(array[got], &x[got], flags) < 0) break;
-        fits &= (size_t)x[got].len == bytes[got];
+        bool goes_on = got == 0 && one_state && x[0].len == 0;
+        fits &= (size_t)x[got].len == bytes[got] || goes_on;
     }
     sti_status status = STI_OK;
     sti_error error = {0};
     bool ran = false;
     if (got == 5 && !fits) PyErr_SetString(PyExc_ValueError, "the arrays of a rollout have other sizes");
     else if (got == 5 && take(b)) {
-        r.state = x[0].buf, r.ctrl = x[1].buf, r.states = x[2].buf, r.sensordata = x[3].buf,
+        r.state = x[0].len ? x[0].buf : NULL, r.ctrl = x[1].buf, r.states = x[2].buf, r.sensordata = x[3].buf,
         r.status = x[4].buf;
         r.one_state = one_state, r.one_ctrl = one_ctrl;
         leave_python(b);
@@ -339,6 +345,7 @@ static PyMethodDef batch_methods[] = {
     {"view", batch_view, METH_O, "a field of all worlds, None if it must be gathered"},
     {"parameter", batch_parameter, METH_O, "a field of the model that differs from world to world"},
     {"gather", batch_gather, METH_VARARGS, "a field of all worlds into an array"},
+    {"scatter", batch_scatter, METH_VARARGS, "a field of all worlds from an array"},
     {"reset", batch_reset, METH_VARARGS, "some worlds to a keyframe or to states"},
     {"failures", batch_failures, METH_NOARGS, "worlds whose last call failed"},
     {"solved", batch_solved, METH_VARARGS, "certificates, iterations, converged"},

@@ -377,6 +377,61 @@ TEST(rollouts_are_loops_over_worlds) {
     for (int i = 0; i < 6; i++) free(all[i]);
 }
 
+/* Rollouts in pieces of 2 and 4 steps, one of which fails in the first piece, on worlds with masses of their own. */
+TEST(rollouts_go_on_where_worlds_are) {
+    enum { WORLDS = 5, STEPS = 6, CUT = 2 };
+    sti_model *m = model_from("quadruped.xml");
+    size_t n = (size_t)sti_state_size(m), nu = (size_t)m->nu, ns = (size_t)m->nsensordata;
+    static const int lanes[] = {1, 4};
+    for (int pass = 0; pass < 2; pass++) {
+        sti_batch_options o = sti_batch_options_default();
+        o.lanes = lanes[pass];
+        sti_batch *b[2] = {sti_batch_create(m, WORLDS, &o, NULL), sti_batch_create(m, WORLDS, &o, NULL)};
+        double *ctrl = calloc(WORLDS * STEPS * nu, 8), *piece = calloc(WORLDS * STEPS * nu, 8);
+        double *states[3], *sensors[3];
+        sti_status status[3][WORLDS] = {{STI_OK}};
+        REQUIRE(b[0] && b[1] && ctrl && piece);
+        for (int i = 0; i < 3; i++) {
+            states[i] = calloc(WORLDS * STEPS * n, 8), sensors[i] = calloc(WORLDS * STEPS * ns, 8);
+            REQUIRE(states[i] && sensors[i]);
+        }
+        for (size_t k = 0; k < WORLDS * STEPS * nu; k++) ctrl[k] = 0.1 * cos((double)k);
+        ctrl[(3 * STEPS + 1) * nu] = NAN; /* world 3, step 1 */
+        for (int i = 0; i < 2; i++) {
+            double *mass = sti_batch_parameter(b[i], "body_mass", NULL).data;
+            REQUIRE(mass);
+            for (int k = 0; k < WORLDS; k++) mass[k * m->nbody + 1] *= 1 + 0.1 * k;
+        }
+        sti_rollout whole = {WORLDS, STEPS, NULL, ctrl, false, false, states[0], sensors[0], status[0]};
+        CHECK(sti_batch_rollout(b[0], &whole, NULL) == STI_NONFINITE);
+        for (int part = 0; part < 2; part++) {
+            size_t from = part ? CUT : 0, steps = part ? STEPS - CUT : CUT;
+            for (size_t k = 0; k < WORLDS; k++)
+                memcpy(piece + k * steps * nu, ctrl + (k * STEPS + from) * nu, steps * nu * 8);
+            sti_rollout x = {WORLDS,           (int)steps,        NULL,     piece, false, false,
+                             states[part + 1], sensors[part + 1], status[1]};
+            CHECK(sti_batch_rollout(b[1], &x, NULL) == STI_NONFINITE);
+            for (size_t k = 0; k < WORLDS; k++) {
+                CHECK(memcmp(states[part + 1] + k * steps * n, states[0] + (k * STEPS + from) * n,
+                             steps * n * 8) == 0);
+                CHECK(memcmp(sensors[part + 1] + k * steps * ns, sensors[0] + (k * STEPS + from) * ns,
+                             steps * ns * 8) == 0);
+            }
+        }
+        for (int k = 0; k < WORLDS; k++) {
+            CHECK(status[0][k] == (k == 3 ? STI_NONFINITE : STI_OK) && status[1][k] == status[0][k]);
+            CHECK(sti_world_hash(sti_batch_world(b[0], k)) == sti_world_hash(sti_batch_world(b[1], k)));
+        }
+        sti_error error;
+        whole.count = WORLDS - 1;
+        CHECK(sti_batch_rollout(b[0], &whole, &error) == STI_ARGUMENT && strstr(error.message, "5 of them"));
+        for (int i = 0; i < 3; i++) free(states[i]), free(sensors[i]);
+        free(ctrl), free(piece);
+        sti_batch_destroy(b[0]), sti_batch_destroy(b[1]);
+    }
+    sti_model_free(m);
+}
+
 static bool after(void *context) { return --*(int *)context < 0; }
 
 TEST(a_call_is_stopped_between_steps) {
@@ -419,5 +474,5 @@ MAIN(CASE(a_world_of_a_batch_has_the_bits_of_one_alone), CASE(lanes_have_the_bit
      CASE(soft_worlds_too), CASE(arrays_are_where_the_worlds_keep_them),
      CASE(a_world_that_fails_keeps_its_state_and_leaves_the_others_alone),
      CASE(some_worlds_are_reset_and_the_others_go_on), CASE(worlds_are_reset_to_given_states),
-     CASE(rollouts_are_loops_over_worlds), CASE(a_call_is_stopped_between_steps),
-     CASE(bad_arguments_and_short_memory_are_errors))
+     CASE(rollouts_are_loops_over_worlds), CASE(rollouts_go_on_where_worlds_are),
+     CASE(a_call_is_stopped_between_steps), CASE(bad_arguments_and_short_memory_are_errors))

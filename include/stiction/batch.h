@@ -56,7 +56,8 @@ STI_API sti_view sti_batch_view(sti_batch *batch, sti_field field);
 /* Any field but scratch into out, count x (rows * cols): one copy of so many numbers. */
 STI_API sti_status sti_batch_gather(sti_batch *batch, sti_field field, double *out);
 
-/* The other way, from memory of the processor, for fields of role S and I. */
+/* The other way, from memory of the processor, for fields of role S and I. Of derived fields it brings back what was gathered before, for
+   worlds that were restored from snapshots, which have none; the next step computes them anew. On devices there is no such thing. */
 STI_API sti_status sti_batch_scatter(sti_batch *batch, sti_field field, const double *in);
 /* sti_world_hash of each, count of them. */
 STI_API sti_status sti_batch_hash(sti_batch *batch, uint64_t *out);
@@ -124,15 +125,19 @@ STI_API sti_device_info sti_batch_device_info(const sti_batch *batch);
 /* ---- rollouts ------------------------------------------------------------------------------------------ */
 
 /* Trajectories from given states under given controls, more of them than there are worlds if need be. Each begins as a world that
-   was just reset. */
+   was just reset. Without states each world of the batch goes on from where it is, so that a rollout can be cut into pieces: it has the
+   bits of the whole. */
 typedef struct sti_rollout {
     int count, nstep;
-    const double *state; /* count x sti_state_size; with one_state: 1 x */
-    const double *ctrl;  /* count x nstep x nu; with one_ctrl: 1 x; NULL: 0 */
+    const double
+        *state; /* count x sti_state_size; with one_state: 1 x; NULL: go on, count is that of the batch */
+    const double *ctrl; /* count x nstep x nu; with one_ctrl: 1 x; NULL: 0 */
     bool one_state, one_ctrl;
     double *states;     /* out, count x nstep x sti_state_size: after each step; NULL: not wanted */
     double *sensordata; /* out, count x nstep x nsensordata: as each step leaves it; NULL */
-    sti_status *status; /* out, count; NULL. After a failed step the rest repeats the last good state */
+    /* out, count; NULL. After a failed step the rest repeats the last good state. Of rollouts that go on it is read too: those that
+       are not STI_OK have failed before and repeat theirs */
+    sti_status *status;
 } sti_rollout;
 
 /* The worlds of the batch are used for it and keep what the last rollout left. Returns as sti_batch_step. */

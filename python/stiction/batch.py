@@ -92,6 +92,23 @@ class Batch:
             self.ctrl[...] = ctrl
         self._end(self._core.step(nstep))
 
+    def rollout(self, control=None, *, nstep=None, failed=None):
+        """Steps each world under a sequence of controls, n x nstep x nu (or one for all, or None and nstep: zeros), from where it is.
+        Returns states (n x nstep x nstate) after each step and sensordata (n x nstep x nsensordata), so that a long rollout can be cut into
+        pieces: it has the bits of the whole. A world that fails repeats its last good state from then on; so do those of the mask
+        `failed`, which failed in an earlier piece."""
+        control = _controls(self.model, control, nstep)
+        if len(control) not in (1, self._n):
+            raise ValueError(f"control has {len(control)} rollouts, the batch {self._n} worlds")
+        status = _np.zeros(self._n, _np.int32)
+        status[[] if failed is None else self._numbers(failed)] = 1
+        earlier = set(_np.flatnonzero(status))
+        states, sensors, _, _ = _roll(self, self._n, _np.empty(0), True, control, status)
+        new = {i: what for i, what in self.failures.items() if i not in earlier}
+        if new and self.errors == "raise":
+            raise _fail(new, self._n)
+        return states, sensors
+
     def forward(self, worlds=None):
         """Everything that follows from the states, without stepping, of worlds (a list of numbers or a mask; None: all). Others keep
         what their last step left."""
@@ -186,9 +203,12 @@ class Batch:
         return self._parameters[name]
 
     def __reduce__(self):
+        from . import _STATE
         worlds = [self.world(i).snapshot() for i in range(self._n)]
         own = {name: _np.array(value) for name, value in self._parameters.items()}
-        return _unpack_batch, (self.model, self._n, self.threads, self.errors, own, worlds)
+        # what the last step has left, of fields that someone looks at
+        derived = {name: _np.array(getattr(self, name)) for name in {*self._shapes, "sensordata"} if _STATE[name] == "D"}
+        return _unpack_batch, (self.model, self._n, self.threads, self.errors, own, worlds, derived)
 
     def __copy__(self):
         return _unpack_batch(*self.__reduce__()[1])
@@ -200,13 +220,15 @@ class Batch:
         return f"<stiction.Batch of {self._n} x {self.model.title!r}, {self.threads} threads>"
 
 
-def _unpack_batch(model, n, threads, errors, own, worlds):
+def _unpack_batch(model, n, threads, errors, own, worlds, derived):
     """A pickled Batch."""
     batch = Batch(model, n, threads, errors)
     for name, value in own.items():
         batch.parameter(name)[...] = value
     for i, snapshot in enumerate(worlds):
         batch.world(i).restore(snapshot)
+    for name, value in derived.items():
+        batch._core.scatter(name, value)
     return batch
 
 
@@ -245,6 +267,23 @@ def _controls(model, control, nstep):
     return _np.ascontiguousarray(control)
 
 
+def _matched(model, initial_state, control, nstep):
+    """States, controls and the number of rollouts, which is that of both, or one of them serves all."""
+    state, control = _initial(model, initial_state), _controls(model, control, nstep)
+    count = max(len(state), len(control))
+    for name, array in (("initial_state", state), ("control", control)):
+        if len(array) not in (1, count):
+            raise ValueError(f"{name} has {len(array)} rollouts, the other has {count}")
+    return state, control, count
+
+
+def _roll(batch, count, state, one_state, control, status):
+    """states, sensordata, code and text of the first failure."""
+    model, nstep = batch.model, control.shape[1]
+    states, sensors = _np.empty((count, nstep, _state_size(model))), _np.empty((count, nstep, model.nsensordata))
+    return states, sensors, *batch._core.rollout(count, nstep, state, one_state, control, len(control) == 1, states, sensors, status)
+
+
 def rollout(model, initial_state, control=None, *, nstep=None, threads=None, errors="raise"):
     """Trajectories from initial states under given controls, on all threads.
 
@@ -255,17 +294,11 @@ def rollout(model, initial_state, control=None, *, nstep=None, threads=None, err
     A rollout that fails repeats its last good state; errors="raise" raises an Error that names it (.worlds), "keep" goes on."""
     if errors not in ("raise", "keep"):
         raise ValueError(f"errors must be 'raise' or 'keep', not {errors!r}")
-    state, control = _initial(model, initial_state), _controls(model, control, nstep)
-    count = max(len(state), len(control))
-    for name, array in (("initial_state", state), ("control", control)):
-        if len(array) not in (1, count):
-            raise ValueError(f"{name} has {len(array)} rollouts, the other has {count}")
-    nstep = control.shape[1]
+    state, control, count = _matched(model, initial_state, control, nstep)
     threads = _all_threads() if threads is None else _operator.index(threads)
     batch = Batch(model, max(1, min(threads * _core.lanes(), count)), threads=threads)
-    states, sensors = _np.empty((count, nstep, state.shape[1])), _np.empty((count, nstep, model.nsensordata))
     status = _np.zeros(count, _np.int32)
-    code, text = batch._core.rollout(count, nstep, state, len(state) == 1, control, len(control) == 1, states, sensors, status)
+    states, sensors, code, text = _roll(batch, count, state, len(state) == 1, control, status)
     if code != "OK" and errors == "raise":
         raise _fail({int(i): (code, text) for i in _np.flatnonzero(status)} or {0: (code, text)}, count)
     return states, sensors

@@ -169,11 +169,13 @@ sti_status sti_batch_gather(sti_batch *batch, sti_field field, double *out) {
 }
 
 sti_status sti_batch_scatter(sti_batch *batch, sti_field field, const double *in) {
-    sti_view view = sti_batch_view(batch, field);
-    if (!view.writable) return STI_ARGUMENT;
-    if (batch->remote) return sti__device_scatter(batch->remote, field, in);
-    size_t bytes = sti__size(view.rows, view.cols, sizeof *in);
-    if (bytes) memcpy(view.data, in, bytes);
+    if ((unsigned)field >= STI_FIELD_COUNT || sti__field_role(field) == 'T') return STI_ARGUMENT;
+    if (batch->remote)
+        return sti_batch_view(batch, field).writable ? sti__device_scatter(batch->remote, field, in)
+                                                     : STI_ARGUMENT;
+    size_t size = sti__field_size(batch->model, field);
+    for (int i = 0; i < batch->count && size; i++)
+        memcpy(sti_world_view(batch->world[i], field).data, in + (size_t)i * size, sizeof *in * size);
     return STI_OK;
 }
 

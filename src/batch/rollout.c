@@ -41,15 +41,20 @@ static void check_step(const rolling *x, sti_world *const *world, int count, int
     }
 }
 
+/* A rollout begins in its state, or goes on as its world is, unless it has failed before. */
+static sti_status begin(const rolling *x, sti_world *world, int r) {
+    const sti_rollout *o = x->rollout;
+    if (!o->state) return o->status && o->status[r] != STI_OK ? o->status[r] : x->batch->status[r];
+    sti__batch_begin(world, o->state + (o->one_state ? 0 : (size_t)r * x->size));
+    return STI_OK;
+}
+
 /* Rollouts [first, first + count), side by side. */
 static void roll(const rolling *x, sti__lanes *lanes, sti_world *const *world, int first, int count,
                  sti_status *status) {
     const sti_rollout *o = x->rollout;
     bool sensors = o->sensordata && x->batch->model->nsensordata;
-    for (int i = 0; i < count; i++) {
-        status[i] = STI_OK;
-        sti__batch_begin(world[i], o->state + (o->one_state ? 0 : (size_t)(first + i) * x->size));
-    }
+    for (int i = 0; i < count; i++) status[i] = begin(x, world[i], first + i);
     for (int k = 0; k < o->nstep; k++) {
         bool last = k == o->nstep - 1;
         set_ctrl(x, world, first, count, k);
@@ -72,18 +77,26 @@ static int share_of(const rolling *x, int most) {
     return each < most ? each : most;
 }
 
-static void roll_all(rolling *x, sti__lanes *lanes, int begin, int count) {
-    sti_status status[STI__MOST_LANES], *last = x->batch->status + begin;
-    int total = x->rollout->count, share = share_of(x, count);
-    for (int i = 0; i < count; i++) last[i] = STI_OK;
-    for (int r; total && (r = atomic_fetch_add(&x->next, share)) < total;) {
-        int some = total - r < share ? total - r : share;
-        roll(x, lanes, x->batch->world + begin, r, some, status);
-        for (int i = 0; i < some; i++) {
-            if (x->rollout->status) x->rollout->status[r + i] = status[i];
-            if (status[i] != STI_OK) note_bad(x, r + i), last[i] = status[i];
-        }
+/* Rollouts [r, r + count) on the worlds from `first` on. */
+static void roll_some(rolling *x, sti__lanes *lanes, int first, int r, int count) {
+    sti_status status[STI__MOST_LANES], *last = x->batch->status + first;
+    roll(x, lanes, x->batch->world + first, r, count, status);
+    for (int i = 0; i < count; i++) {
+        if (x->rollout->status) x->rollout->status[r + i] = status[i];
+        if (status[i] != STI_OK) note_bad(x, r + i), last[i] = status[i];
     }
+}
+
+/* All that these worlds come to take; where they go on, their own. */
+static void roll_all(rolling *x, sti__lanes *lanes, int first, int count) {
+    int total = x->rollout->count, share = share_of(x, count);
+    if (!x->rollout->state && total) {
+        roll_some(x, lanes, first, first, count);
+        return;
+    }
+    for (int i = 0; i < count; i++) x->batch->status[first + i] = STI_OK;
+    for (int r; total && (r = atomic_fetch_add(&x->next, share)) < total;)
+        roll_some(x, lanes, first, r, total - r < share ? total - r : share);
 }
 
 static void take_rollouts(void *context, int begin, int end) {
@@ -99,24 +112,28 @@ static sti_status check(const sti_batch *b, const sti_rollout *o, sti_error *err
     if (b->remote)
         return sti__fail(error, STI_UNSUPPORTED, "device %s: rollouts are not there yet",
                          sti__device_name(b->remote));
-    if (b->parameters)
+    if (b->parameters && o->state)
         return sti__fail(
             error, STI_ARGUMENT,
             "the worlds of this batch have parameters of their own, and any of them may take any rollout: "
             "make a batch without, or step this one");
     if (o->count < 0 || o->nstep < 0)
         return sti__fail(error, STI_ARGUMENT, "a rollout needs counts that are not negative");
-    if (!o->state && o->count) return sti__fail(error, STI_ARGUMENT, "a rollout needs a state to begin from");
+    if (!o->state && o->count != b->count && o->count)
+        return sti__fail(error, STI_ARGUMENT,
+                         "rollouts without states go on from where the worlds are: %d of them, not %d",
+                         b->count, o->count);
     if ((o->status || o->states) && o->count > INT32_MAX - b->count)
         return sti__fail(error, STI_ARGUMENT, "there are too many rollouts");
-    return sti__batch_check(b->model, o->state, o->one_state && o->count ? 1 : o->count, "initial state",
-                            error);
+    int given = !o->state ? 0 : o->one_state && o->count ? 1 : o->count;
+    return sti__batch_check(b->model, o->state, given, "initial state", error);
 }
 
 sti_status sti_batch_rollout(sti_batch *batch, const sti_rollout *rollout, sti_error *error) {
     if (error) *error = (sti_error){0};
     sti_status status = check(batch, rollout, error);
     if (status != STI_OK) return status;
+    if (!rollout->state) sti_batch_update(batch);
     rolling x = {.batch = batch, .rollout = rollout, .size = sti__world_nstate(batch->model)};
     atomic_init(&x.next, 0);
     atomic_init(&x.bad, rollout->count);

@@ -2,6 +2,7 @@
 """Batch and rollout: the bits of single worlds, arrays on their memory, failures, MuJoCo's shapes."""
 import os
 import pathlib
+import pickle
 import signal
 import threading
 
@@ -172,6 +173,31 @@ def test_rollout_is_a_loop(model):
     assert same.shape[0] == 1 and np.array_equal(same[0], states[0])
     free, _ = stiction.rollout(model, stiction.Data(model), nstep=3)
     assert free.shape == (1, 3, state.shape[1])
+
+
+def test_a_rollout_in_pieces_is_the_whole(model):
+    """Pieces on a batch that is pickled in between, one of whose worlds has failed, have the bits of the whole."""
+    n, steps = 5, 9
+    state = stiction.Batch(model, n).state
+    state[:, 1 + model.nq:1 + model.nq + model.nv] = kicks(model, n)
+    control = np.random.default_rng(3).uniform(-1, 1, (n, steps, model.nu))
+    control[2, 1, 0] = np.nan
+    want = stiction.rollout(model, state, control, errors="keep")
+    batch = stiction.Batch(model, n, errors="keep")
+    batch.reset(state=state)
+    first = batch.rollout(control[:, :4])
+    failed = list(batch.failures)
+    assert failed == [2]
+    second = pickle.loads(pickle.dumps(batch)).rollout(control[:, 4:], failed=failed)
+    for whole, a, b in zip(want, first, second):
+        assert np.array_equal(whole, np.concatenate([a, b], axis=1))
+    with pytest.raises(ValueError, match="3 rollouts"):
+        batch.rollout(control[:3])
+    strict = stiction.Batch(model, n)
+    with pytest.raises(stiction.Error) as caught:
+        strict.rollout(control)
+    assert list(caught.value.worlds) == [2]
+    strict.rollout(control[:, 4:], failed=[2])
 
 
 def test_rollout_has_the_shapes_of_mujoco():

@@ -14,7 +14,7 @@ from .. import Batch, picture
 from .task import Streams, Task
 
 
-_TAKEN = {"task", "num_envs", "max_episode_steps", "autoreset_mode", "threads", "render_mode", "width", "height", "camera_name"}
+_TAKEN = {"task", "model", "num_envs", "max_episode_steps", "autoreset_mode", "threads", "render_mode", "width", "height", "camera_name", "shards", "snapshot_every", "max_replaced", "progress"}
 
 
 def _make_task(task, parameters):
@@ -35,11 +35,11 @@ def _make_task(task, parameters):
 class _Simulation:
     """A task in all worlds of a batch."""
 
-    def __init__(self, task, parameters, count, threads, render_mode, width, height, camera_name):
+    def __init__(self, task, parameters, count, threads, render_mode, width, height, camera_name, model=None):
         if render_mode not in (None, "rgb_array"):
             raise ValueError(f"render_mode must be None or 'rgb_array', not {render_mode!r}")
         self.task = _make_task(task, parameters)
-        self.model = self.task.load()
+        self.model = model or self.task.load()
         self.task.setup(self.model, count)
         self.batch = Batch(self.model, count, threads=threads, errors="keep")
         self.size, self.camera_name = (width, height), camera_name
@@ -128,20 +128,53 @@ class Env(gymnasium.Env):
 
 
 def _with_masks(info, worlds):
-    """Gymnasium's form of infos: beside each a mask of the worlds that have it."""
-    return info | {"_" + name: worlds.copy() for name in info}
+    """Gymnasium's form of infos: beside each a mask of the worlds that have it; of failures those have it that failed."""
+    masks = {"_" + name: worlds.copy() for name in info}
+    if "failed" in info:
+        masks["_failed"] &= info["failed"]
+    return info | masks
+
+
+def check_mask(count, options):
+    """The worlds that a reset of a vector environment is for."""
+    if not options or "reset_mask" not in options:
+        return np.ones(count, bool)
+    mask = np.asarray(options["reset_mask"])
+    if mask.shape != (count,) or mask.dtype != bool or not mask.any():
+        raise ValueError(f"options['reset_mask'] must be {count} truth values, at least one of them true")
+    return mask
+
+
+def list_seeds(count, seed):
+    """seed: None, a number for the first world, or one (or None) for each."""
+    if seed is None or isinstance(seed, (int, np.integer)):
+        seed = [None if seed is None else int(seed) + i for i in range(count)]
+    if len(seed) != count:
+        raise ValueError(f"{len(seed)} seeds for {count} worlds")
+    return seed
+
+
+def check_actions(env, actions, begun, done):
+    """As an array; an error if they do not fit, or if the environment has to be reset before."""
+    actions = np.asarray(actions)
+    if actions.shape != env.action_space.shape:
+        raise ValueError(f"actions have shape {env.action_space.shape}, not {actions.shape}")
+    if not begun or (env.autoreset_mode == AutoresetMode.DISABLED and done.any()):
+        raise gymnasium.error.ResetNeeded("step before reset" if not begun else
+                                          f"worlds {np.flatnonzero(done)} have ended: reset them with a reset_mask")
+    return actions
 
 
 class VectorEnv(gymnasium.vector.VectorEnv):
     """A task in num_envs worlds of a batch, on all threads.
 
     autoreset_mode: when a world whose episode ended begins the next: AutoresetMode.NEXT_STEP, SAME_STEP or DISABLED (the caller resets, with
-    options={"reset_mask": ...}). threads: None: all. The rest as of Env. World i draws from a generator of its own, seeded
+    options={"reset_mask": ...}). threads: None: all. model: None: the task's own. The rest as of Env. World i draws from a generator of its own, seeded
     with seed + i, so that it does what an Env with that seed does."""
 
     def __init__(self, task, num_envs=1, max_episode_steps=None, autoreset_mode=AutoresetMode.NEXT_STEP, threads=None, render_mode=None,
-                 width=480, height=480, camera_name=None, **parameters):
-        self._simulation = s = _Simulation(task, parameters, num_envs, threads, render_mode, width, height, camera_name)
+                 width=480, height=480, camera_name=None, model=None, **parameters):
+        self._simulation = s = _Simulation(task, parameters, num_envs, threads, render_mode, width, height, camera_name, model)
         self.task, self.model, self.batch, self.num_envs = s.task, s.model, s.batch, num_envs
         self.single_observation_space, self.single_action_space = s.observation_space, s.action_space
         self.observation_space, self.action_space = batch_space(s.observation_space, num_envs), batch_space(s.action_space, num_envs)
@@ -161,16 +194,6 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         """The seed of each world."""
         return tuple(self._seeds)
 
-    def _seed(self, seed):
-        """seed: None, a number for the first world, or one (or None) for each."""
-        if seed is None or isinstance(seed, (int, np.integer)):
-            seed = [None if seed is None else int(seed) + i for i in range(self.num_envs)]
-        if len(seed) != self.num_envs:
-            raise ValueError(f"{len(seed)} seeds for {self.num_envs} worlds")
-        for i, number in enumerate(seed):
-            if number is not None or self._generators[i] is None:
-                self._generators[i], self._seeds[i] = seeding.np_random(number)
-
     def _begin(self, mask):
         """Next episodes of some worlds. Returns observations and infos of all."""
         worlds = np.flatnonzero(mask)
@@ -178,22 +201,19 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         return self._simulation.reset(worlds, [self._generators[i] for i in worlds])
 
     def reset(self, *, seed=None, options=None):
-        mask = np.ones(self.num_envs, bool)
-        if options and "reset_mask" in options:
-            mask = np.asarray(options["reset_mask"])
-            if mask.shape != (self.num_envs,) or mask.dtype != bool or not mask.any():
-                raise ValueError(f"options['reset_mask'] must be {self.num_envs} truth values, at least one of them true")
-        self._seed(seed)
+        mask = check_mask(self.num_envs, options)
+        return self.reset_some(list_seeds(self.num_envs, seed), mask)
+
+    def reset_some(self, seeds, mask):
+        """reset for a mask of worlds, none of them too, with a seed or None for each of all."""
+        for i, number in enumerate(seeds):
+            if number is not None or self._generators[i] is None:
+                self._generators[i], self._seeds[i] = seeding.np_random(number)
         observation, info = self._begin(mask)
         return observation, _with_masks(info, mask)
 
     def step(self, actions):
-        actions = np.asarray(actions)
-        if actions.shape != self.action_space.shape:
-            raise ValueError(f"actions have shape {self.action_space.shape}, not {actions.shape}")
-        if self._generators[0] is None or (self.autoreset_mode == AutoresetMode.DISABLED and self._done.any()):
-            raise gymnasium.error.ResetNeeded("step before reset" if self._generators[0] is None else
-                                              f"worlds {np.flatnonzero(self._done)} have ended: reset them with a reset_mask")
+        actions = check_actions(self, actions, self._generators[0] is not None, self._done)
         ended = self._done.copy() if self.autoreset_mode == AutoresetMode.NEXT_STEP else np.zeros(self.num_envs, bool)
         observation, reward, terminated, info = self._simulation.step(actions)
         self._elapsed += 1
