@@ -35,8 +35,17 @@ static inline void sti__column(const double mat[9], int i, double out[3]) {
     out[2] = mat[6 + i];
 }
 
-/* Linear for small hulls; else uphill from the hint, or from the top of d's octant, which ends at the top because
-   the hull is convex. */
+/* Directions in cells: six by the largest coordinate and its sign, each cut in four by four where the other two are -1/2, 0 and 1/2 of it. */
+static inline int sti__hull_cell(const double d[3]) {
+    double x = fabs(d[0]), y = fabs(d[1]), z = fabs(d[2]);
+    int k = x > y ? (x > z ? 0 : 2) : (y > z ? 1 : 2), u = k == 2 ? 0 : k + 1, v = k == 0 ? 2 : k - 1;
+    double half = 0.5 * fabs(d[k]);
+    int i = (d[u] > -half) + (d[u] > 0) + (d[u] > half), j = (d[v] > -half) + (d[v] > 0) + (d[v] > half);
+    return ((2 * k + (d[k] > 0)) * 4 + i) * 4 + j;
+}
+
+/* Linear for small hulls; else uphill from the higher of the hint and the top of d's cell, which ends at the top because the hull is
+   convex. */
 static inline int sti__hull_top(const sti__hull *h, const double d[3], int hint) {
     int best = 0;
     if (h->nvert <= STI__HULL_SMALL) {
@@ -47,8 +56,10 @@ static inline int sti__hull_top(const sti__hull *h, const double d[3], int hint)
         }
         return best;
     }
-    best = hint >= 0 ? hint : h->top[(d[0] >= 0) | (d[1] >= 0) << 1 | (d[2] >= 0) << 2];
-    double top = v3_dot(h->vert + 3 * best, d);
+    best = h->top[sti__hull_cell(d)];
+    double top = v3_dot(h->vert + 3 * best, d),
+           hinted = hint >= 0 ? v3_dot(h->vert + 3 * hint, d) : -INFINITY;
+    if (hinted > top) top = hinted, best = hint;
     for (int moves = 0; moves < h->nvert; moves++) {
         int from = best;
         for (int k = h->edge_start[from]; k < h->edge_start[from + 1]; k++) {

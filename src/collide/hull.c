@@ -236,14 +236,22 @@ static void make_around(builder *b) {
             b->around[b->head[b->face_vert[k]]++] = f;
 }
 
+/* The middle of a cell of directions. */
+static void cell_middle(int cell, double d[3]) {
+    int k = cell / 32, i = cell / 4 % 4, j = cell % 4, u = k == 2 ? 0 : k + 1, v = k == 0 ? 2 : k - 1;
+    d[k] = cell / 16 % 2 ? 1 : -1;
+    d[u] = 0.5 * i - 0.75;
+    d[v] = 0.5 * j - 0.75;
+}
+
+/* Each cell's climb begins at the answer of the one before it. */
 static void find_tops(sti__hull *h) {
-    for (int k = 0; k < 8; k++) {
-        double most = -INFINITY;
-        for (int i = 0; i < h->nvert; i++) {
-            const double *v = h->vert + 3 * i;
-            double x = (k & 1 ? v[0] : -v[0]) + (k & 2 ? v[1] : -v[1]) + (k & 4 ? v[2] : -v[2]);
-            if (x > most) most = x, h->top[k] = i;
-        }
+    int top = 0;
+    for (int k = 0; k < STI__COUNT(h->top) && h->nvert > STI__HULL_SMALL; k++) {
+        double d[3];
+        cell_middle(k, d);
+        h->top[k] = top;
+        top = h->top[k] = sti__hull_top(h, d, top);
     }
 }
 

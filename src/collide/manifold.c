@@ -4,6 +4,7 @@
    named after them: so it keeps its name while bodies move a little, whichever polygon was cut by the other.
  */
 #include "collide/closed.h"
+#include <string.h>
 
 #define CORNERS 24
 #define CUT (2 * CORNERS)
@@ -134,7 +135,7 @@ static void edge_part(const part *f, const double n[3], part *e) {
     *e = (part){0};
     for (int i = 0; i < f->n; i++) top = fmax(top, v3_dot(f->p[i], n));
     for (int i = 0; i < f->n; i++) {
-        const double *p = f->p[i], *q = f->p[(i + 1) % f->n];
+        const double *p = f->p[i], *q = f->p[i + 1 == f->n ? 0 : i + 1];
         double d[3];
         v3_sub(d, q, p);
         double l = v3_norm(d), slope = fabs(v3_dot(d, n));
@@ -169,7 +170,7 @@ static void gather_point(gather *g, const double q[3], bool of_b, double dist, u
 }
 
 typedef struct cut {
-    double p[CUT][3];
+    double p[3][CUT];     /* by coordinate, so that a wall looks at several corners at once */
     uint32_t edge[CUT];   /* from corner i to the next */
     uint32_t corner[CUT]; /* the two edges that crossed there first */
     int n;
@@ -183,43 +184,105 @@ static double on_wall(const part *f) {
     double most = 0, d[3];
     for (int i = 1; i < f->n; i++) {
         v3_sub(d, f->p[i], f->p[0]);
-        most = fmax(most, v3_dot(d, d));
+        double x = v3_dot(d, d);
+        most = x > most ? x : most;
     }
     return ON_WALL * sqrt(most);
 }
 
 static void keep(cut *out, const double p[3], uint32_t edge, uint32_t corner) {
     if (out->n >= CUT) return;
-    v3_copy(out->p[out->n], p);
+    for (int k = 0; k < 3; k++) out->p[k][out->n] = p[k];
     out->edge[out->n] = edge;
     out->corner[out->n++] = corner;
 }
 
-/* keeps what is on the inner side of the plane through o with outward normal m; cut edges take the name */
-static void cut_by(const cut *in, const double o[3], const double m[3], uint32_t name, double slack,
-                   cut *out) {
-    double x[CUT], d[3], q[3];
-    for (int i = 0; i < in->n; i++) {
-        v3_sub(d, in->p[i], o);
-        x[i] = v3_dot(d, m);
-    }
+/* How far each corner is beyond the plane through o with outward normal m; the number of those that are by more than slack. */
+static int beyond(const cut *in, const double o[3], const double m[3], double slack, double *x) {
+    int count = 0;
+    for (int i = 0; i < in->n; i++)
+        x[i] = (in->p[0][i] - o[0]) * m[0] + (in->p[1][i] - o[1]) * m[1] + (in->p[2][i] - o[2]) * m[2];
+    for (int i = 0; i < in->n; i++) count += !(x[i] <= slack);
+    return count;
+}
+
+/* The corner where the edge from i to j meets the wall; false if it is the inner end itself. */
+static bool crossing(const cut *in, const double *x, int i, int j, double slack, double q[3]) {
+    if ((x[i] <= slack ? x[i] : x[j]) >= -slack) return false;
+    double t = x[i] / (x[i] - x[j]);
+    for (int k = 0; k < 3; k++) q[k] = in->p[k][i] + t * (in->p[k][j] - in->p[k][i]);
+    return true;
+}
+
+/* keeps what is on the inner side of a plane that corners are x beyond; cut edges take the name */
+static void cut_by(const cut *in, const double *x, uint32_t name, double slack, cut *out) {
+    double p[3], q[3];
     out->n = 0;
     for (int i = 0; i < in->n; i++) {
         int j = i + 1 == in->n ? 0 : i + 1;
         bool here = x[i] <= slack, there = x[j] <= slack;
-        if (here) keep(out, in->p[i], there ? in->edge[i] : name, in->corner[i]);
-        if (here == there || (here ? x[i] : x[j]) >= -slack) continue; /* it leaves or enters at a corner */
-        double t = x[i] / (x[i] - x[j]);
-        for (int k = 0; k < 3; k++) q[k] = in->p[i][k] + t * (in->p[j][k] - in->p[i][k]);
+        for (int k = 0; k < 3; k++) p[k] = in->p[k][i];
+        if (here) keep(out, p, there ? in->edge[i] : name, in->corner[i]);
+        if (here == there || !crossing(in, x, i, j, slack, q)) continue; /* it leaves or enters at a corner */
         if (here) out->edge[out->n - 1] = in->edge[i];
         keep(out, q, here ? name : in->edge[i], mix(in->edge[i], name));
     }
 }
 
+static void shift(cut *c, int from, int to, int n) {
+    for (int k = 0; k < 3; k++) memmove(c->p[k] + to, c->p[k] + from, (size_t)n * sizeof c->p[k][0]);
+    memmove(c->edge + to, c->edge + from, (size_t)n * sizeof c->edge[0]);
+    memmove(c->corner + to, c->corner + from, (size_t)n * sizeof c->corner[0]);
+}
+
+static void put(cut *c, int at, const double p[3], uint32_t edge, uint32_t corner) {
+    for (int k = 0; k < 3; k++) c->p[k][at] = p[k];
+    c->edge[at] = edge;
+    c->corner[at] = corner;
+}
+
+/* The same in place, where the corners outside are one run, from `first` on to `last`, as they are of a convex polygon but for
+   rounding. */
+static void cut_run(cut *c, const double *x, uint32_t name, double slack, int first, int last) {
+    int n = c->n, before = first == 0 ? n - 1 : first - 1, after = last + 1 == n ? 0 : last + 1, at = 0;
+    double p[3], q[3];
+    uint32_t left = c->edge[before], entered = c->edge[last];
+    bool leaves = crossing(c, x, before, first, slack, p), enters = crossing(c, x, last, after, slack, q);
+    if (!leaves) c->edge[before] = name;
+    if (first == 0 || first > last) {
+        int kept = (first == 0 ? n : first) - after;
+        shift(c, after, enters, kept);
+        if (enters) put(c, at++, q, entered, mix(entered, name));
+        at += kept;
+        if (leaves) put(c, at++, p, name, mix(left, name));
+    } else {
+        shift(c, last + 1, first + leaves + enters, n - last - 1);
+        at = first;
+        if (leaves) put(c, at++, p, name, mix(left, name));
+        if (enters) put(c, at++, q, entered, mix(entered, name));
+        at += n - last - 1;
+    }
+    c->n = at;
+}
+
+/* Whether the `out` corners beyond the slack are one run, and which. */
+static bool is_run(const double *x, int n, double slack, int out, int *first, int *last) {
+    int i = 0, k;
+    if (x[0] <= slack)
+        while (x[i] <= slack) i++;
+    else
+        for (i = n; !(x[i - 1] <= slack);) i--;
+    i = i == n ? 0 : i;
+    *first = i;
+    for (k = 0; !(x[i] <= slack); k++) i = i + 1 == n ? 0 : i + 1;
+    *last = i == 0 ? n - 1 : i - 1;
+    return k == out;
+}
+
 /* outward normal of the wall that stands on edge i of the polygon, along n */
 static bool wall(const part *f, int i, const double n[3], double out[3]) {
     double d[3];
-    v3_sub(d, f->p[(i + 1) % f->n], f->p[i]);
+    v3_sub(d, f->p[i + 1 == f->n ? 0 : i + 1], f->p[i]);
     v3_cross(out, d, n);
     double l = v3_norm(out);
     if (!(l > 1e-12 * v3_norm(d)) || !(l > 1e-140)) return false;
@@ -237,20 +300,28 @@ static double height(const part *r, const double n[3], bool r_is_a, const double
 
 static void over_polygon(gather *g, const part *r, const part *f, bool r_is_a) {
     cut two[2];
-    int now = 0;
-    double slack = on_wall(r);
+    int now = 0, first, last;
+    double slack = on_wall(r), x[CUT], m[3];
     two[0].n = 0;
     for (int i = 0; i < f->n; i++)
         keep(&two[0], f->p[i], f->edge[i], mix(f->edge[i == 0 ? f->n - 1 : i - 1], f->edge[i]));
     for (int i = 0; i < r->n && two[now].n > 0; i++) {
-        double m[3];
         if (!wall(r, i, g->n, m)) continue;
-        cut_by(&two[now], r->p[i], m, r->edge[i], slack, &two[1 - now]);
-        now = 1 - now;
+        int out = beyond(&two[now], r->p[i], m, slack, x);
+        if (out == 0) continue;
+        if (out == two[now].n) return;
+        if (is_run(x, two[now].n, slack, out, &first, &last)) {
+            cut_run(&two[now], x, r->edge[i], slack, first, last);
+        } else {
+            cut_by(&two[now], x, r->edge[i], slack, &two[1 - now]);
+            now = 1 - now;
+        }
     }
     const cut *c = &two[now];
-    for (int i = 0; i < c->n; i++)
-        gather_point(g, c->p[i], r_is_a, height(r, g->n, r_is_a, c->p[i]), c->corner[i]);
+    for (int i = 0; i < c->n; i++) {
+        double q[3] = {c->p[0][i], c->p[1][i], c->p[2][i]};
+        gather_point(g, q, r_is_a, height(r, g->n, r_is_a, q), c->corner[i]);
+    }
 }
 
 /* What is left of a segment has two ends, named after the segment's own wherever it is cut: which edge of a round rim cuts
@@ -317,30 +388,60 @@ static double spread(const double n[3], const double p[3], const double q[3]) {
     return v3_dot(d, d) - x * x;
 }
 
+#define REDUCED (CUT + STI__HFIELD_MAX) /* the most points that are reduced */
+
+/* Points by coordinate, and how far each is from the nearest that was taken, squared and across its normal. */
+typedef struct spreads {
+    double p[3][REDUCED], near[REDUCED];
+    int n;
+} spreads;
+
+static void swap_points(spreads *s, sti__point *point, int i, int k) {
+    sti__point x = point[i];
+    point[i] = point[k];
+    point[k] = x;
+    s->near[i] = s->near[k];
+    for (int c = 0; c < 3; c++) {
+        double y = s->p[c][i];
+        s->p[c][i] = s->p[c][k];
+        s->p[c][k] = y;
+    }
+}
+
+/* Point k was taken: the next one, farthest from all that were; the first of those that are as far within a thousandth. */
+static int farthest(spreads *s, const double n[3], int k) {
+    double far[REDUCED], o[3] = {s->p[0][k], s->p[1][k], s->p[2][k]};
+    int best = k + 1;
+    for (int i = k + 1; i < s->n; i++) {
+        double x = s->p[0][i] - o[0], y = s->p[1][i] - o[1], z = s->p[2][i] - o[2],
+               along = x * n[0] + y * n[1] + z * n[2];
+        far[i] = x * x + y * y + z * z - along * along;
+    }
+    for (int i = k + 1; i < s->n; i++) {
+        s->near[i] = far[i] < s->near[i] ? far[i] : s->near[i];
+        if (s->near[i] > s->near[best] * (1 + 1e-3)) best = i;
+    }
+    return best;
+}
+
 void sti__manifold_reduce(sti__point *point, int *count, int most) {
     if (*count <= most) return;
-    double near[CUT + STI__HFIELD_MAX], least = INFINITY, wide = 0;
-    int n = *count < STI__COUNT(near) ? *count : STI__COUNT(near), best = 0;
-    for (int i = 0; i < n; i++) {
-        near[i] = INFINITY;
-        least = fmin(least, point[i].dist);
-        wide = fmax(wide, spread(point[0].normal, point[i].pos, point[0].pos));
+    spreads s;
+    double least = INFINITY, wide = 0;
+    int best = 0;
+    s.n = *count < REDUCED ? *count : REDUCED;
+    for (int i = 0; i < s.n; i++) {
+        double x = spread(point[0].normal, point[i].pos, point[0].pos);
+        for (int c = 0; c < 3; c++) s.p[c][i] = point[i].pos[c];
+        s.near[i] = INFINITY;
+        least = point[i].dist < least ? point[i].dist : least;
+        wide = x > wide ? x : wide;
     }
     /* a part that lies flat has no deepest point but noise: take the first of those that are as deep */
-    while (best + 1 < n && point[best].dist > least + 1e-5 * sqrt(wide)) best++;
-    for (int k = 0; k < most; k++) {
-        sti__point x = point[best];
-        double d = near[best];
-        point[best] = point[k];
-        near[best] = near[k];
-        point[k] = x;
-        near[k] = d;
-        best = k + 1;
-        for (int i = k + 1; i < n; i++) {
-            near[i] = fmin(near[i], spread(x.normal, point[i].pos, x.pos));
-            if (near[i] > near[best] * (1 + 1e-3)) best = i;
-        }
-        if (best >= n) break;
+    while (best + 1 < s.n && point[best].dist > least + 1e-5 * sqrt(wide)) best++;
+    for (int k = 0; k < most && best < s.n; k++) {
+        swap_points(&s, point, best, k);
+        best = farthest(&s, point[k].normal, k);
     }
     *count = most;
 }
@@ -380,8 +481,9 @@ void sti__manifold_clip(const sti__core *a, const sti__core *b, const sti__close
     if (fa.n >= 2 && fb.n >= 2) match(&g, &fa, &fb);
     double least = INFINITY, size = 0;
     for (int i = 0; i < g.count; i++) {
-        least = fmin(least, g.point[i].dist);
-        size = fmax(size, spread(c->normal, g.point[i].pos, g.point[0].pos));
+        double x = spread(c->normal, g.point[i].pos, g.point[0].pos);
+        least = g.point[i].dist < least ? g.point[i].dist : least;
+        size = x > size ? x : size;
     }
     /* the deepest point, unless it is there already: a single corner may differ from it by rounding */
     double slack = 1e-6 * sqrt(size) + 1e-6 * fmin(on_wall(&fa), on_wall(&fb));

@@ -45,6 +45,7 @@ static void convex_pair(const sti__shape *a, const sti__shape *b, double margin,
     sti__core ca = sti__core_of(a, a->pos), cb = sti__core_of(b, a->pos);
     sti__closest c;
     if (apart && still_apart(&ca, &cb, margin, apart)) return;
+    ca.hint = cb.hint = -1; /* what is found must not depend on what was */
     bool near = sti__closest_cores(&ca, &cb, margin, &c);
     if (near) sti__manifold_clip(&ca, &cb, &c, margin, a->pos, out);
     if (!apart) return;
@@ -111,24 +112,64 @@ static void plane_ellipsoid(const sti__shape *a, const sti__shape *b, double mar
     sti__closed_plane_point(a, p, margin, 0, out);
 }
 
+#define BELOW 256     /* vertices of a hull below a plane that are found over its edges */
+#define BELOW_OF 4096 /* of so many at most */
+
+typedef struct below {
+    uint64_t bit[BELOW_OF / 64]; /* which vertices */
+    int words;                   /* of a hull that has so many */
+} below;
+
+static bool add_below(below *b, int v) {
+    uint64_t bit = (uint64_t)1 << (v % 64), *word = &b->bit[v / 64];
+    bool is_new = !(*word & bit);
+    *word |= bit;
+    return is_new;
+}
+
+/* The vertices of a hull that are below `level` along d, from the deepest over edges: those below a plane hang together. Where that
+   would not pay or there is no room: all. */
+static void hull_below(const sti__hull *h, const double d[3], double level, int deepest, below *b) {
+    int todo[BELOW], n = 0;
+    b->words = (h->nvert + 63) / 64;
+    bool all = h->nvert <= 4 * STI__HULL_SMALL;
+    for (int i = 0; i < b->words; i++) b->bit[i] = all ? ~(uint64_t)0 : 0;
+    if (all) return;
+    add_below(b, deepest);
+    todo[n++] = deepest;
+    for (int from = 0; from < n && n < BELOW; from++)
+        for (int k = h->edge_start[todo[from]]; k < h->edge_start[todo[from] + 1] && n < BELOW; k++) {
+            int v = h->edge_to[k];
+            if (v3_dot(h->vert + 3 * v, d) < level && add_below(b, v)) todo[n++] = v;
+        }
+    for (int i = 0; i < b->words && n == BELOW; i++) b->bit[i] = ~(uint64_t)0;
+}
+
+/* Vertex k of the hull, if it is below the margin. */
+static void plane_vertex(const sti__shape *a, const sti__shape *b, int k, double margin, sti__manifold *out) {
+    double p[3];
+    m3_mul_vec(p, b->mat, b->hull->vert + 3 * k);
+    v3_add(p, p, b->pos);
+    sti__closed_plane_point(a, p, margin, (uint32_t)k, out);
+    if (out->count == STI__HFIELD_MAX) sti__manifold_reduce(out->point, &out->count, STI__HFIELD_MAX / 2);
+}
+
 /* vertices below the margin, reduced to the deepest and those that spread most */
 static void plane_hull(const sti__shape *a, const sti__shape *b, double margin, sti__manifold *out) {
     const sti__hull *h = b->hull;
     double n[3], d[3], r[3];
+    below found;
     sti__column(a->mat, 2, n);
     m3_mul_vec_t(d, b->mat, n);
     v3_sub(r, b->pos, a->pos);
     double lift = v3_dot(r, n), back[3] = {-d[0], -d[1], -d[2]};
-    int deepest = sti__hull_top(h, back, -1);
-    double least = v3_dot(h->vert + 3 * deepest, d) + lift;
-    if (!(least < margin)) return;
+    int deepest = sti__hull_top(h, back, -1), many = h->nvert > BELOW_OF;
+    if (!(v3_dot(h->vert + 3 * deepest, d) + lift < margin)) return;
+    if (!many) hull_below(h, d, margin - lift, deepest, &found);
     for (int k = 0; k < h->nvert; k++) {
-        if (!(v3_dot(h->vert + 3 * k, d) + lift < margin)) continue;
-        double p[3];
-        m3_mul_vec(p, b->mat, h->vert + 3 * k);
-        v3_add(p, p, b->pos);
-        sti__closed_plane_point(a, p, margin, (uint32_t)k, out);
-        if (out->count == STI__HFIELD_MAX) sti__manifold_reduce(out->point, &out->count, STI__HFIELD_MAX / 2);
+        if (!many && found.bit[k / 64] >> (k % 64) == 0) k |= 63; /* no more in this word */
+        else if ((many || found.bit[k / 64] >> (k % 64) & 1) && v3_dot(h->vert + 3 * k, d) + lift < margin)
+            plane_vertex(a, b, k, margin, out);
     }
     sti__manifold_reduce(out->point, &out->count, STI__MANIFOLD_MAX);
 }

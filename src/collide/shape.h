@@ -21,7 +21,7 @@ typedef struct sti__hull {
     const int *edge_to;
     const int *around_start; /* nvert + 1 */
     const int *around;
-    int top[8]; /* the vertex farthest along (+-1, +-1, +-1); bit i: axis i is + */
+    int top[96]; /* the vertex farthest along the middle of a cell of directions (sti__hull_cell) */
 } sti__hull;
 
 /* hulls of up to so many vertices are searched through, larger ones climbed */
