@@ -200,6 +200,53 @@ TEST(lanes_of_worlds_that_fail_leave_the_others_alone) {
     }
 }
 
+static sti_batch *crowd(const sti_model *m, int lanes, sti_pool *pool) {
+    sti_batch_options o = sti_batch_options_default();
+    o.lanes = lanes;
+    if (pool) o.tasks = sti_pool_tasks(pool);
+    sti_batch *b = sti_batch_create(m, 8, &o, NULL);
+    REQUIRE(b);
+    for (int i = 0; i < 8; i++) {
+        row(b, STI_FIELD_qpos, i)[2] += 1; /* in the air: no contacts */
+        push(row(b, STI_FIELD_qvel, i), m->nv, i);
+    }
+    return b;
+}
+
+/* Beside each other: a world whose forces become NaN within the step, one whose pools are too small for its contacts, one with an
+   option that is an error, one with parameters that are. */
+TEST(worlds_in_trouble_leave_the_others_alone) {
+    for (int pass = 0; pass < 4; pass++) {
+        sti_model *m = model_from("quadruped.xml");
+        m->opt.pool_contacts = m->opt.pool_rows = m->opt.pool_candidates = 1;
+        sti_pool *pool = pass & 1 ? sti_pool_create(2, NULL) : NULL;
+        sti_batch *b = crowd(m, pass & 2 ? 4 : 1, pool), *good = crowd(m, pass & 2 ? 4 : 1, pool);
+        double *mass[2] = {sti_batch_parameter(b, "body_mass", NULL).data,
+                           sti_batch_parameter(good, "body_mass", NULL).data};
+        REQUIRE(mass[0] && mass[1]);
+        row(b, STI_FIELD_qfrc_applied, 1)[8] = 9e9; /* which no state survives */
+        row(b, STI_FIELD_qpos, 2)[2] -= 1;          /* on its feet */
+        sti_world_option(sti_batch_world(b, 4))->timestep = -1;
+        mass[0][6 * m->nbody + 1] = -1;
+        for (int k = 0; k < 6; k++) {
+            CHECK(sti_batch_step(b, 5) != STI_OK && sti_batch_step(good, 5) == STI_OK);
+            const sti_status *status = sti_batch_status(b);
+            CHECK(status[1] == STI_NONFINITE && status[4] == STI_ARGUMENT && (k > 0 || status[6] != STI_OK));
+            mass[0][6 * m->nbody + 1] = -1; /* it got the good one back */
+        }
+        int grown[8];
+        for (int i = 0; i < 8; i++) sti_world_growths(sti_batch_world(b, i), &grown[i]);
+        CHECK(grown[2] > 0 && grown[0] == 0 && grown[7] == 0);
+        for (int i = 0; i < 8; i++)
+            if (i == 0 || i == 3 || i == 5 || i == 7)
+                CHECK(sti_world_hash(sti_batch_world(b, i)) == sti_world_hash(sti_batch_world(good, i)));
+        sti_batch_destroy(b);
+        sti_batch_destroy(good);
+        sti_pool_destroy(pool);
+        sti_model_free(m);
+    }
+}
+
 TEST(soft_worlds_too) {
     sti_model *m = model_of(soft_xml);
     sti_pool *pool = sti_pool_create(2, NULL);
@@ -471,7 +518,8 @@ TEST(bad_arguments_and_short_memory_are_errors) {
 
 MAIN(CASE(a_world_of_a_batch_has_the_bits_of_one_alone), CASE(lanes_have_the_bits_of_worlds_alone),
      CASE(lanes_with_parameters_of_their_own), CASE(lanes_of_worlds_that_fail_leave_the_others_alone),
-     CASE(soft_worlds_too), CASE(arrays_are_where_the_worlds_keep_them),
+     CASE(worlds_in_trouble_leave_the_others_alone), CASE(soft_worlds_too),
+     CASE(arrays_are_where_the_worlds_keep_them),
      CASE(a_world_that_fails_keeps_its_state_and_leaves_the_others_alone),
      CASE(some_worlds_are_reset_and_the_others_go_on), CASE(worlds_are_reset_to_given_states),
      CASE(rollouts_are_loops_over_worlds), CASE(rollouts_go_on_where_worlds_are),
