@@ -144,6 +144,14 @@ static void read_cylinder(const sti_element *e, const servo *old, servo *s) {
     if (diameter >= 0) s->gainprm[0] = 3.14159265358979323846 / 4 * diameter * diameter;
 }
 
+static void read_adhesion(sti__compiler *c, const sti_element *e, const servo *old, servo *s) {
+    s->gainprm[0] = own_real(e, STI_A_gain, old->gainprm[0]);
+    if (s->gainprm[0] < 0) sti__complain(c, e, STI_A_gain, STI_VALUE, "must not be negative");
+    if (s->ctrlrange[0] < 0 || s->ctrlrange[1] < 0)
+        sti__complain(c, e, STI_A_ctrlrange, STI_VALUE, "the control of adhesion must not be negative");
+    s->ctrllimited = 1;
+}
+
 /* MJCF's own muscle, in place of what general actuators have without any setting. */
 static void muscle_defaults(servo *s) {
     static const double gain[9] = {0.75, 1.05, -1, 200, 0.5, 1.6, 1.5, 1.3, 1.2};
@@ -213,6 +221,7 @@ static void apply(sti__compiler *c, const sti_element *e, const servo *chain, in
     if (id == STI_E_damper) read_damper(c, e, &blank, s);
     if (id == STI_E_cylinder) read_cylinder(e, &blank, s);
     if (id == STI_E_muscle) read_muscle(c, e, &blank, s);
+    if (id == STI_E_adhesion) read_adhesion(c, e, &blank, s);
 }
 
 static bool is_actuator(const sti_element *e) {
@@ -224,7 +233,8 @@ static bool is_actuator(const sti_element *e) {
     case STI_E_intvelocity:
     case STI_E_damper:
     case STI_E_cylinder:
-    case STI_E_muscle: return true;
+    case STI_E_muscle:
+    case STI_E_adhesion: return true;
     default: return false;
     }
 }
@@ -304,7 +314,8 @@ static const struct {
                      {STI_A_jointinparent, STI_TRN_JOINTINPARENT, STI_OBJ_JOINT},
                      {STI_A_tendon, STI_TRN_TENDON, STI_OBJ_TENDON},
                      {STI_A_cranksite, STI_TRN_SLIDERCRANK, STI_OBJ_SITE},
-                     {STI_A_site, STI_TRN_SITE, STI_OBJ_SITE}};
+                     {STI_A_site, STI_TRN_SITE, STI_OBJ_SITE},
+                     {STI_A_body, STI_TRN_BODY, STI_OBJ_BODY}};
 
 static void check_crank(sti__compiler *c, const sti_element *e, int type) {
     bool crank = type == STI_TRN_SLIDERCRANK;
@@ -331,7 +342,7 @@ static target read_target(sti__compiler *c, const sti_element *e) {
     }
     if (t.type < 0)
         sti__complain(c, e, STI_A_COUNT, STI_VALUE,
-                      "needs a target: joint, jointinparent, tendon, site or cranksite");
+                      "needs a target: joint, jointinparent, tendon, site, cranksite or body");
     check_crank(c, e, t.type);
     if (t.type == STI_TRN_SITE) t.id[1] = sti__reference(c, e, STI_A_refsite, STI_OBJ_SITE);
     if (t.type == STI_TRN_SLIDERCRANK) t.id[1] = sti__reference(c, e, STI_A_slidersite, STI_OBJ_SITE);
@@ -351,7 +362,7 @@ static void target_dofs(sti__compiler *c, target t, sti__dofs *dofs) {
         sti__dofs_add_range(dofs, c->tree.jnt_dofadr[t.id[0]], ndof[c->tree.jnt_type[t.id[0]]]);
     } else if (t.type == STI_TRN_TENDON) {
         sti__tendon_dofs(c, sti__object(c, STI_OBJ_TENDON, t.id[0]), dofs);
-    } else {
+    } else if (t.type != STI_TRN_BODY) { /* what a body touches is not known here */
         add_site(c, dofs, t.id[0]);
         add_site(c, dofs, t.id[1]);
     }
@@ -476,6 +487,9 @@ static void fill_implicit(sti__compiler *c, const sti_element *e, int i, target 
     if (!m->actuator_implicit[i] || t.id[0] < 0) return;
     if (m->actuator_gaintype[i] == STI_GAIN_MUSCLE || m->actuator_biastype[i] == STI_BIAS_MUSCLE)
         sti__complain(c, e, STI_A_implicit, STI_UNSUPPORTED, "a muscle has no constant gains");
+    if (t.type == STI_TRN_BODY)
+        sti__complain(c, e, STI_A_implicit, STI_UNSUPPORTED,
+                      "adhesion has no gains of a position or velocity");
     if ((joint && m->jnt_actfrclimited[t.id[0]]) ||
         (t.type == STI_TRN_TENDON && m->tendon_actfrclimited[t.id[0]]))
         sti__complain(c, e, STI_A_implicit, STI_UNSUPPORTED,

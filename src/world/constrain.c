@@ -224,6 +224,7 @@ sti_status sti__stage_collide(sti_world *world) {
     status = find_points(world);
     sti__profile_take(&world->profile, &c->tally);
     STI__LEAVE(&world->profile);
+    if (status == STI_OK) sti__adhere(world);
     return status;
 }
 

@@ -36,6 +36,11 @@ typedef struct sti__constraints {
     int npatch;                     /* touches of patches and vertices, of the last collide stage */
 } sti__constraints;
 
+/* adhesion.c: adds the forces of actuators on bodies, from the contacts of the last collide stage, to qfrc_actuator, and the
+   accelerations follow. */
+void sti__adhere(sti_world *world);
+bool sti__has_adhesion(const sti_model *model);
+
 sti_status sti__constraints_create(sti_world *world, sti_error *error);
 void sti__constraints_free(sti_world *world);
 /* No contacts, nothing to show. */

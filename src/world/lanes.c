@@ -361,11 +361,12 @@ static void step_together(sti__lanes *g, bool seen, bool shown) {
         g->status[l] = sti__substep_end(g->world[l], g->wanted[l], g->status[l]);
 }
 
-/* Worlds whose options are the same as the first one's, and whose models are alike; handlers may change what the kernels read. */
+/* Worlds whose options are the same as the first one's, and whose models are alike; handlers may change what the kernels read,
+   and adhesion adds to smooth forces after the kernels. */
 static bool fits(const sti__lanes *g, const sti_world *w) {
     const sti_option *o = &w->state->opt;
     return (w->model == g->model || is_variant(g, w)) && w->handlers.count == 0 && !w->profile.on &&
-           o->substeps <= 1 && o->integrator != STI_INTEGRATOR_ALM &&
+           !sti__has_adhesion(w->model) && o->substeps <= 1 && o->integrator != STI_INTEGRATOR_ALM &&
            (g->count == 0 || memcmp(o, &g->world[0]->state->opt, sizeof *o) == 0);
 }
 

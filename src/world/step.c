@@ -279,6 +279,7 @@ typedef struct runge_kutta {
 static void forward_again(void *context) {
     sti_world *world = ((runge_kutta *)context)->world;
     forward_smooth(world);
+    sti__adhere(world); /* by the contacts at the beginning */
     if (world->state->wanted & STI__WANT_RNEPOST) RUN(world, rnepost);
 }
 
