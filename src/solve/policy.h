@@ -197,13 +197,14 @@
 #define STI__PAIRS_PART 64 /* Dofs that the mass may couple (a body, or a tree of bodies); islands with larger parts are not swept. */
 #define STI__PAIRS_CONTACTS 8 /* Contacts of one block; a pair of bodies with more has several blocks. */
 #define STI__PAIRS_COLOURS 60 /* Colours: blocks of one colour share no body and are swept side by side. What finds no colour is swept by itself. */
+#define STI__PAIRS_HUB 12 /* Pairs of a body beyond which it is a hub, which takes no colour, ... */
+#define STI__PAIRS_HUB_SHARE 0.0625 /* ... if it makes up less than this of the inverse mass of each of its contacts: eight may push it at once. */
 
 /* ---- sweeps over pairs: one sweep ----------------------------------------------------------------------- */
 
 #define STI__PAIRS_NEWTON 8 /* Newton steps within a pair, at most; they end where its natural map has fallen by this factor (squared) ... */
 #define STI__PAIRS_LOCAL 1e-6
 #define STI__PAIRS_ENOUGH 1e-5 /* ... or is below this share of what the last sweep changed, divided among the pairs (squared impulse norm). */
-#define STI__PAIRS_AGAIN 5 /* Visits of a pair that Newton's steps do not solve, once sweeps have stalled: one such pair may make them cycle for good. */
 #define STI__PAIRS_OPEN 0.05 /* Speed (m/s) of separation beyond which a contact without impulse is only watched, not swept. */
 #define STI__PAIRS_LOOK 6 /* Sweeps after which what is watched is looked at for the first time; the time between doubles from then on. */
 
@@ -218,14 +219,14 @@
 
 /* ---- sweeps over pairs: the end ------------------------------------------------------------------------- */
 
-#define STI__PAIRS_AIM 0.9 /* Share of the tolerance at which sweeps stop, so that the certificate of the rounded answer holds too. */
+#define STI__PAIRS_AIM 0.98 /* Share of the tolerance at which sweeps stop, so that the certificate of the rounded answer holds too. */
 #define STI__PAIRS_CHECK 0.5 /* The gap is computed again once the change has fallen to where it should hold, or by this factor (squared). */
 
 /* ---- sweeps over pairs: sweeps or Newton's method ------------------------------------------------------- */
 
 /* Guesses whose natural map is below this share of the impulses are of what rests: Newton's method takes them, with the factor
    of an earlier step. */
-#define STI__PAIRS_SETTLED 1e-3
+#define STI__PAIRS_SETTLED 1e-4
 /* Operations of a Newton step of an island of n dofs: this times n^(3/2). Fitted to a few piles of 40 to 1000 bodies. */
 #define STI__PAIRS_FACTOR 300
 /* Sweeps that have stalled go on while they have cost less than so many Newton steps, which then go on from where they end ... */

@@ -15,7 +15,7 @@
     X(PAIR_EXTRAPOLATION, "sweeps over pairs are extrapolated by Anderson's method")                         \
     X(PAIR_BACKWARDS, "an extrapolation that opposes the last sweep is taken backwards")                     \
     X(PAIR_WATCHING, "contacts that open fast are not swept, only looked at now and then")                   \
-    X(PAIR_AGAIN, "after a stall, a pair that Newton's steps do not solve is visited again at once")         \
+    X(PAIR_HUBS, "heavy bodies that touch many others take no colour: several lanes push them at once")      \
     X(PAIR_NEARNESS, "stalled sweeps go on until Newton's method finds its way from where they are")         \
     X(PAIR_RETURNS, "sweeps go on where Newton's steps after them lose their way")                           \
     X(KEPT_FACTOR, "the first Newton step tries the factor of an earlier time step")                         \

@@ -51,7 +51,7 @@ static void set_vectors(run *r) {
     for (int k = 0; k < ALL; k++) {
         r->g[k] = p->out_g + (size_t)k * (size_t)p->m;
         r->change[k] = p->change + (size_t)k * (size_t)p->m;
-        r->z[k] = p->out_z + (size_t)k * (size_t)p->nz;
+        r->z[k] = p->out_z + (size_t)k * (size_t)p->nz_all;
     }
 }
 
@@ -63,11 +63,11 @@ static int place_of(const run *r, int k) { return (r->newest + ALL - k) % ALL; }
 static void take_sweep(run *r) {
     sti__pairs *p = r->p;
     memcpy(p->before, p->g, sizeof(double) * (size_t)p->m);
-    r->kernel->sweep(p, p->z, p->g, r->local, r->stalled && STI__RULE(PAIR_AGAIN) ? STI__PAIRS_AGAIN : 1);
+    r->kernel->sweep(p, p->z, p->g, r->local);
     r->newest = (r->newest + 1) % ALL;
     r->change2 = r->kernel->compare(p->m, p->g, p->before, p->weight, r->change[r->newest]);
     memcpy(r->g[r->newest], p->g, sizeof(double) * (size_t)p->m);
-    memcpy(r->z[r->newest], p->z, sizeof(double) * (size_t)p->nz);
+    memcpy(r->z[r->newest], p->z, sizeof(double) * (size_t)p->nz_all);
     r->local = STI__PAIRS_ENOUGH * r->change2 / (p->npair + 1);
 }
 
@@ -183,7 +183,7 @@ static void extrapolate(run *r) {
         factor[0] += 2;
         r->kernel->combine(p->m, g, factor, r->have, p->g);
     }
-    r->kernel->combine(p->nz, z, factor, r->have, p->z);
+    r->kernel->combine(p->nz_all, z, factor, r->have, p->z);
     if (back) r->have = 0;
 }
 

@@ -49,6 +49,7 @@ typedef struct sti__pair_group {
     int first;                      /* first pack of their impulses, 3 each */
     int64_t at;                     /* first pack of the group's data: head, then contacts */
     int a[STI__LANE], b[STI__LANE]; /* where the parts of each lane begin in z */
+    bool hubs;                      /* some of them are copies of hubs */
     bool awake;                     /* swept; else every contact is open and only watched */
     bool ready;                     /* factor and laws of an earlier visit are kept */
 } sti__pair_group;
@@ -70,6 +71,10 @@ typedef struct sti__pairs {
     const struct sti__island *s;
     int parts, nz; /* numbers of z; those of each part are padded to packs */
     int *part, *of, *z_at;
+    /* Hubs: heavy parts that touch many others (a belt, a drum). Each lane has a copy of them, after the nz numbers of z, so that a
+       group may have the same hub in several lanes; what these do to it is added up after the group. */
+    int nhub, nz_all; /* nz_all: with the copies */
+    int *hub;         /* where each begins in z */
     int64_t *lstart;
     double *L;
     int ngroup, nsingle, npair; /* npair: blocks in lanes */
@@ -103,9 +108,8 @@ typedef struct sti__pairs_gap {
 
 /* What is compiled per instruction set; all variants give the same bits. */
 typedef struct sti__pairs_kernel {
-    /* One sweep over all that is awake. local: squared natural map below which a pair is left alone; visits: of one that Newton's
-       steps do not solve, at most. */
-    void (*sweep)(const sti__pairs *p, double *z, double *g, double local, int visits);
+    /* One sweep over all that is awake. local: squared natural map below which a pair is left alone. */
+    void (*sweep)(const sti__pairs *p, double *z, double *g, double local);
     /* z = X'g */
     void (*force)(const sti__pairs *p, const double *g, double *z);
     /* Groups that close wake up; with `sleep`, those that are wide open fall asleep. Returns how many of these. */

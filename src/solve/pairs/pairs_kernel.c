@@ -353,9 +353,8 @@ INLINE void visit_contacts(const visit *v, vmask here, vreal *g, vreal *w) {
     }
 }
 
-/* Newton steps on the pair's natural map in the lanes of `far`, of which those are taken that solve it; laws and factor are kept.
-   Returns the lanes that are not solved. */
-INLINE vmask visit_newton(const visit *v, double local, vmask far, vreal *g, vreal *w) {
+/* Newton steps on the pair's natural map in the lanes of `far`, of which those are taken that solve it; laws and factor are kept. */
+INLINE void visit_newton(const visit *v, double local, vmask far, vreal *g, vreal *w) {
     vreal next[3 * STI__PAIRS_CONTACTS], x[6], laws[STI__LAW * STI__PAIRS_CONTACTS], M[36], best = ZERO,
                                                                                             first = ZERO;
     for (int i = 0; i < 3 * v->count; i++) next[i] = g[i];
@@ -368,7 +367,7 @@ INLINE vmask visit_newton(const visit *v, double local, vmask far, vreal *g, vre
         for (int i = 0; i < 3 * v->count; i++) g[i] = v_select(better, next[i], g[i]);
         UNROLL for (int e = 0; e < 6; e++) w[e] = v_select(better, x[e], w[e]);
         far &= v_lt(STI__PAIRS_LOCAL * first, best) & v_lt(v_set(local), best);
-        if (!v_any(far) || k == STI__PAIRS_NEWTON) return far;
+        if (!v_any(far) || k == STI__PAIRS_NEWTON) return;
         factor(v, laws, M);
         vreal rhs[6];
         right_side(v, laws, x, next, rhs);
@@ -380,15 +379,15 @@ INLINE vmask visit_newton(const visit *v, double local, vmask far, vreal *g, vre
     }
 }
 
-static void visit_several(const slice *s, double *z, double local, int visits) {
+static void visit_several(const slice *s, double *z, double local) {
     visit v;
     vreal w[6], g[3 * STI__PAIRS_CONTACTS];
     open_visit(&v, s, z);
     for (int i = 0; i < 3 * s->count; i++) g[i] = s->g[AT(i)];
     vmask far = visit_kept(&v, local, g, w);
-    for (int k = 0; k < visits && v_any(far); k++) {
+    if (v_any(far)) {
         visit_contacts(&v, far, g, w);
-        far = visit_newton(&v, local, far, g, w);
+        visit_newton(&v, local, far, g, w);
     }
     for (int i = 0; i < 3 * s->count; i++) s->g[AT(i)] = g[i];
     close_visit(&v, s, w, z);
@@ -427,23 +426,46 @@ static void visit_single(const sti__pairs *p, const sti__pair_single *e, double 
     single_push(p, e, row->dim, d, z);
 }
 
+/* ---- hubs ------------------------------------------------------------------------------------------------------ */
+
+/* A hub and its copies get all that was done to any of them. Several numbers at a time, each over the lanes in turn. */
+static void join_hubs(const sti__pairs *p, double *z) {
+    for (int h = 0; h < p->nhub; h++)
+        for (int k = 0; k < SLICES; k++) {
+            vreal *own = (vreal *)(z + p->hub[h]) + k, sum = ZERO;
+            vreal *copy = (vreal *)(z + p->nz + (size_t)h * STI__LANE * STI__LANE) + k;
+            for (int l = 0; l < STI__LANE; l++) sum += copy[AT(l)] - *own;
+            *own += sum;
+            for (int l = 0; l < STI__LANE; l++) copy[AT(l)] = *own;
+        }
+}
+
+/* Copies follow what was done to the hub itself. */
+static void copy_hubs(const sti__pairs *p, double *z) {
+    for (int h = 0; h < p->nhub; h++)
+        for (int l = 0; l < STI__LANE; l++)
+            memcpy(z + p->nz + (size_t)(h * STI__LANE + l) * STI__LANE, z + p->hub[h],
+                   sizeof(double) * STI__LANE);
+}
+
 /* ---- all of them ----------------------------------------------------------------------------------------------- */
 
-static void visit_group(const sti__pairs *p, sti__pair_group *group, double *z, double *g, double local,
-                        int visits) {
+static void visit_group(const sti__pairs *p, sti__pair_group *group, double *z, double *g, double local) {
     for (int k = 0; k * STI_LANES < group->lanes; k++) {
         slice s = slice_of(p, group, k, g);
         if (group->count > 1 && !group->ready) start_laws(&s);
         if (group->count == 1) visit_one(&s, z);
-        else visit_several(&s, z, local, visits);
+        else visit_several(&s, z, local);
     }
     group->ready = true;
+    if (group->hubs) join_hubs(p, z);
 }
 
-static void sweep(const sti__pairs *p, double *z, double *g, double local, int visits) {
+static void sweep(const sti__pairs *p, double *z, double *g, double local) {
     for (int k = 0; k < p->ngroup; k++)
-        if (p->group[k].awake) visit_group(p, &p->group[k], z, g, local, visits);
+        if (p->group[k].awake) visit_group(p, &p->group[k], z, g, local);
     for (int k = 0; k < p->nsingle; k++) visit_single(p, &p->single[k], z, g + p->single[k].g);
+    copy_hubs(p, z);
 }
 
 static void force_slice(const slice *s, double *z) {
@@ -465,16 +487,18 @@ static void force_group(const sti__pairs *p, const sti__pair_group *group, const
         slice s = slice_of(p, group, k, g);
         force_slice(&s, z);
     }
+    if (group->hubs) join_hubs(p, z);
 }
 
 static void force(const sti__pairs *p, const double *g, double *z) {
-    memset(z, 0, sizeof(double) * (size_t)p->nz);
+    memset(z, 0, sizeof(double) * (size_t)p->nz_all);
     for (int k = 0; k < p->ngroup; k++)
         if (p->group[k].awake) force_group(p, &p->group[k], g, z);
     for (int k = 0; k < p->nsingle; k++) {
         const sti__pair_single *e = &p->single[k];
         single_push(p, e, p->s->first[e->block + 1] - p->s->first[e->block], g + e->g, z);
     }
+    copy_hubs(p, z);
 }
 
 /* Velocities of a slice's contacts, three each. */

@@ -24,6 +24,7 @@ typedef struct plan {
     bool *open;     /* npair: watched at first */
     int *head;      /* parts + 2: of counting sorts */
     uint64_t *used; /* parts + 1: colours that a part has */
+    int *copy;      /* parts + 1: of hubs, where their copies begin in z; else -1 */
     int nkey, ngroup, ntouch, factors, numbers, squares;
     int count[STI__PAIRS_COLOURS][2][SIZES]; /* pairs by colour, watched or not, and contacts */
     int base[STI__PAIRS_COLOURS][2];         /* their first group */
@@ -49,12 +50,14 @@ static size_t lay_out_plan(sti__pairs *p, plan *x, int n, int nrow, char *base) 
     x->open = sti__cut(&c, rows, sizeof(bool));
     x->head = sti__cut(&c, dofs, sizeof(int));
     x->used = sti__cut(&c, dofs, sizeof(uint64_t));
+    x->copy = sti__cut(&c, dofs, sizeof(int));
+    p->hub = sti__cut(&c, dofs, sizeof(int));
     return c.used;
 }
 
 static size_t lay_out_room(sti__pairs *p, const plan *x, char *base) {
     sti__cutter c = {base, 0};
-    size_t m = (size_t)p->m, z = (size_t)p->nz, all = STI__PAIRS_WINDOW + 1;
+    size_t m = (size_t)p->m, z = (size_t)p->nz_all, all = STI__PAIRS_WINDOW + 1;
     p->group = sti__cut(&c, (size_t)x->ngroup, sizeof *p->group);
     p->touch = sti__cut(&c, (size_t)x->ntouch, sizeof *p->touch);
     p->data = sti__cut(&c, sti__mul((size_t)x->packs, STI__LANE), sizeof(double));
@@ -185,7 +188,45 @@ static void find_pairs(sti__pairs *p, plan *x) {
     x->start[p->npair] = x->nkey;
 }
 
-/* The first colour that neither part has. */
+/* Whether a part makes up little of the inverse mass of a contact, in all its directions. */
+static bool is_heavy(const sti__pairs *p, int b, int part) {
+    const sti__island *s = p->s;
+    int dim = s->first[b + 1] - s->first[b];
+    double own[STI_ROW_DIM] = {0};
+    const double *value = s->value + s->number[b];
+    for (int k = s->start[b]; k < s->start[b + 1]; k++, value += dim)
+        for (int i = 0; i < dim && p->of[s->col[k]] == part; i++)
+            own[i] += value[i] * value[i] * s->inverse[s->col[k]];
+    for (int i = 0; i < dim; i++)
+        if (!(own[i] <= STI__PAIRS_HUB_SHARE * s->weight[s->first[b] + i])) return false;
+    return true;
+}
+
+/* Parts of many pairs, which would have a colour for each. */
+static void find_hubs(sti__pairs *p, plan *x) {
+    memset(x->head, 0, sizeof(int) * ((size_t)p->parts + 2));
+    for (int i = 0; i < p->npair; i++) {
+        x->head[x->key[x->start[i]].a]++;
+        x->head[x->key[x->start[i]].b]++;
+    }
+    for (int k = 0; k <= p->parts; k++)
+        x->copy[k] = STI__RULE(PAIR_HUBS) && k < p->parts && x->head[k] > STI__PAIRS_HUB ? 0 : -1;
+    for (int i = 0; i < x->nkey; i++) {
+        const key *k = &x->key[i];
+        if (x->copy[k->a] >= 0 && !is_heavy(p, k->block, k->a)) x->copy[k->a] = -1;
+        if (x->copy[k->b] >= 0 && !is_heavy(p, k->block, k->b)) x->copy[k->b] = -1;
+    }
+    p->nhub = 0;
+    p->nz_all = p->nz;
+    for (int k = 0; k < p->parts; k++) {
+        if (x->copy[k] < 0) continue;
+        x->copy[k] = p->nz_all;
+        p->hub[p->nhub++] = p->z_at[k];
+        p->nz_all += STI__LANE * STI__LANE;
+    }
+}
+
+/* The first colour that neither part has. Hubs have none. */
 static void colour_pairs(sti__pairs *p, plan *x) {
     int list[MOST_TOUCHES];
     memset(x->used, 0, sizeof(uint64_t) * ((size_t)p->parts + 1));
@@ -199,8 +240,8 @@ static void colour_pairs(sti__pairs *p, plan *x) {
         for (int c = 0; c < size && x->colour[i] < 0; c++)
             add_single(p, x, k[c].block, list, touches_of(p, k[c].block, list));
         if (x->colour[i] < 0) continue;
-        x->used[k->a] |= (uint64_t)1 << colour;
-        x->used[k->b] |= (uint64_t)1 << colour;
+        if (x->copy[k->a] < 0) x->used[k->a] |= (uint64_t)1 << colour;
+        if (x->copy[k->b] < 0) x->used[k->b] |= (uint64_t)1 << colour;
         x->count[colour][x->open[i]][size]++;
     }
 }
@@ -341,8 +382,9 @@ static void fill_pair(sti__pairs *p, plan *x, int i) {
     const key *k = &x->key[x->start[i]];
     double X[STI__PAIRS_CONTACTS][36], t[18], S[STI__BODY][12], *head = pack(p, g->at);
     g->lanes = l + 1 > g->lanes ? l + 1 : g->lanes;
-    g->a[l] = p->z_at[k->a];
-    g->b[l] = p->z_at[k->b];
+    g->a[l] = x->copy[k->a] < 0 ? p->z_at[k->a] : x->copy[k->a] + l * STI__LANE;
+    g->b[l] = x->copy[k->b] < 0 ? p->z_at[k->b] : x->copy[k->b] + l * STI__LANE;
+    g->hubs |= x->copy[k->a] >= 0 || x->copy[k->b] >= 0;
     memset(X, 0, sizeof X);
     for (int c = 0; c < size; c++)
         for (int side = 0; side < (k->b < p->parts ? 2 : 1); side++) {
@@ -434,6 +476,7 @@ bool sti__pairs_prepare(sti__pairs *p, sti__island *s) {
     if (!lay_out_parts(p, &x) || !sort_blocks(p, &x)) return false;
     sort_keys(p, &x);
     find_pairs(p, &x);
+    find_hubs(p, &x);
     colour_pairs(p, &x);
     count_groups(p, &x);
     p->m = p->packs * STI__LANE;
