@@ -384,6 +384,12 @@ static sti_status reduce(sti__task *t, sti_error *error) {
     return STI_OK;
 }
 
+void sti__set_guesses(const sti_problem *p, const sti_solve_options *o, double *v, double *g) {
+    set_guess(g, o->guess_g, p->m);
+    if (o->guess_g) set_lawful(p, g);
+    if (p->arrays.n) set_guess(v, o->guess_v ? o->guess_v : p->arrays.vstar, p->arrays.n);
+}
+
 sti_status sti_solve(const sti_problem *problem, const sti_solve_options *options, sti_workspace *workspace,
                      double *v, double *g, sti_solve_info *info, sti_error *error) {
     sti_solve_info unused;
@@ -398,10 +404,7 @@ sti_status sti_solve(const sti_problem *problem, const sti_solve_options *option
     workspace->sum = (sti__sum){0};
     *info = sti__info_unknown();
     int64_t begun = sti__tick(workspace->tally);
-    set_guess(g, options->guess_g, problem->m);
-    if (options->guess_g) set_lawful(problem, g);
-    if (problem->arrays.n)
-        set_guess(v, options->guess_v ? options->guess_v : problem->arrays.vstar, problem->arrays.n);
+    if (!workspace->ahead) sti__set_guesses(problem, options, v, g);
     sti__tock(workspace->tally, STI__WORK_GUESS, begun, 0);
     double most = sti__budget_default((double)problem->arrays.n + problem->m);
     sti__budget budget = {0, options->max_work > 0 ? options->max_work : most};

@@ -58,6 +58,8 @@ struct sti_workspace {
     sti__tally *tally; /* the caller's: where the time goes; NULL: nobody asks */
     const double *next_v,
         *next_g; /* the caller's: another pair to begin with, in a solve with guesses; NULL: none */
+    const struct sti__small_job *
+        ahead; /* the caller's: v and g are the answer to a problem of one island, found with others' (small_lanes.h); NULL: no */
     int nhistory;
     double *history; /* in its block; room for max_iterations */
     int history_room;
@@ -89,6 +91,9 @@ static inline void sti__history_add(sti_workspace *w, double headline) {
 sti_solve_info sti__info_unknown(void);
 /* Adds the work and warnings of an earlier solve of the same step, whose answer this one replaces. */
 void sti__info_add_work(sti_solve_info *info, const sti_solve_info *earlier);
+
+/* What solves begin with: impulses within their bounds, and a velocity. */
+void sti__set_guesses(const sti_problem *problem, const sti_solve_options *options, double *v, double *g);
 
 /* All solvers: v (n) and g (m) enter with the guess (zeros without one) and leave with the best iterate. Options are
    checked. info is zeroed; certificate, seconds and converged are filled in afterwards by sti_solve. */

@@ -392,15 +392,30 @@ sti_solve_options sti__constraints_options(const sti_world *world) {
     return options;
 }
 
+static double work_left(const sti__constraints *c) { return fmax(1, c->budget.most - c->budget.spent); }
+
 /* With what is left of the step's work. */
 static sti_status call_solver(sti_world *world, sti_solve_options options) {
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
-    options.max_work = fmax(1, c->budget.most - c->budget.spent);
+    options.max_work = work_left(c);
+    c->workspace->ahead = c->ahead;
+    c->ahead = NULL;
     sti_status status =
         sti_solve(&as->problem, &options, c->workspace, as->v, as->g, &c->info, &world->error);
+    c->workspace->ahead = NULL;
     sti__budget_spend(&c->budget, c->info.work);
     return status;
+}
+
+/* What the solver reads and writes of ours. */
+static void lend(const sti__constraints *c, const sti_solve_options *options) {
+    const sti__assembly *as = &c->rows;
+    bool warm = options->guess_g == as->guess;
+    c->workspace->share = as->share;
+    c->workspace->lean = !as->problem.foreign;
+    c->workspace->next_v = warm ? as->next : NULL;
+    c->workspace->next_g = warm ? as->forecast : NULL;
 }
 
 /* Work and warnings of the step's solves add up; the certificate is that of the last. */
@@ -408,11 +423,7 @@ static sti_status solve_with(sti_world *world, const sti_solve_options *options)
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
     sti_solve_info earlier = c->info;
-    c->workspace->share = as->share;
-    c->workspace->lean = !as->problem.foreign;
-    bool warm = options->guess_g == as->guess;
-    c->workspace->next_v = warm ? as->next : NULL;
-    c->workspace->next_g = warm ? as->forecast : NULL;
+    lend(c, options);
     sti_status status = call_solver(world, *options);
     if (status == STI_VALUE && !as->plain) {
         world->error = (sti_error){0};
@@ -500,7 +511,7 @@ static sti_status solve(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
     if (c->poses != world->poses) as->problem.tree.L = NULL; /* M's factor is no longer that of A */
-    guess_velocity(world);
+    if (!c->ahead) guess_velocity(world);
     sti_solve_options options = sti__constraints_options(world);
     if (world->soft.fem && !world->soft.fem->linear) options.tol *= 0.5; /* the other half is Newton's */
     int before = c->info.iterations;
@@ -636,6 +647,20 @@ sti_status sti__constraints_again(sti_world *world) {
 static bool is_solved_later(const sti_world *world) {
     return world->hidden && world->state->opt.integrator == STI_INTEGRATOR_RK4 && world->model->nflex == 0 &&
            world->constraints.rows.nblock > 0;
+}
+
+bool sti__constraints_ahead(sti_world *world, sti__small_job *job) {
+    sti__constraints *c = &world->constraints;
+    sti__assembly *as = &c->rows;
+    if (!c->made || as->nblock == 0 || as->problem.foreign) return false;
+    sti_solve_options options = sti__constraints_options(world);
+    options.max_work = work_left(c);
+    if (c->poses != world->poses) as->problem.tree.L = NULL;
+    guess_velocity(world);
+    lend(c, &options);
+    sti__set_guesses(&as->problem, &options, as->v, as->g);
+    return sti__small_ahead(&as->problem, &options, c->workspace, as->v, as->g, job) &&
+           sti__small_set_fits(job);
 }
 
 sti_status sti__stage_solve(sti_world *world) {

@@ -9,6 +9,7 @@
 #include "collide/fields.h"
 #include "contact/assemble.h"
 #include "integrate/alm/alm.h"
+#include "solve/small/small_lanes.h"
 #include <stiction/world.h>
 
 typedef struct sti__constraints {
@@ -28,12 +29,14 @@ typedef struct sti__constraints {
     int64_t warned[STI_WARN_COUNT]; /* of all steps */
     sti__tally tally;               /* of the stage that runs, until the profile takes it */
     uint64_t poses;                 /* of the contact stage, as in world */
-    bool made;                      /* the problem of the last contact stage is complete */
-    bool solved;                    /* qacc_step of the pushed trees is that of the solution */
-    bool enabled;                   /* the model can have rows at all */
-    bool touching;                  /* some geoms of the model may touch */
-    bool relaxed;                   /* friction is solved relaxed, whatever the option says */
-    int npatch;                     /* touches of patches and vertices, of the last collide stage */
+    const sti__small_job
+        *ahead;    /* the next solve has its answer already: sti__constraints_ahead; else NULL */
+    bool made;     /* the problem of the last contact stage is complete */
+    bool solved;   /* qacc_step of the pushed trees is that of the solution */
+    bool enabled;  /* the model can have rows at all */
+    bool touching; /* some geoms of the model may touch */
+    bool relaxed;  /* friction is solved relaxed, whatever the option says */
+    int npatch;    /* touches of patches and vertices, of the last collide stage */
 } sti__constraints;
 
 /* adhesion.c: adds the forces of actuators on bodies, from the contacts of the last collide stage, to qfrc_actuator, and the
@@ -65,6 +68,9 @@ void sti__constraints_push(sti_world *world);
 /* The solution for the velocity that Runge-Kutta has found: changes acceleration and rate of pushed trees, unless it
    fails. */
 sti_status sti__constraints_correct(sti_world *world, double *qacc_step, double *rate);
+/* What the next solve will be asked, its guesses in place, if it can be solved beside those of other worlds: once it is, `ahead` is set to it
+   and that solve takes its answer. Nothing but that solve may come in between. */
+bool sti__constraints_ahead(sti_world *world, sti__small_job *job);
 /* The step was taken: contacts become memory. */
 void sti__constraints_commit(sti_world *world);
 /* Before it: makes the room that it needs, so that it cannot fail. */

@@ -19,6 +19,10 @@ typedef struct sti__lanes {
     int size[STI_FIELD_COUNT];
     uint32_t group[STI_FIELD_COUNT]; /* STI__WANT_... that a field is computed with; 0: always */
     int64_t steps, runs;             /* of worlds, and of all lanes at once; a world alone takes a run too */
+    sti__small_job job[STI__MOST_LANES]; /* solves of these worlds that may be taken side by side */
+    void *solving;                       /* room for that */
+    size_t nsolving;
+    int64_t solved; /* solves that were found side by side */
     /* of the step that is being taken */
     sti_world *world[STI__MOST_LANES];
     sti_status status[STI__MOST_LANES];

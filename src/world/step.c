@@ -242,19 +242,19 @@ static sti_status run_stage(sti_world *world, sti_status (*stage)(sti_world *), 
     return status;
 }
 
-/* What touches, the rows of the problem and its answer. */
-static sti_status run_constraints(sti_world *world) {
-    sti_status status = RUN_STAGE(world, collide);
-    if (status == STI_OK && world->state->opt.integrator == STI_INTEGRATOR_ALM) return RUN_STAGE(world, alm);
-    if (status == STI_OK) status = RUN_STAGE(world, contact);
-    if (status == STI_OK) status = RUN_STAGE(world, solve);
+static bool is_alm(const sti_world *world) { return world->state->opt.integrator == STI_INTEGRATOR_ALM; }
+
+/* What touches, and the rows of the problem; alm makes its own. */
+sti_status sti__substep_rows(sti_world *world) {
+    sti_status status = world->model->nflex ? run_stage(world, sti__stage_soft, "preprocess") : STI_OK;
+    if (status == STI_OK) status = RUN_STAGE(world, collide);
+    if (status == STI_OK && !is_alm(world)) status = RUN_STAGE(world, contact);
     return status;
 }
 
-/* What follows the smooth forces. */
-static sti_status forward_rough(sti_world *world) {
-    sti_status status = world->model->nflex ? run_stage(world, sti__stage_soft, "preprocess") : STI_OK;
-    if (status == STI_OK) status = run_constraints(world);
+/* What follows the rows, if these were made. */
+static sti_status forward_rough(sti_world *world, sti_status status) {
+    if (status == STI_OK) status = is_alm(world) ? RUN_STAGE(world, alm) : RUN_STAGE(world, solve);
     if (world->state->wanted & STI__WANT_RNEPOST) RUN(world, rnepost);
     if (status == STI_OK && !world->hidden) run_sense(world);
     world->progress = STI__AT_ACCELERATION;
@@ -265,7 +265,7 @@ static sti_status forward(sti_world *world) {
     STI__ENTER(&world->profile, "forward");
     world->constraints.info = sti__info_unknown();
     forward_smooth(world);
-    sti_status status = forward_rough(world);
+    sti_status status = forward_rough(world, sti__substep_rows(world));
     STI__LEAVE(&world->profile);
     return status;
 }
@@ -377,7 +377,9 @@ uint32_t sti__substep_begin(sti_world *world, bool seen) {
     return wanted;
 }
 
-sti_status sti__substep_constrain(sti_world *world) { return may_move(world, forward_rough(world)); }
+sti_status sti__substep_constrain(sti_world *world, sti_status status) {
+    return may_move(world, forward_rough(world, status));
+}
 
 sti_status sti__substep_end(sti_world *world, uint32_t wanted, sti_status status) {
     world->state->wanted |= wanted;

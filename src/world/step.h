@@ -12,11 +12,13 @@ sti_status sti__step_check_ctrl(sti_world *world);
 /* A step after these checks. seen: its sensors and outputs are; otherwise what no stage reads is not computed. */
 sti_status sti__step_one(sti_world *world, bool seen);
 
-/* A step without substeps is these parts: begin, what is smooth, constrain, what moves, end.
+/* A step without substeps is these parts: begin, what is smooth, rows, constrain, what moves, end.
    Returns what is wanted, for the end. */
 uint32_t sti__substep_begin(sti_world *world, bool seen);
-/* Contacts, rows, their solution and sensors, from smooth arrays that are current; whether the step may be taken. */
-sti_status sti__substep_constrain(sti_world *world);
+/* Contacts and rows, from smooth arrays that are current. */
+sti_status sti__substep_rows(sti_world *world);
+/* Their solution and sensors, if `status` is that they were made; whether the step may be taken. */
+sti_status sti__substep_constrain(sti_world *world, sti_status status);
 /* Checks the new state and remembers, or gives the last good one back. */
 sti_status sti__substep_end(sti_world *world, uint32_t wanted, sti_status status);
 

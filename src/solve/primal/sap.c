@@ -6,7 +6,7 @@
 #include "linear/product.h"
 #include "solve/policy.h"
 #include "solve/rules.h"
-#include "solve/small/small.h"
+#include "solve/small/small_lanes.h"
 #include "solve/warm/guess.h"
 #include <string.h>
 
@@ -420,7 +420,7 @@ static void run_chunks(void *context, int begin, int end) {
     small_run *run = context;
     for (int c = begin; c < end; c++)
         for (int k = first_of(run, c); k < first_of(run, c + 1); k++) {
-            if (run->job[k].n == 0) continue;
+            if (run->job[k].n == 0 || run->islands->done[k]) continue;
             run->job[k].scratch = run->scratch + (size_t)c * run->size;
             run->islands->done[k] = sti__small_get(run->job[k].n)(&run->job[k]);
         }
@@ -456,6 +456,30 @@ static void cap_small(const small_run *run, sti__small_job *job, int m) {
     if (job->steps > most) job->steps = most;
 }
 
+bool sti__small_ahead(const sti_problem *p, const sti_solve_options *o, const sti_workspace *w, double *v,
+                      double *g, sti__small_job *job) {
+    sti__budget budget = {0, o->max_work};
+    const sti__task task = {.problem = p, .options = o, .v = v, .g = g, .budget = &budget};
+    const small_run run = {.task = &task};
+    bool exact = o->coulomb == STI_COULOMB_EXACT && o->linear != STI_LINEAR_PCG && !o->history &&
+                 (o->solver == STI_SOLVER_SAP || o->solver == STI_SOLVER_AUTO);
+    if (!exact || !STI__RULE(SMALL_ISLANDS) || !STI__RULE(EXTRAPOLATED_GUESS) || p->delassus || p->hard)
+        return false;
+    *job = (sti__small_job){.problem = p,
+                            .n = p->arrays.n,
+                            .nrow = p->arrays.nrow,
+                            .tol = o->tol,
+                            .steps = o->max_newton,
+                            .v = v,
+                            .g = g,
+                            .lawful = o->guess_v && !o->guess_g,
+                            .next_v = w->next_v,
+                            .next_g = w->next_g,
+                            .share = w->share};
+    cap_small(&run, job, p->m);
+    return true;
+}
+
 /* Jobs of the islands that are small, n = 0 in the others; the room that the largest takes. */
 static size_t plan_small(small_run *run) {
     size_t size = 0;
@@ -476,6 +500,15 @@ static size_t plan_small(small_run *run) {
     return size;
 }
 
+/* The one island was solved before: its v and g are the answer. */
+static void take_ahead(const small_run *run) {
+    const sti__small_job *ahead = run->task->workspace->ahead;
+    run->job[0].iterations = ahead->iterations;
+    run->job[0].sweeps = ahead->sweeps;
+    run->job[0].sum = ahead->sum;
+    run->islands->done[0] = true;
+}
+
 /* Solves small islands; false if memory is short. */
 static bool solve_small(const sti__task *t, sti__islands *islands, sti__sum *sum) {
     int count = islands->count;
@@ -488,6 +521,7 @@ static bool solve_small(const sti__task *t, sti__islands *islands, sti__sum *sum
     run.scratch =
         sti__workspace_block(t->workspace, STI__BLOCK_SMALL, sti__mul(run.size, (size_t)run.chunks));
     if (!run.scratch) return false;
+    if (t->workspace->ahead) take_ahead(&run);
     sti__run(t->options->tasks.run ? &t->options->tasks : NULL, run.chunks, 1, run_chunks, &run);
     for (int k = 0; k < count; k++) {
         const sti__small_job *job = &run.job[k];

@@ -276,7 +276,8 @@ INLINE void add_block(const small *s, const double *X, const double *K, int dim,
 
 /* The same of two blocks of three rows over the same dofs, as the points of one body have: each number of H is read and
    written once. */
-INLINE void add_two_blocks(const small *s, const double *X, double (*K)[9], int b, bool symmetric) {
+INLINE void add_two_blocks(const small *s, const double *X, double (*K)[STI_ROW_DIM * STI_ROW_DIM], int b,
+                           bool symmetric) {
     int ld = s->ld;
     for (int p = s->from[b]; p < s->to[b]; p += 8) {
         vec T[6][PARTS] = {{{0}}};
@@ -314,9 +315,18 @@ static bool is_symmetric(const small *s) {
     return true;
 }
 
+INLINE void add_law(const small *s, const double *X, const double *K, int b, bool symmetric) {
+    int dim = s->row[b]->dim;
+    if (dim == 3) add_block(s, X, K, 3, b, symmetric);
+    else if (dim == 1) add_block(s, X, K, 1, b, symmetric);
+    else add_block(s, X, K, dim, b, symmetric);
+}
+
+/* What is added and eliminated together depends on the shape of the problem alone, not on which contacts push: islands of the same shape
+   can then be solved side by side (small_lanes.h). */
 static void make_matrix(small *s, bool symmetric) {
     int n = s->n, ld = s->ld;
-    double K[STI_ROW_DIM * STI_ROW_DIM], two[2][9];
+    double two[2][STI_ROW_DIM * STI_ROW_DIM];
     for (int k = 0; k < n; k++) {
         double *H = s->H + k * ld;
         clear(H, symmetric ? pack_of(k) : ld);
@@ -324,18 +334,16 @@ static void make_matrix(small *s, bool symmetric) {
         s->link[k] = nobody();
     }
     for (int b = 0; b < s->nrow; b++) {
-        int dim = s->row[b]->dim;
-        const double *X = s->X + s->first[b] * ld;
         bits over = s->over[b];
-        if (!law_matrix(s, b, K)) continue;
+        bool three = s->row[b]->dim == 3;
         if (any(over)) s->link[last_of(over)] |= over; /* and so on down, when it is filled in */
-        bool pair = dim == 3 && b + 1 < s->nrow && s->row[b + 1]->dim == 3 && same(s->over[b + 1], over);
-        if (pair && law_matrix(s, b + 1, two[1])) {
-            memcpy(two[0], K, sizeof two[0]);
-            add_two_blocks(s, X, two, b++, symmetric);
-        } else if (dim == 3) add_block(s, X, K, 3, b, symmetric);
-        else if (dim == 1) add_block(s, X, K, 1, b, symmetric);
-        else add_block(s, X, K, dim, b, symmetric);
+        bool pair = three && b + 1 < s->nrow && s->row[b + 1]->dim == 3 && same(s->over[b + 1], over);
+        bool here = law_matrix(s, b, two[0]), next = pair && law_matrix(s, b + 1, two[1]);
+        const double *X = s->X + s->first[b] * ld;
+        if (here && next) add_two_blocks(s, X, two, b, symmetric);
+        else if (here) add_law(s, X, two[0], b, symmetric);
+        else if (next) add_block(s, X + 3 * ld, two[1], 3, b + 1, symmetric);
+        b += pair;
     }
     for (int k = 0; k < n; k++) s->link[k] &= before(k);
 }

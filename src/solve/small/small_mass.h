@@ -86,7 +86,7 @@ INLINE size_t lay_out(small *s, int n, int m, int nrow, char *base) {
 
 /* ---- the mass ------------------------------------------------------------------------------------------------ */
 
-/* The lower triangle of A into L. A zero may reach into another island. */
+/* The lower triangle of A into L. A zero may reach into another island; others count, so that the shape does not depend on numbers. */
 static void take_mass(small *s, const sti__small_job *job) {
     const sti_csr *A = &s->p->arrays.A;
     for (int i = 0; i < s->n; i++) {
@@ -95,7 +95,7 @@ static void take_mass(small *s, const sti__small_job *job) {
         bits below = nobody();
         clear(row, pack_after(i));
         for (int k = A->start[global]; k < A->start[global + 1] && A->col[k] <= global; k++) {
-            if (A->value[k] == 0) continue;
+            if (A->value[k] == 0 && s->p->dof_island[A->col[k]] != s->p->dof_island[global]) continue;
             int j = job->rank[A->col[k]];
             row[j] = A->value[k];
             below |= only(j);
