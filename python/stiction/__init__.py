@@ -31,7 +31,7 @@ from .problem import (Certificate, Problem, Row, Solution, Workspace, certify, c
 from .spec import Element, Spec
 
 __version__ = _core.VERSION
-__all__ = ["Model", "Data", "Batch", "rollout", "Handler", "Error", "Recorder", "forward", "step", "reset", "mass_matrix", "check", "picture", "render", "viewer",
+__all__ = ["Model", "Data", "Batch", "rollout", "Handler", "Error", "Recorder", "forward", "step", "reset", "mass_matrix", "check", "scene_path", "picture", "render", "viewer",
            "ray", "geom_distance", "Ray", "Distance", "ik_solve", "Reach",
            "jac_body", "jac_body_com", "jac_geom", "jac_site", "jac_point", "jac_subtree_com", "object_velocity", "apply_ft",
            "integrate_pos", "differentiate_pos", "inverse", "linearize", "Linear", "step1", "step2", "stage", "get_state", "set_state",
@@ -695,6 +695,15 @@ def check(path, allow_outside=False):
     """All errors and warnings of an MJCF file, as a list of dicts with line, element and attribute. Also bodies that overlap in a
     direction that their joints cannot open, at the initial pose and at keyframes."""
     return _core.load(_os.fsencode(path), None, None, _root(allow_outside), True)[1]
+
+
+def scene_path(name):
+    """The path of a scene that comes with the package, as scene_path("arm.xml")."""
+    folder = _os.path.join(_os.path.dirname(_os.path.abspath(__file__)), "scenes")
+    scenes = sorted(f for f in _os.listdir(folder) if f.endswith(".xml"))
+    if name not in scenes:
+        raise FileNotFoundError(f"no scene {name!r} comes with the package; there are {', '.join(scenes)}")
+    return _os.path.join(folder, name)
 
 
 def picture(model, data, width=640, height=480, camera=None, lookat=None, distance=0.0, azimuth=None,

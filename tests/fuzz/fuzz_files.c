@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CAPSULE, TRAJECTORY, FCLIB, NATIVE, NFILE, MOST_NAMES = 64, SOLVE_MOST = 200 };
+enum { CAPSULE, TRAJECTORY, FCLIB, NATIVE, NFILE, MOST_NAMES = 64, SOLVE_MOST = 200, PATH_MOST = 4096 };
 
 typedef struct base {
     uint8_t *data;
@@ -36,6 +36,13 @@ static herr_t note_name(hid_t id, const char *name, const H5O_info_t *info, void
     return 0;
 }
 
+/* A file of tests/problems, of this machine or, where the program was carried to another, of $STI_PROBLEMS. */
+static const char *problem_path(char path[PATH_MOST], const char *name) {
+    const char *there = getenv("STI_PROBLEMS");
+    snprintf(path, PATH_MOST, "%s/%s", there ? there : STI_PROBLEMS, name);
+    return path;
+}
+
 static void keep(base *b, const char *path) {
     FILE *file = fopen(path, "rb");
     MUST(file);
@@ -51,6 +58,7 @@ static void keep(base *b, const char *path) {
 }
 
 static void make_files(void) {
+    char path[PATH_MOST];
     sti_recorder *recorder = sti_recorder_create(case_path, world, NULL, NULL);
     MUST(recorder);
     for (int i = 0; i < 5; i++) MUST(sti_recorder_frame(recorder, world, NULL) == STI_OK);
@@ -58,8 +66,8 @@ static void make_files(void) {
     keep(&bases[TRAJECTORY], case_path);
     MUST(sti_capsule_save(world, case_path, NULL) == STI_OK);
     keep(&bases[CAPSULE], case_path);
-    keep(&bases[FCLIB], STI_PROBLEMS "/stack_fclib.hdf5");
-    keep(&bases[NATIVE], STI_PROBLEMS "/mixed.h5");
+    keep(&bases[FCLIB], problem_path(path, "stack_fclib.hdf5"));
+    keep(&bases[NATIVE], problem_path(path, "mixed.h5"));
 }
 
 static void clean_up(void) {
