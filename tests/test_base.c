@@ -45,6 +45,13 @@ TEST(statuses) {
     CHECK(sti_status_name((sti_status)-1) != NULL && sti_status_text((sti_status)1000) != NULL);
 }
 
+/* The number of the library is that of its headers. */
+TEST(version) {
+    char text[32];
+    snprintf(text, sizeof text, "%d.%d.%d", STI_VERSION_MAJOR, STI_VERSION_MINOR, STI_VERSION_PATCH);
+    CHECK(strcmp(sti_version(), text) == 0);
+}
+
 TEST(error_text) {
     sti_error e;
     char text[256], little[8];
@@ -561,9 +568,9 @@ TEST(simd_equals_scalar) {
     }
 }
 
-MAIN(CASE(statuses), CASE(error_text), CASE(text_is_clean), CASE(reports), CASE(sizes_saturate),
-     CASE(allocation), CASE(sizes_do_not_wrap), CASE(growth_keeps_the_old_until_the_new_is_there),
-     CASE(vectors_grow), CASE(arenas), CASE(hash_mixes), CASE(hash_tells_lengths_apart),
-     CASE(pool_covers_once), CASE(pool_nests), CASE(pool_serves_two_callers), CASE(pool_in_a_child),
-     CASE(pool_memory), CASE(numbers), CASE(numbers_long), CASE(numbers_round_trip),
+MAIN(CASE(statuses), CASE(version), CASE(error_text), CASE(text_is_clean), CASE(reports),
+     CASE(sizes_saturate), CASE(allocation), CASE(sizes_do_not_wrap),
+     CASE(growth_keeps_the_old_until_the_new_is_there), CASE(vectors_grow), CASE(arenas), CASE(hash_mixes),
+     CASE(hash_tells_lengths_apart), CASE(pool_covers_once), CASE(pool_nests), CASE(pool_serves_two_callers),
+     CASE(pool_in_a_child), CASE(pool_memory), CASE(numbers), CASE(numbers_long), CASE(numbers_round_trip),
      CASE(numbers_ignore_locale), CASE(profile_tree), CASE(profile_limits), CASE(simd_equals_scalar))

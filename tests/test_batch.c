@@ -54,6 +54,16 @@ TEST(a_world_of_a_batch_has_the_bits_of_one_alone) {
     }
 }
 
+/* The default is what the machine does best: a power of two up to eight, one where there are no wide kernels. */
+TEST(lanes_by_default) {
+    sti_model *m = model_from("arm.xml");
+    sti_batch *b = batch_of(m, 2 * LANED, NULL);
+    int lanes = sti_lanes();
+    CHECK((lanes == 1 || lanes == 2 || lanes == 4 || lanes == 8) && sti_batch_lanes(b) == lanes);
+    sti_batch_destroy(b);
+    sti_model_free(m);
+}
+
 /* All that users see of two worlds; padding of M and its factor is not computed. */
 static void check_same_views(sti_world *a, sti_world *b, const char *what) {
     for (int f = 0; f < STI_FIELD_COUNT; f++) {
@@ -516,10 +526,10 @@ TEST(bad_arguments_and_short_memory_are_errors) {
     sti_model_free(m);
 }
 
-MAIN(CASE(a_world_of_a_batch_has_the_bits_of_one_alone), CASE(lanes_have_the_bits_of_worlds_alone),
-     CASE(lanes_with_parameters_of_their_own), CASE(lanes_of_worlds_that_fail_leave_the_others_alone),
-     CASE(worlds_in_trouble_leave_the_others_alone), CASE(soft_worlds_too),
-     CASE(arrays_are_where_the_worlds_keep_them),
+MAIN(CASE(a_world_of_a_batch_has_the_bits_of_one_alone), CASE(lanes_by_default),
+     CASE(lanes_have_the_bits_of_worlds_alone), CASE(lanes_with_parameters_of_their_own),
+     CASE(lanes_of_worlds_that_fail_leave_the_others_alone), CASE(worlds_in_trouble_leave_the_others_alone),
+     CASE(soft_worlds_too), CASE(arrays_are_where_the_worlds_keep_them),
      CASE(a_world_that_fails_keeps_its_state_and_leaves_the_others_alone),
      CASE(some_worlds_are_reset_and_the_others_go_on), CASE(worlds_are_reset_to_given_states),
      CASE(rollouts_are_loops_over_worlds), CASE(rollouts_go_on_where_worlds_are),

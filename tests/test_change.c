@@ -441,8 +441,11 @@ TEST(updates_count_changes_alone) {
     sti_model *m = model_of(rigid);
     uint64_t hash = sti_model_hash(m);
     CHECK(sti_model_update(m, NULL) == STI_OK && m->changes[0] == 0 && sti_model_hash(m) == hash);
+    CHECK(!sti_model_changed(m) && !sti_model_changed(NULL));
     m->geom_rgba[0] = 0.25f;
+    CHECK(sti_model_changed(m));
     CHECK(sti_model_update(m, NULL) == STI_OK && m->changes[0] == 1 && m->changes[1] == 0);
+    CHECK(!sti_model_changed(m));
     m->body_mass[1] *= 2;
     CHECK(sti_model_update(m, NULL) == STI_OK && m->changes[0] == 2 && m->changes[1] == 1 &&
           m->changes[2] == 0);
@@ -599,6 +602,27 @@ TEST(the_model_of_a_batch_changes_too) {
     sti_model_free(want);
 }
 
+/* A world's own calls use what was written once sti_batch_update has carried it over. */
+TEST(an_update_reaches_the_worlds) {
+    sti_model *m = model_of(
+        "<mujoco><worldbody><body><joint type='slide' axis='0 0 1'/><geom size='.1' mass='2'/></body>"
+        "</worldbody></mujoco>");
+    sti_batch *b = sti_batch_create(m, 2, NULL, NULL);
+    double *mass = sti_batch_parameter(b, "body_mass", NULL).data, M[1];
+    REQUIRE(mass);
+    mass[3] = 5;
+    CHECK(sti_batch_update(b) == STI_OK);
+    for (int i = 0; i < 2; i++) {
+        CHECK(sti_forward(sti_batch_world(b, i)) == STI_OK);
+        sti_world_mass_matrix(sti_batch_world(b, i), M);
+        CHECK_NEAR(M[0], i ? 5 : 2, 1e-15);
+    }
+    mass[3] = -5;
+    CHECK(sti_batch_update(b) == STI_VALUE && mass[3] == 5);
+    sti_batch_destroy(b);
+    sti_model_free(m);
+}
+
 TEST(a_world_with_impossible_parameters_fails_alone) {
     sti_model *m = model_of(rigid);
     sti_batch *b = sti_batch_create(m, 3, NULL, NULL);
@@ -704,5 +728,6 @@ MAIN(CASE(every_field_of_rigid_things), CASE(every_field_of_soft_things), CASE(n
      CASE(what_cannot_change_says_what_to_do), CASE(updates_count_changes_alone),
      CASE(copies_keep_what_is_pending), CASE(short_memory_while_things_are_made_anew),
      CASE(every_parameter_of_one_world), CASE(the_model_of_a_batch_changes_too),
-     CASE(a_world_with_impossible_parameters_fails_alone), CASE(short_memory_for_parameters),
-     CASE(a_packed_model_is_the_same), CASE(damaged_and_foreign_bytes_are_refused))
+     CASE(an_update_reaches_the_worlds), CASE(a_world_with_impossible_parameters_fails_alone),
+     CASE(short_memory_for_parameters), CASE(a_packed_model_is_the_same),
+     CASE(damaged_and_foreign_bytes_are_refused))

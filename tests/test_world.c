@@ -148,6 +148,19 @@ TEST(lazy_views) {
     for (int integrator = 0; integrator < 4; integrator++) compare_lazy(integrator);
 }
 
+/* Every field is found by its name, and nothing else is. */
+TEST(fields_by_name) {
+    static const char *const names[] = {
+#define X(name, ...) #name,
+        STI_STATE_FIELDS(X)
+#undef X
+    };
+    CHECK(sizeof names / sizeof *names == STI_FIELD_COUNT);
+    for (int f = 0; f < STI_FIELD_COUNT; f++) CHECK(sti_field_named(names[f]) == (sti_field)f);
+    CHECK(sti_field_named("") == STI_FIELD_COUNT && sti_field_named("qpo") == STI_FIELD_COUNT &&
+          sti_field_named("qposs") == STI_FIELD_COUNT);
+}
+
 /* sti_forward does all that the stages do one by one. */
 TEST(stages) {
     sti_world *a = busy_world(), *b = busy_world();
@@ -513,8 +526,8 @@ TEST(worlds_share_the_hulls_of_meshes) {
     CHECK(hull < plain + 500 * sizeof(float));
 }
 
-MAIN(CASE(create_and_reset), CASE(keyframe), CASE(lazy_views), CASE(stages), CASE(options), CASE(derived_lag),
-     CASE(mass_matrix), CASE(snapshot), CASE(copy_is_independent), CASE(snapshot_refused), CASE(bad_state),
-     CASE(bad_inputs), CASE(blow_up), CASE(no_allocation_in_a_step), CASE(every_allocation_may_fail),
-     CASE(bad_options), CASE(profile), CASE(log_callback), CASE(clean_up),
+MAIN(CASE(create_and_reset), CASE(keyframe), CASE(lazy_views), CASE(fields_by_name), CASE(stages),
+     CASE(options), CASE(derived_lag), CASE(mass_matrix), CASE(snapshot), CASE(copy_is_independent),
+     CASE(snapshot_refused), CASE(bad_state), CASE(bad_inputs), CASE(blow_up), CASE(no_allocation_in_a_step),
+     CASE(every_allocation_may_fail), CASE(bad_options), CASE(profile), CASE(log_callback), CASE(clean_up),
      CASE(geoms_that_touch_nothing_are_placed_when_asked_for), CASE(worlds_share_the_hulls_of_meshes))

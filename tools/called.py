@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Public functions of C and Python that no test and no example calls: called.py. Prints them and fails if there are any.
 
-Of C: what the headers of include/ mark as STI_API, called in a C file of tests/ or examples/. Of Python: functions, classes and their
-methods of the package's modules and stubs, by the syntax tree: a function counts where it is called or handed on, a method where an
-object's attribute of its name is; names with a leading underscore are not public. A name that several classes have counts for all."""
+Of C: what the headers of include/ mark as STI_API, called in a C file of tests/ or examples/. Of Python: functions and methods of the
+package's modules and stubs, by the syntax tree: a function counts where a test names it, a method where an attribute of its name is read,
+both also as a string in a file that takes attributes by getattr. Names with a leading underscore are not public; a name that several
+classes have counts for all; classes count by their methods, what they are for. Tasks of stiction.gym are made by their ids."""
 import ast
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# modules that are run, not called
-PROGRAMS = {"__main__", "plot"}
+# modules that are run, not called, and those whose classes are made by ids (test_gym.py makes all of them)
+ASIDE = {"stiction.__main__", "stiction.plot", "stiction.gym.mujoco", "stiction.gym.contact", "stiction.gym.task"}
 
 
 def c_functions():
@@ -31,11 +32,10 @@ def modules():
     """Each public module and the file that says what is in it: a stub, where there is one."""
     package = ROOT / "python" / "stiction"
     for path in sorted(package.rglob("*.py")):
-        if path.stem in PROGRAMS or path.stem.startswith("_") and path.stem != "__init__":
-            continue
-        parts = path.relative_to(package.parent).with_suffix("").parts
+        name = ".".join(p for p in path.relative_to(package.parent).with_suffix("").parts if p != "__init__")
         stub = path.with_suffix(".pyi")
-        yield ".".join(p for p in parts if p != "__init__"), stub if stub.exists() else path
+        if name not in ASIDE:
+            yield name, stub if stub.exists() else path
 
 
 def is_property(node):
@@ -43,31 +43,34 @@ def is_property(node):
 
 
 def python_functions():
-    """Names as they are written: module.function, module.Class, module.Class.method."""
+    """Names as they are written: module.function, module.Class.method."""
     for module, path in modules():
         for node in ast.parse(path.read_text()).body:
             if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or node.name.startswith("_"):
                 continue
-            yield f"{module}.{node.name}"
-            if isinstance(node, ast.ClassDef):
-                for inner in node.body:
-                    if isinstance(inner, ast.FunctionDef) and not inner.name.startswith("_") and not is_property(inner):
-                        yield f"{module}.{node.name}.{inner.name}"
+            inside = node.body if isinstance(node, ast.ClassDef) else []
+            if not inside:
+                yield f"{module}.{node.name}"
+            for inner in inside:
+                if isinstance(inner, ast.FunctionDef) and not inner.name.startswith("_") and not is_property(inner):
+                    yield f"{module}.{node.name}.{inner.name}"
+
+
+def names_of(tree):
+    """What a file reads: names, attributes, words in scripts that it hands to another Python, and strings where it uses getattr."""
+    nodes = list(ast.walk(tree))
+    names = {n.id for n in nodes if isinstance(n, ast.Name)}
+    names.update(n.attr for n in nodes if isinstance(n, ast.Attribute))
+    for text in (n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)):
+        names.update(re.findall(r"\.(\w+)\(", text))
+        if "getattr" in names and text.isidentifier():
+            names.add(text)
+    return names
 
 
 def python_called():
-    """Every name and attribute that tests and examples read, in code and in the scripts that they hand to another Python."""
-    used = set()
-    for folder in ("tests", "examples"):
-        for path in (ROOT / folder).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.Attribute):
-                    used.add(node.attr)
-                elif isinstance(node, ast.Name):
-                    used.add(node.id)
-                elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                    used.update(re.findall(r"\.(\w+)\(", node.value))
-    return used
+    files = [p for folder in ("tests", "examples") for p in (ROOT / folder).rglob("*.py")]
+    return set().union(*(names_of(ast.parse(p.read_text())) for p in files))
 
 
 def main():

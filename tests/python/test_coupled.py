@@ -176,6 +176,16 @@ def test_local_solve_in_python():
     assert full._numbers[:10] == pytest.approx([0.5, 1, 0, 0, 0, 0.5, 0, 0, 0, 0.25])
 
 
+def test_positions_are_put_right_by_newton_steps():
+    """A distance that is too long by a tenth: each step returns the error before it, and the masses share what is left as m_b : m_a."""
+    c = Coupled([(1, 0)], distance=1.0)
+    a, b = Body(mass=3, inertia=(1, 1, 1)), Body(mass=1, inertia=(1, 1, 1), pos=(1.1, 0, 0))
+    c.prepare(a, b, 0.01)
+    errors = [c.solve_position(a, b) for _ in range(3)]
+    assert errors[0] == pytest.approx(0.1, rel=1e-12) and errors[1] < 1e-12 and errors[2] < 1e-12
+    assert a.pos[0] == pytest.approx(0.025, rel=1e-9) and b.pos[0] == pytest.approx(1.025, rel=1e-9)
+
+
 def test_bad_arguments():
     for bad in (dict(beta=2), dict(softness=(-1, 0)), dict(axis=(0, 0, 0)), dict(max_drops=7), dict(max_force=0),
                 dict(condition_limit=0), dict(anchor_a=(0, 0, np.nan))):

@@ -208,8 +208,35 @@ def test_pictures():
         camera.lookat[:] = 100, 100, 100  # far away from everything
         renderer.update_scene(d, camera)
         assert not np.array_equal(renderer.render(), seen)
+        shim.mjv_defaultCamera(camera)
+        assert vars(camera).keys() == vars(shim.MjvCamera()).keys() and not camera.lookat.any()
         with pytest.raises(NotImplementedError, match="depth"):
             renderer.enable_depth_rendering()
+        with pytest.raises(NotImplementedError, match="segmentation"):
+            renderer.enable_segmentation_rendering()
+
+
+def small_functions(mj):
+    """Products with M, quaternions, keyframes, versions."""
+    model = mj.MjModel.from_xml_string(BALANCER)
+    data = mj.MjData(model)
+    data.qpos[:] = .1, .2, -.3
+    mj.mj_forward(model, data)
+    product, vector, zero = np.zeros(3), np.array([3.0, 0, -4]), np.zeros(3)
+    mj.mj_mulM(model, data, product, np.array([1.0, -2, 3]))
+    out = [product, mj.mju_normalize3(vector), vector, mj.mju_normalize3(zero), zero, mj.mj_version()]
+    mj.mj_setKeyframe(model, data, 0)
+    mj.mj_resetDataKeyframe(model, data, 0)
+    out += [data.qpos.copy(), model.key_qpos.copy(), mj.mj_versionString().startswith("4.0.0")]
+    free = mj.MjModel.from_xml_string("<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>")
+    qpos = np.array([1.0, 2, 3, 3, 0, 0, 4])
+    mj.mj_normalizeQuat(free, qpos)
+    return out + [qpos]
+
+
+def test_small_functions():
+    for a, b in zip(small_functions(shim), small_functions(mujoco), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
 
 
 def test_what_is_not_here_says_so():

@@ -181,3 +181,57 @@ def test_specs_go_when_nobody_holds_them():
     assert len(set(map(id, held))) == 1
     del held, element
     assert sys.getrefcount(core) < before
+
+
+def test_assets_keys_pairs_and_looks_as_mjspec_makes_them(tmp_path):
+    """Every kind of thing that is added to a spec has the fields that MuJoCo gives it."""
+    heights = [0, 1, .5, .25, 0, .125]
+    corners = [0, 0, 0, .1, 0, 0, 0, .1, 0, 0, 0, .1]
+
+    spec = stiction.Spec()
+    spec.add_texture(name="grid", type="2d", builtin="checker", rgb1=[0, 1, 0], rgb2=[0, 0, 1], width=16, height=8)
+    spec.add_mesh(name="tet", vertex=corners)
+    spec.add_hfield(name="hill", nrow=3, ncol=2, size=[2, 3, .5, .25], elevation=heights)
+    spec.add_numeric(name="n", data=[7, 8])
+    ball = spec.worldbody.add_body(name="ball", pos=[0, 0, 1])
+    ball.add_freejoint(name="free")
+    ball.add_geom(name="g", type="mesh", mesh="tet", mass=2)
+    spec.worldbody.add_geom(name="floor", type="plane", size=[1, 1, 1])
+    spec.worldbody.add_camera(name="eye", pos=[0, -2, 1], fovy=30)
+    spec.worldbody.add_light(name="lamp", pos=[1, 2, 3], diffuse=[.5, .25, .125])
+    spec.add_pair(name="touch", geom1="floor", geom2="g", condim=4)
+    spec.add_key(name="high", qpos=[0, 0, 2, 1, 0, 0, 0])
+
+    other = mujoco.MjSpec()
+    other.add_texture(name="grid", type=mujoco.mjtTexture.mjTEXTURE_2D, builtin=mujoco.mjtBuiltin.mjBUILTIN_CHECKER, rgb1=[0, 1, 0],
+                      rgb2=[0, 0, 1], width=16, height=8)
+    other.add_mesh(name="tet", uservert=corners)
+    other.add_hfield(name="hill", nrow=3, ncol=2, size=[2, 3, .5, .25],
+                     userdata=np.reshape(heights, (3, 2))[::-1].ravel())  # a file begins with the far row
+    other.add_numeric(name="n", data=[7, 8], size=2)
+    body = other.worldbody.add_body(name="ball", pos=[0, 0, 1])
+    body.add_freejoint(name="free")
+    body.add_geom(name="g", type=mujoco.mjtGeom.mjGEOM_MESH, meshname="tet", mass=2)
+    other.worldbody.add_geom(name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[1, 1, 1])
+    other.worldbody.add_camera(name="eye", pos=[0, -2, 1], fovy=30)
+    other.worldbody.add_light(name="lamp", pos=[1, 2, 3], diffuse=[.5, .25, .125])
+    other.add_pair(name="touch", geomname1="floor", geomname2="g", condim=4)
+    other.add_key(name="high", qpos=[0, 0, 2, 1, 0, 0, 0])
+
+    theirs = other.compile()
+    spec.to_file(tmp_path / "scene.xml")
+    for model in (spec.compile(), stiction.Model.from_xml_path(tmp_path / "scene.xml")):
+        same_dynamics(model, theirs)
+        for field in ("tex_type", "mesh_vertnum", "hfield_size", "hfield_nrow", "hfield_data", "numeric_data", "cam_fovy",
+                      "cam_pos", "light_pos", "light_diffuse", "pair_dim", "key_qpos", "body_inertia"):
+            np.testing.assert_allclose(getattr(model, field), getattr(theirs, field), rtol=1e-6, atol=1e-12, err_msg=field)
+    assert spec.hfield("hill").nrow == 3 and spec.numeric("n").data.tolist() == [7, 8] and spec.texture("grid").builtin == "checker"
+    assert spec.hfield("valley") is None
+
+
+def test_elements_below_an_element():
+    spec = stiction.Spec.from_string(ARM)
+    link = spec.body("link")
+    assert [g.name for g in link.find_all("geom")] == ["rod", "palm"] and link.find_all("camera") == []
+    assert link.find_child("hand") == spec.body("hand") and link.find_child("palm", "geom") == spec.geom("palm")
+    assert spec.body("hand").find_child("link") is None

@@ -454,7 +454,7 @@ def mj_setState(m, d, state, sig):
 
 def mj_version():
     """Of MuJoCo's interface that this one follows."""
-    return 400
+    return 4000000
 
 
 def mj_versionString():
