@@ -4,15 +4,16 @@
 Of C: what the headers of include/ mark as STI_API, called in a C file of tests/ or examples/. Of Python: functions and methods of the
 package's modules and stubs, by the syntax tree: a function counts where a test names it, a method where an attribute of its name is read,
 both also as a string in a file that takes attributes by getattr. Names with a leading underscore are not public; a name that several
-classes have counts for all; classes count by their methods, what they are for. Tasks of stiction.gym are made by their ids."""
+classes have counts for all; classes count by their methods, what they are for. Of a folder of modules counts what its __all__ names;
+tasks of stiction.gym are made by their ids."""
 import ast
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# modules that are run, not called, and those whose classes are made by ids (test_gym.py makes all of them)
-ASIDE = {"stiction.__main__", "stiction.plot", "stiction.gym.mujoco", "stiction.gym.contact", "stiction.gym.task"}
+ASIDE = {"stiction.__main__", "stiction.plot"}  # modules that are run, not called
+HOOKS = {"close_extras", "action_range", "look", "reset_info", "setup"}  # that Gymnasium or an environment calls
 
 
 def c_functions():
@@ -38,6 +39,16 @@ def modules():
             yield name, stub if stub.exists() else path
 
 
+def exported(path):
+    """What a folder inside the package says is public of its modules; None: everything, as of the package itself."""
+    if path.parent == ROOT / "python" / "stiction" or path.stem == "__init__":
+        return None
+    for node in ast.parse((path.parent / "__init__.py").read_text()).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+            return set(ast.literal_eval(node.value))
+    return set()
+
+
 def is_property(node):
     return any(getattr(d, "id", getattr(d, "attr", "")) in ("property", "setter", "cached_property") for d in node.decorator_list)
 
@@ -45,14 +56,17 @@ def is_property(node):
 def python_functions():
     """Names as they are written: module.function, module.Class.method."""
     for module, path in modules():
+        public = exported(path)
         for node in ast.parse(path.read_text()).body:
             if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or node.name.startswith("_"):
+                continue
+            if public is not None and node.name not in public:
                 continue
             inside = node.body if isinstance(node, ast.ClassDef) else []
             if not inside:
                 yield f"{module}.{node.name}"
             for inner in inside:
-                if isinstance(inner, ast.FunctionDef) and not inner.name.startswith("_") and not is_property(inner):
+                if isinstance(inner, ast.FunctionDef) and not inner.name.startswith("_") and inner.name not in HOOKS and not is_property(inner):
                     yield f"{module}.{node.name}.{inner.name}"
 
 

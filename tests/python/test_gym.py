@@ -268,6 +268,17 @@ def test_seeds():
         envs.step(np.zeros(3))
 
 
+def test_some_worlds_begin_anew_by_their_own_seeds():
+    """As reset with a mask; the others go on."""
+    envs = gymnasium.make_vec("stiction/Hopper-v5", num_envs=3)
+    first = envs.reset(seed=[7, 8, 9])[0]
+    moved = envs.step(np.ones((3, 3), np.float32))[0]
+    mask = np.array([False, True, False])
+    assert not np.array_equal(first[1], moved[1])
+    again, _ = envs.reset_some([None, 8, None], mask)
+    assert np.array_equal(again[1], first[1]) and np.array_equal(again[[0, 2]], moved[[0, 2]])
+
+
 def test_wrappers_of_gymnasium_work():
     envs = gymnasium.wrappers.vector.RecordEpisodeStatistics(gymnasium.make_vec("stiction/InvertedPendulum-v5", num_envs=4, max_episode_steps=9))
     envs.reset(seed=0)
