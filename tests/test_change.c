@@ -640,8 +640,9 @@ TEST(a_world_with_impossible_parameters_fails_alone) {
     CHECK(!sti_batch_parameter(b, "geom_solref", &error).data && strstr(error.message, "sti_model_update"));
     CHECK(!sti_batch_parameter(b, "body_parentid", &error).data &&
           !sti_batch_parameter(b, "no", &error).data);
-    sti_rollout r = {.count = 0};
-    CHECK(sti_batch_rollout(b, &r, &error) == STI_ARGUMENT);
+    sti_rollout r = {.count = 0, .state = mass}; /* from states: any world may take any of them */
+    CHECK(sti_batch_rollout(b, &r, &error) == STI_ARGUMENT && strstr(error.message, "parameters"));
+    CHECK(sti_batch_rollout(b, &(sti_rollout){.count = 3, .nstep = 1}, &error) == STI_OK);
     mass[1] = NAN;
     CHECK(sti_batch_reset(b, NULL, 0, -1, &error) == STI_VALUE && strstr(error.message, "world 0"));
     sti_batch_destroy(b);
