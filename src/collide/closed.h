@@ -286,4 +286,59 @@ static inline void sti__closed_capsules(const sti__shape *a, const sti__shape *b
     m->point[m->count++] = deepest;
 }
 
+/* ---- a segment and a box ---------------------------------------------------------------------------------- */
+
+/* Half the slope of the squared distance between a box around 0 and the point c + t d. It never falls with t, and is linear between
+   the places where the point passes a plane of a face. */
+static inline double sti__slope_box(const double c[3], const double d[3], const double size[3], double t) {
+    double sum = 0;
+    for (int k = 0; k < 3; k++) {
+        double x = c[k] + t * d[k];
+        sum += d[k] * (x > size[k] ? x - size[k] : x < -size[k] ? x + size[k] : 0);
+    }
+    return sum;
+}
+
+/* t in [-1, 1] where c + t d is nearest to the box. */
+static inline double sti__nearest_box(const double c[3], const double d[3], const double size[3]) {
+    double lo = -1, hi = 1, below = sti__slope_box(c, d, size, lo), above = sti__slope_box(c, d, size, hi);
+    if (!(below < 0)) return lo;
+    if (!(above > 0)) return hi;
+    for (int k = 0; k < 6; k++) {
+        double t = ((k & 1 ? size[k / 2] : -size[k / 2]) - c[k / 2]) / d[k / 2];
+        if (!(t > lo && t < hi)) continue;
+        double slope = sti__slope_box(c, d, size, t);
+        if (slope < 0) lo = t, below = slope;
+        else hi = t, above = slope;
+    }
+    return lo + (hi - lo) * (below / (below - above));
+}
+
+/* What sti__gjk says of the cores of a capsule and a box; OVERLAP, too, if they nearly touch. */
+static inline sti__gjk_result sti__closed_segment_box(const sti__core *a, const sti__core *b, double limit,
+                                                      sti__closest *out) {
+    double r[3], axis[3], c[3], d[3], x[3], q[3], v[3];
+    v3_sub(r, a->pos, b->pos);
+    sti__column(a->mat, 2, axis);
+    v3_scale(axis, axis, a->size[1]);
+    m3_mul_vec_t(c, b->mat, r);
+    m3_mul_vec_t(d, b->mat, axis);
+    double t = sti__nearest_box(c, d, b->size), scale = a->size[1] + b->size[0] + b->size[1] + b->size[2];
+    for (int k = 0; k < 3; k++) {
+        x[k] = c[k] + t * d[k];
+        q[k] = x[k] > b->size[k] ? b->size[k] : x[k] < -b->size[k] ? -b->size[k] : x[k];
+        v[k] = q[k] - x[k];
+    }
+    double dist = v3_norm(v);
+    if (!(dist > 1e-6 * scale) || !(dist > 1e-100)) return STI__GJK_OVERLAP;
+    m3_mul_vec(out->normal, b->mat, v);
+    v3_scale(out->normal, out->normal, 1 / dist);
+    out->dist = dist;
+    v3_copy(out->a, a->pos);
+    v3_add_scaled(out->a, axis, t);
+    v3_copy(out->b, out->a);
+    v3_add_scaled(out->b, out->normal, dist);
+    return dist > limit ? STI__GJK_FAR : STI__GJK_APART;
+}
+
 #endif

@@ -10,7 +10,10 @@
 bool sti__closest_cores(sti__core *a, sti__core *b, double limit, sti__closest *c) {
     sti__simplex s;
     double r = a->radius + b->radius;
-    sti__gjk_result found = sti__gjk(a, b, limit + r, &s, c);
+    sti__gjk_result found = STI__GJK_OVERLAP;
+    if (a->type == STI_GEOM_CAPSULE && b->type == STI_GEOM_BOX)
+        found = sti__closed_segment_box(a, b, limit + r, c);
+    if (found == STI__GJK_OVERLAP) found = sti__gjk(a, b, limit + r, &s, c);
     if (found == STI__GJK_FAR) return false;
     if (found == STI__GJK_OVERLAP) sti__epa(a, b, &s, c);
     else sti__polish(a, b, c);

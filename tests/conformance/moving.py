@@ -23,15 +23,18 @@ PER_FOLDER = 6  # models of a folder that a run without --all takes
 
 
 def wanted(options):
-    """(name, path) of the models: without --all the first of each folder, scenes first."""
+    """(name, path) of the models: without --all the first of each folder, scenes first. One of every folder comes before the second of any,
+    small files first, so that a run that is cut short has seen most kinds of robots."""
     folders = collections.defaultdict(list)
     for wheel, path in models.models(options.wheel or tuple({**models.WHEELS, **models.MORE})):
         name = f"{wheel}/{path.relative_to(models.unpack(wheel))}"
         if not options.only or any(fnmatch.fnmatch(name, f"*{p}*") for p in options.only):
             folders[path.parent].append((name, path))
+    turns = []
     for found in folders.values():
         found.sort(key=lambda x: ("scene" not in x[1].name, x[0]))
-        yield from found if options.all or options.only else found[:PER_FOLDER]
+        turns += enumerate(found if options.all or options.only else found[:PER_FOLDER])
+    return [model for _, model in sorted(turns, key=lambda x: (x[0], x[1][1].stat().st_size, x[1][0]))]
 
 
 def one(path, options):
@@ -43,7 +46,7 @@ def one(path, options):
     if done.returncode:
         last = done.stderr.strip().splitlines()
         return dict(crash=f"exit status {done.returncode}: {last[-1] if last else ''}")
-    return json.loads(done.stdout.splitlines()[-1])
+    return dict(json.loads(done.stdout.splitlines()[-1]), steps=options.steps, repeats=options.repeats)
 
 
 class Progress:
@@ -67,7 +70,7 @@ def arguments():
     parser.add_argument("--all", action="store_true", help=f"every model; otherwise {PER_FOLDER} of each folder")
     parser.add_argument("--limit", type=int, default=10**9, help="at most so many models")
     parser.add_argument("--steps", type=int, default=2000, help="steps of each run (default 2000)")
-    parser.add_argument("--repeats", type=int, default=3, help="timed runs of which the fastest counts; 0: no timing")
+    parser.add_argument("--repeats", type=int, default=2, help="timed runs of which the fastest counts; 0: no timing")
     parser.add_argument("--seconds", type=int, default=120, help="processor time that a model has (default 120)")
     parser.add_argument("--jobs", type=int, default=1, help="models at a time; more than 1 disturbs the timing")
     parser.add_argument("--again", action="store_true", help="run models again whose results are there")

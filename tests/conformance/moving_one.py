@@ -18,7 +18,7 @@ import numpy as np
 import stiction
 
 HOLD = 0.1   # s between two random controls
-LEAST = 0.1  # s that a speed is measured over
+LEAST = 0.05  # s that a speed is measured over
 START = "qpos qvel act ctrl mocap_pos mocap_quat".split()
 BAD = (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL, mujoco.mjtWarning.mjWARN_BADQACC)
 
