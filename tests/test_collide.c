@@ -834,6 +834,40 @@ TEST(bounds) {
 }
 
 /* Climbing gives the same as looking at every vertex; a fine sphere, whose faces are all triangles. */
+/* A hull of many vertices in a plane touches with the vertices that are below it, all of them while they are few, and the deepest is
+   always among them. */
+TEST(below_planes) {
+    double cloud[3 * 400];
+    for (int i = 0; i < 400; i++) {
+        random_unit(cloud + 3 * i);
+        v3_scale(cloud + 3 * i, cloud + 3 * i, 0.1);
+    }
+    solid *s = solid_of(cloud, 400);
+    sti__shape plane = shape(STI_GEOM_PLANE, 0, 0, 0, 0, 0, 0), ball = mesh_shape(s, 0, 0, 0);
+    CHECK(s->hull.nvert > 300);
+    for (int k = 0; k < 500; k++) {
+        sti__manifold m;
+        double least = INFINITY, found = INFINITY;
+        int below = 0;
+        random_turn(ball.mat);
+        ball.pos[2] = 0.1 - 0.015 * k / 500;
+        for (int i = 0; i < s->hull.nvert; i++) {
+            double z = ball.pos[2] + v3_dot(ball.mat + 6, s->hull.vert + 3 * i);
+            below += z < 0.001;
+            least = fmin(least, z);
+        }
+        sti__collide_pair(&plane, &ball, 0.001, &m);
+        CHECK(m.count == (below < STI__MANIFOLD_MAX ? below : STI__MANIFOLD_MAX));
+        for (int i = 0; i < m.count; i++) {
+            const double *v = s->hull.vert + 3 * m.point[i].feature;
+            found = fmin(found, m.point[i].dist);
+            CHECK_NEAR(m.point[i].dist, ball.pos[2] + v3_dot(ball.mat + 6, v), 1e-12);
+        }
+        if (below) CHECK_NEAR(found, least, 1e-5 * 0.2 + 1e-12);
+    }
+    solid_free(s);
+}
+
 TEST(climbing) {
     solid *s = solid_random(200, 1);
     sti__shape m = mesh_shape(s, 0, 0, 0);
@@ -851,4 +885,4 @@ TEST(climbing) {
 
 MAIN(CASE(planes), CASE(spheres), CASE(capsules), CASE(boxes), CASE(manifolds), CASE(features), CASE(resting),
      CASE(pairs_certified), CASE(slender_certified), CASE(rigid_motion), CASE(slope), CASE(degenerate),
-     CASE(hfields), CASE(rays), CASE(rays_random), CASE(bounds), CASE(climbing))
+     CASE(hfields), CASE(rays), CASE(rays_random), CASE(bounds), CASE(below_planes), CASE(climbing))

@@ -46,7 +46,7 @@ def one(path, options):
     if done.returncode:
         last = done.stderr.strip().splitlines()
         return dict(crash=f"exit status {done.returncode}: {last[-1] if last else ''}")
-    return dict(json.loads(done.stdout.splitlines()[-1]), steps=options.steps, repeats=options.repeats)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 class Progress:
@@ -74,21 +74,28 @@ def arguments():
     parser.add_argument("--seconds", type=int, default=120, help="processor time that a model has (default 120)")
     parser.add_argument("--jobs", type=int, default=1, help="models at a time; more than 1 disturbs the timing")
     parser.add_argument("--again", action="store_true", help="run models again whose results are there")
+    parser.add_argument("--findings", action="store_true", help="of these, only those with findings so far, again")
     parser.add_argument("--write", action="store_true", help="write docs/robots.md")
     parser.add_argument("--note", default="", help="a sentence for that page, on how these figures were measured")
     parser.add_argument("--json", default=str(OUT / "results.json"), help="results")
     return parser.parse_args()
 
 
+def is_due(name, options, results):
+    if options.findings:
+        return name in results and bool(moving_page.findings(results[name]))
+    return options.again or name not in results
+
+
 def run_all(options, results, file):
-    todo = [(name, path) for name, path in wanted(options) if options.again or name not in results][:options.limit]
+    todo = [(name, path) for name, path in wanted(options) if is_due(name, options, results)][:options.limit]
     if not todo:
         return
     progress = Progress(len(todo))
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         running = {pool.submit(one, path, options): name for name, path in todo}
         for future in concurrent.futures.as_completed(running):
-            results[running[future]] = future.result()
+            results[running[future]] = dict(future.result(), steps=options.steps, repeats=options.repeats)
             file.write_text(json.dumps(results, indent=0))
             progress.tell(running[future])
 
@@ -101,7 +108,8 @@ def main():
     run_all(options, results, file)
     print(moving_page.summary(results))
     if options.write:
-        moving_page.write(models.ROOT / "docs" / "robots.md", results, options.steps, options.note)
+        known = sum(1 for _ in models.models(tuple({**models.WHEELS, **models.MORE})))
+        moving_page.write(models.ROOT / "docs" / "robots.md", results, options.steps, options.note, known)
     return 0
 
 

@@ -4,7 +4,8 @@ out, and the process ends after so many seconds of its own time.
 
 Both engines start from the first keyframe (or qpos0), once with its controls held and once with random ones, the same for both.
 A first pass looks at every step, and MuJoCo's at steps of half the length too: what these change is chance, and no fault of another
-engine. The speed is timed in passes of their own, in turns, of which the fastest counts."""
+engine. Where joints move otherwise all the same, both engines start again from velocities that are nudged a little, several times: what the
+nudges of either change is chance, too. The speed is timed in passes of their own, in turns, of which the fastest counts."""
 import json
 import resource
 import sys
@@ -15,10 +16,12 @@ import zlib
 import mujoco
 import numpy as np
 
+import moving_page
 import stiction
 
 HOLD = 0.1   # s between two random controls
 LEAST = 0.05  # s that a speed is measured over
+NUDGES, NUDGE = 3, 1e-4  # runs, and by how much velocities at their start differ, rad/s and m/s
 START = "qpos qvel act ctrl mocap_pos mocap_quat".split()
 BAD = (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL, mujoco.mjtWarning.mjWARN_BADQACC)
 
@@ -44,11 +47,13 @@ class Pair:
         self.model = stiction.Model.from_xml_path(path, allow_outside=True)
         self.data = stiction.Data(self.model)
 
-    def reset(self):
+    def reset(self, nudge=0):
         if self.mj.nkey:
             mujoco.mj_resetDataKeyframe(self.mj, self.mjd, 0)
         else:
             mujoco.mj_resetData(self.mj, self.mjd)
+        if nudge:
+            self.mjd.qvel += np.random.default_rng(nudge).uniform(-NUDGE, NUDGE, self.mj.nv)
         self.reset_ours()
 
     def reset_ours(self):
@@ -70,8 +75,8 @@ def held_controls(pair, steps):
     return steps, np.array(pair.mjd.ctrl)[None, :]
 
 
-def watch_mujoco(pair, steps, controls):
-    pair.reset()
+def watch_mujoco(pair, steps, controls, nudge=0):
+    pair.reset(nudge)
     run, (every, rows), mj, d = Run(pair.mjd.qpos), controls, pair.mj, pair.mjd
     for i in range(steps):
         if i % every == 0:
@@ -84,8 +89,8 @@ def watch_mujoco(pair, steps, controls):
     return run
 
 
-def watch_ours(pair, steps, controls):
-    pair.reset()
+def watch_ours(pair, steps, controls, nudge=0):
+    pair.reset(nudge)
     run, (every, rows), data = Run(pair.data.qpos), controls, pair.data
     run.certificate, run.bad, run.contacts = 0.0, 0, 0
     for i in range(steps):
@@ -138,16 +143,16 @@ def watch_mujoco_half(pair, steps, controls):
     return run
 
 
-def joints(pair, ours, theirs, half):
-    """For hinges and slides: name, range of motion here, in MuJoCo and there with half the time step, whether a limit was met."""
+def joints(pair, ours, theirs):
+    """For hinges and slides: name, ranges of motion in our runs and in MuJoCo's, whether a limit was met."""
     mj, found = pair.mj, []
     for j in range(mj.njnt):
         if mj.jnt_type[j] < 2:
             continue
         q, (least, most) = mj.jnt_qposadr[j], mj.jnt_range[j]
         slack = 0.01 * (most - least)
-        met = bool(mj.jnt_limited[j]) and any(r.low[q] < least + slack or r.high[q] > most - slack for r in (ours, theirs))
-        found.append((mj.joint(j).name or f"joint {j}", *(float(r.high[q] - r.low[q]) for r in (ours, theirs, half)), met))
+        met = bool(mj.jnt_limited[j]) and any(r.low[q] < least + slack or r.high[q] > most - slack for r in (ours[0], theirs[0]))
+        found.append((mj.joint(j).name or f"joint {j}", *([float(r.high[q] - r.low[q]) for r in runs] for runs in (ours, theirs)), met))
     return found
 
 
@@ -155,7 +160,11 @@ def compare(pair, steps, controls, repeats):
     theirs, half, ours = (watch(pair, steps, controls) for watch in (watch_mujoco, watch_mujoco_half, watch_ours))
     result = dict(error=ours.error, their_error=theirs.error or half.error, speed=float(ours.speed), their_speed=float(theirs.speed),
                   certificate=float(ours.certificate), bad=ours.bad, contacts=ours.contacts, warnings=ours.warnings,
-                  joints=joints(pair, ours, theirs, half))
+                  joints=joints(pair, [ours], [theirs, half]))
+    if not ours.error and not result["their_error"] and any(moving_page.joint_findings(result)[:2]):
+        nudged = [[watch(pair, steps, controls, 1 + k) for k in range(NUDGES)] for watch in (watch_ours, watch_mujoco)]
+        result["nudged"] = NUDGES
+        result["joints"] = joints(pair, [ours] + nudged[0], [theirs, half] + nudged[1])
     if repeats and not ours.error and not theirs.error:
         result["us"] = speeds(pair, steps, controls, repeats)
     return result
