@@ -213,6 +213,7 @@ static void find_hubs(sti__pairs *p, plan *x) {
         x->copy[k] = STI__RULE(PAIR_HUBS) && k < p->parts && x->head[k] > STI__PAIRS_HUB ? 0 : -1;
     for (int i = 0; i < x->nkey; i++) {
         const key *k = &x->key[i];
+        if (k->b == p->parts) continue; /* against the world: one at a time */
         if (x->copy[k->a] >= 0 && !is_heavy(p, k->block, k->a)) x->copy[k->a] = -1;
         if (x->copy[k->b] >= 0 && !is_heavy(p, k->block, k->b)) x->copy[k->b] = -1;
     }
@@ -226,7 +227,7 @@ static void find_hubs(sti__pairs *p, plan *x) {
     }
 }
 
-/* The first colour that neither part has. Hubs have none. */
+/* The first colour that neither part has. Hubs have none but against the world. */
 static void colour_pairs(sti__pairs *p, plan *x) {
     int list[MOST_TOUCHES];
     memset(x->used, 0, sizeof(uint64_t) * ((size_t)p->parts + 1));
@@ -234,13 +235,15 @@ static void colour_pairs(sti__pairs *p, plan *x) {
         const key *k = &x->key[x->start[i]];
         int size = x->start[i + 1] - x->start[i];
         x->used[p->parts] = 0;
-        uint64_t used = x->used[k->a] | x->used[k->b];
+        bool alone = k->b == p->parts;
+        uint64_t used =
+            (x->copy[k->a] < 0 || alone ? x->used[k->a] : 0) | (x->copy[k->b] < 0 ? x->used[k->b] : 0);
         int colour = used == UINT64_MAX ? 64 : __builtin_ctzll(~used);
         x->colour[i] = colour < STI__PAIRS_COLOURS ? colour : -1;
         for (int c = 0; c < size && x->colour[i] < 0; c++)
             add_single(p, x, k[c].block, list, touches_of(p, k[c].block, list));
         if (x->colour[i] < 0) continue;
-        if (x->copy[k->a] < 0) x->used[k->a] |= (uint64_t)1 << colour;
+        if (x->copy[k->a] < 0 || alone) x->used[k->a] |= (uint64_t)1 << colour;
         if (x->copy[k->b] < 0) x->used[k->b] |= (uint64_t)1 << colour;
         x->count[colour][x->open[i]][size]++;
     }
