@@ -59,7 +59,7 @@ static void approach(const sti__shape *a, sti__shape *b, double dist) {
     double d[3] = {uniform(-1, 1), uniform(-1, 1), uniform(-1, 1)}, from[3], to[3];
     v3_normalize(d);
     v3_scale(b->pos, d, 1);
-    double x = sti__distance(a, b, 10, from, to);
+    double x = sti__pair_distance(a, b, 10, from, to);
     v3_sub(d, to, from);
     v3_add_scaled(b->pos, d, (dist - x) / x);
 }

@@ -67,7 +67,7 @@ static double now(void) {
 static void answer(const sti__shape *a, const sti__shape *b, double out[8]) {
     double from[3], to[3], d[3];
     sti__manifold m;
-    out[0] = sti__distance(a, b, a->type == STI_GEOM_HFIELD ? 0.05 : 1e3, from, to);
+    out[0] = sti__pair_distance(a, b, a->type == STI_GEOM_HFIELD ? 0.05 : 1e3, from, to);
     v3_sub(d, to, from);
     for (int i = 0; i < 3; i++) out[1 + i] = out[0] != 0 ? d[i] / out[0] : 0;
     double start = now();

@@ -544,7 +544,7 @@ static int unproven;
 
 static void certify(const sti__shape *a, const sti__shape *b) {
     double from[3], to[3], n[3], d[3];
-    double dist = sti__distance(a, b, 10, from, to);
+    double dist = sti__pair_distance(a, b, 10, from, to);
     CHECK(isfinite(dist));
     v3_sub(d, to, from);
     CHECK_NEAR(v3_norm(d), fabs(dist), 1e-9);
@@ -600,7 +600,7 @@ TEST(slender_certified) {
                     }
                     double far = k < 2 ? 0.6 : 0.05, from[3], to[3], d[3];
                     place_near(&b, &a, far);
-                    double dist = sti__distance(&a, &b, 10, from, to);
+                    double dist = sti__pair_distance(&a, &b, 10, from, to);
                     v3_sub(d, to, from);
                     if (k == 0 && fabs(dist) > 1e-6) v3_add_scaled(b.pos, d, (-1e-4 - dist) / dist);
                     certify(&a, &b);
@@ -628,9 +628,10 @@ TEST(rigid_motion) {
         m3_mul_vec(d.pos, r, b.pos);
         v3_add(c.pos, c.pos, t);
         v3_add(d.pos, d.pos, t);
-        double before = sti__distance(&a, &b, 10, f, f + 3), after = sti__distance(&c, &d, 10, f + 6, f + 9);
+        double before = sti__pair_distance(&a, &b, 10, f, f + 3),
+               after = sti__pair_distance(&c, &d, 10, f + 6, f + 9);
         CHECK_NEAR(before, after, 1e-9);
-        CHECK_NEAR(before, sti__distance(&b, &a, 10, f, f + 3), 1e-9);
+        CHECK_NEAR(before, sti__pair_distance(&b, &a, 10, f, f + 3), 1e-9);
     }
     solid_free(p);
 }
@@ -644,14 +645,14 @@ TEST(slope) {
         if (x == STI_GEOM_HFIELD) continue;
         sti__shape a = random_shape(x, p), b = random_shape(y, p);
         place_near(&b, &a, 0.5);
-        double from[3], to[3], n[3], e = 1e-5, plus, minus, dist = sti__distance(&a, &b, 10, from, to);
+        double from[3], to[3], n[3], e = 1e-5, plus, minus, dist = sti__pair_distance(&a, &b, 10, from, to);
         if (fabs(dist) < 1e-3) continue;
         v3_sub(n, to, from);
         v3_scale(n, n, 1 / dist);
         v3_add_scaled(b.pos, n, e);
-        plus = sti__distance(&a, &b, 10, from, to);
+        plus = sti__pair_distance(&a, &b, 10, from, to);
         v3_add_scaled(b.pos, n, -2 * e);
-        minus = sti__distance(&a, &b, 10, from, to);
+        minus = sti__pair_distance(&a, &b, 10, from, to);
         CHECK_NEAR(plus - dist, e, 1e-9);
         if (dist > 0) CHECK_NEAR(dist - minus, e, 1e-9);
         checked++;
@@ -679,7 +680,7 @@ TEST(degenerate) {
                 double from[3], to[3];
                 sti__collide_pair(&a, &b, 0.01, &m);
                 CHECK(sane(&m, 0.01));
-                CHECK(!isnan(sti__distance(&a, &b, 100, from, to)));
+                CHECK(!isnan(sti__pair_distance(&a, &b, 100, from, to)));
             }
     solid_free(p);
     /* squares of this offset are subnormal */
@@ -803,11 +804,11 @@ TEST(rays_random) {
         if (x < 0) continue;
         hits++;
         for (int i = 0; i < 3; i++) point.pos[i] = p[i] + x * v[i];
-        CHECK_NEAR(sti__distance(&s, &point, 1, from, to), 0, 2e-7);
+        CHECK_NEAR(sti__pair_distance(&s, &point, 1, from, to), 0, 2e-7);
         CHECK(v3_dot(n, v) < 1e-12);
         double y = x * 0.999;
         for (int i = 0; i < 3; i++) point.pos[i] = p[i] + y * v[i];
-        CHECK(sti__distance(&s, &point, 1, from, to) > -1e-7);
+        CHECK(sti__pair_distance(&s, &point, 1, from, to) > -1e-7);
     }
     CHECK(hits > 1000);
     solid_free(mesh);

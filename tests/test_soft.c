@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Soft bodies in a world: how they are read, how they fall, hang and are carried, snapshots, bad input. */
 #include "scene.h"
+#include "u_mesh.h"
 
 #define SOFT "<mujoco xmlns:sti='urn:stiction'>"
 static const double g = 9.81;
@@ -288,25 +289,17 @@ TEST(bad_soft_bodies) {
     }
 }
 
-/* A mesh like a U, of outer size 0.2 x 0.1 x 0.1, whose notch takes 0.42 of that: it fills 58 % of its hull. */
-#define U_VERTEX                                                                                       \
-    "-.1 -.05 0 .1 -.05 0 .1 -.05 .1 .06 -.05 .1 .06 -.05 .03 -.06 -.05 .03 -.06 -.05 .1 -.1 -.05 .1 " \
-    "-.1 .05 0 .1 .05 0 .1 .05 .1 .06 .05 .1 .06 .05 .03 -.06 .05 .03 -.06 .05 .1 -.1 .05 .1 "
-#define U_FACE                                                                                        \
-    "0 1 4 8 12 9 1 2 4 9 12 10 2 3 4 10 12 11 0 4 5 8 13 12 0 5 7 8 15 13 5 6 7 13 15 14 0 8 1 1 8 " \
-    "9 1 9 2 2 9 10 2 10 3 3 10 11 3 11 4 4 11 12 4 12 5 5 12 13 5 13 6 6 13 14 6 14 7 7 14 15 7 15 " \
-    "0 0 15 8 "
-
 /* What would pass through each other is refused, where the soft body may touch it. */
 TEST(unsupported_pairs_are_refused) {
     static const struct {
         const char *geom, *attribute; /* NULL: it loads */
         const char *says;
     } all[] = {
-        {"<geom type='hfield' hfield='h'/>", "hfield", "height field"},
-        {"<geom type='hfield' hfield='h' contype='2' conaffinity='2'/>", NULL, NULL},
-        {"<geom type='mesh' mesh='u'/>", "mesh", "fills 58 %"},
-        {"<geom type='mesh' mesh='u' contype='2' conaffinity='0'/>", NULL, NULL},
+        {"<geom type='hfield' hfield='h'/>", NULL, NULL},
+        {"<geom type='hfield' hfield='h' sti:hydroelastic_stiffness='1e6'/>", "hfield", "no pressure field"},
+        {"<geom type='hfield' hfield='fine'/>", "hfield", "at most 262,144"},
+        {"<geom type='hfield' hfield='fine' contype='2' conaffinity='2'/>", NULL, NULL},
+        {"<geom type='mesh' mesh='u'/>", NULL, NULL},
         {"<geom type='mesh' mesh='hull'/>", NULL, NULL},
         {"<geom type='mesh' mesh='points'/>", NULL, NULL},
         {"<geom type='plane' size='1 1 1' sti:hydroelastic_stiffness='1e6'/>", "hydroelastic_stiffness",
@@ -317,7 +310,8 @@ TEST(unsupported_pairs_are_refused) {
         char xml[4096];
         snprintf(xml, sizeof xml,
                  SOFT
-                 "<asset><hfield name='h' nrow='2' ncol='2' size='1 1 1 1'/><mesh name='u' vertex='" U_VERTEX
+                 "<asset><hfield name='h' nrow='2' ncol='2' size='1 1 1 1'/>"
+                 "<hfield name='fine' nrow='600' ncol='600' size='1 1 1 1'/><mesh name='u' vertex='" U_VERTEX
                  "' face='" U_FACE "'/><mesh name='hull' inertia='convex' vertex='" U_VERTEX "' face='" U_FACE
                  "'/><mesh name='points' vertex='" U_VERTEX "'/></asset>\n<worldbody>%s"
                  "<sti:soft name='s' pos='0 0 .3' size='.1' young='1e4'/></worldbody></mujoco>",

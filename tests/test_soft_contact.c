@@ -2,6 +2,7 @@
 /* Contact over patches in a world: rigid bodies with pressure fields, soft bodies, both with each other, against closed forms
    and the thresholds of other engines' tests. */
 #include "scene.h"
+#include "u_mesh.h"
 
 #define HEAD "<mujoco xmlns:sti='urn:stiction'>"
 #define PI 3.14159265358979323846
@@ -530,9 +531,129 @@ TEST(nonlinear_laws_are_settled) {
     }
 }
 
+/* ---- what is not convex ------------------------------------------------------------------------------------------ */
+
+#define U_SCENE                                                                               \
+    HEAD "<option timestep='.005'/><asset><mesh name='u' vertex='" U_VERTEX "' face='" U_FACE \
+         "'/></asset><worldbody><geom type='mesh' mesh='u' friction='.5'/>"
+
+/* What contacts push up with, friction included. */
+static double lift(sti_world *w) {
+    int n;
+    const sti_contact *c = sti_world_contacts(w, &n);
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < 3; k++) sum += c[i].force[k] * c[i].frame[3 * k + 2];
+    return sum;
+}
+
+static double lowest(sti_world *w, int count) {
+    const double *x = values(w, "flexvert_xpos");
+    double low = INFINITY;
+    for (int i = 0; i < count; i++) low = fmin(low, x[3 * i + 2]);
+    return low;
+}
+
+/* A rigid mesh is its own triangles, not its hull: a compliant ball lies on the floor of the notch, as deep as on a plane. */
+TEST(compliant_ball_in_a_notch) {
+    sti_model *m = model_of(
+        U_SCENE "<body pos='0 0 .06'><freejoint/><geom size='.03' mass='.5' sti:hydroelastic_stiffness='1e6' "
+                "sti:edge='.003'/></body></worldbody></mujoco>");
+    sti_world *w = world_of(m);
+    CHECK(sti_step(w, 400) == STI_OK);
+    double d = 0.06 - values(w, "qpos")[2], area = 0;
+    CHECK_NEAR(PI * 1e6 * d * d * (1 - 2 * d / (3 * 0.03)), 0.5 * g, 0.04 * 0.5 * g);
+    CHECK_NEAR(normal_force(w, &area), 0.5 * g, 1e-4);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* A mesh with a field is filled as it is: a rigid ball lies in its notch. */
+TEST(ball_in_a_compliant_notch) {
+    sti_model *m = model_of(
+        HEAD
+        "<option timestep='.005'/><asset><mesh name='u' vertex='" U_VERTEX "' face='" U_FACE
+        "'/></asset><worldbody><geom type='mesh' mesh='u' sti:hydroelastic_stiffness='1e6' sti:edge='.01'/>"
+        "<body pos='0 0 .06'><freejoint/><geom size='.03' mass='.5'/></body></worldbody></mujoco>");
+    sti_world *w = world_of(m);
+    CHECK(sti_step(w, 400) == STI_OK);
+    double z = values(w, "qpos")[2];
+    CHECK(z > 0.057 && z < 0.06);
+    CHECK_NEAR(lift(w), 0.5 * g, 1e-4);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* A soft ball that falls into the notch at 3 m/s stops at its floor and rests there. */
+TEST(soft_ball_in_a_notch) {
+    sti_model *m =
+        model_of(U_SCENE "<sti:soft name='s' type='sphere' size='.03' edge='.01' young='1e5' "
+                         "poisson='.3' damping='.01' mass='.1' pos='0 0 .075'/></worldbody></mujoco>");
+    sti_world *w = world_of(m);
+    double *v = values(w, "flexvert_xvel"), area = 0;
+    for (int i = 0; i < m->nflexvert; i++) v[3 * i + 2] = -3;
+    for (int i = 0; i < 300; i++) {
+        CHECK(sti_step(w, 1) == STI_OK);
+        CHECK(sti_world_certificate(w).headline < 1e-6);
+        CHECK(lowest(w, m->nflexvert) > 0.03 - 1e-3);
+    }
+    CHECK(lowest(w, m->nflexvert) < 0.0301);
+    CHECK_NEAR(normal_force(w, &area), 0.1 * g, 1e-3);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* Of a flat height field and of a plane a soft body feels the same; a field that rises by 1 in 10 carries m g cos(atan 0.1). */
+TEST(soft_body_on_a_height_field) {
+    static const char *const ground[] = {"<geom type='plane' size='1 1 1' friction='.5'/>",
+                                         "<geom type='hfield' hfield='flat' friction='.5'/>",
+                                         "<geom type='hfield' hfield='ramp' friction='.5' pos='0 0 -.1'/>"};
+    double middle[3] = {0}, force[3], area = 0;
+    for (int k = 0; k < 3; k++) {
+        char xml[2048];
+        snprintf(xml, sizeof xml,
+                 HEAD
+                 "<option timestep='.005'/><asset><hfield name='flat' nrow='5' ncol='5' size='1 1 .1 .1'/>"
+                 "<hfield name='ramp' nrow='2' ncol='2' size='1 1 .2 .1' elevation='0 1 0 1'/></asset>"
+                 "<worldbody>%s<sti:soft name='s' type='box' size='.05 .05 .05' edge='.02' young='1e5' "
+                 "poisson='.3' mass='.5' damping='.01' pos='.013 .017 .052'/></worldbody></mujoco>",
+                 ground[k]);
+        sti_model *m = model_of(xml);
+        sti_world *w = world_of(m);
+        CHECK(sti_step(w, 400) == STI_OK);
+        force[k] = normal_force(w, &area);
+        for (int i = 0; i < m->nflexvert; i++)
+            middle[k] += values(w, "flexvert_xpos")[3 * i + 2] / m->nflexvert;
+        sti_world_destroy(w);
+        sti_model_free(m);
+    }
+    CHECK_NEAR(force[0], 0.5 * g, 1e-4);
+    CHECK_NEAR(force[1], 0.5 * g, 1e-4);
+    CHECK_NEAR(middle[1], middle[0], 2e-5);
+    CHECK_NEAR(force[2], 0.5 * g / sqrt(1.01), 1e-3);
+}
+
+/* A compliant cube on a height field sinks in as on a plane. */
+TEST(compliant_cube_on_a_height_field) {
+    sti_model *m = model_of(
+        HEAD
+        "<option timestep='.005'/><asset><hfield name='flat' nrow='7' ncol='9' size='1 1 .1 .1'/></asset>"
+        "<worldbody><geom type='hfield' hfield='flat'/><body pos='.03 .02 .05'><freejoint/>"
+        "<geom type='box' size='.05 .05 .05' mass='4' sti:hydroelastic_stiffness='1e5'/>"
+        "</body></worldbody></mujoco>");
+    sti_world *w = world_of(m);
+    CHECK(sti_step(w, 400) == STI_OK);
+    double x = (0.05 - values(w, "qpos")[2]) / 0.05, area = 0;
+    CHECK_NEAR(1e5 * x * 4 * 0.05 * 0.05 * (1 - x + x * x / 3), 4 * g, 1e-3 * 4 * g);
+    CHECK_NEAR(normal_force(w, &area), 4 * g, 1e-4);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
 MAIN(CASE(compliant_sphere_rests), CASE(compliant_cube_rests), CASE(compliant_box_on_a_slope),
      CASE(soft_bodies_rest), CASE(merged_patches), CASE(compliant_ball_rolls), CASE(compliant_ball_on_a_cart),
      CASE(patches_do_not_creep), CASE(filters_of_fields), CASE(ball_on_an_articulated_cross),
      CASE(octahedron_on_a_slope), CASE(one_tetrahedron_on_a_plane), CASE(one_layer),
      CASE(stack_of_soft_and_rigid), CASE(soft_meets_soft), CASE(sensor_of_a_soft_body), CASE(soft_bits),
-     CASE(nonlinear_laws_are_settled))
+     CASE(nonlinear_laws_are_settled), CASE(compliant_ball_in_a_notch), CASE(ball_in_a_compliant_notch),
+     CASE(soft_ball_in_a_notch), CASE(soft_body_on_a_height_field), CASE(compliant_cube_on_a_height_field))

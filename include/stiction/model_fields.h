@@ -214,6 +214,7 @@
     X(int, mesh_hullvertnum, nmesh, 1, C, F)                                              \
     X(int, mesh_hullfaceadr, nmesh, 1, C, F)                                              \
     X(int, mesh_hullfacenum, nmesh, 1, C, F)                                              \
+    X(int, mesh_convex, nmesh, 1, C, F) /* contact over patches takes its hull, not its own triangles */ \
     X(double, mesh_pos, nmesh, 3, C, F)   /* the centring that was applied */                \
     X(double, mesh_quat, nmesh, 4, C, F)                                                  \
     X(float, mesh_vert, nmeshvert, 3, C, F)                                               \

@@ -450,6 +450,7 @@ class Model:
     mesh_hullvertnum: npt.NDArray[Any]
     mesh_hullfaceadr: npt.NDArray[Any]
     mesh_hullfacenum: npt.NDArray[Any]
+    mesh_convex: npt.NDArray[Any]
     mesh_pos: npt.NDArray[Any]
     mesh_quat: npt.NDArray[Any]
     mesh_vert: npt.NDArray[Any]

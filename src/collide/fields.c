@@ -3,9 +3,6 @@
 
 #include "collide/collide.h"
 #include "collide/touch.h"
-#include "mesh/pressure.h"
-#include "mesh/stuff.h"
-#include "mesh/tetshape.h"
 #include <math.h>
 #include <string.h>
 
@@ -15,7 +12,7 @@ static bool has_field(const sti_model *m, int geom) { return m->geom_hydroelasti
 
 static bool has_shape(const sti_model *m, int geom) {
     switch (m->geom_type[geom]) {
-    case STI_GEOM_HFIELD: return false;
+    case STI_GEOM_HFIELD:
     case STI_GEOM_PLANE: return !has_field(m, geom);
     case STI_GEOM_MESH: return m->mesh_hullfacenum[m->geom_dataid[geom]] > 0;
     default: return true;
@@ -74,104 +71,6 @@ static void list_fields(const sti__collision_model *cm, field_list *list) {
             if (has_field(cm->model, g) && cm->geom[g].still == still) list->geom[list->count++] = g;
         if (!still) list->moving = list->count;
     }
-}
-
-/* ---- meshes of geoms ------------------------------------------------------------------------------------------ */
-
-static sti__tet_shape shape_of(int type) {
-    switch (type) {
-    case STI_GEOM_SPHERE: return STI__TET_SPHERE;
-    case STI_GEOM_CAPSULE: return STI__TET_CAPSULE;
-    case STI_GEOM_ELLIPSOID: return STI__TET_ELLIPSOID;
-    case STI_GEOM_CYLINDER: return STI__TET_CYLINDER;
-    default: return STI__TET_BOX;
-    }
-}
-
-/* Surfaces are cut into smaller pieces where they are curved; flat ones need none. */
-static double edge_of(const sti_state *s, int geom) {
-    const sti_model *m = s->model;
-    const double *size = s->par.geom_size + 3 * geom;
-    double least = size[0];
-    if (m->geom_hydroedge[geom] > 0) return m->geom_hydroedge[geom];
-    if (m->geom_type[geom] == STI_GEOM_BOX) return 0;
-    if (m->geom_type[geom] == STI_GEOM_ELLIPSOID) least = fmin(fmin(size[0], size[1]), size[2]);
-    return least / 4;
-}
-
-/* The hull of a mesh, as nodes and triangles alone. */
-static bool hull_surface(const sti_model *m, int mesh, const sti_allocator *a, sti__tetmesh *out) {
-    int nv = m->mesh_vertnum[mesh], nt = m->mesh_hullfacenum[mesh];
-    const float *vert = m->mesh_vert + 3 * m->mesh_vertadr[mesh];
-    *out = (sti__tetmesh){.nnode = nv, .ntri = nt, .allocator = a};
-    out->node = sti__alloc(a, sti__size(sizeof(double), 3, nv));
-    out->tri = sti__alloc(a, sti__size(sizeof(int), 3, nt));
-    if (!out->node || !out->tri) return false;
-    for (int i = 0; i < 3 * nv; i++) out->node[i] = vert[i];
-    memcpy(out->tri, m->mesh_hullface + 3 * m->mesh_hullfaceadr[mesh], sizeof(int) * 3 * (size_t)nt);
-    return true;
-}
-
-static double extent(const sti__tetmesh *t) {
-    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY},
-           least = INFINITY;
-    for (int i = 0; i < 3 * t->nnode; i++) {
-        low[i % 3] = fmin(low[i % 3], t->node[i]);
-        high[i % 3] = fmax(high[i % 3], t->node[i]);
-    }
-    for (int k = 0; k < 3; k++) least = fmin(least, high[k] - low[k]);
-    return least;
-}
-
-/* The hull of a mesh; with a field it is filled with tets. */
-static sti_status hull_of(const sti_state *s, int geom, bool field, const sti_allocator *a, sti__solid *x,
-                          sti_error *error) {
-    const sti_model *m = s->model;
-    sti__tetmesh surface = {0};
-    sti__pressure pressure = {0};
-    if (!hull_surface(m, m->geom_dataid[geom], a, field ? &surface : &x->mesh)) return STI_NO_MEMORY;
-    if (!field) return STI_OK;
-    double edge = m->geom_hydroedge[geom];
-    sti__stuff_options options = {.edge = edge > 0 ? edge : extent(&surface) / 6, .mesh = {.allocator = a}};
-    sti_status status = sti__tetmesh_stuff(surface.nnode, surface.node, surface.ntri, surface.tri, &options,
-                                           &x->mesh, NULL, error);
-    sti__tetmesh_free(&surface);
-    if (status != STI_OK) return status;
-    status =
-        sti__pressure_field(&x->mesh, m->geom_hydroelastic[geom], NULL, a, (sti__place){0}, &pressure, error);
-    if (status != STI_OK) return status;
-    x->pressure = sti__alloc(a, sti__size(sizeof(double), x->mesh.nnode));
-    if (x->pressure) memcpy(x->pressure, pressure.value, sizeof(double) * (size_t)x->mesh.nnode);
-    sti__pressure_free(&pressure);
-    return x->pressure ? STI_OK : STI_NO_MEMORY;
-}
-
-static sti_status make_solid(sti__solid *x, const sti_state *s, const sti_allocator *a, sti_error *error) {
-    const sti_model *m = s->model;
-    int geom = x->geom, type = m->geom_type[geom];
-    sti__tetmesh_options options = {.allocator = a};
-    double *depth = NULL;
-    bool field = has_field(m, geom);
-    if (type == STI_GEOM_MESH) {
-        sti_status status = hull_of(s, geom, field, a, x, error);
-        if (status != STI_OK) return status;
-    } else {
-        sti_status status = sti__tetmesh_medial(shape_of(type), s->par.geom_size + 3 * geom, edge_of(s, geom),
-                                                &options, &x->mesh, &depth, error);
-        if (status != STI_OK) return status;
-        for (int i = 0; i < x->mesh.nnode; i++) depth[i] *= m->geom_hydroelastic[geom];
-        x->pressure = depth;
-    }
-    const sti__tetmesh *t = &x->mesh;
-    bool made = field ? sti__soft_bvh_create(&x->tree, t->node, x->pressure, t->tet, 4, t->ntet, a)
-                      : sti__soft_bvh_create(&x->tree, t->node, NULL, t->tri, 3, t->ntri, a);
-    return made ? STI_OK : STI_NO_MEMORY;
-}
-
-static void free_solid(sti__solid *x, const sti_allocator *a) {
-    if (x->tree.allocator) sti__soft_bvh_free(&x->tree);
-    sti__free(a, x->pressure, sizeof(double) * (size_t)x->mesh.nnode);
-    if (x->mesh.allocator) sti__tetmesh_free(&x->mesh);
 }
 
 /* ---- bodies and pairs -------------------------------------------------------------------------------------------- */
@@ -282,6 +181,7 @@ static size_t lay_out(sti__fields *f, int nflex, char *base) {
     } all[] = {{&f->body, sti__size(n, sizeof *f->body)},
                {&f->geom, sti__size(n, sizeof *f->geom)},
                {&f->solid, sti__size(n, sizeof *f->solid)},
+               {&f->made, sti__size(n, sizeof *f->made)},
                {&f->tree, sti__size(nflex, sizeof *f->tree)},
                {&f->middles, sti__size(nflex, sizeof *f->middles)},
                {&f->bound, sti__size(nflex, sizeof *f->bound)},
@@ -356,7 +256,8 @@ static sti_status find_solid(sti__fields *f, const sti_state *s, int geom, int *
         if (are_alike(s, f->solid[k].geom, geom)) return *solid = k, STI_OK;
     *solid = f->nsolid++;
     f->solid[*solid].geom = geom;
-    return blame_geom(s->model, geom, make_solid(&f->solid[*solid], s, f->allocator, error), error);
+    return blame_geom(s->model, geom, sti__solid_make(&f->solid[*solid], f->cm, s, f->allocator, error),
+                      error);
 }
 
 static sti_status make_bodies(sti__fields *f, const sti_state *s, sti_error *error) {
@@ -364,10 +265,10 @@ static sti_status make_bodies(sti__fields *f, const sti_state *s, sti_error *err
     for (int i = 0; i < m->nflex; i++)
         if (!make_soft(f, s, i)) return STI_NO_MEMORY;
     for (int n = m->nflex; n < f->nbody; n++) {
-        int solid;
-        sti_status status = find_solid(f, s, f->geom[n], &solid, error);
+        int *solid = &f->made[n];
+        sti_status status = find_solid(f, s, f->geom[n], solid, error);
         if (status != STI_OK) return status;
-        f->body[n] = geom_view(solid < 0 ? NULL : &f->solid[solid], s, f->geom[n]);
+        f->body[n] = geom_view(*solid < 0 ? NULL : &f->solid[*solid], s, f->geom[n]);
     }
     return STI_OK;
 }
@@ -472,7 +373,7 @@ void sti__fields_free(sti__fields *f) {
         if (f->tree[i].allocator) sti__soft_bvh_free(&f->tree[i]);
         sti__middles_free(&f->middles[i]);
     }
-    for (int i = 0; i < f->nsolid; i++) free_solid(&f->solid[i], f->allocator);
+    for (int i = 0; i < f->nsolid; i++) sti__solid_free(&f->solid[i], f->allocator);
     if (f->patches.allocator) sti__patches_free(&f->patches);
     sti__free_aligned(f->allocator, f->block, f->bytes);
     *f = (sti__fields){0};
@@ -482,17 +383,31 @@ void sti__fields_free(sti__fields *f) {
 
 /* A patch is there only when bodies overlap. What falls would sink in by its way of a step, to be thrown out by the pressure
    there; so a vertex that is outside of a geom now and may be inside at the end of the step stops at its surface. */
-static bool arrives(const sti_state *s, const sti__shape *shape, double fast, int vert, sti__touch *out) {
-    const double *v = s->flexvert_xvel + 3 * (size_t)vert;
+static bool meets_convex(const sti__shape *shape, const double x[3], double far, sti__touch *out) {
     sti__shape point = {.type = STI_GEOM_SPHERE, .mat = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
     sti__manifold m;
-    v3_copy(point.pos, s->flexvert_xpos + 3 * (size_t)vert);
-    double far = s->opt.timestep * (fast + v3_norm(v));
+    v3_copy(point.pos, x);
     sti__collide_pair(shape, &point, far, &m);
     if (m.count == 0 || !(m.point[0].dist > 0)) return false;
     v3_copy(out->pos, m.point[0].pos);
     v3_copy(out->normal, m.point[0].normal);
     out->dist = m.point[0].dist;
+    return true;
+}
+
+/* The surface of what is not convex, at its nearest point. */
+static bool meets_skin(const sti__solid *solid, const sti__shape *shape, const double x[3], double far,
+                       sti__touch *out) {
+    double arm[3], local[3], nearest[3];
+    v3_sub(arm, x, shape->pos);
+    m3_mul_vec_t(local, shape->mat, arm);
+    out->dist = sti__solid_near(solid, local, far, nearest);
+    if (!(out->dist > 0)) return false;
+    m3_mul_vec(out->pos, shape->mat, nearest);
+    v3_add(out->pos, out->pos, shape->pos);
+    v3_sub(out->normal, x, out->pos);
+    v3_scale(out->normal, out->normal, 1 / out->dist);
+    v3_add_scaled(out->pos, out->normal, 0.5 * out->dist);
     return true;
 }
 
@@ -544,16 +459,19 @@ static void find_arrivals(sti__fields *f, const sti_state *s, const sti__pressur
     int geom = f->geom[pair->a], flex = pair->b, adr = m->flex_vertadr[flex];
     double size = s->par.geom_rbound[geom], d[3];
     double fast = speed_of(s, geom) + s->opt.timestep * v3_norm(s->opt.gravity);
+    const sti__solid *solid = f->made[pair->a] < 0 ? NULL : &f->solid[f->made[pair->a]];
     sti__shape shape;
     sti__geom_shape(f->cm, s, geom, &shape);
     if (passes_by(&f->bound[flex], &shape, size, s->opt.timestep * (fast + f->bound[flex].speed))) return;
     for (int v = adr; v < adr + m->flex_vertnum[flex]; v++) {
         if (f->corner[v] < 0) continue;
-        v3_sub(d, s->flexvert_xpos + 3 * (size_t)v, shape.pos);
-        double reach = size + s->opt.timestep * (fast + v3_norm(s->flexvert_xvel + 3 * (size_t)v));
-        if (size > 0 && v3_dot(d, d) > reach * reach) continue;
+        const double *x = s->flexvert_xpos + 3 * (size_t)v;
+        double far = s->opt.timestep * (fast + v3_norm(s->flexvert_xvel + 3 * (size_t)v));
+        v3_sub(d, x, shape.pos);
+        if (size > 0 && v3_dot(d, d) > (size + far) * (size + far)) continue;
         sti__touch t = {.stiffness = INFINITY, .a = pair->a, .b = flex, .element = {-1, f->corner[v] / 4}};
-        if (!arrives(s, &shape, fast, v, &t)) continue;
+        bool convex = !solid || solid->skin.ntri == 0;
+        if (!(convex ? meets_convex(&shape, x, far, &t) : meets_skin(solid, &shape, x, far, &t))) continue;
         const uint64_t key[2] = {(uint64_t)geom << 32 | (uint64_t)flex, (uint64_t)v};
         t.weight[1][f->corner[v] % 4] = 1;
         t.feature = sti__hash(STI__HASH_SEED, key, sizeof key) | 1ull << 63;

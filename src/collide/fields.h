@@ -7,15 +7,7 @@
 #include "collide/filter.h"
 #include "collide/middles.h"
 #include "collide/patch.h"
-#include "mesh/tetmesh.h"
-
-/* The mesh of a geom, and of those that are alike. */
-typedef struct sti__solid {
-    int geom;          /* the first of them */
-    sti__tetmesh mesh; /* of geoms with a field, else only its nodes and triangles */
-    double *pressure;  /* nnode */
-    sti__soft_bvh tree;
-} sti__solid;
+#include "collide/solid.h"
 
 /* A point of contact: a patch or a third of one, or a vertex of a soft body that may arrive at a geom within the step. A soft
    body can tilt within a polygon, so that one point would leave this motion without resistance; three points have the area,
@@ -43,6 +35,7 @@ typedef struct sti__fields {
     sti__pressure_pair *pair; /* geoms before soft bodies, else the lower number first */
     sti__vec pairs;           /* what holds them */
     sti__solid *solid;
+    int *made;              /* nbody: its solid; -1 of planes */
     sti__soft_bvh *tree;    /* nflex */
     sti__middles *middles;  /* nflex */
     sti__soft_bound *bound; /* nflex, of the last search */

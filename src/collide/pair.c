@@ -275,7 +275,8 @@ static double plane_distance(const sti__shape *plane, const sti__shape *b, doubl
     return dist;
 }
 
-double sti__distance(const sti__shape *a, const sti__shape *b, double limit, double from[3], double to[3]) {
+double sti__pair_distance(const sti__shape *a, const sti__shape *b, double limit, double from[3],
+                          double to[3]) {
     int lo = a->type < b->type ? a->type : b->type;
     bool boxes = a->type == STI_GEOM_BOX && b->type == STI_GEOM_BOX, general = lo > STI_GEOM_SPHERE && !boxes;
     int hi = a->type < b->type ? b->type : a->type;

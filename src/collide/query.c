@@ -263,7 +263,7 @@ double sti__query_distance(const sti__query *q, int geom1, int geom2, double lim
     v3_zero(from);
     v3_zero(to);
     if (!sti__can_collide(a->type, b->type) || !solid(a) || !solid(b)) return limit;
-    double d = sti__distance(a, b, limit, from, to);
+    double d = sti__pair_distance(a, b, limit, from, to);
     if (d < limit) return d;
     v3_zero(from);
     v3_zero(to);

@@ -76,7 +76,8 @@ void sti__collide_again(const sti__shape *a, const sti__shape *b, double margin,
 
 /* Signed distance (negative: penetration depth) and the two witness points, world frame; `limit`: give up beyond it and
    return it. */
-double sti__distance(const sti__shape *a, const sti__shape *b, double limit, double from[3], double to[3]);
+double sti__pair_distance(const sti__shape *a, const sti__shape *b, double limit, double from[3],
+                          double to[3]);
 
 /* Farthest point of the shape along dir (world), for planes and hfields undefined. */
 void sti__support(const sti__shape *s, const double dir[3], double out[3], uint32_t *feature);

@@ -188,7 +188,7 @@ static bool geom_distance(const sti_state *s, const sti__collision_model *cm, in
     r->body2 = s->model->geom_bodyid[g2];
     sti__geom_shape(cm, s, g1, &a);
     sti__geom_shape(cm, s, g2, &b);
-    double d = *distance = sti__distance(&a, &b, 1e10, r->p1, r->p2);
+    double d = *distance = sti__pair_distance(&a, &b, 1e10, r->p1, r->p2);
     if (!(d < 1e10)) return false;
     v3_sub(n, r->p2, r->p1);
     if (fabs(d) > TOUCHING) {

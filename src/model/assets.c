@@ -138,6 +138,29 @@ static int append(int *to, int at, const int *from, int count) {
     return at + count;
 }
 
+/* Volume of a surface, about its first vertex. */
+static double volume_of(const double *vert, const int *face, int nface) {
+    double sum = 0, a[3], b[3], c[3], n[3];
+    for (int f = 0; f < nface; f++) {
+        v3_sub(a, vert + 3 * (size_t)face[3 * f], vert);
+        v3_sub(b, vert + 3 * (size_t)face[3 * f + 1], vert);
+        v3_sub(c, vert + 3 * (size_t)face[3 * f + 2], vert);
+        v3_cross(n, b, c);
+        sum += v3_dot(a, n) / 6;
+    }
+    return sum;
+}
+
+/* Whether contact over patches takes the hull: it is all that there is, it was asked for, or the mesh fills so much of it that the rest
+   is rounding of vertices, bevels and small holes. */
+#define FILLED 0.95
+static bool takes_hull(const sti__mesh *mesh, const sti_element *e) {
+    if (mesh->nface == 0 || mesh->nhullface == 0) return true;
+    if (sti__keyword(e, STI_A_inertia, STI__INERTIA_LEGACY) == STI__INERTIA_CONVEX) return true;
+    double own = volume_of(mesh->vert, mesh->face, mesh->nface);
+    return fabs(own) >= FILLED * fabs(volume_of(mesh->vert, mesh->hull_face, mesh->nhullface));
+}
+
 static void fill_meshes(sti__compiler *c) {
     sti_model *m = c->m;
     int vert = 0, face = 0, hullvert = 0, hullface = 0;
@@ -151,6 +174,7 @@ static void fill_meshes(sti__compiler *c) {
         m->mesh_hullvertnum[i] = mesh->nhullvert;
         m->mesh_hullfaceadr[i] = hullface;
         m->mesh_hullfacenum[i] = mesh->nhullface;
+        m->mesh_convex[i] = takes_hull(mesh, sti__object(c, STI_OBJ_MESH, i));
         v3_copy(m->mesh_pos + 3 * i, c->mesh[i].facts.pos);
         quat_copy(m->mesh_quat + 4 * i, c->mesh[i].facts.quat);
         for (int k = 0; k < 3 * mesh->nvert; k++) m->mesh_vert[3 * vert + k] = (float)mesh->vert[k];

@@ -372,19 +372,17 @@ sti_status sti__check_given_sizes(const sti_model *m, const double *last, sti_er
     return STI_OK;
 }
 
-/* Whether contact of a soft body with a mesh or a height field is supported is judged when they are compiled: pairs that could not
-   touch then may not begin to. */
+/* As when the model was compiled. */
 static sti_status check_soft_pairs(const sti_model *m, sti_error *error) {
-    sti_model before = *m;
-    EACH(m, w) sti__model_field_move(&before, w.field, w.last);
-    for (int g = 0; g < m->ngeom; g++)
-        for (int f = 0; f < m->nflex; f++)
-            if (is_given(m, g) && sti__soft_may_meet(m, f, g) && !sti__soft_may_meet(&before, f, g))
-                return sti__fail(
-                    error, STI_UNSUPPORTED,
-                    "geom %d, a mesh or height field, may touch soft body %d now: set contype and "
-                    "conaffinity in the file and compile it anew, which checks such pairs",
-                    g, f);
+    for (int g = 0; g < m->ngeom; g++) {
+        const char *why = sti__soft_refuses(m, g);
+        for (int f = 0; why && f < m->nflex; f++)
+            if (sti__soft_may_meet(m, f, g))
+                return sti__fail(error, STI_UNSUPPORTED,
+                                 "geom %d may touch soft body %d now, and %s; or keep them apart by contype "
+                                 "and conaffinity",
+                                 g, f, why);
+    }
     return STI_OK;
 }
 

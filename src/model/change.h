@@ -54,6 +54,8 @@ sti_status sti__check_together(const sti_model *model, sti_error *error);
 
 /* Whether contype, conaffinity and pressure fields let a soft body touch a geom. */
 bool sti__soft_may_meet(const sti_model *model, int flex, int geom);
+/* Why contact does not support soft bodies on a geom; NULL if it does. */
+const char *sti__soft_refuses(const sti_model *model, int geom);
 
 /* The fields that differ from the copy of last time: the farthest reach, -1 if none does. */
 int sti__find_changes(const sti_model *model);

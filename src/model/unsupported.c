@@ -1,39 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pairs of a soft body and a geom that contact does not support: they would pass through each other, so loading names them. */
-#include "math/rot.h"
 #include "model/change.h"
 #include "model/compile.h"
-#include <math.h>
-
-/* A mesh counts as convex if it fills this much of its hull: rounding of its vertices, bevels and small holes are left alone. */
-#define FILLED 0.95
-
-/* Volume of a surface, about its first vertex. */
-static double volume_of(const float *vert, const int *face, int nface) {
-    double sum = 0, a[3], b[3], c[3], n[3];
-    for (int f = 0; f < nface; f++) {
-        const float *x = vert + 3 * (size_t)face[3 * f], *y = vert + 3 * (size_t)face[3 * f + 1],
-                    *z = vert + 3 * (size_t)face[3 * f + 2];
-        for (int k = 0; k < 3; k++) {
-            a[k] = (double)x[k] - (double)vert[k];
-            b[k] = (double)y[k] - (double)vert[k];
-            c[k] = (double)z[k] - (double)vert[k];
-        }
-        v3_cross(n, b, c);
-        sum += v3_dot(a, n) / 6;
-    }
-    return sum;
-}
-
-/* How much of its hull a mesh fills; 1 if it has no surface of its own. */
-static double filled(const sti_model *m, int mesh) {
-    const float *vert = m->mesh_vert + 3 * (size_t)m->mesh_vertadr[mesh];
-    if (m->mesh_facenum[mesh] == 0) return 1;
-    double own = volume_of(vert, m->mesh_face + 3 * (size_t)m->mesh_faceadr[mesh], m->mesh_facenum[mesh]);
-    double hull =
-        volume_of(vert, m->mesh_hullface + 3 * (size_t)m->mesh_hullfaceadr[mesh], m->mesh_hullfacenum[mesh]);
-    return fabs(hull) > 0 ? fabs(own / hull) : 0;
-}
 
 bool sti__soft_may_meet(const sti_model *m, int flex, int geom) {
     int held = m->body_weldid[m->flex_bodyid[flex]];
@@ -42,39 +10,41 @@ bool sti__soft_may_meet(const sti_model *m, int flex, int geom) {
                                               (m->geom_contype[geom] & m->flex_conaffinity[flex]));
 }
 
-#define APART "keep them apart by contype and conaffinity"
+/* About 100 MB of triangles and their tree. */
+#define MOST_CELLS (1 << 18)
 
-static void check_mesh(sti__compiler *c, const sti_element *e, const char *soft, int mesh) {
-    const sti_element *asset = sti__object(c, STI_OBJ_MESH, mesh);
-    enum { CONVEX }; /* mesh@inertia */
-    if (c->m->mesh_hullfacenum[mesh] == 0) {
-        sti__complain(c, e, STI_A_mesh, STI_UNSUPPORTED,
-                      "soft body '%s' may touch this mesh, which is flat: contact needs a volume; " APART,
-                      soft);
-        return;
+const char *sti__soft_refuses(const sti_model *m, int geom) {
+    int data = m->geom_dataid[geom];
+    switch (m->geom_type[geom]) {
+    case STI_GEOM_PLANE:
+        return m->geom_hydroelastic[geom] > 0 ? "a plane has no pressure field: leave its stiffness out"
+                                              : NULL;
+    case STI_GEOM_HFIELD:
+        if (m->geom_hydroelastic[geom] > 0)
+            return "a height field has no pressure field: leave its stiffness out";
+        return (double)m->hfield_nrow[data] * m->hfield_ncol[data] > MOST_CELLS
+                   ? "a height field may have at most 262,144 heights for that"
+                   : NULL;
+    case STI_GEOM_MESH:
+        return m->mesh_hullfacenum[data] == 0 ? "this mesh is flat, and contact needs a volume" : NULL;
+    default: return NULL;
     }
-    double share = filled(c->m, mesh);
-    if (share >= FILLED || sti__keyword(asset, STI_A_inertia, CONVEX + 2) == CONVEX) return;
-    sti__complain(c, e, STI_A_mesh, STI_UNSUPPORTED,
-                  "soft body '%s' may touch this mesh, which is not convex (it fills %.0f %% of its hull): "
-                  "contact would take "
-                  "the hull. Make it of convex parts, " APART
-                  ", or set inertia=\"convex\" of the mesh if its hull will do",
-                  soft, 100 * share);
+}
+
+static int attribute_of(int type) {
+    return type == STI_GEOM_MESH     ? STI_A_mesh
+           : type == STI_GEOM_HFIELD ? STI_A_hfield
+                                     : STI_A_hydroelastic_stiffness;
 }
 
 static void check_pair(sti__compiler *c, int flex, int geom) {
-    const sti_model *m = c->m;
-    const sti_element *e = sti__object(c, STI_OBJ_GEOM, geom);
-    const char *soft = sti_model_name(m, STI_OBJ_FLEX, flex);
-    if (m->geom_type[geom] == STI_GEOM_HFIELD)
-        sti__complain(c, e, STI_A_hfield, STI_UNSUPPORTED,
-                      "soft body '%s' may touch this height field, which is not supported; " APART, soft);
-    if (m->geom_type[geom] == STI_GEOM_PLANE && m->geom_hydroelastic[geom] > 0)
+    const char *why = sti__soft_refuses(c->m, geom), *soft = sti_model_name(c->m, STI_OBJ_FLEX, flex);
+    if (why)
         sti__complain(
-            c, e, STI_A_hydroelastic_stiffness, STI_UNSUPPORTED,
-            "a plane has no pressure field, which soft body '%s' may touch; leave the stiffness out", soft);
-    if (m->geom_type[geom] == STI_GEOM_MESH) check_mesh(c, e, soft, m->geom_dataid[geom]);
+            c, sti__object(c, STI_OBJ_GEOM, geom), (sti__aid)attribute_of(c->m->geom_type[geom]),
+            STI_UNSUPPORTED,
+            "soft body '%s' may touch this geom, and %s; or keep them apart by contype and conaffinity", soft,
+            why);
 }
 
 /* The first soft body that a geom may touch names it. */

@@ -118,7 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sti__manifold m;
     sti__collide_pair(&a, &b, margin, &m);
     check(&m, margin);
-    double d = sti__distance(&a, &b, 10, from, to);
+    double d = sti__pair_distance(&a, &b, 10, from, to);
     if (!(fabs(d) < INFINITY)) __builtin_trap();
     if (d < 10 && !(fabs(from[0] + from[1] + from[2] + to[0] + to[1] + to[2]) < INFINITY)) __builtin_trap();
     double x = sti__ray_shape(&a, b.pos, v, n);
