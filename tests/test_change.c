@@ -725,10 +725,9 @@ TEST(damaged_and_foreign_bytes_are_refused) {
 
 MAIN(CASE(every_field_of_rigid_things), CASE(every_field_of_soft_things), CASE(no_writable_field_is_left_out),
      CASE(all_integrators_use_the_new_values), CASE(impossible_values_leave_no_trace),
-     CASE(soft_bodies_cannot_begin_to_touch_what_is_not_supported),
-     CASE(what_cannot_change_says_what_to_do), CASE(updates_count_changes_alone),
-     CASE(copies_keep_what_is_pending), CASE(short_memory_while_things_are_made_anew),
-     CASE(every_parameter_of_one_world), CASE(the_model_of_a_batch_changes_too),
-     CASE(an_update_reaches_the_worlds), CASE(a_world_with_impossible_parameters_fails_alone),
-     CASE(short_memory_for_parameters), CASE(a_packed_model_is_the_same),
-     CASE(damaged_and_foreign_bytes_are_refused))
+     CASE(soft_bodies_cannot_begin_to_touch_what_is_not_supported), CASE(what_cannot_change_says_what_to_do),
+     CASE(updates_count_changes_alone), CASE(copies_keep_what_is_pending),
+     CASE(short_memory_while_things_are_made_anew), CASE(every_parameter_of_one_world),
+     CASE(the_model_of_a_batch_changes_too), CASE(an_update_reaches_the_worlds),
+     CASE(a_world_with_impossible_parameters_fails_alone), CASE(short_memory_for_parameters),
+     CASE(a_packed_model_is_the_same), CASE(damaged_and_foreign_bytes_are_refused))
