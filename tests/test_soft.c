@@ -235,7 +235,7 @@ TEST(bad_soft_bodies) {
         const char *xml, *attribute;
         sti_status code;
     } all[] = {
-        {"<flexcomp name='s' type='grid' dim='2'/>", "dim", STI_UNSUPPORTED},
+        {"<flexcomp name='s' type='grid' dim='2'/>", "count", STI_VALUE},
         {"<flexcomp name='s' type='grid' dim='3'/>", NULL, STI_PHYSICS},
         {"<flexcomp name='s' dim='3' count='1 2 3'/>", "count", STI_VALUE},
         {"<flexcomp name='s' dim='3' count='1000 1000 1000'/>", NULL, STI_LIMIT},

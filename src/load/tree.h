@@ -190,6 +190,8 @@ sti_status sti__xml_read(sti_spec *spec, const char *name, const void *data, siz
 /* Reads another model that this one names; NULL with an error, of which the judge may have been told. */
 sti_spec *sti__spec_other(const sti_spec *spec, const char *file, sti__place place, sti__judge *judge,
                           sti_error *error);
+/* Writes strings and nets out, <flexcomp> of dimension 1 and 2; false if that failed. */
+bool sti__flexcomps(sti_spec *spec, sti__judge *judge);
 /* Writes <attach> out; false if that failed. */
 bool sti__attach(sti_spec *spec, sti__judge *judge);
 /* Writes <replicate> out; false if that failed. */

@@ -20,6 +20,7 @@ struct sti__soft {
 };
 
 enum { FLEX_GRID, FLEX_BOX, FLEX_CYLINDER, FLEX_ELLIPSOID, FLEX_MESH = 7, FLEX_GMSH, FLEX_DIRECT };
+enum { FLEX_SQUARE = 4, FLEX_CIRCLE = 6 };
 enum { SOFT_MESH = 5 };
 
 static bool is_own(const sti_element *e) { return sti__eid_of(e) == STI_E_sti_soft; }
@@ -251,14 +252,30 @@ static bool from_shape(sti__compiler *c, const sti_element *e, int type, struct 
            sti__pass_on(c, &error);
 }
 
+/* What strings and nets have, and soft bodies have not. */
+static bool is_solid(sti__compiler *c, const sti_element *e, int type) {
+    static const sti__aid attributes[] = {STI_A_equality, STI_A_stiffness, STI_A_damping};
+    const sti_element *edge = sti__first(e, STI_E_flex_edge);
+    if (type >= FLEX_SQUARE && type <= FLEX_CIRCLE)
+        return sti__complain(c, e, STI_A_type, STI_UNSUPPORTED, "this type has dimension 1 or 2");
+    if (sti__eid_of(e) == STI_E_flexcomp && sti__keyword(e, STI_A_rigid, 0))
+        return sti__complain(c, e, STI_A_rigid, STI_UNSUPPORTED, "a soft body is not rigid; use a geom");
+    for (int k = 0; edge && k < STI__COUNT(attributes); k++)
+        if (k ? sti__real(edge, attributes[k], 0) != 0 : sti__keyword(edge, attributes[k], 0))
+            return sti__complain(c, edge, attributes[k], STI_UNSUPPORTED,
+                                 "edges of soft bodies of dimension 3 have no forces of their own yet");
+    return true;
+}
+
 static bool make(sti__compiler *c, const sti_element *e, struct sti__soft *s) {
     int type = sti__keyword(e, STI_A_type, 0);
     if (is_own(e)) return type == SOFT_MESH ? from_file(c, e, s) : from_shape(c, e, type, s);
     if (sti__int(e, STI_A_dim, 2) != 3)
         return sti__complain(
             c, e, STI_A_dim, STI_UNSUPPORTED,
-            "only soft bodies of dimension 3 are supported: a cable can be a chain of bodies with "
-            "ball joints, a cloth a thin body of tetrahedra (dim=\"3\" with three vertices across)");
+            "a flex of dimension 1 or 2 is not supported yet: a flexcomp is, or a thin body of tetrahedra "
+            "(dim=\"3\" with three vertices across)");
+    if (!is_solid(c, e, type)) return false;
     if (sti__eid_of(e) == STI_E_flex) return from_bodies(c, e, s);
     switch (type) {
     case FLEX_MESH:
