@@ -6,6 +6,7 @@
 
 #include "integrate/integrate.h"
 #include "solve/solve.h"
+#include "world/smooth.h"
 #include <stddef.h>
 #include <string.h>
 
@@ -218,18 +219,14 @@ static void forward_smooth(sti__lanes *g) {
     const sti__kernels *k = g->kernels;
     sti_state *s = g->state;
     const sti_model *m = g->model;
-    k->kinematics(s);
-    k->inertia(s);
-    if (m->ntendon) k->tendon(s);
-    k->factor(s);
-    if (m->nu) k->transmission(s);
-    k->velocity(s);
-    k->passive(s);
-    k->bias(s);
-    if (s->wanted & STI__WANT_SUBTREE) k->subtree(s);
-    if ((s->wanted & STI__WANT_ENERGY) || (s->opt.enableflags & STI_ENABLE_ENERGY)) k->energy(s);
-    k->actuation(s);
-    k->acceleration(s);
+#define X(kernel, name, when) \
+    if (when) k->kernel(s);
+    STI__SMOOTH_POSITION(X)
+    STI__SMOOTH_VELOCITY(X)
+    STI__SMOOTH_WANTED(X)
+    STI__SMOOTH_ACTUATION(X)
+    STI__SMOOTH_ACCELERATION(X)
+#undef X
 }
 
 /* As in a step alone: energy that nobody asks for is 0. */

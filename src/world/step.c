@@ -4,6 +4,7 @@
 
 #include "integrate/integrate.h"
 #include "solve/solve.h"
+#include "world/smooth.h"
 #include <math.h>
 #include <stdio.h>
 #include <stiction/control.h>
@@ -169,34 +170,37 @@ static sti_status check_inputs(sti_world *world) {
 
 /* ---- stages ------------------------------------------------------------------------------------ */
 
+/* The kernels of a list of world/smooth.h. */
+#define RUN_LISTED(kernel, name, when) \
+    if (when) RUN_AS(world, kernel, name);
+#define RUN_LIST(world, list)                \
+    do {                                     \
+        const sti_state *s = (world)->state; \
+        const sti_model *m = s->model;       \
+        (void)s, (void)m;                    \
+        list(RUN_LISTED)                     \
+    } while (0)
+
 static void run_position(sti_world *world) {
     world->poses++;
     STI__ENTER(&world->profile, "position");
-    RUN(world, kinematics);
-    RUN(world, inertia);
-    if (world->model->ntendon) RUN(world, tendon);
-    if (sti__needs_mass(world->state)) RUN(world, factor);
-    if (world->model->nu) RUN(world, transmission);
+    RUN_LIST(world, STI__SMOOTH_POSITION);
     STI__LEAVE(&world->profile);
 }
 
 static void run_velocity(sti_world *world) {
     STI__ENTER(&world->profile, "velocity");
-    RUN_AS(world, velocity, "motion");
-    RUN(world, passive);
-    RUN(world, bias);
+    RUN_LIST(world, STI__SMOOTH_VELOCITY);
     STI__LEAVE(&world->profile);
 }
 
-static void run_actuation(sti_world *world) { RUN(world, actuation); }
-static void run_acceleration(sti_world *world) { RUN(world, acceleration); }
+static void run_actuation(sti_world *world) { RUN_LIST(world, STI__SMOOTH_ACTUATION); }
+static void run_acceleration(sti_world *world) { RUN_LIST(world, STI__SMOOTH_ACCELERATION); }
 
-/* Outputs that are only computed when something reads them. */
+/* Energy that nobody asks for is 0. */
 static void run_wanted_velocity(sti_world *world) {
-    sti_state *s = world->state;
-    if (s->wanted & STI__WANT_SUBTREE) RUN(world, subtree);
-    if ((s->wanted & STI__WANT_ENERGY) || (s->opt.enableflags & STI_ENABLE_ENERGY)) RUN(world, energy);
-    else s->energy[0] = s->energy[1] = 0;
+    world->state->energy[0] = world->state->energy[1] = 0;
+    RUN_LIST(world, STI__SMOOTH_WANTED);
 }
 
 static void run_sense(sti_world *world) {
