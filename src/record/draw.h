@@ -11,9 +11,10 @@ typedef struct sti__pose {
         *light_xdir, *flexvert_xpos;
 } sti__pose;
 
+const sti_model *sti__renderer_model(const sti_renderer *renderer);
 /* Options that sti__draw accepts, or an error. */
 sti_status sti__draw_check(const sti_model *model, const sti_picture_options *options, sti_error *error);
-sti_status sti__draw(const sti_model *model, const sti__pose *pose, const sti_picture_options *options,
-                     const sti_allocator *allocator, uint8_t *rgb, sti_error *error);
+sti_status sti__draw(sti_renderer *renderer, const sti__pose *pose, const sti_picture_options *options,
+                     const sti_picture *out, sti_error *error);
 
 #endif

@@ -7,14 +7,12 @@
 #include <float.h>
 
 #define PI 3.14159265358979323846
-#define LAMP_SIZE 0.07f    /* angle under which the lamp is seen: the softness of its shadow */
-#define REACH 0.014f       /* widest blur of a shadow, as a share of the map */
-#define NORMAL_OFFSET 1.5f /* texels along the normal, against a surface shading itself */
 
 /* ---- depth maps -------------------------------------------------------------------------------------- */
 
-static void draw_map(sti__map *map, const sti__scene *scene, float *scratch) {
-    sti__target t = {map->size, map->size, 0, map->key, NULL, NULL};
+static void draw_map(sti__map *map, const sti__scene *scene, bool coarse, float *scratch) {
+    sti__target t = {
+        .width = map->size, .height = map->size, .stride = map->stride, .key = map->key, .coarse = coarse};
     sti__target_clear(&t);
     for (int i = 0; i < (int)scene->items.count; i++)
         if (sti__scene_item(scene, i)->casts) sti__raster_item(&t, &map->lens, scene, i, scratch);
@@ -53,86 +51,12 @@ static void aim_lamp(sti__map *map, const sti__scene *scene, const sti__lamp *la
     map->lens.cx = map->lens.cy = 0.5f * (float)map->size;
 }
 
-/* Where a place is on a map: pixel and depth, moved off its surface by a texel or two. */
-static bool find(const sti__map *map, const double p[3], const float n[3], float *x, float *y, float *depth) {
-    const sti__lens *l = &map->lens;
-    float d[3], v[3];
-    for (int k = 0; k < 3; k++) d[k] = (float)(p[k] - l->pos[k]);
-    float z = f3_dot(d, l->axis + 6), texel = map->texel * (l->parallel ? 1 : z);
-    float cosine = f3_dot(n, l->axis + 6), offset = NORMAL_OFFSET * texel * (3 - 2 * cosine * cosine);
-    for (int k = 0; k < 3; k++) d[k] += offset * n[k];
-    for (int k = 0; k < 3; k++) v[k] = f3_dot(d, l->axis + 3 * k);
-    float w = l->parallel ? 1 : 1 / v[2];
-    *x = l->cx + l->fx * v[0] * w;
-    *y = l->cy - l->fy * v[1] * w;
-    *depth = v[2] - 0.5f * texel;
-    float edge = (float)map->size - 1;
-    return v[2] > l->near && *x >= 0 && *y >= 0 && *x <= edge && *y <= edge;
-}
-
-static float texel(const sti__map *map, int x, int y) {
-    int last = map->size - 1;
-    x = x < 0 ? 0 : x > last ? last : x;
-    y = y < 0 ? 0 : y > last ? last : y;
-    return map->key[(size_t)y * (size_t)map->size + (size_t)x];
-}
-
-/* Share of the four texels around (x, y) that do not hide the key, by distance. */
-static float open(const sti__map *map, float x, float y, float key) {
-    float fx = floorf(x - 0.5f), fy = floorf(y - 0.5f), u = x - 0.5f - fx, v = y - 0.5f - fy;
-    int i = (int)fx, j = (int)fy;
-    float a = texel(map, i, j) <= key, b = texel(map, i + 1, j) <= key, c = texel(map, i, j + 1) <= key,
-          d = texel(map, i + 1, j + 1) <= key;
-    return (a + u * (b - a)) * (1 - v) + (c + u * (d - c)) * v;
-}
-
-/* ---- the lamp's shadow -------------------------------------------------------------------------------- */
-
-/* Mean depth of what hides the place, within reach of the lamp's size; 0 = nothing. */
-static float blocker(const sti__lights *l, float x, float y, float key, float reach) {
-    float sum = 0;
-    int count = 0;
-    for (int i = 0; i < STI__TAPS; i++) {
-        float k = texel(&l->key, (int)(x + reach * l->tap[i][0]), (int)(y + reach * l->tap[i][1]));
-        if (k <= key) continue;
-        sum += l->key.lens.parallel ? -k : 1 / k;
-        count++;
-    }
-    return count ? sum / (float)count : 0;
-}
-
-/* The further the blocker, the wider the blur. */
-float sti__lights_key(const sti__lights *l, const double p[3], const float n[3]) {
-    float x, y, depth;
-    if (l->shadow < 0 || !find(&l->key, p, n, &x, &y, &depth)) return 1;
-    float key = sti__lens_key(&l->key.lens, depth), reach = REACH * (float)l->key.size;
-    float block = blocker(l, x, y, key, reach);
-    if (block == 0) return open(&l->key, x, y, key);
-    float size = l->key.texel * (l->key.lens.parallel ? 1 : depth);
-    float width = f_clamp(LAMP_SIZE * (depth - block) / size, 1.2f, reach), sum = 0;
-    for (int i = 0; i < STI__TAPS; i++)
-        sum += open(&l->key, x + width * l->tap[i][0], y + width * l->tap[i][1], key);
-    return sum / STI__TAPS;
-}
-
-/* ---- the sky
-   ------------------------------------------------------------------------------------------------ */
+/* ---- the sky ---------------------------------------------------------------------------------------- */
 
 void sti__lights_background(const sti__lights *l, const float dir[3], float out[3]) {
     float z = dir[2];
     if (z >= 0) f3_mix(out, l->horizon, l->zenith, f_smooth(2.2f * z));
     else f3_mix(out, l->horizon, l->ground, f_smooth(-1.2f * z));
-}
-
-void sti__lights_sky(const sti__lights *l, const double p[3], const float n[3], float out[3]) {
-    out[0] = out[1] = out[2] = 0;
-    for (int i = 0; i < l->nsky; i++) {
-        float cosine = f3_dot(n, l->sky_dir[i]), x, y, depth, share = 1;
-        if (cosine <= 0) continue;
-        if (find(&l->sky[i], p, n, &x, &y, &depth)) share = open(&l->sky[i], x, y, -depth);
-        for (int k = 0; k < 3; k++) out[k] += cosine * share * l->sky_color[i][k];
-    }
-    f3_scale(out, 2 / (float)l->nsky);
 }
 
 /* Directions spread evenly over the upper half. */
@@ -209,25 +133,46 @@ static void paint_sky(sti__lights *l, const sti_model *m) {
     }
 }
 
+static size_t map_floats(sti__map *map, int size) {
+    map->size = size;
+    map->stride = sti__target_stride(size);
+    map->tiles = (size + STI__TILE - 1) / STI__TILE;
+    return sti__size(size, map->stride);
+}
+
 static bool allocate(sti__lights *l, const sti_allocator *a, int pixels) {
-    l->key.size = pixels < 128 ? 256 : pixels > 1024 ? 2048 : 2 * pixels;
     int size = pixels < 128 ? 64 : pixels > 512 ? 256 : pixels / 2;
-    size_t nkey = (size_t)l->key.size * (size_t)l->key.size, nsky = (size_t)size * (size_t)size;
-    l->nblock = sti__size(sti__add(nkey, sti__size(l->nsky, nsky)), sizeof(float));
-    l->block = sti__alloc(a, l->nblock);
-    if (!l->block) return false;
-    l->key.key = l->block;
-    for (int i = 0; i < l->nsky; i++) {
-        l->sky[i].size = size;
-        l->sky[i].key = l->block + nkey + (size_t)i * nsky;
+    size_t nkey = map_floats(&l->key, pixels < 128    ? 256
+                                      : pixels > 1024 ? 2048
+                                                      : 2 * pixels),
+           ntile = sti__size(l->key.tiles, l->key.tiles), nsky = 0;
+    for (int i = 0; i < l->nsky; i++) nsky = map_floats(&l->sky[i], size);
+    size_t need = sti__size(sti__sum(nkey, sti__size(ntile, 2), sti__size(l->nsky, nsky)), sizeof(float));
+    if (need > l->nblock) {
+        float *block = sti__alloc(a, need);
+        if (!block) return false;
+        sti__free(a, l->block, l->nblock);
+        l->block = block, l->nblock = need;
     }
+    l->key.key = l->block;
+    l->key.nearest = l->block + nkey;
+    l->key.farthest = l->key.nearest + ntile;
+    for (int i = 0; i < l->nsky; i++) l->sky[i].key = l->key.farthest + ntile + (size_t)i * nsky;
     return true;
+}
+
+/* The axes of all maps of the sky, one after the other. */
+static void line_up_sky(sti__lights *l, const sti__scene *scene) {
+    for (int k = 0; k < 3; k++) l->sky_centre[k] = scene->centre[k];
+    for (int i = 0; i < l->nsky; i++)
+        for (int k = 0; k < 9; k++) l->sky_axis[k][i] = l->sky[i].lens.axis[k];
 }
 
 sti_status sti__lights_init(sti__lights *l, const sti__scene *scene, const sti__lens *eye, int pixels,
                             float *scratch, sti_error *error) {
     const sti_model *m = scene->model;
     l->shadow = -1;
+    l->nlamp = 0;
     l->nsky = STI__SKY;
     if (!allocate(l, scene->shapes.allocator, pixels))
         return sti__fail(error, STI_NO_MEMORY, "out of memory for the picture's shadows");
@@ -241,12 +186,14 @@ sti_status sti__lights_init(sti__lights *l, const sti__scene *scene, const sti__
         const sti__lamp *lamp = &l->lamp[l->shadow];
         if (lamp->positional) aim_lamp(&l->key, scene, lamp);
         else aim_parallel(&l->key, scene, lamp->dir);
-        draw_map(&l->key, scene, scratch);
+        draw_map(&l->key, scene, false, scratch);
+        sti__map_tiles(&l->key);
     }
     for (int i = 0; i < l->nsky; i++) {
         aim_parallel(&l->sky[i], scene, l->sky_dir[i]);
-        draw_map(&l->sky[i], scene, scratch);
+        draw_map(&l->sky[i], scene, true, scratch);
     }
+    line_up_sky(l, scene);
     return STI_OK;
 }
 

@@ -98,13 +98,14 @@ static bool form(sti__item *item, int type, const double *size) {
     return item->scale[0] > 0 && item->scale[1] > 0 && item->scale[2] > 0;
 }
 
-static float mesh_radius(const sti__solid *s) {
+static float mesh_radius(sti__solid *s) {
+    if (s->radius > 0) return s->radius;
     float most = 0;
     for (int i = 0; i < s->nvert; i++) {
         float d = f3_dot(s->vert + 3 * (size_t)i, s->vert + 3 * (size_t)i);
         most = d > most ? d : most;
     }
-    return sqrtf(most);
+    return s->radius = sqrtf(most);
 }
 
 static bool push(sti__scene *s, const sti__item *item) {
@@ -118,7 +119,7 @@ static bool push(sti__scene *s, const sti__item *item) {
 
 static bool add_geom(sti__scene *s, int g) {
     const sti_model *m = s->model;
-    sti__item item = {.casts = true};
+    sti__item item = {.casts = true, .kind = STI_OBJ_GEOM, .object = g};
     base_look(&item.look, m, m->geom_rgba + 4 * g, m->geom_matid[g]);
     place(&item, s->pose->geom_xpos + 3 * g, s->pose->geom_xmat + 9 * g);
     if (item.look.alpha < 0.01f) return true;
@@ -153,7 +154,10 @@ static bool bounded(const double *x, int n) {
 
 static bool add_soft(sti__scene *s, int f) {
     const sti_model *m = s->model;
-    sti__item item = {.shape = STI__MESHES + m->nmesh + m->nhfield + f, .scale = {1, 1, 1}};
+    sti__item item = {.shape = STI__MESHES + m->nmesh + m->nhfield + f,
+                      .scale = {1, 1, 1},
+                      .kind = STI_OBJ_FLEX,
+                      .object = f};
     const double *x = s->pose->flexvert_xpos + 3 * (size_t)m->flex_vertadr[f];
     base_look(&item.look, m, m->flex_rgba + 4 * f, m->flex_matid[f]);
     if (item.look.alpha < 0.01f || !bounded(x, 3 * m->flex_vertnum[f])) return true;
@@ -166,7 +170,7 @@ static bool add_soft(sti__scene *s, int f) {
 
 static bool add_site(sti__scene *s, int i) {
     const sti_model *m = s->model;
-    sti__item item = {0};
+    sti__item item = {.kind = STI_OBJ_SITE, .object = i};
     base_look(&item.look, m, m->site_rgba + 4 * i, m->site_matid[i]);
     place(&item, s->pose->site_xpos + 3 * i, s->pose->site_xmat + 9 * i);
     if (item.look.alpha < 0.01f || !form(&item, m->site_type[i], m->site_size + 3 * i)) return true;
@@ -174,8 +178,14 @@ static bool add_site(sti__scene *s, int i) {
 }
 
 /* A capsule from a to b. */
-static bool add_segment(sti__scene *s, const double *a, const double *b, float width, const sti__look *look) {
-    sti__item item = {.shape = STI__SPHERES, .scale = {width, width, width}, .casts = true, .look = *look};
+static bool add_segment(sti__scene *s, const double *a, const double *b, float width, const sti__look *look,
+                        int tendon) {
+    sti__item item = {.shape = STI__SPHERES,
+                      .scale = {width, width, width},
+                      .casts = true,
+                      .kind = STI_OBJ_TENDON,
+                      .object = tendon,
+                      .look = *look};
     sti__lens lens;
     double d[3];
     for (int k = 0; k < 3; k++) {
@@ -205,7 +215,7 @@ static bool add_tendon(sti__scene *s, int t) {
         if (m->wrap_type[w] == STI_WRAP_PULLEY) last = -1;
         if (site < 0) continue;
         if (last >= 0 && !add_segment(s, s->pose->site_xpos + 3 * last, s->pose->site_xpos + 3 * site,
-                                      (float)(m->tendon_width[t] > 0 ? m->tendon_width[t] : 0.003), &look))
+                                      (float)(m->tendon_width[t] > 0 ? m->tendon_width[t] : 0.003), &look, t))
             return false;
         last = site;
     }
@@ -248,16 +258,17 @@ static void floor_color(sti__scene *s) {
 
 static bool shown(int groups, int group) { return group >= 0 && group < 31 && (groups >> group & 1); }
 
-sti_status sti__scene_gather(sti__scene *s, int groups, bool sites) {
+sti_status sti__scene_gather(sti__scene *s, const sti_picture_options *o) {
+    int groups = o->groups;
     const sti_model *m = s->model;
     bool ok = true;
     for (int g = 0; ok && g < m->ngeom; g++)
         if (shown(groups, m->geom_group[g])) ok = add_geom(s, g);
     for (int f = 0; ok && f < m->nflex; f++)
         if (shown(groups, m->flex_group[f])) ok = add_soft(s, f);
-    for (int i = 0; ok && sites && i < m->nsite; i++)
+    for (int i = 0; ok && o->sites && i < m->nsite; i++)
         if (shown(groups, m->site_group[i])) ok = add_site(s, i);
-    for (int t = 0; ok && sites && t < m->ntendon; t++) ok = add_tendon(s, t);
+    for (int t = 0; ok && o->sites && t < m->ntendon; t++) ok = add_tendon(s, t);
     measure(s);
     floor_color(s);
     return ok ? STI_OK : STI_NO_MEMORY;

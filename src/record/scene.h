@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a picture is made of: items (a shape, a pose, a look) seen through a lens onto a target.
-     picture.c     options, camera, the order of things
+     picture.c     renderers; depth and objects
+     eye.c         options, camera
+     band.c        colours, in bands of rows
      scene.c       geoms, sites, tendons and soft bodies to items
      shape.c       unit shapes; shading normals of meshes
-     raster.c      items to depth, normal and item per sample
-     light.c       depth maps seen from the lights, and what they shade
+     raster.c      items to depth, item and face per sample
+     surface.c     place and normal of what a sample shows
+     light.c       lamps and sky, and depth maps seen from them
+     shadow.c      what the depth maps say of a place
      shade.c       colour of a point
    Lengths in metres, colours linear; single precision except for places in the world. */
 #ifndef STI_RECORD_SCENE_H
@@ -20,9 +24,12 @@ typedef struct sti__solid {
     const float *vert; /* nvert * 3 */
     const int *face;   /* nface * 3 */
     float *normal;     /* nface * 9, one for each corner */
+    float radius;      /* of a ball around the origin that holds it; 0 = not measured */
+    float *tint;       /* nvert * 3: colours of its own, linear, or NULL */
     int nvert, nface;
     bool own_vert;    /* vert and face are ours, not the model's */
     bool shared_face; /* but the faces are the model's */
+    bool closed;      /* its faces look outwards and leave no hole: those seen from behind are hidden */
 } sti__solid;
 
 enum { STI__LEVELS = 4 }; /* of detail */
@@ -36,6 +43,7 @@ enum {
 /* Unit shapes, then the model's meshes, height fields and soft bodies (made when first asked for). */
 typedef struct sti__shapes {
     sti__solid *shape;
+    sti__solid *coarse; /* of large meshes: fewer faces, for the small maps of the sky; else without faces */
     int count, largest; /* most vertices of all */
     const sti_model *model;
     const sti_allocator *allocator;
@@ -64,12 +72,13 @@ typedef struct sti__look {
 typedef struct sti__item {
     int shape; /* first level of detail; -1 for a plane, which is cast, not drawn */
     double pos[3];
-    float rot[9];   /* local to world */
-    float scale[3]; /* of the unit shape */
-    float stretch;  /* along z, apart from the middle: what makes a capsule of a sphere */
-    float radius;   /* of a ball around pos that holds it */
-    float half[2];  /* of a plane; 0 = without end */
-    bool casts;     /* a shadow */
+    float rot[9];     /* local to world */
+    float scale[3];   /* of the unit shape */
+    float stretch;    /* along z, apart from the middle: what makes a capsule of a sphere */
+    float radius;     /* of a ball around pos that holds it */
+    float half[2];    /* of a plane; 0 = without end */
+    bool casts;       /* a shadow */
+    int kind, object; /* sti_object and index of what it belongs to; kind -1: a mark, such as an arrow */
     sti__look look;
 } sti__item;
 
@@ -83,7 +92,7 @@ typedef struct sti__scene {
     float floor[3]; /* colour that the ground throws back */
 } sti__scene;
 
-sti_status sti__scene_gather(sti__scene *scene, int groups, bool sites);
+sti_status sti__scene_gather(sti__scene *scene, const sti_picture_options *options);
 static inline const sti__item *sti__scene_item(const sti__scene *s, int i) {
     return (const sti__item *)s->items.data + i;
 }
@@ -104,36 +113,66 @@ typedef struct sti__lens {
 void sti__lens_aim(sti__lens *lens, const double pos[3], const double forward[3]);
 /* The lens behind the mirror that an item's plane is. */
 void sti__lens_mirror(sti__lens *lens, const sti__item *plane);
+/* The lens of a picture with `fine` samples per pixel along each side. */
+sti_status sti__lens_eye(sti__lens *lens, const sti__scene *scene, const sti_picture_options *options,
+                         int fine, sti_error *error);
 /* Depth key, larger = nearer, linear on the screen. */
 static inline float sti__lens_key(const sti__lens *lens, float depth) {
     return lens->parallel ? -depth : 1 / depth;
 }
 
+enum { STI__WIDE = 4 }; /* samples of a row that are filled at once */
+
 /* Rows top .. top + height - 1 of a picture. */
 typedef struct sti__target {
     int width, height, top;
-    float *key;    /* depth key, -FLT_MAX = nothing */
-    float *normal; /* 3 for each sample, not normalised; NULL = depth only */
-    int *id;       /* NULL = depth only */
+    int stride;  /* samples from row to row: sti__target_stride(width) */
+    bool coarse; /* simplified meshes will do */
+    float *key;  /* depth key, -FLT_MAX = nothing */
+    int *id;     /* item, -1 = nothing; NULL = depth only */
+    int *face;   /* of the item's shape; NULL = depth only */
 } sti__target;
+static inline int sti__target_stride(int width) {
+    return (width + 2 * STI__WIDE - 1) / STI__WIDE * STI__WIDE;
+}
 
-/* scratch: 3 floats for each vertex of the largest shape. */
+/* The level of detail at which the item is drawn through the lens. */
+const sti__solid *sti__choose_shape(const sti__scene *scene, const sti__item *item, const sti__lens *lens,
+                                    bool coarse);
+/* scratch: STI__SCRATCH words for each vertex of the largest shape. */
+enum { STI__SCRATCH = 8 };
 void sti__raster_item(const sti__target *t, const sti__lens *lens, const sti__scene *scene, int id,
                       float *scratch);
-/* Planes: every sample's ray is cast. */
+/* Planes, which are spans of each row. */
 void sti__raster_plane(const sti__target *t, const sti__lens *lens, const sti__scene *scene, int id);
 void sti__target_clear(const sti__target *t);
 void sti__target_clear_rows(const sti__target *t, int from, int to); /* counted from top */
+
+/* ---- surfaces ------------------------------------------------------------------------------------------ */
+
+/* Faces of one part have the same normals, or ones that change smoothly: the whole of a ball, a side of a box, a face of a
+   mesh. shape: that was drawn, NULL for planes. */
+int sti__surface_part(const sti__scene *scene, int id, const sti__solid *shape, int face);
+/* Unit normal at a place on a face, on the side that looks back along the unit ray. */
+void sti__surface_normal(const sti__scene *scene, int id, const sti__solid *shape, int face,
+                         const double p[3], const float ray[3], float out[3]);
+/* Colour at a place on a face; false where the item's own counts. */
+bool sti__surface_tint(const sti__scene *scene, int id, const sti__solid *shape, int face, const double p[3],
+                       float out[3]);
 
 /* ---- light -------------------------------------------------------------------------------------------- */
 
 enum { STI__SKY = 32, STI__TAPS = 32, STI__LAMPS = 8 };
 
+enum { STI__TILE = 8 }; /* texels of the tiles of a map */
+
 typedef struct sti__map {
     sti__lens lens;
-    int size;
-    float texel; /* m (at depth 1 if not parallel) */
+    int size, stride, tiles; /* texels of a side, from row to row, tiles of a side */
+    float texel;             /* m (at depth 1 if not parallel) */
     float *key;
+    float *nearest,
+        *farthest; /* of the texels within a shadow's reach of each tile: the largest and the smallest key */
 } sti__map;
 
 typedef struct sti__lamp {
@@ -149,6 +188,9 @@ typedef struct sti__lights {
     sti__map key;
     sti__map sky[STI__SKY];
     float sky_dir[STI__SKY][3], sky_color[STI__SKY][3];
+    /* the same for all directions at once: rows right, up and forward of the maps' axes */
+    float sky_axis[9][STI__SKY];
+    double sky_centre[3];
     int nsky;
     float head[3], head_specular[3], ambient[3];
     float zenith[3], horizon[3], ground[3];
@@ -160,6 +202,8 @@ typedef struct sti__lights {
 sti_status sti__lights_init(sti__lights *l, const sti__scene *scene, const sti__lens *eye, int pixels,
                             float *scratch, sti_error *error);
 void sti__lights_free(sti__lights *l, const sti_allocator *allocator);
+/* Fills nearest and farthest of a map that has been drawn. */
+void sti__map_tiles(sti__map *map);
 /* Share of the key light that reaches a place, 0 to 1, and light of the sky. */
 float sti__lights_key(const sti__lights *l, const double p[3], const float n[3]);
 void sti__lights_sky(const sti__lights *l, const double p[3], const float n[3], float out[3]);
@@ -170,8 +214,11 @@ void sti__lights_background(const sti__lights *l, const float dir[3], float out[
 typedef struct sti__point {
     double pos[3];
     float normal[3], view[3]; /* unit; view looks back at the eye */
-    float distance;           /* from the eye */
-    float pixel;              /* size of a pixel there, m, seen head-on */
+    float sky[3];             /* light of the sky there */
+    float tint[3];            /* colour of the surface, if tinted */
+    bool tinted;
+    float distance; /* from the eye */
+    float pixel;    /* size of a pixel there, m, seen head-on */
 } sti__point;
 void sti__shade(const sti__scene *scene, const sti__lights *lights, int item, const sti__point *p,
                 float out[3]);
@@ -199,6 +246,12 @@ static inline float f3_normalize(float a[3]) {
     return n;
 }
 static inline float f_clamp(float x, float lo, float hi) { return x < lo ? lo : x > hi ? hi : x; }
+/* floorf without a call. */
+static inline float f_floor(float x) {
+    if (!(fabsf(x) < 1e9f)) return x;
+    float t = (float)(int)x;
+    return t > x ? t - 1 : t;
+}
 static inline float f_smooth(float x) {
     x = f_clamp(x, 0, 1);
     return x * x * (3 - 2 * x);

@@ -7,7 +7,7 @@
 
 /* Integral of a square wave of period 2, -1 and 1 in turn. */
 static float wave_sum(float x) {
-    float t = x - 2 * floorf(0.5f * x);
+    float t = x - 2 * f_floor(0.5f * x);
     return t < 1 ? -t : t - 2;
 }
 
@@ -16,12 +16,16 @@ static float wave(float x, float width) {
     return (wave_sum(x + 0.5f * width) - wave_sum(x - 0.5f * width)) / width;
 }
 
+/* Integral of lines of that thickness behind the whole numbers. */
+static float line_sum(float x, float thick) {
+    float whole = f_floor(x);
+    return whole + fminf((x - whole) / thick, 1);
+}
+
 /* Share of a line around the whole numbers in [x - width/2, x + width/2]. */
 static float line(float x, float thick, float width) {
-    float a = x - 0.5f * width, b = x + 0.5f * width;
-    float in_a = floorf(a) + fminf((a - floorf(a)) / thick, 1) * 1.0f,
-          in_b = floorf(b) + fminf((b - floorf(b)) / thick, 1);
-    return f_clamp((in_b - in_a) * thick / width, 0, 1);
+    float sum = line_sum(x + 0.5f * width, thick) - line_sum(x - 0.5f * width, thick);
+    return f_clamp(sum * thick / width, 0, 1);
 }
 
 /* Place on the plane in cells, and how many of them a pixel covers. */
@@ -120,13 +124,13 @@ static void haze(const sti__scene *scene, const sti__lights *l, const sti__item 
 
 void sti__shade(const sti__scene *scene, const sti__lights *l, int id, const sti__point *p, float out[3]) {
     const sti__item *item = sti__scene_item(scene, id);
-    float albedo[3], sky[3];
+    float albedo[3];
     sum s = {{0}, {0}};
-    pattern_color(item, p, albedo);
-    sti__lights_sky(l, p->pos, p->normal, sky);
-    float below = 0.5f - 0.5f * p->normal[2], seen = f_clamp(1.1f * sky[1], 0, 1);
+    if (p->tinted) f3_copy(albedo, p->tint);
+    else pattern_color(item, p, albedo);
+    float below = 0.5f - 0.5f * p->normal[2], seen = f_clamp(1.1f * p->sky[1], 0, 1);
     for (int k = 0; k < 3; k++)
-        s.diffuse[k] = 0.62f * sky[k] + l->ambient[k] + 1.5f * below * scene->floor[k];
+        s.diffuse[k] = 0.62f * p->sky[k] + l->ambient[k] + 1.5f * below * scene->floor[k];
     add_lamps(&s, l, &item->look, p);
     add_light(&s, &item->look, p, p->view, l->head, l->head_specular, 1);
     if (item->shape >= 0) add_mirror(&s, l, &item->look, p, seen);

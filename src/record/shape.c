@@ -13,8 +13,9 @@ static const int sectors[STI__LEVELS] = {12, 24, 48, 96};
 static bool shape_alloc(sti__solid *s, int nvert, int nface, const sti_allocator *a) {
     float *vert = sti__alloc(a, sti__size(nvert, 3, sizeof(float)));
     int *face = sti__alloc(a, sti__size(nface, 3, sizeof(int)));
-    *s = (sti__solid){vert, face, sti__alloc(a, sti__size(nface, 9, sizeof(float))), nvert, nface,
-                      true, false};
+    *s = (sti__solid){
+        .vert = vert, .face = face, .nvert = nvert, .nface = nface, .own_vert = true, .closed = true};
+    s->normal = sti__alloc(a, sti__size(nface, 9, sizeof(float)));
     return vert && face && s->normal;
 }
 
@@ -125,7 +126,7 @@ static bool make_field(sti__solid *s, const sti_model *m, int field, const sti_a
     int nface = 2 * (nr - 1) * (nc - 1) + 3 * around;
     float *v = sti__alloc(a, sti__size(sti__sum(sti__size(nr, nc), around, 1), 3, sizeof(float)));
     int *f = sti__alloc(a, sti__size(nface, 3, sizeof(int)));
-    *s = (sti__solid){v, f, NULL, nr * nc + around + 1, nface, true, false};
+    *s = (sti__solid){.vert = v, .face = f, .nvert = nr * nc + around + 1, .nface = nface, .own_vert = true};
     if (!v || !f) return false;
     for (int i = 0; i < nr * nc; i++)
         put(v + 3 * (size_t)i, grid(i % nc, nc, size[0]), grid(i / nc, nr, size[1]),
@@ -230,16 +231,127 @@ static void unweld(welder *w, const sti_allocator *a) {
     sti__free(a, w->plane, ncorner * sizeof(float));
 }
 
+/* Whether every edge is passed as often one way as the other, by a sum of hashes that is 0 then; and the faces look
+   outwards, by the volume's sign. */
+static bool is_closed(const welder *w) {
+    const sti__solid *s = w->shape;
+    uint64_t sum = 0;
+    double volume = 0;
+    for (int c = 0; c < 3 * s->nface; c++) {
+        uint64_t a = (uint64_t)w->first[c], b = (uint64_t)w->first[c % 3 == 2 ? c - 2 : c + 1],
+                 h = (a < b ? a << 32 | b : b << 32 | a) * 0x9e3779b97f4a7c15ull;
+        h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9ull;
+        h ^= h >> 32;
+        sum += a < b ? h : a > b ? 0 - h : 0;
+    }
+    for (int f = 0; f < s->nface; f++)
+        volume += (double)f3_dot(s->vert + 3 * (size_t)s->face[3 * f], w->plane + 3 * (size_t)f);
+    return sum == 0 && volume > 0;
+}
+
 bool sti__shape_normals(sti__solid *shape, const sti_allocator *allocator) {
     welder w = {.shape = shape};
-    shape->normal = sti__alloc(allocator, sti__size(shape->nface, 9, sizeof(float)));
+    if (!shape->normal) shape->normal = sti__alloc(allocator, sti__size(shape->nface, 9, sizeof(float)));
     bool ok = shape->normal && weld(&w, allocator);
     if (ok) {
         sort_corners(&w);
         face_planes(&w);
+        shape->closed = is_closed(&w);
         for (int c = 0; c < 3 * shape->nface; c++) corner_normal(&w, c, shape->normal + 3 * (size_t)c);
     }
     unweld(&w, allocator);
+    return ok;
+}
+
+/* ---- fewer faces for small maps ------------------------------------------------------------------------ */
+
+#define COARSE_FACES 1500 /* meshes with fewer stay as they are */
+#define COARSE_CELLS 96   /* along the mesh's longest side; the vertices of a cell become one */
+
+typedef struct thinner {
+    const sti__solid *from;
+    float lo[3], cell;
+    int *slot; /* hash table of cells: 1 + vertex of the coarse shape */
+    size_t nslot;
+    int *place; /* of each vertex: in the coarse shape */
+    int *key;   /* of each coarse vertex: its cell */
+    int *count;
+} thinner;
+
+static int cell_of(const thinner *t, const float *v) {
+    int c[3];
+    for (int k = 0; k < 3; k++) c[k] = (int)f_clamp((v[k] - t->lo[k]) / t->cell, 0, COARSE_CELLS - 1);
+    return (c[0] * COARSE_CELLS + c[1]) * COARSE_CELLS + c[2];
+}
+
+/* Vertices of a cell become their mean. */
+static int merge_vertices(thinner *t, float *vert) {
+    int n = 0;
+    for (int v = 0; v < t->from->nvert; v++) {
+        const float *p = t->from->vert + 3 * (size_t)v;
+        int cell = cell_of(t, p);
+        size_t i = (size_t)((uint32_t)cell * 2654435761u) & (t->nslot - 1);
+        while (t->slot[i] && t->key[t->slot[i] - 1] != cell) i = (i + 1) & (t->nslot - 1);
+        if (!t->slot[i]) t->key[n] = cell, t->slot[i] = ++n;
+        int to = t->place[v] = t->slot[i] - 1;
+        t->count[to]++;
+        for (int k = 0; k < 3; k++) vert[3 * (size_t)to + (size_t)k] += p[k];
+    }
+    for (int v = 0; v < n; v++) f3_scale(vert + 3 * (size_t)v, 1 / (float)t->count[v]);
+    return n;
+}
+
+static int keep_faces(const thinner *t, int *face) {
+    int n = 0;
+    for (int f = 0; f < t->from->nface; f++) {
+        const int *c = t->from->face + 3 * (size_t)f;
+        int a = t->place[c[0]], b = t->place[c[1]], d = t->place[c[2]];
+        if (a == b || b == d || d == a) continue;
+        face[3 * n] = a, face[3 * n + 1] = b, face[3 * n + 2] = d;
+        n++;
+    }
+    return n;
+}
+
+static void measure_cells(thinner *t) {
+    float hi[3];
+    for (int k = 0; k < 3; k++) {
+        t->lo[k] = hi[k] = t->from->vert[k];
+        for (int v = 0; v < t->from->nvert; v++) {
+            float x = t->from->vert[3 * (size_t)v + (size_t)k];
+            t->lo[k] = fminf(t->lo[k], x), hi[k] = fmaxf(hi[k], x);
+        }
+        t->cell = fmaxf(t->cell, (hi[k] - t->lo[k]) / COARSE_CELLS);
+    }
+}
+
+static void fill_coarse(thinner *t, sti__solid *out, float *vert, int *face, const sti_allocator *a) {
+    int nvert = merge_vertices(t, vert), nface = keep_faces(t, face);
+    size_t bytes = sti__size(nvert, 3, sizeof(float));
+    float *v = sti__alloc(a, bytes);
+    int *f = sti__alloc(a, sti__size(nface, 3, sizeof(int)));
+    *out = (sti__solid){
+        .vert = v, .face = f, .nvert = nvert, .nface = nface, .own_vert = true, .closed = t->from->closed};
+    if (v) memcpy(v, vert, bytes);
+    if (f) memcpy(f, face, sti__size(nface, 3, sizeof(int)));
+}
+
+static bool make_coarse(sti__solid *out, const sti__solid *from, const sti_allocator *a) {
+    if (from->nface < COARSE_FACES) return true;
+    thinner t = {.from = from, .nslot = 16};
+    size_t nvert = (size_t)from->nvert, words = sti__size(nvert, sizeof(int)),
+           nv = sti__size(nvert, 3, sizeof(float)), nf = sti__size(from->nface, 3, sizeof(int));
+    while (t.nslot < 2 * nvert) t.nslot *= 2;
+    measure_cells(&t);
+    t.slot = sti__alloc(a, sti__size(t.nslot, sizeof(int)));
+    t.place = sti__alloc(a, words), t.key = sti__alloc(a, words), t.count = sti__alloc(a, words);
+    float *vert = sti__alloc(a, nv);
+    int *face = sti__alloc(a, nf);
+    bool ok = t.slot && t.place && t.key && t.count && vert && face;
+    if (ok && t.cell > 0) fill_coarse(&t, out, vert, face, a), ok = out->vert && out->face;
+    sti__free(a, t.slot, t.nslot * sizeof(int));
+    sti__free(a, t.place, words), sti__free(a, t.key, words), sti__free(a, t.count, words);
+    sti__free(a, vert, nv), sti__free(a, face, nf);
     return ok;
 }
 
@@ -248,7 +360,8 @@ bool sti__shape_normals(sti__solid *shape, const sti_allocator *allocator) {
 bool sti__shapes_init(sti__shapes *s, const sti_model *m, const sti_allocator *a) {
     *s = (sti__shapes){.count = STI__MESHES + m->nmesh + m->nhfield + m->nflex, .model = m, .allocator = a};
     s->shape = sti__alloc(a, sti__size(s->count, sizeof *s->shape));
-    bool ok = s->shape != NULL;
+    s->coarse = sti__alloc(a, sti__size(s->count, sizeof *s->coarse));
+    bool ok = s->shape && s->coarse;
     for (int i = 0; ok && i < STI__LEVELS; i++)
         ok = make_sphere(&s->shape[STI__SPHERES + i], sectors[i], a) &&
              make_cylinder(&s->shape[STI__CYLINDERS + i], sectors[i], a);
@@ -267,7 +380,8 @@ bool sti__shapes_need_mesh(sti__shapes *s, int mesh) {
     shape->nvert = m->mesh_vertnum[mesh];
     shape->nface = m->mesh_facenum[mesh];
     if (shape->nvert > s->largest) s->largest = shape->nvert;
-    return sti__shape_normals(shape, s->allocator);
+    return sti__shape_normals(shape, s->allocator) &&
+           make_coarse(&s->coarse[STI__MESHES + mesh], shape, s->allocator);
 }
 
 bool sti__shapes_need_field(sti__shapes *s, int field) {
@@ -283,7 +397,8 @@ bool sti__shapes_need_soft(sti__shapes *s, int flex, const double *xpos, double 
     sti__solid *shape = &s->shape[STI__MESHES + m->nmesh + m->nhfield + flex];
     int n = m->flex_vertnum[flex];
     const double *x = xpos + 3 * (size_t)m->flex_vertadr[flex];
-    float *vert = sti__alloc(s->allocator, sti__size(3, n, sizeof *vert));
+    float *vert = (float *)shape->vert; /* of the last picture */
+    if (!vert) vert = sti__alloc(s->allocator, sti__size(3, n, sizeof *vert));
     if (!vert) return false;
     for (int k = 0; k < 3; k++) {
         middle[k] = 0;
@@ -292,6 +407,7 @@ bool sti__shapes_need_soft(sti__shapes *s, int flex, const double *xpos, double 
     }
     shape->vert = vert;
     shape->nvert = n;
+    shape->radius = 0;
     shape->own_vert = true;
     shape->face = m->flex_shell + 3 * (size_t)m->flex_shelladr[flex];
     shape->nface = m->flex_shellnum[flex];
@@ -300,14 +416,20 @@ bool sti__shapes_need_soft(sti__shapes *s, int flex, const double *xpos, double 
     return sti__shape_normals(shape, s->allocator);
 }
 
+static void free_solid(sti__solid *p, const sti_allocator *a) {
+    sti__free(a, p->normal, (size_t)p->nface * 9 * sizeof(float));
+    sti__free(a, p->tint, (size_t)p->nvert * 3 * sizeof(float));
+    if (!p->own_vert) return;
+    sti__free(a, (void *)p->vert, (size_t)p->nvert * 3 * sizeof(float));
+    if (!p->shared_face) sti__free(a, (void *)p->face, (size_t)p->nface * 3 * sizeof(int));
+}
+
 void sti__shapes_free(sti__shapes *s) {
-    for (int i = 0; s->shape && i < s->count; i++) {
-        sti__solid *p = &s->shape[i];
-        sti__free(s->allocator, p->normal, (size_t)p->nface * 9 * sizeof(float));
-        if (!p->own_vert) continue;
-        sti__free(s->allocator, (void *)p->vert, (size_t)p->nvert * 3 * sizeof(float));
-        if (!p->shared_face) sti__free(s->allocator, (void *)p->face, (size_t)p->nface * 3 * sizeof(int));
+    for (int i = 0; s->shape && s->coarse && i < s->count; i++) {
+        free_solid(&s->shape[i], s->allocator);
+        free_solid(&s->coarse[i], s->allocator);
     }
     sti__free(s->allocator, s->shape, (size_t)s->count * sizeof *s->shape);
-    s->shape = NULL;
+    sti__free(s->allocator, s->coarse, (size_t)s->count * sizeof *s->coarse);
+    s->shape = s->coarse = NULL;
 }

@@ -5,10 +5,13 @@
 
 static const double *view(sti_world *world, sti_field field) { return sti_world_view(world, field).data; }
 
-sti_status sti_picture_render(sti_world *world, const sti_picture_options *options, uint8_t *rgb,
-                              sti_error *error) {
-    if (!world || !rgb)
-        return sti__fail(error, STI_ARGUMENT, "a picture needs a world and a place for its pixels");
+sti_status sti_renderer_draw(sti_renderer *renderer, sti_world *world, const sti_picture_options *options,
+                             const sti_picture *out, sti_error *error) {
+    if (!renderer || !world || !out || (!out->rgb && !out->depth && !out->segment))
+        return sti__fail(error, STI_ARGUMENT,
+                         "a picture needs a renderer, a world and a place for its pixels");
+    if (sti__renderer_model(renderer) != world->model)
+        return sti__fail(error, STI_ARGUMENT, "the renderer was made for another model than the world's");
     sti_status status = sti__draw_check(world->model, options, error);
     if (status != STI_OK) return status;
     sti__pose pose = {view(world, STI_FIELD_geom_xpos),    view(world, STI_FIELD_geom_xmat),
@@ -17,5 +20,16 @@ sti_status sti_picture_render(sti_world *world, const sti_picture_options *optio
                       view(world, STI_FIELD_light_xpos),   view(world, STI_FIELD_light_xdir),
                       view(world, STI_FIELD_flexvert_xpos)};
     if (world->progress == STI__AT_NOTHING) sti_stage_position(world);
-    return sti__draw(world->model, &pose, options, &world->allocator, rgb, error);
+    return sti__draw(renderer, &pose, options, out, error);
+}
+
+sti_status sti_picture_render(sti_world *world, const sti_picture_options *options, uint8_t *rgb,
+                              sti_error *error) {
+    if (!world || !rgb)
+        return sti__fail(error, STI_ARGUMENT, "a picture needs a world and a place for its pixels");
+    sti_renderer *renderer = sti_renderer_create(world->model, &world->allocator, error);
+    if (!renderer) return STI_NO_MEMORY;
+    sti_status status = sti_renderer_draw(renderer, world, options, &(sti_picture){.rgb = rgb}, error);
+    sti_renderer_destroy(renderer);
+    return status;
 }
