@@ -159,7 +159,7 @@ static void find_point(const sti__band *b, const view *v, int x, int y, const pa
     out->tinted = sti__surface_tint(b->scene, p->id, shape, p->face, out->pos, out->tint);
 }
 
-/* ---- light of the sky ---------------------------------------------------------------------------------- */
+/* ---- light between nodes ---------------------------------------------------------------------------------- */
 
 static void fill_node(const sti__band *b, int x, int y, sti__node *node) {
     patch p[FINE * FINE];
@@ -173,6 +173,7 @@ static void fill_node(const sti__band *b, int x, int y, sti__node *node) {
     for (int k = 0; k < 3; k++) node->pos[k] = (float)(point.pos[k] - b->eye->pos[k]);
     f3_copy(node->normal, point.normal);
     sti__lights_sky(b->lights, point.pos, point.normal, node->sky);
+    node->lamp = sti__lights_key(b->lights, point.pos, point.normal);
 }
 
 static void fill_nodes(const sti__band *b, int rows) {
@@ -194,28 +195,49 @@ static bool alike(const sti__node *node, const sti__band *b, const sti__point *p
     return off * off <= 0.1f * f3_dot(d, d);
 }
 
-static void find_sky(const sti__band *b, int x, int y, int id, sti__point *p) {
+/* What the nodes around a pixel say. */
+typedef struct around {
+    float sky[3], lamp, weight; /* sums */
+    float least, most;          /* of the lamp */
+    int count;
+} around;
+
+static around look_around(const sti__band *b, int x, int y, int id, const sti__point *p) {
     int nx = nodes(b->width), i = x / STI__STEP, j = y / STI__STEP;
-    float u = (float)(x % STI__STEP) / STI__STEP, v = (float)(y % STI__STEP) / STI__STEP, sum[3] = {0},
-          total = 0;
+    float u = (float)(x % STI__STEP) / STI__STEP, v = (float)(y % STI__STEP) / STI__STEP;
     bool flat = sti__scene_item(b->scene, id)->shape < 0;
+    around s = {.least = 1};
     for (int c = 0; c < 4; c++) {
         const sti__node *node = &b->node[(j + c / 2) * nx + i + c % 2];
+        if (node->id != id || !alike(node, b, p, flat)) continue;
         float w = (c % 2 ? u : 1 - u) * (c / 2 ? v : 1 - v);
-        if (w == 0 || node->id != id || !alike(node, b, p, flat)) continue;
-        for (int k = 0; k < 3; k++) sum[k] += w * node->sky[k];
-        total += w;
+        for (int k = 0; k < 3; k++) s.sky[k] += w * node->sky[k];
+        s.lamp += w * node->lamp;
+        s.weight += w;
+        s.least = node->lamp < s.least ? node->lamp : s.least;
+        s.most = node->lamp > s.most ? node->lamp : s.most;
+        s.count++;
     }
-    if (total < 0.2f) {
-        sti__lights_sky(b->lights, p->pos, p->normal, p->sky);
-        return;
-    }
-    for (int k = 0; k < 3; k++) p->sky[k] = sum[k] / total;
+    return s;
+}
+
+/* The wide blur of a shadow changes slowly too; its edges, and thin shadows in the light, are looked up. */
+#define SLOW 0.25f /* largest change of the lamp's share between nodes */
+#define LIT 0.98f
+
+static void find_light(const sti__band *b, int x, int y, int id, sti__point *p) {
+    around s = look_around(b, x, y, id, p);
+    bool enough = s.weight >= 0.2f;
+    if (enough)
+        for (int k = 0; k < 3; k++) p->sky[k] = s.sky[k] / s.weight;
+    else sti__lights_sky(b->lights, p->pos, p->normal, p->sky);
+    if (s.count == 4 && s.most < LIT && s.most - s.least < SLOW) p->lamp = s.lamp / s.weight;
+    else p->lamp = sti__lights_key(b->lights, p->pos, p->normal);
 }
 
 /* ---- pixels ------------------------------------------------------------------------------------------------ */
 
-/* near_by: the sky's light may come from the nodes, which are of the eye's view */
+/* near_by: light may come from the nodes, which are of the eye's view */
 static void shade_patch(const sti__band *b, const view *v, int x, int y, const patch *p, bool near_by,
                         float out[3]) {
     sti__point point;
@@ -224,8 +246,11 @@ static void shade_patch(const sti__band *b, const view *v, int x, int y, const p
         sti__lights_background(b->lights, (float[3]){-point.view[0], -point.view[1], -point.view[2]}, out);
         return;
     }
-    if (near_by) find_sky(b, x, y, p->id, &point);
-    else sti__lights_sky(b->lights, point.pos, point.normal, point.sky);
+    if (near_by) find_light(b, x, y, p->id, &point);
+    else {
+        sti__lights_sky(b->lights, point.pos, point.normal, point.sky);
+        point.lamp = sti__lights_key(b->lights, point.pos, point.normal);
+    }
     sti__shade(b->scene, b->lights, p->id, &point, out);
 }
 

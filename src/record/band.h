@@ -10,10 +10,11 @@ enum {
     STI__STEP = 4
 }; /* samples per pixel along each side; pixels between nodes of the sky's light */
 
-/* A pixel at which the sky's light was found. */
+/* A pixel at which the light was found. */
 typedef struct sti__node {
     int id;                          /* item, -1 = none */
     float pos[3], normal[3], sky[3]; /* pos: from the eye */
+    float lamp;                      /* share of the lamp that casts shadows */
 } sti__node;
 
 typedef struct sti__band {

@@ -215,6 +215,7 @@ typedef struct sti__point {
     double pos[3];
     float normal[3], view[3]; /* unit; view looks back at the eye */
     float sky[3];             /* light of the sky there */
+    float lamp;               /* share of the lamp that casts shadows */
     float tint[3];            /* colour of the surface, if tinted */
     bool tinted;
     float distance; /* from the eye */

@@ -99,7 +99,7 @@ static void add_lamps(sum *s, const sti__lights *l, const sti__look *look, const
             f3_normalize(dir);
         }
         if (f3_dot(dir, p->normal) <= 0) continue;
-        float share = i == l->shadow ? sti__lights_key(l, p->pos, p->normal) : 1;
+        float share = i == l->shadow ? p->lamp : 1;
         add_light(s, look, p, dir, lamp->color, lamp->specular, share);
     }
 }

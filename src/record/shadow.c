@@ -103,6 +103,7 @@ static int blocker(const sti__lights *l, float x, float y, float key, float reac
 /* The further the blocker, the wider the blur. */
 float sti__lights_key(const sti__lights *l, const double p[3], const float n[3]) {
     float x, y, depth;
+    if (l->shadow >= 0 && !l->lamp[l->shadow].positional && f3_dot(n, l->lamp[l->shadow].dir) <= 0) return 0;
     if (l->shadow < 0 || !find(&l->key, p, n, &x, &y, &depth)) return 1;
     float key = sti__lens_key(&l->key.lens, depth), reach = REACH * (float)l->key.size;
     /* most places are lit, or dark, as far as the blur could reach */
