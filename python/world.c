@@ -438,38 +438,6 @@ static PyObject *world_profile(PyObject *self, PyObject *unused) {
     return list;
 }
 
-/* picture(out, width, height, camera, lookat3 or None, distance, azimuth, elevation, groups, sites) */
-static PyObject *world_picture(PyObject *self, PyObject *args) {
-    core_world *w = (core_world *)self;
-    PyObject *out, *look, *azimuth, *elevation;
-    int sites;
-    sti_picture_options o = sti_picture_options_default(sti_world_model(w->world));
-    if (!PyArg_ParseTuple(args, "OiiiOdOOip", &out, &o.width, &o.height, &o.camera, &look, &o.distance,
-                          &azimuth, &elevation, &o.groups, &sites))
-        return NULL;
-    o.sites = sites;
-    if (look != Py_None && !PyArg_ParseTuple(look, "ddd", &o.lookat[0], &o.lookat[1], &o.lookat[2]))
-        return NULL;
-    if (azimuth != Py_None) o.azimuth = PyFloat_AsDouble(azimuth);
-    if (elevation != Py_None) o.elevation = PyFloat_AsDouble(elevation);
-    if (PyErr_Occurred()) return NULL;
-    Py_buffer b;
-    if (PyObject_GetBuffer(out, &b, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0) return NULL;
-    sti_error error = {0};
-    sti_status status = STI_ARGUMENT;
-    if (b.len != (Py_ssize_t)o.width * o.height * 3)
-        PyErr_SetString(PyExc_ValueError, "the array must be height x width x 3 bytes");
-    else if (core_take(w)) {
-        CORE_RUN(w->model) status = sti_picture_render(w->world, &o, b.buf, &error);
-        CORE_RUN_END(w->model)
-        atomic_flag_clear(w->busy);
-        if (status != STI_OK) core_error(core_state_of_type(Py_TYPE(self)), &error);
-    }
-    PyBuffer_Release(&b);
-    if (status != STI_OK) return NULL;
-    Py_RETURN_NONE;
-}
-
 static PyMethodDef world_methods[] = {
     {"step", world_step, METH_O, "n steps"},
     {"forward", world_forward, METH_NOARGS, "everything but the integration"},
@@ -500,7 +468,7 @@ static PyMethodDef world_methods[] = {
     {"growths", world_growths, METH_NOARGS, "pools that grew"},
     {"overlaps", world_overlaps, METH_NOARGS, "bodies whose overlap joints cannot open"},
     {"profile", world_profile, METH_NOARGS, "stage tree"},
-    {"picture", world_picture, METH_VARARGS, "RGB picture"},
+    {"picture", core_world_picture, METH_VARARGS, "colours, depth or objects into arrays"},
     {NULL, NULL, 0, NULL}};
 static PyType_Slot world_slots[] = {
     {Py_tp_dealloc, world_dealloc}, {Py_tp_methods, world_methods}, {0, NULL}};

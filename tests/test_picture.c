@@ -556,7 +556,39 @@ TEST(failing_allocations) {
     close_shot(&s);
 }
 
+/* A renderer gives the pixels of single pictures, in any order of sizes, and refuses what it cannot draw. */
+TEST(renderers) {
+    shot s, other;
+    static uint8_t kept[W * H * 3];
+    float depth[W * H];
+    open_shot(&s, WORLD("<geom type='plane' size='0 0 1'/>" BALL));
+    open_shot(&other, WORLD(BALL));
+    take(&s);
+    memcpy(kept, s.rgb, sizeof kept);
+    sti_renderer *r = sti_renderer_create(s.model, NULL, NULL);
+    REQUIRE(r);
+    sti_picture out = {.rgb = s.rgb, .depth = depth};
+    sti_picture_options small = s.options;
+    small.width = W / 3, small.height = H / 2;
+    for (int i = 0; i < 3; i++) {
+        CHECK(sti_renderer_draw(r, s.world, &small, &out, NULL) == STI_OK);
+        CHECK(sti_renderer_draw(r, s.world, &s.options, &out, NULL) == STI_OK);
+        CHECK(memcmp(kept, s.rgb, sizeof kept) == 0);
+    }
+    sti_error error = {0};
+    CHECK(sti_renderer_draw(r, other.world, &s.options, &out, &error) == STI_ARGUMENT);
+    CHECK(strstr(error.message, "another model"));
+    CHECK(sti_renderer_draw(r, s.world, &s.options, &(sti_picture){0}, NULL) == STI_ARGUMENT);
+    CHECK(sti_renderer_draw(NULL, s.world, &s.options, &out, NULL) == STI_ARGUMENT);
+    CHECK(!sti_renderer_create(NULL, NULL, &error) && error.code == STI_ARGUMENT);
+    sti_renderer_destroy(r);
+    sti_renderer_destroy(NULL);
+    close_shot(&s);
+    close_shot(&other);
+}
+
 MAIN(CASE(red_ball_in_the_middle), CASE(free_camera_follows_mujoco), CASE(free_camera_finds_the_scene),
      CASE(fixed_camera), CASE(depth_decides), CASE(alpha_mixes), CASE(all_kinds_show),
      CASE(sites_and_tendons_on_request), CASE(shadow_on_the_floor), CASE(awkward_views), CASE(refusals),
-     CASE(pictures_repeat), CASE(png_round_trip), CASE(soft_bodies), CASE(failing_allocations))
+     CASE(pictures_repeat), CASE(png_round_trip), CASE(soft_bodies), CASE(failing_allocations),
+     CASE(renderers))

@@ -26,12 +26,13 @@ from .control import (Disable, Enable, Equality, Geom, Integrator, Joint, Linear
                       differentiate_pos, get_state, id2name, integrate_pos, inverse, jac_body, jac_body_com, jac_geom, jac_point,
                       jac_site, jac_subtree_com, linearize, name2id, object_velocity, set_keyframe, set_state, stage, state_size,
                       step1, step2)
+from .pictures import Renderer, picture, render, render_video
 from .problem import (Certificate, Problem, Row, Solution, Workspace, certify, cone, huber, interval, quadratic,
                       solve)
 from .spec import Element, Spec
 
 __version__ = _core.VERSION
-__all__ = ["Model", "Data", "Batch", "rollout", "Handler", "Error", "Recorder", "forward", "step", "reset", "mass_matrix", "check", "scene_path", "picture", "render", "viewer",
+__all__ = ["Model", "Data", "Batch", "rollout", "Handler", "Error", "Recorder", "forward", "step", "reset", "mass_matrix", "check", "scene_path", "picture", "render", "Renderer", "render_video", "viewer",
            "ray", "geom_distance", "Ray", "Distance", "ik_solve", "Reach",
            "jac_body", "jac_body_com", "jac_geom", "jac_site", "jac_point", "jac_subtree_com", "object_velocity", "apply_ft",
            "integrate_pos", "differentiate_pos", "inverse", "linearize", "Linear", "step1", "step2", "stage", "get_state", "set_state",
@@ -704,23 +705,6 @@ def scene_path(name):
     if name not in scenes:
         raise FileNotFoundError(f"no scene {name!r} comes with the package; there are {', '.join(scenes)}")
     return _os.path.join(folder, name)
-
-
-def picture(model, data, width=640, height=480, camera=None, lookat=None, distance=0.0, azimuth=None,
-            elevation=None, groups=(0, 1, 2), sites=False):
-    """An RGB picture as a height x width x 3 array, drawn without display or GPU."""
-    _same(model, data)
-    out = _np.zeros((height, width, 3), _np.uint8)
-    index = -1 if camera is None else model.camera(camera).id
-    data._core.picture(out, width, height, index, None if lookat is None else tuple(lookat), distance, azimuth,
-                       elevation, sum(1 << g for g in groups), sites)
-    return out
-
-
-def render(model, data, width=640, height=480, camera=None, **options):
-    """An RGB picture as a height x width x 3 array, through a camera by name or id (None: the free one). The same as
-    picture, which lists the options; needs neither display nor GPU."""
-    return picture(model, data, width, height, camera, **options)
 
 
 from . import viewer  # noqa: E402  it needs the names above

@@ -124,7 +124,7 @@ static void sample_normal(const sti__band *b, const view *v, float sx, float sy,
 static int gather(const sti__band *b, const view *v, const sti__target *over, int x, int y,
                   patch out[FINE * FINE]) {
     const sti__target *t = v->target;
-    size_t first = (size_t)(FINE * y) * (size_t)t->stride + (size_t)(FINE * x);
+    size_t first = FINE * ((size_t)y * (size_t)t->stride + (size_t)x);
     if (!over && gather_one(b, v, first, out)) return 1;
     int n = 0;
     for (int s = 0; s < FINE * FINE; s++) {
@@ -282,12 +282,14 @@ static void shade_pixel(const sti__band *b, int x, int y) {
     }
 }
 
-static void blend_pixel(const sti__band *b, int x, int y) {
+/* What the layer shows in front of `over`. */
+static void blend_pixel(const sti__band *b, const sti__target *over, int x, int y) {
     patch p[FINE * FINE];
     view v = layer_view(b);
-    int n = gather(b, &v, &b->solid, x, y, p);
+    int n = gather(b, &v, over, x, y, p);
     float *out = b->color + 3 * ((size_t)y * (size_t)b->width + (size_t)x);
     for (int k = 0; k < n; k++) {
+        if (p[k].id < 0) continue;
         float c[3], alpha = sti__scene_item(b->scene, p[k].id)->look.alpha;
         shade_patch(b, &v, x, y, &p[k], false, c);
         f3_mix(out, out, c, alpha * (float)p[k].count / (FINE * FINE));
@@ -296,6 +298,7 @@ static void blend_pixel(const sti__band *b, int x, int y) {
 
 /* ---- layers ------------------------------------------------------------------------------------------------ */
 
+static bool is_mark(const sti__item *item) { return item->kind < 0; }
 static bool transparent(const sti__item *item) { return item->shape >= 0 && item->look.alpha < 0.999f; }
 
 /* Height of an item's lowest point over the polished plane. */
@@ -310,7 +313,7 @@ static void draw_mirror(sti__band *b) {
     sti__target_clear(&b->layer);
     for (int i = 0; i < (int)b->scene->items.count; i++) {
         const sti__item *item = sti__scene_item(b->scene, i);
-        if (item->shape >= 0 && !transparent(item) && above(item, plane))
+        if (item->shape >= 0 && !is_mark(item) && !transparent(item) && above(item, plane))
             sti__raster_item(&b->layer, &b->mirror, b->scene, i, b->scratch);
     }
 }
@@ -320,7 +323,7 @@ static void draw_solid(sti__band *b, int rows) {
     sti__target_clear(&b->solid);
     for (int i = 0; i < n; i++) {
         const sti__item *item = sti__scene_item(b->scene, i);
-        if (item->shape >= 0 && !transparent(item))
+        if (item->shape >= 0 && !is_mark(item) && !transparent(item))
             sti__raster_item(&b->solid, b->eye, b->scene, i, b->scratch);
     }
     for (int i = 0; i < n; i++)
@@ -355,8 +358,19 @@ static void draw_layers(sti__band *b, int rows) {
         sti__target_clear_rows(&b->layer, FINE * from, FINE * to);
         sti__raster_item(&b->layer, b->eye, b->scene, b->order[i], b->scratch);
         for (int y = from; y < to; y++)
-            for (int x = 0; x < b->width; x++) blend_pixel(b, x, y);
+            for (int x = 0; x < b->width; x++) blend_pixel(b, &b->solid, x, y);
     }
+}
+
+/* Marks are drawn over what hides them, as contacts lie inside of things. */
+static void draw_marks(sti__band *b, int rows) {
+    int n = (int)b->scene->items.count, from = n;
+    while (from > 0 && is_mark(sti__scene_item(b->scene, from - 1))) from--; /* they come last */
+    if (from == n) return;
+    sti__target_clear(&b->layer);
+    for (int i = from; i < n; i++) sti__raster_item(&b->layer, b->eye, b->scene, i, b->scratch);
+    for (int y = 0; y < rows; y++)
+        for (int x = 0; x < b->width; x++) blend_pixel(b, NULL, x, y);
 }
 
 /* ---- colour to bytes ---------------------------------------------------------------------------------- */
@@ -403,6 +417,7 @@ static void draw_bands(sti__band *b, int height, uint8_t *rgb) {
         b->solid.top = b->layer.top = FINE * b->top;
         draw_solid(b, rows);
         draw_layers(b, rows);
+        draw_marks(b, rows);
         write_rows(b, rows, table, rgb + 3 * (size_t)b->width * (size_t)b->top);
     }
 }

@@ -48,7 +48,7 @@ static double fitting_distance(const sti__lens *eye, const sti__scene *scene, co
     double most = 0;
     for (int i = 0; i < (int)scene->items.count; i++) {
         const sti__item *item = sti__scene_item(scene, i);
-        if (item->shape < 0) continue;
+        if (item->shape < 0 || item->kind < 0) continue;
         double v[3] = {0};
         for (int j = 0; j < 9; j++) v[j / 3] += eye->axis[j] * (item->pos[j % 3] - at[j % 3]);
         for (int k = 0; k < 2; k++) {

@@ -107,6 +107,7 @@ static sti_status draw_objects(sti_renderer *r, const sti_picture_options *o, co
     if (!sti__band_init(b, o->width, o->height, n, &r->allocator)) return no_memory(error);
     sti__target t = b->solid;
     t.width = o->width;
+    t.finest = true;
     for (t.top = 0; t.top < o->height; t.top += b->rows) {
         t.height = o->height - t.top < b->rows ? o->height - t.top : b->rows;
         sti__target_clear(&t);
@@ -115,15 +116,17 @@ static sti_status draw_objects(sti_renderer *r, const sti_picture_options *o, co
             if (sti__scene_item(&r->scene, i)->shape < 0) sti__raster_plane(&t, &eye, &r->scene, i);
             else sti__raster_item(&t, &eye, &r->scene, i, r->scratch);
         }
-        write_objects(&r->scene, &t, t.top, o->width, (float)(STI_PICTURE_FAR * r->model->stat.extent), out);
+        write_objects(&r->scene, &t, t.top, o->width, (float)(STI_PICTURE_FAR * r->scene.model->stat.extent),
+                      out);
     }
     return STI_OK;
 }
 
-sti_status sti__draw(sti_renderer *r, const sti__pose *pose, const sti_picture_options *o,
+sti_status sti__draw(sti_renderer *r, const sti_model *m, const sti__pose *pose, const sti_picture_options *o,
                      const sti_picture *out, sti_error *error) {
-    sti_status status = sti__draw_check(r->model, o, error);
+    sti_status status = sti__draw_check(m, o, error);
     if (status != STI_OK) return status;
+    r->scene.model = m;
     r->scene.pose = pose;
     r->scene.items.count = 0;
     if (!renew(r) || sti__scene_gather(&r->scene, o) != STI_OK || !make_scratch(r)) return no_memory(error);

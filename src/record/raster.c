@@ -362,8 +362,10 @@ void sti__raster_item(const sti__target *t, const sti__lens *lens, const sti__sc
     const sti__item *item = sti__scene_item(scene, id);
     if (item->shape < 0 || outside(t, lens, item)) return;
     const sti__solid *shape = sti__choose_shape(scene, item, lens, t->coarse);
-    spot *spots = (spot *)(void *)(scratch + 3 * (size_t)shape->nvert);
+    if (t->finest && item->shape < STI__CUBE)
+        shape = &scene->shapes.shape[(item->shape < STI__CYLINDERS ? STI__CYLINDERS : STI__CUBE) - 1];
     to_lens(item, shape, lens, scratch);
+    spot *spots = (spot *)(void *)(scratch + 3 * (size_t)shape->nvert);
     bool whole = to_screen(lens, scratch, shape->nvert, spots);
     int hidden = shape->closed ? (lens->mirrored ? -1 : 1) : 0;
     const int *f = shape->face;

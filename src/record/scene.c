@@ -230,7 +230,7 @@ static void measure(sti__scene *s) {
     int n = (int)s->items.count, found = 0;
     for (int i = 0; i < n; i++) {
         const sti__item *item = sti__scene_item(s, i);
-        if (item->shape < 0) continue;
+        if (item->shape < 0 || item->kind < 0) continue;
         found++;
         for (int k = 0; k < 3; k++) {
             lo[k] = fmin(lo[k], item->pos[k] - item->radius);
@@ -269,7 +269,9 @@ sti_status sti__scene_gather(sti__scene *s, const sti_picture_options *o) {
     for (int i = 0; ok && o->sites && i < m->nsite; i++)
         if (shown(groups, m->site_group[i])) ok = add_site(s, i);
     for (int t = 0; ok && o->sites && t < m->ntendon; t++) ok = add_tendon(s, t);
+    if (ok && o->stress && s->pose->mises) ok = sti__scene_stress(s, o->stress_end);
     measure(s);
+    if (ok && o->contacts) ok = sti__scene_contacts(s, o->force_scale);
     floor_color(s);
     return ok ? STI_OK : STI_NO_MEMORY;
 }

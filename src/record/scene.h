@@ -4,6 +4,7 @@
      eye.c         options, camera
      band.c        colours, in bands of rows
      scene.c       geoms, sites, tendons and soft bodies to items
+     marks.c       contact forces and stress
      shape.c       unit shapes; shading normals of meshes
      raster.c      items to depth, item and face per sample
      surface.c     place and normal of what a sample shows
@@ -37,6 +38,7 @@ enum {
     STI__SPHERES,
     STI__CYLINDERS = STI__SPHERES + STI__LEVELS,
     STI__CUBE = STI__CYLINDERS + STI__LEVELS,
+    STI__CONE,
     STI__MESHES
 };
 
@@ -93,6 +95,10 @@ typedef struct sti__scene {
 } sti__scene;
 
 sti_status sti__scene_gather(sti__scene *scene, const sti_picture_options *options);
+/* Contacts of the pose as points and arrows; colours of stress on soft bodies, from 0 to end (0: the largest). False if memory
+   is short. */
+bool sti__scene_contacts(sti__scene *scene, double factor);
+bool sti__scene_stress(sti__scene *scene, double end);
 static inline const sti__item *sti__scene_item(const sti__scene *s, int i) {
     return (const sti__item *)s->items.data + i;
 }
@@ -127,6 +133,7 @@ enum { STI__WIDE = 4 }; /* samples of a row that are filled at once */
 typedef struct sti__target {
     int width, height, top;
     int stride;  /* samples from row to row: sti__target_stride(width) */
+    bool finest; /* round shapes in their finest form, for depths */
     bool coarse; /* simplified meshes will do */
     float *key;  /* depth key, -FLT_MAX = nothing */
     int *id;     /* item, -1 = nothing; NULL = depth only */

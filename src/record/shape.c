@@ -76,6 +76,26 @@ static bool make_cylinder(sti__solid *s, int n, const sti_allocator *a) {
     return true;
 }
 
+/* Base at z = -1, tip at z = 1. */
+static bool make_cone(sti__solid *s, int n, const sti_allocator *a) {
+    if (!shape_alloc(s, n + 2, 2 * n, a)) return false;
+    float *v = (float *)s->vert;
+    int *f = (int *)s->face;
+    for (int i = 0; i < n; i++) put(v + 3 * i, sti__cos(2 * PI * i / n), sti__sin(2 * PI * i / n), -1);
+    put(v + 3 * n, 0, 0, 1);
+    put(v + 3 * n + 3, 0, 0, -1);
+    for (int i = 0; i < n; i++) {
+        int j = (i + 1) % n, faces[6] = {n, i, j, n + 1, j, i};
+        memcpy(f + 6 * i, faces, sizeof faces);
+        double b = 2 * PI * (i + 0.5) / n;
+        for (int k = 0; k < 3; k++) {
+            put(s->normal + 18 * i + 3 * k, sti__cos(b), sti__sin(b), 0.5);
+            put(s->normal + 18 * i + 9 + 3 * k, 0, 0, -1);
+        }
+    }
+    return true;
+}
+
 static bool make_cube(sti__solid *s, const sti_allocator *a) {
     static const int quads[6][4] = {{0, 1, 3, 2}, {4, 6, 7, 5}, {0, 4, 5, 1},
                                     {2, 3, 7, 6}, {0, 2, 6, 4}, {1, 5, 7, 3}};
@@ -365,7 +385,7 @@ bool sti__shapes_init(sti__shapes *s, const sti_model *m, const sti_allocator *a
     for (int i = 0; ok && i < STI__LEVELS; i++)
         ok = make_sphere(&s->shape[STI__SPHERES + i], sectors[i], a) &&
              make_cylinder(&s->shape[STI__CYLINDERS + i], sectors[i], a);
-    ok = ok && make_cube(&s->shape[STI__CUBE], a);
+    ok = ok && make_cube(&s->shape[STI__CUBE], a) && make_cone(&s->shape[STI__CONE], sectors[1], a);
     for (int i = 0; ok && i < STI__MESHES; i++)
         s->largest = s->shape[i].nvert > s->largest ? s->shape[i].nvert : s->largest;
     return ok;
@@ -408,6 +428,8 @@ bool sti__shapes_need_soft(sti__shapes *s, int flex, const double *xpos, double 
     shape->vert = vert;
     shape->nvert = n;
     shape->radius = 0;
+    sti__free(s->allocator, shape->tint, sti__size(3, n, sizeof(float)));
+    shape->tint = NULL;
     shape->own_vert = true;
     shape->face = m->flex_shell + 3 * (size_t)m->flex_shelladr[flex];
     shape->nface = m->flex_shellnum[flex];

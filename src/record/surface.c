@@ -67,6 +67,8 @@ void sti__surface_normal(const sti__scene *scene, int id, const sti__solid *shap
     }
     float q[3], n[3], w[3], plane[3];
     to_local(item, p, q);
+    if (item->shape == STI__CONE)
+        for (int k = 0; k < 3; k++) q[k] /= item->scale[k];
     const float *corner = shape->normal + 9 * (size_t)face;
     if (is_round(item)) round_normal(item, q, n);
     else if (item->shape == STI__CUBE) f3_copy(n, corner);
@@ -76,6 +78,7 @@ void sti__surface_normal(const sti__scene *scene, int id, const sti__solid *shap
     } else {
         face_weights(shape, face, q, w, plane);
         mix_corners(w, corner, corner + 3, corner + 6, n);
+        for (int k = 0; k < 3; k++) n[k] /= item->scale[k];
     }
     to_world(item, n, out);
     f3_copy(w, out);

@@ -10,7 +10,9 @@ sti_status sti_renderer_draw(sti_renderer *renderer, sti_world *world, const sti
     if (!renderer || !world || !out || (!out->rgb && !out->depth && !out->segment))
         return sti__fail(error, STI_ARGUMENT,
                          "a picture needs a renderer, a world and a place for its pixels");
-    if (sti__renderer_model(renderer) != world->model)
+    /* a world of a batch may have a model of its own, which differs in numbers only */
+    const sti_model *model = sti__renderer_model(renderer);
+    if (model != world->model && model != world->model->of)
         return sti__fail(error, STI_ARGUMENT, "the renderer was made for another model than the world's");
     sti_status status = sti__draw_check(world->model, options, error);
     if (status != STI_OK) return status;
@@ -20,7 +22,16 @@ sti_status sti_renderer_draw(sti_renderer *renderer, sti_world *world, const sti
                       view(world, STI_FIELD_light_xpos),   view(world, STI_FIELD_light_xdir),
                       view(world, STI_FIELD_flexvert_xpos)};
     if (world->progress == STI__AT_NOTHING) sti_stage_position(world);
-    return sti__draw(renderer, &pose, options, out, error);
+    if (options->contacts) pose.contact = sti_world_contacts(world, &pose.ncontact);
+    size_t nmises = sti__size(world->model->nflexelem, sizeof(double));
+    double *mises = options->stress && nmises ? sti__alloc(&world->allocator, nmises) : NULL;
+    if (options->stress && nmises && !mises)
+        return sti__fail(error, STI_NO_MEMORY, "out of memory for the stress of soft bodies");
+    if (mises) sti_world_soft_stress(world, mises, NULL);
+    pose.mises = mises;
+    status = sti__draw(renderer, world->model, &pose, options, out, error);
+    sti__free(&world->allocator, mises, nmises);
+    return status;
 }
 
 sti_status sti_picture_render(sti_world *world, const sti_picture_options *options, uint8_t *rgb,

@@ -210,10 +210,13 @@ def test_pictures():
         assert not np.array_equal(renderer.render(), seen)
         shim.mjv_defaultCamera(camera)
         assert vars(camera).keys() == vars(shim.MjvCamera()).keys() and not camera.lookat.any()
-        with pytest.raises(NotImplementedError, match="depth"):
-            renderer.enable_depth_rendering()
-        with pytest.raises(NotImplementedError, match="segmentation"):
-            renderer.enable_segmentation_rendering()
+        renderer.update_scene(d, "side")
+        renderer.enable_depth_rendering()
+        assert renderer.render().shape == (60, 80) and renderer.render().min() < renderer.render().max()
+        renderer.enable_segmentation_rendering()
+        assert (renderer.render()[..., 1] == shim.mjtObj.mjOBJ_GEOM).any()
+        renderer.disable_segmentation_rendering()
+        assert np.array_equal(renderer.render(), seen)
 
 
 def small_functions(mj):

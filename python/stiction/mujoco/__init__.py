@@ -46,6 +46,8 @@ mjtEq = _mirror("mjtEq", "mjEQ_", _core.ENUMS["Equality"])          # values are
 mjtSensor = _mirror("mjtSensor", "mjSENS_", _core.ENUMS["Sensor"])  # and of model.sensor_type
 mjtCamera = _enum.IntEnum("mjtCamera", {"mjCAMERA_FREE": 0, "mjCAMERA_TRACKING": 1, "mjCAMERA_FIXED": 2, "mjCAMERA_USER": 3}, module=__name__)
 
+mjtVisFlag = _enum.IntEnum("mjtVisFlag", {"mjVIS_CONTACTPOINT": 14, "mjVIS_CONTACTFORCE": 16, "mjVIS_CONTACTSPLIT": 17}, module=__name__)
+
 mjMINVAL, mjPI = 1e-15, float(_np.pi)
 _told = set()
 
@@ -570,7 +572,7 @@ class MjvCamera:
 
 
 class MjvOption(_Looks):
-    """Kept for scripts; has no effect."""
+    """Groups of geoms, and the flags of contact points and forces; what else is written has no effect."""
 
     def __init__(self):
         super().__init__("MjvOption")
@@ -589,54 +591,11 @@ def mjv_defaultCamera(cam):
     cam.__init__()
 
 
-class Renderer:
+class Renderer(_sti.Renderer):
     """Pictures as arrays; drawn without display or GPU."""
 
     def __init__(self, model, height=240, width=320, max_geom=10000):
-        self._model, self.height, self.width, self._call = model, height, width, None
-
-    def update_scene(self, data, camera=-1, scene_option=None):
-        """What the next render() shows."""
-        if scene_option is not None and _np.any(scene_option.flags):
-            _once("scene_option.flags has no effect in Stiction")
-        groups = (0, 1, 2) if scene_option is None else tuple(_np.flatnonzero(scene_option.geomgroup))
-        self._call = {"groups": groups, "data": data, **self._view(camera, data)}
-
-    @staticmethod
-    def _view(camera, data):
-        if not isinstance(camera, MjvCamera):
-            return {} if camera is None or camera == -1 else {"camera": camera}
-        if camera.type == mjtCamera.mjCAMERA_FIXED:
-            return {"camera": camera.fixedcamid}
-        look = data.xpos[camera.trackbodyid] if camera.type == mjtCamera.mjCAMERA_TRACKING else camera.lookat
-        return {"lookat": tuple(look), "distance": camera.distance, "azimuth": camera.azimuth, "elevation": camera.elevation}
-
-    def render(self, *, out=None):
-        """The picture, height x width x 3."""
-        if self._call is None:
-            raise RuntimeError("update_scene must be called first")
-        call = dict(self._call)
-        image = _sti.picture(self._model, call.pop("data"), self.width, self.height, **call)
-        if out is not None:
-            out[...] = image
-        return image
-
-    def enable_depth_rendering(self):
-        """Not here."""
-        raise NotImplementedError("this Renderer has no depth")
-
-    def enable_segmentation_rendering(self):
-        """Not here."""
-        raise NotImplementedError("this Renderer has no segmentation")
-
-    def close(self):
-        """Nothing is held."""
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
+        super().__init__(model, height, width, max_geom)
 
 
 def __getattr__(name):

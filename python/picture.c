@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pictures: renderers, which are capsules, and what a world draws with one. */
+#include "objects.h"
+
+#define NAME "stiction.renderer"
+
+typedef struct renderer {
+    sti_renderer *renderer;
+    PyObject *model; /* kept alive */
+    atomic_flag busy;
+} renderer;
+
+static void renderer_free(PyObject *capsule) {
+    renderer *r = PyCapsule_GetPointer(capsule, NAME);
+    if (!r) return;
+    sti_renderer_destroy(r->renderer);
+    Py_XDECREF(r->model);
+    PyMem_Free(r);
+}
+
+PyObject *core_renderer_new(PyObject *module, PyObject *model) {
+    core_state *s = core_state_of(module);
+    if (!PyObject_TypeCheck(model, s->model))
+        return PyErr_Format(PyExc_TypeError, "a renderer needs a model");
+    sti_error error = {0};
+    renderer *r = PyMem_Malloc(sizeof *r);
+    if (!r) return PyErr_NoMemory();
+    r->renderer = sti_renderer_create(((core_model *)model)->model, NULL, &error);
+    r->model = Py_NewRef(model);
+    atomic_flag_clear(&r->busy);
+    PyObject *capsule = r->renderer ? PyCapsule_New(r, NAME, renderer_free) : core_error(s, &error);
+    if (capsule) return capsule;
+    sti_renderer_destroy(r->renderer);
+    Py_DECREF(r->model);
+    PyMem_Free(r);
+    return NULL;
+}
+
+/* What is drawn and where to; arrays that are None are left out. */
+typedef struct order {
+    PyObject *capsule, *array[3];
+    Py_buffer buffer[3];
+    sti_picture_options options;
+} order;
+
+/* (renderer, rgb, depth, segment, width, height, camera, lookat3 or None, distance, azimuth, elevation, groups, sites, contacts,
+   force_scale, stress, stress_end) */
+static bool read_order(order *q, PyObject *args) {
+    sti_picture_options *o = &q->options;
+    PyObject *look, *azimuth, *elevation;
+    int sites, contacts, stress;
+    if (!PyArg_ParseTuple(args, "OOOOiiiOdOOippdpd", &q->capsule, &q->array[0], &q->array[1], &q->array[2],
+                          &o->width, &o->height, &o->camera, &look, &o->distance, &azimuth, &elevation,
+                          &o->groups, &sites, &contacts, &o->force_scale, &stress, &o->stress_end))
+        return false;
+    o->sites = sites, o->contacts = contacts, o->stress = stress;
+    if (look != Py_None && !PyArg_ParseTuple(look, "ddd", &o->lookat[0], &o->lookat[1], &o->lookat[2]))
+        return false;
+    if (azimuth != Py_None) o->azimuth = PyFloat_AsDouble(azimuth);
+    if (elevation != Py_None) o->elevation = PyFloat_AsDouble(elevation);
+    return !PyErr_Occurred();
+}
+
+static void release(order *q) {
+    for (int i = 0; i < 3; i++)
+        if (q->buffer[i].obj) PyBuffer_Release(&q->buffer[i]);
+}
+
+static bool open_arrays(order *q) {
+    static const int bytes[3] = {3, 4, 8};
+    for (int i = 0; i < 3; i++) {
+        if (q->array[i] == Py_None) continue;
+        if (PyObject_GetBuffer(q->array[i], &q->buffer[i], PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0)
+            return false;
+        if (q->buffer[i].len != (Py_ssize_t)q->options.width * q->options.height * bytes[i]) {
+            PyErr_SetString(PyExc_ValueError, "the array must have height x width pixels");
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool draw(core_world *w, renderer *r, order *q) {
+    sti_error error = {0};
+    sti_status status = STI_OK;
+    sti_picture out = {q->buffer[0].buf, q->buffer[1].buf, q->buffer[2].buf};
+    if (!core_take(w)) return false;
+    CORE_RUN(w->model) status = sti_renderer_draw(r->renderer, w->world, &q->options, &out, &error);
+    CORE_RUN_END(w->model)
+    atomic_flag_clear(w->busy);
+    if (status != STI_OK) core_error(core_state_of_type(Py_TYPE((PyObject *)w)), &error);
+    return status == STI_OK;
+}
+
+PyObject *core_world_picture(PyObject *self, PyObject *args) {
+    core_world *w = (core_world *)self;
+    order q = {.options = sti_picture_options_default(sti_world_model(w->world))};
+    if (!read_order(&q, args)) return NULL;
+    renderer *r = PyCapsule_GetPointer(q.capsule, NAME);
+    if (!r) return NULL;
+    if (atomic_flag_test_and_set(&r->busy))
+        return PyErr_Format(PyExc_RuntimeError, "another thread draws with this renderer");
+    bool done = open_arrays(&q) && draw(w, r, &q);
+    release(&q);
+    atomic_flag_clear(&r->busy);
+    if (!done) return NULL;
+    Py_RETURN_NONE;
+}

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures and videos, drawn by the CPU: Renderer with MuJoCo's names, picture and render in one call, render_video."""
+import os as _os
+
+import numpy as _np
+
+from . import _core
+
+# MuJoCo's numbers of what a segmentation shows, by ours
+_MUJOCO_OBJECTS = {"geom": 5, "site": 6, "flex": 9, "tendon": 18}
+_FIXED, _TRACKING = 2, 1  # MuJoCo's types of cameras
+
+
+def _same(model, data):
+    if data.model is not model:
+        raise ValueError("data belongs to another model")
+
+
+class Renderer:
+    """Pictures of a model's worlds as arrays: colour, depth or segmentation. It keeps meshes and buffers between pictures.
+
+        with stiction.Renderer(model, 480, 640) as renderer:
+            renderer.update_scene(data, camera="side")
+            rgb = renderer.render()                      # height x width x 3, uint8
+            renderer.enable_depth_rendering()
+            depth = renderer.render()                    # height x width, float32, m along the camera's axis
+
+    The CPU draws (backend "cpu"); there is no other."""
+
+    def __init__(self, model, height=240, width=320, max_geom=None, backend="cpu"):
+        if backend != "cpu":
+            raise ValueError(f"backend {backend!r}: pictures are drawn by the CPU alone; this build has no EGL or other GPU backend")
+        self._model, self._core = model, _core.renderer(model._model_core)
+        self._height, self._width, self._mode, self._call = int(height), int(width), "rgb", None
+        kinds = _np.full(max(_core.OBJECTS.values()) + 1, -1, _np.int32)
+        for name, number in _MUJOCO_OBJECTS.items():
+            kinds[_core.OBJECTS[name]] = number
+        self._kinds = kinds
+
+    @property
+    def model(self):
+        """The model."""
+        return self._model
+
+    @property
+    def height(self):
+        """Pixels."""
+        return self._height
+
+    @property
+    def width(self):
+        """Pixels."""
+        return self._width
+
+    def update_scene(self, data, camera=-1, scene_option=None, *, lookat=None, distance=0.0, azimuth=None, elevation=None, groups=(0, 1, 2),
+                     sites=False, contacts=False, force_scale=1.0, stress=False, stress_end=0.0):
+        """What render() shows: data as it is when render() is called, through a camera by name or id (-1 or None: the free one,
+        placed by lookat, distance, azimuth and elevation, and around everything if none is given). scene_option: an object with MuJoCo's
+        geomgroup and flags of contact points and forces. contacts: points and arrows of forces, force_scale times as long;
+        stress: soft bodies coloured by von Mises' number from 0 to stress_end in Pa (0: the largest there is)."""
+        if self._core is None:
+            raise RuntimeError("the renderer is closed")
+        _same(self._model, data)
+        view = {"lookat": lookat, "distance": distance, "azimuth": azimuth, "elevation": elevation}
+        if hasattr(camera, "lookat"):  # MuJoCo's camera
+            camera, view = self._free(camera, data)
+        index = -1 if camera is None or (not isinstance(camera, str) and camera == -1) else self._model.camera(camera).id
+        if scene_option is not None:
+            groups = [int(g) for g in _np.flatnonzero(scene_option.geomgroup)]
+            contacts = contacts or any(scene_option.flags[i] for i in (14, 16, 17))  # contact points, forces, split forces
+        look = None if view["lookat"] is None else tuple(float(x) for x in view["lookat"])
+        self._call = (data, index, look, view["distance"], view["azimuth"], view["elevation"], sum(1 << g for g in groups), sites,
+                      bool(contacts), force_scale, stress, stress_end)
+
+    @staticmethod
+    def _free(camera, data):
+        if camera.type == _FIXED:
+            return camera.fixedcamid, {"lookat": None, "distance": 0.0, "azimuth": None, "elevation": None}
+        look = data.xpos[camera.trackbodyid] if camera.type == _TRACKING else camera.lookat
+        return -1, {"lookat": look, "distance": camera.distance, "azimuth": camera.azimuth, "elevation": camera.elevation}
+
+    def enable_depth_rendering(self):
+        """render() gives depth in m along the camera's axis, at most 50 times the model's extent (also where nothing is)."""
+        self._mode = "depth"
+
+    def disable_depth_rendering(self):
+        """render() gives colours again."""
+        self._mode = "rgb"
+
+    def enable_segmentation_rendering(self):
+        """render() gives what each pixel shows, height x width x 2: its id and MuJoCo's type of object; -1, -1: nothing."""
+        self._mode = "segment"
+
+    def disable_segmentation_rendering(self):
+        """render() gives colours again."""
+        self._mode = "rgb"
+
+    def render(self, *, out=None):
+        """The picture, as an array of its own or in out."""
+        if self._core is None:
+            raise RuntimeError("the renderer is closed")
+        if self._call is None:
+            raise RuntimeError("update_scene must be called first")
+        extra, kind = {"rgb": ((3,), _np.uint8), "depth": ((), _np.float32), "segment": ((2,), _np.int32)}[self._mode]
+        image = _np.empty((self._height, self._width, *extra), kind)
+        if out is not None and (out.shape != image.shape or out.dtype != image.dtype):
+            raise ValueError(f"out must have the shape {image.shape} and the type {image.dtype}")
+        targets = [image if self._mode == mode else None for mode in ("rgb", "depth", "segment")]
+        data, *view = self._call
+        data._core.picture(self._core, *targets, self._width, self._height, *view)
+        if self._mode == "segment":
+            image[..., 1] = _np.where(image[..., 1] < 0, -1, self._kinds[image[..., 1]])
+        if out is None:
+            return image
+        out[...] = image
+        return out
+
+    def close(self):
+        """Frees what it keeps; it cannot draw any more."""
+        self._core = self._call = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def picture(model, data, width=640, height=480, camera=None, **options):
+    """An RGB picture as a height x width x 3 array, drawn without display or GPU, through a camera by name or id (None: the free one).
+    Options are those of Renderer.update_scene."""
+    with Renderer(model, height, width) as renderer:
+        renderer.update_scene(data, camera, **options)
+        return renderer.render()
+
+
+def render(model, data, width=640, height=480, camera=None, **options):
+    """The same as picture."""
+    return picture(model, data, width, height, camera, **options)
+
+
+# ---- videos -----------------------------------------------------------------------------------------------------------------
+
+def _write_gif(path, frames, fps):
+    try:
+        from PIL import Image
+    except ImportError as missing:
+        raise ImportError("a GIF needs the package Pillow: pip install pillow") from missing
+    images = [Image.fromarray(frame) for frame in frames]
+    images[0].save(path, format="GIF", save_all=True, append_images=images[1:], duration=max(20, round(1000 / fps)), loop=0)
+
+
+def _write_film(path, frames, fps, codec):
+    try:
+        import imageio_ffmpeg
+    except ImportError as missing:
+        raise ImportError(f"{path}: mp4 and webm need the package imageio-ffmpeg: pip install imageio-ffmpeg; a .gif does not") from missing
+    height, width = frames[0].shape[:2]
+    writer = imageio_ffmpeg.write_frames(path, (width, height), fps=fps, codec=codec, macro_block_size=2, ffmpeg_log_level="error")
+    writer.send(None)
+    for frame in frames:
+        writer.send(_np.ascontiguousarray(frame))
+    writer.close()
+
+
+def render_video(path, frames, fps=30):
+    """Writes pictures (height x width x 3, uint8, all of one size) as a video: .gif (needs Pillow), .mp4 or .webm (need imageio-ffmpeg).
+    frames may be a generator. Returns how many there were."""
+    path = _os.fspath(path)
+    kind = _os.path.splitext(path)[1].lower()
+    if kind not in (".gif", ".mp4", ".webm"):
+        raise ValueError(f"{path}: a video ends in .gif, .mp4 or .webm")
+    if not 0 < fps <= 1000:
+        raise ValueError("fps must be between 0 and 1000")
+    frames = [_np.asarray(frame) for frame in frames]
+    if not frames:
+        raise ValueError("a video needs at least one picture")
+    for frame in frames:
+        if frame.dtype != _np.uint8 or frame.shape != frames[0].shape or frame.ndim != 3 or frame.shape[2] != 3:
+            raise ValueError("pictures of a video are height x width x 3 bytes, all of one size")
+    if kind == ".gif":
+        _write_gif(path, frames, fps)
+    else:
+        _write_film(path, frames, fps, "libx264" if kind == ".mp4" else "libvpx-vp9")
+    return len(frames)
