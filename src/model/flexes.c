@@ -252,6 +252,18 @@ static bool from_shape(sti__compiler *c, const sti_element *e, int type, struct 
            sti__pass_on(c, &error);
 }
 
+static void say_idle(sti__compiler *c, const sti_element *e) {
+    static const sti__aid idle[] = {STI_A_radius, STI_A_inertiabox};
+    for (int k = 0; sti__eid_of(e) == STI_E_flexcomp && k < STI__COUNT(idle); k++)
+        if (sti__has_own(e, idle[k]))
+            sti__warn(c, e, idle[k],
+                      "has no effect here: soft bodies of dimension 3 touch by their surface, "
+                      "and their vertices have mass alone");
+    if (sti__first(e, STI_E_flex_edge))
+        sti__warn(c, sti__first(e, STI_E_flex_edge), STI_A_COUNT,
+                  "has no effect here: edges of tetrahedra have no forces of their own");
+}
+
 /* What strings and nets have, and soft bodies have not. */
 static bool is_solid(sti__compiler *c, const sti_element *e, int type) {
     static const sti__aid attributes[] = {STI_A_equality, STI_A_stiffness, STI_A_damping};
@@ -264,6 +276,7 @@ static bool is_solid(sti__compiler *c, const sti_element *e, int type) {
         if (k ? sti__real(edge, attributes[k], 0) != 0 : sti__keyword(edge, attributes[k], 0))
             return sti__complain(c, edge, attributes[k], STI_UNSUPPORTED,
                                  "edges of soft bodies of dimension 3 have no forces of their own yet");
+    say_idle(c, e);
     return true;
 }
 

@@ -307,9 +307,10 @@ def test_refused(attributes, bodies, message):
 
 @pytest.mark.parametrize("dim", [1, 2])
 def test_dimensions(dim):
-    for xml in (flex('body="v0 v1 v2" element="0 1 2"').replace('dim="3"', f'dim="{dim}"'),
-                f'<mujoco><worldbody><flexcomp name="f" dim="{dim}" count="3 3 1">{MATTER}</flexcomp></worldbody></mujoco>'):
-        with pytest.raises(stiction.Error, match="only soft bodies of dimension 3.*chain of bodies.*thin body"):
+    for xml, says in ((flex('body="v0 v1 v2" element="0 1 2"').replace('dim="3"', f'dim="{dim}"'), "dimension 1 or 2.*thin body"),
+                      (f'<mujoco><worldbody><flexcomp name="f" dim="{dim}" count="3 {2 * dim - 1} 1">{MATTER}</flexcomp></worldbody></mujoco>',
+                       "elasticity of strings and shells")):
+        with pytest.raises(stiction.Error, match=says):
             stiction.Model.from_xml_string(xml)
 
 
