@@ -4,8 +4,8 @@ out, and the process ends after so many seconds of its own time.
 
 Both engines start from the first keyframe (or qpos0), once with its controls held and once with random ones, the same for both.
 A first pass looks at every step, and MuJoCo's at steps of half the length too: what these change is chance, and no fault of another
-engine. Where joints move otherwise all the same, both engines start again from velocities that are nudged a little, several times: what the
-nudges of either change is chance, too. The speed is timed in passes of their own, in turns, of which the fastest counts."""
+engine. Where joints move otherwise all the same, ours takes steps of half the length, too, and both engines start again from velocities that are
+nudged a little, several times: what that changes in either is chance, too. The speed is timed in passes of their own, in turns, of which the fastest counts."""
 import json
 import resource
 import sys
@@ -143,6 +143,16 @@ def watch_mujoco_half(pair, steps, controls):
     return run
 
 
+def watch_ours_half(pair, steps, controls):
+    every, rows = controls
+    pair.model.opt.timestep /= 2
+    whole, pair.data = pair.data, stiction.Data(pair.model)
+    run = watch_ours(pair, 2 * steps, (2 * every, rows))
+    pair.model.opt.timestep *= 2
+    pair.data = whole
+    return run
+
+
 def joints(pair, ours, theirs):
     """For hinges and slides: name, ranges of motion in our runs and in MuJoCo's, whether a limit was met."""
     mj, found = pair.mj, []
@@ -164,7 +174,7 @@ def compare(pair, steps, controls, repeats):
     if not ours.error and not result["their_error"] and any(moving_page.joint_findings(result)[:2]):
         nudged = [[watch(pair, steps, controls, 1 + k) for k in range(NUDGES)] for watch in (watch_ours, watch_mujoco)]
         result["nudged"] = NUDGES
-        result["joints"] = joints(pair, [ours] + nudged[0], [theirs, half] + nudged[1])
+        result["joints"] = joints(pair, [ours, watch_ours_half(pair, steps, controls)] + nudged[0], [theirs, half] + nudged[1])
     if repeats and not ours.error and not theirs.error:
         result["us"] = speeds(pair, steps, controls, repeats)
     return result

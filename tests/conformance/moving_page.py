@@ -115,8 +115,8 @@ What counts as a finding:
 - *still*: a joint that moves by 0.05 (rad or m) or more in MuJoCo and by less than a fifth of that here.
 - *range*: a joint that moves by 20 % more or less than in MuJoCo and has met no limit. Motion that depends on chance is left
   out: MuJoCo runs with half the time step too, and what lies between its two ranges (and 20 % around them) is as good as either. Where a
-  joint is still *still* or off, both engines run three times more from velocities that are nudged by up to 1e-4: if the ranges of these
-  runs meet (within 20 %), small differences grow in this model, and it is no finding.
+  joint is *still* or off all the same, ours takes half the time step, too, and both engines run three times more from velocities that are nudged by up
+  to 1e-4: if the ranges of these runs meet (within 20 %), small differences grow in this model, and it is no finding.
 - Models in which MuJoCo itself diverges, soft bodies and models without a joint are not compared.
 
 Speed is MuJoCo's time for a step over ours, one thread, the fastest of runs that take turns; a number above 1 is faster than MuJoCo.
