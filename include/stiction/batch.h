@@ -79,7 +79,7 @@ STI_API sti_status sti_batch_update(sti_batch *batch);
 
 /* ---- resets ----------------------------------------------------------------------------------------- */
 
-/* The given worlds (NULL: all, n is not read) back to qpos0 or to keyframe `key` (-1 = none); inputs are cleared. Nothing is
+/* The given worlds, none twice (NULL: all, n is not read), back to qpos0 or to keyframe `key` (-1 = none); inputs are cleared. Nothing is
    changed if a number is out of range. */
 STI_API sti_status sti_batch_reset(sti_batch *batch, const int *which, int n, int key, sti_error *error);
 /* The same, and then to states given as n vectors of sti_state_size. One with a number that is not finite is refused. */

@@ -198,6 +198,9 @@ int sti_state_size(const sti_model *model) { return (int)sti__world_nstate(model
 
 static sti_status check_which(const sti_batch *b, const int *which, int n, sti_error *error) {
     if (which && n < 0) return sti__fail(error, STI_ARGUMENT, "the number of worlds is negative");
+    if (which && n > b->count)
+        return sti__fail(error, STI_ARGUMENT, "%d worlds are listed, each at most once, and the batch has %d",
+                         n, b->count);
     for (int k = 0; which && k < n; k++)
         if (which[k] < 0 || which[k] >= b->count)
             return sti__fail(error, STI_ARGUMENT, "there is no world %d: the batch has %d", which[k],

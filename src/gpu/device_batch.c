@@ -171,7 +171,8 @@ static sti_status take_all(sti__device_batch *b, size_t model, size_t world, sti
 static sti_status first_bad(sti__device_batch *b, sti_error *error) {
     sti_status status = STI_OK;
     for (int i = 0; i < b->count && status == STI_OK; i++)
-        if (from_device(b, &status, b->copy.status + i, sizeof status) != STI_OK) status = b->lost.code;
+        if (from_device(b, &status, b->copy.status + i, sizeof status) != STI_OK)
+            return *error = b->lost, b->lost.code;
     return status == STI_OK ? STI_OK
                             : sti__fail(error, status, "device %s: a world could not be made: %s", b->device,
                                         sti_status_text(status));
