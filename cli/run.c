@@ -272,7 +272,10 @@ static bool prepare(simulation *sim, const run_options *o) {
         sim->random = 0x853c49e6748fea9bull + (uint64_t)o->random;
         sim->hold = (int64_t)fmax(1, fmin(0.1 / opt->timestep + 0.5, 1e15));
     }
-    if (o->keys && (sim->nkey = find_keys(sim->model, o->keys, sim->key)) < 0) return false;
+    if (o->keys) {
+        if ((sim->nkey = find_keys(sim->model, o->keys, sim->key)) < 0) return false;
+        sti_world_reset(sim->world, sim->key[0]);
+    }
     return !o->ctrl || constant_controls(sim->model, sim->ctrl, o->ctrl);
 }
 
@@ -338,15 +341,13 @@ static bool temporary_recording(char *path, size_t size) {
 }
 
 static int run(const run_options *o) {
-    char temporary[512] = "", first[256] = "";
-    if (o->keys) snprintf(first, sizeof first, "%.*s", (int)strcspn(o->keys, ","), o->keys);
+    char temporary[512] = "";
     if (!can_write(o->picture) || !can_write(o->plot)) return EXIT_FAILED;
     if (o->plot && !o->record && !temporary_recording(temporary, sizeof temporary)) return EXIT_FAILED;
     int status = EXIT_FAILED;
     sti_model *model = load_model(o->file, o->outside, o->quiet);
     sti_pool *pool = o->threads > 1 ? sti_pool_create(o->threads, NULL) : NULL;
-    simulation sim = {.model = model,
-                      .world = model ? make_world(model, o->keys ? first : o->key, o->profile) : NULL};
+    simulation sim = {.model = model, .world = model ? make_world(model, o->key, o->profile) : NULL};
     if (sim.world && pool) {
         sti_tasks tasks = sti_pool_tasks(pool);
         sti_world_set_tasks(sim.world, &tasks);

@@ -68,6 +68,7 @@ static int view(view_options *o) {
     sti_world *world = model ? make_world(model, o->key, true) : NULL;
     if (world) {
         o->viewer.interval = model->record.interval;
+        if (o->key) o->viewer.key = require_key(model, o->key);
         status = view_world(world, o);
     }
     sti_world_destroy(world);

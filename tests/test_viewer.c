@@ -301,6 +301,21 @@ TEST(commands_for_what_is_not_there_change_nothing) {
     end();
 }
 
+/* The page's Reset goes back to where the simulation began. */
+TEST(reset_remembers_its_keyframe) {
+    sti_viewer_options options = quick();
+    options.key = 0;
+    begin(rich, &options);
+    order(OP_RESET, 0xffffffffu, 0);
+    CHECK(values(world, "ctrl")[0] == 0.5);
+    options.key = model->nkey;
+    sti_error error = {0};
+    CHECK(!sti_viewer_create(model, &options, &error) && strstr(error.message, "keyframe"));
+    options.key = -2;
+    CHECK(!sti_viewer_create(model, &options, NULL));
+    end();
+}
+
 TEST(commands_do_what_they_say) {
     begin(rich, NULL);
     order(OP_CONTROL, 0, -5);
@@ -533,7 +548,8 @@ MAIN(CASE(the_newest_of_a_row_of_commands_counts), CASE(nobody_listens_and_the_o
      CASE(the_scene_is_json_of_what_is_there), CASE(a_frame_says_what_the_world_says),
      CASE(a_frame_of_a_world_that_measures_itself), CASE(every_allocation_of_a_frame_may_fail),
      CASE(every_allocation_of_a_viewer_may_fail), CASE(commands_for_what_is_not_there_change_nothing),
-     CASE(commands_do_what_they_say), CASE(dragging_is_a_spring), CASE(going_back_and_on_from_there),
-     CASE(playing_what_has_been), CASE(a_recording_is_shown), CASE(a_recording_of_another_model_is_not_shown),
-     CASE(a_run_keeps_its_pace_and_stops), CASE(a_world_that_fails_is_paused_and_the_pages_are_told),
-     CASE(a_run_is_recorded), CASE(arguments_that_no_viewer_takes))
+     CASE(reset_remembers_its_keyframe), CASE(commands_do_what_they_say), CASE(dragging_is_a_spring),
+     CASE(going_back_and_on_from_there), CASE(playing_what_has_been), CASE(a_recording_is_shown),
+     CASE(a_recording_of_another_model_is_not_shown), CASE(a_run_keeps_its_pace_and_stops),
+     CASE(a_world_that_fails_is_paused_and_the_pages_are_told), CASE(a_run_is_recorded),
+     CASE(arguments_that_no_viewer_takes))

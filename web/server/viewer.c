@@ -14,7 +14,8 @@ enum { NONE = -1, TENDON_PIECES = 256, STRESS_SECONDS = 3 };
 static const uint32_t nothing = 0xffffffffu;
 
 sti_viewer_options sti_viewer_options_default(void) {
-    return (sti_viewer_options){.rate = 60, .history = (size_t)128 << 20, .cookie = OPTIONS_COOKIE};
+    return (sti_viewer_options){
+        .key = -1, .rate = 60, .history = (size_t)128 << 20, .cookie = OPTIONS_COOKIE};
 }
 
 sti_status fail(sti_error *error, sti_status code, const char *format, ...) {
@@ -76,6 +77,10 @@ sti_viewer *sti_viewer_create(const sti_model *model, const sti_viewer_options *
                NULL;
     if (options->port < 0 || options->port > 65535 || !(options->rate > 0))
         return fail(error, STI_ARGUMENT, "a port is 0 to 65535, and the rate positive"), NULL;
+    if (options->key < -1 || options->key >= model->nkey)
+        return fail(error, STI_ARGUMENT, "there is no keyframe %d; the model has %d", options->key,
+                    model->nkey),
+               NULL;
     const sti_allocator *a = options->allocator ? options->allocator : &plain;
     sti_viewer *v = take(a, sizeof *v);
     if (!v) return fail(error, STI_NO_MEMORY, "no memory for a viewer"), NULL;
@@ -215,7 +220,7 @@ static void resume(sti_viewer *v, sti_world *world) {
 
 static void reset(sti_viewer *v, sti_world *world, uint32_t index) {
     if (index != nothing && index >= (uint32_t)v->model->nkey) return;
-    int id = index == nothing ? -1 : (int)index;
+    int id = index == nothing ? v->options.key : (int)index;
     drag_clear(&v->drag, world);
     live(v);
     if (v->options.replay) {
