@@ -159,7 +159,7 @@ TEST(refused_in_a_step) {
     REFUSED(ls_iterations, -1);
     REFUSED(disableflags, 1 << 20);
     REFUSED(disableflags, -1);
-    REFUSED(enableflags, 1 << 4);
+    REFUSED(enableflags, 1 << 5);
     REFUSED(handlers, STI_HANDLER_ALL + 1);
     REFUSED(gravity[1], NAN);
     REFUSED(gravity[2], 1e11);

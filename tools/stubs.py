@@ -43,6 +43,7 @@ class Option:
     impratio: float
     tolerance: float
     ls_tolerance: float
+    sleep_tolerance: float
     iterations: int
     ls_iterations: int
     integrator: int

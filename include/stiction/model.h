@@ -241,8 +241,9 @@ typedef enum sti_datatype {
     X(EULERDAMP, "eulerdamp", 15) X(AUTORESET, "autoreset", 16)                           \
     X(NATIVECCD, "nativeccd", 17) X(ISLAND, "island", 18) X(MULTICCD, "multiccd", 19)
 /* clang-format on */
-#define STI_ENABLE_FLAGS(X) \
-    X(OVERRIDE, "override", 0) X(ENERGY, "energy", 1) X(FWDINV, "fwdinv", 2) X(INVDISCRETE, "invdiscrete", 3)
+#define STI_ENABLE_FLAGS(X)    \
+    X(OVERRIDE, "override", 0) \
+    X(ENERGY, "energy", 1) X(FWDINV, "fwdinv", 2) X(INVDISCRETE, "invdiscrete", 3) X(SLEEP, "sleep", 4)
 
 enum {
 #define X(id, text, bit) STI_DISABLE_##id = 1 << bit,
@@ -256,6 +257,16 @@ enum {
     STI_ENABLE_ALL = 0 STI_ENABLE_FLAGS(X)
 #undef X
 };
+
+/* Whether a tree may fall asleep (docs/sleep.md); the first three are chosen when the model is compiled. */
+typedef enum sti_sleep_policy {
+    STI_SLEEP_AUTO,
+    STI_SLEEP_AUTO_NEVER, /* actuators or tendons move it */
+    STI_SLEEP_AUTO_ALLOWED,
+    STI_SLEEP_NEVER,
+    STI_SLEEP_ALLOWED,
+    STI_SLEEP_INIT /* asleep from the start */
+} sti_sleep_policy;
 
 /* Physics options. SI units. */
 typedef struct sti_option {

@@ -91,6 +91,8 @@
     X(double, body_invweight0, nbody, 2, C, D)                                            \
     X(double, body_gravcomp, nbody, 1, W, V)                                              \
     X(int, body_contactlook, nbody, 1, C, V)  /* sti_contact_look */                         \
+    /* trees */                                                                           \
+    X(int, tree_sleep_policy, ntree, 1, C, F)  /* sti_sleep_policy */                        \
     /* joints */                                                                          \
     X(int, jnt_type, njnt, 1, C, F)                                                       \
     X(int, jnt_qposadr, njnt, 1, C, F)                                                    \

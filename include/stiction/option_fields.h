@@ -56,6 +56,7 @@
     X(double, density, 0, 1e40, "of the medium, kg/m3")                                                                 \
     X(double, viscosity, 0, 1e40, "of the medium, Pa s")                                                                \
     X(double, impratio, 0, 1e40, "kept for MJCF")                                                                       \
+    X(double, sleep_tolerance, 0, 1e40, "speed below which trees fall asleep, m/s")                                     \
     X(double, tolerance, 0, 1e40, "kept for MJCF; ours is contact_tol")                                                 \
     X(double, ls_tolerance, 0, 1e40, "kept for MJCF; ours is ls_tol")                                                   \
     X(int, iterations, 0, 2147483647, "kept for MJCF; ours is max_newton")                                              \

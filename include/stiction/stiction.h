@@ -15,6 +15,7 @@
 #include <stiction/problem.h>
 #include <stiction/query.h>
 #include <stiction/record.h>
+#include <stiction/sleep.h>
 #include <stiction/spec.h>
 #include <stiction/tetmesh.h>
 #include <stiction/world.h>

@@ -36,6 +36,7 @@ class Option:
     impratio: float
     tolerance: float
     ls_tolerance: float
+    sleep_tolerance: float
     iterations: int
     ls_iterations: int
     integrator: int
@@ -233,6 +234,7 @@ class Enable(enum.IntFlag):
     ENERGY = 2
     FWDINV = 4
     INVDISCRETE = 8
+    SLEEP = 16
 
 class State(enum.IntFlag):
     TIME = 1
@@ -338,6 +340,7 @@ class Model:
     body_invweight0: npt.NDArray[Any]
     body_gravcomp: npt.NDArray[Any]
     body_contactlook: npt.NDArray[Any]
+    tree_sleep_policy: npt.NDArray[Any]
     jnt_type: npt.NDArray[Any]
     jnt_qposadr: npt.NDArray[Any]
     jnt_dofadr: npt.NDArray[Any]

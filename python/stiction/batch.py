@@ -225,6 +225,8 @@ def _unpack_batch(model, n, threads, errors, own, worlds, derived):
     batch = Batch(model, n, threads, errors)
     for name, value in own.items():
         batch.parameter(name)[...] = value
+    if own:
+        batch.forward([])  # worlds know their parameters before they are restored
     for i, snapshot in enumerate(worlds):
         batch.world(i).restore(snapshot)
     for name, value in derived.items():

@@ -387,8 +387,17 @@ static bool look_ahead(const sti__collide *c, sti__candidate *candidate) {
     return !(a->size > 0) || v3_dot(d, d) <= far * far;
 }
 
+/* Whether a geom neither moves nor is awake. */
+static bool rests(const sti__collide *c, int g) {
+    const sti_model *m = c->cm->model;
+    int body = c->cm->geom[g].body, tree = m->body_treeid[body];
+    if (tree >= 0) return sti__is_asleep(c->asleep, tree);
+    return !c->mocap_moved || m->body_mocapid[m->body_rootid[body]] < 0;
+}
+
 /* Counts on when the pool is full. */
 static void push(sti__collide *c, int64_t *count, sti__candidate candidate) {
+    if (c->asleep && rests(c, candidate.geom1) && rests(c, candidate.geom2)) return;
     if (c->ahead && !look_ahead(c, &candidate)) return;
     if (*count < c->size.candidates) c->candidate[*count] = candidate;
     (*count)++;

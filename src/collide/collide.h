@@ -63,6 +63,8 @@ typedef struct sti__collide {
     sti__contact *contact;       /* by candidate, then by feature */
     int ncandidate, ncontact;
     bool fixed_built;
+    const int *asleep; /* ntree, see sti__is_asleep; pairs that rest are left out. NULL: nobody sleeps */
+    bool mocap_moved;  /* mocap bodies do not rest */
     sti__collide_stats stats;
     sti__tally *tally; /* the caller's; NULL: nobody asks where the time goes */
     struct {

@@ -200,7 +200,14 @@ void sti__assembly_answer(sti__assembly *as, const sti_state *s, int begin, int 
     }
 }
 
+static bool all_asleep(const sti__assembly *as, const int *dofs, int n) {
+    for (int k = 0; k < n; k++)
+        if (!sti__is_asleep(as->asleep, as->owner[dofs[k]])) return false;
+    return n > 0;
+}
+
 double *sti__block_open(sti__assembly *as, int dim, const int *dofs, int n) {
+    if (as->asleep && all_asleep(as, dofs, n)) return NULL;
     if (!grow_blocks(as, as->nblock + 1) || !grow_rows(as, as->nrow + dim) ||
         !grow_entries(as, as->nentry + dim * n)) {
         as->failed = true;

@@ -66,8 +66,9 @@ typedef struct sti__assembly {
     sti_problem problem;   /* its arrays are the pools below */
     sti__soft_matrix soft; /* set by the world before rows are made */
     int ndof, ntree;
-    int *owner;      /* ndof: tree of each dof */
-    int *soft_first; /* nflex: its first dof in the problem */
+    int *owner;        /* ndof: tree of each dof */
+    const int *asleep; /* ntree, see sti__is_asleep; NULL: nobody sleeps */
+    int *soft_first;   /* nflex: its first dof in the problem */
     const sti_model *model;
     const sti_allocator *allocator;
     /* per row block */
@@ -129,7 +130,7 @@ void sti__assembly_free(sti__assembly *as);
 /* An empty problem. */
 void sti__assembly_begin(sti__assembly *as);
 /* dim rows over the ascending dofs; the place of their dim x n numbers (zeroed), row by row, until the next call. NULL if
-   there is no memory. */
+   there is no memory, or if all of them sleep. */
 double *sti__block_open(sti__assembly *as, int dim, const int *dofs, int n);
 /* The dim x dim Delassus block of the open block, with M's factor. */
 void sti__block_delassus(sti__assembly *as, const sti_state *s, double *W);

@@ -314,6 +314,7 @@ static bool fill(sti__compiler *c) {
     sti__fill_actuators(c);
     sti__fill_sensors(c);
     sti__fill_constraints(c);
+    sti__fill_sleep(c);
     sti__fill_keys(c);
     if (!sti__failed(c)) sti__check_soft_pairs(c);
     return !sti__failed(c);

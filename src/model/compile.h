@@ -160,6 +160,7 @@ void sti__fill_coupled(sti__compiler *c, const sti_element *e, int equality, int
    patches, where dissipation needs no stiffness of contact at points. */
 void sti__fill_softness(sti__compiler *c, const sti_element *e, bool patches, double out[4]);
 void sti__size_keys(sti__compiler *c);
+void sti__fill_sleep(sti__compiler *c);   /* body@sleep */
 void sti__fill_keys(sti__compiler *c);    /* keyframe, custom */
 void sti__fill_options(sti__compiler *c); /* option, visual, statistic, sti:record */
 

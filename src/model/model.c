@@ -3,6 +3,7 @@
 #include "model/change.h"
 #include "model/compile.h"
 #include "model/shared.h"
+#include "model/state.h"
 #include <string.h>
 
 /* ---- layout ------------------------------------------------------------------------------------ */
@@ -133,7 +134,7 @@ int sti_model_size(const sti_model *m, const char *name_) {
 /* Structs are hashed member by member: padding has no say. */
 #define HASH(h, member) h = sti__hash(h, &(member), sizeof(member))
 
-static uint64_t hash_option(uint64_t h, const sti_option *o) {
+uint64_t sti__option_hash(uint64_t h, const sti_option *o) {
     HASH(h, o->gravity);
     HASH(h, o->wind);
     HASH(h, o->magnetic);
@@ -153,7 +154,7 @@ uint64_t sti_model_hash(const sti_model *m) {
 #define X(name, text) HASH(h, m->name);
     STI_MODEL_SIZES(X)
 #undef X
-    h = hash_option(h, &m->opt);
+    h = sti__option_hash(h, &m->opt);
     HASH(h, m->stat);
     HASH(h, m->record);
     STI_MODEL_SIZES(SIZE_LOCAL)

@@ -165,7 +165,8 @@ static void fill_flags(sti__compiler *c, sti_option *o) {
       enable[] = {{STI_A_override, STI_ENABLE_OVERRIDE},
                   {STI_A_energy, STI_ENABLE_ENERGY},
                   {STI_A_fwdinv, STI_ENABLE_FWDINV},
-                  {STI_A_invdiscrete, STI_ENABLE_INVDISCRETE}};
+                  {STI_A_invdiscrete, STI_ENABLE_INVDISCRETE},
+                  {STI_A_sleep, STI_ENABLE_SLEEP}};
     for (int i = 0; i < STI__COUNT(disable); i++)
         if (word(c, STI_E_flag, disable[i].attribute, 1) == 0) o->disableflags |= disable[i].bit;
     for (int i = 0; i < STI__COUNT(enable); i++)
@@ -216,6 +217,7 @@ static void fill_option(sti__compiler *c, sti_option *o) {
                         .tolerance = 1e-8,
                         .ls_tolerance = 0.01,
                         .iterations = 100,
+                        .sleep_tolerance = 1e-3,
                         .ls_iterations = 50,
                         .timestep = 0.002,
                         .solver = 2};

@@ -65,6 +65,16 @@ sti_status sti__option_check(const sti_option *option, sti_error *error);
 const char *sti__option_idle_change(const sti_option *option, const sti_option *before, uint64_t *told,
                                     const char **why);
 
+/* model.c. Goes on with a hash. */
+uint64_t sti__option_hash(uint64_t hash, const sti_option *option);
+
+/* Trees fall asleep after so many steps at rest. Of each there is a number: steps at rest, up to this, while it is awake; else this, 1
+   and the next tree of its island, whose last leads to the first. */
+#define STI__MIN_AWAKE 10
+static inline bool sti__is_asleep(const int *trees, int tree) {
+    return tree >= 0 && trees[tree] > STI__MIN_AWAKE;
+}
+
 sti_state *sti__state_create(const sti_model *model, int lanes, const sti_allocator *allocator,
                              sti_error *error);
 void sti__state_free(sti_state *state);

@@ -213,6 +213,8 @@ sti_status sti__stage_collide(sti_world *world) {
     const sti_option *o = &world->state->opt;
     bool off = o->disableflags & (STI_DISABLE_CONTACT | STI_DISABLE_CONSTRAINT);
     begin_work(world);
+    sti_status slept = sti__sleep_begin(world);
+    if (slept != STI_OK) return slept;
     if (!c->listed) c->ncontact = 0; /* nobody asked for those of the last step */
     c->listed = true;
     c->collide.ncontact = c->npatch = 0;
@@ -222,6 +224,11 @@ sti_status sti__stage_collide(sti_world *world) {
     if (status != STI_OK || !c->touching || !(o->handlers & STI_HANDLER_POINT)) return status;
     STI__ENTER(&world->profile, "points");
     status = find_points(world);
+    bool woke = true;
+    while (status == STI_OK && c->collide.asleep && woke) {
+        status = sti__sleep_meet(world, &woke);
+        if (status == STI_OK && woke) status = find_points(world);
+    }
     sti__profile_take(&world->profile, &c->tally);
     STI__LEAVE(&world->profile);
     if (status == STI_OK) sti__adhere(world);
@@ -692,6 +699,7 @@ sti_status sti__stage_solve(sti_world *world) {
         sti__coupled_answer(&c->rows, s);
         c->solved = true;
     }
+    sti__sleep_still(world);
     sti__contacts_plan(world);
     if (s->wanted & STI__WANT_RNEPOST) sti__constraints_push(world);
     STI__LEAVE(&world->profile);
@@ -761,6 +769,8 @@ sti_status sti__constraints_prepare(sti_world *world) {
         return sti__fail(&world->error, STI_NO_MEMORY, "no memory for the matrices of the next step");
     if (!sti__memories_room(world, count))
         return sti__fail(&world->error, STI_NO_MEMORY, "no memory for %d remembered contacts", count);
+    if (world->sleep && !sti__sleep_room(world, world->sleep->count + count))
+        return sti__fail(&world->error, STI_NO_MEMORY, "no memory for %d contacts that sleep", count);
     return STI_OK;
 }
 

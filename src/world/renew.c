@@ -103,6 +103,7 @@ sti_status sti__world_catch_up(sti_world *world) {
         world->needed = dynamics_wants(m);
         world->state->wanted |= world->needed;
     }
+    if (!sti__sleep_wake_all(world)) return STI_NO_MEMORY;
     world->constraints.collide.links.placed = false;
     world->watchdog = (sti__watchdog){0};
     world->poses++;

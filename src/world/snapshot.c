@@ -17,7 +17,7 @@ typedef struct header {
 } header;
 
 static const char magic[8] = {'S', 'T', 'I', 'S', 'N', 'A', 'P', 0};
-enum { VERSION = 6, BYTE_ORDER_MARK = 0x01020304 };
+enum { VERSION = 7, BYTE_ORDER_MARK = 0x01020304 };
 
 /* ---- saving ------------------------------------------------------------------------------------------------ */
 
@@ -159,6 +159,25 @@ static sti_status check_memories(sti_world *world, const char *at, size_t bytes)
     return STI_OK;
 }
 
+/* Numbers that lead from tree to tree, and trees of memories. */
+static bool are_trees(const sti_model *m, const char *at, size_t bytes) {
+    for (size_t i = 0; i < bytes / sizeof(int); i++) {
+        int tree;
+        memcpy(&tree, at + i * sizeof tree, sizeof tree);
+        if (tree < 0 || tree > STI__MIN_AWAKE + m->ntree) return false;
+    }
+    return true;
+}
+
+static bool are_asleep(const sti_model *m, const char *at, size_t bytes) {
+    sti__asleep_memory a;
+    for (size_t i = 0; i < bytes / sizeof a; i++) {
+        memcpy(&a, at + i * sizeof a, sizeof a);
+        if (a.tree < 0 || a.tree >= m->ntree || !sti__memory_is_finite(&a.memory)) return false;
+    }
+    return true;
+}
+
 static sti_status check_part(sti_world *world, const sti__span *s, const void *at, size_t bytes) {
     int dofs = world->model->nv + 3 * world->model->nflexvert;
     switch (s->check) {
@@ -167,6 +186,11 @@ static sti_status check_part(sti_world *world, const sti__span *s, const void *a
     case STI__SPAN_MEMORIES: return check_memories(world, at, bytes);
     case STI__SPAN_MATRICES:
         return sti__kept_check(at, bytes, dofs)
+                   ? STI_OK
+                   : sti__fail(&world->error, STI_FORMAT, "the snapshot is damaged");
+    case STI__SPAN_TREES:
+    case STI__SPAN_ASLEEP:
+        return (s->check == STI__SPAN_TREES ? are_trees : are_asleep)(world->model, at, bytes)
                    ? STI_OK
                    : sti__fail(&world->error, STI_FORMAT, "the snapshot is damaged");
     default: return STI_OK;

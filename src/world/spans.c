@@ -110,6 +110,39 @@ static void spans_of_alm(spans *s) {
     }
 }
 
+static bool room_for_sleep(sti_world *w, size_t bytes) { return bytes == 0 || sti__sleep_make(w); }
+static bool room_for_asleep(sti_world *w, size_t bytes) {
+    size_t count = bytes / sizeof(sti__asleep_memory);
+    return bytes == 0 || (sti__sleep_make(w) && sti__sleep_room(w, (int)count));
+}
+
+static void spans_of_sleep(spans *s) {
+    sti__sleep *x = s->world->sleep;
+    const sti_model *m = s->world->model;
+    bool any = x && sti__sleep_has_state(s->world);
+    size_t trees = sizeof(int) * (size_t)m->ntree, poses = 8 * ((size_t)m->ntree + STI__SLEEP_SEEN),
+           sensed = sizeof(double) * (size_t)m->nsensordata;
+    const struct {
+        const char *name;
+        sti__span_check check;
+        void *data;
+        size_t bytes;
+    } part[] = {{"sleep of trees", STI__SPAN_TREES, x ? x->tree : NULL, trees},
+                {"poses of sleep", STI__SPAN_ANYTHING, x ? x->pose : NULL, poses},
+                {"sensors of sleep", STI__SPAN_NUMBERS, x ? x->sensed : NULL, sensed}};
+    for (int i = 0; i < STI__COUNT(part); i++) {
+        sti__span *a =
+            add(s, part[i].name, STI__SPAN_STATE, part[i].check, part[i].data, any ? part[i].bytes : 0);
+        a->most = x ? part[i].bytes : 0;
+        a->room = room_for_sleep;
+    }
+    sti__span *a = add(s, "memory of sleep", STI__SPAN_STATE, STI__SPAN_ASLEEP, x ? x->item : NULL,
+                       x ? sizeof *x->item * (size_t)x->count : 0);
+    a->item = sizeof *x->item;
+    a->count = x ? &x->count : NULL;
+    a->room = room_for_asleep;
+}
+
 static void spans_of_constraints(spans *s) {
     sti__constraints *c = (sti__constraints *)&s->world->constraints;
     add_shown(s, &c->info, sizeof c->info);

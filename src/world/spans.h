@@ -17,6 +17,8 @@ typedef enum sti__span_check {
     STI__SPAN_FIELD,    /* what a step accepts in a field */
     STI__SPAN_MEMORIES, /* of sti_contact_memory */
     STI__SPAN_MATRICES, /* of sti__kept */
+    STI__SPAN_TREES,    /* of sti__sleep */
+    STI__SPAN_ASLEEP,   /* its memories */
     STI__SPAN_ANYTHING
 } sti__span_check;
 
@@ -35,7 +37,7 @@ typedef struct sti__span {
                  size_t bytes); /* for so many, or for all; content stays. NULL: it is there */
 } sti__span;
 
-#define STI__SPANS (STI_FIELD_COUNT + 24)
+#define STI__SPANS (STI_FIELD_COUNT + 32)
 
 /* All of them, into `list`; how many. */
 int sti__world_spans(const sti_world *world, sti__span list[STI__SPANS]);

@@ -214,6 +214,7 @@ static void run_sense(sti_world *world) {
     world->sense(s, STI__SENSE_POSITION);
     world->sense(s, STI__SENSE_VELOCITY);
     world->sense(s, STI__SENSE_ACCELERATION);
+    sti__sleep_sense(world);
     STI__LEAVE(&world->profile);
 }
 
@@ -390,14 +391,17 @@ sti_status sti__substep_end(sti_world *world, uint32_t wanted, sti_status status
     world->hidden = false;
     if (status == STI_OK) {
         STI__ENTER(&world->profile, "checks");
+        sti__sleep_hold(world);
         status = check_memory(world, check_state(world));
         if (status == STI_OK) status = sti__watch_step(world);
         STI__LEAVE(&world->profile);
     }
     STI__ENTER(&world->profile, "memory");
     sti__world_look_back(world, status);
-    if (status == STI_OK) sti__constraints_commit(world);
-    else sti__constraints_retreat(world);
+    if (status == STI_OK) {
+        sti__constraints_commit(world);
+        sti__sleep_end(world);
+    } else sti__constraints_retreat(world);
     STI__LEAVE(&world->profile);
     return status;
 }

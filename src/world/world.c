@@ -89,6 +89,7 @@ void sti_world_destroy(sti_world *world) {
     sti__world_unmake(world);
     sti__alm_free(world->alm);
     sti__warm_free(world);
+    sti__sleep_free(world);
     sti__free_aligned(&allocator, world->memory.pool.data, world->memory.pool.bytes);
     sti__handlers_free(world);
     sti__ik_free(world);
@@ -205,6 +206,7 @@ sti_status sti_world_reset(sti_world *world, int key) {
     sti__constraints_reset(world);
     world->memory.count = 0;
     if (world->alm) sti__alm_reset(world->alm);
+    sti__sleep_reset(world);
     sti_world_drop_warm_start(world);
     sti__world_copy_out(world, world->good);
     sti__world_copy_out(world, world->before);

@@ -10,6 +10,7 @@
 #include "record/field.h"
 #include "sense/sense.h"
 #include "world/constrain.h"
+#include "world/sleep.h"
 #include "world/soft.h"
 #include "world/warm.h"
 #include "world/watchdog.h"
@@ -63,6 +64,7 @@ typedef struct sti__memories {
     X(sti__memories, memory, , HELD)                                                                                \
     X(sti__alm *, alm, , HELD)                    /* NULL until the integrator alm is asked for */                  \
     X(sti__warm_start, warm, , HELD)                                                                                \
+    X(sti__sleep *, sleep, , HELD)                /* NULL until the option is on */                                 \
     X(sti__constraints, constraints, , HELD)      /* all but what they show is made anew by a step */               \
     X(sti__soft_bodies, soft, , OWN)              /* likewise, from the state and flexvert_tangent */               \
     X(double *, good, , HELD)                     /* time, qpos, qvel, act, soft vertices: the last in order */     \
