@@ -87,6 +87,7 @@ static sti_status missing(const char *device, const char *what, sti_error *error
 static sti_status check(const sti_model *m, const char *device, const sti_option *o, sti_error *error) {
     if (m->nflex) return missing(device, "soft bodies are", error);
     if (o->integrator == STI_INTEGRATOR_ALM) return missing(device, "the integrator alm is", error);
+    if (o->enableflags & STI_ENABLE_SLEEP) return missing(device, "sleep is", error);
     for (int i = 0; i < m->ngeom; i++)
         if (m->geom_hydroelastic[i] > 0) return missing(device, "pressure fields of geoms are", error);
     for (int u = 0; u < m->nu; u++)

@@ -55,9 +55,12 @@ static int body_of_sensor(const sti_model *m, int i) {
 static void find_drives(const sti_model *m, sti__sleep *x) {
     for (int i = 0; i < m->nsensor; i++)
         x->sensor_tree[i] = m->sensor_objid[i] < 0 ? -1 : m->body_treeid[body_of_sensor(m, i)];
-    for (int i = 0; i < m->nu; i++)
+    for (int i = 0; i < m->nu; i++) {
         for (int k = 0; k < m->moment_rownnz[i]; k++)
             x->driven[m->dof_treeid[m->moment_colind[m->moment_rowadr[i] + k]]] = true;
+        /* adhesion may hold anything */
+        for (int t = 0; t < m->ntree && m->actuator_trntype[i] == STI_TRN_BODY; t++) x->driven[t] = true;
+    }
 }
 
 static size_t lay_out(const sti_model *m, sti__sleep *x, char *block) {
@@ -72,6 +75,7 @@ static size_t lay_out(const sti_model *m, sti__sleep *x, char *block) {
     x->sensor_tree = sti__cut(&cut, (size_t)m->nsensor, sizeof *x->sensor_tree);
     x->driven = sti__cut(&cut, n, sizeof *x->driven);
     x->parent = sti__cut(&cut, n, sizeof *x->parent);
+    x->last = sti__cut(&cut, n, sizeof *x->last);
     return cut.used;
 }
 
@@ -382,15 +386,14 @@ static bool count_rest(sti_world *world) {
     return any;
 }
 
-/* The trees of block b: the first, which is joined with the others; -1: none. */
-static int join(const sti__assembly *as, int b, int *parent) {
+/* The trees of block b become one island. */
+static void join(const sti__assembly *as, int b, int *parent) {
     int first = -1;
     for (int k = as->jstart[as->first[b]]; k < as->jstart[as->first[b] + 1]; k++) {
         int tree = as->owner[as->dof[as->jcol[k]]];
         if (first >= 0 && tree != first) sti__root_join(parent, first, tree);
         if (first < 0) first = tree;
     }
-    return first;
 }
 
 /* Islands by their first tree. */
@@ -403,18 +406,21 @@ static void find_islands(sti_world *world) {
     for (int t = 0; t < n; t++) x->parent[t] = sti__root(x->parent, t);
 }
 
-/* The trees of island `root` in a cycle, if all rest. */
-static void put_to_sleep(sti_world *world, int root) {
+/* The trees of each island in a cycle, if all of them rest. */
+static void put_to_sleep(sti_world *world) {
     sti__sleep *x = world->sleep;
-    int n = world->model->ntree, last = root;
-    for (int t = root; t < n; t++)
-        if (x->parent[t] == root && x->tree[t] != STI__MIN_AWAKE) return;
-    for (int t = root + 1; t < n; t++) {
-        if (x->parent[t] != root) continue;
-        fall_asleep(world, last, t);
-        last = t;
+    int n = world->model->ntree, *last = x->last;
+    for (int t = 0; t < n; t++) last[t] = t;
+    for (int t = 0; t < n; t++)
+        if (x->tree[t] != STI__MIN_AWAKE) last[x->parent[t]] = -1;
+    for (int t = 0; t < n; t++) {
+        int root = x->parent[t];
+        if (last[root] < 0 || t == root) continue;
+        fall_asleep(world, last[root], t);
+        last[root] = t;
     }
-    fall_asleep(world, last, root);
+    for (int t = 0; t < n; t++)
+        if (x->parent[t] == t && last[t] >= 0) fall_asleep(world, last[t], t);
 }
 
 /* There is room: sti__constraints_prepare. */
@@ -429,10 +435,8 @@ static void keep_memories(sti_world *world) {
 }
 
 void sti__sleep_end(sti_world *world) {
-    sti__sleep *x = world->sleep;
-    if (!x || !sti__sleep_has_state(world) || !count_rest(world)) return;
+    if (!sti__sleep_has_state(world) || !count_rest(world)) return;
     find_islands(world);
-    for (int t = 0; t < world->model->ntree; t++)
-        if (x->parent[t] == t && x->tree[t] == STI__MIN_AWAKE) put_to_sleep(world, t);
+    put_to_sleep(world);
     keep_memories(world);
 }

@@ -22,11 +22,11 @@ typedef struct sti__sleep {
     int count;
     sti__pool pool;
     /* of the model */
-    int *dof, *q;     /* ntree + 1: first dof and coordinate */
-    double *length;   /* nv: m of a turn by one radian, 1 of what slides */
-    int *sensor_tree; /* nsensor; -1: none */
-    bool *driven;     /* ntree: by actuators */
-    int *parent;      /* ntree: scratch */
+    int *dof, *q;       /* ntree + 1: first dof and coordinate */
+    double *length;     /* nv: m of a turn by one radian, 1 of what slides */
+    int *sensor_tree;   /* nsensor; -1: none */
+    bool *driven;       /* ntree: by actuators */
+    int *parent, *last; /* ntree: scratch */
     void *block;
     size_t bytes;
 } sti__sleep;
