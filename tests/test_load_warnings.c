@@ -58,8 +58,8 @@ TEST(solver_settings_of_mujoco_are_told) {
 }
 
 TEST(flags_without_effect_are_told) {
-    static const char *const flags[] = {"midphase='disable'", "autoreset='disable'",  "nativeccd='disable'",
-                                        "island='disable'",   "multiccd='disable'",   "override='enable'",
+    static const char *const flags[] = {"midphase='disable'", "autoreset='disable'", "nativeccd='disable'",
+                                        "island='disable'",   "multiccd='disable'",  "override='enable'",
                                         "fwdinv='enable'",    "invdiscrete='enable'"};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         char xml[200];
