@@ -35,6 +35,8 @@ def test_depth_of_ball_and_floor(scene):
         renderer.enable_depth_rendering()
         renderer.update_scene(data, camera="down")
         depth = renderer.render()
+        renderer.disable_depth_rendering()
+        assert renderer.render().shape == (90, 120, 3)
     assert depth.shape == (90, 120) and depth.dtype == np.float32
     a, b = rays(90, 120, 45)
     # the ball: |z (a, b, 1) - (0, 0, 2.5)| = 0.3, the nearer root
