@@ -16,8 +16,10 @@ static int set_attr(PyObject *object, const char *name, PyObject *value) {
 }
 
 PyObject *core_raise(PyObject *type, const sti_error *e) {
-    if (e->code == STI_NO_MEMORY) return PyErr_NoMemory();
     char line[1024];
+    if (e->code == STI_NO_MEMORY && !e->message[0]) return PyErr_NoMemory();
+    if (e->code == STI_NO_MEMORY)
+        return PyErr_SetString(PyExc_MemoryError, sti_error_format(e, line, sizeof line)), NULL;
     PyObject *message = core_text(sti_error_format(e, line, sizeof line));
     if (!message) return NULL;
     PyObject *exception = PyObject_CallFunctionObjArgs(type, message, NULL);

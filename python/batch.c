@@ -2,6 +2,8 @@
 /* _core.Batch: many worlds of a model as arrays; rollouts. */
 #include "objects.h"
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 
 #define PATIENCE 0.05 /* s between looks for Ctrl-C */
 
@@ -29,12 +31,13 @@ static void batch_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-/* batch(model, count, threads) */
+/* batch(model, count, threads, device) */
 PyObject *core_batch_new(PyObject *module, PyObject *args) {
     PyObject *model;
     int count, threads;
+    const char *device;
     core_state *s = core_state_of(module);
-    if (!PyArg_ParseTuple(args, "O!ii", s->model, &model, &count, &threads)) return NULL;
+    if (!PyArg_ParseTuple(args, "O!iis", s->model, &model, &count, &threads, &device)) return NULL;
     if (!core_model_update(s, model)) return NULL;
     core_batch *b = PyObject_New(core_batch, s->batch);
     if (!b) return NULL;
@@ -46,6 +49,7 @@ PyObject *core_batch_new(PyObject *module, PyObject *args) {
     atomic_init(&b->stopped, false);
     sti_batch_options options = sti_batch_options_default();
     options.option = &((core_model *)model)->opt;
+    options.device = device;
     options.stop = should_stop;
     options.stop_context = b;
     if (b->pool) options.tasks = sti_pool_tasks(b->pool);
@@ -58,7 +62,7 @@ PyObject *core_batch_new(PyObject *module, PyObject *args) {
 }
 
 /* One caller at a time; the model's present options are taken over. */
-static bool take(core_batch *b) {
+bool core_batch_take(core_batch *b) {
     if (atomic_flag_test_and_set(&b->busy)) {
         PyErr_SetString(PyExc_RuntimeError, "this Batch is being stepped by another thread");
         return false;
@@ -67,9 +71,17 @@ static bool take(core_batch *b) {
         atomic_flag_clear(&b->busy);
         return false;
     }
-    sti_batch_set_option(b->batch, &((core_model *)b->model)->opt);
+    if (sti_batch_set_option(b->batch, &((core_model *)b->model)->opt) == STI_UNSUPPORTED) {
+        atomic_flag_clear(&b->busy);
+        sti_error error = {.code = STI_UNSUPPORTED};
+        snprintf(error.message, sizeof error.message, "device %s: the integrator alm is not there yet",
+                 sti_batch_device(b->batch));
+        core_error(core_state_of_type(Py_TYPE((PyObject *)b)), &error);
+        return false;
+    }
     return true;
 }
+static bool take(core_batch *b) { return core_batch_take(b); }
 static void give(core_batch *b) { atomic_flag_clear(&b->busy); }
 
 /* Before and after work without the GIL. */
@@ -128,18 +140,17 @@ static PyObject *batch_forward(PyObject *self, PyObject *which) {
     return result;
 }
 
-/* STI_FIELD_COUNT if there is no such field. */
-static sti_field find_field(PyObject *name) {
+sti_field core_field(PyObject *name) {
     const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
     return text ? sti_field_named(text) : STI_FIELD_COUNT;
 }
 
-/* A window on all rows of a field; None if it must be gathered. */
+/* A window on all rows of a field; None if it must be gathered, or lies in the memory of a GPU. */
 static PyObject *batch_view(PyObject *self, PyObject *name) {
     core_batch *b = (core_batch *)self;
-    sti_view v = sti_batch_view(b->batch, find_field(name));
+    sti_view v = sti_batch_view(b->batch, core_field(name));
     if (PyErr_Occurred()) return NULL;
-    if (!v.data) Py_RETURN_NONE;
+    if (!v.data || strcmp(sti_batch_device(b->batch), "cuda") == 0) Py_RETURN_NONE;
     return core_array_new(core_state_of_type(Py_TYPE(self)), self, v);
 }
 
@@ -161,15 +172,15 @@ static PyObject *move_field(PyObject *self, PyObject *args, bool in) {
     PyObject *name, *array;
     Py_buffer buffer;
     if (!PyArg_ParseTuple(args, "UO", &name, &array)) return NULL;
-    sti_field field = find_field(name);
+    sti_field field = core_field(name);
     int flags = PyBUF_C_CONTIGUOUS | (in ? 0 : PyBUF_WRITABLE);
     if (PyErr_Occurred() || PyObject_GetBuffer(array, &buffer, flags) < 0) return NULL;
     sti_status status = STI_ARGUMENT;
     bool mine = take(b);
     if (mine) {
-        sti_view v = sti_world_view(sti_batch_world(b->batch, 0), field);
-        Py_ssize_t bytes = (Py_ssize_t)sizeof(double) * v.rows * v.cols * sti_batch_count(b->batch);
-        if (field != STI_FIELD_COUNT && buffer.len == bytes)
+        size_t bytes =
+            sizeof(double) * sti_batch_field_size(b->batch, field) * (size_t)sti_batch_count(b->batch);
+        if (field != STI_FIELD_COUNT && (size_t)buffer.len == bytes)
             status = in ? sti_batch_scatter(b->batch, field, buffer.buf)
                         : sti_batch_gather(b->batch, field, buffer.buf);
         give(b);
@@ -225,9 +236,10 @@ static PyObject *batch_failures(PyObject *self, PyObject *unused) {
     const sti_status *status = sti_batch_status(b->batch);
     for (int i = 0; dict && i < sti_batch_count(b->batch); i++) {
         if (status[i] == STI_OK) continue;
-        const sti_error *e = sti_world_error(sti_batch_world(b->batch, i));
+        sti_error e = {0};
+        sti_batch_error(b->batch, i, &e);
         PyObject *key = PyLong_FromLong(i);
-        PyObject *text = core_text(e->code == status[i] ? e->message : sti_status_text(status[i]));
+        PyObject *text = core_text(e.code == status[i] ? e.message : sti_status_text(status[i]));
         PyObject *item = text ? Py_BuildValue("sN", sti_status_name(status[i]), text) : NULL;
         if (!key || !item || PyDict_SetItem(dict, key, item) < 0) Py_CLEAR(dict);
         Py_XDECREF(key);
@@ -273,12 +285,16 @@ static PyObject *batch_hashes(PyObject *self, PyObject *unused) {
     (void)unused;
     core_batch *b = (core_batch *)self;
     if (!take(b)) return NULL;
-    PyObject *list = PyList_New(0);
-    for (int i = 0; list && i < sti_batch_count(b->batch); i++) {
-        PyObject *hash = PyLong_FromUnsignedLongLong(sti_world_hash(sti_batch_world(b->batch, i)));
+    size_t count = (size_t)sti_batch_count(b->batch);
+    uint64_t *all = PyMem_Calloc(count, sizeof *all);
+    sti_status status = all ? sti_batch_hash(b->batch, all) : STI_NO_MEMORY;
+    PyObject *list = status == STI_OK ? PyList_New(0) : core_batch_lost(b, 0, status);
+    for (size_t i = 0; list && i < count; i++) {
+        PyObject *hash = PyLong_FromUnsignedLongLong(all[i]);
         if (!hash || PyList_Append(list, hash) < 0) Py_CLEAR(list);
         Py_XDECREF(hash);
     }
+    PyMem_Free(all);
     give(b);
     return list;
 }
@@ -349,6 +365,15 @@ static PyMethodDef batch_methods[] = {
     {"reset", batch_reset, METH_VARARGS, "some worlds to a keyframe or to states"},
     {"failures", batch_failures, METH_NOARGS, "worlds whose last call failed"},
     {"solved", batch_solved, METH_VARARGS, "certificates, iterations, converged"},
+    {"device", core_batch_device, METH_NOARGS,
+     "its name, and bytes of model, world and all; growths, reordered factors"},
+    {"place", core_batch_place, METH_O,
+     "address of a field's array, and whether it may be written; None: it must be gathered"},
+    {"dlpack", core_batch_dlpack, METH_VARARGS, "a field's array as a capsule of DLPack"},
+    {"scatter_there", core_batch_scatter_there, METH_VARARGS,
+     "a field of all worlds from an address of the memory in which they live"},
+    {"save", core_batch_save, METH_VARARGS, "world i into a world of the same model"},
+    {"restore", core_batch_restore, METH_VARARGS, "world i from a world of the same model"},
     {"lanes", batch_lanes, METH_NOARGS, "worlds side by side, share in use"},
     {"world", batch_world, METH_O, "one of the worlds"},
     {"hashes", batch_hashes, METH_NOARGS, "of all worlds"},

@@ -108,6 +108,18 @@ bool core_model_update(core_state *s, PyObject *model);
 #define CODE_double 'd'
 
 /* Types and what makes their objects. */
+bool core_batch_take(core_batch *b); /* one caller at a time; the model's present options are taken over */
+/* How a batch's call ended that is no step, as an exception; NULL. */
+PyObject *core_batch_lost(core_batch *b, int world, sti_status status);
+/* STI_FIELD_COUNT if there is no such field. */
+sti_field core_field(PyObject *name);
+/* Batches on devices: device.c */
+PyObject *core_batch_device(PyObject *self, PyObject *none);
+PyObject *core_batch_place(PyObject *self, PyObject *name);
+PyObject *core_batch_dlpack(PyObject *self, PyObject *args);
+PyObject *core_batch_scatter_there(PyObject *self, PyObject *args);
+PyObject *core_batch_save(PyObject *self, PyObject *args);
+PyObject *core_batch_restore(PyObject *self, PyObject *args);
 extern PyType_Spec core_array_spec, core_model_spec, core_world_spec, core_recorder_spec, core_batch_spec,
     core_spec_spec, core_element_spec;
 PyObject *core_load(PyObject *module, PyObject *args);

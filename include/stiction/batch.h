@@ -53,12 +53,22 @@ STI_API sti_world *sti_batch_world(sti_batch *batch, int i);
    nothing is copied, for fields of role S and I, and sensordata. Of other fields data is NULL: sti_batch_gather. The array of a
    device lies in its memory: for kernels and libraries that work there. */
 STI_API sti_view sti_batch_view(sti_batch *batch, sti_field field);
+/* Numbers that a field has for each world. */
+STI_API size_t sti_batch_field_size(const sti_batch *batch, sti_field field);
 /* Any field but scratch into out, count x (rows * cols): one copy of so many numbers. */
 STI_API sti_status sti_batch_gather(sti_batch *batch, sti_field field, double *out);
 
 /* The other way, from memory of the processor, for fields of role S and I. Of derived fields it brings back what was gathered before, for
    worlds that were restored from snapshots, which have none; the next step computes them anew. On devices there is no such thing. */
 STI_API sti_status sti_batch_scatter(sti_batch *batch, sti_field field, const double *in);
+/* The same, from the memory in which the worlds live: the device's, of a batch that has one. What was begun on the device before, by any
+   library and on any stream, is done first. */
+STI_API sti_status sti_batch_scatter_there(sti_batch *batch, sti_field field, const double *in);
+/* World i as a snapshot has it (state, inputs, warm start) into `world`, one of the same model that is not of this batch, and the other
+   way: so worlds of a device come to the processor and go back. Contacts, sensors and other outputs of `world` are not brought:
+   sti_forward. On failure sti_batch_error or sti_world_error of the world that was to be written says why. */
+STI_API sti_status sti_batch_save(sti_batch *batch, int i, sti_world *world);
+STI_API sti_status sti_batch_restore(sti_batch *batch, int i, const sti_world *world);
 /* sti_world_hash of each, count of them. */
 STI_API sti_status sti_batch_hash(sti_batch *batch, uint64_t *out);
 
@@ -96,7 +106,7 @@ STI_API sti_status sti_batch_set_option(sti_batch *batch, const sti_option *opti
 STI_API sti_status sti_batch_step(sti_batch *batch, int nstep);
 /* How the last call of sti_batch_step, sti_batch_forward or sti_batch_forward_some ended, for each world. */
 STI_API const sti_status *sti_batch_status(const sti_batch *batch);
-/* sti_world_error of world i; of a device that failed, the device's. On a device texts have a ? in place of numbers. */
+/* sti_world_error of world i; of a device that failed, the device's. */
 STI_API sti_status sti_batch_error(sti_batch *batch, int i, sti_error *out);
 /* Everything but the integration, of each. */
 STI_API sti_status sti_batch_forward(sti_batch *batch);

@@ -23,16 +23,92 @@ def _fail(failures, total):
     return error
 
 
+class DeviceArray:
+    """A field of all worlds of a Batch in the memory of its device, a row a world. PyTorch, JAX and CuPy take it without a copy
+    (torch.from_dlpack(batch.qpos), cupy.asarray(batch.qpos)) and may write into it where the field may be set; numpy.asarray copies it here.
+    Calls of the batch begin once all work on the device is done, and return when theirs is."""
+
+    def __init__(self, batch, name):
+        self._batch, self._name, self.shape = batch, name, batch._shape(name)
+        self._address, self.writable = batch._core.place(name)
+
+    dtype, ndim = _np.dtype(float), property(lambda self: len(self.shape))
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __array__(self, dtype=None, copy=None):
+        if copy is False:
+            raise ValueError("an array of a device is copied to become one of NumPy")
+        return self._batch._gather(self._name).astype(dtype or float, copy=False)
+
+    def numpy(self):
+        """A copy as an array of NumPy."""
+        return self.__array__()
+
+    def __getitem__(self, key):
+        return self.__array__()[key]
+
+    def __setitem__(self, key, value):
+        if not self.writable:
+            raise ValueError(f"Batch.{self._name} cannot be written")
+        if isinstance(key, type(...)) or key == slice(None):
+            return self._batch._scatter(self._name, value)
+        array = self.__array__()
+        array[key] = value
+        self._batch._scatter(self._name, array)
+
+    @property
+    def __cuda_array_interface__(self):
+        if self._batch.device != "cuda":
+            raise AttributeError("this array is not in the memory of a GPU")
+        return {"shape": self.shape, "typestr": "<f8", "data": (self._address, not self.writable), "version": 3, "stream": None}
+
+    def __dlpack_device__(self):
+        return (2, 0) if self._batch.device == "cuda" else (1, 0)
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if dl_device not in (None, self.__dlpack_device__()) or copy:
+            raise BufferError("DLPack: this array is given out where it is, without a copy")
+        return self._batch._core.dlpack(self._name, self.shape)
+
+    def __repr__(self):
+        return f"<{' x '.join(map(str, self.shape))} numbers of {self._batch.device}: {self._name}>"
+
+
+def _on_device(value, shape):
+    """The address of an array of shape in a GPU's memory; None: it is somewhere else."""
+    there = getattr(value, "__cuda_array_interface__", None)
+    if there is None:
+        return None
+    if there["typestr"] != "<f8" or tuple(there["shape"]) != shape:
+        raise ValueError(f"an array of a GPU must have {' x '.join(map(str, shape))} doubles, not {there['shape']} of {there['typestr']}")
+    if there.get("strides") is not None and not _is_contiguous(there["strides"], shape):
+        raise ValueError("an array of a GPU must be contiguous")
+    return there["data"][0]
+
+
+def _is_contiguous(strides, shape):
+    step = 8
+    for stride, n in zip(reversed(strides), reversed(shape)):
+        if n > 1 and stride != step:
+            return False
+        step *= n
+    return True
+
+
 class Batch:
     """n worlds of a model, stepped side by side. Each has the bits of a Data stepped alone, whatever the threads.
 
     Fields are arrays with a row for each world: batch.qpos is n x nq. State, inputs and sensordata are views on the
     worlds' own memory; other fields are gathered into a copy when read.
 
-    threads: how many step it; None: all that the process may use. errors: what a world that fails does to the call once all others
+    device: where they live, "cpu", or "cuda": the first NVIDIA GPU, where fields are DeviceArrays (docs/gpu.md);
+    "cuda-emulated": what that computes, by this processor, for tests. threads: how many step it on the processor; None: all that the process
+    may use. errors: what a world that fails does to the call once all others
     have stepped, "raise" an Error that names it, or "keep" it in batch.failures. Its state stays the last good one."""
 
-    def __init__(self, model, n, threads=None, errors="raise"):
+    def __init__(self, model, n, threads=None, errors="raise", device="cpu"):
         from . import Model
         if not isinstance(model, Model):
             raise TypeError("a Batch needs a stiction.Model")
@@ -43,8 +119,10 @@ class Batch:
             raise ValueError("threads must be between 1 and 1024")
         if errors not in ("raise", "keep"):
             raise ValueError(f"errors must be 'raise' or 'keep', not {errors!r}")
-        self.__dict__.update(model=model, threads=threads, errors=errors, _n=n, _shapes={}, _parameters={},
-                             _core=_core.batch(model._model_core, n, threads))
+        if not isinstance(device, str):
+            raise TypeError(f"device must be a name such as 'cuda', not {device!r}")
+        self.__dict__.update(model=model, threads=threads, errors=errors, device=device, _n=n, _shapes={}, _parameters={},
+                             _core=_core.batch(model._model_core, n, 1 if device != "cpu" else threads, device))
 
     def __len__(self):
         return self._n
@@ -52,7 +130,9 @@ class Batch:
     def _shape(self, name):
         """A row a world; time is one number each. Looked up once: a gather of a small batch costs less."""
         if name not in self._shapes:
-            one = _np.asarray(self._core.world(0).view(name)).shape
+            from . import Data
+            one = self._core.world(0) if self.device == "cpu" else Data(self.model)._core
+            one = _np.asarray(one.view(name)).shape
             self._shapes[name] = (self._n,) if name == "time" else (self._n, *one)
         return self._shapes[name]
 
@@ -60,14 +140,28 @@ class Batch:
         from . import _STATE
         if name.startswith("_") or name not in _STATE:
             raise AttributeError(f"Batch has no attribute {name!r}")
-        view, shape = self._core.view(name), self._shape(name)
-        if view is None:
-            out = _np.empty(shape)
-            self._core.gather(name, out)
-            return out
-        array = _np.asarray(view).reshape(shape)
+        view = self._core.view(name)
+        if view is not None:
+            array = _np.asarray(view).reshape(self._shape(name))
+        elif self.device == "cuda" and self._core.place(name):
+            array = DeviceArray(self, name)
+        else:
+            return self._gather(name)
         self.__dict__[name] = array
         return array
+
+    def _gather(self, name):
+        out = _np.empty(self._shape(name))
+        self._core.gather(name, out)
+        return out
+
+    def _scatter(self, name, value):
+        """A field of all worlds, from an array of the GPU that is copied there, or from one of the processor."""
+        shape = self._shape(name)
+        address = _on_device(value, shape) if self.device == "cuda" else None
+        if address is not None:
+            return self._core.scatter_there(name, address)
+        return self._core.scatter(name, _np.ascontiguousarray(_np.broadcast_to(_np.asarray(value, float), shape)))
 
     def __setattr__(self, name, value):
         from . import _STATE
@@ -89,7 +183,7 @@ class Batch:
     def step(self, nstep=1, ctrl=None):
         """nstep steps of all worlds, with ctrl (n x nu, or nu for all) if given. Ctrl-C stops each between two steps."""
         if ctrl is not None:
-            self.ctrl[...] = ctrl
+            self._scatter("ctrl", ctrl)
         self._end(self._core.step(nstep))
 
     def rollout(self, control=None, *, nstep=None, failed=None):
@@ -142,7 +236,7 @@ class Batch:
     def state(self):
         """State vectors, n x nstate, a copy: time, qpos, qvel, act, as MuJoCo's full physics state; then positions and velocities of
         soft vertices. reset(state=...) takes them."""
-        parts = [self.time[:, None], self.qpos, self.qvel, self.act]
+        parts = [_np.asarray(self.time)[:, None], self.qpos, self.qvel, self.act]
         if self.model.nflexvert:
             parts += [self.flexvert_xpos.reshape(self._n, -1), self.flexvert_xvel.reshape(self._n, -1)]
         return _np.concatenate(parts, axis=1)
@@ -183,12 +277,28 @@ class Batch:
         return self._core.lanes()[1]
 
     def world(self, i):
-        """World i as a Data on the same memory: contacts, sensors by name, pictures, snapshots, the viewer."""
+        """World i as a Data: contacts, sensors by name, pictures, snapshots, the viewer. On the same memory; of a device, a copy that
+        Data.forward has filled, and that put(i, data) brings back."""
         from . import Data
+        if self.device != "cpu":
+            data = Data(self.model)
+            self._core.save(range(self._n)[_operator.index(i)], data._core)
+            data._core.forward()
+            return data
         data = Data.__new__(Data)
         data.__dict__.update(model=self.model, _model_core=self.model._model_core,
                              _core=self._core.world(range(self._n)[_operator.index(i)]))
         return data
+
+    def put(self, i, data):
+        """World i becomes as data, one of the same model: its state, inputs and warm start."""
+        self._core.restore(range(self._n)[_operator.index(i)], data._core)
+
+    @property
+    def device_info(self):
+        """Bytes of the model, of a world and of all on the device; how often worlds were given more; factors in another order than the
+        processor's, whose solves have other bits. All 0 on the processor."""
+        return dict(zip(("model_bytes", "world_bytes", "bytes", "grown", "reordered"), self._core.device()[1:]))
 
     def hashes(self):
         """64-bit hashes of all worlds, as Data.hash."""
@@ -204,11 +314,20 @@ class Batch:
 
     def __reduce__(self):
         from . import _STATE
-        worlds = [self.world(i).snapshot() for i in range(self._n)]
+        worlds = [self._snapshot(i) for i in range(self._n)]
         own = {name: _np.array(value) for name, value in self._parameters.items()}
-        # what the last step has left, of fields that someone looks at
-        derived = {name: _np.array(getattr(self, name)) for name in {*self._shapes, "sensordata"} if _STATE[name] == "D"}
-        return _unpack_batch, (self.model, self._n, self.threads, self.errors, own, worlds, derived)
+        # what the last step has left, of fields that someone looks at; a device keeps its own
+        seen = {*self._shapes, "sensordata"} if self.device == "cpu" else ()
+        derived = {name: _np.array(getattr(self, name)) for name in seen if _STATE[name] == "D"}
+        return _unpack_batch, (self.model, self._n, self.threads, self.errors, own, worlds, derived, self.device)
+
+    def _snapshot(self, i):
+        if self.device == "cpu":
+            return self.world(i).snapshot()
+        from . import Data
+        data = Data(self.model)
+        self._core.save(i, data._core)
+        return data.snapshot()
 
     def __copy__(self):
         return _unpack_batch(*self.__reduce__()[1])
@@ -217,18 +336,22 @@ class Batch:
         return _unpack_batch(self.model.__deepcopy__(memo), *self.__reduce__()[1][1:])
 
     def __repr__(self):
-        return f"<stiction.Batch of {self._n} x {self.model.title!r}, {self.threads} threads>"
+        return f"<stiction.Batch of {self._n} x {self.model.title!r}, {f'{self.threads} threads' if self.device == 'cpu' else self.device}>"
 
 
-def _unpack_batch(model, n, threads, errors, own, worlds, derived):
+def _unpack_batch(model, n, threads, errors, own, worlds, derived, device="cpu"):
     """A pickled Batch."""
-    batch = Batch(model, n, threads, errors)
+    from . import Data
+    batch = Batch(model, n, threads, errors, device)
     for name, value in own.items():
         batch.parameter(name)[...] = value
     if own:
         batch.forward([])  # worlds know their parameters before they are restored
     for i, snapshot in enumerate(worlds):
-        batch.world(i).restore(snapshot)
+        data = batch.world(i) if device == "cpu" else Data(model)
+        data.restore(snapshot)
+        if device != "cpu":
+            batch.put(i, data)
     for name, value in derived.items():
         batch._core.scatter(name, value)
     return batch

@@ -159,6 +159,10 @@ sti_view sti_batch_view(sti_batch *batch, sti_field field) {
                       .writable = field != STI_FIELD_sensordata};
 }
 
+size_t sti_batch_field_size(const sti_batch *batch, sti_field field) {
+    return (unsigned)field < STI_FIELD_COUNT ? sti__field_size(batch->model, field) : 0;
+}
+
 sti_status sti_batch_gather(sti_batch *batch, sti_field field, double *out) {
     size_t size = (unsigned)field < STI_FIELD_COUNT ? sti__field_size(batch->model, field) : 0;
     if ((unsigned)field >= STI_FIELD_COUNT || sti__field_role(field) == 'T') return STI_ARGUMENT;
@@ -177,6 +181,34 @@ sti_status sti_batch_scatter(sti_batch *batch, sti_field field, const double *in
     for (int i = 0; i < batch->count && size; i++)
         memcpy(sti_world_view(batch->world[i], field).data, in + (size_t)i * size, sizeof *in * size);
     return STI_OK;
+}
+
+sti_status sti_batch_scatter_there(sti_batch *batch, sti_field field, const double *in) {
+    if (!batch->remote) return sti_batch_scatter(batch, field, in);
+    return sti_batch_view(batch, field).writable ? sti__device_scatter_there(batch->remote, field, in)
+                                                 : STI_ARGUMENT;
+}
+
+/* A world becomes as another, of the processor both. */
+static sti_status move_world(const sti_allocator *allocator, const sti_world *from, sti_world *to) {
+    size_t size = sti_snapshot_size(from);
+    void *bytes = sti__alloc(allocator, size);
+    sti_status status = bytes ? sti_snapshot_save(from, bytes, size) : STI_NO_MEMORY;
+    if (status == STI_OK) status = sti_snapshot_load(to, bytes, size);
+    sti__free(allocator, bytes, size);
+    return status;
+}
+
+sti_status sti_batch_save(sti_batch *batch, int i, sti_world *world) {
+    if (i < 0 || i >= batch->count || !world) return STI_ARGUMENT;
+    if (batch->remote) return sti__device_save(batch->remote, i, world);
+    return move_world(&batch->own, batch->world[i], world);
+}
+
+sti_status sti_batch_restore(sti_batch *batch, int i, const sti_world *world) {
+    if (i < 0 || i >= batch->count || !world) return STI_ARGUMENT;
+    if (batch->remote) return sti__device_restore(batch->remote, i, world);
+    return move_world(&batch->own, world, batch->world[i]);
 }
 
 sti_status sti_batch_hash(sti_batch *batch, uint64_t *out) {

@@ -8,6 +8,7 @@
 #define STI__GPU_ENTRIES(X)                                                                   \
     X(unpack)   /* one thread: the packed model at `in` becomes the batch's */                \
     X(create)   /* worlds at qpos0 */                                                         \
+    X(place)    /* worlds get their `size` bytes, in windows from `out` on */                 \
     X(grow)     /* worlds get `size` more bytes each, from `out` on */                        \
     X(step)     /* until a world has done `number` steps since `done` was cleared */          \
     X(forward)  /* everything but the integration */                                          \
@@ -17,6 +18,9 @@
     X(gather)   /* rows of the field `number` to `out` */                                     \
     X(solved)   /* certificate, iterations, converged: three doubles a world to `out` */      \
     X(hash)     /* sti_world_hash, as an uint64_t a world, to `out` */                        \
+    X(weigh)    /* bytes of a snapshot, as an uint64_t a world, to `out` */                   \
+    X(save)     /* the first of `which`: its snapshot, of `size` bytes, to `out` */           \
+    X(restore)  /* the first of `which`: from the snapshot of `size` bytes at `in` */         \
     X(error)    /* sti_world_error of the first of `which` to `out` */
 /* clang-format on */
 

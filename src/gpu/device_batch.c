@@ -23,9 +23,11 @@ struct sti__device_batch {
     size_t nstage;
     void *piece[PIECES];
     int npiece;
-    int *short_list; /* count, here: worlds that need memory */
+    int *short_list;   /* count, here: worlds that need memory */
+    sti_status *spare; /* count, here: of calls that are no steps */
     sti__device_counts counts;
-    sti_error lost; /* the device failed; all calls fail from then on */
+    uint64_t seen[STI__COUNT(((sti_model *)0)->changes)]; /* of the model, when it was made */
+    sti_error lost;                                       /* the device failed; all calls fail from then on */
 };
 
 const char *sti__device_name(const sti__device_batch *b) { return b->device; }
@@ -141,6 +143,32 @@ static size_t place_arrays(sti__device_batch *b) {
     return used;
 }
 
+/* Whether worlds of so many bytes lie interleaved. */
+static bool is_beside(size_t world) { return world <= STI__GPU_WINDOW; }
+
+/* Bytes for all worlds; interleaved ones begin at a multiple of a whole group of windows. */
+static size_t room_for(const sti__device_batch *b, size_t world) {
+    size_t group = STI__GPU_BESIDE * STI__GPU_WINDOW, several = STI__GPU_WINDOW / world;
+    if (!is_beside(world)) return sti__size(b->count, world);
+    size_t groups = ((size_t)b->count + STI__GPU_BESIDE - 1) / STI__GPU_BESIDE, rest = groups % several;
+    size_t last = b->driver.beside ? rest * STI__GPU_BESIDE * world : rest ? group : 0;
+    return sti__add(sti__size(groups / several, group), sti__add(last, b->driver.beside ? group : 0));
+}
+
+/* Where threads find the first world, in memory of room_for bytes. */
+static void *first_window(const sti__device_batch *b) {
+    uintptr_t group = STI__GPU_BESIDE * STI__GPU_WINDOW, at = (uintptr_t)b->worlds;
+    if (!b->driver.beside) return b->worlds;
+    return (void *)(((at + group - 1) / group * group) | (uintptr_t)b->driver.beside);
+}
+
+static sti_status place_worlds(sti__device_batch *b) {
+    sti__gpu_call call = {.out = b->worlds, .size = b->counts.world, .n = b->count};
+    if (!is_beside(call.size)) return launch(b, STI__GPU_grow, call);
+    call.out = first_window(b);
+    return launch(b, STI__GPU_place, call);
+}
+
 static sti_status fail_room(sti__device_batch *b, size_t each, sti_error *error) {
     size_t room = b->driver.room(b->driver.context);
     return sti__fail(error, STI_NO_MEMORY,
@@ -163,17 +191,17 @@ static sti_status take_all(sti__device_batch *b, size_t model, size_t world, sti
     b->arrays = take(b, arrays);
     b->worlds = b->packed && b->model_block && b->remote && b->copy.heap && b->copy.world && b->copy.status &&
                         b->copy.done && b->which && b->arrays
-                    ? take(b, sti__size(n, world))
+                    ? take(b, room_for(b, world))
                     : NULL;
     place_arrays(b);
     return b->worlds ? STI_OK : fail_room(b, world + arrays / n + sizeof *b->copy.heap, error);
 }
 
 static sti_status first_bad(sti__device_batch *b, sti_error *error) {
-    sti_status status = STI_OK;
-    for (int i = 0; i < b->count && status == STI_OK; i++)
-        if (from_device(b, &status, b->copy.status + i, sizeof status) != STI_OK)
-            return *error = b->lost, b->lost.code;
+    size_t bytes = sti__size(b->count, sizeof *b->spare);
+    sti_status status = from_device(b, b->spare, b->copy.status, bytes);
+    if (status != STI_OK) return *error = b->lost, status;
+    for (int i = 0; i < b->count && status == STI_OK; i++) status = b->spare[i];
     return status == STI_OK ? STI_OK
                             : sti__fail(error, status, "device %s: a world could not be made: %s", b->device,
                                         sti_status_text(status));
@@ -196,9 +224,7 @@ static sti_status upload(sti__device_batch *b, const void *packed, sti_error *er
     sti_status status = to_device(b, b->packed, packed, b->copy.npacked);
     if (status == STI_OK) status = to_device(b, b->remote, &b->copy, sizeof b->copy);
     if (status == STI_OK) status = launch(b, STI__GPU_unpack, (sti__gpu_call){.in = b->packed, .n = 1});
-    if (status == STI_OK)
-        status = launch(b, STI__GPU_grow,
-                        (sti__gpu_call){.out = b->worlds, .size = b->counts.world, .n = b->count});
+    if (status == STI_OK) status = place_worlds(b);
     sti__gpu_batch made;
     if (status == STI_OK) status = from_device(b, &made, b->remote, sizeof made);
     if (status != STI_OK) return *error = b->lost, status;
@@ -211,12 +237,14 @@ static sti_status upload(sti__device_batch *b, const void *packed, sti_error *er
 static sti_status fill(sti__device_batch *b, const sti_option *option, sti_error *error) {
     size_t model = 0, world = 0, bytes = sti_model_pack_size(b->model);
     b->short_list = sti__alloc(&b->allocator, sti__size(b->count, sizeof(int)));
+    b->spare = sti__alloc(&b->allocator, sti__size(b->count, sizeof *b->spare));
     void *packed = sti__alloc_aligned(&b->allocator, bytes);
     sti_status status = STI_OK;
     b->copy.count = b->count;
     b->copy.npacked = bytes;
     b->copy.option = *option;
-    if (!packed || !b->short_list) status = sti__fail(error, STI_NO_MEMORY, "no memory for a packed model");
+    if (!packed || !b->short_list || !b->spare)
+        status = sti__fail(error, STI_NO_MEMORY, "no memory for a packed model");
     if (status == STI_OK) status = sti_model_pack(b->model, packed, bytes, error);
     if (status == STI_OK) status = measure(b, packed, option, &model, &world, error);
     /* some more for pools that grow in the first steps */
@@ -247,6 +275,7 @@ sti__device_batch *sti__device_create(const sti_model *model, int count, const c
     b->allocator = *sti__allocator(allocator);
     b->model = model;
     b->count = count;
+    memcpy(b->seen, model->changes, sizeof b->seen);
     if (open_device(b, device, error) == STI_OK && fill(b, option, error) == STI_OK) return b;
     sti__device_destroy(b);
     return NULL;
@@ -263,6 +292,7 @@ void sti__device_destroy(sti__device_batch *b) {
     }
     sti_allocator allocator = b->allocator;
     sti__free(&allocator, b->short_list, sti__size(b->count, sizeof(int)));
+    sti__free(&allocator, b->spare, sti__size(b->count, sizeof *b->spare));
     sti__free(&allocator, b, sizeof *b);
 }
 
@@ -312,13 +342,23 @@ static sti_status run(sti__device_batch *b, sti__gpu_entry entry, sti__gpu_call 
     return b->lost.code == STI_OK ? first_of(b, status) : all_lost(b, status);
 }
 
+/* The device has the model as it was. */
+static void check_model(sti__device_batch *b) {
+    if (b->lost.code == STI_OK && memcmp(b->seen, b->model->changes, sizeof b->seen) != 0)
+        sti__fail(&b->lost, STI_UNSUPPORTED,
+                  "device %s: the model was changed after its worlds were made; make them anew", b->device);
+}
+
 sti_status sti__device_step(sti__device_batch *b, int nstep, sti_status *status) {
+    check_model(b);
     if (b->lost.code == STI_OK)
         b->driver.clear(b->driver.context, b->copy.done, sti__size(b->count, sizeof(int)), &b->lost);
     return run(b, STI__GPU_step, (sti__gpu_call){.n = b->count, .number = nstep}, status);
 }
 
 sti_status sti__device_forward(sti__device_batch *b, const int *which, int n, sti_status *status) {
+    check_model(b);
+    if (b->lost.code != STI_OK) return all_lost(b, status);
     if (which)
         for (int i = 0; i < b->count; i++) status[i] = STI_OK;
     sti_status done = b->driver.clear(b->driver.context, b->copy.status,
@@ -382,6 +422,13 @@ sti_status sti__device_scatter(sti__device_batch *b, sti_field field, const doub
     return b->copy.array[field] ? to_device(b, b->copy.array[field], in, bytes) : STI_ARGUMENT;
 }
 
+sti_status sti__device_scatter_there(sti__device_batch *b, sti_field field, const double *in) {
+    size_t bytes = sti__size(b->count, sti__field_size(b->model, field), sizeof(double));
+    if (b->lost.code != STI_OK) return b->lost.code;
+    return b->copy.array[field] ? b->driver.copy(b->driver.context, b->copy.array[field], in, bytes, &b->lost)
+                                : STI_ARGUMENT;
+}
+
 sti_status sti__device_hash(sti__device_batch *b, uint64_t *out) {
     return fetch(b, STI__GPU_hash, 0, sizeof *out, out);
 }
@@ -390,10 +437,71 @@ sti_status sti__device_solved(sti__device_batch *b, double *out) {
     return fetch(b, STI__GPU_solved, 0, 3 * sizeof *out, out);
 }
 
+/* ---- worlds that move ------------------------------------------------------------------------------------------------ */
+
+sti_status sti__device_save(sti__device_batch *b, int i, sti_world *into) {
+    uint64_t size = 0;
+    sti_status status = STI_NO_MEMORY;
+    void *there = staged(b, sizeof size);
+    if (there) status = launch(b, STI__GPU_weigh, (sti__gpu_call){.which = &i, .out = there, .n = 1});
+    if (status == STI_OK) status = from_device(b, &size, there, sizeof size);
+    if (status != STI_OK) return status;
+    void *here = sti__alloc(&b->allocator, size);
+    there = staged(b, size);
+    status = here && there ? STI_OK : STI_NO_MEMORY;
+    if (status == STI_OK)
+        status = launch(b, STI__GPU_save, (sti__gpu_call){.which = &i, .out = there, .size = size, .n = 1});
+    if (status == STI_OK) status = from_device(b, here, there, size);
+    if (status == STI_OK) status = sti_snapshot_load(into, here, size);
+    sti__free(&b->allocator, here, size);
+    return status;
+}
+
+static sti_status restore(sti__device_batch *b, int i, const void *here, size_t size) {
+    void *there = staged(b, size);
+    if (!here || !there) return STI_NO_MEMORY;
+    sti_status status = to_device(b, there, here, size);
+    if (status == STI_OK)
+        status = b->driver.clear(b->driver.context, b->copy.status,
+                                 sti__size(b->count, sizeof *b->copy.status), &b->lost);
+    if (status != STI_OK) return status;
+    return run(b, STI__GPU_restore, (sti__gpu_call){.which = &i, .in = there, .size = size, .n = 1},
+               b->spare);
+}
+
+sti_status sti__device_restore(sti__device_batch *b, int i, const sti_world *from) {
+    size_t size = sti_snapshot_size(from);
+    void *here = sti__alloc(&b->allocator, size);
+    sti_status status = here ? sti_snapshot_save(from, here, size) : STI_NO_MEMORY;
+    if (status == STI_OK) status = restore(b, i, here, size);
+    sti__free(&b->allocator, here, size);
+    return status;
+}
+
+/* A device's texts have no numbers and names in them: the world's state and inputs meet the same end on the processor, which tells more. */
+static void tell_again(sti__device_batch *b, int i, sti_error *out) {
+    sti_world_options options = sti_world_options_default();
+    options.allocator = &b->allocator;
+    options.option = &b->copy.option;
+    sti_world *world = sti_world_create(b->model, &options, NULL);
+    bool known = world;
+    for (int f = 0; f < STI_FIELD_COUNT && known; f++) {
+        sti_view view = sti_world_view(world, (sti_field)f);
+        size_t size = sti__field_size(b->model, (sti_field)f);
+        if (!b->copy.array[f] || !view.writable) continue;
+        known =
+            from_device(b, view.data, b->copy.array[f] + (size_t)i * size, size * sizeof(double)) == STI_OK;
+    }
+    if (known && sti_step(world, 1) == out->code) *out = *sti_world_error(world);
+    sti_world_destroy(world);
+}
+
 sti_status sti__device_error(sti__device_batch *b, int i, sti_error *out) {
     if (b->lost.code != STI_OK) return *out = b->lost, STI_OK;
     void *stage = staged(b, sizeof *out);
     if (!stage) return STI_NO_MEMORY;
     sti_status status = launch(b, STI__GPU_error, (sti__gpu_call){.which = &i, .out = stage, .n = 1});
-    return status == STI_OK ? from_device(b, out, stage, sizeof *out) : status;
+    if (status == STI_OK) status = from_device(b, out, stage, sizeof *out);
+    if (status == STI_OK && out->code != STI_OK) tell_again(b, i, out);
+    return status;
 }

@@ -26,6 +26,11 @@ sti_status sti__device_set_option(sti__device_batch *batch, const sti_option *op
 double *sti__device_array(const sti__device_batch *batch, sti_field field);
 sti_status sti__device_gather(sti__device_batch *batch, sti_field field, double *out);
 sti_status sti__device_scatter(sti__device_batch *batch, sti_field field, const double *in);
+/* The same from the device's memory. */
+sti_status sti__device_scatter_there(sti__device_batch *batch, sti_field field, const double *in);
+/* World i becomes `into`, of this processor and the same model, by a snapshot; and the other way. */
+sti_status sti__device_save(sti__device_batch *batch, int i, sti_world *into);
+sti_status sti__device_restore(sti__device_batch *batch, int i, const sti_world *from);
 sti_status sti__device_hash(sti__device_batch *batch, uint64_t *out);
 /* Three numbers a world: certificate, iterations, converged. */
 sti_status sti__device_solved(sti__device_batch *batch, double *out);

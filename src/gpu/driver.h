@@ -8,11 +8,15 @@
 
 typedef struct sti__gpu_driver {
     void *context;
+    /* A bit of addresses that says: numbers of 32 worlds lie side by side there (worlds.h); 0: the device has no such addresses. */
+    uint64_t beside;
     void *(*take)(void *context, size_t bytes); /* memory of the device, zeroed; NULL: there is not so much */
     void (*give)(void *context, void *memory);
     size_t (*room)(void *context); /* bytes that are free */
     sti_status (*write)(void *context, void *to, const void *from, size_t bytes, sti_error *error);
     sti_status (*read)(void *context, void *to, const void *from, size_t bytes, sti_error *error);
+    /* From the device's own memory, once all that was begun there is done. */
+    sti_status (*copy)(void *context, void *to, const void *from, size_t bytes, sti_error *error);
     sti_status (*clear)(void *context, void *to, size_t bytes, sti_error *error);
     /* Returns when all threads are done. */
     sti_status (*launch)(void *context, sti__gpu_entry entry, const sti__gpu_call *call, sti_error *error);

@@ -31,6 +31,11 @@ void sti__gpu_create(const sti__gpu_call *call, int thread) {
     b->status[i] = b->world[i] ? STI_OK : error.code;
 }
 
+void sti__gpu_place(const sti__gpu_call *call, int thread) {
+    char *piece = (char *)call->out + sti__gpu_window(thread, call->size);
+    sti__gpu_heap_add(&batch_of(call)->heap[thread], piece, call->size);
+}
+
 void sti__gpu_grow(const sti__gpu_call *call, int thread) {
     char *piece = (char *)call->out + (size_t)thread * call->size;
     sti__gpu_heap_add(&batch_of(call)->heap[world_of(call, thread)], piece, call->size);
@@ -93,6 +98,22 @@ void sti__gpu_solved(const sti__gpu_call *call, int thread) {
 
 void sti__gpu_hash(const sti__gpu_call *call, int thread) {
     ((uint64_t *)call->out)[thread] = sti_world_hash(batch_of(call)->world[world_of(call, thread)]);
+}
+
+void sti__gpu_weigh(const sti__gpu_call *call, int thread) {
+    ((uint64_t *)call->out)[thread] = sti_snapshot_size(batch_of(call)->world[world_of(call, thread)]);
+}
+
+void sti__gpu_save(const sti__gpu_call *call, int thread) {
+    sti__gpu_batch *b = batch_of(call);
+    int i = world_of(call, thread);
+    if (thread == 0) b->status[i] = sti_snapshot_save(b->world[i], call->out, call->size);
+}
+
+void sti__gpu_restore(const sti__gpu_call *call, int thread) {
+    sti__gpu_batch *b = batch_of(call);
+    int i = world_of(call, thread);
+    if (thread == 0) b->status[i] = sti_snapshot_load(b->world[i], call->in, call->size);
 }
 
 void sti__gpu_error(const sti__gpu_call *call, int thread) {

@@ -51,6 +51,7 @@ typedef int result; /* 0: success */
     X(mem_set, "cuMemsetD8_v2", (unsigned long long, unsigned char, size_t))                                    \
     X(to_device, "cuMemcpyHtoD_v2", (unsigned long long, const void *, size_t))                                 \
     X(to_host, "cuMemcpyDtoH_v2", (void *, unsigned long long, size_t))                                         \
+    X(on_device, "cuMemcpyDtoD_v2", (unsigned long long, unsigned long long, size_t))                           \
     X(launch, "cuLaunchKernel", (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,  \
                                  void *, void **, void **))                                                     \
     X(error_string, "cuGetErrorString", (result, const char **))
@@ -130,6 +131,14 @@ static sti_status read(void *context, void *to, const void *from, size_t bytes, 
     return r ? fail_call(g, error, "reading from the device", r) : STI_OK;
 }
 
+static sti_status copy(void *context, void *to, const void *from, size_t bytes, sti_error *error) {
+    const gpu *g = current(context);
+    result r = g->synchronize();
+    if (!r && bytes) r = g->on_device(address(to), address(from), bytes);
+    if (!r) r = g->synchronize();
+    return r ? fail_call(g, error, "copying on the device", r) : STI_OK;
+}
+
 static sti_status clear(void *context, void *to, size_t bytes, sti_error *error) {
     const gpu *g = current(context);
     result r = bytes ? g->mem_set(address(to), 0, bytes) : 0;
@@ -142,13 +151,14 @@ static const char *const names[] = {
 #undef X
 };
 
-/* On the default stream, which waits for what PyTorch does there, as it does for us. */
+/* After all that others (PyTorch, on whatever stream) have begun; returns when it is done. */
 static sti_status launch(void *context, sti__gpu_entry entry, const sti__gpu_call *call, sti_error *error) {
     const gpu *g = current(context);
     sti__gpu_call copy = *call;
     void *parameters[] = {&copy};
     unsigned blocks = ((unsigned)call->n + BLOCK - 1) / BLOCK;
-    result r = g->launch(g->entry[entry], blocks, 1, 1, BLOCK, 1, 1, 0, NULL, parameters, NULL);
+    result r = g->synchronize();
+    if (!r) r = g->launch(g->entry[entry], blocks, 1, 1, BLOCK, 1, 1, 0, NULL, parameters, NULL);
     if (!r) r = g->synchronize();
     return r ? fail_call(g, error, names[entry], r) : STI_OK;
 }
@@ -233,6 +243,7 @@ sti_status sti_cuda_open(sti__gpu_driver *driver, sti_error *error) {
     if (status == STI_OK) status = open_context(g, &arch, error);
     if (status == STI_OK) status = load_program(g, arch, error);
     if (status != STI_OK) return close_gpu(g), status;
-    *driver = (sti__gpu_driver){g, take, give, room, write, read, clear, launch, reordered, close_gpu};
+    *driver =
+        (sti__gpu_driver){g, 0, take, give, room, write, read, copy, clear, launch, reordered, close_gpu};
     return STI_OK;
 }
