@@ -3,7 +3,6 @@
    library of devices against the system's. With $STI_TEST_DEVICE=cuda the same on a GPU. */
 #include "gpu/device/libc.h"
 #include "gpu/heap.h"
-#include "gpu/worlds.h"
 #include "state_scenes.h"
 
 enum { MANY = 5 };
@@ -117,20 +116,6 @@ TEST(worlds_move_between_device_and_processor) {
     sti_world_destroy(w), sti_world_destroy(alone), sti_world_destroy(wrong);
     sti_batch_destroy(b);
     sti_model_free(m), sti_model_free(other);
-}
-
-/* More worlds than lie side by side, and than one window has room for: none lies in another's memory. */
-TEST(windows_of_worlds_do_not_overlap) {
-    static const size_t sizes[] = {64, 640, 300032, 524288, 524352, 1048576};
-    for (int k = 0; k < (int)(sizeof sizes / sizeof *sizes); k++)
-        for (int i = 0; i < 200; i++)
-            for (int j = 0; j < i; j++) {
-                size_t a = sti__gpu_window(i, sizes[k]), b = sti__gpu_window(j, sizes[k]);
-                CHECK(a >= b + sizes[k] || b >= a + sizes[k]);
-                CHECK(a / STI__GPU_WINDOW == (a + sizes[k] - 1) / STI__GPU_WINDOW);
-                bool both = i / STI__GPU_BESIDE == j / STI__GPU_BESIDE; /* in one warp: the same place */
-                CHECK(!both || a % STI__GPU_WINDOW == b % STI__GPU_WINDOW);
-            }
 }
 
 /* Columns of boxes: many contacts, so that pools grow, and with them the memory of worlds. */
@@ -271,7 +256,7 @@ TEST(the_device_library_does_what_the_system_one_does) {
 }
 
 MAIN(CASE(a_world_on_a_device_has_the_bits_of_one_here), CASE(fields_come_back_and_resets_reset),
-     CASE(worlds_move_between_device_and_processor), CASE(windows_of_worlds_do_not_overlap),
+     CASE(worlds_move_between_device_and_processor),
      CASE(worlds_that_need_more_memory_get_it_and_lose_nothing),
      CASE(a_world_that_fails_leaves_the_others_alone), CASE(what_is_not_there_says_so),
      CASE(classes_of_the_heap_rise_and_waste_at_most_a_quarter), CASE(the_heap_keeps_what_is_in_it),

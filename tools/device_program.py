@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles the stages of a step for NVIDIA GPUs: C by clang to LLVM's code, all of it linked, unused functions dropped, the rest to
-PTX; and with ptxas to machine code. Only what changed is compiled again.
+"""Compiles the stages of a step for NVIDIA GPUs: C by clang to LLVM's code; what a step calls of it to PTX, a file each; with ptxas
+these to machine code, linked by nvlink. Only what changed is compiled again.
 
 device_program.py --out FILE.ptx [--cubin FILE.cubin --ptxas PROGRAM] [--arch 90] [--embed FILE.S] --work FOLDER [--depfile FILE]
-                  [--suffix=-16] [--made]
---made: FILE.ptx is there, and perhaps FILE.cubin, from another machine; the rest is made of them."""
+                  [--suffix=-16] [--made] [--registers N] [--level N]
+--made: FILE.ptx and FOLDER/*.ptx are there, from another machine; the rest is made of them.
+--registers: that a thread may have (fewer: more threads at once). --level: of ptxas's optimisation for what steps run."""
 import argparse
 import concurrent.futures
 import os
@@ -12,6 +13,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = "base math linear model dynamics fem collide contact solve integrate sense world gpu".split()
@@ -20,6 +22,9 @@ LEFT_OUT = {"world/capsule.c", "world/record.c", "world/picture.c", "gpu/device_
             "gpu/cuda/cuda.c", "base/pool.c", "base/file.c"}
 MORE = ["record/field.c"]
 LEAST = "sm_75"
+# what steps of worlds on a device never run, or once: assembled in a hurry
+COLD = re.compile(r"^(fem_|integrate_alm_|linear_(krylov|precond)_|model_|record_|world_(soft|constrain_alm|inverse|linearize|ik|snapshot|renew|frames)|"
+                  r"collide_(patch|fields|soft|hull|links)|linear_factor_(symbolic|dissect|ordering|compress))")
 # mcmodel: tables of addresses relative to themselves are not for PTX; inline-threshold: LLVM takes eleven times this for PTX
 FLAGS = ["-O2", "-mllvm", "-inline-threshold=20", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-Xclang", "-mcmodel=large", "-emit-llvm", "-nogpulib",
          f"-I{ROOT}/include", f"-I{ROOT}/src"]
@@ -34,11 +39,11 @@ def sources():
     return found + [ROOT / "src" / p for p in MORE] + [ROOT / "src/gpu/device/entry.cu"]
 
 
-def run(command):
+def run(command, errors=False):
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
-    return done.stdout
+    return done.stderr if errors else done.stdout
 
 
 def depends(path):
@@ -65,17 +70,145 @@ def entries(code, suffix):
     return [line.split()[-1] for line in lines if line.split()[1] == "T"]
 
 
+def quick_copies(text):
+    """LLVM copies byte by byte where it does not know how many; gpu/device/absent.c has functions that look at the alignment."""
+    def call(match):
+        tail, name, arguments = match.group(1, 2, 3)
+        parts = [a.split() for a in arguments.split(",")]
+        if parts[2][1].isdigit() and int(parts[2][1]) <= 64:
+            return match.group(0)
+        return f"{tail}call void @sti__gpu_{name}({parts[0][0]} {parts[0][-1]}, {parts[1][0]} {parts[1][-1]}, i64 {parts[2][1]})"
+    text = re.sub(r"(tail |musttail |)call void @llvm\.(memcpy|memmove|memset)\.[a-z0-9.]*\((.*), i1 false\)(, ![a-z.]+ ![0-9]+)*", call, text)
+    for name, second in ("memcpy", "ptr"), ("memmove", "ptr"), ("memset", "i8"):
+        if f"@sti__gpu_{name}(" in text and not re.search(rf"^(define|declare) .*@sti__gpu_{name}\(", text, re.M):
+            text += f"\ndeclare void @sti__gpu_{name}(ptr, {second}, i64)\n"
+    return text
+
+
+# a type that is more than a number, before the name of a function
+MANY = r"(?P<type>(?:%(?:struct|union)\.|\{|\[|<).*?) (?P<name>[@%][\w.$]+)\("
+DEFINED = re.compile(rf"^(?P<begin>(?:define|declare)(?: [a-z_]+)*) {MANY}(?P<rest>.*)$")
+CALLED = re.compile(rf"^\s*(?P<result>%[\w.]+ = )?(?:tail |notail )?call (?P<flags>(?:[a-z]+ )*){MANY}(?P<rest>.*)$")
+
+
+def without_attributes(rest):
+    return re.sub(r" #\d+", "", rest)
+
+
+def by_pointer(text):
+    """What functions return of more than one number goes through a pointer. ptxas 13.0 forgets to set the one that it makes of such a
+    result on a branch that jumps to the call."""
+    out, at, slots, result = [], 0, 0, None
+    for line in text.splitlines():
+        defined, called = (None, None) if "@llvm." in line else (DEFINED.match(line), CALLED.match(line))
+        if line.startswith("define"):
+            result = defined["type"] if defined else None
+        if defined:
+            comma = "" if defined["rest"].startswith(")") else ", "
+            name = " %its.result" if line.startswith("define") else ""
+            line = f"{defined['begin']} void {defined['name']}(ptr{name}{comma}{without_attributes(defined['rest'])}"
+        elif called:
+            comma = "" if called["rest"].startswith(")") else ", "
+            rest = without_attributes(re.sub(r"(, ![a-z.]+ ![0-9]+)+$", "", called["rest"]))
+            out.insert(at, f"  %its.slot.{slots} = alloca {called['type']}, align 16")
+            out.append(f"  call {called['flags']}void {called['name']}(ptr %its.slot.{slots}{comma}{rest}")
+            line = f"  {called['result']}load {called['type']}, ptr %its.slot.{slots}, align 8" if called["result"] else ""
+            slots += 1
+        elif result and line.startswith("  ret "):
+            value = re.sub(r"(, ![a-z.]+ ![0-9]+)+$", "", line.removeprefix("  ret ").removeprefix(result))
+            out.append(f"  store {result}{value}, ptr %its.result, align 8")
+            line = "  ret void"
+        out.append(line)
+        if line.startswith("define"):
+            at = len(out)
+    return "\n".join(out) + "\n"
+
+
+def without_variadic(text):
+    """Functions of any number of arguments (they print errors) get those that have a name: a device's printing reads no others, and PTX
+    of LLVM passes them wrongly."""
+    out = []
+    for line in text.splitlines():
+        if re.search(r"call void @llvm\.va_(start|end|copy)", line):
+            continue
+        called = re.match(r"^(.*call [^(]*?)\(([^()]*), \.\.\.\) (@[\w.$]+)\((.*)\)([^)]*)$", line)
+        if called:
+            begin, types, name, arguments, rest = called.groups()
+            kept = re.split(r", (?![^(]*\))", arguments)[:len(types.split(", "))]
+            line = f"{begin}{name}({', '.join(kept)}){rest}"
+        elif line.startswith(("define", "declare")):
+            line = line.replace(", ...)", ")")
+        out.append(line)
+    return "\n".join(out) + "\n"
+
+
+def to_ptx(code, kept, out, options):
+    """What is reached from `kept` of LLVM's code, as PTX; whether that is new."""
+    used, text = code.with_suffix(".used.bc"), code.with_suffix(".ll")
+    run([f"opt{options.suffix}", "-passes=internalize,globaldce", f"-internalize-public-api-list={','.join(kept)}", code, "-S", "-o", text])
+    text.write_text(by_pointer(without_variadic(quick_copies(text.read_text()))))
+    run([f"llc{options.suffix}", "-O2", f"-mcpu={LEAST}", "-mattr=+ptx75", "--fp-contract=off", text, "-o", used.with_suffix(".ptx")])
+    # LLVM's own fmod leaves the rounding open: nothing may be contracted
+    ptx = re.sub(r"\b(add|sub|mul)\.f64", r"\1.rn.f64", used.with_suffix(".ptx").read_text())
+    if "retval0[" in ptx or "vararg" in ptx:
+        sys.exit(f"{out.name}: a function still returns more than a number, or has any number of arguments")
+    if not out.exists() or out.read_text() != ptx:
+        out.write_text(ptx)
+
+
+def names_of(code, options, *flags):
+    return {line.split()[-1] for line in run([f"llvm-nm{options.suffix}", *flags, code]).splitlines()}
+
+
 def link(codes, options):
+    """PTX of all together, for GPUs that the build has no machine code for, and of each file."""
     whole, used = options.work / "whole.bc", options.work / "used.bc"
-    kept = ",".join(entries(codes[-1], options.suffix) + ["sti_gpu_reordered"])
+    kept = entries(codes[-1], options.suffix) + ["sti_gpu_reordered"]
+    copies = ["sti__gpu_memcpy", "sti__gpu_memmove", "sti__gpu_memset"]
     run([f"llvm-link{options.suffix}", *codes, "-o", whole])
-    run([f"opt{options.suffix}", "-passes=internalize,globaldce", f"-internalize-public-api-list={kept}", whole, "-o", used])
+    run([f"opt{options.suffix}", "-passes=internalize,globaldce", f"-internalize-public-api-list={','.join(kept + copies)}", whole, "-o", used])
     missing = run([f"llvm-nm{options.suffix}", "-u", used]).split()[1::2]
     if missing:
         sys.exit("a device has none of: " + " ".join(missing))
-    run([f"llc{options.suffix}", "-O2", f"-mcpu={LEAST}", "-mattr=+ptx75", "--fp-contract=off", used, "-o", options.out])
-    # LLVM's own fmod leaves the rounding open: nothing may be contracted
-    options.out.write_text(re.sub(r"\b(add|sub|mul)\.f64", r"\1.rn.f64", options.out.read_text()))
+    reached = names_of(used, options, "--defined-only")
+    modules = options.work / "modules"
+    modules.mkdir(exist_ok=True)
+
+    def one(code):
+        mine = names_of(code, options, "--defined-only", "--extern-only") & reached
+        out = modules / (code.name.removesuffix(".bc") + ".ptx")
+        if mine:
+            to_ptx(code, sorted(mine), out, options)
+        elif out.exists():
+            out.unlink()
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(one, codes))
+    to_ptx(used, kept + copies, options.out, options)
+
+
+def assemble(options):
+    """Machine code of all modules, those that changed anew, linked."""
+    modules = options.work / "modules"
+    hot = [f"-O{options.level}"] + ([f"-func-maxrregcount={options.registers}"] if options.registers else [])
+    objects = options.work / f"objects_{options.level}_{options.registers}"
+    objects.mkdir(exist_ok=True)
+
+    def one(source):
+        made, report = objects / (source.stem + ".o"), objects / (source.stem + ".txt")
+        if made.exists() and made.stat().st_mtime > source.stat().st_mtime:
+            return made
+        begun = time.time()
+        flags = ["--Ofast-compile=max", *hot[1:]] if COLD.match(source.name) else hot
+        if "entry.cu" in source.name and options.registers:
+            flags = [*hot, f"-maxrregcount={options.registers}"]
+        told = run([options.ptxas, f"-arch=sm_{options.arch}", "-c", "-v", *flags, "--fmad=false", source, "-o", made], errors=True)
+        report.write_text(f"{time.time() - begun:.1f} s\n{told}")
+        return made
+    sources = sorted(modules.glob("*.ptx"), key=lambda p: -p.stat().st_size)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        made = list(pool.map(one, sources))
+    nvlink = pathlib.Path(options.ptxas).with_name("nvlink")
+    run([nvlink, f"-arch=sm_{options.arch}", *made, "-o", options.cubin])
 
 
 def embedding(options):
@@ -100,6 +233,8 @@ parser.add_argument("--arch", default="90")
 parser.add_argument("--depfile", type=pathlib.Path)
 parser.add_argument("--suffix", default="-16")
 parser.add_argument("--made", action="store_true")
+parser.add_argument("--registers", type=int, default=0)
+parser.add_argument("--level", type=int, default=3)
 options = parser.parse_args()
 made = []
 if not options.made:
@@ -108,7 +243,7 @@ if not options.made:
         made = list(pool.map(lambda source: compile_one(source, options), sources()))
     link([code for code, _ in made], options)
 if options.cubin and not (options.made and options.cubin.exists()):
-    run([options.ptxas, f"-arch=sm_{options.arch}", "--Ofast-compile=max", "--fmad=false", options.out, "-o", options.cubin])
+    assemble(options)
 if options.embed:
     options.embed.write_text(embedding(options))
 if options.depfile:

@@ -10,4 +10,5 @@ cp "$build/tests/test_gpu" "$build/bench/bench_gpu" "$out"
 strip "$out/test_gpu" "$out/bench_gpu"
 ldd "$out/test_gpu" | awk '$3 ~ /^\// {print $3}' | grep -vE '/(libc|libm|ld-linux[^/]*|libresolv)\.so' | xargs -I{} cp -L {} "$out/lib"
 gzip -9c "$ptx" > "$out/device.ptx.gz"
+tar czf "$out/modules.tar.gz" -C "$(dirname "$(find "$build" -type d -name modules | head -n 1)")" modules
 du -sh "$out" >&2

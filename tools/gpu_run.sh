@@ -6,10 +6,11 @@ pack=$(cd "$1" && pwd) command=$2
 shift 2
 [ -d /usr/local/cuda/bin ] && PATH=$PATH:/usr/local/cuda/bin
 if [ ! -f "$pack/libstiction_cuda.so" ]; then
-    gunzip -kf "$pack"/*.gz
+    gunzip -kf "$pack/device.ptx.gz"
+    tar xzf "$pack/modules.tar.gz" -C "$pack"
     ptxas=$(command -v ptxas || true)
     begin=$(date +%s)
-    python3 tools/device_program.py --made --out "$pack/device.ptx" --embed "$pack/device_program.S" \
+    python3 tools/device_program.py --made --work "$pack" --out "$pack/device.ptx" --embed "$pack/device_program.S" \
         ${ptxas:+--ptxas "$ptxas" --cubin "$pack/device.cubin"}
     cc -std=gnu17 -D_GNU_SOURCE -O2 -fPIC -shared -fvisibility=hidden -Iinclude -Isrc src/gpu/cuda/cuda.c "$pack/device_program.S" -ldl \
         -o "$pack/libstiction_cuda.so"

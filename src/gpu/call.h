@@ -8,7 +8,6 @@
 #define STI__GPU_ENTRIES(X)                                                                   \
     X(unpack)   /* one thread: the packed model at `in` becomes the batch's */                \
     X(create)   /* worlds at qpos0 */                                                         \
-    X(place)    /* worlds get their `size` bytes, in windows from `out` on */                 \
     X(grow)     /* worlds get `size` more bytes each, from `out` on */                        \
     X(step)     /* until a world has done `number` steps since `done` was cleared */          \
     X(forward)  /* everything but the integration */                                          \

@@ -143,32 +143,6 @@ static size_t place_arrays(sti__device_batch *b) {
     return used;
 }
 
-/* Whether worlds of so many bytes lie interleaved. */
-static bool is_beside(size_t world) { return world <= STI__GPU_WINDOW; }
-
-/* Bytes for all worlds; interleaved ones begin at a multiple of a whole group of windows. */
-static size_t room_for(const sti__device_batch *b, size_t world) {
-    size_t group = STI__GPU_BESIDE * STI__GPU_WINDOW, several = STI__GPU_WINDOW / world;
-    if (!is_beside(world)) return sti__size(b->count, world);
-    size_t groups = ((size_t)b->count + STI__GPU_BESIDE - 1) / STI__GPU_BESIDE, rest = groups % several;
-    size_t last = b->driver.beside ? rest * STI__GPU_BESIDE * world : rest ? group : 0;
-    return sti__add(sti__size(groups / several, group), sti__add(last, b->driver.beside ? group : 0));
-}
-
-/* Where threads find the first world, in memory of room_for bytes. */
-static void *first_window(const sti__device_batch *b) {
-    uintptr_t group = STI__GPU_BESIDE * STI__GPU_WINDOW, at = (uintptr_t)b->worlds;
-    if (!b->driver.beside) return b->worlds;
-    return (void *)(((at + group - 1) / group * group) | (uintptr_t)b->driver.beside);
-}
-
-static sti_status place_worlds(sti__device_batch *b) {
-    sti__gpu_call call = {.out = b->worlds, .size = b->counts.world, .n = b->count};
-    if (!is_beside(call.size)) return launch(b, STI__GPU_grow, call);
-    call.out = first_window(b);
-    return launch(b, STI__GPU_place, call);
-}
-
 static sti_status fail_room(sti__device_batch *b, size_t each, sti_error *error) {
     size_t room = b->driver.room(b->driver.context);
     return sti__fail(error, STI_NO_MEMORY,
@@ -191,7 +165,7 @@ static sti_status take_all(sti__device_batch *b, size_t model, size_t world, sti
     b->arrays = take(b, arrays);
     b->worlds = b->packed && b->model_block && b->remote && b->copy.heap && b->copy.world && b->copy.status &&
                         b->copy.done && b->which && b->arrays
-                    ? take(b, room_for(b, world))
+                    ? take(b, sti__size(n, world))
                     : NULL;
     place_arrays(b);
     return b->worlds ? STI_OK : fail_room(b, world + arrays / n + sizeof *b->copy.heap, error);
@@ -224,7 +198,9 @@ static sti_status upload(sti__device_batch *b, const void *packed, sti_error *er
     sti_status status = to_device(b, b->packed, packed, b->copy.npacked);
     if (status == STI_OK) status = to_device(b, b->remote, &b->copy, sizeof b->copy);
     if (status == STI_OK) status = launch(b, STI__GPU_unpack, (sti__gpu_call){.in = b->packed, .n = 1});
-    if (status == STI_OK) status = place_worlds(b);
+    if (status == STI_OK)
+        status = launch(b, STI__GPU_grow,
+                        (sti__gpu_call){.out = b->worlds, .size = b->counts.world, .n = b->count});
     sti__gpu_batch made;
     if (status == STI_OK) status = from_device(b, &made, b->remote, sizeof made);
     if (status != STI_OK) return *error = b->lost, status;

@@ -8,8 +8,6 @@
 
 typedef struct sti__gpu_driver {
     void *context;
-    /* A bit of addresses that says: numbers of 32 worlds lie side by side there (worlds.h); 0: the device has no such addresses. */
-    uint64_t beside;
     void *(*take)(void *context, size_t bytes); /* memory of the device, zeroed; NULL: there is not so much */
     void (*give)(void *context, void *memory);
     size_t (*room)(void *context); /* bytes that are free */

@@ -40,7 +40,7 @@ static void close_nothing(void *context) { (void)context; }
 
 sti_status sti__gpu_emulate(sti__gpu_driver *driver, sti_error *error) {
     (void)error;
-    *driver = (sti__gpu_driver){NULL, 0,    take,  give,   room,      copy,
-                                copy, copy, clear, launch, reordered, close_nothing};
+    *driver =
+        (sti__gpu_driver){NULL, take, give, room, copy, copy, copy, clear, launch, reordered, close_nothing};
     return STI_OK;
 }

@@ -31,11 +31,6 @@ void sti__gpu_create(const sti__gpu_call *call, int thread) {
     b->status[i] = b->world[i] ? STI_OK : error.code;
 }
 
-void sti__gpu_place(const sti__gpu_call *call, int thread) {
-    char *piece = (char *)call->out + sti__gpu_window(thread, call->size);
-    sti__gpu_heap_add(&batch_of(call)->heap[thread], piece, call->size);
-}
-
 void sti__gpu_grow(const sti__gpu_call *call, int thread) {
     char *piece = (char *)call->out + (size_t)thread * call->size;
     sti__gpu_heap_add(&batch_of(call)->heap[world_of(call, thread)], piece, call->size);

@@ -243,7 +243,6 @@ sti_status sti_cuda_open(sti__gpu_driver *driver, sti_error *error) {
     if (status == STI_OK) status = open_context(g, &arch, error);
     if (status == STI_OK) status = load_program(g, arch, error);
     if (status != STI_OK) return close_gpu(g), status;
-    *driver =
-        (sti__gpu_driver){g, 0, take, give, room, write, read, copy, clear, launch, reordered, close_gpu};
+    *driver = (sti__gpu_driver){g, take, give, room, write, read, copy, clear, launch, reordered, close_gpu};
     return STI_OK;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a device has not: allocation other than from heaps, locales, files; and what the compiler calls for atomics. Compiled for the
    device alone. */
+#include "mesh/distance.h"
 #include "mesh/mesh.h"
 #include "mesh/pressure.h"
 #include "mesh/stuff.h"
+#include "mesh/surface.h"
 #include "mesh/tetshape.h"
 #include "world/world.h"
 #include <locale.h>
@@ -64,6 +66,29 @@ sti_status sti__pressure_field(const sti__tetmesh *mesh, double stiffness, const
 }
 void sti__pressure_free(sti__pressure *field) { (void)field; }
 
+sti_status sti__surface_create(int nvert, const double *vert, int ntri, const int *tri,
+                               const sti__surface_options *options, sti__surface *surface,
+                               sti__surface_report *report, sti_error *error) {
+    (void)nvert, (void)vert, (void)ntri, (void)tri, (void)options, (void)surface, (void)report, (void)error;
+    return STI_UNSUPPORTED;
+}
+void sti__surface_free(sti__surface *surface) { (void)surface; }
+
+sti_status sti__distance_create(const double *vert, int ntri, const int *tri, const sti_allocator *allocator,
+                                sti__place place, sti__distance *distance, sti_error *error) {
+    (void)vert, (void)ntri, (void)tri, (void)allocator, (void)place, (void)distance, (void)error;
+    return STI_UNSUPPORTED;
+}
+void sti__distance_free(sti__distance *distance) { (void)distance; }
+double sti__distance_to(const sti__distance *distance, const double p[3], double nearest[3], int *tri) {
+    (void)distance, (void)p, (void)nearest, (void)tri;
+    return 0;
+}
+double sti__distance_winding(const sti__distance *distance, const double p[3]) {
+    (void)distance, (void)p;
+    return 0;
+}
+
 double sti__tet_gradients(const double a[3], const double b[3], const double c[3], const double d[3],
                           double gradient[4][3]) {
     (void)a, (void)b, (void)c, (void)d, (void)gradient;
@@ -112,4 +137,47 @@ bool __atomic_compare_exchange_8(volatile void *p, void *expected, unsigned long
     (void)success, (void)failure;
     *(unsigned long *)expected = was;
     return was == want;
+}
+
+/* ---- copies ---------------------------------------------------------------------------------------------------------- */
+
+void sti__gpu_memcpy(void *to, const void *from, size_t n);
+void sti__gpu_memmove(void *to, const void *from, size_t n);
+void sti__gpu_memset(void *to, unsigned char byte, size_t n);
+
+/* Whether all is of whole numbers of eight bytes. */
+static bool is_whole(const void *to, const void *from, size_t n) {
+    return (((uintptr_t)to | (uintptr_t)from | n) & 7) == 0;
+}
+
+__attribute__((no_builtin("memcpy", "memmove"))) void sti__gpu_memcpy(void *to, const void *from, size_t n) {
+    if (!is_whole(to, from, n)) {
+        for (size_t i = 0; i < n; i++) ((char *)to)[i] = ((const char *)from)[i];
+        return;
+    }
+    uint64_t *out = to;
+    const uint64_t *in = from;
+    size_t i = 0;
+    for (n /= 8; i + 4 <= n; i += 4) {
+        uint64_t a = in[i], b = in[i + 1], c = in[i + 2], d = in[i + 3];
+        out[i] = a, out[i + 1] = b, out[i + 2] = c, out[i + 3] = d;
+    }
+    for (; i < n; i++) out[i] = in[i];
+}
+
+__attribute__((no_builtin("memcpy", "memmove"))) void sti__gpu_memmove(void *to, const void *from, size_t n) {
+    if ((uintptr_t)to <= (uintptr_t)from) {
+        sti__gpu_memcpy(to, from, n);
+    } else if (is_whole(to, from, n)) {
+        for (size_t i = n / 8; i-- > 0;) ((uint64_t *)to)[i] = ((const uint64_t *)from)[i];
+    } else {
+        for (size_t i = n; i-- > 0;) ((char *)to)[i] = ((const char *)from)[i];
+    }
+}
+
+__attribute__((no_builtin("memset"))) void sti__gpu_memset(void *to, unsigned char byte, size_t n) {
+    if (is_whole(to, to, n))
+        for (size_t i = 0; i < n / 8; i++) ((uint64_t *)to)[i] = UINT64_C(0x0101010101010101) * byte;
+    else
+        for (size_t i = 0; i < n; i++) ((unsigned char *)to)[i] = byte;
 }
