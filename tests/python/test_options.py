@@ -28,7 +28,7 @@ def test_words_and_bits():
 
 @pytest.mark.parametrize("name, value", [
     ("cone", 7), ("cone", -1), ("solver", 3), ("integrator", 5), ("substeps", 0), ("contact_solver", 4), ("timestep", 0),
-    ("timestep", 1e10), ("density", -1), ("tolerance", -1), ("iterations", -1), ("disableflags", 1 << 20), ("enableflags", 16),
+    ("timestep", 1e10), ("density", -1), ("tolerance", -1), ("iterations", -1), ("disableflags", 1 << 20), ("enableflags", 32),
     ("handlers", -1), ("contact_tol", 0), ("gravity", (0, 0, 1e11)), ("beta", float("nan"))])
 def test_a_value_out_of_its_range_is_refused_when_it_is_set(name, value):
     model = stiction.Model.from_xml_string(BALL)
