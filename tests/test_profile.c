@@ -164,7 +164,7 @@ static int worst_line(least *l, double *worst) {
     return found;
 }
 
-/* The share of the worst stage, by a world of its own: what the clock itself costs is measured when it is made. */
+/* The share of the worst stage, by a world of its own. */
 static double measure_lines(const char *what, const sti_model *m, int nstep) {
     double worst = 0;
     int at = 0;

@@ -145,18 +145,20 @@ typedef struct sti__tally {
         int64_t ticks, count, iterations;
     } part[STI__WORK_COUNT];
     int64_t sum;  /* ticks of all parts */
-    int64_t last; /* when a part last ended */
+    int64_t last; /* when a part, or the stage around them, last began or ended */
 } sti__tally;
 
 int64_t sti__clock(void); /* ns, monotonic */
 /* A start: the time, less what was counted before it. */
-int64_t sti__tally_begin(const sti__tally *tally);
+int64_t sti__tally_begin(sti__tally *tally);
 void sti__tally_end(sti__tally *tally, sti__work part, int64_t start, int64_t iterations);
 void sti__tally_add(sti__tally *sum, const sti__tally *part);
+/* A stage whose parts are tallied: what lies between entering it and its first part is that part's, if it is but the clock. */
+void sti__profile_enter_parts(sti__profile *profile, const char *name, sti__tally *tally);
 /* Into stages inside of the one that was entered last; clears it. */
 void sti__profile_take(sti__profile *profile, sti__tally *tally);
 /* NULL where nobody asks: then they cost a comparison. */
-static inline int64_t sti__tick(const sti__tally *tally) { return tally ? sti__tally_begin(tally) : 0; }
+static inline int64_t sti__tick(sti__tally *tally) { return tally ? sti__tally_begin(tally) : 0; }
 static inline void sti__tock(sti__tally *tally, sti__work part, int64_t start, int64_t iterations) {
     if (tally) sti__tally_end(tally, part, start, iterations);
 }

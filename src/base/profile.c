@@ -35,10 +35,8 @@ static int add_child(sti__profile *profile, int parent, const char *name) {
 /* What lies nearer to the last stage entered or left than this is the same moment: the time in between is that of reading the
    clock. */
 #define SAME 150 /* ns */
-static int64_t clock_of(const sti__profile *profile) { return sti__clock() - profile->own; }
-
-static int64_t moment(sti__profile *profile) {
-    int64_t now = clock_of(profile);
+static int64_t moment(sti__profile *profile, int64_t clock) {
+    int64_t now = clock - profile->own;
     if (now - profile->last > SAME) profile->last = now;
     return profile->last;
 }
@@ -56,7 +54,7 @@ static void open_node(sti__profile *profile, const char *name) {
 }
 
 void sti__profile_enter(sti__profile *profile, const char *name) {
-    int64_t start = moment(profile), begun = sti__clock();
+    int64_t begun = sti__clock(), start = moment(profile, begun);
     if (profile->depth < STI__COUNT(profile->start)) profile->start[profile->depth] = start;
     open_node(profile, name);
     profile->own += sti__clock() - begun;
@@ -68,9 +66,10 @@ void sti__profile_leave(sti__profile *profile) {
     if (depth >= STI__COUNT(profile->stack) || profile->stack[depth] < 0) return;
     sti_profile_node *node = &profile->node[profile->stack[depth]];
     node->count++;
+    int64_t clock = sti__clock();
     if (profile->last == profile->start[depth])
-        profile->last = clock_of(profile); /* nothing was entered in it */
-    node->ticks += moment(profile) - profile->start[depth];
+        profile->last = clock - profile->own; /* nothing was entered in it */
+    node->ticks += moment(profile, clock) - profile->start[depth];
 }
 
 static sti_profile_node *top(sti__profile *profile) {
@@ -86,13 +85,17 @@ void sti__profile_iterations(sti__profile *profile, int64_t count) {
 
 /* ---- tallies ------------------------------------------------------------------------------------------ */
 
-/* Now, or the end of the part before, if it is the same moment. */
+/* Now, or the end of the part before, if it is the same moment. After code in wide registers a clock was seen to take twice as long. */
 static int64_t after_last(const sti__tally *tally) {
     int64_t now = sti__clock();
-    return now - tally->last < SAME ? tally->last : now;
+    return now - tally->last < 2 * SAME ? tally->last : now;
 }
 
-int64_t sti__tally_begin(const sti__tally *tally) { return after_last(tally) - tally->sum; }
+/* A part that begins as soon as the one around it takes that one's moment. */
+int64_t sti__tally_begin(sti__tally *tally) {
+    tally->last = after_last(tally);
+    return tally->last - tally->sum;
+}
 
 /* Threads that share a part count more than the time that passes around them. */
 void sti__tally_end(sti__tally *tally, sti__work part, int64_t start, int64_t iterations) {
@@ -110,6 +113,12 @@ void sti__tally_add(sti__tally *sum, const sti__tally *part) {
         sum->part[i].iterations += part->part[i].iterations;
     }
     sum->sum += part->sum;
+}
+
+void sti__profile_enter_parts(sti__profile *profile, const char *name, sti__tally *tally) {
+    if (!profile->on) return;
+    sti__profile_enter(profile, name);
+    tally->last = sti__clock();
 }
 
 /* Opens a stage without its clock. */
@@ -139,5 +148,6 @@ void sti__profile_take(sti__profile *profile, sti__tally *tally) {
         if (i != STI__WORK_PCG) profile->depth--; /* which stays open for what is inside */
     }
     *tally = (sti__tally){0};
+    profile->last = start - profile->own; /* a stage that is left now ends with its last part */
     profile->own += sti__clock() - start;
 }

@@ -222,7 +222,7 @@ sti_status sti__stage_collide(sti_world *world) {
     place_fields(world);
     sti_status status = find_patches(world);
     if (status != STI_OK || !c->touching || !(o->handlers & STI_HANDLER_POINT)) return status;
-    STI__ENTER(&world->profile, "points");
+    sti__profile_enter_parts(&world->profile, "points", &c->tally);
     status = find_points(world);
     bool woke = true;
     while (status == STI_OK && c->collide.asleep && woke) {
@@ -344,7 +344,7 @@ sti_status sti__stage_contact(sti_world *world) {
     c->rows.soft = sti__soft_matrices(world);
     world->soft.slow = 0;
     if (c->rows.ndof == 0) return STI_OK;
-    STI__ENTER(&world->profile, "rows");
+    sti__profile_enter_parts(&world->profile, "rows", &c->tally);
     int64_t start = sti__tick(c->rows.tally);
     sti_status status = make_rows(world);
     sti__tock(c->rows.tally, STI__WORK_JACOBIANS, start, 0);

@@ -311,13 +311,21 @@ static void turn(const sti__pcg *c, double beta) {
     sti__tock(c->tally, STI__WORK_UPDATE, start, 0);
 }
 
+static void copy(const sti__pcg *c, double *to, const double *from) {
+    int64_t start = sti__tick(c->tally);
+    memcpy(to, from, sizeof(double) * (size_t)c->n);
+    sti__tock(c->tally, STI__WORK_UPDATE, start, 0);
+}
+
 static bool positive(double x) { return x > 0 && x < INFINITY; }
 
 /* r = b - H x, z = M^-1 r; r'z. */
 static double restart(sti__pcg *c, sti__product product, void *context, const double *b, const double *x,
                       const sti_tasks *tasks) {
     multiply(c, product, context, x, c->q);
+    int64_t start = sti__tick(c->tally);
     for (int i = 0; i < c->n; i++) c->r[i] = b[i] - c->q[i];
+    sti__tock(c->tally, STI__WORK_UPDATE, start, 0);
     sti__pcg_apply(c, c->r, c->z, tasks);
     return dot(c, c->r, c->z);
 }
@@ -341,7 +349,7 @@ static sti__pcg_result iterate(sti__pcg *c, sti__product product, void *context,
     }
     double goal = tol * tol * scale, best = rz;
     bool saved = false; /* `best` holds the iterate of the smallest residual; otherwise x does */
-    memcpy(c->p, c->z, sizeof(double) * (size_t)n);
+    copy(c, c->p, c->z);
     while (rz > goal && result.iterations < cap) {
         multiply(c, product, context, c->p, c->q);
         result.iterations++;
@@ -353,7 +361,7 @@ static sti__pcg_result iterate(sti__pcg *c, sti__product product, void *context,
         double next = dot(c, c->r, c->z);
         if (!(next >= 0 && next < INFINITY)) break;
         if (next > best && !saved) {
-            memcpy(c->best, x, sizeof(double) * (size_t)n);
+            copy(c, c->best, x);
             saved = true;
         }
         update(c, x, alpha, c->p);
@@ -361,7 +369,7 @@ static sti__pcg_result iterate(sti__pcg *c, sti__product product, void *context,
         turn(c, next / rz);
         rz = next;
     }
-    if (saved) memcpy(x, c->best, sizeof(double) * (size_t)n);
+    if (saved) copy(c, x, c->best);
     result.residual = sqrt(best / scale);
     result.converged = best <= goal;
     return result;
