@@ -69,6 +69,7 @@ sti_status sti_cuda_open(sti__gpu_driver *driver, sti_error *error) {
     if (!f) return STI_NO_MEMORY;
     if (fault && strncmp(fault, "take ", 5) == 0) f->bad_take = atol(fault + 5);
     if (fault && strncmp(fault, "call ", 5) == 0) f->bad_call = atol(fault + 5);
-    *driver = (sti__gpu_driver){f, take, give, room, copy, copy, clear, launch, reordered, close_device};
+    *driver =
+        (sti__gpu_driver){f, take, give, room, copy, copy, copy, clear, launch, reordered, close_device};
     return sti__gpu_emulate(&f->real, error);
 }

@@ -289,7 +289,11 @@ TEST(arrays_are_where_the_worlds_keep_them) {
     for (int i = 0; i < 3; i++)
         CHECK(memcmp(out + 3 * i * m->nbody, values(sti_batch_world(b, i), "xpos"),
                      sizeof(double) * 3 * (size_t)m->nbody) == 0);
+    CHECK(sti_batch_field_size(b, STI_FIELD_xpos) == 3 * (size_t)m->nbody);
     CHECK(sti_batch_gather(b, STI_FIELD_qH, out) == STI_ARGUMENT);
+    row(b, STI_FIELD_qvel, 1)[0] = 0.5; /* of a batch without a device, its memory is the processor's */
+    CHECK(sti_batch_scatter_there(b, STI_FIELD_qfrc_applied, row(b, STI_FIELD_qvel, 0)) == STI_OK);
+    CHECK(row(b, STI_FIELD_qfrc_applied, 1)[0] == 0.5 && row(b, STI_FIELD_qfrc_applied, 2)[0] == 0);
     for (int i = 0; i < 3; i++) row(b, STI_FIELD_qpos, i)[2] += 1;
     sti_error error = {0};
     REQUIRE(sti_batch_forward_some(b, (int[]){2, 0}, 2, &error) == STI_OK);

@@ -33,7 +33,7 @@ static void finish(sti_batch *b) {
     CHECK(strcmp(getenv("STI_DEVICE_LIVE"), "0") == 0);
 }
 
-enum { CALLS = 11, NV = 64 * 6 };
+enum { CALLS = 12, NV = 64 * 6 };
 static double numbers[2 * (NV * 8 + 64)];
 
 /* All that is done with a batch: each call's status. */
@@ -52,6 +52,7 @@ static void use(sti_batch *b, sti_status out[CALLS]) {
     out[n++] = sti_batch_gather(b, STI_FIELD_xpos, numbers);
     memset(numbers, 0, sizeof numbers);
     out[n++] = sti_batch_scatter(b, STI_FIELD_ctrl, numbers);
+    out[n++] = sti_batch_scatter_there(b, STI_FIELD_qvel, sti_batch_view(b, STI_FIELD_qfrc_applied).data);
     out[n++] = sti_batch_hash(b, hash);
     out[n++] = sti_batch_set_option(b, &option);
     out[n++] = sti_batch_set_option(b, &m->opt);
