@@ -3,6 +3,7 @@
    library of devices against the system's. With $STI_TEST_DEVICE=cuda the same on a GPU. */
 #include "gpu/device/libc.h"
 #include "gpu/heap.h"
+#include "gpu/worlds.h"
 #include "state_scenes.h"
 
 enum { MANY = 5 };
@@ -209,6 +210,12 @@ TEST(classes_of_the_heap_rise_and_waste_at_most_a_quarter) {
     }
 }
 
+TEST(a_library_of_another_version_is_noticed) {
+    sti__gpu_batch batch = {.layout = STI__GPU_LAYOUT + 8};
+    sti__gpu_unpack(&(sti__gpu_call){.batch = &batch, .n = 1}, 0);
+    CHECK(batch.layout == 0 && !batch.model);
+}
+
 TEST(the_heap_keeps_what_is_in_it) {
     static char piece[1 << 16];
     sti__gpu_heap heap = {0};
@@ -259,5 +266,6 @@ MAIN(CASE(a_world_on_a_device_has_the_bits_of_one_here), CASE(fields_come_back_a
      CASE(worlds_move_between_device_and_processor),
      CASE(worlds_that_need_more_memory_get_it_and_lose_nothing),
      CASE(a_world_that_fails_leaves_the_others_alone), CASE(what_is_not_there_says_so),
-     CASE(classes_of_the_heap_rise_and_waste_at_most_a_quarter), CASE(the_heap_keeps_what_is_in_it),
+     CASE(classes_of_the_heap_rise_and_waste_at_most_a_quarter),
+     CASE(a_library_of_another_version_is_noticed), CASE(the_heap_keeps_what_is_in_it),
      CASE(the_device_library_does_what_the_system_one_does))

@@ -60,8 +60,9 @@ def compile_one(source, options):
     name = source.relative_to(ROOT / "src").as_posix().replace("/", "_")
     code, rule = options.work / (name + ".bc"), options.work / (name + ".d")
     if not is_fresh(code, rule):
-        flags = CUDA_FLAGS if source.suffix == ".cu" else C_FLAGS
+        flags, begun = CUDA_FLAGS if source.suffix == ".cu" else C_FLAGS, time.time()
         run([f"clang{options.suffix}", *flags, *FLAGS, "-MD", "-MF", rule, "-MT", code, "-c", source, "-o", code])
+        os.utime(code, (begun, begun))  # what is written meanwhile is newer
     return code, rule
 
 

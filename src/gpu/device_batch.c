@@ -198,11 +198,14 @@ static sti_status upload(sti__device_batch *b, const void *packed, sti_error *er
     sti_status status = to_device(b, b->packed, packed, b->copy.npacked);
     if (status == STI_OK) status = to_device(b, b->remote, &b->copy, sizeof b->copy);
     if (status == STI_OK) status = launch(b, STI__GPU_unpack, (sti__gpu_call){.in = b->packed, .n = 1});
+    sti__gpu_batch made;
+    if (status == STI_OK) status = from_device(b, &made, b->remote, sizeof made);
+    if (status == STI_OK && made.layout != STI__GPU_LAYOUT)
+        return sti__fail(error, STI_UNSUPPORTED, "device %s: its library is of another version than this one",
+                         b->device);
     if (status == STI_OK)
         status = launch(b, STI__GPU_grow,
                         (sti__gpu_call){.out = b->worlds, .size = b->counts.world, .n = b->count});
-    sti__gpu_batch made;
-    if (status == STI_OK) status = from_device(b, &made, b->remote, sizeof made);
     if (status != STI_OK) return *error = b->lost, status;
     if (!made.model) return *error = made.error, made.error.code;
     b->copy.model = made.model;
@@ -217,6 +220,7 @@ static sti_status fill(sti__device_batch *b, const sti_option *option, sti_error
     void *packed = sti__alloc_aligned(&b->allocator, bytes);
     sti_status status = STI_OK;
     b->copy.count = b->count;
+    b->copy.layout = STI__GPU_LAYOUT;
     b->copy.npacked = bytes;
     b->copy.option = *option;
     if (!packed || !b->short_list || !b->spare)

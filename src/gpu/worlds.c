@@ -12,6 +12,10 @@ static int world_of(const sti__gpu_call *call, int thread) {
 
 void sti__gpu_unpack(const sti__gpu_call *call, int thread) {
     sti__gpu_batch *b = batch_of(call);
+    if (b->layout != STI__GPU_LAYOUT) {
+        b->layout = 0;
+        return;
+    }
     sti_allocator allocator = sti__gpu_heap_allocator(&b->model_heap);
     if (thread == 0) b->model = sti_model_unpack(call->in, b->npacked, &allocator, &b->error);
 }

@@ -10,6 +10,8 @@
 
 /* In the device's memory, and all that it points at. */
 typedef struct sti__gpu_batch {
+    uint64_t
+        layout; /* first: STI__GPU_LAYOUT as the processor has it; `unpack` clears it if the device has another */
     int count;
     sti_model *model; /* of `unpack` */
     size_t npacked;
@@ -22,6 +24,11 @@ typedef struct sti__gpu_batch {
     int *done;                      /* count: steps */
     double *array[STI_FIELD_COUNT]; /* count rows; NULL: each world has its own */
 } sti__gpu_batch;
+
+/* A number of the sizes of what both sides read: a library of another version is noticed by it. */
+#define STI__GPU_LAYOUT                                                                          \
+    (sizeof(sti__gpu_batch) + (sizeof(sti_option) << 16) + ((uint64_t)sizeof(sti_model) << 32) + \
+     ((uint64_t)STI_FIELD_COUNT << 48) + ((uint64_t)STI__GPU_ENTRY_COUNT << 56))
 
 #define X(name) void sti__gpu_##name(const sti__gpu_call *call, int thread);
 STI__GPU_ENTRIES(X)
