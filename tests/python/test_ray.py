@@ -136,3 +136,11 @@ def test_bad_arguments_are_said(model):
         stiction.ray.make_vec("stiction/Hopper-v5", snapshot_every=0)
     with pytest.raises(ValueError, match="not a task"):
         stiction.ray.make_vec("CartPole-v1")
+
+
+def test_rays_are_cast_as_before():
+    """stiction.ray is also the function that casts a ray: the module of that name can be called in its place."""
+    model = stiction.Model.from_xml_string("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>")
+    data = stiction.Data(model)
+    stiction.forward(model, data)
+    assert stiction.ray.rollout and stiction.ray(model, data, [0, 0, 5], [0, 0, -2]).distance == pytest.approx(2)
