@@ -146,6 +146,51 @@ def test_contact_arrows():
     assert np.array_equal(renderer.render(), stiction.picture(model, data, 300, 480, 0, contacts=True))
 
 
+def green(image):
+    """Rows and columns of what is green."""
+    image = image.astype(int)
+    return np.nonzero((image[..., 1] > 90) & (image[..., 1] > 1.5 * image[..., 0]) & (image[..., 1] > 1.5 * image[..., 2]))
+
+
+@pytest.mark.parametrize("look", ["force", "frame"])
+def test_arrows_of_friction(look):
+    """A box at rest on which gravity pulls by 9.81 N down and 5 N to the side, which friction takes. In the look "force" the green arrows are
+    tangential forces and lie, in the look "frame" they are normal ones and stand."""
+    model = stiction.Model.from_xml_string(f"""<mujoco xmlns:sti="urn:stiction"><option gravity="5 0 -9.81"/><statistic extent="1" meansize=".1"/>
+        <sti:visual contact="{look}"/><worldbody><camera pos="0 -1.5 .35" xyaxes="1 0 0 0 0 1"/><geom type="plane" size="0 0 1"/>
+        <body pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .1" mass="1" rgba="1 1 1 1"/></body></worldbody></mujoco>""")
+    data = stiction.Data(model)
+    stiction.step(model, data, 200)
+    assert np.abs(data.qvel).max() < 1e-6
+    normal, tangent = (data.contact.force[:, 0].sum(), np.abs(data.contact.force[:, 1:3]).sum())
+    assert normal == pytest.approx(9.81, rel=1e-3) and tangent > 4.9
+    rows, columns = green(stiction.picture(model, data, 300, 480, 0, contacts=True, force_scale=4))
+    assert len(rows) > 50
+    stands = np.ptp(rows) > np.ptp(columns) if look == "frame" else np.ptp(columns) > np.ptp(rows)
+    assert stands
+    assert len(green(stiction.picture(model, data, 300, 480, 0))[0]) == 0
+
+
+def test_a_fine_mesh_looks_as_what_it_is_made_of():
+    """A ball of 9,600 triangles, of which light and shadow take a coarse form, beside the ball itself."""
+    n, m = 80, 61
+    u, v = np.meshgrid(np.arange(n) * 2 * np.pi / n, np.linspace(0, np.pi, m))
+    points = 0.3 * np.stack([np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v)], -1).reshape(-1, 3)
+    faces = [t for i in range(m - 1) for j in range(n) for a, b, c, d in [(i * n + j, i * n + (j + 1) % n, (i + 1) * n + j, (i + 1) * n + (j + 1) % n)]
+             for t in ((a, c, b), (b, c, d))]
+    text = " ".join(f"{x:.9g}" for x in points.ravel())
+    images = []
+    for geom in ('type="mesh" mesh="ball"', 'type="sphere" size=".3"'):
+        model = stiction.Model.from_xml_string(f"""<mujoco><asset><mesh name="ball" vertex="{text}" face="{' '.join(map(str, np.ravel(faces)))}"/></asset>
+            <statistic extent="2" center="0 0 .5"/><worldbody><camera pos="0 -2 .5" xyaxes="1 0 0 0 0 1"/><geom type="plane" size="2 2 1"/>
+            <body pos="0 0 .5"><geom {geom} rgba="1 .5 .2 1"/></body></worldbody></mujoco>""")
+        data = stiction.Data(model)
+        stiction.forward(model, data)
+        images.append(stiction.picture(model, data, 160, 120, 0).astype(int))
+    differ = np.abs(images[0] - images[1]).max(axis=-1)
+    assert differ.mean() < 3 and (differ > 40).mean() < 0.01 and images[0].std() > 20
+
+
 def test_stress_colours():
     """Stretched by 1 %: the same stress everywhere, so one colour of the scale: its end, or half of it."""
     model = stiction.Model.from_xml_string("""<mujoco xmlns:sti="urn:stiction"><worldbody><camera pos="0 -1 0" xyaxes="1 0 0 0 0 1"/>
