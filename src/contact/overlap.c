@@ -54,15 +54,13 @@ static double room_share(const sti_state *s, int dof, double way) {
     return room > 0 ? fmin(1, room / fabs(way)) : 0;
 }
 
-/* sign: 1 for a dof of body2, -1 for one of body1. */
-static double opening_of_dof(const sti_state *s, int dof, const double *root, const push *p, double sign) {
+/* sign: 1 for a dof of body2, -1 for one of body1; arm of the place and moment of the force are about the tree's centre. */
+static double opening_of_dof(const sti_state *s, int dof, const double *arm, const double *moment,
+                             const push *p, double sign) {
     const double *S = s->cdof + 6 * (size_t)dof;
-    double arm[3], v[3], moment[3];
-    v3_sub(arm, p->place, root);
+    double v[3];
     v3_cross(v, S, arm);
     v3_add(v, v, S + 3);
-    v3_cross(moment, root, p->force);
-    v3_sub(moment, p->moment, moment);
     double along = sign * (v3_dot(S, moment) + v3_dot(S + 3, p->force));
     double all = v3_dot(v, v) + p->size * p->size * v3_dot(S, S);
     if (!(along * along > 0 && all > 0)) return 0;
@@ -74,9 +72,14 @@ static double opening_of_body(const sti_state *s, int body, int first, const pus
     const double *root = s->subtree_com + 3 * (size_t)s->model->body_rootid[body];
     int n = sti__chain_length(s->model, body);
     const int *dofs = n ? sti__chain_dofs(s->model, body) : NULL;
-    double best = 0;
-    for (int k = first; k < n && best < STI__OPENING_FREE; k++)
-        best = fmax(best, opening_of_dof(s, dofs[k], root, p, sign));
+    double best = 0, arm[3], moment[3];
+    v3_sub(arm, p->place, root);
+    v3_cross(moment, root, p->force);
+    v3_sub(moment, p->moment, moment);
+    for (int k = first; k < n && best < STI__OPENING_FREE; k++) {
+        double opening = opening_of_dof(s, dofs[k], arm, moment, p, sign);
+        if (opening > best) best = opening;
+    }
     return best;
 }
 

@@ -57,7 +57,9 @@ static bits take_block(small *s, const sti__small_job *job, int at, int dim, int
         s->q[at + i] = -a->vhat[global + i];
         s->R[at + i] = a->R[global + i];
     }
-    if (dim == 3 && (s->p->uniform || same_columns(&a->J, global, 3))) return scatter(s, job, at, 3, global);
+    bool alike = s->p->uniform || (dim > 1 && same_columns(&a->J, global, dim));
+    if (dim == 3 && alike) return scatter(s, job, at, 3, global);
+    if (dim == 6 && alike) return scatter(s, job, at, 6, global);
     for (int i = 0; i < dim; i++) over |= scatter(s, job, at + i, 1, global + i);
     return over;
 }
@@ -75,6 +77,7 @@ static void add_velocities(const small *s, const double *x, double *y) {
         double *out = y + s->first[b], product[STI_ROW_DIM];
         int dim = s->first[b + 1] - s->first[b];
         if (dim == 3) dots(X, s->ld, 3, x, s->from[b], s->to[b], product);
+        else if (dim == 6) dots(X, s->ld, 6, x, s->from[b], s->to[b], product);
         else
             for (int i = 0; i < dim; i++) product[i] = dot(X + i * s->ld, x, s->from[b], s->to[b]);
         for (int i = 0; i < dim; i++) out[i] += product[i];
@@ -149,6 +152,7 @@ static void turn(small *s) {
         FOR_BITS (k, cols) over |= s->reach[k];
         set_range(s, b, over);
         if (dim == 3) turn_rows(s, X, 3, cols, over, s->to[b]);
+        else if (dim == 6) turn_rows(s, X, 6, cols, over, s->to[b]);
         else if (dim == 1 && is_one(cols)) turn_row(s, X, first_of(cols), s->to[b]);
         else
             for (int i = 0; i < dim; i++) turn_rows(s, X + i * s->ld, 1, cols, over, s->to[b]);
@@ -171,6 +175,15 @@ INLINE void push_three(double *f, const double *g, const double *X, int ld, int 
     for (int i = from; i < to; i += VW) AT(f, i) += a * IN(X, i) + b * IN(X, ld + i) + c * IN(X, 2 * ld + i);
 }
 
+/* The same of six, one after the other. */
+INLINE void push_six(double *f, const double *g, const double *X, int ld, int from, int to) {
+    for (int i = from; i < to; i += VW) {
+        vec sum = IN(f, i);
+        UNROLL for (int k = 0; k < 6; k++) sum += g[k] * IN(X, k * ld + i);
+        AT(f, i) = sum;
+    }
+}
+
 /* X'g, also before X is turned */
 static void push(const small *s, const double *g, double *f) {
     double before_turn[MOST], *sum = s->turned ? f : before_turn;
@@ -181,7 +194,8 @@ static void push(const small *s, const double *g, double *f) {
         if (end - at == 3) {
             if (g[at] != 0 || g[at + 1] != 0 || g[at + 2] != 0)
                 push_three(sum, g + at, s->X + at * ld, ld, s->from[b], s->to[b]);
-        } else
+        } else if (end - at == 6) push_six(sum, g + at, s->X + at * ld, ld, s->from[b], s->to[b]);
+        else
             for (int i = at; i < end; i++) add(sum, g[i], s->X + i * ld, s->from[b], s->to[b]);
     }
     if (!s->turned) spread(s, sum, f);
@@ -319,6 +333,7 @@ INLINE void add_law(const small *s, const double *X, const double *K, int b, boo
     int dim = s->row[b]->dim;
     if (dim == 3) add_block(s, X, K, 3, b, symmetric);
     else if (dim == 1) add_block(s, X, K, 1, b, symmetric);
+    else if (dim == 6) add_block(s, X, K, 6, b, symmetric);
     else add_block(s, X, K, dim, b, symmetric);
 }
 
@@ -415,6 +430,7 @@ static void linear(const small *s, const double *y, double *g) {
         const double *G = s->G + s->gstart[b];
         if (dim == 3) sti__pair_impulse(3, G, s->slope + at, s->c + at, y + at, g + at);
         else if (dim == 1) sti__pair_impulse(1, G, s->slope + at, s->c + at, y + at, g + at);
+        else if (dim == 6) sti__pair_impulse(6, G, s->slope + at, s->c + at, y + at, g + at);
         else sti__pair_impulse(dim, G, s->slope + at, s->c + at, y + at, g + at);
     }
 }
