@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the threads of a launch do, each for its world. */
 #include "gpu/worlds.h"
+#include "world/step.h"
 #include <string.h>
 
 static sti__gpu_batch *batch_of(const sti__gpu_call *call) { return call->batch; }
@@ -42,13 +43,16 @@ void sti__gpu_grow(const sti__gpu_call *call, int thread) {
 
 /* ---- steps --------------------------------------------------------------------------------------------------- */
 
-/* One that runs out of memory has not taken the step, and takes it in the next launch, once it has more. */
+/* As sti_step: the last step alone computes what only users read. A world that runs out of memory has not taken the step, and takes it in
+   the next launch, once it has more. */
 void sti__gpu_step(const sti__gpu_call *call, int thread) {
     sti__gpu_batch *b = batch_of(call);
-    int i = world_of(call, thread);
-    sti_status status = STI_OK;
-    for (; b->done[i] < call->number && status == STI_OK; b->done[i] += status == STI_OK)
-        status = sti_step(b->world[i], 1);
+    int i = world_of(call, thread), *done = &b->done[i];
+    sti_world *world = b->world[i];
+    sti_status status = sti__step_check(world);
+    for (; *done < call->number && status == STI_OK; *done += status == STI_OK)
+        status = sti__step_one(world, *done == call->number - 1);
+    sti__world_copy_out(world, world->good);
     b->status[i] = status;
 }
 
