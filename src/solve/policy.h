@@ -210,12 +210,10 @@
 
 /* ---- sweeps over pairs: acceleration -------------------------------------------------------------------- */
 
-#define STI__PAIRS_WINDOW 8 /* Earlier sweeps that an extrapolation is made of. */
+#define STI__PAIRS_WINDOW 5 /* Earlier sweeps that an extrapolation is made of. */
 #define STI__PAIRS_RIDGE 1e-10 /* Relative size that is added to the diagonal of its normal equations. */
-#define STI__PAIRS_PATIENCE 30 /* A stall: so many sweeps that have not halved the squared change, or one that has raised it by the factor. */
+#define STI__PAIRS_PATIENCE 30 /* A stall: so many sweeps that have not halved the squared change, or one that has raised it by the factor; the window begins anew. */
 #define STI__PAIRS_WILD 30
-#define STI__PAIRS_STINT 20 /* Plain sweeps after a stall; half as many again after each, up to the most. */
-#define STI__PAIRS_LONGEST 160
 
 /* ---- sweeps over pairs: the end ------------------------------------------------------------------------- */
 
@@ -227,8 +225,9 @@
 /* Guesses whose natural map is below this share of the impulses are of what rests: Newton's method takes them, with the factor
    of an earlier step. */
 #define STI__PAIRS_SETTLED 1e-4
-/* Operations of a Newton step of an island of n dofs: this times n^(3/2). Fitted to a few piles of 40 to 1000 bodies. */
-#define STI__PAIRS_FACTOR 300
+/* Operations of a Newton step of an island of n dofs: this times n^(7/4). Fitted to times of piles of 60 to 2000 bodies. */
+#define STI__PAIRS_FACTOR 80
+#define STI__PAIRS_SINGLE 500 /* Operations of a block that is swept by itself, in the same unit. */
 /* Sweeps that have stalled go on while they have cost less than so many Newton steps, which then go on from where they end ... */
 #define STI__PAIRS_STEPS 6
 #define STI__PAIRS_LEAST 60 /* ... but for at least so many sweeps, ... */

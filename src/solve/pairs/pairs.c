@@ -40,9 +40,8 @@ typedef struct run {
     double best;    /* since the last stall, of squared changes ... */
     int since;      /* ... and sweeps without half of it */
     bool stalled;
-    double bar;       /* relative gap bar when stalled sweeps were last looked at */
-    int plain, stint; /* sweeps that are left without extrapolation; of the next stall */
-    int look, wait;   /* next sweep at which watched contacts are looked at; sweeps to the one after it */
+    double bar;     /* relative gap bar when stalled sweeps were last looked at */
+    int look, wait; /* next sweep at which watched contacts are looked at; sweeps to the one after it */
     double local;
 } run;
 
@@ -103,19 +102,14 @@ static void look_at_open(run *r, int sweeps) {
 
 /* ---- acceleration ------------------------------------------------------------------------------------------ */
 
-/* Sweeps that lead nowhere are followed by some without extrapolation. */
+/* Where sweeps lead nowhere the window begins anew. */
 static void watch_stalls(run *r) {
     r->since++;
     if (r->change2 < 0.5 * r->best) r->best = r->change2, r->since = 0;
-    if (r->plain > 0) {
-        r->have = 0;
-        if (--r->plain == 0) r->best = r->change2, r->since = 0;
-    } else if (r->since > STI__PAIRS_PATIENCE || r->change2 > STI__PAIRS_WILD * r->best) {
-        r->plain = r->stint;
-        r->stalled = true;
-        r->have = r->since = 0;
-        if (r->stint < STI__PAIRS_LONGEST) r->stint += r->stint / 2;
-    }
+    if (r->since <= STI__PAIRS_PATIENCE && r->change2 <= STI__PAIRS_WILD * r->best) return;
+    r->stalled = true;
+    r->best = r->change2;
+    r->have = r->since = 0;
 }
 
 /* Adds the newest sweep to the window and to the products of changes. */
@@ -194,12 +188,13 @@ static double cost_of(const sti__pairs *p) {
     double lanes = 0;
     for (int k = 0; k < p->ngroup; k++)
         if (p->group[k].awake) lanes += p->group[k].count == 1 ? 200 : 400 + 150 * p->group[k].count;
-    return 8 * lanes + 3.0 * (STI__PAIRS_WINDOW + 3) * (p->m + p->nz) + 100.0 * p->nsingle;
+    return 8 * lanes + 3.0 * (STI__PAIRS_WINDOW + 3) * (p->m + p->nz) + STI__PAIRS_SINGLE * p->nsingle;
 }
 
 /* Sweeps that a few Newton steps of the whole island would cost. */
 static int worth(const sti__pairs *p, double cost) {
-    double n = p->s->n, newton = STI__PAIRS_FACTOR * n * sqrt(n), most = STI__PAIRS_STEPS * newton / cost;
+    double n = p->s->n, root = sqrt(n), newton = STI__PAIRS_FACTOR * n * root * sqrt(root);
+    double most = STI__PAIRS_STEPS * newton / cost;
     return most < STI__PAIRS_LEAST    ? STI__PAIRS_LEAST
            : most < STI__PAIRS_SWEEPS ? (int)most
                                       : STI__PAIRS_SWEEPS;
@@ -226,7 +221,7 @@ static bool iterate(run *r, sti__budget *budget, int *sweeps) {
         if (is_done(r)) return true;
         look_at_open(r, *sweeps);
         watch_stalls(r);
-        if (r->plain > 0 || !STI__RULE(PAIR_EXTRAPOLATION)) continue;
+        if (!STI__RULE(PAIR_EXTRAPOLATION)) continue;
         add_to_window(r);
         extrapolate(r);
     }
@@ -266,7 +261,6 @@ bool sti__pairs_solve(sti__sap *sap, double tol) {
              .newest = -1,
              .best = INFINITY,
              .bar = INFINITY,
-             .stint = STI__PAIRS_STINT,
              .look = STI__PAIRS_LOOK,
              .wait = 2 * STI__PAIRS_LOOK};
     int sweeps = 0;
