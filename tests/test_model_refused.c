@@ -236,7 +236,6 @@ TEST(cameras_lights_and_geoms) {
         {WORLD("<body><joint type='ball' limited='true'/><geom size='1'/></body>"), STI_OK, -1, NULL, NULL},
         {WORLD("<body><joint frictionloss='-1'/><geom size='1'/></body>"), STI_PHYSICS, 3, "joint", "frictionloss"},
         {TOP("<compiler autolimits='false'/><worldbody><body><joint range='0 1'/><geom size='1'/></body></worldbody>"), STI_VALUE, 3, "joint", "range"},
-        {TOP("<compiler fitaabb='true'/><asset><mesh name='m' vertex='0 0 0 1 0 0 0 1 0 0 0 1'/></asset><worldbody><geom type='box' mesh='m'/></worldbody>"), STI_UNSUPPORTED, 3, "geom", "mesh"},
         {TOP("<asset><mesh name='m'/></asset>"), STI_MESH, 3, "mesh", ""},
         {TOP("<asset><mesh name='m' vertex='0 0 0 1'/></asset>"), STI_VALUE, 3, "mesh", "vertex"},
         {TOP("<asset><mesh name='m' vertex='0 0 0 1 0 0 0 1 0 0 0 1' maxhullvert='9'/></asset>"), STI_UNSUPPORTED, 3, "mesh", "maxhullvert"},

@@ -125,6 +125,30 @@ const sti__mesh_facts *sti__mesh_of(sti__compiler *c, const sti_element *geom, i
     return c->mesh && c->mesh[mesh].usable ? &c->mesh[mesh].facts : NULL;
 }
 
+void sti__mesh_enclose(const sti__compiler *c, int id, int type, double size[3], double middle[3]) {
+    const sti__mesh *mesh = &c->mesh[id].mesh;
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, half[3];
+    for (int i = 0; i < 3 * mesh->nvert; i++) {
+        low[i % 3] = fmin(low[i % 3], mesh->vert[i]);
+        high[i % 3] = fmax(high[i % 3], mesh->vert[i]);
+    }
+    for (int k = 0; k < 3; k++) middle[k] = (low[k] + high[k]) / 2, half[k] = (high[k] - low[k]) / 2;
+    double radius = fmax(half[0], half[1]);
+    v3_zero(size);
+    switch (type) {
+    case STI_GEOM_SPHERE: size[0] = fmax(radius, half[2]); break;
+    case STI_GEOM_CAPSULE:
+        size[0] = radius;
+        size[1] = fmax(0, half[2] - radius);
+        break;
+    case STI_GEOM_CYLINDER:
+        size[0] = radius;
+        size[1] = half[2];
+        break;
+    default: v3_copy(size, half);
+    }
+}
+
 void sti__assets_free(sti__compiler *c) {
     for (int i = 0; c->mesh && i < c->m->nmesh; i++)
         if (c->mesh[i].mesh.allocator) sti__mesh_free(&c->mesh[i].mesh);

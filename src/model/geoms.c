@@ -54,13 +54,13 @@ static void inertia_box(const sti__mesh_facts *mesh, double half[3]) {
     }
 }
 
+static bool fits_aabb(const sti__compiler *c) {
+    return sti__keyword(sti__setting(c->spec, STI_E_compiler, STI_A_fitaabb), STI_A_fitaabb, 0) == 1;
+}
+
 /* A primitive with about the inertia of a mesh. */
-static void fit_shape(sti__compiler *c, const sti_element *e, const sti__mesh_facts *mesh, int type,
-                      double size[3]) {
-    double box[3], scale = sti__real(e, STI_A_fitscale, 1);
-    const sti_element *aabb = sti__setting(c->spec, STI_E_compiler, STI_A_fitaabb);
-    if (sti__keyword(aabb, STI_A_fitaabb, 0))
-        sti__complain(c, e, STI_A_mesh, STI_UNSUPPORTED, "fitting by compiler@fitaabb is not supported yet");
+static void fit_inertia(const sti__mesh_facts *mesh, int type, double size[3]) {
+    double box[3];
     inertia_box(mesh, box);
     v3_zero(size);
     switch (type) {
@@ -75,7 +75,6 @@ static void fit_shape(sti__compiler *c, const sti_element *e, const sti__mesh_fa
         break;
     default: v3_copy(size, box);
     }
-    v3_scale(size, size, scale);
 }
 
 /* Puts the geom where its mesh is, now that the mesh is centred. */
@@ -92,13 +91,19 @@ static const sti__mesh_facts *place_mesh(sti__compiler *c, const sti_element *e,
     if (!mesh) return NULL;
     v3_copy(pos, mesh->pos);
     quat_copy(quat, mesh->quat);
-    sti__pose_compose(m->geom_pos + 3 * g, m->geom_quat + 4 * g, pos, quat);
-    v3_copy(m->geom_pos + 3 * g, pos);
-    quat_copy(m->geom_quat + 4 * g, quat);
     if (type == STI_GEOM_MESH) {
         m->geom_dataid[g] = id;
         v3_copy(size, mesh->half);
-    } else fit_shape(c, e, mesh, type, size);
+    } else if (fits_aabb(c)) {
+        double middle[3];
+        sti__mesh_enclose(c, id, type, size, middle);
+        quat_rotate(middle, quat, middle);
+        v3_add(pos, pos, middle);
+    } else fit_inertia(mesh, type, size);
+    if (type != STI_GEOM_MESH) v3_scale(size, size, sti__real(e, STI_A_fitscale, 1));
+    sti__pose_compose(m->geom_pos + 3 * g, m->geom_quat + 4 * g, pos, quat);
+    v3_copy(m->geom_pos + 3 * g, pos);
+    quat_copy(m->geom_quat + 4 * g, quat);
     return type == STI_GEOM_MESH ? mesh : NULL;
 }
 

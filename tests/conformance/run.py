@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""./dev conformance [--wheel NAME] [--match TEXT] [-v]: compare with MuJoCo on every model of the wheels."""
+"""./dev conformance [--wheel NAME] [--more] [--match TEXT] [-v]: compare with MuJoCo on every model of the wheels."""
 import argparse
 import collections
 import json
@@ -14,14 +14,15 @@ import models  # noqa: E402
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--wheel", action="append", choices=list(models.WHEELS), help="only these wheels")
+    parser.add_argument("--wheel", action="append", choices=list(models.WHEELS) + list(models.MORE), help="only these wheels")
+    parser.add_argument("--more", action="store_true", help="the wheels of the comparison of motion too")
     parser.add_argument("--match", default="", help="only paths that contain this text")
     parser.add_argument("-v", "--verbose", action="store_true", help="show the reason of every skip")
     parser.add_argument("--json", help="write all errors to this file")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     results, counts = [], collections.Counter()
-    for wheel, path in models.models(options.wheel or tuple(models.WHEELS)):
+    for wheel, path in models.models(options.wheel or tuple(models.WHEELS) + (tuple(models.MORE) if options.more else ())):
         if options.match not in str(path):
             continue
         result = compare.compare(path)
