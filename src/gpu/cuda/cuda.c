@@ -11,8 +11,9 @@
 /* KiB of stack that a thread has: functions call others by pointer, so that no compiler knows how much they need. The device sets it
    aside for every thread that can run at once. $STI_CUDA_STACK_KIB, to try another. */
 #define STACK_KIB 64
-/* Threads of a block: few, since worlds differ in how long they take. */
-#define BLOCK 32
+/* Warps that run at once on a multiprocessor: of more the worlds no longer fit its caches, fewer leave it waiting. */
+#define WARPS 4
+#define WARP 32 /* threads */
 
 __attribute__((visibility("default"))) sti_status sti_cuda_open(sti__gpu_driver *driver, sti_error *error);
 
@@ -25,6 +26,7 @@ extern const int sti_cuda_cubin_arch; /* 90: compute capability 9.0 */
 
 typedef int result; /* 0: success */
 #define OUT_OF_MEMORY 2
+#define MULTIPROCESSORS 16
 #define MAJOR 75
 #define MINOR 76
 #define STACK_LIMIT 0
@@ -64,6 +66,7 @@ typedef struct gpu {
     int device;
     void *context, *module;
     void *entry[STI__GPU_ENTRY_COUNT];
+    unsigned warps;               /* that should run at once */
     unsigned long long reordered; /* where the device counts */
 } gpu;
 
@@ -151,14 +154,27 @@ static const char *const names[] = {
 #undef X
 };
 
+/* Threads of a block, which is a warp: as few worlds as let all warps run at once, since those of a warp wait for each other. */
+static unsigned threads_of(const gpu *g, unsigned n) {
+    unsigned threads = 1;
+    while (threads < WARP && threads * g->warps < n) threads *= 2;
+    return threads;
+}
+
+/* Blocks: where there are far more than should run at once, each does several worlds a thread in turn. */
+static unsigned blocks_of(const gpu *g, unsigned n, unsigned threads) {
+    unsigned blocks = (n + threads - 1) / threads, turns = (blocks + g->warps / 4) / g->warps;
+    return turns > 1 ? (blocks + turns - 1) / turns : blocks;
+}
+
 /* After all that others (PyTorch, on whatever stream) have begun; returns when it is done. */
 static sti_status launch(void *context, sti__gpu_entry entry, const sti__gpu_call *call, sti_error *error) {
     const gpu *g = current(context);
     sti__gpu_call copy = *call;
     void *parameters[] = {&copy};
-    unsigned blocks = ((unsigned)call->n + BLOCK - 1) / BLOCK;
+    unsigned threads = threads_of(g, (unsigned)call->n), blocks = blocks_of(g, (unsigned)call->n, threads);
     result r = g->synchronize();
-    if (!r) r = g->launch(g->entry[entry], blocks, 1, 1, BLOCK, 1, 1, 0, NULL, parameters, NULL);
+    if (!r) r = g->launch(g->entry[entry], blocks, 1, 1, threads, 1, 1, 0, NULL, parameters, NULL);
     if (!r) r = g->synchronize();
     return r ? fail_call(g, error, names[entry], r) : STI_OK;
 }
@@ -201,13 +217,15 @@ static size_t stack_bytes(void) {
 }
 
 static sti_status open_context(gpu *g, int *arch, sti_error *error) {
-    int major = 0, minor = 0;
+    int major = 0, minor = 0, processors = 0;
     result r = g->init(0);
     if (!r) r = g->device_get(&g->device, 0);
     if (r)
         return fail(error, STI_UNSUPPORTED, "device cuda: there is no NVIDIA GPU that can be used (%d)", r);
     g->device_attribute(&major, MAJOR, g->device);
     g->device_attribute(&minor, MINOR, g->device);
+    g->device_attribute(&processors, MULTIPROCESSORS, g->device);
+    g->warps = WARPS * (processors > 0 ? (unsigned)processors : 1);
     *arch = 10 * major + minor;
     if (*arch < 75)
         return fail(error, STI_UNSUPPORTED,
