@@ -78,6 +78,7 @@ static int view(view_options *o) {
 
 int command_view(int argc, char **argv) {
     view_options o = {.viewer = sti_viewer_options_default(), .speed = 1};
+    bool no_wait = false;
     const arg args[] = {
         {"--port", "N", "of 127.0.0.1 (any that is free)", ARG_INT, &o.viewer.port},
         {"--key", "NAME", "start from this keyframe (name or number)", ARG_TEXT, &o.key},
@@ -88,6 +89,7 @@ int command_view(int argc, char **argv) {
          ARG_TEXT, &o.fields},
         {"--replay", "FILE.h5", "show a recorded trajectory instead of simulating", ARG_TEXT, &o.replay},
         {"--rate", "HZ", "frames per second at most (60)", ARG_REAL, &o.viewer.rate},
+        {"--no-wait", NULL, "simulate before the first page has come", ARG_FLAG, &no_wait},
         {"--open", NULL, "open the browser", ARG_FLAG, &o.open},
         ARG_OUTSIDE(&o.outside),
     };
@@ -108,6 +110,7 @@ int command_view(int argc, char **argv) {
     if (o.speed < 0) return usage_error(&u, "--speed must not be negative");
     if (o.viewer.rate <= 0) return usage_error(&u, "--rate must be positive");
     if (o.record && o.replay) return usage_error(&u, "--record and --replay exclude each other");
+    o.viewer.wait = !no_wait;
     o.file = files.item[0];
     return view(&o);
 }

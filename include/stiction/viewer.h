@@ -17,6 +17,7 @@ typedef struct sti_viewer_options {
     double rate;                    /* frames per second at most (60) */
     size_t history;                 /* bytes for going back in time (128 MiB); 0 = none */
     bool paused;                    /* start paused */
+    bool wait;                      /* sti_viewer_run simulates once a page has come (false) */
     int key;                        /* keyframe to which Reset goes back; -1: the reference pose */
     sti_recorder *recorder;         /* sti_viewer_run writes every step to it; NULL = none */
     double interval;                /* simulated seconds between recorded frames, 0 = every step */

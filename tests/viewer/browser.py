@@ -187,6 +187,7 @@ def go_back(page):
     page.page.click("#play")
     page.until("viewer.frame.head.paused")
     head = page.head()
+    kept = page.get("viewer.plots.list[0].times.length")
     assert head["last"] > head["first"] + 10
     page.slide("#time", 0.1)
     page.until("viewer.frame.head.past")
@@ -194,10 +195,72 @@ def go_back(page):
     assert past["time"] < head["time"] and past["shown"] < head["last"]
     page.page.click("#replay")
     page.until(f"viewer.frame.head.time > {past['time']}")
+    assert page.get("viewer.plots.list[0].times.length") >= kept, "plots forget what lies ahead"
     page.page.click("#live")
     page.until("!viewer.frame.head.past")
     page.page.click("#play")
     page.until("!viewer.frame.head.paused")
+
+
+def model_panels(page, shot):
+    """Tree, joints, names, inertia, wireframe, framing, help, floor: after the others, as they change the view."""
+    page.page.click("summary:has-text('Bodies')")
+    page.page.fill("#find", "foo")
+    assert page.get("[...document.querySelectorAll('#tree button')].filter(b => !b.hidden).map(b => b.textContent)") == ["foot"]
+    page.page.click("#tree button:has-text('foot')")
+    assert "foot" in page.page.inner_text("#selection")
+    page.page.fill("#find", "")
+    page.page.click("#play")
+    page.until("viewer.frame.head.paused")
+    page.page.click("summary:has-text('Joints')")
+    page.slide("#jointsliders input", 0.5)
+    joint = page.get("viewer.scene.description.joints.find(j => j.type >= 2)")
+    lo, hi = joint["range"] if joint["limited"] else (-1, 1)
+    page.until(f"Math.abs(viewer.frame.QPOS[{joint['qpos']}] - {(lo + hi) / 2}) < {0.05 * (hi - lo)} && viewer.frame.QVEL[{joint['dof']}] === 0")
+    half = page.get("viewer.marks.inertia.find(g => g.userData.body === 1).userData.half")
+    body = page.get("viewer.scene.description.bodies[1]")
+    for k in range(3):  # moments of a box of even density: m / 3 (b^2 + c^2)
+        b, c = (half[j] for j in range(3) if j != k)
+        assert abs(body["mass"] / 3 * (b * b + c * c) - body["inertia"][k]) < 1e-6, (half, body)
+    page.page.select_option("#named", "bodies")
+    page.until("[...document.querySelectorAll('#names span')].some(s => s.textContent === 'foot' && !s.hidden)")
+    for label in ("inertia", "wireframe"):
+        page.page.click(f"#toggles label:has-text('{label}')")
+    assert page.get("viewer.scene.geoms.filter(g => g.userData.solid).every(g => g.material.wireframe) && viewer.marks.inertia.every(g => g.visible)")
+    page.page.click("#ask")
+    shot("12-panels")
+    page.page.keyboard.press("Escape")
+    page.page.focus("#view")
+    page.page.keyboard.press("Escape")
+    assert page.get("document.getElementById('help').hidden")
+    page.page.keyboard.press("w")
+    page.page.keyboard.press("a")
+    page.drawn()
+    inside = page.get("viewer.scene.geoms.filter(g => g.visible && g.userData.solid).every(g => { const p = g.getWorldPosition(new viewer.THREE.Vector3()).project(viewer.eye.camera); return Math.abs(p.x) < 1 && Math.abs(p.y) < 1; })")
+    assert inside and not page.get("viewer.scene.geoms[1].material.wireframe")
+    page.get("viewer.eye.free.position.z = -3")
+    page.drawn()
+    assert page.get("viewer.eye.free.position.z") >= page.get("viewer.eye.floor") - 1e-9, "below the floor"
+    row = "[0, 1, 0, 3, 0, 1, 0, k % 25 * 0.001, 0, 0, 0, 0, 1, 1, 0, 0, k, 0, 0]"
+    chosen = page.get(f"viewer.contacts.choose(Float32Array.from(Array.from({{length: 500}}, (_, k) => {row}).flat())).map(i => i / 19)")
+    assert 0 < len(chosen) < 200 and 499 in chosen, chosen  # the strongest is among them
+    page.page.click("#play")
+
+
+def small_and_dark(page, shot):
+    page.page.emulate_media(color_scheme="dark")
+    page.drawn()
+    background = page.get("viewer.scene.root.background.getHex()")
+    assert max(background >> 16, background >> 8 & 255, background & 255) < 64, hex(background)
+    shot("13-dark")
+    page.page.set_viewport_size({"width": 390, "height": 844})
+    page.drawn(4)
+    shot("14-small")
+    assert page.get("document.documentElement.scrollWidth") <= 390, "wider than the screen"
+    assert page.get("document.getElementById('view').clientWidth > 350 && document.getElementById('side').clientHeight > 100")
+    page.page.set_viewport_size(SIZE)
+    page.page.emulate_media(color_scheme="light")
+    page.drawn()
 
 
 def captures(page, folder):
@@ -302,7 +365,7 @@ def main(program, folder=ROOT / "out" / "viewer"):
             page.page.screenshot(path=folder / f"{name}.png")
         not_blank(page)
         for part in (lambda: contact_arrows(page, shot), lambda: schemes(page, shot), lambda: pause_and_reset(page), lambda: drag(page, shot),
-                     lambda: plots(page, shot), lambda: go_back(page), lambda: captures(page, folder)):
+                     lambda: plots(page, shot), lambda: go_back(page), lambda: model_panels(page, shot), lambda: small_and_dark(page, shot), lambda: captures(page, folder)):
             part()
             assert not page.said, page.said
         received, start = page.get("viewer.received"), time.monotonic()

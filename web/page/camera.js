@@ -20,6 +20,32 @@ export class Eye {
     this.choice = -1;
     this.follow = -1;
     this.last = new THREE.Vector3();
+    // a level floor at the top of the world's planes: the free camera stays above it
+    const floors = scene.description.geoms.filter(g => g.type === 0 && g.body === 0 && Math.abs(g.quat[1]) + Math.abs(g.quat[2]) < 1e-6);
+    this.floor = floors.length ? Math.min(...floors.map(g => g.pos[2])) + 0.01 * extent : -Infinity;
+  }
+
+  /** Shows all bodies, from the same side. */
+  frameAll() {
+    const box = new THREE.Box3();
+    this.scene.geoms.filter(g => g.visible && g.userData.solid).forEach(g => box.expandByObject(g));
+    this.lookAt(box);
+  }
+
+  /** Shows one body. */
+  frameBody(body) {
+    const box = new THREE.Box3();
+    this.scene.geoms.filter(g => g.userData.body === body).forEach(g => box.expandByObject(g));
+    this.lookAt(box);
+  }
+
+  lookAt(box) {
+    if (box.isEmpty()) return;
+    const sphere = box.getBoundingSphere(new THREE.Sphere()), away = this.free.position.clone().sub(this.controls.target).normalize();
+    const half = Math.min(this.free.fov, this.free.fov * this.free.aspect) * Math.PI / 360;
+    this.controls.target.copy(sphere.center);
+    this.free.position.copy(sphere.center).addScaledVector(away, 1.1 * Math.max(sphere.radius, 1e-3) / Math.sin(half));
+    this.controls.update();
   }
 
   get camera() { return this.choice < 0 ? this.free : this.scene.cameras[this.choice].camera; }
@@ -43,6 +69,10 @@ export class Eye {
       this.last.copy(at);
     }
     this.controls.update();
+    if (this.free.position.z < this.floor) {
+      this.free.position.z = this.floor;
+      this.free.lookAt(this.controls.target);
+    }
     const camera = this.camera;
     if (camera.aspect !== aspect) camera.aspect = aspect, camera.updateProjectionMatrix();
     this.scene.head.position.setFromMatrixPosition(camera.matrixWorld);

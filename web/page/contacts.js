@@ -4,7 +4,7 @@ import * as THREE from './three.module.js';
 
 export const LOOK = { NONE: 0, FORCE: 1, FRAME: 2, SCENE: 3 };
 const COLOR = { red: 0xd92b2b, green: 0x1f9d3a, blue: 0x2457d6, white: 0xffffff };
-const ROW = 19, MOST = 4096;
+const ROW = 19, MOST = 4096, PLENTY = 200; // contacts; above PLENTY arrows are thinned
 
 /** A pool of one shape whose instances are placed and coloured anew in every frame. */
 class Pool {
@@ -40,6 +40,8 @@ export class Contacts {
     this.description = scene.description;
     this.perNewton = 0.6 * extent / Math.max(weight, 1e-9); // the whole weight is as long as 0.6 of the scene
     this.factor = 1;
+    this.longest = extent; // no arrow is longer than the scene
+    this.cell = 0.04 * extent;
     this.size = Math.min(0.06 * meansize + 0.004 * extent, 0.02 * extent);
     this.points = new Pool(scene.root, new THREE.SphereGeometry(1, 16, 10));
     this.shafts = new Pool(scene.root, new THREE.CylinderGeometry(1, 1, 1, 10).translate(0, 0.5, 0), 3 * MOST);
@@ -64,7 +66,7 @@ export class Contacts {
   }
 
   arrow(at, direction, force, color) {
-    const length = Math.abs(force) * this.perNewton * this.factor, width = 0.35 * this.size;
+    const length = Math.min(Math.abs(force) * this.perNewton * this.factor, this.longest), width = 0.35 * this.size;
     if (length < 0.2 * this.size) return 0;
     const head = Math.min(3.5 * width, 0.5 * length);
     this.spin.setFromUnitVectors(up, direction);
@@ -84,8 +86,21 @@ export class Contacts {
     const rows = frame.CONT;
     for (const pool of [this.points, this.shafts, this.heads]) pool.mesh.count = 0;
     this.list = [];
-    for (let i = 0; i + ROW <= rows.length; i += ROW) this.draw(frame, rows.subarray(i, i + ROW));
+    for (const i of this.choose(rows)) this.draw(frame, rows.subarray(i, i + ROW));
     for (const pool of [this.points, this.shafts, this.heads]) pool.done();
+  }
+
+  /** Where the rows begin that are drawn: all, or of hundreds the strongest in each cell of a grid. */
+  choose(rows) {
+    const all = [];
+    for (let i = 0; i + ROW <= rows.length; i += ROW) all.push(i);
+    if (all.length <= PLENTY) return all;
+    const best = new Map(), force = i => Math.hypot(rows[i + 16], rows[i + 17], rows[i + 18]);
+    for (const i of all) {
+      const name = [7, 8, 9].map(k => Math.floor(rows[i + k] / this.cell)).join();
+      if (!best.has(name) || force(best.get(name)) < force(i)) best.set(name, i);
+    }
+    return [...best.values()];
   }
 
   draw(frame, row) {

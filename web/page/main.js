@@ -4,6 +4,7 @@ import * as THREE from './three.module.js';
 import { Eye } from './camera.js';
 import { Capture } from './capture.js';
 import { Contacts } from './contacts.js';
+import { Marks } from './marks.js';
 import { Mouse } from './mouse.js';
 import { Panel } from './panel.js';
 import { Plots } from './plots.js';
@@ -25,13 +26,14 @@ async function main() {
   renderer.shadowMap.type = THREE.PCFShadowMap;
   renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
 
-  const scene = new Scene(description, data), eye = new Eye(scene, canvas), contacts = new Contacts(scene), softs = new Softs(scene, data);
+  const scene = new Scene(description, data), eye = new Eye(scene, canvas), contacts = new Contacts(scene), softs = new Softs(scene, data), marks = new Marks(scene, stage);
   const draw = () => renderer.render(scene.root, eye.camera);
   const capture = new Capture(canvas, draw, description.title);
   let newest = null, panel = null, received = 0, drawn = 0;
   const stream = new Stream(frame => { newest = frame; received++; plots.update(frame); }, on => panel?.connected(on));
-  panel = new Panel({ scene, stream, eye, contacts, softs, capture });
+  panel = new Panel({ scene, stream, eye, contacts, softs, capture, marks });
   const mouse = new Mouse(canvas, scene, eye, stream, selected => panel.select(selected));
+  panel.pick = body => mouse.choose(body);
   const plots = new Plots(description, document.getElementById('plots'), document.getElementById('addplot'));
   document.title = `${description.title || 'scene'} · Stiction`;
 
@@ -50,12 +52,13 @@ async function main() {
     softs.ask(stream, performance.now());
     mouse.update();
     eye.update(stage.clientWidth / Math.max(1, stage.clientHeight));
+    marks.update(eye.camera);
     plots.draw();
     draw();
     drawn++;
   });
   // for the console and for tests
-  window.viewer = { scene, eye, contacts, softs, stream, mouse, plots, panel, capture, THREE,
+  window.viewer = { scene, eye, contacts, softs, marks, stream, mouse, plots, panel, capture, THREE,
                     get frame() { return newest; }, get received() { return received; }, get drawn() { return drawn; } };
 }
 

@@ -80,6 +80,11 @@ export class Mouse {
     this.onselect(this.selected);
   }
 
+  /** Selects a body by its number. */
+  choose(body) {
+    this.select({ object: this.scene.geoms.find(g => g.userData.body === body) ?? { userData: { kind: 'body', index: body, body, solid: true } } });
+  }
+
   glow(hex) {
     if (!this.selected?.solid) return;
     this.scene.geoms.filter(g => g.userData.body === this.selected.body).forEach(g => g.material.emissive.setHex(hex));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything around the picture: buttons, sliders, the values of what is selected, the time line.
+import { Bodies, slider } from './bodies.js';
 import { GRADIENT } from './soft.js';
 import { NOTHING, OP } from './stream.js';
 
@@ -12,13 +13,14 @@ const WIDTH = { q: [7, 4, 1, 1], v: [6, 3, 1, 1] }, JOINTS = ['free', 'ball', 's
 const SHAPES = ['plane', 'hfield', 'sphere', 'capsule', 'ellipsoid', 'cylinder', 'box', 'mesh'];
 
 export class Panel {
-  constructor({ scene, stream, eye, contacts, softs, capture }) {
-    Object.assign(this, { scene, stream, eye, contacts, softs, capture, selected: null, frame: null });
+  constructor({ scene, stream, eye, contacts, softs, capture, marks }) {
+    Object.assign(this, { scene, stream, eye, contacts, softs, capture, marks, selected: null, frame: null });
     this.bar();
     this.past();
     this.view();
     this.sliders();
     this.soft();
+    this.bodies = new Bodies(scene, stream, body => this.pick(body));
     this.keys();
   }
 
@@ -29,6 +31,12 @@ export class Panel {
     this.play = () => stream.send(OP.PAUSE, this.running() ? 1 : 0);
     this.step = () => stream.send(OP.STEP, 1);
     this.reset = () => stream.send(OP.RESET, $('key').value === '' ? NOTHING : +$('key').value);
+    this.all = () => this.eye.frameAll();
+    this.near = () => { if (this.selected) this.eye.frameBody(this.selected.body); };
+    this.wire = () => [...$('toggles').querySelectorAll('label')].find(l => l.textContent === 'wireframe').click();
+    this.help = () => { $('help').hidden = !$('help').hidden; };
+    $('all').onclick = this.all;
+    $('ask').onclick = this.help;
     $('play').onclick = this.play;
     $('step').onclick = this.step;
     $('reset').onclick = this.reset;
@@ -64,6 +72,8 @@ export class Panel {
     $('camera').onchange = () => eye.choose(+$('camera').value);
     for (const [name, on] of [['shadows', true], ['tendons', true], ['sites', false], ['frames', false], ['cameras', false], ['lights', false]])
       this.check($('toggles'), name, on, value => scene.show(name, value));
+    for (const [name, on] of [['inertia', false], ['wireframe', false]]) this.check($('toggles'), name, on, value => this.marks.show(name, value));
+    $('named').onchange = () => { this.marks.names = $('named').value; };
     scene.groups.forEach((on, i) => this.check($('groups'), `group ${i}`, on, value => { scene.groups[i] = value; scene.showGroups(); this.softs.showGroups(); }));
     $('look').onchange = () => this.stream.send(OP.LOOK, NOTHING, +$('look').value);
     $('arrow').oninput = () => { this.contacts.factor = 10 ** +$('arrow').value; this.contacts.update(this.frame); };
@@ -74,12 +84,7 @@ export class Panel {
     $('actuators').hidden = !actuators.length;
     $('actuators').open = actuators.length > 0 && actuators.length <= 8;
     this.controls = actuators.map((a, i) => {
-      const label = document.createElement('label'), input = document.createElement('input'), [lo, hi] = a.limited ? a.range : [-1, 1];
-      Object.assign(input, { type: 'range', min: lo, max: hi, step: (hi - lo) / 200 || 0.01, value: 0 });
-      input.oninput = () => this.stream.send(OP.CONTROL, i, +input.value);
-      label.append(named('actuator', a, i), input);
-      $('sliders').append(label);
-      return input;
+      return slider($('sliders'), named('actuator', a, i), a.limited ? a.range : [-1, 1], '', x => this.stream.send(OP.CONTROL, i, x));
     });
   }
 
@@ -95,7 +100,7 @@ export class Panel {
   keys() {
     addEventListener('keydown', event => {
       if (/INPUT|SELECT|BUTTON/.test(event.target.tagName)) return;
-      const action = { ' ': this.play, ArrowRight: this.step, Backspace: this.reset }[event.key];
+      const action = { ' ': this.play, ArrowRight: this.step, Backspace: this.reset, a: this.all, f: this.near, w: this.wire, '?': this.help, Escape: () => { $('help').hidden = true; } }[event.key];
       if (action) event.preventDefault(), action();
     });
   }
@@ -132,6 +137,7 @@ export class Panel {
     this.updateSelection(frame);
     this.updateProfile(frame);
     this.updateSoft(frame);
+    this.bodies.update(frame);
     $('contactcount').textContent = `${frame.CONT.length / 19} contact${frame.CONT.length === 19 ? '' : 's'}`;
     if (this.online) this.message(frame.TEXT ?? '');
   }
@@ -148,7 +154,7 @@ export class Panel {
   }
 
   updateSliders(frame) {
-    this.controls.forEach((input, i) => { if (document.activeElement !== input) input.value = frame.CTRL[i]; });
+    this.controls.forEach((control, i) => control.show(frame.CTRL[i]));
   }
 
   updateSoft(frame) {
@@ -163,6 +169,7 @@ export class Panel {
 
   select(selected) {
     this.selected = selected;
+    this.bodies.select(selected?.body ?? -1);
     if (this.frame) this.updateSelection(this.frame, true);
   }
 

@@ -2,15 +2,15 @@
 // Live plots over simulated time. A series is a name and a function from a frame to numbers.
 
 const KEEP = 1200, COLORS = ['#2563c9', '#d9622b', '#1f9d3a', '#8a4bc9', '#c92b6d', '#8a7a1f'];
-const short = x => (x === 0 ? '0' : Math.abs(x) >= 1e5 || Math.abs(x) < 1e-3 ? x.toExponential(1) : String(+x.toPrecision(4)));
+const short = x => (!Number.isFinite(x) ? '–' : x === 0 ? '0' : Math.abs(x) >= 1e5 || Math.abs(x) < 1e-3 ? x.toExponential(1) : String(+x.toPrecision(4)));
 
 /** Everything that can be plotted. */
 export function series(description) {
   const part = (tag, start, dim) => frame => Array.from(frame[tag].subarray(start, start + dim));
   const list = description.sensors.map((s, i) => ({ name: `${s.name || `sensor ${i}`} (${s.type})`, values: part('SENS', s.start, s.dim) }));
-  list.push({ name: 'energy: potential, kinetic, sum', values: f => [f.STAT[0], f.STAT[1], f.STAT[0] + f.STAT[1]] },
+  list.push({ name: 'energy (J)', legend: ['potential', 'kinetic', 'sum'], values: f => [f.STAT[0], f.STAT[1], f.STAT[0] + f.STAT[1]] },
             { name: 'contacts', values: f => [f.STAT[4]] },
-            { name: 'contact force: normal, tangential sums', values: forces },
+            { name: 'contact force (N)', legend: ['normal', 'tangential'], values: forces },
             { name: 'solver iterations', values: f => [f.STAT[2]] },
             { name: 'residual (log10)', values: f => [f.STAT[3] > 0 ? Math.log10(f.STAT[3]) : NaN] },
             { name: 'time of the solve (ms)', values: f => [f.STAT[5]] },
@@ -39,6 +39,13 @@ function stages(frame) {
   return list.length ? list : [frame.PROF[root]];
 }
 
+/** Two to five round numbers between lo and hi. */
+export function ticks(lo, hi) {
+  const rough = (hi - lo) / 3, power = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].find(m => m * power >= rough) * power, list = [];
+  for (let k = Math.ceil(lo / step); k * step <= hi + 1e-9 * step; k++) list.push(k * step);
+  return list;
+}
+
 class Plot {
   constructor(source, parent, remove) {
     this.source = source;
@@ -51,18 +58,35 @@ class Plot {
     close.textContent = '×';
     close.title = 'remove this plot';
     close.onclick = () => (this.box.remove(), remove(this));
-    this.box.append(this.canvas, close);
+    this.legend = document.createElement('div');
+    this.legend.className = 'legend number';
+    this.box.append(this.canvas, close, this.legend);
     parent.append(this.box);
   }
 
   add(frame) {
-    const time = frame.head.time, last = this.times.at(-1);
-    if (time === last) return;
-    if (time < last) this.times = [], this.rows = []; // a reset, or going back
-    this.times.push(time);
-    this.rows.push(this.source.values(frame));
+    const { time, past } = frame.head, row = this.source.values(frame);
+    let at = this.times.length; // where it belongs: what is looked at again is replaced, not appended
+    while (at > 0 && this.times[at - 1] > time) at--;
+    const again = at > 0 && this.times[at - 1] === time;
+    if (!past && at < this.times.length) this.times.length = this.rows.length = at; // a reset, or simulated on from the past
+    if (again) this.rows[at - 1] = row;
+    else this.times.splice(at, 0, time), this.rows.splice(at, 0, row);
     if (this.times.length > KEEP) this.times.shift(), this.rows.shift();
+    this.cursor = past ? time : null;
+    this.now = row;
     this.dirty = true;
+  }
+
+  /** The colours, what they mean, and the present values. */
+  explain() {
+    const names = this.source.legend ?? [], several = this.now.length > 1;
+    this.legend.replaceChildren(...this.now.slice(0, 12).map((value, k) => {
+      const item = document.createElement('span'), color = document.createElement('i');
+      color.style.background = COLORS[k % COLORS.length];
+      item.append(color, `${names[k] ?? (several ? `[${k}]` : '')} ${short(value)}`);
+      return item;
+    }));
   }
 
   draw() {
@@ -72,15 +96,22 @@ class Plot {
     if (this.canvas.width !== w * ratio) this.canvas.width = w * ratio, this.canvas.height = h * ratio;
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, w, h);
-    const finite = this.rows.flat().filter(Number.isFinite), top = 18, left = 4, style = getComputedStyle(this.canvas);
+    const finite = this.rows.flat().filter(Number.isFinite), top = 18, left = 46, style = getComputedStyle(this.canvas);
     let lo = Math.min(...finite), hi = Math.max(...finite);
     pen.font = '11px system-ui';
     pen.fillStyle = style.color;
-    pen.fillText(this.source.name, left, 12);
+    pen.fillText(this.source.name, 6, 12);
+    this.explain();
     if (!finite.length) return;
     if (hi - lo < 1e-9 * Math.max(1, Math.abs(hi))) lo -= 0.5, hi += 0.5;
     const t0 = this.times[0], span = Math.max(1e-9, this.times.at(-1) - t0);
-    const x = t => left + (w - 2 * left) * (t - t0) / span, y = v => h - 6 - (h - top - 12) * (v - lo) / (hi - lo);
+    const x = t => left + (w - left - 6) * (t - t0) / span, y = v => h - 16 - (h - top - 20) * (v - lo) / (hi - lo);
+    pen.strokeStyle = '#8a929a55';
+    pen.fillStyle = '#8a929a';
+    for (const v of ticks(lo, hi)) {
+      pen.beginPath(), pen.moveTo(left, y(v)), pen.lineTo(w - 6, y(v)), pen.stroke();
+      pen.fillText(short(v), left - 4 - pen.measureText(short(v)).width, y(v) + 4);
+    }
     this.rows.at(-1).forEach((_, k) => {
       pen.strokeStyle = COLORS[k % COLORS.length];
       pen.lineWidth = 1.3;
@@ -94,11 +125,12 @@ class Plot {
       pen.stroke();
     });
     pen.fillStyle = '#8a929a';
-    pen.fillText(short(hi), left, top + 10);
-    pen.fillText(short(lo), left, h - 5);
-    const put = (label, right, line) => pen.fillText(label, w - right - pen.measureText(label).width, line);
-    put(`${short(this.times.at(-1))} s`, left, h - 5);
-    put(this.rows.at(-1).slice(0, 3).map(short).join('  '), left, top + 10);
+    const end = `${this.times.at(-1).toFixed(2)} s`;
+    pen.fillText(t0.toFixed(2), left, h - 3);
+    pen.fillText(end, w - 6 - pen.measureText(end).width, h - 3);
+    if (this.cursor === null || this.cursor === undefined) return;
+    pen.fillStyle = style.color; // the moment that is shown while looking back
+    pen.fillRect(x(this.cursor) - 0.5, top, 1, h - top - 16);
   }
 }
 

@@ -33,9 +33,13 @@ export class Scene {
   constructor(description, data) {
     this.description = description;
     this.root = new THREE.Scene();
-    const haze = new THREE.Color(0xe3e9ee);
+    const dark = matchMedia('(prefers-color-scheme: dark)'), haze = new THREE.Color();
+    const tint = () => haze.set(dark.matches ? 0x16191d : 0xe3e9ee);
+    dark.addEventListener('change', tint);
+    tint();
     this.root.background = haze;
     this.root.fog = new THREE.Fog(haze, 6 * description.extent, 22 * description.extent); // where floors end
+    this.root.fog.color = haze;
     this.shapes = new Shapes(description, data);
     this.bodies = description.bodies.map(() => new THREE.Group());
     this.bodies.forEach(body => this.root.add(body));
@@ -123,7 +127,7 @@ export class Scene {
       const marker = new THREE.Mesh(new THREE.SphereGeometry(0.03 * extent, 12, 8), new THREE.MeshBasicMaterial({ color: 0xffcc33 }));
       lamp.castShadow = light.active && light.shadow && shadows-- > 0;
       Object.assign(lamp.shadow.camera, { left: -1.3 * extent, right: 1.3 * extent, top: 1.3 * extent, bottom: -1.3 * extent, near: 0.01 * extent, far: 12 * extent });
-      lamp.shadow.mapSize.set(1024, 1024);
+      lamp.shadow.mapSize.set(2048, 2048);
       lamp.shadow.normalBias = 0.004 * extent;
       lamp.shadow.bias = -0.0002;
       lamp.position.set(center[0] + extent, center[1] - 0.7 * extent, center[2] + 2.5 * extent);

@@ -187,6 +187,12 @@ static void add_profile(sti_viewer *v, sti_world *world, bytes *b) {
     add_text(b, "PNAM", names);
 }
 
+static void add_equalities(sti_world *world, bytes *b) {
+    sti_view on = sti_world_eq_active(world);
+    begin(b, "EQUA", (size_t)on.rows);
+    for (int i = 0; i < on.rows; i++) bytes_add(b, &(float){((const int *)on.data)[i] != 0}, sizeof(float));
+}
+
 static void add_look(const sti_viewer *v, bytes *b) {
     size_t n = 1 + (size_t)v->model->nbody, words = (n + 3) / 4;
     begin(b, "LOOK", words);
@@ -215,6 +221,7 @@ void frame_write(sti_viewer *v, sti_world *world, bytes *b) {
     add_view(b, "SENS", world, STI_FIELD_sensordata);
     add_view(b, "QPOS", world, STI_FIELD_qpos);
     add_view(b, "QVEL", world, STI_FIELD_qvel);
+    if (v->model->neq) add_equalities(world, b);
     add_statistics(world, b);
     add_profile(v, world, b);
     add_look(v, b);

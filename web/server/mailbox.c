@@ -106,7 +106,7 @@ bool mailbox_take(mailbox *m) {
 /* Of these only the newest counts. */
 static bool replaces(const command *new, const command *old) {
     return new->op == old->op &&new->index == old->index &&
-                   (new->op == OP_CONTROL || new->op == OP_DRAG || new->op == OP_SPEED)
+                   (new->op == OP_CONTROL || new->op == OP_JOINT || new->op == OP_DRAG || new->op == OP_SPEED)
                ? true
                : new->op == old->op &&new->op == OP_SEEK;
 }

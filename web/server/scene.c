@@ -75,6 +75,8 @@ static void body(bytes *b, const sti_model *m, int i) {
     real(b, "mass", m->body_mass[i]);
     real(b, "moves", m->body_weldid[i] != 0);
     reals(b, "com", m->body_ipos + 3 * i, 3);
+    reals(b, "iquat", m->body_iquat + 4 * i, 4);
+    reals(b, "inertia", m->body_inertia + 3 * i, 3);
 }
 
 static void joint(bytes *b, const sti_model *m, int i) {
@@ -82,6 +84,8 @@ static void joint(bytes *b, const sti_model *m, int i) {
     real(b, "type", m->jnt_type[i]);
     real(b, "qpos", m->jnt_qposadr[i]);
     real(b, "dof", m->jnt_dofadr[i]);
+    real(b, "limited", m->jnt_limited[i]);
+    reals(b, "range", m->jnt_range + 2 * i, 2);
 }
 
 static void geom(bytes *b, const sti_model *m, int i) {
@@ -244,6 +248,7 @@ void scene_write(const sti_model *m, const int *skin, int nskin, bytes *b, bytes
     list(b, m, "actuators", STI_OBJ_ACTUATOR, actuator);
     list(b, m, "sensors", STI_OBJ_SENSOR, sensor);
     list(b, m, "keys", STI_OBJ_KEY, NULL);
+    list(b, m, "equalities", STI_OBJ_EQUALITY, NULL);
     real(b, "nmeshvert", m->nmeshvert);
     real(b, "nmeshface", m->nmeshface);
     real(b, "nhfielddata", m->nhfielddata);

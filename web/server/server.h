@@ -59,6 +59,8 @@ typedef enum operation {
     OP_LOOK,      /* index: body, 0xffffffff = scene; x[0] = sti_contact_look */
     OP_RECORD,    /* index: 1 start, 0 stop to write to the recorder */
     OP_STRESS,    /* a page shows stress: frames have it for the next seconds */
+    OP_JOINT,     /* index: slide or hinge joint, x[0]: where it is to be; at rest there */
+    OP_EQUALITY,  /* index: equality, x[0]: 0 off, 1 on */
     OP_COUNT
 } operation;
 
@@ -152,7 +154,7 @@ struct sti_viewer {
     history past;
     drag drag;
     int64_t shown; /* frame of the history that is shown, -1 = live */
-    bool replaying, recording, changed, running, begun;
+    bool replaying, recording, changed, running, begun, seen; /* seen: a page has been there */
     int steps; /* to do while paused */
     uint32_t sequence;
     double last_frame, next_moment, replay_wall, replay_time, next_record;

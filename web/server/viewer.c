@@ -242,6 +242,26 @@ static void control(const sti_viewer *v, sti_world *world, const command *c) {
     ((double *)sti_world_view(world, STI_FIELD_ctrl).data)[c->index] = x;
 }
 
+/* A pose by hand, for slides and hinges: what was remembered of earlier steps belongs to another place. */
+static void place_joint(sti_viewer *v, sti_world *world, const command *c) {
+    const sti_model *m = v->model;
+    if (v->options.replay || c->index >= (uint32_t)m->njnt) return;
+    int joint = (int)c->index;
+    if (m->jnt_type[joint] != STI_JOINT_SLIDE && m->jnt_type[joint] != STI_JOINT_HINGE) return;
+    double x = c->x[0];
+    if (m->jnt_limited[joint]) x = fmax(m->jnt_range[2 * joint], fmin(m->jnt_range[2 * joint + 1], x));
+    live(v);
+    ((double *)sti_world_view(world, STI_FIELD_qpos).data)[m->jnt_qposadr[joint]] = x;
+    ((double *)sti_world_view(world, STI_FIELD_qvel).data)[m->jnt_dofadr[joint]] = 0;
+    sti_world_drop_warm_start(world);
+    if (sti_forward(world) != STI_OK) explain(v, sti_world_error(world));
+}
+
+static void switch_equality(const sti_viewer *v, sti_world *world, const command *c) {
+    if (c->index < (uint32_t)v->model->neq)
+        ((int *)sti_world_eq_active(world).data)[c->index] = c->x[0] != 0;
+}
+
 static void pull(sti_viewer *v, sti_world *world, const command *c) {
     if (c->index == 0 || c->index >= (uint32_t)v->model->nbody) return;
     for (int k = 0; k < 3; k++)
@@ -287,6 +307,8 @@ static void obey(sti_viewer *v, sti_world *world, const command *c) {
     case OP_LOOK: choose_look(v, c); break;
     case OP_RECORD: v->recording = v->options.recorder && c->index; break;
     case OP_STRESS: v->stress_until = now() + STRESS_SECONDS; break;
+    case OP_JOINT: place_joint(v, world, c); break;
+    case OP_EQUALITY: switch_equality(v, world, c); break;
     case OP_COUNT: break;
     }
 }
@@ -378,7 +400,8 @@ sti_status sti_viewer_run(sti_viewer *v, sti_world *world, double seconds, sti_e
     v->running = v->begun = true;
     while (status == STI_OK && !atomic_load(&v->stop) && now() < end) {
         status = sti_viewer_sync(v, world);
-        bool idle = v->shown >= 0 || (atomic_load(&v->paused) && v->steps == 0);
+        if (!v->seen) v->seen = !v->options.wait || atomic_load(&v->nclient) > 0;
+        bool idle = !v->seen || v->shown >= 0 || (atomic_load(&v->paused) && v->steps == 0);
         double lead = idle           ? 0.004
                       : v->steps > 0 ? 0
                                      : ahead(v, time_of(world), sti_world_option(world)->timestep);
