@@ -341,6 +341,36 @@ TEST(commands_do_what_they_say) {
     end();
 }
 
+TEST(a_joint_is_placed_within_its_range_and_an_equality_switched) {
+    begin("<mujoco><worldbody><body><freejoint/><geom size='.1'/><body pos='0 0 1'><joint name='h' range='-1 "
+          "1' limited='true' "
+          "axis='0 1 0'/><geom size='.1' pos='.2 0 0'/></body></body></worldbody>"
+          "<equality><joint joint1='h'/></equality><compiler angle='radian'/></mujoco>",
+          NULL);
+    values(world, "qvel")[6] = 3;
+    order(OP_JOINT, 1, 9);
+    CHECK(values(world, "qpos")[7] == 1 && values(world, "qvel")[6] == 0);
+    uint64_t before = sti_world_hash(world);
+    order(OP_JOINT, 0, .5); /* a free joint has no slider */
+    order(OP_JOINT, 2, .5);
+    order(OP_EQUALITY, 1, 0);
+    CHECK(sti_world_hash(world) == before);
+    order(OP_EQUALITY, 0, 0);
+    CHECK(((const int *)sti_world_eq_active(world).data)[0] == 0);
+    end();
+}
+
+TEST(a_run_waits_for_its_first_page) {
+    sti_viewer_options options = quick();
+    options.wait = true;
+    begin(rich, &options);
+    atomic_store(&viewer->nclient, 0);
+    CHECK(sti_viewer_run(viewer, world, 0.03, NULL) == STI_OK && time_now(world) == 0);
+    atomic_store(&viewer->nclient, 1);
+    CHECK(sti_viewer_run(viewer, world, 0.1, NULL) == STI_OK && time_now(world) > 0);
+    end();
+}
+
 /* A body at rest, pulled at its centre: mass * frequency^2 * stretch, at most that of twice the scene's extent. */
 TEST(dragging_is_a_spring) {
     begin("<mujoco><worldbody><body><freejoint/><geom size='.1' mass='3'/></body>"
@@ -549,6 +579,7 @@ MAIN(CASE(the_newest_of_a_row_of_commands_counts), CASE(nobody_listens_and_the_o
      CASE(a_frame_of_a_world_that_measures_itself), CASE(every_allocation_of_a_frame_may_fail),
      CASE(every_allocation_of_a_viewer_may_fail), CASE(commands_for_what_is_not_there_change_nothing),
      CASE(reset_remembers_its_keyframe), CASE(commands_do_what_they_say), CASE(dragging_is_a_spring),
+     CASE(a_joint_is_placed_within_its_range_and_an_equality_switched), CASE(a_run_waits_for_its_first_page),
      CASE(going_back_and_on_from_there), CASE(playing_what_has_been), CASE(a_recording_is_shown),
      CASE(a_recording_of_another_model_is_not_shown), CASE(a_run_keeps_its_pace_and_stops),
      CASE(a_world_that_fails_is_paused_and_the_pages_are_told), CASE(a_run_is_recorded),

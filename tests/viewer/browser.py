@@ -54,7 +54,8 @@ class Page:
             return [box.left + (p.x + 1) / 2 * box.width, box.top + (1 - p.y) / 2 * box.height]; }})()""")
 
     def slide(self, selector, part):
-        box = self.page.locator(selector).bounding_box()
+        self.page.locator(selector).first.scroll_into_view_if_needed()
+        box = self.page.locator(selector).first.bounding_box()
         self.page.mouse.click(box["x"] + 8 + part * (box["width"] - 16), box["y"] + box["height"] / 2)
 
     def head(self):
@@ -213,10 +214,10 @@ def model_panels(page, shot):
     page.page.click("#play")
     page.until("viewer.frame.head.paused")
     page.page.click("summary:has-text('Joints')")
-    page.slide("#jointsliders input", 0.5)
     joint = page.get("viewer.scene.description.joints.find(j => j.type >= 2)")
     lo, hi = joint["range"] if joint["limited"] else (-1, 1)
-    page.until(f"Math.abs(viewer.frame.QPOS[{joint['qpos']}] - {(lo + hi) / 2}) < {0.05 * (hi - lo)} && viewer.frame.QVEL[{joint['dof']}] === 0")
+    page.page.locator("#jointsliders input").first.fill(str((lo + hi) / 2))
+    page.until(f"Math.abs(viewer.frame.QPOS[{joint['qpos']}] - {(lo + hi) / 2}) < {0.05 * (hi - lo)} && viewer.frame.QVEL[{joint['dof']}] === 0", 10)
     half = page.get("viewer.marks.inertia.find(g => g.userData.body === 1).userData.half")
     body = page.get("viewer.scene.description.bodies[1]")
     for k in range(3):  # moments of a box of even density: m / 3 (b^2 + c^2)

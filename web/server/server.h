@@ -155,7 +155,7 @@ struct sti_viewer {
     drag drag;
     int64_t shown; /* frame of the history that is shown, -1 = live */
     bool replaying, recording, changed, running, begun, seen; /* seen: a page has been there */
-    int steps; /* to do while paused */
+    int steps;                                                /* to do while paused */
     uint32_t sequence;
     double last_frame, next_moment, replay_wall, replay_time, next_record;
     double pace_wall, pace_time;       /* where real time and simulated time were in step */

@@ -258,8 +258,7 @@ static void place_joint(sti_viewer *v, sti_world *world, const command *c) {
 }
 
 static void switch_equality(const sti_viewer *v, sti_world *world, const command *c) {
-    if (c->index < (uint32_t)v->model->neq)
-        ((int *)sti_world_eq_active(world).data)[c->index] = c->x[0] != 0;
+    if (c->index < (uint32_t)v->model->neq) ((int *)sti_world_eq_active(world).data)[c->index] = c->x[0] != 0;
 }
 
 static void pull(sti_viewer *v, sti_world *world, const command *c) {
