@@ -266,7 +266,7 @@ if "$stiction" view --help | grep -q -- --replay; then
     expect 2 'is 0 to 65535' "$stiction" view robot.xml --port 65536
     expect 2 'exclude each other' "$stiction" view robot.xml --record a.h5 --replay a.h5
     expect 1 'robot.xml' "$stiction" view robot.xml --replay robot.xml
-    "$stiction" view robot.xml --speed 0 --record seen.h5 >url.txt 2>&1 &
+    "$stiction" view robot.xml --speed 0 --no-wait --record seen.h5 >url.txt 2>&1 &
     sleep 1
     kill -INT $!
     wait $! || { echo "FAIL: the viewer ended with status $?"; failures=$((failures + 1)); }
