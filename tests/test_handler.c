@@ -391,6 +391,90 @@ TEST(memory) {
     sti_model_free(m);
 }
 
+/* ---- controllers ------------------------------------------------------------------------------------------ */
+
+typedef struct lift {
+    int calls;
+    bool fails;
+    double force;
+} lift;
+
+static sti_status push_up(void *context, sti_world *w) {
+    lift *l = context;
+    l->calls++;
+    if (l->fails) return STI_VALUE;
+    values(w, "qfrc_applied")[2] = l->force;
+    return STI_OK;
+}
+
+/* Twice the weight, written when positions and velocities are known: it rises with g from the first step on. */
+TEST(controller_writes_inputs) {
+    sti_model *m = ball(0.01);
+    sti_world *w = world_of(m);
+    lift l = {.force = 2 * 2 * g};
+    REQUIRE(sti_world_add_controller(w, push_up, &l, NULL) == 0);
+    CHECK(sti_step(w, 10) == STI_OK && l.calls == 10);
+    CHECK_NEAR(values(w, "qvel")[2], g * 0.1, 1e-12);
+    CHECK(sti_step1(w) == STI_OK && l.calls == 11 && sti_step2(w) == STI_OK && l.calls == 11);
+    sti_world *copy = sti_world_copy(w, NULL);
+    REQUIRE(copy);
+    CHECK(sti_step(copy, 1) == STI_OK && l.calls == 12);
+    sti_world_destroy(copy);
+    uint64_t hash = sti_world_hash(w);
+    l.fails = true;
+    CHECK(sti_step(w, 1) == STI_VALUE && strstr(sti_world_error(w)->message, "controller 0"));
+    CHECK(sti_world_hash(w) == hash);
+    l.fails = false;
+    l.force = NAN;
+    CHECK(sti_step(w, 1) == STI_NONFINITE && strstr(sti_world_error(w)->message, "qfrc_applied[2]"));
+    l.force = 0;
+    values(w, "qfrc_applied")[2] = 0;
+    sti_world_remove_handler(w, 0);
+    CHECK(sti_step(w, 1) == STI_OK && l.calls == 14);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+/* ---- soft bodies -------------------------------------------------------------------------------------------- */
+
+typedef struct held {
+    double height; /* of the vertex, m */
+    bool part;
+} held;
+
+/* Vertex 0 is kept at its height: a row over its three dofs. */
+static sti_status hold_vertex(void *context, sti_world *w, sti_rows *rows) {
+    const held *h = context;
+    int nv = sti_world_model(w)->nv, dofs[3] = {nv, nv + 1, nv + 2};
+    double J[3] = {0, 0, 1};
+    sti_block b = sti_block_default();
+    b.ndof = h->part ? 2 : 3;
+    b.dofs = dofs;
+    b.J = J;
+    b.phi[0] = values(w, "flexvert_xpos")[2] - h->height;
+    return sti_rows_add(rows, &b);
+}
+
+/* A soft bar that falls but for one vertex, which a row keeps where it was while the others go down. */
+TEST(vertex_is_held) {
+    sti_model *m = model_of(
+        "<mujoco><option timestep='0.002'/><worldbody>"
+        "<flexcomp name='bar' type='grid' dim='3' count='4 2 2' spacing='.1 .1 .1' mass='1' pos='0 0 1'>"
+        "<elasticity young='1e5' poisson='.3' damping='.01'/></flexcomp></worldbody></mujoco>");
+    sti_world *w = world_of(m), *free_world = world_of(m);
+    held h = {.height = values(w, "flexvert_xpos")[2]};
+    REQUIRE(sti_world_add_handler(w, hold_vertex, &h, NULL) == 0);
+    CHECK(sti_step(w, 50) == STI_OK && sti_step(free_world, 50) == STI_OK);
+    CHECK_NEAR(values(w, "flexvert_xpos")[2], h.height, 1e-4);
+    CHECK(values(free_world, "flexvert_xpos")[2] < h.height - 0.04); /* g t^2 / 2 = 49 mm */
+    CHECK(sti_world_certificate(w).headline < 1e-6);
+    h.part = true;
+    CHECK(sti_step(w, 1) == STI_ARGUMENT && strstr(sti_world_error(w)->message, "all of its three dofs"));
+    sti_world_destroy(free_world);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
 MAIN(CASE(rope_hangs), CASE(slack_rope_does_nothing), CASE(rope_swings), CASE(soft_rope), CASE(shell_holds),
      CASE(shell_is_sensed), CASE(shell_swings), CASE(law_of_the_user), CASE(switched_removed_and_copied),
-     CASE(mistakes_end_the_step), CASE(memory))
+     CASE(mistakes_end_the_step), CASE(memory), CASE(controller_writes_inputs), CASE(vertex_is_held))

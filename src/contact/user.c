@@ -88,17 +88,28 @@ static sti_status check_R(sti_rows *rows, const sti_block *b) {
     return STI_OK;
 }
 
+/* The first column of a vertex whose three dofs are not all there, -1 if there is none. */
+static int first_part(const sti_block *b, int nv) {
+    int k = 0;
+    while (k < b->ndof && b->dofs[k] < nv) k++;
+    for (; k < b->ndof; k += 3)
+        if ((b->dofs[k] - nv) % 3 != 0 || k + 2 >= b->ndof || b->dofs[k + 2] != b->dofs[k] + 2) return k;
+    return -1;
+}
+
 static sti_status check_block(sti_rows *rows, const sti_block *b) {
     sti_status status;
-    int bad, nv = rows->state->model->nv;
+    int bad, nv = rows->state->model->nv, ndof = rows->as->ndof;
     if (!b || b->cookie != BLOCK_COOKIE) return refuse(rows, "a block must come from sti_block_default", 0);
     if (b->row.dim < 1 || b->row.dim > STI_ROW_DIM)
         return refuse(rows, "a block has 1 to 6 rows", b->row.dim);
-    if (b->ndof < 0 || b->ndof > nv || (b->ndof > 0 && (!b->dofs || !b->J)))
-        return refuse(rows, "dofs and J must have ndof columns, at most nv", b->ndof);
+    if (b->ndof < 0 || b->ndof > ndof || (b->ndof > 0 && (!b->dofs || !b->J)))
+        return refuse(rows, "dofs and J must have ndof columns, at most one for each dof", b->ndof);
     for (int k = 0; k < b->ndof; k++)
-        if (b->dofs[k] < 0 || b->dofs[k] >= nv || (k > 0 && b->dofs[k] <= b->dofs[k - 1]))
-            return refuse(rows, "dofs must ascend between 0 and nv", k);
+        if (b->dofs[k] < 0 || b->dofs[k] >= ndof || (k > 0 && b->dofs[k] <= b->dofs[k - 1]))
+            return refuse(rows, "dofs must ascend between 0 and nv + 3 nflexvert", k);
+    if ((bad = first_part(b, nv)) >= 0)
+        return refuse(rows, "a vertex of a soft body needs all of its three dofs", bad);
     if ((bad = first_bad(b->J, b->row.dim * b->ndof)) >= 0) return refuse(rows, "J is not finite", bad);
     if ((bad = first_bad(b->phi, b->row.dim)) >= 0) return refuse(rows, "phi is not finite", bad);
     if (b->R && (bad = first_bad(b->vhat, b->row.dim)) >= 0) return refuse(rows, "vhat is not finite", bad);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handlers of users: a list of functions that are asked for rows in every step. */
+/* Handlers and controllers of users: functions that every step calls for rows, or for its inputs. */
 #include "contact/jacobian.h"
 #include "contact/user.h"
 #include "world/world.h"
@@ -28,6 +28,17 @@ sti_status sti__handlers_run(sti_world *world) {
     return rows.status;
 }
 
+sti_status sti__controllers_run(sti_world *world) {
+    sti__handlers *h = &world->handlers;
+    if (h->count == 0 || (world->state->opt.disableflags & STI_DISABLE_ACTUATION)) return STI_OK;
+    for (int i = 0; i < h->count; i++) {
+        sti__handler item = h->item[i];
+        sti_status status = item.control ? item.control(item.context, world) : STI_OK;
+        if (status != STI_OK) return sti__fail(&world->error, status, "controller %d ended the step", i);
+    }
+    return STI_OK;
+}
+
 void sti__handlers_free(sti_world *world) {
     sti__handlers *h = &world->handlers;
     sti__free(&world->allocator, h->item, sizeof *h->item * (size_t)h->room);
@@ -46,24 +57,37 @@ static bool grow(sti_world *world) {
     return true;
 }
 
-int sti_world_add_handler(sti_world *world, sti_handler handler, void *context, sti_error *error) {
+static int add(sti_world *world, sti__handler item, sti_error *error) {
     sti__handlers *h = &world->handlers;
     if (h->count == h->room && !grow(world)) {
         sti__fail(error, STI_NO_MEMORY, "no memory for a handler");
         return -1;
     }
-    h->item[h->count] = (sti__handler){handler, context};
+    h->item[h->count] = item;
     return h->count++;
 }
 
+int sti_world_add_handler(sti_world *world, sti_handler handler, void *context, sti_error *error) {
+    return add(world, (sti__handler){.run = handler, .context = context}, error);
+}
+
+int sti_world_add_controller(sti_world *world, sti_controller controller, void *context, sti_error *error) {
+    return add(world, (sti__handler){.control = controller, .context = context}, error);
+}
+
+static bool is_removed(const sti__handler *item) { return !item->run && !item->control; }
+
 void sti_world_remove_handler(sti_world *world, int handler) {
-    if (handler >= 0 && handler < world->handlers.count) world->handlers.item[handler].run = NULL;
+    sti__handlers *h = &world->handlers;
+    if (handler < 0 || handler >= h->count) return;
+    h->item[handler] = (sti__handler){0};
+    while (h->count > 0 && is_removed(&h->item[h->count - 1]))
+        h->count--; /* a world without any is as if it never had one */
 }
 
 bool sti__handlers_copy(sti_world *to, const sti_world *from) {
     for (int i = 0; i < from->handlers.count; i++) {
-        const sti__handler *item = &from->handlers.item[i];
-        if (sti_world_add_handler(to, item->run, item->context, NULL) < 0) return false;
+        if (add(to, from->handlers.item[i], NULL) < 0) return false;
     }
     return true;
 }

@@ -228,10 +228,17 @@ static void forward_motion(sti_world *world) {
     run_wanted_velocity(world);
 }
 
+/* The same, and the inputs by users' controllers, which must be finite. */
+static void forward_inputs(sti_world *world) {
+    forward_motion(world);
+    world->controlled = sti__controllers_run(world);
+    if (world->controlled == STI_OK && world->handlers.count > 0) world->controlled = check_inputs(world);
+}
+
 /* Everything that is smooth. */
 static void forward_smooth(sti_world *world) {
     STI__ENTER(&world->profile, "dynamics");
-    if (!world->halfway) forward_motion(world);
+    if (!world->halfway) forward_inputs(world);
     world->halfway = false;
     run_actuation(world);
     run_acceleration(world);
@@ -270,7 +277,8 @@ static sti_status forward(sti_world *world) {
     STI__ENTER(&world->profile, "forward");
     world->constraints.info = sti__info_unknown();
     forward_smooth(world);
-    sti_status status = forward_rough(world, sti__substep_rows(world));
+    sti_status status =
+        world->controlled == STI_OK ? forward_rough(world, sti__substep_rows(world)) : world->controlled;
     STI__LEAVE(&world->profile);
     return status;
 }
@@ -283,6 +291,8 @@ typedef struct runge_kutta {
 /* A stage of an integrator: no contact in between. */
 static void forward_again(void *context) {
     sti_world *world = ((runge_kutta *)context)->world;
+    forward_motion(world);
+    world->halfway = true; /* controllers were called at the beginning of the step */
     forward_smooth(world);
     sti__adhere(world); /* by the contacts at the beginning */
     if (world->state->wanted & STI__WANT_RNEPOST) RUN(world, rnepost);
@@ -482,9 +492,9 @@ sti_status sti_step1(sti_world *world) {
     if (status == STI_OK) status = check_options(world);
     if (status != STI_OK) return status;
     sti__world_copy_out(world, world->good);
-    forward_motion(world);
-    world->progress = STI__AT_VELOCITY;
-    return STI_OK;
+    forward_inputs(world);
+    if (world->controlled == STI_OK) world->progress = STI__AT_VELOCITY;
+    return world->controlled;
 }
 
 sti_status sti_step2(sti_world *world) {
@@ -510,6 +520,7 @@ sti_status sti__forward_rows(sti_world *world) {
     world->halfway = world->constraints.solved = false;
     world->constraints.info = sti__info_unknown();
     forward_smooth(world);
+    if (world->controlled != STI_OK) return world->controlled;
     world->progress = STI__AT_ACCELERATION;
     status = RUN_STAGE(world, collide);
     return status == STI_OK ? RUN_STAGE(world, contact) : status;

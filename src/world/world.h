@@ -26,7 +26,8 @@ typedef enum sti__progress {
 } sti__progress;
 
 typedef struct sti__handler {
-    sti_handler run; /* NULL: removed */
+    sti_handler run;        /* adds rows */
+    sti_controller control; /* or writes inputs; both NULL: removed */
     void *context;
 } sti__handler;
 
@@ -79,6 +80,7 @@ typedef struct sti__memories {
     X(bool, grown, , PLAIN)                       /* a pool, in this substep */                                     \
     X(bool, hidden, , OWN)                        /* nobody sees the outputs of this substep: no sensors */         \
     X(bool, ahead, , OWN)                         /* qacc_step of the smooth forces is there before rows are made */ \
+    X(sti_status, controlled, , OWN)              /* how the controllers of this step ended */                      \
     X(bool, halfway, , OWN)                       /* positions and velocities of this step are done */              \
     X(uint32_t, needed, , OWN)                    /* STI__WANT_...: what the stages themselves read */              \
     X(uint64_t, idle_told, , PLAIN)               /* bits: options without effect that the log has named */         \
@@ -163,6 +165,8 @@ void sti__ik_free(sti_world *world);
 
 /* Asks the handlers for rows, in the contact stage. */
 sti_status sti__handlers_run(sti_world *world);
+/* Inputs by the users' controllers, which must leave finite numbers. */
+sti_status sti__controllers_run(sti_world *world);
 bool sti__handlers_copy(sti_world *to, const sti_world *from);
 void sti__handlers_free(sti_world *world);
 
