@@ -38,11 +38,18 @@ static PyObject *finish(PyObject *module, PyObject *world, loan *l, sti_status s
     error.code = status;
     core_world_give(world);
     give(l);
+    (void)module;
     if (status == STI_OK) Py_RETURN_NONE;
-    return core_error(core_state_of(module), &error);
+    return core_failed((core_world *)world, &error);
 }
 
-/* False, with everything given back, if another has the world. */
+/* False, with everything given back, if another has the world; idle: a callback may not call this. */
+static bool take_idle(PyObject *world, loan *l, sti_world **out) {
+    bool mine = core_take_idle((core_world *)world);
+    *out = mine ? ((core_world *)world)->world : NULL;
+    if (!mine) give(l);
+    return mine;
+}
 static bool take_world(PyObject *world, loan *l, sti_world **out) {
     *out = core_world_take(world);
     if (!*out) give(l);
@@ -202,7 +209,7 @@ static PyObject *control_stage(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O!s", core_state_of(module)->world, &owner, &name)) return NULL;
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         if (strcmp(stages[i].name, name) != 0) continue;
-        if (!take_world(owner, &l, &world)) return NULL;
+        if (!take_idle(owner, &l, &world)) return NULL;
         sti_status status;
         CORE_RUN(((core_world *)owner)->model) status = stages[i].call(world);
         CORE_RUN_END(((core_world *)owner)->model)
@@ -222,7 +229,7 @@ static PyObject *control_inverse(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O!OO", core_state_of(module)->world, &owner, &a, &b)) return NULL;
     int nv = model_of(owner)->nv;
     if (a == Py_None || b == Py_None) return PyErr_Format(PyExc_TypeError, "arrays are needed"), NULL;
-    if (!borrow(&l, a, nv, false, &qacc) || !borrow(&l, b, nv, true, &qfrc) || !take_world(owner, &l, &world))
+    if (!borrow(&l, a, nv, false, &qacc) || !borrow(&l, b, nv, true, &qfrc) || !take_idle(owner, &l, &world))
         return NULL;
     return finish(module, owner, &l, sti_inverse(world, qacc, qfrc));
 }
@@ -242,7 +249,7 @@ static PyObject *control_linearize(PyObject *module, PyObject *args) {
     const Py_ssize_t size[4] = {n * n, n * nu, ny * n, ny * nu};
     for (int i = 0; i < 4; i++)
         if (!borrow(&l, array[i], size[i], true, &out[i])) return NULL;
-    if (!take_world(owner, &l, &world)) return NULL;
+    if (!take_idle(owner, &l, &world)) return NULL;
     sti_status status;
     CORE_RUN(((core_world *)owner)->model)
     status = sti_linearize(world, eps, centered, out[0], out[1], out[2], out[3]);
@@ -270,7 +277,7 @@ static PyObject *move_state(PyObject *module, PyObject *args, bool set) {
     int n = sti_state_bits_size(model_of(owner), bits);
     if (n < 0) return PyErr_Format(PyExc_ValueError, "state bits %u are unknown", bits), NULL;
     if (array == Py_None) return PyErr_Format(PyExc_TypeError, "an array is needed"), NULL;
-    if (!borrow(&l, array, n, !set, &x) || !take_world(owner, &l, &world)) return NULL;
+    if (!borrow(&l, array, n, !set, &x) || !(set ? take_idle : take_world)(owner, &l, &world)) return NULL;
     return finish(module, owner, &l, set ? sti_state_set(world, bits, x) : sti_state_get(world, bits, x));
 }
 static PyObject *control_state_get(PyObject *module, PyObject *args) {

@@ -35,6 +35,12 @@ typedef struct core_world {
     PyObject *batch; /* core_batch that the world belongs to, kept alive; NULL: its own */
     atomic_flag own;
     atomic_flag *busy; /* a step runs without the GIL; of a batch, of any of its worlds */
+    struct core_callback *callbacks;
+    PyObject
+        *data; /* weak reference to the Data that has the callbacks' functions; NULL until there is one */
+    PyObject *raised[3];  /* what a callback raised, until the call that stepped returns */
+    sti_rows *rows;       /* of the handler that runs; NULL: none does */
+    unsigned long inside; /* the thread of the callback that runs; 0: none does */
 } core_world;
 
 typedef struct core_batch {
@@ -96,6 +102,18 @@ PyObject *core_wrap_world(core_state *s, sti_world *world, PyObject *model, sti_
 double core_seconds(void);
 /* One caller at a time; the model's present options and fields are taken over. */
 bool core_take(core_world *w);
+/* The same for calls that change the world or compute in it: callbacks may not make them. */
+bool core_take_idle(core_world *w);
+/* The exception of a call that stepped and failed: what a callback raised, else stiction.Error. NULL. */
+PyObject *core_failed(core_world *w, const sti_error *error);
+/* Functions of Python that steps call: callback.c */
+void core_callbacks_free(core_world *w);
+void core_callbacks_drop(const core_world *w, sti_world *copy); /* from a copy of its world */
+PyObject *core_world_set_data(PyObject *self, PyObject *data);
+PyObject *core_world_add_callback(PyObject *self, PyObject *args);
+PyObject *core_world_remove_callback(PyObject *self, PyObject *key);
+PyObject *core_world_rows_add(PyObject *self, PyObject *args);
+PyObject *core_world_rows_touch(PyObject *self, PyObject *args);
 /* A model, which it takes over: it is freed on failure. */
 PyObject *core_wrap_model(core_state *s, sti_model *model);
 /* Errors and warnings as a list of dicts. */

@@ -103,8 +103,10 @@ static PyObject *viewer_run(PyObject *self, PyObject *arg) {
         ((core_viewer *)self)->running = false;
         core_world_give(owner);
     }
+    bool raised = ((core_world *)owner)->raised[0] != NULL;
+    if (world && !interrupted && status != STI_OK && raised) core_failed((core_world *)owner, &error);
     Py_DECREF(owner);
-    if (!world || interrupted) return NULL;
+    if (!world || interrupted || PyErr_Occurred()) return NULL;
     if (status == STI_OK) Py_RETURN_NONE;
     return raise(self, &error);
 }

@@ -9,6 +9,7 @@ static void world_dealloc(PyObject *self) {
     core_world *w = (core_world *)self;
     if (!w->batch) sti_world_destroy(w->world);
     sti_pool_destroy(w->pool);
+    core_callbacks_free(w);
     Py_XDECREF(w->model);
     Py_XDECREF(w->batch);
     PyObject_Free(self);
@@ -28,6 +29,10 @@ PyObject *core_wrap_world(core_state *s, sti_world *world, PyObject *model, sti_
     w->batch = Py_XNewRef(batch);
     w->busy = batch ? &((core_batch *)batch)->busy : &w->own;
     atomic_flag_clear(&w->own);
+    w->callbacks = NULL;
+    w->data = w->raised[0] = w->raised[1] = w->raised[2] = NULL;
+    w->rows = NULL;
+    w->inside = 0;
     return (PyObject *)w;
 }
 
@@ -51,10 +56,12 @@ PyObject *core_world_new(PyObject *module, PyObject *args) {
 }
 
 bool core_take(core_world *w) {
-    if (atomic_flag_test_and_set(w->busy)) {
+    bool other = w->inside && w->inside != PyThread_get_thread_ident();
+    if (other || atomic_flag_test_and_set(w->busy)) {
         PyErr_SetString(PyExc_RuntimeError, "this Data is being stepped by another thread");
         return false;
     }
+    if (w->inside) return true; /* in the middle of a step: options and fields are those of its beginning */
     if (!core_model_update(core_state_of_type(Py_TYPE((PyObject *)w)), w->model)) {
         atomic_flag_clear(w->busy);
         return false;
@@ -62,6 +69,16 @@ bool core_take(core_world *w) {
     if (w->batch) sti_batch_update(((core_batch *)w->batch)->batch);
     *sti_world_option(w->world) = ((core_model *)w->model)->opt;
     return true;
+}
+
+bool core_take_idle(core_world *w) {
+    if (w->inside && w->inside == PyThread_get_thread_ident()) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "a handler or controller may read the Data that calls it and write its inputs, "
+                        "not step, reset, load or linearize it; work on a copy: copy.copy(data)");
+        return false;
+    }
+    return core_take(w);
 }
 
 sti_world *core_world_take(PyObject *world) {
@@ -72,7 +89,7 @@ void core_world_give(PyObject *world) { atomic_flag_clear(((core_world *)world)-
 static PyObject *world_done(core_world *w, sti_status status) {
     atomic_flag_clear(w->busy);
     if (status == STI_OK) Py_RETURN_NONE;
-    return core_error(core_state_of_type(Py_TYPE((PyObject *)w)), sti_world_error(w->world));
+    return core_failed(w, sti_world_error(w->world));
 }
 
 double core_seconds(void) {
@@ -98,7 +115,7 @@ static PyObject *world_step(PyObject *self, PyObject *arg) {
     long n = PyLong_AsLong(arg);
     if (n == -1 && PyErr_Occurred()) return NULL;
     if (n < 0) return PyErr_Format(PyExc_ValueError, "nstep must not be negative"), NULL;
-    if (!core_take(w)) return NULL;
+    if (!core_take_idle(w)) return NULL;
     sti_status status = STI_OK;
     bool stopped = false;
     do {
@@ -114,7 +131,7 @@ static PyObject *world_step(PyObject *self, PyObject *arg) {
 static PyObject *world_forward(PyObject *self, PyObject *unused) {
     (void)unused;
     core_world *w = (core_world *)self;
-    if (!core_take(w)) return NULL;
+    if (!core_take_idle(w)) return NULL;
     sti_status status;
     CORE_RUN(w->model) status = sti_forward(w->world);
     CORE_RUN_END(w->model)
@@ -125,7 +142,7 @@ static PyObject *world_reset(PyObject *self, PyObject *arg) {
     core_world *w = (core_world *)self;
     long key = PyLong_AsLong(arg);
     if (key == -1 && PyErr_Occurred()) return NULL;
-    if (!core_take(w)) return NULL;
+    if (!core_take_idle(w)) return NULL;
     return world_done(w, sti_world_reset(w->world, (int)key));
 }
 
@@ -237,7 +254,7 @@ static PyObject *world_solve_info(PyObject *self, PyObject *unused) {
 static PyObject *world_certify(PyObject *self, PyObject *unused) {
     (void)unused;
     core_world *w = (core_world *)self;
-    if (!core_take(w)) return NULL;
+    if (!core_take_idle(w)) return NULL;
     sti_certificate c = sti_world_certificate(w->world);
     atomic_flag_clear(w->busy);
     return core_certificate(&c);
@@ -327,6 +344,7 @@ static PyObject *world_copy(PyObject *self, PyObject *unused) {
     sti_world *copy = sti_world_copy(w->world, &error);
     atomic_flag_clear(w->busy);
     if (!copy) return core_error(s, &error);
+    core_callbacks_drop(w, copy);
     sti_tasks tasks = {0};
     sti_pool *pool = w->pool ? sti_pool_create(sti_pool_tasks(w->pool).nthread, NULL) : NULL;
     if (pool) tasks = sti_pool_tasks(pool);
@@ -351,11 +369,11 @@ static PyObject *call_capsule(PyObject *self, PyObject *arg, capsule_call *call)
     core_world *w = (core_world *)self;
     sti_error error = {0};
     char *path = PyBytes_AsString(arg);
-    if (!path || !core_take(w)) return NULL;
+    if (!path || !core_take_idle(w)) return NULL;
     sti_status status = call(w->world, path, &error);
     atomic_flag_clear(w->busy);
     if (status == STI_OK) Py_RETURN_NONE;
-    return core_error(core_state_of_type(Py_TYPE(self)), &error);
+    return core_failed(w, &error);
 }
 static PyObject *world_save_capsule(PyObject *self, PyObject *arg) {
     return call_capsule(self, arg, sti_capsule_save);
@@ -392,7 +410,7 @@ static PyObject *world_load(PyObject *self, PyObject *arg) {
     Py_buffer b;
     if (PyObject_GetBuffer(arg, &b, PyBUF_SIMPLE) < 0) return NULL;
     sti_status status = STI_OK;
-    bool mine = core_take(w);
+    bool mine = core_take_idle(w);
     if (mine) status = sti_snapshot_load(w->world, b.buf, (size_t)b.len);
     PyBuffer_Release(&b);
     return mine ? world_done(w, status) : NULL;
@@ -401,7 +419,7 @@ static PyObject *world_load(PyObject *self, PyObject *arg) {
 static PyObject *world_drop_warm_start(PyObject *self, PyObject *none) {
     core_world *w = (core_world *)self;
     (void)none;
-    if (!core_take(w)) return NULL;
+    if (!core_take_idle(w)) return NULL;
     sti_world_drop_warm_start(w->world);
     return world_done(w, STI_OK);
 }
@@ -467,6 +485,11 @@ static PyMethodDef world_methods[] = {
     {"warnings", world_warnings, METH_NOARGS, "counted warnings"},
     {"growths", world_growths, METH_NOARGS, "pools that grew"},
     {"overlaps", world_overlaps, METH_NOARGS, "bodies whose overlap joints cannot open"},
+    {"set_data", core_world_set_data, METH_O, "whose functions the callbacks are"},
+    {"add_callback", core_world_add_callback, METH_VARARGS, "a function of Python that steps call"},
+    {"remove_callback", core_world_remove_callback, METH_O, "it is called no more"},
+    {"rows_add", core_world_rows_add, METH_VARARGS, "a block of the handler that runs"},
+    {"rows_touch", core_world_rows_touch, METH_VARARGS, "a contact of the handler that runs"},
     {"profile", world_profile, METH_NOARGS, "stage tree"},
     {"picture", core_world_picture, METH_VARARGS, "colours, depth or objects into arrays"},
     {NULL, NULL, 0, NULL}};

@@ -26,6 +26,7 @@ from .control import (Disable, Enable, Equality, Geom, Integrator, Joint, Linear
                       differentiate_pos, get_state, id2name, integrate_pos, inverse, jac_body, jac_body_com, jac_geom, jac_point,
                       jac_site, jac_subtree_com, linearize, name2id, object_velocity, set_keyframe, set_state, stage, state_size,
                       step1, step2)
+from .handlers import Rows
 from .pictures import Renderer, picture, render, render_video
 from .problem import (Certificate, Problem, Row, Solution, Workspace, certify, cone, huber, interval, quadratic,
                       solve)
@@ -37,7 +38,7 @@ __all__ = ["Model", "Data", "Batch", "rollout", "Handler", "Error", "Recorder", 
            "jac_body", "jac_body_com", "jac_geom", "jac_site", "jac_point", "jac_subtree_com", "object_velocity", "apply_ft",
            "integrate_pos", "differentiate_pos", "inverse", "linearize", "Linear", "step1", "step2", "stage", "get_state", "set_state",
            "state_size", "set_keyframe", "name2id", "id2name", "Joint", "Geom", "Integrator", "Equality", "Transmission", "Sensor",
-           "Object", "Disable", "Enable", "State", "Spec", "Element",
+           "Object", "Disable", "Enable", "State", "Spec", "Element", "Rows",
            "Problem", "Solution", "Certificate", "Row", "Workspace", "cone", "interval", "huber", "quadratic", "solve", "certify", "coupled"]
 
 # kind: (prefix of its model fields, size name)
@@ -355,6 +356,45 @@ class Data(_HasNamed):
         self.__dict__["_threads"] = threads
         self.__dict__["_core"] = _core.world(model._model_core, profile, threads)
 
+    # ---- functions that steps call ---------------------------------------------------------------------------
+
+    def _add_callback(self, function, handler):
+        if not callable(function):
+            raise TypeError(f"a {'handler' if handler else 'controller'} must be a function, not {type(function).__name__}")
+        functions = self.__dict__.setdefault("_functions", {})
+        key = max(functions, default=-1) + 1
+        self._core.set_data(self)
+        self._core.add_callback(key, handler)
+        functions[key] = (function, handler)
+        return key
+
+    def add_controller(self, function):
+        """function(model, data) is called in every step, forward and step1, when positions and velocities are known and before
+        actuators act, to write inputs: data.ctrl, qfrc_applied, xfrc_applied, flexvert_applied. With substeps it is called in each
+        part, with RK4 once a step. What it raises comes out of step, and the state is the last good one. Copies of the data call it
+        too, with the copy; pickled ones do not have it. Returns its number for remove_handler. docs/handlers.md."""
+        return self._add_callback(function, False)
+
+    def add_handler(self, function):
+        """function(model, data, rows) is called in the contact stage of every step and adds rows or contacts of its own to the
+        problem: rows.add, rows.touch. Else as add_controller."""
+        return self._add_callback(function, True)
+
+    def remove_handler(self, number):
+        """The handler or controller with this number is not called any more."""
+        if number not in self.__dict__.get("_functions", {}):
+            raise KeyError(f"there is no handler or controller {number!r}")
+        self._core.remove_callback(number)
+        del self._functions[number]
+
+    def _called(self, number, with_rows):
+        """By the core, within a step."""
+        function = self._functions[number][0]
+        if with_rows:
+            function(self.model, self, Rows(self))
+        else:
+            function(self.model, self)
+
     def _view(self, name):
         """A field as an array. It stays in the object's own dictionary, so that Python finds it there the next time."""
         array = self.__dict__.get(name)
@@ -524,6 +564,8 @@ class Data(_HasNamed):
             return _unpack_data(self._own_model(), self.snapshot(), 1)
         other = type(self).__new__(type(self))
         other.__dict__.update(model=self.model, _model_core=self._model_core, _core=self._core.copy())
+        for function, handler in self.__dict__.get("_functions", {}).values():
+            other._add_callback(function, handler)
         return other
 
     def __deepcopy__(self, memo):

@@ -2,7 +2,7 @@
 # Written by tools/stubs.py from the field lists; ./dev docs writes it again.
 import enum
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,6 +87,14 @@ class Option:
     sigma: float
     push: float
     closing: float
+
+class Rows:
+    def add(self, row: Row, J: npt.ArrayLike, dofs: npt.ArrayLike | None = ..., phi: npt.ArrayLike = ..., stiffness: float = ...,
+            dissipation: float = ..., R: npt.ArrayLike | None = ..., vhat: npt.ArrayLike | None = ..., feature: int = ...) -> None: ...
+    def touch(self, body1: str | int, body2: str | int, pos: Sequence[float], normal: Sequence[float], dist: float, dim: int = ...,
+              friction: float | Sequence[float] = ..., stiffness: float = ..., dissipation: float = ..., geom1: int = ...,
+              geom2: int = ..., feature: int = ...) -> None: ...
+    def jacobian(self, body: str | int, point: Sequence[float]) -> _Array: ...
 
 class Handler(enum.IntFlag):
     POINT = 1
@@ -730,6 +738,9 @@ class Data:
     sensordata: _Array
     eq_active: _IntArray
     def __init__(self, model: Model, profile: bool = ..., threads: int = ...) -> None: ...
+    def add_controller(self, function: Callable[[Model, Data], object]) -> int: ...
+    def add_handler(self, function: Callable[[Model, Data, Rows], object]) -> int: ...
+    def remove_handler(self, number: int) -> None: ...
     @property
     def contact(self) -> np.recarray[Any, Any]: ...
     @property

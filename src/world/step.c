@@ -519,8 +519,9 @@ sti_status sti__forward_rows(sti_world *world) {
     if (status != STI_OK) return status;
     world->halfway = world->constraints.solved = false;
     world->constraints.info = sti__info_unknown();
+    forward_motion(world);
+    world->halfway = true; /* inverse dynamics asks no controllers */
     forward_smooth(world);
-    if (world->controlled != STI_OK) return world->controlled;
     world->progress = STI__AT_ACCELERATION;
     status = RUN_STAGE(world, collide);
     return status == STI_OK ? RUN_STAGE(world, contact) : status;

@@ -222,19 +222,49 @@ class MjSpec(_sti.Spec):
 
 # ---- simulation ---------------------------------------------------------------------------------------------------
 
+_control = None  # what set_mjcb_control has set
+
+
+def _call_control(m, d):
+    if _control is not None:
+        _control(m, d)
+
+
+def set_mjcb_control(callback):
+    """callback(model, data) is called in every mj_step, mj_step1 and mj_forward of every MjData, before actuators act, to write
+    inputs such as data.ctrl; None: no more. With RK4 it is called once a step, where MuJoCo calls it four times."""
+    global _control
+    if callback is not None and not callable(callback):
+        raise TypeError("callback is not an Optional[Callable]")
+    _control = callback
+
+
+def get_mjcb_control():
+    """What set_mjcb_control has set."""
+    return _control
+
+
+def _controlled(d):
+    """The data, which calls what set_mjcb_control has set."""
+    if _control is not None and isinstance(d, _sti.Data):
+        if not any(function is _call_control for function, _ in d.__dict__.get("_functions", {}).values()):
+            d.add_controller(_call_control)
+    return d
+
+
 def mj_step(m, d, nstep=1):
     """Steps."""
-    _sti.step(m, d, nstep)
+    _sti.step(m, _controlled(d), nstep)
 
 
 def mj_forward(m, d):
     """Everything that follows from the state."""
-    _sti.forward(m, d)
+    _sti.forward(m, _controlled(d))
 
 
 def mj_step1(m, d):
     """The first half of a step."""
-    _sti.step1(m, d)
+    _sti.step1(m, _controlled(d))
 
 
 def mj_step2(m, d):
@@ -299,6 +329,10 @@ def mj_inverse(m, d):
 
 def mjd_transitionFD(m, d, eps, flg_centered, A=None, B=None, C=None, D=None):
     """The linear model of a step by differences."""
+    if _control is not None:
+        raise RuntimeError("mjd_transitionFD steps copies, which cannot call mjcb_control: set_mjcb_control(None) before")
+    for number in [n for n, (function, _) in d.__dict__.get("_functions", {}).items() if function is _call_control]:
+        d.remove_handler(number)
     outputs = (A, B, C, D)
     for array, found in zip(outputs, _sti.linearize(m, d, eps, bool(flg_centered), C is not None or D is not None)):
         if array is not None:

@@ -12,9 +12,9 @@ def _note(unknown):
 
 def launch(model, data=None, **options):
     """Shows the simulation and steps it in real time until the page is closed."""
-    from . import MjData
+    from . import MjData, _controlled
     _note(options)
-    return _viewer.launch(model, MjData(model) if data is None else data)
+    return _viewer.launch(model, _controlled(MjData(model) if data is None else data))
 
 
 def launch_passive(model, data, **options):
