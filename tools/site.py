@@ -21,7 +21,7 @@ TITLE = "Stiction"
 
 # the order of the menu: (heading, pages); pages that are not named come last
 MENU = [
-    ("Start", ["first_steps", "coming_from_mujoco", "glossary", "viewer", "recordings", "examples"]),
+    ("Start", ["first_steps", "coming_from_mujoco", "tuning_contact", "glossary", "viewer", "recordings", "examples"]),
     ("Use", ["mjcf", "options", "limits", "control", "ik", "spec", "changing", "batch", "learning", "handlers", "coupled", "contact_sensor",
              "pictures"]),
     ("When something is wrong", ["troubleshooting", "capsules"]),
