@@ -128,7 +128,7 @@ class _Struct:
         if not _np.all((value >= least) & (value <= most)):
             raise ValueError(f"{self._which}.{name} is {value.tolist()}, must be between {least:g} and {most:g}")
         if self._which == "opt" and name in _IDLE:
-            ours = f"; {_IDLE[name]} is ours" if _IDLE[name] else ""
+            ours = f"; Stiction's option for it is {_IDLE[name]}" if _IDLE[name] else ""
             _warnings.warn(f"opt.{name} is kept for MJCF and has no effect{ours}", stacklevel=2)
         changed = not _np.array_equal(array, value.reshape(-1)) if value.size == array.size else True
         array[:] = value
@@ -474,7 +474,7 @@ class Data(_HasNamed):
         return Certificate(**self._core.solve_info()[2])
 
     def certify(self):
-        """The certificate of the last step judged anew, with every field that applies but the ranks; it costs about a solve."""
+        """The certificate of the last step computed again in full: every field that applies but the ranks. It costs about a solve."""
         return Certificate(**self._core.certify())
 
     @property
@@ -483,7 +483,7 @@ class Data(_HasNamed):
         return self._core.solve_info()[1]
 
     def coupled(self, constraint):
-        """What a coupled constraint, by its name or the number of its equality, has to say of the last step: forces, rank,
+        """What a coupled constraint, by its name or the number of its equality, reports of the last step: forces, rank,
         condition numbers, counts. docs/coupled.md."""
         index = self.model.equality(constraint).id
         values = self._core.coupled(index)

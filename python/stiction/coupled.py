@@ -26,12 +26,12 @@ __all__ = ["Body", "Coupled", "Condition", "Diagnostics", "Flag", "Preset", "PRE
 Condition = _namedtuple("Condition", "size rank pivot_min pivot_max row_sum spectral gap")
 Condition.__doc__ = "Rank, pivots and condition numbers of a symmetric matrix; arrays if there are many."
 Flag = _enum.IntFlag("Flag", _core.COUPLED_FLAGS)
-Flag.__doc__ = "What a step has to say; see sti_coupled_flag_text."
+Flag.__doc__ = "Conditions that a step reports; see sti_coupled_flag_text."
 
 
 class Diagnostics(_namedtuple("Diagnostics", "flags active dropped whole kept C_d C_theta phi impulse residual force torque "
                                              "steps warnings drops")):
-    """What a constraint has to say of its last step; see sti_coupled_diagnostics in coupled.h."""
+    """What a constraint reports of its last step; see sti_coupled_diagnostics in coupled.h."""
     __slots__ = ()
 
     @classmethod

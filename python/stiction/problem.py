@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The problem of one step, its solvers and the judge of their answers.
+"""The problem of one step, its solvers and the certificates of their answers.
 
     min over v   1/2 (v - v*)' A (v - v*)  +  sum_i  l_i(J_i v)
 

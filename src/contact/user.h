@@ -18,7 +18,7 @@ struct sti_rows {
     const sti_state *state;
     sti__touches *touches;
     const sti_allocator *allocator;
-    int handler; /* who is speaking */
+    int handler; /* number of the one that runs */
     int first;   /* number of the first contact */
     sti_status status;
     sti_error *error;

@@ -507,7 +507,7 @@ static bool has_wandered(const sti__constraints *c, const sti_solve_options *opt
            c->info.certificate.headline > WANDERED && sti__budget_left(&c->budget);
 }
 
-/* What the other solvers leave is sap's, whose iteration wanders least. */
+/* Fall back to SAP, whose iterates stay closest to the answer. */
 static sti_status solve_again(sti_world *world, sti_solve_options *options) {
     options->solver = STI_SOLVER_SAP;
     guess_velocity(world);

@@ -254,7 +254,7 @@ static void damped_step(const aim *a, double lambda) {
     }
 }
 
-/* Those that would go beyond an end stop there, and the others make up for it. */
+/* Joints that would pass a limit stop there, and the others compensate. */
 static void bounded_step(const aim *a, double lambda) {
     for (int i = 0; i < a->ik->n; i++) a->ik->move[i].fixed = false;
     for (bool again = true; again;) {

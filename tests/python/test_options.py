@@ -52,7 +52,7 @@ def test_bad_value_is_refused_by_the_step():
     ("impratio", 2, "sigma")])
 def test_an_option_without_effect_says_so(name, value, ours):
     model = stiction.Model.from_xml_string(BALL)
-    with pytest.warns(UserWarning, match=f"{name} .* no effect; {ours} is ours"):
+    with pytest.warns(UserWarning, match=f"{name} .* no effect; Stiction's option for it is {ours}"):
         setattr(model.opt, name, value)
     assert getattr(model.opt, name) == value
 

@@ -126,8 +126,8 @@ static bool solve_halfway(sti__sap *sap, const double *b, double goal, int most)
     return solve(sap, b, goal, most);
 }
 
-/* F' is factored once products with the factor of its symmetric part have cost more. Not among masses that were made alike
-   (`steps`): fewer of these rounds fail where solves stop short. */
+/* F' is factored once products with the factor of its symmetric part have cost more. Not during mass-scaling continuation
+   (`steps`): fewer of its rounds fail where linear solves stop early. */
 static bool solve_direct(sti__sap *sap, const double *b, double goal) {
     sti__island *s = sap->s;
     int *tries = &sap->count->factorisations, cost = sti__island_unsymmetric_cost(s);

@@ -33,8 +33,8 @@ typedef struct couple {
     bool daring;  /* whole steps of the true laws are tried, though they raise the natural map at first */
     bool plain;   /* neither within rounds, nor with other masses, nor of soft bodies */
     bool tight;   /* linear solves */
-    double yield; /* share of the Delassus diagonal by which laws yield */
-    double entry; /* natural map where they began to yield much; 0: they do not */
+    double yield; /* temporary extra compliance of contacts, as a share of the Delassus diagonal */
+    double entry; /* residual of the natural map when much of it began; 0: it did not */
     int stint;    /* steps of that so far */
     bool cut;     /* a step was not taken whole */
     int turns;    /* of contacts, so far */

@@ -108,7 +108,7 @@ typedef struct sti__island {
     int *mark, *slot;  /* n + 1 each: of plans */
     sti__sweep sweep;
     sti__pairs pairs;
-    void *eased; /* of masses that were made alike */
+    void *eased; /* memory of the mass-scaling continuation */
     size_t neased;
     void *block, *plan; /* of the vectors; of the pattern */
     size_t nblock, nplan;

@@ -62,7 +62,7 @@ typedef struct rounds {
     int wait;     /* rounds until that is tried again */
     bool any;     /* there is a best iterate */
     int hold;     /* rounds before the share may fall again */
-    bool eased;   /* masses that were made alike have had their turn */
+    bool eased;   /* mass-scaling continuation was tried */
 } rounds;
 
 /* Stiff rows take the proximal way too: their impulses answer violently to a velocity that is not yet right. */

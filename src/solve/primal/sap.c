@@ -537,7 +537,7 @@ static bool solve_small(const sti__task *t, sti__islands *islands, sti__sum *sum
 
 /* ---- guesses ------------------------------------------------------------------------------------------- */
 
-/* The pair that the last step left, and the one that goes on as it went. */
+/* Warm starts: velocity and impulses of the last step, and their extrapolation. */
 static sti__guess guess_of(const sti__task *t, const sti__islands *s, int k, double *share, void *work) {
     const sti_workspace *w = t->workspace;
     bool next = w->next_v && STI__RULE(EXTRAPOLATED_GUESS);

@@ -624,8 +624,8 @@ static bool hurries(const small *s, const sti__small_job *job) {
     return change2 > STI__SMALL_FAST * STI__SMALL_FAST * job->tol * job->tol * size2;
 }
 
-/* The pair to begin with is the one that the last step left or, if that moves, the one that goes on as it went; is it good
-   enough? */
+/* Warm start: the velocity and impulses of the last step or, if they change fast, their extrapolation. True if that is
+   converged already. */
 static bool guess_holds(small *s, sti__small_job *job) {
     if (job->next_g && hurries(s, job)) {
         take_impulses(s, job, job->next_g);
