@@ -83,7 +83,7 @@ static sti_status run_slices(sti_viewer *v, const core_world *w, double seconds,
         CORE_RUN_END(w->model)
         *interrupted = PyErr_CheckSignals() < 0;
         left = end - clock_seconds();
-    } while (status == STI_OK && !*interrupted && left > 0 && !sti_viewer_stopped(v));
+    } while (status == STI_OK && !*interrupted && !w->raised[0] && left > 0 && !sti_viewer_stopped(v));
     return status;
 }
 
@@ -103,8 +103,8 @@ static PyObject *viewer_run(PyObject *self, PyObject *arg) {
         ((core_viewer *)self)->running = false;
         core_world_give(owner);
     }
-    bool raised = ((core_world *)owner)->raised[0] != NULL;
-    if (world && !interrupted && status != STI_OK && raised) core_failed((core_world *)owner, &error);
+    bool raised = ((core_world *)owner)->raised[0] != NULL; /* by a handler: the viewer has paused */
+    if (world && !interrupted && raised) core_failed((core_world *)owner, &error);
     Py_DECREF(owner);
     if (!world || interrupted || PyErr_Occurred()) return NULL;
     if (status == STI_OK) Py_RETURN_NONE;

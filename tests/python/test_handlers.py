@@ -300,3 +300,21 @@ def test_cycles_are_collected():
     del data
     gc.collect()
     assert gone() is None and qpos[0] == value
+
+
+def test_the_viewer_raises_too():
+    model, data = made(CART)
+
+    def control(m, d):
+        d.ctrl[0] = 1
+        if d.time > 0.019:
+            raise LookupError("enough")
+    data.add_controller(control)
+    viewer = pytest.importorskip("stiction.viewer").Viewer(model, data)
+    try:
+        with pytest.raises(LookupError, match="enough"):
+            for _ in range(50):
+                viewer.run(0.1)
+        assert 0 < data.time <= 0.0201
+    finally:
+        viewer.close()
