@@ -14,8 +14,9 @@ int core_add_viewer(PyObject *module) {
 
 typedef struct core_viewer {
     PyObject_HEAD sti_viewer *viewer;
-    PyObject *world; /* kept alive */
-    bool running;    /* run is on, in some thread */
+    PyObject *world; /* core_world or core_batch, kept alive */
+    bool batch;
+    bool running; /* run is on, in some thread */
 } core_viewer;
 
 static PyObject *raise(PyObject *self, const sti_error *error) {
@@ -55,13 +56,23 @@ static sti_viewer *of(PyObject *self) {
     return v;
 }
 
+/* One caller at a time, of the world or the batch. */
+static bool take(const core_viewer *v) {
+    return v->batch ? core_batch_take((core_batch *)v->world) : core_world_take(v->world) != NULL;
+}
+static void give(PyObject *owner, bool batch) {
+    if (batch) atomic_flag_clear(&((core_batch *)owner)->busy);
+    else core_world_give(owner);
+}
+
 static PyObject *viewer_sync(PyObject *self, PyObject *unused) {
     (void)unused;
     sti_viewer *v = of(self);
-    sti_world *world = v ? core_world_take(((core_viewer *)self)->world) : NULL;
-    if (!world) return NULL;
-    sti_status status = sti_viewer_sync(v, world);
-    core_world_give(((core_viewer *)self)->world);
+    const core_viewer *c = (const core_viewer *)self;
+    if (!v || !take(c)) return NULL;
+    sti_status status = c->batch ? sti_viewer_sync_batch(v, ((core_batch *)c->world)->batch)
+                                 : sti_viewer_sync(v, ((core_world *)c->world)->world);
+    give(c->world, c->batch);
     if (status == STI_OK) Py_RETURN_NONE;
     return raise(self, &(sti_error){.code = status, .message = "the viewer cannot go on"});
 }
@@ -73,17 +84,23 @@ static double clock_seconds(void) {
 }
 
 /* Steps until `seconds` have passed, or a signal's handler raises (Ctrl-C), in slices that keep it waiting unnoticeably. */
-static sti_status run_slices(sti_viewer *v, const core_world *w, double seconds, bool *interrupted,
+static sti_status run_slices(sti_viewer *v, PyObject *owner, bool batch, double seconds, bool *interrupted,
                              sti_error *error) {
+    const core_world *world = batch ? NULL : (core_world *)owner;
+    PyObject *model = batch ? ((core_batch *)owner)->model : world->model;
     const double slice = 0.05;
     sti_status status = STI_OK;
     double end = clock_seconds() + seconds, left = seconds;
     do {
-        CORE_RUN(w->model) status = sti_viewer_run(v, w->world, left < slice ? left : slice, error);
-        CORE_RUN_END(w->model)
+        double span = left < slice ? left : slice;
+        CORE_RUN(model)
+        if (batch) status = sti_viewer_run_batch(v, ((core_batch *)owner)->batch, span, error);
+        else status = sti_viewer_run(v, world->world, span, error);
+        CORE_RUN_END(model)
         *interrupted = PyErr_CheckSignals() < 0;
         left = end - clock_seconds();
-    } while (status == STI_OK && !*interrupted && !w->raised[0] && left > 0 && !sti_viewer_stopped(v));
+    } while (status == STI_OK && !*interrupted && !(world && world->raised[0]) && left > 0 &&
+             !sti_viewer_stopped(v));
     return status;
 }
 
@@ -93,20 +110,22 @@ static PyObject *viewer_run(PyObject *self, PyObject *arg) {
     double seconds = PyFloat_AsDouble(arg);
     if (!v || PyErr_Occurred()) return NULL;
     PyObject *owner = Py_NewRef(((core_viewer *)self)->world);
-    sti_world *world = core_world_take(owner);
+    bool batch = ((core_viewer *)self)->batch, taken = take((core_viewer *)self);
     sti_error error = {0};
     sti_status status = STI_OK;
     bool interrupted = false;
-    if (world) {
+    if (taken) {
+        if (batch) atomic_store(&((core_batch *)owner)->stopped, false);
         ((core_viewer *)self)->running = true;
-        status = run_slices(v, (core_world *)owner, seconds, &interrupted, &error);
+        status = run_slices(v, owner, batch, seconds, &interrupted, &error);
         ((core_viewer *)self)->running = false;
-        core_world_give(owner);
+        give(owner, batch);
     }
-    bool raised = ((core_world *)owner)->raised[0] != NULL; /* by a handler: the viewer has paused */
-    if (world && !interrupted && raised) core_failed((core_world *)owner, &error);
+    bool raised =
+        !batch && ((core_world *)owner)->raised[0] != NULL; /* by a handler: the viewer has paused */
+    if (taken && !interrupted && raised) core_failed((core_world *)owner, &error);
     Py_DECREF(owner);
-    if (!world || interrupted || PyErr_Occurred()) return NULL;
+    if (!taken || interrupted || PyErr_Occurred()) return NULL;
     if (status == STI_OK) Py_RETURN_NONE;
     return raise(self, &error);
 }
@@ -118,14 +137,14 @@ static PyObject *viewer_stop(PyObject *self, PyObject *unused) {
     Py_RETURN_NONE;
 }
 
-/* (url, clients, stopped, paused, speed) */
+/* (url, clients, stopped, paused, speed, world) */
 static PyObject *viewer_state(PyObject *self, PyObject *unused) {
     (void)unused;
     sti_viewer *v = of(self);
     if (!v) return NULL;
-    return Py_BuildValue("siNNd", sti_viewer_url(v), sti_viewer_clients(v),
+    return Py_BuildValue("siNNdi", sti_viewer_url(v), sti_viewer_clients(v),
                          PyBool_FromLong(sti_viewer_stopped(v)), PyBool_FromLong(sti_viewer_paused(v)),
-                         sti_viewer_speed(v));
+                         sti_viewer_speed(v), sti_viewer_world(v));
 }
 
 static PyObject *viewer_pause(PyObject *self, PyObject *arg) {
@@ -142,6 +161,14 @@ static PyObject *viewer_speed(PyObject *self, PyObject *arg) {
     if (PyErr_Occurred()) return NULL;
     if (!(speed >= 0 && speed <= 1e9)) return PyErr_Format(PyExc_ValueError, "a speed is not negative"), NULL;
     sti_viewer_set_speed(v, speed);
+    Py_RETURN_NONE;
+}
+
+static PyObject *viewer_choose(PyObject *self, PyObject *arg) {
+    sti_viewer *v = of(self);
+    long world = v ? PyLong_AsLong(arg) : -1;
+    if (PyErr_Occurred()) return NULL;
+    if (world >= 0 && world <= INT_MAX) sti_viewer_choose(v, (int)world);
     Py_RETURN_NONE;
 }
 
@@ -162,6 +189,7 @@ static PyMethodDef viewer_methods[] = {
     {"state", viewer_state, METH_NOARGS, "url, clients, stopped, paused, speed"},
     {"pause", viewer_pause, METH_O, "pause or play"},
     {"speed", viewer_speed, METH_O, "simulated seconds per second"},
+    {"choose", viewer_choose, METH_O, "the world of a batch to be shown"},
     {"look", viewer_look, METH_VARARGS, "how contacts are drawn"},
     {NULL, NULL, 0, NULL}};
 static PyType_Slot viewer_slots[] = {
@@ -169,17 +197,20 @@ static PyType_Slot viewer_slots[] = {
 static PyType_Spec viewer_spec = {"stiction._core.Viewer", sizeof(core_viewer), 0,
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, viewer_slots};
 
-/* viewer(world, port, rate, history in bytes, paused) */
+/* viewer(world or batch, port, rate, history in bytes, paused, wait, worlds) */
 static PyObject *core_viewer_new(PyObject *module, PyObject *args) {
-    PyObject *world, *type = PyObject_GetAttrString(module, "World");
+    core_state *s = core_state_of(module);
+    PyObject *world;
     sti_viewer_options o = sti_viewer_options_default();
     Py_ssize_t memory;
-    int paused,
-        good = type && PyArg_ParseTuple(args, "O!idnp", type, &world, &o.port, &o.rate, &memory, &paused);
-    Py_XDECREF(type);
-    if (!good) return NULL;
+    int paused, wait;
+    if (!PyArg_ParseTuple(args, "Oidnppi", &world, &o.port, &o.rate, &memory, &paused, &wait, &o.worlds))
+        return NULL;
+    if (!Py_IS_TYPE(world, s->world) && !Py_IS_TYPE(world, s->batch))
+        return PyErr_Format(PyExc_TypeError, "a viewer shows a world or a batch"), NULL;
     o.history = memory > 0 ? (size_t)memory : 0;
     o.paused = paused;
+    o.wait = wait;
     PyObject *own = PyObject_GetAttrString(module, "Viewer");
     core_viewer *v = own ? PyObject_New(core_viewer, (PyTypeObject *)own) : NULL;
     Py_XDECREF(own);
@@ -187,12 +218,17 @@ static PyObject *core_viewer_new(PyObject *module, PyObject *args) {
     v->viewer = NULL;
     v->running = false;
     v->world = Py_NewRef(world);
+    v->batch = Py_IS_TYPE(world, s->batch);
     sti_error error = {0};
-    sti_world *w = core_world_take(world);
-    if (w) v->viewer = sti_viewer_create(sti_world_model(w), &o, &error);
-    if (w) core_world_give(world);
+    bool taken = take(v);
+    if (taken) {
+        const sti_model *model = v->batch ? sti_batch_model(((core_batch *)world)->batch)
+                                          : sti_world_model(((core_world *)world)->world);
+        v->viewer = sti_viewer_create(model, &o, &error);
+        give(world, v->batch);
+    }
     if (v->viewer) return (PyObject *)v;
-    if (w) raise((PyObject *)v, &error);
+    if (taken) raise((PyObject *)v, &error);
     Py_DECREF(v);
     return NULL;
 }

@@ -301,6 +301,56 @@ TEST(commands_for_what_is_not_there_change_nothing) {
     end();
 }
 
+/* One world is shown and acted on; the others stand beside it. */
+TEST(a_batch_is_shown_with_a_chosen_world) {
+    uint32_t n = 0;
+    begin(rich, NULL);
+    sti_batch *batch = sti_batch_create(model, 5, NULL, NULL);
+    REQUIRE(batch && sti_batch_forward(batch) == STI_OK);
+    for (int i = 0; i < 5; i++) values(sti_batch_world(batch, i), "qpos")[2] = 0.1 * (i + 1);
+    REQUIRE(sti_batch_forward(batch) == STI_OK);
+    sti_viewer_choose(viewer, 3);
+    sti_viewer_choose(viewer, 5); /* there is none */
+    sti_viewer_choose(viewer, -1);
+    CHECK(sti_viewer_sync_batch(viewer, batch) == STI_OK && sti_viewer_world(viewer) == 3);
+    REQUIRE(mailbox_take(&viewer->mail));
+    const bytes *b = viewer->mail.front;
+    const float *x = section(b->data + HEADROOM, b->size - HEADROOM, "QPOS", &n);
+    CHECK(x && x[2] == 0.4f);
+    x = section(b->data + HEADROOM, b->size - HEADROOM, "GRID", &n);
+    REQUIRE(x && n == 4 + 4 * 7 * (uint32_t)model->nbody);
+    CHECK(x[0] == 5 && x[1] == 3 && x[2] == 0 && x[3] == 5);
+    static const int others[] = {0, 1, 2, 4};
+    for (int i = 0; i < 4; i++) /* the height of the box, body 1 */
+        CHECK(x[4 + 7 * (i * model->nbody + 1) + 2] == (float)(0.1 * (others[i] + 1)));
+    mailbox_send(&viewer->mail, &(command){OP_GRID, 2, {0}});
+    mailbox_send(&viewer->mail, &(command){OP_CONTROL, 1, {7}});
+    viewer->last_frame = 0;
+    CHECK(sti_viewer_sync_batch(viewer, batch) == STI_OK && mailbox_take(&viewer->mail));
+    b = viewer->mail.front;
+    x = section(b->data + HEADROOM, b->size - HEADROOM, "GRID", &n);
+    CHECK(x && n == 4 + 7 * (uint32_t)model->nbody && x[2] == 2 && x[3] == 2); /* worlds 2 and 3 */
+    for (int i = 0; i < 5; i++) CHECK(values(sti_batch_world(batch, i), "ctrl")[1] == (i == 3 ? 7 : 0));
+    mailbox_send(&viewer->mail, &(command){OP_RESET, 0xffffffffu, {0}});
+    CHECK(sti_viewer_sync_batch(viewer, batch) == STI_OK);
+    CHECK(values(sti_batch_world(batch, 3), "qpos")[2] == 0.049 &&
+          values(sti_batch_world(batch, 4), "qpos")[2] == 0.5);
+    sti_viewer_set_speed(viewer, 0);
+    CHECK(sti_viewer_run_batch(viewer, batch, 0.2, NULL) == STI_OK && !sti_viewer_paused(viewer));
+    CHECK(time_now(sti_batch_world(batch, 3)) > 0 &&
+          time_now(sti_batch_world(batch, 3)) == time_now(sti_batch_world(batch, 0)));
+    values(sti_batch_world(batch, 4), "qvel")[0] = NAN; /* that one fails, and the pages are told */
+    CHECK(sti_viewer_run_batch(viewer, batch, 0.2, NULL) == STI_OK && sti_viewer_paused(viewer));
+    CHECK(strncmp(viewer->message, "world 4: ", 9) == 0);
+    sti_error error = {0};
+    viewer->options.recorder = (sti_recorder *)viewer;
+    CHECK(sti_viewer_run_batch(viewer, batch, 0.1, &error) == STI_ARGUMENT && error.code == STI_ARGUMENT);
+    viewer->options.recorder = NULL;
+    CHECK(sti_viewer_sync_batch(viewer, NULL) == STI_ARGUMENT);
+    sti_batch_destroy(batch);
+    end();
+}
+
 /* The page's Reset goes back to where the simulation began. */
 TEST(reset_remembers_its_keyframe) {
     sti_viewer_options options = quick();
@@ -578,7 +628,8 @@ MAIN(CASE(the_newest_of_a_row_of_commands_counts), CASE(nobody_listens_and_the_o
      CASE(the_scene_is_json_of_what_is_there), CASE(a_frame_says_what_the_world_says),
      CASE(a_frame_of_a_world_that_measures_itself), CASE(every_allocation_of_a_frame_may_fail),
      CASE(every_allocation_of_a_viewer_may_fail), CASE(commands_for_what_is_not_there_change_nothing),
-     CASE(reset_remembers_its_keyframe), CASE(commands_do_what_they_say), CASE(dragging_is_a_spring),
+     CASE(a_batch_is_shown_with_a_chosen_world), CASE(reset_remembers_its_keyframe),
+     CASE(commands_do_what_they_say), CASE(dragging_is_a_spring),
      CASE(a_joint_is_placed_within_its_range_and_an_equality_switched), CASE(a_run_waits_for_its_first_page),
      CASE(going_back_and_on_from_there), CASE(playing_what_has_been), CASE(a_recording_is_shown),
      CASE(a_recording_of_another_model_is_not_shown), CASE(a_run_keeps_its_pace_and_stops),

@@ -4,6 +4,7 @@
 #ifndef STICTION_VIEWER_H
 #define STICTION_VIEWER_H
 
+#include <stiction/batch.h>
 #include <stiction/record.h>
 
 #ifdef __cplusplus
@@ -22,6 +23,7 @@ typedef struct sti_viewer_options {
     sti_recorder *recorder;         /* sti_viewer_run writes every step to it; NULL = none */
     double interval;                /* simulated seconds between recorded frames, 0 = every step */
     sti_recording *replay;          /* what is shown instead of a simulation; NULL = none */
+    int worlds;                     /* of a batch that are shown side by side, with the chosen one (36) */
     const sti_allocator *allocator; /* NULL = malloc */
     uint64_t cookie;                /* set by sti_viewer_options_default */
 } sti_viewer_options;
@@ -44,6 +46,16 @@ STI_API sti_status sti_viewer_sync(sti_viewer *viewer, sti_world *world);
 /* Steps the world in real time times speed until sti_viewer_stop, or for some seconds of the clock on the wall
    (INFINITY: no end); pages may pause it. A world that meets an error is paused, and the pages say why. */
 STI_API sti_status sti_viewer_run(sti_viewer *viewer, sti_world *world, double seconds, sti_error *error);
+/* The same for a batch of the viewer's model whose worlds live on the processor (else STI_UNSUPPORTED), without recorder or replay (else
+   STI_ARGUMENT): one world, the chosen one, is shown with everything, and pages act on it alone; others stand beside it. While no call of
+   the batch runs. */
+STI_API sti_status sti_viewer_sync_batch(sti_viewer *viewer, sti_batch *batch);
+/* Steps all worlds of a batch, in real time of the chosen one. If any of them meets an error it is paused, and the pages say why. */
+STI_API sti_status sti_viewer_run_batch(sti_viewer *viewer, sti_batch *batch, double seconds,
+                                        sti_error *error);
+/* The world of a batch that is chosen, by the pages or sti_viewer_choose; the next sync obeys, if there is such a world. */
+STI_API int sti_viewer_world(const sti_viewer *viewer);
+STI_API void sti_viewer_choose(sti_viewer *viewer, int world);
 /* Ends sti_viewer_run soon; may be called from a signal handler or another thread. */
 STI_API void sti_viewer_stop(sti_viewer *viewer);
 STI_API bool sti_viewer_stopped(const sti_viewer *viewer);

@@ -7,10 +7,12 @@
         while viewer.is_running():                         # you step, the viewer looks
             stiction.step(model, data)
             viewer.sync()
+
+Instead of data a Batch can be shown: one world with all panels, others beside it.
 """
 import webbrowser as _webbrowser
 
-from . import Data, Error, Model, _core, _same, forward  # noqa: F401
+from . import Batch, Data, Error, Model, _core, _same, forward  # noqa: F401
 
 __all__ = ["launch", "launch_passive", "Viewer"]
 _LOOKS = {"none": 0, "force": 1, "frame": 2, "scene": 3}
@@ -18,16 +20,23 @@ _LOOKS = {"none": 0, "force": 1, "frame": 2, "scene": 3}
 
 class Viewer:
     """Serves a page at `url`, an address on this machine that nobody else knows. Whoever steps `data` calls sync()
-    after each step: it does what the pages ask for, leaves a frame for them, and never waits."""
+    after each step: it does what the pages ask for, leaves a frame for them, and never waits. data may be a Batch on the processor: the world
+    `viewer.world` is shown with everything, and up to `worlds` are shown side by side. wait: run() simulates once a page has come."""
 
-    def __init__(self, model, data, port=0, rate=60.0, history=128 << 20, paused=False):
-        _same(model, data)
+    def __init__(self, model, data, port=0, rate=60.0, history=128 << 20, paused=False, wait=False, worlds=36):
+        if not isinstance(data, Batch):
+            _same(model, data)
+        elif data.model is not model:
+            raise ValueError("this Batch belongs to another Model")
+        elif data.device != "cpu":
+            raise ValueError(f"the viewer shows batches on the processor, not on {data.device}")
         if not hasattr(_core, "viewer"):
             raise ImportError("stiction was built without the viewer: it needs libwebsockets, and three.js in "
                               "web/node_modules (npm ci --prefix web); ./dev build installs both")
-        forward(model, data)
+        data.forward() if isinstance(data, Batch) else forward(model, data)
         self._model = model
-        self._core = _core.viewer(data._core, port, float(rate), history, bool(paused))
+        self._core = _core.viewer(data._core, port, float(rate), history, bool(paused), bool(wait), worlds)
+        self._count = len(data) if isinstance(data, Batch) else 1
 
     @property
     def url(self):
@@ -56,6 +65,17 @@ class Viewer:
     @speed.setter
     def speed(self, speed):
         self._core.speed(speed)
+
+    @property
+    def world(self):
+        """The world of a Batch that is shown with everything; pages choose it too. It changes with the next sync or run."""
+        return self._core.state()[5]
+
+    @world.setter
+    def world(self, index):
+        if not 0 <= index < self._count:
+            raise IndexError(f"there is no world {index}; there are {self._count}")
+        self._core.choose(index)
 
     def contacts(self, look, body=None):
         """How contacts are drawn: "force", "frame" or "none"; for one body (name or id) also "scene"."""
@@ -94,7 +114,7 @@ class Viewer:
 
 
 def launch_passive(model, data, open_browser=False, **options):
-    """A Viewer of data that you step yourself. Options: port, rate (frames per second), history (bytes)."""
+    """A Viewer of data that you step yourself. Options: port, rate (frames per second), history (bytes), paused, worlds (of a Batch, side by side)."""
     viewer = Viewer(model, data, **options)
     print(viewer.url, flush=True)
     if open_browser:
@@ -102,9 +122,9 @@ def launch_passive(model, data, open_browser=False, **options):
     return viewer
 
 
-def launch(model, data, open_browser=True, **options):
-    """Steps data in real time, as the pages ask, until Ctrl-C."""
-    with launch_passive(model, data, open_browser, **options) as viewer:
+def launch(model, data, open_browser=True, wait=True, **options):
+    """Steps data, or a Batch, in real time, as the pages ask, until Ctrl-C. wait: begins when the first page has come."""
+    with launch_passive(model, data, open_browser, wait=wait, **options) as viewer:
         try:
             while viewer.is_running():
                 viewer.run(0.1)

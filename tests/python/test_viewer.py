@@ -391,3 +391,29 @@ def test_soft_bodies():
             assert np.allclose(rows[2:2 + 3 * n], p.corner[:n].ravel(), atol=1e-6)
             rows = rows[2 + 3 * n:]
         assert not rows
+
+
+def test_a_batch_with_a_chosen_world():
+    model = stiction.Model.from_xml_string(BOX)
+    batch = stiction.Batch(model, 6, threads=2)
+    batch.qpos[:, 2] = 0.3 + 0.1 * np.arange(6)
+    with stiction.viewer.Viewer(model, batch, worlds=4, wait=True) as viewer:
+        viewer.run(0.1)
+        assert batch.time[0] == 0  # nobody looks on yet
+        with Client(viewer.url) as page:
+            viewer.world = 5
+            page.send("pause", 1)
+            viewer.run(0.3)
+            assert viewer.world == 5
+            frame = page.until(lambda f: f["GRID"][1] == 5)
+            assert frame["GRID"][:4] == (6, 5, 4, 2) and len(frame["GRID"]) == 4 + 7 * 3
+            assert frame["QPOS"][2] == pytest.approx(batch.qpos[5, 2]) and frame["GRID"][4 + 7 + 2] == pytest.approx(batch.qpos[4, 2])
+            before = batch.time[0]
+            viewer.paused = False
+            viewer.run(0.2)
+            viewer.sync()
+            assert np.all(batch.time == batch.time[0]) and batch.time[0] > before
+        with pytest.raises(IndexError):
+            viewer.world = 6
+    with pytest.raises(ValueError):
+        stiction.viewer.Viewer(stiction.Model.from_xml_string(BOX), batch)

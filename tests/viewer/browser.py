@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page in a real browser, with real mouse and keyboard: browser.py PROGRAM [FOLDER]. Screenshots stay in the folder."""
+import atexit
 import io
 import pathlib
 import shutil
 import signal
+import subprocess
 import sys
 import time
 
@@ -353,6 +355,48 @@ def run_soft(browser, program, folder):
     page.page.close()
 
 
+BATCH = """
+import sys, stiction, stiction.viewer
+model = stiction.Model.from_xml_path(sys.argv[1])
+batch = stiction.Batch(model, 9, threads=1)
+batch.qpos[:, 0] = [0.02 * i for i in range(9)]
+stiction.viewer.launch(model, batch, open_browser=False, paused=True)
+"""
+
+
+def run_batch(browser, folder):
+    """Nine worlds side by side; one is chosen by a click and by its number."""
+    process = subprocess.Popen([sys.executable, "-c", BATCH, str(SCENE)], stdout=subprocess.PIPE, text=True)
+    atexit.register(process.kill)
+    page = Page(browser, process.stdout.readline().strip())
+    page.until("viewer.worlds.slots?.length === 8")
+    assert page.page.is_visible("#worlds") and page.get("viewer.worlds.meshes.every(m => m.count === 8)")
+    page.page.click("#all")
+    page.get("viewer.eye.free.position.multiplyScalar(2.5)")
+    page.drawn()
+    page.page.screenshot(path=folder / "15-batch.png")
+    foot = page.get("viewer.worlds.meshes.findIndex(m => m.userData.geom.userData.body === 1)")
+    x, y = page.get(f"""(() => {{ const box = document.getElementById('view').getBoundingClientRect(), m = new viewer.THREE.Matrix4();
+        viewer.worlds.meshes[{foot}].getMatrixAt(0, m);
+        const p = new viewer.THREE.Vector3().setFromMatrixPosition(m).project(viewer.eye.camera);
+        return [box.left + (p.x + 1) / 2 * box.width, box.top + (1 - p.y) / 2 * box.height]; }})()""")
+    want = page.get("viewer.worlds.at(0)")
+    page.page.mouse.click(x, y)
+    page.until(f"viewer.worlds.chosen === {want}")
+    page.page.fill("#world", "7")
+    page.page.press("#world", "Enter")
+    page.until("viewer.worlds.chosen === 7 && Math.abs(viewer.frame.QPOS[0] - 0.14) < 1e-6")
+    page.page.fill("#beside", "4")
+    page.page.press("#beside", "Enter")
+    page.until("viewer.worlds.first === 4 && viewer.worlds.slots.length === 3")
+    page.page.click("#play")
+    page.until("viewer.frame.head.time > 0.1")
+    assert not page.said, page.said
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 0
+    page.page.close()
+
+
 def main(program, folder=ROOT / "out" / "viewer"):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -375,6 +419,7 @@ def main(program, folder=ROOT / "out" / "viewer"):
         process.send_signal(signal.SIGINT)
         page.until("!document.getElementById('message').hidden")  # the page says that its server has gone
         run_soft(browser, program, folder)
+        run_batch(browser, folder)
         browser.close()
     assert process.wait(20) == 0
     print(f"viewer: the page works; {rate:.0f} frames/s received; screenshots in {folder}")

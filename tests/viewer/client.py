@@ -11,7 +11,7 @@ import urllib.parse
 
 NOTHING = 0xFFFFFFFF
 OP = {name: i + 1 for i, name in enumerate(
-    "pause step speed reset control drag release seek replay live resume look record stress joint equality".split())}
+    "pause step speed reset control drag release seek replay live resume look record stress joint equality world grid".split())}
 FLAGS = "paused past replaying recording recorder replay dragging".split()
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 

@@ -50,14 +50,14 @@ def random_commands(url, rng):
     page = Client(url)
     for _ in range(rng.randrange(1, 200)):
         x = [rng.choice([0.0, 1.0, -1.0, 1e300, float("nan"), float("inf"), rng.uniform(-10, 10)]) for _ in range(6)]
-        page.raw(struct.pack("<II6d", rng.choice([0, 17, 255, *range(1, 17)]), rng.choice([0, 1, 2, 1 << 31, 0xFFFFFFFF, rng.randrange(99)]), *x))
+        page.raw(struct.pack("<II6d", rng.choice([0, 19, 255, *range(1, 19)]), rng.choice([0, 1, 2, 1 << 31, 0xFFFFFFFF, rng.randrange(99)]), *x))
     page.close()
 
 
 def good_commands(url, rng):
     page = Client(url)
     for _ in range(rng.randrange(1, 50)):
-        op = rng.choice("pause step reset control drag release seek replay live resume look speed record stress joint equality".split())
+        op = rng.choice("pause step reset control drag release seek replay live resume look speed record stress joint equality world grid".split())
         page.send(op, rng.choice([0, 1, 2, 3, 0xFFFFFFFF]), *[rng.uniform(-2, 2) for _ in range(6)])
         if rng.random() < 0.2:
             page.frame() if not op.startswith("x") and rng.random() < 0.5 else None

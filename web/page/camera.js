@@ -48,6 +48,12 @@ export class Eye {
     this.controls.update();
   }
 
+  /** Shifts the free camera and what it looks at. */
+  move([x, y]) {
+    for (const v of [this.free.position, this.controls.target]) v.x += x, v.y += y;
+    this.controls.update();
+  }
+
   get camera() { return this.choice < 0 ? this.free : this.scene.cameras[this.choice].camera; }
 
   choose(index) {

@@ -11,6 +11,7 @@ import { Plots } from './plots.js';
 import { Scene } from './scene.js';
 import { Softs } from './soft.js';
 import { Stream } from './stream.js';
+import { Worlds } from './worlds.js';
 
 async function fetched(name, as) {
   const answer = await fetch(name);
@@ -32,7 +33,8 @@ async function main() {
   let newest = null, panel = null, received = 0, drawn = 0;
   const stream = new Stream(frame => { newest = frame; received++; plots.update(frame); }, on => panel?.connected(on));
   panel = new Panel({ scene, stream, eye, contacts, softs, capture, marks });
-  const mouse = new Mouse(canvas, scene, eye, stream, selected => panel.select(selected));
+  const worlds = new Worlds(scene, eye, stream);
+  const mouse = new Mouse(canvas, scene, eye, stream, worlds, selected => panel.select(selected));
   panel.pick = body => mouse.choose(body);
   const plots = new Plots(description, document.getElementById('plots'), document.getElementById('addplot'));
   document.title = `${description.title || 'scene'} · Stiction`;
@@ -47,6 +49,7 @@ async function main() {
       scene.update(newest);
       contacts.update(newest);
       softs.update(newest);
+      worlds.update(newest);
       panel.update(newest);
     }
     softs.ask(stream, performance.now());
@@ -58,7 +61,7 @@ async function main() {
     drawn++;
   });
   // for the console and for tests
-  window.viewer = { scene, eye, contacts, softs, marks, stream, mouse, plots, panel, capture, THREE,
+  window.viewer = { scene, eye, contacts, softs, marks, stream, mouse, worlds, plots, panel, capture, THREE,
                     get frame() { return newest; }, get received() { return received; }, get drawn() { return drawn; } };
 }
 

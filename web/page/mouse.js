@@ -6,8 +6,8 @@ import { OP } from './stream.js';
 const STILL = 4, TWICE = 350; // pixels, ms
 
 export class Mouse {
-  constructor(canvas, scene, eye, stream, onselect) {
-    Object.assign(this, { canvas, scene, eye, stream, onselect, selected: null, pull: null, pressed: null, before: 0 });
+  constructor(canvas, scene, eye, stream, worlds, onselect) {
+    Object.assign(this, { canvas, scene, eye, stream, worlds, onselect, selected: null, pull: null, pressed: null, before: 0 });
     this.ray = new THREE.Raycaster();
     this.spring = new THREE.Line(new THREE.BufferGeometry().setFromPoints([new THREE.Vector3(), new THREE.Vector3()]),
                                  new THREE.LineBasicMaterial({ color: 0xe08a00, depthTest: false }));
@@ -29,7 +29,7 @@ export class Mouse {
 
   hit(event) {
     this.aim(event);
-    return this.ray.intersectObjects(this.scene.geoms.filter(g => g.visible), false)[0] ?? null;
+    return this.ray.intersectObjects([...this.scene.geoms, ...this.worlds.meshes].filter(g => g.visible), false)[0] ?? null;
   }
 
   down(event) {
@@ -38,7 +38,7 @@ export class Mouse {
     this.pressed = { x: event.clientX, y: event.clientY, hit };
     const twice = performance.now() - this.before < TWICE && body === this.selected?.body;
     this.before = performance.now();
-    if (!hit || !this.scene.description.bodies[body].moves || !(event.ctrlKey || event.shiftKey || twice)) return;
+    if (!hit || hit.object.isInstancedMesh || !this.scene.description.bodies[body].moves || !(event.ctrlKey || event.shiftKey || twice)) return;
     event.stopImmediatePropagation();
     event.preventDefault();
     this.canvas.setPointerCapture(event.pointerId);
@@ -64,7 +64,10 @@ export class Mouse {
   up(event) {
     if (this.pull) return this.release();
     const p = this.pressed;
-    if (p && Math.hypot(event.clientX - p.x, event.clientY - p.y) < STILL) this.select(p.hit);
+    if (p && Math.hypot(event.clientX - p.x, event.clientY - p.y) < STILL) {
+      if (p.hit?.object.isInstancedMesh) this.worlds.choose(this.worlds.at(p.hit.instanceId), true);
+      else this.select(p.hit);
+    }
     this.pressed = null;
   }
 

@@ -14,7 +14,7 @@ export function series(description) {
             { name: 'solver iterations', values: f => [f.STAT[2]] },
             { name: 'residual (log10)', values: f => [f.STAT[3] > 0 ? Math.log10(f.STAT[3]) : NaN] },
             { name: 'time of the solve (ms)', values: f => [f.STAT[5]] },
-            { name: 'time of a step by stage (µs)', values: f => (f.PROF ? stages(f) : []) },
+            { name: 'time of a step by stage (µs)', legend: f => (f.PROF ? stages(f).map(s => s.name) : []), values: f => (f.PROF ? stages(f).map(s => s.us) : []) },
             { name: 'qpos', values: f => Array.from(f.QPOS.subarray(0, 12)) },
             { name: 'qvel', values: f => Array.from(f.QVEL.subarray(0, 12)) },
             { name: 'ctrl', values: f => Array.from(f.CTRL.subarray(0, 12)) });
@@ -32,11 +32,11 @@ function forces(frame) {
 
 /** The stages two below the root that takes the most. */
 function stages(frame) {
-  const depth = frame.PNAM.trim().split('\n').map(line => +line[0]), list = [];
+  const lines = frame.PNAM.trim().split('\n'), depth = lines.map(line => +line[0]), list = [], stage = i => ({ name: lines[i].slice(1), us: frame.PROF[i] });
   const root = depth.reduce((best, d, i) => (d === 0 && frame.PROF[i] > frame.PROF[best] ? i : best), 0);
   for (let i = root + 1; i < depth.length && depth[i] > 0; i++)
-    if (depth[i] === 2 || (depth[i] === 1 && !(depth[i + 1] > 1))) list.push(frame.PROF[i]);
-  return list.length ? list : [frame.PROF[root]];
+    if (depth[i] === 2 || (depth[i] === 1 && !(depth[i + 1] > 1))) list.push(stage(i));
+  return list.length ? list : [stage(root)];
 }
 
 /** Two to five round numbers between lo and hi. */
@@ -75,12 +75,13 @@ class Plot {
     if (this.times.length > KEEP) this.times.shift(), this.rows.shift();
     this.cursor = past ? time : null;
     this.now = row;
+    if (typeof this.source.legend === 'function') this.names = this.source.legend(frame);
     this.dirty = true;
   }
 
   /** The colours, what they mean, and the present values. */
   explain() {
-    const names = this.source.legend ?? [], several = this.now.length > 1;
+    const names = this.names ?? this.source.legend ?? [], several = this.now.length > 1;
     this.legend.replaceChildren(...this.now.slice(0, 12).map((value, k) => {
       const item = document.createElement('span'), color = document.createElement('i');
       color.style.background = COLORS[k % COLORS.length];

@@ -54,16 +54,30 @@ static void add_head(const sti_viewer *v, sti_world *world, bytes *b) {
     add_floats(b, reals, 5);
 }
 
-static void add_bodies(sti_world *world, bytes *b) {
+static void add_poses(sti_world *world, bytes *b) {
     const double *pos = sti_world_view(world, STI_FIELD_xpos).data;
     sti_view quat = sti_world_view(world, STI_FIELD_xquat);
-    begin(b, "BODY", 7 * (size_t)quat.rows);
     float *to = bytes_room(b, 7 * (size_t)quat.rows * sizeof *to);
     for (int i = 0; to && i < quat.rows; i++, to += 7) {
         const double *q = (const double *)quat.data + 4 * i;
         for (int k = 0; k < 3; k++) to[k] = (float)pos[3 * i + k];
         for (int k = 0; k < 4; k++) to[3 + k] = (float)q[k];
     }
+}
+
+/* Worlds of a batch beside the chosen one: how many there are, which is chosen, the first and the number of those in the grid; then the
+   bodies of each in the grid but the chosen. */
+static void add_grid(const sti_viewer *v, bytes *b) {
+    enum { MOST_BYTES = 4 << 20 };
+    int chosen = atomic_load(&v->chosen), count = sti_batch_count(v->batch), most = v->options.worlds;
+    int fit = MOST_BYTES / (28 * v->model->nbody);
+    most = most < 1 || fit < 1 ? 1 : most < fit ? most : fit;
+    int first = chosen / most * most, n = count - first < most ? count - first : most;
+    size_t each = 7 * (size_t)v->model->nbody;
+    begin(b, "GRID", 4 + (size_t)(n - 1) * each);
+    add_floats(b, (const double[4]){count, chosen, first, n}, 4);
+    for (int i = first; i < first + n; i++)
+        if (i != chosen) add_poses(sti_batch_world(v->batch, i), b);
 }
 
 /* Pieces of all tendons: tendon, from, to. */
@@ -207,7 +221,9 @@ void frame_write(sti_viewer *v, sti_world *world, bytes *b) {
     b->failed = false;
     bytes_add(b, headroom, HEADROOM);
     add_head(v, world, b);
-    add_bodies(world, b);
+    begin(b, "BODY", 7 * (size_t)v->model->nbody);
+    add_poses(world, b);
+    if (v->batch) add_grid(v, b);
     if (v->model->ncam)
         add_view(b, "CAMP", world, STI_FIELD_cam_xpos), add_view(b, "CAMM", world, STI_FIELD_cam_xmat);
     if (v->model->nlight)

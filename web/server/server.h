@@ -61,6 +61,8 @@ typedef enum operation {
     OP_STRESS,    /* a page shows stress: frames have it for the next seconds */
     OP_JOINT,     /* index: slide or hinge joint, x[0]: where it is to be; at rest there */
     OP_EQUALITY,  /* index: equality, x[0]: 0 off, 1 on */
+    OP_WORLD,     /* index: world of a batch to be shown */
+    OP_GRID,      /* index: how many worlds of a batch to show side by side */
     OP_COUNT
 } operation;
 
@@ -148,8 +150,10 @@ struct sti_viewer {
     _Atomic int nclient;
     _Atomic bool stop, paused, welcome; /* welcome: a page has come and wants a frame */
     _Atomic double speed;
+    _Atomic int chosen;          /* world of a batch */
     _Atomic unsigned char *look; /* 1 + nbody: the scene's, then the bodies' */
     /* of the thread that steps */
+    sti_batch *batch; /* during a call for one, else NULL */
     sti_world *ghost; /* what is shown while going back; NULL until needed */
     history past;
     drag drag;

@@ -10,12 +10,12 @@
 #include <time.h>
 
 #define OPTIONS_COOKIE 0x5354492d76696577ull
-enum { NONE = -1, TENDON_PIECES = 256, STRESS_SECONDS = 3 };
+enum { NONE = -1, TENDON_PIECES = 256, STRESS_SECONDS = 3, MOST_WORLDS = 256 };
 static const uint32_t nothing = 0xffffffffu;
 
 sti_viewer_options sti_viewer_options_default(void) {
     return (sti_viewer_options){
-        .key = -1, .rate = 60, .history = (size_t)128 << 20, .cookie = OPTIONS_COOKIE};
+        .key = -1, .rate = 60, .worlds = 36, .history = (size_t)128 << 20, .cookie = OPTIONS_COOKIE};
 }
 
 sti_status fail(sti_error *error, sti_status code, const char *format, ...) {
@@ -81,6 +81,8 @@ sti_viewer *sti_viewer_create(const sti_model *model, const sti_viewer_options *
         return fail(error, STI_ARGUMENT, "there is no keyframe %d; the model has %d", options->key,
                     model->nkey),
                NULL;
+    if (options->worlds < 0 || options->worlds > MOST_WORLDS)
+        return fail(error, STI_ARGUMENT, "0 to %d worlds are shown side by side", MOST_WORLDS), NULL;
     const sti_allocator *a = options->allocator ? options->allocator : &plain;
     sti_viewer *v = take(a, sizeof *v);
     if (!v) return fail(error, STI_NO_MEMORY, "no memory for a viewer"), NULL;
@@ -120,6 +122,7 @@ int sti_viewer_clients(const sti_viewer *v) { return atomic_load(&v->nclient); }
 void sti_viewer_stop(sti_viewer *v) { atomic_store(&v->stop, true); }
 bool sti_viewer_stopped(const sti_viewer *v) { return atomic_load(&v->stop); }
 bool sti_viewer_paused(const sti_viewer *v) { return atomic_load(&v->paused); }
+int sti_viewer_world(const sti_viewer *v) { return atomic_load(&v->chosen); }
 double sti_viewer_speed(const sti_viewer *v) { return atomic_load(&v->speed); }
 
 void sti_viewer_pause(sti_viewer *v, bool paused) {
@@ -128,6 +131,10 @@ void sti_viewer_pause(sti_viewer *v, bool paused) {
 
 void sti_viewer_set_speed(sti_viewer *v, double speed) {
     if (speed >= 0 && speed <= 1e9) mailbox_send(&v->mail, &(command){.op = OP_SPEED, .x = {speed}});
+}
+
+void sti_viewer_choose(sti_viewer *v, int world) {
+    if (world >= 0) mailbox_send(&v->mail, &(command){.op = OP_WORLD, .index = (uint32_t)world});
 }
 
 sti_status sti_viewer_look(sti_viewer *v, int body, sti_contact_look look) {
@@ -285,6 +292,20 @@ static void choose_look(sti_viewer *v, const command *c) {
     sti_viewer_look(v, c->index == nothing ? -1 : (int)c->index, (sti_contact_look)c->x[0]);
 }
 
+/* Another world of the batch: what was kept of the one before belongs to that. */
+static void choose_world(sti_viewer *v, sti_world *before, const command *c) {
+    if (!v->batch || c->index >= (uint32_t)sti_batch_count(v->batch) ||
+        (int)c->index == atomic_load(&v->chosen))
+        return;
+    drag_clear(&v->drag, before);
+    live(v);
+    history_clear(&v->past);
+    sti_world_destroy(v->ghost);
+    v->ghost = NULL;
+    v->pace_wall = v->rate = 0;
+    atomic_store(&v->chosen, (int)c->index);
+}
+
 static void obey(sti_viewer *v, sti_world *world, const command *c) {
     v->changed = true;
     switch ((operation)c->op) {
@@ -308,6 +329,8 @@ static void obey(sti_viewer *v, sti_world *world, const command *c) {
     case OP_STRESS: v->stress_until = now() + STRESS_SECONDS; break;
     case OP_JOINT: place_joint(v, world, c); break;
     case OP_EQUALITY: switch_equality(v, world, c); break;
+    case OP_WORLD: choose_world(v, world, c); break;
+    case OP_GRID: v->options.worlds = c->index < MOST_WORLDS ? (int)c->index : MOST_WORLDS; break;
     case OP_COUNT: break;
     }
 }
@@ -337,9 +360,17 @@ static bool wanted(sti_viewer *v, double wall) {
     return moving || v->changed || atomic_load(&v->welcome);
 }
 
+/* The world that is shown: the one that was given, or the chosen one of the batch. */
+static sti_world *shown_world(const sti_viewer *v, sti_world *world) {
+    return v->batch ? sti_batch_world(v->batch, atomic_load(&v->chosen)) : world;
+}
+
 sti_status sti_viewer_sync(sti_viewer *v, sti_world *world) {
     command c;
-    while (mailbox_receive(&v->mail, &c)) obey(v, world, &c);
+    while (mailbox_receive(&v->mail, &c)) {
+        obey(v, world, &c);
+        world = shown_world(v, world);
+    }
     if (v->drag.body > 0) drag_apply(&v->drag, world);
     if (v->replaying) replay_on(v, world);
     double wall = now();
@@ -377,9 +408,24 @@ static double ahead(sti_viewer *v, double time, double timestep) {
     return 0;
 }
 
-static sti_status step(sti_viewer *v, sti_world *world, sti_error *error) {
-    if (sti_step(world, 1) != STI_OK) {
+/* All worlds of the batch, or the one; false: what failed is in the message. */
+static bool advance(sti_viewer *v, sti_world *world) {
+    if (!v->batch) {
+        if (sti_step(world, 1) == STI_OK) return true;
         explain(v, sti_world_error(world));
+        return false;
+    }
+    if (sti_batch_step(v->batch, 1) == STI_OK) return true;
+    int i = 0;
+    while (i + 1 < sti_batch_count(v->batch) && sti_batch_status(v->batch)[i] == STI_OK) i++;
+    char text[sizeof v->message];
+    sti_error_format(sti_world_error(sti_batch_world(v->batch, i)), text, sizeof text);
+    snprintf(v->message, sizeof v->message, "world %d: %.200s", i, text);
+    return false;
+}
+
+static sti_status step(sti_viewer *v, sti_world *world, sti_error *error) {
+    if (!advance(v, world)) {
         atomic_store(&v->paused, true);
         v->changed = true;
         return STI_OK;
@@ -399,6 +445,7 @@ sti_status sti_viewer_run(sti_viewer *v, sti_world *world, double seconds, sti_e
     v->running = v->begun = true;
     while (status == STI_OK && !atomic_load(&v->stop) && now() < end) {
         status = sti_viewer_sync(v, world);
+        world = shown_world(v, world);
         if (!v->seen) v->seen = !v->options.wait || atomic_load(&v->nclient) > 0;
         bool idle = !v->seen || v->shown >= 0 || (atomic_load(&v->paused) && v->steps == 0);
         double lead = idle           ? 0.004
@@ -410,5 +457,42 @@ sti_status sti_viewer_run(sti_viewer *v, sti_world *world, double seconds, sti_e
     }
     v->running = false;
     if (atomic_load(&v->stop)) drag_clear(&v->drag, world);
+    return status;
+}
+
+/* ---- batches -------------------------------------------------------------------------------------------- */
+
+/* The chosen world, which there is; NULL and a status if the batch cannot be shown. */
+static sti_world *enter_batch(sti_viewer *v, sti_batch *batch, sti_status *status, sti_error *error) {
+    *status = STI_OK;
+    if (!batch || sti_batch_model(batch) != v->model || v->options.recorder || v->options.replay)
+        *status = fail(error, STI_ARGUMENT,
+                       "a viewer of a batch has the batch's model, and neither recorder nor replay");
+    else if (!sti_batch_world(batch, 0))
+        *status =
+            fail(error, STI_UNSUPPORTED,
+                 "the worlds of this batch live on a device: sti_batch_save brings one to the processor");
+    if (*status != STI_OK) return NULL;
+    if (atomic_load(&v->chosen) >= sti_batch_count(batch)) atomic_store(&v->chosen, 0);
+    v->batch = batch;
+    return sti_batch_world(batch, atomic_load(&v->chosen));
+}
+
+sti_status sti_viewer_sync_batch(sti_viewer *v, sti_batch *batch) {
+    sti_status status;
+    sti_world *world = enter_batch(v, batch, &status, NULL);
+    if (world) status = sti_viewer_sync(v, world);
+    v->batch = NULL;
+    return status;
+}
+
+sti_status sti_viewer_run_batch(sti_viewer *v, sti_batch *batch, double seconds, sti_error *error) {
+    sti_status status;
+    sti_world *world = enter_batch(v, batch, &status, error);
+    if (world) {
+        if (!v->begun) sti_batch_forward(batch);
+        status = sti_viewer_run(v, world, seconds, error);
+    }
+    v->batch = NULL;
     return status;
 }
