@@ -260,6 +260,7 @@ def small_and_dark(page, shot):
     page.drawn(4)
     shot("14-small")
     assert page.get("document.documentElement.scrollWidth") <= 390, "wider than the screen"
+    assert page.get("document.getElementById('bar').clientHeight") < 80, "a bar of more than two rows"
     assert page.get("document.getElementById('view').clientWidth > 350 && document.getElementById('side').clientHeight > 100")
     page.page.set_viewport_size(SIZE)
     page.page.emulate_media(color_scheme="light")
