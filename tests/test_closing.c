@@ -235,6 +235,28 @@ TEST(a_limit_that_begins_violated_closes_at_the_cap) {
     }
 }
 
+/* A hinge that begins at its limit, all of the margin deep: it leaves the margin at margin / solref[0], 0.5 rad/s (0.02 s is the default), and
+   one that begins beyond the limit by more is brought back at once. */
+TEST(a_limits_margin_is_left_in_the_time_of_solref) {
+    static const struct {
+        double q, speed;
+    } begin[] = {{0, 0.01 / 0.02}, {-0.001, 0.01 / 0.02 + 0.001 / 0.002}, {-0.4, 4}};
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 3; k++) {
+            sti_model *m = scene(OPEN "<compiler angle='radian'/><worldbody><body><joint axis='0 0 1' "
+                                      "limited='true' range='0 1' margin='.01'/><geom type='box' "
+                                      "size='.1 .2 .1' mass='2'/></body></worldbody></mujoco>",
+                                 integrators[i]);
+            sti_world *w = world_of(m);
+            row r = {0.01 - begin[k].q, 0};
+            values(w, "qpos")[0] = begin[k].q;
+            step_once(w);
+            follow(&r, begin[k].speed);
+            CHECK_NEAR(values(w, "qvel")[0], r.v, 1e-7);
+            close(w, m);
+        }
+}
+
 /* A cord over a pulley's rim whose arm is all but nothing: so do limits. */
 TEST(a_limit_through_a_singular_direction_gives_bounded_energy) {
     for (double arm = 1e-2; arm > 1e-7; arm /= 10) {
@@ -404,6 +426,7 @@ MAIN(CASE(weld_far_off_closes_at_the_cap_with_every_solver_and_integrator),
      CASE(a_coupled_constraint_closes_at_the_cap_of_what_it_measures),
      CASE(an_equality_through_a_singular_direction_gives_bounded_energy),
      CASE(a_limit_that_begins_violated_closes_at_the_cap),
+     CASE(a_limits_margin_is_left_in_the_time_of_solref),
      CASE(a_limit_through_a_singular_direction_gives_bounded_energy),
      CASE(the_integrator_alm_closes_at_the_cap), CASE(scalar_equalities_close_at_the_cap_with_alm),
      CASE(the_option_and_the_attribute_say_how_fast), CASE(a_spring_is_not_slowed_unless_asked),

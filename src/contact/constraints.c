@@ -61,19 +61,21 @@ static double speed_bound(const sti_state *s, const int *dofs, const double *J, 
     return sum;
 }
 
-/* sign * value is the distance from a limit; J is the gradient of value. */
+/* sign * value is the distance from a limit, phi that from its margin; J is the gradient of value. */
 static void limit_row(sti__assembly *as, const sti_state *s, const int *dofs, const double *J, int n,
-                      double sign, double phi, const sti__origin *o) {
+                      double sign, double margin, double distance, sti__origin *o) {
+    double phi = distance - margin;
     if (!is_near(s, phi, speed_bound(s, dofs, J, n))) return;
     double *row = sti__block_open(as, 1, dofs, n);
     if (!row) return;
     for (int k = 0; k < n; k++) row[k] = sign * J[k];
+    o->closing = sti__limit_closing(&s->opt, o->asked.solref, margin, phi);
     sti__close_soft(as, s, STI_ROW_INTERVAL, 1, &phi, o);
 }
 
 /* ---- joints ------------------------------------------------------------ */
 
-static void ball_limit(sti__assembly *as, const sti_state *s, int j, const sti__origin *o) {
+static void ball_limit(sti__assembly *as, const sti_state *s, int j, sti__origin *o) {
     const sti_model *m = s->model;
     const double *q = s->qpos + m->jnt_qposadr[j], *range = s->par.jnt_range + 2 * j;
     int d = m->jnt_dofadr[j], dofs[3] = {d, d + 1, d + 2};
@@ -82,7 +84,7 @@ static void ball_limit(sti__assembly *as, const sti_state *s, int j, const sti__
     if (angle > PI) angle = 2 * PI - angle, sign = 1;
     for (int k = 0; k < 3 && sine > 0; k++) axis[k] = q[1 + k] / sine;
     double most = range[0] > range[1] ? range[0] : range[1];
-    limit_row(as, s, dofs, axis, 3, sign, most - angle - m->jnt_margin[j], o);
+    limit_row(as, s, dofs, axis, 3, sign, m->jnt_margin[j], most - angle, o);
 }
 
 /* Most joints are far from either limit. */
@@ -114,9 +116,9 @@ static void joint_limit(sti__assembly *as, const sti_state *s, int j) {
     const double *range = s->par.jnt_range + 2 * j, one = 1;
     double q = s->qpos[m->jnt_qposadr[j]], margin = m->jnt_margin[j];
     int dof = m->jnt_dofadr[j];
-    limit_row(as, s, &dof, &one, 1, 1, q - range[0] - margin, &o);
+    limit_row(as, s, &dof, &one, 1, 1, margin, q - range[0], &o);
     o.id++;
-    limit_row(as, s, &dof, &one, 1, -1, range[1] - q - margin, &o);
+    limit_row(as, s, &dof, &one, 1, -1, margin, range[1] - q, &o);
 }
 
 /* ---- tendons ------------------------------------------------------------ */
@@ -134,9 +136,9 @@ static void tendon_limit(sti__assembly *as, const sti_state *s, int t) {
         1,
         s->opt.closing,
         false};
-    limit_row(as, s, dofs, J, n, 1, length - range[0] - margin, &o);
+    limit_row(as, s, dofs, J, n, 1, margin, length - range[0], &o);
     o.id++;
-    limit_row(as, s, dofs, J, n, -1, range[1] - length - margin, &o);
+    limit_row(as, s, dofs, J, n, -1, margin, range[1] - length, &o);
 }
 
 static void tendon_friction(sti__assembly *as, const sti_state *s, int t) {

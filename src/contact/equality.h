@@ -54,6 +54,16 @@ static inline double sti__closing_limit(double closing, double w, double w0) {
     return w < w0 ? closing * sqrt(w / w0) : closing;
 }
 
+/* The largest speed at which a limit closes that is violated by -phi, of which `margin` lies before the limit: what is beyond the limit is
+   undone within a step, and a margin is left in the time constant that solref asks for. */
+static inline double sti__limit_closing(const sti_option *o, const double *solref, double margin,
+                                        double phi) {
+    double h = o->timestep, time = solref[0] > 2 * h ? solref[0] : 2 * h, beyond = -phi - margin;
+    if (!(margin > 0 && solref[0] > 0)) return o->closing;
+    double speed = margin / time + (beyond > 0 ? beyond / h : 0);
+    return speed < o->closing ? speed : o->closing;
+}
+
 /* Shortens a vector to a largest length. */
 static inline void sti__shorten(double *x, int n, double most) {
     double sum = 0;

@@ -34,8 +34,6 @@ REASONS = [
      "a pen in an open hand. At rest: it settles 0.11 and 0.19 rad here, 0.08 and 0.13 in MuJoCo, 0.11 and 0.16 there with `solref` 0.01 and `solimp` 0.99. With random controls it drops and rolls: 0.1 to 0.4 rad in MuJoCo as cone and `solref` go, 2.6 and 4.6 here at the whole and half the step"),
     ("brax/envs/assets/hopper.xml", "range still",
      "only its foot meets the floor, the rest falls past it: 1.2 m deep in MuJoCo, 1.7 with elliptic cones, 2.3 here, as the leg folds or stretches when joints meet their limits"),
-    ("*adroit_relocate.xml", "speed",
-     "16 joints begin at their limits, whose margin is 0.01 rad: that is undone in one step, at most at `closing`, and the arm feels it for some steps; with limits off the arm's joint turns at 0.0033 rad/s in both"),
     ("*humanoid*", "range still", LANDS),
     ("*/cheetah.xml", "range still",
      "stands on feet that sink and creep in MuJoCo: with elliptic cones and `impratio` 10, or `solref` 0.01 and `solimp` 0.99, the thigh moves by 0.074 rad there, too (0.097 without)"),

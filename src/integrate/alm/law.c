@@ -204,16 +204,23 @@ static void set_law(sti__alm *alm, sti__alm_sum *sum, sti_row_kind kind, double 
     sum->scale = w > 0 ? 1 / w : 1;
 }
 
-/* Near enough to be reached, or pushing already; what is violated is undone no faster than `closing`. */
+/* The margin of a limit, and its solref. */
+typedef struct limit_at {
+    double margin;
+    const double *solref;
+} limit_at;
+
+/* Near enough to be reached, or pushing already; what is violated is undone no faster than rows of the other integrators do it. */
 static void limit(sti__alm *alm, const sti_state *s, const int *dofs, const double *J, int n, double sign,
-                  double distance, double *lambda) {
-    double h = s->opt.timestep, speed = 0;
+                  double to_limit, limit_at at, double *lambda) {
+    double h = s->opt.timestep, speed = 0, distance = to_limit - at.margin;
     for (int k = 0; k < n; k++) speed += fabs(J[k] * s->qvel[dofs[k]]);
     if (distance > 2 * h * speed + 0.02 && *lambda == 0) return;
     sti__alm_sum *sum = new_sum(alm, dofs, J, n);
     set_law(alm, sum, STI_ROW_INTERVAL, INFINITY, lambda);
     sum->sign = sign;
-    sum->offset = distance < -h * s->opt.closing ? -h * s->opt.closing : distance;
+    double most = h * sti__limit_closing(&s->opt, at.solref, at.margin, distance);
+    sum->offset = distance < -most ? -most : distance;
 }
 
 static void joint_limit(sti__alm *alm, const sti_state *s, int j, double *lambda) {
@@ -221,15 +228,16 @@ static void joint_limit(sti__alm *alm, const sti_state *s, int j, double *lambda
     const double *range = s->par.jnt_range + 2 * j, *q = s->qpos + m->jnt_qposadr[j], one = 1;
     int d = m->jnt_dofadr[j], dofs[3] = {d, d + 1, d + 2};
     if (m->jnt_type[j] == STI_JOINT_FREE) return;
+    limit_at at = {m->jnt_margin[j], m->jnt_solref + 2 * j};
     if (m->jnt_type[j] != STI_JOINT_BALL) {
-        limit(alm, s, dofs, &one, 1, 1, q[0] - range[0] - m->jnt_margin[j], lambda);
-        limit(alm, s, dofs, &one, 1, -1, range[1] - q[0] - m->jnt_margin[j], lambda + 1);
+        limit(alm, s, dofs, &one, 1, 1, q[0] - range[0], at, lambda);
+        limit(alm, s, dofs, &one, 1, -1, range[1] - q[0], at, lambda + 1);
         return;
     }
     double r[3];
     turn_log(q, r);
     double angle = v3_normalize(r), most = fmax(range[0], range[1]);
-    limit(alm, s, dofs, r, 3, -1, most - angle - m->jnt_margin[j], lambda);
+    limit(alm, s, dofs, r, 3, -1, most - angle, at, lambda);
 }
 
 static void tendon_sums(sti__alm *alm, const sti_state *s, int t, double *lambda) {
@@ -255,8 +263,9 @@ static void tendon_sums(sti__alm *alm, const sti_state *s, int t, double *lambda
     }
     if (off & STI_DISABLE_CONSTRAINT) return;
     if (m->tendon_limited[t] && (on & STI_HANDLER_LIMIT) && !(off & STI_DISABLE_LIMIT)) {
-        limit(alm, s, dofs, J, n, 1, length - range[0] - m->tendon_margin[t], lambda);
-        limit(alm, s, dofs, J, n, -1, range[1] - length - m->tendon_margin[t], lambda + 1);
+        limit_at at = {m->tendon_margin[t], m->tendon_solref_lim + 2 * t};
+        limit(alm, s, dofs, J, n, 1, length - range[0], at, lambda);
+        limit(alm, s, dofs, J, n, -1, range[1] - length, at, lambda + 1);
     }
     if (s->par.tendon_frictionloss[t] > 0 && (on & STI_HANDLER_FRICTION) &&
         !(off & STI_DISABLE_FRICTIONLOSS)) {
