@@ -205,6 +205,7 @@ static double default_work(const sti_world *world) {
 static void begin_work(sti_world *world) {
     double most = world->state->opt.max_work;
     world->constraints.budget = (sti__budget){0, most > 0 ? most : default_work(world)};
+    sti__soft_begin_work(world);
 }
 
 /* A pool that is too small costs a second run, not the step. */

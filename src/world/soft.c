@@ -314,6 +314,10 @@ static void begin_newton(sti_world *world, const sti__fem_stage *stage) {
     aim(b);
 }
 
+void sti__soft_begin_work(sti_world *world) {
+    for (int f = 0; f < world->model->nflex; f++) world->soft.body[f].counted = false;
+}
+
 sti_status sti__stage_soft(sti_world *world) {
     sti__soft_bodies *b = &world->soft;
     sti__fem_stage stage = stage_of(world);
@@ -412,10 +416,12 @@ static const double *schur_of(sti_world *world, int flex) {
     return body->schur;
 }
 
-/* Counts a factorisation, unless it was kept, and a solve; or the iterations of the last one. */
-static void spend(sti_world *world, const sti__soft_body *body, bool kept) {
+/* Counts a solve, and a factorisation even if it was kept from an earlier step: where the work of a step ends may not depend on
+   what is in memory, which a copy or a restored world has not. Or the iterations of the last solve. */
+static void spend(sti_world *world, sti__soft_body *body, bool kept) {
     sti__chol_info info = sti__chol_get_info(body->factor);
-    double iterated = 500.0 * info.n * info.iterations, factored = kept ? 0 : info.flops;
+    double iterated = 500.0 * info.n * info.iterations, factored = kept && body->counted ? 0 : info.flops;
+    body->counted = true;
     bool iterates = sti__chol_iterates(body->factor);
     sti__budget_spend(&world->constraints.budget, iterates ? iterated : factored + 4 * (double)info.fill);
 }

@@ -19,6 +19,7 @@ typedef struct sti__soft_body {
     sti__pool pool;
     uint64_t pattern_hash; /* of the factor, with the kept dofs */
     bool factored;         /* the factor is that of value */
+    bool counted;          /* it is in the work of this step, made in it or kept */
     bool whole;            /* so many vertices are touched that all of them are in the problem */
     double flops;          /* of a factor if nothing is touched */
 } sti__soft_body;
@@ -58,6 +59,8 @@ void sti__soft_free(sti_world *world);
 sti__soft_matrix sti__soft_matrices(const sti_world *world);
 
 /* Elastic forces and A at the state. */
+/* A step begins: no factor is in its work so far. */
+void sti__soft_begin_work(sti_world *world);
 sti_status sti__stage_soft(sti_world *world);
 /* After the rows are made: v*, in flexvert_step too, and Schur complements. */
 sti_status sti__soft_condense(sti_world *world);
