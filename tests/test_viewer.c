@@ -312,6 +312,7 @@ TEST(a_batch_is_shown_with_a_chosen_world) {
     sti_viewer_choose(viewer, 3);
     sti_viewer_choose(viewer, 5); /* there is none */
     sti_viewer_choose(viewer, -1);
+    viewer->last_frame = 0; /* as if it were long ago: the next frame is due */
     CHECK(sti_viewer_sync_batch(viewer, batch) == STI_OK && sti_viewer_world(viewer) == 3);
     REQUIRE(mailbox_take(&viewer->mail));
     const bytes *b = viewer->mail.front;
