@@ -2,7 +2,7 @@
 """Friction problems of others: Stiction against Siconos' local solvers and Pinocchio's ADMM.
 
 ./dev bench fclib [--only NAME] [--limit SECONDS]. The folder of FCLIB files comes from STI_FCLIB. Everybody solves the same problem
-from zero to the same full error (Siconos' measure, computed by one judge), in this run, on this machine, on one thread; the time is
+from zero to the same full error (Siconos' measure, computed by the same code for all), in this run, on this machine, on one thread; the time is
 the best of several solves. Global problems are given to all in condensed form, and condensing is not counted; a second line has
 Stiction's time on the file as it is."""
 import argparse

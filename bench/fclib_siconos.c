@@ -53,7 +53,7 @@ static double norm(const double *x, int n) {
     return sqrt(s);
 }
 
-/* |r - P(r - u^)| / max(|q|, |r|, |u|), u = W r + q: the same judge for everybody. */
+/* |r - P(r - u^)| / max(|q|, |r|, |u|), u = W r + q: the same measure for all solvers. */
 static double full_error(const problem *p, const double *r) {
     double *u = malloc(sizeof(double) * (size_t)p->m), e = 0;
     for (int i = 0; i < p->m; i++) {
@@ -116,7 +116,7 @@ int main(int argc, char **argv) {
 
     for (int k = 3; k < argc; k++) {
         double goal = atof(argv[k]), tol = goal, error = INFINITY, best = INFINITY;
-        /* a solver may measure itself otherwise: tighten until the common judge is content */
+        /* a solver may measure itself otherwise: tighten until the common measure is met */
         for (int tries = 0; tries < 4 && !(error <= goal); tries++, tol /= 10) {
             best = solve(&p, solver, tol, r);
             error = full_error(&p, r);

@@ -505,7 +505,7 @@ static PyMethodDef problem_methods[] = {
     {"islands", problem_islands, METH_VARARGS, "fills two arrays, returns the number"},
     {"save", problem_save, METH_VARARGS, "write the native HDF5 group"},
     {"export_fclib", problem_export, METH_VARARGS, "write FCLIB's layout"},
-    {"certify", problem_certify, METH_VARARGS, "judge an answer"},
+    {"certify", problem_certify, METH_VARARGS, "certificate of an answer"},
     {"solve", problem_solve, METH_VARARGS, "solve into two arrays"},
     {"vjp", problem_vjp, METH_VARARGS, "sensitivities"},
     {NULL, NULL, 0, NULL}};

@@ -250,7 +250,7 @@ static PyObject *world_solve_info(PyObject *self, PyObject *unused) {
                          core_certificate(&info.certificate));
 }
 
-/* The answer judged anew, with all that the claim of a step leaves out. */
+/* The certificate computed outside the solver, with all fields that the claim of a step leaves out. */
 static PyObject *world_certify(PyObject *self, PyObject *unused) {
     (void)unused;
     core_world *w = (core_world *)self;
@@ -472,7 +472,8 @@ static PyMethodDef world_methods[] = {
     {"patches", world_patches, METH_NOARGS, "polygons of contact as bytes"},
     {"soft_stress", world_soft_stress, METH_NOARGS, "von Mises' numbers and stresses of tetrahedra as bytes"},
     {"solve_info", world_solve_info, METH_NOARGS, "iterations, converged, certificate"},
-    {"certify", world_certify, METH_NOARGS, "the certificate, judged anew and in full"},
+    {"certify", world_certify, METH_NOARGS,
+     "the certificate of the last step, computed in full outside the solver"},
     {"coupled", world_coupled, METH_O, "diagnostics of a coupled constraint"},
     {"save", world_save, METH_NOARGS, "snapshot as bytes"},
     {"save_capsule", world_save_capsule, METH_O, "the step that would be taken now, to a file"},

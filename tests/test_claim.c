@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a step claims of its own answer against the judge outside all solvers: over solvers, scenes and fuzzed worlds. */
+/* What a step claims of its own answer against the certificate computed outside all solvers: over solvers, scenes and fuzzed worlds. */
 #include "scene.h"
 #include "world/world.h"
 #include <stiction/handler.h>
@@ -8,7 +8,7 @@
 
 static const sti_certificate *claim_of(const sti_world *w) { return &sti_world_solve_info(w)->certificate; }
 
-/* The judge, from the problem's own numbers. */
+/* The certificate, from the problem's own numbers. */
 static sti_certificate judge(const sti_world *w) {
     const sti__assembly *as = &w->constraints.rows;
     sti_certificate c;
@@ -35,7 +35,7 @@ static bool all_unknown(const sti_certificate *c) {
 
 static bool near(double a, double b) { return a == b || fabs(a - b) <= 1e-3 * fabs(b) + 1e-11; }
 
-/* What is claimed is what the judge says, or is not claimed. */
+/* What is claimed is what the certificate says, or is not claimed. */
 static void check_fields(const sti_certificate *said, const sti_certificate *true_) {
 #define X(name) CHECK(isnan(said->name) || near(said->name, true_->name));
     FIELDS(X)
@@ -52,7 +52,7 @@ static void check_fields(const sti_certificate *said, const sti_certificate *tru
     "<body pos='.02 .01 .149'><freejoint/><geom type='box' size='.05 .05 .05' mass='2'/></body>" \
     "<body pos='.5 0 .05'><freejoint/><geom type='sphere' size='.05' mass='1'/></body></worldbody>"
 
-/* Every solver, each law of friction: nothing is claimed that is not so, and the judge leaves nothing out. */
+/* Every solver, each law of friction: nothing is claimed that is not so, and the certificate has every field. */
 TEST(no_field_is_claimed_that_was_not_computed) {
     sti_model *m = model_of("<mujoco><option timestep='.005'/>" BOXES "</mujoco>");
     for (int solver = 0; solver < STI_SOLVER_COUNT; solver++)
@@ -113,7 +113,7 @@ TEST(a_failed_step_claims_nothing) {
     sti_model_free(m);
 }
 
-/* A problem that is solved by itself is judged in full, ranks on request. */
+/* A problem that is solved by itself gets a full certificate, ranks on request. */
 TEST(ranks_are_counted_on_request) {
     sti_model *m = model_of("<mujoco><option timestep='.005'/>" BOXES "</mujoco>");
     sti_world *w = world_of(m);
@@ -178,7 +178,7 @@ TEST(claims_with_lever_arms_out_of_all_proportion) {
     sti_model_free(m);
 }
 
-/* What a step claims is what the judge finds, over some steps. */
+/* What a step claims is what the certificate outside says, over some steps. */
 static void check_steps(const char *xml, int steps) {
     sti_model *m = model_of(xml);
     sti_world *w = world_of(m);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random small worlds, some with absurd numbers: what every step claims of its own answer against the judge outside. */
+/* Random small worlds, some with absurd numbers: what every step claims of its own answer against the certificate computed outside the solver. */
 #include "base/unroll.h"
 #include "scene.h"
 #include "world/world.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sweeps over pairs of bodies: what moves is solved without a factor, to its tolerance by the judge outside, for all kinds of rows, with
+/* Sweeps over pairs of bodies: what moves is solved without a factor, to its tolerance by the certificate outside, for all kinds of rows, with
    the same bits on all instruction sets. */
 #include "pile_problem.h"
 #include "scene.h"

@@ -58,7 +58,7 @@ static void answers_are_those_of_all_dofs(void) {
         CHECK(off < 1e-8 * size);
         off = furthest(a.g, b.g, a.m, &size);
         CHECK(off < 1e-7 * size);
-        /* the judge that knows all dofs says the same of it */
+        /* the certificate over all dofs says the same of it */
         sti_certificate c;
         REQUIRE(sti_certify(p, a.v, a.g, coulomb, false, &c, NULL, NULL) == STI_OK);
         CHECK(c.headline <= 1e-9 && c.momentum < 1e-8);

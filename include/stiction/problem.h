@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The problem of one step, its solvers and the judge of their answers.
+/* The problem of one step, its solvers and the certificate of their answers.
 
        min over v   1/2 (v - v*)' A (v - v*)  +  sum_i  l_i(J_i v)
 
@@ -95,7 +95,7 @@ typedef struct sti_problem_arrays {
     sti_csr W;           /* m x m; may be slightly unsymmetric, is used as it is */
     const double *q;     /* m */
     double h;            /* step length in s, for messages and memory; 0 = unknown */
-    double still; /* sqrt(J): a part whose free motion has less is judged as if it had this; 0 = none */
+    double still; /* sqrt(J): a part whose free motion has less is measured as if it had this; 0 = none */
     const double *
         coords; /* n, m: a node's three dofs have its coordinates, others anything; NULL = unknown. For multigrid
                              only; not in files */
@@ -129,11 +129,11 @@ STI_API sti_problem *sti_problem_load(const char *path, const sti_allocator *all
 STI_API sti_status sti_problem_save(const sti_problem *problem, const char *path, sti_error *error);
 STI_API sti_status sti_problem_export_fclib(const sti_problem *problem, const char *path, sti_error *error);
 
-/* ---- the certificate: one judge for all solvers --------------------------------------------------- */
+/* ---- the certificate: computed outside the solvers, the same for all ------------------------------ */
 
-/* What an answer is worth. A number that was not computed is NAN, a count -1: never 0, which is a perfect answer. Two
+/* How far an answer is from the exact solution. A number that was not computed is NAN, a count -1: never 0, which is a perfect answer. Two
    things make certificates:
-   - the judge (sti_certify, sti_solve, sti_world_certificate) computes every field that applies;
+   - code outside the solvers (sti_certify, sti_solve, sti_world_certificate) computes every field that applies;
    - the claim of a step (sti_world_solve_info) has error_bar, relative, gap and headline always. Where the solver has added up
      the gap itself, the others are NAN; sti_world_certificate computes them for who asks.
      A step of alm claims for its last problem and for what its iteration left (docs/alm.md); nothing more is computed.
@@ -174,7 +174,7 @@ typedef struct sti_certificate {
     int nregularised;
 } sti_certificate;
 
-/* Judges (v, g), from wherever they came; v = NULL: the velocity that g gives. Impulses are projected onto C before
+/* Certificate of (v, g), from any source; v = NULL: the velocity that g gives. Impulses are projected onto C before
    their gap is taken, so that the bar holds for any g. In exact Coulomb the bar is that of the problem with the De
    Saxce term frozen at v. Impulses below 1e-4 of the momentum at v* are not resolved further. coulomb as in
    sti_solve_options. share (nrow, may be NULL) gets each row block's part of the gap (or of the

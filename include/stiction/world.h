@@ -93,16 +93,16 @@ STI_API int sti_world_patches(const sti_world *world, sti_patch *out, int n);
 STI_API void sti_world_soft_stress(const sti_world *world, double *mises, double *cauchy);
 /* Row blocks of the last problem (with substeps: of the last part); *scalar (may be NULL): rows in all. */
 STI_API int sti_world_rows(const sti_world *world, int *scalar);
-/* What a coupled constraint, by its equality, has to say of the last step (or forward); valid as long as the world, NULL if
-   the equality is another. */
+/* Diagnostics of a coupled constraint, by its equality, of the last step (or forward); valid as long as the world, NULL if the
+   equality is of another kind. */
 STI_API const sti_coupled_diagnostics *sti_world_coupled(const sti_world *world, int equality);
 /* How well the last step (or forward) was solved, as the solver claims: of its certificate the gap and what follows from it are
    there, what was not computed is NAN or -1 (see sti_certificate). Without rows nothing is left open: converged, zeros. Before the
    first step, and after one whose solve failed, all is unknown. With RK4 it is that of its end. With opt.substeps the certificate is that
    of the part with the largest headline, and the counts are sums. */
 STI_API const sti_solve_info *sti_world_solve_info(const sti_world *world);
-/* The same answer judged anew, with every field that applies but the ranks; it costs about a solve. With opt.substeps, and where
-   the integrator has no problem of the step to judge, the claim as it is. No other thread may use the world meanwhile. */
+/* The certificate of the same answer, computed outside the solver, with every field that applies but the ranks; it costs about a
+   solve. With opt.substeps, and where the integrator has no problem of the step to evaluate, the claim as it is. No other thread may use the world meanwhile. */
 STI_API sti_certificate sti_world_certificate(const sti_world *world);
 
 /* ---- snapshots and hashes ------------------------------------------------------------------------ */

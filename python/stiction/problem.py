@@ -251,7 +251,7 @@ def solve(problem, solver="auto", coulomb="relaxed", tol=None, *, guess_v=None, 
 
 
 def certify(problem, v, gamma, coulomb="relaxed", rank=False, share=False):
-    """Judge (v, gamma), from wherever they came; v = None: the velocity that gamma gives. rank: count hyperstatic
+    """Certificate of (v, gamma), from any source; v = None: the velocity that gamma gives. rank: count hyperstatic
     forces. share: return (certificate, each row block's part of the gap, or of the squared natural map)."""
     parts = _np.zeros(problem.nrow) if share else None
     exact = _choice("coulomb", coulomb, _COULOMB) == 1

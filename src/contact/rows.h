@@ -367,7 +367,7 @@ static inline double sti__coulomb_gap(int dim, const double *mu, const double *R
     return sti__cone_gap(dim, mu, R, shifted, g);
 }
 
-/* The row's part of the gap of the pair (y, g), g in C, with y = J v - vhat: the one that the judge and all solvers add up.
+/* The row's part of the gap of the pair (y, g), g in C, with y = J v - vhat: the one that the certificate and all solvers add up.
    exact: Coulomb's law, else relaxed cones. */
 static inline double sti__row_gap_at(const sti_row *row, const double *R, const double *y, const double *g,
                                      bool exact) {

@@ -15,7 +15,7 @@
 #define STI__VJP_TOL 1e-13 /* Derivatives of an answer: relative residual of the linear solve ... */
 #define STI__VJP_PCG 20000 /* ... and its conjugate-gradient steps, at most. */
 
-/* ---- judge ---------------------------------------------------------------------------------------------- */
+/* ---- certificate ---------------------------------------------------------------------------------------------- */
 
 #define STI__JUDGE_FAINT 1e-4 /* Slip and impulses below this share of their scale have no direction worth measuring. */
 #define STI__JUDGE_LOST 16 /* A sum of numbers that is less than this times their rounding says nothing. */
@@ -152,7 +152,7 @@
 #define STI__SMALL_GAIN 0.1 /* Share by which a step must lower the natural map. */
 #define STI__SMALL_SURE 1e-2 /* Natural map from which a step mostly ends at the answer. */
 #define STI__SMALL_NEAR 1e2 /* The gap is computed once the natural map is within this factor of the tolerance. */
-#define STI__SMALL_FAST 30 /* Tolerances that impulses change by from step to step, beyond which no guess is judged. */
+#define STI__SMALL_FAST 30 /* Tolerances that impulses change by from step to step, beyond which no guess is evaluated. */
 #define STI__SMALL_PIVOT 0.1 /* Pivot of I + X'KX below which rows are exchanged; at least 1 where K is symmetric. */
 
 /* ---- dual: APGD ----------------------------------------------------------------------------------------- */
@@ -189,7 +189,7 @@
 #define STI__CONDENSE_ROWS 768 /* Rows for which one solve per row is not too much, ... */
 #define STI__CONDENSE_BATCH 8 /* ... so many at a time. */
 #define STI__DUAL_POOL_NUMBERS 60000 /* Numbers of W below which a product stays on its thread. */
-#define STI__GUESS_PART 32 /* Guesses are judged where the mass couples at most so many dofs. */
+#define STI__GUESS_PART 32 /* Guesses are evaluated where the mass couples at most so many dofs. */
 #define STI__SWEEP_PART 64 /* Rows are swept where the mass couples at most so many dofs. */
 
 /* ---- sweeps over pairs: shape of the problem ------------------------------------------------------------ */

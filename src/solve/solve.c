@@ -189,7 +189,7 @@ sti_status sti__workspace_judge(sti_workspace *w, const sti_problem *p, const st
     size_t count = sti__add((size_t)p->m, sti__judge_room(p));
     size_t bytes = sti__add(sti__mul(count, sizeof(double)), sti__delassus_room(p));
     double *room = sti__workspace_block(w, STI__BLOCK_CERTIFICATE, bytes);
-    if (!room) return sti__fail(error, STI_NO_MEMORY, "not enough memory to judge an answer");
+    if (!room) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the certificate of an answer");
     sti_status status = sti__workspace_factor(w, p, tasks, error);
     if (status != STI_OK) return status;
     *judge = (sti__judge){p, p->delassus ? NULL : w->mass, room, room + p->m, tasks};
@@ -321,7 +321,7 @@ sti_status sti__workspace_certify(sti_workspace *w, const sti_problem *p, const 
     return status;
 }
 
-/* The judge's certificate of (v, g). */
+/* The certificate of (v, g), computed outside the solver. */
 static sti_status judge(const sti__task *t, const sti_problem *p, const double *v, sti_error *error) {
     sti__judge j;
     sti_status status = sti__workspace_judge(t->workspace, p, tasks_of(t->options), &j, error);
@@ -342,7 +342,7 @@ static bool claim_holds(const sti__task *t, const sti_problem *p, const double *
     return room && sti__momentum_holds(p, v, t->g, fmax(tol, 4 * claimed), room);
 }
 
-/* What the answer is worth: as the solver has added it up, or as the judge says where it has not or where that does not hold
+/* The certificate of the answer: as the solver has added it up, or computed here where it has not, or where its sum does not hold
    for the problem p as it was given. */
 static sti_status certify(const sti__task *t, const sti_problem *p, const double *v, sti_error *error) {
     sti_solve_info *info = t->info;

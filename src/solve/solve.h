@@ -74,7 +74,7 @@ sti__islands *sti__workspace_islands(sti_workspace *workspace, sti_error *error)
 /* Factors A into `mass`, once per solve. */
 sti_status sti__workspace_factor(sti_workspace *workspace, const sti_problem *problem, const sti_tasks *tasks,
                                  sti_error *error);
-/* Factor of A, Delassus diagonal and room to judge answers of this problem with, in the workspace's memory; made once
+/* Factor of A, Delassus diagonal and room for certificates of its answers, in the workspace's memory; made once
    per solve. STI_VALUE if A is not positive definite. */
 sti_status sti__workspace_judge(sti_workspace *workspace, const sti_problem *problem, const sti_tasks *tasks,
                                 sti__judge *judge, sti_error *error);

@@ -475,7 +475,7 @@ static sti_status judge_by(sti_world *world, const sti_solve_options *asked) {
 }
 
 /* Exact friction is not convex and its iteration may not converge, as in a hard impact. The slip of its best iterate is then
-   taken as given, which makes the problem convex again. Its answer is judged by the problem that was asked, with the slip that
+   taken as given, which makes the problem convex again. Its certificate is that of the problem that was asked, with the slip that
    it has itself; a warning says what was done. */
 static sti_status solve_frozen(sti_world *world, const sti_solve_options *asked) {
     sti__constraints *c = &world->constraints;

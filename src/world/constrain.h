@@ -54,7 +54,7 @@ sti_status sti__stage_collide(sti_world *world);
 sti_status sti__stage_contact(sti_world *world);
 sti_status sti__stage_solve(sti_world *world);
 /* The problem again, after soft bodies have changed their part of it: a new answer, and motion by it. */
-/* Judges v and g as they stand by the problem that was asked; without rows nothing happens. */
+/* Certificate of v and g as they stand, for the problem that was asked; without rows nothing happens. */
 sti_status sti__constraints_judge(sti_world *world);
 sti_status sti__constraints_again(sti_world *world);
 /* Room for `count` items in a pool of the world; NULL if there is none. */

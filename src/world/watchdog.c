@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What no certificate judges, since it judges the problem of one step: energy without a source, elements inside out, and
+/* What no certificate measures, since it measures the problem of one step: energy without a source, elements inside out, and
    displacements beyond the size of the scene. docs/troubleshooting.md. */
 #include "world/watchdog.h"
 

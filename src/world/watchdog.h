@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notices what no certificate judges, at the end of every step. */
+/* Notices what no certificate measures, at the end of every step. */
 #ifndef STI_WORLD_WATCHDOG_H
 #define STI_WORLD_WATCHDOG_H
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a step says about itself against the judge outside: the certificate of its answer, taken from its capsule."""
+"""What a step says about itself against the certificate computed outside the solver, from its capsule."""
 import pathlib
 import sys
 

@@ -309,7 +309,7 @@ static void set_mu(sti__pin *p, double mu) {
     }
 }
 
-void sti__inner_yield(sti__alm *alm, double soft) {
+void sti__inner_soften(sti__alm *alm, double soft) {
     const sti__inner *in = &alm->inner;
     for (int b = 0; b < in->nblock; b++) {
         sti__alm_sum *sum = in->item[b] < 0 ? &alm->sum[-1 - in->item[b]] : NULL;

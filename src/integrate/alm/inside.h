@@ -273,7 +273,7 @@ void sti__inner_free(sti__alm *alm);
 void sti__inner_linearise(sti__alm *alm);
 void sti__inner_weigh(sti__alm *alm, const sti_tasks *tasks);
 /* Their softness becomes this, over what they would feel if bodies were free. */
-void sti__inner_yield(sti__alm *alm, double soft);
+void sti__inner_soften(sti__alm *alm, double soft);
 /* Solves at alm->pose; alm->step has d*, and gets d. */
 sti_status sti__inner_solve(sti__alm *alm, const sti_option *o, const sti_tasks *tasks, sti_error *error);
 /* Its impulses become multipliers; returns the largest change, as a length. */

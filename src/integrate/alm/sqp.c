@@ -19,7 +19,7 @@
 /* A violation of joints (m or rad) that does not fall and is larger: rows contradict each other. */
 #define HOPELESS 1e-8
 /* Softness of kinked rows that contradict joints, over what they would feel without joints. */
-#define YIELDING 1e-2
+#define SOFTNESS_WHEN_CONTRADICTORY 1e-2
 /* After so many steps with such rows it is seen whether they still contradict each other. */
 #define ASK 20
 /* Contacts may be violated by a hundred times more than joints: four corners of a box are never quite in a plane. */
@@ -124,9 +124,9 @@ static double centre_joints(sti__alm *alm) {
     return most;
 }
 
-/* Rows contradict each other: the answer is that of a problem in which all yield, kinked rows by far the most. */
+/* Rows contradict each other: the answer is that of a problem in which all rows are softened, inequality rows by far the most. */
 static void give_way(sti__alm *alm) {
-    sti__inner_yield(alm, YIELDING);
+    sti__inner_soften(alm, SOFTNESS_WHEN_CONTRADICTORY);
     for (int i = 0; i < alm->npin; i++)
         memset(alm->pin[i].lambda, 0, sizeof(double) * (size_t)alm->pin[i].dim);
     for (int i = 0; i < alm->nsum; i++)
@@ -172,7 +172,7 @@ static sti_status find_step(sti__alm *alm, const sti_option *o, int k, const sti
         return STI_OK;
     }
     sti__inner_linearise(alm);
-    if (k == 0 && alm->info.contradiction) sti__inner_yield(alm, YIELDING);
+    if (k == 0 && alm->info.contradiction) sti__inner_soften(alm, SOFTNESS_WHEN_CONTRADICTORY);
     else if (k == 0) sti__inner_weigh(alm, tasks);
     status = sti__inner_solve(alm, o, tasks, error);
     alm->info.factorisations += alm->inner.info.factorisations;

@@ -33,7 +33,7 @@ typedef struct couple {
     bool daring;  /* whole steps of the true laws are tried, though they raise the natural map at first */
     bool plain;   /* neither within rounds, nor with other masses, nor of soft bodies */
     bool tight;   /* linear solves */
-    double yield; /* temporary extra compliance of contacts, as a share of the Delassus diagonal */
+    double extra; /* temporary extra compliance of contacts, as a share of the Delassus diagonal */
     double entry; /* residual of the natural map when much of it began; 0: it did not */
     int stint;    /* steps of that so far */
     bool cut;     /* a step was not taken whole */
@@ -64,14 +64,14 @@ static void linear_impulses(const sti__island *s, const double *y, double *g) {
     }
 }
 
-/* A law that yields: R and y of a contact that is softer about the impulses that it has. What it asks for is the same, how
-   fast it follows is not. */
-typedef struct yielding {
+/* The law of a contact with temporary extra compliance about the impulse that it has: R grows by `shift / g`, and y moves so that
+   the impulse that obeys the law stays the same; impulses change more slowly with y. */
+typedef struct softened {
     double R[STI_ROW_DIM], y[STI_ROW_DIM], shift[STI_ROW_DIM];
-} yielding;
+} softened;
 
-static void yield(const sti_row *row, double share, const double *w, const double *R, const double *y,
-                  const double *g, yielding *out) {
+static void add_compliance(const sti_row *row, double share, const double *w, const double *R,
+                           const double *y, const double *g, softened *out) {
     sti__row_norm(row, w, R, out->shift);
     for (int i = 0; i < row->dim; i++) {
         out->R[i] = R[i] + share * out->shift[i];
@@ -81,7 +81,7 @@ static void yield(const sti_row *row, double share, const double *w, const doubl
 }
 
 /* The linear law in terms of the y that was given. */
-static void yield_back(const yielding *soft, int dim, const sti__rounded *law) {
+static void express_in_given_y(const softened *soft, int dim, const sti__rounded *law) {
     for (int i = 0; i < dim; i++) {
         law->c[i] += law->slope[i] * soft->shift[0];
         for (int j = 0; j < dim; j++) law->c[i] += law->G[i * dim + j] * soft->shift[j];
@@ -96,17 +96,17 @@ static double read_law(const couple *c, int b, double eps, double *sharp) {
     sti__rounded law = {.G = s->G + s->gstart[b], .slope = s->slope + at, .c = s->late + at};
     const double *w = s->weight + at, *R = s->R + at, *y = s->y + at, *g = c->g + at;
     double off;
-    yielding soft;
-    bool cone = row->kind == STI_ROW_CONE, yields = c->yield > 0 && cone;
-    if (yields) {
-        yield(row, c->yield, w, R, y, g, &soft);
+    softened soft;
+    bool cone = row->kind == STI_ROW_CONE, compliant = c->extra > 0 && cone;
+    if (compliant) {
+        add_compliance(row, c->extra, w, R, y, g, &soft);
         R = soft.R, y = soft.y;
     }
     if (eps > 1e-100 && cone) {
         law.eps = eps / sqrt(w[0] + R[0]);
         off = sti__pair_round(row, w, R, y, g, &law);
     } else off = law.sharp = sti__pair_read(row, w, R, y, g, law.G, law.slope, law.c);
-    if (yields) yield_back(&soft, row->dim, &law);
+    if (compliant) express_in_given_y(&soft, row->dim, &law);
     *sharp = law.sharp;
     return off;
 }
@@ -320,8 +320,8 @@ static void go(couple *c, const double *g0, double a) {
 enum pace { CAREFUL, BLINDLY, BOLDLY };
 
 /* Along the step, which keeps the balance: the longest of a few that lowers the natural map; returns its length. 0: none
-   does, and the pair is as it was, or at the end of the step if blindly. Boldly it is taken whole; while laws yield much, as
-   long as the natural map does not grow much. */
+   does, and the pair is as it was, or at the end of the step if blindly. Boldly it is taken whole; while the extra
+   compliance is large, as long as the natural map does not grow much. */
 static double walk_along(couple *c, enum pace pace, int *trials) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
@@ -489,14 +489,15 @@ static bool turn(couple *c) {
 
 /* ---- the loop ------------------------------------------------------------------------------------------ */
 
-/* Where steps are not all whole, laws yield a little, by less the nearer the pair is, or much where nothing else was of use. */
+/* Where steps are not all taken whole, contacts get a little extra compliance, less the nearer the pair is to a solution, or much
+   where no other step lowered the natural map. */
 static void set_laws(couple *c) {
-    c->yield = STI__RULE(EXTRA_COMPLIANCE) && c->plain && (c->cut || c->round > 0) ? fmin(1, merit_of(c)) : 0;
-    if (c->entry > 0) c->yield = STI__COULOMB_COMPLIANCE * fmin(1, merit_of(c) / c->entry);
-    if (c->round > 0 || c->yield > 0) read_laws(c);
+    c->extra = STI__RULE(EXTRA_COMPLIANCE) && c->plain && (c->cut || c->round > 0) ? fmin(1, merit_of(c)) : 0;
+    if (c->entry > 0) c->extra = STI__COULOMB_COMPLIANCE * fmin(1, merit_of(c) / c->entry);
+    if (c->round > 0 || c->extra > 0) read_laws(c);
 }
 
-static bool yield_much(couple *c) {
+static bool soften_much(couple *c) {
     if (!leave_best(c)) return false;
     c->entry = merit_of(c);
     c->round = 0;
@@ -510,7 +511,7 @@ static bool find_way(couple *c) {
         merit_of(c) <= (c->plain ? STI__COULOMB_NEARLY : 10 * STI__COULOMB_NEARLY))
         return dare(c), true;
     if (STI__RULE(EXTRA_COMPLIANCE) && c->plain && !c->stint && merit_of(c) <= STI__COULOMB_MIDWAY)
-        return yield_much(c);
+        return soften_much(c);
     c->daring = false;
     return leave_best(c) && retreat(c);
 }
@@ -552,7 +553,7 @@ static bool iterate(couple *c, double goal, double bar) {
         note_best(c);
         if (merit_of(c) < 0.5 * least) least = merit_of(c), late = k;
         if (!c->tight && !c->soft && k - late > STI__COULOMB_PATIENCE && !(c->entry > 0)) {
-            if (!STI__RULE(EXTRA_COMPLIANCE) || !c->plain || c->stint || !yield_much(c)) return false;
+            if (!STI__RULE(EXTRA_COMPLIANCE) || !c->plain || c->stint || !soften_much(c)) return false;
             late = k;
         }
         bool leap = (c->tight || c->daring) &&

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exact Coulomb where heavy bodies lean on light ones. A light body in between has next to no momentum of its own, so its
-   contacts stick and slide by what its neighbours do, Newton's method gets lost among the cases, and the Delassus diagonal says
-   little about how impulses and velocities hang together. Bodies that are alike make none of these troubles. So the light ones
-   are first made as heavy as what leans on them, by factors f, and then less and less:
+/* Mass-scaling continuation, for exact Coulomb where heavy bodies press on light ones. A light body between them has almost no
+   momentum of its own: whether its contacts stick or slide depends on its neighbours, Newton's method cycles between these cases, and
+   the Delassus diagonal is a poor measure of how velocities follow impulses. Bodies of equal mass have none of these problems. So the
+   masses of light bodies are multiplied by factors f, up to the mass of what presses on them, and f is then reduced round by round:
        A (v - v*) + (f - 1) A (v - v_k) = J'g,
-   v_k the velocity of the round before. What was added vanishes where v stays, and with f = 1. */
+   v_k the velocity of the round before. The added term is zero once v no longer changes, and for f = 1. */
 #include "solve/coulomb/mass_scaling.h"
 #include "base/room.h"
 #include "contact/rows.h"
@@ -14,16 +14,16 @@
 
 #define MOST_SIDES 16 /* groups of dofs that one block touches */
 
-typedef struct ease {
+typedef struct continuation {
     sti__sap *sap;
     double *value, *vstar, *impetus, *inverse, *weight; /* as they were */
     double *v, *g;                                      /* of the last round that was solved */
     double *factor;                                     /* per dof: the largest */
     int *group;                                         /* per dof */
     int groups;
-} ease;
+} continuation;
 
-static size_t lay_out(ease *e, const sti__island *s, char *base) {
+static size_t lay_out(continuation *e, const sti__island *s, char *base) {
     sti__cutter c = {base, 0};
     size_t n = (size_t)s->n, m = (size_t)s->m;
     double **dofs[] = {&e->vstar, &e->impetus, &e->inverse, &e->v, &e->factor};
@@ -35,11 +35,11 @@ static size_t lay_out(ease *e, const sti__island *s, char *base) {
     return c.used;
 }
 
-static bool reserve(ease *e) {
+static bool reserve(continuation *e) {
     sti__island *s = e->sap->s;
     size_t need = lay_out(e, s, NULL);
-    if (!sti__make_room(s->allocator, &s->eased, &s->neased, need, 0)) return false;
-    lay_out(e, s, s->eased);
+    if (!sti__make_room(s->allocator, &s->scaling, &s->nscaling, need, 0)) return false;
+    lay_out(e, s, s->scaling);
     memcpy(e->value, s->avalue, sizeof(double) * (size_t)s->astart[s->n]);
     memcpy(e->vstar, s->vstar, sizeof(double) * (size_t)s->n);
     memcpy(e->impetus, s->impetus, sizeof(double) * (size_t)s->n);
@@ -51,7 +51,7 @@ static bool reserve(ease *e) {
 /* ---- factors ------------------------------------------------------------------------------------------ */
 
 /* Bodies: neighbours that the mass couples, or that the same blocks touch. */
-static void find_groups(ease *e) {
+static void find_groups(continuation *e) {
     const sti__island *s = e->sap->s;
     const int *of = s->sweep.of;
     e->groups = 0;
@@ -64,7 +64,7 @@ static void find_groups(ease *e) {
 }
 
 /* One block: lighter sides become as heavy as the heaviest. True if a factor grew. */
-static bool match_sides(ease *e, int b) {
+static bool match_sides(continuation *e, int b) {
     const sti__island *s = e->sap->s;
     const sti__sweep *w = &s->sweep;
     double weight[MOST_SIDES] = {0}, least = INFINITY;
@@ -94,7 +94,7 @@ static bool match_sides(ease *e, int b) {
 }
 
 /* Along chains, both ways; returns the largest factor. */
-static double find_factors(ease *e) {
+static double find_factors(continuation *e) {
     const sti__island *s = e->sap->s;
     double most = 1;
     bool grew = true;
@@ -110,7 +110,7 @@ static double find_factors(ease *e) {
 /* ---- rounds ------------------------------------------------------------------------------------------- */
 
 /* The island at the masses that were given. */
-static bool restore(ease *e) {
+static bool restore(continuation *e) {
     sti__island *s = e->sap->s;
     memcpy(s->avalue, e->value, sizeof(double) * (size_t)s->astart[s->n]);
     memcpy(s->vstar, e->vstar, sizeof(double) * (size_t)s->n);
@@ -123,7 +123,7 @@ static bool restore(ease *e) {
 }
 
 /* Masses with factors that are at most `most`, drawn to the velocity of the last round. */
-static bool make_heavier(ease *e, double most) {
+static bool make_heavier(continuation *e, double most) {
     sti__sap *sap = e->sap;
     sti__island *s = sap->s;
     for (int i = 0; i < s->n; i++) {
@@ -143,13 +143,13 @@ static bool make_heavier(ease *e, double most) {
     return sti__island_factor_mass(s, sap->tasks);
 }
 
-static void keep(ease *e) {
+static void keep(continuation *e) {
     const sti__island *s = e->sap->s;
     memcpy(e->v, s->v, sizeof(double) * (size_t)s->n);
     memcpy(e->g, s->last_g, sizeof(double) * (size_t)s->m);
 }
 
-static bool run(ease *e, double most, double share, sti__ease_soften soften, void *context) {
+static bool run(continuation *e, double most, double share, sti__scaled_soften soften, void *context) {
     sti__sap *sap = e->sap;
     sti__island *s = sap->s;
     memcpy(s->v, e->v, sizeof(double) * (size_t)s->n);
@@ -164,7 +164,7 @@ static bool run(ease *e, double most, double share, sti__ease_soften soften, voi
 
 /* Down from the largest factor to none; where a round fails, contacts are softer for a while (a proximal term) and the way is
    slower. False if that did not get far. */
-static bool go_down(ease *e, double most, int cap, sti__ease_soften soften, void *context) {
+static bool go_down(continuation *e, double most, int cap, sti__scaled_soften soften, void *context) {
     sti__sap *sap = e->sap;
     double good = INFINITY, next = most, pace = STI__SCALING_PACE, share = 0;
     for (int k = 0;
@@ -189,9 +189,9 @@ static bool go_down(ease *e, double most, int cap, sti__ease_soften soften, void
     return false;
 }
 
-bool sti__sap_ease(sti__sap *sap, int cap, sti__ease_soften soften, void *context) {
+bool sti__sap_scale_masses(sti__sap *sap, int cap, sti__scaled_soften soften, void *context) {
     sti__island *s = sap->s;
-    ease e = {.sap = sap};
+    continuation e = {.sap = sap};
     int steps = sap->steps;
     if (!s->direct || !sti__sap_prepare_sweep(sap) || !reserve(&e)) return false;
     double most = find_factors(&e);

@@ -14,7 +14,7 @@
 #include <float.h>
 #include <string.h>
 
-/* All vectors of one judgement. */
+/* All vectors of one certificate. */
 typedef struct bench {
     const sti_problem *p;
     const double *R, *g;
@@ -448,7 +448,7 @@ sti_status sti_certify(const sti_problem *p, const double *v, const double *g, s
     size_t count = sti__add((size_t)p->m, sti__judge_room(p));
     size_t bytes = sti__add(sti__mul(count, sizeof(double)), sti__delassus_room(p));
     void *room = sti__alloc(p->allocator, bytes);
-    if (!room) status = sti__fail(error, STI_NO_MEMORY, "not enough memory to judge an answer");
+    if (!room) status = sti__fail(error, STI_NO_MEMORY, "not enough memory for the certificate of an answer");
     else {
         double *delassus = room, *vectors = delassus + p->m;
         sti__judge j = {p, mass, delassus, vectors, NULL};

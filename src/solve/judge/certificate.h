@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The judge, for solvers that have a factor and room already. docs/problem.md has its equations. */
+/* The certificate, for solvers that have a factor and room already. docs/problem.md has its equations. */
 #ifndef STI_SOLVE_CERTIFICATE_H
 #define STI_SOLVE_CERTIFICATE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The duality gap of a problem and what it is relative to: the one meaning that the judge and all solvers share. A row's part
+/* The duality gap of a problem and what it is relative to: the one definition that the certificate and all solvers share. A row's part
    of it is sti__row_gap_at of contact/rows.h. */
 #ifndef STI_SOLVE_GAP_H
 #define STI_SOLVE_GAP_H

@@ -22,7 +22,7 @@ static void free_island(sti__island *s, const sti_allocator *a) {
     if (s->block) sti__free_aligned(a, s->block, s->nblock);
     if (s->plan) sti__free_aligned(a, s->plan, s->nplan);
     if (s->sweep.block) sti__free_aligned(a, s->sweep.block, s->sweep.size);
-    if (s->eased) sti__free_aligned(a, s->eased, s->neased);
+    if (s->scaling) sti__free_aligned(a, s->scaling, s->nscaling);
     sti__pairs_free(&s->pairs, a);
     if (s->hupper) sti__free_aligned(a, s->hupper, s->nupper);
     sti__chol_free(s->newton);

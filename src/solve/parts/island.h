@@ -108,8 +108,8 @@ typedef struct sti__island {
     int *mark, *slot;  /* n + 1 each: of plans */
     sti__sweep sweep;
     sti__pairs pairs;
-    void *eased; /* memory of the mass-scaling continuation */
-    size_t neased;
+    void *scaling; /* memory of the mass-scaling continuation */
+    size_t nscaling;
     void *block, *plan; /* of the vectors; of the pattern */
     size_t nblock, nplan;
 } sti__island;

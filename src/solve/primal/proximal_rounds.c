@@ -62,7 +62,7 @@ typedef struct rounds {
     int wait;     /* rounds until that is tried again */
     bool any;     /* there is a best iterate */
     int hold;     /* rounds before the share may fall again */
-    bool eased;   /* mass-scaling continuation was tried */
+    bool scaled;  /* mass-scaling continuation was tried */
 } rounds;
 
 /* Stiff rows take the proximal way too: their impulses answer violently to a velocity that is not yet right. */
@@ -162,34 +162,34 @@ static void soften_anew(void *context, double share) {
     soften(r, r->nature.hard ? fmax(STI__ROUNDS_SHARE_HARD, share) : share);
 }
 
-/* From masses that are alike to a pair near the answer, once and not for a finisher. */
-static bool ease_masses(rounds *r) {
+/* Mass-scaling continuation: from equal masses to a pair near the answer, once and not for a finisher. */
+static bool scale_masses(rounds *r) {
     sti__island *s = r->sap->s;
-    if (!STI__RULE(MASS_SCALING) || r->eased || r->sap->cap) return false;
-    r->eased = true;
+    if (!STI__RULE(MASS_SCALING) || r->scaled || r->sap->cap) return false;
+    r->scaled = true;
     memcpy(s->v, s->vstar, sizeof(double) * (size_t)s->n);
-    bool eased = sti__sap_ease(r->sap,
-                               r->sap->options->max_newton < STI__ROUNDS_SCALED ? r->sap->options->max_newton
-                                                                                : STI__ROUNDS_SCALED,
-                               soften_anew, r);
+    bool near = sti__sap_scale_masses(
+        r->sap,
+        r->sap->options->max_newton < STI__ROUNDS_SCALED ? r->sap->options->max_newton : STI__ROUNDS_SCALED,
+        soften_anew, r);
     for (int i = 0; i < s->m; i++) s->base[i] = s->offset[i] = s->soft[i] * s->last_g[i];
     sti__anderson_forget(&s->anderson);
-    return eased;
+    return near;
 }
 
-static bool run_eased(rounds *r) {
-    if (!r->nature.hard || !ease_masses(r)) return false;
+static bool run_mass_scaling(rounds *r) {
+    if (!r->nature.hard || !scale_masses(r)) return false;
     r->coupled = true;
     return run_coupled(r);
 }
 
 /* The same of softened contact that rounds did not solve so far; true if it is solved now. */
-static bool finish_eased(rounds *r) {
+static bool finish_mass_scaling(rounds *r) {
     sti__island *s = r->sap->s;
-    if (r->nature.hard || !r->nature.shifts || r->eased) return false;
-    bool eased = ease_masses(r);
-    if (eased && sti__sap_couple(r->sap, 0, r->sap->options->tol)) return true;
-    if (!eased && r->any) { /* rounds go on from where they were */
+    if (r->nature.hard || !r->nature.shifts || r->scaled) return false;
+    bool near = scale_masses(r);
+    if (near && sti__sap_couple(r->sap, 0, r->sap->options->tol)) return true;
+    if (!near && r->any) { /* rounds go on from where they were */
         memcpy(s->v, s->answer, sizeof(double) * (size_t)s->n);
         memcpy(s->last_g, s->best_g, sizeof(double) * (size_t)s->m);
     }
@@ -202,7 +202,7 @@ static bool finish_eased(rounds *r) {
 static void run_round(rounds *r) {
     sti__sap *sap = r->sap;
     const sti_solve_options *o = sap->options;
-    if (!r->coupled || !(run_coupled(r) || run_eased(r) || run_softer(r))) {
+    if (!r->coupled || !(run_coupled(r) || run_mass_scaling(r) || run_softer(r))) {
         set_target(sap->s);
         sti__sap_goal goal = {.momentum = fmax(0.3 * o->tol, r->aim), .cap = STI__SAP_ROUND};
         sti__sap_minimise(sap, &goal);
@@ -345,7 +345,7 @@ static sti__sap_end outer_loop(rounds *r) {
     for (int round = 0; round < STI__ROUNDS && since < STI__ROUNDS_STALL && sap->count->iterations < cap &&
                         sti__budget_left(&sap->count->budget);
          round++) {
-        if (sap->count->iterations >= STI__ROUNDS_LATE && finish_eased(r)) return STI__SAP_CONVERGED;
+        if (sap->count->iterations >= STI__ROUNDS_LATE && finish_mass_scaling(r)) return STI__SAP_CONVERGED;
         run_round(r);
         if (sap->count->indefinite) break;
         double merit = fmax(r->error, sap->change > 0 ? sap->residual / sap->change : 0);

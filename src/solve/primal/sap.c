@@ -280,7 +280,7 @@ typedef struct sap_job {
     int *nhistory, room;
     const double *delassus; /* diagonal, for the outer loops */
     double size;            /* dofs and rows of the islands that share the work */
-    bool judged;            /* guesses, already */
+    bool judged;            /* certificates of guesses are known already */
 } sap_job;
 
 static void gather(const sti__task *t, const double *delassus, sti__island *s) {

@@ -50,7 +50,7 @@ typedef struct sti__sap {
     double *history; /* bar2 and scale2 per iteration, or NULL */
     int nhistory, room;
     int cap;                     /* as in the task */
-    bool judged;                 /* the guess, and found wanting */
+    bool judged;                 /* the guess: its certificate exceeds the tolerance */
     bool unsymmetric;            /* coupled solves factor the unsymmetric matrix */
     int steps;                   /* most Newton steps of one coupled solve; 0: as many as are good */
     double cost, residual, size; /* at v: cost, |gradient| and max(|A v|, |J'g|) in momentum scaling */

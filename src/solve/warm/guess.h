@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a guess is the answer already, as in what rests: the gap of an island of any size, from the problem's own
-   arrays, before anything is copied or planned. Two guesses are judged at once. */
+   arrays, before anything is copied or planned. Two guesses are evaluated at once. */
 #ifndef STI_SOLVE_GUESS_H
 #define STI_SOLVE_GUESS_H
 
