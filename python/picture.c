@@ -7,33 +7,42 @@
 typedef struct renderer {
     sti_renderer *renderer;
     PyObject *model; /* kept alive */
+    sti_pool *pool;  /* NULL: the calling thread alone */
     atomic_flag busy;
 } renderer;
 
-static void renderer_free(PyObject *capsule) {
-    renderer *r = PyCapsule_GetPointer(capsule, NAME);
-    if (!r) return;
+static void destroy(renderer *r) {
     sti_renderer_destroy(r->renderer);
+    sti_pool_destroy(r->pool);
     Py_XDECREF(r->model);
     PyMem_Free(r);
 }
 
-PyObject *core_renderer_new(PyObject *module, PyObject *model) {
+static void renderer_free(PyObject *capsule) {
+    renderer *r = PyCapsule_GetPointer(capsule, NAME);
+    if (!r) return;
+    destroy(r);
+}
+
+/* (model, threads) */
+PyObject *core_renderer_new(PyObject *module, PyObject *args) {
     core_state *s = core_state_of(module);
-    if (!PyObject_TypeCheck(model, s->model))
-        return PyErr_Format(PyExc_TypeError, "a renderer needs a model");
+    PyObject *model;
+    int threads = 1;
+    if (!PyArg_ParseTuple(args, "O!|i", s->model, &model, &threads)) return NULL;
     sti_error error = {0};
     renderer *r = PyMem_Malloc(sizeof *r);
     if (!r) return PyErr_NoMemory();
     r->renderer = sti_renderer_create(((core_model *)model)->model, NULL, &error);
     r->model = Py_NewRef(model);
+    r->pool = threads > 1 ? sti_pool_create(threads, NULL) : NULL;
     atomic_flag_clear(&r->busy);
-    PyObject *capsule = r->renderer ? PyCapsule_New(r, NAME, renderer_free) : core_error(s, &error);
-    if (capsule) return capsule;
-    sti_renderer_destroy(r->renderer);
-    Py_DECREF(r->model);
-    PyMem_Free(r);
-    return NULL;
+    PyObject *capsule = NULL;
+    if (!r->renderer) core_error(s, &error);
+    else if (threads > 1 && !r->pool) PyErr_NoMemory();
+    else capsule = PyCapsule_New(r, NAME, renderer_free);
+    if (!capsule) destroy(r);
+    return capsule;
 }
 
 /* What is drawn and where to; arrays that are None are left out. */
@@ -83,6 +92,7 @@ static bool open_arrays(order *q) {
 static bool draw(core_world *w, renderer *r, order *q) {
     sti_error error = {0};
     sti_status status = STI_OK;
+    if (r->pool) q->options.tasks = sti_pool_tasks(r->pool);
     sti_picture out = {q->buffer[0].buf, q->buffer[1].buf, q->buffer[2].buf};
     if (!core_take(w)) return false;
     CORE_RUN(w->model) status = sti_renderer_draw(r->renderer, w->world, &q->options, &out, &error);

@@ -587,8 +587,32 @@ TEST(renderers) {
     close_shot(&other);
 }
 
+/* Threads share maps, rows of light, of shading, of layers and of bytes: the same bytes come of any number of them. */
+TEST(any_number_of_threads) {
+    static uint8_t kept[W * H * 3];
+    shot s;
+    open_shot(&s, WORLD("<geom type='plane' size='0 0 1'/><geom type='box' size='.2 .2 .2' pos='.3 0 .2' "
+                        "rgba='0 1 0 .4'/>"
+                        "<geom type='capsule' size='.1 .3' pos='-.4 .2 .4' rgba='.2 .4 1 .5'/>"
+                        "<body pos='0 0 .199'><freejoint/><geom size='.2' rgba='1 0 0 1'/></body>"));
+    CHECK(sti_step(s.world, 5) == STI_OK);
+    s.options.contacts = true;
+    take(&s);
+    memcpy(kept, s.rgb, sizeof kept);
+    for (int n = 2; n <= 11; n += 3) {
+        sti_pool *pool = sti_pool_create(n, NULL);
+        REQUIRE(pool);
+        s.options.tasks = sti_pool_tasks(pool);
+        memset(s.rgb, 0, sizeof s.rgb);
+        take(&s);
+        CHECK(memcmp(kept, s.rgb, sizeof kept) == 0);
+        sti_pool_destroy(pool);
+    }
+    close_shot(&s);
+}
+
 MAIN(CASE(red_ball_in_the_middle), CASE(free_camera_follows_mujoco), CASE(free_camera_finds_the_scene),
      CASE(fixed_camera), CASE(depth_decides), CASE(alpha_mixes), CASE(all_kinds_show),
      CASE(sites_and_tendons_on_request), CASE(shadow_on_the_floor), CASE(awkward_views), CASE(refusals),
      CASE(pictures_repeat), CASE(png_round_trip), CASE(soft_bodies), CASE(failing_allocations),
-     CASE(renderers))
+     CASE(renderers), CASE(any_number_of_threads))

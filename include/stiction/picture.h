@@ -23,7 +23,9 @@ typedef struct sti_picture_options {
     double force_scale; /* of the arrows; 1: the scene's whole weight is 0.6 of its extent long */
     bool stress;        /* colour soft bodies by von Mises' number, from 0 to the end of the scale */
     double stress_end;  /* Pa; 0 = the largest there is now */
-    uint64_t cookie;    /* set by sti_picture_options_default */
+    sti_tasks
+        tasks; /* threads that draw; all 0: the calling one alone. The picture is the same for any number */
+    uint64_t cookie; /* set by sti_picture_options_default */
 } sti_picture_options;
 
 /* Looks at the model's centre from its visual/global angles; groups 0 to 2. model may be NULL. */

@@ -25,12 +25,17 @@ class Renderer:
             renderer.enable_depth_rendering()
             depth = renderer.render()                    # height x width, float32, m along the camera's axis
 
-    The CPU draws (backend "cpu"); there is no other."""
+    The CPU draws (backend "cpu"); there is no other. threads: that draw a picture (None: one for each core, at most four); the
+    picture is the same for any number. max_geom is accepted for MuJoCo's sake and has no effect."""
 
-    def __init__(self, model, height=240, width=320, max_geom=None, backend="cpu"):
+    def __init__(self, model, height=240, width=320, max_geom=None, backend="cpu", *, threads=None):
         if backend != "cpu":
             raise ValueError(f"backend {backend!r}: pictures are drawn by the CPU alone; this build has no EGL or other GPU backend")
-        self._model, self._core = model, _core.renderer(model._model_core)
+        if threads is None:
+            threads = min(4, len(_os.sched_getaffinity(0)) if hasattr(_os, "sched_getaffinity") else _os.cpu_count() or 1)
+        if int(threads) < 1:
+            raise ValueError(f"threads must be at least 1, not {threads}")
+        self._model, self._core = model, _core.renderer(model._model_core, int(threads))
         self._height, self._width, self._mode, self._call = int(height), int(width), "rgb", None
         kinds = _np.full(max(_core.OBJECTS.values()) + 1, -1, _np.int32)
         for name, number in _MUJOCO_OBJECTS.items():

@@ -5,6 +5,7 @@
 #include "record/band.h"
 #include "base/det.h"
 
+#define GRAIN 8                       /* rows that a thread takes at once */
 #define BAND_BYTES ((size_t)48 << 20) /* about what a band may take */
 
 /* ---- memory ------------------------------------------------------------------------------------------- */
@@ -176,9 +177,20 @@ static void fill_node(const sti__band *b, int x, int y, sti__node *node) {
     node->lamp = sti__lights_key(b->lights, point.pos, point.normal);
 }
 
-static void fill_nodes(const sti__band *b, int rows) {
-    int nx = nodes(b->width), ny = nodes(rows);
-    for (int j = 0; j < ny; j++)
+/* Rows of a band that threads share. */
+typedef struct row_job {
+    const sti__band *band;
+    const sti__target *over; /* that hides what is blended, or NULL */
+    int rows, from;          /* from: added to the rows of a piece */
+    const uint8_t *table;
+    uint8_t *rgb;
+} row_job;
+
+static void fill_node_rows(void *context, int begin, int end) {
+    const row_job *job = context;
+    const sti__band *b = job->band;
+    int nx = nodes(b->width), rows = job->rows;
+    for (int j = begin; j < end; j++)
         for (int i = 0; i < nx; i++) {
             int x = STI__STEP * i, y = STI__STEP * j;
             fill_node(b, x < b->width ? x : b->width - 1, y < rows ? y : rows - 1, &b->node[j * nx + i]);
@@ -296,6 +308,18 @@ static void blend_pixel(const sti__band *b, const sti__target *over, int x, int 
     }
 }
 
+static void shade_rows(void *context, int begin, int end) {
+    const row_job *job = context;
+    for (int y = begin; y < end; y++)
+        for (int x = 0; x < job->band->width; x++) shade_pixel(job->band, x, y);
+}
+
+static void blend_rows(void *context, int begin, int end) {
+    const row_job *job = context;
+    for (int y = job->from + begin; y < job->from + end; y++)
+        for (int x = 0; x < job->band->width; x++) blend_pixel(job->band, job->over, x, y);
+}
+
 /* ---- layers ------------------------------------------------------------------------------------------------ */
 
 static bool is_mark(const sti__item *item) { return item->kind < 0; }
@@ -329,9 +353,9 @@ static void draw_solid(sti__band *b, int rows) {
     for (int i = 0; i < n; i++)
         if (sti__scene_item(b->scene, i)->shape < 0) sti__raster_plane(&b->solid, b->eye, b->scene, i);
     if (b->polished >= 0) draw_mirror(b);
-    fill_nodes(b, rows);
-    for (int y = 0; y < rows; y++)
-        for (int x = 0; x < b->width; x++) shade_pixel(b, x, y);
+    row_job job = {.band = b, .rows = rows};
+    sti__draw_run(b->tasks, nodes(rows), GRAIN / STI__STEP, fill_node_rows, &job);
+    sti__draw_run(b->tasks, rows, GRAIN, shade_rows, &job);
 }
 
 /* Rows of the band that a ball around the item can touch: [from, to) */
@@ -357,8 +381,8 @@ static void draw_layers(sti__band *b, int rows) {
         if (from >= to) continue;
         sti__target_clear_rows(&b->layer, FINE * from, FINE * to);
         sti__raster_item(&b->layer, b->eye, b->scene, b->order[i], b->scratch);
-        for (int y = from; y < to; y++)
-            for (int x = 0; x < b->width; x++) blend_pixel(b, &b->solid, x, y);
+        row_job job = {.band = b, .over = &b->solid, .from = from};
+        sti__draw_run(b->tasks, to - from, GRAIN, blend_rows, &job);
     }
 }
 
@@ -369,8 +393,8 @@ static void draw_marks(sti__band *b, int rows) {
     if (from == n) return;
     sti__target_clear(&b->layer);
     for (int i = from; i < n; i++) sti__raster_item(&b->layer, b->eye, b->scene, i, b->scratch);
-    for (int y = 0; y < rows; y++)
-        for (int x = 0; x < b->width; x++) blend_pixel(b, NULL, x, y);
+    row_job job = {.band = b};
+    sti__draw_run(b->tasks, rows, GRAIN, blend_rows, &job);
 }
 
 /* ---- colour to bytes ---------------------------------------------------------------------------------- */
@@ -393,18 +417,20 @@ static float film(float x) {
 }
 
 /* In pieces that stay in the cache, so that the sums run in vectors. */
-static void write_rows(const sti__band *b, int rows, const uint8_t table[STEPS], uint8_t *rgb) {
+static void write_rows(void *context, int begin, int end) {
+    const row_job *job = context;
+    const sti__band *b = job->band;
     enum { PIECE = 1024 };
     int step[PIECE];
-    size_t n = 3 * (size_t)b->width * (size_t)rows;
-    for (size_t i = 0; i < n; i += PIECE) {
+    size_t n = 3 * (size_t)b->width * (size_t)end;
+    for (size_t i = 3 * (size_t)b->width * (size_t)begin; i < n; i += PIECE) {
         int m = n - i < PIECE ? (int)(n - i) : PIECE;
         const float *c = b->color + i;
         for (int k = 0; k < m; k++) {
             float x = c[k] > 0 ? c[k] : 0; /* a NaN becomes 0 too */
             step[k] = (int)(sqrtf(film(x)) * (STEPS - 1) + 0.5f);
         }
-        for (int k = 0; k < m; k++) rgb[i + (size_t)k] = table[step[k]];
+        for (int k = 0; k < m; k++) job->rgb[i + (size_t)k] = job->table[step[k]];
     }
 }
 
@@ -418,7 +444,8 @@ static void draw_bands(sti__band *b, int height, uint8_t *rgb) {
         draw_solid(b, rows);
         draw_layers(b, rows);
         draw_marks(b, rows);
-        write_rows(b, rows, table, rgb + 3 * (size_t)b->width * (size_t)b->top);
+        row_job job = {.band = b, .table = table, .rgb = rgb + 3 * (size_t)b->width * (size_t)b->top};
+        sti__draw_run(b->tasks, rows, GRAIN, write_rows, &job);
     }
 }
 

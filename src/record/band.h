@@ -19,6 +19,7 @@ typedef struct sti__node {
 
 typedef struct sti__band {
     const sti__scene *scene;
+    const sti_tasks *tasks;
     const sti__lights *lights;
     const sti__lens *eye;
     sti__lens mirror;         /* the eye behind the polished plane, if there is one */
@@ -37,7 +38,7 @@ typedef struct sti__band {
 
 /* Room for pictures of this size and so many items; keeps what it has if that is enough. False if memory is short. */
 bool sti__band_init(sti__band *b, int width, int height, int nitem, const sti_allocator *a);
-/* All rows, with scene, lights, eye and scratch set. */
+/* All rows, with scene, tasks, lights, eye and scratch set. */
 void sti__band_draw(sti__band *b, int height, uint8_t *rgb);
 
 #endif

@@ -72,8 +72,8 @@ static void spread_sky(sti__lights *l) {
     }
     for (int i = 0; i < STI__TAPS; i++) {
         double r = sqrt((i + 0.5) / STI__TAPS), a = 2.39996322972865332 * i;
-        l->tap[i][0] = (float)(r * sti__cos(a));
-        l->tap[i][1] = (float)(r * sti__sin(a));
+        l->tap[0][i] = (float)(r * sti__cos(a));
+        l->tap[1][i] = (float)(r * sti__sin(a));
     }
 }
 
@@ -168,8 +168,38 @@ static void line_up_sky(sti__lights *l, const sti__scene *scene) {
         for (int k = 0; k < 9; k++) l->sky_axis[k][i] = l->sky[i].lens.axis[k];
 }
 
+/* Maps that are drawn side by side: every `pieces`-th one by each piece, with scratch of its own. */
+typedef struct map_job {
+    sti__lights *lights;
+    const sti__scene *scene;
+    float *scratch;
+    int pieces;
+} map_job;
+
+static void draw_key_map(sti__lights *l, const sti__scene *scene, float *scratch) {
+    const sti__lamp *lamp = &l->lamp[l->shadow];
+    if (lamp->positional) aim_lamp(&l->key, scene, lamp);
+    else aim_parallel(&l->key, scene, lamp->dir);
+    draw_map(&l->key, scene, false, scratch);
+    sti__map_tiles(&l->key);
+}
+
+static void draw_some_maps(void *context, int begin, int end) {
+    const map_job *job = context;
+    sti__lights *l = job->lights;
+    for (int piece = begin; piece < end; piece++) {
+        float *scratch = job->scratch + (size_t)piece * sti__scratch_floats(&job->scene->shapes);
+        for (int i = piece; i <= l->nsky; i += job->pieces) {
+            if (i > 0) {
+                aim_parallel(&l->sky[i - 1], job->scene, l->sky_dir[i - 1]);
+                draw_map(&l->sky[i - 1], job->scene, true, scratch);
+            } else if (l->shadow >= 0) draw_key_map(l, job->scene, scratch);
+        }
+    }
+}
+
 sti_status sti__lights_init(sti__lights *l, const sti__scene *scene, const sti__lens *eye, int pixels,
-                            float *scratch, sti_error *error) {
+                            const sti_tasks *tasks, float *scratch, sti_error *error) {
     const sti_model *m = scene->model;
     l->shadow = -1;
     l->nlamp = 0;
@@ -182,17 +212,8 @@ sti_status sti__lights_init(sti__lights *l, const sti__scene *scene, const sti__
     if (l->nlamp == 0) add_default(l, eye);
     balance(l);
     spread_sky(l);
-    if (l->shadow >= 0) {
-        const sti__lamp *lamp = &l->lamp[l->shadow];
-        if (lamp->positional) aim_lamp(&l->key, scene, lamp);
-        else aim_parallel(&l->key, scene, lamp->dir);
-        draw_map(&l->key, scene, false, scratch);
-        sti__map_tiles(&l->key);
-    }
-    for (int i = 0; i < l->nsky; i++) {
-        aim_parallel(&l->sky[i], scene, l->sky_dir[i]);
-        draw_map(&l->sky[i], scene, true, scratch);
-    }
+    map_job job = {l, scene, scratch, sti__draw_threads(tasks)};
+    sti__draw_run(tasks, job.pieces, 1, draw_some_maps, &job);
     line_up_sky(l, scene);
     return STI_OK;
 }

@@ -55,8 +55,8 @@ static bool renew(sti_renderer *r) {
     return sti__shapes_init(&r->scene.shapes, r->model, &r->allocator);
 }
 
-static bool make_scratch(sti_renderer *r) {
-    size_t need = sti__size(sti__add((size_t)r->scene.shapes.largest, 1), STI__SCRATCH, sizeof(float));
+static bool make_scratch(sti_renderer *r, int threads) {
+    size_t need = sti__size(sti__scratch_floats(&r->scene.shapes), threads, sizeof(float));
     if (need <= r->nscratch) return true;
     float *scratch = sti__alloc(&r->allocator, need);
     if (!scratch) return false;
@@ -73,9 +73,9 @@ static sti_status draw_colors(sti_renderer *r, const sti_picture_options *o, uin
     if (!sti__band_init(b, o->width, o->height, (int)r->scene.items.count, &r->allocator))
         return no_memory(error);
     status = sti__lights_init(r->lights, &r->scene, &eye, o->width > o->height ? o->width : o->height,
-                              r->scratch, error);
+                              &o->tasks, r->scratch, error);
     if (status != STI_OK) return status;
-    b->scene = &r->scene, b->lights = r->lights, b->eye = &eye, b->scratch = r->scratch;
+    b->tasks = &o->tasks, b->scene = &r->scene, b->lights = r->lights, b->eye = &eye, b->scratch = r->scratch;
     sti__band_draw(b, o->height, rgb);
     return STI_OK;
 }
@@ -129,7 +129,9 @@ sti_status sti__draw(sti_renderer *r, const sti_model *m, const sti__pose *pose,
     r->scene.model = m;
     r->scene.pose = pose;
     r->scene.items.count = 0;
-    if (!renew(r) || sti__scene_gather(&r->scene, o) != STI_OK || !make_scratch(r)) return no_memory(error);
+    if (!renew(r) || sti__scene_gather(&r->scene, o) != STI_OK ||
+        !make_scratch(r, sti__draw_threads(&o->tasks)))
+        return no_memory(error);
     if (out->rgb) status = draw_colors(r, o, out->rgb, error);
     if (status == STI_OK && (out->depth || out->segment)) status = draw_objects(r, o, out, error);
     return status;

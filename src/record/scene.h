@@ -148,6 +148,9 @@ const sti__solid *sti__choose_shape(const sti__scene *scene, const sti__item *it
                                     bool coarse);
 /* scratch: STI__SCRATCH words for each vertex of the largest shape. */
 enum { STI__SCRATCH = 8 };
+static inline size_t sti__scratch_floats(const sti__shapes *shapes) {
+    return ((size_t)shapes->largest + 1) * STI__SCRATCH;
+}
 void sti__raster_item(const sti__target *t, const sti__lens *lens, const sti__scene *scene, int id,
                       float *scratch);
 /* Planes, which are spans of each row. */
@@ -201,13 +204,26 @@ typedef struct sti__lights {
     int nsky;
     float head[3], head_specular[3], ambient[3];
     float zenith[3], horizon[3], ground[3];
-    float tap[STI__TAPS][2];
+    float tap[2][STI__TAPS]; /* places in the unit disc */
     float *block;
     size_t nblock;
 } sti__lights;
 
+/* Work that is cut into pieces for the threads of a picture. */
+enum { STI__DRAW_THREADS = 8 }; /* at most so many have scratch of their own */
+static inline int sti__draw_threads(const sti_tasks *tasks) {
+    int n = tasks->run ? tasks->nthread : 1;
+    return n < 1 ? 1 : n > STI__DRAW_THREADS ? STI__DRAW_THREADS : n;
+}
+static inline void sti__draw_run(const sti_tasks *tasks, int count, int grain, sti_task_body body,
+                                 void *context) {
+    if (tasks->run && tasks->nthread > 1) tasks->run(tasks->system, count, grain, body, context);
+    else body(context, 0, count);
+}
+
+/* scratch: as much as sti__raster_item needs, for each of sti__draw_threads(tasks) one after the other. */
 sti_status sti__lights_init(sti__lights *l, const sti__scene *scene, const sti__lens *eye, int pixels,
-                            float *scratch, sti_error *error);
+                            const sti_tasks *tasks, float *scratch, sti_error *error);
 void sti__lights_free(sti__lights *l, const sti_allocator *allocator);
 /* Fills nearest and farthest of a map that has been drawn. */
 void sti__map_tiles(sti__map *map);
@@ -253,6 +269,9 @@ static inline float f3_normalize(float a[3]) {
     else a[0] = a[1] = 0, a[2] = 1;
     return n;
 }
+/* fmaxf and fminf without a call. */
+static inline float f_max(float a, float b) { return a > b ? a : b; }
+static inline float f_min(float a, float b) { return a < b ? a : b; }
 static inline float f_clamp(float x, float lo, float hi) { return x < lo ? lo : x > hi ? hi : x; }
 /* floorf without a call. */
 static inline float f_floor(float x) {

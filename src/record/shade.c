@@ -19,7 +19,7 @@ static float wave(float x, float width) {
 /* Integral of lines of that thickness behind the whole numbers. */
 static float line_sum(float x, float thick) {
     float whole = f_floor(x);
-    return whole + fminf((x - whole) / thick, 1);
+    return whole + f_min((x - whole) / thick, 1);
 }
 
 /* Share of a line around the whole numbers in [x - width/2, x + width/2]. */
@@ -40,8 +40,8 @@ static void pattern_place(const sti__item *item, const sti__point *p, float uv[2
         }
         uv[k] = (float)(x / item->look.cell[k]);
         /* a pixel is stretched along the direction of view */
-        float stretch = sqrtf(1 + along * along * (1 / fmaxf(cosine * cosine, 1e-6f) - 1));
-        width[k] = fmaxf(1.2f * p->pixel * stretch / item->look.cell[k], 1e-4f);
+        float stretch = sqrtf(1 + along * along * (1 / f_max(cosine * cosine, 1e-6f) - 1));
+        width[k] = f_max(1.2f * p->pixel * stretch / item->look.cell[k], 1e-4f);
     }
 }
 
@@ -53,10 +53,10 @@ static void pattern_color(const sti__item *item, const sti__point *p, float out[
     pattern_place(item, p, uv, width);
     if (look->pattern == STI__CHECKER) mix = 0.5f + 0.5f * wave(uv[0], width[0]) * wave(uv[1], width[1]);
     else {
-        float fine = fmaxf(line(uv[0] + 0.006f, 0.012f, width[0]), line(uv[1] + 0.006f, 0.012f, width[1]));
-        float bold = fmaxf(line(uv[0] / 5 + 0.002f, 0.004f, width[0] / 5),
+        float fine = f_max(line(uv[0] + 0.006f, 0.012f, width[0]), line(uv[1] + 0.006f, 0.012f, width[1]));
+        float bold = f_max(line(uv[0] / 5 + 0.002f, 0.004f, width[0] / 5),
                            line(uv[1] / 5 + 0.002f, 0.004f, width[1] / 5));
-        mix = fmaxf(0.4f * fine, 0.9f * bold);
+        mix = f_max(0.4f * fine, 0.9f * bold);
     }
     f3_mix(out, look->color, look->other, mix);
 }
@@ -82,7 +82,7 @@ static void add_light(sum *s, const sti__look *look, const sti__point *p, const 
     float diffuse = (cosine + 0.3f) * (cosine + 0.3f) / 1.69f * f_smooth(6 * cosine);
     int sharp = 3 + (int)(4.5f * look->shininess);
     float spot =
-        look->specular * power(fmaxf(f3_dot(half, p->normal), 0), sharp) * (0.5f + 0.1f * (float)sharp);
+        look->specular * power(f_max(f3_dot(half, p->normal), 0), sharp) * (0.5f + 0.1f * (float)sharp);
     for (int k = 0; k < 3; k++) {
         s->diffuse[k] += diffuse * share * color[k];
         s->gloss[k] += cosine * share * spot * specular[k];
@@ -106,7 +106,7 @@ static void add_lamps(sum *s, const sti__lights *l, const sti__look *look, const
 
 /* The sky in a polished surface, more of it at a grazing angle. */
 static void add_mirror(sum *s, const sti__lights *l, const sti__look *look, const sti__point *p, float seen) {
-    float nv = fmaxf(f3_dot(p->normal, p->view), 0), r[3], sky[3];
+    float nv = f_max(f3_dot(p->normal, p->view), 0), r[3], sky[3];
     for (int k = 0; k < 3; k++) r[k] = 2 * nv * p->normal[k] - p->view[k];
     sti__lights_background(l, r, sky);
     float grazing = 1 - nv, fresnel = 0.03f + 0.45f * power(grazing, 2) * grazing;

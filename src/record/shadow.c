@@ -57,7 +57,7 @@ static void tile_range(const sti__map *map, int tx, int ty, float *most, float *
             low[x] = row[x] < low[x] ? row[x] : low[x];
         }
     *most = high[0], *least = low[0];
-    for (int x = 1; x < STI__TILE; x++) *most = fmaxf(*most, high[x]), *least = fminf(*least, low[x]);
+    for (int x = 1; x < STI__TILE; x++) *most = f_max(*most, high[x]), *least = f_min(*least, low[x]);
 }
 
 /* In place: first along rows, then along columns; what was there a step before is kept aside. */
@@ -65,7 +65,7 @@ static void widen(float *v, int n, int step, bool largest) {
     float before = v[0];
     for (int i = 0; i < n; i++) {
         float here = v[i * step], after = i + 1 < n ? v[(i + 1) * step] : here;
-        v[i * step] = largest ? fmaxf(before, fmaxf(here, after)) : fminf(before, fminf(here, after));
+        v[i * step] = largest ? f_max(before, f_max(here, after)) : f_min(before, f_min(here, after));
         before = here;
     }
 }
@@ -86,18 +86,66 @@ void sti__map_tiles(sti__map *map) {
 
 /* ---- the lamp's shadow -------------------------------------------------------------------------------- */
 
+/* All texels that taps within reach of a place read are on the map. */
+static bool inside(const sti__map *map, float x, float y, float reach) {
+    float least = reach + 1, most = (float)map->size - 2 - reach;
+    return x > least && y > least && x < most && y < most;
+}
+
+/* Keys under the taps. */
+static void read_taps(const sti__lights *l, float x, float y, float reach, float out[STI__TAPS]) {
+    const sti__map *map = &l->key;
+    if (!inside(map, x, y, reach)) {
+        for (int i = 0; i < STI__TAPS; i++)
+            out[i] = texel(map, (int)(x + reach * l->tap[0][i]), (int)(y + reach * l->tap[1][i]));
+        return;
+    }
+    int at[STI__TAPS];
+    for (int i = 0; i < STI__TAPS; i++)
+        at[i] = (int)(y + reach * l->tap[1][i]) * map->stride + (int)(x + reach * l->tap[0][i]);
+    for (int i = 0; i < STI__TAPS; i++) out[i] = map->key[at[i]];
+}
+
 /* How many taps within reach of the lamp's size hide the place, and their mean depth. */
 static int blocker(const sti__lights *l, float x, float y, float key, float reach, float *depth) {
-    float sum = 0;
+    float sum = 0, k[STI__TAPS];
     int count = 0;
+    read_taps(l, x, y, reach, k);
     for (int i = 0; i < STI__TAPS; i++) {
-        float k = texel(&l->key, (int)(x + reach * l->tap[i][0]), (int)(y + reach * l->tap[i][1]));
-        if (k <= key) continue;
-        sum += l->key.lens.parallel ? -k : 1 / k;
+        if (k[i] <= key) continue;
+        sum += l->key.lens.parallel ? -k[i] : 1 / k[i];
         count++;
     }
     *depth = count ? sum / (float)count : 0;
     return count;
+}
+
+/* Mean of `open` over taps within width of a place; where all of them are on the map in steps that run in vectors. */
+static float open_taps(const sti__lights *l, float x, float y, float width, float key) {
+    const sti__map *map = &l->key;
+    float sum = 0, u[STI__TAPS], v[STI__TAPS], part[4][STI__TAPS];
+    int at[STI__TAPS];
+    if (!inside(map, x, y, width)) {
+        for (int i = 0; i < STI__TAPS; i++)
+            sum += open(map, x + width * l->tap[0][i], y + width * l->tap[1][i], key);
+        return sum / STI__TAPS;
+    }
+    for (int i = 0; i < STI__TAPS; i++) {
+        float px = x + width * l->tap[0][i] - 0.5f, py = y + width * l->tap[1][i] - 0.5f;
+        int ix = (int)px, iy = (int)py;
+        u[i] = px - (float)ix, v[i] = py - (float)iy;
+        at[i] = iy * map->stride + ix;
+    }
+    for (int i = 0; i < STI__TAPS; i++) {
+        const float *top = map->key + at[i], *low = top + map->stride;
+        part[0][i] = top[0], part[1][i] = top[1], part[2][i] = low[0], part[3][i] = low[1];
+    }
+    for (int i = 0; i < STI__TAPS; i++) {
+        float a = part[0][i] <= key, b = part[1][i] <= key, c = part[2][i] <= key, d = part[3][i] <= key;
+        u[i] = (a + u[i] * (b - a)) * (1 - v[i]) + (c + u[i] * (d - c)) * v[i];
+    }
+    for (int i = 0; i < STI__TAPS; i++) sum += u[i];
+    return sum / STI__TAPS;
 }
 
 /* The further the blocker, the wider the blur. */
@@ -115,10 +163,8 @@ float sti__lights_key(const sti__lights *l, const double p[3], const float n[3])
     if (count == 0) return open(&l->key, x, y, key);
     if (count == STI__TAPS) return 0;
     float size = l->key.texel * (l->key.lens.parallel ? 1 : depth);
-    float width = f_clamp(LAMP_SIZE * (depth - block) / size, 1.2f, reach), sum = 0;
-    for (int i = 0; i < STI__TAPS; i++)
-        sum += open(&l->key, x + width * l->tap[i][0], y + width * l->tap[i][1], key);
-    return sum / STI__TAPS;
+    float width = f_clamp(LAMP_SIZE * (depth - block) / size, 1.2f, reach);
+    return open_taps(l, x, y, width, key);
 }
 
 /* ---- the sky ------------------------------------------------------------------------------------------ */

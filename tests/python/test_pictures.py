@@ -108,6 +108,17 @@ def test_like_picture_and_own_memory(scene):
         renderer.render()
 
 
+def test_any_number_of_threads(scene):
+    pictures = []
+    for threads in (None, 1, 2, 7):
+        with stiction.Renderer(scene[0], 90, 120, threads=threads) as renderer:
+            renderer.update_scene(scene[1], "side", contacts=True)
+            pictures.append(renderer.render())
+    assert all(np.array_equal(p, pictures[0]) for p in pictures) and pictures[0].std() > 10
+    with pytest.raises(ValueError, match="at least 1"):
+        stiction.Renderer(scene[0], threads=0)
+
+
 def test_refusals(scene):
     model, data = scene
     with pytest.raises(ValueError, match="EGL"):
