@@ -43,9 +43,10 @@ static const char rigid[] =
 "<site site='anchor'/><site site='s1'/><site site='s2'/></spatial></tendon>"
 "<actuator><general name='a1' joint='j1' gear='2' gainprm='3 0 0' biastype='affine' biasprm='.1 -3 -.2' ctrlrange='-1 1' forcerange='-6 6' ctrllimited='true' forcelimited='true' group='1'"
 " dyntype='filterexact' dynprm='.1' actrange='-2 2' actlimited='true' actearly='false' lengthrange='0 2'/>"
-"<general name='a2' tendon='rope' gainprm='1'/><general name='a3' cranksite='s1' slidersite='anchor' cranklength='2.5'/></actuator>"
+"<general name='a2' tendon='rope' gainprm='1'/><general name='a3' cranksite='s1' slidersite='anchor' cranklength='2.5'/>"
+"<plugin joint='j1' plugin='mujoco.pid'><config key='kp' value='2'/></plugin></actuator>"
 "<sensor><touch site='s2' cutoff='5' noise='.1'/><framepos objtype='site' objname='s1'/><force site='s1'/></sensor>"
-"<keyframe><key time='1' ctrl='.1 .2 .3' qvel='.1 0 0 0 0 0 0 .1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0' act='.1' mpos='0 4 1.1' mquat='1 0 0 0'"
+"<keyframe><key time='1' ctrl='.1 .2 .3 0' qvel='.1 0 0 0 0 0 0 .1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0' act='.1' mpos='0 4 1.1' mquat='1 0 0 0'"
 " qpos='20.3 .2 1.2 1 0 0 0 .1 .1 1 0 .11 1 0 0 0 1.05 .02 .33 1 0 0 0 3 0 .19 1 0 0 0 5 0 .09 1 0 0 0 0 7 0 .4 1 0 0 0'/></keyframe>"
 "</mujoco>";
 
@@ -163,6 +164,7 @@ static const edit rigid_edits[] = {
     {"actuator_forcelimited", "forcelimited='true'", "forcelimited='false'"},
     {"actuator_actlimited", "actlimited='true'", "actlimited='false'"},
     {"actuator_actearly", "actearly='false'", "actearly='true'"},
+    {"actuator_pidprm", "key='kp' value='2'", "key='kp' value='3'"},
     {"actuator_dynprm", "dynprm='.1'", "dynprm='.3'"},
     {"actuator_gainprm", "gainprm='3 0 0'", "gainprm='5 0 0'"},
     {"actuator_biasprm", "biasprm='.1 -3 -.2'", "biasprm='.3 -4 -.9'"},
@@ -196,7 +198,7 @@ static const edit rigid_edits[] = {
     {"key_act", "act='.1'", "act='.3'"},
     {"key_mpos", "mpos='0 4 1.1'", "mpos='0 4 1.2'"},
     {"key_mquat", "mquat='1 0 0 0'", "mquat='0 1 0 0'"},
-    {"key_ctrl", "ctrl='.1 .2 .3'", "ctrl='.2 .2 .3'"},
+    {"key_ctrl", "ctrl='.1 .2 .3 0'", "ctrl='.2 .2 .3 0'"},
     {"numeric_data", "data='1 2'", "data='1 3'"},
 };
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))

@@ -78,6 +78,9 @@ typedef enum sti_dyn {
 typedef enum sti_gain { STI_GAIN_FIXED, STI_GAIN_AFFINE, STI_GAIN_MUSCLE } sti_gain;
 typedef enum sti_bias { STI_BIAS_NONE, STI_BIAS_AFFINE, STI_BIAS_MUSCLE } sti_bias;
 
+/* Actuators whose force mujoco.pid makes: what of it there is. */
+enum { STI_PID = 1, STI_PID_INTEGRAL = 2, STI_PID_INTEGRAL_LIMIT = 4, STI_PID_RATE_LIMIT = 8 };
+
 typedef enum sti_eq_type {
     STI_EQ_CONNECT,
     STI_EQ_WELD,
@@ -178,7 +181,8 @@ typedef enum sti_object {
     X(E_POTENTIAL, "e_potential", 1)            \
     X(E_KINETIC, "e_kinetic", 1)                \
     X(CLOCK, "clock", 1)                        \
-    X(USER, "user", 3)
+    X(USER, "user", 3)                          \
+    X(TOUCH_GRID, "plugin", 3)
 /* clang-format on */
 
 typedef enum sti_sensor {

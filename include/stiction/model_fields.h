@@ -272,6 +272,8 @@
     X(int, actuator_actlimited, nu, 1, C, V)                                              \
     X(int, actuator_actearly, nu, 1, C, V)                                                \
     X(int, actuator_implicit, nu, 1, C, F)  /* gains are rows of the problem */              \
+    X(int, actuator_pid, nu, 1, C, F)       /* sti_pid bits, 0: gain and bias make the force */ \
+    X(double, actuator_pidprm, nu, 5, W, V) /* kp, ki, kd, largest integral, largest rate */ \
     X(double, actuator_dynprm, nu, 10, W, V)                                              \
     X(double, actuator_gainprm, nu, 10, W, V)                                             \
     X(double, actuator_biasprm, nu, 10, W, B)                                             \
@@ -296,7 +298,8 @@
     X(int, sensor_refid, nsensor, 1, C, F)                                                \
     X(int, sensor_dim, nsensor, 1, C, F)                                                  \
     X(int, sensor_adr, nsensor, 1, C, F)                                                  \
-    X(int, sensor_intprm, nsensor, 3, C, F) /* bits 1 << sti_contact_field or sti_ray_field; of contacts sti_contact_reduce, num */ \
+    X(int, sensor_intprm, nsensor, 3, C, F) /* bits 1 << sti_contact_field or sti_ray_field; of contacts sti_contact_reduce, num; of touch grids columns, rows, channels */ \
+    X(double, sensor_grid, nsensor, 3, C, F) /* of touch grids: fields of view, rad; gamma */ \
     X(double, sensor_cutoff, nsensor, 1, C, V)                                            \
     X(double, sensor_noise, nsensor, 1, C, V)                                             \
     /* soft bodies; numbers of vertices and elements count from the body's first */       \

@@ -192,6 +192,7 @@ class Sensor(enum.IntEnum):
     E_KINETIC = 44
     CLOCK = 45
     USER = 46
+    TOUCH_GRID = 47
 
 class Object(enum.IntEnum):
     BODY = 1
@@ -514,6 +515,8 @@ class Model:
     actuator_actlimited: npt.NDArray[Any]
     actuator_actearly: npt.NDArray[Any]
     actuator_implicit: npt.NDArray[Any]
+    actuator_pid: npt.NDArray[Any]
+    actuator_pidprm: npt.NDArray[Any]
     actuator_dynprm: npt.NDArray[Any]
     actuator_gainprm: npt.NDArray[Any]
     actuator_biasprm: npt.NDArray[Any]
@@ -538,6 +541,7 @@ class Model:
     sensor_dim: npt.NDArray[Any]
     sensor_adr: npt.NDArray[Any]
     sensor_intprm: npt.NDArray[Any]
+    sensor_grid: npt.NDArray[Any]
     sensor_cutoff: npt.NDArray[Any]
     sensor_noise: npt.NDArray[Any]
     flex_bodyid: npt.NDArray[Any]

@@ -31,13 +31,69 @@ vreal STI_K(next_activation)(const sti_state *s, int i, vreal act, vreal act_dot
 vreal STI_K(actuator_input)(const sti_state *s, int i) {
     const sti_model *m = s->model;
     vreal ctrl = CLANES(s->ctrl)[i];
-    if (m->actuator_actnum[i] > 0) {
+    if (m->actuator_dyntype[i] != STI_DYN_NONE) {
         int k = m->actuator_actadr[i] + m->actuator_actnum[i] - 1;
         vreal act = CLANES(s->act)[k];
         return m->actuator_actearly[i] ? STI_K(next_activation)(s, i, act, CLANES(s->act_dot)[k]) : act;
     }
     if (!m->actuator_ctrllimited[i] || (s->opt.disableflags & STI_DISABLE_CLAMPCTRL)) return ctrl;
     return PAR_CLAMP(ctrl, s, actuator_ctrlrange, i);
+}
+
+/* Where the activations of a pid are, -1 if there are none. */
+typedef struct pid_states {
+    int integral, last;
+} pid_states;
+
+static pid_states pid_states_of(const sti_model *m, int i) {
+    int at = m->actuator_actadr[i], integral = (m->actuator_pid[i] & STI_PID_INTEGRAL) != 0;
+    return (pid_states){integral ? at : -1, m->actuator_pid[i] & STI_PID_RATE_LIMIT ? at + integral : -1};
+}
+
+static vreal within(vreal x, vreal middle, vreal away) { return v_clamp(x, middle - away, middle + away); }
+
+/* What a pid follows: the control, or the activation that it drives, no faster than its largest rate. At time 0 there was no
+   control before. */
+static vreal pid_input(const sti_state *s, int i, bool early) {
+    const sti_model *m = s->model;
+    vreal input = CLANES(s->ctrl)[i], h = v_set(s->opt.timestep);
+    pid_states k = pid_states_of(m, i);
+    if (m->actuator_dyntype[i] != STI_DYN_NONE) {
+        int last = m->actuator_actadr[i] + m->actuator_actnum[i] - 1;
+        input = CLANES(s->act)[last];
+        if (early) input = STI_K(next_activation)(s, i, input, CLANES(s->act_dot)[last]);
+    } else if (m->actuator_ctrllimited[i]) input = PAR_CLAMP(input, s, actuator_ctrlrange, i);
+    if (k.last < 0) return input;
+    vreal slow = within(input, CLANES(s->act)[k.last], PAR(s, actuator_pidprm, 5 * i + 4) * h);
+    return v_select(v_lt(v_set(0), CLANES(s->time)[0]), slow, input);
+}
+
+/* The integral of the error at the end of the step. */
+static vreal pid_integral(const sti_state *s, int i, vreal error) {
+    vreal sum = CLANES(s->act)[pid_states_of(s->model, i).integral] + error * v_set(s->opt.timestep);
+    if (!(s->model->actuator_pid[i] & STI_PID_INTEGRAL_LIMIT)) return sum;
+    return within(sum, v_set(0), PAR(s, actuator_pidprm, 5 * i + 3));
+}
+
+/* Activations are held values: their rates lead to those of the end of the step. */
+static void pid_rates(const sti_state *s, int i) {
+    vreal *dot = LANES(s->act_dot), input = pid_input(s, i, false), h = v_set(s->opt.timestep);
+    const vreal *act = CLANES(s->act);
+    pid_states k = pid_states_of(s->model, i);
+    if (k.integral >= 0)
+        dot[k.integral] = (pid_integral(s, i, input - CLANES(s->actuator_length)[i]) - act[k.integral]) / h;
+    if (k.last >= 0) dot[k.last] = (input - act[k.last]) / h;
+}
+
+static vreal pid_force(const sti_state *s, int i) {
+    const sti_model *m = s->model;
+    vreal error = pid_input(s, i, m->actuator_actearly[i]) - CLANES(s->actuator_length)[i], rate = v_set(0);
+    if (m->actuator_dyntype[i] != STI_DYN_NONE)
+        rate = CLANES(s->act_dot)[m->actuator_actadr[i] + m->actuator_actnum[i] - 1];
+    rate = rate - CLANES(s->actuator_velocity)[i];
+    vreal force = PAR(s, actuator_pidprm, 5 * i) * error + PAR(s, actuator_pidprm, 5 * i + 2) * rate;
+    if (!(m->actuator_pid[i] & STI_PID_INTEGRAL)) return force;
+    return force + PAR(s, actuator_pidprm, 5 * i + 1) * pid_integral(s, i, error);
 }
 
 /* Rate of the activation that the control drives; the others of an actuator rest. */
@@ -62,6 +118,7 @@ static void activation_rate(const sti_state *s, int i) {
     }
     default: break;
     }
+    if (m->actuator_pid[i]) pid_rates(s, i);
 }
 
 /* prm[0] + prm[1] * length + prm[2] * velocity; prm is a field with ten columns */
@@ -81,6 +138,7 @@ static vreal actuator_gain(const sti_state *s, int i) {
 }
 
 static vreal actuator_force(const sti_state *s, int i) {
+    if (s->model->actuator_pid[i]) return pid_force(s, i);
     int bias = s->model->actuator_biastype[i];
     vreal input = STI_K(actuator_input)(s, i);
     vreal force = actuator_gain(s, i) * (input - servo_turns(s, i, input));

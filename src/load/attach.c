@@ -190,8 +190,9 @@ static sti_status copy_section(sti__attaching *a, sti__eid id, sti__vec *taken) 
 }
 
 static sti_status copy_sections(sti__attaching *a, attacher *all) {
-    static const sti__eid ids[] = {STI_E_asset,    STI_E_custom,     STI_E_contact,  STI_E_tendon,
-                                   STI_E_equality, STI_E_deformable, STI_E_actuator, STI_E_sensor};
+    static const sti__eid ids[] = {STI_E_extension,  STI_E_asset,    STI_E_custom,
+                                   STI_E_contact,    STI_E_tendon,   STI_E_equality,
+                                   STI_E_deformable, STI_E_actuator, STI_E_sensor};
     sti__vec actuators;
     sti_status code = STI_OK;
     int first = count_actuators(all->spec);

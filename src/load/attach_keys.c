@@ -70,6 +70,32 @@ static counts count_all(const sti_spec *spec, const sti_element *end) {
     return n;
 }
 
+/* Settings of an instance in <extension>, or inside. */
+static const sti_element *settings_of(const sti_element *e) {
+    const char *name = sti__own_text(e, STI_A_instance);
+    const sti_element *root = e->spec->root;
+    for (const sti_element *i = name ? root : NULL; i; i = sti__preorder(root, i)) {
+        const char *its = i->id == STI_E_plugin_instance ? sti__own_text(i, STI_A_name) : NULL;
+        if (its && strcmp(its, name) == 0) return i;
+    }
+    return e;
+}
+
+/* Of mujoco.pid, which is the only plugin among actuators: an integral if ki is not 0, the last control if slewmax is given. */
+static int plugin_activations(const sti_element *e) {
+    int n = sti__keyword(e, STI_A_dyntype, 0) != 0, integral = 0, last = 0;
+    for (const sti_element *s = sti__first(settings_of(e), STI_E_plugin_config); s; s = sti__next_same(s)) {
+        const char *key = sti__own_text(s, STI_A_key), *value = sti__own_text(s, STI_A_value);
+        double x = 0;
+        bool ok = false;
+        if (!key || !value) continue;
+        sti__parse_real(value, value + strlen(value), &x, &ok);
+        if (strcmp(key, "ki") == 0) integral = ok && x != 0;
+        if (strcmp(key, "slewmax") == 0) last = 1;
+    }
+    return n + integral + last;
+}
+
 static int activations(const sti_element *e) {
     switch (e->id) {
     case STI_E_intvelocity:
@@ -80,6 +106,7 @@ static int activations(const sti_element *e) {
         int given = sti__int(e, STI_A_actdim, -1);
         return given >= 0 ? given : sti__keyword(e, STI_A_dyntype, 0) != 0;
     }
+    case STI_E_actuator_plugin: return plugin_activations(e);
     default: return 0;
     }
 }

@@ -244,11 +244,39 @@ static void put_attr(const sink *s, sti__eid id, const sti__attr_info *a) {
     put(s, " |\n");
 }
 
+/* The element whose id is a word of the table's parents. */
+static const sti__elem_info *by_id(const char *id, size_t size) {
+    for (int i = 0; i < STI_E_COUNT; i++)
+        if (strlen(elements[i].id) == size && memcmp(elements[i].id, id, size) == 0) return &elements[i];
+    return NULL;
+}
+
+/* Parents by their tags; those of one tag once. */
+static void put_parents(const sink *s, const char *list) {
+    const sti__elem_info *said[16];
+    int count = 0;
+    for (const char *p = list; *p; p += strspn(p, " ")) {
+        size_t size = strcspn(p, " ");
+        const sti__elem_info *e = by_id(p, size);
+        bool known = e == NULL;
+        p += size;
+        for (int i = 0; i < count && !known; i++)
+            known = strcmp(said[i]->tag, e->tag) == 0 && is_own(said[i]->flags) == is_own(e->flags);
+        if (known || count == STI__COUNT(said)) continue;
+        put(s, count ? " " : ""), put(s, is_own(e->flags) ? STI__PREFIX : ""), put(s, e->tag);
+        said[count++] = e;
+    }
+}
+
 static void put_element(const sink *s, sti__eid id) {
     const sti__elem_info *e = &elements[id];
     put(s, "\n## "), put(s, is_own(e->flags) ? STI__PREFIX : ""), put(s, e->tag);
-    if (e->parents[0])
-        put(s, " (in "), put(s, strcmp(e->parents, "*") ? e->parents : "any element"), put(s, ")");
+    if (e->parents[0]) {
+        put(s, " (in ");
+        if (strcmp(e->parents, "*") == 0) put(s, "any element");
+        else put_parents(s, e->parents);
+        put(s, ")");
+    }
     put(s, "\n\n"), put(s, e->doc), put(s, ".");
     put_flags(s, e->flags);
     if (e->kind != STI_K_none) put(s, " Defaults: `"), put(s, kinds[e->kind]), put(s, "`.");

@@ -2,6 +2,7 @@
 /* Actuators. All shortcuts (motor, position, ...) are ways to write one general actuator; each default
    class holds one such actuator, written with `general` or a shortcut. */
 #include "model/chain.h"
+#include "model/plugins.h"
 
 /* The part of an actuator that shortcuts write, and what they interact with. */
 typedef struct servo {
@@ -11,6 +12,8 @@ typedef struct servo {
     double inheritrange;
     int ctrllimited, actlimited; /* 0, 1, 2 = auto */
     double ctrlrange[2], actrange[2];
+    int pid; /* STI_PID bits */
+    double pidprm[5];
 } servo;
 
 #define AUTO 2
@@ -180,6 +183,29 @@ static void read_muscle(sti__compiler *c, const sti_element *e, const servo *old
     s->biastype = STI_BIAS_MUSCLE;
 }
 
+/* The plugin makes the force, and what gain and bias would make of it does not count. MJCF limits the force of the integral. */
+static void read_pid(sti__compiler *c, const sti_element *e, servo *s) {
+    sti__plugin plugin = sti__plugin_of(c, e, STI__PLUGIN_PID, STI__PLUGIN_PID);
+    double limit[2] = {-1, -1};
+    if (plugin.id == STI__PLUGIN_UNKNOWN) return;
+    s->pidprm[0] = sti__plugin_number(c, &plugin, "kp", 0);
+    s->pidprm[1] = sti__plugin_number(c, &plugin, "ki", 0);
+    s->pidprm[2] = sti__plugin_number(c, &plugin, "kd", 0);
+    bool limited = sti__plugin_numbers(c, &plugin, "imax", &limit[0], 1) > 0 && s->pidprm[1] != 0;
+    bool slow = sti__plugin_numbers(c, &plugin, "slewmax", &limit[1], 1) > 0;
+    if (limited && limit[0] / s->pidprm[1] < 0)
+        sti__plugin_complain(c, &plugin, "imax", "must have the sign of ki");
+    if (slow && limit[1] < 0) sti__plugin_complain(c, &plugin, "slewmax", "must not be negative");
+    s->pidprm[3] = limited ? limit[0] / s->pidprm[1] : 0;
+    s->pidprm[4] = slow ? limit[1] : 0;
+    s->pid = STI_PID | (s->pidprm[1] != 0 ? STI_PID_INTEGRAL : 0) | (limited ? STI_PID_INTEGRAL_LIMIT : 0) |
+             (slow ? STI_PID_RATE_LIMIT : 0);
+    s->gaintype = STI_GAIN_FIXED;
+    s->biastype = STI_BIAS_NONE;
+    if (s->dyntype > STI_DYN_FILTEREXACT)
+        sti__complain(c, e, STI_A_dyntype, STI_UNSUPPORTED, "this dyntype does not go with a plugin");
+}
+
 /* ---- defaults ---------------------------------------------------------------------------------------- */
 
 static int shortcut_gaintype(sti__eid shortcut) {
@@ -202,9 +228,10 @@ static void apply(sti__compiler *c, const sti_element *e, const servo *chain, in
     own_reals(e, STI_A_actrange, s->actrange, 2);
     s->ctrllimited = own_word(e, STI_A_ctrllimited, s->ctrllimited);
     s->actlimited = own_word(e, STI_A_actlimited, s->actlimited);
-    if (id == STI_E_general) {
+    if (id == STI_E_general || id == STI_E_actuator_plugin) {
         read_general(e, s);
-        s->written = id;
+        s->written = STI_E_general;
+        if (id == STI_E_actuator_plugin) read_pid(c, e, s);
         return;
     }
     reset(&blank);
@@ -234,7 +261,8 @@ static bool is_actuator(const sti_element *e) {
     case STI_E_damper:
     case STI_E_cylinder:
     case STI_E_muscle:
-    case STI_E_adhesion: return true;
+    case STI_E_adhesion:
+    case STI_E_actuator_plugin: return true;
     default: return false;
     }
 }
@@ -370,11 +398,17 @@ static void target_dofs(sti__compiler *c, target t, sti__dofs *dofs) {
 
 /* ---- size -------------------------------------------------------------------------------------------- */
 
-/* One state for every dyntype but none. */
+/* The integral and the last control of a pid, then one for every dyntype but none. */
+static int activations(const servo *s) {
+    return ((s->pid & STI_PID_INTEGRAL) != 0) + ((s->pid & STI_PID_RATE_LIMIT) != 0) +
+           (s->dyntype != STI_DYN_NONE);
+}
+
 static int activation_count(sti__compiler *c, const sti_element *e, const servo *s) {
-    int needed = s->dyntype != STI_DYN_NONE;
+    int needed = activations(s);
     if (s->actdim >= 0 && s->actdim != needed)
-        sti__complain(c, e, STI_A_actdim, STI_VALUE, "must be %d for this dyntype", needed);
+        sti__complain(c, e, STI_A_actdim, STI_VALUE, "must be %d for this %s", needed,
+                      s->pid ? "plugin, settings and dyntype" : "dyntype");
     return needed;
 }
 
@@ -455,8 +489,11 @@ static void fill_servo(sti_model *m, int i, const servo *s, int *actadr) {
     m->actuator_gaintype[i] = s->gaintype;
     m->actuator_biastype[i] = s->biastype;
     m->actuator_actearly[i] = s->actearly;
-    m->actuator_actnum[i] = s->dyntype != STI_DYN_NONE;
-    m->actuator_actadr[i] = m->actuator_actnum[i] ? (*actadr)++ : -1;
+    m->actuator_actnum[i] = activations(s);
+    m->actuator_actadr[i] = m->actuator_actnum[i] ? *actadr : -1;
+    *actadr += m->actuator_actnum[i];
+    m->actuator_pid[i] = s->pid;
+    memcpy(m->actuator_pidprm + 5 * i, s->pidprm, sizeof s->pidprm);
     memcpy(m->actuator_dynprm + 10 * i, s->dynprm, sizeof s->dynprm);
     memcpy(m->actuator_gainprm + 10 * i, s->gainprm, sizeof s->gainprm);
     memcpy(m->actuator_biasprm + 10 * i, s->biasprm, sizeof s->biasprm);
@@ -487,6 +524,7 @@ static void fill_implicit(sti__compiler *c, const sti_element *e, int i, target 
     if (!m->actuator_implicit[i] || t.id[0] < 0) return;
     if (m->actuator_gaintype[i] == STI_GAIN_MUSCLE || m->actuator_biastype[i] == STI_BIAS_MUSCLE)
         sti__complain(c, e, STI_A_implicit, STI_UNSUPPORTED, "a muscle has no constant gains");
+    if (m->actuator_pid[i]) sti__complain(c, e, STI_A_implicit, STI_UNSUPPORTED, "not with a plugin");
     if (t.type == STI_TRN_BODY)
         sti__complain(c, e, STI_A_implicit, STI_UNSUPPORTED,
                       "adhesion has no gains of a position or velocity");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The frame of the compiler: settings, gathering, the passes in their order, and its memory. */
-#include "model/compile.h"
+#include "model/plugins.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -350,6 +350,7 @@ sti_model *sti__model_build(const sti_spec *spec, sti_report *report, sti_error 
     if (!sti__spec_check(spec, report, error)) return NULL;
     if (begin(&c)) {
         read_settings(&c);
+        sti__check_plugins(&c);
         (void)(gather(&c) && sti__structure(&c) && measure(&c) && allocate(&c) && fill(&c));
     }
     return finish(&c, error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sensors: what each kind is attached to and how many values of which sort it gives. */
-#include "model/compile.h"
+#include "model/plugins.h"
 #include <string.h>
 
 /* Of all sensors together: a short file shall not ask for much memory. */
@@ -21,6 +21,7 @@ typedef enum place_kind {
     ON_FRAME,
     ON_TWO,
     ON_CONTACTS,
+    ON_GRID,
     ON_ANY
 } place_kind;
 
@@ -74,6 +75,7 @@ static const sensor_kind kinds[STI_SENSOR_COUNT] = {
     [STI_SENSOR_GEOMNORMAL]    = {ON_TWO, 3, STI_DATA_AXIS},
     [STI_SENSOR_GEOMFROMTO]    = {ON_TWO, 6, STI_DATA_REAL},
     [STI_SENSOR_CONTACT]       = {ON_CONTACTS, 0, STI_DATA_REAL},
+    [STI_SENSOR_TOUCH_GRID]    = {ON_GRID, 0, STI_DATA_REAL},
     [STI_SENSOR_E_POTENTIAL]   = {NOTHING, 1, STI_DATA_REAL},
     [STI_SENSOR_E_KINETIC]     = {NOTHING, 1, STI_DATA_REAL},
     [STI_SENSOR_CLOCK]         = {NOTHING, 1, STI_DATA_REAL},
@@ -127,9 +129,60 @@ static int64_t ray_dim(sti__compiler *c, const sti_element *e) {
     return size * ray_count(c, e);
 }
 
+/* ---- touch grids ------------------------------------------------------------------------------------- */
+
+typedef struct touch_grid {
+    double size[2], fov[2], gamma, channels; /* fov in degrees */
+} touch_grid;
+
+static bool is_whole(double x) { return x == (int)x; }
+
+/* What MuJoCo takes; complains of the rest. */
+static bool check_grid(sti__compiler *c, const sti__plugin *p, const touch_grid *t) {
+    for (int k = 0; k < 2; k++) {
+        if (!(t->size[k] >= 1 && t->size[k] <= 32767 && is_whole(t->size[k])))
+            return sti__plugin_complain(c, p, "size", "must be two whole numbers from 1 to 32767");
+        if (!(t->fov[k] > 0 && t->fov[k] <= (k == 0 ? 180 : 90)))
+            return sti__plugin_complain(c, p, "fov",
+                                        "must be two angles: up to 180 and up to 90 degrees, above 0");
+    }
+    if (!(t->gamma >= 0 && t->gamma <= 1)) return sti__plugin_complain(c, p, "gamma", "must be from 0 to 1");
+    if (!(t->channels >= 1 && t->channels <= 6 && is_whole(t->channels)))
+        return sti__plugin_complain(c, p, "nchannel", "must be a whole number from 1 to 6");
+    return true;
+}
+
+/* The settings of the plugin; a size of 0 if something is wrong. */
+static touch_grid read_grid(sti__compiler *c, const sti_element *e) {
+    touch_grid t = {.gamma = 0, .channels = 1}, none = {.channels = 1};
+    sti__plugin p = sti__plugin_of(c, e, STI__PLUGIN_TOUCH_GRID, STI__PLUGIN_TOUCH_GRID);
+    if (p.id == STI__PLUGIN_UNKNOWN) return none;
+    sti__plugin_numbers(c, &p, "size", t.size, 2);
+    sti__plugin_numbers(c, &p, "fov", t.fov, 2);
+    t.gamma = sti__plugin_number(c, &p, "gamma", 0);
+    t.channels = sti__plugin_number(c, &p, "nchannel", 1);
+    if (t.channels == 0) t.channels = 1; /* as MuJoCo has it */
+    return !sti__failed(c) && check_grid(c, &p, &t) ? t : none;
+}
+
+static void fill_grid(sti__compiler *c, const sti_element *e, int i) {
+    touch_grid t = read_grid(c, e);
+    int *prm = c->m->sensor_intprm + 3 * i;
+    for (int k = 0; k < 2; k++) {
+        prm[k] = (int)t.size[k];
+        c->m->sensor_grid[3 * i + k] = t.fov[k] * (3.14159265358979323846 / 180);
+    }
+    prm[2] = (int)t.channels;
+    c->m->sensor_grid[3 * i + 2] = t.gamma;
+}
+
 static int64_t sensor_dim(sti__compiler *c, const sti_element *e, int type) {
     if (type == STI_SENSOR_CONTACT) return contact_dim(e);
     if (type == STI_SENSOR_RANGEFINDER) return ray_dim(c, e);
+    if (type == STI_SENSOR_TOUCH_GRID) {
+        touch_grid t = read_grid(c, e);
+        return (int64_t)t.size[0] * (int64_t)t.size[1] * (int64_t)t.channels;
+    }
     return type == STI_SENSOR_USER ? sti__int(e, STI_A_dim, 0) : kinds[type].dim;
 }
 
@@ -144,6 +197,7 @@ void sti__size_sensors(sti__compiler *c) {
         }
         int64_t dim = sensor_dim(c, e, type);
         bool contact = type == STI_SENSOR_CONTACT;
+        if (type == STI_SENSOR_TOUCH_GRID && dim == 0) continue; /* said */
         sti__aid count = contact ? STI_A_num : type == STI_SENSOR_RANGEFINDER ? STI_A_camera : STI_A_dim;
         if (contact ? dim <= 0 : dim < 0)
             sti__complain(c, e, count, STI_VALUE, contact ? "must be positive" : "must not be negative");
@@ -266,6 +320,12 @@ static object site_or_camera(sti__compiler *c, const sti_element *e) {
     return named(c, e, STI_A_camera, STI_OBJ_CAMERA);
 }
 
+static object grid_site(sti__compiler *c, const sti_element *e) {
+    object o = frame(c, e, STI_A_objtype, STI_A_objname);
+    if (o.type != STI_OBJ_SITE) sti__complain(c, e, STI_A_objtype, STI_VALUE, "must be site");
+    return o;
+}
+
 static object sensed(sti__compiler *c, const sti_element *e, place_kind place) {
     switch (place) {
     case AT_SITE: return site(c, e);
@@ -278,6 +338,7 @@ static object sensed(sti__compiler *c, const sti_element *e, place_kind place) {
     case AT_TENDON_LIMIT: return limited(c, e, STI_A_tendon, STI_OBJ_TENDON, c->m->tendon_limited);
     case ON_CONTACTS: return contact_object1(c, e);
     case ON_ACTUATOR: return named(c, e, STI_A_actuator, STI_OBJ_ACTUATOR);
+    case ON_GRID: return grid_site(c, e);
     case ON_BODY: return named(c, e, STI_A_body, STI_OBJ_BODY);
     case ON_FRAME: return frame(c, e, STI_A_objtype, STI_A_objname);
     case ON_ANY: return any(c, e);
@@ -361,6 +422,7 @@ void sti__fill_sensors(sti__compiler *c) {
         adr += m->sensor_dim[i];
         if (type == STI_SENSOR_CONTACT || type == STI_SENSOR_RANGEFINDER) fill_data(c, e, i);
         if (type == STI_SENSOR_CONTACT) fill_contact(c, e, i);
+        if (type == STI_SENSOR_TOUCH_GRID) fill_grid(c, e, i);
         fill_numbers(c, e, i);
     }
 }

@@ -209,6 +209,7 @@ static void run_sense(sti_world *world) {
     STI__ENTER(&world->profile, "sense");
     if (world->query && sti__sense_has_query(world->model)) sti__sense_query(sti__world_query(world), s);
     sti__sense_touch(world->constraints.contact, world->constraints.ncontact, s);
+    sti__sense_touch_grid(world->constraints.contact, world->constraints.ncontact, s);
     sti__sense_contact(world->constraints.contact, world->constraints.ncontact, s);
     sti__sense_limits(&world->constraints.rows, s);
     world->sense(s, STI__SENSE_POSITION);
