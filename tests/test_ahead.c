@@ -112,5 +112,36 @@ TEST(the_end_of_a_spinning_rod_hits) {
     sti_model_free(m);
 }
 
+/* A ball above a floor, in the gap of its margin all the while. */
+static sti_world *above_a_floor(const char *gap, sti_model **m) {
+    char text[512];
+    snprintf(
+        text, sizeof text,
+        "<mujoco><option timestep='.002'/><worldbody><geom type='plane' size='1 1 1' margin='.001' gap='%s'/>"
+        "<body pos='0 0 .6'><freejoint/><geom type='sphere' size='.1'/></body></worldbody></mujoco>",
+        gap);
+    *m = model_of(text);
+    return world_of(*m);
+}
+
+/* It is listed, but a row is made only when the ball gets out of the gap, as soon as without one; and both land alike. */
+TEST(a_gap_makes_no_rows) {
+    sti_model *m, *n;
+    sti_world *gap = above_a_floor("1", &m), *none = above_a_floor("0", &n);
+    int rows = 0, listed;
+    for (int i = 0; i < 400; i++) {
+        REQUIRE(sti_step(gap, 1) == STI_OK && sti_step(none, 1) == STI_OK);
+        sti_world_contacts(gap, &listed);
+        CHECK(listed == 1 && sti_world_rows(gap, NULL) == sti_world_rows(none, NULL));
+        CHECK(memcmp(values(gap, "qpos"), values(none, "qpos"), 7 * sizeof(double)) == 0);
+        rows += sti_world_rows(gap, NULL);
+    }
+    CHECK(rows > 200 && rows < 300); /* it falls for sqrt(2 0.499 / 9.81) s, that is 160 steps */
+    sti_world_destroy(gap);
+    sti_world_destroy(none);
+    sti_model_free(m);
+    sti_model_free(n);
+}
+
 MAIN(CASE(a_robot_that_is_thrown_sees_no_more_than_one_that_rests), CASE(balls_meet_by_their_relative_speed),
-     CASE(a_fast_ball_does_not_pass_a_sheet), CASE(the_end_of_a_spinning_rod_hits))
+     CASE(a_fast_ball_does_not_pass_a_sheet), CASE(the_end_of_a_spinning_rod_hits), CASE(a_gap_makes_no_rows))

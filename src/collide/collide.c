@@ -645,6 +645,7 @@ static void emit(void *context, int begin, int end) {
             keep_near(j->state->par.geom_rbound, &x);
             x.feature = feature_of(pair, p->feature);
             x.exclude = exclude_of(c->cm, &x);
+            x.far = x.mixed.gap > 0 && x.dist >= pair->margin - x.mixed.gap;
             c->contact[c->offset[i] + k] = x;
         }
     }

@@ -19,6 +19,7 @@ typedef struct sti__contact {
     int geom1, geom2, body1, body2;
     int pair;    /* explicit pair, -1 if none */
     int exclude; /* 0 pushes; 1 lies in the gap only; 3 moves no dof */
+    bool far;    /* lies in the gap, and does not get out of it in this step */
 } sti__contact;
 
 /* Sizes of pools, and what a run that did not fit would have needed. */

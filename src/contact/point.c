@@ -231,7 +231,7 @@ void sti__point_rows(sti__assembly *as, const sti_state *s, const sti__contact *
     filling f = {as, s, contacts, as->nblock, true, !as->tally};
     as->failed |= !sti__overlaps_find(&as->overlaps, s, contacts, count);
     for (int i = 0, next = 0; i < count && !as->failed; i++) {
-        if (contacts[i].exclude >= 2) continue;
+        if (contacts[i].exclude >= 2 || contacts[i].far) continue;
         int overlap = sti__overlap_next(&as->overlaps, i, &next);
         if (!(sti__overlap_share(&as->overlaps, overlap) > STI__LEAST_SHARE)) continue;
         if (is_apart(s->model, contacts + i)) reserve_apart(as, s, contacts + i, i, overlap);
