@@ -146,8 +146,8 @@ typedef enum sti__gjk_result { STI__GJK_FAR, STI__GJK_APART, STI__GJK_OVERLAP } 
 sti__gjk_result sti__gjk(sti__core *a, sti__core *b, double limit, sti__simplex *s, sti__closest *out);
 /* Depth of two cores that overlap, polished. */
 void sti__epa(sti__core *a, sti__core *b, const sti__simplex *s, sti__closest *out);
-/* Turns the normal of curved shapes to where the support function is least. */
-void sti__polish(sti__core *a, sti__core *b, sti__closest *c);
+/* Turns the normal of curved shapes to where the support function is least. s: where sti__gjk ended that found them apart; else NULL. */
+void sti__polish(sti__core *a, sti__core *b, const sti__simplex *s, sti__closest *c);
 /* All of it, with the balls around the cores; false if more than limit apart. */
 bool sti__closest_cores(sti__core *a, sti__core *b, double limit, sti__closest *out);
 

@@ -303,7 +303,7 @@ static void expand(polytope *p, sti__core *a, sti__core *b, sti__closest *out) {
             sti__closest c;
             found_at(&f, reach, &c);
             face_witness(p, &f, &c);
-            sti__polish(a, b, &c);
+            sti__polish(a, b, NULL, &c);
             v3_copy(done.n[done.count++], c.normal);
             if (c.dist > out->dist) *out = c, last.v[0] = -1;
             if (is_settled(&done, f.n)) continue;
@@ -316,7 +316,7 @@ static void expand(polytope *p, sti__core *a, sti__core *b, sti__closest *out) {
     }
     if (last.v[0] < 0) return;
     face_witness(p, &last, out);
-    sti__polish(a, b, out);
+    sti__polish(a, b, NULL, out);
 }
 
 /* A - B has no inside: it is flat, a line or a point, and the depth across it is none */

@@ -6,7 +6,7 @@
 #include "collide/closed.h"
 #include <string.h>
 
-#define CORNERS 24
+#define CORNERS 16
 #define CUT (2 * CORNERS)
 
 typedef struct part {

@@ -8,7 +8,7 @@
  */
 
 bool sti__closest_cores(sti__core *a, sti__core *b, double limit, sti__closest *c) {
-    sti__simplex s;
+    sti__simplex s = {.n = 0};
     double r = a->radius + b->radius;
     sti__gjk_result found = STI__GJK_OVERLAP;
     if (a->type == STI_GEOM_CAPSULE && b->type == STI_GEOM_BOX)
@@ -16,7 +16,7 @@ bool sti__closest_cores(sti__core *a, sti__core *b, double limit, sti__closest *
     if (found == STI__GJK_OVERLAP) found = sti__gjk(a, b, limit + r, &s, c);
     if (found == STI__GJK_FAR) return false;
     if (found == STI__GJK_OVERLAP) sti__epa(a, b, &s, c);
-    else sti__polish(a, b, c);
+    else sti__polish(a, b, &s, c);
     c->dist -= r;
     v3_add_scaled(c->a, c->normal, a->radius);
     v3_add_scaled(c->b, c->normal, -b->radius);

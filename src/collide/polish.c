@@ -285,12 +285,35 @@ static void place(sti__core *a, sti__core *b, sti__closest *c) {
     v3_add_scaled(on_a ? c->b : c->a, c->normal, on_a ? c->dist : -c->dist);
 }
 
-void sti__polish(sti__core *a, sti__core *b, sti__closest *c) {
+/* Normals off by less than this, rad, need no polish. */
+#define SHARP 1e-11
+
+/* Whether the shapes are apart and a triangle of A - B around its nearest point shows how good n is. No point of A - B is nearer than -h,
+   and the triangle is `far` away and holds a disc of radius r around its nearest point. If the true normal were off by an angle x, the disc
+   would reach to r sin x - far cos x along it, which is h at most for the true normal: so r sin x <= far + h. */
+static bool is_sharp(const sti__simplex *s, double far, double h) {
+    double e[3][3], n[3], r = INFINITY;
+    if (!s || s->n != 3) return false;
+    for (int k = 0; k < 3; k++) v3_sub(e[k], s->v[(k + 2) % 3].w, s->v[(k + 1) % 3].w);
+    v3_cross(n, e[0], e[1]);
+    double area = v3_norm(n);
+    for (int k = 0; k < 3; k++) {
+        double l = v3_norm(e[k]);
+        r = l > 0 ? fmin(r, s->lambda[k] * area / l) : 0;
+    }
+    return far + h < SHARP * r;
+}
+
+void sti__polish(sti__core *a, sti__core *b, const sti__simplex *s, sti__closest *c) {
     if (!sti__curved(a) && !sti__curved(b)) return;
     met all;
     bowl o = {.a = a, .b = b, .met = &all};
     all.count = 0;
     at(&o, c->normal);
+    if (is_sharp(s, c->dist, o.h)) {
+        place(a, b, c);
+        return;
+    }
     double slack = 1e-14 * v3_norm(o.w);
     descend(&o, NULL);
     if (a->type == STI_GEOM_CYLINDER) try_axis(&o, a, slack);
