@@ -196,7 +196,8 @@ static void push(const small *s, const double *g, double *f) {
                 push_three(sum, g + at, s->X + at * ld, ld, s->from[b], s->to[b]);
         } else if (end - at == 6) push_six(sum, g + at, s->X + at * ld, ld, s->from[b], s->to[b]);
         else
-            for (int i = at; i < end; i++) add(sum, g[i], s->X + i * ld, s->from[b], s->to[b]);
+            for (int i = at; i < end; i++)
+                if (g[i] != 0) add(sum, g[i], s->X + i * ld, s->from[b], s->to[b]);
     }
     if (!s->turned) spread(s, sum, f);
 }
@@ -212,15 +213,22 @@ static void take_law(small *s) {
     }
 }
 
+/* Contacts that roll are rare, but dear: their loops are unrolled, too. */
+INLINE double read_law(const small *s, int b) {
+    const sti_row *row = s->row[b];
+    int at = s->first[b], k = s->gstart[b];
+    const double *w = s->w + at, *R = s->R + at, *y = s->y + at, *g = s->g + at;
+    double *G = s->G + k, *slope = s->slope + at, *c = s->c + at;
+    if (row->kind == STI_ROW_CONE && row->dim == 6)
+        return sti__pair_cone_of(6, row->mu, w, R, y, g, G, slope, c);
+    return sti__pair_read(row, w, R, y, g, G, slope, c);
+}
+
 /* Laws at (z, y, g), how far the pair is from obeying them. */
 static double read_laws(small *s) {
     double off = 0, size = STI__FLOOR * STI__FLOOR * s->free2;
     for (int i = 0; i < s->m; i++) size += s->g[i] * s->g[i] * (s->w[i] + s->R[i]);
-    for (int b = 0; b < s->nrow; b++) {
-        int at = s->first[b];
-        off += sti__pair_read(s->row[b], s->w + at, s->R + at, s->y + at, s->g + at, s->G + s->gstart[b],
-                              s->slope + at, s->c + at);
-    }
+    for (int b = 0; b < s->nrow; b++) off += read_law(s, b);
     return off > 0 ? sqrt(off / size) : 0;
 }
 
@@ -541,13 +549,16 @@ static void make_blocks(small *s) {
 static void settle(small *s, int b) {
     int at = s->first[b], dim = s->row[b]->dim;
     int from = s->from[b], to = s->to[b];
-    double u[STI_ROW_DIM], old[STI_ROW_DIM];
+    double u[STI_ROW_DIM] = {0}, old[STI_ROW_DIM];
+    const sti_row *row = s->row[b];
     for (int i = 0; i < dim; i++) {
         old[i] = s->g[at + i];
         u[i] = s->q[at + i] + dot(s->X + (at + i) * s->ld, s->z, from, to) + s->R[at + i] * old[i];
     }
-    if (s->row[b]->kind == STI_ROW_CONE) sti__settle_cone(s->row[b], s->D + s->gstart[b], u, s->g + at);
-    else sti__settle_interval(s->row[b], s->D + s->gstart[b], u, s->g + at);
+    if (row->kind == STI_ROW_CONE && dim == 6) {
+        if (s->g[at] != 0 || u[0] < 0) sti__settle_dim(row, 6, s->D + s->gstart[b], u, s->g + at);
+    } else if (row->kind == STI_ROW_CONE) sti__settle_cone(row, s->D + s->gstart[b], u, s->g + at);
+    else sti__settle_interval(row, s->D + s->gstart[b], u, s->g + at);
     for (int i = 0; i < dim; i++)
         if (s->g[at + i] != old[i]) add(s->z, s->g[at + i] - old[i], s->X + (at + i) * s->ld, from, to);
 }
