@@ -329,7 +329,33 @@ static void add_vertex(const sti__assembly *as, int d, const double *J, int stri
 }
 
 /* With M = L'DL, J M^-1 J' is the product of the rows of J L^-1 over D; L'^-1 leaves a vector on its dofs'
- * chains. */
+ * chains, of which `count` are closed. All rows go through at once: each number of L is read once. */
+static inline __attribute__((always_inline)) void
+through_factor(const sti__assembly *as, const sti_state *s, int dim, int n, int trees, int count, double *W) {
+    const sti_model *m = as->model;
+    const int *dofs = as->jcol + as->nentry, *closed = as->closed;
+    const double *J = as->jvalue + as->nentry;
+    double *x = as->x;
+    for (int k = 0; k < count; k++)
+        for (int r = 0; r < dim; r++) x[closed[k] * dim + r] = 0;
+    for (int k = 0; k < trees; k++)
+        for (int r = 0; r < dim; r++) x[dofs[k] * dim + r] = J[r * n + k];
+    for (int i = 0; i < dim * dim; i++) W[i] = 0;
+    for (int k = 0; k < count; k++) {
+        int i = closed[k];
+        const double *L = s->qLD + m->M_rowadr[i];
+        double own[STI_ROW_DIM];
+        const int *col = m->M_colind + m->M_rowadr[i];
+        for (int r = 0; r < dim; r++) own[r] = x[i * dim + r];
+        for (int p = 0; p < m->M_rownnz[i] - 1; p++)
+            for (int r = 0; r < dim; r++) x[col[p] * dim + r] -= L[p] * own[r];
+        for (int r = 0; r < dim; r++)
+            for (int c = 0; c <= r; c++) W[r * dim + c] += own[r] * own[c] * s->qLDiagInv[i];
+    }
+    for (int r = 0; r < dim; r++)
+        for (int c = 0; c < r; c++) W[c * dim + r] = W[r * dim + c];
+}
+
 static void find_delassus(sti__assembly *as, const sti_state *s, double *W) {
     const sti_model *m = as->model;
     int at = as->nrow, dim = as->first[as->nblock + 1] - at, n = (as->jstart[at + 1] - as->nentry);
@@ -348,25 +374,9 @@ static void find_delassus(sti__assembly *as, const sti_state *s, double *W) {
     int trees = n;
     while (trees > 0 && dofs[trees - 1] >= m->nv) trees--;
     int count = close_chain(as, dofs, trees);
-    size_t nv = (size_t)m->nv;
-    for (int r = 0; r < dim; r++) {
-        double *x = as->x + (size_t)r * nv;
-        for (int k = 0; k < count; k++) x[as->closed[k]] = 0;
-        for (int k = 0; k < trees; k++) x[dofs[k]] = as->jvalue[as->nentry + r * n + k];
-        for (int k = 0; k < count; k++) {
-            int i = as->closed[k];
-            const double *L = s->qLD + m->M_rowadr[i];
-            const int *col = m->M_colind + m->M_rowadr[i];
-            for (int p = 0; x[i] != 0 && p < m->M_rownnz[i] - 1; p++) x[col[p]] -= L[p] * x[i];
-        }
-        for (int c = 0; c <= r; c++) {
-            const double *y = as->x + (size_t)c * nv;
-            double sum = 0;
-            for (int k = 0; k < count; k++)
-                sum += x[as->closed[k]] * y[as->closed[k]] * s->qLDiagInv[as->closed[k]];
-            W[r * dim + c] = W[c * dim + r] = sum;
-        }
-    }
+    if (dim == 3) through_factor(as, s, 3, n, trees, count, W);
+    else if (dim == 6) through_factor(as, s, 6, n, trees, count, W);
+    else through_factor(as, s, dim, n, trees, count, W);
     for (int k = trees; k < n; k += 3) add_vertex(as, dofs[k], as->jvalue + as->nentry + k, n, dim, W);
 }
 
