@@ -267,25 +267,39 @@ static const member option_members[] = {OPT(timestep, 'd', 1),     OPT(gravity, 
 static const member stat_members[] = {STAT(meaninertia, 'd', 1), STAT(meanmass, 'd', 1),
                                       STAT(meansize, 'd', 1), STAT(extent, 'd', 1), STAT(center, 'd', 3)};
 
-/* The members of opt or stat. */
-static const member *members_of(const char *which, int *count) {
-    bool opt = strcmp(which, "opt") == 0;
-    *count = (int)(opt ? sizeof option_members / sizeof *option_members
-                       : sizeof stat_members / sizeof *stat_members);
-    return opt ? option_members : stat_members;
+#define VIS(name, type) \
+    { #name, type, 1, offsetof(sti_visual, name) }
+static const member visual_members[] = {VIS(fovy, 'd'), VIS(azimuth, 'd'), VIS(elevation, 'd'),
+                                        VIS(offwidth, 'i'), VIS(offheight, 'i')};
+
+/* The members of opt, stat or vis, and where they are in the model. */
+static const member *members_of(const char *which, core_model *model, int *count, char **base) {
+    if (strcmp(which, "opt") == 0) {
+        *count = (int)(sizeof option_members / sizeof *option_members);
+        *base = (char *)&model->opt;
+        return option_members;
+    }
+    if (strcmp(which, "vis") == 0) {
+        *count = (int)(sizeof visual_members / sizeof *visual_members);
+        *base = (char *)&model->model->vis;
+        return visual_members;
+    }
+    *count = (int)(sizeof stat_members / sizeof *stat_members);
+    *base = (char *)&model->model->stat;
+    return stat_members;
 }
 
-/* struct_view(which, name) -> Array: a live view on one member of opt (writable) or stat. */
+/* struct_view(which, name) -> Array: a live view on one member of opt (writable), stat or vis. */
 static PyObject *model_struct_view(PyObject *self, PyObject *args) {
     const char *which, *name;
     if (!PyArg_ParseTuple(args, "ss", &which, &name)) return NULL;
     int n;
-    const member *members = members_of(which, &n);
-    bool opt = members == option_members;
+    char *base;
+    const member *members = members_of(which, (core_model *)self, &n, &base);
     for (int i = 0; i < n; i++) {
         if (strcmp(members[i].name, name) != 0) continue;
-        char *base = opt ? (char *)&((core_model *)self)->opt : (char *)&((core_model *)self)->model->stat;
-        sti_view v = {base + members[i].offset, members[i].count, 1, members[i].type, opt};
+        sti_view v = {base + members[i].offset, members[i].count, 1, members[i].type,
+                      members == option_members};
         return core_array_new(core_state_of_type(Py_TYPE(self)), self, v);
     }
     Py_RETURN_NONE;
@@ -300,11 +314,11 @@ static PyObject *model_option_idle(PyObject *self, PyObject *args) {
 
 /* struct_names(which) -> list of the members' names. */
 static PyObject *model_struct_names(PyObject *self, PyObject *args) {
-    (void)self;
     const char *which;
     if (!PyArg_ParseTuple(args, "s", &which)) return NULL;
     int n;
-    const member *members = members_of(which, &n);
+    char *base;
+    const member *members = members_of(which, (core_model *)self, &n, &base);
     PyObject *names = PyList_New(n);
     for (int i = 0; names && i < n; i++) {
         PyObject *name = PyUnicode_FromString(members[i].name);
@@ -325,8 +339,8 @@ static PyMethodDef model_methods[] = {
     {"may_write", model_may_write, METH_O, "why a field cannot be written, or None"},
     {"pack", model_pack, METH_NOARGS, "the model as bytes"},
     {"option_idle", model_option_idle, METH_VARARGS, "why an option has no effect, or None"},
-    {"struct_view", model_struct_view, METH_VARARGS, "a member of opt or stat"},
-    {"struct_names", model_struct_names, METH_VARARGS, "the members of opt or stat"},
+    {"struct_view", model_struct_view, METH_VARARGS, "a member of opt, stat or vis"},
+    {"struct_names", model_struct_names, METH_VARARGS, "the members of opt, stat or vis"},
     {NULL, NULL, 0, NULL}};
 static PyType_Slot model_slots[] = {
     {Py_tp_dealloc, model_dealloc}, {Py_tp_methods, model_methods}, {0, NULL}};

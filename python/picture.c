@@ -47,20 +47,21 @@ PyObject *core_renderer_new(PyObject *module, PyObject *args) {
 
 /* What is drawn and where to; arrays that are None are left out. */
 typedef struct order {
-    PyObject *capsule, *array[3];
-    Py_buffer buffer[3];
+    PyObject *capsule, *array[3], *markers;
+    Py_buffer buffer[4]; /* of the arrays and the markers */
     sti_picture_options options;
 } order;
 
 /* (renderer, rgb, depth, segment, width, height, camera, lookat3 or None, distance, azimuth, elevation, groups, sites, contacts,
-   force_scale, stress, stress_end) */
+   force_scale, stress, stress_end, markers or None) */
 static bool read_order(order *q, PyObject *args) {
     sti_picture_options *o = &q->options;
     PyObject *look, *azimuth, *elevation;
     int sites, contacts, stress;
-    if (!PyArg_ParseTuple(args, "OOOOiiiOdOOippdpd", &q->capsule, &q->array[0], &q->array[1], &q->array[2],
+    if (!PyArg_ParseTuple(args, "OOOOiiiOdOOippdpd|O", &q->capsule, &q->array[0], &q->array[1], &q->array[2],
                           &o->width, &o->height, &o->camera, &look, &o->distance, &azimuth, &elevation,
-                          &o->groups, &sites, &contacts, &o->force_scale, &stress, &o->stress_end))
+                          &o->groups, &sites, &contacts, &o->force_scale, &stress, &o->stress_end,
+                          &q->markers))
         return false;
     o->sites = sites, o->contacts = contacts, o->stress = stress;
     if (look != Py_None && !PyArg_ParseTuple(look, "ddd", &o->lookat[0], &o->lookat[1], &o->lookat[2]))
@@ -71,8 +72,20 @@ static bool read_order(order *q, PyObject *args) {
 }
 
 static void release(order *q) {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         if (q->buffer[i].obj) PyBuffer_Release(&q->buffer[i]);
+}
+
+static bool open_markers(order *q) {
+    if (!q->markers || q->markers == Py_None) return true;
+    if (PyObject_GetBuffer(q->markers, &q->buffer[3], PyBUF_C_CONTIGUOUS) < 0) return false;
+    Py_ssize_t n = q->buffer[3].len / (Py_ssize_t)sizeof(sti_marker);
+    if (n * (Py_ssize_t)sizeof(sti_marker) != q->buffer[3].len || n > INT_MAX) {
+        PyErr_SetString(PyExc_ValueError, "markers must be an array of whole markers");
+        return false;
+    }
+    q->options.marker = q->buffer[3].buf, q->options.nmarker = (int)n;
+    return true;
 }
 
 static bool open_arrays(order *q) {
@@ -86,7 +99,7 @@ static bool open_arrays(order *q) {
             return false;
         }
     }
-    return true;
+    return open_markers(q);
 }
 
 static bool draw(core_world *w, renderer *r, order *q) {

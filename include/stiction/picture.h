@@ -9,20 +9,34 @@
 extern "C" {
 #endif
 
+/* A shape that is only looks: pictures and the viewer show it, the simulation does not know it. */
+typedef struct sti_marker {
+    int type;      /* STI_GEOM_SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, or STI_MARKER_ARROW */
+    float rgba[4]; /* 0..1 */
+    double
+        size[3];   /* m, as of geoms of the type; of an arrow: radius of the shaft, and its length as third */
+    double pos[3]; /* m, world: the middle; of an arrow: where it begins */
+    double mat[9]; /* rotation to world, row by row; arrows point along the third axis */
+    char label[32]; /* beside it in the viewer, ends with a zero; pictures have no text */
+} sti_marker;
+#define STI_MARKER_ARROW 100
+
 typedef struct sti_picture_options {
-    int width, height;  /* pixels, 1..8192 */
-    int camera;         /* camera id, or -1: the free camera below */
-    double lookat[3];   /* m, world */
-    double distance;    /* m; 0 = so far that all is in the picture (with lookat untouched: around
+    int width, height;        /* pixels, 1..8192 */
+    int camera;               /* camera id, or -1: the free camera below */
+    double lookat[3];         /* m, world */
+    double distance;          /* m; 0 = so far that all is in the picture (with lookat untouched: around
                           what is there now) */
-    double azimuth;     /* degrees, MuJoCo's convention */
-    double elevation;   /* degrees */
-    int groups;         /* bit g set = draw geoms of group g */
-    bool sites;         /* draw sites and tendons too */
-    bool contacts;      /* draw contact points and forces, in the looks of docs/viewer.md */
-    double force_scale; /* of the arrows; 1: the scene's whole weight is 0.6 of its extent long */
-    bool stress;        /* colour soft bodies by von Mises' number, from 0 to the end of the scale */
-    double stress_end;  /* Pa; 0 = the largest there is now */
+    double azimuth;           /* degrees, MuJoCo's convention */
+    double elevation;         /* degrees */
+    int groups;               /* bit g set = draw geoms of group g */
+    bool sites;               /* draw sites and tendons too */
+    bool contacts;            /* draw contact points and forces, in the looks of docs/viewer.md */
+    double force_scale;       /* of the arrows; 1: the scene's whole weight is 0.6 of its extent long */
+    bool stress;              /* colour soft bodies by von Mises' number, from 0 to the end of the scale */
+    double stress_end;        /* Pa; 0 = the largest there is now */
+    const sti_marker *marker; /* shapes to draw beside the world's */
+    int nmarker;
     sti_tasks
         tasks; /* threads that draw; all 0: the calling one alone. The picture is the same for any number */
     uint64_t cookie; /* set by sti_picture_options_default */

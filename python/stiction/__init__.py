@@ -14,6 +14,7 @@ import difflib as _difflib
 import enum as _enum
 import operator as _operator
 import os as _os
+import re as _re
 import typing as _typing
 import warnings as _warnings
 
@@ -27,13 +28,13 @@ from .control import (Disable, Enable, Equality, Geom, Integrator, Joint, Linear
                       jac_site, jac_subtree_com, linearize, name2id, object_velocity, set_keyframe, set_state, stage, state_size,
                       step1, step2)
 from .handlers import Rows
-from .pictures import Renderer, picture, render, render_video
+from .pictures import Marker, Renderer, picture, render, render_video
 from .problem import (Certificate, Problem, Row, Solution, Workspace, certify, cone, huber, interval, quadratic,
                       solve)
 from .spec import Element, Spec
 
 __version__ = _core.VERSION
-__all__ = ["Model", "Data", "Batch", "rollout", "Handler", "Error", "Recorder", "forward", "step", "reset", "mass_matrix", "check", "scene_path", "picture", "render", "Renderer", "render_video", "viewer",
+__all__ = ["Model", "Data", "Batch", "rollout", "Handler", "Error", "Recorder", "forward", "step", "reset", "mass_matrix", "check", "scene_path", "picture", "render", "Renderer", "Marker", "render_video", "viewer",
            "ray", "geom_distance", "Ray", "Distance", "ik_solve", "Reach",
            "jac_body", "jac_body_com", "jac_geom", "jac_site", "jac_point", "jac_subtree_com", "object_velocity", "apply_ft",
            "integrate_pos", "differentiate_pos", "inverse", "linearize", "Linear", "step1", "step2", "stage", "get_state", "set_state",
@@ -155,8 +156,13 @@ class _Named:
         else:
             self._owner._named_value(self._kind, self.id, name)[...] = value
 
+    def __dir__(self):
+        return sorted({"id", "name", *self._owner._named_fields(self._kind, self.id)})
+
     def __repr__(self):
-        return f"<{self._kind} {self.id} {self.name!r}>"
+        """With all values."""
+        rows = [f"  {name}: {getattr(self, name)}" for name in dir(self) if name not in ("id", "name")]
+        return "\n".join([f"<{self._kind} {self.id} {self.name!r}", *rows]) + ">"
 
 
 class _HasNamed:
@@ -166,6 +172,9 @@ class _HasNamed:
         """The id of an object given by name or id."""
         core, (_, size) = self._model_core, _KINDS[kind]
         count = core.size(size)
+        if which is None:
+            names = [core.name(_core.OBJECTS[kind], i) for i in range(min(count, 100))]
+            raise KeyError(f"which {kind}? There are {count}: {', '.join(map(repr, names))}{', ...' if count > 100 else ''}")
         if isinstance(which, str):
             index = core.id(_core.OBJECTS[kind], which)
             if index < 0:
@@ -179,6 +188,17 @@ class _HasNamed:
                 raise IndexError(f"{kind} {index} is out of range: there are {count}")
         return index
 
+    def _named_fields(self, kind, index):
+        """Names that an object of the kind has."""
+        found = []
+        for name in self._named_candidates(kind):
+            try:
+                self._named_value(kind, index, name)
+            except AttributeError:
+                continue
+            found.append(name)
+        return found
+
     def _named(self, kind, which):
         index = self._index(kind, which)
         return _Named(self, kind, index, self._model_core.name(_core.OBJECTS[kind], index))
@@ -186,10 +206,10 @@ class _HasNamed:
 
 def _add_kinds():
     for kind in _KINDS:
-        def lookup(self, name, _kind=kind):
+        def lookup(self, name=None, _kind=kind):
             return self._named(_kind, name)
         lookup.__name__ = kind
-        lookup.__doc__ = f"The {kind} with this name or id."
+        lookup.__doc__ = f"The {kind} with this name or id; its repr and dir() say what it has. Without a name an error lists all."
         setattr(_HasNamed, kind, lookup)
     for alias, kind in _ALIASES.items():
         setattr(_HasNamed, alias, getattr(_HasNamed, kind))
@@ -230,6 +250,8 @@ class Model(_HasNamed):
         """Load MJCF from a string; files it names come from assets, then the working folder. Limits as of from_xml_path."""
         if not isinstance(xml, (str, bytes)):
             raise TypeError(f"xml must be a string, not {type(xml).__name__}")
+        if isinstance(xml, str):  # which has no encoding any more, whatever its first line says
+            xml = _re.sub(r"^(\s*<\?xml\b[^>]*?)\s+encoding\s*=\s*([\"']).*?\2", r"\1", xml, count=1)
         return cls._load(None, xml, assets, False, memory_limit, element_limit)
 
     @classmethod
@@ -275,6 +297,11 @@ class Model(_HasNamed):
 
     def __dir__(self):
         return sorted(set(super().__dir__()) | _SIZES | _FIELDS)
+
+    def _named_candidates(self, kind):
+        prefix = _KINDS[kind][0]
+        own = {name[len(prefix):] for name in _FIELDS if name.startswith(prefix)}
+        return sorted(own | ({name[4:] for name in _FIELDS if name.startswith("dof_")} | {"qpos0"} if kind == "joint" else set()))
 
     def _named_value(self, kind, index, name):
         prefix, size = _KINDS[kind]
@@ -420,6 +447,17 @@ class Data(_HasNamed):
 
     def __dir__(self):
         return sorted(set(super().__dir__()) | set(_STATE) | {"eq_active"})
+
+    @staticmethod
+    def _named_candidates(kind):
+        prefix = {"geom": "geom_", "site": "site_", "camera": "cam_", "light": "light_", "tendon": "ten_", "actuator": "actuator_"}.get(kind)
+        if kind == "body":
+            return [n for n in ("cacc", "cfrc_ext", "cfrc_int", "cinert", "cvel", "subtree_angmom", "subtree_com", "subtree_linvel", "xfrc_applied",
+                                "ximat", "xipos", "xmat", "xpos", "xquat") if n in _STATE]
+        if kind == "joint":
+            return ["cdof", "qacc", "qpos", "qvel", "xanchor", "xaxis", *sorted(n for n in _STATE if n.startswith("qfrc_"))]
+        own = sorted(n[len(prefix):] for n in _STATE if prefix and n.startswith(prefix))
+        return own + {"actuator": ["ctrl"], "sensor": ["data"]}.get(kind, [])
 
     def _named_value(self, kind, index, name):
         model = self.model

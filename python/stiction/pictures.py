@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures and videos, drawn by the CPU: Renderer with MuJoCo's names, picture and render in one call, render_video."""
 import os as _os
+import typing as _typing
 
 import numpy as _np
 
@@ -14,6 +15,54 @@ _FIXED, _TRACKING = 2, 1  # MuJoCo's types of cameras
 def _same(model, data):
     if data.model is not model:
         raise ValueError("data belongs to another model")
+
+
+# the C struct sti_marker
+_MARKER = _np.dtype([("type", _np.int32), ("rgba", _np.float32, 4), ("size", float, 3), ("pos", float, 3), ("mat", float, (3, 3)),
+                     ("label", "S32")], align=True)
+_ARROW = 100
+_SHAPES = {"sphere": 2, "capsule": 3, "ellipsoid": 4, "cylinder": 5, "box": 6, "arrow": _ARROW}
+
+
+class Marker(_typing.NamedTuple):
+    """A shape that is only looks, for pictures and the viewer: its type ("sphere", "capsule", "ellipsoid", "cylinder", "box" or "arrow"),
+    where it is (m, world: the middle, of an arrow its beginning), its size as of geoms (m; of an arrow: radius and, third, length), colour
+    with opacity (0 to 1), rotation to the world (arrows, capsules and cylinders lie along its third column), and a text that the viewer shows."""
+    type: str
+    pos: _typing.Sequence[float]
+    size: _typing.Sequence[float] = (0.01, 0.01, 0.01)
+    rgba: _typing.Sequence[float] = (1.0, 0.0, 0.0, 1.0)
+    mat: _typing.Any = None
+    label: str = ""
+
+    @classmethod
+    def line(cls, start, end, radius=0.005, rgba=(1.0, 0.0, 0.0, 1.0), label="", arrow=False):
+        """A capsule, or an arrow, from one point to another."""
+        start, end = _np.asarray(start, float), _np.asarray(end, float)
+        length = float(_np.linalg.norm(end - start))
+        z = (end - start) / length if length > 0 else _np.array([0.0, 0, 1])
+        x = _np.cross(_np.eye(3)[int(_np.argmin(abs(z)))], z)
+        x /= _np.linalg.norm(x)
+        mat = _np.stack([x, _np.cross(z, x), z], axis=1)
+        if arrow:
+            return cls("arrow", start, (radius, radius, length), rgba, mat, label)
+        return cls("capsule", 0.5 * (start + end), (radius, 0.5 * length, 0.0), rgba, mat, label)
+
+
+def _pack(markers):
+    """Markers as the array that C reads."""
+    packed = _np.zeros(len(markers), _MARKER)
+    for row, marker in zip(packed, markers):
+        marker = marker if isinstance(marker, Marker) else Marker(*marker)
+        kind = _SHAPES.get(marker.type, marker.type)
+        if isinstance(kind, str) or kind not in _SHAPES.values():
+            raise ValueError(f"a marker is one of {', '.join(_SHAPES)}, not {marker.type!r}")
+        size = _np.zeros(3)
+        size[:_np.size(marker.size)] = marker.size
+        row["type"], row["size"], row["pos"], row["rgba"] = kind, size, marker.pos, _np.append(marker.rgba, 1.0)[:4]
+        row["mat"] = _np.eye(3) if marker.mat is None else _np.reshape(marker.mat, (3, 3))
+        row["label"] = marker.label.encode()[:31]
+    return packed
 
 
 class Renderer:
@@ -58,11 +107,12 @@ class Renderer:
         return self._width
 
     def update_scene(self, data, camera=-1, scene_option=None, *, lookat=None, distance=0.0, azimuth=None, elevation=None, groups=(0, 1, 2),
-                     sites=False, contacts=False, force_scale=1.0, stress=False, stress_end=0.0):
+                     sites=False, contacts=False, force_scale=1.0, stress=False, stress_end=0.0, markers=()):
         """What render() shows: data as it is when render() is called, through a camera by name or id (-1 or None: the free one,
         placed by lookat, distance, azimuth and elevation, and around everything if none is given). scene_option: an object with MuJoCo's
         geomgroup and flags of contact points and forces. contacts: points and arrows of forces, force_scale times as long;
-        stress: soft bodies coloured by von Mises' number from 0 to stress_end in Pa (0: the largest there is)."""
+        stress: soft bodies coloured by von Mises' number from 0 to stress_end in Pa (0: the largest there is). markers: Marker shapes to
+        draw beside the model's."""
         if self._core is None:
             raise RuntimeError("the renderer is closed")
         _same(self._model, data)
@@ -75,7 +125,10 @@ class Renderer:
             contacts = contacts or any(scene_option.flags[i] for i in (14, 16, 17))  # contact points, forces, split forces
         look = None if view["lookat"] is None else tuple(float(x) for x in view["lookat"])
         self._call = (data, index, look, view["distance"], view["azimuth"], view["elevation"], sum(1 << g for g in groups), sites,
-                      bool(contacts), force_scale, stress, stress_end)
+                      bool(contacts), force_scale, stress, stress_end, _pack(markers))
+
+    def _set_markers(self, markers):
+        self._call = (*self._call[:-1], _pack(markers))
 
     @staticmethod
     def _free(camera, data):
@@ -110,15 +163,17 @@ class Renderer:
         image = _np.empty((self._height, self._width, *extra), kind)
         if out is not None and (out.shape != image.shape or out.dtype != image.dtype):
             raise ValueError(f"out must have the shape {image.shape} and the type {image.dtype}")
-        targets = [image if self._mode == mode else None for mode in ("rgb", "depth", "segment")]
-        data, *view = self._call
-        data._core.picture(self._core, *targets, self._width, self._height, *view)
-        if self._mode == "segment":
-            image[..., 1] = _np.where(image[..., 1] < 0, -1, self._kinds[image[..., 1]])
+        self._paint([image if self._mode == mode else None for mode in ("rgb", "depth", "segment")])
         if out is None:
             return image
         out[...] = image
         return out
+
+    def _paint(self, targets):
+        data, *view = self._call
+        data._core.picture(self._core, *targets, self._width, self._height, *view)
+        if targets[2] is not None:
+            targets[2][..., 1] = _np.where(targets[2][..., 1] < 0, -1, self._kinds[targets[2][..., 1]])
 
     def close(self):
         """Frees what it keeps; it cannot draw any more."""

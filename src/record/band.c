@@ -322,7 +322,7 @@ static void blend_rows(void *context, int begin, int end) {
 
 /* ---- layers ------------------------------------------------------------------------------------------------ */
 
-static bool is_mark(const sti__item *item) { return item->kind < 0; }
+static bool is_mark(const sti__item *item) { return item->kind == -1; }
 static bool transparent(const sti__item *item) { return item->shape >= 0 && item->look.alpha < 0.999f; }
 
 /* Height of an item's lowest point over the polished plane. */

@@ -37,6 +37,8 @@ sti_status sti__draw_check(const sti_model *m, const sti_picture_options *o, sti
                          "lookat, distance, azimuth and elevation must be finite, distance not negative");
     if (!(o->force_scale >= 0 && o->force_scale < 1e12) || !(o->stress_end >= 0 && o->stress_end < 1e300))
         return sti__fail(error, STI_ARGUMENT, "force_scale and stress_end must be finite and not negative");
+    if (o->nmarker < 0 || (o->nmarker > 0 && !o->marker))
+        return sti__fail(error, STI_ARGUMENT, "nmarker counts the markers");
     return STI_OK;
 }
 

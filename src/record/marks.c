@@ -108,6 +108,53 @@ bool sti__scene_contacts(sti__scene *s, double factor) {
     return ok;
 }
 
+/* ---- markers ------------------------------------------------------------------------------------------ */
+
+static bool marker_sound(const sti_marker *q) {
+    double sum = 0;
+    for (int k = 0; k < 9; k++) sum += fabs(q->mat[k]);
+    for (int k = 0; k < 3; k++) sum += fabs(q->pos[k]) + fabs(q->size[k]);
+    for (int k = 0; k < 4; k++) sum += fabs((double)q->rgba[k]);
+    return sum < 1e30;
+}
+
+static bool push_marker(sti__scene *s, const sti_marker *q, sti__item *item) {
+    item->kind = -2;
+    item->look = (sti__look){.specular = 0.3f, .shininess = 0.3f, .alpha = f_clamp(q->rgba[3], 0, 1)};
+    sti__linear_color(item->look.color, q->rgba);
+    for (int k = 0; k < 9; k++) item->rot[k] = (float)q->mat[k];
+    return sti__vec_push(&s->items, item);
+}
+
+/* A shaft and a head, at most half as long as the whole. */
+static bool add_marker_arrow(sti__scene *s, const sti_marker *q) {
+    double length = q->size[2], radius = q->size[0], head = fmin(6 * radius, 0.5 * length);
+    if (!(length > 0) || !(radius > 0)) return true;
+    const double half[2] = {0.5 * (length - head), 0.5 * head}, middle[2] = {half[0], length - 0.5 * head};
+    for (int part = 0; part < 2; part++) {
+        float width = (float)(part ? 2.5 * radius : radius);
+        sti__item item = {.shape = part ? STI__CONE : STI__CYLINDERS,
+                          .scale = {width, width, (float)half[part]}};
+        for (int k = 0; k < 3; k++) item.pos[k] = q->pos[k] + middle[part] * q->mat[3 * k + 2];
+        item.radius = sqrtf(f3_dot(item.scale, item.scale));
+        if (!push_marker(s, q, &item)) return false;
+    }
+    return true;
+}
+
+bool sti__scene_markers(sti__scene *s, const sti_picture_options *o) {
+    for (int i = 0; i < o->nmarker; i++) {
+        const sti_marker *q = &o->marker[i];
+        sti__item item = {.pos = {q->pos[0], q->pos[1], q->pos[2]}};
+        if (!marker_sound(q) || q->rgba[3] < 0.01f) continue;
+        bool arrow = q->type == STI_MARKER_ARROW;
+        if (arrow ? !add_marker_arrow(s, q)
+                  : sti__scene_form(&item, q->type, q->size) && !push_marker(s, q, &item))
+            return false;
+    }
+    return true;
+}
+
 /* ---- stress ------------------------------------------------------------------------------------------- */
 
 /* From blue over green and yellow to red, linear. */

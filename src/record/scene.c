@@ -10,7 +10,7 @@ enum { TEXTURE_SKYBOX = 2, BUILTIN_CHECKER = 2 };
 
 static float to_linear(float x) { return x <= 0 ? 0 : x >= 1 ? 1 : (float)sti__pow(x, 2.2); }
 
-static void linear_color(float out[3], const float rgb[3]) {
+void sti__linear_color(float out[3], const float rgb[3]) {
     for (int k = 0; k < 3; k++) out[k] = to_linear(rgb[k]);
 }
 
@@ -24,7 +24,7 @@ static const float *choose_rgba(const sti_model *m, const float *own, int materi
 static void base_look(sti__look *look, const sti_model *m, const float *own, int material) {
     const float *rgba = choose_rgba(m, own, material);
     *look = (sti__look){.specular = 0.5f, .shininess = 0.5f};
-    linear_color(look->color, rgba);
+    sti__linear_color(look->color, rgba);
     look->alpha = f_clamp(rgba[3], 0, 1);
     if (material < 0) return;
     look->specular = f_clamp(m->mat_specular[material], 0, 1);
@@ -57,8 +57,8 @@ static void plane_look(sti__look *look, const sti_model *m, int geom) {
         return;
     }
     float first[3], second[3];
-    linear_color(first, m->tex_rgb1 + 3 * texture);
-    linear_color(second, m->tex_rgb2 + 3 * texture);
+    sti__linear_color(first, m->tex_rgb1 + 3 * texture);
+    sti__linear_color(second, m->tex_rgb2 + 3 * texture);
     for (int k = 0; k < 3; k++) {
         /* a floor should not shout */
         float mean = 0.5f * (first[k] + second[k]), base = look->color[k];
@@ -83,7 +83,7 @@ static void place(sti__item *item, const double *pos, const double *mat) {
 static float longest(const float s[3]) { return sqrtf(f3_dot(s, s)); }
 
 /* Shape and scale of a primitive; false if there is nothing to draw. */
-static bool form(sti__item *item, int type, const double *size) {
+bool sti__scene_form(sti__item *item, int type, const double size[3]) {
     float a = (float)size[0], b = (float)size[1], c = (float)size[2];
     float r[3] = {a, a, a}, e[3] = {a, b, c}, cyl[3] = {a, a, b};
     switch (type) {
@@ -142,7 +142,7 @@ static bool add_geom(sti__scene *s, int g) {
         item.shape = STI__MESHES + m->nmesh + mesh;
         item.scale[0] = item.scale[1] = item.scale[2] = 1;
         item.radius = mesh_radius(&s->shapes.shape[item.shape]);
-    } else if (!form(&item, m->geom_type[g], size)) return true;
+    } else if (!sti__scene_form(&item, m->geom_type[g], size)) return true;
     return push(s, &item);
 }
 
@@ -173,7 +173,8 @@ static bool add_site(sti__scene *s, int i) {
     sti__item item = {.kind = STI_OBJ_SITE, .object = i};
     base_look(&item.look, m, m->site_rgba + 4 * i, m->site_matid[i]);
     place(&item, s->pose->site_xpos + 3 * i, s->pose->site_xmat + 9 * i);
-    if (item.look.alpha < 0.01f || !form(&item, m->site_type[i], m->site_size + 3 * i)) return true;
+    if (item.look.alpha < 0.01f || !sti__scene_form(&item, m->site_type[i], m->site_size + 3 * i))
+        return true;
     return push(s, &item);
 }
 
@@ -271,6 +272,7 @@ sti_status sti__scene_gather(sti__scene *s, const sti_picture_options *o) {
     for (int t = 0; ok && o->sites && t < m->ntendon; t++) ok = add_tendon(s, t);
     if (ok && o->stress && s->pose->mises) ok = sti__scene_stress(s, o->stress_end);
     measure(s);
+    if (ok && o->nmarker > 0) ok = sti__scene_markers(s, o);
     if (ok && o->contacts) ok = sti__scene_contacts(s, o->force_scale);
     floor_color(s);
     return ok ? STI_OK : STI_NO_MEMORY;

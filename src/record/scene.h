@@ -74,13 +74,15 @@ typedef struct sti__look {
 typedef struct sti__item {
     int shape; /* first level of detail; -1 for a plane, which is cast, not drawn */
     double pos[3];
-    float rot[9];     /* local to world */
-    float scale[3];   /* of the unit shape */
-    float stretch;    /* along z, apart from the middle: what makes a capsule of a sphere */
-    float radius;     /* of a ball around pos that holds it */
-    float half[2];    /* of a plane; 0 = without end */
-    bool casts;       /* a shadow */
-    int kind, object; /* sti_object and index of what it belongs to; kind -1: a mark, such as an arrow */
+    float rot[9];   /* local to world */
+    float scale[3]; /* of the unit shape */
+    float stretch;  /* along z, apart from the middle: what makes a capsule of a sphere */
+    float radius;   /* of a ball around pos that holds it */
+    float half[2];  /* of a plane; 0 = without end */
+    bool casts;     /* a shadow */
+    int kind,
+        object; /* sti_object and index of what it belongs to; kind -1: a mark over what hides it, such as
+                         a contact's arrow; -2: a marker of the user's */
     sti__look look;
 } sti__item;
 
@@ -99,6 +101,10 @@ sti_status sti__scene_gather(sti__scene *scene, const sti_picture_options *optio
    is short. */
 bool sti__scene_contacts(sti__scene *scene, double factor);
 bool sti__scene_stress(sti__scene *scene, double end);
+/* Markers of the options. Shape, scale and radius of a primitive; false if there is nothing to draw. */
+bool sti__scene_markers(sti__scene *scene, const sti_picture_options *options);
+void sti__linear_color(float out[3], const float rgb[3]); /* from the screen's */
+bool sti__scene_form(sti__item *item, int type, const double size[3]);
 static inline const sti__item *sti__scene_item(const sti__scene *s, int i) {
     return (const sti__item *)s->items.data + i;
 }

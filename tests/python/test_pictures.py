@@ -243,3 +243,29 @@ def test_videos(tmp_path, scene):
             stiction.render_video(tmp_path / "a.mp4", frames())
     else:
         assert stiction.render_video(tmp_path / "a.mp4", frames()) == 5 and (tmp_path / "a.mp4").stat().st_size > 500
+
+
+def test_markers():
+    """A ball of 0.1 m half way between camera and floor covers pi r^2 f^2 / d^2 pixels; one that is behind something is hidden."""
+    model = stiction.Model.from_xml_string("""<mujoco><visual><global fovy="45"/></visual><worldbody>
+      <geom type="box" size="1 1 .1" rgba="1 1 1 1"/><camera name="down" pos="0 0 4"/></worldbody></mujoco>""")
+    data = stiction.Data(model)
+    stiction.forward(model, data)
+    with stiction.Renderer(model, 200, 200) as renderer:
+        def red(*markers):
+            renderer.update_scene(data, "down", markers=markers)
+            picture = renderer.render().astype(int)
+            return int(((picture[..., 0] > 2 * picture[..., 1]) & (picture[..., 0] > 60)).sum())
+        focal = 100 / np.tan(np.deg2rad(22.5))
+        ball = stiction.Marker("sphere", (0, 0, 2), (0.1,) * 3)
+        assert red() == 0 and abs(red(ball) / (np.pi * (0.1 * focal / 2) ** 2) - 1) < 0.1  # pixels of its edge are half white
+        assert red(ball._replace(pos=(0, 0, -1))) == 0
+        rod = stiction.Marker.line((-.5, 0, 2), (.5, 0, 2), radius=0.05)  # with round ends
+        assert abs(red(rod) / ((0.1 + np.pi * 0.0025) * (focal / 2) ** 2) - 1) < 0.15
+        assert red(stiction.Marker.line((-.5, 0, 2), (.5, 0, 2), radius=0.05, arrow=True)) > 0
+        assert red(ball._replace(pos=(np.nan, 0, 0))) == red(ball._replace(rgba=(1, 0, 0, 0))) == 0
+        renderer.enable_segmentation_rendering()
+        renderer.update_scene(data, "down", markers=[ball])
+        assert (renderer.render()[100, 100] == (0, 5)).all()  # the box below
+    with pytest.raises(ValueError, match="a marker is one of"):
+        stiction.picture(model, data, markers=[("cube", (0, 0, 0))])

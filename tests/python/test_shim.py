@@ -245,7 +245,7 @@ def test_small_functions():
 def test_what_is_not_here_says_so():
     m = shim.MjModel.from_xml_string(TIPPED)
     d = shim.MjData(m)
-    for owner, name, text in ((shim, "mj_addContact", "no counterpart"), (d, "efc_J", "data.contact"), (d, "qM", "mj_fullM"),
+    for owner, name, text in ((shim, "mj_addContact", "no counterpart"), (d, "efc_J", "data.contact"), (d, "qacc_warmstart", "snapshot"),
                               (m, "skin_rgba", "MjModel.skin_rgba"), (d, "nothing", "MjData.nothing")):
         with pytest.raises(AttributeError, match=text):
             getattr(owner, name)
@@ -253,8 +253,6 @@ def test_what_is_not_here_says_so():
         shim.mj_name2id(m, shim.mjtObj.mjOBJ_SKIN, "x")
     with pytest.raises(NotImplementedError, match="mjb"):
         shim.MjModel.from_binary_path("x.mjb")
-    with pytest.raises(TypeError, match="MuJoCo 3"):
-        shim.mj_fullM(m, np.zeros((1, 1)), np.zeros(1))
     with pytest.warns(UserWarning, match="model.vis.global_.offwidth"):
         m.vis.global_.offwidth = 1280
     with warnings.catch_warnings():

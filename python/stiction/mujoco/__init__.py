@@ -6,7 +6,7 @@
 What a script computes is Stiction's physics, which agrees with MuJoCo's in smooth dynamics and differs in contact on purpose
 (docs/coming_from_mujoco.md). What is not here raises an error that says so; what is here without effect warns once.
 """
-import enum as _enum
+import sys as _sys
 import warnings as _warnings
 
 import numpy as _np
@@ -14,41 +14,29 @@ import numpy as _np
 import stiction as _sti
 from stiction import _core
 
-__version__ = _sti.__version__
+from .enums import *  # noqa: F401,F403
+from .enums import mjMINVAL, mjtCamera, mjtDisableBit, mjtObj, mjtWarning
+from .vectors import *  # noqa: F401,F403
+
+__version__ = "4.0.0"  # of MuJoCo's interface that this one follows, since scripts ask
 FatalError = _sti.Error
+
+
+def install(name="mujoco"):
+    """Scripts and packages that import MuJoCo from now on get this module instead."""
+    this = _sys.modules[__name__]
+    for known in [known for known in _sys.modules if known == name or known.startswith(name + ".")]:
+        if _sys.modules[known] is not this:
+            del _sys.modules[known]
+    _sys.modules[name] = this
+    for part in ("viewer", "rollout", "renderer", "egl", "glfw", "osmesa", "gl_context"):
+        _sys.modules[f"{name}.{part}"] = __getattr__(part)
 
 
 class UnexpectedError(RuntimeError):
     """Kept for scripts that catch it."""
 
 
-# ---- enumerations ------------------------------------------------------------------------------------------
-
-_OBJECTS = {
-    "UNKNOWN": 0, "BODY": 1, "XBODY": 2, "JOINT": 3, "DOF": 4, "GEOM": 5, "SITE": 6, "CAMERA": 7, "LIGHT": 8, "FLEX": 9, "MESH": 10,
-    "SKIN": 11, "HFIELD": 12, "TEXTURE": 13, "MATERIAL": 14, "PAIR": 15, "EXCLUDE": 16, "EQUALITY": 17, "TENDON": 18, "ACTUATOR": 19,
-    "SENSOR": 20, "NUMERIC": 21, "TEXT": 22, "TUPLE": 23, "KEY": 24, "PLUGIN": 25}
-
-
-def _mirror(name, prefix, members, base=_enum.IntEnum):
-    return base(name, {prefix + member: value for member, value in members.items()}, module=__name__)
-
-
-mjtObj = _mirror("mjtObj", "mjOBJ_", _OBJECTS)
-mjtJoint = _mirror("mjtJoint", "mjJNT_", _core.ENUMS["Joint"])
-mjtGeom = _mirror("mjtGeom", "mjGEOM_", _core.ENUMS["Geom"])
-mjtTrn = _mirror("mjtTrn", "mjTRN_", _core.ENUMS["Transmission"])
-mjtIntegrator = _mirror("mjtIntegrator", "mjINT_", _core.ENUMS["Integrator"])
-mjtDisableBit = _mirror("mjtDisableBit", "mjDSBL_", _core.ENUMS["Disable"], _enum.IntFlag)
-mjtEnableBit = _mirror("mjtEnableBit", "mjENBL_", _core.ENUMS["Enable"], _enum.IntFlag)
-mjtState = _mirror("mjtState", "mjSTATE_", _core.ENUMS["State"], _enum.IntFlag)
-mjtEq = _mirror("mjtEq", "mjEQ_", _core.ENUMS["Equality"])          # values are those of model.eq_type here
-mjtSensor = _mirror("mjtSensor", "mjSENS_", _core.ENUMS["Sensor"])  # and of model.sensor_type
-mjtCamera = _enum.IntEnum("mjtCamera", {"mjCAMERA_FREE": 0, "mjCAMERA_TRACKING": 1, "mjCAMERA_FIXED": 2, "mjCAMERA_USER": 3}, module=__name__)
-
-mjtVisFlag = _enum.IntEnum("mjtVisFlag", {"mjVIS_CONTACTPOINT": 14, "mjVIS_CONTACTFORCE": 16, "mjVIS_CONTACTSPLIT": 17}, module=__name__)
-
-mjMINVAL, mjPI = 1e-15, float(_np.pi)
 _told = set()
 
 
@@ -69,7 +57,6 @@ _HINTS = {
     "efc_force": "rows of constraints are not kept in MuJoCo's form; data.contact[i].force has the forces",
     "nefc": "rows of constraints are not kept in MuJoCo's form",
     "qacc_warmstart": "the warm start is inside of snapshots: data.snapshot()",
-    "qM": "the mass matrix has another layout: mj_fullM, stiction.mass_matrix",
 }
 
 
@@ -92,13 +79,46 @@ class _Looks:
 
 # ---- models ----------------------------------------------------------------------------------------------------
 
+# kinds of named objects, by MuJoCo's prefix of their table: Stiction's kind and size
+_TABLES = {
+    "body": ("body", "nbody"), "jnt": ("joint", "njnt"), "geom": ("geom", "ngeom"), "site": ("site", "nsite"), "cam": ("camera", "ncam"),
+    "light": ("light", "nlight"), "flex": ("flex", "nflex"), "mesh": ("mesh", "nmesh"), "hfield": ("hfield", "nhfield"),
+    "tex": ("texture", "ntex"), "mat": ("material", "nmat"), "pair": ("pair", "npair"), "exclude": ("exclude", "nexclude"),
+    "eq": ("equality", "neq"), "tendon": ("tendon", "ntendon"), "actuator": ("actuator", "nu"), "sensor": ("sensor", "nsensor"),
+    "numeric": ("numeric", "nnumeric"), "key": ("key", "nkey"), "skin": None, "text": None, "tuple": None, "plugin": None}
+# what Stiction's models never have
+_NONE = {"nskin", "nplugin", "ntext", "ntuple", "nuser_body", "nuser_jnt", "nuser_geom", "nuser_site", "nuser_cam", "nuser_tendon",
+         "nuser_actuator", "nuser_sensor", "nuserdata", "npluginstate"}
+
+
+def _name_tables(model):
+    """All names as bytes that end with zeros, and where those of each kind begin."""
+    text, tables = bytearray(model.title.encode() + b"\0"), {}
+    for prefix, kind in _TABLES.items():
+        starts = []
+        for i in range(getattr(model, kind[1]) if kind else 0):
+            starts.append(len(text))
+            text += model._model_core.name(_core.OBJECTS[kind[0]], i).encode() + b"\0"
+        tables[f"name_{prefix}adr"] = _np.array(starts, _np.int32)
+    return {"names": bytes(text), "nnames": len(text), **tables}
+
+
 def _remake(kind, make, args):
     made = make(*args)
     object.__setattr__(made, "__class__", kind)
     return made
 
 
-class MjModel(_sti.Model):
+class _Listed(type):
+    """Classes whose dir() has the fields of their objects, for packages that wrap each of them."""
+
+    def __dir__(cls):
+        fields = set(_sti._SIZES) | set(_sti._FIELDS) if issubclass(cls, _sti.Model) else set(_sti._STATE) | {"qM", "warning", "eq_active"}
+        names = {f"name_{prefix}adr" for prefix in _TABLES} | {"names", "opt", "stat"} if issubclass(cls, _sti.Model) else set()
+        return sorted({*super().__dir__(), *fields, *names})
+
+
+class MjModel(_sti.Model, metaclass=_Listed):
     """A stiction.Model with MuJoCo's constructors."""
 
     @classmethod
@@ -121,14 +141,22 @@ class MjModel(_sti.Model):
         """Settings of looks, without effect."""
         if "_vis" not in self.__dict__:
             self.__dict__["_vis"] = looks = _Looks("model.vis")
-            for name, value in (("offwidth", 640), ("offheight", 480), ("fovy", 45.0), ("azimuth", 90.0), ("elevation", -45.0)):
-                object.__setattr__(looks.global_, name, value)
+            for name in ("offwidth", "offheight", "fovy", "azimuth", "elevation"):
+                object.__setattr__(looks.global_, name, _np.asarray(self._model_core.struct_view("vis", name)).item())
+            for name, value in (("znear", 0.01), ("zfar", 50.0)):
+                object.__setattr__(looks.map, name, value)
         return self._vis
 
     def __getattr__(self, name):
+        if name in ("names", "nnames") or (name.startswith("name_") and name.endswith("adr")):
+            self.__dict__.update(_name_tables(self))
+            if name in self.__dict__:
+                return self.__dict__[name]
         try:
             return super().__getattr__(name)
         except AttributeError:
+            if name in _NONE:
+                return 0
             raise (AttributeError(name) if name.startswith("_") else _missing(f"MjModel.{name}")) from None
 
     def __reduce__(self):
@@ -173,8 +201,24 @@ class _Contact:
         return self._record[name]
 
 
-class MjData(_sti.Data):
-    """A stiction.Data with MuJoCo's extras: qacc may be written for mj_inverse, qfrc_inverse is what it found."""
+class _Warnings:
+    """data.warning: how often something was wrong since the last reset. The one kind is mjWARN_BADQACC, for a step that diverged."""
+
+    def __init__(self):
+        self.number, self.lastinfo = _np.zeros(7, _np.int32), _np.zeros(7, _np.int32)
+
+    def __getitem__(self, kind):
+        one = _Warnings.__new__(_Warnings)
+        one.number, one.lastinfo = int(self.number[kind]), int(self.lastinfo[kind])
+        return one
+
+    def __len__(self):
+        return len(self.number)
+
+
+class MjData(_sti.Data, metaclass=_Listed):
+    """A stiction.Data with MuJoCo's extras: qacc may be written for mj_inverse, qfrc_inverse is what it found; warning counts steps that
+    diverged."""
 
     def __init__(self, model):
         if not isinstance(model, _sti.Model):
@@ -193,6 +237,11 @@ class MjData(_sti.Data):
         if name == "qfrc_inverse":
             array = self.__dict__["qfrc_inverse"] = _np.zeros(self.model.nv)
             return array
+        if name == "qM":
+            return _lower(self.model, _sti.mass_matrix(self.model, self))
+        if name == "warning":
+            found = self.__dict__["warning"] = _Warnings()
+            return found
         if name in _HINTS:
             raise AttributeError(f"MjData.{name} is not here: {_HINTS[name]}")
         try:
@@ -239,6 +288,10 @@ def set_mjcb_control(callback):
     _control = callback
 
 
+def set_mju_user_warning(callback):
+    """Has no effect: warnings are Python's, which the module warnings can catch."""
+
+
 def get_mjcb_control():
     """What set_mjcb_control has set."""
     return _control
@@ -252,9 +305,21 @@ def _controlled(d):
     return d
 
 
+def _diverged(m, d, error):
+    """What MuJoCo does when a state diverges: a warning, and back to the start."""
+    _warnings.warn(f"the simulation is unstable and was reset: {error}", stacklevel=3)
+    _sti.reset(m, d)
+    d.warning.number[mjtWarning.mjWARN_BADQACC] += 1
+
+
 def mj_step(m, d, nstep=1):
-    """Steps."""
-    _sti.step(m, _controlled(d), nstep)
+    """Steps. A state that diverges is reset with a warning, unless mjDSBL_AUTORESET is set; then it is an error."""
+    try:
+        _sti.step(m, _controlled(d), nstep)
+    except _sti.Error as error:
+        if error.code != "NONFINITE" or int(m.opt.disableflags) & mjtDisableBit.mjDSBL_AUTORESET or not isinstance(d, MjData):
+            raise
+        _diverged(m, d, error)
 
 
 def mj_forward(m, d):
@@ -275,11 +340,34 @@ def mj_step2(m, d):
 def mj_resetData(m, d):
     """Back to qpos0."""
     _sti.reset(m, d)
+    d.__dict__.pop("warning", None)
 
 
 def mj_resetDataKeyframe(m, d, key):
     """Back to a keyframe; one that does not exist is an error, where MuJoCo resets to qpos0."""
     _sti.reset(m, d, key)
+    d.__dict__.pop("warning", None)
+
+
+def mj_resetDataDebug(m, d, debug_value):
+    """Back to qpos0."""
+    mj_resetData(m, d)
+
+
+def mj_setConst(m, d):
+    """What follows from changed fields of the model."""
+    m.update()
+
+
+def mj_checkPos(m, d):
+    """Nothing: every step checks its state."""
+
+
+mj_checkVel = mj_checkAcc = mj_checkPos
+
+
+def mj_loadAllPluginLibraries(directory, callback=None):
+    """Nothing: the plugins that Stiction knows are built in."""
 
 
 def mj_setKeyframe(m, d, k):
@@ -415,11 +503,30 @@ def mj_contactForce(m, d, id, result):
     result[...] = contacts["force"][id].reshape(_np.shape(result))
 
 
-def mj_fullM(m, *args):
-    """The dense mass matrix: mj_fullM(m, d, dst), as MuJoCo 4 has it."""
-    if len(args) != 2 or not isinstance(args[0], _sti.Data):
-        raise TypeError("mj_fullM(m, d, dst): the form with d.qM is MuJoCo 3's, and Stiction has no qM")
-    args[1][...] = _sti.mass_matrix(m, args[0])
+def _rows_of_qM(m):
+    """The row and column of every number of qM: of each dof from itself to the root."""
+    rows, cols, parent = [], [], m.dof_parentid
+    for i in range(m.nv):
+        j = i
+        while j >= 0:
+            rows.append(i)
+            cols.append(j)
+            j = parent[j]
+    return rows, cols
+
+
+def _lower(m, full):
+    return full[_rows_of_qM(m)]
+
+
+def mj_fullM(m, first, second):
+    """The dense mass matrix: mj_fullM(m, d, dst), as in MuJoCo 4, or mj_fullM(m, dst, d.qM), as before."""
+    if isinstance(first, _sti.Data):
+        second[...] = _sti.mass_matrix(m, first)
+        return
+    rows, cols = _rows_of_qM(m)
+    first[...] = 0
+    first[rows, cols] = first[cols, rows] = second
 
 
 def mj_mulM(m, d, res, vec):
@@ -435,6 +542,40 @@ def mj_solveM(m, d, x, y):
 def mj_getTotalmass(m):
     """The mass of all bodies."""
     return float(m.body_mass.sum())
+
+
+def mj_setTotalmass(m, newmass):
+    """Scales the masses and inertias of all bodies."""
+    factor = newmass / mj_getTotalmass(m)
+    m.body_mass[:] *= factor
+    m.body_inertia[:] *= factor
+
+
+def mj_rne(m, d, flg_acc, result):
+    """Forces that d.qacc (flg_acc) or no acceleration needs, without passive, applied and constraint forces."""
+    result[...] = d.qfrc_bias + (_sti.mass_matrix(m, d) @ d.qacc if flg_acc else 0)
+
+
+def mj_local2Global(d, xpos, xmat, pos, quat, body, sameframe=0):
+    """A pose in the frame of a body, in the world."""
+    if sameframe:
+        raise NotImplementedError("mj_local2Global: sameframe other than 0")
+    turn = _np.reshape(d.xmat[body], (3, 3))
+    own = _np.zeros(9)
+    mju_quat2Mat(own, quat)
+    xpos[...] = d.xpos[body] + turn @ _np.ravel(pos)
+    xmat[...] = (turn @ own.reshape(3, 3)).reshape(_np.shape(xmat))
+
+
+def mj_multiRay(m, d, pnt, vec, geomgroup, flg_static, bodyexclude, geomid, dist, normal, nray, cutoff=_np.inf):
+    """Rays from one point."""
+    for i, direction in enumerate(_np.reshape(vec, (nray, 3))):
+        hit, across = _np.zeros(1, _np.int32), _np.zeros(3)
+        found = mj_ray(m, d, pnt, direction, geomgroup, flg_static, bodyexclude, hit, across)
+        near = 0 <= found * _np.linalg.norm(direction) <= cutoff
+        dist[i], geomid[i] = (found, hit[0]) if near else (-1, -1)
+        if normal is not None:
+            _np.reshape(normal, (nray, 3))[i] = across if near else 0
 
 
 def mj_geomDistance(m, d, geom1, geom2, distmax, fromto=None):
@@ -610,14 +751,20 @@ class MjvOption(_Looks):
 
     def __init__(self):
         super().__init__("MjvOption")
-        object.__setattr__(self, "flags", _np.zeros(64, _np.uint8))
-        object.__setattr__(self, "geomgroup", _np.array([1, 1, 1, 0, 0, 0], _np.uint8))
+        flags = _np.zeros(31, _np.uint8)
+        flags[[1, 7, 8, 13, 22, 23, 25, 27]] = 1
+        object.__setattr__(self, "flags", flags)
+        for kind in ("geom", "site", "joint", "tendon", "actuator", "flex", "skin"):
+            object.__setattr__(self, kind + "group", _np.array([1, 1, 1, 0, 0, 0], _np.uint8))
+        for name in ("frame", "label", "flex_layer", "bvh_depth"):
+            object.__setattr__(self, name, 0)
 
 
 def mjv_defaultFreeCamera(m, cam):
     """A camera that sees the whole model."""
     cam.type, cam.fixedcamid = mjtCamera.mjCAMERA_FREE, -1
-    cam.lookat[:], cam.distance, cam.azimuth, cam.elevation = m.stat.center, 1.5 * m.stat.extent, 90.0, -45.0
+    looks = m.vis.global_
+    cam.lookat[:], cam.distance, cam.azimuth, cam.elevation = m.stat.center, 1.5 * m.stat.extent, looks.azimuth, looks.elevation
 
 
 def mjv_defaultCamera(cam):
@@ -625,17 +772,18 @@ def mjv_defaultCamera(cam):
     cam.__init__()
 
 
-class Renderer(_sti.Renderer):
-    """Pictures as arrays; drawn without display or GPU."""
+from .draw import *  # noqa: E402,F401,F403
 
-    def __init__(self, model, height=240, width=320, max_geom=10000):
-        super().__init__(model, height, width, max_geom)
+
+# packages ask for the platform's contexts by these names
+_PARTS = {"viewer": "viewer", "rollout": "rollout", "enums": "enums", "draw": "draw", "renderer": "draw", "egl": "draw", "glfw": "draw",
+          "osmesa": "draw", "gl_context": "draw"}
 
 
 def __getattr__(name):
-    if name == "viewer":
+    if name in _PARTS:
         import importlib
-        return importlib.import_module(".viewer", __name__)
+        return importlib.import_module("stiction.mujoco." + _PARTS[name])
     if name.startswith("__"):
         raise AttributeError(name)
     raise _missing(f"mujoco.{name}")

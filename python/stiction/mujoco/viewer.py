@@ -2,7 +2,7 @@
 """MuJoCo's viewer calls on Stiction's viewer, which is a page in the browser."""
 import warnings as _warnings
 
-from .. import viewer as _viewer
+from stiction import viewer as _viewer
 
 
 def _note(unknown):
@@ -12,7 +12,7 @@ def _note(unknown):
 
 def launch(model, data=None, **options):
     """Shows the simulation and steps it in real time until the page is closed."""
-    from . import MjData, _controlled
+    from stiction.mujoco import MjData, _controlled
     _note(options)
     return _viewer.launch(model, _controlled(MjData(model) if data is None else data))
 
