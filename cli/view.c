@@ -80,7 +80,9 @@ int command_view(int argc, char **argv) {
     view_options o = {.viewer = sti_viewer_options_default(), .speed = 1};
     bool no_wait = false;
     const arg args[] = {
-        {"--port", "N", "of 127.0.0.1 (any that is free)", ARG_INT, &o.viewer.port},
+        {"--port", "N", "(any that is free)", ARG_INT, &o.viewer.port},
+        {"--host", "ADDRESS", "of this machine to listen at (127.0.0.1); 0.0.0.0: all, for pages elsewhere",
+         ARG_TEXT, &o.viewer.host},
         {"--key", "NAME", "start from this keyframe (name or number)", ARG_TEXT, &o.key},
         {"--paused", NULL, "start paused", ARG_FLAG, &o.viewer.paused},
         {"--speed", "X", "simulated seconds per second (1); 0: as fast as it goes", ARG_REAL, &o.speed},

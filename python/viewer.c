@@ -181,7 +181,44 @@ static PyObject *viewer_look(PyObject *self, PyObject *args) {
     return PyErr_Format(PyExc_ValueError, "there is no such body or look"), NULL;
 }
 
+/* markers(array of sti_marker) */
+static PyObject *viewer_markers(PyObject *self, PyObject *array) {
+    sti_viewer *v = of(self);
+    Py_buffer buffer;
+    if (!v || PyObject_GetBuffer(array, &buffer, PyBUF_C_CONTIGUOUS) < 0) return NULL;
+    Py_ssize_t n = buffer.len / (Py_ssize_t)sizeof(sti_marker);
+    sti_status status = n > STI_VIEWER_MARKERS ? STI_ARGUMENT : sti_viewer_markers(v, buffer.buf, (int)n);
+    PyBuffer_Release(&buffer);
+    if (status == STI_OK) Py_RETURN_NONE;
+    return PyErr_Format(PyExc_ValueError, "at most %d markers", STI_VIEWER_MARKERS), NULL;
+}
+
+static PyObject *viewer_text(PyObject *self, PyObject *arg) {
+    sti_viewer *v = of(self);
+    PyObject *bytes = v ? PyUnicode_AsUTF8String(arg) : NULL;
+    if (!bytes) return NULL;
+    sti_status status = sti_viewer_text(v, PyBytes_AsString(bytes));
+    Py_DECREF(bytes);
+    if (status == STI_OK) Py_RETURN_NONE;
+    return PyErr_Format(PyExc_ValueError, "the text has more than 1023 bytes"), NULL;
+}
+
+/* camera(camera or -1, x, y, z, distance, azimuth, elevation) */
+static PyObject *viewer_camera(PyObject *self, PyObject *args) {
+    sti_viewer *v = of(self);
+    int camera;
+    double look[3], distance, azimuth, elevation;
+    if (!v || !PyArg_ParseTuple(args, "idddddd", &camera, &look[0], &look[1], &look[2], &distance, &azimuth,
+                                &elevation))
+        return NULL;
+    if (sti_viewer_camera(v, camera, look, distance, azimuth, elevation) == STI_OK) Py_RETURN_NONE;
+    return PyErr_Format(PyExc_ValueError, "numbers must be finite, and the distance not negative"), NULL;
+}
+
 static PyMethodDef viewer_methods[] = {
+    {"markers", viewer_markers, METH_O, "shapes beside the world"},
+    {"text", viewer_text, METH_O, "lines in a corner"},
+    {"camera", viewer_camera, METH_VARARGS, "moves the camera of all pages"},
     {"sync", viewer_sync, METH_NOARGS, "obey the pages and leave a frame"},
     {"run", viewer_run, METH_O, "step in real time for some seconds"},
     {"stop", viewer_stop, METH_NOARGS, "end run"},
@@ -197,14 +234,15 @@ static PyType_Slot viewer_slots[] = {
 static PyType_Spec viewer_spec = {"stiction._core.Viewer", sizeof(core_viewer), 0,
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, viewer_slots};
 
-/* viewer(world or batch, port, rate, history in bytes, paused, wait, worlds) */
+/* viewer(world or batch, port, rate, history in bytes, paused, wait, worlds, host or None) */
 static PyObject *core_viewer_new(PyObject *module, PyObject *args) {
     core_state *s = core_state_of(module);
     PyObject *world;
     sti_viewer_options o = sti_viewer_options_default();
     Py_ssize_t memory;
     int paused, wait;
-    if (!PyArg_ParseTuple(args, "Oidnppi", &world, &o.port, &o.rate, &memory, &paused, &wait, &o.worlds))
+    if (!PyArg_ParseTuple(args, "Oidnppi|z", &world, &o.port, &o.rate, &memory, &paused, &wait, &o.worlds,
+                          &o.host))
         return NULL;
     if (!Py_IS_TYPE(world, s->world) && !Py_IS_TYPE(world, s->batch))
         return PyErr_Format(PyExc_TypeError, "a viewer shows a world or a batch"), NULL;

@@ -301,6 +301,46 @@ TEST(commands_for_what_is_not_there_change_nothing) {
     end();
 }
 
+/* Markers, text and camera of a program, as pages get them, and what cannot be shown. */
+TEST(a_program_shows_markers_text_and_a_camera) {
+    sti_marker q[2] = {
+        {.type = STI_GEOM_SPHERE, .rgba = {1, 0, 0, 1}, .size = {0.1}, .pos = {1, 2, 3}, .label = "goal"},
+        {.type = STI_MARKER_ARROW, .mat = {1, 0, 0, 0, 1, 0, 0, 0, 1}}};
+    const double look[3] = {1, 2, 3}, nowhere[3] = {INFINITY, 0, 0};
+    char text[2000];
+    uint32_t n = 0;
+    begin(rich, NULL);
+    bytes b = {.allocator = &viewer->allocator};
+    CHECK(sti_viewer_markers(viewer, q, 2) == STI_OK && sti_viewer_text(viewer, "two\nlines") == STI_OK);
+    CHECK(sti_viewer_camera(viewer, -1, look, 4, 90, -30) == STI_OK);
+    frame_write(viewer, world, &b);
+    const uint8_t *frame = b.data + HEADROOM;
+    size_t size = b.size - HEADROOM;
+    const float *x = section(frame, size, "MARK", &n);
+    CHECK(x && n == 40 && x[0] == STI_GEOM_SPHERE && x[8] == 1 && x[10] == 3 && x[20] == STI_MARKER_ARROW);
+    const char *labels = section(frame, size, "MLAB", &n);
+    CHECK(labels && memcmp(labels, "goal\n\n", 6) == 0);
+    CHECK((x = section(frame, size, "EYES", &n)) && n == 8 && x[1] == -1 && x[4] == 3 && x[5] == 4 &&
+          x[7] == -30);
+    const char *note = section(frame, size, "NOTE", &n);
+    CHECK(note && memcmp(note, "two\nlines", 9) == 0);
+    memset(text, 'x', sizeof text - 1), text[sizeof text - 1] = 0;
+    CHECK(sti_viewer_text(viewer, text) == STI_ARGUMENT && sti_viewer_text(viewer, NULL) == STI_OK);
+    CHECK(sti_viewer_markers(viewer, NULL, 1) == STI_ARGUMENT &&
+          sti_viewer_markers(viewer, q, -1) == STI_ARGUMENT);
+    CHECK(sti_viewer_markers(viewer, q, STI_VIEWER_MARKERS + 1) == STI_ARGUMENT);
+    CHECK(sti_viewer_camera(viewer, model->ncam, look, 1, 0, 0) == STI_ARGUMENT);
+    CHECK(sti_viewer_camera(viewer, -1, nowhere, 1, 0, 0) == STI_ARGUMENT);
+    CHECK(sti_viewer_camera(viewer, -1, look, -1, 0, 0) == STI_ARGUMENT);
+    CHECK(sti_viewer_camera(viewer, -1, NULL, 1, 0, 0) == STI_ARGUMENT);
+    CHECK(sti_viewer_markers(viewer, NULL, 0) == STI_OK);
+    frame_write(viewer, world, &b);
+    CHECK(!section(b.data + HEADROOM, b.size - HEADROOM, "MARK", &n) &&
+          !section(b.data + HEADROOM, b.size - HEADROOM, "NOTE", &n));
+    bytes_free(&b);
+    end();
+}
+
 /* What a page gets of the batch. It is written here again, since the frame that was published may be the server's already. */
 static bool show_batch(sti_batch *batch, bytes *frame) {
     if (sti_viewer_sync_batch(viewer, batch) != STI_OK) return false;

@@ -5,6 +5,7 @@
 #define STICTION_VIEWER_H
 
 #include <stiction/batch.h>
+#include <stiction/picture.h>
 #include <stiction/record.h>
 
 #ifdef __cplusplus
@@ -14,12 +15,13 @@ extern "C" {
 typedef struct sti_viewer sti_viewer;
 
 typedef struct sti_viewer_options {
-    int port;                       /* on 127.0.0.1; 0 = any that is free */
-    double rate;                    /* frames per second at most (60) */
-    size_t history;                 /* bytes for going back in time (128 MiB); 0 = none */
-    bool paused;                    /* start paused */
-    bool wait;                      /* sti_viewer_run simulates once a page has come (false) */
-    int key;                        /* keyframe to which Reset goes back; -1: the reference pose */
+    int port;         /* 0 = any that is free */
+    const char *host; /* address of this machine that is listened at; NULL = 127.0.0.1, "0.0.0.0" = all */
+    double rate;      /* frames per second at most (60) */
+    size_t history;   /* bytes for going back in time (128 MiB); 0 = none */
+    bool paused;      /* start paused */
+    bool wait;        /* sti_viewer_run simulates once a page has come (false) */
+    int key;          /* keyframe to which Reset goes back; -1: the reference pose */
     sti_recorder *recorder;         /* sti_viewer_run writes every step to it; NULL = none */
     double interval;                /* simulated seconds between recorded frames, 0 = every step */
     sti_recording *replay;          /* what is shown instead of a simulation; NULL = none */
@@ -67,6 +69,16 @@ STI_API double sti_viewer_speed(const sti_viewer *viewer);
 STI_API void sti_viewer_set_speed(sti_viewer *viewer, double speed);
 /* How contacts of a body are drawn (sti_contact_look); body -1 = the scene. STI_ARGUMENT for what is not there. */
 STI_API sti_status sti_viewer_look(sti_viewer *viewer, int body, sti_contact_look look);
+
+/* What pages show beside the world, until the next call; from the thread that syncs. Markers: shapes with their labels, at most
+   STI_VIEWER_MARKERS. Text: lines in a corner; NULL or "": none. STI_ARGUMENT for what cannot be. */
+#define STI_VIEWER_MARKERS 4096
+STI_API sti_status sti_viewer_markers(sti_viewer *viewer, const sti_marker *marker, int count);
+STI_API sti_status sti_viewer_text(sti_viewer *viewer, const char *text);
+/* Moves the camera of all pages: to a camera of the model, or (-1) the free one, by MuJoCo's lookat (m), distance (m, 0: as it is),
+   azimuth and elevation (degrees). */
+STI_API sti_status sti_viewer_camera(sti_viewer *viewer, int camera, const double lookat[3], double distance,
+                                     double azimuth, double elevation);
 
 #ifdef __cplusplus
 }

@@ -12,7 +12,10 @@ Instead of data a Batch can be shown: one world with all panels, others beside i
 """
 import webbrowser as _webbrowser
 
+import numpy as _np
+
 from . import Batch, Data, Error, Model, _core, _same, forward  # noqa: F401
+from .pictures import _pack
 
 __all__ = ["launch", "launch_passive", "Viewer"]
 _LOOKS = {"none": 0, "force": 1, "frame": 2, "scene": 3}
@@ -21,9 +24,10 @@ _LOOKS = {"none": 0, "force": 1, "frame": 2, "scene": 3}
 class Viewer:
     """Serves a page at `url`, an address on this machine that nobody else knows. Whoever steps `data` calls sync()
     after each step: it does what the pages ask for, leaves a frame for them, and never waits. data may be a Batch on the processor: the world
-    `viewer.world` is shown with everything, and up to `worlds` are shown side by side. wait: run() simulates once a page has come."""
+    `viewer.world` is shown with everything, and up to `worlds` are shown side by side. wait: run() simulates once a page has come.
+    host: an address of this machine at which to listen, "0.0.0.0": all; docs/viewer.md says what that means. None: 127.0.0.1."""
 
-    def __init__(self, model, data, port=0, rate=60.0, history=128 << 20, paused=False, wait=False, worlds=36):
+    def __init__(self, model, data, port=0, rate=60.0, history=128 << 20, paused=False, wait=False, worlds=36, host=None):
         if not isinstance(data, Batch):
             _same(model, data)
         elif data.model is not model:
@@ -35,7 +39,7 @@ class Viewer:
                               "web/node_modules (npm ci --prefix web); ./dev build installs both")
         data.forward() if isinstance(data, Batch) else forward(model, data)
         self._model = model
-        self._core = _core.viewer(data._core, port, float(rate), history, bool(paused), bool(wait), worlds)
+        self._core = _core.viewer(data._core, port, float(rate), history, bool(paused), bool(wait), worlds, host)
         self._count = len(data) if isinstance(data, Batch) else 1
 
     @property
@@ -83,6 +87,27 @@ class Viewer:
             raise ValueError(f"a look is one of {', '.join(_LOOKS)}, not {look!r}")
         self._core.look(-1 if body is None else self._model.body(body).id, _LOOKS[look])
 
+    def markers(self, markers):
+        """Shows stiction.Marker shapes with their labels beside the world, until the next call; an empty list: none. At most 4096."""
+        self._core.markers(_pack(markers))
+
+    def text(self, text):
+        """Shows lines of text in a corner; "": none."""
+        self._core.text(text)
+
+    def camera(self, camera=None, *, lookat=None, distance=0.0, azimuth=None, elevation=None):
+        """Moves the camera of all pages: to one of the model by name or id, or the free one by lookat (m, world; None: the model's
+        centre), distance (m; 0: as it is), azimuth and elevation (degrees; None: the model's)."""
+        vis = self._model._model_core.struct_view
+        angles = [float(_np.asarray(vis("vis", name)).item() if x is None else x) for name, x in (("azimuth", azimuth), ("elevation", elevation))]
+        look = self._model.stat.center if lookat is None else lookat
+        index = -1 if camera is None or camera == -1 else self._model.camera(camera).id
+        self._core.camera(index, *(float(x) for x in look), float(distance), *angles)
+
+    def _repr_html_(self):
+        """The page within a notebook, whose browser must be on this machine."""
+        return f'<iframe src="{self.url}" width="100%" height="560" style="border:1px solid #8888" allow="fullscreen"></iframe>'
+
     def sync(self):
         """To be called after each step."""
         self._core.sync()
@@ -114,7 +139,7 @@ class Viewer:
 
 
 def launch_passive(model, data, open_browser=False, **options):
-    """A Viewer of data that you step yourself. Options: port, rate (frames per second), history (bytes), paused, worlds (of a Batch, side by side)."""
+    """A Viewer of data that you step yourself. Options: port, host, rate (frames per second), history (bytes), paused, worlds (of a Batch, side by side)."""
     viewer = Viewer(model, data, **options)
     print(viewer.url, flush=True)
     if open_browser:

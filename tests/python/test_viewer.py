@@ -322,6 +322,86 @@ def test_passive_never_waits():
             client.close()
 
 
+def test_what_a_program_shows():
+    """Markers with labels, text and a camera, in the frames that pages get."""
+    model = stiction.Model.from_xml_string(BOX)
+    data = stiction.Data(model)
+    with stiction.viewer.launch_passive(model, data, rate=1000) as viewer, Client(viewer.url) as page:
+        def frame():
+            viewer.sync()
+            time.sleep(0.002)
+            return page.frame()
+        assert "MARK" not in frame()
+        viewer.markers([stiction.Marker("sphere", (1, 2, 3), (0.5,), (1, 0, 0), label="goal"),
+                        stiction.Marker.line((0, 0, 0), (0, 0, 2), 0.01, label="up", arrow=True)])
+        viewer.text("episode 7")
+        viewer.camera(lookat=(1, 0, 0), distance=3, azimuth=10, elevation=-20)
+        while "MARK" not in (seen := frame()):
+            pass
+        rows = np.reshape(seen["MARK"], (2, 20))
+        np.testing.assert_allclose(rows[0, :11], [2, 1, 0, 0, 1, .5, 0, 0, 1, 2, 3])
+        np.testing.assert_allclose(rows[1, [0, 7, 19]], [100, 2, 1])
+        assert seen["MLAB"].split("\n")[:2] == ["goal", "up"] and seen["NOTE"] == "episode 7"
+        np.testing.assert_allclose(seen["EYES"], [1, -1, 1, 0, 0, 3, 10, -20])
+        viewer.markers([])
+        viewer.text("")
+        viewer.camera("eye")
+        while "MARK" in (seen := frame()):
+            pass
+        assert "NOTE" not in seen and seen["EYES"][:2] == (2, 0)
+        assert f'src="{viewer.url}"' in viewer._repr_html_()
+        for call in (lambda: viewer.markers([("cone", (0, 0, 0))]), lambda: viewer.markers([("sphere", (0, 0, 0))] * 4097),
+                     lambda: viewer.text("x" * 1024), lambda: viewer.camera(lookat=(0, 0, math.inf)), lambda: viewer.camera(distance=-1)):
+            with pytest.raises(ValueError):
+                call()
+        with pytest.raises(KeyError):
+            viewer.camera("nowhere")
+
+
+def test_mujocos_handle():
+    """user_scn and cam of launch_passive, as scripts write them."""
+    import stiction.mujoco as mujoco
+    import stiction.mujoco.viewer
+    model = mujoco.MjModel.from_xml_string(BOX)
+    data = mujoco.MjData(model)
+    with stiction.mujoco.viewer.launch_passive(model, data) as viewer, Client(viewer.url) as page:
+        with viewer.lock():
+            viewer.cam.azimuth, viewer.cam.distance = 35, 4
+            viewer.user_scn.ngeom = 1
+            mujoco.mjv_initGeom(viewer.user_scn.geoms[0], mujoco.mjtGeom.mjGEOM_BOX, [.1, .2, .3], [0, 0, 1], np.eye(3).ravel(), [0, 1, 0, 1])
+        while "MARK" not in (seen := page_frame(viewer, page)):
+            pass
+        assert viewer.is_running()
+        np.testing.assert_allclose(seen["MARK"][:11], [6, 0, 1, 0, 1, .1, .2, .3, 0, 0, 1], rtol=1e-6)
+        np.testing.assert_allclose(seen["EYES"][5:7], [4, 35])
+
+
+def page_frame(viewer, page):
+    viewer.sync()
+    time.sleep(0.02)
+    return page.frame()
+
+
+def test_a_host_lets_others_in():
+    """With host the machine's own names and addresses will do; names of others not, and without it nothing but this machine."""
+    model = stiction.Model.from_xml_string(BOX)
+    data = stiction.Data(model)
+
+    def status(viewer, host):
+        port, path = int(viewer.url.split(":")[2].split("/")[0]), "/" + viewer.url.split("/", 3)[3]
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        connection.request("GET", path, headers={"Host": f"{host}:{port}"})
+        return connection.getresponse().status
+    own = socket.gethostname()
+    with stiction.viewer.Viewer(model, data, host="0.0.0.0") as viewer:
+        assert viewer.url.startswith(f"http://{own}:")
+        assert [status(viewer, host) for host in (own, "192.0.2.7", "localhost", "evil.example", own + ".example")] == [200, 200, 200, 403, 403]
+    with stiction.viewer.Viewer(model, data) as viewer:
+        assert [status(viewer, host) for host in ("192.0.2.7", "localhost")] == [403, 200]
+    with pytest.raises(stiction.Error, match="no such address"):
+        stiction.viewer.Viewer(model, data, host="192.0.2.7")
+
+
 def test_bad_arguments():
     model = stiction.Model.from_xml_string(BOX)
     data = stiction.Data(model)

@@ -398,6 +398,60 @@ def run_batch(browser, folder):
     page.page.close()
 
 
+MARKED = """
+import sys, time
+import stiction
+model = stiction.Model.from_xml_path(sys.argv[1])
+data = stiction.Data(model)
+with stiction.viewer.launch_passive(model, data) as viewer:
+    viewer.markers([stiction.Marker("sphere", (0.4, 0, 0.5), (0.1,), (1, 0, 1), label="goal"), stiction.Marker("box", (-0.4, 0, 0.1), (0.05, 0.1, 0.05), (0, 1, 1, 0.5)),
+                    stiction.Marker("capsule", (0, 0.5, 0.5), (0.03, 0.2), (1, 0.6, 0)), stiction.Marker.line((-0.4, 0, 0.2), (0.3, 0, 0.5), 0.01, (0, 0.5, 0), arrow=True)])
+    viewer.text("episode 7\\nreward 3.5")
+    viewer.camera(lookat=(0, 0, 0.3), distance=2.5, azimuth=60, elevation=-25)
+    while True:
+        stiction.step(model, data)
+        viewer.sync()
+        time.sleep(0.002)
+"""
+
+
+def run_marked(browser, folder):
+    """What a program shows on the page; the page within a frame of this machine, as notebooks have it; a pose as a keyframe."""
+    process = subprocess.Popen([sys.executable, "-c", MARKED, str(SCENE)], stdout=subprocess.PIPE, text=True)
+    atexit.register(process.kill)
+    url = process.stdout.readline().strip()
+    page = Page(browser, url)
+    page.until("viewer.markers.list.length === 4 && viewer.markers.asked === 1")
+    page.drawn()
+    assert page.page.inner_text("#note").split("\n") == ["episode 7", "reward 3.5"] and page.page.inner_text(".names") == "goal"
+    place = page.get("viewer.eye.free.position.toArray()")
+    level, azimuth, elevation = np.cos(np.deg2rad(-25)), np.deg2rad(60), np.deg2rad(-25)
+    want = np.array([0, 0, 0.3]) - 2.5 * np.array([level * np.cos(azimuth), level * np.sin(azimuth), np.sin(elevation)])
+    assert np.abs(place - want).max() < 1e-3, (place, want)
+    image = page.pixels()
+    assert ((image[..., 0] > 0.3) & (image[..., 2] > 0.3) & (image[..., 1] < 0.15)).sum() > 200, "no magenta ball"
+    page.page.screenshot(path=folder / "18-markers.png")
+    with page.page.expect_download() as saved:
+        page.page.click("#pose")
+    import xml.etree.ElementTree as tree
+    key = tree.parse(saved.value.path()).getroot()
+    assert key.tag == "key" and len(key.get("qpos").split()) == page.get("viewer.frame.QPOS.length")
+    x, y = page.place(1)
+    page.page.keyboard.down("Control")
+    page.page.mouse.move(x, y)
+    page.page.mouse.down()
+    page.page.mouse.move(x, y - 60, steps=5)
+    page.until("!document.getElementById('pull').hidden && /^[0-9.e+]+ N$/.test(document.getElementById('pull').textContent)")
+    page.page.screenshot(path=folder / "19-pull.png")
+    page.page.mouse.up()
+    page.page.keyboard.up("Control")
+    page.until("document.getElementById('pull').hidden")
+    assert not page.said, page.said
+    page.page.close()
+    process.kill()
+    process.wait()
+
+
 def main(program, folder=ROOT / "out" / "viewer"):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -421,6 +475,7 @@ def main(program, folder=ROOT / "out" / "viewer"):
         page.until("!document.getElementById('message').hidden")  # the page says that its server has gone
         run_soft(browser, program, folder)
         run_batch(browser, folder)
+        run_marked(browser, folder)
         browser.close()
     assert process.wait(20) == 0
     print(f"viewer: the page works; {rate:.0f} frames/s received; screenshots in {folder}")

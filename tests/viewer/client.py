@@ -28,7 +28,7 @@ def server(program, scene, *options, **kw):
 
 
 def decode(message):
-    """Sections by tag: floats, bytes for LOOK, text for PNAM and TEXT, a dict for HEAD."""
+    """Sections by tag: floats, bytes for LOOK, text for PNAM, TEXT, NOTE and MLAB, a dict for HEAD."""
     frame, at = {}, 0
     while at + 8 <= len(message):
         tag, words = message[at:at + 4].decode(), struct.unpack_from("<I", message, at + 4)[0]
@@ -41,7 +41,7 @@ def decode(message):
                               begin=begin, end=end, timestep=h, **{f: bool(flags >> i & 1) for i, f in enumerate(FLAGS)})
         elif tag == "LOOK":
             frame[tag] = part
-        elif tag in ("PNAM", "TEXT"):
+        elif tag in ("PNAM", "TEXT", "NOTE", "MLAB"):
             frame[tag] = part.rstrip(b"\0").decode()
         else:
             frame[tag] = struct.unpack(f"<{words}f", part)

@@ -48,6 +48,15 @@ export class Eye {
     this.controls.update();
   }
 
+  /** MuJoCo's place of the free camera: what it looks at, distance (0: as it is) and angles in degrees. */
+  from(lookat, distance, azimuth, elevation) {
+    const rad = Math.PI / 180, level = Math.cos(elevation * rad), away = distance || this.free.position.distanceTo(this.controls.target);
+    const forward = new THREE.Vector3(level * Math.cos(azimuth * rad), level * Math.sin(azimuth * rad), Math.sin(elevation * rad));
+    this.controls.target.fromArray(lookat);
+    this.free.position.copy(this.controls.target).addScaledVector(forward, -away);
+    this.controls.update();
+  }
+
   /** Shifts the free camera and what it looks at. */
   move([x, y]) {
     for (const v of [this.free.position, this.controls.target]) v.x += x, v.y += y;

@@ -14,6 +14,8 @@ export class Capture {
     Object.assign(this, { canvas, draw, title: title || 'stiction', recorder: null, last: null });
   }
 
+  save(blob, name) { save(blob, name); }
+
   /** The canvas is drawn anew: its pixels are gone after a frame. */
   picture() {
     this.draw();

@@ -4,6 +4,7 @@ import * as THREE from './three.module.js';
 import { Eye } from './camera.js';
 import { Capture } from './capture.js';
 import { Contacts } from './contacts.js';
+import { Markers } from './markers.js';
 import { Marks } from './marks.js';
 import { Mouse } from './mouse.js';
 import { Panel } from './panel.js';
@@ -35,6 +36,7 @@ async function main() {
   panel = new Panel({ scene, stream, eye, contacts, softs, capture, marks });
   const worlds = new Worlds(scene, eye, stream);
   const mouse = new Mouse(canvas, scene, eye, stream, worlds, selected => panel.select(selected));
+  const markers = new Markers(scene, eye, mouse, stage);
   panel.pick = body => mouse.choose(body);
   const plots = new Plots(description, document.getElementById('plots'), document.getElementById('addplot'));
   document.title = `${description.title || 'scene'} · Stiction`;
@@ -50,18 +52,20 @@ async function main() {
       contacts.update(newest);
       softs.update(newest);
       worlds.update(newest);
+      markers.update(newest);
       panel.update(newest);
     }
     softs.ask(stream, performance.now());
     mouse.update();
     eye.update(stage.clientWidth / Math.max(1, stage.clientHeight));
     marks.update(eye.camera);
+    markers.draw(eye.camera);
     plots.draw();
     draw();
     drawn++;
   });
   // for the console and for tests
-  window.viewer = { scene, eye, contacts, softs, marks, stream, mouse, worlds, plots, panel, capture, THREE,
+  window.viewer = { scene, eye, contacts, softs, marks, markers, stream, mouse, worlds, plots, panel, capture, THREE,
                     get frame() { return newest; }, get received() { return received; }, get drawn() { return drawn; } };
 }
 

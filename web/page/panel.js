@@ -36,6 +36,7 @@ export class Panel {
     this.wire = () => [...$('toggles').querySelectorAll('label')].find(l => l.textContent === 'wireframe').click();
     this.help = () => { $('help').hidden = !$('help').hidden; };
     $('all').onclick = this.all;
+    $('pose').onclick = () => this.capture.save(new Blob([this.keyframe()], { type: 'text/xml' }), 'pose.xml');
     $('ask').onclick = this.help;
     $('play').onclick = this.play;
     $('step').onclick = this.step;
@@ -47,6 +48,13 @@ export class Panel {
     $('photo').onclick = () => this.capture.picture();
     $('film').onclick = () => $('film').classList.toggle('on', this.capture.video());
     $('record').onclick = () => stream.send(OP.RECORD, this.frame?.head.recording ? 0 : 1);
+  }
+
+  /** The pose that is shown as a key element, to seven digits, as frames have it. */
+  keyframe() {
+    const text = values => Array.from(values, x => +x.toPrecision(7)).join(' '), { QPOS, QVEL, CTRL, head } = this.frame;
+    const control = CTRL.length ? ` ctrl="${text(CTRL)}"` : '';
+    return `<key name="pose" time="${head.time}" qpos="${text(QPOS)}" qvel="${text(QVEL)}"${control}/>\n`;
   }
 
   past() {

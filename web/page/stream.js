@@ -22,7 +22,7 @@ export function decode(buffer) {
     at += 8;
     if (tag === 'HEAD') frame.head = head(new DataView(buffer, at, 4 * words));
     else if (tag === 'LOOK') frame.LOOK = new Uint8Array(buffer, at, 4 * words);
-    else if (tag === 'PNAM' || tag === 'TEXT') frame[tag] = text.decode(new Uint8Array(buffer, at, 4 * words)).replace(/\0+$/, '');
+    else if (['PNAM', 'TEXT', 'NOTE', 'MLAB'].includes(tag)) frame[tag] = text.decode(new Uint8Array(buffer, at, 4 * words)).replace(/\0+$/, '');
     else frame[tag] = new Float32Array(buffer, at, words);
     at += 4 * words;
   }

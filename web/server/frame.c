@@ -207,6 +207,36 @@ static void add_equalities(sti_world *world, bytes *b) {
     for (int i = 0; i < on.rows; i++) bytes_add(b, &(float){((const int *)on.data)[i] != 0}, sizeof(float));
 }
 
+/* Markers: type, colour, size, place and rotation; then their labels, one a line. */
+static void add_markers(const sti_viewer *v, bytes *b) {
+    size_t n = v->markers.size / sizeof(sti_marker), at;
+    const sti_marker *list = (const sti_marker *)(const void *)v->markers.data;
+    begin(b, "MARK", 20 * n);
+    for (size_t i = 0; i < n; i++) {
+        float head[5] = {(float)list[i].type};
+        memcpy(head + 1, list[i].rgba, sizeof list[i].rgba);
+        bytes_add(b, head, sizeof head);
+        add_floats(b, list[i].size, 3);
+        add_floats(b, list[i].pos, 3);
+        add_floats(b, list[i].mat, 9);
+    }
+    at = b->size;
+    begin(b, "MLAB", 0);
+    for (size_t i = 0; i < n; i++) {
+        bytes_add(b, list[i].label, strnlen(list[i].label, sizeof list[i].label));
+        bytes_add(b, "\n", 1);
+    }
+    while (!b->failed && (b->size - at) % 4) bytes_add(b, "", 1);
+    uint32_t words = (uint32_t)((b->size - at - 8) / 4);
+    if (!b->failed) memcpy(b->data + at + 4, &words, sizeof words);
+}
+
+/* The force with which the mouse pulls. */
+static void add_pull(const sti_viewer *v, sti_world *world, bytes *b) {
+    const double *force = sti_world_view(world, STI_FIELD_xfrc_applied).data;
+    add_section(b, "PULL", force + 6 * (size_t)v->drag.body, 6);
+}
+
 static void add_look(const sti_viewer *v, bytes *b) {
     size_t n = 1 + (size_t)v->model->nbody, words = (n + 3) / 4;
     begin(b, "LOOK", words);
@@ -242,4 +272,8 @@ void frame_write(sti_viewer *v, sti_world *world, bytes *b) {
     add_profile(v, world, b);
     add_look(v, b);
     if (v->message[0]) add_text(b, "TEXT", v->message);
+    if (v->markers.size) add_markers(v, b);
+    if (v->note[0]) add_text(b, "NOTE", v->note);
+    if (v->eye[0] > 0) add_section(b, "EYES", v->eye, 8);
+    if (v->drag.body > 0) add_pull(v, world, b);
 }

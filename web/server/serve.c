@@ -18,6 +18,7 @@ struct server {
     pthread_t thread;
     bool threaded;
     char prefix[TOKEN + 3];          /* "/token/" */
+    char host[128], own[128];        /* where it listens, "" = loopback; the machine's name */
     uint32_t sent;                   /* counts the frames taken from the mailbox */
     struct lws *stranger[STRANGERS]; /* connections that have not shown the token yet, oldest first */
     int nstranger;
@@ -47,10 +48,19 @@ static bool is_local(const char *host) {
     return false;
 }
 
+/* When others may come: the name or address that was asked for, the machine's own name, and addresses in numbers. */
+static bool is_ours(const server *s, const char *host) {
+    size_t n = strcspn(host, ":");
+    if (!s->host[0]) return false;
+    return (strlen(s->host) == n && strncasecmp(host, s->host, n) == 0) ||
+           (strlen(s->own) == n && strncasecmp(host, s->own, n) == 0) || strspn(host, "0123456789.") == n;
+}
+
 /* For this machine, and of no page but our own. */
-static bool is_trusted(struct lws *wsi) {
+static bool is_trusted(const server *s, struct lws *wsi) {
     char host[256], origin[256 + 8];
-    if (lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) <= 0 || !is_local(host)) return false;
+    if (lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) <= 0) return false;
+    if (!is_local(host) && !is_ours(s, host)) return false;
     if (lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) <= 0) return true; /* no browser, or nothing to protect */
     return lws_hdr_copy(wsi, origin, sizeof origin, WSI_TOKEN_ORIGIN) > 0 &&
            strncasecmp(origin, "http://", 7) == 0 && strcasecmp(origin + 7, host) == 0;
@@ -115,10 +125,11 @@ static int send_headers(struct lws *wsi, const asset *file, bool packed) {
         add_header(wsi, "cache-control:", "no-store", &p, end) ||
         add_header(wsi, "referrer-policy:", "no-referrer", &p, end) ||
         add_header(wsi, "x-content-type-options:", "nosniff", &p, end) ||
-        add_header(wsi, "x-frame-options:", "deny", &p, end) ||
+        add_header(wsi, "x-frame-options:", "deny", &p,
+                   end) || /* of browsers that do not know frame-ancestors */
         add_header(wsi, "content-security-policy:",
                    "default-src 'self'; img-src 'self' blob: data:; media-src blob:; style-src 'self' "
-                   "'unsafe-inline'",
+                   "'unsafe-inline'; frame-ancestors http://127.0.0.1:* http://localhost:*",
                    &p, end) ||
         lws_finalize_write_http_header(wsi, start, &p, end))
         return -1;
@@ -133,7 +144,7 @@ static int http_request(server *s, struct lws *wsi, session *c, const char *path
     asset file;
     bool packed;
     if (lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) <= 0) return refuse(wsi, HTTP_STATUS_METHOD_NOT_ALLOWED);
-    const char *name = is_trusted(wsi) ? after_token(s, path) : NULL;
+    const char *name = is_trusted(s, wsi) ? after_token(s, path) : NULL;
     if (!name) return refuse(wsi, HTTP_STATUS_FORBIDDEN);
     forget_stranger(s, wsi);
     if (!find_file(s, name, &file, &packed)) return refuse(wsi, HTTP_STATUS_NOT_FOUND);
@@ -165,7 +176,7 @@ static int http_more(struct lws *wsi, session *c) {
 static int filter(server *s, struct lws *wsi) {
     char path[256];
     if (lws_hdr_copy(wsi, path, sizeof path, WSI_TOKEN_GET_URI) <= 0) return 1;
-    const char *name = is_trusted(wsi) ? after_token(s, path) : NULL;
+    const char *name = is_trusted(s, wsi) ? after_token(s, path) : NULL;
     if (!name || strcmp(name, "stream") != 0 || atomic_load(&s->viewer->nclient) >= CLIENTS) return 1;
     forget_stranger(s, wsi);
     return 0;
@@ -268,8 +279,11 @@ static bool make_token(server *s) {
 /* The port that is listened to, 0 if that one is not free. The virtual host is made apart from its context: a context whose
    own host fails is not freed whole by the library. */
 static int listen_on(server *s, int port) {
+    bool all = strcmp(s->host, "0.0.0.0") == 0;
     struct lws_context_creation_info info = {.port = port,
-                                             .iface = "127.0.0.1",
+                                             .iface = !s->host[0] ? "127.0.0.1"
+                                                      : all       ? NULL
+                                                                  : s->host,
                                              .protocols = protocols,
                                              .gid = (gid_t)-1,
                                              .uid = (uid_t)-1,
@@ -295,14 +309,20 @@ server *server_start(sti_viewer *v, int port, sti_error *error) {
     s->viewer = v;
     s->process = getpid();
     s->sent = 1;
-    if (!make_token(s)) fail(error, STI_FILE, "no random numbers for a token");
+    const char *host = v->options.host ? v->options.host : "";
+    snprintf(s->host, sizeof s->host, "%s", strcmp(host, "127.0.0.1") == 0 ? "" : host);
+    if (gethostname(s->own, sizeof s->own - 1) != 0) s->own[0] = 0;
+    if (strlen(host) >= sizeof s->host) fail(error, STI_ARGUMENT, "the host's name is too long");
+    else if (!make_token(s)) fail(error, STI_FILE, "no random numbers for a token");
     else if ((listening = listen_on(s, port)) == 0)
-        fail(error, STI_FILE, "port %d of 127.0.0.1 is not free", port);
+        fail(error, STI_FILE, "port %d of %s is not free, or this machine has no such address", port,
+             s->host[0] ? s->host : "127.0.0.1");
     else if (pthread_create(&s->thread, NULL, serve, s) != 0)
         fail(error, STI_NO_MEMORY, "no thread for a server");
     else {
         s->threaded = true;
-        snprintf(v->url, sizeof v->url, "http://127.0.0.1:%d%s", listening, s->prefix);
+        const char *name = !s->host[0] ? "127.0.0.1" : strcmp(s->host, "0.0.0.0") != 0 ? s->host : s->own;
+        snprintf(v->url, sizeof v->url, "http://%s:%d%s", name, listening, s->prefix);
         return s;
     }
     server_stop(s);

@@ -145,7 +145,7 @@ struct sti_viewer {
     bytes scene, meshes; /* written once, before the server starts */
     mailbox mail;
     server *server;
-    char url[128];
+    char url[256];
     /* shared */
     _Atomic int nclient;
     _Atomic bool stop, paused, welcome; /* welcome: a page has come and wants a frame */
@@ -172,6 +172,9 @@ struct sti_viewer {
     double stress_until;
     bytes polygons;    /* sti_patch of a frame */
     char message[256]; /* why it stopped */
+    bytes markers;     /* sti_marker */
+    char note[1024];   /* the user's text */
+    double eye[8];     /* how often it was asked for, camera, lookat, distance, azimuth, elevation */
 };
 
 double now(void); /* s of the monotonic clock */

@@ -43,7 +43,8 @@ static size_t stress_size(const sti_model *m) {
 
 static bool fill(sti_viewer *v) {
     const sti_model *m = v->model;
-    v->scene.allocator = v->meshes.allocator = v->polygons.allocator = v->past.allocator = &v->allocator;
+    v->scene.allocator = v->meshes.allocator = v->polygons.allocator = v->markers.allocator =
+        v->past.allocator = &v->allocator;
     v->past.limit = v->options.history;
     v->drag.body = NONE;
     v->shown = v->options.replay ? 0 : NONE;
@@ -110,6 +111,7 @@ void sti_viewer_destroy(sti_viewer *v) {
     bytes_free(&v->scene);
     bytes_free(&v->meshes);
     bytes_free(&v->polygons);
+    bytes_free(&v->markers);
     give(&a, v->skin, (size_t)v->model->nflexvert * sizeof *v->skin);
     give(&a, v->stress, stress_size(v->model));
     give(&a, v->path, 6 * sizeof(double) * (size_t)v->npath);
@@ -143,6 +145,36 @@ sti_status sti_viewer_look(sti_viewer *v, int body, sti_contact_look look) {
         return STI_ARGUMENT;
     atomic_store(&v->look[1 + body], (unsigned char)look);
     atomic_store(&v->welcome, true);
+    return STI_OK;
+}
+
+sti_status sti_viewer_markers(sti_viewer *v, const sti_marker *marker, int count) {
+    if (count < 0 || count > STI_VIEWER_MARKERS || (count > 0 && !marker)) return STI_ARGUMENT;
+    v->markers.size = 0;
+    if (count) bytes_add(&v->markers, marker, (size_t)count * sizeof *marker);
+    v->changed = true;
+    bool failed = v->markers.failed;
+    v->markers.failed = false;
+    return failed ? STI_NO_MEMORY : STI_OK;
+}
+
+sti_status sti_viewer_text(sti_viewer *v, const char *text) {
+    if (text && strlen(text) >= sizeof v->note) return STI_ARGUMENT;
+    snprintf(v->note, sizeof v->note, "%s", text ? text : "");
+    v->changed = true;
+    return STI_OK;
+}
+
+sti_status sti_viewer_camera(sti_viewer *v, int camera, const double lookat[3], double distance,
+                             double azimuth, double elevation) {
+    if (camera < -1 || camera >= v->model->ncam || (camera < 0 && !lookat)) return STI_ARGUMENT;
+    double eye[8] = {v->eye[0] + 1, camera, 0, 0, 0, distance, azimuth, elevation};
+    for (int k = 0; lookat && k < 3; k++) eye[2 + k] = lookat[k];
+    for (int k = 2; k < 8; k++)
+        if (!(fabs(eye[k]) < 1e9)) return STI_ARGUMENT;
+    if (distance < 0) return STI_ARGUMENT;
+    memcpy(v->eye, eye, sizeof eye);
+    v->changed = true;
     return STI_OK;
 }
 
