@@ -211,6 +211,61 @@ def test_a_state_that_diverges_is_reset():
         shim.mj_step(model, data, 100)
 
 
+FOOT = """<mujoco><option timestep=".005"/><worldbody><geom type="plane" size="5 5 1"/><body name="torso" pos="0 0 .5"><freejoint/>
+  <geom type="capsule" size=".07" fromto="0 0 -.1 0 0 .3" mass="5"/><body name="foot" pos="0 0 -.2"><joint name="x" axis="1 0 0"/><joint name="y" axis="0 1 0"/>
+  <geom type="box" size=".1 .08 .04" pos="0 0 -.25" mass="1"/></body></body></worldbody><actuator><motor joint="x" gear="40"/><motor joint="y" gear="40"/>
+  </actuator></mujoco>"""
+
+
+def test_a_robot_stands_by_lqr_on_its_contacts():
+    """The steps of an LQR tutorial: the height at which contact carries the weight, controls from forces by the moment arms, the linear
+    model with contact, and the regulator, which keeps what would fall upright."""
+    import scipy.linalg
+    m, d = loaded(shim, FOOT)
+    nv, nu = m.nv, m.nu
+
+    def force(offset):
+        shim.mj_resetData(m, d)
+        shim.mj_forward(m, d)
+        d.qacc = 0
+        d.qpos[2] += offset
+        shim.mj_inverse(m, d)
+        return d.qfrc_inverse[2]
+    rest = m.qpos0[2] - 0.01  # where the foot just touches
+    offsets = rest - m.qpos0[2] + np.linspace(-2e-5, 2e-5, 401)
+    forces = [force(offset) for offset in offsets]
+    weight = 6 * 9.81
+    assert abs(forces[-1] - weight) < 1e-6  # off the floor, all of it has to be held
+    best = offsets[np.argmin(np.abs(forces))]
+    assert abs(force(best)) < 0.1 * weight
+    qpos0, wanted = d.qpos.copy(), d.qfrc_inverse.copy()
+    moment = np.zeros((nu, nv))
+    shim.mju_sparse2dense(moment, d.actuator_moment, d.moment_rownnz, d.moment_rowadr, d.moment_colind)
+    assert np.array_equal(moment[:, 6:], 40 * np.eye(2)) and not moment[:, :6].any()
+    ctrl0 = (np.atleast_2d(wanted) @ np.linalg.pinv(moment)).flatten()
+    com, foot = np.zeros((3, nv)), np.zeros((3, nv))
+    shim.mj_jacSubtreeCom(m, d, com, m.body("torso").id)
+    shim.mj_jacBodyCom(m, d, foot, None, m.body("foot").id)
+    Q = np.zeros((2 * nv, 2 * nv))
+    Q[:nv, :nv] = 1000 * (com - foot).T @ (com - foot) + np.diag([0.0] * 6 + [3, 3])
+    A, B = np.zeros((2 * nv, 2 * nv)), np.zeros((2 * nv, nu))
+    shim.mj_resetData(m, d)
+    d.ctrl, d.qpos = ctrl0, qpos0
+    shim.mjd_transitionFD(m, d, 1e-6, True, A, B, None, None)
+    P = scipy.linalg.solve_discrete_are(0.99999 * A, B, Q, np.eye(nu))  # where the foot stands costs nothing and stays: not on the unit circle
+    K = np.linalg.inv(np.eye(nu) + B.T @ P @ B) @ B.T @ P @ A
+
+    def tilt(gain):
+        shim.mj_resetData(m, d)
+        d.qpos, dq, rng = qpos0, np.zeros(nv), np.random.default_rng(0)
+        while d.time < 3:
+            shim.mj_differentiatePos(m, dq, 1, qpos0, d.qpos)
+            d.ctrl = ctrl0 - gain @ np.hstack((dq, d.qvel)) + 0.01 * rng.standard_normal(nu)
+            shim.mj_step(m, d)
+        return np.degrees(np.arccos(d.body("torso").xmat[8]))
+    assert tilt(K) < 5 and tilt(0 * K) > 45
+
+
 def vectors(mj):
     rng = np.random.default_rng(3)
     a, b, q, r = rng.standard_normal(3), rng.standard_normal(3), rng.standard_normal(4), rng.standard_normal(4)

@@ -239,6 +239,8 @@ class MjData(_sti.Data, metaclass=_Listed):
             return array
         if name == "qM":
             return _lower(self.model, _sti.mass_matrix(self.model, self))
+        if name in ("moment_rownnz", "moment_rowadr", "moment_colind") and name in _sti._FIELDS:
+            return getattr(self.model, name)  # which does not change here
         if name == "warning":
             found = self.__dict__["warning"] = _Warnings()
             return found

@@ -44,6 +44,13 @@ _adding("mju_subFrom mju_subFrom3", lambda a: -a, "res -= a")
 _adding("mju_addToScl mju_addToScl3", lambda a, s: s * a, "res += s a")
 
 
+def mju_sparse2dense(res, mat, rownnz, rowadr, colind):
+    """A matrix whose rows are parts of lists of numbers and columns."""
+    res[...] = 0
+    for row, count, start in zip(_np.atleast_2d(res), _np.ravel(rownnz), _np.ravel(rowadr)):
+        row[_np.ravel(colind)[start:start + count]] = _np.ravel(mat)[start:start + count]
+
+
 def mju_zero(res):
     """res = 0"""
     res[...] = 0
