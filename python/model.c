@@ -248,15 +248,16 @@ typedef struct member {
 } member;
 #define OPT(name, type, count) \
     { #name, type, count, offsetof(sti_option, name) }
-static const member option_members[] = {OPT(timestep, 'd', 1),     OPT(gravity, 'd', 3),
-                                        OPT(wind, 'd', 3),         OPT(magnetic, 'd', 3),
-                                        OPT(density, 'd', 1),      OPT(viscosity, 'd', 1),
-                                        OPT(impratio, 'd', 1),     OPT(tolerance, 'd', 1),
-                                        OPT(ls_tolerance, 'd', 1), OPT(sleep_tolerance, 'd', 1),
-                                        OPT(iterations, 'i', 1),   OPT(ls_iterations, 'i', 1),
-                                        OPT(integrator, 'i', 1),   OPT(cone, 'i', 1),
-                                        OPT(solver, 'i', 1),       OPT(disableflags, 'i', 1),
-                                        OPT(enableflags, 'i', 1),  OPT(disableactuator, 'i', 1),
+static const member option_members[] = {OPT(timestep, 'd', 1),       OPT(gravity, 'd', 3),
+                                        OPT(wind, 'd', 3),           OPT(magnetic, 'd', 3),
+                                        OPT(density, 'd', 1),        OPT(viscosity, 'd', 1),
+                                        OPT(impratio, 'd', 1),       OPT(tolerance, 'd', 1),
+                                        OPT(ls_tolerance, 'd', 1),   OPT(sleep_tolerance, 'd', 1),
+                                        OPT(iterations, 'i', 1),     OPT(ls_iterations, 'i', 1),
+                                        OPT(sdf_iterations, 'i', 1), OPT(sdf_initpoints, 'i', 1),
+                                        OPT(integrator, 'i', 1),     OPT(cone, 'i', 1),
+                                        OPT(solver, 'i', 1),         OPT(disableflags, 'i', 1),
+                                        OPT(enableflags, 'i', 1),    OPT(disableactuator, 'i', 1),
                                         OPT(handlers, 'i', 1),
 #define X(type, name, attribute, least, most, text) OPT(name, CODE_##type, 1),
                                         STI_OWN_OPTIONS(X)

@@ -289,7 +289,6 @@ TEST(unknown_names_and_suggestions) {
 TEST(unsupported_is_named) {
     CHECK(fails("<mujoco><actuator>\n<dcmotor joint='j' any='thing'/></actuator></mujoco>", STI_UNSUPPORTED,
                 2, "dcmotor", "", "not supported yet"));
-    CHECK(geom_fails("type='sdf'", STI_UNSUPPORTED, "type", "'sdf' is not supported yet"));
     CHECK(geom_fails("size='1' adhesion='2'", STI_UNSUPPORTED, "adhesion", "not supported yet"));
     CHECK(fails("<mujoco><default><joint damping='1 2'/></default></mujoco>", STI_UNSUPPORTED, 1, "joint",
                 "damping", "nonlinear"));

@@ -39,8 +39,6 @@ TEST(solver_settings_of_mujoco_are_told) {
                  {"noslip_tolerance", "3", "memory of sti:option"},
                  {"ccd_iterations", "3", "MuJoCo"},
                  {"ccd_tolerance", "3", "MuJoCo"},
-                 {"sdf_iterations", "3", "MuJoCo"},
-                 {"sdf_initpoints", "3", "MuJoCo"},
                  {"o_margin", "3", "overridden"},
                  {"o_friction", "3", "overridden"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

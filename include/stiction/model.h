@@ -29,8 +29,20 @@ typedef enum sti_geom_type {
     STI_GEOM_ELLIPSOID,
     STI_GEOM_CYLINDER,
     STI_GEOM_BOX,
-    STI_GEOM_MESH
+    STI_GEOM_MESH,
+    STI_GEOM_SDF
 } sti_geom_type;
+
+/* What the distance field of a geom of type sdf is made of; numbers in geom_sdfprm. */
+typedef enum sti_sdf {
+    STI_SDF_NONE = -1, /* of another type */
+    STI_SDF_MESH,      /* the distance to the geom's mesh */
+    STI_SDF_TORUS,     /* two radii */
+    STI_SDF_BOWL,      /* height, radius, thickness */
+    STI_SDF_BOLT,      /* radius */
+    STI_SDF_NUT,       /* radius */
+    STI_SDF_GEAR       /* angle, diameter, teeth, thickness, inner diameter (negative: by the others) */
+} sti_sdf;
 
 typedef enum sti_integrator {
     STI_INTEGRATOR_EULER,

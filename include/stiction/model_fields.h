@@ -148,6 +148,8 @@
     X(double, geom_softness, ngeom, 4, C, V) /* stiffness, dissipation, beta, sigma; -1: not set */\
     X(double, geom_hydroelastic, ngeom, 1, C, S) /* Pa at the deepest point; 0: rigid */     \
     X(double, geom_hydroedge, ngeom, 1, C, S)    /* m, of its mesh for contact over patches; 0: by its size */ \
+    X(int, geom_sdf, ngeom, 1, C, F)      /* sti_sdf */                                      \
+    X(double, geom_sdfprm, ngeom, 5, C, F)                                                \
     X(double, geom_size, ngeom, 3, W, S)                                                  \
     X(double, geom_rbound, ngeom, 1, W, D)                                                \
     X(double, geom_pos, ngeom, 3, W, R)                                                   \

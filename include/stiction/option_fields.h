@@ -61,6 +61,8 @@
     X(double, ls_tolerance, 0, 1e40, "kept for MJCF; ours is ls_tol")                                                   \
     X(int, iterations, 0, 2147483647, "kept for MJCF; ours is max_newton")                                              \
     X(int, ls_iterations, 0, 2147483647, "kept for MJCF; ours is max_line_search")                                      \
+    X(int, sdf_iterations, 1, 1000, "steps towards the contact of a distance field, from each start")                   \
+    X(int, sdf_initpoints, 1, 1000, "places from which contacts of a distance field are looked for")                    \
     X(int, integrator, 0, STI_INTEGRATOR_ALM, "sti_integrator")                                                         \
     X(int, cone, 0, 1, "0 pyramidal, 1 elliptic; kept for MJCF; ours is coulomb")                                       \
     X(int, solver, 0, 2, "0 PGS, 1 CG, 2 Newton; kept for MJCF; ours is contact_solver")

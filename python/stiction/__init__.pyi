@@ -399,6 +399,8 @@ class Model:
     geom_softness: npt.NDArray[Any]
     geom_hydroelastic: npt.NDArray[Any]
     geom_hydroedge: npt.NDArray[Any]
+    geom_sdf: npt.NDArray[Any]
+    geom_sdfprm: npt.NDArray[Any]
     geom_size: npt.NDArray[Any]
     geom_rbound: npt.NDArray[Any]
     geom_pos: npt.NDArray[Any]

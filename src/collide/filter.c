@@ -2,6 +2,7 @@
 #include "collide/filter.h"
 #include "collide/fields.h"
 #include "collide/links.h"
+#include "collide/sdf.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -231,7 +232,9 @@ sti__collision_model *sti__collision_model_create(const sti_model *model, const 
     bool listed = make_list(cm) && make_groups(cm);
     if (!listed) sti__fail(error, STI_NO_MEMORY, "no memory for the collision model");
     if (listed) cm->hull = sti__hulls_of(model, error);
-    if (listed && (cm->hull || model->nmesh == 0)) return cm;
+    bool good = listed && (cm->hull || model->nmesh == 0);
+    if (good) cm->sdf = sti__sdfs_create(model, allocator, error);
+    if (good && (cm->sdf || !sti__sdf_any(model))) return cm;
     sti__collision_model_free(cm);
     return NULL;
 }
@@ -241,6 +244,7 @@ void sti__collision_model_free(sti__collision_model *cm) {
     const sti_allocator *allocator = cm->allocator;
     sti__free(allocator, cm->list, cm->list ? MOST_LISTED * sizeof *cm->list : 0);
     sti__link_model_free(cm);
+    sti__sdfs_free(cm->sdf, cm->model->ngeom, allocator);
     sti__free(allocator, cm->kin, (size_t)cm->nkin * sizeof *cm->kin);
     if (cm->block) sti__free_aligned(allocator, cm->block, cm->nblock);
     sti__free(allocator, cm, sizeof *cm);
@@ -254,6 +258,11 @@ void sti__geom_shape(const sti__collision_model *cm, const sti_state *s, int g, 
     memcpy(out->pos, s->geom_xpos + 3 * g, sizeof out->pos);
     memcpy(out->mat, s->geom_xmat + 9 * g, sizeof out->mat);
     if (out->type == STI_GEOM_MESH && data >= 0) out->hull = cm->hull + data;
+    if (out->type == STI_GEOM_SDF) {
+        out->sdf = cm->sdf + g;
+        out->tries[0] = s->opt.sdf_iterations;
+        out->tries[1] = s->opt.sdf_initpoints;
+    }
     if (out->type == STI_GEOM_HFIELD && data >= 0) out->hfield = cm->hfield + data;
 }
 

@@ -65,6 +65,7 @@ typedef struct sti__collision_model {
     int nkin;
     sti__hfield *hfield;   /* nhfield */
     const sti__hull *hull; /* of meshes; the model's */
+    struct sti__sdf *sdf;  /* of geoms; NULL: none is of type sdf */
     void *block;
     size_t nblock;
     const sti_allocator *allocator;

@@ -3,6 +3,7 @@
 #include "collide/box_box.h"
 #include "collide/closed.h"
 #include "collide/hfield.h"
+#include "collide/sdf.h"
 
 /* ---- the general way --------------------------------------------------------------------------------------
  */
@@ -24,6 +25,7 @@ bool sti__closest_cores(sti__core *a, sti__core *b, double limit, sti__closest *
 }
 
 static bool usable(const sti__shape *s) {
+    if (s->type == STI_GEOM_SDF) return s->sdf != NULL;
     return s->type != STI_GEOM_MESH || (s->hull && s->hull->nvert > 0 && s->hull->nface > 0);
 }
 
@@ -246,7 +248,8 @@ void sti__collide_again(const sti__shape *a, const sti__shape *b, double margin,
     const sti__shape *x = swap ? b : a, *y = swap ? a : b;
     out->count = 0;
     if (!usable(x) || !usable(y)) return;
-    if (x->type == STI_GEOM_HFIELD) sti__hfield_pair(x, y, margin, out);
+    if (y->type == STI_GEOM_SDF) sti__sdf_pair(x, y, margin, out);
+    else if (x->type == STI_GEOM_HFIELD) sti__hfield_pair(x, y, margin, out);
     else if (x->type == STI_GEOM_BOX && y->type == STI_GEOM_BOX) box_pair(x, y, margin, out);
     else if (!closed_pair(x, y, margin, out)) convex_pair(x, y, margin, apart, out);
     tidy(out);
@@ -280,11 +283,13 @@ double sti__pair_distance(const sti__shape *a, const sti__shape *b, double limit
     int lo = a->type < b->type ? a->type : b->type;
     bool boxes = a->type == STI_GEOM_BOX && b->type == STI_GEOM_BOX, general = lo > STI_GEOM_SPHERE && !boxes;
     int hi = a->type < b->type ? b->type : a->type;
-    if (lo == STI_GEOM_PLANE && hi > STI_GEOM_HFIELD && usable(a) && usable(b)) {
+    bool field = hi == STI_GEOM_SDF;
+    if (!field && lo == STI_GEOM_PLANE && hi > STI_GEOM_HFIELD && usable(a) && usable(b)) {
         double dist = a->type == lo ? plane_distance(a, b, from, to) : plane_distance(b, a, to, from);
         return dist < limit ? dist : limit;
     }
-    if (general && usable(a) && usable(b) && !(a->type == STI_GEOM_CAPSULE && b->type == STI_GEOM_CAPSULE)) {
+    if (!field && general && usable(a) && usable(b) &&
+        !(a->type == STI_GEOM_CAPSULE && b->type == STI_GEOM_CAPSULE)) {
         sti__core ca = sti__core_of(a, a->pos), cb = sti__core_of(b, a->pos);
         sti__closest c;
         if (!sti__closest_cores(&ca, &cb, limit, &c)) return limit;

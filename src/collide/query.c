@@ -55,10 +55,12 @@ static bool build_mesh(sti__query *q, int mesh) {
     return good;
 }
 
+static bool has_triangles(int type) { return type == STI_GEOM_MESH || type == STI_GEOM_SDF; }
+
 static bool fill(sti__query *q) {
     const sti_model *m = q->cm->model;
     for (int g = 0; g < m->ngeom; g++) {
-        int mesh = m->geom_type[g] == STI_GEOM_MESH ? m->geom_dataid[g] : -1;
+        int mesh = has_triangles(m->geom_type[g]) ? m->geom_dataid[g] : -1;
         if (m->geom_type[g] == STI_GEOM_PLANE) q->plane[q->nplane++] = g;
         else q->geom[q->ngeom++] = g;
         if (mesh >= 0 && !q->mesh[mesh].block && !build_mesh(q, mesh)) return false;
@@ -225,7 +227,7 @@ static bool seen(const cast *c, int g) {
 static double visit_geom(cast *c, int g, double limit) {
     double normal[3] = {0};
     if (!seen(c, g)) return limit;
-    double x = c->q->shape[g].type == STI_GEOM_MESH
+    double x = has_triangles(c->q->shape[g].type)
                    ? ray_mesh(c->q, g, c->p, c->v, nextafter(limit, INFINITY), normal)
                    : sti__ray_shape(c->q->shape + g, c->p, c->v, normal);
     if (x < 0 || x > limit || (x == limit && c->geom >= 0 && c->geom < g)) return limit;

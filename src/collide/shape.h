@@ -38,9 +38,11 @@ typedef struct sti__shape {
     int type; /* sti_geom_type */
     double size[3];
     double pos[3];
-    double mat[9];             /* row-major, columns are the axes */
-    const sti__hull *hull;     /* meshes only */
-    const sti__hfield *hfield; /* height fields only */
+    double mat[9];              /* row-major, columns are the axes */
+    const sti__hull *hull;      /* meshes only */
+    const sti__hfield *hfield;  /* height fields only */
+    const struct sti__sdf *sdf; /* type sdf only: its field, */
+    int tries[2];               /* and how its contacts are looked for: steps from each start, starts */
 } sti__shape;
 
 #define STI__MANIFOLD_MAX 8

@@ -24,6 +24,7 @@ static inline double half_extent(const sti__shape *s, int i) {
     case STI_GEOM_CYLINDER: return r[0] * sqrt(m[0] * m[0] + m[1] * m[1]) + r[1] * fabs(m[2]);
     case STI_GEOM_ELLIPSOID:
         return sqrt(r[0] * r[0] * m[0] * m[0] + r[1] * r[1] * m[1] * m[1] + r[2] * r[2] * m[2] * m[2]);
+    case STI_GEOM_SDF:
     case STI_GEOM_BOX: return r[0] * fabs(m[0]) + r[1] * fabs(m[1]) + r[2] * fabs(m[2]);
     case STI_GEOM_PLANE: return INFINITY;
     default: return 0;

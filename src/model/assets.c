@@ -2,8 +2,10 @@
 /* Meshes, materials and textures. Meshes are read in the size pass, centred on their centre of mass
    and turned to their principal axes, and copied into the model in the fill pass. */
 #include "math/rot.h"
-#include "mesh/mesh.h"
+#include "math/sdf.h"
+#include "mesh/isosurface.h"
 #include "model/bodies.h"
+#include "model/plugins.h"
 #include <string.h>
 
 struct sti__asset {
@@ -66,6 +68,52 @@ static bool read_lists(sti__compiler *c, const sti_element *e, sti__mesh *mesh) 
            sti__pass_on(c, &error);
 }
 
+/* ---- shapes by distance fields ------------------------------------------------------------------------- */
+
+/* Cubes along the longest side: fine enough for threads of a twelfth of a metre, in a box of two. */
+#define CELLS 96
+#define CELL_BYTES 100 /* that sampling needs for each */
+
+typedef struct field {
+    int kind;
+    double prm[STI__SDF_PARAMETERS];
+} field;
+
+static double level(const void *context, const double p[3]) {
+    const field *f = context;
+    return sti__sdf_value(f->kind, f->prm, p);
+}
+
+static bool read_shape(sti__compiler *c, const sti_element *e, sti__mesh *mesh) {
+    const sti_element *plugin = sti__first(e, STI_E_mesh_plugin);
+    field f = {.kind = sti__plugin_shape(c, plugin, f.prm)};
+    double half[3], low[3];
+    sti_error error = {0};
+    if (f.kind == STI_SDF_NONE) return false;
+    if (sti__text(e, STI_A_file) || sti__has_own(e, STI_A_vertex))
+        return sti__complain(c, plugin, STI_A_COUNT, STI_VALUE, "a mesh with a plugin has no other source");
+    if (!sti__spend(c, e, (size_t)CELLS * CELLS * CELLS * CELL_BYTES)) return false;
+    sti__sdf_box(f.kind, f.prm, half);
+    for (int k = 0; k < 3; k++) low[k] = -half[k];
+    return sti__mesh_isosurface(level, &f, low, half, CELLS, c->allocator, sti__place_of(plugin), mesh,
+                                &error) == STI_OK ||
+           sti__pass_on(c, &error);
+}
+
+/* Such a mesh stays where its shape is. */
+static void stay(sti__mesh_facts *f, sti__mass *mass) {
+    f->apart = true;
+    v3_copy(f->com, mass->com);
+    quat_copy(f->axes, mass->quat);
+    v3_zero(mass->com);
+    quat_identity(mass->quat);
+}
+
+static bool read_any(sti__compiler *c, const sti_element *e, sti__mesh *mesh) {
+    if (sti__first(e, STI_E_mesh_plugin)) return read_shape(c, e, mesh);
+    return sti__text(e, STI_A_file) ? read_file(c, e, mesh) : read_lists(c, e, mesh);
+}
+
 /* ---- centring ----------------------------------------------------------------------------------------- */
 
 static void apply_reference(const sti_element *e, sti__mesh *mesh) {
@@ -92,14 +140,16 @@ static bool prepare(sti__compiler *c, const sti_element *e, struct sti__asset *a
     sti__place place = sti__place_of(e);
     sti_error error = {0};
     sti__mass mass;
-    if (!(sti__text(e, STI_A_file) ? read_file(c, e, &a->mesh) : read_lists(c, e, &a->mesh))) return false;
-    apply_reference(e, &a->mesh);
+    bool shape = sti__first(e, STI_E_mesh_plugin) != NULL;
+    if (!read_any(c, e, &a->mesh)) return false;
+    if (!shape) apply_reference(e, &a->mesh);
     if ((a->collides || mode == STI__INERTIA_CONVEX) &&
         sti__mesh_hull(&a->mesh, sti__int(e, STI_A_maxhullvert, -1), place, &error) != STI_OK)
         return sti__pass_on(c, &error);
     if (sti__mesh_mass(&a->mesh, (sti__mesh_inertia)mode, place, &mass, &error) != STI_OK)
         return sti__pass_on(c, &error);
-    sti__mesh_transform(&a->mesh, NULL, mass.com, mass.quat);
+    if (shape) stay(&a->facts, &mass);
+    else sti__mesh_transform(&a->mesh, NULL, mass.com, mass.quat);
     measure(a, &mass, mode == STI__INERTIA_SHELL);
     return true;
 }

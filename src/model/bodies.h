@@ -5,9 +5,11 @@
 
 #include "model/pose.h"
 
-/* Mass and principal moments of a geom in its own frame. */
+/* Mass and principal moments of a geom, about its centre of mass and along its axes. */
 typedef struct sti__geom_mass {
     double mass, moment[3];
+    bool apart;             /* that frame is another than the geom's: */
+    double com[3], axes[4]; /* where it is in the geom's */
 } sti__geom_mass;
 
 /* A mesh while it is compiled; see assets.c. */
@@ -15,6 +17,8 @@ typedef struct sti__mesh_facts {
     double volume;          /* m3, or m2 for a shell */
     double moment[3];       /* principal, at unit density */
     double pos[3], quat[4]; /* of the centred mesh in the file's frame */
+    bool apart;             /* it is not centred, as that of a shape with a distance field: */
+    double com[3], axes[4]; /* where its mass is */
     double half[3];         /* largest |x|, |y|, |z| of the centred vertices */
     bool shell;
 } sti__mesh_facts;

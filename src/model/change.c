@@ -200,7 +200,7 @@ static bool make_unit(double *x, int n) {
 static int sizes_of(int type) {
     static const int needed[] = {
         [STI_GEOM_SPHERE] = 1, [STI_GEOM_CAPSULE] = 2, [STI_GEOM_ELLIPSOID] = 3, [STI_GEOM_CYLINDER] = 2,
-        [STI_GEOM_BOX] = 3,    [STI_GEOM_MESH] = 0,    [STI_GEOM_HFIELD] = 0};
+        [STI_GEOM_BOX] = 3,    [STI_GEOM_MESH] = 0,    [STI_GEOM_HFIELD] = 0,    [STI_GEOM_SDF] = 0};
     return needed[type];
 }
 

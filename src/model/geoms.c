@@ -2,13 +2,14 @@
 /* Geoms and sites: poses, sizes, masses. */
 #include "math/rot.h"
 #include "model/bodies.h"
+#include "model/plugins.h"
 
 /* ---- sizes ------------------------------------------------------------------------------------------- */
 
 bool sti__check_size(sti__compiler *c, const sti_element *e, int type, const double size[3]) {
     static const int needed[] = {
         [STI_GEOM_SPHERE] = 1, [STI_GEOM_CAPSULE] = 2, [STI_GEOM_ELLIPSOID] = 3, [STI_GEOM_CYLINDER] = 2,
-        [STI_GEOM_BOX] = 3,    [STI_GEOM_MESH] = 0,    [STI_GEOM_HFIELD] = 0};
+        [STI_GEOM_BOX] = 3,    [STI_GEOM_MESH] = 0,    [STI_GEOM_HFIELD] = 0,    [STI_GEOM_SDF] = 0};
     if (type == STI_GEOM_PLANE && !(size[2] > 0))
         return sti__complain(c, e, STI_A_size, STI_PHYSICS, "the third size of a plane must be positive");
     for (int i = 0; i < needed[type]; i++)
@@ -77,21 +78,24 @@ static void fit_inertia(const sti__mesh_facts *mesh, int type, double size[3]) {
     }
 }
 
+static bool has_mesh(int type) { return type == STI_GEOM_MESH || type == STI_GEOM_SDF; }
+
 /* Puts the geom where its mesh is, now that the mesh is centred. */
 static const sti__mesh_facts *place_mesh(sti__compiler *c, const sti_element *e, int g, int type) {
     sti_model *m = c->m;
     double pos[3], quat[4], *size = m->geom_size + 3 * g;
     int id = sti__reference(c, e, STI_A_mesh, STI_OBJ_MESH);
     if (id < 0) {
-        if (type == STI_GEOM_MESH && !sti__text(e, STI_A_mesh))
-            sti__complain(c, e, STI_A_mesh, STI_REFERENCE, "a geom of type mesh needs a mesh");
+        if (has_mesh(type) && !sti__text(e, STI_A_mesh))
+            sti__complain(c, e, STI_A_mesh, STI_REFERENCE, "a geom of type %s needs a mesh",
+                          type == STI_GEOM_SDF ? "sdf" : "mesh");
         return NULL;
     }
     const sti__mesh_facts *mesh = sti__mesh_of(c, e, id);
     if (!mesh) return NULL;
     v3_copy(pos, mesh->pos);
     quat_copy(quat, mesh->quat);
-    if (type == STI_GEOM_MESH) {
+    if (has_mesh(type)) {
         m->geom_dataid[g] = id;
         v3_copy(size, mesh->half);
     } else if (fits_aabb(c)) {
@@ -100,11 +104,11 @@ static const sti__mesh_facts *place_mesh(sti__compiler *c, const sti_element *e,
         quat_rotate(middle, quat, middle);
         v3_add(pos, pos, middle);
     } else fit_inertia(mesh, type, size);
-    if (type != STI_GEOM_MESH) v3_scale(size, size, sti__real(e, STI_A_fitscale, 1));
+    if (!has_mesh(type)) v3_scale(size, size, sti__real(e, STI_A_fitscale, 1));
     sti__pose_compose(m->geom_pos + 3 * g, m->geom_quat + 4 * g, pos, quat);
     v3_copy(m->geom_pos + 3 * g, pos);
     quat_copy(m->geom_quat + 4 * g, quat);
-    return type == STI_GEOM_MESH ? mesh : NULL;
+    return has_mesh(type) ? mesh : NULL;
 }
 
 /* ---- mass
@@ -120,13 +124,18 @@ static void weigh(sti__compiler *c, const sti_element *e, int type, const double
         sti__complain(c, e, given ? STI_A_mass : STI_A_density, STI_PHYSICS, "cannot be negative");
         return;
     }
-    if (shell && type == STI_GEOM_MESH) {
+    if (shell && has_mesh(type)) {
         sti__complain(c, e, STI_A_shellinertia, STI_VALUE,
                       "for a mesh, say so in the mesh asset (inertia=\"shell\")");
         return;
     }
     if (type == STI_GEOM_PLANE || volume < STI__MINVAL) return;
     out->mass = mass;
+    if (mesh && mesh->apart) {
+        out->apart = true;
+        v3_copy(out->com, mesh->com);
+        quat_copy(out->axes, mesh->axes);
+    }
     if (mesh) v3_scale(out->moment, mesh->moment, mass / mesh->volume);
     else sti__shape_inertia(type == STI_GEOM_HFIELD ? STI_GEOM_BOX : type, size, shell, mass, out->moment);
 }
@@ -177,6 +186,21 @@ static void fill_fluid(const sti_element *e, int type, const double size[3], dou
     if (sti__keyword(e, STI_A_fluidshape, 0) == 1) sti__shape_fluid(type, size, coef, out);
 }
 
+/* The distance field of a geom: that of its plugin, else the distance to its mesh. */
+static void fill_sdf(sti__compiler *c, const sti_element *e, int g, int type, const sti__mesh_facts *mesh) {
+    sti_model *m = c->m;
+    const sti_element *plugin = sti__first(e, STI_E_geom_plugin);
+    m->geom_sdf[g] = type == STI_GEOM_SDF ? STI_SDF_MESH : STI_SDF_NONE;
+    if (plugin && type != STI_GEOM_SDF)
+        sti__complain(c, plugin, STI_A_COUNT, STI_VALUE, "only possible for a geom of type sdf");
+    else if (plugin) m->geom_sdf[g] = sti__plugin_shape(c, plugin, m->geom_sdfprm + 5 * g);
+    if (plugin && mesh && !mesh->apart)
+        sti__complain(c, e, STI_A_mesh, STI_VALUE, "must have the shape too, by a plugin of its own");
+    if (type == STI_GEOM_SDF && m->geom_hydroelastic[g] > 0)
+        sti__complain(c, e, STI_A_hydroelastic_stiffness, STI_UNSUPPORTED,
+                      "not for a geom of type sdf, which touches at points");
+}
+
 static void fill_geom(sti__compiler *c, int g, sti__geom_mass *mass) {
     const sti_element *e = sti__object(c, STI_OBJ_GEOM, g);
     sti_model *m = c->m;
@@ -188,7 +212,7 @@ static void fill_geom(sti__compiler *c, int g, sti__geom_mass *mass) {
     m->geom_dataid[g] = -1;
     sti__reals(e, STI_A_size, size, 3);
     if (!sti__read_fromto(c, e, type, size, pos, quat)) sti__read_pose(c, e, pos, quat);
-    if (type == STI_GEOM_MESH || sti__text(e, STI_A_mesh)) mesh = place_mesh(c, e, g, type);
+    if (has_mesh(type) || sti__text(e, STI_A_mesh)) mesh = place_mesh(c, e, g, type);
     if (type == STI_GEOM_HFIELD && !sti__place_hfield(c, e, g, &radius)) return;
     if (type != STI_GEOM_HFIELD && sti__text(e, STI_A_hfield))
         sti__complain(c, e, STI_A_hfield, STI_VALUE, "only possible for a geom of type hfield");
@@ -200,6 +224,7 @@ static void fill_geom(sti__compiler *c, int g, sti__geom_mass *mass) {
     m->geom_group[g] = sti__int(e, STI_A_group, 0);
     m->geom_matid[g] = geom_material(c, e);
     fill_contact(c, e, g);
+    fill_sdf(c, e, g, type, mesh);
     fill_fluid(e, type, size, m->geom_fluid + 12 * g);
     fill_rgba(e, m->geom_rgba + 4 * g);
 }

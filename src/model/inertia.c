@@ -38,10 +38,17 @@ static bool counts(const sti__compiler *c, const sti_element *home, const sti__g
            mass[g].mass >= STI__MINVAL;
 }
 
+/* Where the mass of a geom is in its body. */
+static void mass_frame(const sti_model *m, int g, const sti__geom_mass *mass, double pos[3], double quat[4]) {
+    const double *at = m->geom_pos + 3 * g, *turn = m->geom_quat + 4 * g;
+    v3_copy(pos, mass->apart ? mass->com : at);
+    quat_copy(quat, mass->apart ? mass->axes : turn);
+    if (mass->apart) sti__pose_compose(at, turn, pos, quat);
+}
+
 /* One geom gives its own frame. */
 static void from_one(sti_model *m, int b, int g, const sti__geom_mass *mass) {
-    v3_copy(m->body_ipos + 3 * b, m->geom_pos + 3 * g);
-    quat_copy(m->body_iquat + 4 * b, m->geom_quat + 4 * g);
+    mass_frame(m, g, mass, m->body_ipos + 3 * b, m->body_iquat + 4 * b);
     v3_copy(m->body_inertia + 3 * b, mass->moment);
     m->body_mass[b] = mass->mass;
 }
@@ -51,16 +58,19 @@ static void from_many(sti__compiler *c, const sti_element *home, int b, const st
     double total = 0, com[3] = {0}, full[6] = {0};
     int first = m->body_geomadr[b], end = first + m->body_geomnum[b];
     for (int g = first; g < end; g++) {
+        double pos[3], quat[4];
         if (!counts(c, home, mass, g)) continue;
+        mass_frame(m, g, mass + g, pos, quat);
         total += mass[g].mass;
-        v3_add_scaled(com, m->geom_pos + 3 * g, mass[g].mass);
+        v3_add_scaled(com, pos, mass[g].mass);
     }
     for (int i = 0; i < 3; i++) com[i] /= total;
     for (int g = first; g < end; g++) {
-        double d[3];
+        double d[3], pos[3], quat[4];
         if (!counts(c, home, mass, g)) continue;
-        v3_sub(d, m->geom_pos + 3 * g, com);
-        sti__add_inertia(full, mass[g].moment, m->geom_quat + 4 * g, mass[g].mass, d);
+        mass_frame(m, g, mass + g, pos, quat);
+        v3_sub(d, pos, com);
+        sti__add_inertia(full, mass[g].moment, quat, mass[g].mass, d);
     }
     m->body_mass[b] = total;
     v3_copy(m->body_ipos + 3 * b, com);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/plugins.h"
+#include "math/sdf.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +11,11 @@ static const struct {
 } known[STI__PLUGIN_COUNT] = {
     [STI__PLUGIN_PID] = {"mujoco.pid", {"kp", "ki", "kd", "imax", "slewmax"}},
     [STI__PLUGIN_TOUCH_GRID] = {"mujoco.sensor.touch_grid", {"nchannel", "size", "fov", "gamma"}},
+    [STI__PLUGIN_TORUS] = {"mujoco.sdf.torus", {"radius1", "radius2"}},
+    [STI__PLUGIN_BOWL] = {"mujoco.sdf.bowl", {"height", "radius", "thickness"}},
+    [STI__PLUGIN_BOLT] = {"mujoco.sdf.bolt", {"radius"}},
+    [STI__PLUGIN_NUT] = {"mujoco.sdf.nut", {"radius"}},
+    [STI__PLUGIN_GEAR] = {"mujoco.sdf.gear", {"alpha", "diameter", "teeth", "thickness", "innerdiameter"}},
 };
 
 /* "a, b and c" */
@@ -171,4 +178,28 @@ int sti__plugin_numbers(sti__compiler *c, const sti__plugin *plugin, const char 
 double sti__plugin_number(sti__compiler *c, const sti__plugin *plugin, const char *key, double otherwise) {
     double x = otherwise;
     return sti__plugin_numbers(c, plugin, key, &x, 1) ? x : otherwise;
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------------------------------- */
+
+/* What MuJoCo takes where nothing is set; parameters are in the order of the keys. */
+static const double standard[][STI__SDF_PARAMETERS] = {[STI_SDF_TORUS] = {0.35, 0.15},
+                                                       [STI_SDF_BOWL] = {0.4, 1, 0.02},
+                                                       [STI_SDF_BOLT] = {0.26},
+                                                       [STI_SDF_NUT] = {0.26},
+                                                       [STI_SDF_GEAR] = {0, 2.8, 25, 0.2, -1}};
+
+int sti__plugin_shape(sti__compiler *c, const sti_element *e, double prm[5]) {
+    sti__plugin plugin = sti__plugin_of(c, e, STI__PLUGIN_TORUS, STI__PLUGIN_GEAR);
+    if (plugin.id == STI__PLUGIN_UNKNOWN) return STI_SDF_NONE;
+    int kind = STI_SDF_TORUS + (plugin.id - STI__PLUGIN_TORUS);
+    for (int k = 0; k < STI__SDF_PARAMETERS; k++) {
+        const char *key = known[plugin.id].keys[k];
+        prm[k] = key ? sti__plugin_number(c, &plugin, key, standard[kind][k]) : 0;
+        if (!key) continue;
+        if (fabs(prm[k]) > STI__MOST_SPACE) sti__plugin_complain(c, &plugin, key, "is beyond 1e10");
+    }
+    const char *why = sti__failed(c) ? NULL : sti__sdf_refuses(kind, prm);
+    if (why) sti__complain(c, plugin.settings, STI_A_COUNT, STI_VALUE, "%s: %s", known[plugin.id].name, why);
+    return sti__failed(c) ? STI_SDF_NONE : kind;
 }

@@ -8,6 +8,11 @@
 typedef enum sti__plugin_id {
     STI__PLUGIN_PID,
     STI__PLUGIN_TOUCH_GRID,
+    STI__PLUGIN_TORUS, /* shapes, in the order of sti_sdf */
+    STI__PLUGIN_BOWL,
+    STI__PLUGIN_BOLT,
+    STI__PLUGIN_NUT,
+    STI__PLUGIN_GEAR,
     STI__PLUGIN_COUNT,
     STI__PLUGIN_UNKNOWN = -1 /* and that has been said */
 } sti__plugin_id;
@@ -24,6 +29,8 @@ sti__plugin sti__plugin_of(sti__compiler *c, const sti_element *e, sti__plugin_i
 int sti__plugin_numbers(sti__compiler *c, const sti__plugin *plugin, const char *key, double *out, int max);
 /* One number; `otherwise` if it is not given. */
 double sti__plugin_number(sti__compiler *c, const sti__plugin *plugin, const char *key, double otherwise);
+/* The shape that an element's plugin is: sti_sdf and its parameters; STI_SDF_NONE with a complaint if it is none. */
+int sti__plugin_shape(sti__compiler *c, const sti_element *e, double prm[5]);
 /* Names and settings in <extension>, used or not. */
 void sti__check_plugins(sti__compiler *c);
 /* A complaint at a setting, or at the element if it is not given. */

@@ -126,7 +126,8 @@ double sti__shape_radius(int type, const double s[3]) {
     case STI_GEOM_CYLINDER: return sqrt(s[0] * s[0] + s[1] * s[1]);
     case STI_GEOM_ELLIPSOID: return fmax(s[0], fmax(s[1], s[2]));
     case STI_GEOM_BOX:
-    case STI_GEOM_MESH: return v3_norm(s);
+    case STI_GEOM_MESH:
+    case STI_GEOM_SDF: return v3_norm(s);
     default: return 0;
     }
 }

@@ -25,6 +25,7 @@ const char *sti__soft_refuses(const sti_model *m, int geom) {
         return (double)m->hfield_nrow[data] * m->hfield_ncol[data] > MOST_CELLS
                    ? "a height field may have at most 262,144 heights for that"
                    : NULL;
+    case STI_GEOM_SDF: return "soft bodies do not touch geoms of type sdf";
     case STI_GEOM_MESH:
         return m->mesh_hullfacenum[data] == 0 ? "this mesh is flat, and contact needs a volume" : NULL;
     default: return NULL;
@@ -32,7 +33,8 @@ const char *sti__soft_refuses(const sti_model *m, int geom) {
 }
 
 static int attribute_of(int type) {
-    return type == STI_GEOM_MESH     ? STI_A_mesh
+    return type == STI_GEOM_SDF      ? STI_A_type
+           : type == STI_GEOM_MESH   ? STI_A_mesh
            : type == STI_GEOM_HFIELD ? STI_A_hfield
                                      : STI_A_hydroelastic_stiffness;
 }

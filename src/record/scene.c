@@ -131,7 +131,7 @@ static bool add_geom(sti__scene *s, int g) {
         item.casts = false;
         for (int k = 0; k < 2; k++) item.half[k] = (float)size[k];
         plane_look(&item.look, m, g);
-    } else if (m->geom_type[g] == STI_GEOM_MESH && mesh >= 0) {
+    } else if ((m->geom_type[g] == STI_GEOM_MESH || m->geom_type[g] == STI_GEOM_SDF) && mesh >= 0) {
         if (!sti__shapes_need_mesh(&s->shapes, mesh)) return false;
         item.shape = STI__MESHES + mesh;
         item.scale[0] = item.scale[1] = item.scale[2] = 1;

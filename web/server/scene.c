@@ -90,7 +90,7 @@ static void joint(bytes *b, const sti_model *m, int i) {
 
 static void geom(bytes *b, const sti_model *m, int i) {
     real(b, "body", m->geom_bodyid[i]);
-    real(b, "type", m->geom_type[i]);
+    real(b, "type", m->geom_type[i] == STI_GEOM_SDF ? STI_GEOM_MESH : m->geom_type[i]); /* drawn alike */
     real(b, "group", m->geom_group[i]);
     real(b, "data", m->geom_dataid[i]);
     real(b, "compliant", m->geom_hydroelastic[i] > 0);
