@@ -212,8 +212,19 @@
 
 #define STI__PAIRS_WINDOW 5 /* Earlier sweeps that an extrapolation is made of. */
 #define STI__PAIRS_RIDGE 1e-10 /* Relative size that is added to the diagonal of its normal equations. */
-#define STI__PAIRS_PATIENCE 30 /* A stall: so many sweeps that have not halved the squared change, or one that has raised it by the factor; the window begins anew. */
+#define STI__PAIRS_PATIENCE 20 /* A stall: so many sweeps that have not halved the squared change, or one that has raised it by the factor; the window begins anew. */
 #define STI__PAIRS_WILD 30
+
+/* ---- sweeps over pairs: clusters of bodies whose contacts cycle ----------------------------------------- */
+
+#define STI__CLUSTERS 8 /* Clusters of an island, at most, each of at most STI__SMALL dofs ... */
+#define STI__CLUSTER_ROWS 96 /* ... and scalar rows. */
+#define STI__CLUSTER_SEEDS 16 /* They are made of the bodies of at most so many blocks, if all others ... */
+#define STI__CLUSTER_REST 0.2 /* ... have at most this share of what a sweep changed (squared). */
+#define STI__CLUSTER_TOL 0.25 /* Relative gap bar of a visit, as a share of that of the island. */
+#define STI__CLUSTER_NEWTON 10 /* Newton steps of one attempt, ... */
+#define STI__CLUSTER_SHIFTS 128 /* ... solves with frozen De Saxce shifts at most, where these are not enough, ... */
+#define STI__CLUSTER_MINIMISE 30 /* ... and Newton steps of one of them. */
 
 /* ---- sweeps over pairs: the end ------------------------------------------------------------------------- */
 
@@ -236,8 +247,6 @@
 #define STI__PAIRS_NEAR 1e-2
 #define STI__PAIRS_GAIN 0.8
 #define STI__PAIRS_SWEEPS 1000 /* Sweeps at most. */
-#define STI__PAIRS_BRIEF 12 /* Newton steps after which sweeps go on from the best pair found, ... */
-#define STI__PAIRS_RETURNS 3 /* ... so many times; then Newton's method has all the steps that it asks for. */
 /* clang-format on */
 
 #endif

@@ -17,7 +17,8 @@
     X(PAIR_WATCHING, "contacts that open fast are not swept, only looked at now and then")                   \
     X(PAIR_HUBS, "heavy bodies that touch many others take no colour: several lanes push them at once")      \
     X(PAIR_NEARNESS, "stalled sweeps go on until Newton's method finds its way from where they are")         \
-    X(PAIR_RETURNS, "sweeps go on where Newton's steps after them lose their way")                           \
+    X(PAIR_CLUSTERS, "bodies whose contacts cycle are solved as one block after each sweep")                 \
+    X(CLUSTER_SHIFTS, "there: De Saxce shifts are frozen where Newton's steps or visits lead nowhere")       \
     X(KEPT_FACTOR, "the first Newton step tries the factor of an earlier time step")                         \
     X(UNSYMMETRIC_FACTOR, "where BiCGStab is slow the whole unsymmetric Newton matrix is factored")          \
     X(ROUNDED_LAWS, "laws are rounded off where Newton's steps do not gain")                                 \

@@ -567,18 +567,16 @@ static bool iterate(couple *c, double goal, double bar) {
     return false;
 }
 
-/* What moves is swept first, pair by pair (policy.h says when). Where that is not enough, Newton's steps go on from it. Returns
-   whether it was swept. */
-static bool sweep_pairs(couple *c, double bar) {
+/* What moves is swept first, pair by pair (policy.h says when). Where that is not enough, Newton's steps go on from it. */
+static void sweep_pairs(couple *c, double bar) {
     sti__sap *sap = c->sap;
     if (!STI__RULE(PAIR_SWEEPS) || !c->plain || sap->history || sap->options->linear != STI_LINEAR_AUTO)
-        return false;
-    if (sti__sap_steps_left(sap) == 0) return false; /* a cap is a cap */
+        return;
+    if (sti__sap_steps_left(sap) == 0) return; /* a cap is a cap */
     read_pair(c);
-    if (merit_of(c) <= STI__PAIRS_SETTLED) return false;
+    if (merit_of(c) <= STI__PAIRS_SETTLED) return;
     if (sti__pairs_solve(sap, bar)) sap->judged = false;
     c->unit = 0; /* of the new pair */
-    return true;
 }
 
 static couple start(sti__sap *sap, double bar) {
@@ -598,17 +596,13 @@ static couple start(sti__sap *sap, double bar) {
     return c;
 }
 
-/* Sweeps, then Newton's steps; where few of these are not enough they have lost their way, and sweeps go on from the best pair. */
+/* Sweeps, then Newton's steps. */
 static bool sweep_and_iterate(couple *c, double goal, double bar) {
-    const sti__island *s = c->sap->s;
-    for (int k = 0;; k++) {
-        *c = start(c->sap, bar);
-        bool again = sweep_pairs(c, bar) && k < STI__PAIRS_RETURNS && STI__RULE(PAIR_RETURNS);
-        if (again) c->most = STI__PAIRS_BRIEF;
-        if (iterate(c, goal, bar)) return true;
-        if (c->best < INFINITY && bar > 0) memcpy(c->g, s->pair_g, sizeof(double) * (size_t)s->m);
-        if (!again || !sti__budget_left(&c->sap->count->budget)) return false;
-    }
+    *c = start(c->sap, bar);
+    sweep_pairs(c, bar);
+    if (iterate(c, goal, bar)) return true;
+    if (c->best < INFINITY && bar > 0) memcpy(c->g, c->sap->s->pair_g, sizeof(double) * (size_t)c->sap->s->m);
+    return false;
 }
 
 bool sti__sap_couple(sti__sap *sap, double goal, double bar) {

@@ -5,6 +5,7 @@
 #include "solve/pairs/pairs.h"
 #include "base/isa.h"
 #include "solve/judge/gap.h"
+#include "solve/pairs/pairs_cluster.h"
 #include "solve/parts/mass_parts.h"
 #include "solve/policy.h"
 #include "solve/primal/sap.h"
@@ -59,15 +60,18 @@ static int place_of(const run *r, int k) { return (r->newest + ALL - k) % ALL; }
 
 /* ---- one sweep ----------------------------------------------------------------------------------------------- */
 
-static void take_sweep(run *r) {
+/* Returns the operations of clusters. */
+static double take_sweep(run *r) {
     sti__pairs *p = r->p;
     memcpy(p->before, p->g, sizeof(double) * (size_t)p->m);
     r->kernel->sweep(p, p->z, p->g, r->local);
+    double work = sti__clusters_visit(p, STI__CLUSTER_TOL * r->tol);
     r->newest = (r->newest + 1) % ALL;
     r->change2 = r->kernel->compare(p->m, p->g, p->before, p->weight, r->change[r->newest]);
     memcpy(r->g[r->newest], p->g, sizeof(double) * (size_t)p->m);
     memcpy(r->z[r->newest], p->z, sizeof(double) * (size_t)p->nz_all);
     r->local = STI__PAIRS_ENOUGH * r->change2 / (p->npair + 1);
+    return work;
 }
 
 /* The relative gap bar. */
@@ -102,12 +106,13 @@ static void look_at_open(run *r, int sweeps) {
 
 /* ---- acceleration ------------------------------------------------------------------------------------------ */
 
-/* Where sweeps lead nowhere the window begins anew. */
+/* Where sweeps lead nowhere the window begins anew, and what cycles becomes a cluster. */
 static void watch_stalls(run *r) {
     r->since++;
     if (r->change2 < 0.5 * r->best) r->best = r->change2, r->since = 0;
     if (r->since <= STI__PAIRS_PATIENCE && r->change2 <= STI__PAIRS_WILD * r->best) return;
     r->stalled = true;
+    if (STI__RULE(PAIR_CLUSTERS)) sti__clusters_grow(r->p, r->change[r->newest]);
     r->best = r->change2;
     r->have = r->since = 0;
 }
@@ -191,17 +196,14 @@ static double cost_of(const sti__pairs *p) {
     return 8 * lanes + 3.0 * (STI__PAIRS_WINDOW + 3) * (p->m + p->nz) + STI__PAIRS_SINGLE * p->nsingle;
 }
 
-/* Sweeps that a few Newton steps of the whole island would cost. */
-static int worth(const sti__pairs *p, double cost) {
-    double n = p->s->n, root = sqrt(n), newton = STI__PAIRS_FACTOR * n * root * sqrt(root);
-    double most = STI__PAIRS_STEPS * newton / cost;
-    return most < STI__PAIRS_LEAST    ? STI__PAIRS_LEAST
-           : most < STI__PAIRS_SWEEPS ? (int)most
-                                      : STI__PAIRS_SWEEPS;
+/* Operations of a few Newton steps of the whole island, or of so many sweeps. */
+static double worth(const sti__pairs *p, double cost) {
+    double n = p->s->n, root = sqrt(n), steps = STI__PAIRS_STEPS * STI__PAIRS_FACTOR * n * root * sqrt(root);
+    return steps > STI__PAIRS_LEAST * cost ? steps : STI__PAIRS_LEAST * cost;
 }
 
 /* Whether Newton's method finds its way from here, or sweeps do not; else they go on for a while. */
-static bool is_enough(run *r, int *enough) {
+static bool is_enough(run *r, double *enough) {
     double bar = STI__RULE(PAIR_NEARNESS) ? measure(r) : 0;
     if (bar <= STI__PAIRS_NEAR || bar > STI__PAIRS_GAIN * r->bar) return true;
     r->bar = bar;
@@ -211,12 +213,13 @@ static bool is_enough(run *r, int *enough) {
 
 static bool iterate(run *r, sti__budget *budget, int *sweeps) {
     double cost = cost_of(r->p);
-    int enough = worth(r->p, cost);
+    double enough = worth(r->p, cost), spent = 0;
     for (*sweeps = 0; *sweeps < STI__PAIRS_SWEEPS && sti__budget_left(budget);) {
-        if (r->stalled && *sweeps >= enough && is_enough(r, &enough)) return false;
-        take_sweep(r);
+        if (r->stalled && spent >= enough && is_enough(r, &enough)) return false;
+        double work = cost + take_sweep(r);
         ++*sweeps;
-        sti__budget_spend(budget, cost);
+        spent += work;
+        sti__budget_spend(budget, work);
         if (!(r->change2 < INFINITY)) return false;
         if (is_done(r)) return true;
         look_at_open(r, *sweeps);
@@ -266,6 +269,7 @@ bool sti__pairs_solve(sti__sap *sap, double tol) {
     int sweeps = 0;
     set_vectors(&r);
     take_guess(p);
+    sti__clusters_begin(p);
     r.kernel->force(p, p->g, p->z);
     bool done = iterate(&r, &sap->count->budget, &sweeps);
     give_back(p, s, done ? p->inside : p->g);

@@ -92,6 +92,7 @@ typedef struct sti__pairs {
     double *z, *g, *before, *inside,
         *push; /* iterate; impulses before the sweep; within bounds, and what these push */
     double *out_g, *out_z, *change; /* of the last sweeps, WINDOW + 1 of each */
+    char *clusters;                 /* pairs_cluster.h */
     double free2;
     void *plan, *room; /* memory: of the plan, of the rest */
     size_t nplan, nroom;
@@ -100,6 +101,12 @@ typedef struct sti__pairs {
 /* Lays the island out; false if it is not made for it or memory is short. */
 bool sti__pairs_prepare(sti__pairs *p, struct sti__island *s);
 void sti__pairs_free(sti__pairs *p, const sti_allocator *allocator);
+
+#define STI__PAIRS_TOUCHES 8 /* parts that one block may move */
+/* The parts that block b of the island moves, ascending; -1 if there are too many. */
+int sti__pairs_touches(const sti__pairs *p, int b, int *list);
+/* Rows of block b over one part, whitened: dim rows of ld numbers. */
+void sti__pairs_whiten(const sti__pairs *p, int b, int part, int ld, double *X);
 
 /* Parts of the gap: sum over rows, and squares of z - X'h, X'h and z. */
 typedef struct sti__pairs_gap {

@@ -3,12 +3,12 @@
 #include "base/room.h"
 #include "contact/rows.h"
 #include "solve/pairs/pairs.h"
+#include "solve/pairs/pairs_cluster.h"
 #include "solve/parts/mass_parts.h"
 #include "solve/policy.h"
 #include "solve/rules.h"
 #include <string.h>
 
-#define MOST_TOUCHES 8 /* parts that one block may move */
 #define SIZES (STI__PAIRS_CONTACTS + 1)
 
 /* A block in lanes: the parts that it moves. */
@@ -65,6 +65,7 @@ static size_t lay_out_room(sti__pairs *p, const plan *x, char *base) {
     p->X = sti__cut(&c, (size_t)x->numbers, sizeof(double));
     p->D = sti__cut(&c, (size_t)x->squares, sizeof(double));
     p->q = sti__cut(&c, (size_t)p->s->m, sizeof(double));
+    p->clusters = sti__cut(&c, sti__clusters_room(p->s->nrow), 1);
     double **impulses[] = {&p->weight, &p->g, &p->before, &p->inside}, **motions[] = {&p->z, &p->push};
     for (int i = 0; i < STI__COUNT(impulses); i++) *impulses[i] = sti__cut(&c, m, sizeof(double));
     for (int i = 0; i < STI__COUNT(motions); i++) *motions[i] = sti__cut(&c, z, sizeof(double));
@@ -101,21 +102,19 @@ static bool lay_out_parts(sti__pairs *p, plan *x) {
     return p->parts > 0;
 }
 
-/* The parts that a block moves; -1 if there are too many. */
-static int touches_of(const sti__pairs *p, int b, int *list) {
+int sti__pairs_touches(const sti__pairs *p, int b, int *list) {
     const sti__island *s = p->s;
     int count = 0;
     for (int k = s->start[b]; k < s->start[b + 1]; k++) {
         int part = p->of[s->col[k]];
         if (count > 0 && list[count - 1] == part) continue;
-        if (count == MOST_TOUCHES) return -1;
+        if (count == STI__PAIRS_TOUCHES) return -1;
         list[count++] = part;
     }
     return count;
 }
 
-/* Rows of block b over one part, whitened: dim rows of ld numbers. */
-static void whiten(const sti__pairs *p, int b, int part, int ld, double *X) {
+void sti__pairs_whiten(const sti__pairs *p, int b, int part, int ld, double *X) {
     const sti__island *s = p->s;
     int dim = s->first[b + 1] - s->first[b], begin = p->part[part], n = size_of(p, part);
     const double *value = s->value + s->number[b];
@@ -148,9 +147,9 @@ static void add_single(sti__pairs *p, plan *x, int b, const int *list, int count
 
 /* Blocks in lanes, and the others. */
 static bool sort_blocks(sti__pairs *p, plan *x) {
-    int list[MOST_TOUCHES];
+    int list[STI__PAIRS_TOUCHES];
     for (int b = 0; b < p->s->nrow; b++) {
-        int count = touches_of(p, b, list);
+        int count = sti__pairs_touches(p, b, list);
         if (count < 0 || sti__island_row(p->s, b)->kind == STI_ROW_USER) return false;
         if (fits_lane(p, b, list, count))
             x->key[x->nkey++] = (key){list[0], count > 1 ? list[1] : p->parts, b};
@@ -229,7 +228,7 @@ static void find_hubs(sti__pairs *p, plan *x) {
 
 /* The first colour that neither part has. Hubs have none but against the world. */
 static void colour_pairs(sti__pairs *p, plan *x) {
-    int list[MOST_TOUCHES];
+    int list[STI__PAIRS_TOUCHES];
     memset(x->used, 0, sizeof(uint64_t) * ((size_t)p->parts + 1));
     for (int i = 0; i < p->npair; i++) {
         const key *k = &x->key[x->start[i]];
@@ -241,7 +240,7 @@ static void colour_pairs(sti__pairs *p, plan *x) {
         int colour = used == UINT64_MAX ? 64 : __builtin_ctzll(~used);
         x->colour[i] = colour < STI__PAIRS_COLOURS ? colour : -1;
         for (int c = 0; c < size && x->colour[i] < 0; c++)
-            add_single(p, x, k[c].block, list, touches_of(p, k[c].block, list));
+            add_single(p, x, k[c].block, list, sti__pairs_touches(p, k[c].block, list));
         if (x->colour[i] < 0) continue;
         if (x->copy[k->a] < 0 || alone) x->used[k->a] |= (uint64_t)1 << colour;
         if (x->copy[k->b] < 0) x->used[k->b] |= (uint64_t)1 << colour;
@@ -391,7 +390,7 @@ static void fill_pair(sti__pairs *p, plan *x, int i) {
     memset(X, 0, sizeof X);
     for (int c = 0; c < size; c++)
         for (int side = 0; side < (k->b < p->parts ? 2 : 1); side++) {
-            whiten(p, k[c].block, side ? k->b : k->a, STI__BODY, t);
+            sti__pairs_whiten(p, k[c].block, side ? k->b : k->a, STI__BODY, t);
             for (int r = 0; r < 3; r++)
                 memcpy(X[c] + 12 * r + 6 * side, t + 6 * r, sizeof(double) * STI__BODY);
         }
@@ -412,9 +411,9 @@ static void fill_pair(sti__pairs *p, plan *x, int i) {
 
 static void fill_single(sti__pairs *p, sti__pair_single *e, int64_t *used) {
     const sti__island *s = p->s;
-    int b = e->block, dim = s->first[b + 1] - s->first[b], list[MOST_TOUCHES];
+    int b = e->block, dim = s->first[b + 1] - s->first[b], list[STI__PAIRS_TOUCHES];
     double *D = p->D + e->D;
-    touches_of(p, b, list);
+    sti__pairs_touches(p, b, list);
     memset(D, 0, sizeof(double) * (size_t)dim * (size_t)dim);
     for (int i = 0; i < dim; i++) D[i * dim + i] = s->R[s->first[b] + i];
     for (int t = 0; t < e->touches; t++) {
@@ -422,7 +421,7 @@ static void fill_single(sti__pairs *p, sti__pair_single *e, int64_t *used) {
         double *X = p->X + *used;
         p->touch[e->touch + t] = (sti__pair_touch){p->z_at[list[t]], n, *used};
         *used += (int64_t)dim * n;
-        whiten(p, b, list[t], n, X);
+        sti__pairs_whiten(p, b, list[t], n, X);
         for (int i = 0; i < dim; i++)
             for (int j = 0; j < dim; j++)
                 for (int k = 0; k < n; k++) D[i * dim + j] += X[i * n + k] * X[j * n + k];
