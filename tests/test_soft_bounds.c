@@ -131,17 +131,18 @@ TEST(coincident_bodies_have_bounded_contacts) {
     sti_model_free(m);
 }
 
-/* Their solve is hard; a step of it may take about a second of one core, and says where it was cut short. */
+/* Their solve is hard; it says where it was cut short. */
 TEST(coincident_boxes_take_bounded_work) {
     sti_model *m = model_of(
         HEAD "<option gravity='0 0 0'/><worldbody>"
              "<sti:soft name='a' type='box' size='.1 .1 .1' edge='.05' young='1e5'/>"
              "<sti:soft name='b' type='box' size='.1 .1 .1' edge='.05' young='1e5'/></worldbody></mujoco>");
     sti_world *w = world_of(m);
+    sti_world_option(w)->max_work = 5e8;
     for (int i = 0; i < 8; i++) {
         CHECK(sti_step(w, 1) == STI_OK);
         const sti_solve_info *info = sti_world_solve_info(w);
-        CHECK(info->work < 3.5e9 && isfinite(info->certificate.headline));
+        CHECK(info->work < 1e9 && isfinite(info->certificate.headline));
     }
     CHECK(sti_world_warnings(w, STI_WARN_WORK_CAP) > 0);
     sti_world_destroy(w);

@@ -28,8 +28,10 @@ TEST(energy_without_a_source_is_noticed) {
 TEST(energy_without_a_source_is_noticed_late_in_a_run) {
     sti_model *m = model_of(
         HEAD "<option timestep='.005' gravity='0 0 0'/><worldbody>"
-             "<sti:soft name='a' type='box' size='.05 .05 .05' edge='.05' young='1e4'/>"
-             "<sti:soft name='b' type='box' size='.05 .05 .05' edge='.05' young='1e4' pos='.2 .2 .3'/>"
+             "<sti:soft name='a' type='box' size='.05 .05 .05' edge='.05' young='1e4' "
+             "hydroelastic_stiffness='1e9'/>"
+             "<sti:soft name='b' type='box' size='.05 .05 .05' edge='.05' young='1e4' "
+             "hydroelastic_stiffness='1e9' pos='.2 .2 .3'/>"
              "<body pos='-1 0 0'><joint type='slide' axis='0 0 1' stiffness='1e4'/><geom size='.05' mass='1' "
              "contype='0' conaffinity='0'/></body></worldbody></mujoco>");
     sti_world *w = world_of(m);

@@ -218,15 +218,33 @@ static int name_bodies(const sti__collision_model *cm, const field_list *list, i
     return n;
 }
 
+/* Growth of pressure with depth where the nodes are at x: the mean over the volume that has pressure. */
+static double mean_slope(const sti__pressure_body *b, const double *x, const sti__soft_bvh *tree) {
+    double sum = 0, volume = 0;
+    for (int i = 0; i < tree->count; i++) {
+        const int *t = b->tet + 4 * (size_t)tree->element[i];
+        const double *at[4];
+        double p[4];
+        sti__field_tet f;
+        for (int k = 0; k < 4; k++) at[k] = x + 3 * (size_t)t[k], p[k] = b->pressure[t[k]];
+        if (!sti__field_tet_make(at, t, p, &f)) continue;
+        sum += fabs(f.tet.height[0]) * v3_norm(f.gradient);
+        volume += fabs(f.tet.height[0]);
+    }
+    return volume > 0 ? sum / volume : 0;
+}
+
 static bool make_soft(sti__fields *f, const sti_state *s, int i) {
     const sti_model *m = s->model;
     const sti__middles *more = &f->middles[i];
     if (!sti__middles_create(&f->middles[i], m, i, f->allocator)) return false;
     f->body[i] = soft_view(f, s, i);
     const double *x = more->count ? more->node : m->flexvert_pos0 + 3 * (size_t)m->flex_vertadr[i];
-    return sti__soft_bvh_create(&f->tree[i], x, f->body[i].pressure, f->body[i].tet, 4,
-                                m->flex_elemnum[i] + 4 * more->count, f->allocator) &&
-           (!m->flex_selfcollide[i] || sti__soft_bvh_meet_self(&f->tree[i]));
+    if (!sti__soft_bvh_create(&f->tree[i], x, f->body[i].pressure, f->body[i].tet, 4,
+                              m->flex_elemnum[i] + 4 * more->count, f->allocator))
+        return false;
+    f->body[i].slope = mean_slope(&f->body[i], x, &f->tree[i]);
+    return !m->flex_selfcollide[i] || sti__soft_bvh_meet_self(&f->tree[i]);
 }
 
 static bool are_alike(const sti_state *s, int a, int b) {

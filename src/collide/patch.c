@@ -112,6 +112,7 @@ static const sti__field_tet *load_tet(const sti__pressure_body *b, int element, 
     c->body = b;
     c->element = element;
     c->good = sti__field_tet_make(at, node, pressure, &c->tet);
+    c->tet.least = b->slope;
     return c->good ? &c->tet : NULL;
 }
 

@@ -25,6 +25,8 @@ typedef struct sti__pressure_body {
     const int *tri;          /* ntri x 3, counterclockwise from outside; rigid bodies */
     const sti__soft_bvh
         *tree; /* over triangles of rigid bodies, over tets of others; refitted for soft ones */
+    double
+        slope; /* Pa/m, soft bodies: growth of the field with depth at rest, the least that counts; 0: none */
 } sti__pressure_body;
 
 /* Two bodies, or a soft one with itself, after sti__soft_bvh_meet_self. */

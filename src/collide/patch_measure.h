@@ -6,14 +6,17 @@
 #include "collide/patch.h"
 
 /* One side of a polygon: the slope of its field along the way into its body (infinite if rigid), false if it is seen from
-   behind. A field that does not grow that way at all still gives a number above 0. */
+   behind. A field that does not grow that way at all still gives a number above 0. Where a soft body is stretched or folded its
+   field is flat, and pressure over slope would be deeper than the body is thick: a force that goes on far outside of it does work
+   that nobody has put in. So the slope of soft bodies is at least that at rest. */
 static inline bool sti__patch_slope(const sti__field_tet *f, const double n[3], double sign, double pressure,
                                     const sti__patch_options *o, double *slope) {
     *slope = INFINITY;
     if (!f) return true;
     double along = sign * v3_dot(f->gradient, n), whole = v3_norm(f->gradient);
     if (along < o->back * whole) return false;
-    *slope = fmax(along, fmax(o->slope * whole, 1e-3 * o->slope * pressure / sqrt(f->tet.size2)));
+    along = fmax(along, fmax(o->slope * whole, f->least));
+    *slope = fmax(along, 1e-3 * o->slope * pressure / sqrt(f->tet.size2));
     return *slope > 0;
 }
 

@@ -113,6 +113,7 @@ typedef struct sti__field_tet {
     sti__clip_tet tet;
     double p[4]; /* at the sorted corners, Pa */
     double gradient[3];
+    double least; /* slope that counts at least, Pa/m; 0 as it is made */
 } sti__field_tet;
 
 /* pressure[i] is that of corner i. False if the tet is flat or a number is beyond all use. */
@@ -122,6 +123,7 @@ static inline bool sti__field_tet_make(const double *const x[4], const int numbe
     for (int i = 0; i < 4; i++) f->p[i] = pressure[f->tet.place[i]];
     /* differences to a corner: exact for a constant */
     v3_zero(f->gradient);
+    f->least = 0;
     for (int i = 1; i < 4; i++)
         v3_add_scaled(f->gradient, f->tet.face[i], (f->p[i] - f->p[0]) / f->tet.height[i]);
     return v3_dot(f->gradient, f->gradient) < 1e200;

@@ -179,13 +179,31 @@ static sti_status begin_anew(sti_world *world, double goal, double *left, int *c
     return status == STI_OK ? sti__constraints_judge(world) : status;
 }
 
+/* The work is spent and what was found is far from an answer: of the way there from the step's beginning only what is downhill. Else an
+   iterate that has gone astray would be the step, with energy from nowhere. */
+static sti_status hold_back(sti_world *world) {
+    sti__soft_bodies *b = &world->soft;
+    double *v = world->state->flexvert_step;
+    size_t bytes = sti__size(3, sizeof *v, b->fem->nnode);
+    slow s;
+    memcpy(b->next, v, bytes);
+    if (!prepare(world, &s)) return sti__fail(&world->error, STI_NO_MEMORY, "no memory for a soft body");
+    memcpy(b->before, v, bytes);
+    memcpy(v, b->next, bytes);
+    go_down(world, &s);
+    stop_at(world, &s);
+    sti__soft_resume(world);
+    return sti__constraints_judge(world);
+}
+
 sti_status sti__soft_settle(sti_world *world) {
     sti__constraints *c = &world->constraints;
     double goal = 0.5 * world->state->opt.contact_tol, rest = 0;
     int count = 0;
     sti_status status = newton(world, goal, &rest, &count);
-    bool lost = status == STI_OK ? !(rest <= LOST) && sti__budget_left(&c->budget) : status != STI_NO_MEMORY;
-    if (lost) status = begin_anew(world, goal, &rest, &count);
+    bool lost = status == STI_OK ? !(rest <= LOST) : status != STI_NO_MEMORY;
+    if (lost && status == STI_OK && !sti__budget_left(&c->budget)) status = hold_back(world);
+    else if (lost) status = begin_anew(world, goal, &rest, &count);
     if (status != STI_OK) return status;
     c->info.outer += count;
     c->soft_rest = rest;
