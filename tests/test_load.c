@@ -290,8 +290,6 @@ TEST(unsupported_is_named) {
     CHECK(fails("<mujoco><actuator>\n<dcmotor joint='j' any='thing'/></actuator></mujoco>", STI_UNSUPPORTED,
                 2, "dcmotor", "", "not supported yet"));
     CHECK(geom_fails("size='1' adhesion='2'", STI_UNSUPPORTED, "adhesion", "not supported yet"));
-    CHECK(fails("<mujoco><default><joint damping='1 2'/></default></mujoco>", STI_UNSUPPORTED, 1, "joint",
-                "damping", "nonlinear"));
     sti_error e;
     sti_report report;
     sti_report_init(&report, NULL);

@@ -56,7 +56,7 @@ static double slide(int steps, double mu, bool remember, sti_contact_memory *mem
         for (int r = 0; r < CORNERS; r++) {
             sti__memory_carry(&memory[r], (uint64_t)r, frame, &memory[r]);
             p.vhat[3 * r] = -sink[r] / (h + tau);
-            if (remember) sti__memory_vhat(&memory[r], 3, h, tau, p.vhat + 3 * r + 1);
+            if (remember) sti__memory_vhat(&memory[r], 3, h, tau, (double[3]){0}, p.vhat + 3 * r + 1);
         }
         make_newton(&p);
         for (int r = 0; r < CORNERS; r++) {
@@ -117,7 +117,7 @@ TEST(carrying_over) {
     double t = c * 1 - s * 3;
     CHECK_NEAR(m.anchor[0], t * c, 1e-15);
     CHECK_NEAR(m.anchor[1], 2, 1e-15);
-    sti__memory_vhat(&m, 3, 0.01, 0.03, vhat);
+    sti__memory_vhat(&m, 3, 0.01, 0.03, (double[3]){0}, vhat);
     CHECK_NEAR(vhat[0], -t / 0.04, 1e-13);
     CHECK_NEAR(vhat[1], -50, 1e-13);
     /* the force (1, 2, 3) in world, seen in the new frame */

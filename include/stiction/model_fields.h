@@ -107,6 +107,7 @@
     X(double, jnt_pos, njnt, 3, W, R)                                                     \
     X(double, jnt_axis, njnt, 3, W, R)                                                    \
     X(double, jnt_stiffness, njnt, 1, W, V)                                               \
+    X(double, jnt_stiffnesspoly, njnt, 2, W, V)                                           \
     X(double, jnt_range, njnt, 2, W, V)                                                   \
     X(double, jnt_actfrcrange, njnt, 2, W, V)                                             \
     X(double, jnt_margin, njnt, 1, C, V)                                                  \
@@ -120,6 +121,7 @@
     X(double, dof_frictionloss, nv, 1, W, V)                                              \
     X(double, dof_armature, nv, 1, W, R)                                                  \
     X(double, dof_damping, nv, 1, W, V)                                                   \
+    X(double, dof_dampingpoly, nv, 2, W, V)                                               \
     X(double, dof_invweight0, nv, 1, C, D)                                                \
     X(double, dof_M0, nv, 1, C, D)                                                        \
     /* sparse mass matrix: row i = dofs on the path from the root to i, ascending, i last; \
@@ -155,12 +157,14 @@
     X(double, geom_pos, ngeom, 3, W, R)                                                   \
     X(double, geom_quat, ngeom, 4, W, R)                                                  \
     X(double, geom_friction, ngeom, 3, W, V)                                              \
+    X(double, geom_surfacevel, ngeom, 6, C, S)  /* in the frame of the geom: linear, angular */\
     X(double, geom_margin, ngeom, 1, C, S)                                                \
     X(double, geom_gap, ngeom, 1, C, S)                                                   \
     X(double, geom_fluid, ngeom, 12, C, B)                                                \
     X(float, geom_rgba, ngeom, 4, C, V)                                                   \
     /* sites */                                                                           \
     X(int, site_type, nsite, 1, C, F)                                                     \
+    X(int, site_dataid, nsite, 1, C, F)  /* mesh, -1: none */                             \
     X(int, site_bodyid, nsite, 1, C, F)                                                   \
     X(int, site_matid, nsite, 1, C, V)                                                    \
     X(int, site_group, nsite, 1, C, V)                                                    \
@@ -247,7 +251,9 @@
     X(double, tendon_actfrcrange, ntendon, 2, W, V)                                       \
     X(double, tendon_margin, ntendon, 1, C, V)                                            \
     X(double, tendon_stiffness, ntendon, 1, W, V)                                         \
+    X(double, tendon_stiffnesspoly, ntendon, 2, W, V)                                     \
     X(double, tendon_damping, ntendon, 1, W, V)                                           \
+    X(double, tendon_dampingpoly, ntendon, 2, W, V)                                       \
     X(double, tendon_armature, ntendon, 1, W, R)                                          \
     X(double, tendon_frictionloss, ntendon, 1, W, V)                                      \
     X(double, tendon_lengthspring, ntendon, 2, W, B)                                      \

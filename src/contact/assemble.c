@@ -3,6 +3,7 @@
 #include "contact/assemble.h"
 #include "base/roots.h"
 #include "contact/chain.h"
+#include "dynamics/spring.h"
 #include "math/rot.h"
 #include <limits.h>
 #include <string.h>
@@ -486,7 +487,7 @@ static void add_run(sti__assembly *as, const sti_state *s, int begin, int end) {
     bool damp = damped(s), more = implicit(as, s);
     for (int i = begin; i < end && (damp || more); i++) {
         double *row = as->avalue + as->astart[i];
-        if (damp) row[m->M_rownnz[i - shift] - 1] += s->opt.timestep * s->par.dof_damping[i - shift];
+        if (damp) row[m->M_rownnz[i - shift] - 1] += s->opt.timestep * dof_damper_slope(s, i - shift);
         if (more) add_implicit(as, s, i - shift, row);
     }
 }
@@ -624,7 +625,7 @@ static sti__tree_factor factor_of(const sti__assembly *as, const sti_state *s) {
     const sti_model *m = as->model;
     bool any = false;
     if (s->opt.integrator != STI_INTEGRATOR_EULER) return (sti__tree_factor){0};
-    for (int d = 0; damped(s) && d < m->nv; d++) any |= s->par.dof_damping[d] > 0;
+    for (int d = 0; damped(s) && d < m->nv; d++) any |= dof_damper_slope(s, d) > 0;
     return (sti__tree_factor){any ? s->qH : s->qLD, any ? s->qHDiagInv : s->qLDiagInv, as->dof, m->M_rowadr,
                               m->nv};
 }

@@ -4,6 +4,7 @@
 #ifndef STI_CONTACT_ASSEMBLE_H
 #define STI_CONTACT_ASSEMBLE_H
 
+#include "base/lane.h"
 #include "contact/memory.h"
 #include "contact/mobility.h"
 #include "contact/overlap.h"
@@ -33,6 +34,8 @@ typedef struct sti__block_info {
     double stiffness; /* N/m; INFINITY: near-rigid */
     double weight;    /* inverse mass that it feels */
     int overlap;      /* of a contact: its number among those that overlap, -1: none */
+    double
+        surface[3]; /* of a contact: what moving surfaces add to the velocity of the bodies: tangents, spin */
 } sti__block_info;
 
 /* Arrays of one length in one block. */

@@ -109,8 +109,11 @@ static const double *axis_of(const sti_contact_memory *m, int i) {
     return m->frame + (size_t)3 * (size_t)(i % 3);
 }
 
-void sti__memory_vhat(const sti_contact_memory *m, int dim, double h, double tau, double *vhat) {
-    for (int i = 1; i < dim; i++) vhat[i - 1] = -dot3(i < 3 ? m->anchor : m->turn, axis_of(m, i)) / (h + tau);
+void sti__memory_vhat(const sti_contact_memory *m, int dim, double h, double tau, const double surface[3],
+                      double *vhat) {
+    for (int i = 1; i < dim; i++)
+        vhat[i - 1] =
+            -dot3(i < 3 ? m->anchor : m->turn, axis_of(m, i)) / (h + tau) - (i < 4 ? surface[i - 1] : 0);
 }
 
 static bool slides(const sti_row *row, const double *g) {

@@ -45,8 +45,10 @@ static inline void sti__learn(double off, double *trend) {
 void sti__memory_carry(const sti_contact_memory *old, uint64_t feature, const double frame[9],
                        sti_contact_memory *memory);
 
-/* vhat of the dim - 1 rows after the normal, m/s and rad/s. tau is the dissipation time in s. */
-void sti__memory_vhat(const sti_contact_memory *memory, int dim, double h, double tau, double *vhat);
+/* vhat of the dim - 1 rows after the normal, m/s and rad/s. tau is the dissipation time in s; surface: what moving surfaces add to the
+   velocities of the first three. */
+void sti__memory_vhat(const sti_contact_memory *memory, int dim, double h, double tau,
+                      const double surface[3], double *vhat);
 
 /* Ends a step. row and R are the contact's, v its relative velocity J v (dim), g its impulse. */
 void sti__memory_update(sti_contact_memory *memory, const sti_row *row, const double *R, const double *v,

@@ -2,6 +2,7 @@
 #include "contact/patch.h"
 #include "collide/collide.h"
 #include "contact/jacobian.h"
+#include "contact/surface.h"
 #include <math.h>
 #include <string.h>
 
@@ -169,6 +170,8 @@ static void add_touch(sti__assembly *as, const sti_state *s, const sti__fields *
     for (int i = 1; s->opt.memory && i < law.dim; i++)
         R[i] = fmax(R[i], R[0]); /* anchors do not creep: Mindlin's stiffness */
     sti__block_info info = {STI__FROM_CONTACT, id, p->dist, near, clamped ? INFINITY : p->stiffness, w};
+    sti__surface_velocity(s, f->geom[p->a], f->geom[p->b], p->pos, frame, info.surface);
+    for (int i = 1; i < law.dim; i++) vhat[i] = -info.surface[i - 1];
     sti__block_close(as, &row, R, vhat, &info, p->feature);
     memcpy(as->memory[as->nblock - 1].frame, frame, sizeof frame);
 }

@@ -3,6 +3,7 @@
 #include "contact/chain.h"
 #include "contact/constraints.h"
 #include "contact/jacobian.h"
+#include "contact/surface.h"
 #include <math.h>
 #include <string.h>
 
@@ -65,13 +66,11 @@ static bool find_law(const sti__assembly *as, const sti_state *s, const sti__con
     if (share < 1) l.R[0] /= share * share;
     double push = sti__overlap_push(s->opt.push, sti__overlap_opening(&as->overlaps, overlap));
     if (clamped && l.vhat[0] > push) l.vhat[0] = push;
-    *l.info = (sti__block_info){STI__FROM_CONTACT,
-                                id,
-                                phi,
-                                soft.beta * s->opt.timestep / PI,
-                                clamped ? INFINITY : soft.stiffness,
-                                w,
-                                overlap};
+    *l.info = (sti__block_info){
+        STI__FROM_CONTACT, id, phi, soft.beta * s->opt.timestep / PI, clamped ? INFINITY : soft.stiffness, w,
+        overlap,           {0}};
+    sti__surface_velocity(s, c->geom1, c->geom2, c->pos, c->frame, l.info->surface);
+    for (int i = 1; i < dim && i < 4; i++) l.vhat[i] = -l.info->surface[i - 1];
     return w > LEAST_WEIGHT;
 }
 

@@ -10,6 +10,7 @@
 #include "dynamics/chain.h"
 #include "dynamics/fluid.h"
 #include "dynamics/muscle.h"
+#include "dynamics/spring.h"
 
 void STI_K(derivative)(sti_state *s);
 
@@ -42,10 +43,10 @@ static void add_square(const sti_state *s, sparse_row J, vreal x) {
 static void passive_part(const sti_state *s) {
     const sti_model *m = s->model;
     if (s->opt.disableflags & STI_DISABLE_DAMPER) return;
-    for (int i = 0; i < m->nv; i++) add_at(s, above_diagonal(m, i, i), -PAR(s, dof_damping, i));
+    for (int i = 0; i < m->nv; i++) add_at(s, above_diagonal(m, i, i), -dof_damper_slope(s, i));
     for (int t = 0; t < m->ntendon; t++) {
         int adr = m->ten_J_rowadr[t];
-        vreal damping = PAR(s, tendon_damping, t);
+        vreal damping = tendon_damper_slope(s, t);
         if (v_all(v_eq(damping, v_set(0)))) continue;
         add_square(s, (sparse_row){m->ten_J_colind + adr, m->ten_J_rownnz[t], LANES(s->ten_J) + adr},
                    -damping);

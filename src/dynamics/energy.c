@@ -18,14 +18,17 @@ static vreal spring_energy(const sti_state *s) {
     vreal sum = v_set(0);
     if (s->opt.disableflags & STI_DISABLE_SPRING) return sum;
     for (int j = 0; j < m->njnt; j++) {
-        vreal k = PAR(s, jnt_stiffness, j), offset[6];
-        if (v_all(v_eq(k, v_set(0)))) continue;
+        vreal k = PAR(s, jnt_stiffness, j), p[2], offset[6];
+        if (!v_any(has_spring(s, j, p))) continue;
         int n = spring_offset(s, j, offset);
         for (int d = 0; d < n; d++) sum = sum + v_set(0.5) * k * (offset[d] * offset[d]);
+        for (int d = 0; d < n; d += 3) sum = sum + spring_more_energy(p, spring_reach(offset, n, d));
     }
     for (int i = 0; i < m->ntendon; i++) {
-        vreal offset = tendon_offset(s, i);
-        sum = sum + v_set(0.5) * PAR(s, tendon_stiffness, i) * (offset * offset);
+        vreal offset = tendon_offset(s, i), p[2];
+        PAR_ROW(p, s, tendon_stiffnesspoly, i, 2);
+        sum = sum + v_set(0.5) * PAR(s, tendon_stiffness, i) * (offset * offset) +
+              spring_more_energy(p, offset);
     }
     return sum;
 }

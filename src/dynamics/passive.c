@@ -12,11 +12,14 @@ static void fill(vreal *r, int n) {
 static void joint_springs(const sti_state *s, vreal *force) {
     const sti_model *m = s->model;
     for (int j = 0; j < m->njnt; j++) {
-        vreal k = PAR(s, jnt_stiffness, j), offset[6];
-        vmask none = v_eq(k, v_set(0));
-        if (v_all(none)) continue;
+        vreal p[2], offset[6];
+        vmask any = has_spring(s, j, p);
+        if (!v_any(any)) continue;
         int n = spring_offset(s, j, offset);
-        for (int d = 0; d < n; d++) force[m->jnt_dofadr[j] + d] = v_select(none, v_set(0), -k * offset[d]);
+        for (int d = 0; d < n; d++) {
+            vreal k = spring_rate(PAR(s, jnt_stiffness, j), p, spring_reach(offset, n, d));
+            force[m->jnt_dofadr[j] + d] = v_select(any, -k * offset[d], v_set(0));
+        }
     }
 }
 
@@ -38,8 +41,10 @@ static void springs(sti_state *s) {
     fill(force, m->nv);
     if (s->opt.disableflags & STI_DISABLE_SPRING) return;
     joint_springs(s, force);
-    for (int i = 0; i < m->ntendon; i++)
-        pull(s, i, -PAR(s, tendon_stiffness, i) * tendon_offset(s, i), force);
+    for (int i = 0; i < m->ntendon; i++) {
+        vreal offset = tendon_offset(s, i);
+        pull(s, i, -tendon_spring_rate(s, i, offset) * offset, force);
+    }
 }
 
 static void dampers(sti_state *s) {
@@ -50,9 +55,9 @@ static void dampers(sti_state *s) {
         fill(force, m->nv);
         return;
     }
-    for (int d = 0; d < m->nv; d++) force[d] = -PAR(s, dof_damping, d) * qvel[d];
+    for (int d = 0; d < m->nv; d++) force[d] = -dof_damper_rate(s, d) * qvel[d];
     for (int i = 0; i < m->ntendon; i++)
-        pull(s, i, -PAR(s, tendon_damping, i) * CLANES(s->ten_velocity)[i], force);
+        pull(s, i, -tendon_damper_rate(s, i) * CLANES(s->ten_velocity)[i], force);
 }
 
 static bool has_gravity(const sti_state *s) {

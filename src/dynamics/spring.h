@@ -39,6 +39,63 @@ static inline int spring_offset(const sti_state *s, int j, vreal r[6]) {
     return n + 3;
 }
 
+/* Force of a spring per displacement x, and of a damper per velocity v: k + p0 x + p1 x^2, c + p0 |v| + p1 v^2. */
+static inline vreal spring_rate(vreal k, const vreal p[2], vreal x) { return k + x * (p[0] + x * p[1]); }
+static inline vreal damper_rate(vreal c, const vreal p[2], vreal v) {
+    vreal u = v_abs(v);
+    return c + u * (p[0] + u * p[1]);
+}
+
+/* Derivative of the damper's force by velocity, without its sign. */
+static inline vreal damper_slope(vreal c, const vreal p[2], vreal v) {
+    vreal u = v_abs(v);
+    return c + u * (v_set(2) * p[0] + v_set(3) * u * p[1]);
+}
+
+/* Energy that the polynomial's higher terms add to k x^2 / 2. */
+static inline vreal spring_more_energy(const vreal p[2], vreal x) {
+    return x * x * x * (p[0] / v_set(3) + x * p[1] / v_set(4));
+}
+
+static inline vreal dof_damper_rate(const sti_state *s, int d) {
+    vreal p[2];
+    PAR_ROW(p, s, dof_dampingpoly, d, 2);
+    return damper_rate(PAR(s, dof_damping, d), p, CLANES(s->qvel)[d]);
+}
+static inline vreal dof_damper_slope(const sti_state *s, int d) {
+    vreal p[2];
+    PAR_ROW(p, s, dof_dampingpoly, d, 2);
+    return damper_slope(PAR(s, dof_damping, d), p, CLANES(s->qvel)[d]);
+}
+static inline vreal tendon_damper_rate(const sti_state *s, int t) {
+    vreal p[2];
+    PAR_ROW(p, s, tendon_dampingpoly, t, 2);
+    return damper_rate(PAR(s, tendon_damping, t), p, CLANES(s->ten_velocity)[t]);
+}
+static inline vreal tendon_damper_slope(const sti_state *s, int t) {
+    vreal p[2];
+    PAR_ROW(p, s, tendon_dampingpoly, t, 2);
+    return damper_slope(PAR(s, tendon_damping, t), p, CLANES(s->ten_velocity)[t]);
+}
+static inline vreal tendon_spring_rate(const sti_state *s, int t, vreal offset) {
+    vreal p[2];
+    PAR_ROW(p, s, tendon_stiffnesspoly, t, 2);
+    return spring_rate(PAR(s, tendon_stiffness, t), p, offset);
+}
+
+/* Whether joint j has a spring, by lane. */
+static inline vmask has_spring(const sti_state *s, int j, vreal p[2]) {
+    PAR_ROW(p, s, jnt_stiffnesspoly, j, 2);
+    return ~(v_eq(PAR(s, jnt_stiffness, j), v_set(0)) & v_eq(p[0], v_set(0)) & v_eq(p[1], v_set(0)));
+}
+
+/* What counts as x in the polynomial of dof d of n: the displacement of a slide or hinge, else the length of that of the three
+   translations or rotations it is one of. */
+static inline vreal spring_reach(const vreal r[6], int n, int d) {
+    const vreal *x = r + (d < 3 ? 0 : 3);
+    return n == 1 ? r[0] : v_sqrt(v3_dot(x, x));
+}
+
 /* Displacement of tendon i's spring, 0 inside its dead band. */
 static inline vreal tendon_offset(const sti_state *s, int i) {
     vreal length = CLANES(s->ten_length)[i];

@@ -251,10 +251,10 @@ static vreal tendon_force(const sti_state *s, int t) {
     const sti_model *m = s->model;
     vreal f = v_set(0), armature = PAR(s, tendon_armature, t);
     if (!v_all(v_eq(armature, v_set(0)))) f = f - armature * tendon_acceleration(s, t);
-    if (!(s->opt.disableflags & STI_DISABLE_SPRING))
-        f = f - PAR(s, tendon_stiffness, t) * tendon_offset(s, t);
+    vreal offset = tendon_offset(s, t);
+    if (!(s->opt.disableflags & STI_DISABLE_SPRING)) f = f - tendon_spring_rate(s, t, offset) * offset;
     if (!(s->opt.disableflags & STI_DISABLE_DAMPER))
-        f = f - PAR(s, tendon_damping, t) * CLANES(s->ten_velocity)[t];
+        f = f - tendon_damper_rate(s, t) * CLANES(s->ten_velocity)[t];
     for (int u = 0; u < m->nu; u++)
         if (m->actuator_trntype[u] == STI_TRN_TENDON && m->actuator_trnid[2 * u] == t)
             f = f + PAR(s, actuator_gear, 6 * u) * CLANES(s->actuator_force)[u];

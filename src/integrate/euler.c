@@ -2,6 +2,7 @@
 /* Semi-implicit Euler: velocity first, then position with the new velocity; joint damping implicit. */
 #include "dynamics/factor.h"
 #include "dynamics/spatial.h"
+#include "dynamics/spring.h"
 #include "integrate/advance.h"
 
 void STI_K(euler)(sti_state *s);
@@ -10,7 +11,7 @@ void STI_K(euler)(sti_state *s);
 static inline vmask damped(const sti_state *s) {
     vmask any = v_lt(v_set(0), v_set(0));
     if (s->opt.disableflags & (STI_DISABLE_EULERDAMP | STI_DISABLE_DAMPER)) return any;
-    for (int d = 0; d < s->model->nv; d++) any |= v_lt(v_set(0), PAR(s, dof_damping, d));
+    for (int d = 0; d < s->model->nv; d++) any |= v_lt(v_set(0), dof_damper_slope(s, d));
     return any;
 }
 
@@ -22,7 +23,7 @@ static void damped_acceleration(const sti_state *s, vreal *restrict qacc) {
     for (int k = 0; k < m->nM; k++) H[k] = M[k];
     for (int d = 0; d < m->nv; d++) {
         int k = m->M_rowadr[d] + m->M_rownnz[d] - 1;
-        H[k] = H[k] + h * PAR(s, dof_damping, d);
+        H[k] = H[k] + h * dof_damper_slope(s, d);
         qacc[d] = smooth[d];
     }
     STI_K(ltdl_factor)(m, H, LANES(s->qHDiagInv));

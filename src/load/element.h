@@ -18,7 +18,6 @@ enum {
     STI_F_UNSUPPORTED = 8, /* valid MJCF, not supported yet: an error, or a warning with LOOKS.
                          An attribute may be given with its standard value; an element's content is not looked at */
     STI_F_IDLE = 16,       /* accepted with a warning that it has no effect */
-    STI_F_FIRST = 32,      /* attribute: numbers after the first are not supported yet */
     STI_F_OWN = 64,        /* in the namespace urn:stiction */
     STI_F_ONCE = 128,      /* element: at most once in its parent; in <default> that holds for all */
     STI_F_SPACE = 256,     /* attribute: lengths, positions, velocities or times, up to STI__MOST_SPACE */

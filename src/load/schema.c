@@ -230,7 +230,6 @@ static void put_flags(const sink *s, int flags) {
     if (flags & STI_F_UNSUPPORTED) put(s, " *Not supported yet.*");
     if (flags & STI_F_LOOKS) put(s, " *Looks only.*");
     if (flags & STI_F_IDLE) put(s, " *Has no effect.*");
-    if (flags & STI_F_FIRST) put(s, " *Only the first number is supported yet.*");
     if (flags & STI_F_REQUIRED) put(s, " *Required.*");
     if (flags & STI_F_OWN) put(s, " *Stiction's own.*");
 }

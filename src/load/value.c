@@ -164,8 +164,8 @@ static sti_status read_words(const target *t, sti__value *value) {
 
 static bool has_numbers(sti__type type) { return type <= STI_T_KEYS; }
 
-/* Whether the numbers from `first` on are what the schema gives anyway. */
-static bool is_standard(const sti__value *v, int first) {
+/* Whether the numbers are what the schema gives anyway. */
+static bool is_standard(const sti__value *v) {
     const char *p = v->info->otherwise;
     if (!p) return false;
     if (!has_numbers(v->info->type) || v->info->type >= STI_T_KEY) return strcmp(v->text, p) == 0;
@@ -174,7 +174,7 @@ static bool is_standard(const sti__value *v, int first) {
         double x = 0;
         bool ok;
         sti__parse_real(p, p + size, &x, &ok);
-        if (i >= first && x != v->number[i]) return false;
+        if (x != v->number[i]) return false;
     }
     return true;
 }
@@ -182,13 +182,10 @@ static bool is_standard(const sti__value *v, int first) {
 /* Flags that speak about the value: an error, a warning (returns OK), or nothing. */
 static sti_status check_flags(const target *t, const sti__value *v) {
     int flags = t->info->flags;
-    bool unsupported = (flags & STI_F_UNSUPPORTED) && !is_standard(v, 0);
-    bool idle = (flags & STI_F_IDLE) && !is_standard(v, 0);
+    bool unsupported = (flags & STI_F_UNSUPPORTED) && !is_standard(v);
+    bool idle = (flags & STI_F_IDLE) && !is_standard(v);
     if (unsupported && !(flags & STI_F_LOOKS))
         return sti__fail_at(t->error, t->place, STI_UNSUPPORTED, "this attribute is not supported yet");
-    if ((flags & STI_F_FIRST) && !is_standard(v, 1))
-        return sti__fail_at(t->error, t->place, STI_UNSUPPORTED,
-                            "nonlinear coefficients (after the first) are not supported yet");
     if (idle) sti__fail_at(t->error, t->place, STI_UNSUPPORTED, "has no effect here: %s", t->info->doc);
     else if (unsupported)
         sti__fail_at(t->error, t->place, STI_UNSUPPORTED, "is not supported yet, only looks are affected");

@@ -81,7 +81,7 @@ static sti_status faces_from_hull(sti__mesh_reader *r) {
     return status;
 }
 
-static sti_status check(sti__mesh_reader *r) {
+sti_status sti__mesh_check(sti__mesh_reader *r) {
     sti_status status = check_vertices(r);
     if (status == STI_OK) status = check_faces(r);
     if (status == STI_OK) status = faces_from_hull(r);
@@ -90,7 +90,7 @@ static sti_status check(sti__mesh_reader *r) {
 
 /* ---- sources --------------------------------------------------------------------------------------- */
 
-static void clear(sti__mesh *mesh, const sti_allocator *allocator) {
+void sti__mesh_clear(sti__mesh *mesh, const sti_allocator *allocator) {
     memset(mesh, 0, sizeof *mesh);
     mesh->allocator = allocator;
     mesh->scale[0] = mesh->scale[1] = mesh->scale[2] = 1;
@@ -112,12 +112,12 @@ sti_status sti__mesh_decode(const void *data, size_t size, const char *name, siz
     sti_error scratch;
     sti__mesh_reader r = {data, size, name, memory, place, error ? error : &scratch, mesh};
     sti_status status;
-    clear(mesh, allocator);
+    sti__mesh_clear(mesh, allocator);
     if (has_extension(name, ".stl")) status = sti__mesh_read_stl(&r);
     else if (has_extension(name, ".obj")) status = sti__mesh_read_obj(&r);
     else if (has_extension(name, ".msh")) status = sti__mesh_read_msh(&r);
     else status = sti__mesh_refuse(&r, STI_UNSUPPORTED, 0, "only .stl, .obj and .msh meshes are supported");
-    if (status == STI_OK) status = check(&r);
+    if (status == STI_OK) status = sti__mesh_check(&r);
     if (status != STI_OK) sti__mesh_free(mesh);
     return status;
 }
@@ -134,7 +134,7 @@ static sti_status copy_lists(sti__mesh_reader *r, const double *vert, int nvert3
     /* single precision, as from a file */
     for (int i = 0; i < nvert3; i++) r->mesh->vert[i] = (float)vert[i];
     for (int i = 0; i < nface3; i++) r->mesh->face[i] = to_index(face[i]);
-    return check(r);
+    return sti__mesh_check(r);
 }
 
 sti_status sti__mesh_from_lists(const double *vert, int nvert3, const double *face, int nface3,
@@ -143,7 +143,7 @@ sti_status sti__mesh_from_lists(const double *vert, int nvert3, const double *fa
     sti_error scratch;
     size_t memory = SIZE_MAX;
     sti__mesh_reader r = {NULL, 0, "vertex", &memory, place, error ? error : &scratch, mesh};
-    clear(mesh, allocator);
+    sti__mesh_clear(mesh, allocator);
     sti_status status = copy_lists(&r, vert, nvert3, face, nface3);
     if (status != STI_OK) sti__mesh_free(mesh);
     return status;
@@ -155,7 +155,7 @@ void sti__mesh_free(sti__mesh *mesh) {
     sti__free(a, mesh->face, (size_t)mesh->nface * 3 * sizeof(int));
     sti__free(a, mesh->hull_vert, (size_t)mesh->nhullvert * sizeof(int));
     sti__free(a, mesh->hull_face, (size_t)mesh->nhullface * 3 * sizeof(int));
-    clear(mesh, a);
+    sti__mesh_clear(mesh, a);
 }
 
 /* ---- transformation ---------------------------------------------------------------------------------- */

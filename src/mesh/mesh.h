@@ -24,6 +24,16 @@ typedef enum sti__mesh_inertia {
     STI__INERTIA_SHELL
 } sti__mesh_inertia;
 
+typedef enum sti__mesh_builtin_kind {
+    STI__BUILTIN_SPHERE,
+    STI__BUILTIN_HEMISPHERE,
+    STI__BUILTIN_CONE,
+    STI__BUILTIN_SUPERSPHERE,
+    STI__BUILTIN_SUPERTORUS,
+    STI__BUILTIN_WEDGE,
+    STI__BUILTIN_PLATE
+} sti__mesh_builtin_kind;
+
 typedef struct sti__mass {
     double volume; /* m3, or area for a shell */
     double com[3];
@@ -42,6 +52,10 @@ sti_status sti__mesh_decode(const void *data, size_t size, const char *name, siz
 sti_status sti__mesh_from_lists(const double *vert, int nvert3, const double *face, int nface3,
                                 const sti_allocator *allocator, sti__place place, sti__mesh *mesh,
                                 sti_error *error);
+/* A shape by its parameters, as MuJoCo makes it (docs/meshes.md). */
+sti_status sti__mesh_builtin(sti__mesh_builtin_kind kind, const double *params, int count, size_t *memory,
+                             const sti_allocator *allocator, sti__place place, sti__mesh *mesh,
+                             sti_error *error);
 /* Convex hull by qhull; maxvert <= 0 = no limit, else at least 4. STI_MESH if the points are flat.
    qhull takes its memory from malloc, and gives all of it back before this returns. */
 sti_status sti__mesh_hull(sti__mesh *mesh, int maxvert, sti__place place, sti_error *error);

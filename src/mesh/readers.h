@@ -21,6 +21,9 @@ sti_status sti__mesh_read_msh(sti__mesh_reader *r);
 
 /* "name: why" as an error at the reader's place; line 0 = none. */
 sti_status sti__mesh_refuse(const sti__mesh_reader *r, sti_status code, int64_t line, const char *why);
+void sti__mesh_clear(sti__mesh *mesh, const sti_allocator *allocator);
+/* What holds for every source: vertices are finite, faces name them, a cloud of points gets the faces of its hull. */
+sti_status sti__mesh_check(sti__mesh_reader *r);
 /* Exact arrays for so many vertices and triangles. */
 sti_status sti__mesh_reserve(sti__mesh_reader *r, size_t nvert, size_t nface);
 /* Working memory within the budget, to be given back; NULL with an error set. */

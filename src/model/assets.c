@@ -109,8 +109,29 @@ static void stay(sti__mesh_facts *f, sti__mass *mass) {
     quat_identity(mass->quat);
 }
 
+static bool make_builtin(sti__compiler *c, const sti_element *e, sti__mesh *mesh) {
+    int count = 0;
+    const double *params = sti__list(e, STI_A_params, &count);
+    sti_error error = {0};
+    if (sti__text(e, STI_A_file) || sti__list(e, STI_A_vertex, &(int){0}))
+        return sti__complain(c, e, STI_A_builtin, STI_VALUE, "a mesh has one of file, vertex and builtin");
+    if (!params) return sti__complain(c, e, STI_A_builtin, STI_VALUE, "needs params");
+    return sti__mesh_builtin((sti__mesh_builtin_kind)sti__keyword(e, STI_A_builtin, 0), params, count,
+                             &c->memory, c->allocator, sti__place_attr(e, STI_A_params), mesh,
+                             &error) == STI_OK ||
+           sti__pass_on(c, &error);
+}
+
+/* Plates have no volume. */
+static int inertia_of(const sti_element *e) {
+    if (sti__has(e, STI_A_builtin) && sti__keyword(e, STI_A_builtin, 0) == STI__BUILTIN_PLATE)
+        return STI__INERTIA_SHELL;
+    return sti__keyword(e, STI_A_inertia, STI__INERTIA_LEGACY);
+}
+
 static bool read_any(sti__compiler *c, const sti_element *e, sti__mesh *mesh) {
     if (sti__first(e, STI_E_mesh_plugin)) return read_shape(c, e, mesh);
+    if (sti__has(e, STI_A_builtin)) return make_builtin(c, e, mesh);
     return sti__text(e, STI_A_file) ? read_file(c, e, mesh) : read_lists(c, e, mesh);
 }
 
@@ -136,7 +157,7 @@ static void measure(struct sti__asset *a, const sti__mass *mass, bool shell) {
 }
 
 static bool prepare(sti__compiler *c, const sti_element *e, struct sti__asset *a) {
-    int mode = sti__keyword(e, STI_A_inertia, STI__INERTIA_LEGACY);
+    int mode = inertia_of(e);
     sti__place place = sti__place_of(e);
     sti_error error = {0};
     sti__mass mass;
@@ -230,7 +251,7 @@ static double volume_of(const double *vert, const int *face, int nface) {
 #define FILLED 0.95
 static bool takes_hull(const sti__mesh *mesh, const sti_element *e) {
     if (mesh->nface == 0 || mesh->nhullface == 0) return true;
-    if (sti__keyword(e, STI_A_inertia, STI__INERTIA_LEGACY) == STI__INERTIA_CONVEX) return true;
+    if (inertia_of(e) == STI__INERTIA_CONVEX) return true;
     double own = volume_of(mesh->vert, mesh->face, mesh->nface);
     return fabs(own) >= FILLED * fabs(volume_of(mesh->vert, mesh->hull_face, mesh->nhullface));
 }

@@ -42,4 +42,5 @@ void sti__fill_bodies(sti__compiler *c) {
     if (!sti__failed(c)) sti__fill_inertia(c, mass);
     sti__fill_sites(c);
     sti__fill_views(c);
+    if (!sti__failed(c)) sti__align_free(c);
 }

@@ -35,6 +35,7 @@ void sti__fill_joints(sti__compiler *c);
 void sti__fill_geoms(sti__compiler *c, sti__geom_mass *mass);
 void sti__fill_sites(sti__compiler *c);
 void sti__fill_views(sti__compiler *c); /* cameras and lights */
+void sti__align_free(sti__compiler *c); /* when poses and inertia are there */
 void sti__fill_inertia(sti__compiler *c, const sti__geom_mass *mass);
 /* Pose from fromto, which also sets the sizes that depend on the length; false if it is not given. */
 bool sti__read_fromto(sti__compiler *c, const sti_element *e, int type, double size[3], double pos[3],

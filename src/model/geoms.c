@@ -3,6 +3,7 @@
 #include "math/rot.h"
 #include "model/bodies.h"
 #include "model/plugins.h"
+#include <string.h>
 
 /* ---- sizes ------------------------------------------------------------------------------------------- */
 
@@ -109,6 +110,27 @@ static const sti__mesh_facts *place_mesh(sti__compiler *c, const sti_element *e,
     v3_copy(m->geom_pos + 3 * g, pos);
     quat_copy(m->geom_quat + 4 * g, quat);
     return has_mesh(type) ? mesh : NULL;
+}
+
+/* ---- moving surfaces
+   -------------------------------------------------------------------------------------------------- */
+
+/* Given in the frame that the file has, kept in that of the geom, which a mesh moves to its middle. */
+static void fill_surface(sti__compiler *c, const sti_element *e, int g) {
+    double given[6] = {0}, shift[3], *u = c->m->geom_surfacevel + 6 * g;
+    sti__reals(e, STI_A_surfacevel, given, 6);
+    int id = sti__find(c, STI_OBJ_MESH, sti__text(e, STI_A_mesh));
+    const sti__mesh_facts *mesh = id < 0 ? NULL : sti__mesh_of(c, e, id);
+    if (!mesh) {
+        memcpy(u, given, sizeof given);
+        return;
+    }
+    double back[4];
+    quat_conj(back, mesh->quat);
+    v3_cross(shift, given + 3, mesh->pos);
+    v3_add(given, given, shift);
+    quat_rotate(u, back, given);
+    quat_rotate(u + 3, back, given + 3);
 }
 
 /* ---- mass
@@ -225,6 +247,7 @@ static void fill_geom(sti__compiler *c, int g, sti__geom_mass *mass) {
     m->geom_matid[g] = geom_material(c, e);
     fill_contact(c, e, g);
     fill_sdf(c, e, g, type, mesh);
+    fill_surface(c, e, g);
     fill_fluid(e, type, size, m->geom_fluid + 12 * g);
     fill_rgba(e, m->geom_rgba + 4 * g);
 }
@@ -236,6 +259,18 @@ void sti__fill_geoms(sti__compiler *c, sti__geom_mass *mass) {
 /* ---- sites
    ----------------------------------------------------------------------------------------------------- */
 
+/* The mesh of a site is only looked at; the site stays where the file has it, with the mesh's size. */
+static void fill_site_mesh(sti__compiler *c, const sti_element *e, int s, int type) {
+    int id = sti__reference(c, e, STI_A_mesh, STI_OBJ_MESH);
+    const sti__mesh_facts *mesh = id < 0 ? NULL : sti__mesh_of(c, e, id);
+    c->m->site_dataid[s] = id;
+    if (type == STI_GEOM_MESH && !sti__text(e, STI_A_mesh))
+        sti__complain(c, e, STI_A_mesh, STI_REFERENCE, "a site of type mesh needs a mesh");
+    if (type != STI_GEOM_MESH && sti__text(e, STI_A_mesh))
+        sti__complain(c, e, STI_A_mesh, STI_VALUE, "only possible for a site of type mesh");
+    if (mesh) v3_copy(c->m->site_size + 3 * s, mesh->half);
+}
+
 void sti__fill_sites(sti__compiler *c) {
     sti_model *m = c->m;
     for (int s = 0; s < m->nsite; s++) {
@@ -245,7 +280,8 @@ void sti__fill_sites(sti__compiler *c) {
         m->site_type[s] = type;
         sti__reals(e, STI_A_size, size, 3);
         if (!sti__read_fromto(c, e, type, size, pos, quat)) sti__read_pose(c, e, pos, quat);
-        sti__check_size(c, e, type, size);
+        fill_site_mesh(c, e, s, type);
+        if (type != STI_GEOM_MESH) sti__check_size(c, e, type, size);
         m->site_group[s] = sti__int(e, STI_A_group, 0);
         m->site_matid[s] = sti__reference(c, e, STI_A_material, STI_OBJ_MATERIAL);
         fill_rgba(e, m->site_rgba + 4 * s);

@@ -116,10 +116,12 @@ static double checked(sti__compiler *c, const sti_element *e, sti__aid attribute
 
 static void fill_dofs(sti__compiler *c, const sti_element *e, int first, int end) {
     sti_model *m = c->m;
-    double damping = sti__real(e, STI_A_damping, 0), armature = checked(c, e, STI_A_armature);
+    double damping[3] = {0}, armature = checked(c, e, STI_A_armature);
     double frictionloss = checked(c, e, STI_A_frictionloss);
+    sti__reals(e, STI_A_damping, damping, 3);
     for (int d = first; d < end; d++) {
-        m->dof_damping[d] = damping;
+        m->dof_damping[d] = damping[0];
+        for (int k = 0; k < 2; k++) m->dof_dampingpoly[2 * d + k] = damping[1 + k];
         m->dof_armature[d] = armature;
         m->dof_frictionloss[d] = frictionloss;
     }
@@ -142,7 +144,7 @@ static void fill_plain(sti_model *m, int j) {
 static void fill_joint(sti__compiler *c, int j) {
     const sti_element *e = sti__object(c, STI_OBJ_JOINT, j);
     sti_model *m = c->m;
-    double springdamper[2] = {0, 0};
+    double springdamper[2] = {0, 0}, stiffness[3] = {0};
     m->jnt_group[j] = sti__int(e, STI_A_group, 0);
     fill_qpos(c, e, j);
     if (sti__eid_of(e) == STI_E_freejoint) {
@@ -153,7 +155,9 @@ static void fill_joint(sti__compiler *c, int j) {
     fill_limits(c, e, j);
     fill_solver(m, e, j, m->jnt_dofadr[j], dof_end(m, j));
     fill_dofs(c, e, m->jnt_dofadr[j], dof_end(m, j));
-    m->jnt_stiffness[j] = sti__real(e, STI_A_stiffness, 0);
+    sti__reals(e, STI_A_stiffness, stiffness, 3);
+    m->jnt_stiffness[j] = stiffness[0];
+    for (int k = 0; k < 2; k++) m->jnt_stiffnesspoly[2 * j + k] = stiffness[1 + k];
     m->jnt_margin[j] = sti__real(e, STI_A_margin, 0);
     m->jnt_actgravcomp[j] = sti__keyword(e, STI_A_actuatorgravcomp, 0);
     sti__reals(e, STI_A_springdamper, springdamper, 2);

@@ -294,12 +294,20 @@ static object one_of(sti__compiler *c, const sti_element *e, const naming *ways,
     return flex >= 0 ? (object){STI_OBJ_FLEX, flex} : named(c, e, ways[used].attribute, ways[used].kind);
 }
 
+/* Sensors that ask whether something is in a site. */
+static object volume(sti__compiler *c, const sti_element *e, object o) {
+    if (o.type != STI_OBJ_SITE || o.id < 0) return o;
+    if (sti__keyword(sti__object(c, STI_OBJ_SITE, o.id), STI_A_type, STI_GEOM_SPHERE) == STI_GEOM_MESH)
+        sti__complain(c, e, STI_A_site, STI_UNSUPPORTED, "a site of type mesh has no volume for sensors yet");
+    return o;
+}
+
 static object contact_object1(sti__compiler *c, const sti_element *e) {
     static const naming ways[] = {{STI_A_geom1, STI_OBJ_GEOM},
                                   {STI_A_body1, STI_OBJ_BODY},
                                   {STI_A_subtree1, STI_OBJ_XBODY},
                                   {STI_A_site, STI_OBJ_SITE}};
-    return one_of(c, e, ways, STI__COUNT(ways));
+    return volume(c, e, one_of(c, e, ways, STI__COUNT(ways)));
 }
 
 static object contact_object2(sti__compiler *c, const sti_element *e) {
@@ -351,7 +359,7 @@ static object reference(sti__compiler *c, const sti_element *e, int type) {
     if (type == STI_SENSOR_CAMPROJECTION) return named(c, e, STI_A_camera, STI_OBJ_CAMERA);
     if (kinds[type].place == ON_TWO) return geom_or_body(c, e, STI_A_geom2, STI_A_body2);
     if (type == STI_SENSOR_CONTACT) return contact_object2(c, e);
-    if (type == STI_SENSOR_INSIDESITE) return named(c, e, STI_A_site, STI_OBJ_SITE);
+    if (type == STI_SENSOR_INSIDESITE) return volume(c, e, named(c, e, STI_A_site, STI_OBJ_SITE));
     if (type >= STI_SENSOR_FRAMEPOS && type <= STI_SENSOR_FRAMEANGVEL)
         return frame(c, e, STI_A_reftype, STI_A_refname);
     return (object){STI_OBJ_UNKNOWN, -1};
@@ -407,7 +415,9 @@ void sti__fill_sensors(sti__compiler *c) {
         const sti_element *e = sti__object(c, STI_OBJ_SENSOR, i);
         int type = sensor_type(e);
         bool user = type == STI_SENSOR_USER;
-        object on = sensed(c, e, kinds[type].place), ref = reference(c, e, type);
+        object on = sensed(c, e, kinds[type].place);
+        if (type == STI_SENSOR_TOUCH) volume(c, e, on);
+        object ref = reference(c, e, type);
         if (kinds[type].place == ON_TWO && on.id >= 0 && on.type == ref.type && on.id == ref.id)
             sti__complain(c, e, STI_A_COUNT, STI_VALUE, "the two geoms or bodies are the same");
         m->sensor_type[i] = type;

@@ -182,8 +182,15 @@ static void fill_tendon(sti__compiler *c, const sti_element *e, int i) {
                 m->tendon_solimp_lim + 5 * i);
     fill_solver(e, STI_A_solreffriction, STI_A_solimpfriction, m->tendon_solref_fri + 2 * i,
                 m->tendon_solimp_fri + 5 * i);
-    m->tendon_stiffness[i] = sti__real(e, STI_A_stiffness, 0);
-    m->tendon_damping[i] = sti__real(e, STI_A_damping, 0);
+    double stiffness[3] = {0}, damping[3] = {0};
+    sti__reals(e, STI_A_stiffness, stiffness, 3);
+    sti__reals(e, STI_A_damping, damping, 3);
+    m->tendon_stiffness[i] = stiffness[0];
+    m->tendon_damping[i] = damping[0];
+    for (int k = 0; k < 2; k++) {
+        m->tendon_stiffnesspoly[2 * i + k] = stiffness[1 + k];
+        m->tendon_dampingpoly[2 * i + k] = damping[1 + k];
+    }
     m->tendon_frictionloss[i] = sti__real(e, STI_A_frictionloss, 0);
     m->tendon_armature[i] = sti__real(e, STI_A_armature, 0);
     if (m->tendon_armature[i] < 0) sti__complain(c, e, STI_A_armature, STI_VALUE, "must not be negative");

@@ -2,6 +2,7 @@
 /* Geoms, sites, tendons and soft bodies of a model become items. */
 #include "record/scene.h"
 #include "base/det.h"
+#include "math/rot.h"
 #include <string.h>
 
 enum { TEXTURE_SKYBOX = 2, BUILTIN_CHECKER = 2 };
@@ -168,11 +169,30 @@ static bool add_soft(sti__scene *s, int f) {
     return push(s, &item);
 }
 
+/* The mesh of a site is where its file has it, not where it is centred. */
+static bool add_site_mesh(sti__scene *s, int i, sti__item *item) {
+    const sti_model *m = s->model;
+    int mesh = m->site_dataid[i];
+    double shift[3], rot[9], all[9];
+    if (item->look.alpha < 0.01f || mesh < 0) return true;
+    if (!sti__shapes_need_mesh(&s->shapes, mesh)) return false;
+    m3_mul_vec(shift, s->pose->site_xmat + 9 * i, m->mesh_pos + 3 * mesh);
+    quat_to_mat(rot, m->mesh_quat + 4 * mesh);
+    m3_mul(all, s->pose->site_xmat + 9 * i, rot);
+    v3_add(shift, shift, s->pose->site_xpos + 3 * i);
+    place(item, shift, all);
+    item->shape = STI__MESHES + mesh;
+    item->scale[0] = item->scale[1] = item->scale[2] = 1;
+    item->radius = mesh_radius(&s->shapes.shape[item->shape]);
+    return push(s, item);
+}
+
 static bool add_site(sti__scene *s, int i) {
     const sti_model *m = s->model;
     sti__item item = {.kind = STI_OBJ_SITE, .object = i};
     base_look(&item.look, m, m->site_rgba + 4 * i, m->site_matid[i]);
     place(&item, s->pose->site_xpos + 3 * i, s->pose->site_xmat + 9 * i);
+    if (m->site_type[i] == STI_GEOM_MESH) return add_site_mesh(s, i, &item);
     if (item.look.alpha < 0.01f || !sti__scene_form(&item, m->site_type[i], m->site_size + 3 * i))
         return true;
     return push(s, &item);

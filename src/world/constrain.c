@@ -312,7 +312,8 @@ static void recall(sti_world *world) {
         if (contact) sti__memory_carry(old, m->feature, m->frame, m);
         if (was_found(world, b)) sti__constraints_place(m, &c->collide.contact[as->info[b].id]);
         else if (!contact) *m = old ? *old : (sti_contact_memory){.feature = m->feature};
-        if (o->memory && contact) sti__memory_vhat(m, as->rows[b].dim, o->timestep, tau, vhat + 1);
+        if (o->memory && contact)
+            sti__memory_vhat(m, as->rows[b].dim, o->timestep, tau, as->info[b].surface, vhat + 1);
         if (o->memory && as->rows[b].kind == STI_ROW_HUBER) vhat[0] = -m->anchor[0] / (o->timestep + tau);
         memcpy(as->guess + as->first[b], warm->impulse, sizeof(double) * (size_t)as->rows[b].dim);
         sti__warm_forecast(warm, &as->rows[b], as->R + as->first[b], as->forecast + as->first[b]);
@@ -801,7 +802,10 @@ void sti__constraints_commit(sti_world *world) {
         sti__warm_learn(&as->warm[b], as->forecast + at, as->g + at, row->dim);
         if (row->kind == STI_ROW_HUBER)
             update_friction(&as->memory[b], row, as->R[at], y[0], as->g[at], h, as->info[b].tau);
-        else sti__memory_update(&as->memory[b], row, as->R + at, y, as->g + at, h, as->info[b].tau);
+        else {
+            for (int i = 1; i < row->dim && i < 4; i++) y[i] += as->info[b].surface[i - 1];
+            sti__memory_update(&as->memory[b], row, as->R + at, y, as->g + at, h, as->info[b].tau);
+        }
     }
     sti__coupled_remember(as);
     memcpy(world->memory.item, as->memory, sizeof *as->memory * (size_t)as->nblock);

@@ -2,6 +2,7 @@
 /* Inverse dynamics. Rows are softened, so that their impulses follow from the velocity at the end of the step by their laws. */
 #include "contact/rows.h"
 #include "dynamics/derivative.h"
+#include "dynamics/spring.h"
 #include "world/world.h"
 #include <stiction/control.h>
 #include <string.h>
@@ -40,7 +41,7 @@ static void subtract_implicit(sti_world *world, const double *x, double *y) {
     bool fast = s->opt.integrator == STI_INTEGRATOR_IMPLICITFAST;
     if (s->opt.integrator == STI_INTEGRATOR_EULER) {
         if (s->opt.disableflags & (STI_DISABLE_EULERDAMP | STI_DISABLE_DAMPER)) return;
-        for (int d = 0; d < m->nv; d++) y[d] += h * s->par.dof_damping[d] * x[d];
+        for (int d = 0; d < m->nv; d++) y[d] += h * dof_damper_slope(s, d) * x[d];
         return;
     }
     world->kernels->derivative(s);

@@ -130,3 +130,91 @@ def test_groups_of_actuators(tmp_path):
 def test_prefix_of_replicate(tmp_path):
     agree(tmp_path, "<mujoco><worldbody><replicate count='3' prefix='p_' offset='1 0 0'><body name='a'><freejoint name='f'/>"
           "<geom name='g' size='.1'/></body></replicate></worldbody></mujoco>", states=2)
+
+
+POLYNOMIALS = """<mujoco><option integrator="{integrator}"><flag energy="enable" contact="disable"/></option><worldbody>
+<body><joint name="a" type="slide" stiffness="30 -4 9" damping=".3 .2 .5" springref=".1"/><geom size=".1"/>
+<body pos=".3 0 0"><joint name="b" axis="0 1 0" armature="1" stiffness="0 2 1" damping="0 .1"/><geom size=".1" pos=".1 0 0"/>
+<body pos=".2 0 0"><joint type="ball" armature=".5" stiffness="1 .5 .2" damping=".1 .02 .03"/><geom size=".1" pos=".1 0 .1"/></body></body></body>
+<body pos="0 0 2"><joint type="free" stiffness="3 1 .5" damping=".2 .1 .05"/><geom type="box" size=".1 .2 .3"/></body></worldbody>
+<tendon><fixed stiffness="5 -2 3" damping=".1 .3 .2" springlength="-.1 .2"><joint joint="a" coef="1"/><joint joint="b" coef="-.5"/></fixed>
+<fixed stiffness="0 0 4" damping="0 0 .1"><joint joint="b" coef="1.5"/></fixed></tendon></mujoco>"""
+
+
+@pytest.mark.parametrize("integrator", ["Euler", "implicit", "implicitfast", "RK4"])
+def test_polynomial_springs_and_dampers(tmp_path, integrator):
+    xml = POLYNOMIALS.format(integrator=integrator)
+    agree(tmp_path, xml)
+    model, mj = stiction.Model.from_xml_string(xml), mujoco.MjModel.from_xml_string(xml)
+    for name in ("jnt_stiffness", "jnt_stiffnesspoly", "dof_damping", "dof_dampingpoly", "tendon_stiffness", "tendon_stiffnesspoly",
+                 "tendon_damping", "tendon_dampingpoly"):
+        np.testing.assert_array_equal(getattr(model, name), getattr(mj, name), err_msg=name)
+    data, mjd = stiction.Data(model), mujoco.MjData(mj)
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        mjd.qpos[:] = rng.normal(size=mj.nq)
+        mjd.qvel[:] = rng.normal(size=mj.nv)
+        mujoco.mj_normalizeQuat(mj, mjd.qpos)
+        data.qpos[:], data.qvel[:] = mjd.qpos, mjd.qvel
+        stiction.forward(model, data)
+        mujoco.mj_forward(mj, mjd)
+        np.testing.assert_allclose(data.qfrc_passive, mjd.qfrc_passive, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(data.energy, mjd.energy, rtol=1e-9)
+        for _ in range(20):
+            stiction.step(model, data)
+            mujoco.mj_step(mj, mjd)
+        np.testing.assert_allclose(data.qpos, mjd.qpos, rtol=1e-9, atol=1e-9)
+
+
+def test_polynomials_with_alm():
+    """The coefficients are those at the start of a step, so that short steps go where Runge-Kutta's go."""
+    end = []
+    for integrator, h in (("RK4", 1e-3), ("alm", 2e-4)):
+        xml = POLYNOMIALS.format(integrator=integrator).replace("<option", f'<option timestep="{h}"')
+        model = stiction.Model.from_xml_string(xml)
+        data = stiction.Data(model)
+        data.qvel[:3] = 0.5, -1, 0.7
+        stiction.step(model, data, round(0.2 / h))
+        end.append(np.array(data.qpos))
+    np.testing.assert_allclose(end[0], end[1], atol=2e-3)
+
+
+ALIGNED = """<mujoco><compiler {compiler}/><asset><mesh name="q" vertex="0 0 0 1 0 0 0 .7 0 0 0 .4"/></asset><worldbody>
+<body name="b" pos="1 2 3" euler="0 0 30">{joint}<geom type="box" size=".1 .2 .3" pos=".3 0 0" euler="30 0 0"/><geom type="mesh" mesh="q"/>
+<site name="s" pos=".1 .2 .3"/><camera name="c" pos="1 0 0" euler="10 20 30"/><light pos="1 1 1" dir="1 0 0"/>{child}</body></worldbody>
+<equality><connect body1="b" anchor=".1 .2 .3"/><weld body1="b" anchor="0 0 0"/></equality><keyframe><key qpos="1 2 3 1 0 0 0"/></keyframe>
+<sensor><framepos objtype="site" objname="s"/><framequat objtype="camera" objname="c"/><accelerometer site="s"/></sensor></mujoco>"""
+
+
+@pytest.mark.parametrize("compiler, joint, aligned", [
+    ("", '<freejoint align="true"/>', True), ('alignfree="true"', "<freejoint/>", True), ('alignfree="true"', '<freejoint align="auto"/>', True),
+    ('alignfree="true"', '<joint type="free"/>', True), ('alignfree="true"', '<freejoint align="false"/>', False), ("", "<freejoint/>", False)])
+def test_free_bodies_are_aligned(tmp_path, compiler, joint, aligned):
+    for child in ("", '<body pos="0 0 1"><geom size=".1"/></body>'):
+        xml = ALIGNED.format(compiler=compiler, joint=joint, child=child)
+        agree(tmp_path, xml)
+        model, mj = stiction.Model.from_xml_string(xml), mujoco.MjModel.from_xml_string(xml)
+        assert np.all(model.body_ipos[1] == 0) == (aligned and not child)
+        for name in ("qpos0", "qpos_spring", "key_qpos", "cam_pos", "site_pos", "light_pos", "light_dir"):
+            np.testing.assert_allclose(np.ravel(getattr(model, name)), np.ravel(getattr(mj, name)), atol=1e-9, err_msg=name)
+        np.testing.assert_allclose(np.reshape(model.eq_data, (2, -1))[:, :11], mj.eq_data[:, :11], atol=1e-9)
+
+
+SITE = """<mujoco><asset><mesh name="m" vertex="1 1 1 2 1 1 1 2 1 1 1 3"/></asset><worldbody><body><freejoint/><geom size=".1"/>
+<site name="s" type="{type}" mesh="m" pos="1 2 3" euler="30 40 50" size="3 3 3"/></body></worldbody><sensor><framepos objtype="site" objname="s"/>{more}</sensor></mujoco>"""
+
+
+def test_sites_with_meshes(tmp_path):
+    xml = SITE.format(type="mesh", more="")
+    agree(tmp_path, xml)
+    model, mj = stiction.Model.from_xml_string(xml), mujoco.MjModel.from_xml_string(xml)
+    for name in ("site_type", "site_dataid", "site_pos", "site_quat", "site_size"):
+        np.testing.assert_allclose(np.ravel(getattr(model, name)), np.ravel(getattr(mj, name)), atol=1e-9, err_msg=name)
+    for bad in (xml.replace('mesh="m" pos', "pos"), SITE.format(type="box", more="")):
+        with pytest.raises(ValueError):
+            mujoco.MjModel.from_xml_string(bad)
+        with pytest.raises(stiction.Error):
+            stiction.Model.from_xml_string(bad)
+    for sensor in ('<touch site="s"/>', '<insidesite objtype="body" objname="world" site="s"/>', '<contact site="s"/>'):
+        with pytest.raises(stiction.Error, match="no volume"):
+            stiction.Model.from_xml_string(SITE.format(type="mesh", more=sensor))

@@ -101,9 +101,15 @@ export class Scene {
   }
 
   addSite(site, index) {
-    const mesh = new THREE.Mesh(this.shapes.get(site.type, site.size), this.material(site));
+    const mesh = new THREE.Mesh(this.shapes.get(site.type, site.size, site.data), this.material(site));
     mesh.userData = { kind: 'site', index, body: site.body, class: 'sites' };
-    this.sites.add(this.place(mesh, site, site.body));
+    let object = mesh;
+    if (site.meshpos) { // a mesh is kept about its middle, but drawn where its file has it
+      mesh.position.fromArray(site.meshpos);
+      mesh.quaternion.set(site.meshquat[1], site.meshquat[2], site.meshquat[3], site.meshquat[0]);
+      object = new THREE.Group().add(mesh);
+    }
+    this.sites.add(this.place(object, site, site.body));
   }
 
   addFrames() {

@@ -110,6 +110,10 @@ static void site(bytes *b, const sti_model *m, int i) {
     reals(b, "pos", m->site_pos + 3 * i, 3);
     reals(b, "quat", m->site_quat + 4 * i, 4);
     floats(b, "rgba", color(m, m->site_rgba + 4 * i, m->site_matid[i]), 4);
+    if (m->site_type[i] != STI_GEOM_MESH) return;
+    real(b, "data", m->site_dataid[i]);
+    reals(b, "meshpos", m->mesh_pos + 3 * m->site_dataid[i], 3);
+    reals(b, "meshquat", m->mesh_quat + 4 * m->site_dataid[i], 4);
 }
 
 static void camera(bytes *b, const sti_model *m, int i) { real(b, "fovy", m->cam_fovy[i]); }

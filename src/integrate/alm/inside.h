@@ -80,7 +80,7 @@ typedef struct sti__pin {
     bool round; /* contacts: what touches is round, and rolls over the point instead of carrying it along */
     double ra[3], rb[3], gap[3]; /* arms and what lies between the points, at the start */
     double ea[9], eb[9];         /* directions (rows) fixed to a and to b; of contacts the frame, fixed */
-    double offset;               /* contacts: added to the normal's C */
+    double offset[4];            /* contacts: added to C of the normal, the tangents and the spin */
     sti_row law;
     double R[6], mu[6], *lambda; /* softness, penalty, multiplier (dim) */
     double C[6], g[6];           /* now: the response is -g */

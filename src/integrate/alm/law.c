@@ -4,6 +4,8 @@
 #include "base/room.h"
 #include "contact/equality.h"
 #include "contact/softness.h"
+#include "contact/surface.h"
+#include "dynamics/spring.h"
 #include "integrate/alm/inside.h"
 #include <limits.h>
 #include <string.h>
@@ -35,7 +37,7 @@ static sti__pin *new_pin(sti__alm *alm, int kind, int a, int b, double *lambda) 
     pin->dim = kind == STI__PIN_ACROSS ? 2 : 3;
     pin->contact = -1;
     pin->round = false;
-    pin->offset = 0;
+    memset(pin->offset, 0, sizeof pin->offset);
     pin->H = NULL;
     memset(pin->R, 0, sizeof pin->R);
     memset(pin->g, 0, sizeof pin->g);
@@ -245,8 +247,9 @@ static void tendon_sums(sti__alm *alm, const sti_state *s, int t, double *lambda
     const int *dofs = m->ten_J_colind + m->ten_J_rowadr[t];
     const double *J = s->ten_J + m->ten_J_rowadr[t], *range = s->par.tendon_range + 2 * t;
     int n = m->ten_J_rownnz[t], off = s->opt.disableflags, on = s->opt.handlers;
-    double k = off & STI_DISABLE_SPRING ? 0 : s->par.tendon_stiffness[t], length = s->ten_length[t];
-    double c = off & STI_DISABLE_DAMPER ? 0 : s->par.tendon_damping[t], a = s->par.tendon_armature[t];
+    double k = off & STI_DISABLE_SPRING ? 0 : tendon_spring_rate(s, t, tendon_offset(s, t)),
+           length = s->ten_length[t];
+    double c = off & STI_DISABLE_DAMPER ? 0 : tendon_damper_rate(s, t), a = s->par.tendon_armature[t];
     if (k > 0 || c > 0 || a > 0) {
         const sti__alm_rate *rate = &alm->rate[m->nv + t];
         sti__alm_sum *sum = new_sum(alm, dofs, J, n);
@@ -384,12 +387,12 @@ static void soften(const sti_state *s, const sti__contact *c, double share, doub
     double R = 1 / (h * soft.stiffness * (h + soft.tau_d)), rigid = soft.beta * soft.beta / 39.5 / pin->scale;
     if (R >= rigid) {
         pin->R[0] = R / (share * share);
-        pin->offset = phi * h / (h + soft.tau_d);
+        pin->offset[0] = phi * h / (h + soft.tau_d);
         return;
     }
     if (share < 1) pin->R[0] = rigid / (share * share);
     double push = h * sti__overlap_push(s->opt.push, opening);
-    pin->offset = phi < -push ? -push : phi;
+    pin->offset[0] = phi < -push ? -push : phi;
 }
 
 static bool is_round(const sti_model *m, int geom) {
@@ -425,6 +428,9 @@ static void contact_pin(sti__alm *alm, const sti_state *s, const sti__alm_touch 
     set_points(alm, pin, c->pos, c->pos);
     set_scale(alm, pin);
     soften(s, c, share, sti__overlap_opening(touch->overlaps, overlap), pin);
+    double surface[3];
+    sti__surface_velocity(s, c->geom1, c->geom2, c->pos, c->frame, surface);
+    for (int k = 0; k < 3; k++) pin->offset[k + 1] = s->opt.timestep * surface[k];
 }
 
 static bool contact_pins(sti__alm *alm, const sti_state *s, const sti__alm_touch *touch) {

@@ -53,13 +53,13 @@ static void turned(const sti__pin *pin, const sti__pose *pose, double C[3]) {
 
 static void contact_value(const sti__pin *pin, const sti__pose *pose, const double w[3], double *C) {
     double ta[3], tb[3];
-    for (int i = 0; i < pin->dim && i < 3; i++) C[i] = v3_dot(pin->ea + 3 * i, w);
-    C[0] += pin->offset;
+    for (int i = 0; i < pin->dim && i < 3; i++) C[i] = v3_dot(pin->ea + 3 * i, w) + pin->offset[i];
     if (pin->dim <= 3) return;
     turn_log(sti__pose_at(pose, pin->a)->q, ta);
     turn_log(sti__pose_at(pose, pin->b)->q, tb);
     v3_sub(tb, tb, ta);
-    for (int i = 3; i < pin->dim; i++) C[i] = v3_dot(pin->ea + 3 * (i - 3), tb);
+    for (int i = 3; i < pin->dim; i++)
+        C[i] = v3_dot(pin->ea + 3 * (i - 3), tb) + (i == 3 ? pin->offset[3] : 0);
 }
 
 void sti__pin_value(const sti__pin *pin, const sti__pose *pose, double C[6]) {

@@ -96,19 +96,19 @@ static void read_dof_forces(sti__alm *alm, const sti_state *s, int j, int d) {
     sti__coord *c = &alm->coord[d];
     bool damped = !(s->opt.disableflags & STI_DISABLE_DAMPER);
     c->armature = s->par.dof_armature[d];
-    c->damping = damped ? s->par.dof_damping[d] : 0;
+    c->damping = damped ? dof_damper_rate(s, d) : 0; /* at the start of the step */
     c->force = s->qfrc_applied[d] + s->qfrc_actuator[d] + s->qfrc_fluid[d];
     if (!m->jnt_actgravcomp[j]) c->force += s->qfrc_gravcomp[d];
 }
 
 static void read_spring(sti__alm *alm, const sti_state *s, int j) {
     const sti_model *m = alm->model;
-    double k = s->par.jnt_stiffness[j], offset[6];
-    if (k == 0 || (s->opt.disableflags & STI_DISABLE_SPRING)) return;
+    double p[2], offset[6];
+    if (!has_spring(s, j, p) || (s->opt.disableflags & STI_DISABLE_SPRING)) return;
     int n = spring_offset(s, j, offset);
     for (int i = 0; i < n; i++) {
         sti__coord *c = &alm->coord[m->jnt_dofadr[j] + i];
-        c->stiffness = k;
+        c->stiffness = spring_rate(s->par.jnt_stiffness[j], p, spring_reach(offset, n, i));
         c->rest = -offset[i];
     }
 }
