@@ -187,7 +187,7 @@ TEST(a_frame_says_what_the_world_says) {
     begin(rich, NULL);
     viewer->stress_until = now() + 100;
     snprintf(viewer->message, sizeof viewer->message, "stopped");
-    REQUIRE(sti_step(world, 3) == STI_OK);
+    REQUIRE(sti_step(world, 2) == STI_OK);
     bytes b = {.allocator = &viewer->allocator};
     frame_write(viewer, world, &b);
     CHECK(!b.failed);
@@ -677,8 +677,8 @@ MAIN(CASE(the_newest_of_a_row_of_commands_counts), CASE(nobody_listens_and_the_o
      CASE(the_scene_is_json_of_what_is_there), CASE(a_frame_says_what_the_world_says),
      CASE(a_frame_of_a_world_that_measures_itself), CASE(every_allocation_of_a_frame_may_fail),
      CASE(every_allocation_of_a_viewer_may_fail), CASE(commands_for_what_is_not_there_change_nothing),
-     CASE(a_batch_is_shown_with_a_chosen_world), CASE(reset_remembers_its_keyframe),
-     CASE(commands_do_what_they_say), CASE(dragging_is_a_spring),
+     CASE(a_program_shows_markers_text_and_a_camera), CASE(a_batch_is_shown_with_a_chosen_world),
+     CASE(reset_remembers_its_keyframe), CASE(commands_do_what_they_say), CASE(dragging_is_a_spring),
      CASE(a_joint_is_placed_within_its_range_and_an_equality_switched), CASE(a_run_waits_for_its_first_page),
      CASE(going_back_and_on_from_there), CASE(playing_what_has_been), CASE(a_recording_is_shown),
      CASE(a_recording_of_another_model_is_not_shown), CASE(a_run_keeps_its_pace_and_stops),

@@ -180,8 +180,8 @@ static sti_status begin_anew(sti_world *world, double goal, double *left, int *c
 }
 
 /* The work is spent and what was found is far from an answer: of the way there from the step's beginning only what is downhill. Else an
-   iterate that has gone astray would be the step, with energy from nowhere. */
-static sti_status hold_back(sti_world *world) {
+   iterate that has gone astray would be the step, with energy from nowhere. What is left is that of the place that is taken. */
+static sti_status hold_back(sti_world *world, double *left) {
     sti__soft_bodies *b = &world->soft;
     double *v = world->state->flexvert_step;
     size_t bytes = sti__size(3, sizeof *v, b->fem->nnode);
@@ -192,6 +192,7 @@ static sti_status hold_back(sti_world *world) {
     memcpy(v, b->next, bytes);
     go_down(world, &s);
     stop_at(world, &s);
+    *left = sti__soft_rest(world);
     sti__soft_resume(world);
     return sti__constraints_judge(world);
 }
@@ -202,7 +203,7 @@ sti_status sti__soft_settle(sti_world *world) {
     int count = 0;
     sti_status status = newton(world, goal, &rest, &count);
     bool lost = status == STI_OK ? !(rest <= LOST) : status != STI_NO_MEMORY;
-    if (lost && status == STI_OK && !sti__budget_left(&c->budget)) status = hold_back(world);
+    if (lost && status == STI_OK && !sti__budget_left(&c->budget)) status = hold_back(world, &rest);
     else if (lost) status = begin_anew(world, goal, &rest, &count);
     if (status != STI_OK) return status;
     c->info.outer += count;
