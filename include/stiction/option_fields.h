@@ -45,7 +45,7 @@
     X(double, gradient_limit, gradient_limit, 0, 1e300, "a larger gradient, in sqrt(J), counts as a warning")           \
     X(double, certificate_limit, certificate_limit, 0, 1e300, "a step with a larger certificate has ended badly")       \
     X(double, beta, beta, 1e-300, 1e300, "near-rigid contact oscillates with the period beta h")                        \
-    X(double, sigma, sigma, 1e-300, 1e300, "friction's softness over the inverse mass")                                 \
+    X(double, sigma, sigma, 0, 1e300, "friction's softness over the inverse mass; 0: by the rule")                      \
     X(double, push, push, 1e-300, 1e300,                                                                                \
       "largest speed at which near-rigid contacts and limits undo an overlap, m/s (rad/s)")                             \
     X(double, closing, closing, 1e-300, 1e300, "largest speed at which near-rigid equalities and limits close, m/s (rad/s)")

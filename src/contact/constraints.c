@@ -42,7 +42,7 @@ static void close_friction(sti__assembly *as, const sti_state *s, double most, s
     double W, vhat = 0, h = s->opt.timestep;
     sti__block_delassus(as, s, &W);
     if (!(W > 1e-15)) return;
-    double R = s->opt.sigma * W;
+    double R = sti__friction_softness(s->opt.sigma, s->opt.beta, s->opt.memory) * W;
     sti__block_info info = {source, id, 0, s->opt.beta * h / PI, INFINITY, W};
     sti_row row = {.kind = STI_ROW_HUBER, .dim = 1, .lo = -most * h, .hi = most * h};
     sti__block_close(as, &row, &R, &vhat, &info, sti__row_feature(source, id));

@@ -162,13 +162,12 @@ static void add_touch(sti__assembly *as, const sti_state *s, const sti__fields *
     double w = sti__block_weight(law.dim, W);
     if (!(w > LEAST_WEIGHT)) return;
     sti__softness soft = {h, p->stiffness, law.dissipation >= 0 ? law.dissipation : near, s->opt.beta,
-                          s->opt.sigma};
+                          s->opt.sigma, s->opt.memory};
     bool clamped = sti__regularise(&soft, law.dim, row.mu, w, p->dist, R, vhat);
     as->clamped += clamped && p->stiffness < INFINITY;
     if (clamped && vhat[0] > s->opt.push) vhat[0] = s->opt.push;
     vhat[0] += shift;
-    for (int i = 1; s->opt.memory && i < law.dim; i++)
-        R[i] = fmax(R[i], R[0]); /* anchors do not creep: Mindlin's stiffness */
+    for (int i = 1; s->opt.memory && i < law.dim; i++) R[i] = fmax(R[i], R[0]); /* where the normal is soft */
     sti__block_info info = {STI__FROM_CONTACT, id, p->dist, near, clamped ? INFINITY : p->stiffness, w};
     sti__surface_velocity(s, f->geom[p->a], f->geom[p->b], p->pos, frame, info.surface);
     for (int i = 1; i < law.dim; i++) vhat[i] = -info.surface[i - 1];
