@@ -16,6 +16,17 @@
 #define STI__PRINTF(f, a)
 #endif
 
+/* ---- tasks ---------------------------------------------------------------------------------- */
+
+/* Runs body over [0, count) in pieces of `grain`, on the pool if there is one. */
+static inline void sti__run(const sti_tasks *tasks, int count, int grain, sti_task_body body, void *context) {
+    if (tasks && tasks->run && tasks->nthread > 1 && count > grain) {
+        tasks->run(tasks->system, count, grain, body, context);
+        return;
+    }
+    for (int i = 0; i < count; i += grain) body(context, i, count - i < grain ? count : i + grain);
+}
+
 /* ---- allocation ---------------------------------------------------------------------------- */
 
 /* NULL = malloc's. */

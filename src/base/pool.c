@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Workers sleep until a job opens, then take pieces from a shared counter. Pieces depend on the
+/* Workers sleep until a job opens, then take pieces from a shared counter. Where there is a core for each thread they look out for the
+   next job for a moment before they sleep: jobs of a step follow each other at once, and to wake takes longer than many of them do. Pieces depend on the
    grain only. A run that finds the pool busy (from inside a task, or another thread) works inline; so does one in a
    child of the process that made the pool, since fork leaves the workers behind. */
 #include "base/internal.h"
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #define MAX_THREADS 1024
+#define LOOKS 2000 /* each 10 to 50 ns */
 
 typedef struct job {
     sti_task_body body;
@@ -22,9 +24,10 @@ struct sti_pool {
     pthread_mutex_t mutex;
     pthread_cond_t opened, emptied;
     job job;
-    uint64_t generation; /* of the open job */
-    int active;          /* workers inside it */
+    atomic_ullong generation; /* of the open job; written under the mutex, as is the next */
+    atomic_int active;        /* workers inside it */
     bool open, stop;
+    int looks; /* before a thread sleeps */
     atomic_flag busy;
     atomic_llong next; /* piece to take */
     int nworker;
@@ -45,11 +48,31 @@ static void take_pieces(sti_pool *pool, const job *j) {
     }
 }
 
+static void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static void look_for_job(sti_pool *pool, unsigned long long seen) {
+    for (int i = 0; i < pool->looks && atomic_load_explicit(&pool->generation, memory_order_relaxed) == seen;
+         i++)
+        relax();
+}
+
+static void look_for_end(sti_pool *pool) {
+    for (int i = 0; i < pool->looks && atomic_load_explicit(&pool->active, memory_order_relaxed) > 0; i++)
+        relax();
+}
+
 static void *work(void *argument) {
     sti_pool *pool = argument;
-    uint64_t seen = 0;
-    pthread_mutex_lock(&pool->mutex);
+    unsigned long long seen = 0;
     for (;;) {
+        look_for_job(pool, seen);
+        pthread_mutex_lock(&pool->mutex);
         while (!pool->stop && (!pool->open || pool->generation == seen))
             pthread_cond_wait(&pool->opened, &pool->mutex);
         if (pool->stop) break;
@@ -60,6 +83,7 @@ static void *work(void *argument) {
         take_pieces(pool, &j);
         pthread_mutex_lock(&pool->mutex);
         if (--pool->active == 0) pthread_cond_signal(&pool->emptied);
+        pthread_mutex_unlock(&pool->mutex);
     }
     pthread_mutex_unlock(&pool->mutex);
     return NULL;
@@ -80,6 +104,9 @@ static void run_shared(sti_pool *pool, const job *j) {
     take_pieces(pool, j);
     pthread_mutex_lock(&pool->mutex);
     pool->open = false; /* who still sleeps is not waited for */
+    pthread_mutex_unlock(&pool->mutex);
+    look_for_end(pool);
+    pthread_mutex_lock(&pool->mutex);
     while (pool->active > 0) pthread_cond_wait(&pool->emptied, &pool->mutex);
     pthread_mutex_unlock(&pool->mutex);
 }
@@ -117,6 +144,7 @@ static bool init_sync(sti_pool *pool) {
 static void stop_workers(sti_pool *pool, int started) {
     pthread_mutex_lock(&pool->mutex);
     pool->stop = true;
+    pool->generation++;
     pthread_cond_broadcast(&pool->opened);
     pthread_mutex_unlock(&pool->mutex);
     for (int i = 0; i < started; i++) pthread_join(pool->worker[i], NULL);
@@ -142,6 +170,9 @@ sti_pool *sti_pool_create(int nthread, const sti_allocator *allocator) {
     pool->nworker = nthread - 1;
     atomic_flag_clear(&pool->busy);
     atomic_init(&pool->next, 0);
+    atomic_init(&pool->generation, 0);
+    atomic_init(&pool->active, 0);
+    pool->looks = sysconf(_SC_NPROCESSORS_ONLN) >= nthread ? LOOKS : 0;
     if (!init_sync(pool)) {
         sti__free(allocator, pool, pool_size(pool->nworker));
         return NULL;

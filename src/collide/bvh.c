@@ -13,11 +13,6 @@
 #define DIGIT 10        /* bits per pass of the sort */
 #define CELLS 1023.9999 /* per axis */
 
-static void run(const sti_tasks *tasks, int count, int grain, sti_task_body body, void *context) {
-    if (tasks && tasks->run) tasks->run(tasks->system, count, grain, body, context);
-    else if (count > 0) body(context, 0, count);
-}
-
 /* ---- memory ----------------------------------------------------------------------------------------------
  */
 
@@ -250,7 +245,7 @@ static void do_parts(void *context, int begin, int end) {
 
 static void run_parts(sti__bvh *b, const sti__box *box, bool build, const sti_tasks *tasks) {
     work w = {b, box, build};
-    run(tasks, b->npart, 1, do_parts, &w);
+    sti__run(tasks, b->npart, 1, do_parts, &w);
     for (int i = b->ntop - 1; i >= 0; i--) join(b->node, b->top[i]);
 }
 
@@ -260,7 +255,7 @@ void sti__bvh_build(sti__bvh *b, const sti__box *box, int count, const sti_tasks
     if (b->count <= 0) return;
     grid g = {.box = box, .code = b->code, .order = b->order};
     lay_grid(&g, b->count);
-    run(tasks, b->count, 4096, encode, &g);
+    sti__run(tasks, b->count, 4096, encode, &g);
     sort_codes(b);
     build_top(b);
     run_parts(b, box, true, tasks);
@@ -348,7 +343,7 @@ static sti__hit_sum sum_hits(const sti__hits *hits, int count) {
 static sti__hit_sum ask_all(query *q, int count, sti_task_body body, const sti_tasks *tasks) {
     sti__hits *h = q->hits;
     for (int i = 0; i < count; i++) h->start[i] = i * h->cap;
-    run(tasks, count, GRAIN, body, q);
+    sti__run(tasks, count, GRAIN, body, q);
     sti__hit_sum sum = sum_hits(h, count);
     if (!sum.dropped || sum.found > h->room) return sum;
     for (int i = 0, at = 0; i < count; i++) {
@@ -356,7 +351,7 @@ static sti__hit_sum ask_all(query *q, int count, sti_task_body body, const sti_t
         at += h->count[i];
     }
     q->exact = true;
-    run(tasks, count, GRAIN, body, q);
+    sti__run(tasks, count, GRAIN, body, q);
     sum.dropped = 0;
     return sum;
 }

@@ -13,11 +13,6 @@
 #define GRAIN_BOX 256
 #define GRAIN_PAIR 16
 
-static void run(const sti_tasks *tasks, int count, int grain, sti_task_body body, void *context) {
-    if (tasks && tasks->run) tasks->run(tasks->system, count, grain, body, context);
-    else if (count > 0) body(context, 0, count);
-}
-
 /* ---- pools ----------------------------------------------------------------------------------------------
  */
 
@@ -186,6 +181,7 @@ sti_status sti__collide_grow(sti__collide *c, const sti__collide_sizes *need, st
 typedef struct job {
     sti__collide *c;
     sti_state *state;
+    const sti_tasks *tasks;
     int flags;
     atomic_llong npoint;
 } job;
@@ -212,13 +208,18 @@ static void move_boxes(void *context, int begin, int end) {
     }
 }
 
+static void find_motions(void *context, int begin, int end) {
+    const job *j = context;
+    sti__motion_find(j->state, j->c->cm, j->state->touching + begin, end - begin, j->c->motion);
+}
+
 /* Poses of geoms, and how they move. */
 static void place_geoms(job *j, const int *geom, int count) {
     sti_state *s = j->state;
     s->touching = geom;
     s->ntouching = count;
     if (!(s->wanted & STI__WANT_GEOM)) j->c->kernels->geoms(s);
-    if (j->c->ahead) sti__motion_find(s, j->c->cm, geom, count, j->c->motion);
+    if (j->c->ahead) sti__run(j->tasks, count, GRAIN_BOX, find_motions, j);
 }
 
 static void include(sti__box *all, const sti__box *one) {
@@ -249,7 +250,7 @@ static bool same_place(const sti__shape *a, const sti__shape *b) {
 }
 
 /* What is welded to the world keeps its boxes and its tree until someone moves it all the same. */
-static void place_fixed(job *j, const sti_tasks *tasks) {
+static void place_fixed(job *j) {
     sti__collide *c = j->c;
     bool changed = !c->fixed_built;
     for (int i = 0; i < c->cm->nfixed; i++) {
@@ -261,7 +262,7 @@ static void place_fixed(job *j, const sti_tasks *tasks) {
         bound(c, g, 0, c->fixed_box + i);
         changed = true;
     }
-    if (changed) sti__bvh_build(&c->fixed, c->fixed_box, c->cm->nfixed, tasks);
+    if (changed) sti__bvh_build(&c->fixed, c->fixed_box, c->cm->nfixed, j->tasks);
     c->fixed_built = true;
 }
 
@@ -278,13 +279,13 @@ static void place_rest(job *j) {
 }
 
 /* All geoms of a large model. */
-static void place_all(job *j, const sti_tasks *tasks) {
+static void place_all(job *j) {
     sti__collide *c = j->c;
     place_geoms(j, c->cm->used, c->cm->nused);
-    run(tasks, c->cm->nmoving, GRAIN_BOX, move_boxes, j);
-    place_fixed(j, tasks);
+    sti__run(j->tasks, c->cm->nmoving, GRAIN_BOX, move_boxes, j);
+    place_fixed(j);
     place_rest(j);
-    sti__bvh_build(&c->moving, c->tree_box, bound_tree(c), tasks);
+    sti__bvh_build(&c->moving, c->tree_box, bound_tree(c), j->tasks);
 }
 
 /* Whether a body that no joint moves is elsewhere than the last time. */
@@ -320,11 +321,11 @@ static void wake_links(job *j) {
 }
 
 /* Of a small model those alone whose bodies come near something. */
-static void place_near(job *j, const sti_tasks *tasks) {
+static void place_near(job *j) {
     sti__collide *c = j->c;
     if (still_moved(c, j->state)) {
         place_geoms(j, c->cm->links->rest, c->cm->links->nrest);
-        place_fixed(j, tasks);
+        place_fixed(j);
         place_rest(j);
     }
     if (!c->links.placed) sti__links_place(c->cm, j->state, &c->links);
@@ -395,10 +396,10 @@ static bool rests(const sti__collide *c, int g) {
     return !c->mocap_moved || m->body_mocapid[m->body_rootid[body]] < 0;
 }
 
-/* Counts on when the pool is full. */
+/* Counts on when the pool is full. Of a large model the candidates look ahead later, side by side. */
 static void push(sti__collide *c, int64_t *count, sti__candidate candidate) {
     if (c->asleep && rests(c, candidate.geom1) && rests(c, candidate.geom2)) return;
-    if (c->ahead && !look_ahead(c, &candidate)) return;
+    if (c->ahead && c->cm->list && !look_ahead(c, &candidate)) return;
     if (*count < c->size.candidates) c->candidate[*count] = candidate;
     (*count)++;
 }
@@ -521,20 +522,38 @@ static bool take_candidates(sti__collide *c, int64_t count, sti__collide_sizes *
     return count <= c->size.candidates;
 }
 
-static bool find_candidates(job *j, const sti_tasks *tasks, sti__collide_sizes *need) {
+static void look_ahead_all(void *context, int begin, int end) {
+    const job *j = context;
+    sti__candidate *x = j->c->candidate;
+    for (int i = begin; i < end; i++)
+        if (!look_ahead(j->c, x + i)) x[i].geom1 = -1;
+}
+
+/* Leaves candidates that come near each other. */
+static void keep_near_ones(job *j) {
+    sti__collide *c = j->c;
+    int kept = 0;
+    sti__run(j->tasks, c->ncandidate, GRAIN_BOX, look_ahead_all, j);
+    for (int i = 0; i < c->ncandidate; i++)
+        if (c->candidate[i].geom1 >= 0) c->candidate[kept++] = c->candidate[i];
+    c->ncandidate = kept;
+}
+
+static bool find_candidates(job *j, sti__collide_sizes *need) {
     sti__collide *c = j->c;
     if (c->cm->list) {
         c->stats.overlaps = gather_listed(c, j->flags);
         return take_candidates(c, c->stats.overlaps, need);
     }
-    sti__hit_sum moving = sti__bvh_self(&c->moving, tasks, &c->hits);
-    sti__hit_sum fixed = sti__bvh_boxes(&c->fixed, c->moving_box, c->cm->nmoving, tasks, &c->fixed_hits);
+    sti__hit_sum moving = sti__bvh_self(&c->moving, j->tasks, &c->hits);
+    sti__hit_sum fixed = sti__bvh_boxes(&c->fixed, c->moving_box, c->cm->nmoving, j->tasks, &c->fixed_hits);
     c->stats.overlaps = moving.found + fixed.found;
     if (moving.dropped) need->overlaps = clamp(moving.found);
     if (fixed.dropped) need->fixed_overlaps = clamp(fixed.found);
     if (moving.dropped || fixed.dropped) return false;
-    run(tasks, c->cm->nmoving, GRAIN_BOX, filter_hits, j);
+    sti__run(j->tasks, c->cm->nmoving, GRAIN_BOX, filter_hits, j);
     if (!take_candidates(c, gather(c, j->flags), need)) return false;
+    if (c->ahead) keep_near_ones(j);
     sort_by(c, c->candidate, c->spare, true);
     sort_by(c, c->spare, c->candidate, false);
     return true;
@@ -651,10 +670,10 @@ static void emit(void *context, int begin, int end) {
     }
 }
 
-static bool find_contacts(job *j, const sti_tasks *tasks, sti__collide_sizes *need) {
+static bool find_contacts(job *j, sti__collide_sizes *need) {
     sti__collide *c = j->c;
     recall_apart(c);
-    run(tasks, c->ncandidate, GRAIN_PAIR, touch, j);
+    sti__run(j->tasks, c->ncandidate, GRAIN_PAIR, touch, j);
     keep_apart(c);
     int64_t total = atomic_load(&j->npoint), offset = 0;
     if (total > c->size.contacts) {
@@ -665,7 +684,7 @@ static bool find_contacts(job *j, const sti_tasks *tasks, sti__collide_sizes *ne
         c->offset[i] = (int)offset;
         offset += c->count[i];
     }
-    run(tasks, c->ncandidate, GRAIN_BOX, emit, j);
+    sti__run(j->tasks, c->ncandidate, GRAIN_BOX, emit, j);
     c->ncontact = (int)total;
     return true;
 }
@@ -678,21 +697,21 @@ void sti__collide_look_ahead(sti__collide *c, const sti_state *state) {
 
 bool sti__collide_run(sti__collide *c, sti_state *state, const sti_tasks *tasks, sti__collide_sizes *need) {
     const sti_option *opt = &state->opt;
-    job j = {.c = c, .state = state, .flags = opt->disableflags};
+    job j = {.c = c, .state = state, .tasks = tasks, .flags = opt->disableflags};
     atomic_init(&j.npoint, 0);
     *need = (sti__collide_sizes){0};
     c->ncandidate = c->ncontact = 0;
     c->stats.candidates = c->stats.contacts = 0;
     if (opt->disableflags & (STI_DISABLE_CONTACT | STI_DISABLE_CONSTRAINT)) return true;
     int64_t start = sti__tick(c->tally);
-    if (c->cm->list) place_near(&j, tasks);
-    else place_all(&j, tasks);
+    if (c->cm->list) place_near(&j);
+    else place_all(&j);
     sti__tock(c->tally, STI__WORK_BVH, start, 0);
     start = sti__tick(c->tally);
-    bool good = find_candidates(&j, tasks, need);
+    bool good = find_candidates(&j, need);
     sti__tock(c->tally, STI__WORK_NEAR, start, 0);
     start = sti__tick(c->tally);
-    good = good && find_contacts(&j, tasks, need);
+    good = good && find_contacts(&j, need);
     sti__tock(c->tally, STI__WORK_NARROW, start, 0);
     c->stats.candidates = c->ncandidate;
     c->stats.contacts = c->ncontact;

@@ -43,7 +43,8 @@ static bool grow_blocks(sti__assembly *as, int need) {
     const part parts[] = {{&as->rows, sizeof *as->rows},     {&as->info, sizeof *as->info},
                           {&as->memory, sizeof *as->memory}, {&as->warm, sizeof *as->warm},
                           {&as->first, sizeof *as->first},   {&as->row_island, sizeof *as->row_island},
-                          {&as->share, sizeof *as->share},   {&as->slip, sizeof *as->slip}};
+                          {&as->share, sizeof *as->share},   {&as->slip, sizeof *as->slip},
+                          {&as->before, sizeof *as->before}};
     return grow(as, &as->block_pool, need, parts, STI__COUNT(parts));
 }
 
@@ -559,11 +560,6 @@ static void renumber(void *context, int begin, int end) {
     for (int k = begin; k < end; k++) as->jcol[k] = as->place[as->jcol[k]];
 }
 
-static void run(const sti_tasks *tasks, int count, int grain, sti_task_body body, void *context) {
-    if (tasks && tasks->run) tasks->run(tasks->system, count, grain, body, context);
-    else if (count > 0) body(context, 0, count);
-}
-
 static void place_soft(sti__assembly *as, int d, int n) {
     int local = d - as->model->nv, flex = as->owner[d] - as->model->ntree;
     const int *start = as->soft.start + local / 3;
@@ -598,9 +594,9 @@ static void add_trees(sti__assembly *as, const sti_state *s, const sti_tasks *ta
         return;
     }
     as->placed = same && n == before && growths == as->growths;
-    run(tasks, n, 512, add_rows, &f);
+    sti__run(tasks, n, 512, add_rows, &f);
     as->columns = n;
-    if (n < as->ndof) run(tasks, as->nentry, 8192, renumber, &f);
+    if (n < as->ndof) sti__run(tasks, as->nentry, 8192, renumber, &f);
     as->problem.arrays.n = n;
     as->problem.arrays.A = (sti_csr){n, n, as->astart, as->acol, as->avalue};
 }

@@ -80,6 +80,7 @@ typedef struct sti__assembly {
     sti_contact_memory *memory;
     sti__row_warm *warm;
     int *first, *row_island;
+    int *before;   /* place in what the last step remembers, -1: none */
     double *share; /* of the certificate */
     double *
         slip; /* normal velocities aimed at, m/s, while mu |v_t| is taken as given: where friction does not settle */

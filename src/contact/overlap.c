@@ -14,7 +14,8 @@
 /* ---- memory ------------------------------------------------------------------------------------------- */
 
 bool sti__overlaps_create(sti__overlaps *o, const sti_model *m, const sti_allocator *allocator) {
-    *o = (sti__overlaps){.allocator = allocator, .nbody = m->nbody};
+    *o = (sti__overlaps){.allocator = allocator, .nbody = m->nbody, .apart = true};
+    for (int j = 0; j < m->njnt; j++) o->apart &= m->jnt_type[j] == STI_JOINT_FREE;
     o->head = sti__alloc_aligned(allocator, sti__size(m->nbody, sizeof(int)));
     for (int b = 0; o->head && b < m->nbody; b++) o->head[b] = -1;
     return o->head != NULL;
@@ -169,7 +170,7 @@ static void judge_pair(const sti_state *s, sti__overlap *pair) {
 bool sti__overlaps_find(sti__overlaps *o, const sti_state *s, const sti__contact *contacts, int count) {
     for (int k = 0; k < o->npair; k++) o->head[o->pair[k].body2] = -1;
     o->npair = o->npoint = 0;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && !o->apart; i++) {
         const sti__contact *c = contacts + i;
         double depth = c->mixed.includemargin - c->dist;
         if (depth > 0 && c->exclude < 2 && is_tied(s->model, c) && !add_overlap(o, s, c, i, depth))

@@ -43,6 +43,7 @@ typedef struct sti__overlaps {
     const sti_allocator *allocator;
     int *head; /* nbody: pair with this body2, -1: none */
     int nbody;
+    bool apart; /* all joints are free: nothing is asked about */
     sti__overlap *pair;
     sti__overlap_point *point; /* ascending in contact */
     int npair, npoint, pair_room, point_room;

@@ -212,16 +212,11 @@ static void fill_blocks(void *context, int begin, int end) {
     }
 }
 
-static void run(const sti_tasks *tasks, int count, int grain, sti_task_body body, void *context) {
-    if (tasks && tasks->run) tasks->run(tasks->system, count, grain, body, context);
-    else if (count > 0) body(context, 0, count);
-}
-
 static void fill_laws(filling *f, const sti_tasks *tasks) {
     int64_t start = sti__tick(f->as->tally);
     f->matrices = false;
     f->laws = true;
-    run(tasks, f->as->nblock - f->first, 64, fill_blocks, f);
+    sti__run(tasks, f->as->nblock - f->first, 64, fill_blocks, f);
     sti__tock(f->as->tally, STI__WORK_REGULARISATION, start, 0);
 }
 
@@ -238,9 +233,9 @@ void sti__point_rows(sti__assembly *as, const sti_state *s, const sti__contact *
     }
     if (as->failed) return;
     int64_t start = sti__tick(as->tally);
-    run(tasks, as->nbodies, 64, answer, &f);
+    sti__run(tasks, as->nbodies, 64, answer, &f);
     sti__tock(as->tally, STI__WORK_REGULARISATION, start, 0);
-    run(tasks, as->nblock - f.first, 64, fill_blocks, &f);
+    sti__run(tasks, as->nblock - f.first, 64, fill_blocks, &f);
     if (as->tally) fill_laws(&f, tasks);
     sti__blocks_drop(as, f.first);
 }

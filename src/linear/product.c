@@ -7,14 +7,6 @@
 #define GRAIN_ROWS 256 /* rows or columns per piece of work */
 #define DOT_PIECE 2048
 
-void sti__run(const sti_tasks *tasks, int count, int grain, sti_task_body body, void *context) {
-    if (tasks && tasks->run && tasks->nthread > 1 && count > grain) {
-        tasks->run(tasks->system, count, grain, body, context);
-        return;
-    }
-    for (int i = 0; i < count; i += grain) body(context, i, count - i < grain ? count : i + grain);
-}
-
 double sti__dot_n(const double *a, const double *b, int n) {
     double sum = 0;
     for (int i = 0; i < n; i += DOT_PIECE)

@@ -7,9 +7,6 @@
 #include "base/internal.h"
 #include <stiction/problem.h>
 
-/* Runs body over [0, count) in pieces of `grain`, on the pool if there is one. */
-void sti__run(const sti_tasks *tasks, int count, int grain, sti_task_body body, void *context);
-
 /* a'b and sum of a^2 w (w may be NULL), n numbers, in pieces of fixed size. */
 double sti__dot_n(const double *a, const double *b, int n);
 double sti__norm2_n(const double *a, const double *w, int n);

@@ -102,7 +102,7 @@ sti_status sti_problem_vjp(const sti_problem *p, const double *v, const double *
     sti__islands *islands = sti__workspace_islands(workspace, error);
     if (!islands) return STI_NO_MEMORY;
     sti_status status = sti__islands_sort(islands, p, error);
-    if (status == STI_OK) status = sti__islands_fill(islands, p, error);
+    if (status == STI_OK) status = sti__islands_fill(islands, p, NULL, error);
     if (status == STI_OK)
         status = sti__islands_plan(islands, STI_LINEAR_AUTO, STI_PRECONDITIONER_AUTO, error);
     if (status != STI_OK) return status;

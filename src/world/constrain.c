@@ -18,6 +18,10 @@
 /* A certificate above this is not good enough, whatever the tolerance. */
 #define WANDERED 1e-7
 
+/* Pieces for threads. */
+#define GRAIN_BLOCKS 256
+#define GRAIN_DOFS 4096
+
 /* ---- memory ---------------------------------------------------------------------------------------- */
 
 /* Room for count items; what was there is lost. */
@@ -294,20 +298,29 @@ static const sti_contact_memory *replaced(const sti_world *world, const sti__mem
                             NEAR * smaller_size(world, x));
 }
 
-/* What the last step left: the anchors of friction and a first guess of the impulses. */
-static void recall(sti_world *world) {
-    sti__constraints *c = &world->constraints;
-    sti__assembly *as = &c->rows;
-    const sti_option *o = &world->state->opt;
+/* Each block's place in what the last step left, -1 if it has none. */
+static void find_remembered(sti_world *world) {
+    const sti__assembly *as = &world->constraints.rows;
     sti__memory_index index = {world->memory.item, world->memory.count, NULL, 0};
     for (int b = 0; b < as->nblock; b++) {
+        const sti_contact_memory *old = remembered(world, &index, as->memory[b].feature);
+        if (!old && was_found(world, b)) old = replaced(world, &index, b);
+        as->before[b] = old ? (int)(old - index.list) : -1;
+    }
+}
+
+static void recall_blocks(void *context, int begin, int end) {
+    sti_world *world = context;
+    const sti__constraints *c = &world->constraints;
+    const sti__assembly *as = &c->rows;
+    const sti_option *o = &world->state->opt;
+    for (int b = begin; b < end; b++) {
         sti_contact_memory *m = &as->memory[b];
         sti__row_warm *warm = &as->warm[b];
-        const sti_contact_memory *old = remembered(world, &index, m->feature);
+        const sti_contact_memory *old = as->before[b] < 0 ? NULL : &world->memory.item[as->before[b]];
+        const sti__row_warm *last = old ? &world->warm.row[as->before[b]] : NULL;
         bool contact = as->info[b].source == STI__FROM_CONTACT;
         double tau = as->info[b].tau, *vhat = as->vhat + as->first[b];
-        if (!old && was_found(world, b)) old = replaced(world, &index, b);
-        const sti__row_warm *last = old ? &world->warm.row[old - index.list] : NULL;
         sti__warm_carry(last, old && contact ? old->frame : m->frame, m->frame, warm);
         if (contact) sti__memory_carry(old, m->feature, m->frame, m);
         if (was_found(world, b)) sti__constraints_place(m, &c->collide.contact[as->info[b].id]);
@@ -318,6 +331,12 @@ static void recall(sti_world *world) {
         memcpy(as->guess + as->first[b], warm->impulse, sizeof(double) * (size_t)as->rows[b].dim);
         sti__warm_forecast(warm, &as->rows[b], as->R + as->first[b], as->forecast + as->first[b]);
     }
+}
+
+/* What the last step left: the anchors of friction and a first guess of the impulses. */
+static void recall(sti_world *world) {
+    find_remembered(world);
+    sti__run(sti__world_tasks(world), world->constraints.rows.nblock, GRAIN_BLOCKS, recall_blocks, world);
 }
 
 static sti_status make_rows(sti_world *world) {
@@ -491,16 +510,22 @@ static sti_status solve_frozen(sti_world *world, const sti_solve_options *asked)
     return status == STI_OK ? judge_by(world, asked) : status;
 }
 
-/* The last velocity is a good first guess: what rests goes on resting. So is what follows from the last two. */
-static void guess_velocity(sti_world *world) {
-    sti__assembly *as = &world->constraints.rows;
+static void guess_dofs(void *context, int begin, int end) {
+    const sti_world *world = context;
+    const sti__assembly *as = &world->constraints.rows;
     const sti_state *s = world->state;
-    int64_t start = sti__tick(as->tally);
-    for (int i = 0; i < as->problem.arrays.n; i++) {
+    for (int i = begin; i < end; i++) {
         int d = as->dof[i], nv = s->model->nv;
         as->v[i] = d < nv ? s->qvel[d] : s->flexvert_xvel[d - nv];
         as->next[i] = d < nv ? s->qvel[d] + world->warm.trend[2 * d] : as->v[i];
     }
+}
+
+/* The last velocity is a good first guess: what rests goes on resting. So is what follows from the last two. */
+static void guess_velocity(sti_world *world) {
+    sti__assembly *as = &world->constraints.rows;
+    int64_t start = sti__tick(as->tally);
+    sti__run(sti__world_tasks(world), as->problem.arrays.n, GRAIN_DOFS, guess_dofs, world);
     sti__tock(as->tally, STI__WORK_GUESS, start, 0);
 }
 
@@ -549,22 +574,33 @@ static void find_pushed(sti__constraints *c) {
     }
 }
 
-/* Trees without an impulse move as if there were no rows, to the last bit. */
-static void set_motion_of_rows(sti_world *world, double *qacc_step, double *rate) {
-    sti__constraints *c = &world->constraints;
+typedef struct motion {
+    const sti_world *world;
+    double *qacc_step, *rate;
+} motion;
+
+static void move_dofs(void *context, int begin, int end) {
+    const motion *to = context;
+    const sti__constraints *c = &to->world->constraints;
     const sti__assembly *as = &c->rows;
-    const sti_state *s = world->state;
-    find_pushed(c);
-    for (int i = 0; i < as->problem.arrays.n; i++) {
-        int d = as->dof[i], nv = world->model->nv;
+    const sti_state *s = to->world->state;
+    for (int i = begin; i < end; i++) {
+        int d = as->dof[i], nv = as->model->nv;
         if (!c->pushed[as->owner[d]]) continue;
         if (d >= nv) {
             s->flexvert_step[d - nv] = as->v[i];
             continue;
         }
-        qacc_step[d] = (as->v[i] - s->qvel[d]) / s->opt.timestep;
-        if (rate) rate[d] = as->v[i];
+        to->qacc_step[d] = (as->v[i] - s->qvel[d]) / s->opt.timestep;
+        if (to->rate) to->rate[d] = as->v[i];
     }
+}
+
+/* Trees without an impulse move as if there were no rows, to the last bit. */
+static void set_motion_of_rows(sti_world *world, double *qacc_step, double *rate) {
+    motion to = {world, qacc_step, rate};
+    find_pushed(&world->constraints);
+    sti__run(sti__world_tasks(world), world->constraints.rows.problem.arrays.n, GRAIN_DOFS, move_dofs, &to);
 }
 
 static void set_motion(sti_world *world, double *qacc_step, double *rate) {
@@ -748,14 +784,34 @@ static void update_friction(sti_contact_memory *m, const sti_row *row, double R,
 }
 
 /* Where velocities go; those of dofs without rows need no guess. */
-static void learn_velocity(sti_world *world) {
+static void learn_velocity(void *context, int begin, int end) {
+    sti_world *world = context;
     const sti__assembly *as = &world->constraints.rows;
-    int nv = world->model->nv;
-    for (int d = 0; d < nv; d++) {
+    for (int d = begin; d < end; d++) {
         double *trend = world->warm.trend + (size_t)2 * (size_t)d;
         int i = world->constraints.solved ? as->place[d] : -1;
         if (i >= 0) sti__learn(as->v[i] - as->next[i], trend);
         else trend[0] = trend[1] = 0;
+    }
+}
+
+static void remember(void *context, int begin, int end) {
+    sti_world *world = context;
+    const sti__assembly *as = &world->constraints.rows;
+    double h = world->state->opt.timestep, y[6];
+    for (int b = begin; b < end; b++) {
+        int at = as->first[b];
+        const sti_row *row = &as->rows[b];
+        sti__block_velocity(as, b, as->v, y);
+        sti__warm_learn(&as->warm[b], as->forecast + at, as->g + at, row->dim);
+        if (row->kind == STI_ROW_HUBER)
+            update_friction(&as->memory[b], row, as->R[at], y[0], as->g[at], h, as->info[b].tau);
+        else {
+            for (int i = 1; i < row->dim && i < 4; i++) y[i] += as->info[b].surface[i - 1];
+            sti__memory_update(&as->memory[b], row, as->R + at, y, as->g + at, h, as->info[b].tau);
+        }
+        world->memory.item[b] = as->memory[b];
+        world->warm.row[b] = as->warm[b];
     }
 }
 
@@ -781,7 +837,6 @@ void sti__constraints_retreat(sti_world *world) { sti__workspace_retreat(world->
 void sti__constraints_commit(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
-    double h = world->state->opt.timestep, y[6];
     for (int i = 0; i < STI_WARN_COUNT; i++) c->warned[i] += c->info.warnings[i];
     if (world->soft.fem) sti__soft_remember(world);
     if (world->state->opt.integrator == STI_INTEGRATOR_ALM) {
@@ -793,22 +848,12 @@ void sti__constraints_commit(sti_world *world) {
     world->memory.count = 0;
     sti__workspace_keep(c->workspace);
     sti__coupled_commit(as, world->state);
-    learn_velocity(world);
+    sti__run(sti__world_tasks(world), world->model->nv, GRAIN_DOFS, learn_velocity, world);
     if (!c->solved) return;
-    for (int b = 0; b < as->nblock; b++) {
-        int at = as->first[b];
-        const sti_row *row = &as->rows[b];
-        sti__block_velocity(as, b, as->v, y);
-        sti__warm_learn(&as->warm[b], as->forecast + at, as->g + at, row->dim);
-        if (row->kind == STI_ROW_HUBER)
-            update_friction(&as->memory[b], row, as->R[at], y[0], as->g[at], h, as->info[b].tau);
-        else {
-            for (int i = 1; i < row->dim && i < 4; i++) y[i] += as->info[b].surface[i - 1];
-            sti__memory_update(&as->memory[b], row, as->R + at, y, as->g + at, h, as->info[b].tau);
-        }
+    sti__run(sti__world_tasks(world), as->nblock, GRAIN_BLOCKS, remember, world);
+    if (world->model->ncoupled > 0) {
+        sti__coupled_remember(as);
+        memcpy(world->memory.item, as->memory, sizeof *as->memory * (size_t)as->nblock);
     }
-    sti__coupled_remember(as);
-    memcpy(world->memory.item, as->memory, sizeof *as->memory * (size_t)as->nblock);
-    memcpy(world->warm.row, as->warm, sizeof *as->warm * (size_t)as->nblock);
     world->memory.count = as->nblock;
 }

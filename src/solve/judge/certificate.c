@@ -126,10 +126,19 @@ static double row_size2(const sti_problem_arrays *a, const double *v, int i) {
     return size2;
 }
 
-double sti__rounding2(const sti_problem *p, const double *v) {
+enum { PIECES = 64, PIECE = 512 }; /* sums of at least so many blocks each, whatever the number of threads */
+
+typedef struct rounding {
+    const sti_problem *p;
+    const double *v;
+    int pieces;
+    double part[PIECES];
+} rounding;
+
+static double rounding_of(const sti_problem *p, const double *v, int begin, int end) {
     const sti_problem_arrays *a = &p->arrays;
     double sum = 0;
-    for (int b = 0; b < a->nrow; b++) {
+    for (int b = begin; b < end; b++) {
         const double *mu = a->rows[b].mu, *R = a->R + p->first[b];
         bool cone = a->rows[b].kind == STI_ROW_CONE;
         for (int k = 0; k < a->rows[b].dim; k++) {
@@ -137,6 +146,23 @@ double sti__rounding2(const sti_problem *p, const double *v) {
             sum += row_size2(a, v, p->first[b] + k) * (1 / R[k] + normal);
         }
     }
+    return sum;
+}
+
+static void add_rounding(void *context, int begin, int end) {
+    rounding *r = context;
+    for (int k = begin; k < end; k++) {
+        int64_t nrow = r->p->arrays.nrow;
+        r->part[k] = rounding_of(r->p, r->v, (int)(nrow * k / r->pieces), (int)(nrow * (k + 1) / r->pieces));
+    }
+}
+
+double sti__rounding2(const sti_problem *p, const double *v, const sti_tasks *tasks) {
+    int pieces = p->arrays.nrow / PIECE + 1;
+    rounding r = {.p = p, .v = v, .pieces = pieces < PIECES ? pieces : PIECES};
+    double sum = 0;
+    sti__run(tasks, r.pieces, 1, add_rounding, &r);
+    for (int k = 0; k < r.pieces; k++) sum += r.part[k];
     return DBL_EPSILON * DBL_EPSILON * sum;
 }
 

@@ -33,7 +33,7 @@ bool sti__momentum_holds(const sti_problem *problem, const double *v, const doub
                          double *room);
 /* Twice the gap that rounding of the rows' velocities J v - vhat may hide: sum of (eps |J||v|)^2 / R. A cone's friction mu
    carries slip into its normal row: there it counts with mu^2 / R of that row besides. */
-double sti__rounding2(const sti_problem *problem, const double *v);
+double sti__rounding2(const sti_problem *problem, const double *v, const sti_tasks *tasks);
 
 /* Diagonal of J A^-1 J' (m), or of W; an estimate that is good to a quarter where it would take too many solves. room: sti__delassus_room(problem) bytes. Rows that touch independent parts
    of A are solved for together: rigid bodies need about as many solves as a body has rows. */

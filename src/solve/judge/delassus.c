@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#define GRAIN 1024 /* dofs or rows a piece */
+
 typedef struct colours {
     double *x;       /* n: one solve */
     int *part;       /* n: independent part of A that a dof belongs to */
@@ -73,27 +75,60 @@ static bool invert_part(const sti_csr *A, int begin, int n, double (*inverse)[ST
     return true;
 }
 
-/* Where the mass falls into runs of few dofs; part gets the first dof of each. */
-static bool invert_parts(const sti_csr *A, colours *c) {
-    for (int begin = 0, end; begin < A->nrow; begin = end) {
-        int reach = begin;
-        for (end = begin; end <= reach; end++) {
-            if (end - begin >= STI__DELASSUS_PART) return false;
-            c->part[end] = begin;
-            for (int k = A->start[end]; k < A->start[end + 1]; k++) {
-                if (A->col[k] < begin) return false;
-                if (A->col[k] > reach) reach = A->col[k];
-            }
-        }
-        if (!invert_part(A, begin, end - begin, (double(*)[STI__DELASSUS_PART])c->inverse + begin))
-            return false;
-    }
-    return true;
+typedef struct parts_job {
+    const sti_problem *p;
+    colours *c;
+    double *diagonal;
+    atomic_bool failed;
+} parts_job;
+
+/* The last dof that dof i is coupled with. */
+static int reach_of(const sti_csr *A, int i) {
+    int reach = i;
+    for (int k = A->start[i]; k < A->start[i + 1]; k++)
+        if (A->col[k] > reach) reach = A->col[k];
+    return reach;
 }
 
-static void diagonal_of_parts(const sti_problem *p, const colours *c, double *diagonal) {
-    const sti_csr *J = &p->arrays.J;
-    for (int i = 0; i < p->m; i++) {
+/* The part that begins at a dof, into part and inverse; returns where it ends, -1 if it is not a run of few dofs. */
+static int make_part(const sti_csr *A, int begin, const colours *c) {
+    int end = begin, reach = begin;
+    for (; end <= reach; end++) {
+        if (end - begin >= STI__DELASSUS_PART) return -1;
+        c->part[end] = begin;
+        for (int k = A->start[end]; k < A->start[end + 1]; k++)
+            if (A->col[k] < begin) return -1;
+        int far = reach_of(A, end);
+        if (far > reach) reach = far;
+    }
+    bool good = invert_part(A, begin, end - begin, (double(*)[STI__DELASSUS_PART])c->inverse + begin);
+    return good ? end : -1;
+}
+
+/* The parts that begin in [from, to): the first after the one that reaches into it, if that is one of few dofs. */
+static void make_parts(void *context, int from, int to) {
+    parts_job *job = context;
+    const sti_csr *A = &job->p->arrays.A;
+    int begin = from;
+    for (int i = from > STI__DELASSUS_PART ? from - STI__DELASSUS_PART : 0; i < begin; i++) {
+        int far = reach_of(A, i);
+        if (far >= begin) begin = far + 1;
+    }
+    while (begin >= 0 && begin < to) begin = make_part(A, begin, job->c);
+    if (begin < 0) atomic_store_explicit(&job->failed, true, memory_order_relaxed);
+}
+
+/* Where the mass falls into runs of few dofs; part gets the first dof of each. */
+static bool invert_parts(parts_job *job, const sti_tasks *tasks) {
+    sti__run(tasks, job->p->arrays.n, GRAIN, make_parts, job);
+    return !atomic_load_explicit(&job->failed, memory_order_relaxed);
+}
+
+static void diagonal_of_parts(void *context, int begin, int end_row) {
+    const parts_job *job = context;
+    const colours *c = job->c;
+    const sti_csr *J = &job->p->arrays.J;
+    for (int i = begin; i < end_row; i++) {
         double sum = 0;
         for (int k = J->start[i], end; k < J->start[i + 1]; k = end) {
             int part = c->part[J->col[k]];
@@ -104,7 +139,7 @@ static void diagonal_of_parts(const sti_problem *p, const colours *c, double *di
                 sum += 2 * J->value[end] * x;
             }
         }
-        diagonal[i] = sum;
+        job->diagonal[i] = sum;
     }
 }
 
@@ -191,8 +226,10 @@ void sti__delassus_diagonal(const sti_problem *p, sti__chol *mass, double *diago
     }
     uintptr_t start = ((uintptr_t)room + STI__ALIGN - 1) / STI__ALIGN * STI__ALIGN;
     lay_out(p, &c, (char *)room + (start - (uintptr_t)room));
-    if (invert_parts(&p->arrays.A, &c)) {
-        diagonal_of_parts(p, &c, diagonal);
+    parts_job job = {.p = p, .c = &c, .diagonal = diagonal};
+    atomic_init(&job.failed, false);
+    if (invert_parts(&job, tasks)) {
+        sti__run(tasks, p->m, GRAIN, diagonal_of_parts, &job);
         return;
     }
     sti__find_coupled(&p->arrays.A, c.part);

@@ -54,12 +54,7 @@ bool sti__islands_room(sti__islands *s, int count) {
 
 /* ---- sizes ----------------------------------------------------------------------------------------- */
 
-/* What an island holds, counted before its memory is cut. */
-typedef struct tally {
-    size_t nnz, touches, numbers, hessians;
-} tally;
-
-static size_t lay_out(sti__island *s, const tally *t, char *base) {
+static size_t lay_out(sti__island *s, const sti__island_size *t, char *base) {
     sti__cutter c = {base, 0};
     size_t n = (size_t)s->n, m = (size_t)s->m, nrow = (size_t)s->nrow;
     double **dofs[] = {&s->vstar,    &s->impetus, &s->inverse,  &s->v,     &s->best, &s->step,
@@ -102,7 +97,7 @@ static size_t lay_out(sti__island *s, const tally *t, char *base) {
     return c.used;
 }
 
-static bool reserve(sti__island *s, const tally *t, const sti_allocator *a) {
+static bool reserve(sti__island *s, const sti__island_size *t, const sti_allocator *a) {
     size_t need = lay_out(s, t, NULL);
     if (!sti__make_room(a, &s->block, &s->nblock, need, need / 4)) return false;
     lay_out(s, t, s->block);
@@ -144,6 +139,7 @@ static size_t lay_out_lists(const sti_problem *p, sti__islands *s, char *base) {
     s->row_at = sti__cut(&c, k, sizeof(int));
     s->done = sti__cut(&c, k, sizeof(bool));
     s->steps = sti__cut(&c, k, sizeof(int));
+    s->size = sti__cut(&c, k, sizeof *s->size);
     return c.used;
 }
 
@@ -173,9 +169,9 @@ static int count_columns(const sti_problem *p, int b, int stamp, int *mark) {
     return count;
 }
 
-static tally count_island(const sti_problem *p, const sti__island *s, const int *dofs, const int *blocks,
-                          int *mark) {
-    tally t = {0};
+static sti__island_size count_island(const sti_problem *p, const sti__island *s, const int *dofs,
+                                     const int *blocks, int *mark) {
+    sti__island_size t = {0};
     for (int i = 0; i < s->n; i++)
         t.nnz += (size_t)(p->arrays.A.start[dofs[i] + 1] - p->arrays.A.start[dofs[i]]);
     for (int b = 0; b < s->nrow; b++) {
@@ -271,8 +267,13 @@ static void fill_touches(sti__island *s) {
         s->same[i] = i + 1 < s->n && touched_alike(s, i) ? s->same[i + 1] + 1 : 1;
 }
 
-static bool fill_island(sti__island *s, const sti_problem *p, int k, const sti__islands *o) {
-    const sti_allocator *a = &o->own;
+typedef struct filling {
+    sti__islands *islands;
+    const sti_problem *p;
+} filling;
+
+/* What an island holds, before its memory is cut. */
+static void measure_island(sti__island *s, const sti_problem *p, int k, const sti__islands *o) {
     const int *dofs = o->dofs + o->dof_at[k], *blocks = o->blocks + o->row_at[k];
     s->problem = p;
     s->n = o->dof_at[k + 1] - o->dof_at[k];
@@ -280,31 +281,48 @@ static bool fill_island(sti__island *s, const sti_problem *p, int k, const sti__
     s->m = 0;
     s->mass_ready = s->soft_taken = s->soft_ready = false;
     s->sweep.state = STI__SWEEP_NEW;
-    s->allocator = a;
+    s->allocator = &o->own;
     s->keeping = STI__KEEP_NONE;
     for (int b = 0; b < s->nrow; b++) s->m += p->arrays.rows[blocks[b]].dim;
-    tally t = count_island(p, s, dofs, blocks, o->mark);
-    if (!reserve(s, &t, a)) return false;
-    memcpy(s->dof, dofs, sizeof(int) * (size_t)s->n);
-    memcpy(s->row, blocks, sizeof(int) * (size_t)s->nrow);
+    for (int i = 0; i < s->n; i++) o->mark[dofs[i]] = -1;
+    o->size[k] = count_island(p, s, dofs, blocks, o->mark);
+}
+
+static void fill_island(sti__island *s, const sti_problem *p, int k, const sti__islands *o) {
+    memcpy(s->dof, o->dofs + o->dof_at[k], sizeof(int) * (size_t)s->n);
+    memcpy(s->row, o->blocks + o->row_at[k], sizeof(int) * (size_t)s->nrow);
     fill_mass(s, p, o->rank);
     s->start[0] = s->first[0] = 0;
     s->number[0] = s->gstart[0] = 0;
     for (int b = 0; b < s->nrow; b++) fill_block(s, p, b, o->rank, o->slot);
     fill_touches(s);
     memset(s->soft, 0, sizeof(double) * (size_t)s->m);
-    return true;
 }
 
-sti_status sti__islands_fill(sti__islands *s, const sti_problem *p, sti_error *error) {
+static void measure_islands(void *context, int begin, int end) {
+    const filling *f = context;
+    for (int k = begin; k < end; k++)
+        if (!f->islands->done[k]) measure_island(&f->islands->island[k], f->p, k, f->islands);
+}
+
+static void fill_islands(void *context, int begin, int end) {
+    const filling *f = context;
+    for (int k = begin; k < end; k++)
+        if (!f->islands->done[k]) fill_island(&f->islands->island[k], f->p, k, f->islands);
+}
+
+sti_status sti__islands_fill(sti__islands *s, const sti_problem *p, const sti_tasks *tasks,
+                             sti_error *error) {
+    filling f = {s, p};
     if (!sti__islands_room(s, s->count))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory for islands");
     sti__kept_hand_out(s);
-    for (int i = 0; i < p->arrays.n; i++) s->mark[i] = -1;
+    sti__run(tasks, s->count, 1, measure_islands, &f);
     for (int k = 0; k < s->count; k++)
-        if (!s->done[k] && !fill_island(&s->island[k], p, k, s))
+        if (!s->done[k] && !reserve(&s->island[k], &s->size[k], &s->own))
             return sti__fail(error, STI_NO_MEMORY, "not enough memory for an island of %d dofs",
                              s->island[k].n);
+    sti__run(tasks, s->count, 1, fill_islands, &f);
     return STI_OK;
 }
 

@@ -114,6 +114,11 @@ typedef struct sti__island {
     size_t nblock, nplan;
 } sti__island;
 
+/* Entries of A, dofs of all blocks, numbers of J and of the Hessians. */
+typedef struct sti__island_size {
+    size_t nnz, touches, numbers, hessians;
+} sti__island_size;
+
 /* All parts of a problem; kept from solve to solve. */
 typedef struct sti__islands {
     sti_allocator own;
@@ -126,6 +131,7 @@ typedef struct sti__islands {
     bool *done;       /* nisland: solved already, not filled */
     int *
         steps; /* nisland: Newton steps that were taken with dense matrices, without an answer if it is not done */
+    sti__island_size *size; /* nisland: of those that are filled */
     void *lists;
     size_t nlists;
     sti__kept *kept; /* the workspace's */
@@ -139,7 +145,8 @@ bool sti__islands_room(sti__islands *islands, int count);
 /* Lists dofs and row blocks by island; none is done. */
 sti_status sti__islands_sort(sti__islands *islands, const sti_problem *problem, sti_error *error);
 /* Copies the problem into those of its parts that are not done. Allocates only what the last problem did not need. */
-sti_status sti__islands_fill(sti__islands *islands, const sti_problem *problem, sti_error *error);
+sti_status sti__islands_fill(sti__islands *islands, const sti_problem *problem, const sti_tasks *tasks,
+                             sti_error *error);
 /* Plans the Newton matrix of these parts, or partitions it for conjugate gradients; see sti__prefers_direct. Parts whose dofs
    have been factored before are planned when that factor does not do. */
 sti_status sti__islands_plan(sti__islands *islands, sti_linear linear, sti_preconditioner preconditioner,

@@ -522,7 +522,7 @@ static bool solve_small(const sti__task *t, sti__islands *islands, sti__sum *sum
         sti__workspace_block(t->workspace, STI__BLOCK_SMALL, sti__mul(run.size, (size_t)run.chunks));
     if (!run.scratch) return false;
     if (t->workspace->ahead) take_ahead(&run);
-    sti__run(t->options->tasks.run ? &t->options->tasks : NULL, run.chunks, 1, run_chunks, &run);
+    sti__run(&t->options->tasks, run.chunks, 1, run_chunks, &run);
     for (int k = 0; k < count; k++) {
         const sti__small_job *job = &run.job[k];
         if (job->n > 0) sti__budget_spend(t->budget, (1 + job->iterations) * job->cost);
@@ -574,19 +574,56 @@ static bool guess_holds(const sti__task *t, const sti__guess *s, sti__sum *part)
     return bar[better] <= t->options->tol;
 }
 
+/* Guesses of islands that are judged side by side. */
+typedef struct guess_run {
+    const sti__task *task;
+    sti__islands *islands;
+    sti__sum *part; /* per island */
+    size_t *at;     /* per island: its room in `work` */
+    double *share;  /* of the problem's blocks */
+    char *work;
+} guess_run;
+
+/* work: bytes that the islands need. */
+static size_t lay_out_guesses(guess_run *run, size_t work, char *base) {
+    sti__cutter c = {base, 0};
+    run->part = sti__cut(&c, (size_t)run->islands->count, sizeof *run->part);
+    run->at = sti__cut(&c, (size_t)run->islands->count, sizeof *run->at);
+    run->share = sti__cut(&c, (size_t)run->task->problem->arrays.nrow, sizeof *run->share);
+    run->work = sti__cut(&c, work, 1);
+    return c.used;
+}
+
+static void judge_guesses(void *context, int begin, int end) {
+    const guess_run *run = context;
+    sti__islands *s = run->islands;
+    for (int k = begin; k < end; k++) {
+        if (s->done[k]) continue;
+        sti__guess guess = guess_of(run->task, s, k, run->share, run->work + run->at[k]);
+        s->done[k] = sti__softened(run->task->problem, guess.row, guess.nrow) &&
+                     guess_holds(run->task, &guess, &run->part[k]);
+    }
+}
+
 /* Large islands whose guess is good enough are done. */
 static bool check_guesses(const sti__task *t, sti__islands *s, sti__sum *sum) {
-    size_t room = sti__guess_room(t->problem->arrays.n),
-           bytes = sti__add(room, sti__size(sizeof(double), t->problem->arrays.nrow));
-    char *work = sti__workspace_block(t->workspace, STI__BLOCK_SMALL, bytes);
-    if (!work) return false;
+    guess_run run = {.task = t, .islands = s};
+    size_t work = 0;
+    for (int k = 0; k < s->count; k++)
+        if (!s->done[k]) work = sti__add(work, sti__guess_room(s->dof_at[k + 1] - s->dof_at[k]));
+    if (work == 0) return true;
+    char *base = sti__workspace_block(t->workspace, STI__BLOCK_SMALL, lay_out_guesses(&run, work, NULL));
+    if (!base) return false;
+    lay_out_guesses(&run, work, base);
+    work = 0;
     for (int k = 0; k < s->count; k++) {
-        if (s->done[k]) continue;
-        sti__sum part;
-        sti__guess guess = guess_of(t, s, k, (double *)(void *)(work + room), work);
-        s->done[k] = sti__softened(t->problem, guess.row, guess.nrow) && guess_holds(t, &guess, &part);
-        if (s->done[k]) sti__sum_add(sum, &part);
+        run.part[k] = (sti__sum){0};
+        run.at[k] = work;
+        if (!s->done[k]) work += sti__guess_room(s->dof_at[k + 1] - s->dof_at[k]);
     }
+    sti__run(&t->options->tasks, s->count, 1, judge_guesses, &run);
+    for (int k = 0; k < s->count; k++)
+        if (s->done[k]) sti__sum_add(sum, &run.part[k]);
     return true;
 }
 
@@ -611,7 +648,7 @@ static sti_status solve_others(const sti__task *t, sti__islands *islands, bool j
     sap_job job = {.task = t, .islands = islands, .judged = judged};
     const sti_tasks *tasks = t->options->tasks.run ? &t->options->tasks : NULL;
     int64_t start = sti__tick(w->tally);
-    sti_status status = sti__islands_fill(job.islands, t->problem, error);
+    sti_status status = sti__islands_fill(job.islands, t->problem, tasks, error);
     if (status == STI_OK)
         status = sti__islands_plan(job.islands, t->options->linear, t->options->preconditioner, error);
     if (status != STI_OK) return status;
