@@ -27,12 +27,16 @@ void STI_K(inertial_forces)(const sti_state *s, const vreal *qacc, vreal *restri
     const sti_model *m = s->model;
     const vreal *restrict qvel = CLANES(s->qvel), *restrict cdof = CLANES(s->cdof),
                           *restrict dot = CLANES(s->cdof_dot);
-    STI_K(world_acceleration)(s, cacc);
-    v6_zero(force);
-    for (int i = 1; i < m->nbody; i++) {
-        int dof = m->body_dofadr[i], n = m->body_dofnum[i];
+    vreal still[6];
+    STI_K(world_acceleration)(s, still);
+    if (s->range.body == 1) {
+        v6_copy(cacc, still);
+        v6_zero(force);
+    }
+    for (int i = s->range.body; i < s->range.body_end; i++) {
+        int dof = m->body_dofadr[i], n = m->body_dofnum[i], parent = m->body_parentid[i];
         vreal acc[6], f[6];
-        v6_copy(acc, cacc + 6 * m->body_parentid[i]);
+        v6_copy(acc, parent > 0 ? cacc + 6 * parent : still);
         for (int d = dof; d < dof + n; d++) v6_add_scaled(acc, dot + 6 * d, qvel[d]);
         if (qacc)
             for (int d = dof; d < dof + n; d++) v6_add_scaled(acc, cdof + 6 * d, qacc[d]);

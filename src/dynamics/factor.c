@@ -72,8 +72,12 @@ static inline int eliminate_block(const sti_model *m, vreal *ld, vreal *diaginv,
     return rank;
 }
 
+static void factor_dofs(const sti_model *m, int first, int end, vreal *ld, vreal *diaginv) {
+    for (int i = end - 1; i >= first;) i -= eliminate_block(m, ld, diaginv, i);
+}
+
 void STI_K(ltdl_factor)(const sti_model *m, vreal *ld, vreal *diaginv) {
-    for (int i = m->nv - 1; i >= 0;) i -= eliminate_block(m, ld, diaginv, i);
+    factor_dofs(m, 0, m->nv, ld, diaginv);
 }
 
 /* x = L'^-1 x for the rows i, i-1, ... of one chain, which have n common ancestors. */
@@ -107,9 +111,10 @@ static inline void solve_down(const vreal *const row[BLOCK], const vreal *diagin
     }
 }
 
-void STI_K(ltdl_solve)(const sti_model *m, const vreal *ld, const vreal *diaginv, vreal *x) {
+void STI_K(ltdl_solve_dofs)(const sti_model *m, int begin, int end, const vreal *ld, const vreal *diaginv,
+                            vreal *x) {
     const vreal *row[BLOCK];
-    for (int i = m->nv - 1; i >= 0;) {
+    for (int i = end - 1; i >= begin;) {
         int rank = chain_length(m, i), n = m->M_rownnz[i] - rank;
         const int *col = m->M_colind + m->M_rowadr[i];
         for (int r = 0; r < rank; r++) row[r] = ld + m->M_rowadr[i - r];
@@ -121,9 +126,9 @@ void STI_K(ltdl_solve)(const sti_model *m, const vreal *ld, const vreal *diaginv
         }
         i -= rank;
     }
-    for (int first = 0; first < m->nv;) {
+    for (int first = begin; first < end;) {
         int i = first;
-        while (i + 1 < m->nv && i - first + 1 < BLOCK && m->dof_parentid[i + 1] == i) i++;
+        while (i + 1 < end && i - first + 1 < BLOCK && m->dof_parentid[i + 1] == i) i++;
         int rank = i - first + 1, n = m->M_rownnz[i] - rank;
         const int *col = m->M_colind + m->M_rowadr[i];
         for (int r = 0; r < rank; r++) row[r] = ld + m->M_rowadr[i - r];
@@ -137,12 +142,19 @@ void STI_K(ltdl_solve)(const sti_model *m, const vreal *ld, const vreal *diaginv
     }
 }
 
+void STI_K(ltdl_solve)(const sti_model *m, const vreal *ld, const vreal *diaginv, vreal *x) {
+    STI_K(ltdl_solve_dofs)(m, 0, m->nv, ld, diaginv, x);
+}
+
+static int row_start(const sti_model *m, int dof) { return dof < m->nv ? m->M_rowadr[dof] : m->nM; }
+
 void STI_K(factor)(sti_state *s) {
     const sti_model *m = s->model;
     const vreal *restrict M = CLANES(s->M);
     vreal *restrict ld = LANES(s->qLD);
-    for (int k = 0; k < m->nM; k++) ld[k] = M[k];
-    STI_K(ltdl_factor)(m, ld, LANES(s->qLDiagInv));
+    int end = row_start(m, s->range.dof_end);
+    for (int k = row_start(m, s->range.dof); k < end; k++) ld[k] = M[k];
+    factor_dofs(m, s->range.dof, s->range.dof_end, ld, LANES(s->qLDiagInv));
 }
 
 void STI_K(solve_m)(const sti_state *s, double *x) {

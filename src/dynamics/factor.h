@@ -10,5 +10,8 @@
 void STI_K(ltdl_factor)(const sti_model *m, vreal *ld, vreal *diaginv);
 /* x = (L'DL)^-1 x */
 void STI_K(ltdl_solve)(const sti_model *m, const vreal *ld, const vreal *diaginv, vreal *x);
+/* The same of the dofs [begin, end) of some trees. */
+void STI_K(ltdl_solve_dofs)(const sti_model *m, int begin, int end, const vreal *ld, const vreal *diaginv,
+                            vreal *x);
 
 #endif

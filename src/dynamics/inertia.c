@@ -5,23 +5,39 @@
 #include "dynamics/spatial.h"
 
 void STI_K(inertia)(sti_state *s);
+void STI_K(centre)(sti_state *s);
+
+/* From the sum of places by mass to their mean. */
+static inline void finish_centre(const sti_state *s, int i) {
+    vreal *com = LANES(s->subtree_com) + 3 * i, mass = PAR(s, body_subtreemass, i);
+    vmask light = v_lt(mass, v_set(1e-15));
+    v3_scale(com, com, v_set(1) / v_select(light, v_set(1), mass));
+    if (v_any(light)) v_select_n(com, light, CLANES(s->xipos) + 3 * i, 3);
+}
 
 static void centres_of_mass(const sti_state *s) {
     const sti_model *m = s->model;
     const vreal *restrict xipos = CLANES(s->xipos);
     vreal *restrict com = LANES(s->subtree_com);
-    for (int i = 0; i < m->nbody; i++) {
+    for (int i = s->range.body; i < s->range.body_end; i++) {
         vreal mass = PAR(s, body_mass, i);
         v3_scale(com + 3 * i, xipos + 3 * i, mass);
     }
-    for (int i = m->nbody - 1; i >= 0; i--) {
+    for (int i = s->range.body_end - 1; i >= s->range.body; i--) {
         int parent = m->body_parentid[i];
-        if (i > 0) v3_add(com + 3 * parent, com + 3 * parent, com + 3 * i);
-        vreal mass = PAR(s, body_subtreemass, i);
-        vmask light = v_lt(mass, v_set(1e-15));
-        v3_scale(com + 3 * i, com + 3 * i, v_set(1) / v_select(light, v_set(1), mass));
-        if (v_any(light)) v_select_n(com + 3 * i, light, xipos + 3 * i, 3);
+        if (parent > 0) v3_add(com + 3 * parent, com + 3 * parent, com + 3 * i);
+        finish_centre(s, i);
     }
+}
+
+/* The world's, once those of all trees are there. */
+void STI_K(centre)(sti_state *s) {
+    const sti_model *m = s->model;
+    vreal *restrict com = LANES(s->subtree_com), mass = PAR(s, body_mass, 0);
+    v3_scale(com, CLANES(s->xipos), mass);
+    for (int i = m->nbody - 1; i > 0; i--)
+        if (m->body_parentid[i] == 0) v3_add_scaled(com, com + 3 * i, PAR(s, body_subtreemass, i));
+    finish_centre(s, 0);
 }
 
 static inline void body_inertia(const sti_state *s, int i) {
@@ -67,7 +83,7 @@ static inline void joint_axes(const sti_state *s, int j) {
 static void composite_inertias(const sti_state *s) {
     const sti_model *m = s->model;
     vreal *crb = LANES(s->crb);
-    for (int i = m->nbody - 1; i > 0; i--) {
+    for (int i = s->range.body_end - 1; i >= s->range.body; i--) {
         vreal *up = crb + 10 * m->body_parentid[i];
         const vreal *own = crb + 10 * i;
         if (m->body_parentid[i] == 0) continue;
@@ -106,8 +122,8 @@ static inline int chain_from(const sti_model *m, int first) {
    would have to wait for single elements just written. */
 static void mass_matrix(const sti_state *s) {
     const sti_model *m = s->model;
-    vreal *path = LANES(s->scratch), *M = LANES(s->M);
-    for (int first = 0, n; first < m->nv; first += n) {
+    vreal *path = LANES(s->scratch) + 12 * s->range.dof, *M = LANES(s->M);
+    for (int first = s->range.dof, n; first < s->range.dof_end; first += n) {
         const vreal *cdof = CLANES(s->cdof) + 6 * first;
         int depth = m->M_rownnz[first] - 1;
         n = chain_from(m, first);
@@ -126,11 +142,11 @@ static void mass_matrix(const sti_state *s) {
 }
 
 void STI_K(inertia)(sti_state *s) {
-    const sti_model *m = s->model;
     centres_of_mass(s);
-    for (int k = 0; k < 10; k++) LANES(s->cinert)[k] = LANES(s->crb)[k] = v_set(0);
-    for (int i = 1; i < m->nbody; i++) body_inertia(s, i);
-    for (int j = 0; j < m->njnt; j++) joint_axes(s, j);
+    if (s->range.body == 1 && s->range.body_end == s->model->nbody) STI_K(centre)(s);
+    for (int k = 0; k < 10 && s->range.body == 1; k++) LANES(s->cinert)[k] = LANES(s->crb)[k] = v_set(0);
+    for (int i = s->range.body; i < s->range.body_end; i++) body_inertia(s, i);
+    for (int j = s->range.joint; j < s->range.joint_end; j++) joint_axes(s, j);
     if (sti__needs_mass(s)) {
         composite_inertias(s);
         mass_matrix(s);

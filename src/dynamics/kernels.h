@@ -11,6 +11,7 @@
     X(kinematics)    /* qpos -> xpos, xquat, xmat, xipos, ximat, xanchor, xaxis; wanted frames */ \
     X(geoms)         /* geom_xpos, geom_xmat of the geoms in `touching` */                  \
     X(inertia)       /* subtree_com, cinert, cdof, M */                                     \
+    X(centre)        /* subtree_com of the world, after inertia of some trees at a time */  \
     X(factor)        /* qLD, qLDiagInv */                                                   \
     X(tendon)        /* ten_length, ten_J; adds tendon armature to M (before factor) */     \
     X(transmission)  /* actuator_length, actuator_moment */                                 \

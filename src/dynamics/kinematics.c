@@ -56,11 +56,12 @@ static inline void joint_quat(const sti_state *s, int j, const vreal axis[3], vr
 static void half_angles(const sti_state *s) {
     const sti_model *m = s->model;
     vreal *sine = LANES(s->scratch), *cosine = sine + m->njnt, *half = cosine + m->njnt;
-    for (int j = 0; j < m->njnt; j++) {
+    int first = s->range.joint, end = s->range.joint_end;
+    for (int j = first; j < end; j++) {
         int adr = m->jnt_qposadr[j];
         half[j] = (CLANES(s->qpos)[adr] - v_set(m->qpos0[adr])) * v_set(0.5);
     }
-    v_sincos_n(half, sine, cosine, m->njnt);
+    v_sincos_n(half + first, sine + first, cosine + first, end - first);
 }
 
 /* A slide, hinge or ball joint moves the body; its anchor and axis are taken before it moves. */
@@ -168,9 +169,9 @@ static void site_frames(const sti_state *s) {
 }
 
 void STI_K(kinematics)(sti_state *s) {
-    world_frame(s);
+    if (s->range.body == 1) world_frame(s);
     half_angles(s);
-    for (int i = 1; i < s->model->nbody; i++) body_frame(s, i);
+    for (int i = s->range.body; i < s->range.body_end; i++) body_frame(s, i);
     if (s->wanted & STI__WANT_GEOM) geom_frames(s);
     if (s->wanted & STI__WANT_SITE) site_frames(s);
 }

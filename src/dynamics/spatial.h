@@ -119,7 +119,7 @@ static inline void force_at(vreal *restrict r, const vreal force[3], const vreal
 static inline void project_forces(const sti_state *s, vreal *restrict force, vreal *restrict out) {
     const sti_model *m = s->model;
     const vreal *cdof = CLANES(s->cdof);
-    for (int i = m->nbody - 1; i > 0; i--) {
+    for (int i = s->range.body_end - 1; i >= s->range.body; i--) {
         int parent = m->body_parentid[i], dof = m->body_dofadr[i], n = m->body_dofnum[i];
         for (int d = dof; d < dof + n; d++) out[d] = v6_dot(cdof + 6 * d, force + 6 * i);
         if (parent > 0) v6_add(force + 6 * parent, force + 6 * i);

@@ -15,7 +15,8 @@ static inline void body_velocity(const sti_state *s, int i) {
     const sti_model *m = s->model;
     int first = m->body_jntadr[i], n = m->body_jntnum[i];
     vreal vel[6];
-    v6_copy(vel, CLANES(s->cvel) + 6 * m->body_parentid[i]);
+    if (m->body_parentid[i] > 0) v6_copy(vel, CLANES(s->cvel) + 6 * m->body_parentid[i]);
+    else v6_zero(vel);
     for (int j = first; j < first + n; j++) {
         int d = m->jnt_dofadr[j], type = m->jnt_type[j];
         const vreal *cdof = CLANES(s->cdof) + 6 * d, *qvel = CLANES(s->qvel) + d;
@@ -47,8 +48,9 @@ static void sparse_velocity(const sti_state *s, int n, const int *adr, const int
 
 void STI_K(velocity)(sti_state *s) {
     const sti_model *m = s->model;
-    v6_zero(LANES(s->cvel));
-    for (int i = 1; i < m->nbody; i++) body_velocity(s, i);
+    if (s->range.body == 1) v6_zero(LANES(s->cvel));
+    for (int i = s->range.body; i < s->range.body_end; i++) body_velocity(s, i);
+    if (s->range.body > 1) return; /* another thread does the rest */
     sparse_velocity(s, m->ntendon, m->ten_J_rowadr, m->ten_J_rownnz, m->ten_J_colind, CLANES(s->ten_J),
                     LANES(s->ten_velocity));
     sparse_velocity(s, m->nu, m->moment_rowadr, m->moment_rownnz, m->moment_colind,

@@ -84,6 +84,7 @@ sti_state *sti__state_create(const sti_model *model, int lanes, const sti_alloca
     s->lanes = lanes;
     s->opt = model->opt;
     s->allocator = from;
+    s->range = (sti__range){1, model->nbody, 0, model->njnt, 0, model->nv};
     s->nscratch = scratch_size(model);
     s->nblock = lay_out(s, false);
     s->block = sti__alloc_aligned(from, s->nblock);

@@ -20,6 +20,11 @@ typedef struct sti_parameters {
 #undef X
 } sti_parameters;
 
+/* Bodies, joints and dofs that the kernels which take trees one by one compute: [body, body_end) and so on. */
+typedef struct sti__range {
+    int body, body_end, joint, joint_end, dof, dof_end;
+} sti__range;
+
 typedef struct sti_state {
     const sti_model *model;
     int lanes;
@@ -34,7 +39,8 @@ typedef struct sti_state {
     uint32_t wanted;     /* STI__WANT_... outputs that someone reads */
     const int *touching; /* ntouching: geoms that the kernel `geoms` shall place. The caller's */
     int ntouching;
-    void *block; /* one 64-byte aligned block */
+    sti__range range; /* all; less in a copy of this struct that world/step.c hands to a thread */
+    void *block;      /* one 64-byte aligned block */
     size_t nblock;
     const sti_allocator *allocator;
 } sti_state;

@@ -219,7 +219,7 @@ static void forward_smooth(sti__lanes *g) {
     const sti__kernels *k = g->kernels;
     sti_state *s = g->state;
     const sti_model *m = g->model;
-#define X(kernel, name, when) \
+#define X(kernel, name, when, trees) \
     if (when) k->kernel(s);
     STI__SMOOTH_POSITION(X)
     STI__SMOOTH_VELOCITY(X)

@@ -170,9 +170,59 @@ static sti_status check_inputs(sti_world *world) {
 
 /* ---- stages ------------------------------------------------------------------------------------ */
 
+#define GRAIN_BODIES 256
+
+/* The first body from `body` on that hangs on the world. */
+static int tree_from(const sti_model *m, int body) {
+    while (body < m->nbody && m->body_parentid[body] > 0) body++;
+    return body;
+}
+
+/* Joints and dofs of the bodies from one on that hangs on the world, as those of bodies follow each other in their order. */
+static void joints_from(const sti_model *m, int body, int *joint, int *dof) {
+    while (body < m->nbody && m->body_jntnum[body] == 0) body++;
+    *joint = body < m->nbody ? m->body_jntadr[body] : m->njnt;
+    *dof = body < m->nbody ? m->body_dofadr[body] : m->nv;
+}
+
+typedef struct trees_job {
+    const sti_state *state;
+    void (*kernel)(sti_state *);
+} trees_job;
+
+static void run_trees(void *context, int begin, int end) {
+    const trees_job *job = context;
+    const sti_model *m = job->state->model;
+    sti_state part = *job->state;
+    sti__range *r = &part.range;
+    r->body = tree_from(m, begin + 1);
+    r->body_end = tree_from(m, end + 1);
+    joints_from(m, r->body, &r->joint, &r->dof);
+    joints_from(m, r->body_end, &r->joint_end, &r->dof_end);
+    if (r->body < r->body_end) job->kernel(&part);
+}
+
+/* Trees side by side; not where a kernel does more than its trees. */
+static void run_kernel(const sti_world *world, void (*kernel)(sti_state *), bool trees) {
+    sti_state *s = world->state;
+    trees_job job = {s, kernel};
+    uint32_t more = STI__WANT_GEOM | STI__WANT_SITE | STI__WANT_CAMLIGHT;
+    if (!trees || world->tasks.nthread <= 1 || s->model->ntendon > 0 || (s->wanted & more) ||
+        s->model->nbody <= 2 * GRAIN_BODIES) {
+        kernel(s);
+        return;
+    }
+    sti__run(&world->tasks, s->model->nbody - 1, GRAIN_BODIES, run_trees, &job);
+    if (kernel == world->kernels->inertia) world->kernels->centre(s);
+}
+
 /* The kernels of a list of world/smooth.h. */
-#define RUN_LISTED(kernel, name, when) \
-    if (when) RUN_AS(world, kernel, name);
+#define RUN_LISTED(kernel, name, when, trees)                 \
+    if (when) {                                               \
+        STI__ENTER(&(world)->profile, name);                  \
+        run_kernel((world), (world)->kernels->kernel, trees); \
+        STI__LEAVE(&(world)->profile);                        \
+    }
 #define RUN_LIST(world, list)                \
     do {                                     \
         const sti_state *s = (world)->state; \
