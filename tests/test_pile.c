@@ -65,6 +65,58 @@ TEST(threads_do_not_change_a_bit) {
 }
 
 /* One island of 750 dofs, whose products and factors are shared too: a sheet of boxes that push each other sideways. */
+/* Stacks of free boxes, each with a swinging arm: so many bodies that threads share all stages of a step. */
+static sti_model *stacks(int count) {
+    static char xml[1 << 19];
+    size_t at = (size_t)snprintf(
+        xml, sizeof xml, "<mujoco><option timestep='.005'/><worldbody><geom type='plane' size='0 0 1'/>");
+    for (int i = 0; i < count; i++) {
+        int stack = i / 4, z = i % 4;
+        at += (size_t)snprintf(
+            xml + at, sizeof xml - at,
+            "<body pos='%g %g %g' euler='0 0 %d'><freejoint/><geom type='box' size='.05 .05 .03'/>"
+            "<body pos='.05 0 0'><joint axis='0 1 0' damping='.01'/><geom type='capsule' size='.01' "
+            "fromto='.02 0 0 .05 0 0'/></body></body>",
+            .3 * (stack % 20), .3 * (stack / 20), .03 + .0601 * z, 5 * z);
+    }
+    snprintf(xml + at, sizeof xml - at, "</worldbody></mujoco>");
+    return model_of(xml);
+}
+
+/* The centre of all mass by its definition. */
+static void check_centre(const sti_model *m, sti_world *w) {
+    const double *x = sti_world_view(w, STI_FIELD_xipos).data,
+                 *com = sti_world_view(w, STI_FIELD_subtree_com).data;
+    for (int k = 0; k < 3; k++) {
+        double sum = 0, mass = 0;
+        for (int b = 0; b < m->nbody; b++) sum += m->body_mass[b] * x[3 * b + k], mass += m->body_mass[b];
+        CHECK_NEAR(com[k], sum / mass, 1e-12 * fabs(sum / mass) + 1e-14);
+    }
+}
+
+TEST(threads_share_all_stages) {
+    sti_model *m = stacks(640);
+    for (int integrator = STI_INTEGRATOR_EULER; integrator <= STI_INTEGRATOR_IMPLICITFAST; integrator++) {
+        uint64_t hash = 0;
+        m->opt.integrator = integrator;
+        for (int n = 1; n <= 4; n *= 2) {
+            sti_pool *pool = sti_pool_create(n, NULL);
+            REQUIRE(pool);
+            sti_tasks tasks = sti_pool_tasks(pool);
+            sti_world *w = world_with(m, STI_SOLVER_SAP, &tasks, NULL);
+            double *push = sti_world_view(w, STI_FIELD_xfrc_applied).data;
+            for (int b = 900; b < 910; b++) push[6 * b] = .5;
+            CHECK(sti_step(w, 6) == STI_OK);
+            check_centre(m, w);
+            if (n == 1) hash = sti_world_hash(w);
+            CHECK(sti_world_hash(w) == hash);
+            sti_world_destroy(w);
+            sti_pool_destroy(pool);
+        }
+    }
+    sti_model_free(m);
+}
+
 TEST(threads_share_an_island) {
     static char xml[1 << 16];
     size_t at =
@@ -287,6 +339,6 @@ TEST(apgd_grasps_as_sap_does) {
     sti_model_free(m);
 }
 
-MAIN(CASE(threads_do_not_change_a_bit), CASE(threads_share_an_island), CASE(no_allocation_when_warm),
-     CASE(tiny_pools_lose_no_step), CASE(factors_are_kept), CASE(bad_factors_are_refused),
-     CASE(apgd_rests_as_sap_does), CASE(apgd_grasps_as_sap_does))
+MAIN(CASE(threads_do_not_change_a_bit), CASE(threads_share_all_stages), CASE(threads_share_an_island),
+     CASE(no_allocation_when_warm), CASE(tiny_pools_lose_no_step), CASE(factors_are_kept),
+     CASE(bad_factors_are_refused), CASE(apgd_rests_as_sap_does), CASE(apgd_grasps_as_sap_does))
