@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenes of the contact benchmark, as MJCF that all engines load: python bench/scenes_contact.py NAME > scene.xml."""
+"""Scenes of the contact benchmark, as MJCF that all engines load: python bench/scenes_contact.py NAME COUNT [IN A BIN] > scene.xml."""
 import math
 import random
 import sys
@@ -115,5 +115,5 @@ def panda(folder):
 NAMES = {"spheres": spheres, "boxes": boxes, "packed": packed}
 
 if __name__ == "__main__":
-    kind, count = sys.argv[1], int(sys.argv[2])
-    print(NAMES[kind](count))
+    kind, *numbers = sys.argv[1:]
+    print(NAMES[kind](int(numbers[0]), **({"each": int(numbers[1])} if len(numbers) > 1 else {})))
