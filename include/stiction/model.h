@@ -80,6 +80,9 @@ typedef enum sti_trn {
     STI_TRN_SITE,
     STI_TRN_BODY
 } sti_trn;
+/* jnt_actuatorid and tendon_actuatorid, where it is not one actuator */
+enum { STI_ACTUATORS_NONE = -1, STI_ACTUATORS_SEVERAL = -2 };
+
 typedef enum sti_dyn {
     STI_DYN_NONE,
     STI_DYN_INTEGRATOR,

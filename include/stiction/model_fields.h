@@ -99,6 +99,7 @@
     X(int, jnt_dofadr, njnt, 1, C, F)                                                     \
     X(int, jnt_bodyid, njnt, 1, C, F)                                                     \
     X(int, jnt_group, njnt, 1, C, V)                                                      \
+    X(int, jnt_actuatorid, njnt, 1, C, F) /* that gives it damping or armature; -1: none, -2: several */\
     X(int, jnt_limited, njnt, 1, C, S)                                                    \
     X(int, jnt_actfrclimited, njnt, 1, C, V)                                              \
     X(int, jnt_actgravcomp, njnt, 1, C, V)                                                \
@@ -247,6 +248,7 @@
     X(double, tendon_solimp_lim, ntendon, 5, C, V)                                        \
     X(double, tendon_solref_fri, ntendon, 2, C, V)                                        \
     X(double, tendon_solimp_fri, ntendon, 5, C, V)                                        \
+    X(int, tendon_actuatorid, ntendon, 1, C, F) /* as jnt_actuatorid */                   \
     X(double, tendon_range, ntendon, 2, W, V)                                             \
     X(double, tendon_actfrcrange, ntendon, 2, W, V)                                       \
     X(double, tendon_margin, ntendon, 1, C, V)                                            \
@@ -289,6 +291,9 @@
     X(double, actuator_forcerange, nu, 2, W, V)                                           \
     X(double, actuator_actrange, nu, 2, W, V)                                             \
     X(double, actuator_gear, nu, 6, W, R)                                                 \
+    X(double, actuator_damping, nu, 1, W, V) /* of the target, over the square of the gear */\
+    X(double, actuator_dampingpoly, nu, 2, W, V)                                          \
+    X(double, actuator_armature, nu, 1, W, R)                                             \
     X(double, actuator_cranklength, nu, 1, C, R)                                          \
     X(double, actuator_lengthrange, nu, 2, C, V)                                          \
     X(double, actuator_length0, nu, 1, C, D)                                              \

@@ -43,7 +43,7 @@ static bool is_free_root(const sti_model *m, int d) {
 /* Armature of tendons couples dofs in another way. */
 static bool has_plain_mass(const sti_model *m) {
     for (int t = 0; t < m->ntendon; t++)
-        if (m->tendon_armature[t] > 0) return false;
+        if (sti__tendon_is_heavy(m, t)) return false;
     return true;
 }
 

@@ -2,6 +2,7 @@
 /* Centres of mass, spatial inertias and axes at the com of each tree, composite inertias, and M. */
 #include "dynamics/camlight.h"
 #include "dynamics/pack.h"
+#include "dynamics/reflected.h"
 #include "dynamics/spatial.h"
 
 void STI_K(inertia)(sti_state *s);
@@ -132,7 +133,7 @@ static void mass_matrix(const sti_state *s) {
             inertia_mul(f, CLANES(s->crb) + 10 * m->dof_bodyid[first + r], cdof + 6 * r);
             path_product(row, path, f, depth);
             for (int q = 0; q < r; q++) row[depth + q] = v6_dot(cdof + 6 * q, f);
-            row[depth + r] = v6_dot(cdof + 6 * r, f) + PAR(s, dof_armature, first + r);
+            row[depth + r] = v6_dot(cdof + 6 * r, f) + dof_whole_armature(s, first + r);
         }
         for (int r = 0; r < n; r++) {
             vreal *column = path_column(path, (unsigned)(depth + r));

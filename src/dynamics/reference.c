@@ -171,7 +171,7 @@ static void find_lone(const sti_model *m, bool *lone) {
     for (int b = 0; b < m->nbody; b++) lone[b] = true;
     for (int b = 1; b < m->nbody; b++) lone[m->body_parentid[b]] = false;
     for (int i = 0; i < m->ntendon; i++)
-        for (int k = 0; k < m->ten_J_rownnz[i] && m->tendon_armature[i] > 0; k++)
+        for (int k = 0; k < m->ten_J_rownnz[i] && sti__tendon_is_heavy(m, i); k++)
             lone[m->dof_bodyid[m->ten_J_colind[m->ten_J_rowadr[i] + k]]] = false;
 }
 

@@ -4,6 +4,7 @@
 #define STI_DYNAMICS_SPRING_H
 
 #include "base/det.h"
+#include "dynamics/reflected.h"
 #include "dynamics/spatial.h"
 
 /* The rotation vector that leads from b to a (unit quaternions), in the frame of b. */
@@ -58,24 +59,24 @@ static inline vreal spring_more_energy(const vreal p[2], vreal x) {
 }
 
 static inline vreal dof_damper_rate(const sti_state *s, int d) {
-    vreal p[2];
-    PAR_ROW(p, s, dof_dampingpoly, d, 2);
-    return damper_rate(PAR(s, dof_damping, d), p, CLANES(s->qvel)[d]);
+    vreal c[3];
+    dof_damper(s, d, c);
+    return damper_rate(c[0], c + 1, CLANES(s->qvel)[d]);
 }
 static inline vreal dof_damper_slope(const sti_state *s, int d) {
-    vreal p[2];
-    PAR_ROW(p, s, dof_dampingpoly, d, 2);
-    return damper_slope(PAR(s, dof_damping, d), p, CLANES(s->qvel)[d]);
+    vreal c[3];
+    dof_damper(s, d, c);
+    return damper_slope(c[0], c + 1, CLANES(s->qvel)[d]);
 }
 static inline vreal tendon_damper_rate(const sti_state *s, int t) {
-    vreal p[2];
-    PAR_ROW(p, s, tendon_dampingpoly, t, 2);
-    return damper_rate(PAR(s, tendon_damping, t), p, CLANES(s->ten_velocity)[t]);
+    vreal c[3];
+    tendon_damper(s, t, c);
+    return damper_rate(c[0], c + 1, CLANES(s->ten_velocity)[t]);
 }
 static inline vreal tendon_damper_slope(const sti_state *s, int t) {
-    vreal p[2];
-    PAR_ROW(p, s, tendon_dampingpoly, t, 2);
-    return damper_slope(PAR(s, tendon_damping, t), p, CLANES(s->ten_velocity)[t]);
+    vreal c[3];
+    tendon_damper(s, t, c);
+    return damper_slope(c[0], c + 1, CLANES(s->ten_velocity)[t]);
 }
 static inline vreal tendon_spring_rate(const sti_state *s, int t, vreal offset) {
     vreal p[2];

@@ -172,7 +172,7 @@ void STI_K(tendon)(sti_state *s) {
     for (int t = 0; t < m->ntendon; t++) {
         if (m->wrap_type[m->tendon_adr[t]] == STI_WRAP_JOINT) fixed_tendon(s, t);
         else spatial_tendon(s, t);
-        vreal armature = PAR(s, tendon_armature, t);
+        vreal armature = tendon_whole_armature(s, t);
         if (!v_all(v_eq(armature, v_set(0)))) add_armature(s, t, armature);
     }
 }
@@ -225,7 +225,7 @@ static vreal path_rate(const sti_state *s, int t) {
 void STI_K(tendon_bias)(sti_state *s) {
     const sti_model *m = s->model;
     for (int t = 0; t < m->ntendon; t++) {
-        vreal armature = PAR(s, tendon_armature, t);
+        vreal armature = tendon_whole_armature(s, t);
         if (v_all(v_eq(armature, v_set(0))) || m->wrap_type[m->tendon_adr[t]] == STI_WRAP_JOINT) continue;
         sparse_row row = tendon_row(s, t);
         vreal force = armature * path_rate(s, t);
@@ -249,7 +249,7 @@ static vreal tendon_acceleration(const sti_state *s, int t) {
 /* Force along a tendon: spring, damper, actuators and its own inertia. */
 static vreal tendon_force(const sti_state *s, int t) {
     const sti_model *m = s->model;
-    vreal f = v_set(0), armature = PAR(s, tendon_armature, t);
+    vreal f = v_set(0), armature = tendon_whole_armature(s, t);
     if (!v_all(v_eq(armature, v_set(0)))) f = f - armature * tendon_acceleration(s, t);
     vreal offset = tendon_offset(s, t);
     if (!(s->opt.disableflags & STI_DISABLE_SPRING)) f = f - tendon_spring_rate(s, t, offset) * offset;

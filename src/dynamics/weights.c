@@ -5,6 +5,7 @@
        W_i = S S'/D + T W_p T',   T = 1 - S U'/D,   p: the dof before,
 
    and (M^-1)_ii = 1/D + U'W_p U / D^2. All about the com of the tree. */
+#include "dynamics/reflected.h"
 #include "dynamics/reference.h"
 #include "math/rot.h"
 #include <string.h>
@@ -88,7 +89,7 @@ static void body_weight(const sti_state *s, int b, const node *n, double weight[
 /* Tendons with armature couple dofs in other ways. */
 static bool is_of_trees(const sti_model *m) {
     for (int i = 0; i < m->ntendon; i++)
-        if (m->tendon_armature[i] > 0) return false;
+        if (sti__tendon_is_heavy(m, i)) return false;
     return true;
 }
 
@@ -106,7 +107,7 @@ bool sti__reference_weights(const sti_state *s, sti_model *m) {
         if (m->body_lastdof[b] >= 0) add_inertia(nodes[m->body_lastdof[b]].A, s->cinert + 10 * b);
     for (int i = m->nv - 1; i >= 0 && good; i--) {
         int up = m->dof_parentid[i];
-        carry_up(&nodes[i], s->cdof + 6 * i, m->dof_armature[i], up >= 0 ? &nodes[up] : NULL);
+        carry_up(&nodes[i], s->cdof + 6 * i, dof_whole_armature(s, i), up >= 0 ? &nodes[up] : NULL);
         good = is_regular(s, &nodes[i], i);
     }
     for (int i = 0; i < m->nv && good; i++) {

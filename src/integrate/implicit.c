@@ -84,7 +84,7 @@ static bool has_diagonal_joints(const sti_model *m, int body) {
 static bool has_armature(const sti_model *m, int dof) {
     for (int t = 0; t < m->ntendon; t++)
         for (int k = m->ten_J_rowadr[t]; k < m->ten_J_rowadr[t] + m->ten_J_rownnz[t]; k++)
-            if (m->ten_J_colind[k] == dof && m->tendon_armature[t] != 0) return true;
+            if (m->ten_J_colind[k] == dof && sti__tendon_is_heavy(m, t)) return true;
     return false;
 }
 

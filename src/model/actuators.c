@@ -516,6 +516,29 @@ static void fill_transmission(sti__compiler *c, const sti_element *e, int i, tar
     *adr += dofs->count;
 }
 
+/* Armature and damping that the target has from this actuator. */
+static void fill_reflected(sti__compiler *c, const sti_element *e, int i, target t) {
+    sti_model *m = c->m;
+    double damping[3] = {0}, armature = sti__real(e, STI_A_armature, 0);
+    bool tendon = t.type == STI_TRN_TENDON, joint = t.type == STI_TRN_JOINT || t.type == STI_TRN_JOINTINPARENT;
+    sti__reals(e, STI_A_damping, damping, 3);
+    m->actuator_armature[i] = armature;
+    m->actuator_damping[i] = damping[0];
+    memcpy(m->actuator_dampingpoly + 2 * i, damping + 1, 2 * sizeof(double));
+    refuse_negative(c, e, STI_A_armature);
+    if (damping[0] < 0) sti__complain(c, e, STI_A_damping, STI_VALUE, "must not be negative");
+    if ((armature == 0 && damping[0] == 0 && damping[1] == 0 && damping[2] == 0) || t.id[0] < 0) return;
+    if (!joint && !tendon) {
+        sti__complain(c, e, armature != 0 ? STI_A_armature : STI_A_damping, STI_VALUE, "needs a joint or tendon as target");
+        return;
+    }
+    for (int w = 0; tendon && armature != 0 && w < m->tendon_num[t.id[0]]; w++)
+        if (m->wrap_type[m->tendon_adr[t.id[0]] + w] >= STI_WRAP_SPHERE)
+            sti__complain(c, e, STI_A_armature, STI_VALUE, "a tendon that wraps geoms cannot have armature");
+    int *of = (tendon ? m->tendon_actuatorid : m->jnt_actuatorid) + t.id[0];
+    *of = *of == STI_ACTUATORS_NONE ? i : STI_ACTUATORS_SEVERAL;
+}
+
 /* A force that is limited behind the actuator cannot be a row of its own. */
 static void fill_implicit(sti__compiler *c, const sti_element *e, int i, target t) {
     const sti_model *m = c->m;
@@ -538,6 +561,8 @@ void sti__fill_actuators(sti__compiler *c) {
     sti__dofs dofs;
     classes k = {0};
     int actadr = 0, coladr = 0;
+    for (int j = 0; j < c->m->njnt; j++) c->m->jnt_actuatorid[j] = STI_ACTUATORS_NONE;
+    for (int t = 0; t < c->m->ntendon; t++) c->m->tendon_actuatorid[t] = STI_ACTUATORS_NONE;
     if (!sti__dofs_init(c, &dofs, c->m->nv)) return;
     for (int i = 0; i < c->m->nu; i++) {
         const sti_element *e = sti__object(c, STI_OBJ_ACTUATOR, i);
@@ -548,6 +573,7 @@ void sti__fill_actuators(sti__compiler *c) {
         fill_ranges(c, e, i, &s);
         fill_servo(c->m, i, &s, &actadr);
         fill_transmission(c, e, i, t, &dofs, &coladr);
+        fill_reflected(c, e, i, t);
         fill_implicit(c, e, i, t);
     }
 }

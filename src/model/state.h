@@ -100,6 +100,11 @@ static inline bool sti__implicit_gains(const sti_state *s, int actuator) {
            !(s->opt.disableflags & (STI_DISABLE_CONSTRAINT | STI_DISABLE_ACTUATION));
 }
 
+/* Whether a tendon may couple dofs by its armature. */
+static inline bool sti__tendon_is_heavy(const sti_model *m, int t) {
+    return m->tendon_armature[t] > 0 || m->tendon_actuatorid[t] != STI_ACTUATORS_NONE;
+}
+
 #ifdef STI_BASE_LANE_H
 #if STI_LANES == 1
 #define PAR(s, name, i) ((s)->par.name[i])

@@ -218,3 +218,41 @@ def test_sites_with_meshes(tmp_path):
     for sensor in ('<touch site="s"/>', '<insidesite objtype="body" objname="world" site="s"/>', '<contact site="s"/>'):
         with pytest.raises(stiction.Error, match="no volume"):
             stiction.Model.from_xml_string(SITE.format(type="mesh", more=sensor))
+
+
+REFLECTED = """<mujoco><option integrator="{integrator}"><flag contact="disable"/></option><worldbody>
+<body><joint name="h" axis="0 1 0" damping=".1 .2 .05" armature=".01"/><geom size=".1" pos=".3 0 0"/>
+<body pos=".3 0 0"><joint name="b" type="ball" damping=".1"/><geom size=".1" pos=".3 0 .1"/>
+<body pos=".3 0 0"><joint name="s" type="slide" axis="1 0 .3"/><geom size=".1" pos=".3 0 0"/><site name="p" pos=".1 .1 .1"/></body></body></body>
+<body pos="1 1 1"><freejoint name="f"/><geom type="box" size=".1 .2 .3" pos=".1 .1 0"/><site name="q"/></body></worldbody>
+<tendon><fixed name="t" damping=".1"><joint joint="h" coef="2"/><joint joint="s" coef="-1"/></fixed><spatial name="u"><site site="p"/><site site="q"/></spatial></tendon>
+<actuator><motor joint="h" armature=".5" damping=".3 .1 .02" gear="3"/><motor joint="h" armature=".25" damping=".1 0 .1" gear="2"/>
+<motor joint="b" armature=".125" damping=".1 0 .1" gear="1 2 3"/><motor joint="f" armature=".5" damping=".1 0 .1" gear="1.5 2 3"/>
+<position jointinparent="s" armature=".5" damping=".1 0 .1" gear="1 2 3" kp="10" dampratio="1"/><motor joint="s"/>
+<motor tendon="t" armature=".0625" damping=".2 .1 .1" gear="2"/><motor tendon="u" armature=".1" damping=".2" gear="2"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize("integrator", ["Euler", "implicit", "implicitfast", "RK4"])
+def test_rotors_of_actuators(tmp_path, integrator):
+    """Their armature and damping count with the square of the gear."""
+    xml = REFLECTED.format(integrator=integrator)
+    agree(tmp_path, xml)
+    model, mj = stiction.Model.from_xml_string(xml), mujoco.MjModel.from_xml_string(xml)
+    for name in ("actuator_armature", "actuator_damping", "actuator_dampingpoly", "jnt_actuatorid", "tendon_actuatorid"):
+        np.testing.assert_array_equal(getattr(model, name), getattr(mj, name), err_msg=name)
+    data, mjd = stiction.Data(model), mujoco.MjData(mj)
+    rng = np.random.default_rng(3)
+    mjd.qvel[:] = data.qvel[:] = rng.normal(size=mj.nv)
+    mjd.ctrl[:] = data.ctrl[:] = rng.normal(size=mj.nu)
+    for _ in range(50):
+        stiction.step(model, data)
+        mujoco.mj_step(mj, mjd)
+    np.testing.assert_allclose(data.qpos, mjd.qpos, rtol=1e-9, atol=1e-9)
+
+
+def test_rotors_need_a_target_that_turns():
+    for bad, match in (('<motor site="p" armature="1"/>', "needs a joint or tendon"), ('<motor site="p" damping="1"/>', "needs a joint or tendon"),
+                       ('<motor joint="h" armature="-1"/>', "negative")):
+        xml = REFLECTED.format(integrator="Euler").replace("<actuator>", "<actuator>" + bad)
+        with pytest.raises(stiction.Error, match=match):
+            stiction.Model.from_xml_string(xml)

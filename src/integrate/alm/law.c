@@ -249,7 +249,7 @@ static void tendon_sums(sti__alm *alm, const sti_state *s, int t, double *lambda
     int n = m->ten_J_rownnz[t], off = s->opt.disableflags, on = s->opt.handlers;
     double k = off & STI_DISABLE_SPRING ? 0 : tendon_spring_rate(s, t, tendon_offset(s, t)),
            length = s->ten_length[t];
-    double c = off & STI_DISABLE_DAMPER ? 0 : tendon_damper_rate(s, t), a = s->par.tendon_armature[t];
+    double c = off & STI_DISABLE_DAMPER ? 0 : tendon_damper_rate(s, t), a = tendon_whole_armature(s, t);
     if (k > 0 || c > 0 || a > 0) {
         const sti__alm_rate *rate = &alm->rate[m->nv + t];
         sti__alm_sum *sum = new_sum(alm, dofs, J, n);

@@ -95,7 +95,7 @@ static void read_dof_forces(sti__alm *alm, const sti_state *s, int j, int d) {
     const sti_model *m = alm->model;
     sti__coord *c = &alm->coord[d];
     bool damped = !(s->opt.disableflags & STI_DISABLE_DAMPER);
-    c->armature = s->par.dof_armature[d];
+    c->armature = dof_whole_armature(s, d);
     c->damping = damped ? dof_damper_rate(s, d) : 0; /* at the start of the step */
     c->force = s->qfrc_applied[d] + s->qfrc_actuator[d] + s->qfrc_fluid[d];
     if (!m->jnt_actgravcomp[j]) c->force += s->qfrc_gravcomp[d];
@@ -177,7 +177,7 @@ static void begin_from_joints(sti__alm *alm, const sti_state *s) {
     }
     for (int d = 0; d < m->nv; d++) alm->rate[d] = (sti__alm_rate){alm->coord[d].armature * s->qvel[d], 0, 0};
     for (int t = 0; t < m->ntendon; t++)
-        alm->rate[m->nv + t] = (sti__alm_rate){s->par.tendon_armature[t] * s->ten_velocity[t], 0, 0};
+        alm->rate[m->nv + t] = (sti__alm_rate){tendon_whole_armature(s, t) * s->ten_velocity[t], 0, 0};
     alm->head->valid = alm->warm->steps = 0;
 }
 
