@@ -16,9 +16,10 @@ static const char *word(const char *const *words, int count, int i) {
 
 static const char *const joint_words[] = {"free", "ball", "slide", "hinge"};
 static const char *const trn_words[] = {"joint", "jointinparent", "slidercrank", "tendon", "site", "body"};
-static const char *const dyn_words[] = {"none", "integrator", "filter", "filterexact", "muscle"};
-static const char *const gain_words[] = {"fixed", "affine", "muscle"};
-static const char *const bias_words[] = {"none", "affine", "muscle"};
+static const char *const dyn_words[] = {"none",   "integrator", "filter", "filterexact",
+                                        "muscle", "dcmotor",    "pid"};
+static const char *const gain_words[] = {"fixed", "affine", "muscle", "dcmotor", "so3", "pid"};
+static const char *const bias_words[] = {"none", "affine", "muscle", "dcmotor"};
 static const char *const sensor_words[] = {
 #define X(id, text, stage) text,
     STI_SENSORS(X)
@@ -104,16 +105,17 @@ static const char *transmission_target(const sti_model *m, int u) {
 }
 
 static void print_actuators(const sti_model *m) {
-    if (m->nu)
+    if (m->nactuator)
         printf("\nActuators\n  %3s %-24s %-14s %-24s %-12s %-8s %-8s %s\n", "id", "name", "acts on", "",
                "dynamics", "gain", "bias", "control");
-    for (int u = 0; u < m->nu; u++) {
+    for (int u = 0; u < m->nactuator; u++) {
         printf("  %3d %-24s %-14s %-24s %-12s %-8s %-8s", u, name_or_dash(m, STI_OBJ_ACTUATOR, u),
                WORD(trn_words, m->actuator_trntype[u]), transmission_target(m, u),
                WORD(dyn_words, m->actuator_dyntype[u]), WORD(gain_words, m->actuator_gaintype[u]),
                WORD(bias_words, m->actuator_biastype[u]));
-        if (m->actuator_ctrllimited[u])
-            printf(" %.4g..%.4g", m->actuator_ctrlrange[2 * u], m->actuator_ctrlrange[2 * u + 1]);
+        for (int k = m->actuator_ctrladr[u]; k < m->actuator_ctrladr[u] + m->actuator_ctrlnum[u]; k++)
+            if (m->actuator_ctrllimited[k])
+                printf(" %.4g..%.4g", m->actuator_ctrlrange[2 * k], m->actuator_ctrlrange[2 * k + 1]);
         printf("\n");
     }
 }
@@ -135,7 +137,7 @@ static void print_keys(const sti_model *m) {
 static void print_model(const char *path, const sti_model *m, const sti_report *report) {
     printf("%s: %s\n", path, *m->title ? m->title : "(untitled)");
     printf("  %d bodies, %d joints, %d degrees of freedom, %d actuators, %d sensors, %.4g kg\n", m->nbody - 1,
-           m->njnt, m->nv, m->nu, m->nsensor, m->body_subtreemass[0]);
+           m->njnt, m->nv, m->nactuator, m->nsensor, m->body_subtreemass[0]);
     print_sizes(m);
     print_options(m);
     print_bodies(m);

@@ -17,7 +17,7 @@ static const char rigid[] =
 "<geom name='hill' type='hfield' hfield='h' pos='20 0 0'/><body name='hill ball' pos='20.3 0.2 1.2'><freejoint/><geom name='hb' size='.1'/></body>"
 "<site name='anchor' pos='0 0 2'/>"
 "<body name='arm' pos='0 0 1' gravcomp='0.1' sti:contact='force'><inertial pos='0 0 -.2' mass='2' diaginertia='.1 .1 .05'/>"
-"<joint name='j1' axis='0 1 0' damping='.3' armature='.02' frictionloss='.05' stiffness='3' springref='.1' range='-1 1' limited='true' margin='.01' ref='0'"
+"<joint name='j1' axis='0 1 0' damping='.3' armature='.02' frictionloss='.05' stiffness='3' springyield='.3' springref='.1' range='-1 1' limited='true' margin='.01' ref='0'"
 " solreflimit='.03 1.1' solimplimit='.8 .9 .01 .5 2' solreffriction='.04 1' solimpfriction='.7 .8 .01 .5 2' actuatorfrcrange='-9 9' group='1' actuatorgravcomp='false'/>"
 "<geom name='upper' type='capsule' size='.05 .2' pos='0 0 -.2' rgba='1 0 0 1' material='a' group='1' fluidshape='ellipsoid' fluidcoef='.5 .25 1.5 1 1' contype='0' conaffinity='0'/>"
 "<site name='s1' type='box' size='.01 .02 .03' pos='.1 0 -.1' rgba='0 1 0 1' group='2' material='a'/>"
@@ -38,15 +38,15 @@ static const char rigid[] =
 "<contact><pair geom1='floor' geom2='p1' condim='3' friction='.5 .5 .01 .001 .001' solref='.03 1' solimp='.8 .9 .01 .5 2' margin='.001' gap='0' solreffriction='.02 1'/></contact>"
 "<equality><connect name='con' body1='link' body2='link2' anchor='0 0 -.6' solref='.03 1' solimp='.8 .9 .01 .5 2' active='true' sti:closing='3'/>"
 "<joint name='eqj' joint1='j3' polycoef='.1 0 0 0 0' active='false' sti:stiffness='100'/></equality>"
-"<tendon><spatial name='rope' stiffness='5' damping='.2' range='0 3' limited='true' margin='.01' frictionloss='.1' armature='.01' springlength='.5' width='.01' rgba='1 1 0 1'"
+"<tendon><spatial name='rope' stiffness='5' damping='.2' range='0 3' limited='true' margin='.01' frictionloss='.1' armature='.01' springlength='.5' springyield='.2' width='.01' rgba='1 1 0 1'"
 " group='1' material='a' solreflimit='.03 1' solimplimit='.8 .9 .01 .5 2' solreffriction='.03 1' solimpfriction='.8 .9 .01 .5 2' actuatorfrcrange='-5 5'>"
 "<site site='anchor'/><site site='s1'/><site site='s2'/></spatial></tendon>"
 "<actuator><general name='a1' joint='j1' gear='2' gainprm='3 0 0' biastype='affine' biasprm='.1 -3 -.2' ctrlrange='-1 1' forcerange='-6 6' ctrllimited='true' forcelimited='true' group='1'"
 " dyntype='filterexact' dynprm='.1' actrange='-2 2' actlimited='true' actearly='false' lengthrange='0 2'/>"
-"<general name='a2' tendon='rope' gainprm='1'/><general name='a3' cranksite='s1' slidersite='anchor' cranklength='2.5'/>"
+"<general name='a2' tendon='rope' gainprm='1' armature='.03' damping='.15' nsample='3' delay='.004'/><general name='a3' cranksite='s1' slidersite='anchor' cranklength='2.5'/>"
 "<plugin joint='j1' plugin='mujoco.pid'><config key='kp' value='2'/></plugin></actuator>"
-"<sensor><touch site='s2' cutoff='5' noise='.1'/><framepos objtype='site' objname='s1'/><force site='s1'/></sensor>"
-"<keyframe><key time='1' ctrl='.1 .2 .3 0' qvel='.1 0 0 0 0 0 0 .1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0' act='.1' mpos='0 4 1.1' mquat='1 0 0 0'"
+"<sensor><touch site='s2' cutoff='5' noise='.1'/><framepos objtype='site' objname='s1' nsample='4' delay='.002' interval='.004 -.001'/><force site='s1'/></sensor>"
+"<keyframe><key time='1' ctrl='.1 .2 .3 0' qvel='.1 0 0 0 0 0 0 .1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0' act='.1' plastic='.05 .5 .6' mpos='0 4 1.1' mquat='1 0 0 0'"
 " qpos='20.3 .2 1.2 1 0 0 0 .1 .1 1 0 .11 1 0 0 0 1.05 .02 .33 1 0 0 0 3 0 .19 1 0 0 0 5 0 .09 1 0 0 0 0 7 0 .4 1 0 0 0'/></keyframe>"
 "</mujoco>";
 
@@ -157,6 +157,15 @@ static const edit rigid_edits[] = {
     {"tendon_margin", "limited='true' margin='.01' frictionloss='.1'",
      "limited='true' margin='.5' frictionloss='.1'"},
     {"tendon_stiffness", "stiffness='5'", "stiffness='50'"},
+    {"jnt_springyield", "springyield='.3'", "springyield='.01'"},
+    {"tendon_springyield", "springyield='.2'", "springyield='.001'"},
+    {"actuator_armature", "armature='.03' damping", "armature='.05' damping"},
+    {"actuator_damping", "damping='.15' nsample", "damping='.7' nsample"},
+    {"actuator_dampingpoly", "damping='.15' nsample", "damping='.15 .2 .3' nsample"},
+    {"actuator_delay", "delay='.004'", "delay='.002'"},
+    {"sensor_delay", "delay='.002'", "delay='.005'"},
+    {"sensor_interval", "interval='.004 -.001'", "interval='.006 -.002'"},
+    {"key_plastic", "plastic='.05 .5 .6'", "plastic='.1 .5 .6'"},
     {"tendon_stiffnesspoly", "stiffness='5'", "stiffness='5 1 2'"},
     {"tendon_damping", "damping='.2'", "damping='2'"},
     {"tendon_dampingpoly", "damping='.2'", "damping='.2 1 2'"},

@@ -287,8 +287,8 @@ TEST(unknown_names_and_suggestions) {
 }
 
 TEST(unsupported_is_named) {
-    CHECK(fails("<mujoco><actuator>\n<dcmotor joint='j' any='thing'/></actuator></mujoco>", STI_UNSUPPORTED,
-                2, "dcmotor", "", "not supported yet"));
+    CHECK(fails("<mujoco><actuator>\n<orientation joint='j' any='thing'/></actuator></mujoco>",
+                STI_UNSUPPORTED, 2, "orientation", "", "not supported yet"));
     CHECK(geom_fails("size='1' adhesion='2'", STI_UNSUPPORTED, "adhesion", "not supported yet"));
     sti_error e;
     sti_report report;

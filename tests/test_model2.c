@@ -189,7 +189,7 @@ TEST(actuator_errors) {
     BAD("<general joint='hinge' actrange='0 1'/>", STI_VALUE, "general", "actrange");
     BAD("<general joint='hinge' dyntype='filter' actdim='2'/>", STI_VALUE, "general", "actdim");
     BAD("<general joint='hinge' dyntype='dcmotor'/>", STI_UNSUPPORTED, "general", "dyntype");
-    BAD("<dcmotor joint='hinge'/>", STI_UNSUPPORTED, "dcmotor", "");
+    BAD("<orientation joint='joint3'/>", STI_UNSUPPORTED, "orientation", "");
     BAD("<muscle joint='hinge' tausmooth='-1'/>", STI_VALUE, "muscle", "tausmooth");
 #undef BAD
 }

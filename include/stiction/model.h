@@ -88,13 +88,38 @@ typedef enum sti_dyn {
     STI_DYN_INTEGRATOR,
     STI_DYN_FILTER,
     STI_DYN_FILTEREXACT,
-    STI_DYN_MUSCLE
+    STI_DYN_MUSCLE,
+    STI_DYN_DCMOTOR,
+    STI_DYN_PID
 } sti_dyn;
-typedef enum sti_gain { STI_GAIN_FIXED, STI_GAIN_AFFINE, STI_GAIN_MUSCLE } sti_gain;
-typedef enum sti_bias { STI_BIAS_NONE, STI_BIAS_AFFINE, STI_BIAS_MUSCLE } sti_bias;
+typedef enum sti_gain {
+    STI_GAIN_FIXED,
+    STI_GAIN_AFFINE,
+    STI_GAIN_MUSCLE,
+    STI_GAIN_DCMOTOR,
+    STI_GAIN_PID = 5
+} sti_gain;
+typedef enum sti_bias { STI_BIAS_NONE, STI_BIAS_AFFINE, STI_BIAS_MUSCLE, STI_BIAS_DCMOTOR } sti_bias;
+
+/* Bits of actuator_ctrlspec: what the controls of an actuator of type pid or dcmotor are, in this order. */
+typedef enum sti_input {
+    STI_INPUT_POSITION = 1,
+    STI_INPUT_VELOCITY = 2,
+    STI_INPUT_FORWARD = 4,
+    STI_INPUT_VOLTAGE = 8,
+    STI_INPUT_NONE = 16
+} sti_input;
 
 /* Actuators whose force mujoco.pid makes: what of it there is. */
 enum { STI_PID = 1, STI_PID_INTEGRAL = 2, STI_PID_INTEGRAL_LIMIT = 4, STI_PID_RATE_LIMIT = 8 };
+/* In the same field, of actuators of type pid and dcmotor: which states they have, in this order. */
+enum {
+    STI_MOTOR_SETPOINT = 16,
+    STI_MOTOR_INTEGRAL = 32,
+    STI_MOTOR_HEAT = 64,
+    STI_MOTOR_BRISTLE = 128,
+    STI_MOTOR_CURRENT = 256
+};
 
 typedef enum sti_eq_type {
     STI_EQ_CONNECT,
@@ -120,7 +145,7 @@ typedef enum sti_eq_type {
     X(HFIELD, "hfield", name_hfield, nhfield)          \
     X(FLEX, "flex", name_flex, nflex)                  \
     X(TENDON, "tendon", name_tendon, ntendon)          \
-    X(ACTUATOR, "actuator", name_actuator, nu)         \
+    X(ACTUATOR, "actuator", name_actuator, nactuator)  \
     X(SENSOR, "sensor", name_sensor, nsensor)          \
     X(EQUALITY, "equality", name_eq, neq)              \
     X(PAIR, "pair", name_pair, npair)                  \

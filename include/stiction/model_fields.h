@@ -9,8 +9,11 @@
 #define STI_MODEL_SIZES(X)                                                                \
     X(nq, "generalised coordinates")                                                      \
     X(nv, "degrees of freedom")                                                           \
-    X(nu, "actuators, controls")                                                          \
+    X(nu, "controls")                                                                     \
+    X(nactuator, "actuators")                                                             \
     X(na, "activation states")                                                            \
+    X(nhistory, "numbers of all histories of controls and sensors")                       \
+    X(nplastic, "plastic states of springs")                                              \
     X(nbody, "bodies, the world first")                                                   \
     X(ntree, "kinematic trees that can move")                                             \
     X(njnt, "joints")                                                                     \
@@ -100,6 +103,7 @@
     X(int, jnt_bodyid, njnt, 1, C, F)                                                     \
     X(int, jnt_group, njnt, 1, C, V)                                                      \
     X(int, jnt_actuatorid, njnt, 1, C, F) /* that gives it damping or armature; -1: none, -2: several */\
+    X(int, jnt_plasticadr, njnt, 1, C, F) /* in plastic; -1: none */                      \
     X(int, jnt_limited, njnt, 1, C, S)                                                    \
     X(int, jnt_actfrclimited, njnt, 1, C, V)                                              \
     X(int, jnt_actgravcomp, njnt, 1, C, V)                                                \
@@ -109,6 +113,7 @@
     X(double, jnt_axis, njnt, 3, W, R)                                                    \
     X(double, jnt_stiffness, njnt, 1, W, V)                                               \
     X(double, jnt_stiffnesspoly, njnt, 2, W, V)                                           \
+    X(double, jnt_springyield, njnt, 1, W, V) /* displacement at which the spring yields */\
     X(double, jnt_range, njnt, 2, W, V)                                                   \
     X(double, jnt_actfrcrange, njnt, 2, W, V)                                             \
     X(double, jnt_margin, njnt, 1, C, V)                                                  \
@@ -249,11 +254,13 @@
     X(double, tendon_solref_fri, ntendon, 2, C, V)                                        \
     X(double, tendon_solimp_fri, ntendon, 5, C, V)                                        \
     X(int, tendon_actuatorid, ntendon, 1, C, F) /* as jnt_actuatorid */                   \
+    X(int, tendon_plasticadr, ntendon, 1, C, F)                                           \
     X(double, tendon_range, ntendon, 2, W, V)                                             \
     X(double, tendon_actfrcrange, ntendon, 2, W, V)                                       \
     X(double, tendon_margin, ntendon, 1, C, V)                                            \
     X(double, tendon_stiffness, ntendon, 1, W, V)                                         \
     X(double, tendon_stiffnesspoly, ntendon, 2, W, V)                                     \
+    X(double, tendon_springyield, ntendon, 1, W, V)                                       \
     X(double, tendon_damping, ntendon, 1, W, V)                                           \
     X(double, tendon_dampingpoly, ntendon, 2, W, V)                                       \
     X(double, tendon_armature, ntendon, 1, W, R)                                          \
@@ -269,37 +276,43 @@
     X(int, ten_J_rownnz, ntendon, 1, C, F)                                                \
     X(int, ten_J_colind, nJten, 1, C, F)                                                  \
     /* actuators */                                                                       \
-    X(int, actuator_trntype, nu, 1, C, F)                                                 \
-    X(int, actuator_trnid, nu, 2, C, F)                                                   \
-    X(int, actuator_dyntype, nu, 1, C, F)                                                 \
-    X(int, actuator_gaintype, nu, 1, C, F)                                                \
-    X(int, actuator_biastype, nu, 1, C, F)                                                \
-    X(int, actuator_actadr, nu, 1, C, F)                                                  \
-    X(int, actuator_actnum, nu, 1, C, F)                                                  \
-    X(int, actuator_group, nu, 1, C, V)                                                   \
+    X(int, actuator_trntype, nactuator, 1, C, F)                                                 \
+    X(int, actuator_trnid, nactuator, 2, C, F)                                                   \
+    X(int, actuator_dyntype, nactuator, 1, C, F)                                                 \
+    X(int, actuator_gaintype, nactuator, 1, C, F)                                                \
+    X(int, actuator_biastype, nactuator, 1, C, F)                                                \
+    X(int, actuator_ctrladr, nactuator, 1, C, F) /* its first control */                  \
+    X(int, actuator_ctrlnum, nactuator, 1, C, F)                                          \
+    X(int, actuator_ctrlspec, nactuator, 1, C, F) /* sti_input bits of pid and dcmotor */ \
+    X(int, actuator_actadr, nactuator, 1, C, F)                                                  \
+    X(int, actuator_actnum, nactuator, 1, C, F)                                                  \
+    X(int, actuator_group, nactuator, 1, C, V)                                                   \
     X(int, actuator_ctrllimited, nu, 1, C, V)                                             \
-    X(int, actuator_forcelimited, nu, 1, C, V)                                            \
-    X(int, actuator_actlimited, nu, 1, C, V)                                              \
-    X(int, actuator_actearly, nu, 1, C, V)                                                \
-    X(int, actuator_implicit, nu, 1, C, F)  /* gains are rows of the problem */              \
-    X(int, actuator_pid, nu, 1, C, F)       /* sti_pid bits, 0: gain and bias make the force */ \
-    X(double, actuator_pidprm, nu, 5, W, V) /* kp, ki, kd, largest integral, largest rate */ \
-    X(double, actuator_dynprm, nu, 10, W, V)                                              \
-    X(double, actuator_gainprm, nu, 10, W, V)                                             \
-    X(double, actuator_biasprm, nu, 10, W, B)                                             \
+    X(int, actuator_forcelimited, nactuator, 1, C, V)                                            \
+    X(int, actuator_actlimited, nactuator, 1, C, V)                                              \
+    X(int, actuator_actearly, nactuator, 1, C, V)                                                \
+    X(int, actuator_history, nactuator, 2, C, F) /* samples, interpolation: 0 held, 1 linear, 2 cubic */\
+    X(int, actuator_historyadr, nactuator, 1, C, F) /* in history; -1: none */            \
+    X(double, actuator_delay, nactuator, 1, C, V)                                         \
+    X(int, actuator_implicit, nactuator, 1, C, F)  /* gains are rows of the problem */              \
+    X(int, actuator_pid, nactuator, 1, C, F)       /* bits STI_PID: made by a plugin; STI_MOTOR: states of pid and dcmotor */ \
+    X(double, actuator_pidprm, nactuator, 5, W, V) /* kp, ki, kd, largest integral, largest rate */ \
+    X(double, actuator_dynprm, nactuator, 10, W, V)                                              \
+    X(double, actuator_gainprm, nactuator, 10, W, V)                                             \
+    X(double, actuator_biasprm, nactuator, 10, W, B)                                             \
     X(double, actuator_ctrlrange, nu, 2, W, V)                                            \
-    X(double, actuator_forcerange, nu, 2, W, V)                                           \
-    X(double, actuator_actrange, nu, 2, W, V)                                             \
-    X(double, actuator_gear, nu, 6, W, R)                                                 \
-    X(double, actuator_damping, nu, 1, W, V) /* of the target, over the square of the gear */\
-    X(double, actuator_dampingpoly, nu, 2, W, V)                                          \
-    X(double, actuator_armature, nu, 1, W, R)                                             \
-    X(double, actuator_cranklength, nu, 1, C, R)                                          \
-    X(double, actuator_lengthrange, nu, 2, C, V)                                          \
-    X(double, actuator_length0, nu, 1, C, D)                                              \
-    X(double, actuator_acc0, nu, 1, C, D)                                                 \
-    X(int, moment_rowadr, nu, 1, C, F)                                                    \
-    X(int, moment_rownnz, nu, 1, C, F)                                                    \
+    X(double, actuator_forcerange, nactuator, 2, W, V)                                           \
+    X(double, actuator_actrange, nactuator, 2, W, V)                                             \
+    X(double, actuator_gear, nactuator, 6, W, R)                                                 \
+    X(double, actuator_damping, nactuator, 1, W, V) /* of the target, over the square of the gear */\
+    X(double, actuator_dampingpoly, nactuator, 2, W, V)                                          \
+    X(double, actuator_armature, nactuator, 1, W, R)                                             \
+    X(double, actuator_cranklength, nactuator, 1, C, R)                                          \
+    X(double, actuator_lengthrange, nactuator, 2, C, V)                                          \
+    X(double, actuator_length0, nactuator, 1, C, D)                                              \
+    X(double, actuator_acc0, nactuator, 1, C, D)                                                 \
+    X(int, moment_rowadr, nactuator, 1, C, F)                                                    \
+    X(int, moment_rownnz, nactuator, 1, C, F)                                                    \
     X(int, moment_colind, nJmom, 1, C, F)                                                 \
     /* sensors */                                                                         \
     X(int, sensor_type, nsensor, 1, C, F)                                                 \
@@ -315,6 +328,10 @@
     X(double, sensor_grid, nsensor, 3, C, F) /* of touch grids: fields of view, rad; gamma */ \
     X(double, sensor_cutoff, nsensor, 1, C, V)                                            \
     X(double, sensor_noise, nsensor, 1, C, V)                                             \
+    X(int, sensor_history, nsensor, 2, C, F)                                              \
+    X(int, sensor_historyadr, nsensor, 1, C, F)                                           \
+    X(double, sensor_delay, nsensor, 1, C, V)                                             \
+    X(double, sensor_interval, nsensor, 2, C, V) /* period, phase */                      \
     /* soft bodies; numbers of vertices and elements count from the body's first */       \
     X(int, flex_bodyid, nflex, 1, C, F)   /* that its pinned vertices are fixed to */        \
     X(int, flex_vertadr, nflex, 1, C, F)                                                  \
@@ -388,6 +405,7 @@
     X(double, key_mpos, nkey, nmocap * 3, C, V)                                           \
     X(double, key_mquat, nkey, nmocap * 4, C, V)                                          \
     X(double, key_ctrl, nkey, nu, C, V)                                                   \
+    X(double, key_plastic, nkey, nplastic, C, V)                                          \
     /* custom numbers */                                                                  \
     X(int, numeric_adr, nnumeric, 1, C, F)                                                \
     X(int, numeric_size, nnumeric, 1, C, F)                                               \
@@ -405,7 +423,7 @@
     X(int, name_hfield, nhfield, 1, C, F)                                                 \
     X(int, name_flex, nflex, 1, C, F)                                                     \
     X(int, name_tendon, ntendon, 1, C, F)                                                 \
-    X(int, name_actuator, nu, 1, C, F)                                                    \
+    X(int, name_actuator, nactuator, 1, C, F)                                                    \
     X(int, name_sensor, nsensor, 1, C, F)                                                 \
     X(int, name_eq, neq, 1, C, F)                                                         \
     X(int, name_pair, npair, 1, C, F)                                                     \

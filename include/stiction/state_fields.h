@@ -18,6 +18,8 @@
     X(flexvert_xvel, nflexvert, 3, S)                                                     \
     X(flexvert_tangent, nflexvert, 3, S) /* where they were when their stiffness was computed */ \
     X(act, na, 1, S)                                                                      \
+    X(history, nhistory, 1, S) /* of each actuator and sensor: its phase, newest sample, their times, their values */\
+    X(plastic, nplastic, 1, S) /* where springs that yield are at rest */                 \
     X(ctrl, nu, 1, I)                                                                     \
     X(qfrc_applied, nv, 1, I)                                                             \
     X(xfrc_applied, nbody, 6, I)   /* force, torque at the body's com; world frame */     \
@@ -49,13 +51,13 @@
     X(qLDiagInv, nv, 1, D)                                                                \
     X(ten_length, ntendon, 1, D)                                                          \
     X(ten_J, nJten, 1, D)                                                                 \
-    X(actuator_length, nu, 1, D)                                                          \
+    X(actuator_length, nactuator, 1, D)                                                          \
     X(actuator_moment, nJmom, 1, D)                                                       \
     /* velocities */                                                                      \
     X(cvel, nbody, 6, D)           /* rotation, translation; at tree com */               \
     X(cdof_dot, nv, 6, D)                                                                 \
     X(ten_velocity, ntendon, 1, D)                                                        \
-    X(actuator_velocity, nu, 1, D)                                                        \
+    X(actuator_velocity, nactuator, 1, D)                                                        \
     X(subtree_linvel, nbody, 3, D)                                                        \
     X(subtree_angmom, nbody, 3, D)                                                        \
     /* forces */                                                                          \
@@ -66,7 +68,7 @@
     X(qfrc_fluid, nv, 1, D)                                                               \
     X(qfrc_passive, nv, 1, D)                                                             \
     X(act_dot, na, 1, D)                                                                  \
-    X(actuator_force, nu, 1, D)                                                           \
+    X(actuator_force, nactuator, 1, D)                                                           \
     X(qfrc_actuator, nv, 1, D)                                                            \
     X(qfrc_smooth, nv, 1, D)                                                              \
     X(qfrc_constraint, nv, 1, D)                                                          \
@@ -80,6 +82,8 @@
     X(sensordata, nsensordata, 1, D)                                                      \
     X(sensor_match, nsensor, 7, T) /* of contacts: how many match; net force and torque on the thing at a site */ \
     X(cfrc_contact, nbody, 6, T)   /* of constraints on bodies: torque, force; at tree com */ \
+    X(plastic_next, nplastic, 1, T) /* at the end of the step */                            \
+    X(sensor_read, nsensordata, 1, T) /* values as sensors measure them, before a delay */\
     /* scratch of the integrators */                                                      \
     X(flexvert_step, nflexvert, 3, T) /* the velocity that soft bodies move with */       \
     X(qacc_step, nv, 1, T)         /* what the step moves with: (new - old velocity) / h */ \
@@ -87,7 +91,7 @@
     X(qHDiagInv, nv, 1, T)                                                                \
     X(qDeriv, nD, 1, T)            /* d(qfrc_smooth)/d(qvel) */                           \
     X(qLU, nD, 1, T)                                                                      \
-    X(rk_start, nq + nv + na + 1, 1, T) /* qpos, qvel, act, time before a Runge-Kutta step */ \
+    X(rk_start, nq + nv + na + 1 + ntendon + nJten, 1, T) /* qpos, qvel, act, time, tendons before a Runge-Kutta step */ \
     X(rk_sum, 3 * nv + na, 1, T)    /* rate of its last stage; weighted rates, qacc, act_dot */
 /* clang-format on */
 

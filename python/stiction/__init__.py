@@ -48,7 +48,7 @@ _KINDS = {
     "site": ("site_", "nsite"), "camera": ("cam_", "ncam"), "light": ("light_", "nlight"),
     "material": ("mat_", "nmat"), "texture": ("tex_", "ntex"), "mesh": ("mesh_", "nmesh"),
     "hfield": ("hfield_", "nhfield"), "flex": ("flex_", "nflex"),
-    "tendon": ("tendon_", "ntendon"), "actuator": ("actuator_", "nu"), "sensor": ("sensor_", "nsensor"),
+    "tendon": ("tendon_", "ntendon"), "actuator": ("actuator_", "nactuator"), "sensor": ("sensor_", "nsensor"),
     "equality": ("eq_", "neq"), "pair": ("pair_", "npair"), "exclude": ("exclude_", "nexclude"),
     "key": ("key_", "nkey"), "numeric": ("numeric_", "nnumeric"),
 }
@@ -338,7 +338,7 @@ class Model(_HasNamed):
         return out
 
     def __repr__(self):
-        return f"<stiction.Model {self.title!r}: {self.nbody} bodies, {self.nv} dofs, {self.nu} actuators>"
+        return f"<stiction.Model {self.title!r}: {self.nbody} bodies, {self.nv} dofs, {self.nactuator} actuators>"
 
 
 def _unpack_model(packed, options, warnings):

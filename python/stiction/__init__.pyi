@@ -286,7 +286,10 @@ class Model:
     nq: int
     nv: int
     nu: int
+    nactuator: int
     na: int
+    nhistory: int
+    nplastic: int
     nbody: int
     ntree: int
     njnt: int
@@ -355,6 +358,8 @@ class Model:
     jnt_dofadr: npt.NDArray[Any]
     jnt_bodyid: npt.NDArray[Any]
     jnt_group: npt.NDArray[Any]
+    jnt_actuatorid: npt.NDArray[Any]
+    jnt_plasticadr: npt.NDArray[Any]
     jnt_limited: npt.NDArray[Any]
     jnt_actfrclimited: npt.NDArray[Any]
     jnt_actgravcomp: npt.NDArray[Any]
@@ -364,6 +369,7 @@ class Model:
     jnt_axis: npt.NDArray[Any]
     jnt_stiffness: npt.NDArray[Any]
     jnt_stiffnesspoly: npt.NDArray[Any]
+    jnt_springyield: npt.NDArray[Any]
     jnt_range: npt.NDArray[Any]
     jnt_actfrcrange: npt.NDArray[Any]
     jnt_margin: npt.NDArray[Any]
@@ -491,11 +497,14 @@ class Model:
     tendon_solimp_lim: npt.NDArray[Any]
     tendon_solref_fri: npt.NDArray[Any]
     tendon_solimp_fri: npt.NDArray[Any]
+    tendon_actuatorid: npt.NDArray[Any]
+    tendon_plasticadr: npt.NDArray[Any]
     tendon_range: npt.NDArray[Any]
     tendon_actfrcrange: npt.NDArray[Any]
     tendon_margin: npt.NDArray[Any]
     tendon_stiffness: npt.NDArray[Any]
     tendon_stiffnesspoly: npt.NDArray[Any]
+    tendon_springyield: npt.NDArray[Any]
     tendon_damping: npt.NDArray[Any]
     tendon_dampingpoly: npt.NDArray[Any]
     tendon_armature: npt.NDArray[Any]
@@ -515,6 +524,9 @@ class Model:
     actuator_dyntype: npt.NDArray[Any]
     actuator_gaintype: npt.NDArray[Any]
     actuator_biastype: npt.NDArray[Any]
+    actuator_ctrladr: npt.NDArray[Any]
+    actuator_ctrlnum: npt.NDArray[Any]
+    actuator_ctrlspec: npt.NDArray[Any]
     actuator_actadr: npt.NDArray[Any]
     actuator_actnum: npt.NDArray[Any]
     actuator_group: npt.NDArray[Any]
@@ -522,6 +534,9 @@ class Model:
     actuator_forcelimited: npt.NDArray[Any]
     actuator_actlimited: npt.NDArray[Any]
     actuator_actearly: npt.NDArray[Any]
+    actuator_history: npt.NDArray[Any]
+    actuator_historyadr: npt.NDArray[Any]
+    actuator_delay: npt.NDArray[Any]
     actuator_implicit: npt.NDArray[Any]
     actuator_pid: npt.NDArray[Any]
     actuator_pidprm: npt.NDArray[Any]
@@ -532,6 +547,9 @@ class Model:
     actuator_forcerange: npt.NDArray[Any]
     actuator_actrange: npt.NDArray[Any]
     actuator_gear: npt.NDArray[Any]
+    actuator_damping: npt.NDArray[Any]
+    actuator_dampingpoly: npt.NDArray[Any]
+    actuator_armature: npt.NDArray[Any]
     actuator_cranklength: npt.NDArray[Any]
     actuator_lengthrange: npt.NDArray[Any]
     actuator_length0: npt.NDArray[Any]
@@ -552,6 +570,10 @@ class Model:
     sensor_grid: npt.NDArray[Any]
     sensor_cutoff: npt.NDArray[Any]
     sensor_noise: npt.NDArray[Any]
+    sensor_history: npt.NDArray[Any]
+    sensor_historyadr: npt.NDArray[Any]
+    sensor_delay: npt.NDArray[Any]
+    sensor_interval: npt.NDArray[Any]
     flex_bodyid: npt.NDArray[Any]
     flex_vertadr: npt.NDArray[Any]
     flex_vertnum: npt.NDArray[Any]
@@ -622,6 +644,7 @@ class Model:
     key_mpos: npt.NDArray[Any]
     key_mquat: npt.NDArray[Any]
     key_ctrl: npt.NDArray[Any]
+    key_plastic: npt.NDArray[Any]
     numeric_adr: npt.NDArray[Any]
     numeric_size: npt.NDArray[Any]
     numeric_data: npt.NDArray[Any]
@@ -693,6 +716,8 @@ class Data:
     flexvert_xvel: _Array
     flexvert_tangent: _Array
     act: _Array
+    history: _Array
+    plastic: _Array
     ctrl: _Array
     qfrc_applied: _Array
     xfrc_applied: _Array
@@ -824,6 +849,8 @@ class Batch:
     flexvert_xvel: _Array
     flexvert_tangent: _Array
     act: _Array
+    history: _Array
+    plastic: _Array
     ctrl: _Array
     qfrc_applied: _Array
     xfrc_applied: _Array

@@ -6,6 +6,7 @@
 #include "base/det.h"
 #include "base/lane.h"
 #include "contact/constraints.h"
+#include "dynamics/history.h"
 #include "dynamics/servo.h"
 #include <string.h>
 
@@ -28,8 +29,10 @@ static double activation(const sti_state *s, int i) {
 static double input_of(const sti_state *s, int i) {
     const sti_model *m = s->model;
     if (m->actuator_actnum[i] > 0) return activation(s, i);
-    bool free = !m->actuator_ctrllimited[i] || (s->opt.disableflags & STI_DISABLE_CLAMPCTRL);
-    return free ? s->ctrl[i] : clamped(s->ctrl[i], s->par.actuator_ctrlrange + 2 * i);
+    int at = m->actuator_ctrladr[i];
+    bool free = !m->actuator_ctrllimited[at] || (s->opt.disableflags & STI_DISABLE_CLAMPCTRL);
+    double u = sti__control(s, i, 0);
+    return free ? u : clamped(u, s->par.actuator_ctrlrange + 2 * at);
 }
 
 typedef struct gains {
@@ -80,7 +83,7 @@ static void gain_row(sti__assembly *as, const sti_state *s, int i) {
 
 void sti__gain_rows(sti__assembly *as, const sti_state *s) {
     const sti_model *m = s->model;
-    for (int i = 0; i < m->nu; i++)
+    for (int i = 0; i < m->nactuator; i++)
         if (sti__implicit_gains(s, i)) gain_row(as, s, i);
 }
 

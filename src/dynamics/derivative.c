@@ -9,6 +9,7 @@
 #include "dynamics/actuation.h"
 #include "dynamics/chain.h"
 #include "dynamics/fluid.h"
+#include "dynamics/motor.h"
 #include "dynamics/muscle.h"
 #include "dynamics/spring.h"
 
@@ -64,7 +65,7 @@ static vmask at_limit(vreal x, const double *range, int own, int i) {
 static vmask tendon_at_limit(const sti_state *s, int t) {
     const sti_model *m = s->model;
     vreal total = v_set(0), r[2];
-    for (int i = 0; i < m->nu; i++)
+    for (int i = 0; i < m->nactuator; i++)
         if (m->actuator_trntype[i] == STI_TRN_TENDON && m->actuator_trnid[2 * i] == t)
             total = total + CLANES(s->actuator_force)[i];
     PAR_ROW(r, s, tendon_actfrcrange, t, 2);
@@ -77,7 +78,8 @@ static vmask is_limited(const sti_state *s, int i) {
     const sti_model *m = s->model;
     int type = m->actuator_trntype[i], id = m->actuator_trnid[2 * i];
     vmask limited = v_lt(v_set(0), v_set(0));
-    if (m->actuator_forcelimited[i])
+    if (m->actuator_forcelimited[i] &&
+        m->actuator_gaintype[i] != STI_GAIN_DCMOTOR) /* those look at their own */
         limited |= at_limit(CLANES(s->actuator_force)[i], s->par.actuator_forcerange,
                             s->par.actuator_forcerange_own, i);
     if (type == STI_TRN_TENDON && m->tendon_actfrclimited[id]) limited |= tendon_at_limit(s, id);
@@ -91,6 +93,7 @@ static vmask is_limited(const sti_state *s, int i) {
 static vreal force_slope(const sti_state *s, int i) {
     const sti_model *m = s->model;
     vreal x = v_set(0), slope = v_set(0);
+    if (m->actuator_gaintype[i] == STI_GAIN_DCMOTOR) return STI_K(motor_slope)(s, i);
     if (m->actuator_biastype[i] == STI_BIAS_AFFINE) x = PAR(s, actuator_biasprm, 10 * i + 2);
     if (m->actuator_gaintype[i] == STI_GAIN_AFFINE) slope = PAR(s, actuator_gainprm, 10 * i + 2);
     else if (m->actuator_gaintype[i] == STI_GAIN_MUSCLE) {
@@ -103,12 +106,13 @@ static vreal force_slope(const sti_state *s, int i) {
 static void actuator_part(const sti_state *s) {
     const sti_model *m = s->model;
     if (s->opt.disableflags & STI_DISABLE_ACTUATION) return;
-    for (int i = 0; i < m->nu; i++) {
+    for (int i = 0; i < m->nactuator; i++) {
         if (sti__actuator_off(s, i) || sti__implicit_gains(s, i))
             continue; /* the latter are rows of the problem */
         vreal x = force_slope(s, i);
-        if (v_all(v_eq(x, v_set(0)))) continue;
+        if (v_all(v_eq(x, v_set(0))) && !(m->actuator_pid[i] & STI_MOTOR_BRISTLE)) continue;
         x = v_select(is_limited(s, i), v_set(0), x);
+        if (m->actuator_pid[i] & STI_MOTOR_BRISTLE) x = x - DYN(s, i, 6);
         int adr = m->moment_rowadr[i];
         add_square(
             s, (sparse_row){m->moment_colind + adr, m->moment_rownnz[i], LANES(s->actuator_moment) + adr}, x);

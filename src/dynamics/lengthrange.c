@@ -403,7 +403,7 @@ static void set_options(sti_state *s, const settings *set) {
 
 static sti_status find_ranges(pull *p, sti_model *m, const sti_spec *spec, sti_error *error) {
     sti_status status = STI_OK;
-    for (int i = 0; i < m->nu && status == STI_OK; i++) {
+    for (int i = 0; i < m->nactuator && status == STI_OK; i++) {
         if (!is_wanted(m, &p->set, i) || (p->set.uselimit && take_limit(m, i))) continue;
         if (!p->s && !((p->s = sti__state_create(m, 1, &m->allocator, error)) && pull_init(p, m)))
             return sti__fail_at(error, sti__place_of(sti__root(spec)), STI_NO_MEMORY,

@@ -181,13 +181,14 @@ static void find_lone(const sti_model *m, bool *lone) {
    mass that it feels. */
 static void resolve_dampratio(sti_model *m, int i, double weight) {
     double *gain = m->actuator_gainprm + 10 * i, *bias = m->actuator_biasprm + 10 * i;
-    if (gain[0] != -bias[1] || !(bias[2] > 0)) return;
+    double kp = m->actuator_gaintype[i] == STI_GAIN_PID ? -bias[1] : gain[0];
+    if (m->actuator_biastype[i] != STI_BIAS_AFFINE || kp != -bias[1] || !(bias[2] > 0)) return;
     double mass = weight > 0 ? 1 / weight : 0;
-    bias[2] = gain[0] > 0 ? -bias[2] * 2 * __builtin_sqrt(gain[0] * mass) : 0;
+    bias[2] = kp > 0 ? -bias[2] * 2 * __builtin_sqrt(kp * mass) : 0;
 }
 
 static void actuator_values(const sti_state *s, sti_model *m, double *x) {
-    for (int i = 0; i < m->nu; i++) {
+    for (int i = 0; i < m->nactuator; i++) {
         int adr = m->moment_rowadr[i];
         m->actuator_length0[i] = s->actuator_length[i];
         double weight = row_weight(s, m->moment_colind + adr, s->actuator_moment + adr, m->moment_rownnz[i],
@@ -226,6 +227,24 @@ static void resolve_springlength(sti_state *s, sti_model *m) {
     for (int i = 0; i < m->ntendon; i++) {
         double *spring = m->tendon_lengthspring + 2 * i;
         if (spring[0] == -1 && spring[1] == -1) spring[0] = spring[1] = s->ten_length[i];
+    }
+}
+
+/* What keyframes leave open of springs that yield: where they are at first. */
+static void resolve_plastic(sti_model *m) {
+    for (int key = 0; key < m->nkey && m->nplastic; key++) {
+        double *all = m->key_plastic + (size_t)key * (size_t)m->nplastic;
+        for (int j = 0; j < m->njnt; j++)
+            for (int k = 0; k < (m->jnt_type[j] == STI_JOINT_BALL ? 4 : 1) && m->jnt_plasticadr[j] >= 0;
+                 k++) {
+                double *x = all + m->jnt_plasticadr[j] + k;
+                if (*x != *x) *x = m->qpos_spring[m->jnt_qposadr[j] + k];
+            }
+        for (int t = 0; t < m->ntendon; t++)
+            for (int k = 0; k < 2 && m->tendon_plasticadr[t] >= 0; k++) {
+                double *x = all + m->tendon_plasticadr[t] + k;
+                if (*x != *x) *x = m->tendon_lengthspring[2 * t + k];
+            }
     }
 }
 
@@ -346,7 +365,7 @@ static void evaluate(sti_state *s, sti_model *m) {
     for (int i = 0; i < m->nv; i++) m->dof_M0[i] = s->M[m->M_rowadr[i] + m->M_rownnz[i] - 1];
     if (m->ntendon) k->tendon(s);
     k->factor(s);
-    if (m->nu) k->transmission(s);
+    if (m->nactuator) k->transmission(s);
 }
 
 /* The first dof whose pivot is lost in rounding, -1 if there is none. */
@@ -399,6 +418,7 @@ static void derive(sti_state *s, sti_model *m, const work *w) {
     sti__reference_statistic(m, s);
     resolve_springdamper(m, w->request);
     resolve_springlength(s, m);
+    resolve_plastic(m);
 }
 
 sti_status sti__reference_values(sti_model *m, const sti_spec *spec, sti_report *report, sti_error *error) {

@@ -21,21 +21,31 @@ static inline void quat_difference(vreal r[3], const vreal a[4], const vreal b[4
     v3_scale(r, r, angle);
 }
 
+/* Coordinate k of joint j at which its spring is at rest, and both ends of a tendon's rest. */
+static inline vreal spring_rest(const sti_state *s, int j, int k) {
+    int plastic = s->model->jnt_plasticadr[j];
+    return plastic < 0 ? PAR(s, qpos_spring, s->model->jnt_qposadr[j] + k) : CLANES(s->plastic)[plastic + k];
+}
+static inline vreal tendon_rest(const sti_state *s, int t, int end) {
+    int plastic = s->model->tendon_plasticadr[t];
+    return plastic < 0 ? PAR(s, tendon_lengthspring, 2 * t + end) : CLANES(s->plastic)[plastic + end];
+}
+
 /* Displacement of joint j's spring by dof; returns the number of dofs. */
 static inline int spring_offset(const sti_state *s, int j, vreal r[6]) {
     const sti_model *m = s->model;
     int adr = m->jnt_qposadr[j], type = m->jnt_type[j], n = 0;
     const vreal *qpos = CLANES(s->qpos) + adr;
     if (type == STI_JOINT_SLIDE || type == STI_JOINT_HINGE) {
-        r[0] = qpos[0] - PAR(s, qpos_spring, adr);
+        r[0] = qpos[0] - spring_rest(s, j, 0);
         return 1;
     }
     if (type == STI_JOINT_FREE)
-        for (; n < 3; n++) r[n] = qpos[n] - PAR(s, qpos_spring, adr + n);
+        for (; n < 3; n++) r[n] = qpos[n] - spring_rest(s, j, n);
     vreal quat[4], rest[4];
     quat_copy(quat, qpos + n);
     quat_normalize(quat);
-    for (int k = 0; k < 4; k++) rest[k] = PAR(s, qpos_spring, adr + n + k);
+    for (int k = 0; k < 4; k++) rest[k] = spring_rest(s, j, n + k);
     quat_difference(r + n, quat, rest);
     return n + 3;
 }
@@ -100,7 +110,7 @@ static inline vreal spring_reach(const vreal r[6], int n, int d) {
 /* Displacement of tendon i's spring, 0 inside its dead band. */
 static inline vreal tendon_offset(const sti_state *s, int i) {
     vreal length = CLANES(s->ten_length)[i];
-    vreal low = PAR(s, tendon_lengthspring, 2 * i), high = PAR(s, tendon_lengthspring, 2 * i + 1);
+    vreal low = tendon_rest(s, i, 0), high = tendon_rest(s, i, 1);
     vreal over = v_select(v_lt(high, length), length - high, v_set(0));
     return v_select(v_lt(length, low), length - low, over);
 }

@@ -150,7 +150,7 @@ static bool is_plain(const sti_model *m, int i) {
 
 void STI_K(transmission)(sti_state *s) {
     const sti_model *m = s->model;
-    for (int i = 0; i < m->nu; i++) {
+    for (int i = 0; i < m->nactuator; i++) {
         sparse_row row = moment_row(s, i);
         if (is_plain(m, i)) {
             vreal gear = PAR(s, actuator_gear, 6 * i);

@@ -94,7 +94,7 @@ static sti_status check(const sti_model *m, const char *device, const sti_option
         if (m->geom_hydroelastic[i] > 0) return missing(device, "pressure fields of geoms are", error);
     for (int i = 0; i < m->ngeom; i++)
         if (m->geom_type[i] == STI_GEOM_SDF) return missing(device, "geoms of type sdf are", error);
-    for (int u = 0; u < m->nu; u++)
+    for (int u = 0; u < m->nactuator; u++)
         if (m->actuator_trntype[u] == STI_TRN_BODY) return missing(device, "adhesion is", error);
     if (m->nmesh && sti__sense_has_query(m))
         return missing(device, "rangefinders and distance sensors in models with meshes are", error);

@@ -18,8 +18,8 @@ static void copy(double *y, const double *x, size_t n) {
 /* Sizes in doubles, all lanes, and the parts of the state's Runge-Kutta arrays. */
 typedef struct step {
     size_t nq, nv, na, lanes;
-    double *qpos, *qvel, *act, *time; /* at the start */
-    double *rate;                     /* of the displacement in the current stage */
+    double *qpos, *qvel, *act, *time, *length, *arms; /* at the start */
+    double *rate;                                     /* of the displacement in the current stage */
     double *sum_rate, *sum_qacc, *sum_act_dot;
 } step;
 
@@ -31,6 +31,8 @@ static step step_of(const sti_state *s) {
     r.qvel = r.qpos + r.nq;
     r.act = r.qvel + r.nv;
     r.time = r.act + r.na;
+    r.length = r.time + r.lanes;
+    r.arms = r.length + (size_t)s->model->ntendon * r.lanes;
     r.sum_rate = r.rate + r.nv;
     r.sum_qacc = r.sum_rate + r.nv;
     r.sum_act_dot = r.sum_qacc + r.nv;
@@ -43,6 +45,18 @@ static void save_start(const step *r, const sti_state *s) {
     copy(r->act, s->act, r->na);
     copy(r->time, s->time, r->lanes);
     for (size_t i = 0; i < 2 * r->nv + r->na; i++) r->sum_rate[i] = 0;
+}
+
+/* Tendons that yield do so by their lengths and moment arms at the start. */
+static void keep_tendons(const step *r, const sti_state *s) {
+    if (!s->model->nplastic) return;
+    copy(r->length, s->ten_length, (size_t)s->model->ntendon * r->lanes);
+    copy(r->arms, s->ten_J, (size_t)s->model->nJten * r->lanes);
+}
+static void restore_tendons(const step *r, const sti_state *s) {
+    if (!s->model->nplastic) return;
+    copy(s->ten_length, r->length, (size_t)s->model->ntendon * r->lanes);
+    copy(s->ten_J, r->arms, (size_t)s->model->nJten * r->lanes);
 }
 
 static void set_start(const step *r, sti_state *s) {
@@ -109,6 +123,7 @@ void sti__integrate_rk4(sti_state *s, const sti__kernels *k, sti__forward forwar
     static const double fraction[3] = {0.5, 0.5, 1}, weight[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
     step r = step_of(s);
     save_start(&r, s);
+    keep_tendons(&r, s);
     copy(r.rate, s->qvel, r.nv);
     add_stage(&r, s, weight[0]);
     for (int i = 0; i < 3; i++) {
@@ -118,5 +133,6 @@ void sti__integrate_rk4(sti_state *s, const sti__kernels *k, sti__forward forwar
     }
     set_start(&r, s);
     if (correct) correct(context, r.sum_qacc, r.sum_rate);
+    restore_tendons(&r, s);
     k->advance(s, r.sum_qacc, r.sum_act_dot, r.sum_rate);
 }

@@ -12,8 +12,11 @@ typedef struct servo {
     double inheritrange;
     int ctrllimited, actlimited; /* 0, 1, 2 = auto */
     double ctrlrange[2], actrange[2];
-    int pid; /* STI_PID bits */
+    int pid; /* bits STI_PID, STI_MOTOR */
     double pidprm[5];
+    int ctrlspec;                   /* STI_INPUT bits of pid and dcmotor */
+    double velrange[2], ffrange[2]; /* of pid */
+    double forcerange[2];           /* of dcmotor, 0 0: none */
 } servo;
 
 #define AUTO 2
@@ -46,6 +49,10 @@ static void reset(servo *s) {
     s->actdim = -1;
     s->actearly = 0;
     s->inheritrange = 0;
+    s->ctrlspec = s->pid = 0;
+    memset(s->velrange, 0, sizeof s->velrange);
+    memset(s->ffrange, 0, sizeof s->ffrange);
+    memset(s->forcerange, 0, sizeof s->forcerange);
 }
 
 static void read_general(const sti_element *e, servo *s) {
@@ -206,10 +213,152 @@ static void read_pid(sti__compiler *c, const sti_element *e, servo *s) {
         sti__complain(c, e, STI_A_dyntype, STI_UNSUPPORTED, "this dyntype does not go with a plugin");
 }
 
+/* The words of `input` as bits, in the order of the controls. */
+static int read_inputs(sti__compiler *c, const sti_element *e, int otherwise) {
+    int count, bits = 0;
+    const double *words = sti__list(e, STI_A_input, &count);
+    if (!sti__has_own(e, STI_A_input) || count == 0) return otherwise;
+    for (int k = 0; k < count; k++) {
+        int bit = 1 << (int)words[k];
+        if (bits >= bit)
+            sti__complain(c, e, STI_A_input, STI_VALUE,
+                          "must be in the order pos, vel, ff, voltage, each once");
+        bits |= bit;
+    }
+    if ((bits & STI_INPUT_NONE) && bits != STI_INPUT_NONE)
+        sti__complain(c, e, STI_A_input, STI_VALUE, "none stands alone");
+    return bits;
+}
+
+static void read_controller(sti__compiler *c, const sti_element *e, const servo *old, servo *s) {
+    bool again = old->gaintype == STI_GAIN_PID;
+    s->biastype = STI_BIAS_AFFINE;
+    s->gaintype = STI_GAIN_PID;
+    s->gainprm[0] = own_real(e, STI_A_ki, again ? old->gainprm[0] : 0);
+    s->dynprm[0] = own_real(e, STI_A_imax, again ? old->dynprm[0] : 0);
+    s->dynprm[1] = own_real(e, STI_A_slewmax, again ? old->dynprm[1] : 0);
+    s->biasprm[1] = -own_real(e, STI_A_kp, again ? -old->biasprm[1] : 1);
+    s->biasprm[2] = again ? old->biasprm[2] : 0;
+    s->inheritrange = old->inheritrange;
+    if (again) {
+        memcpy(s->velrange, old->velrange, sizeof s->velrange);
+        memcpy(s->ffrange, old->ffrange, sizeof s->ffrange);
+    }
+    own_reals(e, STI_A_posrange, s->ctrlrange, 2);
+    own_reals(e, STI_A_velrange, s->velrange, 2);
+    own_reals(e, STI_A_ffrange, s->ffrange, 2);
+    read_damping(c, e, s);
+    refuse_negative(c, e, STI_A_imax);
+    refuse_negative(c, e, STI_A_slewmax);
+    read_inheritrange(c, e, s, STI_A_posrange, s->ctrlrange);
+    s->ctrlspec = read_inputs(c, e, again ? old->ctrlspec : STI_INPUT_POSITION | STI_INPUT_VELOCITY);
+    s->pid = (s->dynprm[1] > 0 ? STI_MOTOR_SETPOINT : 0) | (s->gainprm[0] != 0 ? STI_MOTOR_INTEGRAL : 0);
+    s->dyntype = s->pid ? STI_DYN_PID : STI_DYN_NONE;
+    if (s->pid && !(s->ctrlspec & STI_INPUT_POSITION))
+        sti__complain(c, e, STI_A_input, STI_VALUE, "ki and slewmax need the input pos");
+}
+
+/* Constant and resistance. */
+static void read_windings(sti__compiler *c, const sti_element *e, servo *s) {
+    double K[2] = {0, 0}, nominal[3] = {0, 0, 0};
+    own_reals(e, STI_A_motorconst, K, 2);
+    own_reals(e, STI_A_nominal, nominal, 3);
+    if (K[0] < 0 || K[1] < 0) sti__complain(c, e, STI_A_motorconst, STI_VALUE, "must not be negative");
+    if (sti__has_own(e, STI_A_motorconst))
+        s->gainprm[1] = K[0] > 0 && K[1] > 0 ? __builtin_sqrt(K[0] * K[1]) : K[0] + K[1];
+    s->gainprm[0] = own_real(e, STI_A_resistance, s->gainprm[0]);
+    if (!sti__has_own(e, STI_A_nominal)) return;
+    if (!(nominal[0] > 0 && nominal[1] > 0 && nominal[2] > 0)) {
+        sti__complain(c, e, STI_A_nominal, STI_VALUE, "all three must be positive");
+        return;
+    }
+    double constant = nominal[0] / nominal[2];
+    if (!sti__has_own(e, STI_A_motorconst)) s->gainprm[1] = constant;
+    if (!sti__has_own(e, STI_A_resistance)) s->gainprm[0] = s->gainprm[1] * nominal[0] / nominal[1];
+}
+
+static void read_thermal(sti__compiler *c, const sti_element *e, servo *s) {
+    double t[6] = {s->dynprm[2], s->dynprm[3], 0, s->gainprm[2], s->gainprm[3], s->dynprm[4]};
+    own_reals(e, STI_A_thermal, t, 6);
+    if (t[2] > 0 && t[0] > 0) t[1] = t[2] / t[0];
+    else if (t[2] > 0 && t[1] > 0) t[0] = t[2] / t[1];
+    if ((t[0] > 0) != (t[1] > 0) || t[0] < 0 || t[1] < 0 || t[2] < 0)
+        sti__complain(c, e, STI_A_thermal, STI_VALUE,
+                      "needs two of resistance, capacity and time constant, all positive");
+    s->dynprm[2] = t[0], s->dynprm[3] = t[1], s->dynprm[4] = t[5];
+    s->gainprm[2] = t[3], s->gainprm[3] = t[4];
+    if (t[0] > 0) s->pid |= STI_MOTOR_HEAT;
+}
+
+static void read_motor_controller(sti__compiler *c, const sti_element *e, servo *s) {
+    double p[6] = {s->gainprm[4], s->gainprm[5], s->gainprm[6], s->dynprm[7], s->dynprm[8], s->gainprm[7]};
+    own_reals(e, STI_A_controller, p, 6);
+    for (int k = 0; k < 3; k++) s->gainprm[4 + k] = p[k];
+    s->gainprm[7] = p[5], s->dynprm[7] = p[3], s->dynprm[8] = p[4];
+    for (int k = 3; k < 6; k++)
+        if (p[k] < 0) sti__complain(c, e, STI_A_controller, STI_VALUE, "a limit must not be negative");
+    bool controlled = s->ctrlspec & (STI_INPUT_POSITION | STI_INPUT_VELOCITY | STI_INPUT_FORWARD);
+    if ((p[0] != 0 || p[1] != 0 || p[2] != 0 || p[3] > 0) && !controlled)
+        sti__complain(c, e, STI_A_controller, STI_VALUE, "needs an input of the controller: pos, vel or ff");
+    if (p[1] != 0 && !(s->ctrlspec & STI_INPUT_POSITION))
+        sti__complain(c, e, STI_A_controller, STI_VALUE, "the integral needs the input pos");
+    if (controlled && !(s->gainprm[1] > 0))
+        sti__complain(c, e, STI_A_controller, STI_VALUE, "needs a positive motorconst");
+    s->pid |= (p[3] > 0 ? STI_MOTOR_SETPOINT : 0) | (p[1] != 0 ? STI_MOTOR_INTEGRAL : 0);
+}
+
+static void read_dcmotor(sti__compiler *c, const sti_element *e, const servo *old, servo *s) {
+    double L[2] = {0, 0}, most[3] = {0, 0, 0}, lugre[5], cogging[3];
+    if (old->gaintype == STI_GAIN_DCMOTOR) {
+        memcpy(s->dynprm, old->dynprm, sizeof s->dynprm);
+        memcpy(s->gainprm, old->gainprm, sizeof s->gainprm);
+        memcpy(s->biasprm, old->biasprm, sizeof s->biasprm);
+        memcpy(s->forcerange, old->forcerange, sizeof s->forcerange);
+        s->ctrlspec = old->ctrlspec;
+    } else s->dynprm[0] = s->gainprm[0] = 0;
+    s->dyntype = STI_DYN_DCMOTOR;
+    s->gaintype = STI_GAIN_DCMOTOR;
+    s->biastype = STI_BIAS_DCMOTOR;
+    s->ctrlspec = read_inputs(c, e, s->ctrlspec ? s->ctrlspec : STI_INPUT_VOLTAGE);
+    s->pid = 0;
+    read_windings(c, e, s);
+    if (!(s->gainprm[1] > 0) && s->ctrlspec != STI_INPUT_NONE)
+        sti__complain(c, e, STI_A_motorconst, STI_VALUE, "a motor needs a positive motorconst, or nominal");
+    if (!(s->gainprm[0] > 0))
+        sti__complain(c, e, STI_A_resistance, STI_VALUE, "a motor needs a positive resistance, or nominal");
+    own_reals(e, STI_A_inductance, L, 2);
+    if (L[0] < 0 || L[1] < 0) sti__complain(c, e, STI_A_inductance, STI_VALUE, "must not be negative");
+    if (sti__has_own(e, STI_A_inductance)) s->dynprm[0] = L[0] > 0 ? L[0] / s->gainprm[0] : L[1];
+    own_reals(e, STI_A_saturation, most, 3);
+    if (sti__has_own(e, STI_A_saturation)) {
+        double torque = most[0] > 0 ? most[0] : s->gainprm[1] * most[1];
+        s->dynprm[1] = most[2];
+        s->forcerange[0] = -torque;
+        s->forcerange[1] = torque;
+        if (most[0] < 0 || most[1] < 0 || most[2] < 0)
+            sti__complain(c, e, STI_A_saturation, STI_VALUE, "must not be negative");
+    }
+    memcpy(cogging, s->biasprm, sizeof cogging);
+    own_reals(e, STI_A_cogging, cogging, 3);
+    memcpy(s->biasprm, cogging, sizeof cogging);
+    lugre[0] = s->dynprm[5], lugre[1] = s->dynprm[6];
+    memcpy(lugre + 2, s->biasprm + 3, 3 * sizeof(double));
+    own_reals(e, STI_A_lugre, lugre, 5);
+    for (int k = 0; k < 5; k++)
+        if (lugre[k] < 0) sti__complain(c, e, STI_A_lugre, STI_VALUE, "must not be negative");
+    s->dynprm[5] = lugre[0], s->dynprm[6] = lugre[1];
+    memcpy(s->biasprm + 3, lugre + 2, 3 * sizeof(double));
+    read_thermal(c, e, s);
+    read_motor_controller(c, e, s);
+    s->pid |= (lugre[0] > 0 ? STI_MOTOR_BRISTLE : 0) | (s->dynprm[0] > 0 ? STI_MOTOR_CURRENT : 0);
+}
+
 /* ---- defaults ---------------------------------------------------------------------------------------- */
 
 static int shortcut_gaintype(sti__eid shortcut) {
     if (shortcut == STI_E_muscle) return STI_GAIN_MUSCLE;
+    if (shortcut == STI_E_dcmotor) return STI_GAIN_DCMOTOR;
+    if (shortcut == STI_E_pid) return STI_GAIN_PID;
     return shortcut == STI_E_damper ? STI_GAIN_AFFINE : STI_GAIN_FIXED;
 }
 
@@ -249,6 +398,8 @@ static void apply(sti__compiler *c, const sti_element *e, const servo *chain, in
     if (id == STI_E_cylinder) read_cylinder(e, &blank, s);
     if (id == STI_E_muscle) read_muscle(c, e, &blank, s);
     if (id == STI_E_adhesion) read_adhesion(c, e, &blank, s);
+    if (id == STI_E_pid) read_controller(c, e, &blank, s);
+    if (id == STI_E_dcmotor) read_dcmotor(c, e, &blank, s);
 }
 
 static bool is_actuator(const sti_element *e) {
@@ -262,6 +413,8 @@ static bool is_actuator(const sti_element *e) {
     case STI_E_cylinder:
     case STI_E_muscle:
     case STI_E_adhesion:
+    case STI_E_pid:
+    case STI_E_dcmotor:
     case STI_E_actuator_plugin: return true;
     default: return false;
     }
@@ -400,8 +553,17 @@ static void target_dofs(sti__compiler *c, target t, sti__dofs *dofs) {
 
 /* The integral and the last control of a pid, then one for every dyntype but none. */
 static int activations(const servo *s) {
+    int states = 0;
+    for (int bit = STI_MOTOR_SETPOINT; bit <= STI_MOTOR_CURRENT; bit <<= 1) states += (s->pid & bit) != 0;
+    if (s->gaintype >= STI_GAIN_DCMOTOR) return states;
     return ((s->pid & STI_PID_INTEGRAL) != 0) + ((s->pid & STI_PID_RATE_LIMIT) != 0) +
            (s->dyntype != STI_DYN_NONE);
+}
+
+static int controls(const servo *s) {
+    int count = 0;
+    for (int bit = 1; bit < STI_INPUT_NONE; bit <<= 1) count += (s->ctrlspec & bit) != 0;
+    return s->ctrlspec ? count : 1;
 }
 
 static int activation_count(sti__compiler *c, const sti_element *e, const servo *s) {
@@ -417,12 +579,14 @@ void sti__size_actuators(sti__compiler *c) {
     sti__dofs dofs;
     classes k = {0};
     if (!sti__dofs_init(c, &dofs, m->nv)) return;
-    for (int i = 0; i < m->nu; i++) {
+    for (int i = 0; i < m->nactuator; i++) {
         const sti_element *e = sti__object(c, STI_OBJ_ACTUATOR, i);
         servo s;
         target t = read_target(c, e);
         if (!resolve(c, e, &k, &s)) return;
         m->na += activation_count(c, e, &s);
+        m->nu += controls(&s);
+        sti__size_history(c, e, controls(&s));
         if (sti__failed(c)) continue;
         target_dofs(c, t, &dofs);
         if (!sti__count_add(&m->nJmom, dofs.count))
@@ -450,7 +614,8 @@ static void inherit_range(sti__compiler *c, const sti_element *e, target t, serv
     const double *range =
         t.type == STI_TRN_TENDON ? m->tendon_range + 2 * t.id[0] : m->jnt_range + 2 * t.id[0];
     bool servoed =
-        s->gaintype == STI_GAIN_FIXED && s->biastype == STI_BIAS_AFFINE && s->gainprm[0] == -s->biasprm[1];
+        s->gaintype == STI_GAIN_PID ||
+        (s->gaintype == STI_GAIN_FIXED && s->biastype == STI_BIAS_AFFINE && s->gainprm[0] == -s->biasprm[1]);
     if (!(s->inheritrange > 0) || !servoed) return;
     if (t.type != STI_TRN_JOINT && t.type != STI_TRN_JOINTINPARENT && t.type != STI_TRN_TENDON) {
         sti__complain(c, e, STI_A_inheritrange, STI_VALUE, "needs a joint or tendon as target");
@@ -470,17 +635,34 @@ static void inherit_range(sti__compiler *c, const sti_element *e, target t, serv
     out[1] = middle + half;
 }
 
+/* Control by control: of pid each has its own range. */
+static void fill_controls(sti__compiler *c, const sti_element *e, int i, const servo *s) {
+    static const sti__aid own[] = {STI_A_ctrlrange, STI_A_velrange, STI_A_ffrange};
+    sti_model *m = c->m;
+    const double *range[] = {s->ctrlrange, s->velrange, s->ffrange};
+    bool pid = s->gaintype == STI_GAIN_PID;
+    for (int k = 0, bit = 0; k < m->actuator_ctrlnum[i]; k++, bit++) {
+        int at = m->actuator_ctrladr[i] + k;
+        while (pid && !(s->ctrlspec >> bit & 1)) bit++;
+        const double *r = pid ? range[bit] : s->ctrlrange;
+        m->actuator_ctrllimited[at] =
+            limited(c, e, pid && bit ? AUTO : s->ctrllimited, r, pid ? own[bit] : STI_A_ctrlrange);
+        memcpy(m->actuator_ctrlrange + 2 * at, r, 2 * sizeof(double));
+    }
+}
+
 static void fill_ranges(sti__compiler *c, const sti_element *e, int i, servo *s) {
     sti_model *m = c->m;
     double *force = m->actuator_forcerange + 2 * i;
     sti__reals(e, STI_A_forcerange, force, 2);
-    m->actuator_ctrllimited[i] = limited(c, e, s->ctrllimited, s->ctrlrange, STI_A_ctrlrange);
+    if (s->forcerange[1] > 0) memcpy(force, s->forcerange, sizeof s->forcerange);
+    fill_controls(c, e, i, s);
     m->actuator_actlimited[i] = limited(c, e, s->actlimited, s->actrange, STI_A_actrange);
     m->actuator_forcelimited[i] =
+        s->forcerange[1] > 0 ||
         limited(c, e, sti__keyword(e, STI_A_forcelimited, AUTO), force, STI_A_forcerange);
     if (m->actuator_actlimited[i] && s->dyntype == STI_DYN_NONE)
         sti__complain(c, e, STI_A_actrange, STI_VALUE, "is given, but the actuator has no activation");
-    memcpy(m->actuator_ctrlrange + 2 * i, s->ctrlrange, sizeof s->ctrlrange);
     memcpy(m->actuator_actrange + 2 * i, s->actrange, sizeof s->actrange);
 }
 
@@ -493,6 +675,7 @@ static void fill_servo(sti_model *m, int i, const servo *s, int *actadr) {
     m->actuator_actadr[i] = m->actuator_actnum[i] ? *actadr : -1;
     *actadr += m->actuator_actnum[i];
     m->actuator_pid[i] = s->pid;
+    m->actuator_ctrlspec[i] = s->ctrlspec;
     memcpy(m->actuator_pidprm + 5 * i, s->pidprm, sizeof s->pidprm);
     memcpy(m->actuator_dynprm + 10 * i, s->dynprm, sizeof s->dynprm);
     memcpy(m->actuator_gainprm + 10 * i, s->gainprm, sizeof s->gainprm);
@@ -516,11 +699,38 @@ static void fill_transmission(sti__compiler *c, const sti_element *e, int i, tar
     *adr += dofs->count;
 }
 
+void sti__size_history(sti__compiler *c, const sti_element *e, int dim) {
+    int n = sti__int(e, STI_A_nsample, 0);
+    if (n < 0) sti__complain(c, e, STI_A_nsample, STI_VALUE, "must not be negative");
+    if (n > 0)
+        sti__add_to(c, e, STI_A_nsample, &c->m->nhistory, sti__add(2, sti__size(n, 1 + dim)), sizeof(double),
+                    "samples");
+}
+
+void sti__read_history(sti__compiler *c, const sti_element *e, int *shape, double *delay) {
+    shape[0] = sti__int(e, STI_A_nsample, 0);
+    shape[1] = sti__keyword(e, STI_A_interp, 0);
+    *delay = sti__real(e, STI_A_delay, 0);
+    if (*delay < 0) sti__complain(c, e, STI_A_delay, STI_VALUE, "must not be negative");
+    if (*delay > 0 && shape[0] <= 0)
+        sti__complain(c, e, STI_A_delay, STI_VALUE, "needs samples: give nsample");
+}
+
+/* Samples, and their place in the history. */
+static void fill_history(sti__compiler *c, const sti_element *e, int i, int *adr) {
+    sti_model *m = c->m;
+    int *shape = m->actuator_history + 2 * i;
+    sti__read_history(c, e, shape, m->actuator_delay + i);
+    m->actuator_historyadr[i] = shape[0] > 0 ? *adr : -1;
+    *adr += shape[0] > 0 ? 2 + shape[0] * (1 + m->actuator_ctrlnum[i]) : 0;
+}
+
 /* Armature and damping that the target has from this actuator. */
 static void fill_reflected(sti__compiler *c, const sti_element *e, int i, target t) {
     sti_model *m = c->m;
     double damping[3] = {0}, armature = sti__real(e, STI_A_armature, 0);
-    bool tendon = t.type == STI_TRN_TENDON, joint = t.type == STI_TRN_JOINT || t.type == STI_TRN_JOINTINPARENT;
+    bool tendon = t.type == STI_TRN_TENDON,
+         joint = t.type == STI_TRN_JOINT || t.type == STI_TRN_JOINTINPARENT;
     sti__reals(e, STI_A_damping, damping, 3);
     m->actuator_armature[i] = armature;
     m->actuator_damping[i] = damping[0];
@@ -529,7 +739,8 @@ static void fill_reflected(sti__compiler *c, const sti_element *e, int i, target
     if (damping[0] < 0) sti__complain(c, e, STI_A_damping, STI_VALUE, "must not be negative");
     if ((armature == 0 && damping[0] == 0 && damping[1] == 0 && damping[2] == 0) || t.id[0] < 0) return;
     if (!joint && !tendon) {
-        sti__complain(c, e, armature != 0 ? STI_A_armature : STI_A_damping, STI_VALUE, "needs a joint or tendon as target");
+        sti__complain(c, e, armature != 0 ? STI_A_armature : STI_A_damping, STI_VALUE,
+                      "needs a joint or tendon as target");
         return;
     }
     for (int w = 0; tendon && armature != 0 && w < m->tendon_num[t.id[0]]; w++)
@@ -547,7 +758,10 @@ static void fill_implicit(sti__compiler *c, const sti_element *e, int i, target 
     if (!m->actuator_implicit[i] || t.id[0] < 0) return;
     if (m->actuator_gaintype[i] == STI_GAIN_MUSCLE || m->actuator_biastype[i] == STI_BIAS_MUSCLE)
         sti__complain(c, e, STI_A_implicit, STI_UNSUPPORTED, "a muscle has no constant gains");
-    if (m->actuator_pid[i]) sti__complain(c, e, STI_A_implicit, STI_UNSUPPORTED, "not with a plugin");
+    if (m->actuator_pid[i] & STI_PID)
+        sti__complain(c, e, STI_A_implicit, STI_UNSUPPORTED, "not with a plugin");
+    if (m->actuator_gaintype[i] >= STI_GAIN_DCMOTOR)
+        sti__complain(c, e, STI_A_implicit, STI_UNSUPPORTED, "not with pid and dcmotor");
     if (t.type == STI_TRN_BODY)
         sti__complain(c, e, STI_A_implicit, STI_UNSUPPORTED,
                       "adhesion has no gains of a position or velocity");
@@ -560,20 +774,23 @@ static void fill_implicit(sti__compiler *c, const sti_element *e, int i, target 
 void sti__fill_actuators(sti__compiler *c) {
     sti__dofs dofs;
     classes k = {0};
-    int actadr = 0, coladr = 0;
+    int actadr = 0, coladr = 0, ctrladr = 0, history = 0;
     for (int j = 0; j < c->m->njnt; j++) c->m->jnt_actuatorid[j] = STI_ACTUATORS_NONE;
     for (int t = 0; t < c->m->ntendon; t++) c->m->tendon_actuatorid[t] = STI_ACTUATORS_NONE;
     if (!sti__dofs_init(c, &dofs, c->m->nv)) return;
-    for (int i = 0; i < c->m->nu; i++) {
+    for (int i = 0; i < c->m->nactuator; i++) {
         const sti_element *e = sti__object(c, STI_OBJ_ACTUATOR, i);
         servo s;
         target t = read_target(c, e);
         if (!resolve(c, e, &k, &s)) return;
         inherit_range(c, e, t, &s);
+        c->m->actuator_ctrladr[i] = ctrladr;
+        ctrladr += c->m->actuator_ctrlnum[i] = controls(&s);
         fill_ranges(c, e, i, &s);
         fill_servo(c->m, i, &s, &actadr);
         fill_transmission(c, e, i, t, &dofs, &coladr);
         fill_reflected(c, e, i, t);
+        fill_history(c, e, i, &history);
         fill_implicit(c, e, i, t);
     }
 }

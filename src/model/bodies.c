@@ -9,6 +9,7 @@ static bool is_mocap(const sti__compiler *c, int b) {
 
 void sti__size_bodies(sti__compiler *c) {
     const sti__tree *t = &c->tree;
+    sti__size_joints(c);
     for (int b = 1; b < c->m->nbody; b++) {
         if (!is_mocap(c, b)) continue;
         c->m->nmocap++;

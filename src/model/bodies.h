@@ -30,6 +30,7 @@ void sti__mesh_enclose(const sti__compiler *c, int id, int type, double size[3],
 /* Size and radius of a geom that is a height field; false if it has none (which was complained about). */
 bool sti__place_hfield(sti__compiler *c, const sti_element *e, int g, double *radius);
 
+void sti__size_joints(sti__compiler *c);
 void sti__fill_joints(sti__compiler *c);
 /* Geoms; mass has ngeom entries to be filled. */
 void sti__fill_geoms(sti__compiler *c, sti__geom_mass *mass);

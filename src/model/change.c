@@ -127,6 +127,10 @@ static const bound bounds[] = {AT_LEAST_0(body_mass),
                                AT_LEAST_0(geom_hydroedge),
                                AT_LEAST_0(tendon_armature),
                                AT_LEAST_0(actuator_armature),
+                               AT_LEAST_0(jnt_springyield),
+                               AT_LEAST_0(tendon_springyield),
+                               AT_LEAST_0(actuator_delay),
+                               AT_LEAST_0(sensor_delay),
                                AT_LEAST_0(actuator_damping),
                                AT_LEAST_0(tendon_damping),
                                AT_LEAST_0(tendon_stiffness),
@@ -317,8 +321,8 @@ sti_status sti__check_together(const sti_model *m, sti_error *error) {
     RANGE(tendon_range, tendon_limited, ntendon)
     RANGE(tendon_actfrcrange, tendon_actfrclimited, ntendon)
     RANGE(actuator_ctrlrange, actuator_ctrllimited, nu)
-    RANGE(actuator_forcerange, actuator_forcelimited, nu)
-    RANGE(actuator_actrange, actuator_actlimited, nu)
+    RANGE(actuator_forcerange, actuator_forcelimited, nactuator)
+    RANGE(actuator_actrange, actuator_actlimited, nactuator)
 #undef RANGE
     if (status == STI_OK) status = check_masses(m, error);
     return status == STI_OK ? check_unions(m, error) : status;

@@ -150,6 +150,9 @@ void sti__size_tendons(sti__compiler *c);
 void sti__fill_tendons(sti__compiler *c);
 void sti__size_actuators(sti__compiler *c);
 void sti__fill_actuators(sti__compiler *c);
+/* The history of an actuator or sensor of dim values: nsample and interp, delay (actuators.c). */
+void sti__size_history(sti__compiler *c, const sti_element *e, int dim);
+void sti__read_history(sti__compiler *c, const sti_element *e, int *shape, double *delay);
 void sti__size_sensors(sti__compiler *c);
 void sti__fill_sensors(sti__compiler *c);
 void sti__size_constraints(sti__compiler *c);

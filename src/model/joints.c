@@ -141,12 +141,35 @@ static void fill_plain(sti_model *m, int j) {
     }
 }
 
-static void fill_joint(sti__compiler *c, int j) {
+/* Coordinates of a spring that yields, 0 if it does not. */
+static int plastic_size(const sti_element *e, int type) {
+    if (sti__eid_of(e) == STI_E_freejoint || !(sti__real(e, STI_A_springyield, 0) > 0)) return 0;
+    return type == STI_JOINT_BALL ? 4 : 1;
+}
+
+static void fill_yield(sti__compiler *c, const sti_element *e, int j, int *plastic) {
+    sti_model *m = c->m;
+    int type = m->jnt_type[j], n = plastic_size(e, type);
+    double yield = checked(c, e, STI_A_springyield);
+    if (n && type == STI_JOINT_FREE)
+        sti__complain(c, e, STI_A_springyield, STI_VALUE, "a free joint's spring does not yield");
+    m->jnt_springyield[j] = type == STI_JOINT_SLIDE ? yield : sti__angle(c, yield);
+    m->jnt_plasticadr[j] = n ? *plastic : -1;
+    *plastic += n;
+}
+
+void sti__size_joints(sti__compiler *c) {
+    for (int j = 0; j < c->m->njnt; j++)
+        c->m->nplastic += plastic_size(sti__object(c, STI_OBJ_JOINT, j), c->tree.jnt_type[j]);
+}
+
+static void fill_joint(sti__compiler *c, int j, int *plastic) {
     const sti_element *e = sti__object(c, STI_OBJ_JOINT, j);
     sti_model *m = c->m;
     double springdamper[2] = {0, 0}, stiffness[3] = {0};
     m->jnt_group[j] = sti__int(e, STI_A_group, 0);
     fill_qpos(c, e, j);
+    m->jnt_plasticadr[j] = -1;
     if (sti__eid_of(e) == STI_E_freejoint) {
         fill_plain(m, j);
         return;
@@ -158,6 +181,7 @@ static void fill_joint(sti__compiler *c, int j) {
     sti__reals(e, STI_A_stiffness, stiffness, 3);
     m->jnt_stiffness[j] = stiffness[0];
     for (int k = 0; k < 2; k++) m->jnt_stiffnesspoly[2 * j + k] = stiffness[1 + k];
+    fill_yield(c, e, j, plastic);
     m->jnt_margin[j] = sti__real(e, STI_A_margin, 0);
     m->jnt_actgravcomp[j] = sti__keyword(e, STI_A_actuatorgravcomp, 0);
     sti__reals(e, STI_A_springdamper, springdamper, 2);
@@ -170,5 +194,6 @@ static void fill_joint(sti__compiler *c, int j) {
 }
 
 void sti__fill_joints(sti__compiler *c) {
-    for (int j = 0; j < c->m->njnt; j++) fill_joint(c, j);
+    int plastic = 0;
+    for (int j = 0; j < c->m->njnt; j++) fill_joint(c, j, &plastic);
 }

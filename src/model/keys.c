@@ -28,7 +28,8 @@ static void size_numerics(sti__compiler *c) {
 /* Every keyframe holds a whole state. */
 void sti__size_keys(sti__compiler *c) {
     const sti_model *m = c->m;
-    size_t each = 1 + (size_t)m->nq + (size_t)m->nv + (size_t)m->na + (size_t)m->nu + 7 * (size_t)m->nmocap;
+    size_t each = 1 + (size_t)m->nq + (size_t)m->nv + (size_t)m->na + (size_t)m->nu + (size_t)m->nplastic +
+                  7 * (size_t)m->nmocap;
     const sti_element *last = m->nkey ? sti__object(c, STI_OBJ_KEY, m->nkey - 1) : NULL;
     int total = 0;
     size_numerics(c);
@@ -103,6 +104,9 @@ static void fill_key(sti__compiler *c, const sti_element *e, size_t i) {
     fill_vector(c, e, STI_A_qvel, first[1], m->key_qvel + i * (size_t)m->nv, m->nv);
     fill_vector(c, e, STI_A_act, first[2], m->key_act + i * (size_t)m->na, m->na);
     fill_vector(c, e, STI_A_ctrl, first[3], m->key_ctrl + i * (size_t)m->nu, m->nu);
+    for (int k = 0; k < m->nplastic; k++)
+        m->key_plastic[i * (size_t)m->nplastic + (size_t)k] = __builtin_nan("");
+    fill_vector(c, e, STI_A_plastic, 0, m->key_plastic + i * (size_t)m->nplastic, m->nplastic);
     fill_vector(c, e, STI_A_mpos, 3 * first[4], mpos, m->nmocap * 3);
     fill_vector(c, e, STI_A_mquat, 4 * first[4], mquat, m->nmocap * 4);
     normalize_qpos(m, qpos);

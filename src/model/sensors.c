@@ -203,7 +203,10 @@ void sti__size_sensors(sti__compiler *c) {
             sti__complain(c, e, count, STI_VALUE, contact ? "must be positive" : "must not be negative");
         else if (dim > MOST_VALUES - m->nsensordata)
             sti__complain(c, e, count, STI_LIMIT, "too many sensor values");
-        else if (sti__spend(c, e, sti__size(dim, sizeof(double)))) m->nsensordata += (int)dim;
+        else if (sti__spend(c, e, sti__size(dim, sizeof(double)))) {
+            m->nsensordata += (int)dim;
+            sti__size_history(c, e, (int)dim);
+        }
     }
 }
 
@@ -408,9 +411,26 @@ static void fill_contact(sti__compiler *c, const sti_element *e, int i) {
         sti__complain(c, e, STI_A_data, STI_VALUE, "cannot have linvel or angvel: a net force does not move");
 }
 
+/* A period of measurements, and the time of the last one before the start. */
+static void fill_history(sti__compiler *c, const sti_element *e, int i, int *adr) {
+    sti_model *m = c->m;
+    int *shape = m->sensor_history + 2 * i;
+    double *interval = m->sensor_interval + 2 * i;
+    sti__read_history(c, e, shape, m->sensor_delay + i);
+    sti__reals(e, STI_A_interval, interval, 2);
+    if (interval[0] < 0) sti__complain(c, e, STI_A_interval, STI_VALUE, "the period must not be negative");
+    if (interval[0] > 0 && !(interval[1] > -interval[0] && interval[1] <= 0))
+        sti__complain(c, e, STI_A_interval, STI_VALUE, "the phase must be above -period and not above 0");
+    m->sensor_historyadr[i] = shape[0] > 0 ? *adr : -1;
+    if (shape[0] > 0) *adr += 2 + shape[0] * (1 + m->sensor_dim[i]);
+}
+
 void sti__fill_sensors(sti__compiler *c) {
     sti_model *m = c->m;
-    int adr = 0;
+    int adr = 0, history = 0;
+    for (int u = 0; u < m->nactuator; u++)
+        if (m->actuator_historyadr[u] >= 0)
+            history += 2 + m->actuator_history[2 * u] * (1 + m->actuator_ctrlnum[u]);
     for (int i = 0; i < m->nsensor; i++) {
         const sti_element *e = sti__object(c, STI_OBJ_SENSOR, i);
         int type = sensor_type(e);
@@ -434,5 +454,6 @@ void sti__fill_sensors(sti__compiler *c) {
         if (type == STI_SENSOR_CONTACT) fill_contact(c, e, i);
         if (type == STI_SENSOR_TOUCH_GRID) fill_grid(c, e, i);
         fill_numbers(c, e, i);
+        fill_history(c, e, i, &history);
     }
 }

@@ -97,6 +97,7 @@ void sti__size_tendons(sti__compiler *c) {
         const sti_element *e = sti__object(c, STI_OBJ_TENDON, i);
         check_path(c, e);
         if (sti__failed(c)) continue;
+        if (sti__real(e, STI_A_springyield, 0) > 0) m->nplastic += 2;
         sti__tendon_dofs(c, e, &dofs);
         if (is_fixed(e) && dofs.count < count_path(e))
             sti__complain(c, e, STI_A_COUNT, STI_VALUE, "names a joint twice");
@@ -199,11 +200,18 @@ static void fill_tendon(sti__compiler *c, const sti_element *e, int i) {
 
 void sti__fill_tendons(sti__compiler *c) {
     sti__dofs dofs;
-    int wrapadr = 0, coladr = 0;
+    int wrapadr = 0, coladr = 0, plastic = 0;
+    for (int j = 0; j < c->m->njnt; j++)
+        if (c->m->jnt_plasticadr[j] >= 0) plastic += c->m->jnt_type[j] == STI_JOINT_BALL ? 4 : 1;
     if (!sti__dofs_init(c, &dofs, c->m->nv)) return;
     for (int i = 0; i < c->m->ntendon; i++) {
         const sti_element *e = sti__object(c, STI_OBJ_TENDON, i);
         fill_tendon(c, e, i);
+        double yield = sti__real(e, STI_A_springyield, 0);
+        if (yield < 0) sti__complain(c, e, STI_A_springyield, STI_VALUE, "must not be negative");
+        c->m->tendon_springyield[i] = yield;
+        c->m->tendon_plasticadr[i] = yield > 0 ? plastic : -1;
+        plastic += yield > 0 ? 2 : 0;
         fill_path(c, e, i, &wrapadr);
         fill_pattern(c, e, i, &coladr, &dofs);
     }

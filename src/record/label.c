@@ -58,7 +58,7 @@ static void sensor_label(const sti_model *m, int i, char *out, size_t size) {
 
 static void activation_label(const sti_model *m, int i, char *out, size_t size) {
     int id = 0;
-    for (int u = 0; u < m->nu; u++)
+    for (int u = 0; u < m->nactuator; u++)
         if (m->actuator_actnum[u] > 0 && m->actuator_actadr[u] <= i) id = u;
     object_label(m, STI_OBJ_ACTUATOR, "actuator", id, "", out, size);
 }
@@ -81,8 +81,12 @@ void sti__field_label(const sti_model *m, sti_field field, int i, char *out, siz
     if (rows == m->nv && cols == 1 && field != STI_FIELD_ctrl) {
         id = m->dof_jntid[i];
         joint_label(m, id, i - m->jnt_dofadr[id], true, out, size);
-    } else if (field == STI_FIELD_ctrl || field == STI_FIELD_actuator_force ||
-               field == STI_FIELD_actuator_length || field == STI_FIELD_actuator_velocity) {
+    } else if (field == STI_FIELD_ctrl) {
+        for (id = 0; id + 1 < m->nactuator && m->actuator_ctrladr[id] + m->actuator_ctrlnum[id] <= i;) id++;
+        if (m->actuator_ctrlnum[id] > 1) snprintf(suffix, sizeof suffix, "_%d", i - m->actuator_ctrladr[id]);
+        object_label(m, STI_OBJ_ACTUATOR, "actuator", id, suffix, out, size);
+    } else if (field == STI_FIELD_actuator_force || field == STI_FIELD_actuator_length ||
+               field == STI_FIELD_actuator_velocity) {
         object_label(m, STI_OBJ_ACTUATOR, "actuator", i, "", out, size);
     } else if (rows == m->nbody) {
         object_label(m, STI_OBJ_BODY, "body", i / cols, suffix, out, size);

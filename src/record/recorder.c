@@ -113,7 +113,7 @@ static bool describe_file(sti_recorder *r, const sti_state *s, uint64_t model_ha
            put_attribute(f, "model_hash", H5T_NATIVE_UINT64, 0, &model_hash) &&
            put_attribute(f, "timestep", H5T_NATIVE_DOUBLE, 0, &s->opt.timestep) &&
            put_names(r, f, "joint_names", m, name_of_object, STI_OBJ_JOINT, m->njnt) &&
-           put_names(r, f, "actuator_names", m, name_of_object, STI_OBJ_ACTUATOR, m->nu) &&
+           put_names(r, f, "actuator_names", m, name_of_object, STI_OBJ_ACTUATOR, m->nactuator) &&
            put_names(r, f, "sensor_names", m, name_of_object, STI_OBJ_SENSOR, m->nsensor);
 }
 

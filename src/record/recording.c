@@ -7,9 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-static const sti_field restored[] = {STI_FIELD_time,         STI_FIELD_qpos, STI_FIELD_qvel,
-                                     STI_FIELD_act,          STI_FIELD_ctrl, STI_FIELD_flexvert_xpos,
-                                     STI_FIELD_flexvert_xvel};
+static const sti_field restored[] = {STI_FIELD_time,          STI_FIELD_qpos,    STI_FIELD_qvel,
+                                     STI_FIELD_act,           STI_FIELD_ctrl,    STI_FIELD_flexvert_xpos,
+                                     STI_FIELD_flexvert_xvel, STI_FIELD_history, STI_FIELD_plastic};
 enum { NRESTORED = STI__COUNT(restored) };
 
 struct sti_recording {

@@ -245,7 +245,7 @@ static void sense_force(const sti_state *s, int i, bool torque, vreal *out) {
 static void sense_tendonactfrc(const sti_state *s, int i, vreal *out) {
     const sti_model *m = s->model;
     out[0] = v_set(0);
-    for (int u = 0; u < m->nu; u++)
+    for (int u = 0; u < m->nactuator; u++)
         if (m->actuator_trntype[u] == STI_TRN_TENDON && m->actuator_trnid[2 * u] == m->sensor_objid[i])
             out[0] = out[0] + *VEC(s->actuator_force, u);
 }

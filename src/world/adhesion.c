@@ -39,7 +39,7 @@ static void pull_body(sti_state *s, const sti__contact *list, int n, int body, d
 }
 
 bool sti__has_adhesion(const sti_model *m) {
-    for (int u = 0; u < m->nu; u++)
+    for (int u = 0; u < m->nactuator; u++)
         if (m->actuator_trntype[u] == STI_TRN_BODY) return true;
     return false;
 }
@@ -50,7 +50,7 @@ void sti__adhere(sti_world *world) {
     const sti__collide *c = &world->constraints.collide;
     if (c->ncontact == 0 || !sti__has_adhesion(m)) return;
     world->kernels->actuation(s); /* the forces of the others, should this not be the first time */
-    for (int u = 0; u < m->nu; u++)
+    for (int u = 0; u < m->nactuator; u++)
         if (m->actuator_trntype[u] == STI_TRN_BODY && s->actuator_force[u] != 0)
             pull_body(s, c->contact, c->ncontact, m->actuator_trnid[2 * u], s->actuator_force[u]);
     world->kernels->acceleration(s);

@@ -44,7 +44,7 @@ static int most_rows(const sti_model *m) {
     for (int v = 0; v < m->nflexvert; v++) count += m->flexvert_pinned[v];
     for (int d = 0; d < m->nv; d++) count += m->dof_frictionloss[d] > 0;
     for (int j = 0; j < m->njnt; j++) count += m->jnt_limited[j] != 0;
-    for (int i = 0; i < m->nu; i++) count += m->actuator_implicit[i];
+    for (int i = 0; i < m->nactuator; i++) count += m->actuator_implicit[i];
     for (int t = 0; t < m->ntendon; t++)
         count += (m->tendon_limited[t] != 0) + (m->tendon_frictionloss[t] > 0);
     return count;

@@ -14,7 +14,7 @@ static sti_status refuse(sti_world *world) {
     if (s->opt.integrator == STI_INTEGRATOR_RK4) what = "the integrator RK4";
     if (s->opt.integrator == STI_INTEGRATOR_ALM) what = "the integrator alm";
     if (m->nflex) what = "soft bodies";
-    for (int i = 0; i < m->nu; i++)
+    for (int i = 0; i < m->nactuator; i++)
         if (sti__implicit_gains(s, i)) what = "actuators with implicit gains";
     world->error = (sti_error){0};
     if (!what) return STI_OK;

@@ -13,8 +13,10 @@
 /* What the kernels read of a world, and what integrators move. */
 static const sti_field inputs[] = {STI_FIELD_time,         STI_FIELD_qpos,      STI_FIELD_qvel,
                                    STI_FIELD_act,          STI_FIELD_ctrl,      STI_FIELD_qfrc_applied,
-                                   STI_FIELD_xfrc_applied, STI_FIELD_mocap_pos, STI_FIELD_mocap_quat};
+                                   STI_FIELD_xfrc_applied, STI_FIELD_mocap_pos, STI_FIELD_mocap_quat,
+                                   STI_FIELD_history,      STI_FIELD_plastic};
 enum { MOVED = 4 }; /* the first of them */
+static const sti_field yielded[] = {STI_FIELD_plastic_next};
 
 /* What they leave for the stages after them and for views. */
 /* clang-format off */
@@ -365,6 +367,7 @@ static void move_rk4(sti__lanes *g) {
     g->stage = 0;
     sti__integrate_rk4(g->state, g->kernels, forward_again, correct, g);
     copy_out(g, inputs, MOVED);
+    COPY_OUT(g, yielded);
     for (int l = 0; l < g->count; l++) {
         if (g->status[l] == STI_OK) g->status[l] = sti__constraints_prepare(g->world[l]);
         if (g->status[l] != STI_OK) sti__world_copy_in(g->world[l], g->world[l]->good);

@@ -3,6 +3,7 @@
 
 #include "base/room.h"
 #include "base/roots.h"
+#include "dynamics/history.h"
 #include "world/world.h"
 #include <math.h>
 #include <stiction/sleep.h>
@@ -55,7 +56,7 @@ static int body_of_sensor(const sti_model *m, int i) {
 static void find_drives(const sti_model *m, sti__sleep *x) {
     for (int i = 0; i < m->nsensor; i++)
         x->sensor_tree[i] = m->sensor_objid[i] < 0 ? -1 : m->body_treeid[body_of_sensor(m, i)];
-    for (int i = 0; i < m->nu; i++) {
+    for (int i = 0; i < m->nactuator; i++) {
         for (int k = 0; k < m->moment_rownnz[i]; k++)
             x->driven[m->dof_treeid[m->moment_colind[m->moment_rowadr[i] + k]]] = true;
         /* adhesion may hold anything */
@@ -236,6 +237,11 @@ static void see(const sti_world *world, uint64_t now[STI__SLEEP_SEEN]) {
     const sti_model *m = world->model;
     const sti_state *s = world->state;
     now[0] = hash_field(hash_field(STI__HASH_SEED, s->ctrl, m->nu), s->act, m->na);
+    for (int u = 0; u < m->nactuator; u++)
+        for (int k = 0; k < m->actuator_ctrlnum[u] && sti__is_delayed(m, u); k++) {
+            double now_read = sti__control(s, u, k);
+            now[0] = hash_field(now[0], &now_read, 1);
+        }
     now[1] =
         hash_field(hash_field(STI__HASH_SEED, s->mocap_pos, 3 * m->nmocap), s->mocap_quat, 4 * m->nmocap);
     now[2] = sti__option_hash(STI__HASH_SEED, &s->opt);

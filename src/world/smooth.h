@@ -10,7 +10,7 @@
     X(inertia, "inertia", true, true)                 \
     X(tendon, "tendon", m->ntendon > 0, false)        \
     X(factor, "factor", sti__needs_mass(s), true)     \
-    X(transmission, "transmission", m->nu > 0, false)
+    X(transmission, "transmission", m->nactuator > 0, false)
 #define STI__SMOOTH_VELOCITY(X)                       \
     X(velocity, "motion", true, true)                 \
     X(passive, "passive", true, false)                \

@@ -5,7 +5,7 @@
 #include <stiction/control.h>
 #include <string.h>
 
-#define PARTS 12
+#define PARTS 14
 
 typedef struct part {
     double *data;
@@ -30,12 +30,14 @@ static int parts_of(const sti_model *m, const sti_state *s, unsigned bits, part 
         FIELD(QPOS, qpos),
         FIELD(QVEL, qvel),
         FIELD(ACT, act),
+        FIELD(HISTORY, history),
         FIELD(CTRL, ctrl),
         FIELD(QFRC_APPLIED, qfrc_applied),
         FIELD(XFRC_APPLIED, xfrc_applied),
         {STI_STATE_EQ_ACTIVE, {NULL, m->neq, s ? s->eq_active : NULL, STI_FIELD_COUNT}},
         FIELD(MOCAP_POS, mocap_pos),
         FIELD(MOCAP_QUAT, mocap_quat),
+        FIELD(PLASTIC, plastic),
         FIELD(QPOS, flexvert_xpos),
         FIELD(QVEL, flexvert_xvel),
 #undef FIELD
@@ -130,6 +132,7 @@ sti_status sti_model_set_keyframe(sti_model *m, const sti_world *world, int key,
     keep_row(m->key_qvel, key, s->qvel, m->nv);
     keep_row(m->key_act, key, s->act, m->na);
     keep_row(m->key_ctrl, key, s->ctrl, m->nu);
+    keep_row(m->key_plastic, key, s->plastic, m->nplastic);
     keep_row(m->key_mpos, key, s->mocap_pos, 3 * m->nmocap);
     keep_row(m->key_mquat, key, s->mocap_quat, 4 * m->nmocap);
     return sti_model_update(m, error);

@@ -40,6 +40,10 @@ static void owner_of(const sti_model *m, sti_field field, int i, sti_object *kin
     *kind = STI_OBJ_ACTUATOR;
     *id = i;
     switch (field) {
+    case STI_FIELD_ctrl:
+        for (int u = 0; u < m->nactuator; u++)
+            if (m->actuator_ctrladr[u] <= i && m->actuator_ctrlnum[u] > 0) *id = u;
+        break;
     case STI_FIELD_qpos:
         *kind = STI_OBJ_JOINT;
         for (int j = 0; j < m->njnt && m->jnt_qposadr[j] <= i; j++) *id = j;
@@ -51,7 +55,7 @@ static void owner_of(const sti_model *m, sti_field field, int i, sti_object *kin
         *id = m->dof_jntid[i];
         break;
     case STI_FIELD_act:
-        for (int u = 0; u < m->nu; u++)
+        for (int u = 0; u < m->nactuator; u++)
             if (i >= m->actuator_actadr[u] && i < m->actuator_actadr[u] + m->actuator_actnum[u]) *id = u;
         break;
     case STI_FIELD_flexvert_applied:
@@ -266,6 +270,7 @@ static void run_sense(sti_world *world) {
     world->sense(s, STI__SENSE_VELOCITY);
     world->sense(s, STI__SENSE_ACCELERATION);
     sti__sleep_sense(world);
+    sti__history_sense(s);
     STI__LEAVE(&world->profile);
 }
 
@@ -438,7 +443,7 @@ uint32_t sti__substep_begin(sti_world *world, bool seen) {
     STI__ENTER(&world->profile, "copy");
     sti__world_copy_out(world, world->good);
     STI__LEAVE(&world->profile);
-    world->hidden = !seen && world->handlers.count == 0;
+    world->hidden = !seen && world->handlers.count == 0 && world->model->nhistory == 0;
     if (world->hidden) s->wanted &= world->needed | STI__WANT_MASS;
     return wanted;
 }
@@ -455,6 +460,7 @@ sti_status sti__substep_end(sti_world *world, uint32_t wanted, sti_status status
         sti__sleep_hold(world);
         status = check_memory(world, check_state(world));
         if (status == STI_OK) status = sti__watch_step(world);
+        if (status == STI_OK) sti__history_advance(world->state, *world->good);
         STI__LEAVE(&world->profile);
     }
     STI__ENTER(&world->profile, "memory");
@@ -632,5 +638,8 @@ sti_status sti_stage_solve(sti_world *world) {
 void sti_stage_sense(sti_world *world) { run_sense(world); }
 void sti_stage_integrate(sti_world *world) {
     if (sti__constraints_prepare(world) != STI_OK) return; /* the world's error says so */
-    if (integrate(world) == STI_OK) sti__constraints_commit(world);
+    double time = *world->state->time;
+    if (integrate(world) != STI_OK) return;
+    sti__constraints_commit(world);
+    sti__history_advance(world->state, time);
 }

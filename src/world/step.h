@@ -22,4 +22,11 @@ sti_status sti__substep_constrain(sti_world *world, sti_status status);
 /* Checks the new state and remembers, or gives the last good one back. */
 sti_status sti__substep_end(sti_world *world, uint32_t wanted, sti_status status);
 
+/* Histories of controls and sensors (history.c): as a reset leaves them; delayed sensors show the past; the samples of a step from
+   that time, and what its springs yielded. */
+void sti__plastic_clear(const sti_state *state);
+void sti__history_clear(const sti_state *state);
+void sti__history_sense(const sti_state *state);
+void sti__history_advance(const sti_state *state, double time);
+
 #endif

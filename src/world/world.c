@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making, resetting and reading worlds. */
 #include "world/world.h"
+#include "world/step.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -166,6 +167,8 @@ static void clear_state(sti_state *s) {
         if (size) memset(sti__field_data(s, (sti_field)f), 0, size * sizeof(double));
     }
     copy(s->qpos, m->qpos0, m->nq);
+    sti__history_clear(s);
+    sti__plastic_clear(s);
     copy(s->flexvert_xpos, m->flexvert_pos0, 3 * m->nflexvert);
     copy(s->flexvert_tangent, m->flexvert_pos0, 3 * m->nflexvert);
     for (int b = 0; b < m->nbody; b++) s->xquat[4 * b] = 1;
@@ -190,6 +193,7 @@ static void apply_key(sti_state *s, int key) {
     copy_row(s->qvel, m->key_qvel, key, m->nv);
     copy_row(s->act, m->key_act, key, m->na);
     copy_row(s->ctrl, m->key_ctrl, key, m->nu);
+    copy_row(s->plastic, m->key_plastic, key, m->nplastic);
     copy_row(s->mocap_pos, m->key_mpos, key, 3 * m->nmocap);
     copy_row(s->mocap_quat, m->key_mquat, key, 4 * m->nmocap);
 }

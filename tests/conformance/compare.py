@@ -17,9 +17,9 @@ STATES = 20
 INTEGRATORS = {"Euler": mujoco.mjtIntegrator.mjINT_EULER, "RK4": mujoco.mjtIntegrator.mjINT_RK4,
                "implicit": mujoco.mjtIntegrator.mjINT_IMPLICIT,
                "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST}
-SIZES = "nq nv nu na nbody njnt ngeom nsite ncam nlight nmat nmesh nmocap ntendon nwrap nsensor nsensordata neq npair nexclude nkey nnumeric ntree".split()
+SIZES = "nq nv nu nactuator na nhistory nplastic nbody njnt ngeom nsite ncam nlight nmat nmesh nmocap ntendon nwrap nsensor nsensordata neq npair nexclude nkey nnumeric ntree".split()
 KINDS = {"body": "nbody", "joint": "njnt", "geom": "ngeom", "site": "nsite", "camera": "ncam", "tendon": "ntendon",
-         "actuator": "nu", "sensor": "nsensor", "equality": "neq", "key": "nkey", "mesh": "nmesh", "material": "nmat"}
+         "actuator": "nactuator", "sensor": "nsensor", "equality": "neq", "key": "nkey", "mesh": "nmesh", "material": "nmat"}
 # compiled fields that must agree as well
 FIELDS = """qpos0 qpos_spring body_parentid body_rootid body_weldid body_mocapid body_jntnum body_dofnum body_pos body_quat body_ipos
 body_mass body_subtreemass body_inertia body_invweight0 body_gravcomp jnt_type jnt_qposadr jnt_dofadr jnt_limited jnt_pos jnt_axis

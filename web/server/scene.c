@@ -171,8 +171,10 @@ static void tendon(bytes *b, const sti_model *m, int i) {
 }
 
 static void actuator(bytes *b, const sti_model *m, int i) {
-    real(b, "limited", m->actuator_ctrllimited[i]);
-    reals(b, "range", m->actuator_ctrlrange + 2 * i, 2);
+    static const double none[2] = {0, 0};
+    int at = m->actuator_ctrladr[i], has = m->actuator_ctrlnum[i] > 0;
+    real(b, "limited", has && m->actuator_ctrllimited[at]);
+    reals(b, "range", has ? m->actuator_ctrlrange + 2 * at : none, 2);
 }
 
 static void sensor(bytes *b, const sti_model *m, int i) {

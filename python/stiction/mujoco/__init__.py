@@ -84,7 +84,7 @@ _TABLES = {
     "body": ("body", "nbody"), "jnt": ("joint", "njnt"), "geom": ("geom", "ngeom"), "site": ("site", "nsite"), "cam": ("camera", "ncam"),
     "light": ("light", "nlight"), "flex": ("flex", "nflex"), "mesh": ("mesh", "nmesh"), "hfield": ("hfield", "nhfield"),
     "tex": ("texture", "ntex"), "mat": ("material", "nmat"), "pair": ("pair", "npair"), "exclude": ("exclude", "nexclude"),
-    "eq": ("equality", "neq"), "tendon": ("tendon", "ntendon"), "actuator": ("actuator", "nu"), "sensor": ("sensor", "nsensor"),
+    "eq": ("equality", "neq"), "tendon": ("tendon", "ntendon"), "actuator": ("actuator", "nactuator"), "sensor": ("sensor", "nsensor"),
     "numeric": ("numeric", "nnumeric"), "key": ("key", "nkey"), "skin": None, "text": None, "tuple": None, "plugin": None}
 # what Stiction's models never have
 _NONE = {"nskin", "nplugin", "ntext", "ntuple", "nuser_body", "nuser_jnt", "nuser_geom", "nuser_site", "nuser_cam", "nuser_tendon",

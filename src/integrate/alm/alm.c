@@ -22,7 +22,7 @@ static void link_bodies(sti__alm *alm) {
 }
 
 int sti__alm_own_sums(const sti_model *m) {
-    return 2 * m->njnt + m->nv + 5 * m->ntendon + m->nu + 2 * m->neq + 1;
+    return 2 * m->njnt + m->nv + 5 * m->ntendon + m->nactuator + 2 * m->neq + 1;
 }
 
 int sti__alm_own_terms(const sti_model *m) {
@@ -58,7 +58,7 @@ static size_t lay_out_kept(sti__alm *alm, double *base) {
 static bool may_have_sums(const sti_model *m) {
     for (int j = 0; j < m->njnt; j++)
         if (m->jnt_limited[j]) return true;
-    return m->ntendon || m->nu || m->neq;
+    return m->ntendon || m->nactuator || m->neq;
 }
 
 typedef struct piece {

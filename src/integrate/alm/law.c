@@ -5,6 +5,7 @@
 #include "contact/equality.h"
 #include "contact/softness.h"
 #include "contact/surface.h"
+#include "dynamics/history.h"
 #include "dynamics/spring.h"
 #include "integrate/alm/inside.h"
 #include <limits.h>
@@ -258,8 +259,8 @@ static void tendon_sums(sti__alm *alm, const sti_state *s, int t, double *lambda
         sum->stiffness = k;
         sum->damping = c;
         sum->armature = a;
-        sum->low = s->par.tendon_lengthspring[2 * t];
-        sum->high = s->par.tendon_lengthspring[2 * t + 1];
+        sum->low = tendon_rest(s, t, 0);
+        sum->high = tendon_rest(s, t, 1);
         sum->momentum = two ? (4 * rate->momentum - rate->momentum1) / 3 : rate->momentum;
         sum->base = two ? rate->y / 3 : 0;
         sum->tendon = t + 1;
@@ -331,8 +332,9 @@ static void servo(sti__alm *alm, const sti_state *s, int i) {
     bool affine = m->actuator_gaintype[i] == STI_GAIN_AFFINE;
     if (affine) {
         bool has = m->actuator_actnum[i] > 0;
-        u = has ? s->act[m->actuator_actadr[i] + m->actuator_actnum[i] - 1] : s->ctrl[i];
-        if (!has && m->actuator_ctrllimited[i]) u = bounded(u, s->par.actuator_ctrlrange + 2 * i);
+        u = has ? s->act[m->actuator_actadr[i] + m->actuator_actnum[i] - 1] : sti__control(s, i, 0);
+        if (!has && m->actuator_ctrllimited[m->actuator_ctrladr[i]])
+            u = bounded(u, s->par.actuator_ctrlrange + 2 * m->actuator_ctrladr[i]);
         kp -= gain[1] * u;
         kv -= gain[2] * u;
     }
@@ -342,10 +344,10 @@ static void servo(sti__alm *alm, const sti_state *s, int i) {
         if (affine) return; /* the unbounded force is not at hand: it stays as it is */
         f0 = bias[0] + bias[1] * l + bias[2] * v;
         u = m->actuator_actnum[i] > 0 ? s->act[m->actuator_actadr[i] + m->actuator_actnum[i] - 1]
-                                      : s->ctrl[i];
-        if (m->actuator_actnum[i] == 0 && m->actuator_ctrllimited[i] &&
+                                      : sti__control(s, i, 0);
+        if (m->actuator_actnum[i] == 0 && m->actuator_ctrllimited[m->actuator_ctrladr[i]] &&
             !(s->opt.disableflags & STI_DISABLE_CLAMPCTRL))
-            u = bounded(u, s->par.actuator_ctrlrange + 2 * i);
+            u = bounded(u, s->par.actuator_ctrlrange + 2 * m->actuator_ctrladr[i]);
         f0 += gain[0] * u;
         if (fabs(bounded(f0, range) - s->actuator_force[i]) > 1e-9 * (1 + fabs(f0))) return;
     }
@@ -573,7 +575,7 @@ bool sti__alm_rows(sti__alm *alm, const sti_state *s, const sti__alm_touch *touc
         equalities(alm, s, equality);
     dof_sums(alm, s, limits, friction);
     for (int t = 0; t < m->ntendon; t++) tendon_sums(alm, s, t, tendon + 3 * (size_t)t);
-    for (int i = 0; i < m->nu && !(off & STI_DISABLE_ACTUATION); i++) servo(alm, s, i);
+    for (int i = 0; i < m->nactuator && !(off & STI_DISABLE_ACTUATION); i++) servo(alm, s, i);
     for (int b = 0; b < extra->nblock; b++) extra_block(alm, extra, b);
     for (int i = 0; i < alm->npin; i++) set_scale(alm, &alm->pin[i]);
     alm->npin_fixed = alm->npin;
