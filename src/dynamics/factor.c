@@ -7,6 +7,9 @@
 #include "dynamics/spatial.h"
 
 #define BLOCK 4
+/* Joints that act alike have a pivot of 0. With this they go on together, as in MuJoCo; what drives them apart has an absurd effect,
+   which the checks of a step find. */
+#define LEAST_PIVOT 1e-15
 
 void STI_K(factor)(sti_state *s);
 void STI_K(solve_m)(const sti_state *s, double *x);
@@ -55,7 +58,7 @@ static inline int eliminate_block(const sti_model *m, vreal *ld, vreal *diaginv,
     for (int r = 0; r < rank; r++) {
         const vreal *const row = ld + adr[i - r];
         u[r] = row;
-        diaginv[i - r] = inv[r] = v_set(1) / row[n - r];
+        diaginv[i - r] = inv[r] = v_set(1) / v_max(row[n - r], v_set(LEAST_PIVOT));
         for (int q = r + 1; q < rank; q++) {
             vreal a[BLOCK] = {row[n - q] * inv[r]};
             const vreal *const one[BLOCK] = {row};

@@ -373,15 +373,15 @@ static int singular_dof(const sti_state *s) {
     const sti_model *m = s->model;
     for (int i = 0; i < m->nv; i++) {
         double diagonal = s->M[m->M_rowadr[i] + m->M_rownnz[i] - 1];
-        if (!(s->qLDiagInv[i] > 0 && s->qLDiagInv[i] * diagonal < 1e13)) return i;
+        if (!(s->qLDiagInv[i] > 0 && s->qLDiagInv[i] * diagonal < 1e13 && s->qLDiagInv[i] < 0.9e15)) return i;
     }
     return -1;
 }
 
-/* A mass matrix that is singular at qpos0 (joints that act alike) gets a little armature, so that the
-   reference values exist; one that is not even semidefinite is refused. */
-static sti_status regularise(sti_state *s, const sti_spec *spec, sti_report *report, sti_error *error) {
-    const sti_model *m = s->model;
+/* A mass matrix that is singular at qpos0 (joints that act alike) is told of, and its lost pivots are as small as they are in steps; one
+   that a little more on the diagonal does not make regular is refused. */
+static sti_status regularise(sti_state *s, sti_model *m, const sti_spec *spec, sti_report *report,
+                             sti_error *error) {
     int dof = singular_dof(s), joint = dof < 0 ? -1 : m->dof_jntid[dof];
     sti_error doubt = {0};
     if (dof < 0) return STI_OK;
@@ -395,6 +395,7 @@ static sti_status regularise(sti_state *s, const sti_spec *spec, sti_report *rep
     sti__kernels_get(1)->factor(s);
     if (singular_dof(s) < 0) {
         sti__report_add(report, STI_SEVERITY_WARNING, &doubt);
+        evaluate(s, m);
         return STI_OK;
     }
     *error = doubt;
@@ -432,7 +433,7 @@ sti_status sti__reference_values(sti_model *m, const sti_spec *spec, sti_report 
         take_requests(m, !spec, w.request);
         sti__open_statistic(m, !spec);
         evaluate(s, m);
-        if (regularise(s, spec, report, &own) == STI_OK) derive(s, m, &w);
+        if (regularise(s, m, spec, report, &own) == STI_OK) derive(s, m, &w);
     }
     sti__free(&m->allocator, w.block, w.bytes);
     sti__state_free(s);

@@ -35,7 +35,8 @@ static void factor_ul(const sti_model *m, int begin, int end, vreal *LU, vreal *
         const int *col = m->M_colind + m->M_rowadr[k];
         const vreal *row = LU + m->D_rowadr[k];
         int n = m->M_rownnz[k] - 1;
-        inv[k] = v_set(1) / row[n];
+        vmask lost = v_lt(v_abs(row[n]), v_set(1e-15)); /* of joints that act alike, as in factor.c */
+        inv[k] = v_set(1) / v_select(lost, v_set(1e-15), row[n]);
         for (int p = n - 1; p >= 0; p--) {
             int i = col[p];
             vreal *up = LU + m->D_rowadr[i], *right = LU + above_diagonal(m, i, i), a = right[k - i] * inv[k];

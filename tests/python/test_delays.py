@@ -111,12 +111,13 @@ def test_histories_are_state():
     np.testing.assert_allclose(data.history, mjd.history)
 
 
+@pytest.mark.parametrize("device", ["cpu", "cuda-emulated"])
 @pytest.mark.parametrize("integrator", INTEGRATORS)
-def test_batches_are_delayed_alike(integrator):
+def test_batches_are_delayed_alike(integrator, device):
     xml = scene(integrator, actuator=DELAYED.format(interp="cubic") + '<pid joint="a" kp="3" ki="1" slewmax="2"/><dcmotor joint="b" motorconst=".5" resistance="2" lugre="10 1 .1 .2 .05" inductance=".01"/>',
                 sensor='<jointpos joint="a" nsample="4" delay=".035"/>', a='stiffness="5" springyield=".02"')
     model = stiction.Model.from_xml_string(xml)
-    batch, alone = stiction.Batch(model, 9), [stiction.Data(model) for _ in range(9)]
+    batch, alone = stiction.Batch(model, 9, device=device), [stiction.Data(model) for _ in range(9)]
     rng = np.random.default_rng(1)
     for _ in range(15):
         ctrl = rng.normal(size=(9, model.nu))
@@ -239,3 +240,26 @@ def test_a_spring_yields_at_its_limit():
 def test_yields_that_are_refused(a, t):
     with pytest.raises(stiction.Error):
         stiction.Model.from_xml_string(scene(a=a, t=t))
+
+
+SINGULAR = """<mujoco><option integrator="{integrator}"/><worldbody><body><joint name="a" type="slide" axis="1 0 0"/><joint name="b" type="slide" axis="0 0 1"/>
+<joint name="c" type="slide" axis="2 0 0"/><geom size=".1"/></body></worldbody><actuator><motor joint="b"/><motor joint="c"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_joints_that_act_alike(integrator):
+    """They are told of, and stay together as in MuJoCo; what drives them apart is an error that names one."""
+    xml = SINGULAR.format(integrator=integrator)
+    mj = mujoco.MjModel.from_xml_string(xml)
+    with pytest.warns(UserWarning, match="act alike"):
+        model = stiction.Model.from_xml_string(xml)
+    data, mjd = stiction.Data(model), mujoco.MjData(mj)
+    data.ctrl[0] = mjd.ctrl[0] = 3
+    for _ in range(50):
+        stiction.step(model, data)
+        mujoco.mj_step(mj, mjd)
+    np.testing.assert_allclose(data.qpos, mjd.qpos, rtol=1e-9)
+    assert abs(data.qpos[1]) > 0.01
+    data.ctrl[1] = 1
+    with pytest.raises(stiction.Error, match="joint"):
+        stiction.step(model, data)
