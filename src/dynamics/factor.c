@@ -24,6 +24,10 @@ static inline void update_row(vreal *restrict y, const vreal *const u[BLOCK], co
     }
 }
 
+static inline vreal inverse(vreal pivot) {
+    return v_set(1) / v_select(v_lt(v_abs(pivot), v_set(LEAST_PIVOT)), v_set(LEAST_PIVOT), pivot);
+}
+
 /* Eliminates the rows u[0..rank) (from the leaf up) from the rows of their n common ancestors. */
 static inline void eliminate(vreal *ld, const int *adr, const int *col, const vreal *const u[BLOCK],
                              const vreal inv[BLOCK], int rank, int n) {
@@ -58,7 +62,7 @@ static inline int eliminate_block(const sti_model *m, vreal *ld, vreal *diaginv,
     for (int r = 0; r < rank; r++) {
         const vreal *const row = ld + adr[i - r];
         u[r] = row;
-        diaginv[i - r] = inv[r] = v_set(1) / v_max(row[n - r], v_set(LEAST_PIVOT));
+        diaginv[i - r] = inv[r] = inverse(row[n - r]);
         for (int q = r + 1; q < rank; q++) {
             vreal a[BLOCK] = {row[n - q] * inv[r]};
             const vreal *const one[BLOCK] = {row};

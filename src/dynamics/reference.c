@@ -378,6 +378,12 @@ static int singular_dof(const sti_state *s) {
     return -1;
 }
 
+static void factor_heavier(sti_state *s) {
+    const sti_model *m = s->model;
+    for (int i = 0; i < m->nv; i++) s->M[m->M_rowadr[i] + m->M_rownnz[i] - 1] *= 1 + 1e-10;
+    sti__kernels_get(1)->factor(s);
+}
+
 /* A mass matrix that is singular at qpos0 (joints that act alike) is told of, and its lost pivots are as small as they are in steps; one
    that a little more on the diagonal does not make regular is refused. */
 static sti_status regularise(sti_state *s, sti_model *m, const sti_spec *spec, sti_report *report,
@@ -391,11 +397,12 @@ static sti_status regularise(sti_state *s, sti_model *m, const sti_spec *spec, s
         "the mass matrix is singular in the reference pose at joint %d%s%s%s: joints act alike, give "
         "them armature",
         joint, *name ? " (" : "", name, *name ? ")" : "");
-    for (int i = 0; i < m->nv; i++) s->M[m->M_rowadr[i] + m->M_rownnz[i] - 1] *= 1 + 1e-10;
-    sti__kernels_get(1)->factor(s);
+    factor_heavier(s);
     if (singular_dof(s) < 0) {
         sti__report_add(report, STI_SEVERITY_WARNING, &doubt);
         evaluate(s, m);
+        for (int i = 0; i < m->nv; i++)
+            if (!(s->qLDiagInv[i] > 0)) return factor_heavier(s), STI_OK; /* rounding has gone below 0 */
         return STI_OK;
     }
     *error = doubt;

@@ -141,7 +141,8 @@ def unsnap(mj, mjd, kind):
 def snap_bodies(mj, model):
     """MuJoCo takes an inertial frame that lies within 1e-6 of the body's for that very frame, also in the mass matrix; do the same."""
     for b in np.nonzero(mj.body_sameframe == mujoco.mjtSameFrame.mjSAMEFRAME_BODY)[0]:
-        if np.any(model.body_ipos[b]) or np.any(model.body_iquat[b, 1:]):
+        off = max(np.max(np.abs(model.body_ipos[b])), np.max(np.abs(model.body_iquat[b, 1:])))
+        if 0 < off < 1e-6:
             model.body_ipos[b], model.body_iquat[b] = 0, (1, 0, 0, 0)
             model.update()
 
