@@ -5,8 +5,9 @@
        W_i = S S'/D + T W_p T',   T = 1 - S U'/D,   p: the dof before,
 
    and (M^-1)_ii = 1/D + U'W_p U / D^2. All about the com of the tree. */
-#include "dynamics/reflected.h"
+#include "base/lane.h"
 #include "dynamics/reference.h"
+#include "dynamics/reflected.h"
 #include "math/rot.h"
 #include <string.h>
 
