@@ -283,7 +283,7 @@ static inline float f_clamp(float x, float lo, float hi) { return x < lo ? lo : 
 static inline float f_floor(float x) {
     if (!(fabsf(x) < 1e9f)) return x;
     float t = (float)(int)x;
-    return t > x ? t - 1 : t;
+    return t - (float)(t > x);
 }
 static inline float f_smooth(float x) {
     x = f_clamp(x, 0, 1);

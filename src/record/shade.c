@@ -7,8 +7,7 @@
 
 /* Integral of a square wave of period 2, -1 and 1 in turn. */
 static float wave_sum(float x) {
-    float t = x - 2 * f_floor(0.5f * x);
-    return t < 1 ? -t : t - 2;
+    return fabsf(x - 2 * f_floor(0.5f * x) - 1) - 1;
 }
 
 /* Mean of the wave over a width. */
@@ -72,41 +71,41 @@ typedef struct sum {
     float diffuse[3], gloss[3];
 } sum;
 
-static void add_light(sum *s, const sti__look *look, const sti__point *p, const float dir[3],
-                      const float color[3], const float specular[3], float share) {
-    float cosine = f3_dot(p->normal, dir), half[3];
-    if (cosine <= 0 || share <= 0) return;
-    for (int k = 0; k < 3; k++) half[k] = dir[k] + p->view[k];
-    f3_normalize(half);
+/* Light from a direction at that cosine to the normal; gleam: square of the cosine between the normal and the middle of
+   light and view. */
+static void add_light(sum *s, const sti__look *look, float cosine, float gleam, float share,
+                      const float color[3], const float specular[3]) {
     /* a softer end of the light than the cosine's, where depth maps know least */
-    float diffuse = (cosine + 0.3f) * (cosine + 0.3f) / 1.69f * f_smooth(6 * cosine);
+    float diffuse = share * (cosine + 0.3f) * (cosine + 0.3f) / 1.69f * f_smooth(6 * cosine);
     int sharp = 3 + (int)(4.5f * look->shininess);
     float spot =
-        look->specular * power(f_max(f3_dot(half, p->normal), 0), sharp) * (0.5f + 0.1f * (float)sharp);
+        share * cosine * look->specular * power(gleam, sharp - 1) * (0.5f + 0.1f * (float)sharp);
     for (int k = 0; k < 3; k++) {
-        s->diffuse[k] += diffuse * share * color[k];
-        s->gloss[k] += cosine * share * spot * specular[k];
+        s->diffuse[k] += diffuse * color[k];
+        s->gloss[k] += spot * specular[k];
     }
 }
 
-static void add_lamps(sum *s, const sti__lights *l, const sti__look *look, const sti__point *p) {
+static void add_lamps(sum *s, const sti__lights *l, const sti__look *look, const sti__point *p, float nv) {
     for (int i = 0; i < l->nlamp; i++) {
         const sti__lamp *lamp = &l->lamp[i];
-        float dir[3];
+        float dir[3], share = i == l->shadow ? p->lamp : 1;
         f3_copy(dir, lamp->dir);
         if (lamp->positional) {
             for (int k = 0; k < 3; k++) dir[k] = (float)(lamp->pos[k] - p->pos[k]);
             f3_normalize(dir);
         }
-        if (f3_dot(dir, p->normal) <= 0) continue;
-        float share = i == l->shadow ? p->lamp : 1;
-        add_light(s, look, p, dir, lamp->color, lamp->specular, share);
+        float cosine = f3_dot(dir, p->normal), along = f_max(cosine + nv, 0);
+        if (cosine <= 0 || share <= 0) continue;
+        float gleam = along * along / f_max(2 + 2 * f3_dot(dir, p->view), 1e-6f);
+        add_light(s, look, cosine, gleam, share, lamp->color, lamp->specular);
     }
 }
 
 /* The sky in a polished surface, more of it at a grazing angle. */
-static void add_mirror(sum *s, const sti__lights *l, const sti__look *look, const sti__point *p, float seen) {
-    float nv = f_max(f3_dot(p->normal, p->view), 0), r[3], sky[3];
+static void add_mirror(sum *s, const sti__lights *l, const sti__look *look, const sti__point *p, float nv,
+                       float seen) {
+    float r[3], sky[3];
     for (int k = 0; k < 3; k++) r[k] = 2 * nv * p->normal[k] - p->view[k];
     sti__lights_background(l, r, sky);
     float grazing = 1 - nv, fresnel = 0.03f + 0.45f * power(grazing, 2) * grazing;
@@ -128,12 +127,13 @@ void sti__shade(const sti__scene *scene, const sti__lights *l, int id, const sti
     sum s = {{0}, {0}};
     if (p->tinted) f3_copy(albedo, p->tint);
     else pattern_color(item, p, albedo);
-    float below = 0.5f - 0.5f * p->normal[2], seen = f_clamp(1.1f * p->sky[1], 0, 1);
+    float below = 0.5f - 0.5f * p->normal[2], seen = f_clamp(1.1f * p->sky[1], 0, 1),
+          nv = f_max(f3_dot(p->normal, p->view), 0);
     for (int k = 0; k < 3; k++)
         s.diffuse[k] = 0.62f * p->sky[k] + l->ambient[k] + 1.5f * below * scene->floor[k];
-    add_lamps(&s, l, &item->look, p);
-    add_light(&s, &item->look, p, p->view, l->head, l->head_specular, 1);
-    if (item->shape >= 0) add_mirror(&s, l, &item->look, p, seen);
+    add_lamps(&s, l, &item->look, p, nv);
+    add_light(&s, &item->look, nv, nv * nv, 1, l->head, l->head_specular);
+    if (item->shape >= 0) add_mirror(&s, l, &item->look, p, nv, seen);
     for (int k = 0; k < 3; k++) out[k] = albedo[k] * (s.diffuse[k] + item->look.emission) + s.gloss[k];
     haze(scene, l, item, p, out);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the depth maps say of a place: how much of the lamp reaches it, and how much of the sky. */
 #include "record/scene.h"
+#include <float.h>
 
 #define LAMP_SIZE 0.07f    /* angle under which the lamp is seen: the softness of its shadow */
 #define REACH 0.014f       /* widest blur of a shadow, as a share of the map */
@@ -196,17 +197,41 @@ static void look_up(const sti__lights *l, const double p[3], const float n[3], s
     }
 }
 
+/* Share of each map's sky that is open, as `open` has it, in steps that run in vectors; 1 beside the map. */
+static void open_sky(const sti__lights *l, const seen *s, float out[STI__SKY]) {
+    const sti__map *map = &l->sky[0];
+    float edge = (float)map->size - 1, last = edge - 1, near = -0.5f * map->texel;
+    float key[STI__SKY], u[STI__SKY], v[STI__SKY], part[4][STI__SKY];
+    int at[STI__SKY];
+    for (int i = 0; i < STI__SKY; i++) {
+        float x = s->x[i], y = s->y[i];
+        bool on = (s->depth[i] > near) & (x >= 0) & (y >= 0) & (x <= edge) & (y <= edge);
+        float px = f_min(f_max(x - 0.5f, 0), last), py = f_min(f_max(y - 0.5f, 0), last);
+        int ix = (int)px, iy = (int)py;
+        key[i] = on ? -s->depth[i] : FLT_MAX;
+        u[i] = px - (float)ix, v[i] = py - (float)iy;
+        at[i] = iy * map->stride + ix;
+    }
+    for (int i = 0; i < STI__SKY; i++) {
+        const float *top = l->sky[i].key + at[i], *low = top + map->stride;
+        part[0][i] = top[0], part[1][i] = top[1], part[2][i] = low[0], part[3][i] = low[1];
+    }
+    for (int i = 0; i < STI__SKY; i++) {
+        float a = part[0][i] <= key[i], b = part[1][i] <= key[i], c = part[2][i] <= key[i],
+              d = part[3][i] <= key[i];
+        out[i] = (a + u[i] * (b - a)) * (1 - v[i]) + (c + u[i] * (d - c)) * v[i];
+    }
+}
+
 void sti__lights_sky(const sti__lights *l, const double p[3], const float n[3], float out[3]) {
     seen s;
+    float share[STI__SKY];
     look_up(l, p, n, &s);
-    float edge = (float)l->sky[0].size - 1, near = -0.5f * l->sky[0].texel;
+    open_sky(l, &s, share);
     out[0] = out[1] = out[2] = 0;
     for (int i = 0; i < STI__SKY; i++) {
-        if (s.cosine[i] <= 0) continue;
-        float x = s.x[i], y = s.y[i], share = s.cosine[i];
-        if (s.depth[i] > near && x >= 0 && y >= 0 && x <= edge && y <= edge)
-            share *= open(&l->sky[i], x, y, -s.depth[i]);
-        for (int k = 0; k < 3; k++) out[k] += share * l->sky_color[i][k];
+        float part = share[i] * f_max(s.cosine[i], 0);
+        for (int k = 0; k < 3; k++) out[k] += part * l->sky_color[i][k];
     }
     f3_scale(out, 2.0f / STI__SKY);
 }
