@@ -168,6 +168,7 @@ static PyMethodDef core_methods[] = {{"load", core_load, METH_VARARGS, "load and
                                      {"batch", core_batch_new, METH_VARARGS, "many worlds of a model"},
                                      {"lanes", core_lanes, METH_NOARGS, "worlds a register holds"},
                                      {"renderer", core_renderer_new, METH_VARARGS, "what makes pictures"},
+                                     {"renderer_device", core_renderer_device, METH_O, "what draws"},
                                      {"recorder", core_recorder_new, METH_VARARGS, "an HDF5 recorder"},
                                      {NULL, NULL, 0, NULL}};
 static PyModuleDef_Slot core_slots[] = {{Py_mod_exec, core_exec}, {0, NULL}};

@@ -146,6 +146,7 @@ PyObject *core_pack(core_state *s, const sti_model *model);
 PyObject *core_world_new(PyObject *module, PyObject *args);
 PyObject *core_recorder_new(PyObject *module, PyObject *args);
 PyObject *core_renderer_new(PyObject *module, PyObject *args);
+PyObject *core_renderer_device(PyObject *module, PyObject *capsule);
 PyObject *core_world_picture(PyObject *world, PyObject *args);
 PyObject *core_batch_new(PyObject *module, PyObject *args);
 PyObject *core_lanes(PyObject *module, PyObject *none);

@@ -24,12 +24,12 @@ static void renderer_free(PyObject *capsule) {
     destroy(r);
 }
 
-/* (model, threads) */
+/* (model, threads, backend: a number of sti_picture_backend) */
 PyObject *core_renderer_new(PyObject *module, PyObject *args) {
     core_state *s = core_state_of(module);
     PyObject *model;
-    int threads = 1;
-    if (!PyArg_ParseTuple(args, "O!|i", s->model, &model, &threads)) return NULL;
+    int threads = 1, backend = STI_PICTURE_CPU;
+    if (!PyArg_ParseTuple(args, "O!|ii", s->model, &model, &threads, &backend)) return NULL;
     sti_error error = {0};
     renderer *r = PyMem_Malloc(sizeof *r);
     if (!r) return PyErr_NoMemory();
@@ -38,11 +38,18 @@ PyObject *core_renderer_new(PyObject *module, PyObject *args) {
     r->pool = threads > 1 ? sti_pool_create(threads, NULL) : NULL;
     atomic_flag_clear(&r->busy);
     PyObject *capsule = NULL;
-    if (!r->renderer) core_error(s, &error);
+    if (!r->renderer || sti_renderer_use(r->renderer, (sti_picture_backend)backend, &error) != STI_OK)
+        core_error(s, &error);
     else if (threads > 1 && !r->pool) PyErr_NoMemory();
     else capsule = PyCapsule_New(r, NAME, renderer_free);
     if (!capsule) destroy(r);
     return capsule;
+}
+
+PyObject *core_renderer_device(PyObject *module, PyObject *capsule) {
+    (void)module;
+    renderer *r = PyCapsule_GetPointer(capsule, NAME);
+    return r ? PyUnicode_FromString(sti_renderer_device(r->renderer)) : NULL;
 }
 
 /* What is drawn and where to; arrays that are None are left out. */

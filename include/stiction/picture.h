@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pictures of a world without display or GPU: a small software rasteriser. docs/pictures.md. */
+/* Pictures of a world without display: by the CPU, or by a GPU through EGL. docs/pictures.md. */
 #ifndef STICTION_PICTURE_H
 #define STICTION_PICTURE_H
 
@@ -66,7 +66,14 @@ typedef struct sti_renderer sti_renderer;
 STI_API sti_renderer *sti_renderer_create(const sti_model *model, const sti_allocator *allocator,
                                           sti_error *error);
 STI_API void sti_renderer_destroy(sti_renderer *renderer);
-/* The same pixels as sti_picture_render's; a world of another model is refused. */
+/* What draws: the CPU (as created), OpenGL ES through EGL (its library is opened at run time; STI_UNSUPPORTED if it is not there or
+   has no device that can draw), or AUTO: EGL if there is a real GPU, else the CPU. EGL draws the same scene with the same options; its
+   colours differ a little from the CPU's, and from device to device. */
+typedef enum sti_picture_backend { STI_PICTURE_CPU, STI_PICTURE_EGL, STI_PICTURE_AUTO } sti_picture_backend;
+STI_API sti_status sti_renderer_use(sti_renderer *renderer, sti_picture_backend backend, sti_error *error);
+/* "CPU", or the name that the driver gives what draws; lives as long as the renderer, or until its backend changes. */
+STI_API const char *sti_renderer_device(const sti_renderer *renderer);
+/* With the CPU the same pixels as sti_picture_render's; a world of another model is refused. */
 STI_API sti_status sti_renderer_draw(sti_renderer *renderer, sti_world *world,
                                      const sti_picture_options *options, const sti_picture *out,
                                      sti_error *error);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures and videos, drawn by the CPU: Renderer with MuJoCo's names, picture and render in one call, render_video."""
+"""Pictures and videos: Renderer with MuJoCo's names, picture and render in one call, render_video."""
 import os as _os
 import typing as _typing
 
@@ -9,6 +9,7 @@ from . import _core
 
 # MuJoCo's numbers of what a segmentation shows, by ours
 _MUJOCO_OBJECTS = {"geom": 5, "site": 6, "flex": 9, "tendon": 18}
+_BACKENDS = ("cpu", "egl", "auto")  # in the order of sti_picture_backend
 _FIXED, _TRACKING = 2, 1  # MuJoCo's types of cameras
 
 
@@ -74,17 +75,18 @@ class Renderer:
             renderer.enable_depth_rendering()
             depth = renderer.render()                    # height x width, float32, m along the camera's axis
 
-    The CPU draws (backend "cpu"); there is no other. threads: that draw a picture (None: one for each core, at most four); the
-    picture is the same for any number. max_geom is accepted for MuJoCo's sake and has no effect."""
+    backend: what draws. "cpu"; "egl", a GPU (or Mesa's software) through EGL, without a display; "auto", EGL if there is a real GPU, else the
+    CPU. Pictures of EGL differ a little from the CPU's in colour. threads: that draw a picture by the CPU (None: one for each core, at most
+    four); the picture is the same for any number. max_geom is accepted for MuJoCo's sake and has no effect."""
 
     def __init__(self, model, height=240, width=320, max_geom=None, backend="cpu", *, threads=None):
-        if backend != "cpu":
-            raise ValueError(f"backend {backend!r}: pictures are drawn by the CPU alone; this build has no EGL or other GPU backend")
+        if backend not in _BACKENDS:
+            raise ValueError(f"backend must be one of {', '.join(_BACKENDS)}, not {backend!r}")
         if threads is None:
             threads = min(4, len(_os.sched_getaffinity(0)) if hasattr(_os, "sched_getaffinity") else _os.cpu_count() or 1)
         if int(threads) < 1:
             raise ValueError(f"threads must be at least 1, not {threads}")
-        self._model, self._core = model, _core.renderer(model._model_core, int(threads))
+        self._model, self._core = model, _core.renderer(model._model_core, int(threads), _BACKENDS.index(backend))
         self._height, self._width, self._mode, self._call = int(height), int(width), "rgb", None
         kinds = _np.full(max(_core.OBJECTS.values()) + 1, -1, _np.int32)
         for name, number in _MUJOCO_OBJECTS.items():
@@ -105,6 +107,13 @@ class Renderer:
     def width(self):
         """Pixels."""
         return self._width
+
+    @property
+    def device(self):
+        """What draws: "CPU", or the name of the GPU."""
+        if self._core is None:
+            raise RuntimeError("the renderer is closed")
+        return _core.renderer_device(self._core)
 
     def update_scene(self, data, camera=-1, scene_option=None, *, lookat=None, distance=0.0, azimuth=None, elevation=None, groups=(0, 1, 2),
                      sites=False, contacts=False, force_scale=1.0, stress=False, stress_end=0.0, markers=()):

@@ -46,7 +46,6 @@ bool sti__band_init(sti__band *b, int width, int height, int nitem, const sti_al
     carve_target(&b->layer, &p, FINE * width, FINE * b->rows);
     b->color = (float *)p, p += sti__size(width, b->rows, 3, sizeof(float));
     b->order = (int *)p;
-    b->norder = 0;
     return true;
 }
 
@@ -322,22 +321,12 @@ static void blend_rows(void *context, int begin, int end) {
 
 /* ---- layers ------------------------------------------------------------------------------------------------ */
 
-static bool is_mark(const sti__item *item) { return item->kind == -1; }
-static bool transparent(const sti__item *item) { return item->shape >= 0 && item->look.alpha < 0.999f; }
-
-/* Height of an item's lowest point over the polished plane. */
-static bool above(const sti__item *item, const sti__item *plane) {
-    double d = 0;
-    for (int k = 0; k < 3; k++) d += plane->rot[3 * k + 2] * (item->pos[k] - plane->pos[k]);
-    return d + 0.5 * item->radius > 0;
-}
-
 static void draw_mirror(sti__band *b) {
     const sti__item *plane = sti__scene_item(b->scene, b->polished);
     sti__target_clear(&b->layer);
     for (int i = 0; i < (int)b->scene->items.count; i++) {
         const sti__item *item = sti__scene_item(b->scene, i);
-        if (item->shape >= 0 && !is_mark(item) && !transparent(item) && above(item, plane))
+        if (sti__is_opaque(item) && sti__scene_above(item, plane))
             sti__raster_item(&b->layer, &b->mirror, b->scene, i, b->scratch);
     }
 }
@@ -346,8 +335,7 @@ static void draw_solid(sti__band *b, int rows) {
     int n = (int)b->scene->items.count;
     sti__target_clear(&b->solid);
     for (int i = 0; i < n; i++) {
-        const sti__item *item = sti__scene_item(b->scene, i);
-        if (item->shape >= 0 && !is_mark(item) && !transparent(item))
+        if (sti__is_opaque(sti__scene_item(b->scene, i)))
             sti__raster_item(&b->solid, b->eye, b->scene, i, b->scratch);
     }
     for (int i = 0; i < n; i++)
@@ -389,7 +377,7 @@ static void draw_layers(sti__band *b, int rows) {
 /* Marks are drawn over what hides them, as contacts lie inside of things. */
 static void draw_marks(sti__band *b, int rows) {
     int n = (int)b->scene->items.count, from = n;
-    while (from > 0 && is_mark(sti__scene_item(b->scene, from - 1))) from--; /* they come last */
+    while (from > 0 && sti__is_mark(sti__scene_item(b->scene, from - 1))) from--; /* they come last */
     if (from == n) return;
     sti__target_clear(&b->layer);
     for (int i = from; i < n; i++) sti__raster_item(&b->layer, b->eye, b->scene, i, b->scratch);
@@ -449,37 +437,9 @@ static void draw_bands(sti__band *b, int height, uint8_t *rgb) {
     }
 }
 
-static double depth_of(const sti__band *b, int id) {
-    const sti__item *item = sti__scene_item(b->scene, id);
-    double d = 0;
-    for (int k = 0; k < 3; k++) d += b->eye->axis[6 + k] * (item->pos[k] - b->eye->pos[k]);
-    return d;
-}
-
-/* The first plane that mirrors, if any. */
-static void find_mirror(sti__band *b) {
-    b->polished = -1;
-    for (int i = 0; b->polished < 0 && i < (int)b->scene->items.count; i++) {
-        const sti__item *item = sti__scene_item(b->scene, i);
-        if (item->shape < 0 && item->look.reflectance > 0) b->polished = i;
-    }
-    b->mirror = *b->eye;
-    if (b->polished >= 0) sti__lens_mirror(&b->mirror, sti__scene_item(b->scene, b->polished));
-}
-
-/* Transparent items far to near; there are few, so insertion will do. */
-static void sort_layers(sti__band *b) {
-    for (int i = 0; i < (int)b->scene->items.count; i++) {
-        if (!transparent(sti__scene_item(b->scene, i))) continue;
-        int k = b->norder++;
-        for (; k > 0 && depth_of(b, b->order[k - 1]) < depth_of(b, i); k--) b->order[k] = b->order[k - 1];
-        b->order[k] = i;
-    }
-}
-
 void sti__band_draw(sti__band *b, int height, uint8_t *rgb) {
-    sort_layers(b);
-    find_mirror(b);
+    b->norder = sti__scene_layers(b->scene, b->eye, b->order);
+    b->polished = sti__scene_mirror(b->scene, b->eye, &b->mirror);
     int n = (int)b->scene->items.count;
     for (int i = 0; i < n; i++) {
         const sti__item *item = sti__scene_item(b->scene, i);

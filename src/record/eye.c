@@ -109,3 +109,42 @@ sti_status sti__lens_eye(sti__lens *eye, const sti__scene *scene, const sti_pict
     for (int k = 0; k < 9; k++) sum += eye->axis[k];
     return isfinite(sum) ? STI_OK : sti__fail(error, STI_NONFINITE, "the camera's pose is not finite");
 }
+
+/* ---- the order of drawing ---------------------------------------------------------------------------------- */
+
+bool sti__scene_above(const sti__item *item, const sti__item *plane) {
+    double d = 0;
+    for (int k = 0; k < 3; k++) d += plane->rot[3 * k + 2] * (item->pos[k] - plane->pos[k]);
+    return d + 0.5 * item->radius > 0;
+}
+
+int sti__scene_mirror(const sti__scene *scene, const sti__lens *eye, sti__lens *mirror) {
+    *mirror = *eye;
+    for (int i = 0; i < (int)scene->items.count; i++) {
+        const sti__item *item = sti__scene_item(scene, i);
+        if (item->shape >= 0 || item->look.reflectance <= 0) continue;
+        sti__lens_mirror(mirror, item);
+        return i;
+    }
+    return -1;
+}
+
+static double depth_of(const sti__scene *scene, const sti__lens *eye, int id) {
+    const sti__item *item = sti__scene_item(scene, id);
+    double d = 0;
+    for (int k = 0; k < 3; k++) d += eye->axis[6 + k] * (item->pos[k] - eye->pos[k]);
+    return d;
+}
+
+/* There are few, so insertion will do. */
+int sti__scene_layers(const sti__scene *scene, const sti__lens *eye, int *order) {
+    int n = 0;
+    for (int i = 0; i < (int)scene->items.count; i++) {
+        if (!sti__is_transparent(sti__scene_item(scene, i))) continue;
+        int k = n++;
+        for (; k > 0 && depth_of(scene, eye, order[k - 1]) < depth_of(scene, eye, i); k--)
+            order[k] = order[k - 1];
+        order[k] = i;
+    }
+    return n;
+}

@@ -133,20 +133,23 @@ static void paint_sky(sti__lights *l, const sti_model *m) {
     }
 }
 
-static size_t map_floats(sti__map *map, int size) {
+static void size_map(sti__map *map, int size) {
     map->size = size;
     map->stride = sti__target_stride(size);
     map->tiles = (size + STI__TILE - 1) / STI__TILE;
-    return sti__size(size, map->stride);
 }
 
-static bool allocate(sti__lights *l, const sti_allocator *a, int pixels) {
-    int size = pixels < 128 ? 64 : pixels > 512 ? 256 : pixels / 2;
-    size_t nkey = map_floats(&l->key, pixels < 128    ? 256
-                                      : pixels > 1024 ? 2048
-                                                      : 2 * pixels),
-           ntile = sti__size(l->key.tiles, l->key.tiles), nsky = 0;
-    for (int i = 0; i < l->nsky; i++) nsky = map_floats(&l->sky[i], size);
+static size_t map_floats(const sti__map *map) { return sti__size(map->size, map->stride); }
+
+static void size_maps(sti__lights *l, int pixels) {
+    size_map(&l->key, pixels < 128 ? 256 : pixels > 1024 ? 2048 : 2 * pixels);
+    for (int i = 0; i < l->nsky; i++)
+        size_map(&l->sky[i], pixels < 128 ? 64 : pixels > 512 ? 256 : pixels / 2);
+}
+
+static bool allocate(sti__lights *l, const sti_allocator *a) {
+    size_t nkey = map_floats(&l->key), ntile = sti__size(l->key.tiles, l->key.tiles),
+           nsky = map_floats(&l->sky[0]);
     size_t need = sti__size(sti__sum(nkey, sti__size(ntile, 2), sti__size(l->nsky, nsky)), sizeof(float));
     if (need > l->nblock) {
         float *block = sti__alloc(a, need);
@@ -177,9 +180,6 @@ typedef struct map_job {
 } map_job;
 
 static void draw_key_map(sti__lights *l, const sti__scene *scene, float *scratch) {
-    const sti__lamp *lamp = &l->lamp[l->shadow];
-    if (lamp->positional) aim_lamp(&l->key, scene, lamp);
-    else aim_parallel(&l->key, scene, lamp->dir);
     draw_map(&l->key, scene, false, scratch);
     sti__map_tiles(&l->key);
 }
@@ -190,28 +190,40 @@ static void draw_some_maps(void *context, int begin, int end) {
     for (int piece = begin; piece < end; piece++) {
         float *scratch = job->scratch + (size_t)piece * sti__scratch_floats(&job->scene->shapes);
         for (int i = piece; i <= l->nsky; i += job->pieces) {
-            if (i > 0) {
-                aim_parallel(&l->sky[i - 1], job->scene, l->sky_dir[i - 1]);
-                draw_map(&l->sky[i - 1], job->scene, true, scratch);
-            } else if (l->shadow >= 0) draw_key_map(l, job->scene, scratch);
+            if (i > 0) draw_map(&l->sky[i - 1], job->scene, true, scratch);
+            else if (l->shadow >= 0) draw_key_map(l, job->scene, scratch);
         }
     }
 }
 
-sti_status sti__lights_init(sti__lights *l, const sti__scene *scene, const sti__lens *eye, int pixels,
-                            const sti_tasks *tasks, float *scratch, sti_error *error) {
+static void aim_maps(sti__lights *l, const sti__scene *scene) {
+    for (int i = 0; i < l->nsky; i++) aim_parallel(&l->sky[i], scene, l->sky_dir[i]);
+    if (l->shadow < 0) return;
+    const sti__lamp *lamp = &l->lamp[l->shadow];
+    if (lamp->positional) aim_lamp(&l->key, scene, lamp);
+    else aim_parallel(&l->key, scene, lamp->dir);
+}
+
+void sti__lights_aim(sti__lights *l, const sti__scene *scene, const sti__lens *eye, int pixels) {
     const sti_model *m = scene->model;
     l->shadow = -1;
     l->nlamp = 0;
     l->nsky = STI__SKY;
-    if (!allocate(l, scene->shapes.allocator, pixels))
-        return sti__fail(error, STI_NO_MEMORY, "out of memory for the picture's shadows");
     paint_sky(l, m);
     for (int i = 0; i < m->nlight && l->nlamp < STI__LAMPS; i++)
         if (m->light_active[i]) add_lamp(l, m, scene->pose, i);
     if (l->nlamp == 0) add_default(l, eye);
     balance(l);
     spread_sky(l);
+    size_maps(l, pixels);
+    aim_maps(l, scene);
+}
+
+sti_status sti__lights_init(sti__lights *l, const sti__scene *scene, const sti__lens *eye, int pixels,
+                            const sti_tasks *tasks, float *scratch, sti_error *error) {
+    sti__lights_aim(l, scene, eye, pixels);
+    if (!allocate(l, scene->shapes.allocator))
+        return sti__fail(error, STI_NO_MEMORY, "out of memory for the picture's shadows");
     map_job job = {l, scene, scratch, sti__draw_threads(tasks)};
     sti__draw_run(tasks, job.pieces, 1, draw_some_maps, &job);
     line_up_sky(l, scene);

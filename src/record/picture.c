@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A renderer: gathers the scene, lights it, draws colours, or depth and objects. It keeps what pictures share. */
 #include "record/band.h"
+#include "record/egl/egl.h"
 #include <string.h>
 
 struct sti_renderer {
@@ -9,6 +10,7 @@ struct sti_renderer {
     sti__scene scene;
     sti__band band;
     sti__lights *lights;
+    sti__egl *egl; /* NULL: the CPU draws */
     float *scratch;
     size_t nscratch;
     uint64_t changes; /* of the model, when the shapes were made */
@@ -36,6 +38,7 @@ sti_renderer *sti_renderer_create(const sti_model *model, const sti_allocator *a
 void sti_renderer_destroy(sti_renderer *r) {
     if (!r) return;
     sti_allocator a = r->allocator;
+    sti__egl_close(r->egl);
     sti__shapes_free(&r->scene.shapes);
     sti__vec_free(&r->scene.items);
     if (r->lights) sti__lights_free(r->lights, &a);
@@ -45,12 +48,28 @@ void sti_renderer_destroy(sti_renderer *r) {
     sti__free(&a, r, sizeof *r);
 }
 
+sti_status sti_renderer_use(sti_renderer *r, sti_picture_backend backend, sti_error *error) {
+    if (!r || backend < STI_PICTURE_CPU || backend > STI_PICTURE_AUTO)
+        return sti__fail(error, STI_ARGUMENT, "a renderer and its backend are needed");
+    sti__egl *egl = NULL;
+    sti_status status = STI_OK;
+    if (backend == STI_PICTURE_EGL) status = sti__egl_open(&egl, &r->allocator, false, error);
+    if (backend == STI_PICTURE_AUTO) sti__egl_open(&egl, &r->allocator, true, NULL);
+    if (status != STI_OK) return status;
+    sti__egl_close(r->egl);
+    r->egl = egl;
+    return STI_OK;
+}
+
+const char *sti_renderer_device(const sti_renderer *r) { return r && r->egl ? sti__egl_name(r->egl) : "CPU"; }
+
 const sti_model *sti__renderer_model(const sti_renderer *r) { return r->model; }
 
 /* Shapes of a model that was written to since are made anew. */
 static bool renew(sti_renderer *r) {
     if (r->changes == r->model->changes[0]) return true;
     sti__shapes_free(&r->scene.shapes);
+    if (r->egl) sti__egl_forget(r->egl);
     r->changes = r->model->changes[0];
     return sti__shapes_init(&r->scene.shapes, r->model, &r->allocator);
 }
@@ -132,6 +151,7 @@ sti_status sti__draw(sti_renderer *r, const sti_model *m, const sti__pose *pose,
     if (!renew(r) || sti__scene_gather(&r->scene, o) != STI_OK ||
         !make_scratch(r, sti__draw_threads(&o->tasks)))
         return no_memory(error);
+    if (r->egl) return sti__egl_draw(r->egl, &r->scene, r->lights, o, out, error);
     if (out->rgb) status = draw_colors(r, o, out->rgb, error);
     if (status == STI_OK && (out->depth || out->segment)) status = draw_objects(r, o, out, error);
     return status;

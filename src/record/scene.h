@@ -109,6 +109,17 @@ static inline const sti__item *sti__scene_item(const sti__scene *s, int i) {
     return (const sti__item *)s->items.data + i;
 }
 
+/* In which order and how items are drawn: opaque ones in any, then the transparent from far to near, then marks. */
+static inline bool sti__is_mark(const sti__item *item) { return item->kind == -1; }
+static inline bool sti__is_transparent(const sti__item *item) {
+    return item->shape >= 0 && item->look.alpha < 0.999f;
+}
+static inline bool sti__is_opaque(const sti__item *item) {
+    return item->shape >= 0 && !sti__is_mark(item) && !sti__is_transparent(item);
+}
+/* Whether a part of an item may be over a plane that mirrors. */
+bool sti__scene_above(const sti__item *item, const sti__item *plane);
+
 /* ---- lens and target ---------------------------------------------------------------------------------- */
 
 /* Camera or light. Places become (right, up, depth); perspective or parallel. */
@@ -125,6 +136,10 @@ typedef struct sti__lens {
 void sti__lens_aim(sti__lens *lens, const double pos[3], const double forward[3]);
 /* The lens behind the mirror that an item's plane is. */
 void sti__lens_mirror(sti__lens *lens, const sti__item *plane);
+/* The first plane that mirrors, with the lens behind it; -1 = none. */
+int sti__scene_mirror(const sti__scene *scene, const sti__lens *eye, sti__lens *mirror);
+/* The transparent items, far to near; order has room for all items. Returns how many. */
+int sti__scene_layers(const sti__scene *scene, const sti__lens *eye, int *order);
 /* The lens of a picture with `fine` samples per pixel along each side. */
 sti_status sti__lens_eye(sti__lens *lens, const sti__scene *scene, const sti_picture_options *options,
                          int fine, sti_error *error);
@@ -227,7 +242,9 @@ static inline void sti__draw_run(const sti_tasks *tasks, int count, int grain, s
     else body(context, 0, count);
 }
 
-/* scratch: as much as sti__raster_item needs, for each of sti__draw_threads(tasks) one after the other. */
+/* Lamps and sky, and sizes and lenses of their maps. */
+void sti__lights_aim(sti__lights *l, const sti__scene *scene, const sti__lens *eye, int pixels);
+/* And the maps drawn. scratch: as much as sti__raster_item needs, for each of sti__draw_threads(tasks) one after the other. */
 sti_status sti__lights_init(sti__lights *l, const sti__scene *scene, const sti__lens *eye, int pixels,
                             const sti_tasks *tasks, float *scratch, sti_error *error);
 void sti__lights_free(sti__lights *l, const sti_allocator *allocator);

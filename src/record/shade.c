@@ -6,9 +6,7 @@
 /* ---- patterns ----------------------------------------------------------------------------------------- */
 
 /* Integral of a square wave of period 2, -1 and 1 in turn. */
-static float wave_sum(float x) {
-    return fabsf(x - 2 * f_floor(0.5f * x) - 1) - 1;
-}
+static float wave_sum(float x) { return fabsf(x - 2 * f_floor(0.5f * x) - 1) - 1; }
 
 /* Mean of the wave over a width. */
 static float wave(float x, float width) {
@@ -78,8 +76,7 @@ static void add_light(sum *s, const sti__look *look, float cosine, float gleam, 
     /* a softer end of the light than the cosine's, where depth maps know least */
     float diffuse = share * (cosine + 0.3f) * (cosine + 0.3f) / 1.69f * f_smooth(6 * cosine);
     int sharp = 3 + (int)(4.5f * look->shininess);
-    float spot =
-        share * cosine * look->specular * power(gleam, sharp - 1) * (0.5f + 0.1f * (float)sharp);
+    float spot = share * cosine * look->specular * power(gleam, sharp - 1) * (0.5f + 0.1f * (float)sharp);
     for (int k = 0; k < 3; k++) {
         s->diffuse[k] += diffuse * color[k];
         s->gloss[k] += spot * specular[k];

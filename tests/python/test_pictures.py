@@ -119,10 +119,30 @@ def test_any_number_of_threads(scene):
         stiction.Renderer(scene[0], threads=0)
 
 
+def test_backends(scene):
+    model, data = scene
+    with stiction.Renderer(model, 60, 80, backend="auto") as renderer:
+        assert "llvmpipe" not in renderer.device
+    try:
+        egl = stiction.Renderer(model, 60, 80, backend="egl")
+    except stiction.Error as error:
+        assert "EGL" in str(error)
+        pytest.skip(str(error))
+    with egl, stiction.Renderer(model, 60, 80) as cpu:
+        assert cpu.device == "CPU" != egl.device
+        for renderer in (egl, cpu):
+            renderer.update_scene(data, "side")
+        assert np.abs(egl.render().astype(int) - cpu.render()).mean() < 1.5
+        egl.enable_depth_rendering(), cpu.enable_depth_rendering()
+        assert np.mean(np.abs(egl.render() / cpu.render() - 1) > 2e-3) < 0.01
+    with pytest.raises(RuntimeError, match="closed"):
+        egl.device
+
+
 def test_refusals(scene):
     model, data = scene
-    with pytest.raises(ValueError, match="EGL"):
-        stiction.Renderer(model, backend="egl")
+    with pytest.raises(ValueError, match="cpu, egl, auto"):
+        stiction.Renderer(model, backend="osmesa")
     renderer = stiction.Renderer(model)
     with pytest.raises(RuntimeError, match="update_scene"):
         renderer.render()
