@@ -279,7 +279,7 @@ TEST(every_allocation_of_a_viewer_may_fail) {
 TEST(commands_for_what_is_not_there_change_nothing) {
     begin(rich, NULL);
     uint64_t before = sti_world_hash(world);
-    static const operation ops[] = {OP_RESET, OP_CONTROL, OP_DRAG, OP_LOOK};
+    static const operation ops[] = {OP_RESET, OP_CONTROL, OP_DRAG, OP_TWIST, OP_LOOK};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) order(ops[i], 1000, 1);
     order(OP_DRAG, 0, 0);   /* the world */
     order(OP_DRAG, 1, 1e6); /* no point of the body */
@@ -492,6 +492,30 @@ TEST(dragging_is_a_spring) {
     end();
 }
 
+/* A ball at rest is turned by moment of inertia * frequency^2 * angle about the axis to the wanted orientation, the short way. */
+TEST(twisting_is_a_spring) {
+    begin("<mujoco><worldbody><body><freejoint/><geom size='.1' mass='3'/></body>"
+          "<body name='still' pos='1 0 0'><geom size='.1'/></body></worldbody></mujoco>",
+          NULL);
+    double *force = values(world, "xfrc_applied") + 6, inertia = 0.4 * 3 * .1 * .1;
+    static const double angle[] = {.5, -.7, 2 * 3.14159265358979 - .5};
+    for (int i = 0; i < 3; i++) {
+        /* twice as long as it should be: it is normalised */
+        command c = {OP_TWIST, 1, {2 * cos(angle[i] / 2), 0, 2 * sin(angle[i] / 2), 0, 0, 0}};
+        mailbox_send(&viewer->mail, &c);
+        CHECK(sti_viewer_sync(viewer, world) == STI_OK);
+        CHECK_NEAR(force[4], inertia * 64 * (i < 2 ? angle[i] : -.5), 1e-9);
+        CHECK(force[0] == 0 && force[1] == 0 && force[2] == 0 && fabs(force[3]) + fabs(force[5]) < 1e-12);
+    }
+    order(OP_TWIST, 1, 0); /* no orientation */
+    CHECK_NEAR(force[4], inertia * 64 * -.5, 1e-9);
+    order(OP_DRAG, 1, 0); /* pulled instead */
+    CHECK_NEAR(force[4], 0, 1e-9);
+    order(OP_RELEASE, 0, 0);
+    CHECK(viewer->drag.body < 0 && force[4] == 0);
+    end();
+}
+
 /* ---- going back ------------------------------------------------------------------------------------------------ */
 
 TEST(going_back_and_on_from_there) {
@@ -679,8 +703,8 @@ MAIN(CASE(the_newest_of_a_row_of_commands_counts), CASE(nobody_listens_and_the_o
      CASE(every_allocation_of_a_viewer_may_fail), CASE(commands_for_what_is_not_there_change_nothing),
      CASE(a_program_shows_markers_text_and_a_camera), CASE(a_batch_is_shown_with_a_chosen_world),
      CASE(reset_remembers_its_keyframe), CASE(commands_do_what_they_say), CASE(dragging_is_a_spring),
-     CASE(a_joint_is_placed_within_its_range_and_an_equality_switched), CASE(a_run_waits_for_its_first_page),
-     CASE(going_back_and_on_from_there), CASE(playing_what_has_been), CASE(a_recording_is_shown),
-     CASE(a_recording_of_another_model_is_not_shown), CASE(a_run_keeps_its_pace_and_stops),
-     CASE(a_world_that_fails_is_paused_and_the_pages_are_told), CASE(a_run_is_recorded),
-     CASE(arguments_that_no_viewer_takes))
+     CASE(twisting_is_a_spring), CASE(a_joint_is_placed_within_its_range_and_an_equality_switched),
+     CASE(a_run_waits_for_its_first_page), CASE(going_back_and_on_from_there), CASE(playing_what_has_been),
+     CASE(a_recording_is_shown), CASE(a_recording_of_another_model_is_not_shown),
+     CASE(a_run_keeps_its_pace_and_stops), CASE(a_world_that_fails_is_paused_and_the_pages_are_told),
+     CASE(a_run_is_recorded), CASE(arguments_that_no_viewer_takes))

@@ -415,6 +415,22 @@ with stiction.viewer.launch_passive(model, data) as viewer:
 """
 
 
+def twist(page, folder):
+    """Shift and drag to the right turns a body about the camera's upward axis, and the page shows the torque."""
+    page.page.mouse.move(*page.place(2))
+    page.page.keyboard.down("Shift")
+    page.page.mouse.down()
+    x, y = page.place(2)
+    page.page.mouse.move(x + 120, y, steps=6)
+    page.until("/^[0-9.e+-]+ N m$/.test(document.getElementById('pull').textContent) && viewer.mouse.ring.visible && !viewer.mouse.spring.visible")
+    wrench = page.get("viewer.markers.wrench")
+    assert max(map(abs, wrench[:3])) == 0 and max(map(abs, wrench[3:])) > 0, wrench
+    page.page.screenshot(path=folder / "20-twist.png")
+    page.page.mouse.up()
+    page.page.keyboard.up("Shift")
+    page.until("document.getElementById('pull').hidden && !viewer.mouse.ring.visible && !viewer.frame.head.dragging")
+
+
 def run_marked(browser, folder):
     """What a program shows on the page; the page within a frame of this machine, as notebooks have it; a pose as a keyframe."""
     process = subprocess.Popen([sys.executable, "-c", MARKED, str(SCENE)], stdout=subprocess.PIPE, text=True)
@@ -446,6 +462,7 @@ def run_marked(browser, folder):
     page.page.mouse.up()
     page.page.keyboard.up("Control")
     page.until("document.getElementById('pull').hidden")
+    twist(page, folder)
     assert not page.said, page.said
     page.page.close()
     process.kill()

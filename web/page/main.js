@@ -56,7 +56,7 @@ async function main() {
       panel.update(newest);
     }
     softs.ask(stream, performance.now());
-    mouse.update();
+    mouse.update(markers.wrench);
     eye.update(stage.clientWidth / Math.max(1, stage.clientHeight));
     marks.update(eye.camera);
     markers.draw(eye.camera);

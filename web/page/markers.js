@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes, text and camera that a program asks for, and the force of the mouse.
+// Shapes, text and camera that a program asks for, and force or torque of the mouse.
 import * as THREE from './three.module.js';
 import { TYPE } from './shapes.js';
 
@@ -67,7 +67,7 @@ export class Markers {
     this.labels = (frame.MLAB ?? '').split('\n').map((text, i) => [text, this.list[i]]).filter(([text, group]) => text && group);
     this.note.textContent = frame.NOTE ?? '';
     this.note.hidden = !frame.NOTE;
-    this.force = frame.PULL ? Math.hypot(...frame.PULL.subarray(0, 3)) : 0;
+    this.wrench = frame.PULL ? Array.from(frame.PULL) : null;
     this.look(frame.EYES);
   }
 
@@ -91,6 +91,7 @@ export class Markers {
     while (this.pen.childElementCount > this.labels.length) this.pen.lastElementChild.remove();
     this.labels.forEach(([text, group], i) => set(this.pen.children[i], text, at.setFromMatrixPosition(group.matrix).project(camera)));
     this.pull.hidden = true;
-    if (this.mouse.pull && this.force > 0) set(this.pull, `${this.force.toPrecision(3)} N`, at.copy(this.mouse.pull.target).project(camera));
+    const { pull } = this.mouse, size = pull && this.wrench ? Math.hypot(...this.wrench.slice(pull.twist ? 3 : 0, pull.twist ? 6 : 3)) : 0;
+    if (size > 0) set(this.pull, `${size.toPrecision(3)} ${pull.twist ? 'N m' : 'N'}`, at.copy(pull.target).project(camera));
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choosing a body with a click; pulling it on a spring with Ctrl and drag (or Shift), or by a second press on a chosen one.
+// Choosing a body with a click; pulling it on a spring with Ctrl (or Cmd) and drag, or by a second press on a chosen one; twisting it with
+// Shift and drag.
 import * as THREE from './three.module.js';
 import { OP } from './stream.js';
 
@@ -13,7 +14,12 @@ export class Mouse {
                                  new THREE.LineBasicMaterial({ color: 0xe08a00, depthTest: false }));
     this.spring.visible = this.spring.frustumCulled = false;
     this.spring.renderOrder = 20;
-    scene.root.add(this.spring);
+    // while a body is twisted: a ring around it, square to the torque
+    const ring = Array.from({ length: 65 }, (_, i) => new THREE.Vector3(Math.cos(i * Math.PI / 32), Math.sin(i * Math.PI / 32), 0));
+    this.ring = new THREE.Line(new THREE.BufferGeometry().setFromPoints(ring), this.spring.material);
+    this.ring.visible = this.ring.frustumCulled = false;
+    this.ring.renderOrder = 20;
+    scene.root.add(this.spring, this.ring);
     // before the camera's own listener, which must not see a pull
     canvas.addEventListener('pointerdown', e => this.down(e), { capture: true });
     canvas.addEventListener('pointermove', e => this.move(e));
@@ -38,12 +44,13 @@ export class Mouse {
     this.pressed = { x: event.clientX, y: event.clientY, hit };
     const twice = performance.now() - this.before < TWICE && body === this.selected?.body;
     this.before = performance.now();
-    if (!hit || hit.object.isInstancedMesh || !this.scene.description.bodies[body].moves || !(event.ctrlKey || event.shiftKey || twice)) return;
+    const pulls = event.ctrlKey || event.metaKey || event.shiftKey || twice;
+    if (!hit || hit.object.isInstancedMesh || !this.scene.description.bodies[body].moves || !pulls) return;
     event.stopImmediatePropagation();
     event.preventDefault();
     this.canvas.setPointerCapture(event.pointerId);
     const normal = this.eye.camera.getWorldDirection(new THREE.Vector3());
-    this.pull = { body, point: this.scene.bodies[body].worldToLocal(hit.point.clone()), target: hit.point.clone(),
+    this.pull = { body, twist: event.shiftKey, quat: this.scene.bodies[body].quaternion.clone(), x: event.clientX, y: event.clientY, point: this.scene.bodies[body].worldToLocal(hit.point.clone()), target: hit.point.clone(),
                   plane: new THREE.Plane().setFromNormalAndCoplanarPoint(normal, hit.point) };
     this.select(hit);
     this.send();
@@ -51,14 +58,26 @@ export class Mouse {
 
   move(event) {
     if (!this.pull) return;
-    this.aim(event);
-    this.ray.ray.intersectPlane(this.pull.plane, this.pull.target);
+    if (this.pull.twist) this.turn(event);
+    else {
+      this.aim(event);
+      this.ray.ray.intersectPlane(this.pull.plane, this.pull.target);
+    }
     this.send();
   }
 
+  /** As if the mouse rolled the body: half a turn for the height of the picture. */
+  turn(event) {
+    const { pull } = this, { camera } = this.eye, angle = Math.PI / this.canvas.clientHeight;
+    for (const [axis, moved] of [[new THREE.Vector3(0, 1, 0), event.clientX - pull.x], [new THREE.Vector3(1, 0, 0), event.clientY - pull.y]])
+      pull.quat.premultiply(new THREE.Quaternion().setFromAxisAngle(axis.applyQuaternion(camera.quaternion), moved * angle));
+    Object.assign(pull, { x: event.clientX, y: event.clientY });
+  }
+
   send() {
-    const { body, point, target } = this.pull;
-    this.stream.send(OP.DRAG, body, ...point.toArray(), ...target.toArray());
+    const { body, twist, quat, point, target } = this.pull;
+    if (twist) this.stream.send(OP.TWIST, body, quat.w, quat.x, quat.y, quat.z);
+    else this.stream.send(OP.DRAG, body, ...point.toArray(), ...target.toArray());
   }
 
   up(event) {
@@ -93,9 +112,18 @@ export class Mouse {
     this.scene.geoms.filter(g => g.userData.body === this.selected.body).forEach(g => g.material.emissive.setHex(hex));
   }
 
-  update() {
-    this.spring.visible = !!this.pull;
+  /** wrench: force (N) and torque (N m) on the body, as the simulation has them. */
+  update(wrench) {
+    this.spring.visible = !!this.pull && !this.pull.twist;
+    this.ring.visible = !!this.pull?.twist;
     if (!this.pull) return;
+    if (this.pull.twist) {
+      const torque = new THREE.Vector3(...(wrench ?? []).slice(3, 6)), radius = 1.2 * this.pull.point.length() || 0.1 * this.scene.description.extent;
+      this.ring.position.copy(this.scene.bodies[this.pull.body].position);
+      if (torque.length() > 0) this.ring.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), torque.normalize());
+      this.ring.scale.setScalar(radius);
+      return;
+    }
     const at = this.scene.bodies[this.pull.body].localToWorld(this.pull.point.clone()), p = this.spring.geometry.attributes.position;
     p.setXYZ(0, at.x, at.y, at.z);
     p.setXYZ(1, this.pull.target.x, this.pull.target.y, this.pull.target.z);

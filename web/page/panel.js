@@ -199,7 +199,7 @@ export class Panel {
 
   updateSelection(frame, anew = false) {
     if (!this.selected) {
-      if (anew) $('selection').innerHTML = '<p class="dim">Click a body. Pull it with Ctrl and drag.</p>';
+      if (anew) $('selection').innerHTML = '<p class="dim">Click a body. Ctrl and drag pulls it, Shift and drag twists it.</p>';
       return;
     }
     const rows = this.rows(frame, this.selected), { body } = this.selected;

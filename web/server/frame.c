@@ -231,7 +231,7 @@ static void add_markers(const sti_viewer *v, bytes *b) {
     if (!b->failed) memcpy(b->data + at + 4, &words, sizeof words);
 }
 
-/* The force with which the mouse pulls. */
+/* Force and torque of the mouse. */
 static void add_pull(const sti_viewer *v, sti_world *world, bytes *b) {
     const double *force = sti_world_view(world, STI_FIELD_xfrc_applied).data;
     add_section(b, "PULL", force + 6 * (size_t)v->drag.body, 6);

@@ -105,10 +105,16 @@ bool mailbox_take(mailbox *m) {
 
 /* Of these only the newest counts. */
 static bool replaces(const command *new, const command *old) {
-    return new->op == old->op &&new->index == old->index &&
-                   (new->op == OP_CONTROL || new->op == OP_JOINT || new->op == OP_DRAG || new->op == OP_SPEED)
-               ? true
-               : new->op == old->op &&new->op == OP_SEEK;
+    if (new->op != old->op) return false;
+    switch (new->op) {
+    case OP_SEEK: return true;
+    case OP_CONTROL:
+    case OP_JOINT:
+    case OP_DRAG:
+    case OP_TWIST:
+    case OP_SPEED: return new->index == old->index;
+    default: return false;
+    }
 }
 
 void mailbox_send(mailbox *m, const command *c) {

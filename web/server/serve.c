@@ -212,7 +212,7 @@ static int received(server *s, struct lws *wsi, session *c, const void *in, size
     bool last = lws_remaining_packet_payload(wsi) == 0 && lws_is_final_fragment(wsi);
     int whole = message_add(&c->message, in, size, last, &order);
     if (whole <= 0) return whole;
-    if (order.op == OP_DRAG) c->dragging = true;
+    if (order.op == OP_DRAG || order.op == OP_TWIST) c->dragging = true;
     if (order.op == OP_RELEASE) c->dragging = false;
     mailbox_send(&s->viewer->mail, &order);
     return 0;

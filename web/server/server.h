@@ -63,6 +63,7 @@ typedef enum operation {
     OP_EQUALITY,  /* index: equality, x[0]: 0 off, 1 on */
     OP_WORLD,     /* index: world of a batch to be shown */
     OP_GRID,      /* index: how many worlds of a batch to show side by side */
+    OP_TWIST,     /* index: body, x[0..3] quaternion that it is to turn to; ends with OP_RELEASE */
     OP_COUNT
 } operation;
 
@@ -132,8 +133,9 @@ void history_cut(history *h, int64_t number);
 /* ---- the viewer -------------------------------------------------------------------------------------------- */
 
 typedef struct drag {
-    int body; /* -1 = none */
-    double point[3], target[3];
+    int body;   /* -1 = none */
+    bool twist; /* by a torque towards quat, else by a force towards target */
+    double point[3], target[3], quat[4];
 } drag;
 
 typedef struct server server;

@@ -306,8 +306,18 @@ static void pull(sti_viewer *v, sti_world *world, const command *c) {
         if (fabs(c->x[k]) > 10 * v->model->stat.extent) return; /* no point of a body */
     if (v->drag.body != (int)c->index) drag_clear(&v->drag, world);
     v->drag.body = (int)c->index;
+    v->drag.twist = false;
     memcpy(v->drag.point, c->x, sizeof v->drag.point);
     memcpy(v->drag.target, c->x + 3, sizeof v->drag.target);
+}
+
+static void twist(sti_viewer *v, sti_world *world, const command *c) {
+    double norm = sqrt(c->x[0] * c->x[0] + c->x[1] * c->x[1] + c->x[2] * c->x[2] + c->x[3] * c->x[3]);
+    if (c->index == 0 || c->index >= (uint32_t)v->model->nbody || norm < 1e-6) return;
+    if (v->drag.body != (int)c->index) drag_clear(&v->drag, world);
+    v->drag.body = (int)c->index;
+    v->drag.twist = true;
+    for (int k = 0; k < 4; k++) v->drag.quat[k] = c->x[k] / norm;
 }
 
 static void pause(sti_viewer *v, sti_world *world, bool on) {
@@ -351,6 +361,7 @@ static void obey(sti_viewer *v, sti_world *world, const command *c) {
     case OP_RESET: reset(v, world, c->index); break;
     case OP_CONTROL: control(v, world, c); break;
     case OP_DRAG: pull(v, world, c); break;
+    case OP_TWIST: twist(v, world, c); break;
     case OP_RELEASE: drag_clear(&v->drag, world); break;
     case OP_SEEK: v->replaying = false, atomic_store(&v->paused, true), show(v, world, c->index); break;
     case OP_REPLAY: atomic_store(&v->paused, true), replay_from(v, world, c->index != 0); break;
