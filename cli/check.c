@@ -33,7 +33,7 @@ int command_check(int argc, char **argv) {
     const usage u = {"check",
                      "FILE...",
                      "Validates MJCF files: loads and compiles them, and prints all errors and warnings,\n"
-                     "links that overlap in a direction that their joints cannot open among them.\n"
+                     "among them links whose shapes overlap although no joint can separate them.\n"
                      "Exit status 0 if all are in order, 1 if not.",
                      "  stiction check robot.xml\n  stiction check --strict models/*.xml\n",
                      args,

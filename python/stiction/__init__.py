@@ -293,7 +293,7 @@ class Model(_HasNamed):
             array = _np.asarray(self._model_core.view(name))
             self.__dict__[name] = array
             return array
-        raise AttributeError(f"Model has no attribute {name!r}")
+        raise AttributeError(f"Model has no attribute {name!r}", name=name, obj=self)
 
     def __dir__(self):
         return sorted(set(super().__dir__()) | _SIZES | _FIELDS)
@@ -433,11 +433,11 @@ class Data(_HasNamed):
     def __getattr__(self, name):
         if name in _STATE or name == "eq_active":
             return self._view(name)
-        raise AttributeError(f"Data has no attribute {name!r}")
+        raise AttributeError(f"Data has no attribute {name!r}", name=name, obj=self)
 
     def __setattr__(self, name, value):
         if name not in _STATE and name != "eq_active":
-            raise AttributeError(f"Data has no attribute {name!r}")
+            raise AttributeError(f"Data has no attribute {name!r}", name=name, obj=self)
         self._view(name)[...] = value
 
     @property

@@ -32,6 +32,18 @@ export class Eye {
     this.lookAt(box);
   }
 
+  /** At the start: shows all that moves, if a part of it is outside the picture now. */
+  frameFirst(aspect, softs) {
+    this.update(aspect);
+    this.free.updateMatrixWorld();
+    this.scene.root.updateMatrixWorld();
+    const view = new THREE.Frustum().setFromProjectionMatrix(new THREE.Matrix4().multiplyMatrices(this.free.projectionMatrix, this.free.matrixWorldInverse));
+    const inside = ({ min, max }) => view.planes.every(p => p.distanceToPoint(new THREE.Vector3(p.normal.x < 0 ? max.x : min.x, p.normal.y < 0 ? max.y : min.y, p.normal.z < 0 ? max.z : min.z)) > 0);
+    const geoms = this.scene.geoms.filter(g => g.visible && g.userData.solid && this.scene.description.bodies[g.userData.body].moves);
+    const boxes = [...geoms, ...softs.skins.map(s => s.mesh)].map(g => new THREE.Box3().setFromObject(g, true));
+    if (!boxes.every(inside)) this.lookAt(boxes.reduce((all, box) => all.union(box)));
+  }
+
   /** Shows one body. */
   frameBody(body) {
     const box = new THREE.Box3();

@@ -47,10 +47,11 @@ async function main() {
   let before = null;
   renderer.setAnimationLoop(() => {
     if (newest && newest !== before) {
-      before = newest;
       scene.update(newest);
       contacts.update(newest);
       softs.update(newest);
+      if (!before) eye.frameFirst(stage.clientWidth / Math.max(1, stage.clientHeight), softs);
+      before = newest;
       worlds.update(newest);
       markers.update(newest);
       panel.update(newest);
