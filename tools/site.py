@@ -22,14 +22,14 @@ TITLE = "Stiction"
 # the order of the menu: (heading, pages); pages that are not named come last
 MENU = [
     ("Start", ["first_steps", "coming_from_mujoco", "tuning_contact", "glossary", "viewer", "recordings", "examples"]),
-    ("Use", ["mjcf", "options", "limits", "control", "ik", "spec", "changing", "batch", "learning", "handlers", "coupled", "contact_sensor",
-             "pictures"]),
+    ("Use", ["mjcf", "urdf", "files", "options", "limits", "control", "ik", "spec", "changing", "batch", "gpu", "distributed", "sleep", "learning",
+             "handlers", "coupled", "contact_sensor", "pictures", "scripts_of_others"]),
     ("When something is wrong", ["troubleshooting", "capsules"]),
     ("Soft bodies", ["soft_bodies", "fem", "hydroelastic", "tetmesh", "meshes"]),
     ("Reference", ["python", "c"]),
     ("How it works", ["architecture", "dynamics", "collide", "narrow_phase", "contact", "dvi", "problem", "sap", "dual_solvers", "linear_algebra",
                       "alm"]),
-    ("How good it is", ["measured", "closed_forms", "contact_measured", "soft_measured", "robots", "ablation", "coverage"]),
+    ("How good it is", ["measured", "closed_forms", "contact_measured", "moving_measured", "soft_measured", "conformance", "robots", "ablation", "coverage"]),
 ]
 
 STYLE = """
@@ -47,7 +47,7 @@ h1{line-height:1.2}h2{margin-top:2.2rem;border-bottom:1px solid var(--line)}h3{m
 pre,code{font:.88em/1.5 ui-monospace,monospace}pre{overflow-x:auto;padding:.8rem 1rem;background:var(--side);border:1px solid var(--line);border-radius:6px}
 code{background:var(--side);padding:.1em .25em;border-radius:3px}pre code{padding:0}
 table{border-collapse:collapse;display:block;overflow-x:auto;margin:1rem 0}th,td{border:1px solid var(--line);padding:.3rem .6rem;text-align:left;vertical-align:top}
-img,video{max-width:100%}.entry{margin:1.1rem 0;padding-left:.9rem;border-left:3px solid var(--line)}.entry>pre{margin:.2rem 0}.entry p{margin:.3rem 0;white-space:pre-line}
+img,video{max-width:100%}.entry{margin:1.1rem 0;padding-left:.9rem;border-left:3px solid var(--line)}.entry>pre{margin:.2rem 0;white-space:pre-wrap}.entry p{margin:.3rem 0}
 #found{list-style:none;margin:.5rem 0 0;padding:0}#found li{margin:.4rem 0}#found small{color:var(--soft);display:block;line-height:1.35}
 #menu{display:none}
 @media(max-width:800px){nav{position:static;width:auto;border-right:0;border-bottom:1px solid var(--line);max-height:45vh}main{margin-left:0;padding:1rem}}
@@ -131,8 +131,19 @@ def doc_pages():
 
 # ---- the reference of Python ---------------------------------------------------------------------------------------
 
+def prose(text):
+    """A docstring as paragraphs; those that are indented stay as they are."""
+    out = []
+    for part in re.split(r"\n[ \t]*\n", text or ""):
+        if part.startswith("    "):
+            out.append(f"<pre>{html.escape(inspect.cleandoc(chr(10) + part))}</pre>")
+        elif part.strip():
+            out.append(f"<p>{html.escape(' '.join(part.split()))}</p>")
+    return "".join(out)
+
+
 def entry(anchor, declaration, text):
-    about = f"<p>{html.escape(text)}</p>" if text else ""
+    about = prose(text)
     return f'<div class="entry" id="{html.escape(anchor)}"><pre>{html.escape(declaration)}</pre>{about}</div>'
 
 
@@ -155,7 +166,7 @@ def doc_of(owner, name):
 
 
 def python_class(node, owner):
-    parts = [f'<h3 id="{node.name}">{node.name}</h3>', f"<p>{html.escape(inspect.getdoc(owner) or '')}</p>"]
+    parts = [f'<h3 id="{node.name}">{node.name}</h3>', prose(inspect.getdoc(owner))]
     fields, methods = [], []
     for item in node.body:
         if isinstance(item, ast.AnnAssign):
@@ -225,10 +236,9 @@ def python_page():
     viewer += [python_class(n, stiction.viewer.Viewer) for n in viewer_nodes if isinstance(n, ast.ClassDef)]
     shim = [entry("mujoco." + name, f"mujoco.{name}{inspect.signature(value)}", inspect.getdoc(value))
             for name, value in sorted(vars(stiction.mujoco).items()) if inspect.isfunction(value) and not name.startswith("_")]
-    about = f"<p>{html.escape(inspect.getdoc(stiction))}</p>".replace("\n\n", "</p><p>")
-    return (f'<h1>Python reference</h1>{about}<h2 id="functions">Functions</h2>{"".join(functions)}<h2 id="classes">Classes</h2>{"".join(classes)}'
+    return (f'<h1>Python reference</h1>{prose(inspect.getdoc(stiction))}<h2 id="functions">Functions</h2>{"".join(functions)}<h2 id="classes">Classes</h2>{"".join(classes)}'
             f'<h2 id="viewer">stiction.viewer</h2>{"".join(viewer)}<h2 id="shim">stiction.mujoco</h2>'
-            f"<p>{html.escape(inspect.getdoc(stiction.mujoco))}</p>{''.join(shim)}")
+            f"{prose(inspect.getdoc(stiction.mujoco))}{''.join(shim)}")
 
 
 # ---- the reference of C -----------------------------------------------------------------------------------------------
@@ -267,7 +277,7 @@ def c_page():
         for comment, declaration, heading in declarations(body):
             if heading:
                 found.append(f"<h3>{html.escape(heading)}</h3>" + (f"<p>{html.escape(comment)}</p>" if comment else ""))
-            elif declaration and not declaration.startswith("#define STICTION_"):
+            elif declaration and not declaration.startswith(("#define STICTION_", "#define STI_API")):
                 name = re.search(r"\b(sti_\w+)\s*\(|\}\s*(\w+);$|(\w+);$|#define (\w+)|\benum\b", declaration)
                 anchor = next((g for g in name.groups() if g), path.stem) if name else path.stem
                 found.append(entry(anchor, declaration, "" if comment == told else comment))
@@ -327,7 +337,7 @@ def sections(name, title, body):
         piece = body[mark.end():after.start() if after else len(body)]
         plain = html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", piece))).strip()
         heading = html.unescape(re.sub("<[^>]+>", "", piece.split("</h")[0])) if mark[1].startswith("h") else html.unescape(mark[2])
-        yield [title, heading, f"{name}.html#{mark[2]}", plain[:400]]
+        yield [title, heading, f"{name}.html#{mark[2]}", plain]
 
 
 def make():
