@@ -186,8 +186,9 @@ static void write_text(void *context, const char *text) { fputs(text, context); 
 int command_info(int argc, char **argv) {
     bool plain = false, schema = false, outside = false;
     const arg args[] = {
-        {"--plain", NULL, "write the scene as plain MJCF: includes expanded, our own elements left out",
-         ARG_FLAG, &plain},
+        {"--plain", NULL,
+         "write the scene as plain MJCF: includes expanded, Stiction's own elements left out", ARG_FLAG,
+         &plain},
         {"--schema", NULL, "write the reference of all elements and attributes, as Markdown", ARG_FLAG,
          &schema},
         ARG_OUTSIDE(&outside),

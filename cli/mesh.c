@@ -99,7 +99,7 @@ int command_mesh(int argc, char **argv) {
         "mesh",
         "FILE",
         "Fills a closed surface (STL, OBJ, MuJoCo's MSH) with tetrahedra, or checks those of a VTK or\n"
-        "Gmsh file, and says what they are like. Exit status 1 if the mesh is refused.",
+        "Gmsh file, and reports sizes, angles and errors. Exit status 1 if the mesh is refused.",
         "  stiction mesh ball.stl --nodes 500 --out ball.vtk\n"
         "  stiction mesh finger.obj --edge 0.003 --out finger.msh --plot finger.png\n"
         "  stiction mesh body.msh\n",

@@ -376,8 +376,8 @@ int command_solve(int argc, char **argv) {
     const usage u = {
         "solve",
         "FILE | --compare FOLDER",
-        "Solves a contact problem from an HDF5 file (ours or FCLIB's) and says what the answer is\n"
-        "worth. Exit status 1 if it did not converge.",
+        "Solves a contact problem from an HDF5 file (ours or FCLIB's) and prints the error of the\n"
+        "answer. Exit status 1 if it did not converge.",
         "  stiction solve stack.h5 --solver apgd --tol 1e-8 --coulomb exact\n"
         "  stiction solve bad/capsule-0001-certificate.h5 --history --plot history.png\n"
         "  stiction solve --compare problems --full-error 1e-6 --coulomb exact --csv out.csv --plot "

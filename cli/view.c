@@ -80,8 +80,8 @@ int command_view(int argc, char **argv) {
     view_options o = {.viewer = sti_viewer_options_default(), .speed = 1};
     bool no_wait = false;
     const arg args[] = {
-        {"--port", "N", "(any that is free)", ARG_INT, &o.viewer.port},
-        {"--host", "ADDRESS", "of this machine to listen at (127.0.0.1); 0.0.0.0: all, for pages elsewhere",
+        {"--port", "N", "port of this machine (any that is free)", ARG_INT, &o.viewer.port},
+        {"--host", "ADDRESS", "address to listen at (127.0.0.1: this machine only; 0.0.0.0: all networks)",
          ARG_TEXT, &o.viewer.host},
         {"--key", "NAME", "start from this keyframe (name or number)", ARG_TEXT, &o.key},
         {"--paused", NULL, "start paused", ARG_FLAG, &o.viewer.paused},
