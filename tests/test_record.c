@@ -160,6 +160,14 @@ TEST(layout) {
     CHECK(memcmp(text + 3 * 7, "root_qw", 7) == 0 && memcmp(text + 7 * 7, "elbow", 6) == 0);
     H5Tclose(type);
     H5Aclose(a);
+    a = H5Aopen(q, "units", H5P_DEFAULT); /* m for the place, none for the quaternion, rad for the hinge */
+    type = H5Aget_type(a);
+    char unit[8 * 3] = "";
+    CHECK(H5Tget_size(type) == strlen("rad"));
+    H5Aread(a, type, unit);
+    CHECK(memcmp(unit, "m\0\0m\0\0m\0\0\0\0\0\0\0\0\0\0\0\0\0\0rad", 24) == 0);
+    H5Tclose(type);
+    H5Aclose(a);
     H5Dclose(q);
     H5Fclose(f);
     unlink(path);

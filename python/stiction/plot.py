@@ -78,23 +78,33 @@ def _open(path):
         return h5py.File(path, "r", swmr=True)
 
 
+def _texts(item, name):
+    """The attribute of a dataset with a text for each column; empty texts where it has none."""
+    found = item.attrs.get(name, ())
+    texts = [t.decode(errors="replace") if isinstance(t, bytes) else str(t) for t in getattr(found, "flat", found)]
+    count = item.shape[1] if item.ndim == 2 else 1
+    return texts if len(texts) == count else [""] * count
+
+
 def load(path):
-    """Fields of a recording as a dict of arrays [frame, n], all as long as the shortest, and its attributes."""
+    """Fields of a recording as a dict of arrays [frame, n], all as long as the shortest; its attributes; and labels and units of the
+    columns of each field."""
     length = os.path.getsize(path)
     with _open(path) as file:
         if "time" not in file:
             raise BadFile("it is not a trajectory: it has no dataset of times")
         values = {name: _numbers(file, name, length) for name in file}
         attributes = dict(file.attrs)
+        columns = {name: list(zip(_texts(file[name], "columns"), _texts(file[name], "units"))) for name in file}
     if values["time"].shape[1] != 1:
         raise BadFile(f"time has {values['time'].shape[1]} columns")
     frames = min(len(v) for v in values.values())
-    return {name: v[:frames] for name, v in values.items()}, attributes
+    return {name: v[:frames] for name, v in values.items()}, attributes, columns
 
 
 def plot(path, out, fields=None):
-    """Draw each recorded field against time, one panel per field."""
-    values, attributes = load(path)
+    """Draw each recorded field against time, one panel for each field and unit."""
+    values, attributes, columns = load(path)
     time = values.pop("time")[:, 0]
     names = fields or [n for n in values if values[n].size]
     missing = [n for n in names if n not in values]
@@ -103,23 +113,39 @@ def plot(path, out, fields=None):
     if not names:
         raise BadFile("it has no frames to draw")
     plt = _pyplot()
-    figure, axes = plt.subplots(len(names), 1, sharex=True, figsize=(9, 2.3 * len(names) + 0.8), squeeze=False)
-    for axis, name in zip(axes[:, 0], names):
-        _panel(axis, name, time, values[name])
-    axes[-1, 0].set_xlabel("time [s]")
+    panels = [(name, unit, [i for i, (_, u) in enumerate(columns[name]) if u == unit]) for name in names
+              for unit in dict.fromkeys(u for _, u in columns[name])]
+    across = 1 if len(panels) <= 7 else 2  # side by side where there are many
+    down = -(-len(panels) // across)
+    figure, axes = plt.subplots(down, across, sharex=True, figsize=(10 * across, 2.3 * down + 0.8), squeeze=False)
+    for axis in axes.T.flat[len(panels):]:
+        axis.set_axis_off()
+    for axis, (name, unit, which) in zip(axes.T.flat, panels):
+        _panel(axis, name, unit, time, values[name][:, which], [columns[name][i][0] for i in which])
+    for column in axes.T:
+        column[-1].set_xlabel("time [s]")
     title = attributes.get("title", b"")
     axes[0, 0].set_title(title.decode(errors="replace") if isinstance(title, bytes) else str(title), parse_math=False)
     _save(figure, out)
 
 
-def _panel(axis, name, time, series):
-    energy = name == "energy" and series.shape[1] == 2
-    for column, label in zip(series.T, ["potential", "kinetic"] if energy else [None] * series.shape[1]):
-        axis.plot(time, column, linewidth=1, label=label)
-    if energy:
+_LEGEND = 24  # columns that a legend names; the others are drawn without
+
+
+def _panel(axis, name, unit, time, series, labels):
+    for k, (column, label) in enumerate(zip(series.T, labels)):
+        axis.plot(time, column, linewidth=1, label=label.replace("_", " ") if label and k < _LEGEND else None)
+    if name == "energy" and series.shape[1] == 2:
         axis.plot(time, series.sum(axis=1), "k", linewidth=1.2, label="total")
-        axis.legend(fontsize=7)
-    axis.set_ylabel(name, parse_math=False)
+    handles, shown = axis.get_legend_handles_labels()
+    if series.shape[1] > _LEGEND:
+        handles.append(axis.plot([], [], alpha=0)[0])
+        shown.append(f"and {series.shape[1] - _LEGEND} more")
+    if handles:
+        legend = axis.legend(handles, shown, fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.02), ncols=1 + (len(shown) - 1) // 12, frameon=False)
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+    axis.set_ylabel(f"{name} [{unit.replace('^2', '²')}]" if unit else name, parse_math=False)
     axis.grid(True, alpha=0.3)
 
 

@@ -52,7 +52,7 @@ typedef struct field_list {
     int count, moving;
 } field_list;
 
-/* What stands still meets only what moves. */
+/* Fixed bodies are tested against moving ones only. */
 static bool takes_part(const sti__collision_model *cm, const field_list *list, int geom) {
     const sti_model *m = cm->model;
     if (!has_shape(m, geom)) return false;

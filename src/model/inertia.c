@@ -209,7 +209,7 @@ static void fill_body_inertia(sti__compiler *c, int b, const sti__geom_mass *mas
     }
 }
 
-/* What moves must have mass: the body itself, or something fixed to it. */
+/* A body with joints must have mass: its own, or that of bodies fixed to it. */
 static void check_moving(sti__compiler *c) {
     sti_model *m = c->m;
     bool *heavy = sti__scratch(c, (size_t)m->nbody, sizeof *heavy);

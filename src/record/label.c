@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of fields, and labels for their columns. */
+/* Lists of fields, and labels and units of their columns. */
 #include "record/record.h"
 
 #include <stdio.h>
@@ -92,5 +92,87 @@ void sti__field_label(const sti_model *m, sti_field field, int i, char *out, siz
         object_label(m, STI_OBJ_BODY, "body", i / cols, suffix, out, size);
     } else {
         snprintf(out, size, "%d%s", i / cols, suffix);
+    }
+}
+
+/* ---- units ------------------------------------------------------------------------------------------------------ */
+
+/* Of the n-th derivative of a coordinate, and of its force (n = 3); turns: an angle. */
+static const char *motion_unit(bool turns, int n) {
+    static const char *const unit[2][4] = {{"m", "m/s", "m/s^2", "N"}, {"rad", "rad/s", "rad/s^2", "N m"}};
+    return unit[turns][n];
+}
+
+static bool is_hinge(const sti_model *m, int joint) { return m->jnt_type[joint] == STI_JOINT_HINGE; }
+
+static const char *position_unit(const sti_model *m, int i) {
+    int joint = owner(m->jnt_qposadr, m->njnt, i), k = i - m->jnt_qposadr[joint], type = m->jnt_type[joint];
+    if (type == STI_JOINT_BALL || (type == STI_JOINT_FREE && k >= 3)) return ""; /* a quaternion */
+    return motion_unit(type == STI_JOINT_HINGE, 0);
+}
+
+static const char *dof_unit(const sti_model *m, int dof, int n) {
+    int joint = m->dof_jntid[dof], type = m->jnt_type[joint];
+    bool turns = type == STI_JOINT_BALL || type == STI_JOINT_HINGE ||
+                 (type == STI_JOINT_FREE && dof - m->jnt_dofadr[joint] >= 3);
+    return motion_unit(turns, n);
+}
+
+static const char *sensor_unit(const sti_model *m, int i) {
+    int id = owner(m->sensor_adr, m->nsensor, i);
+    switch (m->sensor_type[id]) {
+    case STI_SENSOR_JOINTPOS:
+    case STI_SENSOR_JOINTLIMITPOS: return motion_unit(is_hinge(m, m->sensor_objid[id]), 0);
+    case STI_SENSOR_JOINTVEL:
+    case STI_SENSOR_JOINTLIMITVEL: return motion_unit(is_hinge(m, m->sensor_objid[id]), 1);
+    case STI_SENSOR_JOINTACTFRC:
+    case STI_SENSOR_JOINTLIMITFRC: return motion_unit(is_hinge(m, m->sensor_objid[id]), 3);
+    case STI_SENSOR_FRAMEPOS:
+    case STI_SENSOR_SUBTREECOM:
+    case STI_SENSOR_RANGEFINDER:
+    case STI_SENSOR_GEOMDIST:
+    case STI_SENSOR_GEOMFROMTO:
+    case STI_SENSOR_TENDONPOS:
+    case STI_SENSOR_TENDONLIMITPOS: return "m";
+    case STI_SENSOR_VELOCIMETER:
+    case STI_SENSOR_FRAMELINVEL:
+    case STI_SENSOR_SUBTREELINVEL:
+    case STI_SENSOR_TENDONVEL:
+    case STI_SENSOR_TENDONLIMITVEL: return "m/s";
+    case STI_SENSOR_ACCELEROMETER:
+    case STI_SENSOR_FRAMELINACC: return "m/s^2";
+    case STI_SENSOR_GYRO:
+    case STI_SENSOR_BALLANGVEL:
+    case STI_SENSOR_FRAMEANGVEL: return "rad/s";
+    case STI_SENSOR_FRAMEANGACC: return "rad/s^2";
+    case STI_SENSOR_FORCE:
+    case STI_SENSOR_TOUCH:
+    case STI_SENSOR_TENDONACTFRC:
+    case STI_SENSOR_TENDONLIMITFRC: return "N";
+    case STI_SENSOR_TORQUE: return "N m";
+    case STI_SENSOR_SUBTREEANGMOM: return "kg m^2/s";
+    case STI_SENSOR_E_POTENTIAL:
+    case STI_SENSOR_E_KINETIC: return "J";
+    case STI_SENSOR_CLOCK: return "s";
+    default: return "";
+    }
+}
+
+const char *sti__field_unit(const sti_model *m, sti_field field, int i) {
+    switch (field) {
+    case STI_FIELD_time: return "s";
+    case STI_FIELD_energy: return "J";
+    case STI_FIELD_qpos: return position_unit(m, i);
+    case STI_FIELD_qvel: return dof_unit(m, i, 1);
+    case STI_FIELD_qacc: return dof_unit(m, i, 2);
+    case STI_FIELD_qfrc_applied:
+    case STI_FIELD_qfrc_actuator:
+    case STI_FIELD_qfrc_constraint: return dof_unit(m, i, 3);
+    case STI_FIELD_sensordata: return sensor_unit(m, i);
+    case STI_FIELD_xpos:
+    case STI_FIELD_site_xpos:
+    case STI_FIELD_flexvert_xpos: return "m";
+    case STI_FIELD_flexvert_xvel: return "m/s";
+    default: return "";
     }
 }

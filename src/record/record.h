@@ -17,6 +17,9 @@ sti_status sti__field_list_parse(const char *text, sti__field_list *list, sti_er
 /* "knee", "root_qw", "gyro_2": what column i of a field is. */
 void sti__field_label(const sti_model *model, sti_field field, int i, char *out, size_t size);
 
+/* Its unit, as in "rad/s^2"; empty where it has none or it depends on more than the model says. */
+const char *sti__field_unit(const sti_model *model, sti_field field, int i);
+
 /* `allocator` must outlive it, the state need not. */
 sti_recorder *sti__recorder_open(const char *path, const sti_state *state, const sti_allocator *allocator,
                                  uint64_t model_hash, const sti__field_list *list, sti_error *error);

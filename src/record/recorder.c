@@ -75,6 +75,10 @@ static void name_of_column(const sti_model *m, int field, int i, char *out, size
     sti__field_label(m, (sti_field)field, i, out, size);
 }
 
+static void unit_of_column(const sti_model *m, int field, int i, char *out, size_t size) {
+    snprintf(out, size, "%s", sti__field_unit(m, (sti_field)field, i));
+}
+
 enum { NAME_MAX_BYTES = 128, ATTRIBUTE_MAX_BYTES = 60000 }; /* HDF5 has room for 64 KiB in an attribute */
 
 /* An array of strings, padded to the longest. */
@@ -194,7 +198,8 @@ static bool add_channel(sti_recorder *r, const sti_model *m, sti_field field) {
     r->no_memory |= !c->buffer;
     if (!c->buffer) return false;
     c->dataset = create_dataset(r, c);
-    return c->dataset >= 0 && put_names(r, c->dataset, "columns", m, name_of_column, (int)field, (int)size);
+    return c->dataset >= 0 && put_names(r, c->dataset, "columns", m, name_of_column, (int)field, (int)size) &&
+           put_names(r, c->dataset, "units", m, unit_of_column, (int)field, (int)size);
 }
 
 /* About 64 KiB of the largest field. */

@@ -245,6 +245,8 @@ def test_record_and_plot(tmp_path, pendulum):
     from stiction import plot
     plot.main([str(path), "-o", str(tmp_path / "run.png")])
     assert (tmp_path / "run.png").read_bytes()[:4] == b"\x89PNG"
+    assert plot.load(path)[2] == {"time": [("time", "s")], "qpos": [("hinge", "rad")], "qvel": [("hinge", "rad/s")],
+                                  "energy": [("potential", "J"), ("kinetic", "J")]}
     with pytest.raises(stiction.Error):
         stiction.Recorder(tmp_path / "no" / "such" / "folder.h5", data)
     with pytest.raises(stiction.Error, match="nonsense"):
