@@ -71,7 +71,8 @@ static view mirror_view(const sti__band *b) {
 }
 
 /* The place at a depth behind a point of the screen, in samples; ray becomes the unit direction. Returns the distance. */
-static float place_at(const sti__lens *l, float sx, float sy, float depth, double pos[3], float ray[3]) {
+static inline float place_at(const sti__lens *l, float sx, float sy, float depth, double pos[3],
+                             float ray[3]) {
     float u = (sx - l->cx) / l->fx, v = (l->cy - sy) / l->fy;
     for (int k = 0; k < 3; k++) ray[k] = l->axis[6 + k] + u * l->axis[k] + v * l->axis[3 + k];
     for (int k = 0; k < 3; k++) pos[k] = l->pos[k] + (double)depth * ray[k];
@@ -144,7 +145,8 @@ static int gather(const sti__band *b, const view *v, const sti__target *over, in
 }
 
 /* The point that a patch shows at the pixel's middle, without its light. */
-static void find_point(const sti__band *b, const view *v, int x, int y, const patch *p, sti__point *out) {
+static inline void find_point(const sti__band *b, const view *v, int x, int y, const patch *p,
+                              sti__point *out) {
     float ray[3], *n = out->normal;
     out->distance = place_at(v->lens, FINE * ((float)x + 0.5f), FINE * ((float)(y + b->top) + 0.5f),
                              p->id < 0 ? 1 : (float)p->count / p->key, out->pos, ray);
@@ -213,7 +215,7 @@ typedef struct around {
     int count;
 } around;
 
-static around look_around(const sti__band *b, int x, int y, int id, const sti__point *p) {
+static inline around look_around(const sti__band *b, int x, int y, int id, const sti__point *p) {
     int nx = nodes(b->width), i = x / STI__STEP, j = y / STI__STEP;
     float u = (float)(x % STI__STEP) / STI__STEP, v = (float)(y % STI__STEP) / STI__STEP;
     bool flat = sti__scene_item(b->scene, id)->shape < 0;
@@ -236,7 +238,7 @@ static around look_around(const sti__band *b, int x, int y, int id, const sti__p
 #define SLOW 0.25f /* largest change of the lamp's share between nodes */
 #define LIT 0.98f
 
-static void find_light(const sti__band *b, int x, int y, int id, sti__point *p) {
+static inline void find_light(const sti__band *b, int x, int y, int id, sti__point *p) {
     around s = look_around(b, x, y, id, p);
     bool enough = s.weight >= 0.2f;
     if (enough)

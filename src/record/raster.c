@@ -76,17 +76,19 @@ typedef struct slopes {
     float key, key_x, key_y;
 } slopes;
 
-static bool touch(const sti__target *t, size_t i, ivec in, fvec key, int id, int face) {
+static void touch(const sti__target *t, size_t i, ivec in, fvec key, int id, int face) {
     fvec *old = (fvec *)(t->key + i);
     ivec m = in & (ivec)(key > *old);
+    if (!t->id) {
+        *old = (fvec)(((ivec)key & m) | ((ivec)*old & ~m));
+        return;
+    }
     qvec any = (qvec)m;
-    if (!(any[0] | any[1])) return false;
+    if (!(any[0] | any[1])) return;
     *old = (fvec)(((ivec)key & m) | ((ivec)*old & ~m));
-    if (!t->id) return true;
     ivec *ids = (ivec *)(t->id + i), *faces = (ivec *)(t->face + i);
     *ids = (*ids & ~m) | (id & m);
     *faces = (*faces & ~m) | (face & m);
-    return true;
 }
 
 static void fill_small(const sti__target *t, const box *b, const slopes *s, int id, int face) {
@@ -303,7 +305,7 @@ const sti__solid *sti__choose_shape(const sti__scene *s, const sti__item *item, 
                                                           : d > l->near ? d
                                                                         : l->near);
     if (coarse) pixels *= 0.25f;
-    int level = pixels < 4 ? 0 : pixels < 12 ? 1 : pixels < 60 ? 2 : 3;
+    int level = pixels < 8 ? 0 : pixels < 24 ? 1 : pixels < 120 ? 2 : 3;
     return &s->shapes.shape[item->shape + level];
 }
 

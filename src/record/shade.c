@@ -42,7 +42,7 @@ static void pattern_place(const sti__item *item, const sti__point *p, float uv[2
     }
 }
 
-static void pattern_color(const sti__item *item, const sti__point *p, float out[3]) {
+static inline void pattern_color(const sti__item *item, const sti__point *p, float out[3]) {
     const sti__look *look = &item->look;
     f3_copy(out, look->color);
     if (look->pattern == STI__PLAIN) return;
@@ -71,8 +71,8 @@ typedef struct sum {
 
 /* Light from a direction at that cosine to the normal; gleam: square of the cosine between the normal and the middle of
    light and view. */
-static void add_light(sum *s, const sti__look *look, float cosine, float gleam, float share,
-                      const float color[3], const float specular[3]) {
+static inline void add_light(sum *s, const sti__look *look, float cosine, float gleam, float share,
+                             const float color[3], const float specular[3]) {
     /* a softer end of the light than the cosine's, where depth maps know least */
     float diffuse = share * (cosine + 0.3f) * (cosine + 0.3f) / 1.69f * f_smooth(6 * cosine);
     int sharp = 3 + (int)(4.5f * look->shininess);
@@ -83,7 +83,8 @@ static void add_light(sum *s, const sti__look *look, float cosine, float gleam, 
     }
 }
 
-static void add_lamps(sum *s, const sti__lights *l, const sti__look *look, const sti__point *p, float nv) {
+static inline void add_lamps(sum *s, const sti__lights *l, const sti__look *look, const sti__point *p,
+                             float nv) {
     for (int i = 0; i < l->nlamp; i++) {
         const sti__lamp *lamp = &l->lamp[i];
         float dir[3], share = i == l->shadow ? p->lamp : 1;

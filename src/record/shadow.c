@@ -8,7 +8,8 @@
 #define NORMAL_OFFSET 1.5f /* texels along the normal, against a surface shading itself */
 
 /* Where a place is on a map: pixel and depth, moved off its surface by a texel or two. */
-static bool find(const sti__map *map, const double p[3], const float n[3], float *x, float *y, float *depth) {
+static inline bool find(const sti__map *map, const double p[3], const float n[3], float *x, float *y,
+                        float *depth) {
     const sti__lens *l = &map->lens;
     float d[3], v[3];
     for (int k = 0; k < 3; k++) d[k] = (float)(p[k] - l->pos[k]);
