@@ -3,6 +3,7 @@
      picture.c     renderers; depth and objects
      eye.c         options, camera
      band.c        colours, in bands of rows
+     egl/          the same by OpenGL ES
      scene.c       geoms, sites, tendons and soft bodies to items
      marks.c       contact forces and stress
      shape.c       unit shapes; shading normals of meshes
