@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Worlds with many contacts: threads, pools, memory, and both solvers side by side. */
 #include "scene.h"
-#include "solve/warm/kept_factor.h"
 #include "world/world.h"
 
 static const double g = 9.81;
@@ -191,87 +190,6 @@ TEST(tiny_pools_lose_no_step) {
     sti_model_free(m);
 }
 
-/* ---- kept factors ------------------------------------------------------------------------------------------- */
-
-/* Spheres, which go on rolling a little: the answer of the step before hardly ever does. */
-static sti_model *marbles(void) {
-    static char xml[1 << 16];
-    size_t at = (size_t)snprintf(
-        xml, sizeof xml,
-        "<mujoco><option timestep='.005'/><worldbody><geom type='plane' size='5 5 1'/>"
-        "<geom type='box' size='.05 1 .3' pos='.3 0 .3'/><geom type='box' size='.05 1 .3' pos='-.3 0 .3'/>"
-        "<geom type='box' size='1 .05 .3' pos='0 .3 .3'/><geom type='box' size='1 .05 .3' pos='0 -.3 .3'/>");
-    for (int i = 0; i < 80; i++)
-        at += (size_t)snprintf(xml + at, sizeof xml - at,
-                               "<body pos='%g %g %g'><freejoint/><geom size='.05'/></body>",
-                               .11 * (i % 4 - 1.5) + .01 * (i / 16 % 2),
-                               .11 * (i / 4 % 4 - 1.5) + .003 * (i % 3), .06 + .11 * (i / 16));
-    snprintf(xml + at, sizeof xml - at, "</worldbody></mujoco>");
-    return model_of(xml);
-}
-
-/* Newton steps with the factor of an earlier step. They do as well, and belong to the state: a snapshot has that factor, and who
-   only looks does not change it. */
-TEST(factors_are_kept) {
-    sti_model *m = marbles();
-    sti_world *w = world_with(m, STI_SOLVER_SAP, NULL, NULL),
-              *other = world_with(m, STI_SOLVER_SAP, NULL, NULL);
-    int reused = 0;
-    sti_world_option(w)->contact_tol = sti_world_option(other)->contact_tol = 1e-6;
-    CHECK(sti_step(w, 500) == STI_OK);
-    for (int i = 0; i < 100; i++) {
-        CHECK(sti_step(w, 1) == STI_OK);
-        const sti_solve_info *info = sti_world_solve_info(w);
-        reused += info->iterations > 0 && info->factorisations == 0;
-        CHECK(info->certificate.headline <= 1e-6);
-        if (i % 20 != 19) continue;
-        size_t size = sti_snapshot_size(w);
-        char *data = malloc(size);
-        CHECK(sti_snapshot_save(w, data, size) == STI_OK && sti_snapshot_load(other, data, size) == STI_OK);
-        free(data);
-        CHECK(sti_world_hash(w) == sti_world_hash(other));
-        for (int k = 0; k < 10; k++) {
-            CHECK(sti_forward(other) == STI_OK);
-            CHECK(sti_step(w, 1) == STI_OK && sti_step(other, 1) == STI_OK);
-            CHECK(sti_world_hash(w) == sti_world_hash(other));
-        }
-    }
-    CHECK(reused > 5);
-    sti_world_destroy(w);
-    sti_world_destroy(other);
-    sti_model_free(m);
-}
-
-/* Bytes that pass for a snapshot, but for its matrices, are refused. */
-TEST(bad_factors_are_refused) {
-    sti_model *m = marbles();
-    sti_world *w = world_with(m, STI_SOLVER_SAP, NULL, NULL);
-    CHECK(sti_step(w, 500) == STI_OK);
-    const sti__kept *kept = &w->warm.kept;
-    size_t size = 8 * (size_t)kept->words;
-    char *copy = malloc(size);
-    REQUIRE(size > 0);
-    CHECK(sti__kept_check(kept->data, size, m->nv));
-    const sti__kept_matrix *first = kept->data;
-    size_t value = sizeof *first, start = value + sizeof(double) * (size_t)first->numbers;
-    for (size_t i = 8; i < start + 4096; i += 4) {
-        static const int bad[] = {-1, INT32_MAX, 1 << 20};
-        if (i == value) i = start; /* any number will do there */
-        for (int k = 0; k < STI__COUNT(bad); k++) {
-            memcpy(copy, kept->data, size);
-            memcpy(copy + i, &bad[k], sizeof(int));
-            CHECK(!sti__kept_check(copy, size, m->nv));
-        }
-    }
-    memcpy(copy, kept->data, size);
-    memcpy(copy + sizeof(sti__kept_matrix), &(double){NAN}, sizeof(double));
-    CHECK(!sti__kept_check(copy, size, m->nv));
-    for (size_t cut = 1; cut < size; cut += 997) CHECK(!sti__kept_check(kept->data, size - cut, m->nv));
-    free(copy);
-    sti_world_destroy(w);
-    sti_model_free(m);
-}
-
 /* ---- both solvers ------------------------------------------------------------------------------------------- */
 
 static double farthest(sti_world *a, sti_world *b, const char *field, int count) {
@@ -340,5 +258,5 @@ TEST(apgd_grasps_as_sap_does) {
 }
 
 MAIN(CASE(threads_do_not_change_a_bit), CASE(threads_share_all_stages), CASE(threads_share_an_island),
-     CASE(no_allocation_when_warm), CASE(tiny_pools_lose_no_step), CASE(factors_are_kept),
-     CASE(bad_factors_are_refused), CASE(apgd_rests_as_sap_does), CASE(apgd_grasps_as_sap_does))
+     CASE(no_allocation_when_warm), CASE(tiny_pools_lose_no_step), CASE(apgd_rests_as_sap_does),
+     CASE(apgd_grasps_as_sap_does))

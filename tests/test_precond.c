@@ -327,7 +327,7 @@ static void gmres_solves_what_is_not_symmetric(void) {
     double *b = random_vector(n), *x = random_vector(n), *r = random_vector(n), *one = random_vector(n);
     for (int i = 0; i < n; i++) one[i] = 1;
     CHECK(sti__gmres_reserve(&g, n, STI__GMRES_BASIS, &own, NULL) == STI_OK);
-    sti__gmres_task task = {n, one, &n, same, turn, NULL, false};
+    sti__gmres_task task = {n, one, &n, same, turn, NULL};
     int steps = sti__gmres_solve(&g, &task, b, 1e-8, 1000, x, r);
     CHECK(steps > STI__GMRES_BASIS && steps < 1000);
     turn(&n, x, r);

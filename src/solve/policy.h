@@ -78,8 +78,7 @@
 #define STI__ROUNDS_WAIT 2 /* Rounds with frozen De Saxce terms after an exact one failed. */
 #define STI__ROUNDS_LATE 300 /* Newton steps of softened contact after which mass scaling is tried ... */
 #define STI__ROUNDS_SCALED 800 /* ... and by which that must have led to the answer. */
-#define STI__ROUNDS_TIRED 8 /* Rounds without a better iterate after which frozen steps are damped ... */
-#define STI__ROUNDS_DAMPED 0.5 /* ... by this factor ... */
+#define STI__ROUNDS_TIRED 8 /* Rounds without a better iterate after which they are solved more tightly ... */
 #define STI__ROUNDS_STALL 30 /* ... and after which there are no more. */
 
 /* ---- exact Coulomb by Newton (coulomb_newton.c) --------------------------------------------------------- */
@@ -90,17 +89,6 @@
 #define STI__COULOMB_PATIENCE 16 /* Steps that have not halved the natural map, after which rounds take over. */
 #define STI__COULOMB_WARM 0.3 /* Natural map of a given pair below which it is gone on from as it is; else it is balanced first, ... */
 #define STI__COULOMB_FAR 1e-2 /* ... and rounded from the start if it is above this. */
-#define STI__COULOMB_NEARLY 1e-4 /* Pairs nearer than this (in rounds ten times this), where no step gains, ... */
-#define STI__COULOMB_WHOLE 6 /* ... take so many whole steps that may raise the natural map ... */
-#define STI__COULOMB_ASTRAY 0.1 /* ... up to this. */
-#define STI__COULOMB_COMPLIANCE 0.2 /* Temporary extra compliance, as a share of the Delassus diagonal, ... */
-#define STI__COULOMB_COMPLIANT 50 /* ... for so many steps ... */
-#define STI__COULOMB_WORSE 30 /* ... unless the natural map grows by this factor ... */
-#define STI__COULOMB_RISE 3 /* ... or in one of them by this. */
-#define STI__COULOMB_MIDWAY 1e-2 /* Natural map below which contacts that cycle between two states are put into the third, ... */
-#define STI__COULOMB_CYCLES 20 /* ... so many of them in a solve, ... */
-#define STI__COULOMB_FLIPS 3 /* ... which have changed so many times ... */
-#define STI__COULOMB_CULPRIT 0.5 /* ... and are off by more than this share of the squared natural map. */
 #define STI__COULOMB_BLIND 2 /* Steps in a row that may raise the natural map within rounds. */
 #define STI__COULOMB_ROUNDEST 1 /* Rounding of the laws at most, as a share of the length of the impulses; ... */
 #define STI__COULOMB_SHARPEN 0.5 /* ... by this factor less after a full step, with soft bodies by what the step left over ... */
@@ -112,12 +100,10 @@
 #define STI__COULOMB_ROUGH 1e-3 /* Relative residual of the balance of a pair that a step starts from. */
 #define STI__COULOMB_LOOSE 0.03 /* Relative residual of one linear solve at most; tighter as the natural map falls. */
 #define STI__COULOMB_SPARE 0.3 /* Share of the tolerance that a linear solve may leave. */
-#define STI__COULOMB_SETTLED 1e-3 /* Natural map of a guess below which the factor of an earlier step is tried first. */
 #define STI__COULOMB_NEAR 1e2 /* The gap bar is computed once the natural map is within this factor of the tolerance. */
 #define STI__COULOMB_PRODUCTS 60 /* Pairs of BiCGStab products of one linear solve that has no better way. */
 #define STI__COULOMB_GMRES_PASSES 12 /* Passes over the island that a step of GMRES costs: a product, its preconditioner, the basis. */
 #define STI__COULOMB_REFINED 4 /* Times that a solve by an unsymmetric factor is refined. */
-#define STI__COULOMB_BRIEF 8 /* Products of a kept factor from which on a trial ends where its first half leads nowhere. */
 #define STI__SETTLE_ROUNDS 3 /* Rounds within one contact of a row sweep. */
 
 /* ---- mass scaling (mass_scaling.c) ---------------------------------------------------------------------- */
@@ -163,7 +149,6 @@
 #define STI__APGD_BACKTRACKS 30 /* Backtracking steps per iteration, at most. */
 #define STI__APGD_WINDOW 256 /* Iterations over which progress is looked at. */
 #define STI__APGD_STALLS 400 /* Windows without progress that end a solve. */
-#define STI__APGD_PATIENCE 40 /* Windows without progress before the De Saxce shift is frozen, and again before it is not. */
 #define STI__APGD_FINISH_EXPECTED 20 /* Newton steps that the finisher is expected to take; ... */
 #define STI__APGD_FINISH_LEAST 10 /* ... at a time at least ... */
 #define STI__APGD_FINISH_MOST 60 /* ... and at most. */
@@ -233,9 +218,10 @@
 
 /* ---- sweeps over pairs: sweeps or Newton's method ------------------------------------------------------- */
 
-/* Guesses whose natural map is below this share of the impulses are of what rests: Newton's method takes them, with the factor
-   of an earlier step. */
+/* Guesses whose natural map is below this share of the impulses are of what rests, and are solved to this share of the tolerance: the
+   next guesses then often hold as they are. */
 #define STI__PAIRS_SETTLED 1e-4
+#define STI__PAIRS_DEEPER 0.1
 /* Operations of a Newton step of an island of n dofs: this times n^(7/4). Fitted to times of piles of 60 to 2000 bodies. */
 #define STI__PAIRS_FACTOR 80
 #define STI__PAIRS_SINGLE 500 /* Operations of a block that is swept by itself, in the same unit. */

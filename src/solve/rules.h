@@ -19,18 +19,13 @@
     X(PAIR_NEARNESS, "stalled sweeps go on until Newton's method finds its way from where they are")         \
     X(PAIR_CLUSTERS, "bodies whose contacts cycle are solved as one block after each sweep")                 \
     X(CLUSTER_SHIFTS, "there: De Saxce shifts are frozen where Newton's steps or visits lead nowhere")       \
-    X(KEPT_FACTOR, "the first Newton step tries the factor of an earlier time step")                         \
     X(UNSYMMETRIC_FACTOR, "where BiCGStab is slow the whole unsymmetric Newton matrix is factored")          \
     X(ROUNDED_LAWS, "laws are rounded off where Newton's steps do not gain")                                 \
     X(ROW_SWEEPS, "Gauss-Seidel sweeps over rows where rounded laws lead nowhere")                           \
-    X(EXTRA_COMPLIANCE, "temporary extra compliance where Newton's steps do not gain")                       \
-    X(WHOLE_STEPS, "near the answer a few whole Newton steps may raise the natural map")                     \
-    X(CYCLE_BREAKING, "a contact that cycles between two states is put into the third")                      \
     X(SNAPPING, "impulses that nearly slide or are nearly open are put there before they are judged")        \
     X(MASS_SCALING, "mass-scaling continuation where heavy bodies lean on light ones")                       \
     X(ROUNDS_ANDERSON, "Anderson's method on the offset of proximal rounds")                                 \
     X(ROUNDS_SOFTER, "a proximal round that fails is tried again with larger shares")                        \
-    X(ROUNDS_DAMPING, "damped steps of the offset where proximal rounds do not gain")                        \
     X(SMALL_ISLANDS, "islands of few dofs are solved with dense matrices")                                   \
     X(SMALL_SWEEP_FIRST, "there: sweeps first where the guess is far")                                       \
     X(SMALL_WHOLE_STEPS, "there: whole Newton steps that may raise the natural map")                         \
@@ -39,8 +34,7 @@
     X(REDUCTION, "soft bodies are reduced to the dofs that rows touch")                                      \
     X(PRIMAL_FINISH, "APGD: Newton's method on velocities finishes")                                         \
     X(DUAL_FINISH, "APGD: Newton's method on impulses finishes")                                             \
-    X(DUAL_ANDERSON, "there: Anderson's method on the offset of its proximal problems")                      \
-    X(FROZEN_SHIFT, "APGD: De Saxce shifts are frozen for a while where it stalls")
+    X(DUAL_ANDERSON, "there: Anderson's method on the offset of its proximal problems")
 /* clang-format on */
 
 typedef enum sti__rule {

@@ -142,7 +142,6 @@ sti__chol *sti__workspace_newton(sti_workspace *w, sti_error *error) {
 
 sti__islands *sti__workspace_islands(sti_workspace *w, sti_error *error) {
     if (!w->islands) w->islands = sti__islands_create(w->allocator, error);
-    if (w->islands) w->islands->kept = w->kept;
     return w->islands;
 }
 

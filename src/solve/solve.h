@@ -53,7 +53,6 @@ struct sti_workspace {
     const sti_problem *judged;   /* whose factor and Delassus diagonal are ready */
     double *share; /* nrow, the caller's: gets each row block's part of the certificate; NULL: not wanted */
     bool lean; /* the caller's: a certificate of the gap alone will do, where the solver knows it already */
-    sti__kept *kept;   /* the caller's: matrices for the next solves; NULL: none are kept */
     sti__sum sum;      /* what the solver knows of it */
     sti__tally *tally; /* the caller's: where the time goes; NULL: nobody asks */
     const double *next_v,

@@ -9,7 +9,6 @@
 #include "contact/rows.h"
 #include "integrate/integrate.h"
 #include "solve/solve.h"
-#include "solve/warm/kept_factor.h"
 #include "world/world.h"
 #include <limits.h>
 #include <math.h>
@@ -86,7 +85,6 @@ sti_status sti__constraints_create(sti_world *world, sti_error *error) {
         !sti__reserve(world, &c->index_pool, sti__memory_slots(blocks), sizeof(int)) ||
         !(c->contact = sti__reserve(world, &c->contact_pool, blocks, sizeof *c->contact)))
         return sti__fail(error, STI_NO_MEMORY, "no memory for the constraints of a world");
-    c->workspace->kept = &world->warm.kept;
     if (world->profile.on) count_times(world);
     return STI_OK;
 }
@@ -823,16 +821,12 @@ static int blocks_to_remember(const sti_world *world) {
 
 sti_status sti__constraints_prepare(sti_world *world) {
     int count = blocks_to_remember(world);
-    if (!sti__workspace_prepare(world->constraints.workspace))
-        return sti__fail(&world->error, STI_NO_MEMORY, "no memory for the matrices of the next step");
     if (!sti__memories_room(world, count))
         return sti__fail(&world->error, STI_NO_MEMORY, "no memory for %d remembered contacts", count);
     if (world->sleep && !sti__sleep_room(world, world->sleep->count + count))
         return sti__fail(&world->error, STI_NO_MEMORY, "no memory for %d contacts that sleep", count);
     return STI_OK;
 }
-
-void sti__constraints_retreat(sti_world *world) { sti__workspace_retreat(world->constraints.workspace); }
 
 void sti__constraints_commit(sti_world *world) {
     sti__constraints *c = &world->constraints;
@@ -846,7 +840,6 @@ void sti__constraints_commit(sti_world *world) {
         return;
     }
     world->memory.count = 0;
-    sti__workspace_keep(c->workspace);
     sti__coupled_commit(as, world->state);
     sti__run(sti__world_tasks(world), world->model->nv, GRAIN_DOFS, learn_velocity, world);
     if (!c->solved) return;

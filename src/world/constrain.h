@@ -75,8 +75,6 @@ bool sti__constraints_ahead(sti_world *world, sti__small_job *job);
 void sti__constraints_commit(sti_world *world);
 /* Before it: makes the room that it needs, so that it cannot fail. */
 sti_status sti__constraints_prepare(sti_world *world);
-/* Instead of it, after a step that failed: what the last one left is as it was. */
-void sti__constraints_retreat(sti_world *world);
 
 /* ---- between the files of these stages --------------------------------------------------------------------------- */
 

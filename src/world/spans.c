@@ -57,8 +57,7 @@ static bool room_for_rows(sti_world *w, size_t bytes) {
 
 /* These structs have no list of their own: what is added to one needs a span, or a reason not to have one. */
 _Static_assert(sizeof(sti__memories) == sizeof(void *) + 8 + sizeof(sti__pool), "spans_of_memory");
-_Static_assert(sizeof(sti__warm_start) ==
-                   4 * sizeof(void *) + sizeof(sti__kept) + sizeof(sti__pool) + sizeof(size_t),
+_Static_assert(sizeof(sti__warm_start) == 4 * sizeof(void *) + sizeof(sti__pool) + sizeof(size_t),
                "spans_of_warm");
 
 static void spans_of_memory(spans *s) {
@@ -68,10 +67,6 @@ static void spans_of_memory(spans *s) {
     a->item = sizeof *m->item;
     a->count = &m->count;
     a->room = room_for_memories;
-}
-
-static bool room_for_kept(sti_world *w, size_t bytes) {
-    return sti__kept_room(&w->warm.kept, bytes, &w->allocator);
 }
 
 static void spans_of_warm(spans *s) {
@@ -85,11 +80,6 @@ static void spans_of_warm(spans *s) {
     rows->room = room_for_rows;
     add_numbers(s, "trends of velocities", STI__SPAN_WARM, w->trend, 2 * (size_t)m->nv);
     add_numbers(s, "touched vertices", STI__SPAN_WARM, w->touched, (size_t)m->nflexvert);
-    sti__span *kept =
-        add(s, "kept matrices", STI__SPAN_WARM, STI__SPAN_MATRICES, w->kept.data, 8 * (size_t)w->kept.words);
-    kept->item = 8;
-    kept->count = &w->kept.words;
-    kept->room = room_for_kept;
 }
 
 static bool room_for_alm(sti_world *w, size_t bytes) {
@@ -177,7 +167,6 @@ bool sti__spans_room(sti_world *world, sti__span_kind last, const size_t *bytes)
 void sti__spans_put(sti_world *world, sti__span_kind last, const size_t *bytes, const void *const *from) {
     sti__span list[STI__SPANS];
     int n = sti__world_spans(world, list);
-    sti__workspace_forget(world->constraints.workspace); /* whose factors are those of other matrices */
     for (int i = 0; i < n; i++) {
         sti__span *s = &list[i];
         if (s->kind > last) continue;

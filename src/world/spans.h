@@ -16,7 +16,6 @@ typedef enum sti__span_check {
     STI__SPAN_NUMBERS,  /* finite doubles */
     STI__SPAN_FIELD,    /* what a step accepts in a field */
     STI__SPAN_MEMORIES, /* of sti_contact_memory */
-    STI__SPAN_MATRICES, /* of sti__kept */
     STI__SPAN_TREES,    /* of sti__sleep */
     STI__SPAN_ASLEEP,   /* its memories */
     STI__SPAN_ANYTHING

@@ -468,7 +468,7 @@ sti_status sti__substep_end(sti_world *world, uint32_t wanted, sti_status status
     if (status == STI_OK) {
         sti__constraints_commit(world);
         sti__sleep_end(world);
-    } else sti__constraints_retreat(world);
+    }
     STI__LEAVE(&world->profile);
     return status;
 }

@@ -18,7 +18,6 @@ sti_status sti__warm_create(sti_world *world, sti_error *error) {
 
 void sti__warm_free(sti_world *world) {
     sti__warm_start *w = &world->warm;
-    sti__kept_free(&w->kept, &world->allocator);
     sti__free_aligned(&world->allocator, w->pool.data, w->pool.bytes);
     sti__free_aligned(&world->allocator, w->block, w->bytes);
 }
@@ -26,7 +25,6 @@ void sti__warm_free(sti_world *world) {
 void sti_world_drop_warm_start(sti_world *world) {
     sti__span span[STI__SPANS];
     int n = sti__world_spans(world, span);
-    sti__workspace_forget(world->constraints.workspace);
     for (int i = 0; i < n; i++)
         if (span[i].kind == STI__SPAN_WARM && span[i].bytes) memset(span[i].data, 0, span[i].bytes);
 }

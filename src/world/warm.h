@@ -9,7 +9,6 @@
 
 #include "contact/assemble.h"
 #include "contact/memory.h"
-#include "solve/warm/kept_factor.h"
 #include <stiction/world.h>
 
 typedef struct sti__warm_start {
@@ -17,7 +16,6 @@ typedef struct sti__warm_start {
     double *trend;      /* nv x 2: change of qvel per step; steps since it was not so */
     double *
         touched; /* nflexvert: for so many steps they count as touched, which keeps the order of elimination */
-    sti__kept kept; /* Newton matrices that were factored */
     sti__pool pool; /* of row */
     void *block;    /* of trend and touched */
     size_t bytes;

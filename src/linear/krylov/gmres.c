@@ -104,7 +104,6 @@ static int cycle(const sti__gmres *g, const sti__gmres_task *t, double goal, int
     for (int i = 0; i < t->n; i++) g->basis[i] = r[i] / size;
     m.right[0] = size;
     for (; k < g->most && k < cap && fabs(m.right[k]) > goal; k++) {
-        if (t->brief && 2 * k == cap - cap % 2 && m.right[k] * m.right[k] > goal * size) return cap;
         double *next = g->basis + (size_t)(k + 1) * (size_t)t->n;
         t->precondition(t->context, next - t->n, g->z);
         t->product(t->context, g->z, next);

@@ -23,7 +23,6 @@ typedef struct sti__gmres_task {
     void (*precondition)(void *context, const double *in, double *out);
     void (*product)(void *context, const double *in, double *out);
     sti__tally *tally; /* may be NULL */
-    bool brief;        /* ends with `cap` where half of it has not led half the way */
 } sti__gmres_task;
 
 sti_status sti__gmres_reserve(sti__gmres *g, int n, int most, const sti_allocator *allocator,

@@ -146,25 +146,8 @@ static bool solve_direct(sti__sap *sap, const double *b, double goal) {
            isfinite(sti__momentum_dot(s, vector(s, X), vector(s, X)));
 }
 
-static void precondition_kept(void *context, const double *in, double *out) {
-    sti__sap_solve(context, in, out, 0);
-}
-
-/* STI__COULOMB_GMRES_PASSES with the factor of an earlier step, as long as that costs less than a new one: contacts that stick now and slid then, or
-   the reverse, take a step each. */
-static bool solve_kept(sti__sap *sap, const double *b, double goal) {
+const double *sti__sloped_solve(sti__sap *sap, const double *b, double goal) {
     sti__island *s = sap->s;
-    int most = sti__island_factor_cost(s);
-    sti__gmres_task task = {
-        s->n, s->inverse, sap, precondition_kept, product_once, s->tally, most >= STI__COULOMB_BRIEF};
-    if (most < 1 || sti__gmres_reserve(&s->gmres, s->n, most, s->allocator, NULL) != STI_OK) return false;
-    int steps = sti__gmres_solve(&s->gmres, &task, b, goal, most, vector(s, X), vector(s, R));
-    return steps >= 0 && steps < most;
-}
-
-const double *sti__sloped_solve(sti__sap *sap, const double *b, double goal, bool kept) {
-    sti__island *s = sap->s;
-    if (kept && s->factored && solve_kept(sap, b, goal)) return vector(s, X);
     if (!sti__island_plan(s)) return NULL;
     return (s->direct ? solve_direct : solve_iterated)(sap, b, goal) ? vector(s, X) : NULL;
 }

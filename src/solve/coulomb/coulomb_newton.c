@@ -29,16 +29,9 @@ typedef struct couple {
     double floor, push; /* impulses and momentum that count as none */
     double motion;      /* larger of |A (v - v*)| and |J'g|, momentum scaling */
     double unit,
-        heave;    /* size and motion that all pairs are measured against: impulses that grow are no gain */
-    bool daring;  /* whole steps of the true laws are tried, though they raise the natural map at first */
-    bool plain;   /* neither within rounds, nor with other masses, nor of soft bodies */
-    bool tight;   /* linear solves */
-    double extra; /* temporary extra compliance of contacts, as a share of the Delassus diagonal */
-    double entry; /* residual of the natural map when much of it began; 0: it did not */
-    int stint;    /* steps of that so far */
-    bool cut;     /* a step was not taken whole */
-    int turns;    /* of contacts, so far */
-    double calm;  /* natural map since which regions are watched */
+        heave;  /* size and motion that all pairs are measured against: impulses that grow are no gain */
+    bool plain; /* neither within rounds, nor with other masses, nor of soft bodies */
+    bool tight; /* linear solves */
     bool
         soft; /* there are soft bodies: what they touch slips a little here and there, but much of it sticks */
     double momentum; /* |A (v - v*) - J'g| in momentum scaling, over `heave` */
@@ -64,30 +57,6 @@ static void linear_impulses(const sti__island *s, const double *y, double *g) {
     }
 }
 
-/* The law of a contact with temporary extra compliance about the impulse that it has: R grows by `shift / g`, and y moves so that
-   the impulse that obeys the law stays the same; impulses change more slowly with y. */
-typedef struct softened {
-    double R[STI_ROW_DIM], y[STI_ROW_DIM], shift[STI_ROW_DIM];
-} softened;
-
-static void add_compliance(const sti_row *row, double share, const double *w, const double *R,
-                           const double *y, const double *g, softened *out) {
-    sti__row_norm(row, w, R, out->shift);
-    for (int i = 0; i < row->dim; i++) {
-        out->R[i] = R[i] + share * out->shift[i];
-        out->shift[i] *= share * g[i];
-        out->y[i] = y[i] - out->shift[i];
-    }
-}
-
-/* The linear law in terms of the y that was given. */
-static void express_in_given_y(const softened *soft, int dim, const sti__rounded *law) {
-    for (int i = 0; i < dim; i++) {
-        law->c[i] += law->slope[i] * soft->shift[0];
-        for (int j = 0; j < dim; j++) law->c[i] += law->G[i * dim + j] * soft->shift[j];
-    }
-}
-
 /* Law of one block at the pair; returns the square of its natural map, rounded. */
 static double read_law(const couple *c, int b, double eps, double *sharp) {
     const sti__island *s = c->sap->s;
@@ -96,17 +65,10 @@ static double read_law(const couple *c, int b, double eps, double *sharp) {
     sti__rounded law = {.G = s->G + s->gstart[b], .slope = s->slope + at, .c = s->late + at};
     const double *w = s->weight + at, *R = s->R + at, *y = s->y + at, *g = c->g + at;
     double off;
-    softened soft;
-    bool cone = row->kind == STI_ROW_CONE, compliant = c->extra > 0 && cone;
-    if (compliant) {
-        add_compliance(row, c->extra, w, R, y, g, &soft);
-        R = soft.R, y = soft.y;
-    }
-    if (eps > 1e-100 && cone) {
+    if (eps > 1e-100 && row->kind == STI_ROW_CONE) {
         law.eps = eps / sqrt(w[0] + R[0]);
         off = sti__pair_round(row, w, R, y, g, &law);
     } else off = law.sharp = sti__pair_read(row, w, R, y, g, law.G, law.slope, law.c);
-    if (compliant) express_in_given_y(&soft, row->dim, &law);
     *sharp = law.sharp;
     return off;
 }
@@ -207,9 +169,7 @@ static bool step(couple *c) {
     if (c->tight)
         goal =
             fmax(1e-12, fmin(1e-4, 1e-3 * c->natural)) * sqrt(sti__momentum_dot(s, s->gradient, s->gradient));
-    bool kept = STI__RULE(KEPT_FACTOR) && c->plain && sap->count->iterations == 1 &&
-                merit_of(c) <= STI__COULOMB_SETTLED;
-    const double *x = sti__sloped_solve(sap, s->gradient, goal, kept);
+    const double *x = sti__sloped_solve(sap, s->gradient, goal);
     if (!x) return false;
     start = sti__tick(s->tally);
     for (int i = 0; i < s->n; i++) s->step[i] = -x[i];
@@ -249,7 +209,7 @@ static double snap(const sti__island *s, int b, double *g) {
 
 /* Impulses within their bounds, what they push and what is left of the balance; returns the rows' gap. Within rounds they
    are not moved further. */
-static double enter_bounds(couple *c, bool snaps) {
+static double enter_bounds(couple *c) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
     double gap = 0;
@@ -258,7 +218,8 @@ static double enter_bounds(couple *c, bool snaps) {
         int at = s->first[b];
         memcpy(s->g + at, c->g + at, sizeof(double) * (size_t)row->dim);
         sti__row_project(row, s->R + at, s->g + at);
-        if (snaps) gap += s->part[b] = STI__RULE(SNAPPING) ? snap(s, b, s->g + at) : gap_of(s, b, s->g + at);
+        if (!c->tight)
+            gap += s->part[b] = STI__RULE(SNAPPING) ? snap(s, b, s->g + at) : gap_of(s, b, s->g + at);
     }
     sti__island_mul_t(s, s->g, s->force, sap->tasks);
     for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->force[i];
@@ -270,7 +231,7 @@ static bool certified(couple *c, double bar) {
     sti__sap *sap = c->sap;
     if (relative_of(c) > STI__COULOMB_NEAR * bar && !sap->history) return false;
     int64_t start = sti__tick(sap->s->tally);
-    double gap = enter_bounds(c, true);
+    double gap = enter_bounds(c);
     sti__tock(sap->s->tally, STI__WORK_CERTIFICATE, start, 0);
     sti__sap_measure(sap);
     sap->sum.gap += gap;
@@ -317,12 +278,9 @@ static void go(couple *c, const double *g0, double a) {
     judge_pair(c);
 }
 
-enum pace { CAREFUL, BLINDLY, BOLDLY };
-
 /* Along the step, which keeps the balance: the longest of a few that lowers the natural map; returns its length. 0: none
-   does, and the pair is as it was, or at the end of the step if blindly. Boldly it is taken whole; while the extra
-   compliance is large, as long as the natural map does not grow much. */
-static double walk_along(couple *c, enum pace pace, int *trials) {
+   does, and the pair is as it was, or at the end of the step if blindly. */
+static double walk_along(couple *c, bool blindly, int *trials) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
     double *g0 = s->kept_g, *push = vector(s, PUSH), before = length_of(c);
@@ -337,20 +295,17 @@ static double walk_along(couple *c, enum pace pace, int *trials) {
     for (double a = 1; a > least; a /= 2) {
         go(c, g0, a);
         ++*trials;
-        bool lower = length_of(c) <= (1 - enough * a) * before;
-        if (lower || pace == BOLDLY ||
-            (c->entry > 0 && (length_of(c) <= STI__COULOMB_RISE * before || a / 2 <= least)))
-            return a;
+        if (length_of(c) <= (1 - enough * a) * before) return a;
     }
-    go(c, g0, pace == BLINDLY);
+    go(c, g0, blindly);
     return 0;
 }
 
-static double walk(couple *c, enum pace pace) {
+static double walk(couple *c, bool blindly) {
     sti__tally *tally = c->sap->s->tally;
     int64_t start = sti__tick(tally);
     int trials = 0;
-    double a = walk_along(c, pace, &trials);
+    double a = walk_along(c, blindly, &trials);
     sti__budget_spend(&c->sap->count->budget, (1 + trials) * sti__sap_pass(c->sap));
     sti__tock(tally, STI__WORK_LINE_SEARCH, start, trials);
     return a;
@@ -414,126 +369,13 @@ static double shrink(const couple *c, double left) {
     return c->soft ? fmin(STI__COULOMB_SHARPEN, fmax(STI__COULOMB_SHARPEN_MOST, left)) : STI__COULOMB_SHARPEN;
 }
 
-/* A few whole steps of the true laws. */
-static void dare(couple *c) {
-    c->daring = true;
-    c->round = 0;
-    read_laws(c);
-}
-
-/* ---- contacts that cycle between two states ----------------------------------------------------------- */
-
-enum { OPEN = 1, STICKS = 2, SLIDES = 4 };
-
-/* What a block does, and the square of its natural map. */
-static int region(const couple *c, int b, double *off) {
-    const sti__island *s = c->sap->s;
-    const sti_row *row = sti__island_row(s, b);
-    int at = s->first[b];
-    double G[STI_ROW_DIM * STI_ROW_DIM], slope[STI_ROW_DIM] = {0}, law[STI_ROW_DIM];
-    *off = sti__pair_read(row, s->weight + at, s->R + at, s->y + at, c->g + at, G, slope, law);
-    if (row->kind != STI_ROW_CONE || row->dim == 1) return 0;
-    if (G[0] == 0) return OPEN;
-    for (int i = 1; i < row->dim; i++)
-        if (slope[i] != 0) return SLIDES;
-    return STICKS;
-}
-
-/* Regions since the natural map last fell much, and how often they changed. Returns the contact that changed often, lacks
-   one region and is off by most of what all are; -1: there is none. */
-static int find_undecided(couple *c) {
-    sti__island *s = c->sap->s;
-    double all = 0, most = 0, off;
-    int which = -1;
-    if (merit_of(c) < 0.3 * c->calm) {
-        c->calm = merit_of(c);
-        memset(s->habit, 0, sizeof *s->habit * (size_t)s->nrow);
-    }
-    for (int b = 0; b < s->nrow; b++) {
-        sti__habit *h = &s->habit[b];
-        int now = region(c, b, &off);
-        h->flips += h->seen && h->last != now && h->flips < STI__COULOMB_FLIPS;
-        h->last = (unsigned char)now;
-        h->seen |= (unsigned char)now;
-        all += off;
-        bool lacks = h->seen == (OPEN | SLIDES) || h->seen == (STICKS | SLIDES);
-        if (lacks && h->flips == STI__COULOMB_FLIPS && off > most) most = off, which = b;
-    }
-    return most > STI__COULOMB_CULPRIT * all ? which : -1;
-}
-
-/* Sliding, its friction may push a contact open that closes once it is open, or draw it shut until it sticks, and slides once
-   it sticks: with the others as they are it can do neither. Then it does the third. True if there is such a contact; it
-   is given the law of that for one step. */
-static bool turn(couple *c) {
-    sti__island *s = c->sap->s;
-    if (!STI__RULE(CYCLE_BREAKING) || !c->plain || c->turns >= STI__COULOMB_CYCLES ||
-        merit_of(c) > STI__COULOMB_MIDWAY)
-        return false;
-    int b = find_undecided(c);
-    if (b < 0) return false;
-    int at = s->first[b], dim = s->first[b + 1] - at;
-    double *G = s->G + s->gstart[b];
-    bool sticks = !(s->habit[b].seen & STICKS);
-    memset(G, 0, sizeof(double) * (size_t)dim * (size_t)dim);
-    for (int i = 0; i < dim; i++) {
-        s->slope[at + i] = s->late[at + i] = 0;
-        G[i * dim + i] = sticks ? 1 / s->R[at + i] : 0;
-    }
-    s->habit[b].seen = OPEN | STICKS | SLIDES;
-    c->calm = merit_of(c);
-    c->blind = 0;
-    c->turns++;
-    return true;
-}
-
 /* ---- the loop ------------------------------------------------------------------------------------------ */
 
-/* Where steps are not all taken whole, contacts get a little extra compliance, less the nearer the pair is to a solution, or much
-   where no other step lowered the natural map. */
-static void set_laws(couple *c) {
-    c->extra = STI__RULE(EXTRA_COMPLIANCE) && c->plain && (c->cut || c->round > 0) ? fmin(1, merit_of(c)) : 0;
-    if (c->entry > 0) c->extra = STI__COULOMB_COMPLIANCE * fmin(1, merit_of(c) / c->entry);
-    if (c->round > 0 || c->extra > 0) read_laws(c);
-}
-
-static bool soften_much(couple *c) {
-    if (!leave_best(c)) return false;
-    c->entry = merit_of(c);
-    c->round = 0;
-    set_laws(c);
-    return true;
-}
-
-/* Where no step is of use. */
-static bool find_way(couple *c) {
-    if (STI__RULE(WHOLE_STEPS) && !c->tight && !c->soft && !c->daring &&
-        merit_of(c) <= (c->plain ? STI__COULOMB_NEARLY : 10 * STI__COULOMB_NEARLY))
-        return dare(c), true;
-    if (STI__RULE(EXTRA_COMPLIANCE) && c->plain && !c->stint && merit_of(c) <= STI__COULOMB_MIDWAY)
-        return soften_much(c);
-    c->daring = false;
-    return leave_best(c) && retreat(c);
-}
-
 /* After a step of length a that began at `before`: how laws are read from here on. */
-static bool go_on(couple *c, enum pace pace, double a, double before) {
-    if (c->entry > 0) {
-        if (++c->stint <= STI__COULOMB_COMPLIANT && merit_of(c) <= STI__COULOMB_WORSE * c->entry) return true;
-        c->entry = 0;
-        c->daring = true;
-        return return_best(c) && retreat(c);
-    }
-    if (pace == BOLDLY) {
-        if (c->round > 0) c->round = fmin(STI__COULOMB_ROUNDEST, merit_of(c));
-    } else if (c->daring && c->plain && merit_of(c) > STI__COULOMB_ASTRAY) {
-        c->daring = false;
-        return return_best(c) && retreat(c);
-    } else if (a > 0) {
-        c->round = fmin(c->round * (a == 1 ? shrink(c, length_of(c) / before) : 1), merit_of(c));
-    } else if (pace == BLINDLY) {
-        c->blind++;
-    } else return find_way(c);
+static bool go_on(couple *c, bool blindly, double a, double before) {
+    if (a > 0) c->round = fmin(c->round * (a == 1 ? shrink(c, length_of(c) / before) : 1), merit_of(c));
+    else if (blindly) c->blind++;
+    else return leave_best(c) && retreat(c);
     return true;
 }
 
@@ -549,20 +391,14 @@ static bool iterate(couple *c, double goal, double bar) {
         if ((k > 0 || c->tight) && reached(c, goal, bar)) return true;
         if (k >= STI__SAP_ROUND || sti__sap_steps_left(sap) == 0 || !sti__budget_left(&sap->count->budget))
             return false;
-        set_laws(c);
+        if (c->round > 0) read_laws(c);
         note_best(c);
         if (merit_of(c) < 0.5 * least) least = merit_of(c), late = k;
-        if (!c->tight && !c->soft && k - late > STI__COULOMB_PATIENCE && !(c->entry > 0)) {
-            if (!STI__RULE(EXTRA_COMPLIANCE) || !c->plain || c->stint || !soften_much(c)) return false;
-            late = k;
-        }
-        bool leap = (c->tight || c->daring) &&
-                    c->blind < (c->tight ? STI__COULOMB_BLIND : STI__COULOMB_WHOLE) && !(c->round > 0);
-        enum pace pace = turn(c) ? BOLDLY : leap ? BLINDLY : CAREFUL;
+        if (!c->tight && !c->soft && k - late > STI__COULOMB_PATIENCE) return false;
+        bool blindly = c->tight && c->blind < STI__COULOMB_BLIND && !(c->round > 0);
         if (!step(c)) return false;
-        double before = length_of(c), a = walk(c, pace);
-        c->cut |= a < 1;
-        if (!go_on(c, pace, a, before)) return false;
+        double before = length_of(c), a = walk(c, blindly);
+        if (!go_on(c, blindly, a, before)) return false;
     }
     return false;
 }
@@ -574,8 +410,7 @@ static void sweep_pairs(couple *c, double bar) {
         return;
     if (sti__sap_steps_left(sap) == 0) return; /* a cap is a cap */
     read_pair(c);
-    if (merit_of(c) <= STI__PAIRS_SETTLED) return;
-    if (sti__pairs_solve(sap, bar)) sap->judged = false;
+    if (sti__pairs_solve(sap, bar, merit_of(c) <= STI__PAIRS_SETTLED)) sap->judged = false;
     c->unit = 0; /* of the new pair */
 }
 
@@ -589,8 +424,7 @@ static couple start(sti__sap *sap, double bar) {
                 .soft = !sweeps,
                 .plain = bar > 0 && !sap->steps && sweeps,
                 .lift = 1,
-                .best = INFINITY,
-                .calm = INFINITY};
+                .best = INFINITY};
     c.most = c.plain ? STI__COULOMB_STEPS : sap->steps ? sap->steps : STI__COULOMB_STEPS_ROUND;
     set_floors(&c);
     return c;
@@ -615,9 +449,8 @@ bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
         if (bar > 0) {                                            /* certified, within their bounds */
             sap->count->certified = !sti__chol_iterates(s->mass); /* whose norms are rough */
             sap->count->sum = sap->sum;
-            if (c.plain && s->factored) s->keeping = s->kept_ready ? STI__KEEP_OLD : STI__KEEP_NEW;
         } else { /* impulses on their bounds push a little differently */
-            enter_bounds(&c, false);
+            enter_bounds(&c);
             memcpy(c.g, s->g, sizeof(double) * (size_t)s->m);
             balance(&c, 0);
             read_pair(&c);

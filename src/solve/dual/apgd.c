@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Accelerated projected gradient on the impulses (docs/dual_solvers.md): Nesterov steps with an adaptive step
    length and restarts by the gradient, one product with the matrix per iteration. Exact Coulomb takes the De
-   Saxce shift of every iterate; where that stalls, the shift is frozen and refreshed in an outer loop. */
+   Saxce shift of every iterate. */
 #include "base/det.h"
 #include "solve/dual/dual.h"
 #include "solve/policy.h"
@@ -19,8 +19,7 @@ typedef struct apgd {
     sti__dual dual;
     sti__pass pass;
     sti__pair t, y, next, ahead; /* iterate, extrapolated point, and their successors */
-    double *frozen;
-    double L, theta; /* curvature; Nesterov's sequence */
+    double L, theta;             /* curvature; Nesterov's sequence */
     int iterations, newton_steps, next_test;
     mark mark[2];    /* at about a quarter to a half of the iterations, and at a half to all of them */
     int next_primal; /* iteration at which the primal finisher has its turn; 0 without A */
@@ -34,7 +33,6 @@ static size_t lay_out(apgd *a, void *base) {
         pairs[i]->x = sti__cut(&c, size, sizeof(double));
         pairs[i]->Wx = sti__cut(&c, size, sizeof(double));
     }
-    a->frozen = sti__cut(&c, size, sizeof(double));
     return c.used;
 }
 
@@ -63,7 +61,7 @@ static sti_status open(apgd *a, const sti__task *task, sti_error *error) {
     if (!base) return sti__fail(error, STI_NO_MEMORY, "not enough memory for %d rows", a->dual.op.m);
     lay_out(a, base);
     memset(base, 0, bytes); /* the padding of work vectors stays zero */
-    a->pass = (sti__pass){&a->dual.op, a->dual.exact ? STI__SHIFT_FRESH : STI__SHIFT_NONE, a->frozen};
+    a->pass = (sti__pass){&a->dual.op, a->dual.exact};
     sti__operator_enter(&a->dual.op, task->g, a->t.x);
     if (!is_zero(a->t.x, a->dual.op.size)) sti__dual_mul(&a->dual, a->t);
     copy(a, a->y, a->t);
@@ -126,20 +124,6 @@ static bool descend(apgd *a, int count) {
         if (a->iterations >= a->next_test || !moved) test(a);
     }
     return moved;
-}
-
-/* The shift of every iterate does not settle on some hyperstatic piles: freeze it for a while, then take it
-   afresh. */
-static void freeze(apgd *a) {
-    restart_at_best(a);
-    sti__pass_freeze(&a->dual.op, a->dual.best, a->frozen);
-    a->pass.shift = STI__SHIFT_FROZEN;
-    a->dual.task->info->outer++;
-}
-
-static void thaw(apgd *a) {
-    restart_at_best(a);
-    a->pass.shift = STI__SHIFT_FRESH;
 }
 
 /* Gradient steps still to go, at the rate of the last half or more of those so far. */
@@ -215,10 +199,6 @@ static sti_status run(apgd *a, sti_error *error) {
         }
         stalls = a->dual.best_error < 0.9 * before ? 0 : stalls + 1;
         if (!moved || stalls > STI__APGD_STALLS) break;
-        if (!a->dual.exact || stalls == 0 || !STI__RULE(FROZEN_SHIFT)) continue;
-        if (stalls / STI__APGD_PATIENCE % 2 == 1) {
-            if (stalls % 4 == 0) freeze(a);
-        } else if (a->pass.shift == STI__SHIFT_FROZEN) thaw(a);
     }
     if (sti__dual_done(&a->dual)) return STI_OK;
     sti_solve_warning cap = a->iterations >= o->max_iterations ? STI_WARN_ITERATION_CAP : STI_WARN_STALLED;

@@ -50,7 +50,7 @@ static void set_floor(sti__dual *d) {
     }
     memset(d->best.x, 0, sizeof(double) * (size_t)op->size);
     memset(d->best.Wx, 0, sizeof(double) * (size_t)op->size);
-    sti__pass plain = {op, STI__SHIFT_NONE, NULL};
+    sti__pass plain = {op, false};
     double asked = sti__pass_natural(&plain, d->best, false, &t2, &u2);
     d->qnorm = sqrt(raw2);
     d->floor = fmax(sqrt(asked), STI__FLOOR * sqrt(q2));
@@ -113,7 +113,7 @@ static double measure_gap(sti__dual *d, sti__pair t) {
 static double measure(sti__dual *d, sti__pair t) {
     if (d->measure == STI__MEASURE_GAP) return measure_gap(d, t);
     bool full = d->measure == STI__MEASURE_FULL;
-    sti__pass pass = {&d->op, d->exact || full ? STI__SHIFT_FRESH : STI__SHIFT_NONE, NULL};
+    sti__pass pass = {&d->op, d->exact || full};
     double t2, u2, e = sqrt(sti__pass_natural(&pass, t, full, &t2, &u2));
     if (e == 0) return 0;
     return full ? e / fmax(d->qnorm, fmax(sqrt(t2), sqrt(u2))) : e / fmax(sqrt(t2), d->floor);

@@ -37,8 +37,7 @@ QUAD_INLINE cones gradient(const sti__pass *p, const double *y, const double *Wy
     const sti__operator *op = p->op;
     cones u = load(Wy + at), q = load(op->q + at), R = load(op->R + at), x = load(y + at);
     u = (cones){u.n + q.n + R.n * x.n, u.t1 + q.t1 + R.t1 * x.t1, u.t2 + q.t2 + R.t2 * x.t2};
-    if (p->shift == STI__SHIFT_FRESH) u.n += quad_load(op->slope + lane) * tangent(u);
-    if (p->shift == STI__SHIFT_FROZEN) u.n += quad_load(p->frozen + at);
+    if (p->shifted) u.n += quad_load(op->slope + lane) * tangent(u);
     return u;
 }
 
@@ -54,8 +53,7 @@ static double other_gradient(const sti__pass *p, const sti__other *o, const doub
         if (i > 0) t2 += g[i] * g[i];
     }
     if (o->row->kind != STI_ROW_CONE) return 0;
-    if (p->shift == STI__SHIFT_FRESH) shift = o->slope * sqrt(t2);
-    if (p->shift == STI__SHIFT_FROZEN) shift = p->frozen[o->place];
+    if (p->shifted) shift = o->slope * sqrt(t2);
     g[0] += shift;
     return shift;
 }
@@ -142,7 +140,7 @@ QUAD_INLINE double advance_body(const sti__pass *p, sti__pair next, sti__pair y,
 
 QUAD_INLINE double natural_body(const sti__pass *p, sti__pair t, bool raw, double *t2, double *u2) {
     const sti__operator *op = p->op;
-    const sti__pass plain = {op, STI__SHIFT_NONE, NULL};
+    const sti__pass plain = {op, false};
     quad e = {0}, r2 = {0}, v2 = {0};
     for (int g = 0; g < op->ngroup; g++) {
         int at = 12 * g;

@@ -6,9 +6,6 @@
 
 #include "solve/dual/operator.h"
 
-/* Where the De Saxce shift of the normals comes from. */
-typedef enum sti__shift { STI__SHIFT_NONE, STI__SHIFT_FRESH, STI__SHIFT_FROZEN } sti__shift;
-
 /* One vector and its product, W' x. */
 typedef struct sti__pair {
     double *x, *Wx;
@@ -16,8 +13,7 @@ typedef struct sti__pair {
 
 typedef struct sti__pass {
     const sti__operator *op;
-    sti__shift shift;
-    const double *frozen; /* size: shift of a cone at the place of its normal, if frozen */
+    bool shifted; /* normals have the De Saxce shift that their slip asks for */
 } sti__pass;
 
 /* next = P(y - step grad(y)); *length2 = |next - y|^2, *turn = grad'(next - t). */
@@ -29,7 +25,7 @@ double sti__pass_advance(const sti__pass *pass, sti__pair next, sti__pair y, sti
 /* |t - P(t - (u + shift))|^2 with u = W't + q' + R't, in scaled variables, or in the caller's (raw). *t2 and *u2
    are the squared lengths. */
 double sti__pass_natural(const sti__pass *pass, sti__pair t, bool raw, double *t2, double *u2);
-/* frozen = m |u'_T| of the cones at t. */
+/* frozen = m |u'_T| of the cones at t, the shift of each at the place of its normal. */
 void sti__pass_freeze(const sti__operator *op, sti__pair t, double *frozen);
 
 #endif

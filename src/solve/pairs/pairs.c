@@ -253,14 +253,14 @@ static void give_back(const sti__pairs *p, sti__island *s, const double *g) {
     }
 }
 
-bool sti__pairs_solve(sti__sap *sap, double tol) {
+bool sti__pairs_solve(sti__sap *sap, double tol, bool settled) {
     sti__island *s = sap->s;
     sti__pairs *p = &s->pairs;
     int64_t start = sti__tick(s->tally);
     if (!sti__pairs_prepare(p, s)) return false;
     run r = {.p = p,
              .kernel = sti__pairs_get_kernel(),
-             .tol = STI__PAIRS_AIM * tol,
+             .tol = (settled ? STI__PAIRS_DEEPER : STI__PAIRS_AIM) * tol,
              .newest = -1,
              .best = INFINITY,
              .bar = INFINITY,
@@ -271,7 +271,7 @@ bool sti__pairs_solve(sti__sap *sap, double tol) {
     take_guess(p);
     sti__clusters_begin(p);
     r.kernel->force(p, p->g, p->z);
-    bool done = iterate(&r, &sap->count->budget, &sweeps);
+    bool done = iterate(&r, &sap->count->budget, &sweeps) || (settled && measure(&r) <= STI__PAIRS_AIM * tol);
     give_back(p, s, done ? p->inside : p->g);
     sti__tock(s->tally, STI__WORK_SWEEPS, start, sweeps);
     return done;

@@ -134,6 +134,6 @@ const sti__pairs_kernel *sti__pairs_get_kernel(void);
 
 /* Sweeps from the guess last_g of the island until its relative gap bar is below `tol`; v and last_g leave with the answer, or
    else with the best pair found. False if it was not reached, or the island is not made for it. */
-bool sti__pairs_solve(struct sti__sap *sap, double tol);
+bool sti__pairs_solve(struct sti__sap *sap, double tol, bool settled);
 
 #endif

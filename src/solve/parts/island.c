@@ -93,7 +93,6 @@ static size_t lay_out(sti__island *s, const sti__island_size *t, char *base) {
     s->mark = sti__cut(&c, n + 1, sizeof(int));
     s->slot = sti__cut(&c, n + 1, sizeof(int));
     s->active = sti__cut(&c, nrow, sizeof(bool));
-    s->habit = sti__cut(&c, nrow, sizeof *s->habit);
     return c.used;
 }
 
@@ -149,7 +148,6 @@ sti_status sti__islands_sort(sti__islands *s, const sti_problem *p, sti_error *e
         return sti__fail(error, STI_NO_MEMORY, "not enough memory for islands");
     lay_out_lists(p, s, s->lists);
     s->count = p->nisland;
-    for (int k = 0; k < s->room; k++) s->island[k].keeping = STI__KEEP_OLD;
     sort_by(p->dof_island, p->arrays.n, s->count, s->dofs, s->dof_at);
     sort_by(p->row_island, p->arrays.nrow, s->count, s->blocks, s->row_at);
     for (int k = 0; k < s->count; k++) {
@@ -282,7 +280,6 @@ static void measure_island(sti__island *s, const sti_problem *p, int k, const st
     s->mass_ready = s->soft_taken = s->soft_ready = false;
     s->sweep.state = STI__SWEEP_NEW;
     s->allocator = &o->own;
-    s->keeping = STI__KEEP_NONE;
     for (int b = 0; b < s->nrow; b++) s->m += p->arrays.rows[blocks[b]].dim;
     for (int i = 0; i < s->n; i++) o->mark[dofs[i]] = -1;
     o->size[k] = count_island(p, s, dofs, blocks, o->mark);
@@ -316,7 +313,6 @@ sti_status sti__islands_fill(sti__islands *s, const sti_problem *p, const sti_ta
     filling f = {s, p};
     if (!sti__islands_room(s, s->count))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory for islands");
-    sti__kept_hand_out(s);
     sti__run(tasks, s->count, 1, measure_islands, &f);
     for (int k = 0; k < s->count; k++)
         if (!s->done[k] && !reserve(&s->island[k], &s->size[k], &s->own))

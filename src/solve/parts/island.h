@@ -11,7 +11,6 @@
 #include "linear/krylov/pcg.h"
 #include "solve/pairs/pairs.h"
 #include "solve/primal/touched_core.h"
-#include "solve/warm/kept_factor.h"
 
 #define STI__KRYLOV 10
 
@@ -30,11 +29,6 @@ typedef struct sti__sweep {
     void *block;
     size_t size;
 } sti__sweep;
-
-/* What a contact has been doing while Newton's steps led nowhere: all regions, the last one, and how often it changed. */
-typedef struct sti__habit {
-    unsigned char seen, last, flips;
-} sti__habit;
 
 typedef struct sti__island {
     const sti_problem *problem;
@@ -76,7 +70,6 @@ typedef struct sti__island {
     double *G;              /* Hessians of the rows' costs, dim x dim each */
     double *GJ;             /* G J, laid out as value; row by row if direct */
     bool *active;           /* nrow: G is not zero */
-    sti__habit *habit;      /* nrow */
 
     /* H = A + J'GJ, lower triangle; aplace: where A's lower entries are in it; hplace: entry (i, k <= i) of
        block b's contribution is at hplace[pstart[b] + i (i + 1) / 2 + k] */
@@ -89,9 +82,6 @@ typedef struct sti__island {
     uint64_t pattern; /* hash of what H was planned for; 0: nothing */
     bool planned;     /* H, of this problem: not before it is needed where an earlier factor may do */
     bool factored;    /* `newton` has a symmetric factor for these dofs, though perhaps of an earlier G */
-    const sti__kept_matrix *kept; /* of an earlier step; NULL: none */
-    bool kept_ready;              /* `newton` is its factor */
-    sti__keeping keeping;         /* of what this solve leaves */
     sti_linear linear;
     sti_preconditioner preconditioner;
     const sti_allocator *allocator;
@@ -134,7 +124,6 @@ typedef struct sti__islands {
     sti__island_size *size; /* nisland: of those that are filled */
     void *lists;
     size_t nlists;
-    sti__kept *kept; /* the workspace's */
 } sti__islands;
 
 sti__islands *sti__islands_create(const sti_allocator *allocator, sti_error *error);
@@ -179,8 +168,6 @@ void sti__island_make_ranks(sti__island *s);
 bool sti__island_make_unsymmetric(sti__island *s, const sti_tasks *tasks, int *tries);
 /* Products with F, each with a solve, that cost as much. */
 int sti__island_unsymmetric_cost(const sti__island *s);
-/* The same of H, where the factor is of an earlier one. */
-int sti__island_factor_cost(const sti__island *s);
 /* x = H^-1 b; returns the products that it took (0: direct). */
 int sti__island_solve(sti__island *s, const double *b, double *x, double tol, int cap,
                       const sti_tasks *tasks);

@@ -194,7 +194,7 @@ static sti_status plan_hessian(sti__island *s, sti_error *error) {
         return STI_OK;
     }
     s->pattern = 0;
-    s->factored = s->kept_ready = false;
+    s->factored = false;
     s->direct = linear != STI_LINEAR_PCG && count_places(s) <= STI__HESSIAN_PLACES &&
                 !(linear == STI_LINEAR_AUTO && sti__chol_iterates(s->mass));
     if (linear == STI_LINEAR_DIRECT && !s->direct)
@@ -217,9 +217,8 @@ static sti_status plan_island(sti__island *s, sti_error *error) {
     sti_status status = sti__chol_analyse(s->mass, &s->A, error);
     if (status != STI_OK) return status;
     s->planned = false;
-    s->factored = s->linear != STI_LINEAR_PCG && sti__kept_use(s);
     bool swept = s->linear == STI_LINEAR_AUTO && sti__sap_sweeps(s);
-    if (s->factored || swept) return s->direct = true, STI_OK;
+    if (swept) return s->direct = true, STI_OK;
     return plan_hessian(s, error);
 }
 
@@ -390,7 +389,7 @@ bool sti__island_plan(sti__island *s) { return s->planned || plan_hessian(s, NUL
 /* A new factor takes the place of the one before. */
 static bool begin_factor(sti__island *s) {
     if (!sti__island_plan(s)) return false;
-    s->factored = s->kept_ready = false;
+    s->factored = false;
     return true;
 }
 
@@ -484,12 +483,6 @@ int sti__island_unsymmetric_cost(const sti__island *s) {
     double work = product_work(s), solve = 1.5 * (double)info.fill + 0.2 * work;
     return (int)fmin(STI__UNSYMMETRIC_MOST,
                      fmax(STI__UNSYMMETRIC_LEAST, (info.flops / 12 + 2 * work) / solve));
-}
-
-int sti__island_factor_cost(const sti__island *s) {
-    sti__chol_info info = sti__chol_get_info(s->newton);
-    double work = 2.0 * s->astart[s->n] + 4.0 * (double)s->number[s->nrow], solve = 1.5 * (double)info.fill;
-    return (int)fmin(STI__UNSYMMETRIC_MOST, (info.flops / 12 + solve + 4 * work) / (solve + work));
 }
 
 /* ---- solving

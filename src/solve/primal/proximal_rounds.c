@@ -325,9 +325,6 @@ static void next_offset(rounds *r, int since, double before) {
         change_share(r, r->nature.shifts ? 0.3 : 0.1);
     } else if (!solved && r->wait == STI__ROUNDS_WAIT && r->share < STI__ROUNDS_SHARE_MOST) {
         change_share(r, 2);
-    } else if (STI__RULE(ROUNDS_DAMPING) && since >= STI__ROUNDS_TIRED && !solved) {
-        for (int i = 0; i < s->m; i++) t[i] += STI__ROUNDS_DAMPED * s->late[i];
-        sti__anderson_forget(&s->anderson);
     } else {
         if (!STI__RULE(ROUNDS_ANDERSON)) sti__anderson_forget(&s->anderson);
         sti__anderson_next(&s->anderson, t, s->late);
