@@ -497,6 +497,7 @@ static void add_run(sti__assembly *as, const sti_state *s, int begin, int end) {
 typedef struct filling {
     sti__assembly *as;
     const sti_state *s;
+    atomic_bool ill;
 } filling;
 
 /* The Schur complement that a dof belongs to; NULL if its body is there in full. */
@@ -569,9 +570,27 @@ static void place_soft(sti__assembly *as, int d, int n) {
     as->astart[n + 1] = as->astart[n] + (schur ? schur->count : 3 * (start[1] - start[0]));
 }
 
+/* Ratio of a dof's inertia to what is left of it when the dofs after it move freely, beyond which rounding may show in momenta:
+   tens in robots, 1e11 for a finger a thousand kilometres from its hand. */
+#define ILL 1e6
+
+/* v* of trees, and whether their inertia is ill-conditioned. */
+static void add_motion(void *context, int begin, int end) {
+    filling *f = context;
+    const sti_model *m = f->as->model;
+    const sti_state *s = f->s;
+    bool ill = false;
+    for (int i = begin; i < end && f->as->dof[i] < m->nv; i++) {
+        int d = f->as->dof[i];
+        f->as->vstar[i] = s->qvel[d] + s->opt.timestep * s->qacc_step[d];
+        ill |= s->M[m->M_rowadr[d] + m->M_rownnz[d] - 1] * s->qLDiagInv[d] > ILL;
+    }
+    if (ill) atomic_store_explicit(&f->ill, true, memory_order_relaxed);
+}
+
 static void add_trees(sti__assembly *as, const sti_state *s, const sti_tasks *tasks) {
     const sti_model *m = as->model;
-    filling f = {as, s};
+    filling f = {.as = as, .s = s};
     int n = 0, before = m->nflex ? -1 : as->columns, growths = as->growths;
     bool same = true;
     as->columns = -1; /* until they are written */
@@ -583,10 +602,8 @@ static void add_trees(sti__assembly *as, const sti_state *s, const sti_tasks *ta
         same &= n < before && as->dof[n] == d;
         as->dof[n] = d;
         as->coords[n] = d < m->nv ? 0 : as->soft.coords[d - m->nv];
-        if (d < m->nv) {
-            as->vstar[n] = s->qvel[d] + s->opt.timestep * s->qacc_step[d];
-            as->astart[n + 1] = as->astart[n] + m->D_rownnz[d];
-        } else place_soft(as, d, n);
+        if (d < m->nv) as->astart[n + 1] = as->astart[n] + m->D_rownnz[d];
+        else place_soft(as, d, n);
         n++;
     }
     if (!grow_matrix(as, as->astart[n])) {
@@ -594,8 +611,10 @@ static void add_trees(sti__assembly *as, const sti_state *s, const sti_tasks *ta
         return;
     }
     as->placed = same && n == before && growths == as->growths;
+    sti__run(tasks, n, 512, add_motion, &f);
     sti__run(tasks, n, 512, add_rows, &f);
     as->columns = n;
+    as->problem.ill = atomic_load_explicit(&f.ill, memory_order_relaxed);
     if (n < as->ndof) sti__run(tasks, as->nentry, 8192, renumber, &f);
     as->problem.arrays.n = n;
     as->problem.arrays.A = (sti_csr){n, n, as->astart, as->acol, as->avalue};
@@ -653,20 +672,6 @@ static void find_islands(sti__assembly *as) {
     p->nisland = count;
 }
 
-/* Ratio of a dof's inertia to what is left of it when the dofs after it move freely, beyond which rounding may show in momenta:
-   tens in robots, 1e11 for a finger a thousand kilometres from its hand. */
-#define ILL 1e6
-
-static bool is_ill(const sti__assembly *as, const sti_state *s) {
-    const sti_model *m = as->model;
-    const sti_problem *p = &as->problem;
-    for (int i = 0; i < p->first_soft; i++) {
-        int d = as->dof[i];
-        if (s->M[m->M_rowadr[d] + m->M_rownnz[d] - 1] * s->qLDiagInv[d] > ILL) return true;
-    }
-    return p->estimate != NULL;
-}
-
 #define STILL 1e-3 /* m/s or rad/s: answers are not asked to be better than at this speed */
 
 static void show_arrays(sti__assembly *as, double h) {
@@ -708,7 +713,7 @@ sti_status sti__assembly_end(sti__assembly *as, const sti_state *s, const sti_ta
     if (as->failed) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the matrix of a step");
     show_arrays(as, s->opt.timestep);
     as->problem.tree = factor_of(as, s);
-    as->problem.ill = is_ill(as, s);
+    as->problem.ill |= as->problem.estimate != NULL;
     find_islands(as);
     return STI_OK;
 }
