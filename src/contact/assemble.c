@@ -630,7 +630,7 @@ void sti__assembly_soften(sti__assembly *as) {
 }
 
 void sti__assembly_plain(sti__assembly *as, const sti_state *s) {
-    filling f = {as, s};
+    filling f = {.as = as, .s = s};
     as->plain = true;
     add_rows(&f, 0, as->problem.arrays.n);
 }
