@@ -50,6 +50,35 @@ TEST(joints_turn_as_without_contact) {
     }
 }
 
+/* Two flanges a hair apart, turned by the hinge along their normal: it never brings them nearer, and no row is made. A stop that
+   the same hinge turns against has rows as soon as it may be met. */
+TEST(flanges_have_no_rows) {
+    const struct {
+        const char *geom;
+        int rows;
+    } all[] = {{"type='cylinder' size='.05 .1' pos='0 0 .10001'", 0},
+               {"type='box' size='.01 .05 .05' pos='.0701 0 .055'", 1}};
+    char scene[700];
+    for (int i = 0; i < 2; i++) {
+        sti_model *m;
+        snprintf(scene, sizeof scene,
+                 "<mujoco><option timestep='%%g' gravity='0 0 0'/><worldbody>"
+                 "<geom type='cylinder' size='.05 .05' pos='0 0 -.05'/><geom type='box' size='.01 .2 .05' pos='.09 .2 .055'/>"
+                 "<body><joint axis='0 0 1'/><geom %s mass='1'/></body></worldbody></mujoco>",
+                 all[i].geom);
+        sti_world *w = open(scene, 0.002, &m);
+        int rows = 0;
+        values(w, "qvel")[0] = -3;
+        for (int k = 0; k < 50; k++) {
+            REQUIRE(sti_step(w, 1) == STI_OK);
+            rows += sti_world_rows(w, NULL) > 0;
+        }
+        CHECK((rows > 0) == all[i].rows);
+        if (i == 0) CHECK_NEAR(values(w, "qvel")[0], -3, 1e-12);
+        close(w, m);
+    }
+}
+
 /* Two spheres overlap by 20 mm around the centre of a ball joint. MuJoCo 4.0 comes to 1.5 rad/s. */
 TEST(contact_at_the_centre_of_a_joint) {
     sti_model *m;
@@ -187,6 +216,6 @@ TEST(check_finds_them_at_keyframes) {
     sti_model_free(m);
 }
 
-MAIN(CASE(joints_turn_as_without_contact), CASE(contact_at_the_centre_of_a_joint), CASE(ankle_stays_calm),
+MAIN(CASE(joints_turn_as_without_contact), CASE(flanges_have_no_rows), CASE(contact_at_the_centre_of_a_joint), CASE(ankle_stays_calm),
      CASE(contact_and_limit_do_not_fight), CASE(strong_motors_do_not_press_through),
      CASE(stops_hold_beside_an_overlap), CASE(pairs_are_named_once), CASE(check_finds_them_at_keyframes))

@@ -51,6 +51,7 @@ static double room_share(const sti_state *s, int dof, double way) {
     int j = m->dof_jntid[dof];
     if (!m->jnt_limited[j] || m->jnt_type[j] < STI_JOINT_SLIDE) return 1;
     const double *range = s->par.jnt_range + 2 * (size_t)j;
+    if (way == 0) return 1;
     double q = s->qpos[m->jnt_qposadr[j]], room = way > 0 ? range[1] - q : q - range[0];
     return room > 0 ? fmin(1, room / fabs(way)) : 0;
 }
@@ -144,16 +145,18 @@ static void add_contact(sti__overlap *pair, const sti__contact *c, const push *p
     if (p->size < pair->size) pair->size = p->size;
 }
 
-static bool add_overlap(sti__overlaps *o, const sti_state *s, const sti__contact *c, int id, double depth) {
-    push p = {.depth = depth, .size = size_of(s, c)};
-    int k = pair_of(o, c);
-    if (k < 0 || !grow(o, &o->point, sizeof *o->point, o->npoint, &o->point_room)) return false;
+/* One that only lies ahead is no overlap yet, and matters if it would fade as soon as it is one. */
+static bool judge_contact(sti__overlaps *o, const sti_state *s, const sti__contact *c, int id, double depth) {
+    push p = {.depth = fmax(depth, 0), .size = size_of(s, c)};
     v3_copy(p.force, c->frame);
     v3_copy(p.place, c->pos);
     v3_cross(p.moment, c->pos, c->frame);
-    double opening = opening_of(s, c->body1, c->body2, &p), share = share_of(opening, depth, p.size);
+    double opening = opening_of(s, c->body1, c->body2, &p), share = share_of(opening, p.depth, p.size);
+    if (!(depth > 0) && share > STI__LEAST_SHARE) return true;
+    int k = depth > 0 ? pair_of(o, c) : -1;
+    if ((depth > 0 && k < 0) || !grow(o, &o->point, sizeof *o->point, o->npoint, &o->point_room)) return false;
     o->point[o->npoint++] = (sti__overlap_point){id, k, opening, share};
-    add_contact(&o->pair[k], c, &p, depth, share);
+    if (k >= 0) add_contact(&o->pair[k], c, &p, depth, share);
     return true;
 }
 
@@ -173,19 +176,20 @@ bool sti__overlaps_find(sti__overlaps *o, const sti_state *s, const sti__contact
     for (int i = 0; i < count && !o->apart; i++) {
         const sti__contact *c = contacts + i;
         double depth = c->mixed.includemargin - c->dist;
-        if (depth > 0 && c->exclude < 2 && is_tied(s->model, c) && !add_overlap(o, s, c, i, depth))
-            return false;
+        if (c->exclude < 2 && !c->far && is_tied(s->model, c) && !judge_contact(o, s, c, i, depth)) return false;
     }
     for (int k = 0; k < o->npair; k++) judge_pair(s, &o->pair[k]);
     return true;
 }
 
 double sti__overlap_share(const sti__overlaps *o, int point) {
-    return point < 0 ? 1 : o->point[point].share * o->pair[o->point[point].pair].share;
+    const sti__overlap_point *p = o->point + point;
+    return point < 0 ? 1 : p->pair < 0 ? p->share : p->share * o->pair[p->pair].share;
 }
 
 double sti__overlap_opening(const sti__overlaps *o, int point) {
-    return point < 0 ? 1 : fmin(o->point[point].opening, o->pair[o->point[point].pair].opening);
+    const sti__overlap_point *p = o->point + point;
+    return point < 0 ? 1 : p->pair < 0 ? p->opening : fmin(p->opening, o->pair[p->pair].opening);
 }
 
 double sti__overlap_push(double speed, double opening) {

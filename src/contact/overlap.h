@@ -35,7 +35,7 @@ typedef struct sti__overlap {
 
 /* A contact of such a pair. */
 typedef struct sti__overlap_point {
-    int contact, pair;
+    int contact, pair;     /* pair: -1 if it only lies ahead, and has no rows */
     double opening, share; /* of this contact alone */
 } sti__overlap_point;
 
