@@ -63,7 +63,8 @@ TEST(flanges_have_no_rows) {
         sti_model *m;
         snprintf(scene, sizeof scene,
                  "<mujoco><option timestep='%%g' gravity='0 0 0'/><worldbody>"
-                 "<geom type='cylinder' size='.05 .05' pos='0 0 -.05'/><geom type='box' size='.01 .2 .05' pos='.09 .2 .055'/>"
+                 "<geom type='cylinder' size='.05 .05' pos='0 0 -.05'/><geom type='box' size='.01 .2 .05' "
+                 "pos='.09 .2 .055'/>"
                  "<body><joint axis='0 0 1'/><geom %s mass='1'/></body></worldbody></mujoco>",
                  all[i].geom);
         sti_world *w = open(scene, 0.002, &m);
@@ -216,6 +217,6 @@ TEST(check_finds_them_at_keyframes) {
     sti_model_free(m);
 }
 
-MAIN(CASE(joints_turn_as_without_contact), CASE(flanges_have_no_rows), CASE(contact_at_the_centre_of_a_joint), CASE(ankle_stays_calm),
-     CASE(contact_and_limit_do_not_fight), CASE(strong_motors_do_not_press_through),
+MAIN(CASE(joints_turn_as_without_contact), CASE(flanges_have_no_rows), CASE(contact_at_the_centre_of_a_joint),
+     CASE(ankle_stays_calm), CASE(contact_and_limit_do_not_fight), CASE(strong_motors_do_not_press_through),
      CASE(stops_hold_beside_an_overlap), CASE(pairs_are_named_once), CASE(check_finds_them_at_keyframes))

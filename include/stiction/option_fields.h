@@ -48,7 +48,7 @@
     X(double, sigma, sigma, 0, 1e300, "friction's softness over the inverse mass; 0: by the rule")                      \
     X(double, push, push, 1e-300, 1e300,                                                                                \
       "largest speed at which near-rigid contacts and limits undo an overlap, m/s (rad/s)")                             \
-    X(double, closing, closing, 1e-300, 1e300, "largest speed at which near-rigid equalities and limits close, m/s (rad/s)")
+    X(double, closing, closing, 1e-300, 1e300, "largest speed at which near-rigid equalities close, m/s (rad/s); 2.5 % of it is the least cap of limits")
 
 /* Options of MJCF's <option>, one number each: X(type, name, least, most, text). Those that are kept for MJCF have no effect here. */
 #define STI_MJCF_OPTIONS(X)                                                                                             \

@@ -125,12 +125,8 @@ typedef struct below {
     int words;                   /* of a hull that has so many */
 } below;
 
-static bool add_below(below *b, int v) {
-    uint64_t bit = (uint64_t)1 << (v % 64), *word = &b->bit[v / 64];
-    bool is_new = !(*word & bit);
-    *word |= bit;
-    return is_new;
-}
+static bool is_below(const below *b, int v) { return b->bit[v / 64] >> (v % 64) & 1; }
+static void add_below(below *b, int v) { b->bit[v / 64] |= (uint64_t)1 << (v % 64); }
 
 /* The vertices of a hull that are below `level` along d, from the deepest over edges: those below a plane hang together. Where that
    would not pay or there is no room: all. */
@@ -145,7 +141,9 @@ static void hull_below(const sti__hull *h, const double d[3], double level, int 
     for (int from = 0; from < n && n < BELOW; from++)
         for (int k = h->edge_start[todo[from]]; k < h->edge_start[todo[from] + 1] && n < BELOW; k++) {
             int v = h->edge_to[k];
-            if (v3_dot(h->vert + 3 * v, d) < level && add_below(b, v)) todo[n++] = v;
+            if (is_below(b, v) || !(v3_dot(h->vert + 3 * v, d) < level)) continue;
+            add_below(b, v);
+            todo[n++] = v;
         }
     for (int i = 0; i < b->words && n == BELOW; i++) b->bit[i] = ~(uint64_t)0;
 }
@@ -173,7 +171,7 @@ static void plane_hull(const sti__shape *a, const sti__shape *b, double margin, 
     if (!many) hull_below(h, d, margin - lift, deepest, &found);
     for (int k = 0; k < h->nvert; k++) {
         if (!many && found.bit[k / 64] >> (k % 64) == 0) k |= 63; /* no more in this word */
-        else if ((many || found.bit[k / 64] >> (k % 64) & 1) && v3_dot(h->vert + 3 * k, d) + lift < margin)
+        else if ((many || is_below(&found, k)) && v3_dot(h->vert + 3 * k, d) + lift < margin)
             plane_vertex(a, b, k, margin, out);
     }
     sti__manifold_reduce(out->point, &out->count, STI__MANIFOLD_MAX);

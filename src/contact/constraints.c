@@ -69,7 +69,7 @@ static void limit_row(sti__assembly *as, const sti_state *s, const int *dofs, co
     double *row = sti__block_open(as, 1, dofs, n);
     if (!row) return;
     for (int k = 0; k < n; k++) row[k] = sign * J[k];
-    o->closing = sti__limit_closing(&s->opt, o->asked.solref, margin, phi);
+    o->closing = sti__limit_closing(&s->opt, o->asked.solref, phi);
     sti__close_soft(as, s, STI_ROW_INTERVAL, 1, &phi, o);
 }
 

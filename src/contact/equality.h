@@ -48,20 +48,25 @@ static inline double sti__distance_drift(const sti_state *s, int body1, const do
     return s->opt.timestep / 2 * (v3_norm(a1) + swing);
 }
 
+/* Part of `closing` at which a limit closes at least. */
+#define STI__LEAST_CLOSING 0.025
+
 /* The same for a row that feels the inverse mass w, and w0 in the reference pose: what closes in a direction that joints can
    hardly move gets no more kinetic energy than w0 has at that speed. */
 static inline double sti__closing_limit(double closing, double w, double w0) {
     return w < w0 ? closing * sqrt(w / w0) : closing;
 }
 
-/* The largest speed at which a limit closes that is violated by -phi, of which `margin` lies before the limit: what is beyond the limit is
-   undone within a step, and a margin is left in the time constant that solref asks for. */
-static inline double sti__limit_closing(const sti_option *o, const double *solref, double margin,
-                                        double phi) {
-    double h = o->timestep, time = solref[0] > 2 * h ? solref[0] : 2 * h, beyond = -phi - margin;
-    if (!(margin > 0 && solref[0] > 0)) return o->closing;
-    double speed = margin / time + (beyond > 0 ? beyond / h : 0);
-    return speed < o->closing ? speed : o->closing;
+/* The largest speed at which a limit closes that is violated by -phi: that at which MJCF's spring lets go of it. A critically damped spring with
+   the time constant t of solref that begins stretched by d is fastest after t, and then at d / (e t); from there on it would have to pull.
+   What a load presses in is less than what closes at a small part of `closing`, and is undone within a step. */
+static inline double sti__limit_closing(const sti_option *o, const double *solref, double phi) {
+    const double e = 2.71828182845904524;
+    double h = o->timestep, time = solref[0] > 2 * h ? solref[0] : 2 * h,
+           least = STI__LEAST_CLOSING * o->closing;
+    if (!(solref[0] > 0)) return o->closing;
+    double speed = -phi / (e * time);
+    return speed > least ? speed : least;
 }
 
 /* Shortens a vector to a largest length. */

@@ -154,7 +154,8 @@ static bool judge_contact(sti__overlaps *o, const sti_state *s, const sti__conta
     double opening = opening_of(s, c->body1, c->body2, &p), share = share_of(opening, p.depth, p.size);
     if (!(depth > 0) && share > STI__LEAST_SHARE) return true;
     int k = depth > 0 ? pair_of(o, c) : -1;
-    if ((depth > 0 && k < 0) || !grow(o, &o->point, sizeof *o->point, o->npoint, &o->point_room)) return false;
+    if ((depth > 0 && k < 0) || !grow(o, &o->point, sizeof *o->point, o->npoint, &o->point_room))
+        return false;
     o->point[o->npoint++] = (sti__overlap_point){id, k, opening, share};
     if (k >= 0) add_contact(&o->pair[k], c, &p, depth, share);
     return true;
@@ -176,7 +177,8 @@ bool sti__overlaps_find(sti__overlaps *o, const sti_state *s, const sti__contact
     for (int i = 0; i < count && !o->apart; i++) {
         const sti__contact *c = contacts + i;
         double depth = c->mixed.includemargin - c->dist;
-        if (c->exclude < 2 && !c->far && is_tied(s->model, c) && !judge_contact(o, s, c, i, depth)) return false;
+        if (c->exclude < 2 && !c->far && is_tied(s->model, c) && !judge_contact(o, s, c, i, depth))
+            return false;
     }
     for (int k = 0; k < o->npair; k++) judge_pair(s, &o->pair[k]);
     return true;

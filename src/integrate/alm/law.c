@@ -222,7 +222,7 @@ static void limit(sti__alm *alm, const sti_state *s, const int *dofs, const doub
     sti__alm_sum *sum = new_sum(alm, dofs, J, n);
     set_law(alm, sum, STI_ROW_INTERVAL, INFINITY, lambda);
     sum->sign = sign;
-    double most = h * sti__limit_closing(&s->opt, at.solref, at.margin, distance);
+    double most = h * sti__limit_closing(&s->opt, at.solref, distance);
     sum->offset = distance < -most ? -most : distance;
 }
 

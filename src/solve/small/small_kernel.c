@@ -322,13 +322,20 @@ INLINE void add_two_blocks(const small *s, const double *X, double (*K)[STI_ROW_
 }
 
 /* What a block adds to I; whether it adds anything. */
-static bool law_matrix(const small *s, int b, double *K) {
-    int at = s->first[b], dim = s->row[b]->dim;
-    const double *G = s->G + s->gstart[b];
-    bool any = false;
+INLINE bool matrix_of(int dim, const double *G, const double *slope, double *K) {
+    int64_t any = 0; /* as wide as a number, so that a register does several */
     for (int i = 0; i < dim * dim; i++) any |= (K[i] = G[i]) != 0;
-    for (int i = 0; i < dim; i++) K[i * dim] += s->slope[at + i];
+    for (int i = 0; i < dim; i++) K[i * dim] += slope[i];
     return any;
+}
+
+static bool law_matrix(const small *s, int b, double *K) {
+    int dim = s->row[b]->dim;
+    const double *G = s->G + s->gstart[b], *slope = s->slope + s->first[b];
+    if (dim == 3) return matrix_of(3, G, slope, K);
+    if (dim == 1) return matrix_of(1, G, slope, K);
+    if (dim == 6) return matrix_of(6, G, slope, K);
+    return matrix_of(dim, G, slope, K);
 }
 
 static bool is_symmetric(const small *s) {
