@@ -40,7 +40,9 @@ static const char rigid[] =
 "<joint name='eqj' joint1='j3' polycoef='.1 0 0 0 0' active='false' sti:stiffness='100'/></equality>"
 "<tendon><spatial name='rope' stiffness='5' damping='.2' range='0 3' limited='true' margin='.01' frictionloss='.1' armature='.01' springlength='.5' springyield='.2' width='.01' rgba='1 1 0 1'"
 " group='1' material='a' solreflimit='.03 1' solimplimit='.8 .9 .01 .5 2' solreffriction='.03 1' solimpfriction='.8 .9 .01 .5 2' actuatorfrcrange='-5 5'>"
-"<site site='anchor'/><site site='s1'/><site site='s2'/></spatial></tendon>"
+"<site site='anchor'/><site site='s1'/><site site='s2'/></spatial>"
+"<sti:sheet site1='anchor' site2='s1' site3='s2' young='200' poisson='.2' thickness='.01' damping='.01'/>"
+"<sti:fold site1='anchor' site2='s1' site3='s2' site4='s3' young='3e3' poisson='.2' thickness='.02' damping='.02'/></tendon>"
 "<actuator><general name='a1' joint='j1' gear='2' gainprm='3 0 0' biastype='affine' biasprm='.1 -3 -.2' ctrlrange='-1 1' forcerange='-6 6' ctrllimited='true' forcelimited='true' group='1'"
 " dyntype='filterexact' dynprm='.1' actrange='-2 2' actlimited='true' actearly='false' lengthrange='0 2'/>"
 "<general name='a2' tendon='rope' gainprm='1' armature='.03' damping='.15' nsample='3' delay='.004'/><general name='a3' cranksite='s1' slidersite='anchor' cranklength='2.5'/>"
@@ -166,6 +168,9 @@ static const edit rigid_edits[] = {
     {"sensor_delay", "delay='.002'", "delay='.005'"},
     {"sensor_interval", "interval='.004 -.001'", "interval='.006 -.002'"},
     {"key_plastic", "plastic='.05 .5 .6'", "plastic='.1 .5 .6'"},
+    {"sheet_matter", "young='200' poisson='.2' thickness='.01'", "young='300' poisson='.3' thickness='.02'"},
+    {"fold_matter", "poisson='.2' thickness='.02' damping='.02'",
+     "poisson='.1' thickness='.03' damping='.01'"},
     {"tendon_stiffnesspoly", "stiffness='5'", "stiffness='5 1 2'"},
     {"tendon_damping", "damping='.2'", "damping='2'"},
     {"tendon_dampingpoly", "damping='.2'", "damping='.2 1 2'"},

@@ -349,6 +349,45 @@ TEST(force_is_the_slope_of_energy) {
     box_free(&mesh);
 }
 
+/* Slope and curvature of the wall of squeezed elements, and the force of a body that is pressed to a part of its height, to flat and through
+   it: no more where nothing is squeezed. */
+TEST(wall_of_squeezed_elements) {
+    const double size[3] = {0.2, 0.2, 0.2}, e = 1e-6, heights[] = {.9, .2, .1, 0, -.1, -.4};
+    for (double j = -.4; j < .5; j += .013) {
+        sti__fem_wall here = sti__wall(3, 5, j), low = sti__wall(3, 5, j - e), high = sti__wall(3, 5, j + e);
+        CHECK_NEAR((high.energy - low.energy) / (2 * e), here.slope, 1e-6 * STI__FEM_FIRM * 8);
+        CHECK_NEAR((high.slope - low.slope) / (2 * e), here.curvature, 2e-4 * STI__FEM_FIRM * 8);
+        CHECK(here.slope <= 0 && (j < STI__FEM_DENSE || here.energy == 0));
+    }
+    box mesh = box_make(2, 2, 2, size, false);
+    for (int k = 0; k < 12; k++) {
+        sti__fem_material m = plain(k % 2 ? STI__FEM_NEOHOOKEAN : STI__FEM_COROTATED);
+        body b = body_make(&mesh, &m);
+        shake(&b, 0.002);
+        for (int i = 2; i < b.n; i += 3) b.x[i] *= heights[k / 2];
+        sti__fem_force(b.fem, b.work, b.x, NULL);
+        memcpy(b.r, b.work->force, sizeof(double) * (size_t)b.n);
+        b.work->wall = true;
+        sti__fem_force(b.fem, b.work, b.x, NULL);
+        CHECK((memcmp(b.r, b.work->force, sizeof(double) * (size_t)b.n) == 0) == (k < 2 || k >= 10));
+        CHECK((sti__fem_squeezed(b.fem, b.x, STI__FEM_DENSE, 0, b.fem->ntet) == 0) == (k < 2));
+        memcpy(b.r, b.work->force, sizeof(double) * (size_t)b.n);
+        double most = 0;
+        for (int i = 0; i < b.n; i++) most = fmax(most, fabs(b.r[i]));
+        for (int i = 0; i < b.n; i += 7) {
+            double keep = b.x[i], step = 1e-7;
+            b.x[i] = keep + step;
+            double high = sti__fem_energy(b.fem, b.work, b.x, NULL);
+            b.x[i] = keep - step;
+            double low = sti__fem_energy(b.fem, b.work, b.x, NULL);
+            b.x[i] = keep;
+            CHECK_NEAR(-(high - low) / (2 * step), b.r[i], 1e-5 * most);
+        }
+        body_free(&b);
+    }
+    box_free(&mesh);
+}
+
 TEST(stiffness_is_the_slope_of_force) {
     const double size[3] = {0.2, 0.2, 0.2}, e = 1e-7;
     box mesh = box_make(2, 2, 2, size, true);
@@ -678,6 +717,6 @@ TEST(memory_runs_out) {
 MAIN(CASE(singular_values), CASE(polar), CASE(eigenvalues), CASE(stress_is_the_slope_of_energy),
      CASE(tangent_is_the_slope_of_stress), CASE(hooke_at_rest), CASE(energy_does_not_see_rotations),
      CASE(energies_as_published), CASE(projection), CASE(projection_where_the_rotation_jumps), CASE(masses),
-     CASE(force_is_the_slope_of_energy), CASE(stiffness_is_the_slope_of_force), CASE(patch), CASE(von_mises),
-     CASE(mixed_materials), CASE(same_bits), CASE(tangent_is_kept), CASE(state), CASE(bad_input),
-     CASE(memory_runs_out))
+     CASE(force_is_the_slope_of_energy), CASE(wall_of_squeezed_elements),
+     CASE(stiffness_is_the_slope_of_force), CASE(patch), CASE(von_mises), CASE(mixed_materials),
+     CASE(same_bits), CASE(tangent_is_kept), CASE(state), CASE(bad_input), CASE(memory_runs_out))

@@ -45,43 +45,73 @@ static double farthest(sti_world *w, const sti_model *m) {
     return far;
 }
 
-static void press(const cells *c, const char *law, const char *self, double mass, double h) {
+/* Largest change of a distance between two vertices since rest, m. */
+static double change(const sti_model *m, const double *x) {
+    double worst = 0;
+    for (int a = 0; a < m->nflexvert; a++)
+        for (int b = 0; b < a; b++) {
+            double d[3], r[3];
+            for (int k = 0; k < 3; k++) {
+                d[k] = x[3 * a + k] - x[3 * b + k];
+                r[k] = m->flexvert_pos0[3 * a + k] - m->flexvert_pos0[3 * b + k];
+            }
+            worst = fmax(worst, fabs(sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) -
+                                     sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])));
+        }
+    return worst;
+}
+
+/* The weight is gone, and gravity; what moves is stopped now and then, since nothing brakes a body that turns as a whole. */
+static void let_go(sti_world *w, const sti_model *m, double h) {
+    values(w, "qpos")[0] = 5;
+    sti_world_option(w)->gravity[2] = 0;
+    for (int k = 0; k < 4; k++) {
+        CHECK(sti_step(w, (int)(.25 / h)) == STI_OK);
+        memset(values(w, "flexvert_xvel"), 0, 3 * sizeof(double) * (size_t)m->nflexvert);
+    }
+}
+
+/* Never more energy than at the beginning; with `solved` every step is, no element is inside out, and the shape comes back to 5 % of
+   the clip's height. */
+static void press(const cells *c, const char *law, const char *self, double mass, double h, bool solved) {
     sti_model *m = pressed(c, law, self, mass, h);
     sti_world *w = world_of(m);
     energy begin = measure(w, m, mass);
-    double worst = 0, far = 0, t = 0;
-    for (; t < .3; t += h) {
+    double worst = 0, far = 0, certificate = 0, t = 0;
+    for (; t < .25; t += h) {
         CHECK(sti_step(w, 1) == STI_OK);
         energy e = measure(w, m, mass);
         worst = fmax(worst, (e.motion + e.height) / begin.height);
         far = fmax(far, farthest(w, m));
+        certificate = fmax(certificate, sti_world_solve_info(w)->certificate.headline);
         if (far > 1) break;
     }
-    if (!(worst < 1.02 && far < .13))
-        fprintf(stderr, "%d-%d-%d %s self %s, %g kg, h %g: energy %.3f, extent %.3f at %g\n", c->from, c->to,
-                c->low, law, self, mass, h, worst, far, t);
+    if (!(worst < 1.02 && far < .13) || (solved && !(certificate < 1e-8)))
+        fprintf(stderr,
+                "%d-%d-%d %s self %s, %g kg, h %g: energy %.3f, extent %.3f at %g, certificate %.1e\n",
+                c->from, c->to, c->low, law, self, mass, h, worst, far, t, certificate);
     CHECK(worst < 1.02 && far < .13);
+    if (solved) {
+        CHECK(certificate < 1e-8 && sti_world_warnings(w, STI_WARN_INVERTED) == 0);
+        let_go(w, m, h);
+        CHECK(change(m, values(w, "flexvert_xpos")) < .003);
+    }
     sti_world_destroy(w);
     sti_model_free(m);
 }
 
 /* What is lost to the steps is the weight's; nothing may come back that was not there. Speeds follow: no more than the energy of height. */
-TEST(crushed_clips_gain_no_energy) {
-    press(&clip, "linear_corotated", "bvh", 1, .005);
-    press(&clip, "linear_corotated", "narrow", 5, .01);
-    press(&clip, "linear", "none", 2, .005);
-    press(&clip, "corotated", "bvh", 5, .01);
-    press(&clip, "stvk", "bvh", 2, .01);
+TEST(crushed_clips_gain_no_energy_and_regain_their_shape) {
+    press(&clip, "linear_corotated", "bvh", 1, .005, true);
+    press(&clip, "linear_corotated", "narrow", 5, .005, true);
+    press(&clip, "neohookean", "bvh", 2, .005, true);
+    press(&clip, "corotated", "bvh", 5, .01, false);
+    press(&clip, "linear", "none", 2, .005, false);
 }
 
-/* Newton's method does not end there within a step's work: what it takes then is no iterate that has gone astray. */
-TEST(spent_work_gains_no_energy) { press(&clip, "neohookean", "bvh", 5, .01); }
-
 TEST(crushed_frames_and_folded_plates_gain_no_energy) {
-    press(&ring, "linear_corotated", "bvh", 2, .01);
-    press(&ring, "neohookean", "bvh", 2, .01);
-    press(&plates, "linear_corotated", "bvh", 2, .005);
-    press(&plates, "neohookean", "bvh", 2, .01);
+    press(&ring, "linear_corotated", "bvh", 2, .01, false);
+    press(&plates, "neohookean", "bvh", 2, .01, false);
 }
 
 /* Least height of the upper leg's lower side above the lower leg's upper side, at their ends. */
@@ -123,5 +153,5 @@ TEST(legs_touch_and_open_again) {
     }
 }
 
-MAIN(CASE(crushed_clips_gain_no_energy), CASE(spent_work_gains_no_energy),
+MAIN(CASE(crushed_clips_gain_no_energy_and_regain_their_shape),
      CASE(crushed_frames_and_folded_plates_gain_no_energy), CASE(legs_touch_and_open_again))

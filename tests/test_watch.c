@@ -132,9 +132,9 @@ static void write_clip(char *point, char *element) {
     }
 }
 
-/* A weight of 50 times its own crushes a clip until its legs pass through each other. Contact of a body with itself does not hold
-   against that, with certificates below 1e-8; it is noticed, and the run can end there. */
-TEST(crushed_contact_with_itself_is_noticed_and_can_end_the_run) {
+/* A weight of 50 times its own crushes a clip until its legs lie on each other: no element turns inside out, no energy comes from
+   nowhere. */
+TEST(crushed_contact_with_itself_is_quiet) {
     static char point[8192], element[32768], xml[65536];
     write_clip(point, element);
     snprintf(xml, sizeof xml,
@@ -146,18 +146,12 @@ TEST(crushed_contact_with_itself_is_noticed_and_can_end_the_run) {
              "<geom type='box' size='.02 .02 .02' mass='5'/></body></worldbody></mujoco>",
              point, element);
     sti_model *m = model_of(xml);
-    for (int stop = 0; stop < 2; stop++) {
-        sti_world *w = world_of(m);
-        sti_status status = STI_OK;
-        if (stop) sti_world_option(w)->watch = STI_WATCH_STOP;
-        for (int i = 0; i < 40 && alarms(w) == 0 && status == STI_OK; i++) {
-            status = sti_step(w, 1);
-            CHECK(sti_world_solve_info(w)->certificate.headline < 1e-8);
-        }
-        CHECK(stop ? status == STI_PHYSICS : status == STI_OK && alarms(w) > 0);
-        if (stop) CHECK(strstr(sti_world_error(w)->message, "INVERTED"));
-        sti_world_destroy(w);
+    sti_world *w = world_of(m);
+    for (int i = 0; i < 40; i++) {
+        CHECK(sti_step(w, 1) == STI_OK && alarms(w) == 0);
+        CHECK(sti_world_solve_info(w)->certificate.headline < 1e-8);
     }
+    sti_world_destroy(w);
     sti_model_free(m);
 }
 
@@ -186,5 +180,5 @@ TEST(ordinary_scenes_are_quiet) {
 
 MAIN(CASE(energy_without_a_source_is_noticed), CASE(energy_without_a_source_is_noticed_late_in_a_run),
      CASE(brakes_and_bounces_are_quiet), CASE(displacements_beyond_the_scene_are_noticed_and_can_end_the_run),
-     CASE(inverted_elements_are_noticed), CASE(crushed_contact_with_itself_is_noticed_and_can_end_the_run),
+     CASE(inverted_elements_are_noticed), CASE(crushed_contact_with_itself_is_quiet),
      CASE(ordinary_scenes_are_quiet))

@@ -39,6 +39,8 @@
     X(nwrap, "path elements of all tendons")                                              \
     X(nJten, "nonzeros of the tendon Jacobian")                                           \
     X(nJmom, "nonzeros of the actuator moment arms")                                      \
+    X(nsheet, "triangles of elastic sheets")                                              \
+    X(nfold, "folds of elastic sheets")                                                   \
     X(nsensor, "sensors")                                                                 \
     X(nsensordata, "sensor values")                                                       \
     X(neq, "equality constraints")                                                        \
@@ -272,6 +274,13 @@
     X(int, wrap_type, nwrap, 1, C, F)                                                     \
     X(int, wrap_objid, nwrap, 1, C, F)                                                    \
     X(double, wrap_prm, nwrap, 1, C, F) /* joint coef, pulley divisor, or side site id */    \
+    X(int, sheet_siteid, nsheet, 3, C, F)                                                 \
+    X(double, sheet_matter, nsheet, 4, C, B)  /* Young's modulus, Pa; Poisson's ratio; thickness, m; damping, s */ \
+    X(double, sheet_length2, nsheet, 3, C, D) /* squared edge lengths at qpos0: 1-2, 2-0, 0-1 */ \
+    X(double, sheet_metric, nsheet, 6, C, D)  /* energy is its form in the changes of those: 00 11 22 01 02 12 */ \
+    X(int, fold_siteid, nfold, 4, C, F)       /* the edge, and the corners across it */      \
+    X(double, fold_matter, nfold, 4, C, B)    /* as sheet_matter */                          \
+    X(double, fold_weight, nfold, 4, C, D)    /* energy is half the square of the sum of places with them */ \
     X(int, ten_J_rowadr, ntendon, 1, C, F)                                                \
     X(int, ten_J_rownnz, ntendon, 1, C, F)                                                \
     X(int, ten_J_colind, nJten, 1, C, F)                                                  \

@@ -17,6 +17,7 @@
     X(flexvert_xpos, nflexvert, 3, S) /* of soft bodies, world frame */                   \
     X(flexvert_xvel, nflexvert, 3, S)                                                     \
     X(flexvert_tangent, nflexvert, 3, S) /* where they were when their stiffness was computed */ \
+    X(flex_knotted, nflex, 1, S) /* 1: so much of it was inside out that its elements let it through */ \
     X(act, na, 1, S)                                                                      \
     X(history, nhistory, 1, S) /* of each actuator and sensor: its phase, newest sample, their times, their values */\
     X(plastic, nplastic, 1, S) /* where springs that yield are at rest */                 \

@@ -18,9 +18,9 @@ static inline double sti__budget_default(double dofs) {
     return STI__BUDGET_BASE + STI__BUDGET_PER_DOF * dofs;
 }
 
-/* With soft bodies, whose large sparse matrices take four times as long for an operation: less to begin with, little for each of their many
-   dofs, and so many factors of all of them. Ordinary steps take a tenth of it or less. */
-#define STI__BUDGET_SOFT_BASE 3e9
+/* With soft bodies: enough for the Newton iterations of a crushed body with a thousand contacts, little for each of their many dofs, and so
+   many factors of all of them. Ordinary steps take a hundredth of it or less. */
+#define STI__BUDGET_SOFT_BASE 3e10
 #define STI__BUDGET_PER_SOFT 2e5
 #define STI__BUDGET_FACTORS 8
 static inline double sti__budget_soft(double dofs, double soft_dofs, double factor) {

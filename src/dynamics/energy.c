@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Potential energy of gravity and springs; kinetic energy. */
+#include "dynamics/sheet.h"
 #include "dynamics/spring.h"
 
 void STI_K(energy)(sti_state *s);
@@ -11,6 +12,23 @@ static vreal gravity_energy(const sti_state *s) {
     for (int i = 1; i < s->model->nbody; i++)
         sum = sum - PAR(s, body_mass, i) * v3_dot(g, CLANES(s->xipos) + 3 * i);
     return sum;
+}
+
+static vreal sheet_energy(const sti_state *s) {
+    const sti_model *m = s->model;
+    vreal twice = v_set(0), x[4][3], edge[3][3], d[3], q[3], sum[3];
+    for (int i = 0; i < m->nsheet; i++) {
+        sheet_places(s, m->sheet_siteid + 3 * i, 3, x, NULL);
+        sheet_changes(s, i, x, NULL, edge, d, NULL);
+        sheet_metric(s, i, d, q);
+        twice = twice + v3_dot(d, q);
+    }
+    for (int i = 0; i < m->nfold; i++) {
+        sheet_places(s, m->fold_siteid + 4 * i, 4, x, NULL);
+        fold_sum(s, i, x, sum);
+        twice = twice + v3_dot(sum, sum);
+    }
+    return v_set(0.5) * twice;
 }
 
 static vreal spring_energy(const sti_state *s) {
@@ -30,7 +48,7 @@ static vreal spring_energy(const sti_state *s) {
         sum = sum + v_set(0.5) * PAR(s, tendon_stiffness, i) * (offset * offset) +
               spring_more_energy(p, offset);
     }
-    return sum;
+    return sum + sheet_energy(s);
 }
 
 /* v'Mv/2 */

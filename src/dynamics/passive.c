@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Forces of springs, dampers, gravity compensation and the surrounding medium. */
 #include "dynamics/fluid.h"
+#include "dynamics/sheet.h"
 #include "dynamics/spring.h"
 
 void STI_K(passive)(sti_state *s);
@@ -35,6 +36,55 @@ static inline void pull(const sti_state *s, int i, vreal f, vreal *force) {
     }
 }
 
+/* Adds a force at a site's place to the spatial forces of bodies. */
+static inline void push_site(const sti_state *s, int site, const vreal at[3], const vreal f[3],
+                             vreal *force) {
+    const sti_model *m = s->model;
+    int body = m->site_bodyid[site];
+    vreal none[3], six[6];
+    v3_zero(none);
+    force_at(six, f, none, at, CLANES(s->subtree_com) + 3 * m->body_rootid[body]);
+    v6_add(force + 6 * body, six);
+}
+
+/* Springs, or dampers, of sheets on bodies. */
+static void push_sheets(const sti_state *s, bool damp, vreal *force) {
+    const sti_model *m = s->model;
+    vreal x[4][3], v[4][3], edge[3][3], d[3], rate[3], q[3], f[3], sum[3];
+    for (int i = 0; i < m->nsheet; i++) {
+        const int *site = m->sheet_siteid + 3 * i;
+        vreal share = v_set(damp ? 2 * m->sheet_matter[4 * i + 3] : 2);
+        sheet_places(s, site, 3, x, damp ? v : NULL);
+        sheet_changes(s, i, x, damp ? v : NULL, edge, d, rate);
+        sheet_metric(s, i, damp ? rate : d, q);
+        for (int k = 0; k < 3; k++) { /* corner k ends edge k + 1 and begins edge k + 2 */
+            int a = (k + 1) % 3, b = (k + 2) % 3;
+            for (int c = 0; c < 3; c++) f[c] = share * (q[b] * edge[b][c] - q[a] * edge[a][c]);
+            push_site(s, site[k], x[k], f, force);
+        }
+    }
+    for (int i = 0; i < m->nfold; i++) {
+        const int *site = m->fold_siteid + 4 * i;
+        vreal share = v_set(damp ? -m->fold_matter[4 * i + 3] : -1);
+        sheet_places(s, site, 4, x, damp ? v : NULL);
+        fold_sum(s, i, damp ? v : x, sum);
+        for (int k = 0; k < 4; k++) {
+            v3_scale(f, sum, share * v_set(m->fold_weight[4 * i + k]));
+            push_site(s, site[k], x[k], f, force);
+        }
+    }
+}
+
+static void sheets(sti_state *s, bool damp, vreal *out) {
+    const sti_model *m = s->model;
+    if (m->nsheet + m->nfold == 0) return;
+    vreal *force = LANES(s->scratch), *more = force + 6 * m->nbody;
+    fill(force, 6 * m->nbody);
+    push_sheets(s, damp, force);
+    project_forces(s, force, more);
+    for (int d = 0; d < m->nv; d++) out[d] = out[d] + more[d];
+}
+
 static void springs(sti_state *s) {
     const sti_model *m = s->model;
     vreal *force = LANES(s->qfrc_spring);
@@ -45,6 +95,7 @@ static void springs(sti_state *s) {
         vreal offset = tendon_offset(s, i);
         pull(s, i, -tendon_spring_rate(s, i, offset) * offset, force);
     }
+    sheets(s, false, force);
 }
 
 static void dampers(sti_state *s) {
@@ -58,6 +109,7 @@ static void dampers(sti_state *s) {
     for (int d = 0; d < m->nv; d++) force[d] = -dof_damper_rate(s, d) * qvel[d];
     for (int i = 0; i < m->ntendon; i++)
         pull(s, i, -tendon_damper_rate(s, i) * CLANES(s->ten_velocity)[i], force);
+    sheets(s, true, force);
 }
 
 static bool has_gravity(const sti_state *s) {

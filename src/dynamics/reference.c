@@ -440,7 +440,12 @@ sti_status sti__reference_values(sti_model *m, const sti_spec *spec, sti_report 
         take_requests(m, !spec, w.request);
         sti__open_statistic(m, !spec);
         evaluate(s, m);
-        if (regularise(s, m, spec, report, &own) == STI_OK) derive(s, m, &w);
+        int flat = sti__sheets_rest(m, s->site_xpos);
+        if (flat >= 0)
+            sti__fail_at(&own, spec ? sti__place_of(sti__root(spec)) : (sti__place){0}, STI_PHYSICS,
+                         "%s %d of elastic sheets has no area in the reference pose",
+                         flat < m->nsheet ? "triangle" : "fold", flat < m->nsheet ? flat : flat - m->nsheet);
+        else if (regularise(s, m, spec, report, &own) == STI_OK) derive(s, m, &w);
     }
     sti__free(&m->allocator, w.block, w.bytes);
     sti__state_free(s);

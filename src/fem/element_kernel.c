@@ -167,6 +167,7 @@ INLINE void batch(const sti__fem_pass *pass, int k, sti__fem_kind kind) {
     const sti__fem_batch *b = pass->batch + k;
     double *rotation = pass->rotation + 72 * (size_t)k, *reference = pass->reference + 72 * (size_t)k;
     vreal f[9], r[9], mu = at(b->mu), lambda = at(b->lambda);
+    bool walled = (kind == STI__FEM_COROTATED || kind == STI__FEM_NEOHOOKEAN) && pass->what & STI__FEM_WALL;
     sti__fem_hess h;
     if ((kind == STI__FEM_LINEAR || kind == STI__FEM_LINEAR_COROTATED) && pass->what & STI__FEM_PRODUCT) {
         product(pass, k, kind);
@@ -189,6 +190,7 @@ INLINE void batch(const sti__fem_pass *pass, int k, sti__fem_kind kind) {
     }
     if (pass->what & STI__FEM_BLOCKS) {
         sti__material_hess(kind, mu, lambda, f, r, &h);
+        if (walled) sti__hess_wall(mu, lambda, f, &h);
         if (kind == STI__FEM_COROTATED) sti__mul_transposed(r, h.u, h.v);
         if (kind != STI__FEM_LINEAR && kind != STI__FEM_LINEAR_COROTATED) sti__hess_project(&h);
         put_blocks(b, &h, pass->block + (size_t)(k - pass->first) * 8 * STI__FEM_NUMBERS);
@@ -196,11 +198,19 @@ INLINE void batch(const sti__fem_pass *pass, int k, sti__fem_kind kind) {
             for (int i = 0; i < 9; i++) put(reference + 8 * i, seen[i]);
     } else if (kind == STI__FEM_COROTATED && pass->what & (STI__FEM_FORCE | STI__FEM_ENERGY))
         sti__polar3(f, r);
-    if (pass->what & STI__FEM_ENERGY)
-        put(pass->energy + 8 * (size_t)k, at(b->volume) * sti__material_energy(kind, mu, lambda, f, r));
+    if (pass->what & STI__FEM_ENERGY) {
+        vreal energy = sti__material_energy(kind, mu, lambda, f, r);
+        if (walled) energy = energy + sti__wall(mu, lambda, sti__det3(f)).energy;
+        put(pass->energy + 8 * (size_t)k, at(b->volume) * energy);
+    }
     if (pass->what & STI__FEM_FORCE) {
-        vreal p[9];
+        vreal p[9], c[9];
         sti__material_stress(kind, mu, lambda, f, r, p);
+        if (walled) {
+            vreal slope = sti__wall(mu, lambda, sti__det3(f)).slope;
+            sti__cofactor3(f, c);
+            for (int i = 0; i < 9; i++) p[i] = p[i] + slope * c[i];
+        }
         put_force(b, p, pass->force + 96 * (size_t)k);
     }
 }
@@ -221,5 +231,9 @@ sti__fem_kernel CAT(sti__fem_elements, STI_ISA);
 void CAT(sti__fem_elements, STI_ISA)(const sti__fem_pass *pass, int begin, int end) {
     static void (*const kinds[STI__FEM_KINDS])(const sti__fem_pass *, int) = {linear, frozen, corotated,
                                                                               neohookean, stvk};
-    for (int k = begin; k < end; k++) kinds[pass->batch[k].kind](pass, k);
+    for (int k = begin; k < end; k++) {
+        sti__fem_kind kind = pass->batch[k].kind;
+        bool follows = kind == STI__FEM_LINEAR_COROTATED && pass->what & STI__FEM_CRUSHED;
+        kinds[follows ? STI__FEM_COROTATED : kind](pass, k);
+    }
 }

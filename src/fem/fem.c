@@ -98,6 +98,7 @@ typedef struct job {
 } job;
 
 static job make_job(const sti__fem *fem, sti__fem_work *w, const double *x, int what) {
+    what |= (w->wall ? STI__FEM_WALL : 0) | (w->crushed ? STI__FEM_CRUSHED : 0);
     return (job){fem,
                  w,
                  {fem->inside->batch, x, w->rotation, w->reference, w->element_energy, w->element_force,
@@ -215,6 +216,18 @@ void sti__fem_state_set(const sti__fem *fem, sti__fem_work *w, const double *sta
     const double *x = state + 2;
     sti__fem_freeze(fem, w, x + 3 * (size_t)fem->nnode, tasks);
     assemble(fem, w, x, state[1] != 0, 0, tasks);
+}
+
+int sti__fem_squeezed(const sti__fem *fem, const double *x, double part, int first, int count) {
+    int found = 0;
+    for (int t = first; t < first + count; t++) {
+        const double *a = x + 3 * (size_t)fem->tet[4 * (size_t)t];
+        double e[3][3], c[3];
+        for (int k = 0; k < 3; k++) v3_sub(e[k], x + 3 * (size_t)fem->tet[4 * (size_t)t + (size_t)k + 1], a);
+        v3_cross(c, e[0], e[1]);
+        found += v3_dot(c, e[2]) < 6 * part * fem->volume[t];
+    }
+    return found;
 }
 
 void sti__fem_freeze(const sti__fem *fem, sti__fem_work *w, const double *x, const sti_tasks *tasks) {

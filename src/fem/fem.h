@@ -74,8 +74,11 @@ typedef struct sti__fem_work {
         turn; /* frames, 9 each, that have turned since K was made: what elements turn with theirs does not count; the
                            caller's. NULL: none */
     const int *node_turn; /* nnode: which is a node's */
-    bool keep_damp;       /* sti__fem_look makes K only: beta K stays what it was */
-    int64_t renewed;      /* how often K was assembled */
+    bool
+        wall; /* corotated and neo-Hookean elements resist being turned inside out: material.h; false after creation */
+    bool crushed;    /* linear corotated elements follow the law corotated, which is not linear */
+    bool keep_damp;  /* sti__fem_look makes K only: beta K stays what it was */
+    int64_t renewed; /* how often K was assembled */
     /* inside */
     void (*kernel)(const struct sti__fem_pass *pass, int begin, int end);
     double *rotation, *reference, *element_energy, *element_force, *element_block, *position, *product;
@@ -100,6 +103,8 @@ double sti__fem_energy(const sti__fem *fem, sti__fem_work *work, const double *x
 void sti__fem_force(const sti__fem *fem, sti__fem_work *work, const double *x, const sti_tasks *tasks);
 /* work->stiff at x unless the last one still serves (work->tolerance); true if it was renewed. */
 bool sti__fem_tangent(const sti__fem *fem, sti__fem_work *work, const double *x, const sti_tasks *tasks);
+/* How many of `count` elements from `first` on have less than `part` of their volume at x. */
+int sti__fem_squeezed(const sti__fem *fem, const double *x, double part, int first, int count);
 /* K and beta K are made anew in the next call. */
 void sti__fem_forget(sti__fem_work *work);
 /* Which K is kept is part of a world's state: the positions it was made at, sti__fem_state_size numbers. After set a step

@@ -49,7 +49,9 @@ enum {
     STI__FEM_BLOCKS = 4,
     STI__FEM_FREEZE = 8,
     STI__FEM_CHECK = 16,
-    STI__FEM_PRODUCT = 32 /* alone: x is a velocity, and force is -(h^2 + h beta) K x; linear kinds only */
+    STI__FEM_WALL = 64,     /* elements resist being turned inside out: material.h */
+    STI__FEM_CRUSHED = 128, /* linear corotated elements follow the law corotated */
+    STI__FEM_PRODUCT = 32   /* alone: x is a velocity, and force is -(h^2 + h beta) K x; linear kinds only */
 };
 typedef struct sti__fem_pass {
     const sti__fem_batch *batch;

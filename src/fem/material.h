@@ -227,6 +227,33 @@ static inline vmask sti__positive3(const vreal m[6]) {
     return v_lt(zero, m[0]) & v_lt(zero, d1) & v_lt(zero, d2);
 }
 
+/* ---- the wall ------------------------------------------------------------------------------------------------ */
+
+/* Elements that are squeezed below this part of their volume resist more than their law says, as cells of a foam that close: J = det F
+   has a potential of its own, whose slope, -FIRM (mu + lambda) (1 - s^2)^2 with s = J / DENSE, is largest where the element is flat and ends
+   where it is inside out by as much. So what crushes a body does not turn its elements inside out, where their fields of pressure would be
+   worthless. */
+#define STI__FEM_DENSE 0.25
+#define STI__FEM_FIRM 25
+typedef struct sti__fem_wall {
+    vreal energy, slope, curvature; /* by J */
+} sti__fem_wall;
+static inline sti__fem_wall sti__wall(vreal mu, vreal lambda, vreal j) {
+    vreal one = v_set(1), dense = v_set(STI__FEM_DENSE), firm = v_set(STI__FEM_FIRM) * (mu + lambda);
+    vreal s = v_max(v_min(j / dense, one), -one), far = one - s, left = one - s * s;
+    vreal more = far * far * far * (v_set(8) + s * (v_set(9) + v_set(3) * s)) / v_set(15);
+    return (sti__fem_wall){firm * dense * more, -firm * left * left, v_set(4) * firm / dense * s * left};
+}
+
+/* h of the wall too, before it is projected; its frames are those of F. */
+static inline void sti__hess_wall(vreal mu, vreal lambda, const vreal f[9], sti__fem_hess *h) {
+    sti__fem_wall wall = sti__wall(mu, lambda, sti__det3(f));
+    vreal fv[9], s[3];
+    m3_mul(fv, f, h->v);
+    for (int k = 0; k < 3; k++) s[k] = h->u[k] * fv[k] + h->u[3 + k] * fv[3 + k] + h->u[6 + k] * fv[6 + k];
+    sti__hess_volume(wall.curvature, wall.slope, s, h);
+}
+
 /* Nearest positive semi-definite h, in the Frobenius norm: negative eigenvalues become zero. */
 static inline void sti__hess_project(sti__fem_hess *h) {
     vreal zero = v_set(0);

@@ -22,7 +22,7 @@ typedef struct comp {
     sti__copy copy;
     sti_element *e;
     const sti_element *edges, *contact;
-    sti__vec point, edge_list; /* double[3], edge */
+    sti__vec point, edge_list, triangles; /* double[3], edge, int[3] */
     bool *pinned;
     int n, dim, count[3];
     char name[NAME_ROOM];
@@ -42,7 +42,8 @@ static bool add_edge(comp *c, int a, int b) {
 }
 
 static bool add_triangle(comp *c, int i, int j, int k) {
-    return add_edge(c, i, j) && add_edge(c, j, k) && add_edge(c, i, k);
+    return sti__vec_push(&c->triangles, (int[3]){i, j, k}) && add_edge(c, i, j) && add_edge(c, j, k) &&
+           add_edge(c, i, k);
 }
 
 static bool make_circle(comp *c, const double spacing[3]) {
@@ -119,6 +120,12 @@ static sti_status refuse(comp *c, const sti_element *e, sti__aid attribute, sti_
     return sti__fail_at(c->copy.error, sti__place_attr(e, attribute), code, "%s", why);
 }
 
+/* What a net resists: bits 1, bending, and 2, stretching. */
+static int is_elastic(const comp *c) {
+    const sti_element *e = sti__first(c->e, STI_E_flex_elasticity);
+    return c->dim == 2 && e && sti__real(e, STI_A_young, 0) > 0 ? sti__keyword(e, STI_A_elastic2d, 0) : 0;
+}
+
 static sti_status check(comp *c, int type) {
     const sti_element *elastic = sti__first(c->e, STI_E_flex_elasticity);
     const char *name = sti__own_text(c->e, STI_A_name);
@@ -127,9 +134,14 @@ static sti_status check(comp *c, int type) {
     strcpy(c->name, name);
     if (sti__keyword(c->e, STI_A_dof, 0) != 0)
         return refuse(c, c->e, STI_A_dof, STI_UNSUPPORTED, "only full is supported with dimension 1 and 2");
-    if (elastic && sti__real(elastic, STI_A_young, 0) > 0)
-        return refuse(c, elastic, STI_A_young, STI_UNSUPPORTED,
-                      "elasticity of strings and shells is not supported yet; give edges a stiffness");
+    if (c->dim == 1 && elastic && sti__real(elastic, STI_A_young, 0) > 0)
+        return refuse(
+            c, elastic, STI_A_young, STI_UNSUPPORTED,
+            "bending of strings is not supported yet: give edges a stiffness, or make the string of "
+            "bodies with joints that have a stiffness");
+    if (is_elastic(c) && !(sti__real(elastic, STI_A_thickness, -1) > 0))
+        return refuse(c, elastic, STI_A_thickness, STI_PHYSICS,
+                      "a net with elasticity needs a thickness above 0");
     if (type != GRID && type != SQUARE && type != DISC && type != CIRCLE && type != DIRECT)
         return refuse(c, c->e, STI_A_type, STI_UNSUPPORTED,
                       "with dimension 1 and 2 only grid, square, disc, circle and direct are supported");
@@ -381,9 +393,71 @@ static sti_status add_edges(comp *c) {
     return code;
 }
 
+/* ---- elastic sheets ---------------------------------------------------------------------------------------------- */
+
+static void add_matter(comp *c, sti_element *section, sti__eid id, const int *corner, int n,
+                       sti_status *code) {
+    static const sti__aid common[] = {STI_A_young, STI_A_poisson, STI_A_thickness, STI_A_damping},
+                          site[] = {STI_A_site1, STI_A_site2, STI_A_site3, STI_A_site4};
+    bool held = true;
+    for (int k = 0; k < n; k++) held &= c->pinned[corner[k]];
+    if (held) return;
+    sti_element *e = add(c, section, id, code);
+    for (int k = 0; k < n; k++) {
+        char name[NAME_ROOM + 16];
+        name_of(c, corner[k], name);
+        put(c, e, site[k], name, code);
+    }
+    hand_over(c, sti__first(c->e, STI_E_flex_elasticity), e, common, STI__COUNT(common), code);
+}
+
+/* An edge of a triangle, its lower vertex first, and the corner across it. */
+typedef struct side {
+    edge edge;
+    int across;
+} side;
+
+static int compare_sides(const void *a, const void *b) {
+    const side *x = a, *y = b;
+    int order = compare_edges(&x->edge, &y->edge);
+    return order ? order : (x->across > y->across) - (x->across < y->across);
+}
+
+/* Where two triangles share an edge. */
+static void add_folds(comp *c, sti_element *section, side *list, sti_status *code) {
+    const int(*t)[3] = (const int(*)[3])(void *)c->triangles.data;
+    int n = 3 * (int)c->triangles.count;
+    for (int i = 0; i < n; i++) {
+        int a = t[i / 3][(i + 1) % 3], b = t[i / 3][(i + 2) % 3];
+        list[i] = (side){{a < b ? a : b, a < b ? b : a}, t[i / 3][i % 3]};
+    }
+    qsort(list, (size_t)n, sizeof *list, compare_sides);
+    for (int i = 0; i + 1 < n && !*code; i++)
+        if (compare_edges(&list[i].edge, &list[i + 1].edge) == 0)
+            add_matter(c, section, STI_E_sti_fold,
+                       (int[4]){list[i].edge.a, list[i].edge.b, list[i].across, list[i + 1].across}, 4, code);
+}
+
+static sti_status add_sheets(comp *c) {
+    int resists = is_elastic(c);
+    sti_status code = STI_OK;
+    size_t bytes = sti__size(3, c->triangles.count, sizeof(side));
+    if (!resists || c->triangles.count == 0) return STI_OK;
+    side *list = sti__alloc(&c->copy.to->allocator, bytes);
+    if (!list) return sti__out_of_memory(c->copy.error, sti__place_of(c->e), STI_NO_MEMORY);
+    sti_element *section = add(c, c->copy.to->root, STI_E_tendon, &code);
+    const int *t = (const int *)(void *)c->triangles.data;
+    for (size_t i = 0; i < c->triangles.count && !code && resists & 2; i++)
+        add_matter(c, section, STI_E_sti_sheet, t + 3 * i, 3, &code);
+    if (resists & 1 && !code) add_folds(c, section, list, &code);
+    sti__free(&c->copy.to->allocator, list, bytes);
+    return code;
+}
+
 /* The element is a frame without a pose afterwards, with the vertices in it. */
 static sti_status write_out(comp *c) {
     sti_status code = add_edges(c);
+    if (!code) code = add_sheets(c);
     for (int i = 0; i < c->n && !code; i++) {
         const double *p = (const double *)(const void *)c->point.data + 3 * i;
         if (!c->pinned[i]) add_vertex(c, i, &code);
@@ -412,17 +486,21 @@ static sti_status expand(sti_spec *spec, sti_element *e, sti_error *error) {
     c.contact = sti__first(e, STI_E_flex_contact);
     sti__vec_init(&c.point, 3 * sizeof(double), &spec->allocator);
     sti__vec_init(&c.edge_list, sizeof(edge), &spec->allocator);
+    sti__vec_init(&c.triangles, 3 * sizeof(int), &spec->allocator);
     sti_status code = check(&c, type);
     if (!code) code = check_counts(&c, type);
     if (!code) code = make_shape(&c, type);
     if (!code)
-        code = sti__room_for(spec, 7.0 * c.n + 3.0 * (double)c.edge_list.count, sti__place_of(e), error);
+        code =
+            sti__room_for(spec, 7.0 * c.n + 3.0 * (double)c.edge_list.count + 4.0 * (double)c.triangles.count,
+                          sti__place_of(e), error);
     if (!code) code = find_pins(&c);
     if (!code) code = place_points(&c);
     if (!code) code = write_out(&c);
     sti__free(&spec->allocator, c.pinned, c.pinned ? (size_t)c.n : 0);
     sti__vec_free(&c.point);
     sti__vec_free(&c.edge_list);
+    sti__vec_free(&c.triangles);
     return code;
 }
 

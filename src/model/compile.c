@@ -221,7 +221,8 @@ static void gather_all_parts(sti__compiler *c) {
 /* The kind of an element in one of the flat sections. */
 static sti_object section_part(sti__eid section, sti__eid id) {
     switch (section) {
-    case STI_E_tendon: return STI_OBJ_TENDON;
+    case STI_E_tendon:
+        return id == STI_E_sti_sheet || id == STI_E_sti_fold ? STI_OBJ_UNKNOWN : STI_OBJ_TENDON;
     case STI_E_actuator: return STI_OBJ_ACTUATOR;
     case STI_E_sensor: return STI_OBJ_SENSOR;
     case STI_E_equality: return STI_OBJ_EQUALITY;
@@ -288,6 +289,7 @@ static bool measure(sti__compiler *c) {
     sti__size_bodies(c);
     sti__size_flexes(c);
     sti__size_tendons(c);
+    sti__size_sheets(c);
     sti__size_actuators(c);
     sti__size_sensors(c);
     sti__size_constraints(c);
@@ -311,6 +313,7 @@ static bool fill(sti__compiler *c) {
     sti__fill_bodies(c);
     sti__fill_flexes(c);
     sti__fill_tendons(c);
+    sti__fill_sheets(c);
     sti__fill_actuators(c);
     sti__fill_sensors(c);
     sti__fill_constraints(c);

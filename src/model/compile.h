@@ -139,6 +139,11 @@ void sti__fill_assets(sti__compiler *c);
 void sti__assets_free(sti__compiler *c);
 void sti__size_hfields(sti__compiler *c);
 void sti__fill_hfields(sti__compiler *c);
+/* sheets.c; the last computes what follows from the places of sites at qpos0, and returns the first triangle, or nsheet and the fold, that has
+   no area there, -1 if all have. */
+void sti__size_sheets(sti__compiler *c);
+void sti__fill_sheets(sti__compiler *c);
+int sti__sheets_rest(sti_model *m, const double *site_xpos);
 void sti__size_flexes(sti__compiler *c);
 void sti__fill_flexes(sti__compiler *c); /* after the bodies */
 /* unsupported.c. Complains of pairs that contact does not support; after everything is filled. */

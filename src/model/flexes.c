@@ -259,6 +259,12 @@ static void say_idle(sti__compiler *c, const sti_element *e) {
             sti__warn(c, e, idle[k],
                       "has no effect here: soft bodies of dimension 3 touch by their surface, "
                       "and their vertices have mass alone");
+    if (sti__eid_of(e) == STI_E_flexcomp && sti__keyword(e, STI_A_dof, 0))
+        sti__warn(c, e, STI_A_dof, "is full here: every vertex moves freely, which is softer in bending");
+    static const sti__aid thin[] = {STI_A_thickness, STI_A_elastic2d};
+    const sti_element *matter = sti__first(e, STI_E_flex_elasticity);
+    for (int k = 0; matter && k < STI__COUNT(thin); k++)
+        if (sti__has_own(matter, thin[k])) sti__warn(c, matter, thin[k], "has no effect with dimension 3");
     if (sti__first(e, STI_E_flex_edge))
         sti__warn(c, sti__first(e, STI_E_flex_edge), STI_A_COUNT,
                   "has no effect here: edges of tetrahedra have no forces of their own");
@@ -276,6 +282,11 @@ static bool is_solid(sti__compiler *c, const sti_element *e, int type) {
         if (k ? sti__real(edge, attributes[k], 0) != 0 : sti__keyword(edge, attributes[k], 0))
             return sti__complain(c, edge, attributes[k], STI_UNSUPPORTED,
                                  "edges of soft bodies of dimension 3 have no forces of their own yet");
+    if (sti__eid_of(e) == STI_E_flexcomp && sti__keyword(e, STI_A_dof, 0) && sti__first(e, STI_E_flex_pin))
+        return sti__complain(
+            c, e, STI_A_dof, STI_UNSUPPORTED,
+            "pins of interpolated vertices name corners of cells, which are not here: say which "
+            "vertices are fixed, with dof=\"full\"");
     say_idle(c, e);
     return true;
 }

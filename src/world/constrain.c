@@ -545,7 +545,8 @@ static sti_status solve(sti_world *world) {
     if (c->poses != world->poses) as->problem.tree.L = NULL; /* M's factor is no longer that of A */
     if (!c->ahead) guess_velocity(world);
     sti_solve_options options = sti__constraints_options(world);
-    if (world->soft.fem && !world->soft.fem->linear) options.tol *= 0.5; /* the other half is Newton's */
+    if (world->soft.fem && (!world->soft.fem->linear || world->soft.work->crushed))
+        options.tol *= 0.5; /* the other half is Newton's */
     int before = c->info.iterations;
     sti_status status = solve_with(world, &options);
     if (status == STI_OK && options.solver != STI_SOLVER_SAP && has_wandered(c, &options)) {
@@ -722,7 +723,7 @@ sti_status sti__stage_solve(sti_world *world) {
         c->info.certificate = sti__certificate_empty((sti_coulomb)s->opt.coulomb);
         c->info.converged = true;
     }
-    if (world->soft.fem && !world->soft.fem->linear) {
+    if (world->soft.fem && (!world->soft.fem->linear || sti__soft_is_crushed(world))) {
         STI__ENTER(&world->profile, "elastic newton");
         sti_status status = sti__soft_settle(world);
         sti__profile_iterations(&world->profile, c->info.outer);

@@ -173,9 +173,8 @@ static sti_status begin_anew(sti_world *world, double goal, double *left, int *c
     if (status == STI_OK && *left <= goal && world->state->opt.coulomb == STI_COULOMB_EXACT) {
         status = sti__soft_again(world, false);
         if (status == STI_OK) status = sti__constraints_again(world);
-        if (status == STI_OK) *left = sti__soft_rest(world);
+        if (status == STI_OK) status = newton(world, goal, left, count);
     }
-    sti__soft_resume(world);
     return status == STI_OK ? sti__constraints_judge(world) : status;
 }
 
@@ -193,7 +192,6 @@ static sti_status hold_back(sti_world *world, double *left) {
     go_down(world, &s);
     stop_at(world, &s);
     *left = sti__soft_rest(world);
-    sti__soft_resume(world);
     return sti__constraints_judge(world);
 }
 
@@ -201,7 +199,9 @@ sti_status sti__soft_settle(sti_world *world) {
     sti__constraints *c = &world->constraints;
     double goal = 0.5 * world->state->opt.contact_tol, rest = 0;
     int count = 0;
-    sti_status status = newton(world, goal, &rest, &count);
+    sti_status status = world->soft.fem->linear ? sti__soft_crush(world) : STI_OK;
+    if (status == STI_OK && world->soft.fem->linear) status = sti__constraints_again(world);
+    if (status == STI_OK) status = newton(world, goal, &rest, &count);
     bool lost = status == STI_OK ? !(rest <= LOST) : status != STI_NO_MEMORY;
     if (lost && status == STI_OK && !sti__budget_left(&c->budget)) status = hold_back(world, &rest);
     else if (lost) status = begin_anew(world, goal, &rest, &count);

@@ -15,6 +15,14 @@
    Rayleigh's damping, which follows K, not so long. */
 #define BENT 0.2
 #define BENT_DAMPED 1e-2
+/* An element that a linear law squeezes to less of its volume makes the step one of the law corotated. Where more than this part of a
+   body's elements is inside out, the wall of elements (fem/material.h) would keep its knots: it is away until all have
+   the second part of their volume again. */
+#define CRUSHED 0.3
+#define CRUSH_COST \
+    5 /* such a step takes so many times the work of a linear one, which is taken if there is less left */
+#define KNOTTED 0.0625
+#define UNTIED 0.5
 /* A vertex counts as touched for so many steps after its last contact, and longer while nothing else changes the order of
    elimination and those that wait like this have not cost more than a factor: as many steps are counted. */
 #define LINGER 20
@@ -311,6 +319,7 @@ static void begin_newton(sti_world *world, const sti__fem_stage *stage) {
     start_at(b, stage->v0);
     sti__fem_freeze(b->fem, b->work, stage->x0, sti__world_tasks(world));
     look(world, stage, false);
+    b->work->keep_damp = true;
     aim(b);
 }
 
@@ -318,9 +327,35 @@ void sti__soft_begin_work(sti_world *world) {
     for (int f = 0; f < world->model->nflex; f++) world->soft.body[f].counted = false;
 }
 
+/* Whether a body is a knot, or was one and is still squeezed. */
+static bool is_knotted(const sti_world *world, int flex) {
+    const sti_model *m = world->model;
+    const sti_state *s = world->state;
+    int first = m->flex_elemadr[flex], count = m->flex_elemnum[flex];
+    return sti__fem_squeezed(world->soft.fem, s->flexvert_xpos, 0, first, count) > KNOTTED * count ||
+           (s->flex_knotted[flex] != 0 &&
+            sti__fem_squeezed(world->soft.fem, s->flexvert_xpos, UNTIED, first, count) > 0);
+}
+
+/* Whether elements resist being turned inside out. */
+static void raise_wall(sti_world *world) {
+    sti__soft_bodies *b = &world->soft;
+    bool wall = true;
+    for (int f = 0; f < world->model->nflex; f++) {
+        b->body[f].knotted = is_knotted(world, f);
+        wall &= !b->body[f].knotted;
+    }
+    if (wall != b->work->wall) b->ready = false;
+    b->work->wall = wall;
+}
+
 sti_status sti__stage_soft(sti_world *world) {
     sti__soft_bodies *b = &world->soft;
     sti__fem_stage stage = stage_of(world);
+    if (b->renewed) b->ready = false; /* the damping is that of the tangent */
+    b->renewed = b->work->crushed = b->work->keep_damp = false;
+    for (int f = 0; f < world->model->nflex; f++) b->body[f].knotted = false;
+    if (!b->fem->linear) raise_wall(world);
     bool back = go_back(world);
     if (back) b->ready = false;
     add_external(world->state, b);
@@ -510,6 +545,7 @@ sti_status sti__soft_again(sti_world *world, bool renew) {
     STI__ENTER(&world->profile, "elements");
     if (renew || !b->known) look(world, &stage, renew);
     else memcpy(b->residual, b->next, bytes);
+    b->renewed |= b->fresh;
     aim(b);
     STI__LEAVE(&world->profile);
     return condense_in_profile(world, false);
@@ -552,24 +588,44 @@ double sti__soft_potential(sti_world *world, const double *v) {
     return sti__fem_potential(world->soft.fem, world->soft.work, &stage, v, sti__world_tasks(world));
 }
 
+bool sti__soft_is_crushed(sti_world *world) {
+    sti__soft_bodies *b = &world->soft;
+    const sti_state *s = world->state;
+    const sti__budget *budget = &world->constraints.budget;
+    if (b->fem->constant || CRUSH_COST * budget->spent > budget->most) return false;
+    STI__ENTER(&world->profile, "elements");
+    for (int i = 0; i < 3 * b->fem->nnode; i++)
+        b->scratch[i] = s->flexvert_xpos[i] + s->opt.timestep * s->flexvert_step[i];
+    int count = sti__fem_squeezed(b->fem, b->scratch, CRUSHED, 0, b->fem->ntet);
+    STI__LEAVE(&world->profile);
+    return count > 0;
+}
+
+sti_status sti__soft_crush(sti_world *world) {
+    sti__soft_bodies *b = &world->soft;
+    raise_wall(world);
+    sti__soft_forget_turns(world);
+    b->work->crushed = true;
+    sti_status status = sti__soft_again(world, true);
+    b->work->keep_damp = true;
+    return status;
+}
+
 void sti__soft_restart(sti_world *world) {
     sti__soft_bodies *b = &world->soft;
     const sti_state *s = world->state;
+    const sti_tasks *tasks = sti__world_tasks(world);
     size_t bytes = sti__size(3, sizeof(double), b->fem->nnode);
     b->ready = b->known = false;
-    go_back(world);
-    sti__fem_freeze(b->fem, b->work, s->flexvert_xpos, sti__world_tasks(world));
-    b->work->keep_damp = true;
+    b->renewed = true;
+    sti__fem_forget(b->work);
+    sti__fem_freeze(b->fem, b->work, s->flexvert_xpos, tasks);
+    sti__fem_tangent(b->fem, b->work, s->flexvert_xpos, tasks);
     memset(b->scratch, 0, bytes);
     memcpy(s->flexvert_step, s->flexvert_xvel, bytes);
     clear_fixed(b, s->flexvert_step);
     double moving = sti__soft_potential(world, s->flexvert_step);
     if (!(moving <= sti__soft_potential(world, b->scratch))) memset(s->flexvert_step, 0, bytes);
-}
-
-void sti__soft_resume(sti_world *world) {
-    world->soft.work->keep_damp = false;
-    world->soft.ready = false; /* the damping of the next step is that of its tangent */
 }
 
 /* |x| in the norm of A^-1, squared; x is lost. */
@@ -632,6 +688,7 @@ void sti__soft_remember(sti_world *world) {
     sti__warm_start *w = &world->warm;
     const sti__soft_bodies *b = &world->soft;
     memcpy(world->state->flexvert_tangent, b->tangent, 3 * sizeof(double) * (size_t)b->fem->nnode);
+    for (int f = 0; f < world->model->nflex; f++) world->state->flex_knotted[f] = b->body[f].knotted;
     for (int v = 0; v < b->fem->nnode; v++) {
         double left = b->kept[v] ? fmax(w->touched[v] - 1, 1) : 0;
         w->touched[v] = b->touched[v] ? PATIENCE + LINGER : left;

@@ -20,6 +20,7 @@ typedef struct sti__soft_body {
     uint64_t pattern_hash; /* of the factor, with the kept dofs */
     bool factored;         /* the factor is that of value */
     bool counted;          /* it is in the work of this step, made in it or kept */
+    bool knotted;          /* in this step: state.flex_knotted */
     bool whole;            /* so many vertices are touched that all of them are in the problem */
     double flops;          /* of a factor if nothing is touched */
 } sti__soft_body;
@@ -48,6 +49,7 @@ typedef struct sti__soft_bodies {
     int slow;                 /* linear solves of this step that took many conjugate-gradient steps */
     bool any_fixed, ready;    /* ready: blocks are A at tangent for h */
     bool known, fresh;        /* fresh: A is that of the linear form, not one of before */
+    bool renewed;             /* K was made anew within a step, whose damping stays that of its beginning */
     double h;
     void *block;
     size_t bytes;
@@ -81,6 +83,9 @@ sti_status sti__soft_again(sti_world *world, bool renew);
 /* What the linear form has left out at flexvert_step, in the norm of A^-1, over the impulses of contact in that norm or the
    momentum, if that is larger. */
 double sti__soft_rest(sti_world *world);
+/* Whether a linear law has squeezed an element so much that the step is one of the law corotated; that step, from where it is. */
+bool sti__soft_is_crushed(sti_world *world);
+sti_status sti__soft_crush(sti_world *world);
 /* Back to a share of the last step of Newton's method. */
 void sti__soft_retreat(sti_world *world, double share);
 /* The next iteration begins at rest. */
@@ -91,10 +96,8 @@ void sti__soft_descend(sti_world *world);
 double sti__soft_energy(sti_world *world);
 /* The potential of soft bodies at velocities v, without rows. */
 double sti__soft_potential(sti_world *world, const double *v);
-/* The step's Newton iterations begin again, with Rayleigh's damping of its beginning until sti__soft_resume: at the velocities of
-   the last step or at rest, where the potential is lower. */
+/* The step's Newton iterations begin again, at the velocities of the last step or at rest, where the potential is lower. */
 void sti__soft_restart(sti_world *world);
-void sti__soft_resume(sti_world *world);
 /* All of Newton's method, after the first solve. */
 sti_status sti__soft_settle(sti_world *world);
 /* Soft bodies move with flexvert_step. */
