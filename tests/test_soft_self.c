@@ -153,5 +153,35 @@ TEST(legs_touch_and_open_again) {
     }
 }
 
+/* A soft cube on another, and three times its weight on both: they stay beside each other, to a skin of 3 mm. */
+TEST(bodies_do_not_pass_through_each_other) {
+    for (int k = 0; k < 2; k++) {
+        char xml[2048];
+        const char *more = "size='.03 .03 .03' edge='.02' young='2e4' poisson='.3' damping='.01' mass='.2'";
+        const char *law = k ? "neohookean" : "linear_corotated";
+        snprintf(xml, sizeof xml,
+                 "<mujoco xmlns:sti='urn:stiction'><option timestep='.005'/><worldbody><geom type='plane' "
+                 "size='1 1 1'/><sti:soft name='a' type='box' pos='0 0 .0301' law='%s' %s/>"
+                 "<sti:soft name='b' type='box' pos='.004 .003 .0905' law='%s' %s/><body pos='0 0 .135'>"
+                 "<joint type='slide' axis='0 0 1'/><geom type='box' size='.05 .05 .01' mass='.6'/></body>"
+                 "</worldbody></mujoco>",
+                 law, more, law, more);
+        sti_model *m = model_of(xml);
+        sti_world *w = world_of(m);
+        const double *x = values(w, "flexvert_xpos");
+        for (int i = 0; i < 100; i++) {
+            double top = -1, bottom = 1;
+            CHECK(sti_step(w, 1) == STI_OK && sti_world_solve_info(w)->certificate.headline < 1e-8);
+            for (int v = 0; v < m->nflexvert; v++)
+                if (v < m->flex_vertadr[1]) top = fmax(top, x[3 * v + 2]);
+                else bottom = fmin(bottom, x[3 * v + 2]);
+            CHECK(top - bottom < 3e-3);
+        }
+        sti_world_destroy(w);
+        sti_model_free(m);
+    }
+}
+
 MAIN(CASE(crushed_clips_gain_no_energy_and_regain_their_shape),
-     CASE(crushed_frames_and_folded_plates_gain_no_energy), CASE(legs_touch_and_open_again))
+     CASE(crushed_frames_and_folded_plates_gain_no_energy), CASE(legs_touch_and_open_again),
+     CASE(bodies_do_not_pass_through_each_other))
