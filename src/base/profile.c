@@ -118,7 +118,8 @@ void sti__tally_add(sti__tally *sum, const sti__tally *part) {
 void sti__profile_enter_parts(sti__profile *profile, const char *name, sti__tally *tally) {
     if (!profile->on) return;
     sti__profile_enter(profile, name);
-    tally->last = sti__clock();
+    int depth = profile->depth - 1;
+    tally->last = depth < STI__COUNT(profile->start) ? profile->start[depth] + profile->own : sti__clock();
 }
 
 /* Opens a stage without its clock. */
