@@ -315,6 +315,8 @@ class Model:
     nwrap: int
     nJten: int
     nJmom: int
+    nsheet: int
+    nfold: int
     nsensor: int
     nsensordata: int
     neq: int
@@ -516,6 +518,13 @@ class Model:
     wrap_type: npt.NDArray[Any]
     wrap_objid: npt.NDArray[Any]
     wrap_prm: npt.NDArray[Any]
+    sheet_siteid: npt.NDArray[Any]
+    sheet_matter: npt.NDArray[Any]
+    sheet_length2: npt.NDArray[Any]
+    sheet_metric: npt.NDArray[Any]
+    fold_siteid: npt.NDArray[Any]
+    fold_matter: npt.NDArray[Any]
+    fold_weight: npt.NDArray[Any]
     ten_J_rowadr: npt.NDArray[Any]
     ten_J_rownnz: npt.NDArray[Any]
     ten_J_colind: npt.NDArray[Any]
@@ -715,6 +724,7 @@ class Data:
     flexvert_xpos: _Array
     flexvert_xvel: _Array
     flexvert_tangent: _Array
+    flex_knotted: _Array
     act: _Array
     history: _Array
     plastic: _Array
@@ -848,6 +858,7 @@ class Batch:
     flexvert_xpos: _Array
     flexvert_xvel: _Array
     flexvert_tangent: _Array
+    flex_knotted: _Array
     act: _Array
     history: _Array
     plastic: _Array

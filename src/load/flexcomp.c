@@ -126,6 +126,8 @@ static int is_elastic(const comp *c) {
     return c->dim == 2 && e && sti__real(e, STI_A_young, 0) > 0 ? sti__keyword(e, STI_A_elastic2d, 0) : 0;
 }
 
+enum { STRAIN = 2 }; /* of edge@equality */
+
 static sti_status check(comp *c, int type) {
     const sti_element *elastic = sti__first(c->e, STI_E_flex_elasticity);
     const char *name = sti__own_text(c->e, STI_A_name);
@@ -145,6 +147,9 @@ static sti_status check(comp *c, int type) {
     if (type != GRID && type != SQUARE && type != DISC && type != CIRCLE && type != DIRECT)
         return refuse(c, c->e, STI_A_type, STI_UNSUPPORTED,
                       "with dimension 1 and 2 only grid, square, disc, circle and direct are supported");
+    if (c->edges && sti__keyword(c->edges, STI_A_equality, 0) == STRAIN)
+        return refuse(c, c->edges, STI_A_equality, STI_UNSUPPORTED,
+                      "strain is not supported: true keeps lengths");
     if (c->edges && sti__keyword(c->edges, STI_A_equality, 0) && sti__real(c->edges, STI_A_stiffness, 0) != 0)
         return refuse(c, c->edges, STI_A_stiffness, STI_VALUE,
                       "edges that keep their length have no stiffness");
