@@ -240,7 +240,43 @@ static const char *const parts[] = {
     "<sti:option substeps='2' memory='disable' linear='direct'/>",
     "<sti:option alm_scheme='bdf2'/>",
     "<sti:option alm_scheme='midpoint' alm_adaptive='disable' alm_outer='5'/>",
-    "<sti:option tol='?' max_newton='?' merge='.1' pool_contacts='1'/>",
+    "<sti:option tol='?' max_newton='3' merge='.1' pool_contacts='1'/>",
+    "<worldbody><flexcomp name='f#' type='grid' dim='2' count='3 3 1' spacing='.1 .1 .1' mass='.3' "
+    "radius='.01' pos='0 0 .15'><elasticity young='?' poisson='.3' thickness='.01' damping='?' "
+    "elastic2d='both'/><pin id='0'/></flexcomp></worldbody>",
+    "<worldbody><flexcomp name='f#' type='grid' dim='1' count='4 1 1' spacing='.1 .1 .1' mass='.3' "
+    "radius='.01' pos='0 0 .2'><edge stiffness='?' damping='.1'/></flexcomp></worldbody>",
+    "<worldbody><body name='b#' pos='0 0 .3'><freejoint/><geom name='g#' size='.02'/><site name='s0'/><site "
+    "name='s1' pos='.1 0 0'/><site name='s2' pos='0 .1 0'/><site name='s3' pos='.1 .1 "
+    ".1'/></body></worldbody>",
+    "<tendon><sti:sheet site1='s?' site2='s?' site3='s?' young='?' poisson='.3' thickness='.01' "
+    "damping='?'/></tendon>",
+    "<tendon><sti:fold site1='s?' site2='s?' site3='s?' site4='s?' young='?' poisson='.3' "
+    "thickness='.01'/></tendon>",
+    "<worldbody><body name='b#' pos='0 0 ?'><joint name='j#' axis='0 1 0' stiffness='? ?' damping='? ?' "
+    "springyield='?'/><geom name='g#' size='.05' pos='.1 0 0'/></body></worldbody>",
+    "<tendon><spatial name='t#' stiffness='?' springyield='?' damping='?'><site site='s?'/><site "
+    "site='s?'/></spatial></tendon>",
+    "<worldbody><body name='b#' pos='0 0 .5'><joint name='j#' axis='0 1 0'/><joint name='k#' axis='0 1 "
+    "0'/><geom size='.05' pos='? 0 0'/></body></worldbody>",
+    "<actuator><dcmotor joint='j?' motorconst='?' resistance='?' inductance='?' cogging='? 6 0' "
+    "controller='? ? ? ? ? ?' input='pos vel'/></actuator>",
+    "<actuator><dcmotor joint='j?' nominal='12 ? 100' saturation='? 0 ?' thermal='1 ? 0 2 ? 0' lugre='? .1 ? "
+    "? ?' input='voltage' armature='?'/></actuator>",
+    "<actuator><pid joint='j?' kp='?' kv='?' ki='?' imax='?' slewmax='?' posrange='-1 1' input='pos vel "
+    "ff'/></actuator>",
+    "<actuator><motor joint='j?' nsample='5' delay='?' interp='linear' damping='?'/><position joint='k?' "
+    "kp='?' nsample='3' delay='.004' interp='cubic'/></actuator>",
+    "<sensor><jointpos joint='j?' nsample='4' delay='?' interval='? 0' interp='cubic'/><framepos "
+    "objtype='body' objname='b?' nsample='2' interval='?'/></sensor>",
+    "<worldbody><body name='b#' pos='0 0 .2'><freejoint/><geom name='g#' type='sdf' "
+    "mesh='mesh?'/></body></worldbody>",
+    "<asset><mesh name='mesh#' builtin='supertorus' params='8 ? ? ?'/></asset>",
+    "<worldbody><geom name='g#' type='box' size='1 1 .1' surfacevel='? 0 0 0 0 ?'/></worldbody>",
+    "<actuator><adhesion body='b?' gain='?' ctrlrange='0 1'/></actuator>",
+    "<option><flag sleep='enable'/></option>",
+    "<sti:option sigma='?' beta='?'/>",
+    "<sti:option memory='enable' max_work='?'/>",
 };
 
 static size_t write_part(char *out, size_t room, unsigned int *seed) {
