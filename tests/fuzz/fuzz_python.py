@@ -38,6 +38,12 @@ XML = [
     <keyframe><key name='home' ctrl='1 0'/></keyframe></mujoco>""",
     """<mujoco xmlns:sti='urn:stiction'><worldbody><geom type='plane' size='5 5 1'/><sti:soft name='f' type='box' size='.05 .05 .05'
     edge='.1' pos='0 0 .05' young='1e5' poisson='.3'/></worldbody></mujoco>""",
+    """<mujoco><worldbody><flexcomp name='f' type='grid' dim='2' count='3 3 1' spacing='.1 .1 .1' mass='.3' radius='.01' pos='0 0 .5'>
+    <elasticity young='3e4' poisson='.3' thickness='.01' damping='.01' elastic2d='both'/><pin id='0'/></flexcomp><body name='a' pos='0 0 2'>
+    <joint name='j' axis='0 1 0' stiffness='1' springyield='.1'/><joint name='k' axis='0 1 0'/><geom name='ball' size='.05' pos='.1 0 0'/>
+    </body></worldbody><actuator><dcmotor name='m' joint='j' motorconst='.1' resistance='1' inductance='.01' input='pos vel'/>
+    <pid joint='k' kp='1' ki='1' nsample='4' delay='.005' interp='linear'/></actuator>
+    <sensor><jointpos name='q' joint='j' nsample='5' delay='.004' interval='.004' interp='cubic'/></sensor></mujoco>""",
 ]
 
 
@@ -56,7 +62,7 @@ class Round:
         self.rng, self.folder, self.log = random.Random(seed), folder, log
         self.models = [stiction.Model.from_xml_string(x) for x in XML]
         self.datas = [stiction.Data(m) for m in self.models]
-        self.problems, self.keep, self.recorders, self.viewers = [], [], [], []
+        self.problems, self.keep, self.recorders, self.viewers, self.renderers, self.batches = [], [], [], [], [], []
 
     # ---- arguments ----------------------------------------------------------------------------------
 
@@ -193,6 +199,50 @@ class Round:
         self.call(stiction.picture, *self.pair(), width=self.odd | 32, height=self.odd | 24,
                   **self.some(camera=self.name, lookat=self.vector, distance=self.number, azimuth=self.number, elevation=self.number,
                               groups=lambda: self.odd | [0, 1], sites=self.boolean))
+
+    def renderer(self):
+        if self.renderers and self.rng.random() < 0.8:
+            r = self.rng.choice(self.renderers)
+            kind = self.rng.choice(["depth", "segmentation"])
+            marker = lambda: self.odd | [stiction.Marker(self.rng.choice(["sphere", "arrow", "box", "no"]), self.vector(), self.vector(),
+                                                         self.vector(4), label=self.name())]
+            self.call(self.rng.choice([getattr(r, f"enable_{kind}_rendering"), getattr(r, f"disable_{kind}_rendering")]))
+            self.call(r.update_scene, self.data(), **self.some(
+                camera=self.name, lookat=self.vector, distance=self.number, azimuth=self.number, elevation=self.number, markers=marker,
+                groups=lambda: self.odd | [0, 1], sites=self.boolean, contacts=self.boolean, force_scale=self.number, stress=self.boolean,
+                stress_end=self.number))
+            self.call(r.render, **self.some(out=self.array))
+            if self.rng.random() < 0.1:
+                self.call(r.close)
+        elif len(self.renderers) < 3:
+            r = self.call(stiction.Renderer, self.model(), self.odd | 24, self.odd | 32,
+                          **self.some(backend=lambda: self.odd | self.rng.choice(["cpu", "egl", "auto"]), threads=self.integer))
+            if r is not None:
+                self.renderers.append(r)
+
+    def batch(self):
+        if self.batches and self.rng.random() < 0.8:
+            b = self.rng.choice(self.batches)
+            worlds = lambda: self.odd | self.rng.choice([[0], [1, 0], [True] * len(b), []])
+            self.rng.choice([
+                lambda: self.call(b.step, self.odd | 1, **self.some(ctrl=lambda: self.rng.choice([self.array, self.vector])())),
+                lambda: self.call(b.rollout, **self.some(control=self.array, nstep=lambda: self.odd | 2, failed=worlds)),
+                lambda: self.call(b.reset, **self.some(worlds=worlds, key=self.name, state=self.array)),
+                lambda: self.call(b.forward, **self.some(worlds=worlds)),
+                lambda: self.call(setattr, b, self.rng.choice(["qpos", "qvel", "ctrl", "time", "no"]), self.array()),
+                lambda: self.call(setattr, b, self.rng.choice(["qpos", "qvel", "ctrl"]), self.number()),
+                lambda: self.call(b.parameter, self.rng.choice(["body_mass", "geom_friction", "no"])),
+                lambda: self.call(getattr, b, self.rng.choice(dir(b))),
+                lambda: self.call(b.put, self.integer(), self.data()),
+                lambda: self.datas.append(self.call(b.world, self.integer()) or self.datas[0]),
+                lambda: self.call(b.hashes),
+            ])()
+        elif len(self.batches) < 3:
+            b = self.call(stiction.Batch, self.model(), self.odd | 2, **self.some(
+                threads=lambda: self.odd | self.rng.choice([1, 2]), errors=lambda: self.odd | self.rng.choice(["raise", "keep"]),
+                device=lambda: self.odd | self.rng.choice(["cpu", "cuda"])))
+            if b is not None:
+                self.batches.append(b)
 
     def options(self):
         opt = self.rng.choice(self.models).opt
@@ -368,9 +418,9 @@ class Round:
         for t in all_:
             t.join()
 
-    ACTIONS = [load, load_path, make_data, step, step, step, forward, reset, ray, distance, reach, picture, options, fields, fields,
-               constants, named, snapshot, methods, copies, recorder, recorder, problem, problem, solve, solve, coupled, mesh, viewer,
-               viewer, forget, threads]
+    ACTIONS = [load, load_path, make_data, step, step, step, forward, reset, ray, distance, reach, picture, renderer, renderer, batch, batch,
+               options, fields, fields, constants, named, snapshot, methods, copies, recorder, recorder, problem, problem, solve, solve,
+               coupled, mesh, viewer, viewer, forget, threads]
 
     def run(self):
         for _ in range(ROUND_CALLS):
