@@ -279,7 +279,8 @@ TEST(small_balls_land) {
     }
 }
 
-#define STILL 4e-9 /* m/s, rad/s: what a tolerance of 1e-8 leaves of g h = 0.1 m/s, at corners that are 5 cm away */
+#define STILL \
+    4e-9 /* m/s, rad/s: what a tolerance of 1e-8 leaves of g h = 0.1 m/s, at corners that are 5 cm away */
 
 /* The plane stays level and gravity tilts, which is the same as an incline. */
 static void tilt(sti_world *w, double angle) {

@@ -161,8 +161,8 @@ static void add_touch(sti__assembly *as, const sti_state *s, const sti__fields *
     sti__block_delassus(as, s, W);
     double w = sti__block_weight(law.dim, W);
     if (!(w > LEAST_WEIGHT)) return;
-    sti__softness soft = {h, p->stiffness, law.dissipation >= 0 ? law.dissipation : near, s->opt.beta,
-                          s->opt.sigma, s->opt.memory};
+    sti__softness soft = {h,           p->stiffness, law.dissipation >= 0 ? law.dissipation : near,
+                          s->opt.beta, s->opt.sigma, s->opt.memory};
     bool clamped = sti__regularise(&soft, law.dim, row.mu, w, p->dist, R, vhat);
     as->clamped += clamped && p->stiffness < INFINITY;
     if (clamped && vhat[0] > s->opt.push) vhat[0] = s->opt.push;

@@ -22,7 +22,8 @@ static bool take_own(const double *own, sti__softness *s) {
 static bool is_softer(const double solimp[5]) { return solimp[0] < 0.9 || solimp[1] < 0.95; }
 
 sti__softness sti__softness_of(const sti_option *opt, const sti__asked *asked, double phi) {
-    sti__softness s = {opt->timestep, INFINITY, opt->beta * opt->timestep / PI, opt->beta, opt->sigma, opt->memory};
+    sti__softness s = {opt->timestep, INFINITY,   opt->beta * opt->timestep / PI,
+                       opt->beta,     opt->sigma, opt->memory};
     double a = asked->solref[0], b = asked->solref[1];
     bool usual = a == 0.02 && b == 1 && !is_softer(asked->solimp);
     if (take_own(asked->own, &s) || usual || a == 0 || (a > 0) != (b > 0)) return s;

@@ -160,8 +160,8 @@ static void close_block(sti_rows *rows, const sti_block *b, int source, int id) 
     double w = weight_of(&b->row, W);
     if (!(w > IMMOVABLE)) return;
     sti__block_info info = {source, id, b->phi[0], s->opt.beta * s->opt.timestep / PI, INFINITY, w};
-    sti__softness soft = {s->opt.timestep, b->stiffness, b->dissipation, s->opt.beta, s->opt.sigma,
-                          s->opt.memory};
+    sti__softness soft = {s->opt.timestep, b->stiffness, b->dissipation,
+                          s->opt.beta,     s->opt.sigma, s->opt.memory};
     if (b->R) {
         memcpy(R, b->R, sizeof(double) * (size_t)b->row.dim);
         if (b->vhat) memcpy(vhat, b->vhat, sizeof(double) * (size_t)b->row.dim);
