@@ -207,7 +207,6 @@ typedef enum sti_linear { STI_LINEAR_AUTO, STI_LINEAR_DIRECT, STI_LINEAR_PCG } s
 #define STI_PRECONDITIONERS(X)                                                                        \
     X(AUTO, "auto")           /* by a fixed cost model */                                             \
     X(JACOBI, "jacobi")       /* diagonal blocks of 3 x 3 */                                          \
-    X(PATCH, "patch")         /* overlapping patches of 12 x 12 */                                    \
     X(IC, "ic")               /* incomplete Cholesky of 3 x 3 blocks */                               \
     X(MG, "mg")               /* smoothed-aggregation multigrid */
 /* clang-format on */

@@ -24,8 +24,8 @@ struct sti__precond {
 };
 
 const sti__precond_kind *sti__precond_kind_of(sti_preconditioner which) {
-    static const sti__precond_kind *const kinds[] = {NULL, &sti__precond_jacobi, &sti__precond_patch,
-                                                     &sti__precond_ic, &sti__precond_mg};
+    static const sti__precond_kind *const kinds[] = {NULL, &sti__precond_jacobi, &sti__precond_ic,
+                                                     &sti__precond_mg};
     return (unsigned)which < STI__COUNT(kinds) ? kinds[which] : NULL;
 }
 

@@ -48,6 +48,6 @@ void sti__precond_apply(const sti__precond *precond, const double *r, double *z,
 size_t sti__precond_bytes(const sti__precond *precond);
 
 /* The kinds. */
-extern const sti__precond_kind sti__precond_jacobi, sti__precond_patch, sti__precond_ic, sti__precond_mg;
+extern const sti__precond_kind sti__precond_jacobi, sti__precond_ic, sti__precond_mg;
 
 #endif
