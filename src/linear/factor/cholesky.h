@@ -8,6 +8,7 @@
 #define STI_LINEAR_CHOLESKY_H
 
 #include "base/internal.h"
+#include "linear/policy.h"
 #include <stiction/problem.h>
 
 typedef struct sti__chol sti__chol;
@@ -31,8 +32,7 @@ const double *sti__chol_schur(const sti__chol *chol, int *count);
 void sti__chol_follow(sti__chol *chol, double *x, const sti_tasks *tasks);
 
 /* Lets it solve by conjugate gradients with multigrid, in less time and memory, where A (both triangles) has a soft body of more
-   than so many dofs: for masses. The calls below are the same; half and half_back then have other meanings. */
-#define STI__LARGEST_FACTORED 24000
+   than STI__LARGEST_FACTORED dofs: for masses. The calls below are the same; half and half_back then have other meanings. */
 void sti__chol_may_iterate(sti__chol *chol);
 /* Where these solves count their time; NULL: nowhere. */
 void sti__chol_set_tally(sti__chol *chol, sti__tally *tally);

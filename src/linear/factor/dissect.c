@@ -5,16 +5,8 @@
    separator, accepting losses for a while (Fiduccia and Mattheyses). All choices are fixed: the same
    graph gives the same order. */
 #include "linear/factor/ordering.h"
+#include "linear/policy.h"
 #include <string.h>
-
-#define LEAF 90     /* vertices that are ordered by degree */
-#define COARSEST 60 /* vertices at which coarsening ends */
-#define LEVELS 24
-#define STARTS 10     /* first separators to choose from */
-#define PASSES 4      /* of refinement per level */
-#define PATIENCE 60   /* moves without gain before a pass gives up */
-#define BALANCE 0.56  /* largest half, of the whole */
-#define SCAN_MAX 3000 /* larger separators are not refined: it would take too long */
 
 enum { LEFT, RIGHT, BETWEEN };
 
@@ -177,7 +169,7 @@ static void survey(cut *c) {
             if (l->part[l->adj[e]] != BETWEEN) l->near[l->part[l->adj[e]]][v] += l->weight[l->adj[e]];
     }
     c->pass = 0;
-    c->limit = (int64_t)(BALANCE * (double)(c->weight[0] + c->weight[1] + c->weight[2]));
+    c->limit = (int64_t)(STI__DISSECT_HALF * (double)(c->weight[0] + c->weight[1] + c->weight[2]));
 }
 
 /* The move of the largest gain that keeps the balance (or mends it); -1 if there is none. */
@@ -230,7 +222,7 @@ static bool refine_pass(cut *c) {
     int best_log = 0, idle = 0, side = 0;
     c->pass++;
     c->nlog = 0;
-    while (idle < PATIENCE + c->count / 4) {
+    while (idle < STI__DISSECT_IDLE + c->count / 4) {
         int v = best_move(c, &side);
         if (v < 0) break;
         move(c, v, side);
@@ -247,7 +239,7 @@ static bool refine_pass(cut *c) {
 
 static void refine(cut *c) {
     survey(c);
-    for (int k = 0; k < PASSES && c->count <= SCAN_MAX; k++)
+    for (int k = 0; k < STI__DISSECT_PASSES && c->count <= STI__DISSECT_SCANNED; k++)
         if (!refine_pass(c)) break;
 }
 
@@ -273,8 +265,8 @@ static void grow(level *l, int seed, int *queue) {
 static void first_separator(cut *c, int *queue, int *keep) {
     level *l = c->l;
     int64_t best = INT64_MAX;
-    for (int k = 0; k < STARTS; k++) {
-        grow(l, (int)((int64_t)l->n * k / STARTS), queue);
+    for (int k = 0; k < STI__DISSECT_STARTS; k++) {
+        grow(l, (int)((int64_t)l->n * k / STI__DISSECT_STARTS), queue);
         refine(c);
         if (badness(c) >= best) continue;
         best = badness(c);
@@ -292,8 +284,8 @@ static bool separate(level *levels, pool *p) {
     if (!slot || !keep || !c.list || !c.where || !c.lock || !c.log) return false;
     int64_t total = 0;
     for (size_t v = 0; v < n; v++) total += levels[0].weight[v];
-    int most = (int)(3 * total / (2 * COARSEST)) + 1, depth = 0;
-    while (depth + 1 < LEVELS && levels[depth].n > COARSEST) {
+    int most = (int)(3 * total / (2 * STI__DISSECT_COARSEST)) + 1, depth = 0;
+    while (depth + 1 < STI__DISSECT_LEVELS && levels[depth].n > STI__DISSECT_COARSEST) {
         int count = match(&levels[depth], most);
         if (count > levels[depth].n / 10 * 9) break;
         if (!contract(&levels[depth], &levels[depth + 1], count, p, slot)) break;
@@ -359,7 +351,7 @@ bool sti__order_dissect(const sti__graph *g, int *order, sti__temp *temp) {
     p.base = sti__temp_ints(temp, p.size);
     int *name = sti__temp_ints(temp, n), *stack = sti__temp_ints(temp, sti__add(sti__size(2, n), 2)),
         depth = 0;
-    level levels[LEVELS];
+    level levels[STI__DISSECT_LEVELS];
     if (temp->failed) return false;
     for (size_t v = 0; v < n; v++) name[v] = -1, order[v] = (int)v;
     stack[0] = 0, stack[1] = g->n, depth = 1;
@@ -368,7 +360,7 @@ bool sti__order_dissect(const sti__graph *g, int *order, sti__temp *temp) {
         if (count < 2) continue;
         p.used = 0;
         if (!extract(g, order + begin, count, name, levels, &p)) return false;
-        if (count > LEAF) {
+        if (count > STI__DISSECT_LEAF) {
             if (!separate(levels, &p)) return false;
             split(levels, order + begin, levels[0].near[0], size);
             if (size[LEFT] > 0 && size[RIGHT] > 0) {

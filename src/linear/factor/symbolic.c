@@ -3,14 +3,8 @@
 #include "base/room.h"
 #include "linear/factor/compress.h"
 #include "linear/factor/dense.h"
+#include "linear/policy.h"
 #include <string.h>
-
-#define DENSE_DOFS 64     /* up to here one dense block */
-#define JOINED_DOFS 8     /* of parts without connection in one front */
-#define DISSECT_FLOPS 3e8 /* below, dissecting takes longer than it saves */
-#define TASK_FLOPS 2e6    /* less is not worth waking threads */
-#define TASK_PARTS 24     /* independent parts have at most this share of the work */
-#define WIDE_FLOPS 3e6    /* fronts above are shared between threads */
 
 /* ---- supernodes ------------------------------------------------------------------------------------ */
 
@@ -103,7 +97,7 @@ static void join_roots(forest *f) {
     int open = -1;
     for (int s = 0; s < f->count; s++) {
         if (f->into[s] >= 0 || f->parent[s] >= 0 || f->head[s] >= 0) continue;
-        if (open >= 0 && f->col[open] + f->col[s] <= JOINED_DOFS) take_up(f, open, s);
+        if (open >= 0 && f->col[open] + f->col[s] <= STI__FACTOR_JOINED) take_up(f, open, s);
         open = s;
     }
 }
@@ -245,7 +239,7 @@ static bool size_nodes(sti__plan *p, const layout *l, sti__node *node) {
         if (n->nd > p->most_tiles) p->most_tiles = n->nd;
         size_t numbers = 64 * (size_t)(n->nd + n->nu) * (size_t)n->nd;
         if (numbers > INT32_MAX || 64 * STI__TRIANGLE(n->nu) > INT32_MAX) return false;
-        n->wide = node_flops(n) > WIDE_FLOPS;
+        n->wide = node_flops(n) > STI__FACTOR_SHARED;
         x += 8 * n->nd;
         z += 8 * (size_t)n->nu;
         panel += numbers;
@@ -390,9 +384,9 @@ static void aim_entries(sti__plan *p, const layout *l, const sti_csr *a, int *of
 /* ---- parts and memory
    --------------------------------------------------------------------------------------- */
 
-/* Independent subtrees of at most 1/TASK_PARTS of the work; neighbours are joined while they are small. */
+/* Independent subtrees of at most 1/STI__FACTOR_TASKS of the work; neighbours are joined while they are small. */
 static void cut_tasks(sti__plan *p, double *work, int *begin) {
-    double limit = p->flops < TASK_FLOPS ? p->flops : p->flops / TASK_PARTS, open = 0;
+    double limit = p->flops < STI__FACTOR_ALONE ? p->flops : p->flops / STI__FACTOR_TASKS, open = 0;
     for (int s = 0; s < p->nnode; s++) work[s] = 0, begin[s] = s;
     for (int s = 0; s < p->nnode; s++) {
         work[s] += node_flops(&p->node[s]);
@@ -504,7 +498,7 @@ static bool order_vertices(sti__plan *p, const sti__compressed *c, sti__etree *t
     if (!take_tree(tree, n, temp) || !sti__order_degree(g, tree->order, temp) ||
         !delay(c, tree->order, temp) || !sti__etree_make(g, tree, temp))
         return false;
-    if (tree->flops < DISSECT_FLOPS) return true;
+    if (tree->flops < STI__DISSECT_WORTH) return true;
     if (!take_tree(&other, n, temp) || !sti__order_dissect(g, other.order, temp) ||
         !delay(c, other.order, temp) || !sti__etree_make(g, &other, temp))
         return false;
@@ -536,7 +530,7 @@ sti_status sti__plan_make(sti__plan *p, const sti_csr *a, const bool *late, sti_
         !forest_take(&l.f, (size_t)c.graph.n, temp))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory to order a matrix of %d dofs", a->nrow);
     find_chains(&l.f, &c.graph, &tree, c.late);
-    if (a->nrow > 0 && a->nrow <= DENSE_DOFS && !late) {
+    if (a->nrow > 0 && a->nrow <= STI__FACTOR_DENSE && !late) {
         join_all(&l.f, a->nrow);
         memset(l.f.of, 0, sizeof(int) * (size_t)c.graph.n);
     } else {

@@ -4,8 +4,6 @@
 #include <string.h>
 
 enum { DEPTH = STI__ANDERSON_DEPTH };
-/* A difference that is this near to the span of the newer ones says nothing. */
-#define DEPENDENT 1e-8
 
 static double dot(const sti__anderson *a, const double *x, const double *y) {
     double sum = 0;
@@ -19,7 +17,7 @@ static void least_squares(int n, double *gram, double *x) {
     for (int j = 0; j < n; j++) {
         double d = gram[j * DEPTH + j], whole = d;
         for (int k = 0; k < j; k++) d -= gram[j * DEPTH + k] * gram[j * DEPTH + k];
-        gram[j * DEPTH + j] = d > DEPENDENT * DEPENDENT * whole ? sqrt(d) : 0;
+        gram[j * DEPTH + j] = d > STI__ANDERSON_DEPENDENT * STI__ANDERSON_DEPENDENT * whole ? sqrt(d) : 0;
         for (int i = j + 1; i < n; i++) {
             double s = gram[i * DEPTH + j];
             for (int k = 0; k < j; k++) s -= gram[i * DEPTH + k] * gram[j * DEPTH + k];

@@ -4,7 +4,7 @@
 #ifndef STI_LINEAR_ANDERSON_H
 #define STI_LINEAR_ANDERSON_H
 
-#define STI__ANDERSON_DEPTH 8
+#include "linear/policy.h"
 
 typedef struct sti__anderson {
     int m, count;         /* numbers; pairs held, the newest being the last one given */

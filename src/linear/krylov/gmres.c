@@ -128,7 +128,7 @@ int sti__gmres_solve(const sti__gmres *g, const sti__gmres_task *t, const double
         for (int i = 0; i < t->n; i++) r[i] = b[i] - r[i];
         last = size;
         size = sqrt(dot(t, r, r));
-        if (size > 0.9 * last) return steps; /* it does not get there */
+        if (size > STI__GMRES_STALL * last) return steps; /* it does not get there */
     }
     return steps;
 }

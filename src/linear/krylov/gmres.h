@@ -5,8 +5,7 @@
 #define STI_LINEAR_GMRES_H
 
 #include "base/internal.h"
-
-#define STI__GMRES_BASIS 30 /* steps before a restart, at most */
+#include "linear/policy.h"
 
 typedef struct sti__gmres {
     int most;        /* steps before a restart */

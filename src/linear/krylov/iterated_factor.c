@@ -4,14 +4,10 @@
 #include "linear/factor/cholesky.h"
 #include "linear/krylov/pcg.h"
 #include "linear/parts.h"
+#include "linear/policy.h"
 #include "linear/product.h"
 #include <math.h>
 #include <string.h>
-
-#define EXACT 1e-9 /* relative residual of a solve */
-#define ROUGH 1e-2 /* of a norm, whose square it leaves good to 1e-4 */
-#define CAP 2000
-#define LARGEST_BLOCK 24
 
 struct sti__iterate {
     sti_allocator own;
@@ -87,7 +83,7 @@ static sti_status partition(sti__iterate *s, const sti_csr *a, int *start, int *
     for (int first = 0, end = 0; first < a->nrow; first = end) {
         end = sti__run_end(a, first);
         for (int i = first; i < end && !sti__pcg_is_soft(s->pcg, first); i++) {
-            if ((i - first) % LARGEST_BLOCK == 0) start[blocks++] = count;
+            if ((i - first) % STI__PCG_BLOCK == 0) start[blocks++] = count;
             dof[count++] = i;
         }
     }
@@ -143,7 +139,8 @@ static void multiply(void *context, const double *x, double *y) {
 static void solve(sti__iterate *s, double tol, const sti_tasks *tasks) {
     product p = {s, tasks};
     memset(s->x, 0, sizeof(double) * (size_t)s->rest.nrow);
-    s->iterations = sti__pcg_solve(s->pcg, multiply, &p, s->b, s->x, tol, CAP, tasks).iterations;
+    s->iterations =
+        sti__pcg_solve(s->pcg, multiply, &p, s->b, s->x, tol, STI__ITERATED_CAP, tasks).iterations;
 }
 
 int sti__iterate_count(const sti__iterate *s) { return s->iterations; }
@@ -151,7 +148,7 @@ int sti__iterate_count(const sti__iterate *s) { return s->iterations; }
 void sti__iterate_solve(sti__iterate *s, double *x, const sti_tasks *tasks) {
     size_t bytes = sti__size(sizeof(double), s->rest.nrow);
     memcpy(s->b, x, bytes);
-    solve(s, EXACT, tasks);
+    solve(s, STI__ITERATED_EXACT, tasks);
     memcpy(x, s->x, bytes);
 }
 
@@ -161,12 +158,14 @@ void sti__iterate_solve_near(sti__iterate *s, double *x, const double *guess, do
     product p = {s, tasks};
     memcpy(s->b, x, bytes);
     memcpy(s->x, guess, bytes);
-    s->iterations = sti__pcg_solve(s->pcg, multiply, &p, s->b, s->x, fmax(tol, EXACT), CAP, tasks).iterations;
+    s->iterations = sti__pcg_solve(s->pcg, multiply, &p, s->b, s->x, fmax(tol, STI__ITERATED_EXACT),
+                                   STI__ITERATED_CAP, tasks)
+                        .iterations;
     memcpy(x, s->x, bytes);
 }
 
 double sti__iterate_norm2(sti__iterate *s, const double *x, const sti_tasks *tasks) {
     memcpy(s->b, x, sizeof(double) * (size_t)s->rest.nrow);
-    solve(s, ROUGH, tasks);
+    solve(s, STI__ITERATED_ROUGH, tasks);
     return fmax(0, sti__dot_n(s->b, s->x, s->rest.nrow));
 }

@@ -3,13 +3,13 @@
 #include "base/room.h"
 #include "base/simd.h"
 #include "linear/parts.h"
+#include "linear/policy.h"
 #include "linear/precond/precond.h"
 #include "linear/product.h"
 #include <math.h>
 #include <string.h>
 
 #define GRAIN_BLOCKS 64
-#define LEAST_NODES 40 /* of a soft body that is worth its own preconditioner */
 
 typedef struct soft {
     int first, nodes;
@@ -76,7 +76,7 @@ sti_status sti__pcg_find_soft(sti__pcg *c, const sti_csr *a, sti_preconditioner 
     c->nsoft = 0;
     for (int first = 0, end = 0; first < a->nrow && status == STI_OK; first = end) {
         end = sti__run_end(a, first);
-        if ((end - first) % 3 != 0 || end - first < 3 * LEAST_NODES) continue;
+        if ((end - first) % 3 != 0 || end - first < 3 * STI__PCG_NODES) continue;
         status = add_soft(c, first, (end - first) / 3, error);
         if (status == STI_OK)
             status = sti__precond_plan(c->soft[c->nsoft - 1].precond, which, a, first, (end - first) / 3,

@@ -8,24 +8,16 @@
 #include "base/room.h"
 #include "linear/factor/cholesky.h"
 #include "linear/factor/scratch.h"
+#include "linear/policy.h"
 #include "linear/precond/precond.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LEVELS 10
-#define OMEGA 0.6    /* 4/3 over the largest eigenvalue of D^-1 A, which is about 2.2 */
-#define SMALL 420    /* dofs that are solved directly */
-#define LARGEST 6000 /* dofs of a last level that is factored at all */
-#define STALL 0.7    /* coarser by less than this is not worth a level */
-#define FLAT 1e-7    /* of a mode: what is left of it is none of its own */
-#define TRIES 4
-#define ROUNDED 1.2e-7 /* twice what a float may be off by */
-
 typedef struct multigrid {
     sti_allocator own;
     int count;
-    sti__level level[LEVELS];
+    sti__level level[STI__MG_LEVELS];
     sti__chol *chol; /* of the last level, NULL: swept */
     bool factored;
     double *value; /* of its lower triangle, by scalar rows */
@@ -49,7 +41,7 @@ const sti__level_kernels *sti__level_get(void) {
 }
 
 static void clear(multigrid *g) {
-    for (int l = 0; l < LEVELS; l++) {
+    for (int l = 0; l < STI__MG_LEVELS; l++) {
         sti__level *v = &g->level[l];
         if (v->block) sti__free_aligned(&g->own, v->block, v->room);
         if (v->pattern) sti__free_aligned(&g->own, v->pattern, v->pattern_room);
@@ -285,7 +277,7 @@ static bool plan_next(multigrid *g, int l, const int *aggregate, int *mark) {
 static sti_status plan_last(multigrid *g, sti_error *error) {
     const sti__bsr *a = &g->level[g->count - 1].a;
     size_t n = (size_t)a->n * (size_t)a->b, nnz = 0;
-    g->factored = n <= LARGEST;
+    g->factored = n <= STI__MG_FACTORED;
     if (!g->factored) return STI_OK;
     for (int i = 0; i < a->n; i++) nnz += (size_t)(a->diagonal[i] - a->start[i] + 1);
     nnz *= (size_t)a->b * (size_t)a->b;
@@ -323,8 +315,9 @@ static bool plan_levels(multigrid *g, const sti__bsr *a, bool with_modes) {
         sti__level *v = &g->level[l];
         g->count = l + 1;
         int count = 0;
-        if (v->a.n * v->a.b > SMALL && l + 1 < LEVELS) count = aggregate_nodes(&v->a, aggregate, votes, mark);
-        if (count == 0 || count > STALL * v->a.n) return take_level(g, v, 0, 0);
+        if (v->a.n * v->a.b > STI__MG_COARSEST && l + 1 < STI__MG_LEVELS)
+            count = aggregate_nodes(&v->a, aggregate, votes, mark);
+        if (count == 0 || count > STI__MG_STALL * v->a.n) return take_level(g, v, 0, 0);
         v->coarse = count;
         v->c = with_modes ? 6 : 3;
         if (!plan_next(g, l, aggregate, mark)) return false;
@@ -397,7 +390,7 @@ static void orthonormalise(sti__level *v, int g, double *R) {
                 column_add(v, g, p, -s, q);
             }
         double length = sqrt(column_dot(v, g, p, p));
-        bool own = length > FLAT * before && before > 0;
+        bool own = length > STI__MG_FLAT * before && before > 0;
         if (own) R[p * v->c + p] = length;
         column_add(v, g, p, own ? 1 / length - 1 : -1, p);
     }
@@ -423,7 +416,7 @@ static void fill_sweeps(sti__level *v) {
                 for (size_t k = 0; k < square; k++) *high++ = (float)block[k];
         }
         memcpy(m, v->a.value + square * (size_t)v->a.diagonal[i], sizeof(double) * square);
-        for (size_t k = 0; k < b; k++) m[k * b + k] += ROUNDED * size;
+        for (size_t k = 0; k < b; k++) m[k * b + k] += STI__MG_ROUNDED * size;
         sti__invert_spd(m, v->a.b, v->inverse + square * (size_t)i, work);
     }
 }
@@ -453,7 +446,7 @@ static void complete(sti__bsr *a) {
 static void fill_last(multigrid *g, const sti_tasks *tasks) {
     const sti__bsr *a = &g->level[g->count - 1].a;
     size_t n = (size_t)a->n * (size_t)a->b;
-    g->factored = n <= LARGEST;
+    g->factored = n <= STI__MG_FACTORED;
     if (!g->factored) return;
     int at = 0;
     for (int i = 0; i < a->n; i++)
@@ -463,8 +456,8 @@ static void fill_last(multigrid *g, const sti_tasks *tasks) {
                     if (a->b * a->col[e] + c <= a->b * i + r)
                         g->value[at++] =
                             a->value[((size_t)a->b * (size_t)a->b) * (size_t)e + (size_t)(c * a->b + r)];
-    double boost = 1e-14;
-    for (int t = 0; t < TRIES; t++, boost *= 1e3) {
+    double boost = STI__MG_BOOST;
+    for (int t = 0; t < STI__MG_TRIES; t++, boost *= 1e3) {
         if (sti__chol_factor(g->chol, g->value, tasks, NULL) == STI_OK) return;
         for (size_t i = 0; i < n; i++) g->value[g->start[i + 1] - 1] *= 1 + boost;
     }
@@ -488,7 +481,7 @@ static void fill(void *state, const sti__bsr *a, const double *coords, const sti
         }
         for (size_t i = 0; i < ((size_t)v->a.b * (size_t)v->c) * (size_t)v->a.n; i++)
             v->tentative[i] = (float)v->modes[i];
-        k->smooth(v, OMEGA);
+        k->smooth(v, STI__MG_OMEGA);
         k->galerkin(v, &next->a);
         complete(&next->a);
     }
