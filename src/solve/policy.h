@@ -168,10 +168,8 @@
 #define STI__FINISH_LONGEST 1.5 /* ... and its longest step. */
 #define STI__DUAL_MARGIN 0.999 /* Share of the tolerance that is aimed at: the certificate sums in another order. */
 #define STI__DUAL_PCG_COST 500 /* Operations of a step of conjugate gradients in a soft body, per dof. */
-#define STI__CONDENSE_PART 64 /* Dofs of a part of A for W = J A^-1 J' to be built part by part. */
-#define STI__CONDENSE_NUMBERS 20000000 /* Numbers of W, at most, ... */
-#define STI__CONDENSE_LIMIT 6 /* ... and per multiply-add of a product without it. */
-#define STI__CONDENSE_ROWS 768 /* Rows for which one solve per row is not too much, ... */
+#define STI__CONDENSE_ROWS 768 /* Scalar rows for which W = J A^-1 J' may be formed, one solve per row, ... */
+#define STI__CONDENSE_LIMIT 6 /* ... if it has at most so many numbers per multiply-add of a product without it ... */
 #define STI__CONDENSE_BATCH 8 /* ... so many at a time. */
 #define STI__DUAL_POOL_NUMBERS 60000 /* Numbers of W below which a product stays on its thread. */
 #define STI__GUESS_PART 32 /* Guesses are evaluated where the mass couples at most so many dofs. */

@@ -19,9 +19,6 @@ typedef enum sti__block_of {
     STI__BLOCK_MATRIX,    /* W in block rows */
     STI__BLOCK_PATTERN,   /* of the block rows */
     STI__BLOCK_CONDENSED, /* W of an (A, J) problem */
-    STI__BLOCK_PARTS,     /* small parts of A, their dofs and the rows that touch them */
-    STI__BLOCK_DOFS,
-    STI__BLOCK_TOUCHES,
     STI__BLOCK_DUAL,
     STI__BLOCK_APGD,
     STI__BLOCK_NEWTON,

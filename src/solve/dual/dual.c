@@ -160,8 +160,7 @@ static void find_velocity(sti__dual *d) {
     const sti__task *t = d->task;
     const sti_problem_arrays *a = &t->problem->arrays;
     sti__csr_mul_t(&a->J, t->g, t->v);
-    if (d->op.parts) sti__parts_solve(d->op.parts, t->v);
-    else sti__chol_solve(d->op.mass, t->v, &t->options->tasks);
+    sti__chol_solve(d->op.mass, t->v, &t->options->tasks);
     for (int i = 0; i < a->n; i++) t->v[i] += a->vstar[i];
 }
 

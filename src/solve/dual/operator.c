@@ -2,7 +2,6 @@
 #include "solve/dual/operator.h"
 #include "base/isa.h"
 #include "contact/rows.h"
-#include "solve/dual/condense.h"
 #include "solve/judge/certificate.h"
 #include "solve/policy.h"
 #include <math.h>
@@ -337,16 +336,64 @@ static sti_status find_diagonal(sti__operator *op, sti_workspace *workspace, sti
     return STI_OK;
 }
 
+/* Room for W, m x m. */
+static sti_status take_matrix(sti_workspace *w, int m, sti_csr *W, int **start, int **col, double **value,
+                              sti_error *error) {
+    for (void *base = NULL;;) {
+        sti__cutter k = {base, 0};
+        *start = sti__cut(&k, (size_t)m + 1, sizeof(int));
+        *col = sti__cut(&k, sti__size(m, (size_t)m), sizeof(int));
+        *value = sti__cut(&k, sti__size(m, (size_t)m), sizeof(double));
+        if (base) break;
+        base = sti__workspace_block(w, STI__BLOCK_CONDENSED, k.used);
+        if (!base) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the Delassus matrix");
+    }
+    *W = (sti_csr){m, m, *start, *col, *value};
+    return STI_OK;
+}
+
+/* W = J A^-1 J', one solve per row. */
+static sti_status condense(const sti_problem *p, sti__chol *mass, sti_workspace *w, const sti_tasks *tasks,
+                           sti_csr *W, sti_error *error) {
+    const sti_csr *J = &p->arrays.J;
+    int *start, *col, m = p->m, n = p->arrays.n;
+    double *value,
+        *x = sti__workspace_block(w, STI__BLOCK_NEWTON, sti__size(sizeof(double), n, STI__CONDENSE_BATCH));
+    if (!x) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the Delassus matrix");
+    sti_status status = take_matrix(w, m, W, &start, &col, &value, error);
+    if (status != STI_OK) return status;
+    for (int i = 0; i <= m; i++) start[i] = i * m;
+    for (int i = 0; i < m; i += STI__CONDENSE_BATCH) {
+        int count = m - i < STI__CONDENSE_BATCH ? m - i : STI__CONDENSE_BATCH;
+        memset(x, 0, sizeof(double) * (size_t)n * (size_t)count);
+        for (int k = 0; k < count; k++)
+            for (int e = J->start[i + k]; e < J->start[i + k + 1]; e++)
+                x[(size_t)k * (size_t)n + (size_t)J->col[e]] = J->value[e];
+        sti__chol_solve_many(mass, x, count, n, tasks);
+        for (int k = 0; k < count; k++) {
+            double *row = value + (size_t)(i + k) * (size_t)m;
+            sti__csr_mul(J, x + (size_t)k * (size_t)n, row, tasks);
+            for (int j = 0; j < m; j++) col[(size_t)(i + k) * (size_t)m + (size_t)j] = j;
+        }
+    }
+    return STI_OK;
+}
+
+/* Whether products with W are cheap enough against those with J, A^-1 and J' to pay for it. */
+static bool worth_condensing(const sti_problem *p, const sti__chol *mass) {
+    double factored = 8.0 * p->arrays.J.start[p->m] / 3 + 4 * (double)sti__chol_get_info(mass).fill;
+    return p->m > 0 && p->m <= STI__CONDENSE_ROWS && (double)p->m * p->m <= STI__CONDENSE_LIMIT * factored;
+}
+
 /* A given W, one that is cheap to form, or none. */
 static sti_status find_matrix(sti__operator *op, sti_workspace *workspace, sti_error *error) {
     const sti_problem *p = op->problem;
     op->W = p->arrays.W;
     if (p->delassus) return STI_OK;
-    sti_status status = sti__condense(p, workspace, op->tasks, &op->W, &op->parts, error);
-    if (status != STI_OK || op->parts) return status;
-    status = sti__workspace_factor(workspace, p, op->tasks, error);
+    sti_status status = sti__workspace_factor(workspace, p, op->tasks, error);
     op->mass = workspace->mass;
-    return status;
+    if (status != STI_OK || !worth_condensing(p, op->mass)) return status;
+    return condense(p, op->mass, workspace, op->tasks, &op->W, error);
 }
 
 sti_status sti__operator_build(sti__operator *op, const sti_problem *problem, sti_workspace *workspace,

@@ -11,7 +11,6 @@
 #define STI_SOLVE_OPERATOR_H
 
 #include "linear/product.h"
-#include "solve/dual/condense.h"
 #include "solve/solve.h"
 
 /* A row block that is not in a group. */
@@ -40,22 +39,21 @@ typedef struct sti__operator {
     int ncone, ngroup; /* cones of dim 3; groups of four of them */
     int nother;        /* other row blocks */
     sti__other *other;
-    int *place;              /* m */
-    double *diagonal;        /* m: of W; scratch once scale is set */
-    double *scale;           /* m: S */
-    double *q, *R;           /* size: q', R' */
-    double *slope;           /* 4 ngroup; 0 in padding */
-    double *mu;              /* 4 ngroup: friction of the cone's first tangent */
-    double *raw;             /* size: S in work order; 1 in padding */
-    bool isotropic;          /* every cone of dim 3 has one friction coefficient */
-    bool regularised;        /* all R > 0 */
-    sti_csr W;               /* what w was made of; no rows if it was never formed */
-    sti__blockrows w;        /* Delassus form, or condensed */
-    const sti__parts *parts; /* (A, J) form: A in small parts, or */
-    sti__chol *mass;         /* its factor */
-    sti__blocks *jacobian;   /* NULL if there is W */
-    double *dof;             /* n: scratch */
-    double *row4;            /* scratch of jacobian's padded size */
+    int *place;            /* m */
+    double *diagonal;      /* m: of W; scratch once scale is set */
+    double *scale;         /* m: S */
+    double *q, *R;         /* size: q', R' */
+    double *slope;         /* 4 ngroup; 0 in padding */
+    double *mu;            /* 4 ngroup: friction of the cone's first tangent */
+    double *raw;           /* size: S in work order; 1 in padding */
+    bool isotropic;        /* every cone of dim 3 has one friction coefficient */
+    bool regularised;      /* all R > 0 */
+    sti_csr W;             /* what w was made of; no rows if it was never formed */
+    sti__blockrows w;      /* Delassus form, or condensed */
+    sti__chol *mass;       /* (A, J) form: factor of A */
+    sti__blocks *jacobian; /* NULL if there is W */
+    double *dof;           /* n: scratch */
+    double *row4;          /* scratch of jacobian's padded size */
     const sti_tasks *tasks;
     bool wide; /* AVX2 may be used */
 } sti__operator;
