@@ -25,7 +25,7 @@ def main(program, path):
     series = read(open(program).read() if program.endswith(".txt") else
                   subprocess.run([program], capture_output=True, text=True, check=True).stdout)
     for (kind, young), points in sorted(series.items()):
-        if kind in ("jacobi", "ic", "mg", "direct"):
+        if kind in ("jacobi", "mg", "direct"):
             plt.loglog(*zip(*points), "o-" if young < 1e6 else "s--", label=f"{kind}, E = {young:.0e}")
     points = series["mg", 1e5]
     plt.loglog([p[0] for p in points], [points[0][1] * p[0] / points[0][0] for p in points], "k:", label="linear")

@@ -361,7 +361,7 @@ int command_solve(int argc, char **argv) {
         {"--cold", NULL, "without the guess of a capsule", ARG_FLAG, &s.cold},
         {"--full-error", "X", "stop at this full error of FCLIB instead", ARG_REAL, &s.full_error},
         {"--linear", "NAME", "direct, pcg or auto (auto)", ARG_TEXT, &s.linear},
-        {"--preconditioner", "NAME", "of pcg in soft bodies: jacobi, ic, mg or auto (auto)", ARG_TEXT,
+        {"--preconditioner", "NAME", "of pcg in soft bodies: jacobi, mg or auto (auto)", ARG_TEXT,
          &s.preconditioner},
         {"--max-iterations", "N", "stop there, with the best iterate", ARG_INT, &s.max_iterations},
         {"--threads", "N", "threads; the answer does not depend on them (1)", ARG_INT, &s.threads},

@@ -45,7 +45,7 @@ TEST(defaults) {
 TEST(in_a_file) {
     sti_model *m = model_of(
         "<mujoco xmlns:sti='urn:stiction'><sti:option solver='apgd' coulomb='relaxed' memory='disable' "
-        "linear='pcg' preconditioner='ic' substeps='4' max_newton='7' max_iterations='8' max_pcg='9' "
+        "linear='pcg' preconditioner='mg' substeps='4' max_newton='7' max_iterations='8' max_pcg='9' "
         "max_work='1e7' "
         "max_line_search='10' "
         "tol='1e-5' "
@@ -54,7 +54,7 @@ TEST(in_a_file) {
         "pool_overlaps='16' max_hits='17' limit='disable' user='disable'/></mujoco>");
     const sti_option *o = &m->opt;
     CHECK(o->contact_solver == STI_SOLVER_APGD && o->coulomb == STI_COULOMB_RELAXED && o->memory == 0);
-    CHECK(o->preconditioner == STI_PRECONDITIONER_IC);
+    CHECK(o->preconditioner == STI_PRECONDITIONER_MG);
     CHECK(o->linear == STI_LINEAR_PCG && o->substeps == 4 && o->max_newton == 7 && o->max_iterations == 8);
     CHECK(o->max_work == 1e7 && o->max_pcg == 9 && o->max_line_search == 10 && o->contact_tol == 1e-5 &&
           o->atol == 1e-6);

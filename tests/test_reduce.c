@@ -232,7 +232,6 @@ static void every_preconditioner_leads_to_the_same_answer(void) {
         count[k] = b.info.pcg;
         drop(&b);
     }
-    CHECK(2 * count[STI_PRECONDITIONER_IC] < count[STI_PRECONDITIONER_JACOBI]);
     CHECK(2 * count[STI_PRECONDITIONER_MG] < count[STI_PRECONDITIONER_JACOBI]);
     drop(&a);
     sti_workspace_free(w);

@@ -12,7 +12,7 @@
     X(int, memory, memory, 0, 1, "whether contacts remember their anchors over steps")                                  \
     X(int, watch, watch, 0, 2, "sti_watch: what happens on energy without a source, inverted elements, absurd displacements") \
     X(int, linear, linear, 0, 2, "sti_linear: auto, direct, pcg")                                                       \
-    X(int, preconditioner, preconditioner, 0, 3, "sti_preconditioner: auto, jacobi, ic, mg")                            \
+    X(int, preconditioner, preconditioner, 0, 2, "sti_preconditioner: auto, jacobi, mg")                                \
     X(int, substeps, substeps, 1, 10000, "a step is so many of a fraction of timestep")                               \
     X(int, adaptive_atol, adaptive_atol, 0, 1, "atol (1 + 0.1 sqrt(contacts)) instead of atol")                         \
     X(int, max_newton, max_newton, 0, 1000000000, "Newton steps of an island in a step")                                \

@@ -205,9 +205,8 @@ typedef enum sti_linear { STI_LINEAR_AUTO, STI_LINEAR_DIRECT, STI_LINEAR_PCG } s
 /* X(enum, name): what conjugate gradients are preconditioned with in soft bodies, whose dofs come in threes. */
 /* clang-format off */
 #define STI_PRECONDITIONERS(X)                                                                        \
-    X(AUTO, "auto")           /* by a fixed cost model */                                             \
+    X(AUTO, "auto")           /* multigrid */                                                        \
     X(JACOBI, "jacobi")       /* diagonal blocks of 3 x 3 */                                          \
-    X(IC, "ic")               /* incomplete Cholesky of 3 x 3 blocks */                               \
     X(MG, "mg")               /* smoothed-aggregation multigrid */
 /* clang-format on */
 typedef enum sti_preconditioner {

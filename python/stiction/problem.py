@@ -225,13 +225,13 @@ def _choice(name, value, known):
 
 _COULOMB = ("relaxed", "exact")
 _LINEAR = ("auto", "direct", "pcg")
-_PRECONDITIONER = ("auto", "jacobi", "ic", "mg")
+_PRECONDITIONER = ("auto", "jacobi", "mg")
 
 
 def solve(problem, solver="auto", coulomb="relaxed", tol=None, *, guess_v=None, guess_gamma=None, workspace=None,
           linear="auto", preconditioner="auto", **options):
     """Solve a problem. solver: sap, apgd, newton or auto; coulomb: relaxed (convex) or exact (De Saxce); tol: on the
-    certificate's headline; linear: direct, pcg or auto; preconditioner (of pcg in soft bodies): jacobi, ic, mg or
+    certificate's headline; linear: direct, pcg or auto; preconditioner (of pcg in soft bodies): jacobi, mg or
     auto. options: full_error, atol, rtol, adaptive_atol, max_iterations, max_newton, max_pcg, max_work,
     max_line_search, pcg_tol, ls_tol, max_step, gradient_limit, relaxation, finish, history. The best iterate is returned
     whatever happens; its certificate says what it is worth."""

@@ -236,7 +236,7 @@ static const char *const parts[] = {
     "<sti:option solver='apgd'/>",
     "<sti:option solver='newton' coulomb='relaxed'/>",
     "<sti:option solver='auto' linear='pcg' preconditioner='mg'/>",
-    "<sti:option coulomb='relaxed' linear='pcg' preconditioner='ic'/>",
+    "<sti:option coulomb='relaxed' linear='pcg' preconditioner='jacobi'/>",
     "<sti:option substeps='2' memory='disable' linear='direct'/>",
     "<sti:option alm_scheme='bdf2'/>",
     "<sti:option alm_scheme='midpoint' alm_adaptive='disable' alm_outer='5'/>",

@@ -22,10 +22,9 @@ typedef struct sti__bsr {
 typedef struct sti__bsr_kernels {
     /* y = A x */
     void (*mul)(const sti__bsr *a, const double *x, double *y, int begin, int end);
-    /* Triangular solves: x = T (r - L x) in rising or falling order; L and U have no diagonal, x may be r. These and the next
-       two read `rounded`. lower is Gauss-Seidel from zero: (D + L) x = r, with the inverses of the diagonal blocks. */
+    /* Gauss-Seidel from zero, rows in rising order: (D + L) x = r, with the inverses of the diagonal blocks; L has no
+       diagonal, x may be r. This and the next two read `rounded`. */
     void (*lower)(const sti__bsr *l, const double *inverse, const double *r, double *x);
-    void (*upper)(const sti__bsr *u, const double *inverse, const double *r, double *x);
     /* y = -U x, what that leaves of its right-hand side */
     void (*rest)(const sti__bsr *u, const double *x, double *y, int begin, int end);
     /* Gauss-Seidel on (L + D + U) x = r, rows in falling order, from x */

@@ -149,11 +149,6 @@ static void lower(const sti__bsr *l, const double *inverse, const double *r, dou
         for (int i = 0; i < l->n; i++) close6(inverse, r, x, i, swept6(l, x, l->start[i], l->start[i + 1]));
 }
 
-static void upper(const sti__bsr *u, const double *inverse, const double *r, double *x) {
-    for (int i = u->n - 1; i >= 0; i--)
-        close3(inverse, r, x, i, swept3_down(u, x, u->start[i], u->start[i + 1]));
-}
-
 static void backward(const sti__bsr *l, const sti__bsr *u, const double *inverse, const double *r,
                      double *x) {
     if (l->b == 3)
@@ -180,4 +175,4 @@ static void blocks(const double *t, int b, const double *x, double *y, int begin
 #define STI_ISA
 #endif
 extern const sti__bsr_kernels CAT(sti__bsr_table, STI_ISA);
-const sti__bsr_kernels CAT(sti__bsr_table, STI_ISA) = {mul, lower, upper, rest, backward, blocks};
+const sti__bsr_kernels CAT(sti__bsr_table, STI_ISA) = {mul, lower, rest, backward, blocks};

@@ -5,8 +5,6 @@
 #include <string.h>
 
 #define GRAIN 256
-/* From so many nodes on multigrid is faster than incomplete Cholesky (bench_precond). */
-#define LARGE 1500
 
 struct sti__precond {
     sti_allocator own;
@@ -24,13 +22,9 @@ struct sti__precond {
 };
 
 const sti__precond_kind *sti__precond_kind_of(sti_preconditioner which) {
-    static const sti__precond_kind *const kinds[] = {NULL, &sti__precond_jacobi, &sti__precond_ic,
+    static const sti__precond_kind *const kinds[] = {&sti__precond_mg, &sti__precond_jacobi,
                                                      &sti__precond_mg};
     return (unsigned)which < STI__COUNT(kinds) ? kinds[which] : NULL;
-}
-
-sti_preconditioner sti__precond_choose(int nodes) {
-    return nodes >= LARGE ? STI_PRECONDITIONER_MG : STI_PRECONDITIONER_IC;
 }
 
 sti__precond *sti__precond_create(const sti_allocator *allocator, sti_error *error) {
@@ -141,8 +135,7 @@ static bool symmetric(const sti__bsr *a) {
 
 sti_status sti__precond_plan(sti__precond *c, sti_preconditioner which, const sti_csr *a, int first,
                              int nodes, bool with_modes, sti_error *error) {
-    const sti__precond_kind *kind =
-        sti__precond_kind_of(which == STI_PRECONDITIONER_AUTO ? sti__precond_choose(nodes) : which);
+    const sti__precond_kind *kind = sti__precond_kind_of(which);
     uint64_t pattern = hash_pattern(a, first, nodes, kind, with_modes);
     if (pattern == c->pattern) return STI_OK;
     c->pattern = 0;

@@ -23,10 +23,8 @@ typedef struct sti__precond_kind {
     size_t (*bytes)(const void *state);
 } sti__precond_kind;
 
-/* By sti_preconditioner; NULL for STI_PRECONDITIONER_AUTO. */
+/* By sti_preconditioner; `auto` is multigrid. NULL for what is none. */
 const sti__precond_kind *sti__precond_kind_of(sti_preconditioner which);
-/* What `auto` takes for so many nodes: a fixed cost model, see docs/linear_algebra.md. */
-sti_preconditioner sti__precond_choose(int nodes);
 
 sti__precond *sti__precond_create(const sti_allocator *allocator, sti_error *error);
 void sti__precond_free(sti__precond *precond); /* NULL is fine */
@@ -48,6 +46,6 @@ void sti__precond_apply(const sti__precond *precond, const double *r, double *z,
 size_t sti__precond_bytes(const sti__precond *precond);
 
 /* The kinds. */
-extern const sti__precond_kind sti__precond_jacobi, sti__precond_ic, sti__precond_mg;
+extern const sti__precond_kind sti__precond_jacobi, sti__precond_mg;
 
 #endif
