@@ -3,10 +3,13 @@
        ablation scene FILE BEGIN SAMPLES EVERY TOL [CTRL]   steps of a scene from BEGIN seconds on, EVERY so many
        ablation problem FILE ERROR                          a stored problem, to a full error as FCLIB has it
        ablation pile RATIO SOFTNESS TOL SOLVER              rows of bodies of masses 1 and RATIO; softness 0: hard; auto or sap
+       ablation soft NODES TOL LINEAR                       a soft box of about so many nodes between the ground and a robot's hand;
+                                                            auto or pcg
        ablation rules                                       the list, with a line of text each
    A step is taken from the same state and warm start every time, in a copy of the world. Prints per rule, all rules first:
    name, operations by estimate, iterations, solves above the tolerance, seconds of CPU time. */
 #include "pile_problem.h"
+#include "soft_problem.h"
 #include "solve/rules.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,20 +101,21 @@ static void run_scene(int argc, char **argv) {
 
 static void solve_problem(const sti_problem *problem, const sti_solve_options *options) {
     sti_error error = {0};
-    sti_workspace *workspace = sti_workspace_create(NULL, &error);
     double *v = calloc((size_t)sti_problem_view(problem)->n + 1, sizeof(double));
     double *g = calloc((size_t)sti_problem_scalar_rows(problem) + 1, sizeof(double));
-    if (!workspace || !v || !g) fail("not enough memory");
+    if (!v || !g) fail("not enough memory");
     for (int k = 0; k <= STI__RULE_COUNT; k++) {
         sti_solve_info info = {0};
+        sti_workspace *workspace = sti_workspace_create(NULL, &error); /* it keeps plans */
+        if (!workspace) fail(error.message);
         switch_off(k);
         double start = cpu_now();
         if (sti_solve(problem, options, workspace, v, g, &info, &error) != STI_OK) fail(error.message);
         add(&total[k], &info, cpu_now() - start);
+        sti_workspace_free(workspace);
     }
     switch_off(0);
     free(v), free(g);
-    sti_workspace_free(workspace);
 }
 
 int main(int argc, char **argv) {
@@ -142,6 +146,17 @@ int main(int argc, char **argv) {
         if (!problem) fail("no pile");
         options.tol = atof(argv[4]);
         if (!strcmp(argv[5], "sap")) options.solver = STI_SOLVER_SAP;
+        solve_problem(problem, &options);
+        sti_problem_free(problem);
+    } else if (argc == 5 && !strcmp(argv[1], "soft")) {
+        int side = (int)(cbrt(atof(argv[2])) + 0.5);
+        soft_scene s = {{{side, side, side}, 0.005, 1e5, 0.4, 1000, 0.01}, side - 3, 0.1, 0.8};
+        sti_problem *problem = soft_problem(&s, 0.3, NULL);
+        if (!problem) fail("no soft box");
+        options.tol = atof(argv[3]);
+        options.solver = STI_SOLVER_SAP;
+        options.max_work = 1e12;
+        if (!strcmp(argv[4], "pcg")) options.linear = STI_LINEAR_PCG;
         solve_problem(problem, &options);
         sti_problem_free(problem);
     } else fail("see the head of bench/ablation.c for its arguments");
