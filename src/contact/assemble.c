@@ -93,6 +93,8 @@ static size_t lay_out(sti__assembly *as, char *base) {
                {&as->mark, sti__size(nv, sizeof(int))},
                {&as->list, sti__size(2, nv, sizeof(int))},
                {&as->mass, sti__size(m->nD, sizeof(int))},
+               {&as->mirror, sti__size(m->nD, sizeof(int))},
+               {&as->lower, sti__size(m->nD, sizeof(int))},
                {&as->x, sti__size(6, sti__add(m->nv, 1), sizeof(double))},
                {&as->soft_first, sti__size(sti__add(m->nflex, 1), sizeof(int))},
                {&as->root, sti__size(ntree, sizeof(int))},
@@ -121,13 +123,19 @@ static void find_owners(sti__assembly *as) {
             as->owner[m->nv + 3 * m->flex_vertadr[f] + d] = m->ntree + f;
 }
 
-/* Rows of A are over ancestors, the dof itself and descendants; M has the first two. */
+/* Rows of A are over ancestors, the dof itself and descendants; M has the first two. Entry (i, j) has its mirror image at i's own place
+   among the ancestors of j, or among the descendants of j, which follow each other. */
 static void find_mass(sti__assembly *as) {
     const sti_model *m = as->model;
     for (int i = 0; i < m->nv; i++) {
         int n = m->M_rownnz[i], adr = m->D_rowadr[i];
-        for (int k = 0; k < m->D_rownnz[i]; k++)
-            as->mass[adr + k] = k < n ? m->M_rowadr[i] + k : m->M_rowadr[m->D_colind[adr + k]] + n - 1;
+        for (int k = 0; k < m->D_rownnz[i]; k++) {
+            int j = m->D_colind[adr + k];
+            bool upper = k >= n;
+            as->mass[adr + k] = upper ? m->M_rowadr[j] + n - 1 : m->M_rowadr[i] + k;
+            as->mirror[adr + k] = m->D_rowadr[j] + (upper ? n - 1 : m->M_rownnz[j] - 1 + (i - j));
+            as->lower[adr + k] = upper ? as->mirror[adr + k] : adr + k;
+        }
     }
 }
 
@@ -445,14 +453,6 @@ void sti__block_velocity(const sti__assembly *as, int block, const double *v, do
 
 /* ---- A and v* ----------------------------------------------------------------------------------------- */
 
-/* What the integrator takes from M, over h; `from` and `mirror` are the places of the entry and its mirror
- * image. */
-static double implicit_part(const sti_state *s, int from, int mirror, bool upper) {
-    const double *D = s->qDeriv;
-    if (s->opt.integrator == STI_INTEGRATOR_IMPLICITFAST) return upper ? D[mirror] : D[from];
-    return 0.5 * (D[from] + D[mirror]);
-}
-
 static bool damped(const sti_state *s) {
     return s->opt.integrator == STI_INTEGRATOR_EULER &&
            !(s->opt.disableflags & (STI_DISABLE_EULERDAMP | STI_DISABLE_DAMPER));
@@ -463,17 +463,15 @@ static bool implicit(const sti__assembly *as, const sti_state *s) {
     return s->opt.integrator == STI_INTEGRATOR_IMPLICIT || s->opt.integrator == STI_INTEGRATOR_IMPLICITFAST;
 }
 
-/* Takes what the integrator treats implicitly from row i of A. */
-static void add_implicit(sti__assembly *as, const sti_state *s, int i, double *value) {
-    const sti_model *m = as->model;
-    int n = m->M_rownnz[i], adr = m->D_rowadr[i];
-    for (int k = 0; k < m->D_rownnz[i]; k++) {
-        int j = m->D_colind[adr + k];
-        bool upper = k >= n;
-        /* entry (j, i) is at i's own place among the ancestors of j, or among the descendants of j */
-        int mirror = upper ? m->D_rowadr[j] + n - 1 : m->D_rowadr[j] + m->M_rownnz[j] - 1 + (i - j);
-        value[k] -= s->opt.timestep * implicit_part(s, adr + k, mirror, upper);
-    }
+/* `count` numbers of A, whose places in D begin at `first`: M less what the integrator treats implicitly. */
+static void take_implicit(const sti__assembly *as, const sti_state *s, int first, int count, double *value) {
+    const int *mass = as->mass + first, *mirror = as->mirror + first, *lower = as->lower + first;
+    const double *D = s->qDeriv;
+    double h = s->opt.timestep;
+    if (s->opt.integrator == STI_INTEGRATOR_IMPLICITFAST)
+        for (int k = 0; k < count; k++) value[k] = s->M[mass[k]] - h * D[lower[k]];
+    else
+        for (int k = 0; k < count; k++) value[k] = s->M[mass[k]] - h * (0.5 * (D[first + k] + D[mirror[k]]));
 }
 
 /* Rows of A from number `begin` on, of dofs that follow each other: ancestors, itself and descendants. All dofs of a tree are
@@ -484,13 +482,11 @@ static void add_run(sti__assembly *as, const sti_state *s, int begin, int end) {
     const int *mass = as->mass + m->D_rowadr[first], *col = m->D_colind + m->D_rowadr[first];
     double *value = as->avalue + at;
     for (int k = 0; !as->placed && k < count; k++) as->acol[at + k] = col[k] + shift;
-    _Pragma("GCC unroll 8") for (int k = 0; k < count; k++) value[k] = s->M[mass[k]];
-    bool damp = damped(s), more = implicit(as, s);
-    for (int i = begin; i < end && (damp || more); i++) {
-        double *row = as->avalue + as->astart[i];
-        if (damp) row[m->M_rownnz[i - shift] - 1] += s->opt.timestep * dof_damper_slope(s, i - shift);
-        if (more) add_implicit(as, s, i - shift, row);
-    }
+    if (implicit(as, s)) take_implicit(as, s, m->D_rowadr[first], count, value);
+    else _Pragma("GCC unroll 8") for (int k = 0; k < count; k++) value[k] = s->M[mass[k]];
+    for (int i = begin; i < end && damped(s); i++)
+        as->avalue[as->astart[i] + m->M_rownnz[i - shift] - 1] +=
+            s->opt.timestep * dof_damper_slope(s, i - shift);
 }
 
 /* Rows of A, and of J in the problem's dofs. */

@@ -99,7 +99,9 @@ typedef struct sti__assembly {
     int *dof_island; /* n */
     bool *tree;      /* ntree: touched by a row */
     int *astart, *acol;
-    int *mass;   /* nD: where in M each entry of the rows of A is, with both triangles */
+    int *mass; /* nD: where in M each entry of the rows of A is, with both triangles */
+    int *mirror,
+        *lower;  /* nD: where in D its mirror image is, and that of the two which is in the lower triangle */
     int columns; /* rows of A whose columns are there, of the same dofs as in `dof` */
     bool placed; /* and they are what this step needs */
     double *avalue, *vstar, *v;

@@ -17,6 +17,8 @@ typedef struct sti__chain_kernels {
     /* `count` rows J, `stride` apart: the power of wrenches (moment, force) on the motions of the dofs. */
     void (*rows)(const double *cdof, const int *dof, int n, const double *wrench, int count, double *J,
                  int stride);
+    /* K += velocity of the body's point at `arm` from the com of the tree per impulse there, world: three rows of four numbers. */
+    void (*point)(const sti__mobility *body, const double arm[3], double K[12]);
 } sti__chain_kernels;
 
 const sti__chain_kernels *sti__chain_kernels_get(void);

@@ -99,5 +99,25 @@ static void rows(const double *cdof, const int *dof, int n, const double *wrench
     for (; i < count; i++) few_rows(cdof, dof, n, wrench + 6 * i, 1, J + i * stride, stride);
 }
 
+typedef double row4 __attribute__((vector_size(32), aligned(8), may_alias));
+
+/* v_p = v + w x arm: with P = [arm]x, K += P ww P' - P wv - (P wv)' + vv. */
+static void point(const sti__mobility *b, const double arm[3], double K[12]) {
+    row4 pw[3], pv[3], across, one = {arm[1], arm[2], arm[0]}, two = {arm[2], arm[0], arm[1]};
+    const row4 *ww = (const row4 *)b->ww, *wv = (const row4 *)b->wv, *vv = (const row4 *)b->vv;
+    row4 *out = (row4 *)K;
+    UNROLL for (int i = 0; i < 3; i++) {
+        int y = (i + 1) % 3, z = (i + 2) % 3;
+        pw[i] = arm[y] * ww[z] - arm[z] * ww[y];
+        pv[i] = arm[y] * wv[z] - arm[z] * wv[y];
+    }
+    UNROLL for (int i = 0; i < 3; i++) {
+        row4 turned = one * __builtin_shufflevector(pw[i], pw[i], 2, 0, 1, 3) -
+                      two * __builtin_shufflevector(pw[i], pw[i], 1, 2, 0, 3);
+        across = (row4){pv[0][i], pv[1][i], pv[2][i]};
+        out[i] += turned - pv[i] - across + vv[i];
+    }
+}
+
 extern const sti__chain_kernels CAT(sti__chain_set, STI_ISA);
-const sti__chain_kernels CAT(sti__chain_set, STI_ISA) = {mobility, extend, lightness, rows};
+const sti__chain_kernels CAT(sti__chain_set, STI_ISA) = {mobility, extend, lightness, rows, point};

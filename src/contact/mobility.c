@@ -26,12 +26,14 @@ void sti__mobility_of(const sti_state *s, int body, sti__mobility *out) {
 }
 
 void sti__mobility_take(const double *W, sti__mobility *out) {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++) {
-            out->ww[3 * i + j] = i < j ? W[8 * i + j] : W[8 * j + i];
-            out->vv[3 * i + j] = i < j ? W[8 * (3 + i) + 3 + j] : W[8 * (3 + j) + 3 + i];
-            out->wv[3 * i + j] = W[8 * i + 3 + j];
+            out->ww[4 * i + j] = i < j ? W[8 * i + j] : W[8 * j + i];
+            out->vv[4 * i + j] = i < j ? W[8 * (3 + i) + 3 + j] : W[8 * (3 + j) + 3 + i];
+            out->wv[4 * i + j] = W[8 * i + 3 + j];
         }
+        out->ww[4 * i + 3] = out->vv[4 * i + 3] = out->wv[4 * i + 3] = 0;
+    }
 }
 
 /* ---- outwards ------------------------------------------------------------------------------------------ */
@@ -100,20 +102,4 @@ const double *sti__outward_of(sti__outward *o, const sti_state *s, int dof) {
         to[48] = kernels->extend(up, c, g, s->qLDiagInv[d], to);
     }
     return o->at + STI__OUTWARD * (size_t)o->place[dof];
-}
-
-/* v_p = v + w x arm: with P = [arm]x, K = P ww P' - P wv - (P wv)' + vv. */
-void sti__mobility_add_point(const sti__mobility *b, const double arm[3], double K[9]) {
-    double pw[9], pv[9], row[3];
-    for (int j = 0; j < 3; j++) { /* column j of P ww and of P wv */
-        for (int i = 0; i < 3; i++) {
-            int y = (i + 1) % 3, z = (i + 2) % 3;
-            pw[3 * i + j] = arm[y] * b->ww[3 * z + j] - arm[z] * b->ww[3 * y + j];
-            pv[3 * i + j] = arm[y] * b->wv[3 * z + j] - arm[z] * b->wv[3 * y + j];
-        }
-    }
-    for (int i = 0; i < 3; i++) {
-        v3_cross(row, arm, pw + 3 * i);
-        for (int j = 0; j < 3; j++) K[3 * i + j] += row[j] - pv[3 * i + j] - pv[3 * j + i] + b->vv[3 * i + j];
-    }
 }

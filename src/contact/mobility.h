@@ -10,7 +10,8 @@
 #define STI__MOBILITY_CHAIN 48
 
 typedef struct sti__mobility {
-    double ww[9], wv[9], vv[9]; /* rows: angular, angular, linear; columns: angular, linear, linear */
+    /* three rows of four numbers, the last of them 0; rows: angular, angular, linear; columns: angular, linear, linear */
+    double ww[12], wv[12], vv[12];
 } sti__mobility;
 
 /* Dofs that move a body. */
@@ -48,7 +49,4 @@ void sti__mobility_take(const double *W, sti__mobility *out);
 
 /* Of a body with 1 to STI__MOBILITY_CHAIN dofs, from the factor of M. */
 void sti__mobility_of(const sti_state *s, int body, sti__mobility *out);
-/* K += velocity of the point at `arm` from the com of the tree per impulse there, 3 x 3, world. */
-void sti__mobility_add_point(const sti__mobility *b, const double arm[3], double K[9]);
-
 #endif

@@ -113,57 +113,56 @@ static void reserve_apart(sti__assembly *as, const sti_state *s, const sti__cont
     sti__block_touches(as, tree_of(s->model, c->body1), tree_of(s->model, c->body2));
 }
 
-/* A row over the dofs of a free body, the first three of which are the world's axes: the power of a wrench (moment,
-   force) on the motion of each. */
-static void fill_free_row(const double *cdof, const double w[6], double *restrict J) {
-    for (int k = 0; k < 3; k++) {
-        const double *S = cdof + 6 * (3 + k);
-        J[k] = w[3 + k];
-        J[3 + k] = w[0] * S[0] + w[1] * S[1] + w[2] * S[2] + (w[3] * S[3] + w[4] * S[4] + w[5] * S[5]);
-    }
-}
-
 static bool is_free(const sti_model *m, int body) {
     int last = m->body_lastdof[body];
     return m->jnt_type[m->dof_jntid[last]] == STI_JOINT_FREE && m->M_rownnz[last] == 6;
 }
 
-/* The columns of one body: its velocity along the frame is the power of a force along it. */
-static void fill_side(const sti_state *s, int body, const sti__contact *c, double sign, int n, int *col,
-                      double *J) {
-    int count = sti__chain_length(s->model, body), dim = c->mixed.dim;
-    if (count == 0) return;
-    const int *dof = sti__chain_dofs(s->model, body);
-    bool free = is_free(s->model, body);
-    double arm[3], w[6 * STI_ROW_DIM];
-    v3_sub(arm, c->pos, s->subtree_com + 3 * (size_t)s->model->body_rootid[body]);
-    memcpy(col, dof, sizeof(int) * (size_t)count);
+/* Wrenches (moment, force) about the com of the tree: of forces along the first three axes of the frame, then of moments. */
+static inline __attribute__((always_inline)) void find_wrenches(const sti__contact *c, const double arm[3],
+                                                                double sign, int dim, double *w) {
     for (int i = 0; i < dim; i++) {
         double *moment = w + 6 * i, *force = moment + 3;
         bool turn = dim >= 3 && i >= 3;
         v3_scale(force, c->frame + (size_t)3 * (size_t)(turn ? i - 3 : i), sign);
         if (turn) v3_copy(moment, force), v3_zero(force);
         else v3_cross(moment, arm, force);
-        if (free) fill_free_row(s->cdof + 6 * (size_t)dof[0], moment, J + i * n);
     }
-    if (!free) sti__chain_kernels_get()->rows(s->cdof, dof, count, w, dim, J, n);
+}
+
+/* The columns of one body: its velocity along the frame is the power of a force along it. The first three dofs of a free body are the
+   world's axes. */
+static void fill_side(const sti_state *s, int body, const sti__contact *c, double sign, int n, int *col,
+                      double *J) {
+    int count = sti__chain_length(s->model, body), dim = c->mixed.dim;
+    if (count == 0) return;
+    const int *dof = sti__chain_dofs(s->model, body);
+    int axes = is_free(s->model, body) ? 3 : 0;
+    double arm[3], w[6 * STI_ROW_DIM];
+    v3_sub(arm, c->pos, s->subtree_com + 3 * (size_t)s->model->body_rootid[body]);
+    memcpy(col, dof, sizeof(int) * (size_t)count);
+    if (dim == 3) find_wrenches(c, arm, sign, 3, w);
+    else find_wrenches(c, arm, sign, dim, w);
+    for (int i = 0; i < dim && axes; i++) v3_copy(J + (size_t)i * (size_t)n, w + 6 * i + 3);
+    sti__chain_kernels_get()->rows(s->cdof, dof + axes, count - axes, w, dim, J + axes, n);
 }
 
 static void add_mobility(const sti__assembly *as, const sti_state *s, int body, const double pos[3],
-                         double K[9]) {
+                         double K[12]) {
     double arm[3];
     if (s->model->body_lastdof[body] < 0) return;
     v3_sub(arm, pos, s->subtree_com + 3 * (size_t)s->model->body_rootid[body]);
-    sti__mobility_add_point(&as->mobility[body], arm, K);
+    sti__chain_kernels_get()->point(&as->mobility[body], arm, K);
 }
 
 /* The size of a matrix does not depend on the frame it is seen in. */
 static double weight_apart(const sti__assembly *as, const sti_state *s, const sti__contact *c) {
-    double K[9] = {0}, Kn[3];
+    double K[12] = {0}, block[9], Kn[3];
     add_mobility(as, s, c->body1, c->pos, K);
     add_mobility(as, s, c->body2, c->pos, K);
-    if (c->mixed.dim >= 3) return sti__block_weight(3, K);
-    m3_mul_vec(Kn, K, c->frame);
+    for (int i = 0; i < 3; i++) v3_copy(block + 3 * i, K + 4 * i);
+    if (c->mixed.dim >= 3) return sti__block_weight(3, block);
+    m3_mul_vec(Kn, block, c->frame);
     return v3_dot(Kn, c->frame);
 }
 

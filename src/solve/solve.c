@@ -334,8 +334,8 @@ static sti_status judge(const sti__task *t, const sti_problem *p, const double *
    handed out, up to a quarter of the tolerance. */
 static bool claim_holds(const sti__task *t, const sti_problem *p, const double *v, bool summed) {
     double tol = t->options->tol / 4, claimed = t->info->certificate.headline;
-    if (summed && sti__rounding2(p, v, tasks_of(t->options)) > tol * tol * sti__sum_size2(&t->workspace->sum))
-        return false;
+    double most = tol * tol * sti__sum_size2(&t->workspace->sum);
+    if (summed && sti__rounding2(p, v, most, tasks_of(t->options)) > most) return false;
     if (!p->ill && p == t->problem) return true;
     double *room =
         sti__workspace_block(t->workspace, STI__BLOCK_SMALL, sti__size(4, sizeof *room, p->arrays.n));

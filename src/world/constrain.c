@@ -421,14 +421,13 @@ sti_solve_options sti__constraints_options(const sti_world *world) {
 static double work_left(const sti__constraints *c) { return fmax(1, c->budget.most - c->budget.spent); }
 
 /* With what is left of the step's work. */
-static sti_status call_solver(sti_world *world, sti_solve_options options) {
+static sti_status call_solver(sti_world *world, sti_solve_options *options) {
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
-    options.max_work = work_left(c);
+    options->max_work = work_left(c);
     c->workspace->ahead = c->ahead;
     c->ahead = NULL;
-    sti_status status =
-        sti_solve(&as->problem, &options, c->workspace, as->v, as->g, &c->info, &world->error);
+    sti_status status = sti_solve(&as->problem, options, c->workspace, as->v, as->g, &c->info, &world->error);
     c->workspace->ahead = NULL;
     sti__budget_spend(&c->budget, c->info.work);
     return status;
@@ -445,16 +444,16 @@ static void lend(const sti__constraints *c, const sti_solve_options *options) {
 }
 
 /* Work and warnings of the step's solves add up; the certificate is that of the last. */
-static sti_status solve_with(sti_world *world, const sti_solve_options *options) {
+static sti_status solve_with(sti_world *world, sti_solve_options *options) {
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
     sti_solve_info earlier = c->info;
     lend(c, options);
-    sti_status status = call_solver(world, *options);
+    sti_status status = call_solver(world, options);
     if (status == STI_VALUE && !as->plain) {
         world->error = (sti_error){0};
         sti__assembly_plain(as, world->state);
-        status = call_solver(world, *options);
+        status = call_solver(world, options);
     }
     sti__profile_take(&world->profile, &c->tally);
     sti__info_add_work(&c->info, &earlier);

@@ -21,24 +21,22 @@ static void add_alm_solution(const sti_world *world, int i, sti_contact *c) {
             c->dim > 1 && sqrt(t2) >= (1 - 1e-9) * c->impulse[0] ? STI_REGION_SLIDE : STI_REGION_STICK;
 }
 
-static sti_contact contact_of(const sti__contact *c) {
-    sti_contact r = {.geom1 = c->geom1,
-                     .geom2 = c->geom2,
-                     .body1 = c->body1,
-                     .body2 = c->body2,
-                     .flex1 = -1,
-                     .flex2 = -1,
-                     .elem1 = -1,
-                     .elem2 = -1,
-                     .dim = c->mixed.dim,
-                     .dist = c->dist,
-                     .phi0 = c->dist - c->mixed.includemargin,
-                     .stiffness = INFINITY,
-                     .feature = c->feature};
-    memcpy(r.pos, c->pos, sizeof r.pos);
-    memcpy(r.frame, c->frame, sizeof r.frame);
-    memcpy(r.mu, c->mixed.friction, sizeof r.mu);
-    return r;
+/* Written in place: lists of contacts are long. */
+static void describe(const sti__contact *c, sti_contact *r) {
+    memset(r, 0, sizeof *r);
+    r->geom1 = c->geom1;
+    r->geom2 = c->geom2;
+    r->body1 = c->body1;
+    r->body2 = c->body2;
+    r->flex1 = r->flex2 = r->elem1 = r->elem2 = -1;
+    r->dim = c->mixed.dim;
+    r->dist = c->dist;
+    r->phi0 = c->dist - c->mixed.includemargin;
+    r->stiffness = INFINITY;
+    r->feature = c->feature;
+    memcpy(r->pos, c->pos, sizeof r->pos);
+    memcpy(r->frame, c->frame, sizeof r->frame);
+    memcpy(r->mu, c->mixed.friction, sizeof r->mu);
 }
 
 static void add_solution(const sti__assembly *as, int b, double h, sti_contact *c) {
@@ -46,11 +44,11 @@ static void add_solution(const sti__assembly *as, int b, double h, sti_contact *
     double t2 = 0;
     const sti_row *row = &as->rows[b];
     for (int i = 0; i < row->dim; i++) {
+        double ratio = i > 0 ? as->g[at + i] / row->mu[i - 1] : 0;
         c->impulse[i] = as->g[at + i];
         c->force[i] = as->g[at + i] / h;
+        t2 += ratio * ratio;
     }
-    for (int i = 1; i < row->dim; i++)
-        t2 += c->impulse[i] / row->mu[i - 1] * (c->impulse[i] / row->mu[i - 1]);
     c->stiffness = as->info[b].stiffness;
     c->share = as->share[b];
     if (c->impulse[0] > 0)
@@ -107,10 +105,10 @@ static int list_contacts(const sti_world *world, sti_contact *out) {
         } else {
             const sti__contact *contact = user < 0 ? &c->collide.contact[i] : &touches->item[user];
             bool alm = user < 0 && world->state->opt.integrator == STI_INTEGRATOR_ALM;
-            out[n] = contact_of(contact);
+            if (!alm && !shown(contact, has ? as->g + as->first[b] : NULL)) continue;
+            describe(contact, &out[n]);
             if (alm) add_alm_solution(world, i, &out[n]);
-            const double *g = alm ? out[n].impulse : has ? as->g + as->first[b] : NULL;
-            if (!shown(contact, g)) continue;
+            if (alm && !shown(contact, out[n].impulse)) continue;
         }
         if (has) add_solution(as, b, c->list_step, &out[n]);
         n++;
@@ -175,8 +173,9 @@ void sti__contacts_list_alm(sti_world *world) {
         return;
     }
     for (int i = 0; i < c->collide.ncontact; i++) {
-        sti_contact x = contact_of(&c->collide.contact[i]);
-        add_alm_solution(world, i, &x);
-        if (shown(&c->collide.contact[i], x.impulse)) out[c->ncontact++] = x;
+        sti_contact *x = &out[c->ncontact];
+        describe(&c->collide.contact[i], x);
+        add_alm_solution(world, i, x);
+        c->ncontact += shown(&c->collide.contact[i], x->impulse);
     }
 }

@@ -118,12 +118,15 @@ bool sti__momentum_holds(const sti_problem *p, const double *v, const double *g,
 
 /* |J||v| and |vhat| of scalar row i, squared. */
 static double row_size2(const sti_problem_arrays *a, const double *v, int i) {
-    double size2 = a->vhat[i] * a->vhat[i];
-    for (int k = a->J.start[i]; k < a->J.start[i + 1]; k++) {
-        double part = a->J.value[k] * v[a->J.col[k]];
+    int end = a->J.start[i + 1], k = a->J.start[i];
+    double size2 = a->vhat[i] * a->vhat[i], other2 = 0; /* two sums need not wait for each other */
+    for (; k + 1 < end; k += 2) {
+        double part = a->J.value[k] * v[a->J.col[k]], other = a->J.value[k + 1] * v[a->J.col[k + 1]];
         size2 += part * part;
+        other2 += other * other;
     }
-    return size2;
+    if (k < end) size2 += a->J.value[k] * v[a->J.col[k]] * (a->J.value[k] * v[a->J.col[k]]);
+    return size2 + other2;
 }
 
 enum { PIECES = 64, PIECE = 512 }; /* sums of at least so many blocks each, whatever the number of threads */
@@ -131,19 +134,47 @@ enum { PIECES = 64, PIECE = 512 }; /* sums of at least so many blocks each, what
 typedef struct rounding {
     const sti_problem *p;
     const double *v;
+    double fastest; /* of the dofs */
+    double enough;  /* bounds of a piece up to this need no sum */
     int pieces;
     double part[PIECES];
 } rounding;
 
-static double rounding_of(const sti_problem *p, const double *v, int begin, int end) {
+static double rounding_of(const rounding *r, int begin, int end) {
+    const sti_problem *p = r->p;
     const sti_problem_arrays *a = &p->arrays;
     double sum = 0;
     for (int b = begin; b < end; b++) {
         const double *mu = a->rows[b].mu, *R = a->R + p->first[b];
-        bool cone = a->rows[b].kind == STI_ROW_CONE;
+        double normal = a->rows[b].kind == STI_ROW_CONE ? 1 / R[0] : 0;
         for (int k = 0; k < a->rows[b].dim; k++) {
-            double normal = cone && k > 0 ? mu[k - 1] * mu[k - 1] / R[0] : 0;
-            sum += row_size2(a, v, p->first[b] + k) * (1 / R[k] + normal);
+            double friction = k > 0 ? mu[k - 1] * mu[k - 1] * normal : 0;
+            sum += row_size2(a, r->v, p->first[b] + k) * (1 / R[k] + friction);
+        }
+    }
+    return sum;
+}
+
+static double largest(const double *x, int count) {
+    double most = 0;
+    for (int k = 0; k < count; k++) most = fabs(x[k]) > most ? fabs(x[k]) : most;
+    return most;
+}
+
+/* The same if all dofs were as fast as the fastest, and each row had the numbers of its whole block. */
+static double bound_of(const rounding *r, int begin, int end) {
+    const sti_problem *p = r->p;
+    const sti_problem_arrays *a = &p->arrays;
+    const int *start = a->J.start;
+    double sum = 0;
+    for (int b = begin; b < end; b++) {
+        const double *mu = a->rows[b].mu, *R = a->R + p->first[b], *vhat = a->vhat + p->first[b];
+        double normal = a->rows[b].kind == STI_ROW_CONE ? 1 / R[0] : 0;
+        int at = start[p->first[b]], count = start[p->first[b + 1]] - at;
+        double terms = r->fastest * r->fastest * sti__dot_n(a->J.value + at, a->J.value + at, count);
+        for (int k = 0; k < a->rows[b].dim; k++) {
+            double friction = k > 0 ? mu[k - 1] * mu[k - 1] * normal : 0;
+            sum += (vhat[k] * vhat[k] + terms) * (1 / R[k] + friction);
         }
     }
     return sum;
@@ -153,14 +184,18 @@ static void add_rounding(void *context, int begin, int end) {
     rounding *r = context;
     for (int k = begin; k < end; k++) {
         int64_t nrow = r->p->arrays.nrow;
-        r->part[k] = rounding_of(r->p, r->v, (int)(nrow * k / r->pieces), (int)(nrow * (k + 1) / r->pieces));
+        int from = (int)(nrow * k / r->pieces), to = (int)(nrow * (k + 1) / r->pieces);
+        r->part[k] = bound_of(r, from, to);
+        if (!(r->part[k] <= r->enough)) r->part[k] = rounding_of(r, from, to);
     }
 }
 
-double sti__rounding2(const sti_problem *p, const double *v, const sti_tasks *tasks) {
+double sti__rounding2(const sti_problem *p, const double *v, double enough2, const sti_tasks *tasks) {
     int pieces = p->arrays.nrow / PIECE + 1;
     rounding r = {.p = p, .v = v, .pieces = pieces < PIECES ? pieces : PIECES};
     double sum = 0;
+    r.enough = enough2 / (DBL_EPSILON * DBL_EPSILON) / r.pieces;
+    r.fastest = largest(v, p->arrays.n);
     sti__run(tasks, r.pieces, 1, add_rounding, &r);
     for (int k = 0; k < r.pieces; k++) sum += r.part[k];
     return DBL_EPSILON * DBL_EPSILON * sum;

@@ -32,8 +32,9 @@ void sti__judge_answer(const sti__judge *judge, const double *v, const double *g
 bool sti__momentum_holds(const sti_problem *problem, const double *v, const double *g, double limit,
                          double *room);
 /* Twice the gap that rounding of the rows' velocities J v - vhat may hide: sum of (eps |J||v|)^2 / R. A cone's friction mu
-   carries slip into its normal row: there it counts with mu^2 / R of that row besides. */
-double sti__rounding2(const sti_problem *problem, const double *v, const sti_tasks *tasks);
+   carries slip into its normal row: there it counts with mu^2 / R of that row besides. Where a rougher bound is not above enough2, it may be
+   that. */
+double sti__rounding2(const sti_problem *problem, const double *v, double enough2, const sti_tasks *tasks);
 
 /* Diagonal of J A^-1 J' (m), or of W; an estimate that is good to a quarter where it would take too many solves. room: sti__delassus_room(problem) bytes. Rows that touch independent parts
    of A are solved for together: rigid bodies need about as many solves as a body has rows. */
