@@ -2,7 +2,7 @@
 /* Steps per second of many worlds on a device, beside their certificates; and whether worlds there have the bits of worlds here.
    bench_gpu FILE DEVICE STEPS CHECKED COUNT...
    For each count of worlds: STEPS steps to warm up, STEPS that are timed; the first CHECKED worlds are then stepped by the processor
-   too. Each world has controls of its own, constant, within a half of their ranges. Exit status 1 if bits differ where they must not. */
+   too. With $STI_SORT_WORLDS worlds of like work are stepped side by side. Each world has controls of its own, constant, within a half of their ranges. Exit status 1 if bits differ where they must not. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +79,7 @@ static bool run(const sti_model *m, const char *device, int count, int steps, in
     sti_error error = {0};
     int failed = 0;
     o.device = device;
+    o.sort_worlds = getenv("STI_SORT_WORLDS") != NULL;
     double begun = seconds();
     sti_batch *b = sti_batch_create(m, count, &o, &error);
     if (!b) return fprintf(stderr, "%d worlds: %s\n", count, error.message), false;

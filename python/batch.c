@@ -31,13 +31,13 @@ static void batch_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-/* batch(model, count, threads, device) */
+/* batch(model, count, threads, device, sort_worlds) */
 PyObject *core_batch_new(PyObject *module, PyObject *args) {
     PyObject *model;
-    int count, threads;
+    int count, threads, sort;
     const char *device;
     core_state *s = core_state_of(module);
-    if (!PyArg_ParseTuple(args, "O!iis", s->model, &model, &count, &threads, &device)) return NULL;
+    if (!PyArg_ParseTuple(args, "O!iisp", s->model, &model, &count, &threads, &device, &sort)) return NULL;
     if (!core_model_update(s, model)) return NULL;
     core_batch *b = PyObject_New(core_batch, s->batch);
     if (!b) return NULL;
@@ -50,6 +50,7 @@ PyObject *core_batch_new(PyObject *module, PyObject *args) {
     sti_batch_options options = sti_batch_options_default();
     options.option = &((core_model *)model)->opt;
     options.device = device;
+    options.sort_worlds = sort;
     options.stop = should_stop;
     options.stop_context = b;
     if (b->pool) options.tasks = sti_pool_tasks(b->pool);
@@ -104,15 +105,27 @@ static PyObject *ended(core_batch *b, sti_status status) {
     return PyErr_Occurred() ? NULL : PyLong_FromLong(status);
 }
 
-static PyObject *batch_step(PyObject *self, PyObject *arg) {
+/* step(n, wait) */
+static PyObject *batch_step(PyObject *self, PyObject *args) {
     core_batch *b = (core_batch *)self;
-    long n = PyLong_AsLong(arg);
-    if (n == -1 && PyErr_Occurred()) return NULL;
+    long n;
+    int wait;
+    if (!PyArg_ParseTuple(args, "lp", &n, &wait)) return NULL;
     if (n < 0 || n > 0x7fffffff)
         return PyErr_Format(PyExc_ValueError, "nstep must be between 0 and 2147483647"), NULL;
     if (!take(b)) return NULL;
     leave_python(b);
-    sti_status status = sti_batch_step(b->batch, (int)n);
+    sti_status status = wait ? sti_batch_step(b->batch, (int)n) : sti_batch_step_begin(b->batch, (int)n);
+    enter_python(b);
+    return ended(b, status);
+}
+
+static PyObject *batch_step_end(PyObject *self, PyObject *none) {
+    core_batch *b = (core_batch *)self;
+    (void)none;
+    if (!take(b)) return NULL;
+    leave_python(b);
+    sti_status status = sti_batch_step_end(b->batch);
     enter_python(b);
     return ended(b, status);
 }
@@ -154,7 +167,7 @@ static PyObject *batch_view(PyObject *self, PyObject *name) {
     return core_array_new(core_state_of_type(Py_TYPE(self)), self, v);
 }
 
-/* parameter(name) -> Array: a field of the model, a row a world. */
+/* parameter(name) -> Array: a field of the model, a row a world; None if it lies in the memory of a GPU. */
 static PyObject *batch_parameter(PyObject *self, PyObject *name) {
     core_batch *b = (core_batch *)self;
     core_state *s = core_state_of_type(Py_TYPE(self));
@@ -163,7 +176,9 @@ static PyObject *batch_parameter(PyObject *self, PyObject *name) {
     if (!field || !take(b)) return NULL;
     sti_view v = sti_batch_parameter(b->batch, field, &error);
     give(b);
-    return v.data ? core_array_new(s, self, v) : core_error(s, &error);
+    if (!v.data) return core_error(s, &error);
+    if (strcmp(sti_batch_device(b->batch), "cuda") == 0) Py_RETURN_NONE;
+    return core_array_new(s, self, v);
 }
 
 /* An array that the caller has made to fit, out of a field of all worlds or into it. */
@@ -356,7 +371,8 @@ PyObject *core_lanes(PyObject *module, PyObject *none) {
 }
 
 static PyMethodDef batch_methods[] = {
-    {"step", batch_step, METH_O, "n steps of all worlds; the first status that is not OK"},
+    {"step", batch_step, METH_VARARGS, "n steps of all worlds; the first status that is not OK"},
+    {"step_end", batch_step_end, METH_NOARGS, "the end of steps that nobody has waited for"},
     {"forward", batch_forward, METH_O, "everything but the integration, of all or some"},
     {"view", batch_view, METH_O, "a field of all worlds, None if it must be gathered"},
     {"parameter", batch_parameter, METH_O, "a field of the model that differs from world to world"},
@@ -367,8 +383,10 @@ static PyMethodDef batch_methods[] = {
     {"solved", batch_solved, METH_VARARGS, "certificates, iterations, converged"},
     {"device", core_batch_device, METH_NOARGS,
      "its name, and bytes of model, world and all; growths, reordered factors"},
-    {"place", core_batch_place, METH_O,
-     "address of a field's array, and whether it may be written; None: it must be gathered"},
+    {"move_parameter", core_batch_move_parameter, METH_VARARGS,
+     "a parameter of all worlds into an array or from it"},
+    {"place", core_batch_place, METH_VARARGS,
+     "address of an array, and whether it may be written; None: it must be gathered"},
     {"dlpack", core_batch_dlpack, METH_VARARGS, "a field's array as a capsule of DLPack"},
     {"scatter_there", core_batch_scatter_there, METH_VARARGS,
      "a field of all worlds from an address of the memory in which they live"},

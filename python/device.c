@@ -27,11 +27,53 @@ PyObject *core_batch_device(PyObject *self, PyObject *none) {
                          (long long)i.reordered);
 }
 
-PyObject *core_batch_place(PyObject *self, PyObject *name) {
-    sti_view v = sti_batch_view(((core_batch *)self)->batch, core_field(name));
+/* A field of all worlds, or a parameter of single worlds. data is NULL, and an exception set, if there is none such. */
+static sti_view view_of(core_batch *b, PyObject *name, int parameter) {
+    if (!parameter) return sti_batch_view(b->batch, core_field(name));
+    sti_view none = {0};
+    sti_error error = {0};
+    const char *field = PyUnicode_AsUTF8AndSize(name, NULL);
+    if (!field) return none;
+    sti_view v = sti_batch_parameter(b->batch, field, &error);
+    if (!v.data) core_error(state_of((PyObject *)b), &error);
+    return v;
+}
+
+/* place(name, parameter) -> (address, whether it may be written), or None: it must be gathered */
+PyObject *core_batch_place(PyObject *self, PyObject *args) {
+    PyObject *name;
+    int parameter;
+    if (!PyArg_ParseTuple(args, "Up", &name, &parameter)) return NULL;
+    sti_view v = view_of((core_batch *)self, name, parameter);
     if (PyErr_Occurred()) return NULL;
     if (!v.data) Py_RETURN_NONE;
     return Py_BuildValue("KO", (unsigned long long)(uintptr_t)v.data, v.writable ? Py_True : Py_False);
+}
+
+/* move_parameter(name, array, in): an array that the caller has made to fit, from a parameter of all worlds or into it. */
+PyObject *core_batch_move_parameter(PyObject *self, PyObject *args) {
+    core_batch *b = (core_batch *)self;
+    PyObject *name, *array, *result = NULL;
+    Py_buffer x;
+    int in;
+    if (!PyArg_ParseTuple(args, "UOp", &name, &array, &in)) return NULL;
+    const char *field = PyUnicode_AsUTF8AndSize(name, NULL);
+    if (!field || PyObject_GetBuffer(array, &x, PyBUF_C_CONTIGUOUS | (in ? 0 : PyBUF_WRITABLE)) < 0)
+        return NULL;
+    if (core_batch_take(b)) {
+        sti_error error = {0};
+        sti_view v = sti_batch_parameter(b->batch, field, &error);
+        bool fits = (size_t)x.len == sizeof(double) * (size_t)v.rows * (size_t)v.cols;
+        sti_status status = error.code;
+        if (v.data && fits)
+            status = in ? sti_batch_set_parameter(b->batch, field, x.buf, &error)
+                        : sti_batch_get_parameter(b->batch, field, x.buf, &error);
+        if (v.data && !fits) PyErr_SetString(PyExc_ValueError, "the array has another size");
+        else result = status == STI_OK ? Py_NewRef(Py_None) : core_error(state_of(self), &error);
+        give(b);
+    }
+    PyBuffer_Release(&x);
+    return result;
 }
 
 /* scatter_there(name, address) */
@@ -111,12 +153,13 @@ static void drop(PyObject *capsule) {
     if (m) m->deleter(m);
 }
 
-/* dlpack(name, shape) */
+/* dlpack(name, shape, parameter) */
 PyObject *core_batch_dlpack(PyObject *self, PyObject *args) {
     core_batch *b = (core_batch *)self;
     PyObject *name, *shape;
-    if (!PyArg_ParseTuple(args, "UO!", &name, &PyTuple_Type, &shape)) return NULL;
-    sti_view v = sti_batch_view(b->batch, core_field(name));
+    int parameter;
+    if (!PyArg_ParseTuple(args, "UO!p", &name, &PyTuple_Type, &shape, &parameter)) return NULL;
+    sti_view v = view_of(b, name, parameter);
     held *h = PyErr_Occurred() ? NULL : PyMem_Calloc(1, sizeof *h);
     if (!h) return PyErr_Occurred() ? NULL : PyErr_NoMemory();
     bool cuda = strcmp(sti_batch_device(b->batch), "cuda") == 0;

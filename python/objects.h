@@ -133,7 +133,8 @@ PyObject *core_batch_lost(core_batch *b, int world, sti_status status);
 sti_field core_field(PyObject *name);
 /* Batches on devices: device.c */
 PyObject *core_batch_device(PyObject *self, PyObject *none);
-PyObject *core_batch_place(PyObject *self, PyObject *name);
+PyObject *core_batch_place(PyObject *self, PyObject *args);
+PyObject *core_batch_move_parameter(PyObject *self, PyObject *args);
 PyObject *core_batch_dlpack(PyObject *self, PyObject *args);
 PyObject *core_batch_scatter_there(PyObject *self, PyObject *args);
 PyObject *core_batch_save(PyObject *self, PyObject *args);

@@ -46,12 +46,13 @@ static sti_status clear(void *context, void *to, size_t bytes, sti_error *error)
     return status == STI_OK ? f->real.clear(f->real.context, to, bytes, error) : status;
 }
 
-static sti_status launch(void *context, sti__gpu_entry entry, const sti__gpu_call *call, sti_error *error) {
+static sti_status start(void *context, sti__gpu_entry entry, const sti__gpu_call *call, sti_error *error) {
     faulty *f = context;
     sti_status status = count_call(f, error);
-    return status == STI_OK ? f->real.launch(f->real.context, entry, call, error) : status;
+    return status == STI_OK ? f->real.start(f->real.context, entry, call, error) : status;
 }
 
+static sti_status wait(void *context, sti_error *error) { return (void)context, (void)error, STI_OK; }
 static int64_t reordered(void *context) { return (void)context, 0; }
 
 static void close_device(void *context) {
@@ -70,6 +71,6 @@ sti_status sti_cuda_open(sti__gpu_driver *driver, sti_error *error) {
     if (fault && strncmp(fault, "take ", 5) == 0) f->bad_take = atol(fault + 5);
     if (fault && strncmp(fault, "call ", 5) == 0) f->bad_call = atol(fault + 5);
     *driver =
-        (sti__gpu_driver){f, take, give, room, copy, copy, copy, clear, launch, reordered, close_device};
+        (sti__gpu_driver){f, take, give, room, copy, copy, copy, clear, start, wait, reordered, close_device};
     return sti__gpu_emulate(&f->real, error);
 }

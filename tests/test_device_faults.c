@@ -33,7 +33,7 @@ static void finish(sti_batch *b) {
     CHECK(strcmp(getenv("STI_DEVICE_LIVE"), "0") == 0);
 }
 
-enum { CALLS = 12, NV = 64 * 6 };
+enum { CALLS = 14, NV = 64 * 6 };
 static double numbers[2 * (NV * 8 + 64)];
 
 /* All that is done with a batch: each call's status. */
@@ -57,6 +57,9 @@ static void use(sti_batch *b, sti_status out[CALLS]) {
     out[n++] = sti_batch_set_option(b, &option);
     out[n++] = sti_batch_set_option(b, &m->opt);
     out[n++] = sti_batch_reset(b, &second, 1, -1, &error);
+    out[n++] = sti_batch_get_parameter(b, "body_mass", numbers, &error);
+    if (out[n - 1] == STI_OK) out[n++] = sti_batch_set_parameter(b, "body_mass", numbers, &error);
+    else out[n++] = STI_OK;
     REQUIRE(n == CALLS);
 }
 
@@ -176,6 +179,49 @@ TEST(states_and_lists_are_taken_as_here) {
     sti_model_free(m);
 }
 
+/* Where there is no room for all steps on their way, rollouts go in pieces: the same numbers. */
+TEST(rollouts_in_pieces_are_the_whole) {
+    enum { STEPS = 9 };
+    sti_model *m = state_model(&(state_scene){.name = "quadruped.xml"});
+    size_t size = (size_t)sti_state_size(m), n = 2 * STEPS * size, nu = (size_t)m->nu;
+    double *state = calloc(size, sizeof *state), *ctrl = calloc(2 * STEPS * nu, sizeof *ctrl);
+    double *want = calloc(n, sizeof *want), *got = calloc(n, sizeof *got);
+    sti_batch *here = sti_batch_create(m, 2, NULL, NULL);
+    REQUIRE(state && ctrl && want && got && here);
+    memcpy(state + 1, m->qpos0, sizeof(double) * (size_t)m->nq);
+    for (size_t k = 0; k < 2 * STEPS * nu; k++) ctrl[k] = sin((double)k);
+    sti_rollout o = {
+        .count = 2, .nstep = STEPS, .state = state, .ctrl = ctrl, .one_state = true, .states = want};
+    CHECK(sti_batch_rollout(here, &o, NULL) == STI_OK);
+    o.states = got;
+    int made = 0;
+    for (int at = 1; at < 40; at++) {
+        sti_error error;
+        sti_batch *b = batch_on(m, "cuda", "take", at, &error);
+        if (!b) continue;
+        memset(got, 0, sizeof *got * n);
+        sti_status first = sti_batch_rollout(
+            b, &o, &error); /* the first that is asked for is that room, then memory of worlds */
+        CHECK(first == STI_OK ? memcmp(want, got, sizeof *got * n) == 0 : made > 0 && first == STI_NO_MEMORY);
+        CHECK(sti_batch_rollout(b, &o, &error) == STI_OK && memcmp(want, got, sizeof *got * n) == 0);
+        finish(b);
+        if (made++ == 3) break;
+    }
+    CHECK(made >= 3);
+    sti_batch *b = NULL;
+    for (int at = 1; at < 60; at++) { /* a device that is lost in the midst of one */
+        sti_error error;
+        if (!(b = batch_on(m, "cuda", "call", at, &error))) continue;
+        sti_status status = sti_batch_rollout(b, &o, &error);
+        CHECK(status == STI_OK || (status == STI_UNSUPPORTED && sti_batch_step(b, 1) == STI_UNSUPPORTED));
+        finish(b);
+        if (status == STI_OK) break;
+    }
+    sti_batch_destroy(here);
+    free(state), free(ctrl), free(want), free(got);
+    sti_model_free(m);
+}
+
 static void refused(const char *xml, const char *text) {
     sti_model *m = model_of(xml);
     sti_error error;
@@ -189,11 +235,12 @@ TEST(what_a_device_has_not_is_named) {
             "sti:hydroelastic_stiffness='1e6'/></body>"
             "</worldbody></mujoco>",
             "pressure fields of geoms are not there yet");
-    refused("<mujoco><asset><mesh name='t' vertex='0 0 0 1 0 0 0 1 0 0 0 1'/></asset><worldbody><site "
-            "name='s'/><body pos='0 0 2'>"
-            "<freejoint/><geom type='mesh' mesh='t'/></body></worldbody><sensor><rangefinder "
-            "site='s'/></sensor></mujoco>",
-            "rangefinders");
+    refused("<mujoco><asset><mesh name='t' inertia='exact' vertex='0 0 0 1 0 0 0 1 0 0 0 1' face='0 2 1 0 1 "
+            "3 1 2 3 0 3 2'/></asset><worldbody>"
+            "<geom name='a' type='mesh' mesh='t' contype='0' conaffinity='0'/><body pos='0 0 2'><freejoint/>"
+            "<geom name='b' size='.1'/></body></worldbody><sensor><distance geom1='a' geom2='b' "
+            "cutoff='5'/></sensor></mujoco>",
+            "distance sensors of meshes that touch nothing are not there yet");
 }
 
 TEST(libraries_that_are_none_are_named) {
@@ -212,4 +259,5 @@ TEST(libraries_that_are_none_are_named) {
 
 MAIN(CASE(memory_that_is_short_once_is_told_and_costs_no_bits),
      CASE(a_device_that_is_lost_stays_lost_and_says_so), CASE(states_and_lists_are_taken_as_here),
-     CASE(what_a_device_has_not_is_named), CASE(libraries_that_are_none_are_named))
+     CASE(rollouts_in_pieces_are_the_whole), CASE(what_a_device_has_not_is_named),
+     CASE(libraries_that_are_none_are_named))

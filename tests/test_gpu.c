@@ -178,10 +178,7 @@ TEST(what_is_not_there_says_so) {
     setenv("STI_CUDA_LIBRARY", "/nowhere/libstiction_cuda.so", 1);
     if (!getenv("STI_TEST_DEVICE")) refused(arm, "cuda", STI_UNSUPPORTED, "built without it");
     sti_batch *b = getenv("STI_TEST_DEVICE") ? NULL : remote_of(arm, 2);
-    sti_error error;
     if (b) {
-        CHECK(!sti_batch_parameter(b, "body_mass", &error).data && error.code == STI_UNSUPPORTED);
-        CHECK(sti_batch_rollout(b, &(sti_rollout){0}, &error) == STI_UNSUPPORTED);
         sti_option option = arm->opt;
         option.integrator = STI_INTEGRATOR_ALM;
         CHECK(sti_batch_set_option(b, &option) == STI_UNSUPPORTED && sti_batch_step(b, 1) == STI_OK);

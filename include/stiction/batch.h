@@ -25,6 +25,9 @@ typedef struct sti_batch_options {
     /* Where the worlds live: NULL or "cpu"; "cuda": on the first NVIDIA GPU; "cuda-emulated": what that computes, by this processor, for
        tests. Copied. docs/gpu.md says what is not there yet on devices. */
     const char *device;
+    /* On a device: worlds whose last solves took like work are stepped by neighbouring threads, which wait for each other less. Costs a little
+       in each call. Bits do not depend on it. */
+    bool sort_worlds;
     uint64_t cookie; /* set by sti_batch_options_default */
 } sti_batch_options;
 
@@ -81,8 +84,13 @@ STI_API int sti_state_size(const sti_model *model);
 /* A field of the model that model_fields.h marks W, for each world its own: an array, count x (rows * cols), to be written. It begins
    with the model's values. The next call of the batch uses what was written, and what is derived from it; a world has the bits of
    one of a model with these values. A world whose values are impossible gets those of before back and fails in that call:
-   sti_batch_status. data is NULL on failure. docs/changing.md. */
+   sti_batch_status. data is NULL on failure, and lies in the memory of a device if the worlds do. docs/changing.md. */
 STI_API sti_view sti_batch_parameter(sti_batch *batch, const char *field, sti_error *error);
+/* The whole of that array into memory of the processor, and the other way. */
+STI_API sti_status sti_batch_get_parameter(sti_batch *batch, const char *field, double *out,
+                                           sti_error *error);
+STI_API sti_status sti_batch_set_parameter(sti_batch *batch, const char *field, const double *in,
+                                           sti_error *error);
 /* Carries over what was written; all calls of the batch do that, its worlds' own calls (sti_batch_world) do not. Returns the status of
    the first world whose values are impossible. */
 STI_API sti_status sti_batch_update(sti_batch *batch);
@@ -104,6 +112,11 @@ STI_API sti_status sti_batch_set_option(sti_batch *batch, const sti_option *opti
    As with sti_step the last of them alone computes sensors and outputs that no stage reads; a call that is stopped leaves older ones.
    Returns the status of the first world whose step failed: sti_batch_status, sti_world_error of the world. */
 STI_API sti_status sti_batch_step(sti_batch *batch, int nstep);
+/* The same in two parts: `begin` does not wait for worlds on a device, `end` does, and returns what sti_batch_step would; so does any other
+   call of the batch that looks at worlds. On a GPU the steps come after all that was begun on its default stream, and what is begun there later
+   comes after them; but a world that was short of memory takes its steps only in the part that waits. On the processor `begin` does all. */
+STI_API sti_status sti_batch_step_begin(sti_batch *batch, int nstep);
+STI_API sti_status sti_batch_step_end(sti_batch *batch);
 /* How the last call of sti_batch_step, sti_batch_forward or sti_batch_forward_some ended, for each world. */
 STI_API const sti_status *sti_batch_status(const sti_batch *batch);
 /* sti_world_error of world i; of a device that failed, the device's. */

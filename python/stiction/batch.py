@@ -2,6 +2,7 @@
 """Many worlds of one model as arrays: Batch and rollout."""
 import operator as _operator
 import os as _os
+from copy import copy as _copy
 
 import numpy as _np
 
@@ -23,14 +24,16 @@ def _fail(failures, total):
     return error
 
 
-class DeviceArray:
-    """A field of all worlds of a Batch in the memory of its device, a row a world. PyTorch, JAX and CuPy take it without a copy
-    (torch.from_dlpack(batch.qpos), cupy.asarray(batch.qpos)) and may write into it where the field may be set; numpy.asarray copies it here.
-    Calls of the batch begin once all work on the device is done, and return when theirs is."""
+class DeviceArray(_np.lib.mixins.NDArrayOperatorsMixin):
+    """A field of all worlds of a Batch in the memory of its device, a row a world, or one of their parameters. PyTorch, JAX and CuPy take it
+    without a copy (torch.from_dlpack(batch.qpos), cupy.asarray(batch.qpos)) and may write into it where the field may be set; numpy.asarray,
+    NumPy's functions and operators, and what else an array of NumPy has, copy it here first. Calls of the batch begin once all work on the device
+    is done, and return when theirs is."""
 
-    def __init__(self, batch, name):
-        self._batch, self._name, self.shape = batch, name, batch._shape(name)
-        self._address, self.writable = batch._core.place(name)
+    def __init__(self, batch, name, parameter_shape=None):
+        self._batch, self._name, self._is_parameter = batch, name, parameter_shape is not None
+        self.shape = (len(batch), *parameter_shape) if self._is_parameter else batch._shape(name)
+        self._address, self.writable = batch._core.place(name, self._is_parameter)
 
     dtype, ndim = _np.dtype(float), property(lambda self: len(self.shape))
 
@@ -40,7 +43,30 @@ class DeviceArray:
     def __array__(self, dtype=None, copy=None):
         if copy is False:
             raise ValueError("an array of a device is copied to become one of NumPy")
-        return self._batch._gather(self._name).astype(dtype or float, copy=False)
+        if not self._is_parameter:
+            return self._batch._gather(self._name).astype(dtype or float, copy=False)
+        out = _np.empty(self.shape)
+        self._batch._core.move_parameter(self._name, out, False)
+        return out.astype(dtype or float, copy=False)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **more):
+        inputs = [x.numpy() if isinstance(x, DeviceArray) else x for x in inputs]
+        if out is None:
+            return getattr(ufunc, method)(*inputs, **more)
+        into = [x.numpy() if isinstance(x, DeviceArray) else x for x in out]
+        getattr(ufunc, method)(*inputs, out=tuple(into), **more)
+        for there, here in zip(out, into):
+            if isinstance(there, DeviceArray):
+                there[...] = here
+        return out[0] if len(out) == 1 else out
+
+    def __getattr__(self, name):
+        """reshape, copy, T, sum and so on: of a copy here."""
+        if name == "__cuda_array_interface__":
+            raise AttributeError("this array is not in the memory of a GPU")
+        if name.startswith("_") or not hasattr(_np.ndarray, name):
+            raise AttributeError(f"a DeviceArray has no attribute {name!r}")
+        return getattr(self.numpy(), name)
 
     def numpy(self):
         """A copy as an array of NumPy."""
@@ -52,16 +78,19 @@ class DeviceArray:
     def __setitem__(self, key, value):
         if not self.writable:
             raise ValueError(f"Batch.{self._name} cannot be written")
-        if isinstance(key, type(...)) or key == slice(None):
+        if not (isinstance(key, type(...)) or isinstance(key, slice) and key == slice(None)):
+            array = self.__array__()
+            array[key] = value
+            value = array
+        if not self._is_parameter:
             return self._batch._scatter(self._name, value)
-        array = self.__array__()
-        array[key] = value
-        self._batch._scatter(self._name, array)
+        value = _np.ascontiguousarray(_np.broadcast_to(_np.asarray(value, float), self.shape))
+        self._batch._core.move_parameter(self._name, value, True)
 
     @property
     def __cuda_array_interface__(self):
         if self._batch.device != "cuda":
-            raise AttributeError("this array is not in the memory of a GPU")
+            raise AttributeError  # __getattr__ says why
         return {"shape": self.shape, "typestr": "<f8", "data": (self._address, not self.writable), "version": 3, "stream": None}
 
     def __dlpack_device__(self):
@@ -70,7 +99,7 @@ class DeviceArray:
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         if dl_device not in (None, self.__dlpack_device__()) or copy:
             raise BufferError("DLPack: this array is given out where it is, without a copy")
-        return self._batch._core.dlpack(self._name, self.shape)
+        return self._batch._core.dlpack(self._name, self.shape, self._is_parameter)
 
     def __repr__(self):
         return f"<{' x '.join(map(str, self.shape))} numbers of {self._batch.device}: {self._name}>"
@@ -106,9 +135,10 @@ class Batch:
     device: where they live, "cpu", or "cuda": the first NVIDIA GPU, where fields are DeviceArrays (docs/gpu.md);
     "cuda-emulated": what that computes, by this processor, for tests. threads: how many step it on the processor; None: all that the process
     may use. errors: what a world that fails does to the call once all others
-    have stepped, "raise" an Error that names it, or "keep" it in batch.failures. Its state stays the last good one."""
+    have stepped, "raise" an Error that names it, or "keep" it in batch.failures. Its state stays the last good one. sort_worlds: on a GPU, worlds
+    whose last solves took like work are stepped beside each other; bits do not depend on it."""
 
-    def __init__(self, model, n, threads=None, errors="raise", device="cpu"):
+    def __init__(self, model, n, threads=None, errors="raise", device="cpu", sort_worlds=False):
         from . import Model
         if not isinstance(model, Model):
             raise TypeError("a Batch needs a stiction.Model")
@@ -122,7 +152,8 @@ class Batch:
         if not isinstance(device, str):
             raise TypeError(f"device must be a name such as 'cuda', not {device!r}")
         self.__dict__.update(model=model, threads=threads, errors=errors, device=device, _n=n, _shapes={}, _parameters={},
-                             _core=_core.batch(model._model_core, n, 1 if device != "cpu" else threads, device))
+                             _core=_core.batch(model._model_core, n, 1 if device != "cpu" else threads, device, bool(sort_worlds)),
+                             _sort_worlds=bool(sort_worlds))
 
     def __len__(self):
         return self._n
@@ -143,7 +174,7 @@ class Batch:
         view = self._core.view(name)
         if view is not None:
             array = _np.asarray(view).reshape(self._shape(name))
-        elif self.device == "cuda" and self._core.place(name):
+        elif self.device == "cuda" and self._core.place(name, False):
             array = DeviceArray(self, name)
         else:
             return self._gather(name)
@@ -180,11 +211,19 @@ class Batch:
         if status and self.errors == "raise":
             raise _fail(self.failures, self._n)
 
-    def step(self, nstep=1, ctrl=None):
-        """nstep steps of all worlds, with ctrl (n x nu, or nu for all) if given. Ctrl-C stops each between two steps."""
+    def step(self, nstep=1, ctrl=None, wait=True):
+        """nstep steps of all worlds, with ctrl (n x nu, or nu for all) if given. On the processor Ctrl-C stops each between two steps.
+
+        wait=False, on a GPU: the call returns once the steps have begun. They come after what was begun on the device's default stream, and
+        what is begun there later comes after them (PyTorch and CuPy work there if nothing else is asked). synchronize() waits, as do all other calls of
+        the batch that look at worlds; a world that was short of memory takes its steps only then."""
         if ctrl is not None:
             self._scatter("ctrl", ctrl)
-        self._end(self._core.step(nstep))
+        self._end(self._core.step(_operator.index(nstep), bool(wait)))
+
+    def synchronize(self):
+        """Waits for the end of step(wait=False); worlds that failed in it are told of as by step."""
+        self._end(self._core.step_end())
 
     def rollout(self, control=None, *, nstep=None, failed=None):
         """Steps each world under a sequence of controls, n x nstep x nu (or one for all, or None and nstep: zeros), from where it is.
@@ -281,7 +320,7 @@ class Batch:
         Data.forward has filled, and that put(i, data) brings back."""
         from . import Data
         if self.device != "cpu":
-            data = Data(self.model)
+            data = Data(self._model_of(i))
             self._core.save(range(self._n)[_operator.index(i)], data._core)
             data._core.forward()
             return data
@@ -289,6 +328,17 @@ class Batch:
         data.__dict__.update(model=self.model, _model_core=self.model._model_core,
                              _core=self._core.world(range(self._n)[_operator.index(i)]))
         return data
+
+    def _model_of(self, i, own=None):
+        """The model, with world i's parameters if it has any. own: these of all worlds, already copied."""
+        if not self._parameters:
+            return self.model
+        self.forward([])  # worlds know what was written
+        model = _copy(self.model)
+        for name, rows in (own or self._parameters).items():
+            getattr(model, name)[...] = rows[range(self._n)[_operator.index(i)]]
+        model.update()
+        return model
 
     def put(self, i, data):
         """World i becomes as data, one of the same model: its state, inputs and warm start."""
@@ -308,24 +358,24 @@ class Batch:
         """A field of the model for each world its own, such as "body_mass": an array n x its shape, to be written; the next step uses
         it and what follows from it. The fields are those marked W in docs/changing.md."""
         if name not in self._parameters:
-            shape = _np.shape(getattr(self.model, name, 0))
-            self._parameters[name] = _np.asarray(self._core.parameter(name)).reshape(self._n, *shape)
+            shape, view = _np.shape(getattr(self.model, name, 0)), self._core.parameter(name)
+            self._parameters[name] = DeviceArray(self, name, shape) if view is None else _np.asarray(view).reshape(self._n, *shape)
         return self._parameters[name]
 
     def __reduce__(self):
         from . import _STATE
-        worlds = [self._snapshot(i) for i in range(self._n)]
         own = {name: _np.array(value) for name, value in self._parameters.items()}
+        worlds = [self._snapshot(i, own) for i in range(self._n)]
         # what the last step has left, of fields that someone looks at; a device keeps its own
         seen = {*self._shapes, "sensordata"} if self.device == "cpu" else ()
         derived = {name: _np.array(getattr(self, name)) for name in seen if _STATE[name] == "D"}
-        return _unpack_batch, (self.model, self._n, self.threads, self.errors, own, worlds, derived, self.device)
+        return _unpack_batch, (self.model, self._n, self.threads, self.errors, own, worlds, derived, self.device, self._sort_worlds)
 
-    def _snapshot(self, i):
+    def _snapshot(self, i, own):
         if self.device == "cpu":
             return self.world(i).snapshot()
         from . import Data
-        data = Data(self.model)
+        data = Data(self._model_of(i, own))
         self._core.save(i, data._core)
         return data.snapshot()
 
@@ -339,16 +389,16 @@ class Batch:
         return f"<stiction.Batch of {self._n} x {self.model.title!r}, {f'{self.threads} threads' if self.device == 'cpu' else self.device}>"
 
 
-def _unpack_batch(model, n, threads, errors, own, worlds, derived, device="cpu"):
+def _unpack_batch(model, n, threads, errors, own, worlds, derived, device="cpu", sort_worlds=False):
     """A pickled Batch."""
     from . import Data
-    batch = Batch(model, n, threads, errors, device)
+    batch = Batch(model, n, threads, errors, device, sort_worlds)
     for name, value in own.items():
         batch.parameter(name)[...] = value
     if own:
         batch.forward([])  # worlds know their parameters before they are restored
     for i, snapshot in enumerate(worlds):
-        data = batch.world(i) if device == "cpu" else Data(model)
+        data = batch.world(i) if device == "cpu" else Data(batch._model_of(i, own))
         data.restore(snapshot)
         if device != "cpu":
             batch.put(i, data)
@@ -409,8 +459,11 @@ def _roll(batch, count, state, one_state, control, status):
     return states, sensors, *batch._core.rollout(count, nstep, state, one_state, control, len(control) == 1, states, sensors, status)
 
 
-def rollout(model, initial_state, control=None, *, nstep=None, threads=None, errors="raise"):
-    """Trajectories from initial states under given controls, on all threads.
+_ROLLED = 16384  # worlds that a device takes side by side in a rollout
+
+
+def rollout(model, initial_state, control=None, *, nstep=None, threads=None, errors="raise", device="cpu"):
+    """Trajectories from initial states under given controls, on all threads or on a device (as of Batch).
 
     initial_state: n x nstate (time, qpos, qvel, act), one of them, or a Data; control: n x nstep x nu, one of them, or None for
     zeros. One state or one control serves all. Returns states (n x nstep x nstate) after each step and sensordata
@@ -421,7 +474,8 @@ def rollout(model, initial_state, control=None, *, nstep=None, threads=None, err
         raise ValueError(f"errors must be 'raise' or 'keep', not {errors!r}")
     state, control, count = _matched(model, initial_state, control, nstep)
     threads = _all_threads() if threads is None else _operator.index(threads)
-    batch = Batch(model, max(1, min(threads * _core.lanes(), count)), threads=threads)
+    side_by_side = threads * _core.lanes() if device == "cpu" else _ROLLED
+    batch = Batch(model, max(1, min(side_by_side, count)), threads=threads, device=device)
     status = _np.zeros(count, _np.int32)
     states, sensors, code, text = _roll(batch, count, state, len(state) == 1, control, status)
     if code != "OK" and errors == "raise":

@@ -50,7 +50,8 @@ static sti_status fill(sti_batch *b, const sti_batch_options *options, sti_error
     each.allocator = &b->own;
     each.option = options->option;
     if (is_remote(options->device)) {
-        b->remote = sti__device_create(b->model, b->count, options->device, options->option, &b->own, error);
+        b->remote = sti__device_create(b->model, b->count, options->device, options->option,
+                                       options->sort_worlds, &b->own, error);
         if (!b->remote) return STI_UNSUPPORTED; /* or what error says */
     }
     b->nblock = lay_out(b);
@@ -243,9 +244,10 @@ static sti_status check_which(const sti_batch *b, const int *which, int n, sti_e
 /* Parameters that were written before a reset count in it. */
 static sti_status check_update(sti_batch *b, sti_error *error) {
     sti_status status = sti_batch_update(b);
+    sti_error why = {0};
     for (int i = 0; status != STI_OK && i < b->count; i++)
         if (b->status[i] != STI_OK)
-            return sti__fail(error, status, "world %d: %s", i, b->world[i]->error.message);
+            return sti_batch_error(b, i, &why), sti__fail(error, status, "world %d: %s", i, why.message);
     return STI_OK;
 }
 
@@ -420,7 +422,20 @@ sti_status sti_batch_forward_some(sti_batch *batch, const int *which, int n, sti
     return sti__batch_first(batch->status, batch->count);
 }
 
-const sti_status *sti_batch_status(const sti_batch *batch) { return batch->status; }
+sti_status sti_batch_step_begin(sti_batch *batch, int nstep) {
+    if (batch->remote) return sti__device_begin(batch->remote, nstep, batch->status);
+    return sti_batch_step(batch, nstep), STI_OK;
+}
+
+sti_status sti_batch_step_end(sti_batch *batch) {
+    if (batch->remote) sti__device_settle(batch->remote);
+    return sti__batch_first(batch->status, batch->count);
+}
+
+const sti_status *sti_batch_status(const sti_batch *batch) {
+    if (batch->remote) sti__device_settle(batch->remote);
+    return batch->status;
+}
 
 /* Three numbers a world, through a block of the processor's. */
 static void solved_there(const sti_batch *b, double *certificate, int *iterations, bool *converged) {

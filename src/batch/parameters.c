@@ -3,26 +3,20 @@
    for and those that follow from them, which lie in arrays of the batch, a row a world. What changed is found, checked and carried
    over before each call, so that a world has the bits of one of a model with these values. */
 #include "batch/batch.h"
-#include "dynamics/reference.h"
+#include "world/own_parameters.h"
 
 #include <string.h>
 
 /* Fields of which worlds may have their own, and what is derived. */
 struct sti__own {
-    sti_model *model;                      /* count */
-    double *array[STI__MODEL_FIELD_COUNT]; /* count rows; NULL: the batch's model has it */
-    double *last[STI__MODEL_FIELD_COUNT]; /* the same as last seen, of those that were asked for; else NULL */
-    int *reach;                           /* count: sti__reach of what changed, -1: nothing did */
-    uint64_t seen[3];                     /* changes of the batch's model */
-    sti_error *error;                     /* count */
+    sti__own_parameters rows;
+    int *reach;       /* count: sti__reach of what changed, -1: nothing did */
+    uint64_t seen[3]; /* changes of the batch's model */
+    sti_error *error; /* count */
 };
 
 static size_t row_bytes(const sti_batch *b, int field) { return sti__model_field_bytes(b->model, field); }
 static size_t array_bytes(const sti_batch *b, int field) { return sti__size(row_bytes(b, field), b->count); }
-
-static double *row_of(const sti_batch *b, double *array, int field, int i) {
-    return array + (size_t)i * sti__model_field_count(b->model, field);
-}
 
 /* ---- memory --------------------------------------------------------------------------------------------------- */
 
@@ -30,10 +24,10 @@ void sti__own_free(sti_batch *b) {
     sti__own *own = b->parameters;
     if (!own) return;
     for (int f = 0; f < STI__MODEL_FIELD_COUNT; f++) {
-        sti__free_aligned(&b->own, own->array[f], own->array[f] ? array_bytes(b, f) : 0);
-        sti__free_aligned(&b->own, own->last[f], own->last[f] ? array_bytes(b, f) : 0);
+        sti__free_aligned(&b->own, own->rows.array[f], own->rows.array[f] ? array_bytes(b, f) : 0);
+        sti__free_aligned(&b->own, own->rows.last[f], own->rows.last[f] ? array_bytes(b, f) : 0);
     }
-    sti__free(&b->own, own->model, sti__size(b->count, sizeof *own->model));
+    sti__free(&b->own, own->rows.model, sti__size(b->count, sizeof *own->rows.model));
     sti__free(&b->own, own->reach, sti__size(b->count, sizeof *own->reach));
     sti__free(&b->own, own->error, sti__size(b->count, sizeof *own->error));
     sti__free(&b->own, own, sizeof *own);
@@ -44,39 +38,20 @@ void sti__own_free(sti_batch *b) {
 static bool make_array(sti_batch *b, sti__own *own, int field) {
     double *array = sti__alloc_aligned(&b->own, array_bytes(b, field));
     if (!array) return false;
-    own->array[field] = array;
-    for (int i = 0; i < b->count; i++)
-        if (row_bytes(b, field))
-            memcpy(row_of(b, array, field, i), sti__model_field_data(b->model, field), row_bytes(b, field));
+    own->rows.array[field] = array;
+    for (int i = 0; i < b->count; i++) sti__own_fill(&own->rows, field, i);
     return true;
-}
-
-/* The world's model has the field in its row. */
-static void point_at_rows(sti_batch *b, int field) {
-    sti__own *own = b->parameters;
-    for (int i = 0; i < b->count; i++)
-        sti__model_field_move(&own->model[i], field, row_of(b, own->array[field], field, i));
 }
 
 static bool fill_own(sti_batch *b, sti__own *own) {
-    own->model = sti__alloc(&b->own, sti__size(b->count, sizeof *own->model));
+    own->rows.from = b->model;
+    own->rows.model = sti__alloc(&b->own, sti__size(b->count, sizeof *own->rows.model));
     own->reach = sti__alloc(&b->own, sti__size(b->count, sizeof *own->reach));
     own->error = sti__alloc(&b->own, sti__size(b->count, sizeof *own->error));
-    if (!own->model || !own->reach || !own->error) return false;
+    if (!own->rows.model || !own->reach || !own->error) return false;
     for (int f = 0; f < STI__MODEL_FIELD_COUNT; f++)
         if (sti__is_written(f) && !make_array(b, own, f)) return false;
     return true;
-}
-
-/* A world's model: the batch's, in the batch's memory. */
-static void set_model(sti_batch *b, int i) {
-    sti_model *m = &b->parameters->model[i];
-    *m = *b->model;
-    m->of = b->model;
-    m->allocator = b->own;
-    m->buffer = m->shared = NULL;
-    m->last = NULL;
-    m->nbuffer = 0;
 }
 
 static bool need_own(sti_batch *b) {
@@ -85,26 +60,24 @@ static bool need_own(sti_batch *b) {
     if (!own || !fill_own(b, own)) return sti__own_free(b), false;
     memcpy(own->seen, b->model->changes, sizeof own->seen);
     for (int i = 0; i < b->count; i++) {
-        set_model(b, i);
-        sti__world_set_model(b->world[i], &own->model[i]);
+        sti__own_begin(&own->rows, i, &b->own);
+        sti__world_set_model(b->world[i], &own->rows.model[i]);
+        for (int f = 0; f < STI__MODEL_FIELD_COUNT; f++)
+            if (own->rows.array[f]) sti__own_point(&own->rows, f, i);
     }
-    for (int f = 0; f < STI__MODEL_FIELD_COUNT; f++)
-        if (own->array[f]) point_at_rows(b, f);
     return true;
 }
 
 static bool need_field(sti_batch *b, int field) {
     sti__own *own = b->parameters;
-    if (own->last[field]) return true;
+    if (own->rows.last[field]) return true;
     double *last = sti__alloc_aligned(&b->own, array_bytes(b, field));
-    if (!last || (!own->array[field] && !make_array(b, own, field))) {
+    if (!last || (!own->rows.array[field] && !make_array(b, own, field))) {
         sti__free_aligned(&b->own, last, last ? array_bytes(b, field) : 0);
         return false;
     }
-    if (array_bytes(b, field)) memcpy(last, own->array[field], array_bytes(b, field));
-    own->last[field] = last;
-    point_at_rows(b, field);
-    for (int i = 0; i < b->count; i++) sti__count_change(&own->model[i], STI__REACH_SHAPE);
+    own->rows.last[field] = last;
+    for (int i = 0; i < b->count; i++) sti__own_ask(&own->rows, field, i);
     return true;
 }
 
@@ -120,87 +93,69 @@ sti_view sti_batch_parameter(sti_batch *batch, const char *name, sti_error *erro
     sti_view none = {0};
     if (error) *error = (sti_error){0};
     if (check_name(name, error) != STI_OK) return none;
-    if (batch->remote) {
-        sti__fail(error, STI_UNSUPPORTED, "device %s: parameters of single worlds are not there yet",
-                  sti__device_name(batch->remote));
-        return none;
-    }
     int field = sti__model_field_named(name);
-    if (!need_own(batch) || !need_field(batch, field)) {
-        sti__fail(error, STI_NO_MEMORY, "no memory for the parameters of %d worlds", batch->count);
-        return none;
-    }
-    return (sti_view){.data = batch->parameters->array[field],
+    double *array = NULL;
+    if (batch->remote) array = sti__device_parameter(batch->remote, field, error);
+    else if (need_own(batch) && need_field(batch, field)) array = batch->parameters->rows.array[field];
+    else sti__fail(error, STI_NO_MEMORY, "no memory for the parameters of %d worlds", batch->count);
+    if (!array) return none;
+    return (sti_view){.data = array,
                       .rows = batch->count,
                       .cols = (int)sti__model_field_count(batch->model, field),
                       .type = 'd',
                       .writable = true};
 }
 
-/* ---- changes -------------------------------------------------------------------------------------------------- */
-
-static bool row_differs(const sti_batch *b, int field, int i) {
-    const sti__own *own = b->parameters;
-    size_t bytes = row_bytes(b, field);
-    return bytes &&
-           memcmp(row_of(b, own->array[field], field, i), row_of(b, own->last[field], field, i), bytes) != 0;
+static sti_status move(sti_batch *batch, const char *name, double *here, bool in, sti_error *error) {
+    sti_error none = {0};
+    if (!error) error = &none;
+    sti_view v = sti_batch_parameter(batch, name, error);
+    if (!v.data) return error->code;
+    size_t bytes = sti__size(v.rows, v.cols, sizeof(double));
+    if (batch->remote) return sti__device_move(batch->remote, v.data, here, bytes, in, error);
+    if (bytes) memcpy(in ? v.data : here, in ? here : v.data, bytes);
+    return STI_OK;
 }
+
+sti_status sti_batch_get_parameter(sti_batch *batch, const char *field, double *out, sti_error *error) {
+    return move(batch, field, out, false, error);
+}
+
+sti_status sti_batch_set_parameter(sti_batch *batch, const char *field, const double *in, sti_error *error) {
+    return move(batch, field, (double *)(uintptr_t)in, true, error);
+}
+
+/* ---- changes -------------------------------------------------------------------------------------------------- */
 
 /* The batch's model has changed: fields that update completes come from it anew, unless worlds have their own. */
 static void take_over(sti_batch *b, int i) {
-    sti__own *own = b->parameters;
-    sti_model *m = &own->model[i];
+    sti__own_parameters *rows = &b->parameters->rows;
+    sti_model *m = &rows->model[i];
     m->opt = b->model->opt;
     m->stat_given = b->model->stat_given;
     m->stat = b->model->stat;
     for (int f = 0; f < STI__MODEL_FIELD_COUNT; f++)
-        if (own->array[f] && !own->last[f] && row_bytes(b, f))
-            memcpy(row_of(b, own->array[f], f, i), sti__model_field_data(b->model, f), row_bytes(b, f));
+        if (rows->array[f] && !rows->last[f]) sti__own_fill(rows, f, i);
 }
 
 /* Whether any world has something to do. */
 static bool find_changes(sti_batch *b) {
     sti__own *own = b->parameters;
     int all = -1;
-    bool any;
+    bool any = false;
     for (int k = 0; k < 3; k++)
         if (own->seen[k] != b->model->changes[k]) all = k;
-    any = all >= 0;
     memcpy(own->seen, b->model->changes, sizeof own->seen);
-    for (int i = 0; i < b->count; i++) {
-        own->reach[i] = all;
+    for (int f = 0; f < STI__MODEL_FIELD_COUNT && !any; f++) {
+        size_t bytes = own->rows.last[f] ? array_bytes(b, f) : 0;
+        any = bytes && memcmp(own->rows.array[f], own->rows.last[f], bytes) != 0;
+    }
+    for (int i = 0; i < b->count && (any || all >= 0); i++) {
+        int reach = any ? sti__own_reach(&own->rows, i) : -1;
+        own->reach[i] = reach > all ? reach : all;
         if (all >= 0) take_over(b, i);
     }
-    for (int f = 0; f < STI__MODEL_FIELD_COUNT; f++) {
-        size_t bytes = own->last[f] ? array_bytes(b, f) : 0;
-        if (!bytes || memcmp(own->array[f], own->last[f], bytes) == 0) continue;
-        any = true;
-        int reach = (int)sti__change_reach(f);
-        for (int i = 0; i < b->count; i++)
-            if (row_differs(b, f, i) && own->reach[i] < reach) own->reach[i] = reach;
-    }
-    return any;
-}
-
-static sti_status check_world(sti_batch *b, int i) {
-    sti__own *own = b->parameters;
-    sti_status status = STI_OK;
-    for (int f = 0; f < STI__MODEL_FIELD_COUNT && status == STI_OK; f++) {
-        if (!own->last[f] || !row_differs(b, f, i)) continue;
-        status = sti__check_field(&own->model[i], f, &own->error[i]);
-        if (status == STI_OK && f == STI__MODEL_geom_size)
-            status = sti__check_given_sizes(&own->model[i], row_of(b, own->last[f], f, i), &own->error[i]);
-    }
-    return status == STI_OK ? sti__check_together(&own->model[i], &own->error[i]) : status;
-}
-
-static void copy_rows(sti_batch *b, int i, bool back) {
-    sti__own *own = b->parameters;
-    for (int f = 0; f < STI__MODEL_FIELD_COUNT; f++) {
-        if (!own->last[f] || !row_bytes(b, f)) continue;
-        double *now = row_of(b, own->array[f], f, i), *last = row_of(b, own->last[f], f, i);
-        memcpy(back ? now : last, back ? last : now, row_bytes(b, f));
-    }
+    return any || all >= 0;
 }
 
 static void carry_over(void *context, int begin, int end) {
@@ -208,19 +163,13 @@ static void carry_over(void *context, int begin, int end) {
     sti__own *own = b->parameters;
     for (int i = begin; i < end; i++) {
         if (own->reach[i] < 0) continue;
-        own->error[i] = (sti_error){0};
-        sti_status status = check_world(b, i);
-        bool derive = own->reach[i] >= STI__REACH_REFERENCE;
-        if (status == STI_OK && derive) status = sti__model_derive(&own->model[i], &own->error[i]);
-        copy_rows(b, i, status != STI_OK);
-        if (status != STI_OK && derive) sti__model_derive(&own->model[i], NULL);
-        if (status == STI_OK) sti__count_change(&own->model[i], (sti__reach)own->reach[i]);
-        else b->world[i]->error = own->error[i];
-        b->status[i] = status;
+        b->status[i] = sti__own_carry_over(&own->rows, i, (sti__reach)own->reach[i], false, &own->error[i]);
+        if (b->status[i] != STI_OK) b->world[i]->error = own->error[i];
     }
 }
 
 sti_status sti_batch_update(sti_batch *batch) {
+    if (batch->remote) return sti__device_update(batch->remote, batch->status);
     for (int i = 0; i < batch->count; i++) batch->status[i] = STI_OK;
     if (!batch->parameters || !find_changes(batch)) return STI_OK;
     sti__batch_run(batch, batch->count, carry_over, batch);

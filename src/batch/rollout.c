@@ -109,10 +109,7 @@ static void take_rollouts(void *context, int begin, int end) {
 }
 
 static sti_status check(const sti_batch *b, const sti_rollout *o, sti_error *error) {
-    if (b->remote)
-        return sti__fail(error, STI_UNSUPPORTED, "device %s: rollouts are not there yet",
-                         sti__device_name(b->remote));
-    if (b->parameters && o->state)
+    if ((b->remote ? sti__device_has_parameters(b->remote) : b->parameters != NULL) && o->state)
         return sti__fail(
             error, STI_ARGUMENT,
             "the worlds of this batch have parameters of their own, and any of them may take any rollout: "
@@ -129,6 +126,48 @@ static sti_status check(const sti_batch *b, const sti_rollout *o, sti_error *err
     return sti__batch_check(b->model, o->state, given, "initial state", error);
 }
 
+/* ---- on a device ---------------------------------------------------------------------------------------------- */
+
+static const double *past(const double *array, size_t numbers) { return array ? array + numbers : NULL; }
+
+/* Rollouts [first, first + count), one on each of the first worlds. status: count */
+static sti_status roll_there(rolling *x, int first, int count, sti_status *status) {
+    sti_batch *b = x->batch;
+    const sti_rollout *o = x->rollout;
+    size_t steps = (size_t)first * (size_t)o->nstep;
+    sti__device_rolls rolls = {.count = count,
+                               .nstep = o->nstep,
+                               .state = past(o->state, o->one_state ? 0 : (size_t)first * x->size),
+                               .ctrl = past(o->ctrl, o->one_ctrl ? 0 : steps * (size_t)b->model->nu),
+                               .one_state = o->one_state,
+                               .one_ctrl = o->one_ctrl,
+                               .states = o->states ? o->states + steps * x->size : NULL,
+                               .status = status,
+                               .stop = b->stop,
+                               .stop_context = b->stop_context};
+    if (o->sensordata) rolls.sensordata = o->sensordata + steps * (size_t)b->model->nsensordata;
+    for (int i = 0; i < count; i++)
+        status[i] = o->state ? STI_OK : o->status && o->status[i] != STI_OK ? o->status[i] : b->status[i];
+    sti_status done = sti__device_rollout(b->remote, &rolls);
+    for (int i = 0; i < count; i++) {
+        if (done != STI_OK) status[i] = done;
+        if (o->status) o->status[first + i] = status[i];
+        if (status[i] != STI_OK) note_bad(x, first + i), b->status[i] = status[i];
+    }
+    return done;
+}
+
+static sti_status roll_all_there(rolling *x) {
+    sti_batch *b = x->batch;
+    size_t bytes = sti__size(b->count, sizeof(sti_status));
+    sti_status *status = sti__alloc(&b->own, bytes), done = status ? STI_OK : STI_NO_MEMORY;
+    if (x->rollout->state) memset(b->status, 0, bytes);
+    for (int r = 0; r < x->rollout->count && done == STI_OK; r += b->count)
+        done = roll_there(x, r, x->rollout->count - r < b->count ? x->rollout->count - r : b->count, status);
+    sti__free(&b->own, status, bytes);
+    return done;
+}
+
 sti_status sti_batch_rollout(sti_batch *batch, const sti_rollout *rollout, sti_error *error) {
     if (error) *error = (sti_error){0};
     sti_status status = check(batch, rollout, error);
@@ -137,8 +176,10 @@ sti_status sti_batch_rollout(sti_batch *batch, const sti_rollout *rollout, sti_e
     rolling x = {.batch = batch, .rollout = rollout, .size = sti__world_nstate(batch->model)};
     atomic_init(&x.next, 0);
     atomic_init(&x.bad, rollout->count);
-    sti__batch_run(batch, sti__batch_sets(batch), take_rollouts, &x);
-    status = sti__batch_first(batch->status, batch->count);
+    if (batch->remote) status = roll_all_there(&x);
+    else sti__batch_run(batch, sti__batch_sets(batch), take_rollouts, &x);
+    if (status == STI_OK) status = sti__batch_first(batch->status, batch->count);
     if (status == STI_OK) return STI_OK;
+    if (atomic_load(&x.bad) == rollout->count) return sti__fail(error, status, "no memory for rollouts");
     return sti__fail(error, status, "rollout %d: %s", atomic_load(&x.bad), sti_status_text(status));
 }

@@ -1,38 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory, launches and repeated steps of worlds on a device. A world there is made by the code that makes it here, with an allocator
    over a piece of the device's memory, so that nothing has to be translated: its model goes over packed. */
-#include "gpu/device_batch.h"
-#include "gpu/driver.h"
-#include "gpu/worlds.h"
+#include "gpu/device_inside.h"
 #include <string.h>
-
-#define PIECES 64 /* times that worlds are given more memory */
-
-struct sti__device_batch {
-    const sti_model *model;
-    sti_allocator allocator;
-    sti__gpu_driver driver;
-    const char *device;
-    int count;
-    sti__gpu_batch copy;    /* of what is on the device, as far as this side writes it */
-    sti__gpu_batch *remote; /* on the device, as all below */
-    void *worlds, *model_block, *packed;
-    double *arrays;
-    int *which;
-    void *stage; /* what is read and written */
-    size_t nstage;
-    void *piece[PIECES];
-    int npiece;
-    int *short_list;   /* count, here: worlds that need memory */
-    sti_status *spare; /* count, here: of calls that are no steps */
-    sti__device_counts counts;
-    uint64_t seen[STI__COUNT(((sti_model *)0)->changes)]; /* of the model, when it was made */
-    sti_error lost;                                       /* the device failed; all calls fail from then on */
-};
 
 const char *sti__device_name(const sti__device_batch *b) { return b->device; }
 double *sti__device_array(const sti__device_batch *b, sti_field field) { return b->copy.array[field]; }
-sti__device_counts sti__device_count(const sti__device_batch *b) {
+sti__device_counts sti__device_count(sti__device_batch *b) {
+    sti__device_settle(b);
     sti__device_counts counts = b->counts;
     counts.reordered = b->driver.reordered(b->driver.context);
     return counts;
@@ -40,42 +15,50 @@ sti__device_counts sti__device_count(const sti__device_batch *b) {
 
 /* ---- the driver -------------------------------------------------------------------------------------------------- */
 
-static void *take(sti__device_batch *b, size_t bytes) {
+void *sti__device_take(sti__device_batch *b, size_t bytes) {
     void *memory = bytes == SIZE_MAX ? NULL : b->driver.take(b->driver.context, bytes ? bytes : 1);
     if (memory) b->counts.all += bytes;
     return memory;
 }
 
-static void give(sti__device_batch *b, void *memory) {
+void sti__device_give(sti__device_batch *b, void *memory) {
     if (memory) b->driver.give(b->driver.context, memory);
 }
 
-static sti_status to_device(sti__device_batch *b, void *to, const void *from, size_t bytes) {
+sti_status sti__device_write(sti__device_batch *b, void *to, const void *from, size_t bytes) {
+    sti__device_settle(b);
     if (b->lost.code != STI_OK) return b->lost.code;
     return b->driver.write(b->driver.context, to, from, bytes, &b->lost);
 }
-static sti_status from_device(sti__device_batch *b, void *to, const void *from, size_t bytes) {
+sti_status sti__device_read(sti__device_batch *b, void *to, const void *from, size_t bytes) {
+    sti__device_settle(b);
     if (b->lost.code != STI_OK) return b->lost.code;
     return b->driver.read(b->driver.context, to, from, bytes, &b->lost);
 }
 
-/* call.which, if there is one, is this side's. */
-static sti_status launch(sti__device_batch *b, sti__gpu_entry entry, sti__gpu_call call) {
-    sti_status status = STI_OK;
-    if (call.which) {
-        status = to_device(b, b->which, call.which, sti__size(call.n, sizeof *call.which));
-        call.which = b->which;
+/* The call as the device reads it, after all that was begun before. */
+static sti_status prepare(sti__device_batch *b, sti__gpu_call *call) {
+    sti__device_settle(b);
+    if (call->which) {
+        sti__device_write(b, b->which, call->which, sti__size(call->n, sizeof *call->which));
+        call->which = b->which;
     }
-    call.batch = b->remote;
-    if (b->lost.code != STI_OK || status != STI_OK) return b->lost.code;
-    return call.n > 0 ? b->driver.launch(b->driver.context, entry, &call, &b->lost) : STI_OK;
+    call->batch = b->remote;
+    return b->lost.code;
 }
 
-/* Room for so many bytes to read or write. */
-static void *staged(sti__device_batch *b, size_t bytes) {
+sti_status sti__device_launch(sti__device_batch *b, sti__gpu_entry entry, sti__gpu_call call) {
+    sti_status status = prepare(b, &call);
+    if (call.n <= 0 || status != STI_OK) return status;
+    status = b->driver.wait(b->driver.context, &b->lost);
+    if (status == STI_OK) status = b->driver.start(b->driver.context, entry, &call, &b->lost);
+    return status == STI_OK ? b->driver.wait(b->driver.context, &b->lost) : status;
+}
+
+void *sti__device_stage(sti__device_batch *b, size_t bytes) {
     if (bytes <= b->nstage) return b->stage;
-    give(b, b->stage);
-    b->stage = take(b, bytes);
+    sti__device_give(b, b->stage);
+    b->stage = sti__device_take(b, bytes);
     b->nstage = b->stage ? bytes : 0;
     return b->stage;
 }
@@ -92,13 +75,16 @@ static sti_status check(const sti_model *m, const char *device, const sti_option
     if (o->enableflags & STI_ENABLE_SLEEP) return missing(device, "sleep is", error);
     for (int i = 0; i < m->ngeom; i++)
         if (m->geom_hydroelastic[i] > 0) return missing(device, "pressure fields of geoms are", error);
-    for (int i = 0; i < m->ngeom; i++)
-        if (m->geom_type[i] == STI_GEOM_SDF) return missing(device, "geoms of type sdf are", error);
     for (int u = 0; u < m->nactuator; u++)
         if (m->actuator_trntype[u] == STI_TRN_BODY) return missing(device, "adhesion is", error);
-    if (m->nmesh && sti__sense_has_query(m))
-        return missing(device, "rangefinders and distance sensors in models with meshes are", error);
     return STI_OK;
+}
+
+/* Hulls that no collision needs are made by qhull, which is of the processor. */
+static bool has_late_hull(const sti_world *w) {
+    for (int k = 0; w->query && k < w->model->nmesh; k++)
+        if (w->query->late[k].tried) return true;
+    return false;
 }
 
 /* Bytes of a heap that the model, and a world of it, need: both are made here once. */
@@ -120,6 +106,8 @@ static sti_status measure(sti__device_batch *b, const void *packed, const sti_op
         sti_model *m = sti_model_unpack(packed, b->copy.npacked, &from[0], error);
         sti_world *w = m ? sti_world_create(m, &options, error) : NULL;
         status = w ? STI_OK : error->code;
+        if (w && has_late_hull(w))
+            status = missing(b->device, "distance sensors of meshes that touch nothing are", error);
         sti_world_destroy(w);
         *model = heap[0].used;
         *world = heap[1].used;
@@ -145,29 +133,33 @@ static size_t place_arrays(sti__device_batch *b) {
     return used;
 }
 
+/* What was taken so far goes back. */
 static sti_status fail_room(sti__device_batch *b, size_t each, sti_error *error) {
-    size_t room = b->driver.room(b->driver.context);
+    size_t room = sti__add(b->driver.room(b->driver.context), b->counts.all),
+           fixed = sti__add(b->copy.npacked, b->counts.model);
+    size_t fits = room > fixed && each ? (room - fixed) / each : 0;
+    if (fits >= (size_t)b->count) fits = (size_t)b->count - 1; /* it is in pieces */
     return sti__fail(error, STI_NO_MEMORY,
                      "device %s: no memory for %d worlds of %zu bytes; about %zu would fit", b->device,
-                     b->count, each, room / (each ? each : 1));
+                     b->count, each, fits);
 }
 
 static sti_status take_all(sti__device_batch *b, size_t model, size_t world, sti_error *error) {
     size_t n = (size_t)b->count, arrays = sti__size(place_arrays(b), sizeof(double));
     b->counts.model = model;
     b->counts.world = world;
-    b->packed = take(b, b->copy.npacked);
-    b->model_block = take(b, model);
-    b->remote = take(b, sizeof *b->remote);
-    b->copy.heap = take(b, sti__size(n, sizeof *b->copy.heap));
-    b->copy.world = take(b, sti__size(n, sizeof *b->copy.world));
-    b->copy.status = take(b, sti__size(n, sizeof *b->copy.status));
-    b->copy.done = take(b, sti__size(n, sizeof *b->copy.done));
-    b->which = take(b, sti__size(n, sizeof *b->which));
-    b->arrays = take(b, arrays);
+    b->packed = sti__device_take(b, b->copy.npacked);
+    b->model_block = sti__device_take(b, model);
+    b->remote = sti__device_take(b, sizeof *b->remote);
+    b->copy.heap = sti__device_take(b, sti__size(n, sizeof *b->copy.heap));
+    b->copy.world = sti__device_take(b, sti__size(n, sizeof *b->copy.world));
+    b->copy.status = sti__device_take(b, sti__size(n, sizeof *b->copy.status));
+    b->copy.done = sti__device_take(b, sti__size(n, sizeof *b->copy.done));
+    b->which = sti__device_take(b, sti__size(n, sizeof *b->which));
+    b->arrays = sti__device_take(b, arrays);
     b->worlds = b->packed && b->model_block && b->remote && b->copy.heap && b->copy.world && b->copy.status &&
                         b->copy.done && b->which && b->arrays
-                    ? take(b, sti__size(n, world))
+                    ? sti__device_take(b, sti__size(n, world))
                     : NULL;
     place_arrays(b);
     return b->worlds ? STI_OK : fail_room(b, world + arrays / n + sizeof *b->copy.heap, error);
@@ -175,7 +167,7 @@ static sti_status take_all(sti__device_batch *b, size_t model, size_t world, sti
 
 static sti_status first_bad(sti__device_batch *b, sti_error *error) {
     size_t bytes = sti__size(b->count, sizeof *b->spare);
-    sti_status status = from_device(b, b->spare, b->copy.status, bytes);
+    sti_status status = sti__device_read(b, b->spare, b->copy.status, bytes);
     if (status != STI_OK) return *error = b->lost, status;
     for (int i = 0; i < b->count && status == STI_OK; i++) status = b->spare[i];
     return status == STI_OK ? STI_OK
@@ -186,10 +178,11 @@ static sti_status first_bad(sti__device_batch *b, sti_error *error) {
 /* The first world alone: it makes what all share. */
 static sti_status make_worlds(sti__device_batch *b, sti_error *error) {
     int first = 0;
-    sti_status status = launch(b, STI__GPU_create, (sti__gpu_call){.which = &first, .n = 1});
+    sti_status status = sti__device_launch(b, STI__GPU_create, (sti__gpu_call){.which = &first, .n = 1});
     for (int i = 1; i < b->count; i++) b->short_list[i - 1] = i;
     if (status == STI_OK)
-        status = launch(b, STI__GPU_create, (sti__gpu_call){.which = b->short_list, .n = b->count - 1});
+        status = sti__device_launch(b, STI__GPU_create,
+                                    (sti__gpu_call){.which = b->short_list, .n = b->count - 1});
     if (status == STI_OK) return first_bad(b, error);
     *error = b->lost;
     return status;
@@ -197,17 +190,18 @@ static sti_status make_worlds(sti__device_batch *b, sti_error *error) {
 
 static sti_status upload(sti__device_batch *b, const void *packed, sti_error *error) {
     sti__gpu_heap_add(&b->copy.model_heap, b->model_block, b->counts.model);
-    sti_status status = to_device(b, b->packed, packed, b->copy.npacked);
-    if (status == STI_OK) status = to_device(b, b->remote, &b->copy, sizeof b->copy);
-    if (status == STI_OK) status = launch(b, STI__GPU_unpack, (sti__gpu_call){.in = b->packed, .n = 1});
+    sti_status status = sti__device_write(b, b->packed, packed, b->copy.npacked);
+    if (status == STI_OK) status = sti__device_write(b, b->remote, &b->copy, sizeof b->copy);
+    if (status == STI_OK)
+        status = sti__device_launch(b, STI__GPU_unpack, (sti__gpu_call){.in = b->packed, .n = 1});
     sti__gpu_batch made;
-    if (status == STI_OK) status = from_device(b, &made, b->remote, sizeof made);
+    if (status == STI_OK) status = sti__device_read(b, &made, b->remote, sizeof made);
     if (status == STI_OK && made.layout != STI__GPU_LAYOUT)
         return sti__fail(error, STI_UNSUPPORTED, "device %s: its library is of another version than this one",
                          b->device);
     if (status == STI_OK)
-        status = launch(b, STI__GPU_grow,
-                        (sti__gpu_call){.out = b->worlds, .size = b->counts.world, .n = b->count});
+        status = sti__device_launch(
+            b, STI__GPU_grow, (sti__gpu_call){.out = b->worlds, .size = b->counts.world, .n = b->count});
     if (status != STI_OK) return *error = b->lost, status;
     if (!made.model) return *error = made.error, made.error.code;
     b->copy.model = made.model;
@@ -215,17 +209,18 @@ static sti_status upload(sti__device_batch *b, const void *packed, sti_error *er
     return make_worlds(b, error);
 }
 
-static sti_status fill(sti__device_batch *b, const sti_option *option, sti_error *error) {
+static sti_status fill(sti__device_batch *b, const sti_option *option, bool sorted, sti_error *error) {
     size_t model = 0, world = 0, bytes = sti_model_pack_size(b->model);
     b->short_list = sti__alloc(&b->allocator, sti__size(b->count, sizeof(int)));
     b->spare = sti__alloc(&b->allocator, sti__size(b->count, sizeof *b->spare));
+    if (sorted) b->order = sti__alloc(&b->allocator, sti__size(b->count, sizeof(int)));
     void *packed = sti__alloc_aligned(&b->allocator, bytes);
     sti_status status = STI_OK;
     b->copy.count = b->count;
     b->copy.layout = STI__GPU_LAYOUT;
     b->copy.npacked = bytes;
     b->copy.option = *option;
-    if (!packed || !b->short_list || !b->spare)
+    if (!packed || !b->short_list || !b->spare || (sorted && !b->order))
         status = sti__fail(error, STI_NO_MEMORY, "no memory for a packed model");
     if (status == STI_OK) status = sti_model_pack(b->model, packed, bytes, error);
     if (status == STI_OK) status = measure(b, packed, option, &model, &world, error);
@@ -246,7 +241,7 @@ static sti_status open_device(sti__device_batch *b, const char *device, sti_erro
 }
 
 sti__device_batch *sti__device_create(const sti_model *model, int count, const char *device,
-                                      const sti_option *option, const sti_allocator *allocator,
+                                      const sti_option *option, bool sorted, const sti_allocator *allocator,
                                       sti_error *error) {
     sti_error none = {0};
     if (!error) error = &none;
@@ -258,7 +253,7 @@ sti__device_batch *sti__device_create(const sti_model *model, int count, const c
     b->model = model;
     b->count = count;
     memcpy(b->seen, model->changes, sizeof b->seen);
-    if (open_device(b, device, error) == STI_OK && fill(b, option, error) == STI_OK) return b;
+    if (open_device(b, device, error) == STI_OK && fill(b, option, sorted, error) == STI_OK) return b;
     sti__device_destroy(b);
     return NULL;
 }
@@ -266,14 +261,17 @@ sti__device_batch *sti__device_create(const sti_model *model, int count, const c
 void sti__device_destroy(sti__device_batch *b) {
     if (!b) return;
     if (b->driver.give) {
+        if (b->late) b->driver.wait(b->driver.context, &b->lost);
+        sti__device_own_free(b);
         void *all[] = {b->worlds,      b->model_block, b->packed, b->remote, b->copy.heap, b->copy.world,
                        b->copy.status, b->copy.done,   b->arrays, b->which,  b->stage};
-        for (int i = 0; i < STI__COUNT(all); i++) give(b, all[i]);
-        for (int i = 0; i < b->npiece; i++) give(b, b->piece[i]);
+        for (int i = 0; i < STI__COUNT(all); i++) sti__device_give(b, all[i]);
+        for (int i = 0; i < b->npiece; i++) sti__device_give(b, b->piece[i]);
         b->driver.close(b->driver.context);
     }
     sti_allocator allocator = b->allocator;
     sti__free(&allocator, b->short_list, sti__size(b->count, sizeof(int)));
+    sti__free(&allocator, b->order, sti__size(b->count, sizeof(int)));
     sti__free(&allocator, b->spare, sti__size(b->count, sizeof *b->spare));
     sti__free(&allocator, b, sizeof *b);
 }
@@ -281,7 +279,7 @@ void sti__device_destroy(sti__device_batch *b) {
 /* ---- steps ---------------------------------------------------------------------------------------------------------- */
 
 static sti_status read_status(sti__device_batch *b, sti_status *status) {
-    return from_device(b, status, b->copy.status, sti__size(b->count, sizeof *status));
+    return sti__device_read(b, status, b->copy.status, sti__size(b->count, sizeof *status));
 }
 
 /* Worlds that ran out of memory are given more, as much again each time; the number of those. */
@@ -291,12 +289,12 @@ static int grow(sti__device_batch *b, const sti_status *status) {
         if (status[i] == STI_NO_MEMORY) b->short_list[n++] = i;
     if (n == 0 || b->npiece == PIECES) return 0;
     size_t each = b->counts.world << (b->npiece < 8 ? b->npiece : 8);
-    void *piece = take(b, sti__size(n, each));
+    void *piece = sti__device_take(b, sti__size(n, each));
     if (!piece) return 0;
     b->piece[b->npiece++] = piece;
     b->counts.grown += n;
     sti__gpu_call call = {.which = b->short_list, .out = piece, .size = each, .n = n};
-    return launch(b, STI__GPU_grow, call) == STI_OK ? n : 0;
+    return sti__device_launch(b, STI__GPU_grow, call) == STI_OK ? n : 0;
 }
 
 static sti_status first_of(sti__device_batch *b, const sti_status *status) {
@@ -305,48 +303,86 @@ static sti_status first_of(sti__device_batch *b, const sti_status *status) {
     return STI_OK;
 }
 
-/* The device failed: so did all worlds. */
-static sti_status all_lost(sti__device_batch *b, sti_status *status) {
+sti_status sti__device_all_lost(sti__device_batch *b, sti_status *status) {
     for (int i = 0; i < b->count; i++) status[i] = b->lost.code;
     return b->lost.code;
 }
 
-/* Again for those that were short of memory, until they have enough or there is none. */
-static sti_status run(sti__device_batch *b, sti__gpu_entry entry, sti__gpu_call call, sti_status *status) {
-    sti_status done = launch(b, entry, call);
-    if (done == STI_OK) done = read_status(b, status);
+/* After a launch: again for those that were short of memory. */
+static sti_status run_again(sti__device_batch *b, sti__gpu_entry entry, sti__gpu_call call,
+                            sti_status *status) {
+    sti_status done = read_status(b, status);
     for (int n; done == STI_OK && (n = grow(b, status)) > 0;) {
         call.which = b->short_list;
         call.n = n;
-        done = launch(b, entry, call);
+        call.again = 1;
+        done = sti__device_launch(b, entry, call);
         if (done == STI_OK) done = read_status(b, status);
     }
-    return b->lost.code == STI_OK ? first_of(b, status) : all_lost(b, status);
+    return b->lost.code == STI_OK ? first_of(b, status) : sti__device_all_lost(b, status);
 }
 
-/* The device has the model as it was. */
-static void check_model(sti__device_batch *b) {
+sti_status sti__device_run(sti__device_batch *b, sti__gpu_entry entry, sti__gpu_call call,
+                           sti_status *status) {
+    sti_status done = sti__device_launch(b, entry, call);
+    return done == STI_OK ? run_again(b, entry, call, status) : sti__device_all_lost(b, status);
+}
+
+void sti__device_settle(sti__device_batch *b) {
+    sti_status *status = b->late;
+    if (!status) return;
+    b->late = NULL;
+    if (b->lost.code == STI_OK) b->driver.wait(b->driver.context, &b->lost);
+    if (b->lost.code == STI_OK) run_again(b, b->late_entry, b->late_call, status);
+    else sti__device_all_lost(b, status);
+}
+
+void sti__device_check_model(sti__device_batch *b) {
     if (b->lost.code == STI_OK && memcmp(b->seen, b->model->changes, sizeof b->seen) != 0)
         sti__fail(&b->lost, STI_UNSUPPORTED,
                   "device %s: the model was changed after its worlds were made; make them anew", b->device);
 }
 
-sti_status sti__device_step(sti__device_batch *b, int nstep, sti_status *status) {
-    check_model(b);
+sti_status sti__device_begin(sti__device_batch *b, int nstep, sti_status *status) {
+    sti__gpu_call call = {.n = b->count, .number = nstep};
+    sti__device_settle(b);
+    sti__device_check_model(b);
+    if (b->lost.code == STI_OK) call.which = sti__device_order(b);
     if (b->lost.code == STI_OK)
         b->driver.clear(b->driver.context, b->copy.done, sti__size(b->count, sizeof(int)), &b->lost);
-    return run(b, STI__GPU_step, (sti__gpu_call){.n = b->count, .number = nstep}, status);
+    if (prepare(b, &call) == STI_OK) b->driver.start(b->driver.context, STI__GPU_step, &call, &b->lost);
+    if (b->lost.code != STI_OK) return sti__device_all_lost(b, status);
+    b->late = status;
+    b->late_entry = STI__GPU_step;
+    b->late_call = call;
+    return STI_OK;
 }
 
+sti_status sti__device_step(sti__device_batch *b, int nstep, sti_status *status) {
+    sti__device_settle(b);
+    if (b->lost.code == STI_OK)
+        b->driver.wait(b->driver.context, &b->lost); /* for others, on whatever stream */
+    if (sti__device_begin(b, nstep, status) != STI_OK) return b->lost.code;
+    sti__device_settle(b);
+    return b->lost.code == STI_OK ? first_of(b, status) : b->lost.code;
+}
+
+/* Parameters of all worlds count from now on; those that are refused say so, whether they are listed or not. */
 sti_status sti__device_forward(sti__device_batch *b, const int *which, int n, sti_status *status) {
-    check_model(b);
-    if (b->lost.code != STI_OK) return all_lost(b, status);
+    sti__device_settle(b);
+    sti__device_check_model(b);
+    if (b->lost.code != STI_OK) return sti__device_all_lost(b, status);
+    if (which) sti__device_update(b, b->spare);
     if (which)
         for (int i = 0; i < b->count; i++) status[i] = STI_OK;
     sti_status done = b->driver.clear(b->driver.context, b->copy.status,
                                       sti__size(b->count, sizeof *b->copy.status), &b->lost);
-    if (done != STI_OK) return all_lost(b, status);
-    return run(b, STI__GPU_forward, (sti__gpu_call){.which = which, .n = which ? n : b->count}, status);
+    if (done != STI_OK) return sti__device_all_lost(b, status);
+    sti__gpu_call call = {.which = which, .n = which ? n : b->count};
+    done = sti__device_run(b, STI__GPU_forward, call, status);
+    for (int i = 0; which && i < b->count; i++)
+        if (b->spare[i] != STI_OK) done = status[i] = b->spare[i];
+    return done;
 }
 
 /* ---- the rest -------------------------------------------------------------------------------------------------------- */
@@ -362,50 +398,53 @@ static sti_status no_stage(sti__device_batch *b, sti_error *error) {
 
 sti_status sti__device_reset(sti__device_batch *b, const int *which, int n, int key, sti_error *error) {
     sti__gpu_call call = {.which = which, .n = which ? n : b->count, .number = key};
-    return told(b, launch(b, STI__GPU_reset, call), error);
+    return told(b, sti__device_launch(b, STI__GPU_reset, call), error);
 }
 
 sti_status sti__device_reset_to(sti__device_batch *b, const int *which, int n, const double *states,
                                 sti_error *error) {
     if (!which) n = b->count;
     size_t bytes = sti__size(n, sti__world_nstate(b->model), sizeof(double));
-    void *stage = staged(b, bytes);
+    void *stage = sti__device_stage(b, bytes);
     if (!stage) return no_stage(b, error);
-    sti_status status = to_device(b, stage, states, bytes);
+    sti_status status = sti__device_write(b, stage, states, bytes);
     sti__gpu_call call = {.which = which, .in = stage, .n = n};
-    return told(b, status == STI_OK ? launch(b, STI__GPU_reset_to, call) : status, error);
+    return told(b, status == STI_OK ? sti__device_launch(b, STI__GPU_reset_to, call) : status, error);
 }
 
 sti_status sti__device_set_option(sti__device_batch *b, const sti_option *option) {
     if (memcmp(&b->copy.option, option, sizeof *option) == 0) return STI_OK;
     if (check(b->model, b->device, option, NULL) != STI_OK) return STI_UNSUPPORTED;
     b->copy.option = *option;
-    sti_status status = to_device(b, &b->remote->option, option, sizeof *option);
-    return status == STI_OK ? launch(b, STI__GPU_option, (sti__gpu_call){.n = b->count}) : status;
+    sti_status status = sti__device_write(b, &b->remote->option, option, sizeof *option);
+    return status == STI_OK ? sti__device_launch(b, STI__GPU_option, (sti__gpu_call){.n = b->count}) : status;
 }
 
 /* What an entry writes for each world, `each` bytes. */
 static sti_status fetch(sti__device_batch *b, sti__gpu_entry entry, int number, size_t each, void *out) {
     size_t bytes = sti__size(b->count, each);
-    void *stage = staged(b, bytes);
+    void *stage = sti__device_stage(b, bytes);
     if (!stage) return STI_NO_MEMORY;
-    sti_status status = launch(b, entry, (sti__gpu_call){.out = stage, .n = b->count, .number = number});
-    return status == STI_OK ? from_device(b, out, stage, bytes) : status;
+    sti_status status =
+        sti__device_launch(b, entry, (sti__gpu_call){.out = stage, .n = b->count, .number = number});
+    return status == STI_OK ? sti__device_read(b, out, stage, bytes) : status;
 }
 
 sti_status sti__device_gather(sti__device_batch *b, sti_field field, double *out) {
     size_t each = sti__size(sti__field_size(b->model, field), sizeof(double));
-    if (b->copy.array[field]) return from_device(b, out, b->copy.array[field], sti__size(b->count, each));
+    if (b->copy.array[field])
+        return sti__device_read(b, out, b->copy.array[field], sti__size(b->count, each));
     return fetch(b, STI__GPU_gather, field, each, out);
 }
 
 sti_status sti__device_scatter(sti__device_batch *b, sti_field field, const double *in) {
     size_t bytes = sti__size(b->count, sti__field_size(b->model, field), sizeof(double));
-    return b->copy.array[field] ? to_device(b, b->copy.array[field], in, bytes) : STI_ARGUMENT;
+    return b->copy.array[field] ? sti__device_write(b, b->copy.array[field], in, bytes) : STI_ARGUMENT;
 }
 
 sti_status sti__device_scatter_there(sti__device_batch *b, sti_field field, const double *in) {
     size_t bytes = sti__size(b->count, sti__field_size(b->model, field), sizeof(double));
+    sti__device_settle(b);
     if (b->lost.code != STI_OK) return b->lost.code;
     return b->copy.array[field] ? b->driver.copy(b->driver.context, b->copy.array[field], in, bytes, &b->lost)
                                 : STI_ARGUMENT;
@@ -421,34 +460,40 @@ sti_status sti__device_solved(sti__device_batch *b, double *out) {
 
 /* ---- worlds that move ------------------------------------------------------------------------------------------------ */
 
+/* A call that is for one world. */
+static sti_status run_one(sti__device_batch *b, sti__gpu_entry entry, sti__gpu_call call) {
+    sti__device_settle(b);
+    call.n = 1;
+    if (b->lost.code == STI_OK)
+        b->driver.clear(b->driver.context, b->copy.status, sti__size(b->count, sizeof *b->copy.status),
+                        &b->lost);
+    return b->lost.code == STI_OK ? sti__device_run(b, entry, call, b->spare) : b->lost.code;
+}
+
 sti_status sti__device_save(sti__device_batch *b, int i, sti_world *into) {
     uint64_t size = 0;
     sti_status status = STI_NO_MEMORY;
-    void *there = staged(b, sizeof size);
-    if (there) status = launch(b, STI__GPU_weigh, (sti__gpu_call){.which = &i, .out = there, .n = 1});
-    if (status == STI_OK) status = from_device(b, &size, there, sizeof size);
+    void *there = sti__device_stage(b, sizeof size);
+    if (there) status = run_one(b, STI__GPU_weigh, (sti__gpu_call){.which = &i, .out = there});
+    if (status == STI_OK) status = sti__device_read(b, &size, there, sizeof size);
     if (status != STI_OK) return status;
     void *here = sti__alloc(&b->allocator, size);
-    there = staged(b, size);
+    there = sti__device_stage(b, size);
     status = here && there ? STI_OK : STI_NO_MEMORY;
     if (status == STI_OK)
-        status = launch(b, STI__GPU_save, (sti__gpu_call){.which = &i, .out = there, .size = size, .n = 1});
-    if (status == STI_OK) status = from_device(b, here, there, size);
+        status = run_one(b, STI__GPU_save, (sti__gpu_call){.which = &i, .out = there, .size = size});
+    if (status == STI_OK) status = sti__device_read(b, here, there, size);
     if (status == STI_OK) status = sti_snapshot_load(into, here, size);
     sti__free(&b->allocator, here, size);
     return status;
 }
 
 static sti_status restore(sti__device_batch *b, int i, const void *here, size_t size) {
-    void *there = staged(b, size);
+    void *there = sti__device_stage(b, size);
     if (!here || !there) return STI_NO_MEMORY;
-    sti_status status = to_device(b, there, here, size);
-    if (status == STI_OK)
-        status = b->driver.clear(b->driver.context, b->copy.status,
-                                 sti__size(b->count, sizeof *b->copy.status), &b->lost);
-    if (status != STI_OK) return status;
-    return run(b, STI__GPU_restore, (sti__gpu_call){.which = &i, .in = there, .size = size, .n = 1},
-               b->spare);
+    sti_status status = sti__device_write(b, there, here, size);
+    sti__gpu_call call = {.which = &i, .in = there, .size = size};
+    return status == STI_OK ? run_one(b, STI__GPU_restore, call) : status;
 }
 
 sti_status sti__device_restore(sti__device_batch *b, int i, const sti_world *from) {
@@ -465,25 +510,28 @@ static void tell_again(sti__device_batch *b, int i, sti_error *out) {
     sti_world_options options = sti_world_options_default();
     options.allocator = &b->allocator;
     options.option = &b->copy.option;
-    sti_world *world = sti_world_create(b->model, &options, NULL);
-    bool known = world;
+    sti_model *own = sti__device_model_of(b, i);
+    sti_world *world = sti_world_create(own ? own : b->model, &options, NULL);
+    bool known = world && (own || !b->copy.own.model);
     for (int f = 0; f < STI_FIELD_COUNT && known; f++) {
         sti_view view = sti_world_view(world, (sti_field)f);
         size_t size = sti__field_size(b->model, (sti_field)f);
         if (!b->copy.array[f] || !view.writable) continue;
-        known =
-            from_device(b, view.data, b->copy.array[f] + (size_t)i * size, size * sizeof(double)) == STI_OK;
+        known = sti__device_read(b, view.data, b->copy.array[f] + (size_t)i * size, size * sizeof(double)) ==
+                STI_OK;
     }
     if (known && sti_step(world, 1) == out->code) *out = *sti_world_error(world);
     sti_world_destroy(world);
+    sti_model_free(own);
 }
 
 sti_status sti__device_error(sti__device_batch *b, int i, sti_error *out) {
     if (b->lost.code != STI_OK) return *out = b->lost, STI_OK;
-    void *stage = staged(b, sizeof *out);
+    void *stage = sti__device_stage(b, sizeof *out);
     if (!stage) return STI_NO_MEMORY;
-    sti_status status = launch(b, STI__GPU_error, (sti__gpu_call){.which = &i, .out = stage, .n = 1});
-    if (status == STI_OK) status = from_device(b, out, stage, sizeof *out);
+    sti_status status =
+        sti__device_launch(b, STI__GPU_error, (sti__gpu_call){.which = &i, .out = stage, .n = 1});
+    if (status == STI_OK) status = sti__device_read(b, out, stage, sizeof *out);
     if (status == STI_OK && out->code != STI_OK) tell_again(b, i, out);
     return status;
 }

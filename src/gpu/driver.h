@@ -16,8 +16,10 @@ typedef struct sti__gpu_driver {
     /* From the device's own memory, once all that was begun there is done. */
     sti_status (*copy)(void *context, void *to, const void *from, size_t bytes, sti_error *error);
     sti_status (*clear)(void *context, void *to, size_t bytes, sti_error *error);
-    /* Returns when all threads are done. */
-    sti_status (*launch)(void *context, sti__gpu_entry entry, const sti__gpu_call *call, sti_error *error);
+    /* Returns at once; what is begun later, and what others begin on the device's default stream, comes after it. */
+    sti_status (*start)(void *context, sti__gpu_entry entry, const sti__gpu_call *call, sti_error *error);
+    /* Until all that was begun on the device is done, by whomever. Tells of a launch that failed. */
+    sti_status (*wait)(void *context, sti_error *error);
     /* Factors in another order than the processor's since the device was opened. */
     int64_t (*reordered)(void *context);
     void (*close)(void *context);

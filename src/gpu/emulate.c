@@ -24,7 +24,7 @@ static sti_status clear(void *context, void *to, size_t bytes, sti_error *error)
     return STI_OK;
 }
 
-static sti_status launch(void *context, sti__gpu_entry entry, const sti__gpu_call *call, sti_error *error) {
+static sti_status start(void *context, sti__gpu_entry entry, const sti__gpu_call *call, sti_error *error) {
     static void (*const body[])(const sti__gpu_call *call, int thread) = {
 #define X(name) sti__gpu_##name,
         STI__GPU_ENTRIES(X)
@@ -35,12 +35,13 @@ static sti_status launch(void *context, sti__gpu_entry entry, const sti__gpu_cal
     return STI_OK;
 }
 
+static sti_status wait(void *context, sti_error *error) { return (void)context, (void)error, STI_OK; }
 static int64_t reordered(void *context) { return (void)context, 0; }
 static void close_nothing(void *context) { (void)context; }
 
 sti_status sti__gpu_emulate(sti__gpu_driver *driver, sti_error *error) {
     (void)error;
-    *driver =
-        (sti__gpu_driver){NULL, take, give, room, copy, copy, copy, clear, launch, reordered, close_nothing};
+    *driver = (sti__gpu_driver){NULL, take,  give,  room, copy,      copy,
+                                copy, clear, start, wait, reordered, close_nothing};
     return STI_OK;
 }

@@ -132,8 +132,117 @@ def test_what_is_not_there_says_so(model, batch):
         stiction.Batch(model, 2, device="tpu")
     with pytest.raises(TypeError, match="device"):
         stiction.Batch(model, 2, device=3)
-    with pytest.raises(stiction.Error, match="not there yet"):
-        batch.parameter("body_mass")
+
+
+def test_arrays_of_a_device_compute_as_those_of_numpy(model, batch):
+    array, plain = DeviceArray(batch, "qpos"), np.array(batch.qpos)
+    assert np.array_equal(array * 2 - plain[0], plain * 2 - plain[0]) and np.array_equal(np.sin(array), np.sin(plain))
+    assert np.array_equal(array.reshape(-1), plain.ravel()) and array.max() == plain.max() and np.array_equal(array.T, plain.T)
+    array[[1, 3]] = 0.25
+    array += 1
+    plain[[1, 3]] = 0.25
+    assert np.array_equal(np.asarray(batch.qpos), plain + 1)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        array.nothing
+
+
+def parameters_as_arrays(batch, names, how):
+    """The fields of a model of each world its own, as the plain arrays or as DeviceArrays."""
+    own = {name: batch.parameter(name) for name in names}
+    return own if how == "plain" else {name: DeviceArray(batch, name, np.shape(a)[1:]) for name, a in own.items()}
+
+
+@pytest.mark.parametrize("how", ["plain", "device"])
+def test_worlds_have_parameters_of_their_own(model, batch, how):
+    scale = 1 + 0.1 * np.arange(N)
+    own = parameters_as_arrays(batch, ("body_mass", "geom_friction"), how)
+    own["body_mass"][...] = scale[:, None] * model.body_mass
+    own["geom_friction"][2:] = 0.5
+    assert own["body_mass"].shape == (N, model.nbody) and own["geom_friction"][1, 0, 0] == model.geom_friction[0, 0]
+    batch.step(20)
+    for i in (0, 3):
+        mine = copy.copy(model)
+        mine.body_mass[:] = scale[i] * model.body_mass
+        mine.geom_friction[:] = 0.5 if i >= 2 else model.geom_friction
+        data = alone(mine, i, 20)
+        assert batch.hashes()[i] == data.hash()
+        assert batch.world(i).hash() == data.hash() and np.array_equal(batch.world(i).qpos, data.qpos)
+    for other in (copy.copy(batch), pickle.loads(pickle.dumps(batch))):
+        assert other.hashes() == batch.hashes()
+        other.step(5)
+    batch.step(5)
+    assert other.hashes() == batch.hashes()
+    own["body_mass"][1, 2] = -1
+    with pytest.raises(stiction.Error, match="body_mass") as info:
+        batch.step()
+    assert list(info.value.worlds) == [1] and own["body_mass"][1, 2] == scale[1] * model.body_mass[2]
+    batch.step()
+
+
+def test_rollouts_are_those_of_the_processor(model):
+    rng = np.random.default_rng(3)
+    state = np.zeros((7, 1 + model.nq + model.nv + model.na))
+    state[:, 1:1 + model.nq] = model.qpos0
+    control = rng.uniform(-1, 1, (7, 9, model.nu))
+    for args in ((state, control), (state[0], control), (state, control[0]), (state,)):
+        want = stiction.rollout(model, *args, nstep=9)
+        got = stiction.rollout(model, *args, nstep=9, device=DEVICE)
+        assert np.array_equal(want[0], got[0]) and np.array_equal(want[1], got[1])
+    control[4, 6, 1] = np.nan
+    with pytest.raises(stiction.Error) as info:
+        stiction.rollout(model, state, control, device=DEVICE)
+    assert list(info.value.worlds) == [4] and info.value.code == "NONFINITE"
+    here, there = stiction.Batch(model, 7, errors="keep"), stiction.Batch(model, 7, errors="keep", device=DEVICE)
+    for b in (here, there):
+        b.step(3)
+    for piece in (control[:, :4], control[:, 4:]):
+        want, got = here.rollout(piece), there.rollout(piece)
+        assert np.array_equal(want[0], got[0]) and np.array_equal(want[1], got[1])
+    assert list(there.failures) == [4] and there.hashes() == here.hashes()
+
+
+def test_steps_that_nobody_waits_for(model, batch):
+    batch.step(5, wait=False)
+    batch.step(5, wait=False)
+    assert batch.hashes() == [alone(model, i, 10).hash() for i in range(N)]
+    batch.step(2, wait=False)
+    batch.synchronize()
+    applied = np.zeros((N, model.nv))
+    applied[2, 3] = np.nan
+    batch.qfrc_applied = applied
+    batch.step(wait=False)
+    with pytest.raises(stiction.Error) as info:
+        batch.synchronize()
+    assert list(info.value.worlds) == [2]
+    ordered = stiction.Batch(model, N, device=DEVICE, sort_worlds=True)
+    ordered.qvel = np.random.default_rng(1).normal(scale=0.1, size=(N, model.nv))
+    ordered.step(7)
+    assert pickle.loads(pickle.dumps(ordered)).hashes() == [alone(model, i, 7).hash() for i in range(N)]
+    on_cpu = stiction.Batch(model, 2)
+    on_cpu.step(3, wait=False)
+    on_cpu.synchronize()
+    assert on_cpu.time[0] == pytest.approx(3 * model.opt.timestep)
+
+
+def test_environments_step_on_a_device():
+    gymnasium = pytest.importorskip("gymnasium")
+    import stiction.gym  # noqa: F401
+    seen = []
+    for device in ("cpu", DEVICE, "arrays"):
+        envs = gymnasium.make_vec("stiction/Humanoid-v5", num_envs=4, device=DEVICE if device == "arrays" else device)
+        batch = envs.unwrapped.batch
+        if device == "arrays":  # what a task is given on a GPU
+            batch.__dict__.update({name: DeviceArray(batch, name) for name in ("qpos", "qvel", "ctrl", "sensordata")})
+        first, _ = envs.reset(seed=5)
+        envs.action_space.seed(7)
+        seen.append([first] + [envs.step(envs.action_space.sample())[:4] for _ in range(30)])
+        assert batch.device == ("cpu" if device == "cpu" else DEVICE)
+        envs.close()
+    for other in seen[1:]:
+        assert np.array_equal(seen[0][0], other[0])
+        for want, got in zip(seen[0][1:], other[1:]):
+            assert all(np.array_equal(a, b) for a, b in zip(want, got))
+    assert seen[0][-1][2].any() or any(step[2].any() for step in seen[0][1:])  # episodes ended, and worlds were reset
 
 
 def test_a_model_that_changed_is_noticed():

@@ -14,7 +14,7 @@ from .. import Batch, picture
 from .task import Streams, Task
 
 
-_TAKEN = {"task", "model", "num_envs", "max_episode_steps", "autoreset_mode", "threads", "render_mode", "width", "height", "camera_name", "shards", "snapshot_every", "max_replaced", "progress"}
+_TAKEN = {"task", "model", "num_envs", "max_episode_steps", "autoreset_mode", "threads", "device", "render_mode", "width", "height", "camera_name", "shards", "snapshot_every", "max_replaced", "progress"}
 
 
 def _make_task(task, parameters):
@@ -35,13 +35,13 @@ def _make_task(task, parameters):
 class _Simulation:
     """A task in all worlds of a batch."""
 
-    def __init__(self, task, parameters, count, threads, render_mode, width, height, camera_name, model=None):
+    def __init__(self, task, parameters, count, threads, render_mode, width, height, camera_name, model=None, device="cpu"):
         if render_mode not in (None, "rgb_array"):
             raise ValueError(f"render_mode must be None or 'rgb_array', not {render_mode!r}")
         self.task = _make_task(task, parameters)
         self.model = model or self.task.load()
         self.task.setup(self.model, count)
-        self.batch = Batch(self.model, count, threads=threads, errors="keep")
+        self.batch = Batch(self.model, count, threads=threads, errors="keep", device=device)
         self.size, self.camera_name = (width, height), camera_name
         size = self.task.observe(self.batch).shape[1]
         self.observation_space = Box(-np.inf, np.inf, (size,), np.float64)
@@ -166,15 +166,16 @@ def check_actions(env, actions, begun, done):
 
 
 class VectorEnv(gymnasium.vector.VectorEnv):
-    """A task in num_envs worlds of a batch, on all threads.
+    """A task in num_envs worlds of a batch, on all threads or on a device.
 
     autoreset_mode: when a world whose episode ended begins the next: AutoresetMode.NEXT_STEP, SAME_STEP or DISABLED (the caller resets, with
-    options={"reset_mask": ...}). threads: None: all. model: None: the task's own. The rest as of Env. World i draws from a generator of its own, seeded
+    options={"reset_mask": ...}). threads: None: all. device: where the worlds live, as of Batch: "cuda" steps them on a GPU; what the task computes of
+    them is computed here, of copies. model: None: the task's own. The rest as of Env. World i draws from a generator of its own, seeded
     with seed + i, so that it does what an Env with that seed does."""
 
     def __init__(self, task, num_envs=1, max_episode_steps=None, autoreset_mode=AutoresetMode.NEXT_STEP, threads=None, render_mode=None,
-                 width=480, height=480, camera_name=None, model=None, **parameters):
-        self._simulation = s = _Simulation(task, parameters, num_envs, threads, render_mode, width, height, camera_name, model)
+                 width=480, height=480, camera_name=None, model=None, device="cpu", **parameters):
+        self._simulation = s = _Simulation(task, parameters, num_envs, threads, render_mode, width, height, camera_name, model, device)
         self.task, self.model, self.batch, self.num_envs = s.task, s.model, s.batch, num_envs
         self.single_observation_space, self.single_action_space = s.observation_space, s.action_space
         self.observation_space, self.action_space = batch_space(s.observation_space, num_envs), batch_space(s.action_space, num_envs)

@@ -67,6 +67,7 @@ typedef struct gpu {
     void *context, *module;
     void *entry[STI__GPU_ENTRY_COUNT];
     unsigned warps;               /* that should run at once */
+    const char *last;             /* the entry that was launched last */
     unsigned long long reordered; /* where the device counts */
 } gpu;
 
@@ -167,16 +168,21 @@ static unsigned blocks_of(const gpu *g, unsigned n, unsigned threads) {
     return turns > 1 ? (blocks + turns - 1) / turns : blocks;
 }
 
-/* After all that others (PyTorch, on whatever stream) have begun; returns when it is done. */
-static sti_status launch(void *context, sti__gpu_entry entry, const sti__gpu_call *call, sti_error *error) {
+/* On the default stream, which waits for what others (PyTorch, CuPy) have begun there, and they for it. */
+static sti_status start(void *context, sti__gpu_entry entry, const sti__gpu_call *call, sti_error *error) {
     const gpu *g = current(context);
     sti__gpu_call copy = *call;
     void *parameters[] = {&copy};
     unsigned threads = threads_of(g, (unsigned)call->n), blocks = blocks_of(g, (unsigned)call->n, threads);
-    result r = g->synchronize();
-    if (!r) r = g->launch(g->entry[entry], blocks, 1, 1, threads, 1, 1, 0, NULL, parameters, NULL);
-    if (!r) r = g->synchronize();
+    result r = g->launch(g->entry[entry], blocks, 1, 1, threads, 1, 1, 0, NULL, parameters, NULL);
+    ((gpu *)context)->last = names[entry];
     return r ? fail_call(g, error, names[entry], r) : STI_OK;
+}
+
+static sti_status wait(void *context, sti_error *error) {
+    const gpu *g = current(context);
+    result r = g->synchronize();
+    return r ? fail_call(g, error, g->last ? g->last : "waiting for the device", r) : STI_OK;
 }
 
 static int64_t reordered(void *context) {
@@ -261,6 +267,7 @@ sti_status sti_cuda_open(sti__gpu_driver *driver, sti_error *error) {
     if (status == STI_OK) status = open_context(g, &arch, error);
     if (status == STI_OK) status = load_program(g, arch, error);
     if (status != STI_OK) return close_gpu(g), status;
-    *driver = (sti__gpu_driver){g, take, give, room, write, read, copy, clear, launch, reordered, close_gpu};
+    *driver =
+        (sti__gpu_driver){g, take, give, room, write, read, copy, clear, start, wait, reordered, close_gpu};
     return STI_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a device has not: allocation other than from heaps, locales, files; and what the compiler calls for atomics. Compiled for the
    device alone. */
-#include "mesh/distance.h"
+#include "load/element.h"
 #include "mesh/mesh.h"
 #include "mesh/pressure.h"
 #include "mesh/stuff.h"
@@ -35,7 +35,7 @@ void sti__capsule_numbered(sti_world *world, int troubles) { (void)world, (void)
 
 /* ---- meshes that are made when a world is ------------------------------------------------------------------------- */
 
-/* Models with pressure fields, soft bodies, or sensors that look at meshes are refused before they get here. */
+/* Models with pressure fields or soft bodies, or that need a hull which no collision does, are refused before they get here. */
 sti_status sti__mesh_from_lists(const double *vert, int nvert3, const double *face, int nface3,
                                 const sti_allocator *allocator, sti__place place, sti__mesh *mesh,
                                 sti_error *error) {
@@ -74,26 +74,35 @@ sti_status sti__surface_create(int nvert, const double *vert, int ntri, const in
 }
 void sti__surface_free(sti__surface *surface) { (void)surface; }
 
-sti_status sti__distance_create(const double *vert, int ntri, const int *tri, const sti_allocator *allocator,
-                                sti__place place, sti__distance *distance, sti_error *error) {
-    (void)vert, (void)ntri, (void)tri, (void)allocator, (void)place, (void)distance, (void)error;
-    return STI_UNSUPPORTED;
-}
-void sti__distance_free(sti__distance *distance) { (void)distance; }
-double sti__distance_to(const sti__distance *distance, const double p[3], double nearest[3], int *tri) {
-    (void)distance, (void)p, (void)nearest, (void)tri;
-    return 0;
-}
-double sti__distance_winding(const sti__distance *distance, const double p[3]) {
-    (void)distance, (void)p;
-    return 0;
-}
-
 double sti__tet_gradients(const double a[3], const double b[3], const double c[3], const double d[3],
                           double gradient[4][3]) {
     (void)a, (void)b, (void)c, (void)d, (void)gradient;
     return 0;
 }
+
+/* ---- specs --------------------------------------------------------------------------------------------------------- */
+
+/* What is derived of a model again, after its parameters were written, has no file to name. */
+sti__eid sti__eid_of(const sti_element *element) { return (void)element, (sti__eid)0; }
+sti__place sti__place_of(const sti_element *element) { return (void)element, (sti__place){0}; }
+sti__place sti__place_attr(const sti_element *element, sti__aid attribute) {
+    return (void)element, (void)attribute, (sti__place){0};
+}
+const sti_element *sti__first(const sti_element *parent, sti__eid id) { return (void)parent, (void)id, NULL; }
+const sti_element *sti__next_same(const sti_element *element) { return (void)element, NULL; }
+const sti_element *sti__root(const sti_spec *spec) { return (void)spec, NULL; }
+const sti_allocator *sti__spec_allocator(const sti_spec *spec) { return (void)spec, NULL; }
+const char *sti__text(const sti_element *element, sti__aid attribute) {
+    return (void)element, (void)attribute, NULL;
+}
+int sti__keyword(const sti_element *element, sti__aid attribute, int otherwise) {
+    return (void)element, (void)attribute, otherwise;
+}
+sti_element *sti_element_child(const sti_element *element) { return (void)element, NULL; }
+sti_element *sti_element_next(const sti_element *element) { return (void)element, NULL; }
+sti_element *sti_element_parent(const sti_element *element) { return (void)element, NULL; }
+size_t strspn(const char *text, const char *set) { return (void)text, (void)set, (size_t)0; }
+size_t strcspn(const char *text, const char *set) { return (void)text, (void)set, (size_t)0; }
 
 /* ---- AMD's ordering ----------------------------------------------------------------------------------------------- */
 
