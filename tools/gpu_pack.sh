@@ -6,8 +6,17 @@ set -eu
 build=$1 ptx=$2 out=$3
 rm -rf "$out"
 mkdir -p "$out/lib"
-cp "$build/tests/test_gpu" "$build/bench/bench_gpu" "$out"
-strip "$out/test_gpu" "$out/bench_gpu"
+for program in tests/test_gpu tests/test_device_worlds bench/bench_gpu; do
+    cp "$build/$program" "$out"
+    strip "$out/$(basename "$program")"
+done
+# Gymnasium's robots, for the benchmarks
+assets=$("${STICTION_PYTHON:-python3}" -c 'import gymnasium, pathlib; print(pathlib.Path(gymnasium.__file__).parent / "envs/mujoco/assets")' 2>/dev/null || true)
+if [ -d "$assets" ]; then
+    mkdir -p "$out/robots"
+    cp "$assets/humanoid.xml" "$assets/ant.xml" "$out/robots"
+    sed 's/integrator="RK4"/integrator="Euler"/' "$assets/humanoid.xml" > "$out/robots/humanoid_euler.xml"
+fi
 ldd "$out/test_gpu" | awk '$3 ~ /^\// {print $3}' | grep -vE '/(libc|libm|ld-linux[^/]*|libresolv)\.so' | xargs -I{} cp -L {} "$out/lib"
 gzip -9c "$ptx" > "$out/device.ptx.gz"
 tar czf "$out/modules.tar.gz" -C "$(dirname "$(find "$build" -type d -name modules | head -n 1)")" modules

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# gpu_run.sh PACK build|test|bench [arguments of bench_gpu]: in the repository's root, on a machine with a GPU, with what gpu_pack.sh made.
+# gpu_run.sh PACK build|test|bench|all [arguments of bench_gpu]: in the repository's root, on a machine with a GPU, with what gpu_pack.sh made.
+# all: the tests, then the benchmarks of docs/gpu.md, in at most $STI_SECONDS (420) once it is built.
 set -eu
 pack=$(cd "$1" && pwd) command=$2
 shift 2
@@ -18,9 +19,46 @@ if [ ! -f "$pack/libstiction_cuda.so" ]; then
 fi
 export STI_CUDA_LIBRARY="$pack/libstiction_cuda.so" STI_SCENES="$PWD/scenes"
 export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$pack/lib"
+begun=$(date +%s)
+# timed PROGRAM ARGUMENTS: ended when the time is over
+timed() {
+    left=$((${STI_SECONDS:-420} - ($(date +%s) - begun)))
+    if [ $left -le 0 ]; then echo "no time is left for $*" >&2; return 1; fi
+    timeout $left "$@"
+}
+test_all() {
+    for program in test_gpu test_device_worlds; do STI_TEST_DEVICE=cuda timed "$pack/$program" || return 1; done
+}
+# measure FILE WORLDS...: steps per second, certificate, bits
+measure() {
+    if [ -f "$1" ]; then
+        file=$1
+        shift
+        timed "$pack/bench_gpu" "$file" cuda 50 4 "$@" || failed=1
+    fi
+}
+measure_sorted() {
+    echo "worlds are sorted:"
+    export STI_SORT_WORLDS=1
+    measure "$@"
+    unset STI_SORT_WORLDS
+}
 case $command in
 build) ;;
-test) STI_TEST_DEVICE=cuda "$pack/test_gpu" ;;
+test) test_all ;;
+all)
+    test_all || failed=1
+    [ -d "$pack/robots" ] || echo "no robots in the pack: their benchmarks are left out" >&2
+    robots=$pack/robots
+    measure "$robots/humanoid.xml" 1024 8192 32768 65536
+    measure_sorted "$robots/humanoid.xml" 8192 32768 65536
+    measure "$robots/humanoid_euler.xml" 32768
+    measure "$robots/ant.xml" 32768
+    measure scenes/quadruped.xml 8192 32768
+    measure_sorted scenes/quadruped.xml 8192 32768
+    measure scenes/panda_lift.xml 8192
+    measure scenes/double_pendulum.xml 32768
+    exit ${failed:-0} ;;
 bench) "$pack/bench_gpu" "$@" ;;
-*) echo "gpu_run.sh: build, test or bench" >&2; exit 2 ;;
+*) echo "gpu_run.sh: build, test, bench or all" >&2; exit 2 ;;
 esac
