@@ -185,9 +185,8 @@
 
 /* ---- sweeps over pairs: one sweep ----------------------------------------------------------------------- */
 
-#define STI__PAIRS_NEWTON 8 /* Newton steps within a pair, at most; they end where its natural map has fallen by this factor (squared) ... */
-#define STI__PAIRS_LOCAL 1e-6
-#define STI__PAIRS_ENOUGH 1e-5 /* ... or is below this share of what the last sweep changed, divided among the pairs (squared impulse norm). */
+#define STI__PAIRS_NEWTON 4 /* Newton steps within a pair, at most; they end where its natural map ... */
+#define STI__PAIRS_ENOUGH 1e-4 /* ... is below this share of what the last sweep changed, divided among the pairs (squared impulse norm). */
 #define STI__PAIRS_OPEN 0.05 /* Speed (m/s) of separation beyond which a contact without impulse is only watched, not swept. */
 #define STI__PAIRS_LOOK 6 /* Sweeps after which what is watched is looked at for the first time; the time between doubles from then on. */
 
@@ -216,9 +215,9 @@
 
 /* ---- sweeps over pairs: sweeps or Newton's method ------------------------------------------------------- */
 
-/* Guesses whose natural map is below this share of the impulses are of what rests, and are solved to this share of the tolerance: the
-   next guesses then often hold as they are. */
-#define STI__PAIRS_SETTLED 1e-4
+/* Guesses whose relative gap bar is below this are of what rests, and are solved to this share of the tolerance: the next guesses
+   then often hold as they are. */
+#define STI__PAIRS_SETTLED 5e-4
 #define STI__PAIRS_DEEPER 0.1
 /* Operations of a Newton step of an island of n dofs: this times n^(7/4). Fitted to times of piles of 60 to 2000 bodies. */
 #define STI__PAIRS_FACTOR 80

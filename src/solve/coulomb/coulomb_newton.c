@@ -403,17 +403,6 @@ static bool iterate(couple *c, double goal, double bar) {
     return false;
 }
 
-/* What moves is swept first, pair by pair (policy.h says when). Where that is not enough, Newton's steps go on from it. */
-static void sweep_pairs(couple *c, double bar) {
-    sti__sap *sap = c->sap;
-    if (!STI__RULE(PAIR_SWEEPS) || !c->plain || sap->history || sap->options->linear != STI_LINEAR_AUTO)
-        return;
-    if (sti__sap_steps_left(sap) == 0) return; /* a cap is a cap */
-    read_pair(c);
-    if (sti__pairs_solve(sap, bar, merit_of(c) <= STI__PAIRS_SETTLED)) sap->judged = false;
-    c->unit = 0; /* of the new pair */
-}
-
 static couple start(sti__sap *sap, double bar) {
     sti__island *s = sap->s;
     bool sweeps = sti__sap_sweeps(s);
@@ -430,22 +419,13 @@ static couple start(sti__sap *sap, double bar) {
     return c;
 }
 
-/* Sweeps, then Newton's steps. */
-static bool sweep_and_iterate(couple *c, double goal, double bar) {
-    *c = start(c->sap, bar);
-    sweep_pairs(c, bar);
-    if (iterate(c, goal, bar)) return true;
-    if (c->best < INFINITY && bar > 0) memcpy(c->g, c->sap->s->pair_g, sizeof(double) * (size_t)c->sap->s->m);
-    return false;
-}
-
 bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
     sti__island *s = sap->s;
-    couple c = {.sap = sap};
+    couple c = start(sap, bar);
     memcpy(vector(s, KEPT), s->v, sizeof(double) * (size_t)s->n);
     memcpy(s->offset, s->base, sizeof(double) * (size_t)s->m);
     for (int i = 0; i < s->m; i++) s->target[i] = s->vhat[i] + s->offset[i];
-    if (sweep_and_iterate(&c, goal, bar)) {
+    if (iterate(&c, goal, bar)) {
         if (bar > 0) {                                            /* certified, within their bounds */
             sap->count->certified = !sti__chol_iterates(s->mass); /* whose norms are rough */
             sap->count->sum = sap->sum;
@@ -459,6 +439,7 @@ bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
         sap->change = 1;
         return true;
     }
+    if (c.best < INFINITY && bar > 0) memcpy(c.g, s->pair_g, sizeof(double) * (size_t)s->m);
     memcpy(s->v, vector(s, KEPT), sizeof(double) * (size_t)s->n);
     return false;
 }

@@ -44,6 +44,7 @@ typedef struct run {
     double bar;     /* relative gap bar when stalled sweeps were last looked at */
     int look, wait; /* next sweep at which watched contacts are looked at; sweeps to the one after it */
     double local;
+    sti__sum sum; /* of the pair that was measured last */
 } run;
 
 static void set_vectors(run *r) {
@@ -78,11 +79,11 @@ static double take_sweep(run *r) {
 static double measure(run *r) {
     sti__pairs *p = r->p;
     sti__pairs_gap part = r->kernel->gap(p, p->z, p->g, p->inside, p->push);
-    sti__sum sum = {.gap = part.rows + part.rest2 / 2,
-                    .impulse2 = part.impulse2,
-                    .moved2 = part.moved2,
-                    .free2 = sti__free2(p->s->problem, p->free2, 1)};
-    return sti__sum_bar(&sum);
+    r->sum = (sti__sum){.gap = part.rows + part.rest2 / 2,
+                        .impulse2 = part.impulse2,
+                        .moved2 = part.moved2,
+                        .free2 = sti__free2(p->s->problem, p->free2, 1)};
+    return sti__sum_bar(&r->sum);
 }
 
 /* Whether it holds, where the change of the last sweep says that it may. */
@@ -239,11 +240,11 @@ static void take_guess(sti__pairs *p) {
             p->g[p->where[b] + i * p->stride[b]] = s->last_g[s->first[b] + i];
 }
 
-/* Velocities of z and the impulses g into the island. */
-static void give_back(const sti__pairs *p, sti__island *s, const double *g) {
+/* Velocities of z and the impulses g into the island, whose impulses these become. */
+static void give_back(const sti__pairs *p, sti__island *s, const double *g, double *to) {
     for (int b = 0; b < s->nrow; b++)
         for (int i = 0; i < s->first[b + 1] - s->first[b]; i++)
-            s->last_g[s->first[b] + i] = g[p->where[b] + i * p->stride[b]];
+            to[s->first[b] + i] = g[p->where[b] + i * p->stride[b]];
     for (int k = 0; k < p->parts; k++) {
         int begin = p->part[k], n = p->part[k + 1] - begin;
         double *x = p->push;
@@ -253,14 +254,27 @@ static void give_back(const sti__pairs *p, sti__island *s, const double *g) {
     }
 }
 
-bool sti__pairs_solve(sti__sap *sap, double tol, bool settled) {
+/* The pair that was measured last is the answer: nobody needs to compute its gap again. */
+static void claim(const run *r, sti__sap *sap) {
+    const sti__pairs *p = r->p;
+    sti__island *s = sap->s;
+    int m = p->packs * STI__LANE;
+    for (int k = 0; k < p->nsingle; k++) s->part[p->single[k].block] = p->share[m / 3 + k];
+    for (int b = 0; b < s->nrow; b++)
+        if (p->where[b] < m)
+            s->part[b] = p->share[p->where[b] / (3 * STI__LANE) * STI__LANE + p->where[b] % STI__LANE];
+    sap->count->certified = true;
+    sap->count->sum = r->sum;
+    give_back(p, s, p->inside, s->g);
+}
+
+bool sti__pairs_solve(sti__sap *sap, double tol) {
     sti__island *s = sap->s;
     sti__pairs *p = &s->pairs;
     int64_t start = sti__tick(s->tally);
     if (!sti__pairs_prepare(p, s)) return false;
     run r = {.p = p,
              .kernel = sti__pairs_get_kernel(),
-             .tol = (settled ? STI__PAIRS_DEEPER : STI__PAIRS_AIM) * tol,
              .newest = -1,
              .best = INFINITY,
              .bar = INFINITY,
@@ -271,8 +285,11 @@ bool sti__pairs_solve(sti__sap *sap, double tol, bool settled) {
     take_guess(p);
     sti__clusters_begin(p);
     r.kernel->force(p, p->g, p->z);
+    bool settled = measure(&r) <= STI__PAIRS_SETTLED;
+    r.tol = (settled ? STI__PAIRS_DEEPER : STI__PAIRS_AIM) * tol;
     bool done = iterate(&r, &sap->count->budget, &sweeps) || (settled && measure(&r) <= STI__PAIRS_AIM * tol);
-    give_back(p, s, done ? p->inside : p->g);
+    if (done) claim(&r, sap);
+    else give_back(p, s, p->g, s->last_g);
     sti__tock(s->tally, STI__WORK_SWEEPS, start, sweeps);
     return done;
 }

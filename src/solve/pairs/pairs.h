@@ -39,7 +39,7 @@ enum {
     STI__POINT,
     STI__HEAD_ONE = 18, /* packs of the head of a group of single contacts */
     STI__HEAD = 72,     /* of several: coordinates S of both parts */
-    STI__FACTOR = 36,   /* of their kept factor, after all contacts, and ... */
+    STI__FACTOR = 42,   /* of their kept factor (36) and Q'Hq of its laws, after all contacts, and ... */
     STI__LAW = 6,       /* ... of the kept law of a contact, after it */
 };
 
@@ -91,6 +91,8 @@ typedef struct sti__pairs {
     double *weight; /* m: square root of the impulses' weight */
     double *z, *g, *before, *inside,
         *push; /* iterate; impulses before the sweep; within bounds, and what these push */
+    double *
+        share; /* of the gap: of each contact in lanes, by its normal impulse's number / 3, then of single blocks */
     double *out_g, *out_z, *change; /* of the last sweeps, WINDOW + 1 of each */
     char *clusters;                 /* pairs_cluster.h */
     double free2;
@@ -121,7 +123,7 @@ typedef struct sti__pairs_kernel {
     void (*force)(const sti__pairs *p, const double *g, double *z);
     /* Groups that close wake up; with `sleep`, those that are wide open fall asleep. Returns how many of these. */
     int (*watch)(const sti__pairs *p, const double *z, const double *g, bool sleep);
-    /* The gap of z with the impulses h, which are g within their bounds. push: room for z. */
+    /* The gap of z with the impulses h, which are g within their bounds, and each `share` of it. push: room for z. */
     sti__pairs_gap (*gap)(const sti__pairs *p, const double *z, const double *g, double *h, double *push);
     /* change = (g - before) weight, returns its square. */
     double (*compare)(int m, const double *g, const double *before, const double *weight, double *change);
@@ -132,8 +134,8 @@ typedef struct sti__pairs_kernel {
 } sti__pairs_kernel;
 const sti__pairs_kernel *sti__pairs_get_kernel(void);
 
-/* Sweeps from the guess last_g of the island until its relative gap bar is below `tol`; v and last_g leave with the answer, or
-   else with the best pair found. False if it was not reached, or the island is not made for it. */
-bool sti__pairs_solve(struct sti__sap *sap, double tol, bool settled);
+/* Sweeps from the guess last_g of the island until its relative gap bar is below `tol`; v and g leave with the answer, which is
+   certified, or else v and last_g with the last pair. False if it was not reached, or the island is not made for it. */
+bool sti__pairs_solve(struct sti__sap *sap, double tol);
 
 #endif

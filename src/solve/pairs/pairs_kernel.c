@@ -16,11 +16,11 @@
 #include "solve/pairs/pairs.h"
 #include "solve/parts/island.h"
 #include "solve/policy.h"
+#include "solve/small/small_lanes_laws.h"
 #include <string.h>
 
 #define CAT2(a, b) a##b
 #define CAT(a, b) CAT2(a, b)
-#define INLINE static inline __attribute__((always_inline))
 #define UNROLL STI__UNROLL(8)
 #define TINY 1e-300 /* keeps a length from being zero */
 #define HUGE 1e300
@@ -31,6 +31,13 @@ static const vreal ZERO = {0};
 #define ONE v_set(1)
 
 /* ---- parts in lanes ---------------------------------------------------------------------------------------- */
+
+/* Element i of a sum goes to lane i mod 8, as in base/simd.h. */
+static double finish(const vreal *x) {
+    double s[STI__LANE];
+    memcpy(s, x, sizeof s);
+    return sti__dot_finish(s);
+}
 
 /* Rows to columns of a square block. */
 #if STI_LANES == 8
@@ -215,7 +222,7 @@ typedef struct visit {
     const vreal *S, *points;
     vreal *LU, *laws; /* kept */
     int count;
-    vreal a[8], b[8], w[6];
+    vreal a[8], b[8], w[6], free[6];
 } visit;
 
 INLINE void open_visit(visit *v, const slice *s, const double *z) {
@@ -255,19 +262,6 @@ INLINE void close_visit(visit *v, const slice *s, const vreal *w, double *z) {
 
 INLINE const vreal *point_of(const visit *v, int i) { return v->points + AT(i * STI__POINT); }
 
-/* rhs = w - Q'(H q + g): what (I + Q'HQ) w = rhs is solved for. */
-INLINE void right_side(const visit *v, const vreal *laws, const vreal *w, const vreal *g, vreal *rhs) {
-    UNROLL for (int e = 0; e < 6; e++) rhs[e] = w[e];
-    for (int i = 0; i < v->count; i++) {
-        const vreal *p = point_of(v, i);
-        vreal q[3], r[3];
-        UNROLL for (int k = 0; k < 3; k++) q[k] = p[AT(STI__POINT_Q + k)];
-        apply_law(laws + STI__LAW * i, q, r);
-        UNROLL for (int k = 0; k < 3; k++) r[k] = -(r[k] + g[3 * i + k]);
-        push(p, r, rhs);
-    }
-}
-
 INLINE void substitute(const vreal *LU, vreal *x) {
     UNROLL for (int k = 0; k < 6; k++) UNROLL for (int e = k + 1; e < 6; e++) x[e] -= LU[6 * e + k] * x[k];
     UNROLL for (int k = 5; k >= 0; k--) {
@@ -276,40 +270,39 @@ INLINE void substitute(const vreal *LU, vreal *x) {
     }
 }
 
-/* g = -H y at w. */
-INLINE void law_impulses(const visit *v, const vreal *laws, const vreal *w, vreal *g) {
-    for (int i = 0; i < v->count; i++) {
-        vreal y[3], r[3];
-        velocity(point_of(v, i), w, y);
-        apply_law(laws + STI__LAW * i, y, r);
-        UNROLL for (int k = 0; k < 3; k++) g[3 * i + k] = -r[k];
-    }
-}
-
-/* Squared natural map of the pair at (w, g); with laws (not NULL) there. */
-INLINE vreal natural(const visit *v, const vreal *w, const vreal *g, vreal *laws) {
+/* Squared natural map of the pair at w and what the laws say there, which is g; `next` (not NULL, may be `laws`) gets those there.
+   Without laws g is as it is. */
+INLINE vreal follow(const visit *v, const vreal *laws, const vreal *w, vreal *g, vreal *next) {
     vreal off = ZERO;
     for (int i = 0; i < v->count; i++) {
-        vreal y[3];
+        vreal y[3], r[3];
         asked o;
         velocity(point_of(v, i), w, y);
+        if (laws) {
+            apply_law(laws + STI__LAW * i, y, r);
+            UNROLL for (int k = 0; k < 3; k++) g[3 * i + k] = -r[k];
+        }
         off += ask(point_of(v, i), y, g + 3 * i, &o);
-        if (laws) linearise(point_of(v, i), &o, laws + STI__LAW * i);
+        if (next) linearise(point_of(v, i), &o, next + STI__LAW * i);
     }
     return off;
 }
 
-/* I + Q'HQ = LU, with the inverse of the pivots on the diagonal. */
+/* I + Q'HQ = LU, with the inverse of the pivots on the diagonal, then Q'Hq. */
 INLINE void factor(const visit *v, const vreal *laws, vreal *M) {
-    UNROLL for (int e = 0; e < 36; e++) M[e] = e % 7 == 0 ? ONE : ZERO;
+    UNROLL for (int e = 0; e < STI__FACTOR; e++) M[e] = e < 36 && e % 7 == 0 ? ONE : ZERO;
     for (int i = 0; i < v->count; i++) {
         const vreal *p = point_of(v, i);
+        vreal r[3];
         UNROLL for (int d = 0; d < 6; d++) {
-            vreal column[3] = {p[AT(d)], p[AT(6 + d)], p[AT(12 + d)]}, r[3];
+            vreal column[3] = {p[AT(d)], p[AT(6 + d)], p[AT(12 + d)]};
             apply_law(laws + STI__LAW * i, column, r);
             UNROLL for (int e = 0; e < 6; e++) M[6 * e + d] +=
                 (p[AT(e)] * r[0] + p[AT(6 + e)] * r[1]) + p[AT(12 + e)] * r[2];
         }
+        vreal q[3] = {p[AT(STI__POINT_Q)], p[AT(STI__POINT_Q + 1)], p[AT(STI__POINT_Q + 2)]};
+        apply_law(laws + STI__LAW * i, q, r);
+        push(p, r, M + 36);
     }
     UNROLL for (int k = 0; k < 6; k++) {
         M[7 * k] = 1 / M[7 * k];
@@ -320,77 +313,90 @@ INLINE void factor(const visit *v, const vreal *laws, vreal *M) {
     }
 }
 
+/* w - Q'g: what the coordinates are without the pair's own impulses. */
+INLINE void free_motion(visit *v, const vreal *g) {
+    UNROLL for (int e = 0; e < 6; e++) v->free[e] = v->w[e];
+    for (int i = 0; i < v->count; i++) {
+        vreal r[3];
+        UNROLL for (int k = 0; k < 3; k++) r[k] = -g[3 * i + k];
+        push(point_of(v, i), r, v->free);
+    }
+}
+
+/* Where the laws of a factor lead: (I + Q'HQ) w = free - Q'Hq. */
+INLINE void solve_laws(const visit *v, const vreal *LU, vreal *w) {
+    UNROLL for (int e = 0; e < 6; e++) w[e] = v->free[e] - LU[36 + e];
+    substitute(LU, w);
+}
+
 /* Laws at first: every contact is open. */
 static void start_laws(const slice *s) {
-    for (int e = 0; e < 36; e++) s->kept[e] = e % 7 == 0 ? ONE : ZERO;
+    for (int e = 0; e < STI__FACTOR; e++) s->kept[e] = e < 36 && e % 7 == 0 ? ONE : ZERO;
     for (int i = 0; i < STI__LAW * s->count; i++) s->kept[STI__FACTOR + i] = ZERO;
 }
 
-/* With laws and factor of an earlier visit, in the lanes whose pair obeys them still; returns the others. */
-INLINE vmask visit_kept(const visit *v, double local, vreal *g, vreal *w) {
-    vreal next[3 * STI__PAIRS_CONTACTS], x[6];
-    right_side(v, v->laws, v->w, g, x);
-    substitute(v->LU, x);
-    law_impulses(v, v->laws, x, next);
-    vmask far =
-        v_lt(v_set(local), v_min(v_set(HUGE), natural(v, x, next, NULL))); /* far too: what is no number */
-    for (int i = 0; i < 3 * v->count; i++) g[i] = v_select(far, g[i], next[i]);
-    UNROLL for (int e = 0; e < 6; e++) w[e] = v_select(far, v->w[e], x[e]);
+/* A solution of the pair, or what is hoped to be one. */
+typedef struct answer {
+    vreal w[6], g[3 * STI__PAIRS_CONTACTS];
+} answer;
+
+/* In the lanes of `here`. */
+INLINE void take(const visit *v, vmask here, const answer *from, answer *to) {
+    for (int i = 0; i < 3 * v->count; i++) to->g[i] = v_select(here, from->g[i], to->g[i]);
+    UNROLL for (int e = 0; e < 6; e++) to->w[e] = v_select(here, from->w[e], to->w[e]);
+}
+
+/* With laws and factor of an earlier visit; returns the lanes whose pair obeys others. */
+INLINE vmask visit_kept(const visit *v, double local, answer *x) {
+    solve_laws(v, v->LU, x->w);
+    vreal off = follow(v, v->laws, x->w, x->g, NULL);
+    return v_lt(v_set(local), v_min(v_set(HUGE), off)); /* what is no number too */
+}
+
+/* Newton steps from x on the natural map in the lanes of `far`, which keep laws and factor; where one solves the pair it is taken.
+   Returns the other lanes. */
+INLINE vmask visit_newton(const visit *v, double local, vmask far, answer *x, answer *out) {
+    vreal laws[STI__LAW * STI__PAIRS_CONTACTS], M[STI__FACTOR];
+    follow(v, NULL, x->w, x->g, laws);
+    for (int k = 0; v_any(far) && k < STI__PAIRS_NEWTON; k++) {
+        factor(v, laws, M);
+        for (int e = 0; e < STI__FACTOR; e++) v->LU[e] = v_select(far, M[e], v->LU[e]);
+        for (int i = 0; i < STI__LAW * v->count; i++) v->laws[i] = v_select(far, laws[i], v->laws[i]);
+        solve_laws(v, M, x->w);
+        vmask found = far & v_lt(follow(v, laws, x->w, x->g, laws), v_set(local));
+        take(v, found, x, out);
+        far &= ~found;
+    }
     return far;
 }
 
 /* One pass over the contacts, in the lanes of `here`. */
-INLINE void visit_contacts(const visit *v, vmask here, vreal *g, vreal *w) {
+INLINE void visit_contacts(const visit *v, vmask here, answer *out) {
     for (int i = 0; i < v->count; i++) {
-        vreal y[3], out[3], d[3];
-        velocity(point_of(v, i), w, y);
-        settle(point_of(v, i), y, g + 3 * i, out);
+        vreal y[3], next[3], d[3], *g = out->g + 3 * i;
+        velocity(point_of(v, i), out->w, y);
+        settle(point_of(v, i), y, g, next);
         UNROLL for (int k = 0; k < 3; k++) {
-            d[k] = v_select(here, out[k] - g[3 * i + k], ZERO);
-            g[3 * i + k] = v_select(here, out[k], g[3 * i + k]);
+            d[k] = v_select(here, next[k] - g[k], ZERO);
+            g[k] = v_select(here, next[k], g[k]);
         }
-        push(point_of(v, i), d, w);
-    }
-}
-
-/* Newton steps on the pair's natural map in the lanes of `far`, of which those are taken that solve it; laws and factor are kept. */
-INLINE void visit_newton(const visit *v, double local, vmask far, vreal *g, vreal *w) {
-    vreal next[3 * STI__PAIRS_CONTACTS], x[6], laws[STI__LAW * STI__PAIRS_CONTACTS], M[36], best = ZERO,
-                                                                                            first = ZERO;
-    for (int i = 0; i < 3 * v->count; i++) next[i] = g[i];
-    UNROLL for (int e = 0; e < 6; e++) x[e] = w[e];
-    for (int k = 0;; k++) {
-        vreal off = natural(v, x, next, laws);
-        if (k == 0) best = first = off;
-        vmask better = far & v_lt(off, v_min(best, v_max(STI__PAIRS_LOCAL * first, v_set(local))));
-        best = v_select(better, off, best);
-        for (int i = 0; i < 3 * v->count; i++) g[i] = v_select(better, next[i], g[i]);
-        UNROLL for (int e = 0; e < 6; e++) w[e] = v_select(better, x[e], w[e]);
-        far &= v_lt(STI__PAIRS_LOCAL * first, best) & v_lt(v_set(local), best);
-        if (!v_any(far) || k == STI__PAIRS_NEWTON) return;
-        factor(v, laws, M);
-        vreal rhs[6];
-        right_side(v, laws, x, next, rhs);
-        substitute(M, rhs);
-        law_impulses(v, laws, rhs, next);
-        UNROLL for (int e = 0; e < 6; e++) x[e] = rhs[e];
-        for (int e = 0; e < 36; e++) v->LU[e] = v_select(far, M[e], v->LU[e]);
-        for (int i = 0; i < STI__LAW * v->count; i++) v->laws[i] = v_select(far, laws[i], v->laws[i]);
+        push(point_of(v, i), d, out->w);
     }
 }
 
 static void visit_several(const slice *s, double *z, double local) {
     visit v;
-    vreal w[6], g[3 * STI__PAIRS_CONTACTS];
+    answer own, x;
     open_visit(&v, s, z);
-    for (int i = 0; i < 3 * s->count; i++) g[i] = s->g[AT(i)];
-    vmask far = visit_kept(&v, local, g, w);
-    if (v_any(far)) {
-        visit_contacts(&v, far, g, w);
-        visit_newton(&v, local, far, g, w);
-    }
-    for (int i = 0; i < 3 * s->count; i++) s->g[AT(i)] = g[i];
-    close_visit(&v, s, w, z);
+    for (int i = 0; i < 3 * s->count; i++) own.g[i] = s->g[AT(i)];
+    UNROLL for (int e = 0; e < 6; e++) own.w[e] = v.w[e];
+    free_motion(&v, own.g);
+    vmask far = visit_kept(&v, local, &x);
+    take(&v, ~far, &x, &own);
+    if (v_any(far)) far = visit_newton(&v, local, far, &x, &own);
+    if (v_any(far)) visit_contacts(&v, far, &own);
+    for (int i = 0; i < 3 * s->count; i++) s->g[AT(i)] = own.g[i];
+    close_visit(&v, s, own.w, z);
 }
 
 /* ---- blocks one by one ---------------------------------------------------------------------------------------- */
@@ -540,36 +546,26 @@ static int watch(const sti__pairs *p, const double *z, const double *g, bool sle
     return slept;
 }
 
-/* Gap of one contact with its impulse within bounds, by the one meaning of contact/rows.h. */
-INLINE double point_gap(const vreal *p, int l, const vreal *y, const vreal *g, double *h) {
-    double mu = p[AT(STI__POINT_MU)][l], rt = p[AT(STI__POINT_RT)][l],
-           R[3] = {p[AT(STI__POINT_RN)][l], rt, rt};
-    double own[3] = {g[AT(0)][l], g[AT(1)][l], g[AT(2)][l]}, at[3] = {y[0][l], y[1][l], y[2][l]};
-    sti_row row = {.kind = STI_ROW_CONE, .dim = 3, .mu = {mu, mu}};
-    if (own[0] == 0 && own[1] == 0 && own[2] == 0 && at[0] >= 0) {
-        h[0] = h[STI__LANE] = h[2 * STI__LANE] = 0;
-        return 0;
-    }
-    sti__row_project(&row, R, own);
-    for (int i = 0; i < 3; i++) h[i * STI__LANE] = own[i];
-    return sti__row_gap_at(&row, R, at, own, true);
-}
-
-/* Each lane has a sum of its own. */
+/* Each lane has a sum of its own. h: impulses within their bounds; part: the gap of each contact. */
 static double group_gap(const sti__pairs *p, sti__pair_group *group, const double *z, const double *g,
-                        double *h) {
-    double lane[STI__LANE] = {0};
+                        double *h, double *part) {
+    vreal lane[SLICES] = {{0}};
     for (int k = 0; k * STI_LANES < group->lanes; k++) {
         slice s = slice_of(p, group, k, g);
-        vreal y[3 * STI__PAIRS_CONTACTS];
-        double *own = h + (size_t)group->first * STI__LANE + k * STI_LANES;
+        vreal y[3 * STI__PAIRS_CONTACTS], *to = (vreal *)(h + (size_t)group->first * STI__LANE) + k;
+        vreal *gap = (vreal *)(part + (size_t)group->first / 3 * STI__LANE) + k;
         slice_velocities(&s, z, y);
-        for (int i = 0; i < s.count; i++)
-            for (int l = 0; l < STI_LANES; l++)
-                lane[k * STI_LANES + l] += point_gap(s.points + AT(i * STI__POINT), l, y + 3 * i,
-                                                     s.g + AT(3 * i), own + 3 * i * STI__LANE + l);
+        for (int i = 0; i < s.count; i++) {
+            const vreal *point = s.points + AT(i * STI__POINT);
+            vreal mu[2] = {point[AT(STI__POINT_MU)], mu[0]};
+            vreal R[3] = {point[AT(STI__POINT_RN)], point[AT(STI__POINT_RT)], R[1]};
+            vreal own[3] = {s.g[AT(3 * i)], s.g[AT(3 * i + 1)], s.g[AT(3 * i + 2)]};
+            cone_project(mu, R, own);
+            UNROLL for (int r = 0; r < 3; r++) to[AT(3 * i + r)] = own[r];
+            lane[k] += gap[AT(i)] = coulomb_gap(mu, R, y + 3 * i, own);
+        }
     }
-    double gap = sti__dot_finish(lane);
+    double gap = finish(lane);
     group->awake |= gap > 0;
     return gap;
 }
@@ -587,10 +583,10 @@ static double single_gap(const sti__pairs *p, const sti__pair_single *e, const d
 
 static sti__pairs_gap gap(const sti__pairs *p, const double *z, const double *g, double *h, double *push) {
     sti__pairs_gap sum = {0};
-    for (int k = 0; k < p->ngroup; k++) sum.rows += group_gap(p, &p->group[k], z, g, h);
+    for (int k = 0; k < p->ngroup; k++) sum.rows += group_gap(p, &p->group[k], z, g, h, p->share);
     for (int k = 0; k < p->nsingle; k++) {
         const sti__pair_single *e = &p->single[k];
-        sum.rows += single_gap(p, e, z, g + e->g, h + e->g);
+        sum.rows += p->share[p->packs / 3 * STI__LANE + k] = single_gap(p, e, z, g + e->g, h + e->g);
     }
     force(p, h, push);
     sum.moved2 = sti__dot(z, z, p->nz);
@@ -601,13 +597,6 @@ static sti__pairs_gap gap(const sti__pairs *p, const double *z, const double *g,
 }
 
 /* ---- vectors -------------------------------------------------------------------------------------------------- */
-
-/* Element i of a sum goes to lane i mod 8, as in base/simd.h. */
-static double finish(const vreal *x) {
-    double s[STI__LANE];
-    memcpy(s, x, sizeof s);
-    return sti__dot_finish(s);
-}
 
 INLINE vreal get(const double *x, int i, int k) { return ((const vreal *)(x + i))[k]; }
 

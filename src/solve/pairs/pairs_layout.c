@@ -66,7 +66,8 @@ static size_t lay_out_room(sti__pairs *p, const plan *x, char *base) {
     p->D = sti__cut(&c, (size_t)x->squares, sizeof(double));
     p->q = sti__cut(&c, (size_t)p->s->m, sizeof(double));
     p->clusters = sti__cut(&c, sti__clusters_room(p->s->nrow), 1);
-    double **impulses[] = {&p->weight, &p->g, &p->before, &p->inside}, **motions[] = {&p->z, &p->push};
+    double **impulses[] = {&p->weight, &p->g, &p->before, &p->inside, &p->share},
+           **motions[] = {&p->z, &p->push};
     for (int i = 0; i < STI__COUNT(impulses); i++) *impulses[i] = sti__cut(&c, m, sizeof(double));
     for (int i = 0; i < STI__COUNT(motions); i++) *motions[i] = sti__cut(&c, z, sizeof(double));
     p->out_g = sti__cut(&c, sti__mul(all, m), sizeof(double));
@@ -191,13 +192,16 @@ static void find_pairs(sti__pairs *p, plan *x) {
 static bool is_heavy(const sti__pairs *p, int b, int part) {
     const sti__island *s = p->s;
     int dim = s->first[b + 1] - s->first[b];
-    double own[STI_ROW_DIM] = {0};
+    double own[STI_ROW_DIM] = {0}, all[STI_ROW_DIM] = {0};
     const double *value = s->value + s->number[b];
     for (int k = s->start[b]; k < s->start[b + 1]; k++, value += dim)
-        for (int i = 0; i < dim && p->of[s->col[k]] == part; i++)
-            own[i] += value[i] * value[i] * s->inverse[s->col[k]];
+        for (int i = 0; i < dim; i++) {
+            double one = value[i] * value[i] * s->inverse[s->col[k]];
+            all[i] += one;
+            if (p->of[s->col[k]] == part) own[i] += one;
+        }
     for (int i = 0; i < dim; i++)
-        if (!(own[i] <= STI__PAIRS_HUB_SHARE * s->weight[s->first[b] + i])) return false;
+        if (!(own[i] <= STI__PAIRS_HUB_SHARE * all[i])) return false;
     return true;
 }
 

@@ -86,6 +86,7 @@ typedef struct sti__island {
     sti_preconditioner preconditioner;
     const sti_allocator *allocator;
     bool direct, mass_ready;
+    bool swept; /* v and last_g are where sweeps over pairs have ended, no longer the guess */
     sti__chol *newton, *mass;
     sti__pcg *pcg;
     bool soft_taken, soft_ready; /* it has A of soft bodies; their preconditioners are good enough */

@@ -368,12 +368,30 @@ static bool any_stiff(const sti__island *s) {
     return false;
 }
 
-/* Softened contact often needs no rounds. */
-static bool couple_first(rounds *r) {
+static void set_guess(rounds *r) {
     sti__island *s = r->sap->s;
     sti__island_mul(s, s->v, s->y, r->sap->tasks);
     for (int i = 0; i < s->m; i++) s->y[i] -= s->vhat[i];
     guess_impulses(r);
+}
+
+/* What moves is swept first, pair by pair (policy.h says when), before anything is factored. */
+bool sti__sap_sweep_pairs(sti__sap *sap) {
+    sti__island *s = sap->s;
+    rounds r = {.sap = sap, .nature = look(s, sap->options->coulomb)};
+    if (!STI__RULE(PAIR_SWEEPS) || sap->history || sap->options->linear != STI_LINEAR_AUTO) return false;
+    if (!r.nature.shifts || r.nature.hard || !sti__sap_sweeps(s)) return false;
+    if (sti__sap_steps_left(sap) == 0) return false; /* a cap is a cap */
+    set_guess(&r);
+    memcpy(s->target, s->vhat, sizeof(double) * (size_t)s->m);
+    s->swept = true;
+    return sti__pairs_solve(sap, sap->options->tol);
+}
+
+/* Softened contact often needs no rounds. Where sweeps were not enough, Newton's steps go on from them. */
+static bool couple_first(rounds *r) {
+    sti__island *s = r->sap->s;
+    if (!s->swept) set_guess(r);
     memset(s->base, 0, sizeof(double) * (size_t)s->m);
     return sti__sap_couple(r->sap, 0, r->sap->options->tol);
 }

@@ -259,13 +259,16 @@ static bool nothing_pushes(sti__sap *sap) {
     return true;
 }
 
-static void solve_island(sti__sap *sap) {
-    if (nothing_pushes(sap)) return;
+/* What needs neither a factor nor the Delassus diagonal; false if that is not enough. */
+static bool try_island(sti__sap *sap) { return nothing_pushes(sap) || sti__sap_sweep_pairs(sap); }
+
+static bool solve_island(sti__sap *sap) {
     sti__sap_end end = sti__sap_outer(sap);
     bool spent = end != STI__SAP_CONVERGED && !sti__budget_left(&sap->count->budget);
     sap->count->warnings[STI_WARN_WORK_CAP] += spent;
     sap->count->warnings[STI_WARN_ITERATION_CAP] += !spent && end == STI__SAP_CAP;
     sap->count->warnings[STI_WARN_STALLED] += !spent && end == STI__SAP_STALLED;
+    return true;
 }
 
 /* ---- all islands
@@ -278,19 +281,23 @@ typedef struct sap_job {
     sti__tally *tally;     /* likewise, or NULL */
     double *history;       /* 2 room per island, or NULL */
     int *nhistory, room;
-    const double *delassus; /* diagonal, for the outer loops */
-    double size;            /* dofs and rows of the islands that share the work */
-    bool judged;            /* certificates of guesses are known already */
+    bool *open;                   /* per island: not done before */
+    bool (*solve)(sti__sap *sap); /* of one island; false: it is not done */
+    const double *delassus;       /* diagonal, for the outer loops; NULL: not known yet */
+    double size;                  /* dofs and rows of the islands that share the work */
+    bool judged;                  /* certificates of guesses are known already */
 } sap_job;
 
-static void gather(const sti__task *t, const double *delassus, sti__island *s) {
+/* `from` of the problem's rows into `to` of the island's. */
+static void gather_rows(const sti_problem *p, const double *from, const sti__island *s, double *to) {
+    for (int b = 0; b < s->nrow; b++)
+        memcpy(to + s->first[b], from + p->first[s->row[b]],
+               sti__size(sizeof(double), s->first[b + 1] - s->first[b]));
+}
+
+static void gather(const sti__task *t, sti__island *s) {
     for (int i = 0; i < s->n; i++) s->v[i] = t->v[s->dof[i]];
-    for (int b = 0; b < s->nrow; b++) {
-        int at = t->problem->first[s->row[b]];
-        size_t bytes = sti__size(sizeof(double), s->first[b + 1] - s->first[b]);
-        memcpy(s->last_g + s->first[b], t->g + at, bytes);
-        memcpy(s->weight + s->first[b], delassus + at, bytes);
-    }
+    gather_rows(t->problem, t->g, s, s->last_g);
 }
 
 static void scatter(const sti__task *t, const sti__island *s, bool certified) {
@@ -320,9 +327,10 @@ static void run_island(sap_job *job, int k, const sti_tasks *tasks) {
     sap.count->budget.most = (all->most - all->spent) * ((sap.s->n + sap.s->m) / job->size);
     set_tally(sap.s, job->tally ? &job->tally[k] : NULL);
     int64_t start = sti__tick(sap.s->tally);
-    gather(job->task, job->delassus, sap.s);
-    solve_island(&sap);
-    scatter(job->task, sap.s, sap.count->certified);
+    if (job->delassus) gather_rows(job->task->problem, job->delassus, sap.s, sap.s->weight);
+    else gather(job->task, sap.s);
+    job->islands->done[k] = job->solve(&sap);
+    if (job->islands->done[k]) scatter(job->task, sap.s, sap.count->certified);
     sti__tock(sap.s->tally, STI__WORK_ITERATION, start, 0);
     set_tally(sap.s, NULL);
     if (job->history) job->nhistory[k] = sap.nhistory;
@@ -332,6 +340,13 @@ static void run_one_by_one(void *context, int begin, int end) {
     sap_job *job = context;
     for (int k = begin; k < end; k++)
         if (!job->islands->done[k] && job->islands->island[k].n <= STI__SAP_LARGE) run_island(job, k, NULL);
+}
+
+/* All islands that are not done. */
+static void run_islands(sap_job *job, const sti_tasks *tasks) {
+    for (int k = 0; k < job->islands->count; k++)
+        if (!job->islands->done[k] && job->islands->island[k].n > STI__SAP_LARGE) run_island(job, k, tasks);
+    sti__run(tasks, job->islands->count, 1, run_one_by_one, job);
 }
 
 /* Dofs without rows move freely; rows without dofs say what they say. */
@@ -393,6 +408,7 @@ static size_t lay_out_job(sap_job *job, char *base) {
     size_t count = (size_t)job->islands->count;
     job->count = sti__cut(&c, count, sizeof *job->count);
     job->nhistory = sti__cut(&c, count, sizeof(int));
+    job->open = sti__cut(&c, count, sizeof(bool));
     if (job->task->workspace->tally) job->tally = sti__cut(&c, count, sizeof *job->tally);
     if (job->room) job->history = sti__cut(&c, sti__size(2, count, job->room), sizeof(double));
     return c.used;
@@ -643,44 +659,65 @@ static void share_factor(sti__island *s, sti_workspace *w) {
     s->mass_ready = true;
 }
 
-static sti_status solve_others(const sti__task *t, sti__islands *islands, bool judged, sti_error *error) {
+/* With the Delassus diagonal, factors and Newton's method. */
+static sti_status solve_left(sap_job *job, sti_error *error) {
+    const sti__task *t = job->task;
     sti_workspace *w = t->workspace;
-    sap_job job = {.task = t, .islands = islands, .judged = judged};
+    sti__islands *islands = job->islands;
     const sti_tasks *tasks = t->options->tasks.run ? &t->options->tasks : NULL;
     int64_t start = sti__tick(w->tally);
-    sti_status status = sti__islands_fill(job.islands, t->problem, tasks, error);
-    if (status == STI_OK)
-        status = sti__islands_plan(job.islands, t->options->linear, t->options->preconditioner, error);
+    sti_status status = sti__islands_plan(islands, t->options->linear, t->options->preconditioner, error);
     if (status != STI_OK) return status;
-    if (w->history_room)
-        job.room = t->options->max_newton < w->history_room ? t->options->max_newton + 1 : w->history_room;
-    size_t bytes = lay_out_job(&job, NULL);
-    char *base = sti__workspace_block(w, STI__BLOCK_SAP, bytes);
-    if (!base) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the islands");
-    memset(base, 0, bytes);
-    lay_out_job(&job, base);
-    for (int k = 0; k < islands->count; k++) job.count[k].iterations = islands->steps[k];
     sti__tock(w->tally, STI__WORK_ISLANDS, start, 0);
     sti__judge judge;
     start = sti__tick(w->tally);
     status = sti__workspace_judge(w, t->problem, tasks, &judge, error);
     sti__tock(w->tally, STI__WORK_CERTIFICATE, start, 0);
     if (status != STI_OK) return status;
-    job.delassus = judge.delassus;
-    for (int k = 0; k < islands->count; k++)
-        if (!islands->done[k]) job.size += islands->island[k].n + islands->island[k].m;
+    job->delassus = judge.delassus;
+    job->solve = solve_island;
     bool alone = islands->count == 1 && islands->island[0].n == t->problem->arrays.n;
     if (alone) share_factor(&islands->island[0], w);
-    for (int k = 0; k < job.islands->count; k++)
-        if (!job.islands->done[k] && job.islands->island[k].n > STI__SAP_LARGE) run_island(&job, k, tasks);
-    sti__run(tasks, job.islands->count, 1, run_one_by_one, &job);
+    run_islands(job, tasks);
     if (alone && !islands->island[0].mass_ready) w->mass_hash = 0; /* it failed at other masses */
     if (alone) share_factor(&islands->island[0], w);
+    return STI_OK;
+}
+
+static bool make_job(sap_job *job) {
+    const sti__task *t = job->task;
+    sti_workspace *w = t->workspace;
+    if (w->history_room)
+        job->room = t->options->max_newton < w->history_room ? t->options->max_newton + 1 : w->history_room;
+    size_t bytes = lay_out_job(job, NULL);
+    char *base = sti__workspace_block(w, STI__BLOCK_SAP, bytes);
+    if (!base) return false;
+    memset(base, 0, bytes);
+    lay_out_job(job, base);
+    for (int k = 0; k < job->islands->count; k++) {
+        job->count[k].iterations = job->islands->steps[k];
+        job->open[k] = !job->islands->done[k];
+        if (job->open[k]) job->size += job->islands->island[k].n + job->islands->island[k].m;
+    }
+    return true;
+}
+
+static sti_status solve_others(const sti__task *t, sti__islands *islands, bool judged, sti_error *error) {
+    sti_workspace *w = t->workspace;
+    sap_job job = {.task = t, .islands = islands, .judged = judged, .solve = try_island};
+    const sti_tasks *tasks = t->options->tasks.run ? &t->options->tasks : NULL;
+    int64_t start = sti__tick(w->tally);
+    sti_status status = sti__islands_fill(islands, t->problem, tasks, error);
+    if (status != STI_OK) return status;
+    if (!make_job(&job)) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the islands");
+    sti__tock(w->tally, STI__WORK_ISLANDS, start, 0);
+    run_islands(&job, tasks);
+    if (!all_done(islands) && (status = solve_left(&job, error)) != STI_OK) return status;
     if (job.history) merge_history(&job, w);
     if (!add_up(&job, t->info)) return sti__fail(error, STI_VALUE, "A is not positive definite");
     w->sum.whole = true;
     for (int k = 0; k < islands->count; k++) {
-        if (islands->done[k]) continue;
+        if (!job.open[k]) continue;
         w->sum.whole &= job.count[k].certified;
         sti__sum_add(&w->sum, &job.count[k].sum);
     }

@@ -93,6 +93,9 @@ bool sti__sap_prepare_sweep(sti__sap *sap);
 bool sti__sap_sweep(sti__sap *sap, int sweeps);
 /* Whether all parts of the mass are small enough for that, as those of soft bodies are not. */
 bool sti__sap_sweeps(const sti__island *island);
+/* Sweeps over pairs of bodies, if the island is made for them. True if they end at the answer, certified; else v and last_g are where
+   they end. No Delassus diagonal is needed. */
+bool sti__sap_sweep_pairs(sti__sap *sap);
 /* The loops around it: hard contact and exact Coulomb. */
 sti__sap_end sti__sap_outer(sti__sap *sap);
 
