@@ -10,6 +10,7 @@
 
 #include "base/budget.h"
 #include "base/internal.h"
+#include "solve/policy.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,10 +50,21 @@ typedef struct sti__pair_group {
     int first;                      /* first pack of their impulses, 3 each */
     int64_t at;                     /* first pack of the group's data: head, then contacts */
     int a[STI__LANE], b[STI__LANE]; /* where the parts of each lane begin in z */
+    int pair[STI__LANE];            /* while it is laid out: the pair of each lane */
     bool hubs;                      /* some of them are copies of hubs */
     bool awake;                     /* swept; else every contact is open and only watched */
     bool ready;                     /* factor and laws of an earlier visit are kept */
 } sti__pair_group;
+
+/* What a group is made of, by lanes: rows of its contacts over both parts, the factors that whiten them, and the contacts' numbers. A
+   lane without a contact has no rows and unit weights. */
+typedef struct sti__pair_raw {
+    _Alignas(STI__ALIGN) double J[STI__PAIRS_CONTACTS][3][2 * STI__BODY][STI__LANE];
+    double L[2][STI__BODY][STI__BODY][STI__LANE];
+    double q[STI__PAIRS_CONTACTS][3][STI__LANE];
+    double Rn[STI__PAIRS_CONTACTS][STI__LANE], Rt[STI__PAIRS_CONTACTS][STI__LANE],
+        mu[STI__PAIRS_CONTACTS][STI__LANE];
+} sti__pair_raw;
 
 /* A block that is swept by itself. */
 typedef struct sti__pair_single {
@@ -117,6 +129,8 @@ typedef struct sti__pairs_gap {
 
 /* What is compiled per instruction set; all variants give the same bits. */
 typedef struct sti__pairs_kernel {
+    /* Coordinates, rows and weights of a group. */
+    void (*fill)(const sti__pairs *p, const sti__pair_group *group, const sti__pair_raw *raw);
     /* One sweep over all that is awake. local: squared natural map below which a pair is left alone. */
     void (*sweep)(const sti__pairs *p, double *z, double *g, double local);
     /* z = X'g */

@@ -118,6 +118,122 @@ INLINE slice slice_of(const sti__pairs *p, const sti__pair_group *group, int k, 
 /* The i-th pack, of what is in steps of a pack. */
 #define AT(i) ((i)*SLICES)
 
+/* ---- a group, made from its rows ---------------------------------------------------------------------------- */
+
+#define WIDE (2 * STI__BODY)
+
+/* Rows of several contacts over both parts, whitened. */
+INLINE void whiten(const sti__pair_raw *raw, int k, int rows, vreal (*X)[WIDE]) {
+    const vreal *J = (const vreal *)raw->J + k, *L = (const vreal *)raw->L + k;
+    for (int side = 0; side < WIDE; side += STI__BODY, L += AT(36)) {
+        vreal by[STI__BODY];
+        UNROLL for (int d = 0; d < STI__BODY; d++) by[d] = 1 / L[AT(7 * d)];
+        for (int r = 0; r < rows; r++) {
+            vreal *x = X[r] + side;
+            UNROLL for (int d = 0; d < STI__BODY; d++) {
+                vreal sum = J[AT(WIDE * r + side + d)];
+                UNROLL for (int e = 0; e < d; e++) sum -= L[AT(STI__BODY * d + e)] * x[e];
+                x[d] = sum * by[d];
+            }
+        }
+    }
+}
+
+/* x without its parts along `count` coordinates, twice for accuracy; returns what is left, squared. */
+INLINE vreal take_away(const vreal (*S)[WIDE], int count, vreal *x) {
+    vreal left = ZERO;
+    for (int pass = 0; pass < 2; pass++)
+        for (int e = 0; e < count; e++) {
+            vreal along = ZERO;
+            UNROLL for (int d = 0; d < WIDE; d++) along += x[d] * S[e][d];
+            UNROLL for (int d = 0; d < WIDE; d++) x[d] -= along * S[e][d];
+        }
+    UNROLL for (int d = 0; d < WIDE; d++) left += x[d] * x[d];
+    return left;
+}
+
+/* Six orthonormal coordinates that span the rows of each pair (Gram-Schmidt); unused ones are zero. */
+INLINE void span_rows(const vreal (*X)[WIDE], int rows, vreal (*S)[WIDE]) {
+    vreal have = ZERO;
+    memset(S, 0, sizeof(vreal) * WIDE * STI__BODY);
+    for (int r = 0; r < rows && v_any(v_lt(have, v_set(STI__BODY))); r++) {
+        vreal x[WIDE], whole = ZERO;
+        int most = r < STI__BODY ? r : STI__BODY;
+        UNROLL for (int d = 0; d < WIDE; d++) whole += X[r][d] * X[r][d];
+        UNROLL for (int d = 0; d < WIDE; d++) x[d] = X[r][d];
+        vreal left = take_away((const vreal(*)[WIDE])S, most, x);
+        vmask fresh = v_lt(1e-16 * whole, left);
+        vreal by = 1 / v_sqrt(left + TINY);
+        for (int e = 0; e <= most && e < STI__BODY; e++) {
+            vmask here = fresh & v_eq(have, v_set(e));
+            UNROLL for (int d = 0; d < WIDE; d++) S[e][d] = v_select(here, x[d] * by, S[e][d]);
+        }
+        have += v_select(fresh, ONE, ZERO);
+    }
+}
+
+INLINE vreal dot(const vreal *x, const vreal *y) {
+    vreal sum = ZERO;
+    UNROLL for (int d = 0; d < WIDE; d++) sum += x[d] * y[d];
+    return sum;
+}
+
+/* What contact c is but its rows, of which X are the three; returns the weights of normal and friction. */
+INLINE void fill_point(const sti__pair_raw *raw, int k, int c, const vreal (*X)[WIDE], vreal *point,
+                       vreal *weight) {
+    const vreal *q = (const vreal *)raw->q[c] + k;
+    vreal rn = ((const vreal *)raw->Rn[c])[k], rt = ((const vreal *)raw->Rt[c])[k];
+    vreal one = dot(X[1], X[1]), two = dot(X[2], X[2]);
+    vreal wn = dot(X[0], X[0]) + rn, wt = v_max(one, two) + rt + v_abs(dot(X[1], X[2]));
+    UNROLL for (int r = 0; r < 3; r++) point[AT(STI__POINT_Q + r)] = q[AT(r)];
+    point[AT(STI__POINT_RN)] = rn;
+    point[AT(STI__POINT_RT)] = rt;
+    point[AT(STI__POINT_IRN)] = 1 / rn;
+    point[AT(STI__POINT_IRT)] = 1 / rt;
+    point[AT(STI__POINT_MU)] = ((const vreal *)raw->mu[c])[k];
+    point[AT(STI__POINT_WN)] = wn;
+    point[AT(STI__POINT_WT)] = wt;
+    point[AT(STI__POINT_IWN)] = 1 / wn;
+    point[AT(STI__POINT_IWT)] = 1 / wt;
+    point[AT(STI__POINT_D01)] = dot(X[0], X[1]);
+    point[AT(STI__POINT_D02)] = dot(X[0], X[2]);
+    weight[0] = v_sqrt(wn);
+    weight[AT(1)] = weight[AT(2)] = v_sqrt(wt);
+}
+
+/* Rows of one contact over both parts. */
+INLINE void fill_one(const vreal (*X)[WIDE], vreal *head, vreal *point) {
+    UNROLL for (int r = 0; r < 3; r++) UNROLL for (int d = 0; d < STI__BODY; d++) {
+        point[AT(STI__BODY * r + d)] = X[r][d];
+        head[AT(STI__BODY * r + d)] = X[r][STI__BODY + d];
+    }
+}
+
+/* Rows of several over the six coordinates, and these. */
+INLINE void fill_several(const vreal (*X)[WIDE], int rows, vreal *head, vreal *points) {
+    vreal S[STI__BODY][WIDE];
+    span_rows(X, rows, S);
+    UNROLL for (int e = 0; e < STI__BODY; e++) UNROLL for (int d = 0; d < WIDE; d++)
+        head[AT(STI__BODY * d + e)] = S[e][d];
+    for (int r = 0; r < rows; r++)
+        UNROLL for (int e = 0; e < STI__BODY; e++) points[AT(r / 3 * STI__POINT + r % 3 * STI__BODY + e)] =
+            dot(X[r], S[e]);
+}
+
+static void fill(const sti__pairs *p, const sti__pair_group *group, const sti__pair_raw *raw) {
+    vreal X[3 * STI__PAIRS_CONTACTS][WIDE];
+    for (int k = 0; k * STI_LANES < group->lanes; k++) {
+        slice s = slice_of(p, group, k, p->weight);
+        vreal *head = (vreal *)s.head, *points = (vreal *)s.points;
+        whiten(raw, k, 3 * s.count, X);
+        if (s.count == 1) fill_one((const vreal(*)[WIDE])X, head, points);
+        else fill_several((const vreal(*)[WIDE])X, 3 * s.count, head, points);
+        for (int c = 0; c < s.count; c++)
+            fill_point(raw, k, c, (const vreal(*)[WIDE])X + 3 * c, points + AT(c * STI__POINT),
+                       s.g + AT(3 * c));
+    }
+}
+
 /* ---- one contact -------------------------------------------------------------------------------------------- */
 
 /* y = Q w + q */
@@ -634,5 +750,5 @@ static void combine(int m, double *const *list, const double *factor, int count,
 }
 
 extern const sti__pairs_kernel CAT(sti__pairs_table, STI_ISA);
-const sti__pairs_kernel CAT(sti__pairs_table, STI_ISA) = {sweep,   force,    watch,  gap,
-                                                          compare, products, combine};
+const sti__pairs_kernel CAT(sti__pairs_table, STI_ISA) = {fill, sweep,   force,    watch,
+                                                          gap,  compare, products, combine};

@@ -278,19 +278,6 @@ static void count_groups(sti__pairs *p, plan *x) {
 
 /* ---- contents ---------------------------------------------------------------------------------------------- */
 
-static double *pack(const sti__pairs *p, int64_t at) { return p->data + at * STI__LANE; }
-
-/* A lane without a contact is one that is open, with unit weights. */
-static void clear_group(sti__pairs *p, sti__pair_group *g) {
-    static const int ones[] = {STI__POINT_Q,  STI__POINT_RN, STI__POINT_RT, STI__POINT_IRN, STI__POINT_IRT,
-                               STI__POINT_MU, STI__POINT_WN, STI__POINT_WT, STI__POINT_IWN, STI__POINT_IWT};
-    int64_t head = g->count == 1 ? STI__HEAD_ONE : STI__HEAD, packs = head + (int64_t)g->count * STI__POINT;
-    memset(pack(p, g->at), 0, sizeof(double) * STI__LANE * (size_t)packs);
-    for (int i = 0; i < g->count; i++)
-        for (int k = 0; k < STI__COUNT(ones); k++)
-            for (int l = 0; l < STI__LANE; l++) pack(p, g->at + head + i * STI__POINT + ones[k])[l] = 1;
-}
-
 static void make_groups(sti__pairs *p, plan *x) {
     int64_t at = 0;
     int first = 0;
@@ -304,7 +291,6 @@ static void make_groups(sti__pairs *p, plan *x) {
                     sti__pair_group *g = &p->group[p->ngroup++];
                     *g = (sti__pair_group){.count = size, .first = first, .at = at, .awake = !open};
                     for (int l = 0; l < STI__LANE; l++) g->a[l] = g->b[l] = p->z_at[p->parts];
-                    clear_group(p, g);
                     first += 3 * size;
                     at += data_packs(size);
                 }
@@ -315,101 +301,64 @@ static void make_groups(sti__pairs *p, plan *x) {
         }
 }
 
-/* Six orthonormal coordinates that span the rows of a pair (Gram-Schmidt, twice for accuracy); unused ones are zero. */
-static void span_rows(const double *X, int rows, double S[STI__BODY][12]) {
-    int have = 0;
-    memset(S, 0, sizeof(double) * STI__BODY * 12);
-    for (int r = 0; r < rows && have < STI__BODY; r++) {
-        double x[12], whole = 0, left = 0;
-        for (int d = 0; d < 12; d++) x[d] = X[12 * r + d], whole += x[d] * x[d];
-        for (int pass = 0; pass < 2; pass++)
-            for (int e = 0; e < have; e++) {
-                double along = 0;
-                for (int d = 0; d < 12; d++) along += x[d] * S[e][d];
-                for (int d = 0; d < 12; d++) x[d] -= along * S[e][d];
-            }
-        for (int d = 0; d < 12; d++) left += x[d] * x[d];
-        if (!(left > 1e-16 * whole)) continue;
-        double by = 1 / sqrt(left);
-        for (int d = 0; d < 12; d++) S[have][d] = x[d] * by;
-        have++;
-    }
-}
-
-/* What a contact is but its rows; X: 3 rows of 12. */
-static void fill_point(const sti__pairs *p, int b, const double *X, int l, double *point) {
-    const sti__island *s = p->s;
-    const double *R = s->R + s->first[b], *q = p->q + s->first[b];
-    double D[3][3], mu = sti__island_row(s, b)->mu[0];
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            D[i][j] = 0;
-            for (int d = 0; d < 12; d++) D[i][j] += X[12 * i + d] * X[12 * j + d];
-        }
-    double wn = D[0][0] + R[0], wt = (D[1][1] > D[2][2] ? D[1][1] : D[2][2]) + R[1] + fabs(D[1][2]);
-    double number[STI__POINT] = {[STI__POINT_Q] = q[0],
-                                 q[1],
-                                 q[2],
-                                 [STI__POINT_RN] = R[0],
-                                 [STI__POINT_RT] = R[1],
-                                 [STI__POINT_IRN] = 1 / R[0],
-                                 [STI__POINT_IRT] = 1 / R[1],
-                                 [STI__POINT_MU] = mu,
-                                 [STI__POINT_WN] = wn,
-                                 [STI__POINT_WT] = wt,
-                                 [STI__POINT_IWN] = 1 / wn,
-                                 [STI__POINT_IWT] = 1 / wt,
-                                 [STI__POINT_D01] = D[0][1],
-                                 [STI__POINT_D02] = D[0][2]};
-    for (int k = STI__POINT_Q; k < STI__POINT; k++) point[k * STI__LANE + l] = number[k];
-}
-
-static void fill_rows_one(const double *X, int l, double *head, double *point) {
-    for (int r = 0; r < 3; r++)
-        for (int d = 0; d < STI__BODY; d++) {
-            point[(STI__POINT_ROWS + STI__BODY * r + d) * STI__LANE + l] = X[12 * r + d];
-            head[(STI__BODY * r + d) * STI__LANE + l] = X[12 * r + STI__BODY + d];
-        }
-}
-
-static void fill_rows(const double *X, double S[STI__BODY][12], int l, double *point) {
-    for (int r = 0; r < 3; r++)
-        for (int e = 0; e < STI__BODY; e++) {
-            double sum = 0;
-            for (int d = 0; d < 12; d++) sum += X[12 * r + d] * S[e][d];
-            point[(STI__POINT_ROWS + STI__BODY * r + e) * STI__LANE + l] = sum;
-        }
-}
-
-static void fill_pair(sti__pairs *p, plan *x, int i) {
+/* The lane of pair i. */
+static void place_pair(sti__pairs *p, plan *x, int i) {
     int size = x->start[i + 1] - x->start[i], *next = &x->count[x->colour[i]][x->open[i]][size];
     int place = (*next)++, l = place % STI__LANE;
     sti__pair_group *g = &p->group[x->base[x->colour[i]][x->open[i]] + place / STI__LANE];
     const key *k = &x->key[x->start[i]];
-    double X[STI__PAIRS_CONTACTS][36], t[18], S[STI__BODY][12], *head = pack(p, g->at);
     g->lanes = l + 1 > g->lanes ? l + 1 : g->lanes;
     g->a[l] = x->copy[k->a] < 0 ? p->z_at[k->a] : x->copy[k->a] + l * STI__LANE;
     g->b[l] = x->copy[k->b] < 0 ? p->z_at[k->b] : x->copy[k->b] + l * STI__LANE;
     g->hubs |= x->copy[k->a] >= 0 || x->copy[k->b] >= 0;
-    memset(X, 0, sizeof X);
-    for (int c = 0; c < size; c++)
-        for (int side = 0; side < (k->b < p->parts ? 2 : 1); side++) {
-            sti__pairs_whiten(p, k[c].block, side ? k->b : k->a, STI__BODY, t);
-            for (int r = 0; r < 3; r++)
-                memcpy(X[c] + 12 * r + 6 * side, t + 6 * r, sizeof(double) * STI__BODY);
-        }
-    if (g->count > 1) {
-        span_rows(X[0], 3 * size, S);
-        for (int e = 0; e < STI__BODY; e++)
-            for (int d = 0; d < 12; d++) head[(STI__BODY * d + e) * STI__LANE + l] = S[e][d];
-    }
+    g->pair[l] = i;
     for (int c = 0; c < size; c++) {
-        int64_t at = g->at + (g->count > 1 ? STI__HEAD : STI__HEAD_ONE) + c * STI__POINT;
         p->where[k[c].block] = (g->first + 3 * c) * STI__LANE + l;
         p->stride[k[c].block] = STI__LANE;
-        if (g->count > 1) fill_rows(X[c], S, l, pack(p, at));
-        else fill_rows_one(X[c], l, head, pack(p, at));
-        fill_point(p, k[c].block, X[c], l, pack(p, at));
+    }
+}
+
+/* Rows of block b, whose first part is a. */
+static void gather_rows(const sti__pairs *p, int b, int a, int l, double J[3][2 * STI__BODY][STI__LANE]) {
+    const sti__island *s = p->s;
+    const double *value = s->value + s->number[b];
+    for (int k = s->start[b]; k < s->start[b + 1]; k++, value += 3) {
+        int part = p->of[s->col[k]], d = s->col[k] - p->part[part] + (part == a ? 0 : STI__BODY);
+        for (int r = 0; r < 3; r++) J[r][d][l] = value[r];
+    }
+}
+
+static void gather_factor(const sti__pairs *p, int part, int l, double L[STI__BODY][STI__BODY][STI__LANE]) {
+    int n = size_of(p, part);
+    const double *from = p->L + (n > 0 ? p->lstart[part] : 0);
+    for (int i = 0; i < STI__BODY; i++)
+        for (int j = 0; j <= i; j++) L[i][j][l] = i < n ? from[i * n + j] : i == j;
+}
+
+static void gather_contact(const sti__pairs *p, int b, int c, int l, sti__pair_raw *raw) {
+    const double *R = p->s->R + p->s->first[b], *q = p->q + p->s->first[b];
+    for (int r = 0; r < 3; r++) raw->q[c][r][l] = q[r];
+    raw->Rn[c][l] = R[0];
+    raw->Rt[c][l] = R[1];
+    raw->mu[c][l] = sti__island_row(p->s, b)->mu[0];
+}
+
+static void gather_group(const sti__pairs *p, const plan *x, const sti__pair_group *g, sti__pair_raw *raw) {
+    memset(raw->J, 0, sizeof raw->J[0] * (size_t)g->count);
+    for (int l = 0; l < STI__LANE; l++) {
+        bool used = l < g->lanes;
+        const key *k = used ? &x->key[x->start[g->pair[l]]] : NULL;
+        int size = used ? x->start[g->pair[l] + 1] - x->start[g->pair[l]] : 0;
+        gather_factor(p, used ? k->a : p->parts, l, raw->L[0]);
+        gather_factor(p, used ? k->b : p->parts, l, raw->L[1]);
+        for (int c = 0; c < size; c++) {
+            gather_rows(p, k[c].block, k->a, l, raw->J[c]);
+            gather_contact(p, k[c].block, c, l, raw);
+        }
+        for (int c = size; c < g->count; c++) {
+            for (int r = 0; r < 3; r++) raw->q[c][r][l] = 1;
+            raw->Rn[c][l] = raw->Rt[c][l] = raw->mu[c][l] = 1;
+        }
     }
 }
 
@@ -430,33 +379,15 @@ static void fill_single(sti__pairs *p, sti__pair_single *e, int64_t *used) {
             for (int j = 0; j < dim; j++)
                 for (int k = 0; k < n; k++) D[i * dim + j] += X[i * n + k] * X[j * n + k];
     }
+    for (int i = 0; i < dim; i++) p->weight[e->g + i] = sqrt(D[i * dim + i]);
     p->where[b] = e->g;
     p->stride[b] = 1;
 }
 
-static void fill_weights(sti__pairs *p) {
-    memset(p->weight, 0, sizeof(double) * (size_t)p->m);
-    for (int k = 0; k < p->ngroup; k++) {
-        const sti__pair_group *g = &p->group[k];
-        for (int c = 0; c < g->count; c++) {
-            const double *point =
-                pack(p, g->at + (g->count > 1 ? STI__HEAD : STI__HEAD_ONE) + c * STI__POINT);
-            double *w = p->weight + (g->first + 3 * c) * STI__LANE;
-            for (int l = 0; l < STI__LANE; l++) {
-                w[l] = sqrt(point[STI__POINT_WN * STI__LANE + l]);
-                w[STI__LANE + l] = w[2 * STI__LANE + l] = sqrt(point[STI__POINT_WT * STI__LANE + l]);
-            }
-        }
-    }
-    for (int k = 0; k < p->nsingle; k++) {
-        const sti__pair_single *e = &p->single[k];
-        int dim = p->s->first[e->block + 1] - p->s->first[e->block];
-        for (int i = 0; i < dim; i++) p->weight[e->g + i] = sqrt(p->D[e->D + i * dim + i]);
-    }
-}
-
 static bool fill(sti__pairs *p, plan *x) {
     sti__island *s = (sti__island *)p->s;
+    const sti__pairs_kernel *kernel = sti__pairs_get_kernel();
+    sti__pair_raw raw;
     int64_t used = 0;
     for (int k = 0; k < p->parts; k++)
         if (!sti__factor_part(s, p->part[k], size_of(p, k), p->L + p->lstart[k])) return false;
@@ -464,9 +395,13 @@ static bool fill(sti__pairs *p, plan *x) {
     for (int i = 0; i < s->m; i++) p->q[i] -= s->target[i];
     make_groups(p, x);
     for (int i = 0; i < p->npair; i++)
-        if (x->colour[i] >= 0) fill_pair(p, x, i);
+        if (x->colour[i] >= 0) place_pair(p, x, i);
+    memset(p->weight, 0, sizeof(double) * (size_t)p->m);
+    for (int k = 0; k < p->ngroup; k++) {
+        gather_group(p, x, &p->group[k], &raw);
+        kernel->fill(p, &p->group[k], &raw);
+    }
     for (int k = 0; k < p->nsingle; k++) fill_single(p, &p->single[k], &used);
-    fill_weights(p);
     p->free2 = 0;
     for (int i = 0; i < s->n; i++) p->free2 += s->vstar[i] * s->impetus[i];
     return true;
