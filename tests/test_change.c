@@ -10,7 +10,7 @@ static const char rigid[] =
 "<mujoco xmlns:sti='urn:stiction'><compiler angle='radian'/>"
 "<option timestep='0.002' density='1.2' viscosity='0.001'/><custom><numeric name='n' data='1 2'/></custom>"
 "<asset><material name='a' rgba='1 0 0 1' emission='0.1' specular='0.2' shininess='0.3' reflectance='0.4' texrepeat='2 2' texture='t'/>"
-"<material name='b'/><texture name='t' type='2d' builtin='checker' width='8' height='8' rgb1='.1 .1 .1' rgb2='.2 .2 .2'/>"
+"<material name='b'/><texture name='t' type='2d' builtin='checker' rgb1='.1 .1 .1' rgb2='.2 .2 .2'/>"
 "<hfield name='h' nrow='2' ncol='2' size='2 2 1 1' elevation='0 1 0 0.5'/></asset>"
 "<worldbody><light name='l' pos='0 0 3' dir='0 0 -1' ambient='.1 .1 .1' diffuse='.5 .5 .5' specular='.2 .2 .2' directional='false' castshadow='true' active='true'/>"
 "<camera name='c' pos='0 -2 1' fovy='40' mode='trackcom'/><geom name='floor' type='plane' size='5 5 .1'/>"
@@ -142,6 +142,7 @@ static const edit rigid_edits[] = {
     {"mat_shininess", "shininess='0.3'", "shininess='0.5'"},
     {"mat_reflectance", "reflectance='0.4'", "reflectance='0.5'"},
     {"mat_texrepeat", "texrepeat='2 2'", "texrepeat='3 2'"},
+    {"mat_texuniform", "texrepeat='2 2'", "texrepeat='2 2' texuniform='true'"},
     {"tex_rgb1", "rgb1='.1 .1 .1'", "rgb1='.3 .1 .1'"},
     {"tex_rgb2", "rgb2='.2 .2 .2'", "rgb2='.3 .2 .2'"},
     {"hfield_data", "elevation='0 1 0 0.5'", "elevation='0 1 0 1'"},

@@ -22,10 +22,12 @@
     X(ncam, "cameras")                                                                    \
     X(nlight, "lights")                                                                   \
     X(nmat, "materials")                                                                  \
-    X(ntex, "textures (described, not loaded)")                                           \
+    X(ntex, "textures")                                                                   \
+    X(ntexdata, "bytes of all textures")                                                  \
     X(nmesh, "meshes")                                                                    \
     X(nmeshvert, "vertices of all meshes")                                                \
     X(nmeshface, "triangles of all meshes")                                               \
+    X(nmeshtexcoord, "texture coordinates of all meshes")                                 \
     X(nmeshhullvert, "hull vertices of all meshes")                                       \
     X(nmeshhullface, "hull triangles of all meshes")                                      \
     X(nhfield, "height fields")                                                           \
@@ -217,15 +219,23 @@
     X(float, mat_shininess, nmat, 1, C, V)                                                \
     X(float, mat_reflectance, nmat, 1, C, V)                                              \
     X(float, mat_texrepeat, nmat, 2, C, V)                                                \
+    X(int, mat_texuniform, nmat, 1, C, V)                                                 \
     X(int, tex_type, ntex, 1, C, F)                                                       \
     X(int, tex_builtin, ntex, 1, C, F)                                                    \
-    X(float, tex_rgb1, ntex, 3, C, V)                                                     \
+    X(float, tex_rgb1, ntex, 3, C, V) /* of the checker of planes; tex_data is made from them once */ \
     X(float, tex_rgb2, ntex, 3, C, V)                                                     \
+    X(int, tex_width, ntex, 1, C, F) /* 0: it has no pixels, as those of the sky */       \
+    X(int, tex_height, ntex, 1, C, F) /* of a cube: one side for all, or six below each other */ \
+    X(int, tex_nchannel, ntex, 1, C, F)                                                   \
+    X(int, tex_adr, ntex, 1, C, F)                                                        \
+    X(char, tex_data, ntexdata, 1, C, F) /* red, green, blue, 0 to 255; rows from the top */ \
     /* meshes, centred on their volume's centre of mass and principal axes */             \
     X(int, mesh_vertadr, nmesh, 1, C, F)                                                  \
     X(int, mesh_vertnum, nmesh, 1, C, F)                                                  \
     X(int, mesh_faceadr, nmesh, 1, C, F)                                                  \
     X(int, mesh_facenum, nmesh, 1, C, F)                                                  \
+    X(int, mesh_texcoordadr, nmesh, 1, C, F) /* -1: none */                               \
+    X(int, mesh_texcoordnum, nmesh, 1, C, F)                                              \
     X(int, mesh_hullvertadr, nmesh, 1, C, F)                                              \
     X(int, mesh_hullvertnum, nmesh, 1, C, F)                                              \
     X(int, mesh_hullfaceadr, nmesh, 1, C, F)                                              \
@@ -235,6 +245,8 @@
     X(double, mesh_quat, nmesh, 4, C, F)                                                  \
     X(float, mesh_vert, nmeshvert, 3, C, F)                                               \
     X(int, mesh_face, nmeshface, 3, C, F)                                                 \
+    X(float, mesh_texcoord, nmeshtexcoord, 2, C, F) /* right and down, 1 is the texture's size */ \
+    X(int, mesh_facetexcoord, nmeshface, 3, C, F) /* index within the mesh's; 0 where it has none */ \
     X(int, mesh_hullvert, nmeshhullvert, 1, C, F) /* vertex index within the mesh */         \
     X(int, mesh_hullface, nmeshhullface, 3, C, F) /* vertex indices within the mesh */       \
     /* height fields, first row at -y */                                                  \

@@ -299,9 +299,11 @@ class Model:
     nlight: int
     nmat: int
     ntex: int
+    ntexdata: int
     nmesh: int
     nmeshvert: int
     nmeshface: int
+    nmeshtexcoord: int
     nmeshhullvert: int
     nmeshhullface: int
     nhfield: int
@@ -464,14 +466,22 @@ class Model:
     mat_shininess: npt.NDArray[Any]
     mat_reflectance: npt.NDArray[Any]
     mat_texrepeat: npt.NDArray[Any]
+    mat_texuniform: npt.NDArray[Any]
     tex_type: npt.NDArray[Any]
     tex_builtin: npt.NDArray[Any]
     tex_rgb1: npt.NDArray[Any]
     tex_rgb2: npt.NDArray[Any]
+    tex_width: npt.NDArray[Any]
+    tex_height: npt.NDArray[Any]
+    tex_nchannel: npt.NDArray[Any]
+    tex_adr: npt.NDArray[Any]
+    tex_data: npt.NDArray[Any]
     mesh_vertadr: npt.NDArray[Any]
     mesh_vertnum: npt.NDArray[Any]
     mesh_faceadr: npt.NDArray[Any]
     mesh_facenum: npt.NDArray[Any]
+    mesh_texcoordadr: npt.NDArray[Any]
+    mesh_texcoordnum: npt.NDArray[Any]
     mesh_hullvertadr: npt.NDArray[Any]
     mesh_hullvertnum: npt.NDArray[Any]
     mesh_hullfaceadr: npt.NDArray[Any]
@@ -481,6 +491,8 @@ class Model:
     mesh_quat: npt.NDArray[Any]
     mesh_vert: npt.NDArray[Any]
     mesh_face: npt.NDArray[Any]
+    mesh_texcoord: npt.NDArray[Any]
+    mesh_facetexcoord: npt.NDArray[Any]
     mesh_hullvert: npt.NDArray[Any]
     mesh_hullface: npt.NDArray[Any]
     hfield_nrow: npt.NDArray[Any]

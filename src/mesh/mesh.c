@@ -53,6 +53,17 @@ sti_status sti__mesh_reserve(sti__mesh_reader *r, size_t nvert, size_t nface) {
     return status == STI_OK ? reserve_faces(r, nface) : status;
 }
 
+sti_status sti__mesh_reserve_coords(sti__mesh_reader *r, size_t ncoord) {
+    sti__mesh *m = r->mesh;
+    if (ncoord == 0 || m->nface == 0) return STI_OK;
+    if (ncoord > INT_MAX / 3) return sti__mesh_refuse(r, STI_LIMIT, 0, "too many texture coordinates");
+    m->coord = sti__mesh_borrow(r, sti__size(ncoord, 2, sizeof(float)));
+    if (!m->coord) return r->error->code;
+    m->ncoord = (int)ncoord;
+    m->face_coord = sti__mesh_borrow(r, sti__size(m->nface, 3, sizeof(int)));
+    return m->face_coord ? STI_OK : r->error->code;
+}
+
 /* ---- checks for every source --------------------------------------------------------------------- */
 
 static sti_status check_vertices(const sti__mesh_reader *r) {
@@ -68,6 +79,11 @@ static sti_status check_faces(const sti__mesh_reader *r) {
     for (int i = 0; i < 3 * m->nface; i++)
         if (m->face[i] < 0 || m->face[i] >= m->nvert)
             return sti__mesh_refuse(r, STI_MESH, 0, "a face names a vertex that does not exist");
+    for (int i = 0; m->face_coord && i < 3 * m->nface; i++)
+        if (m->face_coord[i] < 0 || m->face_coord[i] >= m->ncoord)
+            return sti__mesh_refuse(r, STI_MESH, 0, "a face names texture coordinates that do not exist");
+    for (int i = 0; m->coord && i < 2 * m->ncoord; i++)
+        if (!(fabsf(m->coord[i]) <= 1e6f)) m->coord[i] = 0;
     return STI_OK;
 }
 
@@ -149,8 +165,24 @@ sti_status sti__mesh_from_lists(const double *vert, int nvert3, const double *fa
     return status;
 }
 
+sti_status sti__mesh_coords(sti__mesh *mesh, const double *coord, int ncoord2, sti__place place,
+                            sti_error *error) {
+    sti_error scratch;
+    size_t memory = SIZE_MAX;
+    sti__mesh_reader r = {NULL, 0, "texcoord", &memory, place, error ? error : &scratch, mesh};
+    if (ncoord2 != 2 * mesh->nvert)
+        return sti__mesh_refuse(&r, STI_VALUE, 0, "two numbers are needed for each vertex");
+    sti_status status = sti__mesh_reserve_coords(&r, (size_t)mesh->nvert);
+    if (status != STI_OK || !mesh->coord) return status;
+    for (int i = 0; i < ncoord2; i++) mesh->coord[i] = (float)coord[i];
+    memcpy(mesh->face_coord, mesh->face, (size_t)mesh->nface * 3 * sizeof(int));
+    return check_faces(&r);
+}
+
 void sti__mesh_free(sti__mesh *mesh) {
     const sti_allocator *a = mesh->allocator;
+    sti__free(a, mesh->coord, (size_t)mesh->ncoord * 2 * sizeof(float));
+    sti__free(a, mesh->face_coord, (size_t)mesh->nface * 3 * sizeof(int));
     sti__free(a, mesh->vert, (size_t)mesh->nvert * 3 * sizeof(double));
     sti__free(a, mesh->face, (size_t)mesh->nface * 3 * sizeof(int));
     sti__free(a, mesh->hull_vert, (size_t)mesh->nhullvert * sizeof(int));
@@ -184,5 +216,6 @@ void sti__mesh_transform(sti__mesh *mesh, const double scale[3], const double po
     for (int k = 0; k < 3; k++) mesh->scale[k] *= s[k];
     if (s[0] * s[1] * s[2] >= 0) return;
     turn_over(mesh->face, mesh->nface);
+    if (mesh->face_coord) turn_over(mesh->face_coord, mesh->nface);
     turn_over(mesh->hull_face, mesh->nhullface);
 }

@@ -13,6 +13,9 @@ typedef struct sti__mesh {
     int *hull_vert; /* nhullvert indices into vert */
     int *hull_face; /* nhullface * 3 indices into vert, outward */
     int nhullvert, nhullface;
+    float *coord;    /* ncoord * 2 texture coordinates, right and down; NULL if there are none */
+    int *face_coord; /* nface * 3 indices into coord; NULL with coord */
+    int ncoord;
     double scale[3]; /* applied so far by sti__mesh_transform */
     const sti_allocator *allocator;
 } sti__mesh;
@@ -52,6 +55,9 @@ sti_status sti__mesh_decode(const void *data, size_t size, const char *name, siz
 sti_status sti__mesh_from_lists(const double *vert, int nvert3, const double *face, int nface3,
                                 const sti_allocator *allocator, sti__place place, sti__mesh *mesh,
                                 sti_error *error);
+/* Texture coordinates from a list, one for each vertex. */
+sti_status sti__mesh_coords(sti__mesh *mesh, const double *coord, int ncoord2, sti__place place,
+                            sti_error *error);
 /* A shape by its parameters, as MuJoCo makes it (docs/meshes.md). */
 sti_status sti__mesh_builtin(sti__mesh_builtin_kind kind, const double *params, int count, size_t *memory,
                              const sti_allocator *allocator, sti__place place, sti__mesh *mesh,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wavefront OBJ: vertices and faces; everything else is skipped. Faces may name vertices that come
+/* Wavefront OBJ: vertices, texture coordinates and faces; everything else is skipped. Faces may name vertices that come
    later in the file, so vertices are read in a first pass and faces in a second. */
 #include "math/rot.h"
 #include "mesh/readers.h"
@@ -58,11 +58,13 @@ bool sti__mesh_number(const char **p, const char *end, float *value) {
 typedef struct obj {
     sti__mesh_reader *r;
     sti__vec vert;     /* float[3] */
-    sti__vec polygon;  /* int, the face at hand */
+    sti__vec coord;    /* float[2] */
+    sti__vec polygon;  /* int[2], the face at hand: vertex and texture coordinates, -1: none */
     sti__vec face;     /* int[3] */
+    sti__vec printed;  /* int[3], if there are texture coordinates */
     const char *faces; /* first line with a face */
     int64_t faces_line;
-    size_t seen; /* vertices before the line at hand */
+    size_t seen, seen_coord; /* vertices and texture coordinates before the line at hand */
     int64_t line;
 } obj;
 
@@ -94,6 +96,19 @@ static sti_status read_vertex(obj *o, const char *p, const char *end) {
     return sti__vec_push(&o->vert, v) ? STI_OK : no_memory(o);
 }
 
+static bool starts_coord(const char *p, const char *end) {
+    return end - p >= 3 && p[0] == 'v' && p[1] == 't' && (p[2] == ' ' || p[2] == '\t');
+}
+
+/* Counted from the bottom in the file. One that cannot be read is 0: it is only looked at. */
+static sti_status read_coord(obj *o, const char *p, const char *end) {
+    float uv[2] = {0};
+    for (int k = 0; k < 2; k++)
+        if (!sti__mesh_number(&p, end, &uv[k])) break;
+    uv[1] = 1 - uv[1];
+    return sti__vec_push(&o->coord, uv) ? STI_OK : no_memory(o);
+}
+
 /* Pass 1 */
 static sti_status read_vertices(obj *o) {
     const char *p = o->r->data, *end = p + o->r->size;
@@ -103,10 +118,14 @@ static sti_status read_vertices(obj *o) {
         if (starts(p, end, 'v')) {
             sti_status status = read_vertex(o, p + 2, line_end(p, end));
             if (status != STI_OK) return status;
+        } else if (starts_coord(p, end)) {
+            sti_status status = read_coord(o, p + 3, line_end(p, end));
+            if (status != STI_OK) return status;
         } else if (!o->faces && starts(p, end, 'f')) {
             o->faces = p;
             o->faces_line = o->line;
             o->seen = o->vert.count;
+            o->seen_coord = o->coord.count;
         }
     }
     return STI_OK;
@@ -115,7 +134,7 @@ static sti_status read_vertices(obj *o) {
 /* ---- faces -------------------------------------------------------------------------------------------- */
 
 static const float *corner(const obj *o, int i) {
-    int v = ((const int *)o->polygon.data)[i];
+    int v = ((const int *)o->polygon.data)[2 * i];
     return (const float *)o->vert.data + 3 * (size_t)v;
 }
 
@@ -125,7 +144,8 @@ static void edge(double r[3], const float *a, const float *b) {
 
 static bool add_triangle(obj *o, int a, int b, int c) {
     const int *v = (const int *)o->polygon.data;
-    int t[3] = {v[a], v[b], v[c]};
+    int t[3] = {v[2 * a], v[2 * b], v[2 * c]}, uv[3] = {v[2 * a + 1], v[2 * b + 1], v[2 * c + 1]};
+    if (o->coord.count && !sti__vec_push(&o->printed, uv)) return false;
     return sti__vec_push(&o->face, t) != NULL;
 }
 
@@ -223,18 +243,29 @@ static sti_status cut_polygon(obj *o) {
     return ok ? STI_OK : no_memory(o);
 }
 
-/* "7", "7/1", "7//3", "7/1/3" or negative, counted back from the last vertex: an index from 0. */
-static const char *read_index(const obj *o, const char *p, const char *end, int *index) {
+/* A number counted from 1, or negative, back from the last of `seen`: an index from 0, -1 if it is not one of `count`. NULL if there
+   is no number. */
+static const char *read_number(const char *p, const char *end, size_t seen, size_t count, int *index) {
     bool negative = p < end && *p == '-';
     if (negative) p++;
     if (p == end || !is_digit(*p)) return NULL;
     int64_t i = 0;
     for (; p < end && is_digit(*p); p++) i = i > INT_MAX ? i : 10 * i + (*p - '0');
-    while (p < end && (is_digit(*p) || *p == '/' || *p == '-')) p++;
-    i = negative ? (int64_t)o->seen - i : i - 1;
-    if ((p < end && !sti__mesh_blank(*p)) || i < 0 || i >= (int64_t)o->vert.count) return NULL;
-    *index = (int)i;
+    i = negative ? (int64_t)seen - i : i - 1;
+    *index = i < 0 || i >= (int64_t)count ? -1 : (int)i;
     return p;
+}
+
+/* "7", "7/1", "7//3", "7/1/3": vertex, texture coordinates, normal. */
+static const char *read_index(const obj *o, const char *p, const char *end, int index[2]) {
+    index[1] = -1;
+    p = read_number(p, end, o->seen, o->vert.count, &index[0]);
+    if (p && p < end && *p == '/') {
+        const char *after = read_number(p + 1, end, o->seen_coord, o->coord.count, &index[1]);
+        p = after ? after : p;
+    }
+    while (p && p < end && (is_digit(*p) || *p == '/' || *p == '-')) p++;
+    return !p || (p < end && !sti__mesh_blank(*p)) || index[0] < 0 ? NULL : p;
 }
 
 static sti_status read_face(obj *o, const char *p, const char *end) {
@@ -242,10 +273,10 @@ static sti_status read_face(obj *o, const char *p, const char *end) {
     for (;;) {
         while (p < end && sti__mesh_blank(*p)) p++;
         if (p == end || *p == '#') return cut_polygon(o);
-        int index;
-        p = read_index(o, p, end, &index);
+        int index[2];
+        p = read_index(o, p, end, index);
         if (!p) return refuse(o, STI_MESH, "a face names a vertex that does not exist");
-        if (!sti__vec_push(&o->polygon, &index)) return no_memory(o);
+        if (!sti__vec_push(&o->polygon, index)) return no_memory(o);
     }
 }
 
@@ -256,6 +287,7 @@ static sti_status read_faces(obj *o) {
     for (; p && p < end; p = next_line(p, end), o->line++) {
         while (p < end && (*p == ' ' || *p == '\t')) p++;
         if (starts(p, end, 'v')) o->seen++;
+        else if (starts_coord(p, end)) o->seen_coord++;
         else if (o->face.count && (starts(p, end, 'o') || starts(p, end, 'g'))) break;
         else if (starts(p, end, 'f')) {
             sti_status status = read_face(o, p + 2, line_end(p, end));
@@ -267,6 +299,20 @@ static sti_status read_faces(obj *o) {
 
 /* ---------------------------------------------------------------------------------------------------------- */
 
+/* Corners without coordinates take the first: MuJoCo's files have them at all corners or at none. */
+static sti_status store_coords(obj *o) {
+    const int *uv = (const int *)o->printed.data;
+    bool any = false;
+    for (size_t i = 0; i < 3 * o->printed.count; i++) any |= uv[i] >= 0;
+    if (!any) return STI_OK;
+    sti_status status = sti__mesh_reserve_coords(o->r, o->coord.count);
+    if (status != STI_OK) return status;
+    sti__mesh *m = o->r->mesh;
+    memcpy(m->coord, o->coord.data, o->coord.count * 2 * sizeof(float));
+    for (size_t i = 0; i < 3 * o->printed.count; i++) m->face_coord[i] = uv[i] < 0 ? 0 : uv[i];
+    return STI_OK;
+}
+
 static sti_status store(obj *o) {
     sti_status status = sti__mesh_reserve(o->r, o->vert.count, o->face.count);
     if (status != STI_OK) return status;
@@ -274,22 +320,26 @@ static sti_status store(obj *o) {
     const float *v = (const float *)o->vert.data;
     for (size_t i = 0; i < 3 * o->vert.count; i++) m->vert[i] = v[i];
     if (m->nface) memcpy(m->face, o->face.data, o->face.count * 3 * sizeof(int));
-    return STI_OK;
+    return store_coords(o);
 }
 
 sti_status sti__mesh_read_obj(sti__mesh_reader *r) {
-    /* what a file of this size can grow to, at 6 bytes for a vertex and 2 for a triangle */
-    if (sti__mul(r->size, 16) > *r->memory)
+    /* what a file of this size can grow to, at 6 bytes for a vertex and 2 for a triangle and its texture coordinates */
+    if (sti__mul(r->size, 24) > *r->memory)
         return sti__mesh_refuse(r, STI_LIMIT, 0, "the mesh needs more than the memory budget");
     obj o = {.r = r};
     sti__vec_init(&o.vert, 3 * sizeof(float), r->mesh->allocator);
-    sti__vec_init(&o.polygon, sizeof(int), r->mesh->allocator);
+    sti__vec_init(&o.coord, 2 * sizeof(float), r->mesh->allocator);
+    sti__vec_init(&o.polygon, 2 * sizeof(int), r->mesh->allocator);
     sti__vec_init(&o.face, 3 * sizeof(int), r->mesh->allocator);
+    sti__vec_init(&o.printed, 3 * sizeof(int), r->mesh->allocator);
     sti_status status = read_vertices(&o);
     if (status == STI_OK) status = read_faces(&o);
     if (status == STI_OK) status = store(&o);
     sti__vec_free(&o.vert);
+    sti__vec_free(&o.coord);
     sti__vec_free(&o.polygon);
     sti__vec_free(&o.face);
+    sti__vec_free(&o.printed);
     return status;
 }

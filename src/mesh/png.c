@@ -123,26 +123,32 @@ static bool unfilter(int filter, uint8_t *row, const uint8_t *above, size_t n, s
     return true;
 }
 
-/* the upper eight bits of the first channel; -1: not in the palette */
-static int pixel(const image *m, const uint8_t *row, int x) {
-    if (m->depth >= 8) {
-        int v = row[(size_t)x * (size_t)(channels(m->kind) * m->depth / 8)];
-        return m->kind != 3 ? v : v < m->npalette ? m->palette[3 * v] : -1;
+/* the upper eight bits of a pixel's channels; false: not in the palette */
+static bool pixel(const image *m, const uint8_t *row, int x, int count, uint8_t *out) {
+    const uint8_t *from = row;
+    size_t step = (size_t)m->depth / 8, channel = (size_t)channels(m->kind);
+    if (m->depth >= 8) from += (size_t)x * channel * step;
+    int bit = x * m->depth,
+        v = m->depth >= 8 ? *from : row[bit / 8] >> (8 - m->depth - bit % 8) & ((1 << m->depth) - 1);
+    if (m->kind == 3) {
+        if (v >= m->npalette) return false;
+        from = m->palette + 3 * v;
+        step = 1;
     }
-    int bit = x * m->depth, v = row[bit / 8] >> (8 - m->depth - bit % 8) & ((1 << m->depth) - 1);
-    return m->kind != 3 ? v * 255 / ((1 << m->depth) - 1) : v < m->npalette ? m->palette[3 * v] : -1;
+    uint8_t gray = (uint8_t)(m->depth >= 8 ? v : v * 255 / ((1 << m->depth) - 1));
+    for (int k = 0; k < count; k++) out[k] = m->kind == 3 || m->kind & 2 ? from[(size_t)k * step] : gray;
+    return true;
 }
 
-static const char *unpack(const image *m, const pass *p, uint8_t *raw, uint8_t *gray) {
+static const char *unpack(const image *m, const pass *p, uint8_t *raw, int count, uint8_t *out) {
     size_t step = (size_t)(channels(m->kind) * m->depth + 7) / 8;
     const uint8_t *above = NULL;
     for (int r = 0; r < p->height; r++, raw += p->row + 1) {
         if (!unfilter(raw[0], raw + 1, above, p->row, step)) return "a row has an unknown filter";
         above = raw + 1;
         for (int k = 0; k < p->width; k++) {
-            int v = pixel(m, above, k);
-            if (v < 0) return "a colour is not in the palette";
-            gray[(size_t)(p->y + r * p->dy) * (size_t)m->width + (size_t)(p->x + k * p->dx)] = (uint8_t)v;
+            size_t to = (size_t)(p->y + r * p->dy) * (size_t)m->width + (size_t)(p->x + k * p->dx);
+            if (!pixel(m, above, k, count, out + (size_t)count * to)) return "a colour is not in the palette";
         }
     }
     return NULL;
@@ -160,7 +166,7 @@ size_t sti__png_work(const void *data, size_t size, int *width, int *height, con
     return 0;
 }
 
-bool sti__png_gray(const void *data, size_t size, void *work, uint8_t *gray, const char **why) {
+static bool decode(const void *data, size_t size, void *work, int count, uint8_t *out, const char **why) {
     image m;
     uint8_t *packed = work;
     *why = read_chunks(data, size, &m, packed);
@@ -171,8 +177,16 @@ bool sti__png_gray(const void *data, size_t size, void *work, uint8_t *gray, con
     for (int k = 0; k < (m.interlaced ? 7 : 1) && !*why; k++) {
         pass p = pass_of(&m, k);
         if (p.width <= 0 || p.height <= 0) continue;
-        *why = unpack(&m, &p, raw, gray);
+        *why = unpack(&m, &p, raw, count, out);
         raw += (p.row + 1) * (size_t)p.height;
     }
     return !*why;
+}
+
+bool sti__png_gray(const void *data, size_t size, void *work, uint8_t *gray, const char **why) {
+    return decode(data, size, work, 1, gray, why);
+}
+
+bool sti__png_colors(const void *data, size_t size, void *work, uint8_t *rgb, const char **why) {
+    return decode(data, size, work, 3, rgb, why);
 }

@@ -26,6 +26,8 @@ void sti__mesh_clear(sti__mesh *mesh, const sti_allocator *allocator);
 sti_status sti__mesh_check(sti__mesh_reader *r);
 /* Exact arrays for so many vertices and triangles. */
 sti_status sti__mesh_reserve(sti__mesh_reader *r, size_t nvert, size_t nface);
+/* The same for texture coordinates, after the triangles. */
+sti_status sti__mesh_reserve_coords(sti__mesh_reader *r, size_t ncoord);
 /* Working memory within the budget, to be given back; NULL with an error set. */
 void *sti__mesh_borrow(sti__mesh_reader *r, size_t bytes);
 void sti__mesh_return(sti__mesh_reader *r, void *ptr, size_t bytes);

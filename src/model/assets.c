@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Meshes, materials and textures. Meshes are read in the size pass, centred on their centre of mass
+/* Meshes and materials. Meshes are read in the size pass, centred on their centre of mass
    and turned to their principal axes, and copied into the model in the fill pass. */
 #include "math/rot.h"
 #include "math/sdf.h"
@@ -64,8 +64,13 @@ static bool read_lists(sti__compiler *c, const sti_element *e, sti__mesh *mesh) 
         return sti__complain(c, e, STI_A_maxhullvert, STI_UNSUPPORTED,
                              "not supported yet for a mesh without faces");
     sti__place place = sti__place_attr(e, STI_A_vertex);
-    return sti__mesh_from_lists(vert, nvert, face, nface, c->allocator, place, mesh, &error) == STI_OK ||
-           sti__pass_on(c, &error);
+    if (sti__mesh_from_lists(vert, nvert, face, nface, c->allocator, place, mesh, &error) != STI_OK)
+        return sti__pass_on(c, &error);
+    int ncoord = 0;
+    const double *coord = sti__list(e, STI_A_texcoord, &ncoord);
+    if (!coord || ncoord == 0) return true;
+    place = sti__place_attr(e, STI_A_texcoord);
+    return sti__mesh_coords(mesh, coord, ncoord, place, &error) == STI_OK || sti__pass_on(c, &error);
 }
 
 /* ---- shapes by distance fields ------------------------------------------------------------------------- */
@@ -186,6 +191,7 @@ void sti__size_assets(sti__compiler *c) {
         a->usable = prepare(c, e, a);
         sti__add_to(c, e, STI_A_COUNT, &m->nmeshvert, (size_t)a->mesh.nvert, 12, "mesh vertices");
         sti__add_to(c, e, STI_A_COUNT, &m->nmeshface, (size_t)a->mesh.nface, 12, "mesh triangles");
+        sti__add_to(c, e, STI_A_COUNT, &m->nmeshtexcoord, (size_t)a->mesh.ncoord, 8, "texture coordinates");
         sti__add_to(c, e, STI_A_COUNT, &m->nmeshhullvert, (size_t)a->mesh.nhullvert, 4, "hull vertices");
         sti__add_to(c, e, STI_A_COUNT, &m->nmeshhullface, (size_t)a->mesh.nhullface, 12, "hull triangles");
     }
@@ -258,7 +264,7 @@ static bool takes_hull(const sti__mesh *mesh, const sti_element *e) {
 
 static void fill_meshes(sti__compiler *c) {
     sti_model *m = c->m;
-    int vert = 0, face = 0, hullvert = 0, hullface = 0;
+    int vert = 0, face = 0, hullvert = 0, hullface = 0, coord = 0;
     for (int i = 0; i < m->nmesh; i++) {
         const sti__mesh *mesh = &c->mesh[i].mesh;
         m->mesh_vertadr[i] = vert;
@@ -274,6 +280,13 @@ static void fill_meshes(sti__compiler *c) {
         quat_copy(m->mesh_quat + 4 * i, c->mesh[i].facts.quat);
         for (int k = 0; k < 3 * mesh->nvert; k++) m->mesh_vert[3 * vert + k] = (float)mesh->vert[k];
         vert += mesh->nvert;
+        m->mesh_texcoordadr[i] = mesh->ncoord ? coord : -1;
+        m->mesh_texcoordnum[i] = mesh->ncoord;
+        if (mesh->ncoord) {
+            append(m->mesh_facetexcoord, 3 * face, mesh->face_coord, 3 * mesh->nface);
+            memcpy(m->mesh_texcoord + 2 * coord, mesh->coord, (size_t)mesh->ncoord * 2 * sizeof(float));
+            coord += mesh->ncoord;
+        }
         face = append(m->mesh_face, 3 * face, mesh->face, 3 * mesh->nface) / 3;
         hullvert = append(m->mesh_hullvert, hullvert, mesh->hull_vert, mesh->nhullvert);
         hullface = append(m->mesh_hullface, 3 * hullface, mesh->hull_face, 3 * mesh->nhullface) / 3;
@@ -304,6 +317,7 @@ static void fill_materials(sti__compiler *c) {
         m->mat_texid[i] = texture_of(c, e);
         floats(e, STI_A_rgba, m->mat_rgba + 4 * i, 4);
         floats(e, STI_A_texrepeat, m->mat_texrepeat + 2 * i, 2);
+        m->mat_texuniform[i] = sti__keyword(e, STI_A_texuniform, 0);
         floats(e, STI_A_emission, m->mat_emission + i, 1);
         floats(e, STI_A_specular, m->mat_specular + i, 1);
         floats(e, STI_A_shininess, m->mat_shininess + i, 1);
@@ -311,19 +325,7 @@ static void fill_materials(sti__compiler *c) {
     }
 }
 
-static void fill_textures(sti__compiler *c) {
-    sti_model *m = c->m;
-    for (int i = 0; i < m->ntex; i++) {
-        const sti_element *e = sti__object(c, STI_OBJ_TEXTURE, i);
-        m->tex_type[i] = sti__keyword(e, STI_A_type, 1);
-        m->tex_builtin[i] = sti__keyword(e, STI_A_builtin, 0);
-        floats(e, STI_A_rgb1, m->tex_rgb1 + 3 * i, 3);
-        floats(e, STI_A_rgb2, m->tex_rgb2 + 3 * i, 3);
-    }
-}
-
 void sti__fill_assets(sti__compiler *c) {
     fill_meshes(c);
     fill_materials(c);
-    fill_textures(c);
 }

@@ -46,16 +46,21 @@ bool sti__pass_on(sti__compiler *c, const sti_error *error) {
     return false;
 }
 
-const char *sti__read_named_file(sti__compiler *c, const sti_element *e, void **data, size_t *size) {
-    const char *file = sti__text(e, STI_A_file);
-    sti__place place = sti__place_attr(e, STI_A_file);
-    sti_error error = {0};
+const char *sti__try_named_file(const sti__compiler *c, const sti_element *e, sti__aid attribute,
+                                const char *dir, void **data, size_t *size, sti_error *error) {
+    const char *file = sti__text(e, attribute);
     if (c->strippath)
         for (const char *p = file; *p; p++)
             if (*p == '/' || *p == '\\') file = p + 1;
-    if (sti__spec_read_file(c->spec, c->meshdir, file, place, data, size, &error) == STI_OK) return file;
-    sti__pass_on(c, &error);
-    return NULL;
+    sti__place place = sti__place_attr(e, attribute);
+    return sti__spec_read_file(c->spec, dir, file, place, data, size, error) == STI_OK ? file : NULL;
+}
+
+const char *sti__read_named_file(sti__compiler *c, const sti_element *e, void **data, size_t *size) {
+    sti_error error = {0};
+    const char *file = sti__try_named_file(c, e, STI_A_file, c->meshdir, data, size, &error);
+    if (!file) sti__pass_on(c, &error);
+    return file;
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------ */
@@ -285,6 +290,7 @@ static bool gather(sti__compiler *c) {
 static bool measure(sti__compiler *c) {
     sti__size_structure(c);
     sti__size_assets(c);
+    sti__size_textures(c);
     sti__size_hfields(c);
     sti__size_bodies(c);
     sti__size_flexes(c);
@@ -309,6 +315,7 @@ static bool fill(sti__compiler *c) {
     sti__fill_options(c);
     sti__fill_structure(c);
     sti__fill_assets(c);
+    sti__fill_textures(c);
     sti__fill_hfields(c);
     sti__fill_bodies(c);
     sti__fill_flexes(c);

@@ -31,6 +31,7 @@ typedef struct sti__tree {
 struct sti__names;   /* names.c */
 struct sti__scratch; /* compile.c */
 struct sti__asset;   /* assets.c: a mesh while it is being compiled */
+struct sti__pixels;  /* textures.c: a texture while it is being compiled */
 struct sti__terrain; /* hfields.c: a height field while it is being compiled */
 struct sti__soft;    /* flexes.c: a soft body while it is being compiled */
 
@@ -60,6 +61,7 @@ typedef struct sti__compiler {
     struct sti__names *names;
     struct sti__scratch *scratch;
     struct sti__asset *mesh;      /* nmesh */
+    struct sti__pixels *pixels;   /* ntex */
     struct sti__terrain *terrain; /* nhfield */
     struct sti__soft *soft;       /* nflex */
     sti__particle *particle;      /* bodies that <flex> names, by name */
@@ -90,6 +92,9 @@ bool sti__pass_on(sti__compiler *c, const sti_error *error);
 /* Reads the file that attribute `file` names, from meshdir, as far as strippath leaves its name, which is returned; NULL with a
    complaint if that fails. data is freed with sti__free(sti__spec_allocator(c->spec), data, size). */
 const char *sti__read_named_file(sti__compiler *c, const sti_element *e, void **data, size_t *size);
+/* The same from `dir`, for any attribute, without a complaint. */
+const char *sti__try_named_file(const sti__compiler *c, const sti_element *e, sti__aid attribute,
+                                const char *dir, void **data, size_t *size, sti_error *error);
 /* particles.c. Lists the bodies that <flex> names; takes those that are vertices, which are no bodies of the model. */
 bool sti__gather_particles(sti__compiler *c);
 bool sti__take_particle(sti__compiler *c, const sti_element *body);
@@ -133,10 +138,12 @@ void sti__size_structure(sti__compiler *c);
 void sti__fill_structure(sti__compiler *c);
 
 /* Sizes and fields per family. bodies.c: bodies, joints, geoms, sites, cameras, lights. assets.c:
-   meshes, materials, textures. */
+   meshes and materials. */
 void sti__size_assets(sti__compiler *c);
 void sti__fill_assets(sti__compiler *c);
 void sti__assets_free(sti__compiler *c);
+void sti__size_textures(sti__compiler *c);
+void sti__fill_textures(sti__compiler *c);
 void sti__size_hfields(sti__compiler *c);
 void sti__fill_hfields(sti__compiler *c);
 /* sheets.c; the last computes what follows from the places of sites at qpos0, and returns the first triangle, or nsheet and the fold, that has

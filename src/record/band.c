@@ -158,7 +158,8 @@ static inline void find_point(const sti__band *b, const view *v, int x, int y, c
     if (n[0] == 0 && n[1] == 0 && n[2] == 0)
         sti__surface_normal(b->scene, p->id, shape, p->face, out->pos, ray, n);
     else f3_normalize(n);
-    out->tinted = sti__surface_tint(b->scene, p->id, shape, p->face, out->pos, out->tint);
+    out->tinted = sti__texture_color(b->scene, p->id, shape, p->face, out, out->tint) ||
+                  sti__surface_tint(b->scene, p->id, shape, p->face, out->pos, out->tint);
 }
 
 /* ---- light between nodes ---------------------------------------------------------------------------------- */

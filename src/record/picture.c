@@ -39,6 +39,7 @@ void sti_renderer_destroy(sti_renderer *r) {
     if (!r) return;
     sti_allocator a = r->allocator;
     sti__egl_close(r->egl);
+    sti__textures_free(&r->scene);
     sti__shapes_free(&r->scene.shapes);
     sti__vec_free(&r->scene.items);
     if (r->lights) sti__lights_free(r->lights, &a);
@@ -68,6 +69,7 @@ const sti_model *sti__renderer_model(const sti_renderer *r) { return r->model; }
 /* Shapes of a model that was written to since are made anew. */
 static bool renew(sti_renderer *r) {
     if (r->changes == r->model->changes[0]) return true;
+    sti__textures_free(&r->scene);
     sti__shapes_free(&r->scene.shapes);
     if (r->egl) sti__egl_forget(r->egl);
     r->changes = r->model->changes[0];

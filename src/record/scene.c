@@ -5,7 +5,7 @@
 #include "math/rot.h"
 #include <string.h>
 
-enum { TEXTURE_SKYBOX = 2, BUILTIN_CHECKER = 2 };
+enum { TEXTURE_CUBE = 1, BUILTIN_CHECKER = 2 };
 
 /* ---- looks ----------------------------------------------------------------------------------------- */
 
@@ -44,6 +44,55 @@ static float round_length(double x) {
 static int checker_of(const sti_model *m, int material) {
     int texture = material >= 0 ? m->mat_texid[material] : -1;
     return texture >= 0 && m->tex_builtin[texture] == BUILTIN_CHECKER ? texture : -1;
+}
+
+static bool cube_of(const sti_model *m, int geom) {
+    int material = m->geom_matid[geom], texture = material >= 0 ? m->mat_texid[material] : -1;
+    return texture >= 0 && m->tex_type[texture] == TEXTURE_CUBE;
+}
+
+/* A picture is repeated over the geom, or over a metre (texuniform): on primitives from an edge, on surfaces without an edge, height fields and
+   meshes from the middle. */
+static void picture_look(sti__look *look, const sti_model *m, int geom, const double half[3]) {
+    static const sti__wrap wraps[] = {[STI_GEOM_SPHERE] = STI__AROUND,
+                                      [STI_GEOM_CAPSULE] = STI__PILL,
+                                      [STI_GEOM_ELLIPSOID] = STI__AROUND,
+                                      [STI_GEOM_CYLINDER] = STI__TUBE,
+                                      [STI_GEOM_BOX] = STI__SIDES};
+    int material = m->geom_matid[geom], type = m->geom_type[geom];
+    if (type <= STI_GEOM_BOX) look->wrap = wraps[type];
+    for (int k = 0; k < 2; k++) {
+        double unit = half[k] > 0 ? half[k] : 1, repeat = (double)m->mat_texrepeat[2 * material + k];
+        if (m->mat_texuniform[material]) repeat *= unit;
+        bool edge = look->wrap != STI__ALONG || (type == STI_GEOM_PLANE && half[k] > 0);
+        look->map[k] = (float)(look->wrap != STI__ALONG ? repeat
+                               : k                      ? -0.5 * repeat / unit
+                                                        : 0.5 * repeat / unit);
+        look->shift[k] = look->wrap != STI__ALONG ? 0 : (float)(edge ? 0.5 * repeat : 0.5);
+    }
+}
+
+/* How MuJoCo lays a texture on a geom. A cube is looked up by the direction from the middle, in units of the geom's size, or metres. The
+   checker of a plane is drawn by plane_look. False if memory is short. */
+static bool texture_look(sti__scene *s, sti__look *look, int geom) {
+    const sti_model *m = s->model;
+    int material = m->geom_matid[geom], texture = material >= 0 ? m->mat_texid[material] : -1,
+        type = m->geom_type[geom];
+    const double *size = m->geom_size + 3 * geom;
+    bool ok = true, cube = cube_of(m, geom),
+         round = type == STI_GEOM_SPHERE || type == STI_GEOM_CAPSULE || type == STI_GEOM_CYLINDER,
+         primitive = type >= STI_GEOM_SPHERE && type <= STI_GEOM_BOX;
+    if (texture < 0 || !sti__texture_need(s, texture, &ok)) return ok;
+    if (type == STI_GEOM_PLANE && !cube && checker_of(m, material) >= 0) return true;
+    double half[3] = {size[0], round ? size[0] : size[1],
+                      type == STI_GEOM_SPHERE ? size[0]
+                      : round                 ? size[1]
+                                              : size[2]};
+    look->texture = 1 + texture;
+    if (!cube) return picture_look(look, m, geom, half), true;
+    for (int k = 0; k < 3; k++)
+        look->map[k] = (float)(m->mat_texuniform[material] || !primitive || !(half[k] > 0) ? 1 : 1 / half[k]);
+    return true;
 }
 
 /* The floor: its checker if it has one, else a grid. */
@@ -127,6 +176,7 @@ static bool add_geom(sti__scene *s, int g) {
     item.casts = item.look.alpha > 0.9f;
     const double *size = m->geom_size + 3 * g;
     int mesh = m->geom_dataid[g];
+    if (!texture_look(s, &item.look, g)) return false;
     if (m->geom_type[g] == STI_GEOM_PLANE) {
         item.shape = -1;
         item.casts = false;
@@ -137,6 +187,7 @@ static bool add_geom(sti__scene *s, int g) {
         item.shape = STI__MESHES + mesh;
         item.scale[0] = item.scale[1] = item.scale[2] = 1;
         item.radius = mesh_radius(&s->shapes.shape[item.shape]);
+        item.look.printed = s->shapes.shape[item.shape].coord && !cube_of(m, g);
     } else if (m->geom_type[g] == STI_GEOM_HFIELD && mesh >= 0) {
         if (m->hfield_ncol[mesh] > FINEST / m->hfield_nrow[mesh]) return true;
         if (!sti__shapes_need_field(&s->shapes, mesh)) return false;

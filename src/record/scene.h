@@ -9,6 +9,7 @@
      shape.c       unit shapes; shading normals of meshes
      raster.c      items to depth, item and face per sample
      surface.c     place and normal of what a sample shows
+     texture.c     textures on it
      light.c       lamps and sky, and depth maps seen from them
      shadow.c      what the depth maps say of a place
      shade.c       colour of a point
@@ -28,6 +29,9 @@ typedef struct sti__solid {
     float *normal;     /* nface * 9, one for each corner */
     float radius;      /* of a ball around the origin that holds it; 0 = not measured */
     float *tint;       /* nvert * 3: colours of its own, linear, or NULL */
+    const float
+        *coord; /* the model's texture coordinates and, for each corner of the faces, which it has; or NULL */
+    const int *face_coord; /* nface * 3 */
     int nvert, nface;
     bool own_vert;    /* vert and face are ours, not the model's */
     bool shared_face; /* but the faces are the model's */
@@ -65,11 +69,22 @@ bool sti__shape_normals(sti__solid *shape, const sti_allocator *allocator);
 
 typedef enum sti__pattern { STI__PLAIN, STI__CHECKER, STI__GRID } sti__pattern;
 
+/* How a picture lies on a geom without coordinates of its own: along x and y; on each side of a box; around a ball or ellipsoid;
+   around a cylinder, flat on its caps; around a capsule. */
+typedef enum sti__wrap { STI__ALONG, STI__SIDES, STI__AROUND, STI__TUBE, STI__PILL } sti__wrap;
+
 typedef struct sti__look {
     float color[3], other[3]; /* other: of the pattern */
     float alpha, specular, shininess, emission, reflectance;
     float cell[2]; /* of the pattern, m */
     sti__pattern pattern;
+    int texture; /* 1 + of the scene's textures; 0 = none */
+    float map[3],
+        shift
+            [2]; /* of a picture: repetitions a metre along x and y, or around (wrap), and what is added; of a cube: what the
+                               direction is scaled by */
+    sti__wrap wrap;
+    bool printed; /* the mesh says where the picture is */
 } sti__look;
 
 typedef struct sti__item {
@@ -87,12 +102,24 @@ typedef struct sti__item {
     sti__look look;
 } sti__item;
 
+/* A texture at halved sizes, down to one pixel; colours linear. */
+enum { STI__LEVELS_MOST = 16 };
+typedef struct sti__texture {
+    bool cube;
+    int faces; /* of a cube: 1 (all are the same) or 6 */
+    int levels, width[STI__LEVELS_MOST], height[STI__LEVELS_MOST];
+    float *texel
+        [STI__LEVELS_MOST]; /* 3 for each, rows from the top, faces one after the other; the largest first */
+    size_t ntexel;          /* of all levels, which are one block */
+} sti__texture;
+
 typedef struct sti__scene {
     const sti_model *model;
     const sti__pose *pose;
     sti__shapes shapes;
-    sti__vec items;   /* sti__item */
-    double centre[3]; /* of all that casts a shadow */
+    sti__texture *texture; /* of the model, made when first asked for; NULL before */
+    sti__vec items;        /* sti__item */
+    double centre[3];      /* of all that casts a shadow */
     double radius;
     float floor[3]; /* colour that the ground throws back */
 } sti__scene;
@@ -188,6 +215,15 @@ int sti__surface_part(const sti__scene *scene, int id, const sti__solid *shape, 
 /* Unit normal at a place on a face, on the side that looks back along the unit ray. */
 void sti__surface_normal(const sti__scene *scene, int id, const sti__solid *shape, int face,
                          const double p[3], const float ray[3], float out[3]);
+struct sti__point;
+/* texture.c. Whether the texture can be drawn; it is made when first asked for. False in *ok if memory is short. */
+bool sti__texture_need(sti__scene *scene, int texture, bool *ok);
+void sti__textures_free(sti__scene *scene);
+/* Mean colour of a texture at a point, over its pixel; false where it has none. */
+bool sti__texture_color(const sti__scene *scene, int id, const sti__solid *shape, int face,
+                        const struct sti__point *p, float out[3]);
+/* Place in the item's own axes. */
+void sti__surface_local(const sti__item *item, const double p[3], float out[3]);
 /* Colour at a place on a face; false where the item's own counts. */
 bool sti__surface_tint(const sti__scene *scene, int id, const sti__solid *shape, int face, const double p[3],
                        float out[3]);

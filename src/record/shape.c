@@ -399,6 +399,10 @@ bool sti__shapes_need_mesh(sti__shapes *s, int mesh) {
     shape->face = m->mesh_face + 3 * (size_t)m->mesh_faceadr[mesh];
     shape->nvert = m->mesh_vertnum[mesh];
     shape->nface = m->mesh_facenum[mesh];
+    if (m->mesh_texcoordadr[mesh] >= 0) {
+        shape->coord = m->mesh_texcoord + 2 * (size_t)m->mesh_texcoordadr[mesh];
+        shape->face_coord = m->mesh_facetexcoord + 3 * (size_t)m->mesh_faceadr[mesh];
+    }
     if (shape->nvert > s->largest) s->largest = shape->nvert;
     return sti__shape_normals(shape, s->allocator) &&
            make_coarse(&s->coarse[STI__MESHES + mesh], shape, s->allocator);

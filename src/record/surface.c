@@ -16,8 +16,7 @@ int sti__surface_part(const sti__scene *scene, int id, const sti__solid *shape, 
     return item->shape == STI__CUBE ? face / 2 : face;
 }
 
-/* Place in the item's own axes. */
-static void to_local(const sti__item *item, const double p[3], float out[3]) {
+void sti__surface_local(const sti__item *item, const double p[3], float out[3]) {
     float d[3] = {(float)(p[0] - item->pos[0]), (float)(p[1] - item->pos[1]), (float)(p[2] - item->pos[2])};
     for (int k = 0; k < 3; k++)
         out[k] = item->rot[k] * d[0] + item->rot[3 + k] * d[1] + item->rot[6 + k] * d[2];
@@ -66,7 +65,7 @@ void sti__surface_normal(const sti__scene *scene, int id, const sti__solid *shap
         return;
     }
     float q[3], n[3], w[3], plane[3];
-    to_local(item, p, q);
+    sti__surface_local(item, p, q);
     if (item->shape == STI__CONE)
         for (int k = 0; k < 3; k++) q[k] /= item->scale[k];
     const float *corner = shape->normal + 9 * (size_t)face;
@@ -92,7 +91,7 @@ bool sti__surface_tint(const sti__scene *scene, int id, const sti__solid *shape,
     if (!shape || !shape->tint) return false;
     float q[3], w[3], plane[3];
     const int *f = shape->face + 3 * (size_t)face;
-    to_local(sti__scene_item(scene, id), p, q);
+    sti__surface_local(sti__scene_item(scene, id), p, q);
     face_weights(shape, face, q, w, plane);
     mix_corners(w, shape->tint + 3 * (size_t)f[0], shape->tint + 3 * (size_t)f[1],
                 shape->tint + 3 * (size_t)f[2], out);

@@ -2,6 +2,7 @@
 // The scene as three.js objects: a group per body that frames move; geoms and sites hang on it.
 import * as THREE from './three.module.js';
 import { Shapes, TYPE } from './shapes.js';
+import { Textures } from './textures.js';
 
 const CHECKER = 2;
 const srgb = rgb => new THREE.Color().setRGB(rgb[0], rgb[1], rgb[2], THREE.SRGBColorSpace);
@@ -41,6 +42,7 @@ export class Scene {
     this.root.fog = new THREE.Fog(haze, 6 * description.extent, 22 * description.extent); // where floors end
     this.root.fog.color = haze;
     this.shapes = new Shapes(description, data);
+    this.textures = new Textures(description, data);
     this.bodies = description.bodies.map(() => new THREE.Group());
     this.bodies.forEach(body => this.root.add(body));
     this.sites = new Set();
@@ -92,8 +94,11 @@ export class Scene {
 
   addGeom(geom, index) {
     const material = this.material(geom), solid = geom.type !== TYPE.PLANE;
-    if (!solid) this.floor(geom, material);
-    const mesh = new THREE.Mesh(this.shapes.get(geom.type, geom.size, geom.data), material);
+    if (!solid && this.textures.of(geom) < 0) this.floor(geom, material);
+    const shape = this.shapes.get(geom.type, geom.size, geom.data);
+    this.textures.put(geom, material, shape);
+    const mesh = new THREE.Mesh(shape, material);
+    if (!solid) material.side = THREE.DoubleSide;
     mesh.castShadow = solid && geom.rgba[3] > 0.9;
     mesh.receiveShadow = true;
     mesh.userData = { kind: 'geom', index, body: geom.body, solid };

@@ -6,13 +6,32 @@ import { toCreasedNormals } from './BufferGeometryUtils.js';
 export const TYPE = { PLANE: 0, HFIELD: 1, SPHERE: 2, CAPSULE: 3, ELLIPSOID: 4, CYLINDER: 5, BOX: 6, MESH: 7 };
 const upright = geometry => geometry.rotateX(Math.PI / 2); // three's cylinders are along y
 
+/** Where in meshes.bin the texture coordinates, the faces' indices into them, and the pixels begin. */
+export function places(scene) {
+  const coord = 12 * (scene.nmeshvert + scene.nmeshface) + 4 * scene.nhfielddata + 12 * (scene.nskinface + scene.nskin);
+  const face = coord + 8 * scene.ncoord;
+  return { coord, face, pixel: face + 12 * scene.nmeshface };
+}
+
 function mesh(scene, data, id) {
   const m = scene.meshes[id], geometry = new THREE.BufferGeometry();
   const vert = new Float32Array(data, 12 * m.vert, 3 * m.nvert);
   const face = new Uint32Array(data, 12 * (scene.nmeshvert + m.face), 3 * m.nface);
   geometry.setAttribute('position', new THREE.BufferAttribute(vert, 3));
   geometry.setIndex(new THREE.BufferAttribute(face, 1));
+  if (m.ncoord) return toCreasedNormals(printed(scene, data, m, geometry), 40 * Math.PI / 180);
   return toCreasedNormals(geometry, 40 * Math.PI / 180);
+}
+
+/** With texture coordinates of its own for each corner of the faces. */
+function printed(scene, data, m, indexed) {
+  const at = places(scene), geometry = indexed.toNonIndexed();
+  const coord = new Float32Array(data, at.coord + 8 * m.coord, 2 * m.ncoord), face = new Uint32Array(data, at.face + 12 * m.face, 3 * m.nface);
+  const uv = new Float32Array(2 * face.length);
+  face.forEach((c, i) => { uv[2 * i] = coord[2 * c], uv[2 * i + 1] = coord[2 * c + 1]; });
+  geometry.setAttribute('uv', new THREE.BufferAttribute(uv, 2));
+  geometry.userData.printed = true;
+  return geometry;
 }
 
 function heights(scene, data, id) {

@@ -134,6 +134,7 @@ static void material(bytes *b, const sti_model *m, int i) {
     real(b, "shininess", (double)m->mat_shininess[i]);
     real(b, "reflectance", (double)m->mat_reflectance[i]);
     floats(b, "repeat", m->mat_texrepeat + 2 * i, 2);
+    real(b, "uniform", m->mat_texuniform[i]);
 }
 
 static void texture(bytes *b, const sti_model *m, int i) {
@@ -141,6 +142,9 @@ static void texture(bytes *b, const sti_model *m, int i) {
     real(b, "builtin", m->tex_builtin[i]);
     floats(b, "rgb1", m->tex_rgb1 + 3 * i, 3);
     floats(b, "rgb2", m->tex_rgb2 + 3 * i, 3);
+    real(b, "width", m->tex_width[i]);
+    real(b, "height", m->tex_height[i]);
+    real(b, "start", m->tex_adr[i]);
 }
 
 static void mesh(bytes *b, const sti_model *m, int i) {
@@ -148,6 +152,8 @@ static void mesh(bytes *b, const sti_model *m, int i) {
     real(b, "nvert", m->mesh_vertnum[i]);
     real(b, "face", m->mesh_faceadr[i]);
     real(b, "nface", m->mesh_facenum[i]);
+    real(b, "coord", m->mesh_texcoordadr[i]);
+    real(b, "ncoord", m->mesh_texcoordnum[i]);
 }
 
 static void hfield(bytes *b, const sti_model *m, int i) {
@@ -260,10 +266,14 @@ void scene_write(const sti_model *m, const int *skin, int nskin, bytes *b, bytes
     real(b, "nhfielddata", m->nhfielddata);
     real(b, "nskinface", m->nflexshell);
     real(b, "nskin", nskin);
+    real(b, "ncoord", m->nmeshtexcoord);
     bytes_text(b, "}");
     bytes_add(meshes, m->mesh_vert, 3 * (size_t)m->nmeshvert * sizeof(float));
     bytes_add(meshes, m->mesh_face, 3 * (size_t)m->nmeshface * sizeof(int));
     bytes_add(meshes, m->hfield_data, (size_t)m->nhfielddata * sizeof(float));
     write_skins(m, skin, nskin, meshes);
+    bytes_add(meshes, m->mesh_texcoord, 2 * (size_t)m->nmeshtexcoord * sizeof(float));
+    bytes_add(meshes, m->mesh_facetexcoord, 3 * (size_t)m->nmeshface * sizeof(int));
+    bytes_add(meshes, m->tex_data, (size_t)m->ntexdata);
     bytes_add(meshes, "\0\0\0", 4); /* never empty */
 }
