@@ -61,13 +61,13 @@ static void compare(double most_mean, double most_far) {
     CHECK(deep < 0.01 * W * H);
 }
 
-static void try_scene(const char *xml, bool marks) {
+static void try_scene(const char *xml, bool marks, double most_far) {
     shot s;
     open_shot(&s, xml);
     CHECK(sti_step(s.world, 3) == STI_OK);
     s.options.contacts = s.options.sites = marks;
     s.options.stress = marks;
-    if (draw_both(&s)) compare(1.5, 0.02);
+    if (draw_both(&s)) compare(1.5, most_far);
     close_shot(&s);
 }
 
@@ -78,7 +78,7 @@ TEST(shapes_and_shadows) {
         "<geom type='capsule' size='.1 .3' pos='-.6 .2 .2' euler='0 80 20' rgba='.2 .3 .9 1'/>"
         "<geom type='cylinder' size='.15 .2' pos='.1 -.6 .2' rgba='.9 .8 .1 1'/>"
         "<geom type='ellipsoid' size='.1 .2 .3' pos='-.3 -.5 .3' rgba='.6 .2 .7 1'/></worldbody></mujoco>",
-        false);
+        false, 0.02);
 }
 
 /* Lamps with a place, a floor with an end that mirrors, a checker, and things that are half transparent. */
@@ -92,7 +92,29 @@ TEST(lamps_mirrors_and_glass) {
         "0 0 1'/>"
         "<geom type='box' size='.2 .2 .2' pos='.3 -.6 .2' rgba='0 .5 1 .4'/>"
         "<geom type='sphere' size='.2' pos='-.5 -.3 .2' rgba='.1 1 .2 .5'/></worldbody></mujoco>",
-        false);
+        false, 0.02);
+}
+
+/* Edges in textures are mixed from other texels. */
+TEST(textures) {
+    try_scene(
+        "<mujoco><asset><texture name='t' type='2d' builtin='checker' width='64' height='64' rgb1='1 .8 .2' "
+        "rgb2='.1 .3 .6' "
+        "mark='edge' markrgb='1 0 0'/><texture name='c' type='cube' builtin='checker' width='32' rgb1='1 1 "
+        "1' rgb2='0 .5 0'/>"
+        "<texture name='g' type='2d' builtin='gradient' width='32' height='32' rgb1='1 0 0' rgb2='0 0 1'/>"
+        "<material name='t' texture='t' texrepeat='2 2'/><material name='c' texture='c'/><material name='g' "
+        "texture='g'/>"
+        "<mesh name='m' vertex='-.2 -.2 0 .2 -.2 0 .2 .2 .1 -.2 .2 .1 0 0 -.2' texcoord='0 1 1 1 1 0 0 0 0 "
+        "0' "
+        "face='0 1 2 0 2 3 0 4 1 1 4 2 2 4 3 3 4 0'/></asset><worldbody>"
+        "<geom type='plane' size='2 2 .1' material='g'/><geom size='.3' pos='0 0 .3' material='c'/>"
+        "<geom type='box' size='.2 .1 .3' pos='.7 .2 .3' euler='0 0 30' material='t'/>"
+        "<geom type='capsule' size='.1 .3' pos='-.6 .2 .2' euler='0 80 20' material='t'/>"
+        "<geom type='cylinder' size='.15 .2' pos='.1 -.6 .2' material='t'/>"
+        "<geom type='mesh' mesh='m' pos='.6 -.5 .2' material='t'/>"
+        "<geom type='ellipsoid' size='.1 .2 .3' pos='-.3 -.5 .3' material='t'/></worldbody></mujoco>",
+        false, 0.04);
 }
 
 TEST(soft_bodies_contacts_and_sites) {
@@ -102,7 +124,7 @@ TEST(soft_bodies_contacts_and_sites) {
         "<flexcomp name='s' type='grid' count='4 4 4' spacing='.1 .1 .1' pos='0 0 .2' dim='3' radius='.01' "
         "mass='1'>"
         "<elasticity young='1e4' poisson='.3'/><contact selfcollide='none'/></flexcomp></worldbody></mujoco>",
-        true);
+        true, 0.02);
 }
 
 /* Asked for without need: AUTO takes the CPU where a program would stand in for a GPU. */
@@ -122,5 +144,5 @@ TEST(choice_of_a_backend) {
     close_shot(&s);
 }
 
-MAIN(CASE(shapes_and_shadows), CASE(lamps_mirrors_and_glass), CASE(soft_bodies_contacts_and_sites),
-     CASE(choice_of_a_backend))
+MAIN(CASE(shapes_and_shadows), CASE(lamps_mirrors_and_glass), CASE(textures),
+     CASE(soft_bodies_contacts_and_sites), CASE(choice_of_a_backend))

@@ -57,7 +57,7 @@ static unsigned compile(const sti__gl *gl, unsigned kind, const char *const *par
 static unsigned link_program(const sti__gl *gl, unsigned vertex, unsigned fragment) {
     static const char *const block[BLOCK_COUNT] = {"View", "Thing", "Light"};
     static const char *const sampler[UNIT_COUNT] = {"key_depth", "key_open", "sky_open", "reflection",
-                                                    "samples"};
+                                                    "samples",   "picture",  "cube"};
     if (!vertex || !fragment) return 0;
     unsigned program = gl->CreateProgram();
     int good = 0;
@@ -108,8 +108,8 @@ static bool make_programs(sti__egl *e) {
 
 /* How the maps are read: as they are, or compared with a key and mixed from four. */
 static void make_samplers(const sti__gl *gl) {
-    unsigned sampler[2];
-    gl->GenSamplers(2, sampler);
+    unsigned sampler[3];
+    gl->GenSamplers(3, sampler);
     for (int i = 0; i < 2; i++) {
         gl->SamplerParameteri(sampler[i], GL_TEXTURE_MIN_FILTER, i ? GL_LINEAR : GL_NEAREST);
         gl->SamplerParameteri(sampler[i], GL_TEXTURE_MAG_FILTER, i ? GL_LINEAR : GL_NEAREST);
@@ -118,7 +118,12 @@ static void make_samplers(const sti__gl *gl) {
     }
     gl->SamplerParameteri(sampler[1], GL_TEXTURE_COMPARE_MODE, GL_COMPARE_REF_TO_TEXTURE);
     gl->SamplerParameteri(sampler[1], GL_TEXTURE_COMPARE_FUNC, GL_GEQUAL);
-    for (unsigned i = 0; i < UNIT_COUNT; i++) gl->BindSampler(i, sampler[i == UNIT_OPEN || i == UNIT_SKY]);
+    gl->SamplerParameteri(sampler[2], GL_TEXTURE_MIN_FILTER, GL_LINEAR_MIPMAP_LINEAR);
+    gl->SamplerParameteri(sampler[2], GL_TEXTURE_MAG_FILTER, GL_LINEAR);
+    gl->SamplerParameteri(sampler[2], GL_TEXTURE_WRAP_S, GL_REPEAT);
+    gl->SamplerParameteri(sampler[2], GL_TEXTURE_WRAP_T, GL_REPEAT);
+    for (unsigned i = 0; i < UNIT_COUNT; i++)
+        gl->BindSampler(i, sampler[i >= UNIT_PICTURE ? 2 : i == UNIT_OPEN || i == UNIT_SKY]);
 }
 
 static bool prepare(sti__egl *e) {
@@ -218,6 +223,7 @@ void sti__egl_close(sti__egl *e) {
     sti_allocator a = e->allocator;
     e->destroy(e->display, e->context);
     sti__free(&a, e->mesh, (size_t)e->nmesh * sizeof *e->mesh);
+    sti__free(&a, e->laid, (size_t)e->nlaid * sizeof *e->laid);
     sti__free(&a, e, sizeof *e);
 }
 

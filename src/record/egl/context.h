@@ -18,8 +18,9 @@ typedef enum sti__program {
 } sti__program;
 
 enum { BLOCK_VIEW, BLOCK_THING, BLOCK_LIGHT, BLOCK_COUNT };
-/* Units of textures: the lamp's map as numbers and compared, the sky's maps, the mirror's view, the samples. */
-enum { UNIT_DEPTH, UNIT_OPEN, UNIT_SKY, UNIT_MIRROR, UNIT_SAMPLES, UNIT_COUNT };
+/* Units of textures: the lamp's map as numbers and compared, the sky's maps, the mirror's view, the samples, the picture and the cube on
+   what is drawn. */
+enum { UNIT_DEPTH, UNIT_OPEN, UNIT_SKY, UNIT_MIRROR, UNIT_SAMPLES, UNIT_PICTURE, UNIT_CUBE, UNIT_COUNT };
 /* Textures that are targets: colours and depths of the samples and of the mirror's view, bytes, and maps. */
 enum {
     TEXTURE_SAMPLES,
@@ -53,9 +54,10 @@ struct sti__egl {
     unsigned (*destroy)(void *, void *);
     unsigned program[PROGRAM_COUNT], block[BLOCK_COUNT], frame, empty;
     sti__gl_texture texture[TEXTURE_COUNT];
-    sti__gl_mesh *mesh; /* of each shape of the scene */
-    int nmesh, largest; /* pixels of a side */
-    bool stale;         /* the meshes are of shapes that are gone */
+    sti__gl_mesh *mesh;        /* of each shape of the scene */
+    unsigned *laid;            /* of each texture of the model; 0: not yet */
+    int nmesh, nlaid, largest; /* pixels of a side */
+    bool stale;                /* the meshes are of shapes that are gone */
     char name[128];
 };
 

@@ -20,61 +20,62 @@ typedef void (*sti__gl_any)(void);
     X(GetCurrentContext, void *, (void))                                \
     X(GetPlatformDisplay, void *, (unsigned, void *, const intptr_t *))
 
-#define STI__GL_CALLS(X)                                                                      \
-    X(ActiveTexture, void, (unsigned))                                                        \
-    X(AttachShader, void, (unsigned, unsigned))                                               \
-    X(BindBuffer, void, (unsigned, unsigned))                                                 \
-    X(BindBufferBase, void, (unsigned, unsigned, unsigned))                                   \
-    X(BindFramebuffer, void, (unsigned, unsigned))                                            \
-    X(BindSampler, void, (unsigned, unsigned))                                                \
-    X(BindTexture, void, (unsigned, unsigned))                                                \
-    X(BindVertexArray, void, (unsigned))                                                      \
-    X(BlendFunc, void, (unsigned, unsigned))                                                  \
-    X(BufferData, void, (unsigned, intptr_t, const void *, unsigned))                         \
-    X(CheckFramebufferStatus, unsigned, (unsigned))                                           \
-    X(Clear, void, (unsigned))                                                                \
-    X(ClearColor, void, (float, float, float, float))                                         \
-    X(ClearDepthf, void, (float))                                                             \
-    X(ClipControlEXT, void, (unsigned, unsigned))                                             \
-    X(CompileShader, void, (unsigned))                                                        \
-    X(CreateProgram, unsigned, (void))                                                        \
-    X(CreateShader, unsigned, (unsigned))                                                     \
-    X(DeleteBuffers, void, (int, const unsigned *))                                           \
-    X(DeleteTextures, void, (int, const unsigned *))                                          \
-    X(DeleteVertexArrays, void, (int, const unsigned *))                                      \
-    X(DepthFunc, void, (unsigned))                                                            \
-    X(DepthMask, void, (unsigned char))                                                       \
-    X(Disable, void, (unsigned))                                                              \
-    X(DrawArrays, void, (unsigned, int, int))                                                 \
-    X(Enable, void, (unsigned))                                                               \
-    X(EnableVertexAttribArray, void, (unsigned))                                              \
-    X(FramebufferTexture2D, void, (unsigned, unsigned, unsigned, unsigned, int))              \
-    X(FramebufferTextureLayer, void, (unsigned, unsigned, unsigned, int, int))                \
-    X(FrontFace, void, (unsigned))                                                            \
-    X(GenBuffers, void, (int, unsigned *))                                                    \
-    X(GenFramebuffers, void, (int, unsigned *))                                               \
-    X(GenSamplers, void, (int, unsigned *))                                                   \
-    X(GenTextures, void, (int, unsigned *))                                                   \
-    X(GenVertexArrays, void, (int, unsigned *))                                               \
-    X(GetError, unsigned, (void))                                                             \
-    X(GetIntegerv, void, (unsigned, int *))                                                   \
-    X(GetProgramiv, void, (unsigned, unsigned, int *))                                        \
-    X(GetShaderInfoLog, void, (unsigned, int, int *, char *))                                 \
-    X(GetShaderiv, void, (unsigned, unsigned, int *))                                         \
-    X(GetString, const char *, (unsigned))                                                    \
-    X(GetUniformBlockIndex, unsigned, (unsigned, const char *))                               \
-    X(GetUniformLocation, int, (unsigned, const char *))                                      \
-    X(LinkProgram, void, (unsigned))                                                          \
-    X(PixelStorei, void, (unsigned, int))                                                     \
-    X(ReadPixels, void, (int, int, int, int, unsigned, unsigned, void *))                     \
-    X(SamplerParameteri, void, (unsigned, unsigned, int))                                     \
-    X(ShaderSource, void, (unsigned, int, const char *const *, const int *))                  \
-    X(TexStorage2D, void, (unsigned, int, unsigned, int, int))                                \
-    X(TexStorage3D, void, (unsigned, int, unsigned, int, int, int))                           \
-    X(Uniform1i, void, (int, int))                                                            \
-    X(UniformBlockBinding, void, (unsigned, unsigned, unsigned))                              \
-    X(UseProgram, void, (unsigned))                                                           \
-    X(VertexAttribPointer, void, (unsigned, int, unsigned, unsigned char, int, const void *)) \
+#define STI__GL_CALLS(X)                                                                          \
+    X(ActiveTexture, void, (unsigned))                                                            \
+    X(AttachShader, void, (unsigned, unsigned))                                                   \
+    X(BindBuffer, void, (unsigned, unsigned))                                                     \
+    X(BindBufferBase, void, (unsigned, unsigned, unsigned))                                       \
+    X(BindFramebuffer, void, (unsigned, unsigned))                                                \
+    X(BindSampler, void, (unsigned, unsigned))                                                    \
+    X(BindTexture, void, (unsigned, unsigned))                                                    \
+    X(BindVertexArray, void, (unsigned))                                                          \
+    X(BlendFunc, void, (unsigned, unsigned))                                                      \
+    X(BufferData, void, (unsigned, intptr_t, const void *, unsigned))                             \
+    X(CheckFramebufferStatus, unsigned, (unsigned))                                               \
+    X(Clear, void, (unsigned))                                                                    \
+    X(ClearColor, void, (float, float, float, float))                                             \
+    X(ClearDepthf, void, (float))                                                                 \
+    X(ClipControlEXT, void, (unsigned, unsigned))                                                 \
+    X(CompileShader, void, (unsigned))                                                            \
+    X(CreateProgram, unsigned, (void))                                                            \
+    X(CreateShader, unsigned, (unsigned))                                                         \
+    X(DeleteBuffers, void, (int, const unsigned *))                                               \
+    X(DeleteTextures, void, (int, const unsigned *))                                              \
+    X(DeleteVertexArrays, void, (int, const unsigned *))                                          \
+    X(DepthFunc, void, (unsigned))                                                                \
+    X(DepthMask, void, (unsigned char))                                                           \
+    X(Disable, void, (unsigned))                                                                  \
+    X(DrawArrays, void, (unsigned, int, int))                                                     \
+    X(Enable, void, (unsigned))                                                                   \
+    X(EnableVertexAttribArray, void, (unsigned))                                                  \
+    X(FramebufferTexture2D, void, (unsigned, unsigned, unsigned, unsigned, int))                  \
+    X(FramebufferTextureLayer, void, (unsigned, unsigned, unsigned, int, int))                    \
+    X(FrontFace, void, (unsigned))                                                                \
+    X(GenBuffers, void, (int, unsigned *))                                                        \
+    X(GenFramebuffers, void, (int, unsigned *))                                                   \
+    X(GenSamplers, void, (int, unsigned *))                                                       \
+    X(GenTextures, void, (int, unsigned *))                                                       \
+    X(GenVertexArrays, void, (int, unsigned *))                                                   \
+    X(GetError, unsigned, (void))                                                                 \
+    X(GetIntegerv, void, (unsigned, int *))                                                       \
+    X(GetProgramiv, void, (unsigned, unsigned, int *))                                            \
+    X(GetShaderInfoLog, void, (unsigned, int, int *, char *))                                     \
+    X(GetShaderiv, void, (unsigned, unsigned, int *))                                             \
+    X(GetString, const char *, (unsigned))                                                        \
+    X(GetUniformBlockIndex, unsigned, (unsigned, const char *))                                   \
+    X(GetUniformLocation, int, (unsigned, const char *))                                          \
+    X(LinkProgram, void, (unsigned))                                                              \
+    X(PixelStorei, void, (unsigned, int))                                                         \
+    X(ReadPixels, void, (int, int, int, int, unsigned, unsigned, void *))                         \
+    X(SamplerParameteri, void, (unsigned, unsigned, int))                                         \
+    X(ShaderSource, void, (unsigned, int, const char *const *, const int *))                      \
+    X(TexSubImage2D, void, (unsigned, int, int, int, int, int, unsigned, unsigned, const void *)) \
+    X(TexStorage2D, void, (unsigned, int, unsigned, int, int))                                    \
+    X(TexStorage3D, void, (unsigned, int, unsigned, int, int, int))                               \
+    X(Uniform1i, void, (int, int))                                                                \
+    X(UniformBlockBinding, void, (unsigned, unsigned, unsigned))                                  \
+    X(UseProgram, void, (unsigned))                                                               \
+    X(VertexAttribPointer, void, (unsigned, int, unsigned, unsigned char, int, const void *))     \
     X(Viewport, void, (int, int, int, int))
 
 #define STI__CALL_MEMBER(name, result, arguments) result(*name) arguments;
@@ -107,11 +108,14 @@ enum {
     GL_TEXTURE_2D = 0x0DE1,
     GL_UNSIGNED_BYTE = 0x1401,
     GL_FLOAT = 0x1406,
+    GL_RGB = 0x1907,
     GL_RGBA = 0x1908,
     GL_RENDERER = 0x1F01,
     GL_GL_EXTENSIONS = 0x1F03,
     GL_NEAREST = 0x2600,
     GL_LINEAR = 0x2601,
+    GL_LINEAR_MIPMAP_LINEAR = 0x2703,
+    GL_REPEAT = 0x2901,
     GL_TEXTURE_MAG_FILTER = 0x2800,
     GL_TEXTURE_MIN_FILTER = 0x2801,
     GL_TEXTURE_WRAP_S = 0x2802,
@@ -121,7 +125,10 @@ enum {
     GL_RGBA8 = 0x8058,
     GL_CLAMP_TO_EDGE = 0x812F,
     GL_TEXTURE0 = 0x84C0,
+    GL_TEXTURE_CUBE_MAP = 0x8513,
+    GL_TEXTURE_CUBE_MAP_POSITIVE_X = 0x8515,
     GL_RGBA32F = 0x8814,
+    GL_RGB16F = 0x881B,
     GL_RGBA16F = 0x881A,
     GL_TEXTURE_COMPARE_MODE = 0x884C,
     GL_TEXTURE_COMPARE_FUNC = 0x884D,

@@ -13,7 +13,7 @@ typedef struct view {
     float right[4], up[4], forward[4], from[4], screen[4], area[4];
 } view;
 typedef struct thing {
-    float rot[3][4], scale[4], color[4], other[4], gloss[4], plane[4], what[4];
+    float rot[3][4], scale[4], color[4], other[4], gloss[4], plane[4], what[4], lay[4], shift[4];
 } thing;
 typedef struct light {
     float sky_right[STI__SKY][4], sky_up[STI__SKY][4], sky_forward[STI__SKY][4], sky_color[STI__SKY][4],
@@ -58,6 +58,24 @@ static void set_view(const job *j, const sti__lens *l, int width, int height) {
     j->gl->FrontFace(l->mirrored ? GL_CCW : GL_CW);
 }
 
+static void bind(const job *j, unsigned unit, unsigned kind, unsigned texture) {
+    j->gl->ActiveTexture(GL_TEXTURE0 + unit);
+    j->gl->BindTexture(kind, texture);
+}
+
+enum { PRINTED = 6, CUBED }; /* beside 1 + sti__wrap */
+
+/* lay: repetitions or scales, and how the texture lies, 0: none; shift: what is added. */
+static void set_texture(const job *j, const sti__item *i, const sti__solid *shape, thing *t) {
+    const sti__look *o = &i->look;
+    if (!o->texture) return;
+    bool cube = j->scene->texture[o->texture - 1].cube, printed = o->printed && shape && shape->coord;
+    set(t->lay, o->map, cube ? CUBED : printed ? PRINTED : 1 + (float)o->wrap);
+    t->shift[0] = o->shift[0], t->shift[1] = o->shift[1];
+    bind(j, cube ? UNIT_CUBE : UNIT_PICTURE, cube ? GL_TEXTURE_CUBE_MAP : GL_TEXTURE_2D,
+         j->egl->laid[o->texture - 1]);
+}
+
 static void set_thing(const job *j, int id, bool polished) {
     const sti__item *i = sti__scene_item(j->scene, id);
     const sti__look *o = &i->look;
@@ -68,6 +86,7 @@ static void set_thing(const job *j, int id, bool polished) {
                         shape      ? 0
                         : polished ? 2
                                    : 1}};
+    set_texture(j, i, shape, &t);
     for (int k = 0; k < 3; k++) set(t.rot[k], i->rot + 3 * k, (float)(i->pos[k] - j->origin[k]));
     set(t.scale, i->scale, i->stretch);
     set(t.color, o->color, o->alpha);
@@ -113,7 +132,7 @@ static void set_lamps(const job *j, light *b) {
 
 /* ---- meshes ---------------------------------------------------------------------------------------------------- */
 
-enum { CORNER = 9 }; /* floats: place, normal, colour */
+enum { CORNER = 9 }; /* floats: place, normal, colour or texture coordinates */
 
 static bool fill_mesh(const job *j, const sti__solid *s, unsigned buffer) {
     size_t n = 3 * (size_t)s->nface, bytes = sti__size(n, CORNER, sizeof(float));
@@ -123,6 +142,7 @@ static bool fill_mesh(const job *j, const sti__solid *s, unsigned buffer) {
         f3_copy(p, s->vert + 3 * (size_t)s->face[c]);
         f3_copy(p + 3, s->normal + 3 * c);
         if (s->tint) f3_copy(p + 6, s->tint + 3 * (size_t)s->face[c]);
+        else if (s->coord) memcpy(p + 6, s->coord + 2 * (size_t)s->face_coord[c], 2 * sizeof(float));
     }
     j->gl->BindBuffer(GL_ARRAY_BUFFER, buffer);
     j->gl->BufferData(GL_ARRAY_BUFFER, (intptr_t)bytes, corner, GL_STREAM_DRAW);
@@ -151,7 +171,43 @@ static bool need_mesh(const job *j, int shape) {
     return fill_mesh(j, s, mesh->buffer);
 }
 
+/* The texture in all its sizes. */
+static unsigned make_laid(const job *j, const sti__texture *t) {
+    unsigned name, kind = t->cube ? GL_TEXTURE_CUBE_MAP : GL_TEXTURE_2D;
+    int faces = t->cube ? 6 : 1;
+    j->gl->GenTextures(1, &name);
+    bind(j, UNIT_COUNT, kind, name);
+    j->gl->TexStorage2D(kind, t->levels, GL_RGB16F, t->width[0], t->height[0] / t->faces);
+    for (int level = 0; level < t->levels; level++)
+        for (int f = 0; f < faces; f++) {
+            int width = t->width[level], height = t->height[level] / t->faces;
+            const float *texel =
+                t->texel[level] + (t->faces > 1 ? 3 * (size_t)f * (size_t)width * (size_t)height : 0);
+            unsigned face = t->cube ? GL_TEXTURE_CUBE_MAP_POSITIVE_X + (unsigned)f : kind;
+            j->gl->TexSubImage2D(face, level, 0, 0, width, height, GL_RGB, GL_FLOAT, texel);
+        }
+    return name;
+}
+
+static bool need_textures(const job *j) {
+    sti__egl *e = j->egl;
+    const sti__texture *texture = j->scene->texture;
+    if (!texture) return true;
+    if (!e->laid) {
+        e->laid = sti__alloc(&e->allocator, sti__size(j->scene->model->ntex, sizeof *e->laid));
+        if (!e->laid) return false;
+        e->nlaid = j->scene->model->ntex;
+    }
+    for (int i = 0; i < e->nlaid; i++)
+        if (texture[i].ntexel && !e->laid[i]) e->laid[i] = make_laid(j, &texture[i]);
+    return true;
+}
+
 static void drop_meshes(sti__egl *e) {
+    for (int i = 0; i < e->nlaid; i++) {
+        if (e->laid[i]) e->gl.DeleteTextures(1, &e->laid[i]);
+        e->laid[i] = 0;
+    }
     for (int i = 0; i < e->nmesh; i++) {
         if (!e->mesh[i].array) continue;
         e->gl.DeleteVertexArrays(1, &e->mesh[i].array);
@@ -206,11 +262,6 @@ static unsigned need_texture(const job *j, int which, unsigned format, int width
 static void set_target(const job *j, unsigned color, unsigned depth) {
     j->gl->FramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, color, 0);
     j->gl->FramebufferTexture2D(GL_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, GL_TEXTURE_2D, depth, 0);
-}
-
-static void bind(const job *j, unsigned unit, unsigned kind, unsigned texture) {
-    j->gl->ActiveTexture(GL_TEXTURE0 + unit);
-    j->gl->BindTexture(kind, texture);
 }
 
 /* ---- drawing --------------------------------------------------------------------------------------------------- */
@@ -412,7 +463,7 @@ sti_status sti__egl_draw(sti__egl *e, const sti__scene *scene, sti__lights *ligh
         return sti__fail(error, STI_UNSUPPORTED,
                          "pictures by EGL cannot be drawn in a thread that has a context of its own");
     job j = {.egl = e, .gl = &e->gl, .scene = scene, .lights = lights, .polished = -1};
-    sti_status status = need_meshes(&j) ? STI_OK : no_memory(error);
+    sti_status status = need_meshes(&j) && need_textures(&j) ? STI_OK : no_memory(error);
     if (status == STI_OK && out->rgb) status = paint_colors(&j, o, out->rgb, error);
     if (status == STI_OK && (out->depth || out->segment)) status = paint_objects(&j, o, out, error);
     sti__egl_leave(e);

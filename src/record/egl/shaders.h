@@ -10,7 +10,7 @@ static const char glsl_head[] =
     "precision highp float; precision highp int; precision highp sampler2D;\n"
     "precision highp sampler2DShadow; precision highp sampler2DArrayShadow;\n"
     "layout(std140) uniform View { vec4 right, up, forward, from, screen, area; };\n"
-    "layout(std140) uniform Thing { vec4 rot[3], scale, color, other, gloss, plane, what; };\n"
+    "layout(std140) uniform Thing { vec4 rot[3], scale, color, other, gloss, plane, what, lay, shift; };\n"
     "vec3 into_view(vec3 p) { p -= from.xyz; return vec3(dot(right.xyz, p), dot(up.xyz, p), dot(forward.xyz, "
     "p)); }\n";
 
@@ -136,9 +136,9 @@ static const char glsl_shadow[] =
     "}\n";
 
 /* shade.c. gloss: specular, shininess, emission, reflectance; plane: half sizes and cells; other.w: pattern; what: item, tinted,
-   closed, plane */
+   closed, plane; lay, shift: where the texture lies (paint.c) */
 static const char glsl_shade[] =
-    "out vec4 result; uniform sampler2D reflection;\n"
+    "out vec4 result; uniform sampler2D reflection, picture; uniform samplerCube cube;\n"
     "float wave_sum(float x) { return abs(x - 2.0 * floor(0.5 * x) - 1.0) - 1.0; }\n"
     "float wave(float x, float width) { return (wave_sum(x + 0.5 * width) - wave_sum(x - 0.5 * width)) / "
     "width; }\n"
@@ -163,6 +163,33 @@ static const char glsl_shade[] =
     "width.y / 5.0));\n"
     "  return mix(color.xyz, other.xyz, max(0.4 * fine, 0.9 * bold));\n"
     "}\n"
+    "vec2 around(vec3 q) {\n"
+    "  float turn = atan(q.y / scale.y, q.x / scale.x) / 6.2831853;\n"
+    "  return vec2(turn < 0.0 ? turn + 1.0 : turn, 0.5 - 0.5 * q.z / scale.z);\n"
+    "}\n"
+    "float polar(vec3 q) { return atan(length(q.xy), q.z) / 3.14159265; }\n"
+    "vec2 place(vec3 q) {\n" /* texture.c */
+    "  vec3 d = q / scale.xyz, size = abs(d);\n"
+    "  float ball = q.z - clamp(q.z, -scale.w, scale.w);\n"
+    "  if (lay.w == 1.0) return lay.xy * q.xy + shift.xy;\n"
+    "  if (lay.w == 2.0 && size.z >= max(size.x, size.y)) return lay.xy * (0.5 + 0.5 * vec2(d.x, -d.y));\n"
+    "  if (lay.w == 2.0) return lay.xy * (0.5 + 0.5 * vec2(size.x >= size.y ? d.y : d.x, -d.z));\n"
+    "  if (lay.w == 3.0) return lay.xy * vec2(around(q).x, polar(d));\n"
+    "  if (lay.w == 4.0) return lay.xy * (size.z > 0.9999 ? 0.5 + 0.5 * d.xy : around(q));\n"
+    "  float down = ball == 0.0 ? 0.5 - 0.5 * q.z / max(scale.w, 1e-9)\n"
+    "                           : 2.0 * polar(vec3(q.xy, ball)) - (ball < 0.0 ? 1.0 : 0.0);\n"
+    "  return lay.xy * vec2(around(q).x, down);\n"
+    "}\n"
+    "vec3 texel(vec3 p) {\n"
+    "  p -= vec3(rot[0].w, rot[1].w, rot[2].w);\n"
+    "  vec3 q = p.x * rot[0].xyz + p.y * rot[1].xyz + p.z * rot[2].xyz;\n"
+    "  if (lay.w == 7.0) return texture(cube, lay.xyz * q).rgb;\n"
+    "  if (lay.w == 6.0) return texture(picture, tint.xy).rgb;\n"
+    "  vec2 uv = place(q), x = dFdx(uv), y = dFdy(uv), n = vec2(max(lay.x, 1e-6), 1);\n"
+    "  vec2 other = vec2(fract(uv.x / n.x + 0.5), uv.y) * n, ox = dFdx(other), oy = dFdy(other);\n"
+    "  bool seam = lay.w > 2.0 && abs(ox.x) + abs(oy.x) < abs(x.x) + abs(y.x);\n"
+    "  return textureGrad(picture, uv, seam ? ox : x, seam ? oy : y).rgb;\n"
+    "}\n"
     "float power(float x, int squarings) { for (int i = 0; i < squarings; i++) x *= x; return x; }\n"
     "void add_light(inout vec3 diffuse, inout vec3 shine, float cosine, float gleam, float share, vec3 "
     "light, vec3 specular) {\n"
@@ -175,7 +202,8 @@ static const char glsl_shade[] =
     "  if (!surface(p, n)) discard;\n"
     "  float distance = length(p - from.xyz);\n"
     "  vec3 view = (from.xyz - p) / distance, sky = sky_light(p, n), shine = vec3(0);\n"
-    "  vec3 albedo = what.y > 0.0 ? tint : pattern(p, n, view, 2.0 * distance / screen.x);\n"
+    "  vec3 albedo = lay.w > 0.0 ? color.xyz * texel(p)\n"
+    "                            : what.y > 0.0 ? tint : pattern(p, n, view, 2.0 * distance / screen.x);\n"
     "  float nv = max(dot(n, view), 0.0);\n"
     "  vec3 diffuse = 0.62 * sky + ambient.xyz + 1.5 * (0.5 - 0.5 * n.z) * floor_color.xyz;\n"
     "  for (int i = 0; i < int(ambient.w); i++) {\n"
