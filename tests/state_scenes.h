@@ -12,6 +12,7 @@ typedef struct state_scene {
     int solver, integrator, scheme;
     bool rope;    /* a handler holds body 1 */
     double force; /* on body 1, N */
+    double ctrl;  /* of all actuators */
 } state_scene;
 
 static char marbles_xml
@@ -32,6 +33,22 @@ static const char boxes_xml[] =
 static const char hanging_xml[] =
     "<mujoco><option timestep='.01'/><worldbody><body pos='0 0 -.7'><freejoint/>"
     "<geom size='.1' mass='2'/></body></worldbody></mujoco>";
+/* What has a memory of its own: motors, servos with an integral, delays, histories of sensors, springs that yield, a sheet. */
+static const char motors_xml[] =
+    "<mujoco><option timestep='.002'/><worldbody><flexcomp name='f' type='grid' dim='2' count='3 3 1' "
+    "spacing='.1 .1 .1' mass='.3' radius='.01' pos='0 0 .3'><elasticity young='3e4' poisson='.3' "
+    "thickness='.01' "
+    "damping='.01' elastic2d='both'/><pin id='0'/></flexcomp><body pos='1 0 .5'><joint name='j' axis='0 1 0' "
+    "stiffness='1' springyield='.01' damping='.01'/><geom size='.05' pos='.3 0 0'/></body><body pos='2 0 "
+    ".5'><joint "
+    "name='k' axis='0 1 0'/><joint name='l' axis='0 0 1'/><geom size='.05' pos='.1 0 0'/></body></worldbody>"
+    "<actuator><dcmotor joint='j' motorconst='.1' resistance='1' inductance='.01' controller='1 2 .1 5 2 10' "
+    "thermal='1 2 0 2 1 20' lugre='100 1 .1 .2 .01' input='pos vel'/><pid joint='k' kp='1' ki='1' imax='.5' "
+    "slewmax='3' nsample='4' delay='.005' interp='linear'/><position joint='l' kp='2' nsample='6' "
+    "delay='.008' "
+    "interp='cubic'/></actuator><sensor><jointpos joint='j' nsample='5' delay='.004' interval='.004' "
+    "interp='cubic'/>"
+    "<jointvel joint='k' nsample='3' delay='.003'/></sensor></mujoco>";
 
 static const state_scene state_scenes[] = {
     {.name = "arm.xml", .steps = 60},
@@ -58,6 +75,8 @@ static const state_scene state_scenes[] = {
     {.name = boxes_xml, .steps = 40, .integrator = STI_INTEGRATOR_ALM, .scheme = 1},
     {.name = boxes_xml, .steps = 40, .integrator = STI_INTEGRATOR_ALM, .scheme = 2},
     {.name = hanging_xml, .steps = 60, .rope = true},
+    {.name = motors_xml, .steps = 60, .ctrl = .7},
+    {.name = motors_xml, .steps = 60, .integrator = STI_INTEGRATOR_RK4, .ctrl = -.4},
 };
 enum { STATE_SCENES = (int)(sizeof state_scenes / sizeof *state_scenes) };
 
@@ -114,6 +133,7 @@ static inline sti_world *state_world(const state_scene *s, const sti_model *m) {
     o->alm_scheme = s->scheme;
     if (s->rope) CHECK(sti_world_add_handler(w, hold_by_rope, NULL, NULL) == 0);
     if (s->force != 0) values(w, "xfrc_applied")[6] = s->force;
+    for (int i = 0; i < m->nu; i++) values(w, "ctrl")[i] = s->ctrl;
     return w;
 }
 
