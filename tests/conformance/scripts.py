@@ -24,6 +24,14 @@ SUITE = [("Lift", "Panda"), ("Stack", "Sawyer"), ("NutAssembly", "UR5e"), ("Door
          ("ToolHang", "Jaco"), ("TwoArmLift", ["Panda", "Panda"]), ("Lift", "GR1")]
 
 
+# every domain of dm_control's suite
+CONTROL = [("cartpole", "swingup"), ("walker", "walk"), ("humanoid", "stand"), ("cheetah", "run"), ("hopper", "hop"), ("reacher", "easy"),
+           ("finger", "spin"), ("ball_in_cup", "catch"), ("fish", "swim"), ("quadruped", "walk"), ("manipulator", "bring_ball"),
+           ("point_mass", "easy"), ("acrobot", "swingup"), ("pendulum", "swingup"), ("swimmer", "swimmer6"), ("stacker", "stack_2"),
+           ("lqr", "lqr_2_1"), ("dog", "stand"), ("humanoid_CMU", "stand")]
+ALOHA = ["AlohaInsertion-v0", "AlohaTransferCube-v0"]
+
+
 def drive(env):
     env.reset(seed=0)
     env.action_space.seed(0)
@@ -51,6 +59,27 @@ def suite_task(task, robot):
         seen, reward, *_ = env.step(np.full(env.action_dim, 0.1))
     assert np.isfinite(reward) and np.std(seen["agentview_image"]) > 5
     assert isinstance(env.sim.model._model, stiction.mujoco.MjModel)
+
+
+def control_task(domain, task):
+    from dm_control import suite
+    env = suite.load(domain, task, task_kwargs={"random": 1})
+    spec, random = env.action_spec(), np.random.default_rng(0)
+    env.reset()
+    for _ in range(10):
+        assert np.isfinite(env.step(random.uniform(spec.minimum, spec.maximum, spec.shape)).reward)
+    assert isinstance(env.physics.data.ptr, stiction.mujoco.MjData)
+    if os.environ["MUJOCO_GL"] == "egl":
+        assert np.std(env.physics.render(120, 160, camera_id=0)) > 5, "an empty picture"
+
+
+def aloha_task(name):
+    import gymnasium
+    env = gymnasium.make("gym_aloha/" + name, obs_type="pixels_agent_pos")
+    env.reset(seed=0)
+    for _ in range(5):
+        seen, reward, *_ = env.step(env.action_space.sample())
+    assert np.isfinite(reward) and np.std(seen["pixels"]["top"]) > 5
 
 
 def reach():
@@ -81,12 +110,25 @@ def register_hil():
     import gym_hil  # noqa: F401
 
 
+def register_control():
+    """dm_control opens EGL when it is imported, although pictures are drawn by the CPU; without EGL there are none."""
+    import ctypes.util
+    os.environ["MUJOCO_GL"] = "egl" if ctypes.util.find_library("EGL") else "disabled"
+
+
+def register_aloha():
+    register_control()
+    import gym_aloha  # noqa: F401
+
+
 PACKAGES = {
     "gymnasium": (None, [(f"{name}-v5", lambda name=name: gymnasium_task(name + "-v5", render_mode="rgb_array")) for name in GYMNASIUM]),
     "gymnasium-robotics": (register_robotics, [(name, lambda name=name: gymnasium_task(name, render_mode="rgb_array")) for name in ROBOTICS]),
     "gym-hil": (register_hil, [(name, lambda name=name: gymnasium_task("gym_hil/" + name)) for name in HIL]),
     "robosuite": (None, [(f"{task} {robot}", lambda task=task, robot=robot: suite_task(task, robot)) for task, robot in SUITE]),
     "mink": (None, [("a Panda reaches", reach)]),
+    "dm_control": (register_control, [(f"{domain} {task}", lambda domain=domain, task=task: control_task(domain, task)) for domain, task in CONTROL]),
+    "gym-aloha": (register_aloha, [(name, lambda name=name: aloha_task(name)) for name in ALOHA]),
 }
 
 

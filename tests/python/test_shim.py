@@ -248,7 +248,7 @@ def test_what_is_not_here_says_so():
     for owner, name, text in ((shim, "mj_addContact", "no counterpart"), (d, "efc_J", "data.contact"), (d, "qacc_warmstart", "snapshot"),
                               (m, "skin_rgba", "MjModel.skin_rgba"), (d, "nothing", "MjData.nothing")):
         with pytest.raises(AttributeError, match=text):
-            getattr(owner, name)
+            getattr(owner, name)[0]
     with pytest.raises(NotImplementedError, match="skin"):
         shim.mj_name2id(m, shim.mjtObj.mjOBJ_SKIN, "x")
     with pytest.raises(NotImplementedError, match="mjb"):
@@ -303,3 +303,45 @@ def test_gymnasiums_tasks_run_unchanged():
     import sys
     run = subprocess.run([sys.executable, "-c", GYM], capture_output=True, text=True)
     assert run.returncode == 0 and len(run.stdout.split()) == 11, run.stderr
+
+
+def test_what_is_absent_is_an_error_when_it_is_used():
+    """Packages such as dm_control look up every field of MuJoCo's structs by name, and use few of them."""
+    m = shim.MjModel.from_xml_string("<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>")
+    d = shim.MjData(m)
+    theirs = mujoco.MjModel.from_xml_string("<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>")
+    for ours, their, kind in ((m, theirs, shim.MjModel), (d, mujoco.MjData(theirs), shim.MjData)):
+        for name in dir(their):
+            if not name.startswith("_") and isinstance(getattr(their, name), np.ndarray):
+                assert name in dir(kind) and getattr(ours, name) is not None, name
+    for use in (np.asarray, len, lambda x: x[0], lambda x: x.sum(), lambda x: x + 1, lambda x: x == 0, bool):
+        with pytest.raises(AttributeError, match="efc_J"):
+            use(d.efc_J)
+        with pytest.raises(AttributeError, match="bvh_aabb"):
+            use(m.bvh_aabb)
+    with pytest.raises(AttributeError):
+        d.nefc
+    assert not hasattr(m, "no_such_field") and m.nbvh == 0
+
+
+def test_kinds_by_name():
+    for kind in shim.mjtObj:
+        name = mujoco.mju_type2Str(int(kind))
+        if shim.mju_type2Str(int(kind)) is not None:
+            assert name is None or shim.mju_type2Str(int(kind)) == name
+            assert shim.mju_str2Type(shim.mju_type2Str(int(kind))) == int(kind)
+    assert shim.mju_str2Type("geom") == mujoco.mju_str2Type("geom") == shim.mju_str2Type(b"geom") and shim.mju_str2Type("nothing") == 0
+
+
+def test_scenes_may_be_wrapped():
+    class Scene(shim.MjvScene):
+        """As dm_control has it."""
+
+        @property
+        def geoms(self):
+            return super().geoms[:super().ngeom]
+    m = shim.MjModel.from_xml_string("<mujoco><worldbody><geom size='.1'/></worldbody></mujoco>")
+    d, scene = shim.MjData(m), Scene(m, 10)
+    shim.mj_forward(m, d)
+    shim.mjv_updateScene(m, d, shim.MjvOption(), None, shim.MjvCamera(), 7, scene)
+    assert len(scene.geoms) == scene.ngeom == 1

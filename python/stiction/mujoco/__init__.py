@@ -14,6 +14,7 @@ import numpy as _np
 import stiction as _sti
 from stiction import _core
 
+from . import absent as _absent
 from .enums import *  # noqa: F401,F403
 from .enums import mjMINVAL, mjtCamera, mjtDisableBit, mjtObj, mjtWarning
 from .vectors import *  # noqa: F401,F403
@@ -114,7 +115,9 @@ class _Listed(type):
 
     def __dir__(cls):
         fields = set(_sti._SIZES) | set(_sti._FIELDS) if issubclass(cls, _sti.Model) else set(_sti._STATE) | {"qM", "warning", "eq_active"}
-        names = {f"name_{prefix}adr" for prefix in _TABLES} | {"names", "opt", "stat"} if issubclass(cls, _sti.Model) else set()
+        names = _absent.DATA | {"model", "moment_colind", "moment_rowadr", "moment_rownnz", "qfrc_inverse"}
+        if issubclass(cls, _sti.Model):
+            names = {f"name_{prefix}adr" for prefix in _TABLES} | {"names", "nnames", "opt", "stat"} | _NONE | _absent.MODEL | _absent.COUNTS
         return sorted({*super().__dir__(), *fields, *names})
 
 
@@ -155,8 +158,10 @@ class MjModel(_sti.Model, metaclass=_Listed):
         try:
             return super().__getattr__(name)
         except AttributeError:
-            if name in _NONE:
+            if name in _NONE or name in _absent.COUNTS:
                 return 0
+            if name in _absent.MODEL:
+                return _absent.Absent(_missing(f"MjModel.{name}"))
             raise (AttributeError(name) if name.startswith("_") else _missing(f"MjModel.{name}")) from None
 
     def __reduce__(self):
@@ -244,6 +249,9 @@ class MjData(_sti.Data, metaclass=_Listed):
         if name == "warning":
             found = self.__dict__["warning"] = _Warnings()
             return found
+        if name in _absent.DATA:
+            hint = _HINTS.get(name)
+            return _absent.Absent(AttributeError(f"MjData.{name} is not here: {hint}") if hint else _missing(f"MjData.{name}"))
         if name in _HINTS:
             raise AttributeError(f"MjData.{name} is not here: {_HINTS[name]}")
         try:
@@ -442,6 +450,17 @@ def _our_kind(kind):
 def mj_name2id(m, type, name):
     """The id of a named object, -1 if there is none."""
     return _sti.name2id(m, _our_kind(type), name)
+
+
+def mju_type2Str(type):
+    """The name of a kind of objects, None if there is none."""
+    return next((kind.name[len("mjOBJ_"):].lower() for kind in mjtObj if int(kind) == int(type) and int(kind)), None)
+
+
+def mju_str2Type(str):
+    """The kind of objects of that name; 0 if there is none."""
+    text = str.decode() if isinstance(str, bytes) else str
+    return next((int(kind) for kind in mjtObj if kind.name == f"mjOBJ_{text.upper()}"), 0)
 
 
 def mj_id2name(m, type, id):

@@ -88,11 +88,25 @@ class MjvScene:
     """What is drawn: the model's geoms as mjv_updateScene found them, and shapes added after them."""
 
     def __init__(self, model=None, maxgeom=10000, **_):
-        self.maxgeom, self.ngeom, self.nlight, self.geoms = int(maxgeom), 0, 0, _Geoms(self)
+        self.maxgeom, self._ngeom, self.nlight, self._geoms = int(maxgeom), 0, 0, _Geoms(self)
         self.flags = _np.array([1, 0, 1, 0, 1, 0, 1, 0, 0, 0, 1, 1], _np.uint8)
         self.camera, self.lights = [MjvGLCamera(), MjvGLCamera()], [MjvLight() for _ in range(100)]
         self.stereo, self.enabletransform, self.scale = 0, 0, 1.0
         self._model, self._data, self._call, self._own, self._extra = model, None, None, [], {}
+
+    @property
+    def ngeom(self):
+        """How many shapes there are; a script that adds some counts them."""
+        return self._ngeom
+
+    @ngeom.setter
+    def ngeom(self, count):
+        self._ngeom = int(count)
+
+    @property
+    def geoms(self):
+        """The shapes."""
+        return self._geoms
 
     def _geom(self, index):
         if index >= len(self._own):
