@@ -12,7 +12,7 @@
 #include "solve/rules.h"
 #include <string.h>
 
-#define ALL (STI__PAIRS_WINDOW + 1)
+#define ALL STI__PAIRS_KEPT
 
 extern const sti__pairs_kernel sti__pairs_table;
 #ifdef STI_HAVE_ISA
@@ -35,11 +35,11 @@ typedef struct run {
     double tol;
     double *g[ALL], *z[ALL], *change[ALL]; /* results of the last sweeps, round about; what they changed */
     double gram[ALL][ALL];                 /* products of the changes */
-    int newest, have;
-    double change2; /* of the last sweep, squared */
-    double goal2;   /* change at which the gap is worth computing */
-    double best;    /* since the last stall, of squared changes ... */
-    int since;      /* ... and sweeps without half of it */
+    int newest, have;                      /* the next sweep is made in place, after the newest */
+    double change2;                        /* of the last sweep, squared */
+    double goal2;                          /* change at which the gap is worth computing */
+    double best;                           /* since the last stall, of squared changes ... */
+    int since;                             /* ... and sweeps without half of it */
     bool stalled;
     double bar;     /* relative gap bar when stalled sweeps were last looked at */
     int look, wait; /* next sweep at which watched contacts are looked at; sweeps to the one after it */
@@ -61,16 +61,26 @@ static int place_of(const run *r, int k) { return (r->newest + ALL - k) % ALL; }
 
 /* ---- one sweep ----------------------------------------------------------------------------------------------- */
 
+/* Compares with the pair before the sweep, and adds it to the window. */
+static void add_to_window(run *r) {
+    sti__pairs *p = r->p;
+    double *list[ALL], out[ALL];
+    r->newest = (r->newest + 1) % ALL;
+    if (r->have > STI__PAIRS_WINDOW) r->have = STI__PAIRS_WINDOW;
+    for (int k = 0; k < r->have; k++) list[k] = r->change[place_of(r, k + 1)];
+    r->kernel->compare(p->m, p->g, p->before, p->weight, list, r->have, r->change[r->newest], out);
+    for (int k = 0; k <= r->have; k++)
+        r->gram[r->newest][place_of(r, k)] = r->gram[place_of(r, k)][r->newest] = out[k];
+    r->have++;
+    r->change2 = out[0];
+}
+
 /* Returns the operations of clusters. */
 static double take_sweep(run *r) {
     sti__pairs *p = r->p;
-    memcpy(p->before, p->g, sizeof(double) * (size_t)p->m);
     r->kernel->sweep(p, p->z, p->g, r->local);
     double work = sti__clusters_visit(p, STI__CLUSTER_TOL * r->tol);
-    r->newest = (r->newest + 1) % ALL;
-    r->change2 = r->kernel->compare(p->m, p->g, p->before, p->weight, r->change[r->newest]);
-    memcpy(r->g[r->newest], p->g, sizeof(double) * (size_t)p->m);
-    memcpy(r->z[r->newest], p->z, sizeof(double) * (size_t)p->nz_all);
+    add_to_window(r);
     r->local = STI__PAIRS_ENOUGH * r->change2 / (p->npair + 1);
     return work;
 }
@@ -102,7 +112,7 @@ static void look_at_open(run *r, int sweeps) {
     if (sweeps != r->look) return;
     r->look += r->wait;
     r->wait *= 2;
-    if (r->kernel->watch(p, p->z, p->g, STI__RULE(PAIR_WATCHING)) > 0) r->have = 0;
+    if (r->kernel->watch(p, p->z, p->g, STI__RULE(PAIR_WATCHING)) > 0) r->have = 1;
 }
 
 /* ---- acceleration ------------------------------------------------------------------------------------------ */
@@ -115,17 +125,8 @@ static void watch_stalls(run *r) {
     r->stalled = true;
     if (STI__RULE(PAIR_CLUSTERS)) sti__clusters_grow(r->p, r->change[r->newest]);
     r->best = r->change2;
-    r->have = r->since = 0;
-}
-
-/* Adds the newest sweep to the window and to the products of changes. */
-static void add_to_window(run *r) {
-    double *list[ALL], out[ALL];
-    r->have = r->have < ALL ? r->have + 1 : ALL;
-    for (int k = 0; k < r->have; k++) list[k] = r->change[place_of(r, k)];
-    r->kernel->products(r->p->m, r->change[r->newest], list, r->have, out);
-    for (int k = 0; k < r->have; k++)
-        r->gram[r->newest][place_of(r, k)] = r->gram[place_of(r, k)][r->newest] = out[k];
+    r->have = 1;
+    r->since = 0;
 }
 
 /* Factors, which add up to 1, of the combination of least change; false if the changes are not independent. */
@@ -158,33 +159,41 @@ static bool find_factors(const run *r, double *factor) {
     return true;
 }
 
-/* Whether the way from where the last sweep began to the extrapolation opposes what that sweep changed. */
-static bool is_opposed(run *r) {
+/* Where the changes of the window cancel best, or as far from the last result on the other side if the way there opposes what
+   the last sweep has changed. False if the changes are not independent. */
+static bool extrapolate(run *r, int next) {
     sti__pairs *p = r->p;
-    double *list[1] = {r->change[r->newest]}, along;
-    r->kernel->compare(p->m, p->g, p->before, p->weight, p->inside);
-    r->kernel->products(p->m, p->inside, list, 1, &along);
-    return along < 0;
-}
-
-static void extrapolate(run *r) {
-    sti__pairs *p = r->p;
-    double factor[ALL], *g[ALL], *z[ALL];
-    if (r->have < 2) return;
-    if (!find_factors(r, factor)) {
-        r->have = 1;
-        return;
-    }
+    double factor[ALL], *g[ALL], *z[ALL], *change = r->change[r->newest];
+    if (r->have < 2 || !find_factors(r, factor)) return false;
     for (int k = 0; k < r->have; k++) g[k] = r->g[place_of(r, k)], z[k] = r->z[place_of(r, k)];
-    r->kernel->combine(p->m, g, factor, r->have, p->g);
-    bool back = STI__RULE(PAIR_BACKWARDS) && is_opposed(r);
-    if (back) { /* as far from the last result on the other side */
+    double along = r->kernel->extrapolate(p->m, g, factor, r->have, p->weight, change, r->g[next], p->before);
+    bool back = STI__RULE(PAIR_BACKWARDS) && along < 0;
+    if (back) {
         for (int k = 0; k < r->have; k++) factor[k] = -factor[k];
         factor[0] += 2;
-        r->kernel->combine(p->m, g, factor, r->have, p->g);
+        r->kernel->extrapolate(p->m, g, factor, r->have, p->weight, change, r->g[next], p->before);
     }
-    r->kernel->combine(p->nz_all, z, factor, r->have, p->z);
+    r->kernel->combine(p->nz_all, z, factor, r->have, r->z[next]);
     if (back) r->have = 0;
+    return true;
+}
+
+/* The pair that the next sweep begins with is p->g and p->z, in their places of the window. */
+static void begin_at(run *r, int place) {
+    r->p->g = r->g[place];
+    r->p->z = r->z[place];
+}
+
+static void begin_next(run *r) {
+    sti__pairs *p = r->p;
+    int next = (r->newest + 1) % ALL;
+    if (!STI__RULE(PAIR_EXTRAPOLATION) || !extrapolate(r, next)) {
+        r->have = 1;
+        memcpy(r->g[next], p->g, sizeof(double) * (size_t)p->m);
+        memcpy(p->before, p->g, sizeof(double) * (size_t)p->m);
+        memcpy(r->z[next], p->z, sizeof(double) * (size_t)p->nz_all);
+    }
+    begin_at(r, next);
 }
 
 /* ---- the solve --------------------------------------------------------------------------------------------------- */
@@ -225,9 +234,7 @@ static bool iterate(run *r, sti__budget *budget, int *sweeps) {
         if (is_done(r)) return true;
         look_at_open(r, *sweeps);
         watch_stalls(r);
-        if (!STI__RULE(PAIR_EXTRAPOLATION)) continue;
-        add_to_window(r);
-        extrapolate(r);
+        begin_next(r);
     }
     return false;
 }
@@ -282,7 +289,9 @@ bool sti__pairs_solve(sti__sap *sap, double tol) {
              .wait = 2 * STI__PAIRS_LOOK};
     int sweeps = 0;
     set_vectors(&r);
+    begin_at(&r, 0);
     take_guess(p);
+    memcpy(p->before, p->g, sizeof(double) * (size_t)p->m);
     sti__clusters_begin(p);
     r.kernel->force(p, p->g, p->z);
     bool settled = measure(&r) <= STI__PAIRS_SETTLED;

@@ -20,6 +20,7 @@ struct sti__sap;
 
 #define STI__LANE 8 /* pairs side by side; doubles of a pack */
 #define STI__BODY 6 /* dofs of a part that fits a lane */
+#define STI__PAIRS_KEPT (STI__PAIRS_WINDOW + 2)
 
 /* Packs of a contact. A contact of a group with several has rows over the pair's six orthonormal coordinates in ROWS, one alone
    has those over its first part there and those over its second in the group's head. */
@@ -95,17 +96,17 @@ typedef struct sti__pairs {
     sti__pair_group *group;
     sti__pair_single *single;
     sti__pair_touch *touch;
-    int *where;     /* per block of the island: its first impulse */
-    int *stride;    /* from one of its impulses to the next */
-    double *data;   /* of the groups, in packs */
-    double *X, *D;  /* of single blocks */
-    double *q;      /* island's rows */
-    double *weight; /* m: square root of the impulses' weight */
-    double *z, *g, *before, *inside,
-        *push; /* iterate; impulses before the sweep; within bounds, and what these push */
+    int *where;                     /* per block of the island: its first impulse */
+    int *stride;                    /* from one of its impulses to the next */
+    double *data;                   /* of the groups, in packs */
+    double *X, *D;                  /* of single blocks */
+    double *q;                      /* island's rows */
+    double *weight;                 /* m: square root of the impulses' weight */
+    double *z, *g;                  /* iterate: one of out_z and out_g */
+    double *before, *inside, *push; /* impulses before the sweep; within bounds, and what these push */
     double *
         share; /* of the gap: of each contact in lanes, by its normal impulse's number / 3, then of single blocks */
-    double *out_g, *out_z, *change; /* of the last sweeps, WINDOW + 1 of each */
+    double *out_g, *out_z, *change; /* of the last sweeps, and the next: STI__PAIRS_KEPT of each */
     char *clusters;                 /* pairs_cluster.h */
     double free2;
     void *plan, *room; /* memory: of the plan, of the rest */
@@ -139,12 +140,15 @@ typedef struct sti__pairs_kernel {
     int (*watch)(const sti__pairs *p, const double *z, const double *g, bool sleep);
     /* The gap of z with the impulses h, which are g within their bounds, and each `share` of it. push: room for z. */
     sti__pairs_gap (*gap)(const sti__pairs *p, const double *z, const double *g, double *h, double *push);
-    /* change = (g - before) weight, returns its square. */
-    double (*compare)(int m, const double *g, const double *before, const double *weight, double *change);
-    /* Products of x with each of count vectors. */
-    void (*products)(int m, const double *x, double *const *list, int count, double *out);
+    /* change = (g - before) weight; out: its square, then its products with each of count others. */
+    void (*compare)(int m, const double *g, const double *before, const double *weight, double *const *list,
+                    int count, double *change, double *out);
     /* out = sum of factor[i] list[i] */
-    void (*combine)(int m, double *const *list, const double *factor, int count, double *out);
+    void (*combine)(int n, double *const *list, const double *factor, int count, double *out);
+    /* The same into out and copy, where list[0] is what the last sweep has changed by `change` (weighted); returns the product of
+       this with the way from before that sweep to here, weighted. */
+    double (*extrapolate)(int m, double *const *list, const double *factor, int count, const double *weight,
+                          const double *change, double *out, double *copy);
 } sti__pairs_kernel;
 const sti__pairs_kernel *sti__pairs_get_kernel(void);
 

@@ -716,39 +716,71 @@ static sti__pairs_gap gap(const sti__pairs *p, const double *z, const double *g,
 
 INLINE vreal get(const double *x, int i, int k) { return ((const vreal *)(x + i))[k]; }
 
-static double compare(int m, const double *g, const double *before, const double *weight, double *change) {
-    vreal sum[SLICES];
-    UNROLL for (int k = 0; k < SLICES; k++) sum[k] = ZERO;
+/* f with a count that is known when it is compiled, so that its sums stay in registers. */
+#define BY_COUNT(f, count, ...)                 \
+    switch (count) {                            \
+    case 0: f(0, __VA_ARGS__); break;           \
+    case 1: f(1, __VA_ARGS__); break;           \
+    case 2: f(2, __VA_ARGS__); break;           \
+    case 3: f(3, __VA_ARGS__); break;           \
+    case 4: f(4, __VA_ARGS__); break;           \
+    default: f(STI__PAIRS_WINDOW, __VA_ARGS__); \
+    }
+_Static_assert(STI__PAIRS_WINDOW == 5, "BY_COUNT has a case for each count");
+
+INLINE void compare_with(int count, int m, const double *g, const double *before, const double *weight,
+                         double *const *list, double *change, double *out) {
+    vreal sum[STI__PAIRS_WINDOW + 1][SLICES];
+    UNROLL for (int e = 0; e <= count; e++) UNROLL for (int k = 0; k < SLICES; k++) sum[e][k] = ZERO;
     for (int i = 0; i < m; i += STI__LANE) UNROLL for (int k = 0; k < SLICES; k++) {
             vreal d = (get(g, i, k) - get(before, i, k)) * get(weight, i, k);
             ((vreal *)(change + i))[k] = d;
-            sum[k] += d * d;
+            sum[0][k] += d * d;
+            UNROLL for (int e = 0; e < count; e++) sum[e + 1][k] += d * get(list[e], i, k);
         }
-    return finish(sum);
+    UNROLL for (int e = 0; e <= count; e++) out[e] = finish(sum[e]);
 }
 
-INLINE double product(int m, const double *x, const double *y) {
+static void compare(int m, const double *g, const double *before, const double *weight, double *const *list,
+                    int count, double *change,
+                    double *out){BY_COUNT(compare_with, count, m, g, before, weight, list, change, out)}
+
+INLINE vreal combination(int count, double *const *list, const double *factor, int i, int k) {
+    vreal sum = factor[0] * get(list[0], i, k);
+    UNROLL for (int e = 0; e < count; e++) sum += factor[e + 1] * get(list[e + 1], i, k);
+    return sum;
+}
+
+INLINE void combine_with(int count, int n, double *const *list, const double *factor, double *out) {
+    for (int i = 0; i < n; i += STI__LANE)
+        UNROLL for (int k = 0; k < SLICES; k++)((vreal *)(out + i))[k] =
+            combination(count, list, factor, i, k);
+}
+
+static void combine(int n, double *const *list, const double *factor, int count,
+                    double *out){BY_COUNT(combine_with, count - 1, n, list, factor, out)}
+
+/* The way from before the last sweep is (out - list[0]) weight + change. */
+INLINE
+    void extrapolate_with(int count, int m, double *const *list, const double *factor, const double *weight,
+                          const double *change, double *out, double *copy, double *along) {
     vreal sum[SLICES];
     UNROLL for (int k = 0; k < SLICES; k++) sum[k] = ZERO;
-    for (int i = 0; i < m; i += STI__LANE)
-        UNROLL for (int k = 0; k < SLICES; k++) sum[k] += get(x, i, k) * get(y, i, k);
-    return finish(sum);
+    for (int i = 0; i < m; i += STI__LANE) UNROLL for (int k = 0; k < SLICES; k++) {
+            vreal x = combination(count, list, factor, i, k), d = get(change, i, k);
+            ((vreal *)(out + i))[k] = ((vreal *)(copy + i))[k] = x;
+            sum[k] += ((x - get(list[0], i, k)) * get(weight, i, k) + d) * d;
+        }
+    *along = finish(sum);
 }
 
-static void products(int m, const double *x, double *const *list, int count, double *out) {
-    for (int k = 0; k < count; k++) out[k] = product(m, x, list[k]);
-}
-
-static void combine(int m, double *const *list, const double *factor, int count, double *out) {
-    for (int i = 0; i < m; i += STI__LANE) {
-        vreal sum[SLICES];
-        UNROLL for (int s = 0; s < SLICES; s++) sum[s] = factor[0] * get(list[0], i, s);
-        for (int k = 1; k < count; k++)
-            UNROLL for (int s = 0; s < SLICES; s++) sum[s] += factor[k] * get(list[k], i, s);
-        UNROLL for (int s = 0; s < SLICES; s++)((vreal *)(out + i))[s] = sum[s];
-    }
+static double extrapolate(int m, double *const *list, const double *factor, int count, const double *weight,
+                          const double *change, double *out, double *copy) {
+    double along;
+    BY_COUNT(extrapolate_with, count - 1, m, list, factor, weight, change, out, copy, &along)
+    return along;
 }
 
 extern const sti__pairs_kernel CAT(sti__pairs_table, STI_ISA);
-const sti__pairs_kernel CAT(sti__pairs_table, STI_ISA) = {fill, sweep,   force,    watch,
-                                                          gap,  compare, products, combine};
+const sti__pairs_kernel CAT(sti__pairs_table, STI_ISA) = {fill, sweep,   force,   watch,
+                                                          gap,  compare, combine, extrapolate};

@@ -57,7 +57,7 @@ static size_t lay_out_plan(sti__pairs *p, plan *x, int n, int nrow, char *base) 
 
 static size_t lay_out_room(sti__pairs *p, const plan *x, char *base) {
     sti__cutter c = {base, 0};
-    size_t m = (size_t)p->m, z = (size_t)p->nz_all, all = STI__PAIRS_WINDOW + 1;
+    size_t m = (size_t)p->m, z = (size_t)p->nz_all, all = STI__PAIRS_KEPT;
     p->group = sti__cut(&c, (size_t)x->ngroup, sizeof *p->group);
     p->touch = sti__cut(&c, (size_t)x->ntouch, sizeof *p->touch);
     p->data = sti__cut(&c, sti__mul((size_t)x->packs, STI__LANE), sizeof(double));
@@ -66,10 +66,9 @@ static size_t lay_out_room(sti__pairs *p, const plan *x, char *base) {
     p->D = sti__cut(&c, (size_t)x->squares, sizeof(double));
     p->q = sti__cut(&c, (size_t)p->s->m, sizeof(double));
     p->clusters = sti__cut(&c, sti__clusters_room(p->s->nrow), 1);
-    double **impulses[] = {&p->weight, &p->g, &p->before, &p->inside, &p->share},
-           **motions[] = {&p->z, &p->push};
+    double **impulses[] = {&p->weight, &p->before, &p->inside, &p->share};
     for (int i = 0; i < STI__COUNT(impulses); i++) *impulses[i] = sti__cut(&c, m, sizeof(double));
-    for (int i = 0; i < STI__COUNT(motions); i++) *motions[i] = sti__cut(&c, z, sizeof(double));
+    p->push = sti__cut(&c, z, sizeof(double));
     p->out_g = sti__cut(&c, sti__mul(all, m), sizeof(double));
     p->change = sti__cut(&c, sti__mul(all, m), sizeof(double));
     p->out_z = sti__cut(&c, sti__mul(all, z), sizeof(double));
