@@ -20,7 +20,7 @@ FOLDERS = "base math linear model dynamics fem collide contact solve integrate s
 # of the processor alone; gpu/device/absent.c has what a device needs in their place
 LEFT_OUT = {"world/capsule.c", "world/record.c", "world/picture.c", "gpu/device_batch.c", "gpu/device_order.c", "gpu/device_parameters.c", "gpu/device_rollout.c", "gpu/emulate.c", "gpu/load.c",
             "gpu/cuda/cuda.c", "base/pool.c", "base/file.c"}
-MORE = ["record/field.c", "mesh/distance.c"]
+MORE = ["record/field.c", "mesh/distance.c", "mesh/lookup.c"]
 LEAST = "sm_75"
 # what steps of worlds on a device never run, or once: assembled in a hurry
 COLD = re.compile(r"^(fem_|integrate_alm_|linear_(krylov|precond)_|model_|record_|world_(soft|constrain_alm|inverse|linearize|ik|snapshot|renew|frames)|"

@@ -150,6 +150,8 @@ void sti__epa(sti__core *a, sti__core *b, const sti__simplex *s, sti__closest *o
 void sti__polish(sti__core *a, sti__core *b, const sti__simplex *s, sti__closest *c);
 /* All of it, with the balls around the cores; false if more than limit apart. */
 bool sti__closest_cores(sti__core *a, sti__core *b, double limit, sti__closest *out);
+/* A plane and the hull of a mesh. */
+void sti__plane_hull(const sti__shape *a, const sti__shape *b, double margin, sti__manifold *out);
 
 /* The points around a closest pair at which a and b touch along its normal; at most STI__MANIFOLD_MAX.
    Coordinates are relative to origin, points are in the world. */

@@ -308,7 +308,7 @@ static hulls *make_hulls(const sti_model *m) {
         bytes = sti__add(bytes, sti__hull_bytes(m->mesh_hullvertnum[i], m->mesh_hullfacenum[i]));
     hulls *all = sti__alloc_aligned(&m->allocator, bytes);
     if (!all) return NULL;
-    all->head.bytes = bytes;
+    all->head = (sti__shared){.kind = STI__SHARED_HULLS, .bytes = bytes};
     char *at = (char *)all + head_bytes(m);
     for (int i = 0; i < m->nmesh; i++) {
         int nv = m->mesh_hullvertnum[i], nt = m->mesh_hullfacenum[i];
@@ -320,7 +320,7 @@ static hulls *make_hulls(const sti_model *m) {
 }
 
 const sti__hull *sti__hulls_of(const sti_model *m, sti_error *error) {
-    sti__shared *shared = sti__shared_get(m);
+    sti__shared *shared = sti__shared_get(m, STI__SHARED_HULLS);
     if (m->nmesh == 0) return NULL;
     if (!shared) {
         hulls *all = make_hulls(m);

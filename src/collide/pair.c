@@ -86,17 +86,44 @@ static void box_edges(const sti__core *a, const sti__core *b, int i, int j, sti_
     v3_add_scaled(c->b, v, t);
 }
 
+/* A corner of the one and the place on the plane of the other's face that is across from it. */
+static void box_corner(sti__core *a, sti__core *b, int axis, sti__closest *c) {
+    double back[3];
+    v3_scale(back, c->normal, -1);
+    sti__core_support(axis < 3 ? b : a, axis < 3 ? back : c->normal, axis < 3 ? c->b : c->a);
+    v3_copy(axis < 3 ? c->a : c->b, axis < 3 ? c->b : c->a);
+    v3_add_scaled(axis < 3 ? c->a : c->b, c->normal, axis < 3 ? -c->dist : c->dist);
+}
+
+static void nearest_in_box(const sti__core *c, const double p[3], double out[3]) {
+    double r[3], q[3];
+    v3_sub(r, p, c->pos);
+    m3_mul_vec_t(q, c->mat, r);
+    for (int k = 0; k < 3; k++) q[k] = fmax(-c->size[k], fmin(c->size[k], q[k]));
+    m3_mul_vec(out, c->mat, q);
+    v3_add(out, out, c->pos);
+}
+
+#define HAIR 5e-10 /* of the size of a box: an error of the distance that does not count */
+
+/* No axis gives more than the distance of boxes that are apart. Whether two places of theirs are so near: the corner and the face, or the
+   rim where the corner is beyond it; two edges that cross. */
+static bool box_nearest(const sti__core *a, const sti__core *b, int axis, const sti__closest *c) {
+    double p[3], q[3], d[3];
+    v3_copy(p, c->a);
+    v3_copy(q, c->b);
+    if (axis < 3) nearest_in_box(a, c->b, p), nearest_in_box(b, p, q);
+    else if (axis < 6) nearest_in_box(b, c->a, q), nearest_in_box(a, q, p);
+    v3_sub(d, q, p);
+    return v3_norm(d) <= c->dist + HAIR * v3_norm(a->size);
+}
+
 static bool box_box(sti__core *a, sti__core *b, double margin, sti__closest *c) {
     int axis;
     if (!sti__box_box_axis(a, b, margin, c->normal, &c->dist, &axis)) return false;
-    if (c->dist > 0) return sti__closest_cores(a, b, margin, c);
     if (axis >= 6) box_edges(a, b, (axis - 6) / 3, (axis - 6) % 3, c);
-    else { /* a corner of the one inside the face of the other */ double back[3];
-        v3_scale(back, c->normal, -1);
-        sti__core_support(axis < 3 ? b : a, axis < 3 ? back : c->normal, axis < 3 ? c->b : c->a);
-        v3_copy(axis < 3 ? c->a : c->b, axis < 3 ? c->b : c->a);
-        v3_add_scaled(axis < 3 ? c->a : c->b, c->normal, axis < 3 ? -c->dist : c->dist);
-    }
+    else box_corner(a, b, axis, c);
+    if (c->dist > 0 && !box_nearest(a, b, axis, c)) return sti__closest_cores(a, b, margin, c);
     return c->dist < margin;
 }
 
@@ -117,66 +144,6 @@ static void plane_ellipsoid(const sti__shape *a, const sti__shape *b, double mar
     sti__closed_plane_point(a, p, margin, 0, out);
 }
 
-#define BELOW 256     /* vertices of a hull below a plane that are found over its edges */
-#define BELOW_OF 4096 /* of so many at most */
-
-typedef struct below {
-    uint64_t bit[BELOW_OF / 64]; /* which vertices */
-    int words;                   /* of a hull that has so many */
-} below;
-
-static bool is_below(const below *b, int v) { return b->bit[v / 64] >> (v % 64) & 1; }
-static void add_below(below *b, int v) { b->bit[v / 64] |= (uint64_t)1 << (v % 64); }
-
-/* The vertices of a hull that are below `level` along d, from the deepest over edges: those below a plane hang together. Where that
-   would not pay or there is no room: all. */
-static void hull_below(const sti__hull *h, const double d[3], double level, int deepest, below *b) {
-    int todo[BELOW], n = 0;
-    b->words = (h->nvert + 63) / 64;
-    bool all = h->nvert <= 4 * STI__HULL_SMALL;
-    for (int i = 0; i < b->words; i++) b->bit[i] = all ? ~(uint64_t)0 : 0;
-    if (all) return;
-    add_below(b, deepest);
-    todo[n++] = deepest;
-    for (int from = 0; from < n && n < BELOW; from++)
-        for (int k = h->edge_start[todo[from]]; k < h->edge_start[todo[from] + 1] && n < BELOW; k++) {
-            int v = h->edge_to[k];
-            if (is_below(b, v) || !(v3_dot(h->vert + 3 * v, d) < level)) continue;
-            add_below(b, v);
-            todo[n++] = v;
-        }
-    for (int i = 0; i < b->words && n == BELOW; i++) b->bit[i] = ~(uint64_t)0;
-}
-
-/* Vertex k of the hull, if it is below the margin. */
-static void plane_vertex(const sti__shape *a, const sti__shape *b, int k, double margin, sti__manifold *out) {
-    double p[3];
-    m3_mul_vec(p, b->mat, b->hull->vert + 3 * k);
-    v3_add(p, p, b->pos);
-    sti__closed_plane_point(a, p, margin, (uint32_t)k, out);
-    if (out->count == STI__HFIELD_MAX) sti__manifold_reduce(out->point, &out->count, STI__HFIELD_MAX / 2);
-}
-
-/* vertices below the margin, reduced to the deepest and those that spread most */
-static void plane_hull(const sti__shape *a, const sti__shape *b, double margin, sti__manifold *out) {
-    const sti__hull *h = b->hull;
-    double n[3], d[3], r[3];
-    below found;
-    sti__column(a->mat, 2, n);
-    m3_mul_vec_t(d, b->mat, n);
-    v3_sub(r, b->pos, a->pos);
-    double lift = v3_dot(r, n), back[3] = {-d[0], -d[1], -d[2]};
-    int deepest = sti__hull_top(h, back, -1), many = h->nvert > BELOW_OF;
-    if (!(v3_dot(h->vert + 3 * deepest, d) + lift < margin)) return;
-    if (!many) hull_below(h, d, margin - lift, deepest, &found);
-    for (int k = 0; k < h->nvert; k++) {
-        if (!many && found.bit[k / 64] >> (k % 64) == 0) k |= 63; /* no more in this word */
-        else if ((many || is_below(&found, k)) && v3_dot(h->vert + 3 * k, d) + lift < margin)
-            plane_vertex(a, b, k, margin, out);
-    }
-    sti__manifold_reduce(out->point, &out->count, STI__MANIFOLD_MAX);
-}
-
 static void plane_pair(const sti__shape *a, const sti__shape *b, double margin, sti__manifold *out) {
     switch (b->type) {
     case STI_GEOM_SPHERE: sti__closed_plane_ball(a, b->pos, b->size[0], margin, 0, out); break;
@@ -184,7 +151,7 @@ static void plane_pair(const sti__shape *a, const sti__shape *b, double margin, 
     case STI_GEOM_ELLIPSOID: plane_ellipsoid(a, b, margin, out); break;
     case STI_GEOM_CYLINDER: sti__closed_plane_cylinder(a, b, margin, out); break;
     case STI_GEOM_BOX: sti__closed_plane_box(a, b, margin, out); break;
-    case STI_GEOM_MESH: plane_hull(a, b, margin, out); break;
+    case STI_GEOM_MESH: sti__plane_hull(a, b, margin, out); break;
     default: break;
     }
 }

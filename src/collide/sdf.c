@@ -5,6 +5,7 @@
 #include "collide/hfield.h"
 #include "math/rot.h"
 #include "math/sdf.h"
+#include "model/shared.h"
 #include <float.h>
 
 /* ---- fields ---------------------------------------------------------------------------------------------------------------- */
@@ -15,38 +16,70 @@ bool sti__sdf_any(const sti_model *m) {
     return false;
 }
 
-static sti_status make_mesh(sti__sdf *f, const sti_model *m, int mesh, const sti_allocator *allocator,
-                            sti_error *error) {
-    const float *vert = m->mesh_vert + 3 * (size_t)m->mesh_vertadr[mesh];
-    size_t n = 3 * (size_t)m->mesh_vertnum[mesh];
-    f->nvert = sti__size(n, sizeof(double));
-    f->vert = sti__alloc(allocator, f->nvert);
-    if (!f->vert) return sti__fail(error, STI_NO_MEMORY, "no memory for a distance field");
-    for (size_t i = 0; i < n; i++) f->vert[i] = (double)vert[i];
-    return sti__distance_create(f->vert, m->mesh_facenum[mesh],
-                                m->mesh_face + 3 * (size_t)m->mesh_faceadr[mesh], allocator, (sti__place){0},
-                                &f->mesh, error);
+typedef struct lookups {
+    sti__shared head;
+    int nmesh;
+    sti__lookup mesh[]; /* of those that a geom of type sdf has */
+} lookups;
+
+static void drop_lookups(sti__shared *shared) {
+    lookups *all = (lookups *)(void *)shared;
+    for (int i = 0; i < all->nmesh; i++) sti__lookup_free(&all->mesh[i]);
+}
+
+static bool is_field(const sti_model *m, int mesh) {
+    for (int g = 0; g < m->ngeom; g++)
+        if (m->geom_type[g] == STI_GEOM_SDF && m->geom_sdf[g] == STI_SDF_MESH && m->geom_dataid[g] == mesh)
+            return true;
+    return false;
+}
+
+static lookups *make_lookups(const sti_model *m, sti_error *error) {
+    size_t bytes = sti__sum(sizeof(lookups), sti__size(m->nmesh, sizeof(sti__lookup)));
+    lookups *all = sti__alloc_aligned(&m->allocator, bytes);
+    sti_status status = all ? STI_OK : sti__fail(error, STI_NO_MEMORY, "no memory for distance fields");
+    if (all) {
+        all->head = (sti__shared){.kind = STI__SHARED_FIELDS, .bytes = bytes, .drop = drop_lookups};
+        all->nmesh = m->nmesh;
+    }
+    for (int i = 0; i < m->nmesh && status == STI_OK; i++)
+        if (is_field(m, i))
+            status = sti__lookup_create(m->mesh_vertnum[i], m->mesh_vert + 3 * (size_t)m->mesh_vertadr[i],
+                                        m->mesh_facenum[i], m->mesh_face + 3 * (size_t)m->mesh_faceadr[i],
+                                        &m->allocator, &all->mesh[i], error);
+    if (status == STI_OK) return all;
+    if (all) sti__shared_free(&all->head, &m->allocator);
+    return NULL;
+}
+
+static const lookups *lookups_of(const sti_model *m, sti_error *error) {
+    sti__shared *shared = sti__shared_get(m, STI__SHARED_FIELDS);
+    if (!shared) {
+        lookups *all = make_lookups(m, error);
+        if (!all) return NULL;
+        shared = sti__shared_give(m, &all->head);
+    }
+    return (const lookups *)(const void *)shared;
 }
 
 sti__sdf *sti__sdfs_create(const sti_model *m, const sti_allocator *allocator, sti_error *error) {
     if (!sti__sdf_any(m)) return NULL;
+    const lookups *meshes = lookups_of(m, error);
+    if (!meshes) return NULL;
     sti__sdf *all = sti__alloc(allocator, sti__size(m->ngeom, sizeof *all));
-    sti_status status = all ? STI_OK : sti__fail(error, STI_NO_MEMORY, "no memory for distance fields");
-    for (int g = 0; g < m->ngeom && status == STI_OK; g++) {
+    if (!all) {
+        sti__fail(error, STI_NO_MEMORY, "no memory for distance fields");
+        return NULL;
+    }
+    for (int g = 0; g < m->ngeom; g++) {
         all[g].kind = m->geom_sdf[g];
         all[g].prm = m->geom_sdfprm + (size_t)STI__SDF_PARAMETERS * (size_t)g;
-        if (all[g].kind == STI_SDF_MESH) status = make_mesh(&all[g], m, m->geom_dataid[g], allocator, error);
+        if (all[g].kind == STI_SDF_MESH) all[g].mesh = &meshes->mesh[m->geom_dataid[g]];
     }
-    if (status == STI_OK) return all;
-    sti__sdfs_free(all, m->ngeom, allocator);
-    return NULL;
+    return all;
 }
 
 void sti__sdfs_free(sti__sdf *all, int ngeom, const sti_allocator *allocator) {
-    for (int g = 0; all && g < ngeom; g++) {
-        if (all[g].mesh.allocator) sti__distance_free(&all[g].mesh);
-        sti__free(allocator, all[g].vert, all[g].nvert);
-    }
     sti__free(allocator, all, all ? sti__size(ngeom, sizeof *all) : 0);
 }
 
@@ -136,40 +169,18 @@ static double hfield_distance(const sti__hfield *h, const double p[3], double n[
     return v3_dot(a, n);
 }
 
-static void face_normal(const sti__distance *mesh, int tri, double n[3]) {
-    const int *corner = mesh->tri + 3 * (size_t)tri;
-    double a[3], b[3];
-    v3_sub(a, mesh->vert + 3 * (size_t)corner[1], mesh->vert + 3 * (size_t)corner[0]);
-    v3_sub(b, mesh->vert + 3 * (size_t)corner[2], mesh->vert + 3 * (size_t)corner[0]);
-    v3_cross(n, a, b);
-    v3_normalize(n);
-}
-
-/* A nearest point straight below or above tells the side by its triangle, one on an edge or corner needs the winding number. */
-static double mesh_distance(const sti__distance *mesh, const double p[3], double n[3]) {
-    double near[3], face[3];
-    int tri = 0;
-    double away = sti__distance_to(mesh, p, near, &tri);
-    face_normal(mesh, tri, face);
-    v3_sub(n, p, near);
-    double along = v3_dot(n, face);
-    bool inside = fabs(along) > (1 - 1e-9) * away ? along < 0 : sti__distance_winding(mesh, p) > 0.5;
-    if (away > 1e-12) v3_scale(n, n, (inside ? -1 : 1) / away);
-    else v3_copy(n, face);
-    return inside ? -away : away;
-}
-
 /* A lower bound of the distance becomes one to first order, by its slope. */
-static double shape_distance(const sti__shape *s, const double p[3], double n[3]) {
+static double shape_distance(const sti__shape *s, const double p[3], bool rough, double n[3]) {
     const sti__sdf *f = s->sdf;
-    if (f->kind == STI_SDF_MESH) return mesh_distance(&f->mesh, p, n);
+    if (f->kind == STI_SDF_MESH)
+        return rough && f->mesh->value ? sti__lookup_rough(f->mesh, p, n) : sti__lookup_exact(f->mesh, p, n);
     double d = sti__sdf_gradient(f->kind, f->prm, p, 1e-7 * v3_norm(s->size), n), slope = v3_norm(n);
     if (!(slope > 1e-3)) return n[2] = 1, d;
     v3_scale(n, n, 1 / slope);
     return d / slope;
 }
 
-static double own_distance(const sti__shape *s, const double p[3], double n[3]) {
+static double own_distance(const sti__shape *s, const double p[3], bool rough, double n[3]) {
     switch (s->type) {
     case STI_GEOM_PLANE: return n[0] = n[1] = 0, n[2] = 1, p[2];
     case STI_GEOM_SPHERE: return ball_distance(s->size[0], p, n);
@@ -179,16 +190,16 @@ static double own_distance(const sti__shape *s, const double p[3], double n[3]) 
     case STI_GEOM_BOX: return box_distance(s->size, p, n);
     case STI_GEOM_MESH: return hull_distance(s->hull, p, n);
     case STI_GEOM_HFIELD: return hfield_distance(s->hfield, p, n);
-    default: return shape_distance(s, p, n);
+    default: return shape_distance(s, p, rough, n);
     }
 }
 
-/* Distance and unit gradient in the world. */
-static double distance(const sti__shape *s, const double p[3], double n[3]) {
+/* Distance and unit gradient in the world; rough: by the tables of meshes. */
+static double distance(const sti__shape *s, const double p[3], bool rough, double n[3]) {
     double away[3], q[3], own[3];
     v3_sub(away, p, s->pos);
     m3_mul_vec_t(q, s->mat, away);
-    double d = own_distance(s, q, own);
+    double d = own_distance(s, q, rough, own);
     m3_mul_vec(n, s->mat, own);
     return d;
 }
@@ -199,6 +210,7 @@ typedef struct pair {
     const sti__shape *a, *b;
     double lo[3], hi[3]; /* in both boxes */
     double size;         /* its diagonal */
+    bool rough;          /* distances by the tables of meshes */
 } pair;
 
 /* A point where both distances are equal. */
@@ -211,7 +223,7 @@ typedef struct place {
 /* How far p is from where both distances are equal, along n; false if it is not between two surfaces. */
 static bool look(const pair *x, place *o, double *off) {
     double na[3], nb[3], sum[3];
-    double da = distance(x->a, o->p, na), db = distance(x->b, o->p, nb);
+    double da = distance(x->a, o->p, x->rough, na), db = distance(x->b, o->p, x->rough, nb);
     v3_sub(o->n, na, nb);
     double between = v3_norm(o->n);
     o->sum = da + db;
@@ -250,8 +262,8 @@ static bool step(const pair *x, const place *from, double *length, place *to) {
 }
 
 /* Steps of Barzilai and Borwein's length, which is that of Newton's method along a line. */
-static bool descend(const pair *x, int steps, place *o) {
-    double length = 0.25 * x->size, s[3], y[3];
+static bool descend(const pair *x, int steps, double length, place *o) {
+    double s[3], y[3];
     place next;
     if (!settle(x, ROUGH, o)) return false;
     for (int i = 0; i < steps && v3_norm(o->t) > 1e-8; i++) {
@@ -263,7 +275,7 @@ static bool descend(const pair *x, int steps, place *o) {
         length = curve > 0 ? v3_dot(s, s) / curve : 2 * length;
         length = fmax(1e-4 * x->size, fmin(4 * x->size, length));
     }
-    return settle(x, FINE, o);
+    return settle(x, x->rough ? ROUGH : FINE, o);
 }
 
 /* ---- contacts ------------------------------------------------------------------------------------------------------------------ */
@@ -277,12 +289,12 @@ static double unrest(const pair *x, const sti__shape *s, const place *o) {
     v3_cross(u[0], o->n, e);
     v3_normalize(u[0]);
     v3_cross(u[1], o->n, u[0]);
-    distance(s, o->p, here);
+    distance(s, o->p, false, here);
     for (int i = 0; i < 4; i++) {
         double q[3], d[3];
         v3_copy(q, o->p);
         v3_add_scaled(q, u[i / 2], (i % 2 ? -1e-3 : 1e-3) * x->size);
-        distance(s, q, n);
+        distance(s, q, false, n);
         v3_sub(d, n, here);
         sum += v3_dot(d, d);
     }
@@ -295,8 +307,8 @@ static void choose_normal(const pair *x, place *o) {
     if (o->bend < 1e-7) return;
     double ua = unrest(x, x->a, o) + 1e-9, ub = unrest(x, x->b, o) + 1e-9;
     double wa = ub * ub / (ua * ua + ub * ub), wb = 1 - wa;
-    distance(x->a, o->p, na);
-    distance(x->b, o->p, nb);
+    distance(x->a, o->p, false, na);
+    distance(x->b, o->p, false, nb);
     for (int k = 0; k < 3; k++) o->n[k] = wa * na[k] - wb * nb[k];
     v3_normalize(o->n);
 }
@@ -304,19 +316,25 @@ static void choose_normal(const pair *x, place *o) {
 /* Points nearer than this part of the region to one before them are the same contact, whose deepest place counts. */
 #define APART 0.04
 
-static void add(const pair *x, const place *o, uint32_t feature, sti__manifold *out) {
+/* The one of `count` points that is the same contact as a place; NULL: none. */
+static sti__point *same(const pair *x, const place *o, int count, sti__point *point) {
     double d[3];
-    sti__point *p = NULL;
-    for (int i = 0; i < out->count && !p; i++) {
-        v3_sub(d, out->point[i].pos, o->p);
-        if (v3_norm(d) < APART * x->size) p = &out->point[i];
+    for (int i = 0; i < count; i++) {
+        v3_sub(d, point[i].pos, o->p);
+        if (v3_norm(d) < APART * x->size) return &point[i];
     }
+    return NULL;
+}
+
+static void add(const pair *x, place *o, uint32_t feature, sti__manifold *out) {
+    sti__point *p = same(x, o, out->count, out->point);
     if (p && !(o->sum < p->dist - 1e-9 * x->size)) return;
     if (!p) {
         if (out->count == STI__HFIELD_MAX) return;
         p = &out->point[out->count++];
         p->feature = feature;
     }
+    choose_normal(x, o);
     v3_copy(p->pos, o->p);
     v3_copy(p->normal, o->n);
     p->dist = o->sum;
@@ -347,16 +365,57 @@ static double radical(int i, int base) {
     return sum;
 }
 
-void sti__sdf_pair(const sti__shape *a, const sti__shape *b, double margin, sti__manifold *out) {
+static void start_at(const pair *x, int i, double p[3]) {
     static const int bases[3] = {2, 3, 5};
+    for (int k = 0; k < 3; k++) p[k] = x->lo[k] + radical(i, bases[k]) * (x->hi[k] - x->lo[k]);
+}
+
+/* The largest cell of the tables of two shapes, 0 without any. */
+static double largest_cell(const pair *x) {
+    double most = 0;
+    const sti__shape *both[2] = {x->a, x->b};
+    for (int k = 0; k < 2; k++)
+        if (both[k]->sdf && both[k]->sdf->kind == STI_SDF_MESH && both[k]->sdf->mesh->value)
+            most = fmax(most, both[k]->sdf->mesh->cell);
+    return most;
+}
+
+/* All starts go down by the tables; then the lowest of those that came to one place goes on by the triangles. A table is off by less
+   than a cell. */
+static void by_tables(pair *x, double cell, double margin, sti__manifold *out) {
+    sti__point rough[STI__HFIELD_MAX];
+    int count = 0;
+    x->rough = true;
+    for (int i = 1; i <= x->b->tries[1]; i++) {
+        place o;
+        start_at(x, i, o.p);
+        if (!descend(x, x->b->tries[0], 0.25 * x->size, &o) || !(o.sum < margin + 2 * cell)) continue;
+        sti__point *p = same(x, &o, count, rough);
+        if (!p && count < STI__HFIELD_MAX) p = &rough[count++], p->dist = INFINITY, p->feature = (uint32_t)i;
+        if (!p || !(o.sum < p->dist)) continue;
+        v3_copy(p->pos, o.p);
+        p->dist = o.sum;
+    }
+    x->rough = false;
+    for (int i = 0; i < count; i++) {
+        place o;
+        v3_copy(o.p, rough[i].pos);
+        if (descend(x, x->b->tries[0], 0.5 * cell, &o) && o.sum < margin) add(x, &o, rough[i].feature, out);
+    }
+}
+
+void sti__sdf_pair(const sti__shape *a, const sti__shape *b, double margin, sti__manifold *out) {
     pair x = {.a = a, .b = b};
     out->count = 0;
     if (!region(&x, margin)) return;
+    double cell = largest_cell(&x);
+    if (cell > 0) {
+        by_tables(&x, cell, margin, out);
+        return;
+    }
     for (int i = 1; i <= b->tries[1]; i++) {
         place o;
-        for (int k = 0; k < 3; k++) o.p[k] = x.lo[k] + radical(i, bases[k]) * (x.hi[k] - x.lo[k]);
-        if (!descend(&x, b->tries[0], &o) || !(o.sum < margin)) continue;
-        choose_normal(&x, &o);
-        add(&x, &o, (uint32_t)i, out);
+        start_at(&x, i, o.p);
+        if (descend(&x, b->tries[0], 0.25 * x.size, &o) && o.sum < margin) add(&x, &o, (uint32_t)i, out);
     }
 }

@@ -4,15 +4,13 @@
 #define STI_COLLIDE_SDF_H
 
 #include "collide/shape.h"
-#include "mesh/distance.h"
+#include "mesh/lookup.h"
 
 /* The field of a geom, in its frame. */
 typedef struct sti__sdf {
-    int kind;           /* sti_sdf */
-    const double *prm;  /* of a shape */
-    sti__distance mesh; /* of STI_SDF_MESH */
-    double *vert;       /* its vertices */
-    size_t nvert;       /* bytes */
+    int kind;                /* sti_sdf */
+    const double *prm;       /* of a shape */
+    const sti__lookup *mesh; /* of STI_SDF_MESH; all worlds of a model share it */
 } sti__sdf;
 
 /* The fields of all geoms of a model, NULL without any of type sdf; NULL with an error if there is no memory. */

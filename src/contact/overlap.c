@@ -157,12 +157,17 @@ static bool judge_contact(sti__overlaps *o, const sti_state *s, const sti__conta
     if ((depth > 0 && k < 0) || !grow(o, &o->point, sizeof *o->point, o->npoint, &o->point_room))
         return false;
     o->point[o->npoint++] = (sti__overlap_point){id, k, opening, share};
-    if (k >= 0) add_contact(&o->pair[k], c, &p, depth, share);
+    if (k < 0) return true;
+    add_contact(&o->pair[k], c, &p, depth, share);
+    if (++o->pair[k].count == 1) o->pair[k].opening = opening, o->pair[k].share = share;
     return true;
 }
 
+/* One contact alone has been judged. */
 static void judge_pair(const sti_state *s, sti__overlap *pair) {
     push p = {.depth = pair->depth, .size = pair->size};
+    if (pair->count == 1) return;
+    pair->opening = pair->share = 0;
     if (!(pair->weight > 0)) return;
     v3_scale(p.force, pair->force, 1 / pair->weight);
     v3_scale(p.moment, pair->moment, 1 / pair->weight);

@@ -31,6 +31,7 @@ typedef struct sti__overlap {
     double weight;         /* sum of depth times own share, m */
     double depth, size;    /* m: the largest depth; radius of the smallest geom */
     double opening, share; /* of all contacts together */
+    int count;             /* of contacts */
 } sti__overlap;
 
 /* A contact of such a pair. */

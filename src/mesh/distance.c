@@ -139,7 +139,7 @@ static double nearest_on_segment(const double a[3], const double b[3], const dou
     v3_sub(ab, b, a);
     v3_sub(ap, p, a);
     double length2 = v3_dot(ab, ab), t = length2 > 0 ? v3_dot(ap, ab) / length2 : 0;
-    t = fmin(fmax(t, 0), 1);
+    t = t < 0 ? 0 : t > 1 ? 1 : t;
     v3_copy(out, a);
     v3_add_scaled(out, ab, t);
     v3_sub(e, p, out);
@@ -190,8 +190,8 @@ static double nearest_on_triangle(const double a[3], const double b[3], const do
 static double box_distance2(const sti__distance_node *n, const double p[3]) {
     double sum = 0;
     for (int k = 0; k < 3; k++) {
-        double d = fmax(fmax(n->lo[k] - p[k], p[k] - n->hi[k]), 0);
-        sum += d * d;
+        double below = n->lo[k] - p[k], above = p[k] - n->hi[k], d = below > above ? below : above;
+        if (d > 0) sum += d * d;
     }
     return sum;
 }
@@ -232,12 +232,28 @@ static void search_node(search *s, int at) {
     if (fmax(left, right) < s->best) search_node(s, swap ? at + 1 : n->right);
 }
 
-double sti__distance_to(const sti__distance *distance, const double p[3], double nearest[3], int *tri) {
-    search s = {.d = distance, .p = p, .best = HUGE_VAL};
-    search_node(&s, 0);
+/* From all of the surface, or what is within the bound of it. */
+static void search_within(search *s, double bound) {
+    s->best = bound * bound * (1 + 1e-9);
+    s->tri = -1;
+    search_node(s, 0);
+    if (s->tri >= 0) return;
+    s->best = HUGE_VAL; /* the bound was wrong by rounding */
+    s->tri = 0;         /* infinitely far away they are all alike */
+    search_node(s, 0);
+}
+
+double sti__distance_within(const sti__distance *distance, const double p[3], double bound, double nearest[3],
+                            int *tri) {
+    search s = {.d = distance, .p = p};
+    search_within(&s, bound);
     if (nearest) v3_copy(nearest, s.point);
     if (tri) *tri = s.tri;
     return sqrt(s.best);
+}
+
+double sti__distance_to(const sti__distance *distance, const double p[3], double nearest[3], int *tri) {
+    return sti__distance_within(distance, p, HUGE_VAL, nearest, tri);
 }
 
 /* ---- winding number ------------------------------------------------------------------------------------------- */
@@ -282,13 +298,9 @@ static bool side_of(const search *s, double *side) {
 }
 
 double sti__distance_signed(const sti__distance *distance, const double p[3], double bound) {
-    search s = {.d = distance, .p = p, .best = bound * bound * (1 + 1e-9), .tri = -1};
+    search s = {.d = distance, .p = p};
     double side;
-    search_node(&s, 0);
-    if (s.tri < 0) { /* the bound was wrong by rounding */
-        s.best = HUGE_VAL;
-        search_node(&s, 0);
-    }
+    search_within(&s, bound);
     double d = sqrt(s.best);
     if (distance->simple && side_of(&s, &side)) return side < 0 ? -d : d;
     return sti__distance_winding(distance, p) > 0.5 ? -d : d;

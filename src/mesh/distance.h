@@ -30,6 +30,9 @@ sti_status sti__distance_create(const double *vert, int ntri, const int *tri, co
 void sti__distance_free(sti__distance *distance);
 /* Distance to the nearest point; nearest and tri may be NULL. */
 double sti__distance_to(const sti__distance *distance, const double p[3], double nearest[3], int *tri);
+/* The same where the surface is known to be no further away than `bound`, which saves time. */
+double sti__distance_within(const sti__distance *distance, const double p[3], double bound, double nearest[3],
+                            int *tri);
 /* 1 inside a closed surface, 0 outside, to about 1e-2; in between where the surface is open. */
 double sti__distance_winding(const sti__distance *distance, const double p[3]);
 /* Negative inside: where the winding number is above one half. The surface is known to be no further away than

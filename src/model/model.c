@@ -48,26 +48,45 @@ bool sti__model_allocate(sti_model *m, const sti_allocator *allocator) {
     return true;
 }
 
-sti__shared *sti__shared_get(const sti_model *model) {
-    if (model->of) model = model->of;
+static sti__shared *first_shared(const sti_model *model) {
     return __atomic_load_n(&model->shared, __ATOMIC_ACQUIRE);
 }
 
+static sti__shared *of_kind(sti__shared *block, sti__shared_kind kind) {
+    while (block && block->kind != kind) block = block->next;
+    return block;
+}
+
+sti__shared *sti__shared_get(const sti_model *model, sti__shared_kind kind) {
+    return of_kind(first_shared(model->of ? model->of : model), kind);
+}
+
+void sti__shared_free(sti__shared *shared, const sti_allocator *allocator) {
+    if (shared->drop) shared->drop(shared);
+    sti__free_aligned(allocator, shared, shared->bytes);
+}
+
 sti__shared *sti__shared_give(const sti_model *model, sti__shared *block) {
-    void *there = NULL;
     if (model->of) model = model->of;
-    if (__atomic_compare_exchange_n(&((sti_model *)(uintptr_t)model)->shared, &there, block, false,
-                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        return block;
-    sti__free_aligned(&model->allocator, block, block->bytes);
-    return there;
+    void **head = &((sti_model *)(uintptr_t)model)->shared, *there = first_shared(model);
+    do {
+        sti__shared *faster = of_kind(there, block->kind);
+        if (faster) {
+            sti__shared_free(block, &model->allocator);
+            return faster;
+        }
+        block->next = there;
+    } while (!__atomic_compare_exchange_n(head, &there, block, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+    return block;
 }
 
 void sti_model_free(sti_model *model) {
     if (!model) return;
     sti_allocator allocator = model->allocator;
-    sti__shared *shared = model->shared;
-    if (shared) sti__free_aligned(&allocator, shared, shared->bytes);
+    for (sti__shared *shared = model->shared, *next; shared; shared = next) {
+        next = shared->next;
+        sti__shared_free(shared, &allocator);
+    }
     if (model->buffer) sti__free_aligned(&allocator, model->buffer, model->nbuffer);
     sti__free(&allocator, model, sizeof *model);
 }

@@ -153,6 +153,25 @@ def test_torus_on_a_mesh(shape):
     np.testing.assert_allclose(best.pos[2], 0.0995, atol=1e-5)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_ball_and_a_mesh_as_field(seed):
+    """A ball outside of a box of triangles, which is turned: the distance of a box, whatever the table of the mesh says in between."""
+    rng = np.random.default_rng(seed)
+    half, ball = np.array([.4, .3, .1]), 0.05
+    corners = " ".join(f"{x} {y} {z}" for x in (-.4, .4) for y in (-.3, .3) for z in (-.1, .1))
+    quat = rng.normal(size=4)
+    quat /= np.linalg.norm(quat)
+    turn = np.zeros(9)
+    mujoco.mju_quat2Mat(turn, quat)
+    p = rng.uniform(-1, 1, 3) * half * 1.02
+    p[seed % 3] = (half[seed % 3] + ball + rng.uniform(-.02, .02)) * rng.choice([-1, 1])
+    over = np.abs(p) - half
+    distance = np.linalg.norm(np.maximum(over, 0)) - ball
+    xml = ("<mujoco><asset><mesh name='box' vertex='%s'/></asset><worldbody><geom type='sdf' mesh='box' quat='%.17g %.17g %.17g %.17g'/>"
+           "<body pos='%.17g %.17g %.17g'><freejoint/><geom size='%g' margin='.06'/></body></worldbody></mujoco>" % (corners, *quat, *(turn.reshape(3, 3) @ p), ball))
+    assert min(c.dist for c in first_contact(xml)) == pytest.approx(distance, abs=1e-7)
+
+
 def test_torus_on_a_height_field():
     """A level one, which is as a plane at its height."""
     xml = scene({"s": ("torus", {})}, "<geom type='hfield' hfield='h'/><body pos='0 0 %.17g' euler='90 0 0'><freejoint/>{s}</body>" % (0.2 + R + r - 0.001))
