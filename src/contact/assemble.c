@@ -84,6 +84,7 @@ static size_t lay_out(sti__assembly *as, char *base) {
                {&as->dof, sti__size(nv, sizeof(int))},
                {&as->dof_island, sti__size(nv, sizeof(int))},
                {&as->tree, sti__size(ntree, sizeof(bool))},
+               {&as->laid, sti__size(ntree, sizeof(bool))},
                {&as->astart, sti__size(nv, sizeof(int))},
                {&as->vstar, sti__size(nv, sizeof(double))},
                {&as->coords, sti__size(nv, sizeof(double))},
@@ -493,7 +494,7 @@ static void add_run(sti__assembly *as, const sti_state *s, int begin, int end) {
 typedef struct filling {
     sti__assembly *as;
     const sti_state *s;
-    atomic_bool ill;
+    atomic_bool ill, hard;
 } filling;
 
 /* The Schur complement that a dof belongs to; NULL if its body is there in full. */
@@ -584,29 +585,36 @@ static void add_motion(void *context, int begin, int end) {
     if (ill) atomic_store_explicit(&f->ill, true, memory_order_relaxed);
 }
 
-static void add_trees(sti__assembly *as, const sti_state *s, const sti_tasks *tasks) {
+/* Dofs of the trees that rows touch, and where their rows of A begin; how many. */
+static int lay_out_trees(sti__assembly *as) {
     const sti_model *m = as->model;
-    filling f = {.as = as, .s = s};
-    int n = 0, before = m->nflex ? -1 : as->columns, growths = as->growths;
-    bool same = true;
-    as->columns = -1; /* until they are written */
+    int n = 0;
     as->astart[0] = 0;
     for (int d = 0; d < as->ndof; d++) {
         bool out = d >= m->nv && as->soft.kept && !as->soft.kept[(d - m->nv) / 3];
         as->place[d] = as->tree[as->owner[d]] && !out ? n : -1;
         if (as->place[d] < 0) continue;
-        same &= n < before && as->dof[n] == d;
         as->dof[n] = d;
         as->coords[n] = d < m->nv ? 0 : as->soft.coords[d - m->nv];
         if (d < m->nv) as->astart[n + 1] = as->astart[n] + m->D_rownnz[d];
         else place_soft(as, d, n);
         n++;
     }
-    if (!grow_matrix(as, as->astart[n])) {
+    memcpy(as->laid, as->tree, sizeof(bool) * (size_t)as->ntree);
+    return n;
+}
+
+static void add_trees(sti__assembly *as, const sti_state *s, const sti_tasks *tasks) {
+    filling f = {.as = as, .s = s};
+    int n = as->columns;
+    as->placed =
+        n > 0 && as->model->nflex == 0 && memcmp(as->laid, as->tree, sizeof(bool) * (size_t)as->ntree) == 0;
+    as->columns = -1; /* until they are written */
+    if (!as->placed) n = lay_out_trees(as);
+    if (!as->placed && !grow_matrix(as, as->astart[n])) {
         as->failed = true;
         return;
     }
-    as->placed = same && n == before && growths == as->growths;
     sti__run(tasks, n, 512, add_motion, &f);
     sti__run(tasks, n, 512, add_rows, &f);
     as->columns = n;
@@ -670,7 +678,20 @@ static void find_islands(sti__assembly *as) {
 
 #define STILL 1e-3 /* m/s or rad/s: answers are not asked to be better than at this speed */
 
-static void show_arrays(sti__assembly *as, double h) {
+/* Whether there are rows without softness; the weights of the rows, where the solver asks for them. */
+static void look_at_rows(void *context, int begin, int end) {
+    filling *f = context;
+    const sti__assembly *as = f->as;
+    bool hard = false, weights = as->problem.estimate != NULL;
+    for (int b = begin; b < end; b++)
+        for (int i = as->first[b]; i < as->first[b + 1]; i++) {
+            hard |= as->R[i] == 0 && as->rows[b].kind != STI_ROW_USER;
+            if (weights) as->estimate[i] = as->info[b].weight;
+        }
+    if (hard) atomic_store_explicit(&f->hard, true, memory_order_relaxed);
+}
+
+static void show_arrays(sti__assembly *as, double h, const sti_tasks *tasks) {
     sti_problem *p = &as->problem;
     sti_problem_arrays *a = &p->arrays;
     int n = a->n;
@@ -692,14 +713,12 @@ static void show_arrays(sti__assembly *as, double h) {
     p->allocator = as->allocator;
     p->delassus = false;
     p->uniform = true;
-    p->estimate =
-        a->n > 0 && as->dof[a->n - 1] >= as->model->nv ? as->estimate : NULL; /* there are soft bodies */
-    for (p->first_soft = 0; p->first_soft < a->n && as->dof[p->first_soft] < as->model->nv;) p->first_soft++;
-    for (int b = 0; p->estimate && b < as->nblock; b++)
-        for (int i = as->first[b]; i < as->first[b + 1]; i++) as->estimate[i] = as->info[b].weight;
-    for (int b = 0; b < as->nblock; b++)
-        for (int i = as->first[b]; i < as->first[b + 1]; i++)
-            p->hard |= as->R[i] == 0 && as->rows[b].kind != STI_ROW_USER;
+    p->first_soft = n;
+    while (p->first_soft > 0 && as->dof[p->first_soft - 1] >= as->model->nv) p->first_soft--;
+    p->estimate = p->first_soft < n ? as->estimate : NULL;
+    filling f = {.as = as};
+    sti__run(tasks, as->nblock, 1024, look_at_rows, &f);
+    p->hard |= atomic_load_explicit(&f.hard, memory_order_relaxed);
 }
 
 sti_status sti__assembly_end(sti__assembly *as, const sti_state *s, const sti_tasks *tasks,
@@ -707,7 +726,7 @@ sti_status sti__assembly_end(sti__assembly *as, const sti_state *s, const sti_ta
     if (as->failed) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the rows of a step");
     add_trees(as, s, tasks);
     if (as->failed) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the matrix of a step");
-    show_arrays(as, s->opt.timestep);
+    show_arrays(as, s->opt.timestep, tasks);
     as->problem.tree = factor_of(as, s);
     as->problem.ill |= as->problem.estimate != NULL;
     find_islands(as);

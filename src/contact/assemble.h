@@ -98,6 +98,7 @@ typedef struct sti__assembly {
     int *dof;        /* n: the step's number */
     int *dof_island; /* n */
     bool *tree;      /* ntree: touched by a row */
+    bool *laid;      /* ntree: trees whose dofs `dof`, `place` and `astart` are of, if `columns` is not -1 */
     int *astart, *acol;
     int *mass; /* nD: where in M each entry of the rows of A is, with both triangles */
     int *mirror,

@@ -4,9 +4,12 @@
 #include "contact/rows.h"
 #include "solve/policy.h"
 #include "solve/rules.h"
+#include <float.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
+
+#define GRAIN_BLOCKS 512 /* a piece for a thread */
 
 #define COOKIE 0x5354494f50543031ull
 
@@ -59,8 +62,16 @@ static sti_status check_numbers(const sti_solve_options *o, sti_error *error) {
     return STI_OK;
 }
 
+/* One pass without branches. */
+static bool all_finite(const double *x, int n) {
+    int64_t bad = 0; /* as wide as a number, so that a register does several */
+    for (int i = 0; x && i < n; i++) bad |= !(fabs(x[i]) <= DBL_MAX);
+    return bad == 0;
+}
+
 static sti_status check_guess(const char *name, const double *x, int n, sti_error *error) {
-    for (int i = 0; x && i < n; i++)
+    if (all_finite(x, n)) return STI_OK;
+    for (int i = 0; i < n; i++)
         if (!isfinite(x[i])) return sti__fail(error, STI_ARGUMENT, "options.%s[%d] is not finite", name, i);
     return STI_OK;
 }
@@ -280,13 +291,19 @@ static bool is_lawful(const sti_row *row, const double *g) {
     return g[0] >= 0 && t2 <= g[0] * g[0] * (1 + 1e-12);
 }
 
+typedef struct guessed {
+    const sti_problem *p;
+    double *g;
+} guessed;
+
 /* Gaps are those of impulses within their bounds: others may look like an answer. Contacts that turned leave such
    guesses. A user's row has its own conjugate, which is infinite there. */
-static void set_lawful(const sti_problem *p, double *g) {
-    for (int b = 0; b < p->arrays.nrow; b++) {
+static void set_lawful(void *context, int begin, int end) {
+    const sti_problem *p = ((const guessed *)context)->p;
+    for (int b = begin; b < end; b++) {
         const sti_row *row = &p->arrays.rows[b];
         const double *R = p->arrays.R + p->first[b];
-        double *here = g + p->first[b];
+        double *here = ((const guessed *)context)->g + p->first[b];
         if (row->kind == STI_ROW_USER || (row->kind == STI_ROW_CONE && is_lawful(row, here))) continue;
         bool soft = true;
         for (int i = 0; i < row->dim; i++) soft = soft && R[i] > 0;
@@ -295,12 +312,6 @@ static void set_lawful(const sti_problem *p, double *g) {
 }
 
 static const sti_tasks *tasks_of(const sti_solve_options *o) { return o->tasks.run ? &o->tasks : NULL; }
-
-static bool all_finite(const double *x, int n) {
-    for (int i = 0; x && i < n; i++)
-        if (!isfinite(x[i])) return false;
-    return true;
-}
 
 /* From what the solver has added up. */
 static void take_sum(const sti__sum *s, sti_certificate *c) {
@@ -386,7 +397,8 @@ static sti_status reduce(sti__task *t, sti_error *error) {
 
 void sti__set_guesses(const sti_problem *p, const sti_solve_options *o, double *v, double *g) {
     set_guess(g, o->guess_g, p->m);
-    if (o->guess_g) set_lawful(p, g);
+    guessed guess = {p, g};
+    if (o->guess_g) sti__run(tasks_of(o), p->arrays.nrow, GRAIN_BLOCKS, set_lawful, &guess);
     if (p->arrays.n) set_guess(v, o->guess_v ? o->guess_v : p->arrays.vstar, p->arrays.n);
 }
 

@@ -557,19 +557,31 @@ static sti_status solve(sti_world *world) {
     return frozen ? solve_frozen(world, &options) : status;
 }
 
-static void find_pushed(sti__constraints *c) {
+/* Threads may say of the same tree that it is pushed. */
+static void say_pushed(sti__constraints *c, int col) {
     const sti__assembly *as = &c->rows;
-    memset(c->pushed, 0, sizeof(bool) * (size_t)as->ntree);
-    for (int b = 0; b < as->nblock; b++) {
+    __atomic_store_n(&c->pushed[as->owner[as->dof[col]]], true, __ATOMIC_RELAXED);
+}
+
+static void find_pushed_by(void *context, int begin, int end) {
+    sti__constraints *c = context;
+    const sti__assembly *as = &c->rows;
+    for (int b = begin; b < end; b++) {
         bool any = false;
-        int begin = as->jstart[as->first[b]], end = as->jstart[as->first[b] + 1];
+        int from = as->jstart[as->first[b]], to = as->jstart[as->first[b] + 1];
         for (int i = as->first[b]; i < as->first[b + 1]; i++) any |= as->g[i] != 0;
-        if (!any || begin == end) continue;
-        int first = as->owner[as->dof[as->jcol[begin]]], last = as->owner[as->dof[as->jcol[end - 1]]];
-        c->pushed[first] = c->pushed[last] = true;
-        for (int k = begin; last - first > 1 && k < end; k++)
-            c->pushed[as->owner[as->dof[as->jcol[k]]]] = true;
+        if (!any || from == to) continue;
+        int first = as->owner[as->dof[as->jcol[from]]], last = as->owner[as->dof[as->jcol[to - 1]]];
+        say_pushed(c, as->jcol[from]);
+        say_pushed(c, as->jcol[to - 1]);
+        for (int k = from; last - first > 1 && k < to; k++) say_pushed(c, as->jcol[k]);
     }
+}
+
+static void find_pushed(sti_world *world) {
+    sti__constraints *c = &world->constraints;
+    memset(c->pushed, 0, sizeof(bool) * (size_t)c->rows.ntree);
+    sti__run(sti__world_tasks(world), c->rows.nblock, GRAIN_BLOCKS, find_pushed_by, c);
 }
 
 typedef struct motion {
@@ -597,7 +609,7 @@ static void move_dofs(void *context, int begin, int end) {
 /* Trees without an impulse move as if there were no rows, to the last bit. */
 static void set_motion_of_rows(sti_world *world, double *qacc_step, double *rate) {
     motion to = {world, qacc_step, rate};
-    find_pushed(&world->constraints);
+    find_pushed(world);
     sti__run(sti__world_tasks(world), world->constraints.rows.problem.arrays.n, GRAIN_DOFS, move_dofs, &to);
 }
 

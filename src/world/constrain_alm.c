@@ -97,6 +97,7 @@ static void answer_over_dofs(sti_world *world) {
     sti__assembly *as = &world->constraints.rows;
     if (as->nblock == 0) return;
     for (int d = 0; d < world->model->nv; d++) as->dof[d] = d; /* the rows are over the model's dofs */
+    as->columns = -1;
     memcpy(as->v, sti__alm_velocity(world->alm), sizeof(double) * (size_t)world->model->nv);
     sti__coupled_answer(as, world->state);
     for (int b = 0; b < as->nblock; b++)

@@ -162,6 +162,7 @@ sti_status sti__islands_sort(sti__islands *s, const sti_problem *p, sti_error *e
 static int count_columns(const sti_problem *p, int b, int stamp, int *mark) {
     const sti_csr *J = &p->arrays.J;
     int count = 0;
+    if (p->uniform) return J->start[p->first[b] + 1] - J->start[p->first[b]];
     for (int k = J->start[p->first[b]]; k < J->start[p->first[b + 1]]; k++)
         if (mark[J->col[k]] != stamp) mark[J->col[k]] = stamp, count++;
     return count;
@@ -220,22 +221,42 @@ static int merge_columns(const sti_problem *p, int b, const int *rank, int *out)
     }
 }
 
-static void fill_block(sti__island *s, const sti_problem *p, int b, const int *rank, int *slot) {
+/* Rows that are over the same dofs, in their order; how many. */
+static int fill_alike(const sti_problem *p, int b, const int *rank, int *col, double *value) {
     const sti_csr *J = &p->arrays.J;
+    int first = p->first[b], dim = p->first[b + 1] - first, begin = J->start[first],
+        count = J->start[first + 1] - begin;
+    for (int k = 0; k < count; k++) col[k] = rank[J->col[begin + k]];
+    for (int i = 0; i < dim; i++)
+        for (int k = 0; k < count; k++) value[k * dim + i] = J->value[begin + i * count + k];
+    return count;
+}
+
+/* Any rows, over all their dofs. */
+static int fill_merged(const sti__island *s, const sti_problem *p, int b, const int *rank, int *slot,
+                       int *col, double *value) {
+    const sti_csr *J = &p->arrays.J;
+    int dim = p->first[b + 1] - p->first[b], count = merge_columns(p, b, rank, col);
+    memset(value, 0, sizeof(double) * (size_t)count * (size_t)dim);
+    for (int k = 0; k < count; k++) slot[s->dof[col[k]]] = k;
+    for (int i = 0; i < dim; i++)
+        for (int k = J->start[p->first[b] + i]; k < J->start[p->first[b] + i + 1]; k++)
+            value[slot[J->col[k]] * dim + i] = J->value[k];
+    return count;
+}
+
+static void fill_block(sti__island *s, const sti_problem *p, int b, const int *rank, int *slot) {
     int global = s->row[b], dim = p->arrays.rows[global].dim;
-    int *col = s->col + s->start[b], count = merge_columns(p, global, rank, col);
+    int *col = s->col + s->start[b];
     double *value = s->value + s->number[b];
+    int count = p->uniform ? fill_alike(p, global, rank, col, value)
+                           : fill_merged(s, p, global, rank, slot, col, value);
     s->start[b + 1] = s->start[b] + count;
     s->number[b + 1] = s->number[b] + (int64_t)count * dim;
     s->first[b + 1] = s->first[b] + dim;
     s->gstart[b + 1] = s->gstart[b] + dim * dim;
-    memset(value, 0, sizeof(double) * (size_t)count * (size_t)dim);
     for (int k = count - 1, *run = s->run + s->start[b]; k >= 0; k--)
         run[k] = k + 1 < count && col[k + 1] == col[k] + 1 ? run[k + 1] : k + 1;
-    for (int k = 0; k < count; k++) slot[s->dof[col[k]]] = k;
-    for (int i = 0; i < dim; i++)
-        for (int k = J->start[p->first[global] + i]; k < J->start[p->first[global] + i + 1]; k++)
-            value[slot[J->col[k]] * dim + i] = J->value[k];
     for (int i = 0; i < dim; i++) {
         s->R[s->first[b] + i] = p->arrays.R[p->first[global] + i];
         s->vhat[s->first[b] + i] = p->arrays.vhat[p->first[global] + i];

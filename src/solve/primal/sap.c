@@ -610,15 +610,23 @@ static size_t lay_out_guesses(guess_run *run, size_t work, char *base) {
     return c.used;
 }
 
+static void judge_guess(const guess_run *run, int k, const sti_tasks *tasks) {
+    sti__islands *s = run->islands;
+    if (s->done[k]) return;
+    sti__guess guess = guess_of(run->task, s, k, run->share, run->work + run->at[k]);
+    guess.tasks = tasks;
+    s->done[k] = sti__softened(run->task->problem, guess.row, guess.nrow) &&
+                 guess_holds(run->task, &guess, &run->part[k]);
+}
+
+static bool is_large(const sti__islands *s, int k) {
+    return s->dof_at[k + 1] - s->dof_at[k] > STI__SAP_LARGE;
+}
+
 static void judge_guesses(void *context, int begin, int end) {
     const guess_run *run = context;
-    sti__islands *s = run->islands;
-    for (int k = begin; k < end; k++) {
-        if (s->done[k]) continue;
-        sti__guess guess = guess_of(run->task, s, k, run->share, run->work + run->at[k]);
-        s->done[k] = sti__softened(run->task->problem, guess.row, guess.nrow) &&
-                     guess_holds(run->task, &guess, &run->part[k]);
-    }
+    for (int k = begin; k < end; k++)
+        if (!is_large(run->islands, k)) judge_guess(run, k, NULL);
 }
 
 /* Large islands whose guess is good enough are done. */
@@ -638,6 +646,8 @@ static bool check_guesses(const sti__task *t, sti__islands *s, sti__sum *sum) {
         if (!s->done[k]) work += sti__guess_room(s->dof_at[k + 1] - s->dof_at[k]);
     }
     sti__run(&t->options->tasks, s->count, 1, judge_guesses, &run);
+    for (int k = 0; k < s->count; k++)
+        if (is_large(s, k)) judge_guess(&run, k, &t->options->tasks);
     for (int k = 0; k < s->count; k++)
         if (s->done[k]) sti__sum_add(sum, &run.part[k]);
     return true;

@@ -33,8 +33,28 @@ size_t sti__guess_room(int n) {
     return lay_out(&s, n, NULL);
 }
 
-static void gather(const sti__guess *s, const scales *x) {
-    for (int i = 0; i < s->n; i++) {
+/* A large island is judged in pieces, by several threads; sums are taken in the order of pieces, which do not depend on threads. */
+#define PIECE 512 /* dofs or blocks of a piece, at least */
+enum { PIECES = 64 };
+
+typedef struct judging {
+    const sti__guess *s;
+    scales x;
+    int pieces[2];        /* of dofs, of blocks */
+    int part[PIECES + 1]; /* where the first part of the mass begins that is a piece's own */
+    double gap[PIECES][2], free2[PIECES];
+    both moved2[PIECES], rest[PIECES], force[PIECES];
+    bool failed[PIECES];
+} judging;
+
+static int pieces_of(int count) { return count / PIECE < PIECES ? count / PIECE + 1 : PIECES; }
+static int begin_of(int count, int pieces, int k) { return (int)((int64_t)count * k / pieces); }
+
+static void gather(void *context, int first, int last) {
+    judging *t = context;
+    const sti__guess *s = t->s;
+    const scales *x = &t->x;
+    for (int i = begin_of(s->n, *t->pieces, first); i < begin_of(s->n, *t->pieces, last); i++) {
         double vstar = s->problem->arrays.vstar[s->dof[i]];
         x->vstar[i] = vstar;
         x->v[i] = (both){s->v[0][s->dof[i]], s->v[1][s->dof[i]]};
@@ -44,9 +64,12 @@ static void gather(const sti__guess *s, const scales *x) {
 }
 
 /* What is in the island of A times what moved, and A v*; a stored zero couples nothing. */
-static void mass_mul(const sti__guess *s, const scales *x) {
+static void mass_mul(void *context, int first, int last) {
+    judging *t = context;
+    const sti__guess *s = t->s;
+    const scales *x = &t->x;
     const sti_csr *A = &s->problem->arrays.A;
-    for (int i = 0; i < s->n; i++) {
+    for (int i = begin_of(s->n, *t->pieces, first); i < begin_of(s->n, *t->pieces, last); i++) {
         both sum = {0, 0};
         double impetus = 0;
         int global = s->dof[i], reach = i;
@@ -64,31 +87,44 @@ static void mass_mul(const sti__guess *s, const scales *x) {
     }
 }
 
-/* Adds the rows' parts of the gap; force gets J'g. */
-static void add_rows(const sti__guess *s, const scales *x, double gap[2]) {
+/* A block's part of the gap of each pair. */
+static void add_gap(const sti__guess *s, const scales *x, int b, double gap[2]) {
     const sti_problem *p = s->problem;
     const sti_csr *J = &p->arrays.J;
-    for (int b = 0; b < s->nrow; b++) {
-        int at = p->first[s->row[b]];
-        const sti_row *row = &p->arrays.rows[s->row[b]];
-        const double *R = p->arrays.R + at;
-        double y[2][STI_ROW_DIM] = {{0}};
-        for (int i = 0; i < row->dim; i++) {
-            both sum = {0, 0}, g = {s->g[0][at + i], s->g[1][at + i]};
-            for (int k = J->start[at + i]; k < J->start[at + i + 1]; k++) {
-                int j = s->rank[J->col[k]];
-                sum += J->value[k] * x->v[j];
-                x->force[j] += J->value[k] * g;
-            }
-            for (int pair = 0; pair < 2; pair++) y[pair][i] = sum[pair] - p->arrays.vhat[at + i];
-        }
-        for (int pair = 0; pair < 2; pair++) {
-            const double *g = s->g[pair] + at;
-            double part = sti__row_gap_at(row, R, y[pair], g, true);
-            if (s->share[pair]) s->share[pair][s->row[b]] = part;
-            gap[pair] += part;
-        }
+    int at = p->first[s->row[b]];
+    const sti_row *row = &p->arrays.rows[s->row[b]];
+    double y[2][STI_ROW_DIM] = {{0}};
+    for (int i = 0; i < row->dim; i++) {
+        both sum = {0, 0};
+        for (int k = J->start[at + i]; k < J->start[at + i + 1]; k++)
+            sum += J->value[k] * x->v[s->rank[J->col[k]]];
+        for (int pair = 0; pair < 2; pair++) y[pair][i] = sum[pair] - p->arrays.vhat[at + i];
     }
+    for (int pair = 0; pair < 2; pair++) {
+        double part = sti__row_gap_at(row, p->arrays.R + at, y[pair], s->g[pair] + at, true);
+        if (s->share[pair]) s->share[pair][s->row[b]] = part;
+        gap[pair] += part;
+    }
+}
+
+static void add_gaps(void *context, int first, int last) {
+    judging *t = context;
+    int nrow = t->s->nrow, pieces = t->pieces[1];
+    for (int k = first; k < last; k++)
+        for (int b = begin_of(nrow, pieces, k); b < begin_of(nrow, pieces, k + 1); b++)
+            add_gap(t->s, &t->x, b, t->gap[k]);
+}
+
+/* J'g */
+static void add_forces(const sti__guess *s, const scales *x) {
+    const sti_problem *p = s->problem;
+    const sti_csr *J = &p->arrays.J;
+    for (int b = 0; b < s->nrow; b++)
+        for (int i = p->first[s->row[b]]; i < p->first[s->row[b] + 1]; i++) {
+            both g = {s->g[0][i], s->g[1][i]};
+            for (int k = J->start[i]; k < J->start[i + 1]; k++)
+                x->force[s->rank[J->col[k]]] += J->value[k] * g;
+        }
 }
 
 /* Where the run of dofs that A couples from begin on ends; -1 if it has many. */
@@ -128,40 +164,73 @@ static bool add_norms(const sti__guess *s, const scales *x, int begin, int n, bo
     return true;
 }
 
-static bool norms(const sti__guess *s, const scales *x, both *rest, both *force) {
-    *rest = *force = (both){0, 0};
-    for (int begin = 0, end = 0; begin < s->n; begin = end) {
-        end = part_end(x, begin);
-        if (end == begin + 1 && x->weight[begin] > 0) {
+/* Of the dofs begin..end, where a part of the mass begins and one ends. */
+static bool norms(const sti__guess *s, const scales *x, int begin, int end, both *rest, both *force) {
+    for (int next = begin; begin < end; begin = next) {
+        next = part_end(x, begin);
+        if (next == begin + 1 && x->weight[begin] > 0) {
             both r = x->momentum[begin] - x->force[begin], f = x->force[begin];
             *rest += r * r / x->weight[begin];
             *force += f * f / x->weight[begin];
-        } else if (end < 0 || !add_norms(s, x, begin, end - begin, rest, force)) return false;
+        } else if (!add_norms(s, x, begin, next - begin, rest, force)) return false;
     }
     return true;
 }
 
-void sti__guess_bars(const sti__guess *s, sti__sum sum[2], double bar[2]) {
-    scales x;
-    both moved2 = {0, 0}, rest, force;
-    double free2 = 0, gap[2] = {0, 0};
-    lay_out(&x, s->n, s->work);
-    bar[0] = bar[1] = INFINITY;
-    gather(s, &x);
-    mass_mul(s, &x);
-    for (int begin = 0; begin < s->n;)
-        if ((begin = part_end(&x, begin)) < 0) return;
-    add_rows(s, &x, gap);
-    if (!norms(s, &x, &rest, &force)) return;
-    for (int i = 0; i < s->n; i++) {
-        free2 += x.vstar[i] * x.impetus[i];
-        moved2 += x.moved[i] * x.momentum[i];
+static void add_squares(void *context, int first, int last) {
+    judging *t = context;
+    const scales *x = &t->x;
+    for (int k = first; k < last; k++) {
+        for (int i = t->part[k]; i < t->part[k + 1]; i++) {
+            t->free2[k] += x->vstar[i] * x->impetus[i];
+            t->moved2[k] += x->moved[i] * x->momentum[i];
+        }
+        t->failed[k] = !norms(t->s, x, t->part[k], t->part[k + 1], &t->rest[k], &t->force[k]);
     }
+}
+
+/* Where parts of the mass begin; false if one has many dofs. */
+static bool find_parts(judging *t) {
+    int n = t->s->n, k = 0;
+    for (int begin = 0; begin < n;) {
+        while (k < *t->pieces && begin >= begin_of(n, *t->pieces, k)) t->part[k++] = begin;
+        if ((begin = part_end(&t->x, begin)) < 0) return false;
+    }
+    while (k <= *t->pieces) t->part[k++] = n;
+    return true;
+}
+
+/* The sums of all pieces in those of the first; false if a part has no factor. */
+static bool add_up(judging *t) {
+    bool made = !t->failed[0];
+    for (int k = 1; k < *t->pieces; k++) {
+        t->free2[0] += t->free2[k];
+        t->moved2[0] += t->moved2[k];
+        t->rest[0] += t->rest[k];
+        t->force[0] += t->force[k];
+        made &= !t->failed[k];
+    }
+    for (int k = 1; k < t->pieces[1]; k++)
+        for (int pair = 0; pair < 2; pair++) t->gap[0][pair] += t->gap[k][pair];
+    return made;
+}
+
+void sti__guess_bars(const sti__guess *s, sti__sum sum[2], double bar[2]) {
+    judging t = {.s = s, .pieces = {pieces_of(s->n), pieces_of(s->nrow)}};
+    bar[0] = bar[1] = INFINITY;
+    lay_out(&t.x, s->n, s->work);
+    sti__run(s->tasks, t.pieces[0], 1, gather, &t);
+    sti__run(s->tasks, t.pieces[0], 1, mass_mul, &t);
+    if (!find_parts(&t)) return;
+    sti__run(s->tasks, t.pieces[1], 1, add_gaps, &t);
+    add_forces(s, &t.x);
+    sti__run(s->tasks, t.pieces[0], 1, add_squares, &t);
+    if (!add_up(&t)) return;
     for (int pair = 0; pair < 2; pair++) {
-        sum[pair] = (sti__sum){.gap = gap[pair] + rest[pair] / 2,
-                               .impulse2 = force[pair],
-                               .moved2 = moved2[pair],
-                               .free2 = sti__free2(s->problem, free2, 1)};
+        sum[pair] = (sti__sum){.gap = t.gap[0][pair] + t.rest[0][pair] / 2,
+                               .impulse2 = t.force[0][pair],
+                               .moved2 = t.moved2[0][pair],
+                               .free2 = sti__free2(s->problem, t.free2[0], 1)};
         bar[pair] = sti__sum_bar(&sum[pair]);
     }
 }

@@ -14,6 +14,7 @@ typedef struct sti__guess {
     const double *v[2], *g[2]; /* may be the same pair twice */
     double *share[2];          /* of the problem's blocks, may be NULL */
     void *work;                /* sti__guess_room(n) bytes, aligned */
+    const sti_tasks *tasks;    /* for the parts of a large island; NULL: this thread alone */
 } sti__guess;
 
 size_t sti__guess_room(int n);
