@@ -279,7 +279,7 @@ bool sti__pairs_solve(sti__sap *sap, double tol) {
     sti__island *s = sap->s;
     sti__pairs *p = &s->pairs;
     int64_t start = sti__tick(s->tally);
-    if (!sti__pairs_prepare(p, s)) return false;
+    if (!sti__pairs_prepare(p, s, sap->tasks)) return false;
     run r = {.p = p,
              .kernel = sti__pairs_get_kernel(),
              .newest = -1,

@@ -114,7 +114,7 @@ typedef struct sti__pairs {
 } sti__pairs;
 
 /* Lays the island out; false if it is not made for it or memory is short. */
-bool sti__pairs_prepare(sti__pairs *p, struct sti__island *s);
+bool sti__pairs_prepare(sti__pairs *p, struct sti__island *s, const sti_tasks *tasks);
 void sti__pairs_free(sti__pairs *p, const sti_allocator *allocator);
 
 #define STI__PAIRS_TOUCHES 8 /* parts that one block may move */

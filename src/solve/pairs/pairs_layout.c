@@ -361,6 +361,21 @@ static void gather_group(const sti__pairs *p, const plan *x, const sti__pair_gro
     }
 }
 
+typedef struct filling {
+    const sti__pairs *p;
+    const plan *x;
+} filling;
+
+static void fill_groups(void *context, int begin, int end) {
+    const filling *f = context;
+    const sti__pairs_kernel *kernel = sti__pairs_get_kernel();
+    sti__pair_raw raw;
+    for (int k = begin; k < end; k++) {
+        gather_group(f->p, f->x, &f->p->group[k], &raw);
+        kernel->fill(f->p, &f->p->group[k], &raw);
+    }
+}
+
 static void fill_single(sti__pairs *p, sti__pair_single *e, int64_t *used) {
     const sti__island *s = p->s;
     int b = e->block, dim = s->first[b + 1] - s->first[b], list[STI__PAIRS_TOUCHES];
@@ -383,10 +398,9 @@ static void fill_single(sti__pairs *p, sti__pair_single *e, int64_t *used) {
     p->stride[b] = 1;
 }
 
-static bool fill(sti__pairs *p, plan *x) {
+static bool fill(sti__pairs *p, plan *x, const sti_tasks *tasks) {
     sti__island *s = (sti__island *)p->s;
-    const sti__pairs_kernel *kernel = sti__pairs_get_kernel();
-    sti__pair_raw raw;
+    filling f = {p, x};
     int64_t used = 0;
     for (int k = 0; k < p->parts; k++)
         if (!sti__factor_part(s, p->part[k], size_of(p, k), p->L + p->lstart[k])) return false;
@@ -396,17 +410,14 @@ static bool fill(sti__pairs *p, plan *x) {
     for (int i = 0; i < p->npair; i++)
         if (x->colour[i] >= 0) place_pair(p, x, i);
     memset(p->weight, 0, sizeof(double) * (size_t)p->m);
-    for (int k = 0; k < p->ngroup; k++) {
-        gather_group(p, x, &p->group[k], &raw);
-        kernel->fill(p, &p->group[k], &raw);
-    }
+    sti__run(tasks, p->ngroup, 16, fill_groups, &f);
     for (int k = 0; k < p->nsingle; k++) fill_single(p, &p->single[k], &used);
     p->free2 = 0;
     for (int i = 0; i < s->n; i++) p->free2 += s->vstar[i] * s->impetus[i];
     return true;
 }
 
-bool sti__pairs_prepare(sti__pairs *p, sti__island *s) {
+bool sti__pairs_prepare(sti__pairs *p, sti__island *s, const sti_tasks *tasks) {
     plan x = {0};
     p->s = s;
     p->nsingle = 0;
@@ -428,5 +439,5 @@ bool sti__pairs_prepare(sti__pairs *p, sti__island *s) {
     need = lay_out_room(p, &x, NULL);
     if (!sti__make_room(s->allocator, &p->room, &p->nroom, need, need / 2)) return false;
     lay_out_room(p, &x, p->room);
-    return fill(p, &x);
+    return fill(p, &x, tasks);
 }
