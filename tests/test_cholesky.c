@@ -371,76 +371,6 @@ static void *counting(void *context, void *ptr, size_t old_size, size_t new_size
     return realloc(ptr, new_size);
 }
 
-/* ---- unsymmetric ------------------------------------------------------------------------------- */
-
-/* Gauss with partial pivoting. */
-static void dense_gauss(const double *d, int n, double *x) {
-    double *m = malloc(sizeof(double) * (size_t)(n * n + 1));
-    memcpy(m, d, sizeof(double) * (size_t)(n * n));
-    for (int c = 0; c < n; c++) {
-        int p = c;
-        for (int i = c + 1; i < n; i++)
-            if (fabs(m[i * n + c]) > fabs(m[p * n + c])) p = i;
-        for (int j = 0; j < n; j++) {
-            double t = m[c * n + j];
-            m[c * n + j] = m[p * n + j], m[p * n + j] = t;
-        }
-        double t = x[c];
-        x[c] = x[p], x[p] = t;
-        for (int i = c + 1; i < n; i++) {
-            double l = m[i * n + c] / m[c * n + c];
-            for (int j = c; j < n; j++) m[i * n + j] -= l * m[c * n + j];
-            x[i] -= l * x[c];
-        }
-    }
-    for (int i = n - 1; i >= 0; i--) {
-        for (int j = i + 1; j < n; j++) x[i] -= m[i * n + j] * x[j];
-        x[i] /= m[i * n + i];
-    }
-    free(m);
-}
-
-/* Values of an unsymmetric d in the places of its pattern's lower triangle. */
-static void both_values(const sti__chol *c, const matrix *a, const double *d, double *lower, double *upper) {
-    const int *place = sti__chol_places(c);
-    for (int i = 0; i < a->n; i++)
-        for (int k = a->start[i]; k < a->start[i + 1]; k++) {
-            int j = a->col[k];
-            bool after = place[i] >= place[j];
-            lower[k] = after ? d[i * a->n + j] : d[j * a->n + i];
-            upper[k] = after ? d[j * a->n + i] : d[i * a->n + j];
-        }
-}
-
-TEST(unsymmetric) {
-    static const int sizes[] = {1, 3, 8, 9, 30, 77, 150};
-    for (int t = 0; t < 7 * 3 * 3; t++) {
-        int n = sizes[t % 7], nn = n * n + 1;
-        double *d = random_dense(n, t / 7 % 3 == 0 ? 0 : t / 7 % 3 == 1 ? 0.05 : 0.6);
-        matrix a = from_dense(d, n, 1);
-        for (int i = 0; i < n; i++)
-            for (int j = 0; j < n; j++)
-                if (i != j) d[i * n + j] *= 1.5 * uniform(); /* the same pattern, other values */
-        double *lower = malloc(sizeof(double) * (size_t)nn), *upper = malloc(sizeof(double) * (size_t)nn);
-        double *x = malloc(sizeof(double) * (size_t)n), *y = malloc(sizeof(double) * (size_t)n);
-        sti__chol *c = sti__chol_create(NULL, NULL);
-        sti__chol_use_variant(c, t / 21);
-        sti_csr view_a = view(&a);
-        REQUIRE(sti__chol_analyse(c, &view_a, NULL) == STI_OK);
-        both_values(c, &a, d, lower, upper);
-        REQUIRE(sti__chol_factor_both(c, lower, upper, NULL) == STI_OK);
-        for (int i = 0; i < n; i++) x[i] = y[i] = uniform();
-        sti__chol_solve(c, x, NULL);
-        dense_gauss(d, n, y);
-        for (int i = 0; i < n; i++) CHECK_NEAR(x[i], y[i], 1e-12);
-        lower[a.start[n] - 1] = NAN;
-        CHECK(sti__chol_factor_both(c, lower, upper, NULL) == STI_NONFINITE);
-        sti__chol_free(c);
-        release(&a);
-        free(d), free(lower), free(upper), free(x), free(y);
-    }
-}
-
 TEST(failing_allocation) {
     grid_matrix m = grid_make(6, 5, 4), small = grid_make(3, 3, 2);
     sti_csr a = {m.n, m.n, m.start, m.col, m.value},
@@ -547,5 +477,5 @@ TEST(ill_conditioned) {
 }
 
 MAIN(CASE(random_matrices), CASE(bad_pivots), CASE(grids), CASE(special_patterns), CASE(dissection),
-     CASE(dissected_grid), CASE(schur_complement_of_late_dofs), CASE(unsymmetric), CASE(failing_allocation),
+     CASE(dissected_grid), CASE(schur_complement_of_late_dofs), CASE(failing_allocation),
      CASE(no_allocation_when_warm), CASE(bad_pivot_in_a_grid), CASE(ill_conditioned))

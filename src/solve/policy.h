@@ -51,8 +51,6 @@
 #define STI__HESSIAN_BOOST 1e-14 /* Share that is added to the diagonal where a factor fails; a hundred times more each time ... */
 #define STI__HESSIAN_TRIES 8 /* ... at most so many times. */
 #define STI__HESSIAN_RENEW 25 /* Products of one solve after which soft bodies get a new preconditioner. */
-#define STI__UNSYMMETRIC_LEAST 8 /* BiCGStab products that are tried before the unsymmetric matrix is factored, at least ... */
-#define STI__UNSYMMETRIC_MOST 60 /* ... and at most. */
 #define STI__HESSIAN_MARGIN 4 /* Conjugate gradients must look so many times cheaper than a factor. */
 #define STI__CORE_DOFS 60000 /* Dofs of the core of touched dofs, at most, ... */
 #define STI__CORE_ENTRIES 50000000 /* ... numbers of its matrix ... */
@@ -68,6 +66,7 @@
 #define STI__ROUNDS_SHARE_HARD 1e-5 /* ... and where contact is hard. */
 #define STI__ROUNDS_SHARE_LEAST 1e-7 /* Share at least ... */
 #define STI__ROUNDS_SHARE_MOST 0.1 /* ... and at most. */
+#define STI__ROUNDS_SWEPT 0.1 /* Relative gap bar to which a round of exact Coulomb is swept, at least, as a share of the tolerance. */
 #define STI__ROUNDS_GAIN 0.03 /* A round that leaves more than this share of the error asks for a smaller R_p, ... */
 #define STI__ROUNDS_GAIN_EXACT 0.5 /* ... the same in exact Coulomb. */
 #define STI__ROUNDS_PLAIN 30 /* Newton steps that are tried on stiff rows before they take the proximal way. */
@@ -76,8 +75,7 @@
 #define STI__ROUNDS_SOFTER 10 /* ... each by this factor, ... */
 #define STI__ROUNDS_HOLD 4 /* ... and rounds for which the share then stays. */
 #define STI__ROUNDS_WAIT 2 /* Rounds with frozen De Saxce terms after an exact one failed. */
-#define STI__ROUNDS_LATE 300 /* Newton steps of softened contact after which mass scaling is tried ... */
-#define STI__ROUNDS_SCALED 800 /* ... and by which that must have led to the answer. */
+#define STI__ROUNDS_SCALED 800 /* Newton steps by which mass scaling must have led to the answer. */
 #define STI__ROUNDS_TIRED 8 /* Rounds without a better iterate after which they are solved more tightly ... */
 #define STI__ROUNDS_STALL 30 /* ... and after which there are no more. */
 
@@ -87,23 +85,17 @@
 #define STI__COULOMB_STEPS 90 /* Newton steps of one call ... */
 #define STI__COULOMB_STEPS_ROUND 60 /* ... and of one within proximal rounds. */
 #define STI__COULOMB_PATIENCE 16 /* Steps that have not halved the natural map, after which rounds take over. */
-#define STI__COULOMB_WARM 0.3 /* Natural map of a given pair below which it is gone on from as it is; else it is balanced first, ... */
-#define STI__COULOMB_FAR 1e-2 /* ... and rounded from the start if it is above this. */
+#define STI__COULOMB_WARM 0.3 /* Natural map of a given pair below which it is gone on from as it is; else it is balanced first. */
+#define STI__COULOMB_GAIN 0.1 /* Share by which a whole step must lower the natural map, ... */
+#define STI__COULOMB_GAIN_ROUND 0.5 /* ... the same within rounds ... */
+#define STI__COULOMB_SHORTEST 0.1 /* ... and the length below which steps are not halved further. */
 #define STI__COULOMB_BLIND 2 /* Steps in a row that may raise the natural map within rounds. */
-#define STI__COULOMB_ROUNDEST 1 /* Rounding of the laws at most, as a share of the length of the impulses; ... */
-#define STI__COULOMB_SHARPEN 0.5 /* ... by this factor less after a full step, with soft bodies by what the step left over ... */
-#define STI__COULOMB_SHARPEN_MOST 1e-3 /* ... but not below this. */
-#define STI__COULOMB_FAILURES 4 /* Failures of rounded laws after which ... */
-#define STI__COULOMB_ROUNDER 10 /* ... they are rounded so many times more after each. */
-#define STI__COULOMB_SWEEPS 10 /* Row sweeps where rounded laws lead nowhere; twice as many each time ... */
-#define STI__COULOMB_SWEEPS_MOST 80 /* ... up to this. */
 #define STI__COULOMB_ROUGH 1e-3 /* Relative residual of the balance of a pair that a step starts from. */
 #define STI__COULOMB_LOOSE 0.03 /* Relative residual of one linear solve at most; tighter as the natural map falls. */
 #define STI__COULOMB_SPARE 0.3 /* Share of the tolerance that a linear solve may leave. */
 #define STI__COULOMB_NEAR 1e2 /* The gap bar is computed once the natural map is within this factor of the tolerance. */
 #define STI__COULOMB_PRODUCTS 60 /* Pairs of BiCGStab products of one linear solve that has no better way. */
 #define STI__COULOMB_GMRES_PASSES 12 /* Passes over the island that a step of GMRES costs: a product, its preconditioner, the basis. */
-#define STI__COULOMB_REFINED 4 /* Times that a solve by an unsymmetric factor is refined. */
 #define STI__SETTLE_ROUNDS 3 /* Rounds within one contact of a row sweep. */
 
 /* ---- mass scaling (mass_scaling.c) ---------------------------------------------------------------------- */
@@ -173,7 +165,7 @@
 #define STI__CONDENSE_BATCH 8 /* ... so many at a time. */
 #define STI__DUAL_POOL_NUMBERS 60000 /* Numbers of W below which a product stays on its thread. */
 #define STI__GUESS_PART 32 /* Guesses are evaluated where the mass couples at most so many dofs. */
-#define STI__SWEEP_PART 64 /* Rows are swept where the mass couples at most so many dofs. */
+#define STI__SWEEP_PART 64 /* Islands are swept, and masses scaled, where the mass couples at most so many dofs. */
 
 /* ---- sweeps over pairs: shape of the problem ------------------------------------------------------------ */
 

@@ -19,10 +19,6 @@
     X(PAIR_NEARNESS, "stalled sweeps go on until Newton's method finds its way from where they are")         \
     X(PAIR_CLUSTERS, "bodies whose contacts cycle are solved as one block after each sweep")                 \
     X(CLUSTER_SHIFTS, "there: De Saxce shifts are frozen where Newton's steps or visits lead nowhere")       \
-    X(UNSYMMETRIC_FACTOR, "where BiCGStab is slow the whole unsymmetric Newton matrix is factored")          \
-    X(ROUNDED_LAWS, "laws are rounded off where Newton's steps do not gain")                                 \
-    X(ROW_SWEEPS, "Gauss-Seidel sweeps over rows where rounded laws lead nowhere")                           \
-    X(SNAPPING, "impulses that nearly slide or are nearly open are put there before they are judged")        \
     X(MASS_SCALING, "mass-scaling continuation where heavy bodies lean on light ones")                       \
     X(ROUNDS_ANDERSON, "Anderson's method on the offset of proximal rounds")                                 \
     X(ROUNDS_SOFTER, "a proximal round that fails is tried again with larger shares")                        \

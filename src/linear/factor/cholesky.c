@@ -23,10 +23,9 @@ struct sti__chol {
     const sti__dense *dense;
     uint64_t hash;
     bool ready, factored;
-    int halves;                   /* of the last factorisation: 1 (L), or 2 (L and U') */
-    double *factor[2], *stack[2]; /* panels; triangles. Those of U' are made when they are first needed */
-    double *x, *z;                /* SIDES padded vectors, SIDES vectors of rows */
-    double *work;                 /* of solves: one piece per task, one for the nodes above */
+    double *factor, *stack; /* panels; triangles */
+    double *x, *z;          /* SIDES padded vectors, SIDES vectors of rows */
+    double *work;           /* of solves: one piece per task, one for the nodes above */
     size_t piece;
     int *bad;              /* per task: first bad place, -1 if none */
     sti__iterate *iterate; /* instead of a factor; NULL: not needed so far */
@@ -34,8 +33,8 @@ struct sti__chol {
     sti__tally *tally;
     double *schur; /* of the late dofs, in rising order */
     int *rank;     /* of each dof of their node in that */
-    void *block, *upper;
-    size_t room, upper_room;
+    void *block;
+    size_t room;
 };
 
 sti__chol *sti__chol_create(const sti_allocator *allocator, sti_error *error) {
@@ -54,7 +53,6 @@ void sti__chol_free(sti__chol *c) {
     sti__plan_free(&c->plan, &own);
     sti__temp_free(&c->temp, &own);
     if (c->block) sti__free_aligned(&own, c->block, c->room);
-    if (c->upper) sti__free_aligned(&own, c->upper, c->upper_room);
     sti__free(&own, c, sizeof *c);
 }
 
@@ -67,8 +65,8 @@ static uint64_t pattern_hash(const sti_csr *a) {
 
 static size_t place_arrays(sti__chol *c, char *base) {
     sti__cutter cut = {base, 0};
-    c->factor[0] = sti__cut(&cut, c->plan.nfactor, sizeof(double));
-    c->stack[0] = sti__cut(&cut, c->plan.nstack, sizeof(double));
+    c->factor = sti__cut(&cut, c->plan.nfactor, sizeof(double));
+    c->stack = sti__cut(&cut, c->plan.nstack, sizeof(double));
     c->x = sti__cut(&cut, sti__size(SIDES, c->plan.npad), sizeof(double));
     c->z = sti__cut(&cut, sti__size(SIDES, c->plan.nz), sizeof(double));
     c->piece = 64 * (size_t)c->plan.most_tiles;
@@ -94,20 +92,6 @@ static bool reserve(sti__chol *c) {
     if (!sti__make_room(&c->own, &c->block, &c->room, need, need / 8)) return false;
     place_arrays(c, c->block);
     rank_late(c);
-    return true;
-}
-
-static size_t place_upper(sti__chol *c, char *base) {
-    sti__cutter cut = {base, 0};
-    c->factor[1] = sti__cut(&cut, c->plan.nfactor, sizeof(double));
-    c->stack[1] = sti__cut(&cut, c->plan.nstack, sizeof(double));
-    return cut.used;
-}
-
-static bool reserve_upper(sti__chol *c) {
-    size_t need = place_upper(c, NULL);
-    if (!sti__make_room(&c->own, &c->upper, &c->upper_room, need, need / 8)) return false;
-    place_upper(c, c->upper);
     return true;
 }
 
@@ -158,30 +142,21 @@ sti_status sti__chol_analyse_late(sti__chol *c, const sti_csr *a, const bool *la
 typedef struct front {
     const sti__chol *c;
     const sti__node *node, *child;
-    int halves;
-    double *panel[2], *triangle[2];
+    double *panel, *triangle;
     int j0, j1; /* tile columns at work */
     int fresh;
 } front;
 
 static front front_of(const sti__chol *c, int s) {
     const sti__node *n = &c->plan.node[s];
-    front f = {.c = c, .node = n, .halves = c->halves};
-    for (int h = 0; h < c->halves; h++)
-        f.panel[h] = c->factor[h] + n->panel, f.triangle[h] = c->stack[h] + n->triangle;
-    return f;
+    return (front){.c = c, .node = n, .panel = c->factor + n->panel, .triangle = c->stack + n->triangle};
 }
 
-/* The half that is multiplied with: a symmetric matrix has one. */
-static int other_of(const front *f, int h) { return f->halves - 1 - h; }
-
-static void take_entries(const front *f, const double *const value[2]) {
+static void take_entries(const front *f, const double *value) {
     const sti__plan *p = &f->c->plan;
     const sti__node *n = f->node;
-    for (int h = 0; h < f->halves; h++) {
-        memset(f->panel[h], 0, sizeof(double) * 64 * (size_t)n->nd * (size_t)(n->nd + n->nu));
-        for (size_t e = n->source; e < n[1].source; e++) f->panel[h][p->to[e]] += value[h][p->from[e]];
-    }
+    memset(f->panel, 0, sizeof(double) * 64 * (size_t)n->nd * (size_t)(n->nd + n->nu));
+    for (size_t e = n->source; e < n[1].source; e++) f->panel[p->to[e]] += value[p->from[e]];
 }
 
 /* One column of a tile, rows [i, end) of it, into the parent's column. */
@@ -190,10 +165,11 @@ static inline void add_column(double *column, const double *from, const int *at,
 }
 
 /* Tile columns [begin, end) of the child's triangle into the parent's panel and triangle. */
-static void add_half(const front *f, int h, int begin, int end) {
+static void add_child(void *context, int begin, int end) {
+    const front *f = context;
     const sti__node *child = f->child;
     const sti__target *t = f->c->plan.target + child->z0;
-    const double *from = f->c->stack[h] + child->triangle;
+    const double *from = f->c->stack + child->triangle;
     for (int i = begin; i < child->nu; i++) {
         int panel[8], tri[8], rows = child->nrow - 8 * i < 8 ? child->nrow - 8 * i : 8;
         for (int r = 0; r < rows; r++) panel[r] = t[8 * i + r].panel, tri[r] = t[8 * i + r].tri;
@@ -202,25 +178,18 @@ static void add_half(const front *f, int h, int begin, int end) {
             int columns = child->nrow - 8 * j < 8 ? child->nrow - 8 * j : 8;
             for (int k = 0; k < columns; k++) {
                 int column = t[8 * j + k].column, first = i == j ? k : 0;
-                if (8 * j + k < child->split)
-                    add_column(f->panel[h] + column, tile + 8 * k, panel, first, rows);
-                else add_column(f->triangle[h] + column, tile + 8 * k, tri, first, rows);
+                if (8 * j + k < child->split) add_column(f->panel + column, tile + 8 * k, panel, first, rows);
+                else add_column(f->triangle + column, tile + 8 * k, tri, first, rows);
             }
         }
     }
-}
-
-static void add_child(void *context, int begin, int end) {
-    const front *f = context;
-    for (int h = 0; h < f->halves; h++) add_half(f, h, begin, end);
 }
 
 static void take_children(front *f, const sti_tasks *tasks) {
     const sti__plan *p = &f->c->plan;
     f->fresh = f->node->nchild == 0;
     if (f->fresh) return;
-    for (int h = 0; h < f->halves; h++)
-        memset(f->triangle[h], 0, sizeof(double) * 64 * STI__TRIANGLE(f->node->nu));
+    memset(f->triangle, 0, sizeof(double) * 64 * STI__TRIANGLE(f->node->nu));
     for (int k = 0; k < f->node->nchild; k++) {
         f->child = &p->node[p->children[f->node->child + k]];
         sti__run(tasks, f->child->nu, tasks ? GRAIN : f->child->nu + 1, add_child, f);
@@ -231,18 +200,14 @@ static void take_children(front *f, const sti_tasks *tasks) {
 
 static void below(void *context, int begin, int end) {
     const front *f = context;
-    for (int h = 0; h < f->halves; h++)
-        f->c->dense->below(f->panel[h], f->panel[other_of(f, h)], f->node->nd, f->j0, f->j1, f->j1 + begin,
-                           f->j1 + end);
+    f->c->dense->below(f->panel, f->node->nd, f->j0, f->j1, f->j1 + begin, f->j1 + end);
 }
 
 static void update(void *context, int begin, int end) {
     const front *f = context;
     const sti__node *n = f->node;
     size_t rows = 64 * (size_t)n->nd * (size_t)n->nd;
-    for (int h = 0; h < f->halves; h++)
-        f->c->dense->update(f->panel[h] + rows, f->panel[other_of(f, h)] + rows, n->nd, n->ncol,
-                            f->triangle[h], begin, end, f->fresh);
+    f->c->dense->update(f->panel + rows, n->nd, n->ncol, f->triangle, begin, end, f->fresh);
 }
 
 /* The front of the late dofs before it is factored is what the others leave of A. */
@@ -254,19 +219,12 @@ static void keep_schur(const front *f) {
         for (size_t j = 0, a = (size_t)f->c->rank[i]; j <= i; j++) {
             size_t b = (size_t)f->c->rank[j];
             S[a * size + b] = S[b * size + a] =
-                f->panel[0][64 * ((size_t)n->nd * (i / 8) + j / 8) + 8 * (j % 8) + i % 8];
+                f->panel[64 * ((size_t)n->nd * (i / 8) + j / 8) + 8 * (j % 8) + i % 8];
         }
 }
 
-static int factor_diagonal(const front *f) {
-    const sti__dense *dense = f->c->dense;
-    int nd = f->node->nd, ncol = f->node->ncol;
-    if (f->halves == 1) return dense->diagonal(f->panel[0], nd, ncol, f->j0, f->j1);
-    return dense->diagonals(f->panel[0], f->panel[1], nd, ncol, f->j0, f->j1);
-}
-
 /* The first bad place, -1 if there is none. */
-static int factor_node(const sti__chol *c, int s, const double *const value[2], const sti_tasks *tasks) {
+static int factor_node(const sti__chol *c, int s, const double *value, const sti_tasks *tasks) {
     front f = front_of(c, s);
     const sti__node *n = f.node;
     if (!n->wide) tasks = NULL;
@@ -275,7 +233,7 @@ static int factor_node(const sti__chol *c, int s, const double *const value[2], 
     if (s == c->plan.tail) keep_schur(&f);
     for (f.j0 = 0; f.j0 < n->nd; f.j0 = f.j1) {
         f.j1 = n->nd - f.j0 < CHUNK ? n->nd : f.j0 + CHUNK;
-        int bad = factor_diagonal(&f), rest = n->nd + n->nu - f.j1;
+        int bad = c->dense->diagonal(f.panel, n->nd, n->ncol, f.j0, f.j1), rest = n->nd + n->nu - f.j1;
         if (bad >= 0) return n->x0 + bad;
         sti__run(tasks, rest, tasks ? GRAIN : rest + 1, below, &f);
     }
@@ -285,7 +243,7 @@ static int factor_node(const sti__chol *c, int s, const double *const value[2], 
 
 typedef struct job {
     const sti__chol *c;
-    const double *value[2];
+    const double *value;
     int sides, skip;  /* a node that is left out on the way back, -1: none */
     bool forth, back; /* lone nodes: which halves of a solve */
 } job;
@@ -320,28 +278,14 @@ static int factor(sti__chol *c, job *j, const sti_tasks *tasks) {
 }
 
 sti_status sti__chol_factor(sti__chol *c, const double *value, const sti_tasks *tasks, int *bad_dof) {
-    job j = {.c = c, .value = {value}};
+    job j = {.c = c, .value = value};
     if (bad_dof) *bad_dof = -1;
     c->factored = false;
     if (!c->ready) return STI_ARGUMENT;
-    c->halves = 1;
     int bad = c->iterates ? sti__iterate_fill(c->iterate, value, tasks) : factor(c, &j, tasks);
     if (bad >= 0 && bad_dof) *bad_dof = c->iterates ? bad : c->plan.dof[bad];
     c->factored = bad < 0;
     return bad < 0 ? STI_OK : STI_NONFINITE;
-}
-
-const int *sti__chol_places(const sti__chol *c) { return c->plan.place; }
-
-sti_status sti__chol_factor_both(sti__chol *c, const double *lower, const double *upper,
-                                 const sti_tasks *tasks) {
-    job j = {.c = c, .value = {lower, upper}};
-    c->factored = false;
-    if (!c->ready || c->iterates) return STI_ARGUMENT;
-    if (!reserve_upper(c)) return STI_NO_MEMORY;
-    c->halves = 2;
-    c->factored = factor(c, &j, tasks) < 0;
-    return c->factored ? STI_OK : STI_NONFINITE;
 }
 
 /* ---- solving ------------------------------------------------------------------------------------------ */
@@ -358,7 +302,7 @@ static void forward_node(const sti__chol *c, int s, int side) {
         for (int i = 0; i < child->split; i++) x[t[i].x] += from[i];
         for (int i = child->split; i < child->nrow; i++) z[t[i].column >> 3] += from[i];
     }
-    c->dense->forward(c->factor[0] + n->panel, n->nd, n->ncol, n->nd + n->nu, x + n->x0, z);
+    c->dense->forward(c->factor + n->panel, n->nd, n->ncol, n->nd + n->nu, x + n->x0, z);
 }
 
 static void backward_node(const sti__chol *c, int s, int side, int task) {
@@ -368,7 +312,7 @@ static void backward_node(const sti__chol *c, int s, int side, int task) {
     const sti__target *t = p->target + n->z0;
     for (int i = 0; i < n->nrow; i++) z[i] = x[t[i].x];
     for (int i = n->nrow; i < 8 * n->nu; i++) z[i] = 0;
-    c->dense->backward(c->factor[c->halves - 1] + n->panel, n->nd, n->ncol, n->nd + n->nu, x + n->x0, z,
+    c->dense->backward(c->factor + n->panel, n->nd, n->ncol, n->nd + n->nu, x + n->x0, z,
                        c->work + c->piece * (size_t)task);
 }
 
@@ -393,10 +337,7 @@ static void solve_lone(void *context, int begin, int end) {
     const sti__chol *c = j->c;
     for (int side = 0; side < j->sides; side++) {
         double *x = c->x + (size_t)side * (size_t)c->plan.npad + 8 * begin;
-        c->dense->lone(c->factor[0] + 64 * (size_t)begin, end - begin, x, j->forth,
-                       j->back && c->halves == 1);
-        if (c->halves == 2 && j->back)
-            c->dense->lone(c->factor[1] + 64 * (size_t)begin, end - begin, x, false, true);
+        c->dense->lone(c->factor + 64 * (size_t)begin, end - begin, x, j->forth, j->back);
     }
 }
 

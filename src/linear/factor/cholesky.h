@@ -45,14 +45,6 @@ void sti__chol_set_coords(sti__chol *chol, const double *coords);
    *bad_dof (may be NULL; -1 otherwise); the factor is then not usable. */
 sti_status sti__chol_factor(sti__chol *chol, const double *value, const sti_tasks *tasks, int *bad_dof);
 
-/* P F P' = L U of an unsymmetric F of the same pattern, without pivoting. In the place of the pattern's entry (i, j) `lower`
-   has F(i, j) if i is eliminated after j (places: n, ascending), F(j, i) if before; `upper` has the other one. Solves below
-   are F's until the next factorisation; there are no halves and no Schur complement. Allocates as much again when a pattern
-   needs it for the first time. Not where it iterates. */
-const int *sti__chol_places(const sti__chol *chol);
-sti_status sti__chol_factor_both(sti__chol *chol, const double *lower, const double *upper,
-                                 const sti_tasks *tasks);
-
 /* x := A^-1 x. */
 void sti__chol_solve(sti__chol *chol, double *x, const sti_tasks *tasks);
 /* The same where the answer is near `guess` (n), which matters only where it iterates, to a relative residual of `tol`. */

@@ -8,9 +8,6 @@
    Padding: rows and columns of zeros. After factoring, a tile on the pivots' diagonal holds its
    triangle with a unit diagonal, the transpose above, and reciprocals of L's diagonal on it.
 
-   An unsymmetric matrix F = L U has two panels of this form, of L and of U', each with its lower triangle: U' is the
-   `other` of L and the reverse. A symmetric matrix is its own other. L has a unit diagonal then.
-
    Each number is computed by the same operations in the same order whatever the cut of the work or
    the width of the registers (one product and one subtraction at a time, k ascending), so all
    variants give the same bits. */
@@ -27,14 +24,11 @@ typedef struct sti__dense {
     /* Factors the pivots' tile columns [j0, j1), rows of the same range; columns before j0 are done.
        The first ncol pivots are true, the others padding. The first bad column, -1 if there is none. */
     int (*diagonal)(double *panel, int nd, int ncol, int j0, int j1);
-    /* The same of both panels of L U, without pivoting. */
-    int (*diagonals)(double *lower, double *upper, int nd, int ncol, int j0, int j1);
     /* The same columns of tile rows [begin, end), which lie at or below j1. */
-    void (*below)(double *panel, const double *other, int nd, int j0, int j1, int begin, int end);
-    /* Tile rows [begin, end) of the triangle -= (rows below) (other rows below)', over the first ncol
+    void (*below)(double *panel, int nd, int j0, int j1, int begin, int end);
+    /* Tile rows [begin, end) of the triangle -= (rows below) (rows below)', over the first ncol
        columns. `below` points at the first tile row below the pivots. fresh: the triangle was zero. */
-    void (*update)(const double *below, const double *other, int nd, int ncol, double *triangle, int begin,
-                   int end, int fresh);
+    void (*update)(const double *below, int nd, int ncol, double *triangle, int begin, int end, int fresh);
     /* x (8 nd) := L11^-1 x, z (8 (nb - nd)) -= L21 x. */
     void (*forward)(const double *panel, int nd, int ncol, int nb, double *x, double *z);
     /* x := L11^-T (x - L21' z). work: 64 nd, aligned. */

@@ -147,38 +147,10 @@ static int factor_tile(double *tile, int w) {
     return -1;
 }
 
-/* The same of F = L D U with unit triangles, its lower triangle in `lower` and that of F' in `upper`. Keeps L and ones in
-   the first, U' and D^-1 in the second. */
-static int factor_tiles(double *lower, double *upper, int w) {
-    double f[8][8];
-    for (int i = 0; i < 8; i++)
-        for (int j = 0; j < 8; j++) f[i][j] = i >= j ? lower[8 * j + i] : upper[8 * i + j];
-    for (int c = 0; c < w; c++) {
-        double r = 1 / f[c][c];
-        if (!(__builtin_fabs(r) < MOST)) return c;
-        for (int i = c + 1; i < 8; i++) {
-            double l = f[i][c] * r;
-            f[i][c] = l;
-            for (int j = c + 1; j < 8; j++) f[i][j] -= l * f[c][j];
-        }
-        for (int j = c + 1; j < 8; j++) f[c][j] *= r;
-        f[c][c] = r;
-    }
-    for (int i = 0; i < 8; i++) {
-        for (int j = 0; j < i; j++) {
-            lower[8 * j + i] = lower[8 * i + j] = f[i][j];
-            upper[8 * j + i] = upper[8 * i + j] = f[j][i];
-        }
-        lower[9 * i] = 1;
-        upper[9 * i] = i < w ? f[i][i] : 1;
-    }
-    return -1;
-}
-
 /* Tile column j of tile rows [begin, end). */
-INLINE void solve_column(double *panel, const double *other, int nd, int j, int begin, int end) {
+INLINE void solve_column(double *panel, int nd, int j, int begin, int end) {
     size_t row = 64 * (size_t)nd;
-    const double *b = other + row * (size_t)j, *tile = b + 64 * (size_t)j;
+    const double *b = panel + row * (size_t)j, *tile = b + 64 * (size_t)j;
     for (int i = begin; i < end; i += NB) {
         const double *a[NB];
         double *c[NB];
@@ -200,35 +172,19 @@ static int diagonal(double *panel, int nd, int ncol, int j0, int j1) {
         strip(a, row, 8 * j, c, NULL, LOAD, 1);
         int bad = factor_tile(tile, ncol - 8 * j < 8 ? ncol - 8 * j : 8);
         if (bad >= 0) return 8 * j + bad;
-        solve_column(panel, panel, nd, j, j + 1, j1);
+        solve_column(panel, nd, j, j + 1, j1);
     }
     return -1;
 }
 
-static int diagonals(double *lower, double *upper, int nd, int ncol, int j0, int j1) {
-    for (int j = j0; j < j1; j++) {
-        double *l = lower + 64 * (size_t)nd * (size_t)j, *u = upper + 64 * (size_t)nd * (size_t)j;
-        double *ltile[NB] = {l + 64 * (size_t)j}, *utile[NB] = {u + 64 * (size_t)j};
-        const double *lrow[NB] = {l}, *urow[NB] = {u};
-        strip(lrow, u, 8 * j, ltile, NULL, LOAD, 1);
-        strip(urow, l, 8 * j, utile, NULL, LOAD, 1);
-        int bad = factor_tiles(ltile[0], utile[0], ncol - 8 * j < 8 ? ncol - 8 * j : 8);
-        if (bad >= 0) return 8 * j + bad;
-        solve_column(lower, upper, nd, j, j + 1, j1);
-        solve_column(upper, lower, nd, j, j + 1, j1);
-    }
-    return -1;
-}
-
-static void below(double *panel, const double *other, int nd, int j0, int j1, int begin, int end) {
+static void below(double *panel, int nd, int j0, int j1, int begin, int end) {
     for (int i = begin; i < end; i += NB)
-        for (int j = j0; j < j1; j++) solve_column(panel, other, nd, j, i, end - i < NB ? end : i + NB);
+        for (int j = j0; j < j1; j++) solve_column(panel, nd, j, i, end - i < NB ? end : i + NB);
 }
 
 /* ---- updating ---------------------------------------------------------------------------------------- */
 
-INLINE void update_rows(const double *rows, const double *other, int nd, int ncol, double *tri, int begin,
-                        int end, int flags) {
+INLINE void update_rows(const double *rows, int nd, int ncol, double *tri, int begin, int end, int flags) {
     size_t row = 64 * (size_t)nd;
     for (int i = begin; i < end; i += NB) {
         int last = end - i < NB ? end : i + NB;
@@ -241,15 +197,14 @@ INLINE void update_rows(const double *rows, const double *other, int nd, int nco
                 a[r] = rows + row * t;
                 c[r] = tri + 64 * (STI__TRIANGLE(t) + (size_t)j);
             }
-            strips(a, other + row * (size_t)j, ncol, c, NULL, flags, count);
+            strips(a, rows + row * (size_t)j, ncol, c, NULL, flags, count);
         }
     }
 }
 
-static void update(const double *rows, const double *other, int nd, int ncol, double *tri, int begin, int end,
-                   int fresh) {
-    if (fresh) update_rows(rows, other, nd, ncol, tri, begin, end, 0);
-    else update_rows(rows, other, nd, ncol, tri, begin, end, LOAD);
+static void update(const double *rows, int nd, int ncol, double *tri, int begin, int end, int fresh) {
+    if (fresh) update_rows(rows, nd, ncol, tri, begin, end, 0);
+    else update_rows(rows, nd, ncol, tri, begin, end, LOAD);
 }
 
 /* ---- solving
@@ -442,5 +397,4 @@ static void backward(const double *panel, int nd, int ncol, int nb, double *x, c
 }
 
 extern const sti__dense CAT(sti__dense_table, STI_ISA);
-const sti__dense CAT(sti__dense_table, STI_ISA) = {diagonal, diagonals, below, update,
-                                                   forward,  backward,  lone};
+const sti__dense CAT(sti__dense_table, STI_ISA) = {diagonal, below, update, forward, backward, lone};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solve/coulomb/coulomb_linear.h"
 #include "solve/policy.h"
-#include "solve/rules.h"
 #include <string.h>
 
 enum { R, R0, P, V, T, PHAT, SHAT, X };
@@ -70,26 +69,6 @@ static bool solve_iterated(sti__sap *sap, const double *b, double goal) {
     return steps >= 0;
 }
 
-/* X = F'^-1 b by the factor of F', until the residual is below `goal`; false if it does not get there. */
-static bool solve_factored(sti__sap *sap, const double *b, double goal) {
-    sti__island *s = sap->s;
-    double *r = vector(s, R), *t = vector(s, T), *x = vector(s, X), last = INFINITY;
-    memcpy(r, b, sizeof(double) * (size_t)s->n);
-    memset(x, 0, sizeof(double) * (size_t)s->n);
-    for (int k = 0; k <= STI__COULOMB_REFINED; k++) {
-        sti__sap_solve(sap, r, t, 0);
-        for (int i = 0; i < s->n; i++) x[i] += t[i];
-        sap->count->products++;
-        sti__island_apply(s, x, s->slope, r, sap->tasks);
-        for (int i = 0; i < s->n; i++) r[i] = b[i] - r[i];
-        double rest = sqrt(sti__momentum_dot(s, r, r));
-        if (rest <= goal) return true;
-        if (!(rest < 0.5 * last)) return false;
-        last = rest;
-    }
-    return false;
-}
-
 /* X = F'^-1 b in at most so many pairs of products, until the residual is below `goal`; false if it does not get there. */
 static bool solve(sti__sap *sap, const double *b, double goal, int most) {
     sti__island *s = sap->s;
@@ -120,29 +99,12 @@ static bool solve(sti__sap *sap, const double *b, double goal, int most) {
     return false;
 }
 
-static bool solve_halfway(sti__sap *sap, const double *b, double goal, int most) {
-    if (!sti__sap_hessian(sap)) return false;
-    sti__island_make_ranks(sap->s);
-    return solve(sap, b, goal, most);
-}
-
-/* F' is factored once products with the factor of its symmetric part have cost more. Not during mass-scaling continuation
-   (`steps`): fewer of its rounds fail where linear solves stop early. */
+/* What is left when products run out is a direction all the same. */
 static bool solve_direct(sti__sap *sap, const double *b, double goal) {
     sti__island *s = sap->s;
-    int *tries = &sap->count->factorisations, cost = sti__island_unsymmetric_cost(s);
-    if (!STI__RULE(UNSYMMETRIC_FACTOR))
-        return solve_halfway(sap, b, goal, STI__COULOMB_PRODUCTS) ||
-               isfinite(sti__momentum_dot(s, vector(s, X), vector(s, X)));
-    if (!sap->unsymmetric || sap->steps) {
-        if (solve_halfway(sap, b, goal, sap->steps ? STI__COULOMB_PRODUCTS : cost / 2)) return true;
-        if (sap->steps) return isfinite(sti__momentum_dot(s, vector(s, X), vector(s, X)));
-        sap->unsymmetric = true;
-    }
-    bool made = sti__island_make_unsymmetric(s, sap->tasks, tries);
-    sti__budget_spend(&sap->count->budget, 2 * sti__chol_get_info(s->newton).flops + 8 * sti__sap_pass(sap));
-    if (made && solve_factored(sap, b, goal)) return true;
-    return solve_halfway(sap, b, goal, STI__COULOMB_PRODUCTS) ||
+    if (!sti__sap_hessian(sap)) return false;
+    sti__island_make_ranks(s);
+    return solve(sap, b, goal, STI__COULOMB_PRODUCTS) ||
            isfinite(sti__momentum_dot(s, vector(s, X), vector(s, X)));
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Linear systems of coupled solves, F = A + J'(G + slope e')J. The slopes make F unsymmetric: it is a symmetric part H plus one
-   rank per sliding contact, so that BiCGStab with the factor of H often takes a few solves; where it takes many, F is factored as
-   it is. Without a factor GMRES takes its place. */
+   rank per sliding contact, so that BiCGStab with the factor of H takes a few solves. Without a factor GMRES takes its place. */
 #ifndef STI_SOLVE_COULOMB_LINEAR_H
 #define STI_SOLVE_COULOMB_LINEAR_H
 

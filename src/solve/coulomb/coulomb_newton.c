@@ -21,19 +21,14 @@ typedef struct couple {
     double best;        /* natural map of the best pair ... */
     int blind;          /* ... and steps since that raised it */
     int most;           /* steps */
-    int failures;       /* of rounded laws */
-    double lift;        /* of their rounding, against the natural map */
-    double round;       /* how far the laws are rounded off: a share of the impulses' length */
-    double rounded;     /* natural map of the rounded laws */
     double size;        /* of the impulses, in the same norm */
     double floor, push; /* impulses and momentum that count as none */
     double motion;      /* larger of |A (v - v*)| and |J'g|, momentum scaling */
     double unit,
-        heave;  /* size and motion that all pairs are measured against: impulses that grow are no gain */
-    bool plain; /* neither within rounds, nor with other masses, nor of soft bodies */
-    bool tight; /* linear solves */
-    bool
-        soft; /* there are soft bodies: what they touch slips a little here and there, but much of it sticks */
+        heave;       /* size and motion that all pairs are measured against: impulses that grow are no gain */
+    bool plain;      /* neither within rounds, nor with other masses, nor of soft bodies */
+    bool in_rounds;  /* proximal ones: linear solves are tight */
+    bool soft;       /* there are soft bodies, or others that are not swept */
     double momentum; /* |A (v - v*) - J'g| in momentum scaling, over `heave` */
 } couple;
 
@@ -45,9 +40,6 @@ static double relative_of(const couple *c) {
     return c->natural > 0 ? fmax(rest, c->natural * c->unit / c->size) : rest;
 }
 
-/* The length of what a step is to make vanish. */
-static double length_of(const couple *c) { return fmax(c->rounded, c->momentum); }
-
 /* c - G y of the laws into g. */
 static void linear_impulses(const sti__island *s, const double *y, double *g) {
     for (int b = 0; b < s->nrow; b++) {
@@ -57,32 +49,16 @@ static void linear_impulses(const sti__island *s, const double *y, double *g) {
     }
 }
 
-/* Law of one block at the pair; returns the square of its natural map, rounded. */
-static double read_law(const couple *c, int b, double eps, double *sharp) {
-    const sti__island *s = c->sap->s;
-    const sti_row *row = sti__island_row(s, b);
-    int at = s->first[b];
-    sti__rounded law = {.G = s->G + s->gstart[b], .slope = s->slope + at, .c = s->late + at};
-    const double *w = s->weight + at, *R = s->R + at, *y = s->y + at, *g = c->g + at;
-    double off;
-    if (eps > 1e-100 && row->kind == STI_ROW_CONE) {
-        law.eps = eps / sqrt(w[0] + R[0]);
-        off = sti__pair_round(row, w, R, y, g, &law);
-    } else off = law.sharp = sti__pair_read(row, w, R, y, g, law.G, law.slope, law.c);
-    *sharp = law.sharp;
-    return off;
-}
-
 /* Laws at the pair, and how far it is from obeying them. */
 static void read_laws(couple *c) {
     sti__island *s = c->sap->s;
-    double off = 0, rounded = 0, eps = c->round * c->unit / sqrt(s->nrow), sharp = 0;
+    double off = 0;
     for (int b = 0; b < s->nrow; b++) {
-        rounded += read_law(c, b, eps, &sharp);
-        off += sharp;
+        int at = s->first[b];
+        off += sti__pair_read(sti__island_row(s, b), s->weight + at, s->R + at, s->y + at, c->g + at,
+                              s->G + s->gstart[b], s->slope + at, s->late + at);
     }
     c->natural = off > 0 ? sqrt(off) / c->unit : 0;
-    c->rounded = rounded > 0 ? sqrt(rounded) / c->unit : 0;
 }
 
 /* All of the pair, whose y, momentum and force are known: laws, how far it is from obeying them, and from balance. */
@@ -164,9 +140,9 @@ static bool step(couple *c) {
     sti__island_mul_t(s, s->g, s->gradient, sap->tasks);
     for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->gradient[i];
     sti__tock(s->tally, STI__WORK_GRADIENT, start, 0);
-    double goal = fmax(1e-14, fmin(STI__COULOMB_LOOSE, sqrt(merit_of(c))) * length_of(c)) * c->heave;
+    double goal = fmax(1e-14, fmin(STI__COULOMB_LOOSE, sqrt(merit_of(c))) * merit_of(c)) * c->heave;
     if (c->plain) goal = fmax(goal, STI__COULOMB_SPARE * sap->options->tol * c->heave);
-    if (c->tight)
+    if (c->in_rounds)
         goal =
             fmax(1e-12, fmin(1e-4, 1e-3 * c->natural)) * sqrt(sti__momentum_dot(s, s->gradient, s->gradient));
     const double *x = sti__sloped_solve(sap, s->gradient, goal);
@@ -180,35 +156,7 @@ static bool step(couple *c) {
     return isfinite(sti__norm2_n(s->step, NULL, s->n));
 }
 
-/* The row's part of the gap at its De Saxce term. */
-static double gap_of(const sti__island *s, int b, const double *g) {
-    const sti_row *row = sti__island_row(s, b);
-    int at = s->first[b];
-    return sti__row_gap_at(row, s->R + at, s->y + at, g, true);
-}
-
-/* What slides has its friction on the cone's surface, what is open has no impulse: an impulse that is nearly so costs the
-   gap its distance times the slip, on the spot its square only. Returns the gap of the better one. */
-static double snap(const sti__island *s, int b, double *g) {
-    const sti_row *row = sti__island_row(s, b);
-    int at = s->first[b], dim = row->dim;
-    double gap = gap_of(s, b, g), slip[5], there[STI_ROW_DIM] = {0}, off = 0;
-    if (!(gap > 0) || row->kind != STI_ROW_CONE) return gap;
-    if (s->y[at] < 0) {
-        double length = sti__cone_slip(dim, row->mu, s->y + at, slip);
-        if (dim == 1 || length <= s->R[at + 1] * row->mu[0] * row->mu[0] * g[0]) return gap; /* sticks */
-        there[0] = g[0];
-        for (int i = 1; i < dim; i++) there[i] = -row->mu[i - 1] * g[0] * (slip[i - 1] / length);
-    }
-    for (int i = 0; i < dim; i++) off += s->weight[at + i] * (there[i] - g[i]) * (there[i] - g[i]);
-    double moved = gap_of(s, b, there);
-    if (moved + off >= gap) return gap;
-    memcpy(g, there, sizeof(double) * (size_t)dim);
-    return moved;
-}
-
-/* Impulses within their bounds, what they push and what is left of the balance; returns the rows' gap. Within rounds they
-   are not moved further. */
+/* Impulses within their bounds, what they push and what is left of the balance; returns the rows' gap. */
 static double enter_bounds(couple *c) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
@@ -218,8 +166,7 @@ static double enter_bounds(couple *c) {
         int at = s->first[b];
         memcpy(s->g + at, c->g + at, sizeof(double) * (size_t)row->dim);
         sti__row_project(row, s->R + at, s->g + at);
-        if (!c->tight)
-            gap += s->part[b] = STI__RULE(SNAPPING) ? snap(s, b, s->g + at) : gap_of(s, b, s->g + at);
+        gap += s->part[b] = sti__row_gap_at(row, s->R + at, s->y + at, s->g + at, true);
     }
     sti__island_mul_t(s, s->g, s->force, sap->tasks);
     for (int i = 0; i < s->n; i++) s->gradient[i] = s->momentum[i] - s->force[i];
@@ -283,7 +230,7 @@ static void go(couple *c, const double *g0, double a) {
 static double walk_along(couple *c, bool blindly, int *trials) {
     sti__sap *sap = c->sap;
     sti__island *s = sap->s;
-    double *g0 = s->kept_g, *push = vector(s, PUSH), before = length_of(c);
+    double *g0 = s->kept_g, *push = vector(s, PUSH), before = merit_of(c);
     memcpy(vector(s, V0), s->v, sizeof(double) * (size_t)s->n);
     memcpy(vector(s, MOMENTUM0), s->momentum, sizeof(double) * (size_t)s->n);
     memcpy(vector(s, FORCE0), c->force, sizeof(double) * (size_t)s->n);
@@ -291,11 +238,11 @@ static double walk_along(couple *c, bool blindly, int *trials) {
     sti__csr_mul(&s->A, s->step, s->astep, sap->tasks);
     sti__island_mul_t(s, s->g, push, sap->tasks);
     for (int i = 0; i < s->n; i++) push[i] -= c->force[i];
-    double enough = c->tight && !(c->round > 0) ? 0.5 : 0.1, least = c->round > 0 ? 0.02 : 0.1;
-    for (double a = 1; a > least; a /= 2) {
+    double enough = c->in_rounds ? STI__COULOMB_GAIN_ROUND : STI__COULOMB_GAIN;
+    for (double a = 1; a > STI__COULOMB_SHORTEST; a /= 2) {
         go(c, g0, a);
         ++*trials;
-        if (length_of(c) <= (1 - enough * a) * before) return a;
+        if (merit_of(c) <= (1 - enough * a) * before) return a;
     }
     go(c, g0, blindly);
     return 0;
@@ -311,26 +258,6 @@ static double walk(couple *c, bool blindly) {
     return a;
 }
 
-/* No step is of use: laws are rounded, or else swept and rounded again, more where that has failed before. */
-static bool retreat(couple *c) {
-    sti__sap *sap = c->sap;
-    if (!STI__RULE(ROUNDED_LAWS)) return false;
-    if (c->round > 0) {
-        int times = c->failures < 3 ? 1 << c->failures : STI__COULOMB_SWEEPS_MOST / STI__COULOMB_SWEEPS;
-        if (!STI__RULE(ROW_SWEEPS) ||
-            !sti__sap_sweep(sap,
-                            STI__COULOMB_SWEEPS * times)) { /* what cannot be swept may need better steps */
-            if (c->tight || !balance(c, STI__COULOMB_ROUGH)) return false;
-            c->tight = true;
-        }
-        if (++c->failures >= STI__COULOMB_FAILURES) c->lift *= STI__COULOMB_ROUNDER;
-        c->round = 0;
-        read_pair(c);
-    }
-    c->round = fmin(STI__COULOMB_ROUNDEST, c->lift * merit_of(c));
-    return true;
-}
-
 static void note_best(couple *c) {
     sti__island *s = c->sap->s;
     if (merit_of(c) >= c->best) return;
@@ -338,85 +265,67 @@ static void note_best(couple *c) {
     memcpy(s->pair_g, c->g, sizeof(double) * (size_t)s->m);
 }
 
-/* The best pair is taken up again. */
-static bool return_best(couple *c) {
-    sti__island *s = c->sap->s;
-    memcpy(c->g, s->pair_g, sizeof(double) * (size_t)s->m);
-    if (!balance(c, STI__COULOMB_ROUGH)) return false;
-    read_pair(c);
-    c->blind = 0;
-    c->best = INFINITY;
-    return true;
-}
-
-/* The same after steps that raised the natural map. */
-static bool leave_best(couple *c) { return c->blind == 0 || return_best(c); }
-
 /* Where the laws begin. What rests or slides on obeys them nearly, though it may be out of balance: one step mends that. */
 static bool begin(couple *c) {
     /* with other masses than before the balance is another */
-    if (!c->tight && !c->sap->steps && merit_of(c) <= STI__COULOMB_WARM) return true;
+    if (!c->in_rounds && !c->sap->steps && merit_of(c) <= STI__COULOMB_WARM) return true;
     set_units(c);
     if (!balance(c, STI__COULOMB_ROUGH)) return false;
     read_pair(c);
-    if (merit_of(c) <= STI__COULOMB_FAR || c->soft || !STI__RULE(ROUNDED_LAWS)) return true;
-    c->round = fmin(STI__COULOMB_ROUNDEST, merit_of(c));
     return true;
-}
-
-/* How much less laws are rounded after a full step that left so much of what was off. */
-static double shrink(const couple *c, double left) {
-    return c->soft ? fmin(STI__COULOMB_SHARPEN, fmax(STI__COULOMB_SHARPEN_MOST, left)) : STI__COULOMB_SHARPEN;
 }
 
 /* ---- the loop ------------------------------------------------------------------------------------------ */
 
-/* After a step of length a that began at `before`: how laws are read from here on. */
-static bool go_on(couple *c, bool blindly, double a, double before) {
-    if (a > 0) c->round = fmin(c->round * (a == 1 ? shrink(c, length_of(c) / before) : 1), merit_of(c));
-    else if (blindly) c->blind++;
-    else return leave_best(c) && retreat(c);
-    return true;
-}
-
-/* Newton steps, with rounded laws where the true ones lead nowhere. */
+/* Newton steps, as long as they gain. Within rounds a few whole ones in a row may raise the natural map. */
 static bool iterate(couple *c, double goal, double bar) {
     sti__sap *sap = c->sap;
     read_pair(c);
-    if ((!sap->judged || c->tight) && reached(c, goal, bar)) return true;
+    if ((!sap->judged || c->in_rounds) && reached(c, goal, bar)) return true;
     if (!begin(c)) return false;
     double least = INFINITY;
     int late = 0;
     for (int k = 0; k <= c->most; k++) {
-        if ((k > 0 || c->tight) && reached(c, goal, bar)) return true;
+        if ((k > 0 || c->in_rounds) && reached(c, goal, bar)) return true;
         if (k >= STI__SAP_ROUND || sti__sap_steps_left(sap) == 0 || !sti__budget_left(&sap->count->budget))
             return false;
-        if (c->round > 0) read_laws(c);
         note_best(c);
         if (merit_of(c) < 0.5 * least) least = merit_of(c), late = k;
-        if (!c->tight && !c->soft && k - late > STI__COULOMB_PATIENCE) return false;
-        bool blindly = c->tight && c->blind < STI__COULOMB_BLIND && !(c->round > 0);
+        if (!c->in_rounds && !c->soft && k - late > STI__COULOMB_PATIENCE) return false;
+        bool blindly = c->in_rounds && c->blind < STI__COULOMB_BLIND;
         if (!step(c)) return false;
-        double before = length_of(c), a = walk(c, blindly);
-        if (!go_on(c, blindly, a, before)) return false;
+        if (walk(c, blindly) > 0) continue;
+        if (!blindly) return false;
+        c->blind++;
     }
     return false;
 }
 
 static couple start(sti__sap *sap, double bar) {
     sti__island *s = sap->s;
-    bool sweeps = sti__sap_sweeps(s);
+    bool sweeps = sti__island_sweeps(s);
     couple c = {.sap = sap,
                 .g = s->last_g,
                 .force = vector(s, PUSHED),
-                .tight = bar <= 0,
+                .in_rounds = bar <= 0,
                 .soft = !sweeps,
                 .plain = bar > 0 && !sap->steps && sweeps,
-                .lift = 1,
                 .best = INFINITY};
     c.most = c.plain ? STI__COULOMB_STEPS : sap->steps ? sap->steps : STI__COULOMB_STEPS_ROUND;
     set_floors(&c);
     return c;
+}
+
+/* Within rounds and with other masses, where nobody has swept before: the pair that sweeps over pairs of bodies end at, whether that is
+   enough or not. */
+static void sweep_pairs(couple *c, double goal, double bar) {
+    sti__sap *sap = c->sap;
+    sti__island *s = sap->s;
+    if (!STI__RULE(PAIR_SWEEPS) || !(c->in_rounds || sap->steps) || c->soft || sap->history) return;
+    if (sti__sap_steps_left(sap) == 0) return; /* a cap is a cap */
+    double aim = c->in_rounds ? fmax(goal, STI__ROUNDS_SWEPT * sap->options->tol) : bar;
+    if (sti__pairs_solve(sap, aim)) memcpy(c->g, s->g, sizeof(double) * (size_t)s->m);
+    sap->count->certified = false; /* of another problem */
 }
 
 bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
@@ -425,6 +334,7 @@ bool sti__sap_couple(sti__sap *sap, double goal, double bar) {
     memcpy(vector(s, KEPT), s->v, sizeof(double) * (size_t)s->n);
     memcpy(s->offset, s->base, sizeof(double) * (size_t)s->m);
     for (int i = 0; i < s->m; i++) s->target[i] = s->vhat[i] + s->offset[i];
+    sweep_pairs(&c, goal, bar);
     if (iterate(&c, goal, bar)) {
         if (bar > 0) {                                            /* certified, within their bounds */
             sap->count->certified = !sti__chol_iterates(s->mass); /* whose norms are rough */

@@ -9,29 +9,37 @@
 #include "base/room.h"
 #include "contact/rows.h"
 #include "linear/product.h"
+#include "solve/parts/mass_parts.h"
 #include "solve/policy.h"
 #include <string.h>
-
-#define MOST_SIDES 16 /* groups of dofs that one block touches */
 
 typedef struct continuation {
     sti__sap *sap;
     double *value, *vstar, *impetus, *inverse, *weight; /* as they were */
     double *v, *g;                                      /* of the last round that was solved */
-    double *factor;                                     /* per dof: the largest */
-    int *group;                                         /* per dof */
-    int groups;
+    int *part, *of; /* first dof of each part of the mass; the part of each dof */
+    double *factor; /* per part: the largest */
+    /* Block b has sides side_at[b]..side_at[b + 1), each a part that it touches and its share of the Delassus diagonal. */
+    int *side_at, *side;
+    double *share; /* STI_ROW_DIM per side */
+    double *L, *x; /* factor of one part, and a vector of its dofs */
 } continuation;
 
 static size_t lay_out(continuation *e, const sti__island *s, char *base) {
     sti__cutter c = {base, 0};
-    size_t n = (size_t)s->n, m = (size_t)s->m;
+    size_t n = (size_t)s->n, m = (size_t)s->m, sides = (size_t)s->start[s->nrow];
     double **dofs[] = {&e->vstar, &e->impetus, &e->inverse, &e->v, &e->factor};
     for (int i = 0; i < STI__COUNT(dofs); i++) *dofs[i] = sti__cut(&c, n, sizeof(double));
     e->value = sti__cut(&c, (size_t)s->astart[s->n], sizeof(double));
     e->weight = sti__cut(&c, m, sizeof(double));
     e->g = sti__cut(&c, m, sizeof(double));
-    e->group = sti__cut(&c, n, sizeof(int));
+    e->share = sti__cut(&c, sides, STI_ROW_DIM * sizeof(double));
+    e->L = sti__cut(&c, STI__SWEEP_PART * STI__SWEEP_PART, sizeof(double));
+    e->x = sti__cut(&c, STI__SWEEP_PART, sizeof(double));
+    e->part = sti__cut(&c, n + 1, sizeof(int));
+    e->of = sti__cut(&c, n, sizeof(int));
+    e->side_at = sti__cut(&c, (size_t)s->nrow + 1, sizeof(int));
+    e->side = sti__cut(&c, sides, sizeof(int));
     return c.used;
 }
 
@@ -45,50 +53,62 @@ static bool reserve(continuation *e) {
     memcpy(e->impetus, s->impetus, sizeof(double) * (size_t)s->n);
     memcpy(e->inverse, s->inverse, sizeof(double) * (size_t)s->n);
     memcpy(e->weight, s->weight, sizeof(double) * (size_t)s->m);
-    return true;
+    return sti__find_parts(s, STI__SWEEP_PART, e->part, e->of) > 0;
 }
 
 /* ---- factors ------------------------------------------------------------------------------------------ */
 
-/* Bodies: neighbours that the mass couples, or that the same blocks touch. */
-static void find_groups(continuation *e) {
+/* Entries [k, end) of block b's dofs, all of part p: its diagonal of J A^-1 J' through that part. */
+static bool find_share(continuation *e, int b, int p, int k, int end, double *share) {
     const sti__island *s = e->sap->s;
-    const int *of = s->sweep.of;
-    e->groups = 0;
-    for (int i = 0; i < s->n; i++) {
-        bool goes_on = i > 0 && (of[i] == of[i - 1] || s->same[i - 1] > 1);
-        if (!goes_on) e->groups++;
-        e->group[i] = e->groups - 1;
-        e->factor[i] = 1;
+    int begin = e->part[p], n = e->part[p + 1] - begin, dim = s->first[b + 1] - s->first[b];
+    if (!sti__factor_part(s, begin, n, e->L)) return false;
+    for (int i = 0; i < dim; i++) {
+        memset(e->x, 0, sizeof(double) * (size_t)n);
+        for (int q = k; q < end; q++)
+            e->x[s->col[q] - begin] = s->value[s->number[b] + (int64_t)(q - s->start[b]) * dim + i];
+        sti__block_forward(e->L, n, e->x);
+        share[i] = sti__norm2_n(e->x, NULL, n);
     }
+    return true;
+}
+
+static bool find_sides(continuation *e) {
+    const sti__island *s = e->sap->s;
+    int count = 0;
+    for (int b = 0; b < s->nrow; b++) {
+        e->side_at[b] = count;
+        for (int k = s->start[b], end; k < s->start[b + 1]; k = end, count++) {
+            int p = e->side[count] = e->of[s->col[k]];
+            for (end = k + 1; end < s->start[b + 1] && e->of[s->col[end]] == p;) end++;
+            if (!find_share(e, b, p, k, end, e->share + STI_ROW_DIM * (size_t)count)) return false;
+        }
+    }
+    e->side_at[s->nrow] = count;
+    return true;
+}
+
+/* Lightness of a side of block b: the trace of its share. */
+static double lightness(const continuation *e, int b, int side) {
+    double sum = 0;
+    for (int i = 0; i < e->sap->s->first[b + 1] - e->sap->s->first[b]; i++)
+        sum += e->share[STI_ROW_DIM * (size_t)side + (size_t)i];
+    return sum;
 }
 
 /* One block: lighter sides become as heavy as the heaviest. True if a factor grew. */
 static bool match_sides(continuation *e, int b) {
-    const sti__island *s = e->sap->s;
-    const sti__sweep *w = &s->sweep;
-    double weight[MOST_SIDES] = {0}, least = INFINITY;
-    int dof[MOST_SIDES], sides = 0, dim = s->first[b + 1] - s->first[b], k = s->start[b];
-    for (int t = w->touch[b]; t < w->touch[b + 1]; t++) {
-        int begin = w->part[w->where[t]], n = w->part[w->where[t] + 1] - begin, group = e->group[begin];
-        if (sides == 0 || e->group[dof[sides - 1]] != group) {
-            if (sides == MOST_SIDES) return false;
-            dof[sides++] = begin;
-        }
-        for (; k < s->start[b + 1] && w->of[s->col[k]] == w->where[t]; k++)
-            for (int i = 0; i < dim; i++)
-                weight[sides - 1] += s->value[s->number[b] + (int64_t)(k - s->start[b]) * dim + i] *
-                                     w->T[w->at[t] + (int64_t)i * n + s->col[k] - begin];
-    }
-    for (int i = 0; i < sides; i++)
-        if (weight[i] > 0) least = fmin(least, weight[i] / e->factor[dof[i]]);
+    double least = INFINITY;
     bool grew = false;
-    for (int i = 0; i < sides; i++) {
-        double f = fmin(STI__SCALING_MOST, weight[i] / (STI__SCALING_ALIKE * least));
-        if (!(f > 1.01 * e->factor[dof[i]])) continue;
+    for (int t = e->side_at[b]; t < e->side_at[b + 1]; t++) {
+        double light = lightness(e, b, t) / e->factor[e->side[t]];
+        if (light > 0) least = fmin(least, light);
+    }
+    for (int t = e->side_at[b]; t < e->side_at[b + 1]; t++) {
+        double f = fmin(STI__SCALING_MOST, lightness(e, b, t) / (STI__SCALING_ALIKE * least));
+        if (!(f > 1.01 * e->factor[e->side[t]])) continue;
+        e->factor[e->side[t]] = f;
         grew = true;
-        for (int j = dof[i]; j < s->n && e->group[j] == e->group[dof[i]]; j++) e->factor[j] = f;
-        for (int j = dof[i] - 1; j >= 0 && e->group[j] == e->group[dof[i]]; j--) e->factor[j] = f;
     }
     return grew;
 }
@@ -98,7 +118,7 @@ static double find_factors(continuation *e) {
     const sti__island *s = e->sap->s;
     double most = 1;
     bool grew = true;
-    find_groups(e);
+    for (int i = 0; i < s->n; i++) e->factor[i] = 1;
     for (int pass = 0; pass < STI__SCALING_PASSES && grew; pass++) {
         grew = false;
         for (int b = 0; b < s->nrow; b++) grew |= match_sides(e, pass % 2 ? s->nrow - 1 - b : b);
@@ -117,7 +137,6 @@ static bool restore(continuation *e) {
     memcpy(s->impetus, e->impetus, sizeof(double) * (size_t)s->n);
     memcpy(s->inverse, e->inverse, sizeof(double) * (size_t)s->n);
     memcpy(s->weight, e->weight, sizeof(double) * (size_t)s->m);
-    s->sweep.state = STI__SWEEP_NEW;
     s->mass_ready = false;
     return sti__island_factor_mass(s, e->sap->tasks);
 }
@@ -127,19 +146,20 @@ static bool make_heavier(continuation *e, double most) {
     sti__sap *sap = e->sap;
     sti__island *s = sap->s;
     for (int i = 0; i < s->n; i++) {
-        double f = fmin(most, e->factor[i]);
+        double f = fmin(most, e->factor[e->of[i]]);
         for (int k = s->astart[i]; k < s->astart[i + 1]; k++) s->avalue[k] = f * e->value[k];
         s->inverse[i] = e->inverse[i] / f;
         s->vstar[i] = e->vstar[i] / f + (1 - 1 / f) * e->v[i];
     }
     sti__csr_mul(&s->A, s->vstar, s->impetus, sap->tasks);
-    s->sweep.state = STI__SWEEP_NEW;
     s->mass_ready = false;
-    if (!sti__sap_prepare_sweep(sap)) return false;
-    for (int b = 0; b < s->nrow; b++) {
-        int at = s->first[b], dim = s->first[b + 1] - at;
-        for (int i = 0; i < dim; i++) s->weight[at + i] = s->sweep.D[s->gstart[b] + i * dim + i];
-    }
+    for (int b = 0; b < s->nrow; b++)
+        for (int i = s->first[b]; i < s->first[b + 1]; i++) {
+            s->weight[i] = 0;
+            for (int t = e->side_at[b]; t < e->side_at[b + 1]; t++)
+                s->weight[i] += e->share[STI_ROW_DIM * (size_t)t + (size_t)(i - s->first[b])] /
+                                fmin(most, e->factor[e->side[t]]);
+        }
     return sti__island_factor_mass(s, sap->tasks);
 }
 
@@ -193,9 +213,10 @@ bool sti__sap_scale_masses(sti__sap *sap, int cap, sti__scaled_soften soften, vo
     sti__island *s = sap->s;
     continuation e = {.sap = sap};
     int steps = sap->steps;
-    if (!s->direct || !sti__sap_prepare_sweep(sap) || !reserve(&e)) return false;
+    if (!s->direct || !reserve(&e) || !find_sides(&e)) return false;
     double most = find_factors(&e);
     if (!(most >= STI__SCALING_LEAST)) return false;
+    memcpy(s->v, s->vstar, sizeof(double) * (size_t)s->n);
     memset(s->last_g, 0, sizeof(double) * (size_t)s->m);
     keep(&e);
     sap->steps = STI__SCALING_STEPS;

@@ -3,6 +3,8 @@
 #include "solve/parts/island.h"
 #include "base/room.h"
 #include "linear/product.h"
+#include "solve/parts/mass_parts.h"
+#include "solve/policy.h"
 #include <string.h>
 
 #define GRAIN_BLOCKS 64
@@ -21,10 +23,8 @@ sti__islands *sti__islands_create(const sti_allocator *allocator, sti_error *err
 static void free_island(sti__island *s, const sti_allocator *a) {
     if (s->block) sti__free_aligned(a, s->block, s->nblock);
     if (s->plan) sti__free_aligned(a, s->plan, s->nplan);
-    if (s->sweep.block) sti__free_aligned(a, s->sweep.block, s->sweep.size);
     if (s->scaling) sti__free_aligned(a, s->scaling, s->nscaling);
     sti__pairs_free(&s->pairs, a);
-    if (s->hupper) sti__free_aligned(a, s->hupper, s->nupper);
     sti__chol_free(s->newton);
     sti__chol_free(s->mass);
     sti__pcg_free(s->pcg);
@@ -299,7 +299,6 @@ static void measure_island(sti__island *s, const sti_problem *p, int k, const st
     s->nrow = o->row_at[k + 1] - o->row_at[k];
     s->m = 0;
     s->mass_ready = s->soft_taken = s->soft_ready = s->swept = false;
-    s->sweep.state = STI__SWEEP_NEW;
     s->allocator = &o->own;
     for (int b = 0; b < s->nrow; b++) s->m += p->arrays.rows[blocks[b]].dim;
     for (int i = 0; i < s->n; i++) o->mark[dofs[i]] = -1;
@@ -398,6 +397,10 @@ static void mul_dofs(void *context, int begin, int end) {
         if (width > end - j) width = end - j;
         mul_alike(p, j, width);
     }
+}
+
+bool sti__island_sweeps(const sti__island *s) {
+    return sti__find_parts(s, STI__SWEEP_PART, s->scratch, s->scratch + s->n + 1) > 0;
 }
 
 void sti__island_mul(const sti__island *s, const double *x, double *rows, const sti_tasks *tasks) {

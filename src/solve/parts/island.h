@@ -14,22 +14,6 @@
 
 #define STI__KRYLOV 10
 
-/* What Gauss-Seidel needs: parts of the mass are runs of dofs; block b moves its touches, touch[b]..touch[b + 1], each a part,
-   by T. */
-typedef struct sti__sweep {
-    enum { STI__SWEEP_NEW, STI__SWEEP_READY, STI__SWEEP_NONE } state;
-    int *part, *of;  /* first dof of each part; the part of each dof */
-    int *touch;      /* nrow + 1 */
-    int *where;      /* per touch: the part */
-    int64_t *at;     /* per touch: first number of T */
-    int64_t *lstart; /* per part: first number of L */
-    double *T;       /* A^-1 J', rows of the block x dofs of the part */
-    double *D;       /* J A^-1 J' of the blocks, dim x dim, from gstart on */
-    double *L;       /* A = LL' of the parts */
-    void *block;
-    size_t size;
-} sti__sweep;
-
 typedef struct sti__island {
     const sti_problem *problem;
     int n, m, nrow;     /* dofs, scalar rows, row blocks */
@@ -77,11 +61,8 @@ typedef struct sti__island {
     int *hstart, *hcol, *aplace, *hplace;
     int64_t *pstart;
     double *hvalue;
-    double *hupper; /* of F = A + J'(G + slope e')J, what hvalue has not; room: nupper */
-    size_t nupper;
     uint64_t pattern; /* hash of what H was planned for; 0: nothing */
     bool planned;     /* H, of this problem: not before it is needed where an earlier factor may do */
-    bool factored;    /* `newton` has a symmetric factor for these dofs, though perhaps of an earlier G */
     sti_linear linear;
     sti_preconditioner preconditioner;
     const sti_allocator *allocator;
@@ -97,7 +78,6 @@ typedef struct sti__island {
     sti__tally *tally; /* of this solve; NULL: nobody asks */
     int *scratch;      /* 2 n + 1 */
     int *mark, *slot;  /* n + 1 each: of plans */
-    sti__sweep sweep;
     sti__pairs pairs;
     void *scaling; /* memory of the mass-scaling continuation */
     size_t nscaling;
@@ -155,6 +135,8 @@ static inline const sti_row *sti__island_row(const sti__island *s, int b) {
 /* y = A x. */
 void sti__island_mul_mass(const sti__island *s, const double *x, double *y, const sti_tasks *tasks);
 
+/* Whether all parts of the mass are small enough to be swept, as those of soft bodies are not. */
+bool sti__island_sweeps(const sti__island *s);
 /* Factors A; false if it is not positive definite. Once per fill. */
 bool sti__island_factor_mass(sti__island *s, const sti_tasks *tasks);
 /* Plans H where that was put off: only then is it known whether it is factored (`direct`). False if memory is short. */
@@ -165,10 +147,6 @@ bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries
 /* J'slope of the blocks whose friction follows the normal velocity, one number per dof, and their normals, where G J was; they
    are the `active` ones then. */
 void sti__island_make_ranks(sti__island *s);
-/* Factors F instead, so that solves are F's. False if that does not work out, or there is no memory for it. */
-bool sti__island_make_unsymmetric(sti__island *s, const sti_tasks *tasks, int *tries);
-/* Products with F, each with a solve, that cost as much. */
-int sti__island_unsymmetric_cost(const sti__island *s);
 /* x = H^-1 b; returns the products that it took (0: direct). */
 int sti__island_solve(sti__island *s, const double *b, double *x, double tol, int cap,
                       const sti_tasks *tasks);

@@ -194,7 +194,6 @@ static sti_status plan_hessian(sti__island *s, sti_error *error) {
         return STI_OK;
     }
     s->pattern = 0;
-    s->factored = false;
     s->direct = linear != STI_LINEAR_PCG && count_places(s) <= STI__HESSIAN_PLACES &&
                 !(linear == STI_LINEAR_AUTO && sti__chol_iterates(s->mass));
     if (linear == STI_LINEAR_DIRECT && !s->direct)
@@ -217,7 +216,7 @@ static sti_status plan_island(sti__island *s, sti_error *error) {
     sti_status status = sti__chol_analyse(s->mass, &s->A, error);
     if (status != STI_OK) return status;
     s->planned = false;
-    bool swept = s->linear == STI_LINEAR_AUTO && sti__sap_sweeps(s);
+    bool swept = s->linear != STI_LINEAR_PCG && sti__island_sweeps(s);
     if (swept) return s->direct = true, STI_OK;
     return plan_hessian(s, error);
 }
@@ -386,15 +385,8 @@ static void wrapped(void *context, const double *r, double *z, const sti_tasks *
 
 bool sti__island_plan(sti__island *s) { return s->planned || plan_hessian(s, NULL) == STI_OK; }
 
-/* A new factor takes the place of the one before. */
-static bool begin_factor(sti__island *s) {
-    if (!sti__island_plan(s)) return false;
-    s->factored = false;
-    return true;
-}
-
 static bool make_hessian(sti__island *s, const sti_tasks *tasks, int *tries) {
-    if (!begin_factor(s)) return false;
+    if (!sti__island_plan(s)) return false;
     sti__run(tasks, s->nrow, GRAIN_BLOCKS, curve_blocks, s);
     if (!s->direct) {
         fill_blocks(s);
@@ -405,7 +397,7 @@ static bool make_hessian(sti__island *s, const sti_tasks *tasks, int *tries) {
         return true;
     }
     sti__run(tasks, s->n, GRAIN_DOFS, assemble_rows, s);
-    return s->factored = factor(s, tasks, tries);
+    return factor(s, tasks, tries);
 }
 
 bool sti__island_make_hessian(sti__island *s, const sti_tasks *tasks, int *tries) {
@@ -429,60 +421,6 @@ void sti__island_make_ranks(sti__island *s) {
             rank[count + k] = J[0];
         }
     }
-}
-
-/* Adds the ranks to the rows' entries, each to the triangle that it is in when dofs are in the order of their elimination. */
-static void add_ranks(void *context, int begin, int end) {
-    sti__island *s = context;
-    const int *order = sti__chol_places(s->newton);
-    for (int i = begin; i < end; i++) {
-        int row = s->hstart[i];
-        memcpy(s->hupper + row, s->hvalue + row, sizeof(double) * (size_t)(s->hstart[i + 1] - row));
-        for (int t = s->tstart[i]; t < s->tstart[i + 1]; t++) {
-            int b = s->tblock[t], a = s->tslot[t];
-            if (!s->active[b]) continue;
-            const int *col = s->col + s->start[b],
-                      *place = s->hplace + s->pstart[b] + (int64_t)a * (a + 1) / 2;
-            const double *rank = s->GJ + s->number[b], *normal = rank + s->start[b + 1] - s->start[b];
-            for (int k = 0; k <= a; k++) {
-                bool after = order[i] >= order[col[k]];
-                s->hvalue[place[k]] += after ? rank[a] * normal[k] : rank[k] * normal[a];
-                s->hupper[place[k]] += after ? rank[k] * normal[a] : rank[a] * normal[k];
-            }
-        }
-    }
-}
-
-static bool reserve_upper(sti__island *s) {
-    size_t need = sti__size(sizeof(double), s->hstart[s->n]);
-    void *block = s->hupper;
-    bool made = sti__make_room(s->allocator, &block, &s->nupper, need, need / 4);
-    s->hupper = block;
-    return made;
-}
-
-static bool make_unsymmetric(sti__island *s, const sti_tasks *tasks) {
-    if (!begin_factor(s) || !reserve_upper(s)) return false;
-    sti__run(tasks, s->nrow, GRAIN_BLOCKS, curve_blocks, s);
-    sti__run(tasks, s->n, GRAIN_DOFS, assemble_rows, s);
-    sti__island_make_ranks(s);
-    sti__run(tasks, s->n, GRAIN_DOFS, add_ranks, s);
-    return sti__chol_factor_both(s->newton, s->hvalue, s->hupper, tasks) == STI_OK;
-}
-
-bool sti__island_make_unsymmetric(sti__island *s, const sti_tasks *tasks, int *tries) {
-    int64_t start = sti__tick(s->tally);
-    ++*tries;
-    bool made = make_unsymmetric(s, tasks);
-    sti__tock(s->tally, STI__WORK_HESSIAN, start, 0);
-    return made;
-}
-
-int sti__island_unsymmetric_cost(const sti__island *s) {
-    sti__chol_info info = sti__chol_get_info(s->newton);
-    double work = product_work(s), solve = 1.5 * (double)info.fill + 0.2 * work;
-    return (int)fmin(STI__UNSYMMETRIC_MOST,
-                     fmax(STI__UNSYMMETRIC_LEAST, (info.flops / 12 + 2 * work) / solve));
 }
 
 /* ---- solving

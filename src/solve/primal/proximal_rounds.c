@@ -167,7 +167,6 @@ static bool scale_masses(rounds *r) {
     sti__island *s = r->sap->s;
     if (!STI__RULE(MASS_SCALING) || r->scaled || r->sap->cap) return false;
     r->scaled = true;
-    memcpy(s->v, s->vstar, sizeof(double) * (size_t)s->n);
     bool near = sti__sap_scale_masses(
         r->sap,
         r->sap->options->max_newton < STI__ROUNDS_SCALED ? r->sap->options->max_newton : STI__ROUNDS_SCALED,
@@ -183,19 +182,17 @@ static bool run_mass_scaling(rounds *r) {
     return run_coupled(r);
 }
 
-/* The same of softened contact that rounds did not solve so far; true if it is solved now. */
+/* The same of softened contact before its first round; true if it is solved by that. */
 static bool finish_mass_scaling(rounds *r) {
     sti__island *s = r->sap->s;
-    if (r->nature.hard || !r->nature.shifts || r->scaled) return false;
-    bool near = scale_masses(r);
-    if (near && sti__sap_couple(r->sap, 0, r->sap->options->tol)) return true;
-    if (!near && r->any) { /* rounds go on from where they were */
-        memcpy(s->v, s->answer, sizeof(double) * (size_t)s->n);
-        memcpy(s->last_g, s->best_g, sizeof(double) * (size_t)s->m);
+    if (r->nature.hard || !r->nature.shifts) return false;
+    if (scale_masses(r)) {
+        memcpy(s->target, s->vhat, sizeof(double) * (size_t)s->m);
+        if (STI__RULE(PAIR_SWEEPS) && sti__pairs_solve(r->sap, r->sap->options->tol)) return true;
+        if (sti__sap_couple(r->sap, 0, r->sap->options->tol)) return true;
     }
     soften(r, STI__ROUNDS_SHARE_EXACT);
     for (int i = 0; i < s->m; i++) s->base[i] = s->offset[i] = s->soft[i] * s->last_g[i];
-    r->coupled = true;
     return false;
 }
 
@@ -339,10 +336,10 @@ static sti__sap_end outer_loop(rounds *r) {
     double best = INFINITY, before = INFINITY;
     int since = 0, cap = sap->cap && sap->cap < o->max_newton ? sap->cap : o->max_newton;
     begin(r);
+    if (finish_mass_scaling(r)) return STI__SAP_CONVERGED;
     for (int round = 0; round < STI__ROUNDS && since < STI__ROUNDS_STALL && sap->count->iterations < cap &&
                         sti__budget_left(&sap->count->budget);
          round++) {
-        if (sap->count->iterations >= STI__ROUNDS_LATE && finish_mass_scaling(r)) return STI__SAP_CONVERGED;
         run_round(r);
         if (sap->count->indefinite) break;
         double merit = fmax(r->error, sap->change > 0 ? sap->residual / sap->change : 0);
@@ -379,8 +376,8 @@ static void set_guess(rounds *r) {
 bool sti__sap_sweep_pairs(sti__sap *sap) {
     sti__island *s = sap->s;
     rounds r = {.sap = sap, .nature = look(s, sap->options->coulomb)};
-    if (!STI__RULE(PAIR_SWEEPS) || sap->history || sap->options->linear != STI_LINEAR_AUTO) return false;
-    if (!r.nature.shifts || r.nature.hard || !sti__sap_sweeps(s)) return false;
+    if (!STI__RULE(PAIR_SWEEPS) || sap->history) return false;
+    if (!r.nature.shifts || r.nature.hard || !sti__island_sweeps(s)) return false;
     if (sti__sap_steps_left(sap) == 0) return false; /* a cap is a cap */
     set_guess(&r);
     memcpy(s->target, s->vhat, sizeof(double) * (size_t)s->m);

@@ -51,7 +51,6 @@ typedef struct sti__sap {
     int nhistory, room;
     int cap;                     /* as in the task */
     bool judged;                 /* the guess: its certificate exceeds the tolerance */
-    bool unsymmetric;            /* coupled solves factor the unsymmetric matrix */
     int steps;                   /* most Newton steps of one coupled solve; 0: as many as are good */
     double cost, residual, size; /* at v: cost, |gradient| and max(|A v|, |J'g|) in momentum scaling */
     double change;               /* max(|A (v - v*)|, |J'g|) in momentum scaling */
@@ -86,13 +85,6 @@ sti__sap_end sti__sap_minimise(sti__sap *sap, const sti__sap_goal *goal);
 /* Solves exact Coulomb with the offset `base` from the impulses last_g, to residuals of `goal`, or to a relative gap bar of
    `bar` if that is not 0; all R > 0. False if it does not get there; v is then as it was, and needs to be evaluated. */
 bool sti__sap_couple(sti__sap *sap, double goal, double bar);
-/* Makes the island ready to be swept. False if it is not made for it. */
-bool sti__sap_prepare_sweep(sti__sap *sap);
-/* So many Gauss-Seidel sweeps of exact Coulomb from the impulses last_g, which leave with their velocity in v. False if
-   the island is not made for it. */
-bool sti__sap_sweep(sti__sap *sap, int sweeps);
-/* Whether all parts of the mass are small enough for that, as those of soft bodies are not. */
-bool sti__sap_sweeps(const sti__island *island);
 /* Sweeps over pairs of bodies, if the island is made for them. True if they end at the answer, certified; else v and last_g are where
    they end. No Delassus diagonal is needed. */
 bool sti__sap_sweep_pairs(sti__sap *sap);
