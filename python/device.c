@@ -22,9 +22,9 @@ PyObject *core_batch_device(PyObject *self, PyObject *none) {
     const core_batch *b = (core_batch *)self;
     sti_device_info i = sti_batch_device_info(b->batch);
     (void)none;
-    return Py_BuildValue("snnnLL", sti_batch_device(b->batch), (Py_ssize_t)i.model_bytes,
+    return Py_BuildValue("snnnLLL", sti_batch_device(b->batch), (Py_ssize_t)i.model_bytes,
                          (Py_ssize_t)i.world_bytes, (Py_ssize_t)i.bytes, (long long)i.grown,
-                         (long long)i.reordered);
+                         (long long)i.reordered, (long long)i.orderings);
 }
 
 /* A field of all worlds, or a parameter of single worlds. data is NULL, and an exception set, if there is none such. */

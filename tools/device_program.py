@@ -18,12 +18,14 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = "base math linear model dynamics fem collide contact solve integrate sense world gpu".split()
 # of the processor alone; gpu/device/absent.c has what a device needs in their place
-LEFT_OUT = {"world/capsule.c", "world/record.c", "world/picture.c", "gpu/device_batch.c", "gpu/device_order.c", "gpu/device_parameters.c", "gpu/device_rollout.c", "gpu/emulate.c", "gpu/load.c",
-            "gpu/cuda/cuda.c", "base/pool.c", "base/file.c"}
-MORE = ["record/field.c", "mesh/distance.c", "mesh/lookup.c"]
+LEFT_OUT = {"world/capsule.c", "world/record.c", "world/picture.c", "gpu/device_batch.c", "gpu/device_order.c", "gpu/device_orders.c",
+            "gpu/device_parameters.c", "gpu/device_rollout.c", "gpu/emulate.c", "gpu/load.c", "gpu/orders_here.c", "gpu/cuda/cuda.c", "base/pool.c", "base/file.c",
+            "linear/factor/order_degree.c", "linear/factor/dissect.c"}
+# with what worlds make of meshes when they are made
+MORE = ["record/field.c"] + [f"mesh/{name}.c" for name in "distance lookup pressure stuff surface tetbuild tetmeasure tetmedial tetmesh tetshape lattice isosurface".split()]
 LEAST = "sm_75"
 # what steps of worlds on a device never run, or once: assembled in a hurry
-COLD = re.compile(r"^(fem_|integrate_alm_|linear_(krylov|precond)_|model_|record_|world_(soft|constrain_alm|inverse|linearize|ik|snapshot|renew|frames)|"
+COLD = re.compile(r"^(fem_|integrate_alm_|mesh_|linear_(krylov|precond)_|model_|record_|world_(soft|constrain_alm|inverse|linearize|ik|snapshot|renew|frames)|"
                   r"collide_(patch|fields|soft|hull|links)|linear_factor_(symbolic|dissect|ordering|compress))")
 # mcmodel: tables of addresses relative to themselves are not for PTX; inline-threshold: LLVM takes eleven times this for PTX
 FLAGS = ["-O2", "-mllvm", "-inline-threshold=20", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-Xclang", "-mcmodel=large", "-emit-llvm", "-nogpulib",

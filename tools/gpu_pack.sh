@@ -6,7 +6,7 @@ set -eu
 build=$1 ptx=$2 out=$3
 rm -rf "$out"
 mkdir -p "$out/lib"
-for program in tests/test_gpu tests/test_device_worlds bench/bench_gpu; do
+for program in tests/test_gpu tests/test_device_worlds tests/test_device_orders bench/bench_gpu; do
     cp "$build/$program" "$out"
     strip "$out/$(basename "$program")"
 done

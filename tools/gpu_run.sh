@@ -27,7 +27,7 @@ timed() {
     timeout $left "$@"
 }
 test_all() {
-    for program in test_gpu test_device_worlds; do STI_TEST_DEVICE=cuda timed "$pack/$program" || return 1; done
+    for program in test_gpu test_device_worlds test_device_orders; do STI_TEST_DEVICE=cuda timed "$pack/$program" || return 1; done
 }
 # measure FILE WORLDS...: steps per second, certificate, bits
 measure() {
@@ -58,6 +58,7 @@ all)
     measure_sorted scenes/quadruped.xml 8192 32768
     measure scenes/panda_lift.xml 8192
     measure scenes/double_pendulum.xml 32768
+    measure scenes/soft_ball.xml 16
     exit ${failed:-0} ;;
 bench) "$pack/bench_gpu" "$@" ;;
 *) echo "gpu_run.sh: build, test, bench or all" >&2; exit 2 ;;

@@ -140,6 +140,8 @@ typedef struct sti_device_info {
     int64_t grown; /* times that a world was given more memory; the step that was short of it is repeated */
     int64_t
         reordered; /* factors whose columns were in another order than the processor's: those solves have other bits */
+    int64_t
+        orderings; /* of large matrices that the processor has found for it; the steps that asked for them are repeated */
 } sti_device_info;
 
 /* All zero on the processor. */

@@ -347,8 +347,8 @@ class Batch:
     @property
     def device_info(self):
         """Bytes of the model, of a world and of all on the device; how often worlds were given more; factors in another order than the
-        processor's, whose solves have other bits. All 0 on the processor."""
-        return dict(zip(("model_bytes", "world_bytes", "bytes", "grown", "reordered"), self._core.device()[1:]))
+        processor's, whose solves have other bits; orderings of large matrices that the processor has found for it. All 0 on the processor."""
+        return dict(zip(("model_bytes", "world_bytes", "bytes", "grown", "reordered", "orderings"), self._core.device()[1:]))
 
     def hashes(self):
         """64-bit hashes of all worlds, as Data.hash."""

@@ -469,5 +469,5 @@ const char *sti_batch_device(const sti_batch *batch) {
 sti_device_info sti_batch_device_info(const sti_batch *batch) {
     if (!batch->remote) return (sti_device_info){0};
     sti__device_counts c = sti__device_count(batch->remote);
-    return (sti_device_info){c.model, c.world, c.all, c.grown, c.reordered};
+    return (sti_device_info){c.model, c.world, c.all, c.grown, c.reordered, c.orderings};
 }

@@ -9,6 +9,7 @@ double *sti__device_array(const sti__device_batch *b, sti_field field) { return 
 sti__device_counts sti__device_count(sti__device_batch *b) {
     sti__device_settle(b);
     sti__device_counts counts = b->counts;
+    counts.orderings = b->nordering;
     counts.reordered = b->driver.reordered(b->driver.context);
     return counts;
 }
@@ -70,11 +71,8 @@ static sti_status missing(const char *device, const char *what, sti_error *error
 }
 
 static sti_status check(const sti_model *m, const char *device, const sti_option *o, sti_error *error) {
-    if (m->nflex) return missing(device, "soft bodies are", error);
     if (o->integrator == STI_INTEGRATOR_ALM) return missing(device, "the integrator alm is", error);
     if (o->enableflags & STI_ENABLE_SLEEP) return missing(device, "sleep is", error);
-    for (int i = 0; i < m->ngeom; i++)
-        if (m->geom_hydroelastic[i] > 0) return missing(device, "pressure fields of geoms are", error);
     for (int u = 0; u < m->nactuator; u++)
         if (m->actuator_trntype[u] == STI_TRN_BODY) return missing(device, "adhesion is", error);
     return STI_OK;
@@ -136,7 +134,7 @@ static size_t place_arrays(sti__device_batch *b) {
 /* What was taken so far goes back. */
 static sti_status fail_room(sti__device_batch *b, size_t each, sti_error *error) {
     size_t room = sti__add(b->driver.room(b->driver.context), b->counts.all),
-           fixed = sti__add(b->copy.npacked, b->counts.model);
+           fixed = sti__sum(b->copy.npacked, b->counts.model, sizeof *b->copy.orders);
     size_t fits = room > fixed && each ? (room - fixed) / each : 0;
     if (fits >= (size_t)b->count) fits = (size_t)b->count - 1; /* it is in pieces */
     return sti__fail(error, STI_NO_MEMORY,
@@ -156,9 +154,10 @@ static sti_status take_all(sti__device_batch *b, size_t model, size_t world, sti
     b->copy.status = sti__device_take(b, sti__size(n, sizeof *b->copy.status));
     b->copy.done = sti__device_take(b, sti__size(n, sizeof *b->copy.done));
     b->which = sti__device_take(b, sti__size(n, sizeof *b->which));
+    b->copy.orders = sti__device_take(b, sizeof *b->copy.orders);
     b->arrays = sti__device_take(b, arrays);
     b->worlds = b->packed && b->model_block && b->remote && b->copy.heap && b->copy.world && b->copy.status &&
-                        b->copy.done && b->which && b->arrays
+                        b->copy.done && b->which && b->copy.orders && b->arrays
                     ? sti__device_take(b, sti__size(n, world))
                     : NULL;
     place_arrays(b);
@@ -177,15 +176,17 @@ static sti_status first_bad(sti__device_batch *b, sti_error *error) {
 
 /* The first world alone: it makes what all share. */
 static sti_status make_worlds(sti__device_batch *b, sti_error *error) {
-    int first = 0;
-    sti_status status = sti__device_launch(b, STI__GPU_create, (sti__gpu_call){.which = &first, .n = 1});
-    for (int i = 1; i < b->count; i++) b->short_list[i - 1] = i;
-    if (status == STI_OK)
-        status = sti__device_launch(b, STI__GPU_create,
-                                    (sti__gpu_call){.which = b->short_list, .n = b->count - 1});
-    if (status == STI_OK) return first_bad(b, error);
+    int first = 0, n = b->count - 1;
+    int *others = sti__alloc(&b->allocator, sti__size(b->count, sizeof *others));
+    if (!others) return sti__fail(error, STI_NO_MEMORY, "no memory for a list of worlds");
+    for (int i = 0; i < n; i++) others[i] = i + 1;
+    sti__device_run(b, STI__GPU_create, (sti__gpu_call){.which = &first, .n = 1}, b->spare);
+    if (b->lost.code == STI_OK)
+        sti__device_run(b, STI__GPU_create, (sti__gpu_call){.which = others, .n = n}, b->spare);
+    sti__free(&b->allocator, others, sti__size(b->count, sizeof *others));
+    if (b->lost.code == STI_OK) return first_bad(b, error);
     *error = b->lost;
-    return status;
+    return error->code;
 }
 
 static sti_status upload(sti__device_batch *b, const void *packed, sti_error *error) {
@@ -264,9 +265,10 @@ void sti__device_destroy(sti__device_batch *b) {
         if (b->late) b->driver.wait(b->driver.context, &b->lost);
         sti__device_own_free(b);
         void *all[] = {b->worlds,      b->model_block, b->packed, b->remote, b->copy.heap, b->copy.world,
-                       b->copy.status, b->copy.done,   b->arrays, b->which,  b->stage};
+                       b->copy.status, b->copy.done,   b->arrays, b->which,  b->stage,     b->copy.orders};
         for (int i = 0; i < STI__COUNT(all); i++) sti__device_give(b, all[i]);
         for (int i = 0; i < b->npiece; i++) sti__device_give(b, b->piece[i]);
+        for (int i = 0; i < b->nordering; i++) sti__device_give(b, b->ordering[i]);
         b->driver.close(b->driver.context);
     }
     sti_allocator allocator = b->allocator;
@@ -282,11 +284,18 @@ static sti_status read_status(sti__device_batch *b, sti_status *status) {
     return sti__device_read(b, status, b->copy.status, sti__size(b->count, sizeof *status));
 }
 
-/* Worlds that ran out of memory are given more, as much again each time; the number of those. */
-static int grow(sti__device_batch *b, const sti_status *status) {
+/* Worlds that are short of memory, or wait for an ordering; how many. */
+static int list_short(sti__device_batch *b, const sti_status *status) {
     int n = 0;
     for (int i = 0; i < b->count; i++)
         if (status[i] == STI_NO_MEMORY) b->short_list[n++] = i;
+    return n;
+}
+
+/* They have what they need to go on: orderings, or more memory, as much again each time. */
+static int grow(sti__device_batch *b, const sti_status *status) {
+    int n = list_short(b, status);
+    if (n > 0 && sti__device_answer(b)) return list_short(b, status);
     if (n == 0 || b->npiece == PIECES) return 0;
     size_t each = b->counts.world << (b->npiece < 8 ? b->npiece : 8);
     void *piece = sti__device_take(b, sti__size(n, each));

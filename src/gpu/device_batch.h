@@ -66,6 +66,7 @@ typedef struct sti__device_counts {
     size_t model, world, all; /* bytes: of the model, of a world at creation, of all that was taken */
     int64_t grown;            /* pieces that worlds were given later; their steps were repeated */
     int64_t reordered;        /* factors in another order than the processor's */
+    int64_t orderings;        /* that it was told */
 } sti__device_counts;
 sti__device_counts sti__device_count(sti__device_batch *batch);
 

@@ -22,6 +22,8 @@ struct sti__device_batch {
     int *which;
     void *stage; /* what is read and written */
     size_t nstage;
+    void *ordering[STI__GPU_ORDERS]; /* that the device was told */
+    int nordering;
     void *piece[PIECES];
     int npiece;
     int *short_list;   /* count, here: worlds that need memory */
@@ -57,6 +59,9 @@ sti_status sti__device_all_lost(sti__device_batch *b, sti_status *status);
 
 /* device_order.c: the worlds in an order for the next step; NULL: as they are. */
 const int *sti__device_order(sti__device_batch *b);
+
+/* device_orders.c: graphs that worlds have asked about are ordered; false: there are none, or no memory. */
+bool sti__device_answer(sti__device_batch *b);
 
 /* device_parameters.c */
 void sti__device_own_free(sti__device_batch *b);

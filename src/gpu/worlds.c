@@ -18,6 +18,7 @@ void sti__gpu_unpack(const sti__gpu_call *call, int thread) {
         return;
     }
     sti_allocator allocator = sti__gpu_heap_allocator(&b->model_heap);
+    sti__gpu_set_orders(b->orders);
     if (thread == 0) b->model = sti_model_unpack(call->in, b->npacked, &allocator, &b->error);
 }
 

@@ -6,6 +6,7 @@
 
 #include "gpu/call.h"
 #include "gpu/heap.h"
+#include "gpu/orders.h"
 #include "world/own_parameters.h"
 
 /* In the device's memory, and all that it points at. */
@@ -23,7 +24,8 @@ typedef struct sti__gpu_batch {
     sti_status *status;             /* count: of the last launch */
     int *done;                      /* count: steps */
     double *array[STI_FIELD_COUNT]; /* count rows; NULL: each world has its own */
-    sti__own_parameters own;        /* of single worlds; model is NULL while there are none */
+    sti__gpu_orders *orders;
+    sti__own_parameters own; /* of single worlds; model is NULL while there are none */
 } sti__gpu_batch;
 
 /* A number of the sizes of what both sides read: a library of another version is noticed by it. */

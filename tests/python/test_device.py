@@ -125,9 +125,9 @@ def test_a_world_that_fails_is_named_and_the_others_go_on(model, batch):
 
 
 def test_what_is_not_there_says_so(model, batch):
-    soft = stiction.Model.from_xml_path(SCENES / "soft_ball.xml")
-    with pytest.raises(stiction.Error, match="soft bodies are not there yet"):
-        stiction.Batch(soft, 2, device=DEVICE)
+    alm = stiction.Model.from_xml_path(SCENES / "double_pendulum_alm.xml")
+    with pytest.raises(stiction.Error, match="the integrator alm is not there yet"):
+        stiction.Batch(alm, 2, device=DEVICE)
     with pytest.raises(stiction.Error, match="no device tpu"):
         stiction.Batch(model, 2, device="tpu")
     with pytest.raises(TypeError, match="device"):

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a device has not: allocation other than from heaps, locales, files; and what the compiler calls for atomics. Compiled for the
    device alone. */
+#include "gpu/orders.h"
 #include "load/element.h"
 #include "mesh/mesh.h"
-#include "mesh/pressure.h"
-#include "mesh/stuff.h"
-#include "mesh/surface.h"
-#include "mesh/tetshape.h"
 #include "world/world.h"
 #include <locale.h>
 #include <stdlib.h>
-#include <suitesparse/amd.h>
 #include <time.h>
 
 void *calloc(size_t n, size_t size) { return (void)n, (void)size, NULL; }
@@ -35,7 +31,7 @@ void sti__capsule_numbered(sti_world *world, int troubles) { (void)world, (void)
 
 /* ---- meshes that are made when a world is ------------------------------------------------------------------------- */
 
-/* Models with pressure fields or soft bodies, or that need a hull which no collision does, are refused before they get here. */
+/* Models that need a hull which no collision does are refused before they get here. */
 sti_status sti__mesh_from_lists(const double *vert, int nvert3, const double *face, int nface3,
                                 const sti_allocator *allocator, sti__place place, sti__mesh *mesh,
                                 sti_error *error) {
@@ -43,42 +39,6 @@ sti_status sti__mesh_from_lists(const double *vert, int nvert3, const double *fa
     return STI_UNSUPPORTED;
 }
 void sti__mesh_free(sti__mesh *mesh) { (void)mesh; }
-
-sti_status sti__tetmesh_stuff(int nvert, const double *vert, int ntri, const int *tri,
-                              const sti__stuff_options *options, sti__tetmesh *mesh,
-                              sti__stuff_report *report, sti_error *error) {
-    (void)nvert, (void)vert, (void)ntri, (void)tri, (void)options, (void)mesh, (void)report, (void)error;
-    return STI_UNSUPPORTED;
-}
-sti_status sti__tetmesh_medial(sti__tet_shape shape, const double size[3], double edge,
-                               const sti__tetmesh_options *options, sti__tetmesh *mesh, double **depth,
-                               sti_error *error) {
-    (void)shape, (void)size, (void)edge, (void)options, (void)mesh, (void)depth, (void)error;
-    return STI_UNSUPPORTED;
-}
-void sti__tetmesh_free(sti__tetmesh *mesh) { (void)mesh; }
-
-sti_status sti__pressure_field(const sti__tetmesh *mesh, double stiffness, const double *depth,
-                               const sti_allocator *allocator, sti__place place, sti__pressure *field,
-                               sti_error *error) {
-    (void)mesh, (void)stiffness, (void)depth, (void)allocator, (void)place, (void)field, (void)error;
-    return STI_UNSUPPORTED;
-}
-void sti__pressure_free(sti__pressure *field) { (void)field; }
-
-sti_status sti__surface_create(int nvert, const double *vert, int ntri, const int *tri,
-                               const sti__surface_options *options, sti__surface *surface,
-                               sti__surface_report *report, sti_error *error) {
-    (void)nvert, (void)vert, (void)ntri, (void)tri, (void)options, (void)surface, (void)report, (void)error;
-    return STI_UNSUPPORTED;
-}
-void sti__surface_free(sti__surface *surface) { (void)surface; }
-
-double sti__tet_gradients(const double a[3], const double b[3], const double c[3], const double d[3],
-                          double gradient[4][3]) {
-    (void)a, (void)b, (void)c, (void)d, (void)gradient;
-    return 0;
-}
 
 /* ---- specs --------------------------------------------------------------------------------------------------------- */
 
@@ -104,22 +64,10 @@ sti_element *sti_element_parent(const sti_element *element) { return (void)eleme
 size_t strspn(const char *text, const char *set) { return (void)text, (void)set, (size_t)0; }
 size_t strcspn(const char *text, const char *set) { return (void)text, (void)set, (size_t)0; }
 
-/* ---- AMD's ordering ----------------------------------------------------------------------------------------------- */
+/* ---- orderings that the processor was not asked for ------------------------------------------------------------- */
 
-/* Factors that took the natural order since this was cleared, of all worlds. */
-unsigned long long sti_gpu_reordered;
-
-void amd_defaults(double control[]) { (void)control; }
-
-/* There is none on the device: the natural order. The factor is as right as another and may have more numbers; the bits of its
-   solution are not those of the processor, and how often that was so is counted. */
-void amd_2(int n, int pe[], int iw[], int len[], int room, int used, int nv[], int next[], int last[],
-           int head[], int elen[], int degree[], int w[], double control[], double info[]) {
-    (void)pe, (void)iw, (void)len, (void)room, (void)used, (void)nv, (void)next, (void)head, (void)elen;
-    (void)degree, (void)w, (void)control, (void)info;
-    for (int i = 0; i < n; i++) last[i] = i;
-    __nvvm_atom_add_gen_ll((long long *)&sti_gpu_reordered, 1);
-}
+unsigned long long sti_gpu_reordered; /* of all worlds */
+void sti__gpu_count_reordered(void) { __nvvm_atom_add_gen_ll((long long *)&sti_gpu_reordered, 1); }
 
 /* ---- atomics ------------------------------------------------------------------------------------------------------- */
 
