@@ -47,7 +47,7 @@ class Element:
         object.__setattr__(self, "_spec", spec)
 
     def _wrap(self, core):
-        return None if core is None else Element(core, self._spec)
+        return None if core is None else self._spec._element(core)
 
     def __eq__(self, other):
         return isinstance(other, Element) and self._core is other._core
@@ -115,7 +115,7 @@ class Element:
         """The elements in it, a list."""
         found, child = [], self._core.child()
         while child is not None:
-            found.append(Element(child, self._spec))
+            found.append(self._spec._element(child))
             child = child.next()
         return found
 
@@ -134,7 +134,7 @@ class Element:
 
     def add(self, tag, **attributes):
         """A new element in it, at the end. If an attribute is wrong nothing is added."""
-        added = Element(self._core.add(tag), self._spec)
+        added = self._spec._element(self._core.add(tag))
         try:
             return added.set(**attributes)
         except BaseException:
@@ -204,10 +204,13 @@ class Spec:
 
     # ---- reading ------------------------------------------------------------------------------------------
 
+    def _element(self, core):
+        return Element(core, self)
+
     @property
     def root(self):
         """The mujoco element."""
-        return Element(self._core.root(), self)
+        return self._element(self._core.root())
 
     def section(self, tag):
         """The section with this tag, "asset" or "actuator", which is made if it is not there."""
@@ -240,7 +243,7 @@ class Spec:
     def find(self, tag, name):
         """The first element with this tag and name, None if there is none."""
         core = self._core.find(tag, name)
-        return None if core is None else Element(core, self)
+        return None if core is None else self._element(core)
 
     def _all(self, section, tag=None):
         inside = [e for s in self.root.children if s.tag == section for e in s.children]
@@ -366,7 +369,7 @@ class Spec:
     def copy(self):
         """An independent spec. Files that it names are looked for in the working folder, or in assets."""
         core, _ = _core.spec(None, self.to_xml(), self.assets, False)
-        return Spec(core, self._folder, self.assets, self._allow_outside, self.warnings)
+        return type(self)(core, self._folder, self.assets, self._allow_outside, self.warnings)
 
     def __repr__(self):
         return f"<stiction.Spec {self.modelname!r}: {len(self.bodies)} bodies, {len(self.geoms)} geoms, {len(self.joints)} joints>"

@@ -87,6 +87,8 @@ _TABLES = {
     "tex": ("texture", "ntex"), "mat": ("material", "nmat"), "pair": ("pair", "npair"), "exclude": ("exclude", "nexclude"),
     "eq": ("equality", "neq"), "tendon": ("tendon", "ntendon"), "actuator": ("actuator", "nactuator"), "sensor": ("sensor", "nsensor"),
     "numeric": ("numeric", "nnumeric"), "key": ("key", "nkey"), "skin": None, "text": None, "tuple": None, "plugin": None}
+# tables with a row for each keyframe, however short
+_KEYS = {"key_qpos": "nq", "key_qvel": "nv", "key_act": "na", "key_ctrl": "nu"}
 # what Stiction's models never have
 _NONE = {"nskin", "nplugin", "ntext", "ntuple", "nuser_body", "nuser_jnt", "nuser_geom", "nuser_site", "nuser_cam", "nuser_tendon",
          "nuser_actuator", "nuser_sensor", "nuserdata", "npluginstate"}
@@ -155,6 +157,8 @@ class MjModel(_sti.Model, metaclass=_Listed):
             self.__dict__.update(_name_tables(self))
             if name in self.__dict__:
                 return self.__dict__[name]
+        if name in _KEYS:
+            return _np.reshape(super().__getattr__(name), (self.nkey, -1) if self.nkey else (0, getattr(self, _KEYS[name])))
         try:
             return super().__getattr__(name)
         except AttributeError:
@@ -267,16 +271,6 @@ class MjData(_sti.Data, metaclass=_Listed):
 
     def __reduce__(self):
         return _remake, (type(self), *super().__reduce__())
-
-
-class MjSpec(_sti.Spec):
-    """A stiction.Spec whose models are MjModels; docs/spec.md says how it differs from MuJoCo's."""
-
-    def compile(self):
-        """An MjModel."""
-        model = super().compile()
-        object.__setattr__(model, "__class__", MjModel)
-        return model
 
 
 # ---- simulation ---------------------------------------------------------------------------------------------------
@@ -794,6 +788,7 @@ def mjv_defaultCamera(cam):
 
 
 from .draw import *  # noqa: E402,F401,F403
+from .spec import MjSpec  # noqa: E402,F401
 
 
 # packages ask for the platform's contexts by these names
