@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pictures by EGL beside the CPU's: colours, depth and objects of the same scenes. Where no EGL can be had, only the refusal. */
+#include "failing.h"
 #include "shot.h"
 #include <math.h>
 
@@ -144,5 +145,60 @@ TEST(choice_of_a_backend) {
     close_shot(&s);
 }
 
+static const char of_all_kinds[] =
+    "<mujoco><asset><texture name='t' type='2d' builtin='checker' width='8' height='8' rgb1='1 .8 .2' "
+    "rgb2='.1 .3 "
+    ".6'/><material name='t' texture='t'/><mesh name='m' builtin='sphere' params='4' scale='.1 .1 "
+    ".1'/><hfield name='h' "
+    "nrow='3' ncol='3' size='.3 .3 .1 .1' elevation='0 1 0 1 0 1 0 1 0'/></asset><worldbody><geom "
+    "type='plane' size='0 "
+    "0 1'/><geom type='capsule' size='.1 .3' pos='-.6 .2 .2' euler='0 80 20' material='t'/><geom type='box' "
+    "size='.2 "
+    ".2 .2' pos='.3 -.6 .2' rgba='0 .5 1 .4'/><geom type='mesh' mesh='m' pos='-.4 -.4 .2'/><geom "
+    "type='hfield' "
+    "hfield='h' pos='.5 .5 .1'/><flexcomp name='s' type='grid' count='2 2 2' spacing='.2 .2 .2' pos='0 0 .2' "
+    "dim='3' "
+    "radius='.01' mass='1'><elasticity young='1e4' poisson='.3'/><contact selfcollide='none'/></flexcomp>"
+    "</worldbody></mujoco>";
+
+/* A picture of colours, depth and objects with a renderer whose `fail`th allocation fails; if that is in the drawing, a second attempt
+   has to give the whole picture. What it took is in c. False: the drawing was not reached. */
+static bool draw_short_of_memory(shot *s, sti_picture_backend backend, long fail, counter *c, int i) {
+    sti_picture out = {pair.rgb[i], pair.depth[i], pair.segment[i]};
+    sti_error error = {0};
+    *c = (counter){.fail_at = fail};
+    sti_allocator allocator = {counting, c};
+    sti_renderer *r = sti_renderer_create(s->model, &allocator, &error);
+    sti_status status = r ? sti_renderer_use(r, backend, &error) : error.code;
+    bool reached = status == STI_OK;
+    CHECK(reached || status == (fail ? STI_NO_MEMORY : STI_UNSUPPORTED));
+    if (reached && sti_renderer_draw(r, s->world, &s->options, &out, &error) != STI_OK) {
+        CHECK(error.code == STI_NO_MEMORY && c->calls >= fail);
+        CHECK(sti_renderer_draw(r, s->world, &s->options, &out, &error) == STI_OK);
+    }
+    sti_renderer_destroy(r);
+    CHECK(c->live == 0);
+    return reached;
+}
+
+static void fail_each(sti_picture_backend backend) {
+    shot s;
+    counter c;
+    open_shot(&s, of_all_kinds);
+    s.options.stress = true;
+    bool there = draw_short_of_memory(&s, backend, 0, &c, 0);
+    for (long fail = 1, total = c.calls; there && fail <= total; fail++)
+        if (draw_short_of_memory(&s, backend, fail, &c, 1)) {
+            CHECK(memcmp(pair.rgb[0], pair.rgb[1], sizeof pair.rgb[0]) == 0);
+            CHECK(memcmp(pair.depth[0], pair.depth[1], sizeof pair.depth[0]) == 0);
+            CHECK(memcmp(pair.segment[0], pair.segment[1], sizeof pair.segment[0]) == 0);
+        }
+    close_shot(&s);
+}
+
+TEST(every_allocation_of_the_cpu_may_fail) { fail_each(STI_PICTURE_CPU); }
+TEST(every_allocation_of_egl_may_fail) { fail_each(STI_PICTURE_EGL); }
+
 MAIN(CASE(shapes_and_shadows), CASE(lamps_mirrors_and_glass), CASE(textures),
-     CASE(soft_bodies_contacts_and_sites), CASE(choice_of_a_backend))
+     CASE(soft_bodies_contacts_and_sites), CASE(choice_of_a_backend),
+     CASE(every_allocation_of_the_cpu_may_fail), CASE(every_allocation_of_egl_may_fail))

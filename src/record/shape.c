@@ -280,6 +280,10 @@ bool sti__shape_normals(sti__solid *shape, const sti_allocator *allocator) {
         for (int c = 0; c < 3 * shape->nface; c++) corner_normal(&w, c, shape->normal + 3 * (size_t)c);
     }
     unweld(&w, allocator);
+    if (!ok) { /* the next picture tries again */
+        sti__free(allocator, shape->normal, sti__size(shape->nface, 9, sizeof(float)));
+        shape->normal = NULL;
+    }
     return ok;
 }
 
@@ -375,6 +379,23 @@ static bool make_coarse(sti__solid *out, const sti__solid *from, const sti_alloc
     return ok;
 }
 
+static void free_solid(sti__solid *p, const sti_allocator *a) {
+    sti__free(a, p->normal, (size_t)p->nface * 9 * sizeof(float));
+    sti__free(a, p->tint, (size_t)p->nvert * 3 * sizeof(float));
+    if (!p->own_vert) return;
+    sti__free(a, (void *)p->vert, (size_t)p->nvert * 3 * sizeof(float));
+    if (!p->shared_face) sti__free(a, (void *)p->face, (size_t)p->nface * 3 * sizeof(int));
+}
+
+/* What could not be made whole is made anew by the next picture. */
+static bool whole(bool ok, sti__solid *p, const sti_allocator *a) {
+    if (!ok) {
+        free_solid(p, a);
+        *p = (sti__solid){0};
+    }
+    return ok;
+}
+
 /* ---- all of them -------------------------------------------------------------------------------------- */
 
 bool sti__shapes_init(sti__shapes *s, const sti_model *m, const sti_allocator *a) {
@@ -404,16 +425,18 @@ bool sti__shapes_need_mesh(sti__shapes *s, int mesh) {
         shape->face_coord = m->mesh_facetexcoord + 3 * (size_t)m->mesh_faceadr[mesh];
     }
     if (shape->nvert > s->largest) s->largest = shape->nvert;
-    return sti__shape_normals(shape, s->allocator) &&
-           make_coarse(&s->coarse[STI__MESHES + mesh], shape, s->allocator);
+    sti__solid *coarse = &s->coarse[STI__MESHES + mesh];
+    return whole(sti__shape_normals(shape, s->allocator) &&
+                     whole(make_coarse(coarse, shape, s->allocator), coarse, s->allocator),
+                 shape, s->allocator);
 }
 
 bool sti__shapes_need_field(sti__shapes *s, int field) {
     sti__solid *shape = &s->shape[STI__MESHES + s->model->nmesh + field];
     if (shape->normal) return true;
-    if (!make_field(shape, s->model, field, s->allocator)) return false;
+    bool ok = make_field(shape, s->model, field, s->allocator) && sti__shape_normals(shape, s->allocator);
     if (shape->nvert > s->largest) s->largest = shape->nvert;
-    return sti__shape_normals(shape, s->allocator);
+    return whole(ok, shape, s->allocator);
 }
 
 bool sti__shapes_need_soft(sti__shapes *s, int flex, const double *xpos, double middle[3]) {
@@ -440,14 +463,6 @@ bool sti__shapes_need_soft(sti__shapes *s, int flex, const double *xpos, double 
     shape->shared_face = true;
     if (n > s->largest) s->largest = n;
     return sti__shape_normals(shape, s->allocator);
-}
-
-static void free_solid(sti__solid *p, const sti_allocator *a) {
-    sti__free(a, p->normal, (size_t)p->nface * 9 * sizeof(float));
-    sti__free(a, p->tint, (size_t)p->nvert * 3 * sizeof(float));
-    if (!p->own_vert) return;
-    sti__free(a, (void *)p->vert, (size_t)p->nvert * 3 * sizeof(float));
-    if (!p->shared_face) sti__free(a, (void *)p->face, (size_t)p->nface * 3 * sizeof(int));
 }
 
 void sti__shapes_free(sti__shapes *s) {

@@ -54,7 +54,10 @@ static bool make(sti__texture *t, const sti_model *m, int texture, const sti_all
     t->faces = t->cube && height == FACES * width ? FACES : 1;
     measure(t, width, height / t->faces);
     float *texel = sti__alloc(a, sti__size(t->ntexel, 3, sizeof *texel));
-    if (!texel) return false;
+    if (!texel) {
+        t->ntexel = 0; /* the next picture tries again */
+        return false;
+    }
     for (int i = 0; i < 256; i++) linear[i] = (float)sti__pow(i / 255.0, 2.2);
     const uint8_t *rgb = (const uint8_t *)m->tex_data + m->tex_adr[texture];
     for (size_t i = 0, n = 3 * (size_t)width * (size_t)height; i < n; i++) texel[i] = linear[rgb[i]];

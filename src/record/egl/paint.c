@@ -155,7 +155,7 @@ static bool need_mesh(const job *j, int shape) {
     sti__gl_mesh *mesh = &j->egl->mesh[shape];
     const sti__solid *s = &j->scene->shapes.shape[shape];
     bool soft = shape >= STI__MESHES + m->nmesh + m->nhfield;
-    if (mesh->array && !soft) return true;
+    if (mesh->count && !soft) return true;
     if (!mesh->array) {
         j->gl->GenVertexArrays(1, &mesh->array);
         j->gl->GenBuffers(1, &mesh->buffer);
@@ -167,8 +167,9 @@ static bool need_mesh(const job *j, int shape) {
                                        (const void *)(uintptr_t)(3 * i * sizeof(float)));
         }
     }
-    mesh->count = 3 * s->nface;
-    return fill_mesh(j, s, mesh->buffer);
+    bool filled = fill_mesh(j, s, mesh->buffer);
+    mesh->count = filled ? 3 * s->nface : 0;
+    return filled;
 }
 
 /* The texture in all its sizes. */
