@@ -21,6 +21,23 @@ __all__ = ["Problem", "Solution", "Certificate", "Row", "Workspace", "cone", "in
 Row = _namedtuple("Row", "kind dim mu lo hi", defaults=((), -_np.inf, _np.inf))
 Row.__doc__ = "What a row block's impulse may be; made by cone, interval, huber and quadratic."
 Certificate = _namedtuple("Certificate", _core.CERTIFICATE)
+for _field, _text in {
+        "error_bar": "At least the error of the velocities in the norm of A, sqrt(J): the root of twice the duality gap.",
+        "relative": "error_bar relative to the impulses in the norm of A^-1.",
+        "gap": "Duality gap, J.",
+        "momentum": "What is left of A (v - v*) - J' gamma, relative.",
+        "natural": "What is left of the rows' laws, relative: the natural map at unit Delassus diagonal.",
+        "cone": "Largest violation of the friction cones by the impulses, relative.",
+        "dissipation": "Largest angle between slip and opposite friction of sliding contacts, rad.",
+        "penetration": "Largest violation of the velocity constraint of hard contacts, m/s.",
+        "desaxce": "Exact Coulomb: error of the slip speeds that the laws were solved with, relative; nan with relaxed cones.",
+        "full_raw": "FCLIB's full error; nan unless all rows are round cones.",
+        "full_scaled": "The same for the problem scaled to unit Delassus diagonal.",
+        "joints": "Integrator alm: largest violation of joints and equalities, m or rad; nan with others.",
+        "headline": "What the option tol is compared with: relative, or for hard contact the larger of momentum and natural.",
+        "ndetermined": "Force components that the motion determines; -1: not computed.",
+        "nregularised": "Force components that only the rows' softness determines; -1: not computed."}.items():
+    getattr(Certificate, _field).__doc__ = _text
 Certificate.__doc__ = "What an answer is worth; `headline` is what tol is compared with; nan (a count: -1) was not computed or does not apply. See sti_certificate in problem.h."
 
 

@@ -469,6 +469,24 @@ def run_marked(browser, folder):
     process.wait()
 
 
+def run_textures(browser, program, folder):
+    """Red and green quarters from above: red far left and near right; a ball in a cube that is blue but for its lower side."""
+    process, url = server(program, pathlib.Path(__file__).with_name("textures.xml"), "--paused")
+    page = Page(browser, url)
+    page.drawn()
+    page.page.screenshot(path=folder / "21-textures.png")
+    image = page.pixels()
+    # where a place in the world is in the picture
+    at = page.get("""[[-.25, .25, .1], [.25, .25, .1], [-.25, -.25, .1], [.25, -.25, .1], [1, 0, .4]].map(p => {
+        const q = new viewer.THREE.Vector3(...p).project(viewer.eye.camera); return [(q.x + 1) / 2, (1 - q.y) / 2]; })""")
+    seen = [tuple((c > 0.5 * c.max()).astype(int)) for c in (image[int(y * len(image)), int(x * len(image[0]))] for x, y in at)]
+    assert seen == [(1, 0, 0), (0, 1, 0), (0, 1, 0), (1, 0, 0), (0, 0, 1)], seen
+    assert not page.said, page.said
+    page.page.close()
+    process.kill()
+    process.wait()
+
+
 def main(program, folder=ROOT / "out" / "viewer"):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -491,6 +509,7 @@ def main(program, folder=ROOT / "out" / "viewer"):
         process.send_signal(signal.SIGINT)
         page.until("!document.getElementById('message').hidden")  # the page says that its server has gone
         run_soft(browser, program, folder)
+        run_textures(browser, program, folder)
         run_batch(browser, folder)
         run_marked(browser, folder)
         browser.close()

@@ -41,7 +41,8 @@ function stages(frame) {
 
 /** Two to five round numbers between lo and hi. */
 export function ticks(lo, hi) {
-  const rough = (hi - lo) / 3, power = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].find(m => m * power >= rough) * power, list = [];
+  const rough = (hi - lo) / 3, power = 10 ** Math.floor(Math.log10(rough)), inside = step => Math.floor(hi / step) - Math.ceil(lo / step) + 1;
+  const step = [10, 5, 2, 1].map(m => m * power).find(s => s < 2 * rough && inside(s) >= 2) ?? power, list = []; // one number alone says nothing of the scale
   for (let k = Math.ceil(lo / step); k * step <= hi + 1e-9 * step; k++) list.push(k * step);
   return list;
 }
