@@ -59,6 +59,32 @@ TEST(it_is_an_option) {
     sti_model_free(m);
 }
 
+/* What sleep does not know yet is an error of the step that names it, and the state stays. */
+TEST(what_is_not_there_is_refused) {
+    static const struct {
+        const char *xml, *word;
+    } list[] = {
+        {"<mujoco xmlns:sti='urn:stiction'>" SLEEPY
+         "<worldbody>" FLOOR BOX("0", ".1") "<sti:soft name='b' type='box' size='.03 .03 .03' pos='1 0 .03' "
+                                            "edge='.03' young='5e4' poisson='.3'/>"
+                                            "</worldbody></mujoco>",
+         "soft bodies"},
+        {"<mujoco><option integrator='alm'><flag sleep='enable'/></option><worldbody>" FLOOR BOX(
+             "0", ".1") "</worldbody></mujoco>",
+         "alm"},
+    };
+    for (int i = 0; i < STI__COUNT(list); i++) {
+        sti_model *m = model_of(list[i].xml);
+        sti_world *w = world_of(m);
+        CHECK(sti_step(w, 1) == STI_UNSUPPORTED && strstr(sti_world_error(w)->message, list[i].word));
+        CHECK(*values(w, "time") == 0);
+        sti_world_option(w)->enableflags = 0;
+        CHECK(sti_step(w, 1) == STI_OK);
+        sti_world_destroy(w);
+        sti_model_free(m);
+    }
+}
+
 /* A ball hits one of two that sleep in contact, in empty space, along their line: momentum and the centre of mass follow from the ball's
    alone, and no energy is gained. */
 TEST(a_ball_wakes_what_it_hits) {

@@ -651,29 +651,51 @@ static sti__tree_factor factor_of(const sti__assembly *as, const sti_state *s) {
 
 /* ---- islands ----------------------------------------------------------------------------------------- */
 
-/* All dofs of a tree are coupled, so that trees are what islands are made of; numbered in their order. Trees that only a
+/* The tree that row block b touches first; -1: none. */
+static int tree_of_block(const sti__assembly *as, int b) {
+    int k = as->jstart[as->first[b]];
+    return k < as->jstart[as->first[b] + 1] ? as->owner[as->dof[as->jcol[k]]] : -1;
+}
+
+/* Threads may say the same of a tree. */
+static void mark_trees(void *context, int begin, int end) {
+    const sti__assembly *as = ((const filling *)context)->as;
+    for (int b = begin; b < end; b++) {
+        int tree = tree_of_block(as, b);
+        if (tree >= 0) __atomic_store_n(&as->label[tree], 0, __ATOMIC_RELAXED);
+    }
+}
+
+static void label_rows(void *context, int begin, int end) {
+    const sti__assembly *as = ((const filling *)context)->as;
+    for (int b = begin; b < end; b++) {
+        int tree = tree_of_block(as, b);
+        as->row_island[b] = tree < 0 ? -1 : as->label[tree];
+    }
+}
+
+static void label_dofs(void *context, int begin, int end) {
+    const sti__assembly *as = ((const filling *)context)->as;
+    for (int i = begin; i < end; i++) as->dof_island[i] = as->label[as->owner[as->dof[i]]];
+}
+
+/* All dofs of a tree are coupled, so that trees are what islands are made of; numbered in the order of their first trees. Trees that only a
    dropped row touched have none. */
-static void find_islands(sti__assembly *as) {
-    sti_problem *p = &as->problem;
+static void find_islands(sti__assembly *as, const sti_tasks *tasks) {
+    filling f = {.as = as};
     int count = 0;
     for (int t = 0; t < as->ntree; t++) as->label[t] = -1;
-    for (int b = 0; b < as->nblock; b++) {
-        int k = as->jstart[as->first[b]];
-        as->row_island[b] = -1;
-        if (k == as->jstart[as->first[b] + 1]) continue;
-        int root = sti__root(as->root, as->owner[as->dof[as->jcol[k]]]);
-        as->row_island[b] = root;
-        as->label[root] = 0;
-    }
+    sti__run(tasks, as->nblock, 1024, mark_trees, &f);
+    for (int t = 0; t < as->ntree; t++)
+        if (as->label[t] == 0) as->label[sti__root(as->root, t)] = 0;
     for (int t = 0; t < as->ntree; t++) {
         int root = sti__root(as->root, t);
         if (root != t) as->label[t] = as->label[root];
         else if (as->label[t] == 0) as->label[t] = count++;
     }
-    for (int i = 0; i < p->arrays.n; i++) as->dof_island[i] = as->label[as->owner[as->dof[i]]];
-    for (int b = 0; b < as->nblock; b++)
-        if (as->row_island[b] >= 0) as->row_island[b] = as->label[as->row_island[b]];
-    p->nisland = count;
+    sti__run(tasks, as->problem.arrays.n, 4096, label_dofs, &f);
+    sti__run(tasks, as->nblock, 1024, label_rows, &f);
+    as->problem.nisland = count;
 }
 
 #define STILL 1e-3 /* m/s or rad/s: answers are not asked to be better than at this speed */
@@ -729,6 +751,6 @@ sti_status sti__assembly_end(sti__assembly *as, const sti_state *s, const sti_ta
     show_arrays(as, s->opt.timestep, tasks);
     as->problem.tree = factor_of(as, s);
     as->problem.ill |= as->problem.estimate != NULL;
-    find_islands(as);
+    find_islands(as, tasks);
     return STI_OK;
 }

@@ -16,17 +16,41 @@
 
 /* ---- energy --------------------------------------------------------------------------------------------------- */
 
+/* Large worlds add up in pieces, by several threads, in the order of pieces, which do not depend on threads. */
+enum { PIECE = 2048, PIECES = 64 }; /* dofs of a piece, at least; pieces, at most */
+
+typedef struct adding {
+    const sti_world *world;
+    const double *v;
+    int pieces;
+    double part[PIECES];
+} adding;
+
+static void add_kinetic(void *context, int first, int last) {
+    adding *a = context;
+    const sti_model *m = a->world->model;
+    for (int p = first; p < last; p++) {
+        int begin = (int)((int64_t)m->nv * p / a->pieces), end = (int)((int64_t)m->nv * (p + 1) / a->pieces);
+        double sum = 0;
+        for (int i = begin; i < end; i++) {
+            const int *col = m->M_colind + m->M_rowadr[i], n = m->M_rownnz[i] - 1;
+            const double *row = a->world->state->M + m->M_rowadr[i];
+            double momentum = 0.5 * row[n] * a->v[i];
+            for (int k = 0; k < n; k++) momentum += row[k] * a->v[col[k]];
+            sum += momentum * a->v[i];
+        }
+        a->part[p] = sum;
+    }
+}
+
 /* Of the trees at velocities v, with the inertia of the step's beginning, and of soft bodies at velocities x. */
 static double kinetic(const sti_world *world, const double *v, const double *x) {
     const sti_model *m = world->model;
-    double sum = 0;
-    for (int i = 0; i < m->nv; i++) {
-        const int *col = m->M_colind + m->M_rowadr[i], n = m->M_rownnz[i] - 1;
-        const double *row = world->state->M + m->M_rowadr[i];
-        double momentum = 0.5 * row[n] * v[i];
-        for (int k = 0; k < n; k++) momentum += row[k] * v[col[k]];
-        sum += momentum * v[i];
-    }
+    int pieces = m->nv / PIECE + 1;
+    adding a = {.world = world, .v = v, .pieces = pieces < PIECES ? pieces : PIECES};
+    sti__run(sti__world_tasks(world), a.pieces, 1, add_kinetic, &a);
+    double sum = a.part[0];
+    for (int p = 1; p < a.pieces; p++) sum += a.part[p];
     for (int i = 0; i < 3 * m->nflexvert; i++) sum += 0.5 * world->soft.fem->mass[i / 3] * x[i] * x[i];
     return sum;
 }
