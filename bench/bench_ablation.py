@@ -29,6 +29,7 @@ RESTING = [("spheres_200", 1.5, 4, 7, None), ("boxes_64", 1.5, 4, 7, None)]
 STORED = [("scenes/figure.xml", 0.2, 12, 25), ("scenes/quadruped.xml", 0.2, 12, 25), ("scenes/panda_grasp.xml", 0.2, 5, 20),
           ("scenes/soft_ball.xml", 0.2, 5, 20), ("scenes/coupled_contact.xml", 0.2, 10, 25)]
 PILES = [(ratio, *kind) for ratio in (1, 1e2, 1e4) for kind in ((0, "auto"), (0, "sap"), (1e-3, "auto"))]
+BOXES = [(500, "auto"), (1500, "auto"), (1500, "pcg")]  # nodes of soft boxes in problems that come from no world, linear
 MAKE = {"boxes_64": lambda: scenes_contact.boxes(64)}
 
 
@@ -51,6 +52,8 @@ def items(folder, quick):
             yield group, name, ["scene", file, begin, samples, every, tol] + ([control] if control else [])
     for name, begin, samples, every in STORED[:2] if quick else STORED:
         yield "robots, soft", pathlib.Path(name).stem, ["scene", ROOT / name, begin, samples, every, TIGHT]
+    for nodes, linear in BOXES[:1] if quick else BOXES:
+        yield "soft problems", f"box {nodes} {linear}", ["soft", nodes, TIGHT, linear]
     files = sorted(pathlib.Path(os.environ["STI_FCLIB"]).glob("*.hdf5")) if os.environ.get("STI_FCLIB") else []
     for file in files[:3] if quick else files:
         yield "FCLIB", file.stem, ["problem", file, FULL]

@@ -28,6 +28,7 @@
     X(EXTRAPOLATED_GUESS, "a second guess that goes on as the last steps went")                              \
     X(JUDGED_GUESS, "large islands whose guess is within the tolerance are done")                            \
     X(REDUCTION, "soft bodies are reduced to the dofs that rows touch")                                      \
+    X(TOUCHED_CORE, "conjugate gradients in soft bodies: what rows touch is solved exactly")                  \
     X(PRIMAL_FINISH, "APGD: Newton's method on velocities finishes")                                         \
     X(DUAL_FINISH, "APGD: Newton's method on impulses finishes")                                             \
     X(DUAL_ANDERSON, "there: Anderson's method on the offset of its proximal problems")

@@ -3,6 +3,7 @@
 #include "base/room.h"
 #include "solve/parts/island.h"
 #include "solve/policy.h"
+#include "solve/rules.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,7 +76,7 @@ sti_status sti__core_plan(sti__core *c, const sti__island *s, const sti_allocato
     size_t nnz = 0;
     c->n = 0;
     for (int i = 0; i < s->n; i++) c->n += in_core(s, i);
-    if (c->n > STI__CORE_DOFS || c->n == s->n) c->n = 0;
+    if (!STI__RULE(TOUCHED_CORE) || c->n > STI__CORE_DOFS || c->n == s->n) c->n = 0;
     if (c->n == 0) return STI_OK;
     if (!reserve(c, (size_t)s->n, 0, a, error)) return STI_NO_MEMORY;
     number(c, s);
