@@ -190,14 +190,11 @@ static bool go_down(continuation *e, double most, int cap, sti__scaled_soften so
     for (int k = 0;
          k < STI__SCALING_ROUNDS && sap->count->iterations < cap && sti__budget_left(&sap->count->budget);
          k++) {
-        int before = sap->count->iterations;
         bool solved = run(e, next, share, soften, context);
         sap->count->outer++;
         if (solved && next <= 1) return true;
         if (solved) {
             good = next;
-            if (sap->count->iterations - before <= STI__SCALING_EASY)
-                pace = fmin(STI__SCALING_FASTEST, 1.5 * pace);
             share = share > STI__SCALING_FIRM ? share / STI__SCALING_HARDER : 0;
         } else {
             if (share >= STI__SCALING_SOFTEST) return false;
