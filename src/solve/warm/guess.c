@@ -9,10 +9,13 @@
 /* A number of each of the two pairs. */
 typedef double both __attribute__((vector_size(16), may_alias));
 
+enum { FORCES = 8, MANY = 2048 }; /* dofs from which on an island has so many */
+
 /* By the island's numbers. */
 typedef struct scales {
-    both *v, *moved;        /* v, v - v* */
-    both *momentum, *force; /* A (v - v*), J'g */
+    both *v, *moved; /* v, v - v* */
+    both *momentum,
+        *force; /* A (v - v*), J'g: of a large island FORCES sums one after the other, which are added up */
     double *vstar, *impetus;
     double *weight; /* diagonal of A */
     int *reach;     /* the last dof that A couples with this one */
@@ -20,10 +23,11 @@ typedef struct scales {
 
 static size_t lay_out(scales *s, int n, void *base) {
     sti__cutter c = {base, 0};
-    both **pairs[] = {&s->v, &s->moved, &s->momentum, &s->force};
+    both **pairs[] = {&s->v, &s->moved, &s->momentum};
     double **numbers[] = {&s->vstar, &s->impetus, &s->weight};
     for (int i = 0; i < STI__COUNT(pairs); i++) *pairs[i] = sti__cut(&c, (size_t)n, sizeof(both));
     for (int i = 0; i < STI__COUNT(numbers); i++) *numbers[i] = sti__cut(&c, (size_t)n, sizeof(double));
+    s->force = sti__cut(&c, sti__mul(n >= MANY ? FORCES : 1, (size_t)n), sizeof(both));
     s->reach = sti__cut(&c, (size_t)n, sizeof(int));
     return c.used;
 }
@@ -40,7 +44,8 @@ enum { PIECES = 64 };
 typedef struct judging {
     const sti__guess *s;
     scales x;
-    int pieces[2];        /* of dofs, of blocks */
+    int pieces[2]; /* of dofs, of blocks */
+    int forces;
     int part[PIECES + 1]; /* where the first part of the mass begins that is a piece's own */
     double gap[PIECES][2], free2[PIECES];
     both moved2[PIECES], rest[PIECES], force[PIECES];
@@ -59,7 +64,7 @@ static void gather(void *context, int first, int last) {
         x->vstar[i] = vstar;
         x->v[i] = (both){s->v[0][s->dof[i]], s->v[1][s->dof[i]]};
         x->moved[i] = x->v[i] - vstar;
-        x->force[i] = (both){0, 0};
+        for (int k = 0; k < t->forces; k++) x->force[(size_t)k * (size_t)s->n + (size_t)i] = (both){0, 0};
     }
 }
 
@@ -115,16 +120,21 @@ static void add_gaps(void *context, int first, int last) {
             add_gap(t->s, &t->x, b, t->gap[k]);
 }
 
-/* J'g */
-static void add_forces(const sti__guess *s, const scales *x) {
+/* J'g, a sum for each of so many runs of blocks. */
+static void add_forces(void *context, int first, int last) {
+    judging *t = context;
+    const sti__guess *s = t->s;
     const sti_problem *p = s->problem;
     const sti_csr *J = &p->arrays.J;
-    for (int b = 0; b < s->nrow; b++)
-        for (int i = p->first[s->row[b]]; i < p->first[s->row[b] + 1]; i++) {
-            both g = {s->g[0][i], s->g[1][i]};
-            for (int k = J->start[i]; k < J->start[i + 1]; k++)
-                x->force[s->rank[J->col[k]]] += J->value[k] * g;
-        }
+    for (int f = first; f < last; f++) {
+        both *force = t->x.force + (size_t)f * (size_t)s->n;
+        for (int b = begin_of(s->nrow, t->forces, f); b < begin_of(s->nrow, t->forces, f + 1); b++)
+            for (int i = p->first[s->row[b]]; i < p->first[s->row[b] + 1]; i++) {
+                both g = {s->g[0][i], s->g[1][i]};
+                for (int k = J->start[i]; k < J->start[i + 1]; k++)
+                    force[s->rank[J->col[k]]] += J->value[k] * g;
+            }
+    }
 }
 
 /* Where the run of dofs that A couples from begin on ends; -1 if it has many. */
@@ -182,6 +192,8 @@ static void add_squares(void *context, int first, int last) {
     const scales *x = &t->x;
     for (int k = first; k < last; k++) {
         for (int i = t->part[k]; i < t->part[k + 1]; i++) {
+            for (int f = 1; f < t->forces; f++)
+                x->force[i] += x->force[(size_t)f * (size_t)t->s->n + (size_t)i];
             t->free2[k] += x->vstar[i] * x->impetus[i];
             t->moved2[k] += x->moved[i] * x->momentum[i];
         }
@@ -216,14 +228,15 @@ static bool add_up(judging *t) {
 }
 
 void sti__guess_bars(const sti__guess *s, sti__sum sum[2], double bar[2]) {
-    judging t = {.s = s, .pieces = {pieces_of(s->n), pieces_of(s->nrow)}};
+    judging t = {
+        .s = s, .pieces = {pieces_of(s->n), pieces_of(s->nrow)}, .forces = s->n >= MANY ? FORCES : 1};
     bar[0] = bar[1] = INFINITY;
     lay_out(&t.x, s->n, s->work);
     sti__run(s->tasks, t.pieces[0], 1, gather, &t);
     sti__run(s->tasks, t.pieces[0], 1, mass_mul, &t);
     if (!find_parts(&t)) return;
     sti__run(s->tasks, t.pieces[1], 1, add_gaps, &t);
-    add_forces(s, &t.x);
+    sti__run(s->tasks, t.forces, 1, add_forces, &t);
     sti__run(s->tasks, t.pieces[0], 1, add_squares, &t);
     if (!add_up(&t)) return;
     for (int pair = 0; pair < 2; pair++) {
