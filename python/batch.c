@@ -72,15 +72,11 @@ bool core_batch_take(core_batch *b) {
         atomic_flag_clear(&b->busy);
         return false;
     }
-    if (sti_batch_set_option(b->batch, &((core_model *)b->model)->opt) == STI_UNSUPPORTED) {
-        atomic_flag_clear(&b->busy);
-        sti_error error = {.code = STI_UNSUPPORTED};
-        snprintf(error.message, sizeof error.message, "device %s: the integrator alm is not there yet",
-                 sti_batch_device(b->batch));
-        core_error(core_state_of_type(Py_TYPE((PyObject *)b)), &error);
-        return false;
-    }
-    return true;
+    sti_status status = sti_batch_set_option(b->batch, &((core_model *)b->model)->opt);
+    if (status == STI_OK) return true;
+    atomic_flag_clear(&b->busy);
+    core_batch_lost(b, 0, status);
+    return false;
 }
 static bool take(core_batch *b) { return core_batch_take(b); }
 static void give(core_batch *b) { atomic_flag_clear(&b->busy); }

@@ -231,9 +231,6 @@ static void refused(const char *xml, const char *text) {
 }
 
 TEST(what_a_device_has_not_is_named) {
-    refused("<mujoco><option><flag sleep='enable'/></option><worldbody><body><freejoint/><geom "
-            "size='.1'/></body></worldbody></mujoco>",
-            "sleep is not there yet");
     refused("<mujoco><asset><mesh name='t' inertia='exact' vertex='0 0 0 1 0 0 0 1 0 0 0 1' face='0 2 1 0 1 "
             "3 1 2 3 0 3 2'/></asset><worldbody>"
             "<geom name='a' type='mesh' mesh='t' contype='0' conaffinity='0'/><body pos='0 0 2'><freejoint/>"

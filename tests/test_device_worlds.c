@@ -74,6 +74,42 @@ TEST(meshes_are_seen_and_distance_fields_touch) {
     }
 }
 
+/* Joints as constraints, bodies that fall asleep, actuators that stick; options that change between steps. */
+TEST(integrators_sleep_and_adhesion) {
+    static const char sleeping[] =
+        "<mujoco><option timestep='.01'><flag sleep='enable'/></option><worldbody><geom type='plane' size='5 "
+        "5 1'/>"
+        "<body pos='0 0 .1'><freejoint/><geom type='box' size='.1 .1 .1'/></body>"
+        "<body pos='1 0 1.5'><freejoint/><geom size='.1'/></body></worldbody></mujoco>";
+    static const char sticking[] =
+        "<mujoco><worldbody><geom type='box' size='1 1 .1' pos='0 0 .5'/><body name='b' pos='0 0 "
+        ".31'><freejoint/>"
+        "<geom type='box' size='.1 .1 .1' mass='.5' margin='.02' gap='.02'/></body></worldbody>"
+        "<actuator><adhesion body='b' ctrlrange='0 1' gain='50'/></actuator></mujoco>";
+    static const char *const names[] = {"double_pendulum_alm.xml", sleeping, sticking, "arm.xml"};
+    for (int f = 0; f < 4; f++) {
+        sti_model *m = model_from(names[f]);
+        sti_batch *here = batch_of(m, MANY, NULL), *there = batch_of(m, MANY, device()),
+                  *both[] = {here, there};
+        for (int k = 0; k < 2; k++) {
+            sti_batch *b = both[k];
+            double *ctrl = calloc((size_t)(MANY * m->nu + 1), sizeof *ctrl);
+            REQUIRE(ctrl);
+            for (int i = 0; i < MANY * m->nu; i++) ctrl[i] = 0.2 * (i + 1);
+            if (m->nu) CHECK(sti_batch_scatter(b, STI_FIELD_ctrl, ctrl) == STI_OK);
+            CHECK(sti_batch_step(b, 60) == STI_OK && sti_batch_step(b, 60) == STI_OK);
+            sti_option option = m->opt;
+            option.timestep *= 0.5;
+            if (f == 3) option.integrator = STI_INTEGRATOR_ALM;
+            CHECK(sti_batch_set_option(b, &option) == STI_OK && sti_batch_step(b, 20) == STI_OK);
+            free(ctrl);
+        }
+        check_alike(here, there);
+        sti_batch_destroy(here), sti_batch_destroy(there);
+        sti_model_free(m);
+    }
+}
+
 /* ---- parameters ------------------------------------------------------------------------------------------------- */
 
 /* Of both: the parameter of world i times 1 + i / 8, or what `bad` says for world 3. */
@@ -340,8 +376,8 @@ TEST(steps_that_are_begun_end_as_others) {
     sti_model_free(m);
 }
 
-MAIN(CASE(meshes_are_seen_and_distance_fields_touch), CASE(worlds_that_are_sorted_have_the_same_bits),
-     CASE(steps_that_are_begun_end_as_others), CASE(worlds_with_parameters_of_their_own),
-     CASE(a_world_with_parameters_is_that_of_such_a_model),
+MAIN(CASE(integrators_sleep_and_adhesion), CASE(meshes_are_seen_and_distance_fields_touch),
+     CASE(worlds_that_are_sorted_have_the_same_bits), CASE(steps_that_are_begun_end_as_others),
+     CASE(worlds_with_parameters_of_their_own), CASE(a_world_with_parameters_is_that_of_such_a_model),
      CASE(impossible_parameters_are_refused_and_forgotten), CASE(rollouts_are_those_of_the_processor),
      CASE(rollouts_go_on_as_those_of_the_processor), CASE(rollouts_that_need_more_memory_get_it))

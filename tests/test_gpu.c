@@ -170,21 +170,11 @@ static void refused(const sti_model *m, const char *name, sti_status code, const
 }
 
 TEST(what_is_not_there_says_so) {
-    sti_model *alm = model_from("double_pendulum_alm.xml"), *arm = model_from("arm.xml");
-    refused(alm, device(), STI_UNSUPPORTED, "integrator alm is not there yet");
+    sti_model *arm = model_from("arm.xml");
     refused(arm, "tpu", STI_ARGUMENT, "no device tpu");
     setenv("STI_CUDA_LIBRARY", "/nowhere/libstiction_cuda.so", 1);
     if (!getenv("STI_TEST_DEVICE")) refused(arm, "cuda", STI_UNSUPPORTED, "built without it");
-    sti_batch *b = getenv("STI_TEST_DEVICE") ? NULL : remote_of(arm, 2);
-    if (b) {
-        sti_option option = arm->opt;
-        option.integrator = STI_INTEGRATOR_ALM;
-        CHECK(sti_batch_set_option(b, &option) == STI_UNSUPPORTED && sti_batch_step(b, 1) == STI_OK);
-        option.integrator = STI_INTEGRATOR_RK4;
-        CHECK(sti_batch_set_option(b, &option) == STI_OK && sti_batch_step(b, 1) == STI_OK);
-    }
-    sti_batch_destroy(b);
-    sti_model_free(alm), sti_model_free(arm);
+    sti_model_free(arm);
 }
 
 /* ---- the parts ------------------------------------------------------------------------------------------------- */

@@ -25,8 +25,8 @@ LEFT_OUT = {"world/capsule.c", "world/record.c", "world/picture.c", "gpu/device_
 MORE = ["record/field.c"] + [f"mesh/{name}.c" for name in "distance lookup pressure stuff surface tetbuild tetmeasure tetmedial tetmesh tetshape lattice isosurface".split()]
 LEAST = "sm_75"
 # what steps of worlds on a device never run, or once: assembled in a hurry
-COLD = re.compile(r"^(fem_|integrate_alm_|mesh_|linear_(krylov|precond)_|model_|record_|world_(soft|constrain_alm|inverse|linearize|ik|snapshot|renew|frames)|"
-                  r"collide_(patch|fields|soft|hull|links)|linear_factor_(symbolic|dissect|ordering|compress))")
+COLD = re.compile(r"^(integrate_alm_|mesh_|model_|record_|world_(constrain_alm|inverse|linearize|ik|snapshot|renew|frames)|collide_(hull|links)|"
+                  r"linear_factor_(symbolic|ordering|compress))")
 # mcmodel: tables of addresses relative to themselves are not for PTX; inline-threshold: LLVM takes eleven times this for PTX
 FLAGS = ["-O2", "-mllvm", "-inline-threshold=20", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-Xclang", "-mcmodel=large", "-emit-llvm", "-nogpulib",
          f"-I{ROOT}/include", f"-I{ROOT}/src"]

@@ -103,7 +103,7 @@ STI_API sti_status sti_batch_reset(sti_batch *batch, const int *which, int n, in
 /* The same, and then to states given as n vectors of sti_state_size. One with a number that is not finite is refused. */
 STI_API sti_status sti_batch_reset_to(sti_batch *batch, const int *which, int n, const double *states,
                                       sti_error *error);
-/* Options of all worlds, from the next step on. STI_UNSUPPORTED: the device on which they live has none such; they stay as they were. */
+/* Options of all worlds, from the next step on. The error of a device that is lost, else STI_OK. */
 STI_API sti_status sti_batch_set_option(sti_batch *batch, const sti_option *option);
 
 /* ---- steps ------------------------------------------------------------------------------------------- */

@@ -70,14 +70,6 @@ static sti_status missing(const char *device, const char *what, sti_error *error
     return sti__fail(error, STI_UNSUPPORTED, "device %s: %s not there yet", device, what);
 }
 
-static sti_status check(const sti_model *m, const char *device, const sti_option *o, sti_error *error) {
-    if (o->integrator == STI_INTEGRATOR_ALM) return missing(device, "the integrator alm is", error);
-    if (o->enableflags & STI_ENABLE_SLEEP) return missing(device, "sleep is", error);
-    for (int u = 0; u < m->nactuator; u++)
-        if (m->actuator_trntype[u] == STI_TRN_BODY) return missing(device, "adhesion is", error);
-    return STI_OK;
-}
-
 /* Hulls that no collision needs are made by qhull, which is of the processor. */
 static bool has_late_hull(const sti_world *w) {
     for (int k = 0; w->query && k < w->model->nmesh; k++)
@@ -247,7 +239,6 @@ sti__device_batch *sti__device_create(const sti_model *model, int count, const c
     sti_error none = {0};
     if (!error) error = &none;
     if (!option) option = &model->opt;
-    if (check(model, device, option, error) != STI_OK) return NULL;
     sti__device_batch *b = sti__alloc(allocator, sizeof *b);
     if (!b) return sti__fail(error, STI_NO_MEMORY, "no memory for a batch"), NULL;
     b->allocator = *sti__allocator(allocator);
@@ -423,7 +414,6 @@ sti_status sti__device_reset_to(sti__device_batch *b, const int *which, int n, c
 
 sti_status sti__device_set_option(sti__device_batch *b, const sti_option *option) {
     if (memcmp(&b->copy.option, option, sizeof *option) == 0) return STI_OK;
-    if (check(b->model, b->device, option, NULL) != STI_OK) return STI_UNSUPPORTED;
     b->copy.option = *option;
     sti_status status = sti__device_write(b, &b->remote->option, option, sizeof *option);
     return status == STI_OK ? sti__device_launch(b, STI__GPU_option, (sti__gpu_call){.n = b->count}) : status;
