@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Both pairs are judged side by side. */
+#define STI_LANES 2
 #include "solve/warm/guess.h"
 #include "base/room.h"
 #include "contact/rows.h"
 #include "linear/factor/block_cholesky.h"
 #include "solve/policy.h"
+#include "solve/small/small_lanes_laws.h"
 #include <string.h>
 
 /* A number of each of the two pairs. */
@@ -92,23 +95,42 @@ static void mass_mul(void *context, int first, int last) {
     }
 }
 
+/* The gaps of a block at y = J v - vhat. */
+static both gap_of(const sti__guess *s, int b, const vreal *y) {
+    int at = s->problem->first[b], dim = s->problem->arrays.rows[b].dim;
+    const sti_row *row = &s->problem->arrays.rows[b];
+    const double *R = s->problem->arrays.R + at, *mu = row->mu;
+    both gap;
+    if (row->kind == STI_ROW_CONE && dim == 3) {
+        vreal g[3];
+        for (int i = 0; i < 3; i++) g[i] = (vreal){s->g[0][at + i], s->g[1][at + i]};
+        return coulomb_gap((vreal[]){v_set(mu[0]), v_set(mu[1])},
+                           (vreal[]){v_set(R[0]), v_set(R[1]), v_set(R[2])}, y, g);
+    }
+    for (int pair = 0; pair < 2; pair++) {
+        double own[STI_ROW_DIM] = {0};
+        for (int i = 0; i < dim; i++) own[i] = y[i][pair];
+        gap[pair] = sti__row_gap_at(row, R, own, s->g[pair] + at, true);
+    }
+    return gap;
+}
+
 /* A block's part of the gap of each pair. */
 static void add_gap(const sti__guess *s, const scales *x, int b, double gap[2]) {
     const sti_problem *p = s->problem;
     const sti_csr *J = &p->arrays.J;
-    int at = p->first[s->row[b]];
-    const sti_row *row = &p->arrays.rows[s->row[b]];
-    double y[2][STI_ROW_DIM] = {{0}};
-    for (int i = 0; i < row->dim; i++) {
+    int at = p->first[b];
+    vreal y[STI_ROW_DIM];
+    for (int i = 0; i < p->arrays.rows[b].dim; i++) {
         both sum = {0, 0};
         for (int k = J->start[at + i]; k < J->start[at + i + 1]; k++)
             sum += J->value[k] * x->v[s->rank[J->col[k]]];
-        for (int pair = 0; pair < 2; pair++) y[pair][i] = sum[pair] - p->arrays.vhat[at + i];
+        y[i] = sum - p->arrays.vhat[at + i];
     }
+    both part = gap_of(s, b, y);
     for (int pair = 0; pair < 2; pair++) {
-        double part = sti__row_gap_at(row, p->arrays.R + at, y[pair], s->g[pair] + at, true);
-        if (s->share[pair]) s->share[pair][s->row[b]] = part;
-        gap[pair] += part;
+        if (s->share[pair]) s->share[pair][b] = part[pair];
+        gap[pair] += part[pair];
     }
 }
 
@@ -117,7 +139,7 @@ static void add_gaps(void *context, int first, int last) {
     int nrow = t->s->nrow, pieces = t->pieces[1];
     for (int k = first; k < last; k++)
         for (int b = begin_of(nrow, pieces, k); b < begin_of(nrow, pieces, k + 1); b++)
-            add_gap(t->s, &t->x, b, t->gap[k]);
+            add_gap(t->s, &t->x, t->s->row[b], t->gap[k]);
 }
 
 /* J'g, a sum for each of so many runs of blocks. */
