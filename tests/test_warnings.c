@@ -13,7 +13,7 @@ static sti_model *ball(const char *option, double young) {
     return model_of(xml);
 }
 
-/* A chain of links whose end is held: its matrix is far from diagonal. */
+/* A chain of links whose end is held: its matrix is far from diagonal, and not that of nodes with three dofs each. */
 static sti_model *chain(const char *option, int links) {
     char xml[32768];
     int n = snprintf(xml, sizeof xml,
@@ -22,9 +22,9 @@ static sti_model *chain(const char *option, int links) {
                      option);
     for (int i = 0; i < links; i++)
         n += snprintf(xml + n, sizeof xml - (size_t)n,
-                      "<body name='b%d' pos='%g 0 0'><joint type='ball'/><geom type='capsule' size='.01 .04' "
+                      "<body name='b%d' pos='%g 0 0'><joint type='%s'/><geom type='capsule' size='.01 .04' "
                       "pos='.05 0 0' euler='0 90 0'/>",
-                      i, i ? 0.1 : 0.0);
+                      i, i ? 0.1 : 0.0, i ? "ball" : "hinge");
     for (int i = 0; i < links; i++) n += snprintf(xml + n, sizeof xml - (size_t)n, "</body>");
     snprintf(xml + n, sizeof xml - (size_t)n,
              "</worldbody><equality><connect body1='b%d' anchor='.1 0 0'/></equality></mujoco>", links - 1);

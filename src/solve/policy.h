@@ -53,7 +53,6 @@
 #define STI__HESSIAN_JACOBI 24 /* Dofs in a diagonal block of the preconditioner of bodies that are not soft: four bodies. */
 #define STI__HESSIAN_BOOST 1e-14 /* Share that is added to the diagonal where a factor fails; a hundred times more each time, ... */
 #define STI__HESSIAN_TRIES 8 /* ... so many times at most: the last adds 1. */
-#define STI__HESSIAN_RENEW 25 /* Products of one solve after which soft bodies get a new preconditioner: more than multigrid takes while it is good. */
 #define STI__HESSIAN_MARGIN 4 /* Times that conjugate gradients must look cheaper than a factor: their products were fitted where rows are well-conditioned. */
 #define STI__CORE_DOFS 60000 /* Touched dofs that are solved exactly within conjugate gradients, at most, ... */
 #define STI__CORE_ENTRIES 50000000 /* ... numbers of their matrix (0.4 GB) ... */

@@ -98,41 +98,6 @@ void sti__pcg_take_soft(sti__pcg *c, const double *value) {
     for (int k = 0; k < c->nsoft; k++) sti__precond_take(c->soft[k].precond, value);
 }
 
-void sti__pcg_reset_soft(sti__pcg *c) {
-    for (int k = 0; k < c->nsoft; k++) sti__precond_reset(c->soft[k].precond);
-}
-
-/* Whether dofs [begin, end) of a row block, all of one body, belong to nodes that know each other. Otherwise only their own
-   blocks are added: leaving out a few of the others could make the matrix indefinite. */
-static bool all_known(const soft *s, const int *dof, int begin, int end) {
-    for (int i = begin; i < end; i++)
-        for (int j = begin; j < i; j++)
-            if (!sti__precond_block(s->precond, (dof[i] - s->first) / 3, (dof[j] - s->first) / 3))
-                return false;
-    return true;
-}
-
-static void press_body(const soft *s, int dim, const int *dof, int begin, int end, const double *J,
-                       const double *GJ) {
-    bool all = all_known(s, dof, begin, end);
-    for (int i = begin; i < end; i++)
-        for (int j = begin; j < end; j++) {
-            int p = dof[i] - s->first, q = dof[j] - s->first;
-            if (!all && p / 3 != q / 3) continue;
-            double sum = 0;
-            for (int d = 0; d < dim; d++) sum += J[i * dim + d] * GJ[j * dim + d];
-            sti__precond_block(s->precond, p / 3, q / 3)[q % 3 * 3 + p % 3] += sum;
-        }
-}
-
-void sti__pcg_press(sti__pcg *c, int dim, int count, const int *dof, const double *J, const double *GJ) {
-    for (int begin = 0, end = 0; begin < count; begin = end) {
-        const soft *s = soft_of(c, dof[begin]);
-        for (end = begin + 1; end < count && s && dof[end] < s->first + 3 * s->nodes;) end++;
-        if (s) press_body(s, dim, dof, begin, end, J, GJ);
-    }
-}
-
 void sti__pcg_fill_soft(sti__pcg *c, const double *coords, const sti_tasks *tasks) {
     for (int k = 0; k < c->nsoft; k++)
         sti__precond_fill(c->soft[k].precond, coords ? coords + c->soft[k].first : NULL, tasks);

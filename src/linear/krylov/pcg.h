@@ -19,12 +19,8 @@ sti_status sti__pcg_find_soft(sti__pcg *pcg, const sti_csr *a, sti_preconditione
                               sti_error *error);
 /* Whether a dof belongs to one. */
 bool sti__pcg_is_soft(const sti__pcg *pcg, int dof);
-/* New numbers of A for them; forgets what was pressed. */
+/* New numbers of A for them. */
 void sti__pcg_take_soft(sti__pcg *pcg, const double *value);
-void sti__pcg_reset_soft(sti__pcg *pcg); /* forgets what was pressed only */
-/* Adds J'(GJ) of a row block with `count` dofs (ascending, `dim` numbers of J and GJ for each) to their matrices, as far as
-   it couples dofs of one body. */
-void sti__pcg_press(sti__pcg *pcg, int dim, int count, const int *dof, const double *J, const double *GJ);
 /* Makes their preconditioners. coords: n numbers (a node's dofs have its coordinates), or NULL. */
 void sti__pcg_fill_soft(sti__pcg *pcg, const double *coords, const sti_tasks *tasks);
 /* y = A x, with what was taken; `a` has the rows of all other dofs. */

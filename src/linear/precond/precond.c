@@ -10,10 +10,9 @@ struct sti__precond {
     sti_allocator own;
     const sti__precond_kind *kind;
     void *state;
-    uint64_t pattern;        /* hash of what was planned; 0: nothing */
-    sti__bsr plain, pressed; /* A, and with what rows press; they share their pattern */
-    bool added;              /* `pressed` is not `plain` */
-    bool filled;             /* with what `plain` is now, and coordinates of this hash */
+    uint64_t pattern; /* hash of what was planned; 0: nothing */
+    sti__bsr matrix;
+    bool filled; /* with what the matrix is now, and coordinates of this hash */
     uint64_t coords;
     int *from; /* 9 per entry: where the number is in the scalar matrix */
     size_t nentry;
@@ -72,11 +71,10 @@ static int next_block(const sti_csr *a, int first, int row, int at[3], int *from
 static size_t lay_out(sti__precond *c, size_t n, char *base) {
     sti__cutter k = {base, 0};
     size_t numbers = 9 * c->nentry + STI__BSR_SPARE;
-    c->plain.value = sti__cut(&k, numbers, sizeof(double));
-    c->pressed.value = sti__cut(&k, numbers, sizeof(double));
-    c->plain.start = c->pressed.start = sti__cut(&k, n + 1, sizeof(int));
-    c->plain.col = c->pressed.col = sti__cut(&k, c->nentry, sizeof(int));
-    c->plain.diagonal = c->pressed.diagonal = sti__cut(&k, n, sizeof(int));
+    c->matrix.value = sti__cut(&k, numbers, sizeof(double));
+    c->matrix.start = sti__cut(&k, n + 1, sizeof(int));
+    c->matrix.col = sti__cut(&k, c->nentry, sizeof(int));
+    c->matrix.diagonal = sti__cut(&k, n, sizeof(int));
     c->from = sti__cut(&k, sti__size(9, c->nentry), sizeof(int));
     return k.used;
 }
@@ -92,16 +90,16 @@ static void fill_pattern(sti__precond *c, const sti_csr *a, int first, int nodes
     int e = 0;
     for (int i = 0; i < nodes; i++) {
         int row = first + 3 * i, at[3] = {a->start[row], a->start[row + 1], a->start[row + 2]}, column;
-        c->plain.start[i] = e;
-        c->plain.diagonal[i] = -1;
+        c->matrix.start[i] = e;
+        c->matrix.diagonal[i] = -1;
         while ((column = next_block(a, first, row, at, c->from + 9 * (size_t)e)) >= 0) {
-            if (column == i) c->plain.diagonal[i] = e;
-            c->plain.col[e++] = column;
+            if (column == i) c->matrix.diagonal[i] = e;
+            c->matrix.col[e++] = column;
         }
     }
-    c->plain.start[nodes] = e;
-    c->plain.n = c->pressed.n = nodes;
-    c->plain.b = c->pressed.b = 3;
+    c->matrix.start[nodes] = e;
+    c->matrix.n = nodes;
+    c->matrix.b = 3;
 }
 
 static uint64_t hash_pattern(const sti_csr *a, int first, int nodes, const void *kind, bool with_modes) {
@@ -149,10 +147,10 @@ sti_status sti__precond_plan(sti__precond *c, sti_preconditioner which, const st
     if (!reserve(c, (size_t)nodes))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory for the blocks of %d nodes", nodes);
     fill_pattern(c, a, first, nodes);
-    if (!symmetric(&c->plain)) kind = &sti__precond_jacobi;
+    if (!symmetric(&c->matrix)) kind = &sti__precond_jacobi;
     if (c->kind != kind) drop_state(c);
     c->kind = kind;
-    void *state = kind->plan(c->state, &c->plain, with_modes, &c->own, error);
+    void *state = kind->plan(c->state, &c->matrix, with_modes, &c->own, error);
     c->state = state;
     if (!state) return STI_NO_MEMORY;
     c->pattern = pattern;
@@ -164,47 +162,28 @@ sti_status sti__precond_plan(sti__precond *c, sti_preconditioner which, const st
 void sti__precond_take(sti__precond *c, const double *value) {
     for (size_t k = 0; k < 9 * c->nentry; k++) {
         double x = c->from[k] < 0 ? 0 : value[c->from[k]];
-        if (c->plain.value[k] == x) continue;
-        c->plain.value[k] = x;
+        if (c->matrix.value[k] == x) continue;
+        c->matrix.value[k] = x;
         c->filled = false;
     }
-    c->added = false;
 }
-
-void sti__precond_reset(sti__precond *c) { c->added = false; }
-
-double *sti__precond_block(sti__precond *c, int i, int j) {
-    if (!c->added) {
-        memcpy(c->pressed.value, c->plain.value, sizeof(double) * 9 * c->nentry);
-        c->added = true;
-    }
-    int lo = c->plain.start[i], hi = c->plain.start[i + 1] - 1;
-    while (lo < hi) {
-        int mid = (lo + hi) / 2;
-        if (c->plain.col[mid] < j) lo = mid + 1;
-        else hi = mid;
-    }
-    return c->plain.col[lo] == j ? c->pressed.value + 9 * (size_t)lo : NULL;
-}
-
-static const sti__bsr *matrix_of(const sti__precond *c) { return c->added ? &c->pressed : &c->plain; }
 
 /* What depends on matrix and coordinates alone need not be made again of the same. */
 void sti__precond_fill(sti__precond *c, const double *coords, const sti_tasks *tasks) {
-    size_t bytes = coords ? sti__size(3, sizeof(double), c->plain.n) : 0;
+    size_t bytes = coords ? sti__size(3, sizeof(double), c->matrix.n) : 0;
     uint64_t hash = sti__hash(STI__HASH_SEED, coords, bytes);
-    if (c->filled && !c->added && hash == c->coords) return;
-    c->kind->fill(c->state, matrix_of(c), coords, tasks);
-    c->filled = !c->added;
+    if (c->filled && hash == c->coords) return;
+    c->kind->fill(c->state, &c->matrix, coords, tasks);
+    c->filled = true;
     c->coords = hash;
 }
 
 void sti__precond_product(const sti__precond *c, const double *x, double *y, const sti_tasks *tasks) {
-    sti__bsr_mul(&c->plain, x, y, tasks);
+    sti__bsr_mul(&c->matrix, x, y, tasks);
 }
 
 void sti__precond_apply(const sti__precond *c, const double *r, double *z, const sti_tasks *tasks) {
-    c->kind->apply(c->state, matrix_of(c), r, z, tasks);
+    c->kind->apply(c->state, &c->matrix, r, z, tasks);
 }
 
 /* ---- jacobi ------------------------------------------------------------------------------------------------- */

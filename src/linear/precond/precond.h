@@ -32,15 +32,11 @@ void sti__precond_free(sti__precond *precond); /* NULL is fine */
    nothing if pattern and kind are those of the last call. */
 sti_status sti__precond_plan(sti__precond *precond, sti_preconditioner which, const sti_csr *a, int first,
                              int nodes, bool with_modes, sti_error *error);
-/* Forgets what was added to the numbers that were taken. */
-void sti__precond_reset(sti__precond *precond);
 /* The part's numbers into blocks: what sti__precond_product multiplies with, and what the next sti__precond_fill takes. */
 void sti__precond_take(sti__precond *precond, const double *value);
-/* Room to add what rows press with: block (i, j) of the part, column-major; NULL if the pattern has none. */
-double *sti__precond_block(sti__precond *precond, int i, int j);
-/* The preconditioner of what was taken and added. */
+/* The preconditioner of what was taken. */
 void sti__precond_fill(sti__precond *precond, const double *coords, const sti_tasks *tasks);
-/* y = A x without what was added. */
+/* y = A x. */
 void sti__precond_product(const sti__precond *precond, const double *x, double *y, const sti_tasks *tasks);
 void sti__precond_apply(const sti__precond *precond, const double *r, double *z, const sti_tasks *tasks);
 size_t sti__precond_bytes(const sti__precond *precond);

@@ -298,7 +298,7 @@ static void measure_island(sti__island *s, const sti_problem *p, int k, const st
     s->n = o->dof_at[k + 1] - o->dof_at[k];
     s->nrow = o->row_at[k + 1] - o->row_at[k];
     s->m = 0;
-    s->mass_ready = s->soft_taken = s->soft_ready = s->swept = false;
+    s->mass_ready = s->soft_taken = s->swept = false;
     s->allocator = &o->own;
     for (int b = 0; b < s->nrow; b++) s->m += p->arrays.rows[blocks[b]].dim;
     for (int i = 0; i < s->n; i++) o->mark[dofs[i]] = -1;

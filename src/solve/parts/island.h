@@ -70,10 +70,10 @@ typedef struct sti__island {
     bool swept; /* v and last_g are where sweeps over pairs have ended, no longer the guess */
     sti__chol *newton, *mass;
     sti__pcg *pcg;
-    bool soft_taken, soft_ready; /* it has A of soft bodies; their preconditioners are good enough */
-    sti__core core;              /* what rows touch, solved exactly; none: n = 0 */
-    sti__gmres gmres;            /* where there is no factor */
-    double *coords;              /* n, as in the problem; NULL: none */
+    bool soft_taken;  /* it has A of soft bodies, and their preconditioners are made */
+    sti__core core;   /* what rows touch, solved exactly; none: n = 0 */
+    sti__gmres gmres; /* where there is no factor */
+    double *coords;   /* n, as in the problem; NULL: none */
 
     sti__tally *tally; /* of this solve; NULL: nobody asks */
     int *scratch;      /* 2 n + 1 */

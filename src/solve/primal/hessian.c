@@ -363,19 +363,12 @@ static void fill_blocks(sti__island *s) {
     }
 }
 
-/* What rows press with belongs to the core; without one to the soft bodies, whose preconditioner then serves as long as it
-   is good enough. */
+/* Soft bodies have a preconditioner of A alone: what rows press with belongs to the core. */
 static void fill_soft(sti__island *s, const sti_tasks *tasks) {
-    if (!s->soft_taken) sti__pcg_take_soft(s->pcg, s->avalue);
-    s->soft_taken = true;
-    if (s->soft_ready) return;
-    sti__pcg_reset_soft(s->pcg);
-    for (int b = 0; b < s->nrow && s->core.n == 0; b++)
-        if (s->active[b])
-            sti__pcg_press(s->pcg, s->first[b + 1] - s->first[b], s->start[b + 1] - s->start[b],
-                           s->col + s->start[b], s->value + s->number[b], s->GJ + s->number[b]);
+    if (s->soft_taken) return;
+    sti__pcg_take_soft(s->pcg, s->avalue);
     sti__pcg_fill_soft(s->pcg, s->coords, tasks);
-    s->soft_ready = true;
+    s->soft_taken = true;
 }
 
 static void wrapped(void *context, const double *r, double *z, const sti_tasks *tasks) {
@@ -487,7 +480,5 @@ int sti__island_solve(sti__island *s, const double *b, double *x, double tol, in
     }
     applied a = {s, tasks};
     memset(x, 0, sizeof(double) * (size_t)s->n);
-    int products = sti__pcg_solve(s->pcg, apply, &a, b, x, tol, cap, tasks).iterations;
-    if (products > STI__HESSIAN_RENEW && s->core.n == 0) s->soft_ready = false;
-    return products;
+    return sti__pcg_solve(s->pcg, apply, &a, b, x, tol, cap, tasks).iterations;
 }

@@ -74,9 +74,10 @@ static int compare(const void *a, const void *b) { return *(const int *)a - *(co
 
 sti_status sti__core_plan(sti__core *c, const sti__island *s, const sti_allocator *a, sti_error *error) {
     size_t nnz = 0;
+    bool soft = false;
     c->n = 0;
-    for (int i = 0; i < s->n; i++) c->n += in_core(s, i);
-    if (!STI__RULE(TOUCHED_CORE) || c->n > STI__CORE_DOFS || c->n == s->n) c->n = 0;
+    for (int i = 0; i < s->n; i++) c->n += in_core(s, i), soft = soft || sti__pcg_is_soft(s->pcg, i);
+    if (!STI__RULE(TOUCHED_CORE) || c->n > STI__CORE_DOFS || !soft) c->n = 0;
     if (c->n == 0) return STI_OK;
     if (!reserve(c, (size_t)s->n, 0, a, error)) return STI_NO_MEMORY;
     number(c, s);
