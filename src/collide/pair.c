@@ -8,16 +8,84 @@
 /* ---- the general way --------------------------------------------------------------------------------------
  */
 
+#define PARALLEL 1e-10 /* rad: a cap that is turned so little lies flat */
+
+static bool has_flat(const sti__core *c) { return c->type == STI_GEOM_BOX || c->type == STI_GEOM_CYLINDER; }
+
+/* The axis of the face of a box, or of the cap of a cylinder, that looks towards p, which is in its frame. */
+static int facing(const sti__core *c, const double p[3]) {
+    int k = 2;
+    for (int i = 0; i < 2 && c->type == STI_GEOM_BOX; i++)
+        if (fabs(p[i]) - c->size[i] > fabs(p[k]) - c->size[k]) k = i;
+    return k;
+}
+
+/* How far p is within the rim of that face. */
+static double within_rim(const sti__core *c, int axis, const double p[3]) {
+    if (c->type == STI_GEOM_CYLINDER) return c->size[0] - sqrt(p[0] * p[0] + p[1] * p[1]);
+    int i = (axis + 1) % 3, j = (axis + 2) % 3;
+    return fmin(c->size[i] - fabs(p[i]), c->size[j] - fabs(p[j]));
+}
+
+/* The point of a core that is deepest along d; of a cap that lies flat its middle. */
+static void deepest_point(sti__core *c, const double d[3], double p[3]) {
+    double axis[3], across[3];
+    sti__core_support(c, d, p);
+    if (c->type != STI_GEOM_CYLINDER) return;
+    sti__column(c->mat, 2, axis);
+    v3_cross(across, axis, d);
+    if (v3_norm(across) > PARALLEL) return;
+    v3_copy(p, c->pos);
+    v3_add_scaled(p, axis, v3_dot(axis, d) > 0 ? c->size[1] : -c->size[1]);
+}
+
+/* The face of the one before the deepest point p of the other. Apart, p and the place across from it are nearest if that lies on the face.
+   If they overlap by d, no direction is a shorter way out if p is at least d within the face's rim, and the one at least 2 d thick: h along m at an
+   angle t from the normal is at least d cos t + d sin t, or d sin t - d cos t beyond a right angle, neither of which is below d. OVERLAP: this
+   does not say. sign: -1 where the face is that of b. */
+static sti__gjk_result closed_flat(sti__core *flat, sti__core *other, double sign, double limit,
+                                   sti__closest *c) {
+    double r[3], q[3], n[3], back[3], p[3];
+    v3_sub(r, other->pos, flat->pos);
+    m3_mul_vec_t(q, flat->mat, r);
+    int axis = facing(flat, q);
+    double half = flat->size[flat->type == STI_GEOM_BOX ? axis : 1];
+    sti__column(flat->mat, axis, n);
+    if (q[axis] < 0) v3_scale(n, n, -1);
+    v3_scale(back, n, -1);
+    deepest_point(other, back, p);
+    v3_sub(r, p, flat->pos);
+    m3_mul_vec_t(q, flat->mat, r);
+    v3_scale(c->normal, n, sign);
+    c->dist = v3_dot(r, n) - half;
+    if (c->dist > limit) return STI__GJK_FAR;
+    double depth = fmax(0, -c->dist);
+    if (!(within_rim(flat, axis, q) >= depth && half >= depth)) return STI__GJK_OVERLAP;
+    v3_copy(sign > 0 ? c->b : c->a, p);
+    v3_add_scaled(p, n, -c->dist);
+    v3_copy(sign > 0 ? c->a : c->b, p);
+    return STI__GJK_APART;
+}
+
+static sti__gjk_result closed_flats(sti__core *a, sti__core *b, double limit, sti__closest *c) {
+    sti__gjk_result found = STI__GJK_OVERLAP;
+    if (has_flat(a)) found = closed_flat(a, b, 1, limit, c);
+    if (found == STI__GJK_OVERLAP && has_flat(b)) found = closed_flat(b, a, -1, limit, c);
+    return found;
+}
+
 bool sti__closest_cores(sti__core *a, sti__core *b, double limit, sti__closest *c) {
     sti__simplex s = {.n = 0};
     double r = a->radius + b->radius;
-    sti__gjk_result found = STI__GJK_OVERLAP;
-    if (a->type == STI_GEOM_CAPSULE && b->type == STI_GEOM_BOX)
-        found = sti__closed_segment_box(a, b, limit + r, c);
-    if (found == STI__GJK_OVERLAP) found = sti__gjk(a, b, limit + r, &s, c);
+    sti__gjk_result found = closed_flats(a, b, limit + r, c);
+    if (found == STI__GJK_OVERLAP) {
+        if (a->type == STI_GEOM_CAPSULE && b->type == STI_GEOM_BOX)
+            found = sti__closed_segment_box(a, b, limit + r, c);
+        if (found == STI__GJK_OVERLAP) found = sti__gjk(a, b, limit + r, &s, c);
+        if (found == STI__GJK_OVERLAP) sti__epa(a, b, &s, c);
+        else if (found == STI__GJK_APART) sti__polish(a, b, &s, c);
+    }
     if (found == STI__GJK_FAR) return false;
-    if (found == STI__GJK_OVERLAP) sti__epa(a, b, &s, c);
-    else sti__polish(a, b, &s, c);
     c->dist -= r;
     v3_add_scaled(c->a, c->normal, a->radius);
     v3_add_scaled(c->b, c->normal, -b->radius);

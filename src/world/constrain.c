@@ -538,6 +538,21 @@ static sti_status solve_again(sti_world *world, sti_solve_options *options) {
     return solve_with(world, options);
 }
 
+/* Without a guess: impulses of the last step may lead Newton's method astray where contacts have changed. If it comes to an answer, that
+   the first attempt did not is no warning. */
+static sti_status solve_cold(sti_world *world, const sti_solve_options *asked) {
+    sti__constraints *c = &world->constraints;
+    sti_solve_options options = *asked;
+    int stalled = c->info.warnings[STI_WARN_STALLED], capped = c->info.warnings[STI_WARN_ITERATION_CAP];
+    options.guess_v = options.guess_g = NULL;
+    sti_status status = solve_with(world, &options);
+    if (status == STI_OK && c->info.converged) {
+        c->info.warnings[STI_WARN_STALLED] -= stalled;
+        c->info.warnings[STI_WARN_ITERATION_CAP] -= capped;
+    }
+    return status;
+}
+
 static sti_status solve(sti_world *world) {
     sti__constraints *c = &world->constraints;
     sti__assembly *as = &c->rows;
@@ -553,6 +568,11 @@ static sti_status solve(sti_world *world) {
         status = solve_again(world, &options);
     }
     options.max_newton -= c->info.iterations - before;
+    if (status == STI_OK && options.guess_g && options.max_newton > 0 && has_wandered(c, &options)) {
+        before = c->info.iterations;
+        status = solve_cold(world, &options);
+        options.max_newton -= c->info.iterations - before;
+    }
     bool frozen = status == STI_OK && options.max_newton > 0 && has_wandered(c, &options);
     return frozen ? solve_frozen(world, &options) : status;
 }
