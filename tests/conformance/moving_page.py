@@ -4,7 +4,7 @@ import collections
 import fnmatch
 import math
 
-from moving_reasons import REASONS
+from moving_reasons import REASONS, SLOW
 
 CERTIFICATE = 1e-6
 FASTER = 10.0     # times MuJoCo's largest speed
@@ -133,6 +133,17 @@ def reason(name, kind):
     return next((why for pattern, kinds, why in REASONS if kind in kinds.split() and fnmatch.fnmatch(name, pattern)), "")
 
 
+def slow_rows(results):
+    """Speeds below SLOWEST and why, as lines of a table."""
+    lines = ["", f"Below {SLOWEST}:", "", "| robot | run | speed | why |", "|---|---|---|---|"]
+    for name, result in sorted(results.items()):
+        for run in RUNS:
+            if (ratio(result.get(run)) or SLOWEST) < SLOWEST:
+                why = next((why for pattern, why in SLOW if fnmatch.fnmatch(name, pattern)), "not yet looked into")
+                lines.append(f"| {name} | {run} | {cell(result[run])} | {why} |")
+    return lines if len(lines) > 5 else []
+
+
 def conditions(results):
     """How results were made, for the page: (steps, timed runs) and of how many files."""
     kinds = collections.Counter((r.get("steps"), r.get("repeats")) for r in results.values())
@@ -158,7 +169,7 @@ def cell(run):
 
 
 def write(path, results, steps, note, known):
-    lines = [HEAD.format(steps=f"{steps:,} steps").rstrip("\n")] + [f"| {name} | {value} |" for name, value in totals(results, known)] + ([f"\n{note}"] if note else []) + [NOTES.rstrip("\n")]
+    lines = [HEAD.format(steps=f"{steps:,} steps").rstrip("\n")] + [f"| {name} | {value} |" for name, value in totals(results, known)] + ([f"\n{note}"] if note else []) + slow_rows(results) + [NOTES.rstrip("\n")]
     for name, result in sorted(results.items()):
         lines += [f"| {name} | {run} | {kind}: {text.split(': ', 1)[-1] if kind == 'load' else text} | {reason(name, kind) or 'not yet looked into'} |"
                   for run, kind, text in findings(result) if kind != "MuJoCo"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why some robots move otherwise than in MuJoCo: (wheel/path pattern, kinds of finding, reason), for docs/robots.md. Each was checked on a model
-that the pattern names."""
+"""Why some robots move otherwise than in MuJoCo: (wheel/path pattern, kinds of finding, reason), and why some are slower: (pattern, reason), for
+docs/robots.md. Each was checked on a model that the pattern names."""
 
 BEYOND = "the hand begins 12 to 30 mm inside a link: that is undone at up to 1 m/s (`push`), which throws the arm, and more slowly in MuJoCo. With `push` 0.2 joints 3, 6 and 7 of robosuite's Panda move by 0.43, 3.37 and 0.88 rad (here 0.17, 3.75, 0.39; in MuJoCo 0.53, 3.40, 1.02); with contact and limits off ranges agree to three digits"
 SPIN = "explicit Euler gains energy, in MuJoCo too from the same state; `implicit` and `implicitfast` hold"
@@ -23,6 +23,18 @@ REASONS = [
     ("robosuite/ur5e/*", "range still", "links rub against each other; with contact off nothing is off"),
     ("*humanoid_CMU*", "range still",
      "hangs by its root, which overlaps thighs and lower back by 45 to 56 mm: in MuJoCo these contacts push for ever (limbs still move at 10 rad/s after 2,000 steps), here such overlaps fade and it hangs at rest; with contact off ranges agree"),
+    ("*/walker2d.xml", "range still",
+     "balances on its feet and falls when it is pushed a little: creeping friction in MuJoCo tips it over after 0.6 s, here rounding does after 1.2 s, and it folds the other way. With elliptic cones and `impratio` 10 it turns by 2.79 rad in MuJoCo (4.08 without), here by 2.48 at the whole, half and quarter of the step"),
+    ("*/walker.xml", "range still",
+     "random controls make it tumble: it travels by 1.0 to 4.0 m in MuJoCo as cone, `solref` and step go, by 2.4 to 3.5 here"),
+    ("brax/test_data/nonzero_joint_ref.xml", "range still",
+     "random controls make it tumble: it travels by 1.6 to 4.5 m in MuJoCo as cone, `solref` and step go; its leg turns by 2.15 rad here, by 2.62, all of its range, at half the step, and 0.1 rad beyond that in MuJoCo"),
+    ("dm-control/mjcf/test_assets/robot_arm.xml", "range still",
+     "an arm without damping whose links overlap: in MuJoCo their contacts make it spin ever faster (joint 1: 148 rad in 2,000 steps, 5 with elliptic cones); with contact off no joint moves in either"),
+    ("*/manipulator.xml", "range still",
+     "a hand that random controls, or its own weight, drive into the floor and a peg: it goes through them farther in MuJoCo, where the peg flies off by 2.8 to 54,000 m as cone and `solref` go. With contact off the arm moves by 5.36 rad in both, with soft contact (`beta` 5) by 5.28 here"),
+    ("dm-control/suite/quadruped.xml", "range still",
+     "settles on feet that creep outwards in MuJoCo: ankles move by 0.27 rad there, by 0.21 with elliptic cones or `noslip_iterations` 20, by 0.16 here at the whole, half and quarter of the step"),
     ("*drosophila*", "range still", "links that overlap push each other about in MuJoCo; here such overlaps fade; with contact off no joint moves in either"),
     ("*dog_v2/dog.xml", "range still", "its own links push it about where they touch and overlap: with contact off one joint moves in both, by the same; without limits 4 of 40 are off"),
     ("*adroit_hammer.xml", "range still",
@@ -57,9 +69,26 @@ REASONS = [
     ("*viperx*", "range still", "at qpos0 the hands of the two arms are 45 mm inside each other and fingers 21 mm beyond their limits; dry friction of 30 to 60 N m holds the joints here and lets them creep in MuJoCo. With the arms apart the fingers come back to their limits here and stay 23 mm beyond them in MuJoCo"),
     ("mujoco-mjx/mjx/test_data/quadratic_frictionloss.xml", "speed",
      "begins 0.8 mm inside the floor, which is undone in the first step here (6.2 rad/s, below `push`; at rest 50 steps later) and over 20 ms (`solref`) in MuJoCo"),
-    ("mujoco-warp/constraints.xml", "error", "a pinned bar of 320 kg that spins: " + SPIN),
+    ("mujoco-warp/constraints.xml", "error speed", "a pinned bar of 320 kg that spins: " + SPIN),
+    ("mujoco-warp/constraints.xml", "range still",
+     "the file allows MuJoCo's solver four iterations and steps of 15 ms: joint 5 moves by 2.77 rad there, by 2.64 at half the step and 1.75 at a quarter; here by 1.62 at all three"),
     ("*/pendula.xml", "error", "a body on a ball joint whirls along the joint's limit with steps of 20 ms: " + SPIN + ", and so does RK4"),
     ("mujoco-mjx/mjx/test_data/actuator/general_dyntype.xml", "error",
      "four slides in three directions: the mass matrix has no inverse, which is an error here; MuJoCo warns, makes up a pivot, and diverges with random controls"),
     ("genesis-world/one_ball_joint.xml", "error", "the two capsules overlap around the ball joint that connects them; `<exclude>` them"),
+]
+
+PILE = "a pile, solved to 1e-8 ([moving_measured.md](moving_measured.md) compares piles at equal tolerances)"
+
+SLOW = [
+    ("safety-gymnasium/xmls/doggo.xml",
+     "steps of 10 ms and armatures of 5e-5 kg m²: Newton's method takes 9.4 steps on average (median 8, one in ten more than 15), MuJoCo's 3.3 (6.5 with `coulomb` relaxed here). Limits and rolling contacts change their state all the time, and exact Coulomb is not the minimum of a cost. More sweeps before it or between whole steps, shorter steps and fewer whole ones cost as much as they save, or more"),
+    ("*/jdotv/connect_3d.xml",
+     "two free boxes that touch with their faces where a joint connects them: two contacts lie ahead in every step, which MuJoCo makes in one of five. Their distance needs no search since boxes apart have a closed form (72,000 to 68,000 instructions a step); the rest is spread over all stages"),
+    ("mujoco-warp/collision.xml",
+     "other motion: MuJoCo throws its bodies away (below) and has 2 contacts where ours keep 12. Without the keyframe 0.76: ten small trees whose joints tie them to the ground, so that each contact is checked for overlaps that joints cannot open (6 % of a step), is carried over and remembered"),
+    ("mujoco-warp/convex_collision/box100.xml", "100 boxes; the file allows MuJoCo's solver ten iterations, ours solves to 1e-8 ([moving_measured.md](moving_measured.md) compares piles at equal tolerances)"),
+    ("mujoco-warp/primitives.xml", PILE),
+    ("genesis-world/dominos.xml", "a row of 96 dominos, solved to 1e-8: see [moving_measured.md](moving_measured.md)"),
+    ("mujoco-mjx/mjx/test_data/humanoid/*", "the file allows MuJoCo's solver one iteration, which does not converge; where it may take a hundred, three humanoids are at 1.01, four at 1.05 and one at 1.25 (0.86, 0.91 and 0.97 in the same run with one)"),
 ]
