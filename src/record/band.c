@@ -40,7 +40,7 @@ bool sti__band_init(sti__band *b, int width, int height, int nitem, const sti_al
         b->block = block, b->nblock = need;
     }
     char *p = b->block;
-    b->drawn = (const sti__solid **)p, p += ndrawn;
+    b->drawn = (const sti__drawn_mesh **)p, p += ndrawn;
     b->node = (sti__node *)p, p += nnode;
     carve_target(&b->solid, &p, FINE * width, FINE * b->rows);
     carve_target(&b->layer, &p, FINE * width, FINE * b->rows);
@@ -61,7 +61,7 @@ typedef struct patch {
 typedef struct view {
     const sti__lens *lens;
     const sti__target *target;
-    const sti__solid *const *drawn; /* of each item */
+    const sti__drawn_mesh *const *drawn; /* of each item */
 } view;
 
 static view eye_view(const sti__band *b) { return (view){b->eye, &b->solid, b->drawn}; }
@@ -95,7 +95,7 @@ static bool gather_one(const sti__band *b, const view *v, size_t first, patch *o
         !near_key(low[1], mean))
         return false;
     const int *f = t->face + first, *g = t->face + below;
-    const sti__solid *shape = v->drawn[id[0]];
+    const sti__drawn_mesh *shape = v->drawn[id[0]];
     if (f[0] != f[1] || f[0] != g[0] || f[0] != g[1]) {
         int part = sti__surface_part(b->scene, id[0], shape, f[0]);
         if (part != sti__surface_part(b->scene, id[0], shape, f[1]) ||
@@ -153,7 +153,7 @@ static inline void find_point(const sti__band *b, const view *v, int x, int y, c
     out->pixel = FINE * out->distance / v->lens->fx;
     for (int k = 0; k < 3; k++) out->view[k] = -ray[k];
     if (p->id < 0) return;
-    const sti__solid *shape = v->drawn[p->id];
+    const sti__drawn_mesh *shape = v->drawn[p->id];
     f3_copy(n, p->normal);
     if (n[0] == 0 && n[1] == 0 && n[2] == 0)
         sti__surface_normal(b->scene, p->id, shape, p->face, out->pos, ray, n);

@@ -26,7 +26,8 @@ typedef struct sti__band {
     int polished;             /* that plane, -1 = none */
     int width, rows, top;     /* pixels */
     sti__target solid, layer; /* samples; layer: the mirror's view, then one transparent item at a time */
-    const sti__solid **drawn; /* of each item: the level of detail for the eye, then those for the mirror */
+    const sti__drawn_mesh *
+        *drawn; /* of each item: the level of detail for the eye, then those for the mirror */
     sti__node *node;
     float *color; /* 3 for each pixel, linear */
     float *scratch;

@@ -187,7 +187,7 @@ static double vertex_stress(const sti_model *m, int flex, const double *mises, f
 bool sti__scene_stress(sti__scene *s, double end) {
     const sti_model *m = s->model;
     double most = 0;
-    sti__solid *soft = s->shapes.shape + STI__MESHES + m->nmesh + m->nhfield;
+    sti__drawn_mesh *soft = s->shapes.shape + STI__MESHES + m->nmesh + m->nhfield;
     for (int f = 0; f < m->nflex; f++) {
         if (!soft[f].vert) continue; /* not drawn */
         size_t bytes = sti__size(soft[f].nvert, 3, sizeof(float));

@@ -294,8 +294,8 @@ static float depth_of(const sti__lens *l, const sti__item *item) {
 }
 
 /* Coarse shapes for what is small on the screen. */
-const sti__solid *sti__choose_shape(const sti__scene *s, const sti__item *item, const sti__lens *l,
-                                    bool coarse) {
+const sti__drawn_mesh *sti__choose_shape(const sti__scene *s, const sti__item *item, const sti__lens *l,
+                                         bool coarse) {
     if (item->shape >= STI__CUBE)
         return &(coarse && s->shapes.coarse[item->shape].nface ? s->shapes.coarse
                                                                : s->shapes.shape)[item->shape];
@@ -309,7 +309,7 @@ const sti__solid *sti__choose_shape(const sti__scene *s, const sti__item *item, 
     return &s->shapes.shape[item->shape + level];
 }
 
-static void to_lens(const sti__item *item, const sti__solid *shape, const sti__lens *l, float *out) {
+static void to_lens(const sti__item *item, const sti__drawn_mesh *shape, const sti__lens *l, float *out) {
     float m[9], t[3];
     for (int i = 0; i < 3; i++) {
         const float *a = l->axis + 3 * i;
@@ -363,7 +363,7 @@ void sti__raster_item(const sti__target *t, const sti__lens *lens, const sti__sc
                       float *scratch) {
     const sti__item *item = sti__scene_item(scene, id);
     if (item->shape < 0 || outside(t, lens, item)) return;
-    const sti__solid *shape = sti__choose_shape(scene, item, lens, t->coarse);
+    const sti__drawn_mesh *shape = sti__choose_shape(scene, item, lens, t->coarse);
     if (t->finest && item->shape < STI__CUBE)
         shape = &scene->shapes.shape[(item->shape < STI__CYLINDERS ? STI__CYLINDERS : STI__CUBE) - 1];
     to_lens(item, shape, lens, scratch);

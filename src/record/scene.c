@@ -148,7 +148,7 @@ bool sti__scene_form(sti__item *item, int type, const double size[3]) {
     return item->scale[0] > 0 && item->scale[1] > 0 && item->scale[2] > 0;
 }
 
-static float mesh_radius(sti__solid *s) {
+static float mesh_radius(sti__drawn_mesh *s) {
     if (s->radius > 0) return s->radius;
     float most = 0;
     for (int i = 0; i < s->nvert; i++) {

@@ -23,7 +23,7 @@
 
 /* ---- shapes -------------------------------------------------------------------------------------- */
 
-typedef struct sti__solid {
+typedef struct sti__drawn_mesh {
     const float *vert; /* nvert * 3 */
     const int *face;   /* nface * 3 */
     float *normal;     /* nface * 9, one for each corner */
@@ -36,7 +36,7 @@ typedef struct sti__solid {
     bool own_vert;    /* vert and face are ours, not the model's */
     bool shared_face; /* but the faces are the model's */
     bool closed;      /* its faces look outwards and leave no hole: those seen from behind are hidden */
-} sti__solid;
+} sti__drawn_mesh;
 
 enum { STI__LEVELS = 4 }; /* of detail */
 enum {
@@ -49,8 +49,9 @@ enum {
 
 /* Unit shapes, then the model's meshes, height fields and soft bodies (made when first asked for). */
 typedef struct sti__shapes {
-    sti__solid *shape;
-    sti__solid *coarse; /* of large meshes: fewer faces, for the small maps of the sky; else without faces */
+    sti__drawn_mesh *shape;
+    sti__drawn_mesh
+        *coarse;        /* of large meshes: fewer faces, for the small maps of the sky; else without faces */
     int count, largest; /* most vertices of all */
     const sti_model *model;
     const sti_allocator *allocator;
@@ -63,7 +64,7 @@ bool sti__shapes_need_field(sti__shapes *s, int field);
 bool sti__shapes_need_soft(sti__shapes *s, int flex, const double *xpos, double middle[3]);
 void sti__shapes_free(sti__shapes *s);
 /* Normal of every corner: the mean of the faces that meet there at less than 40 degrees. */
-bool sti__shape_normals(sti__solid *shape, const sti_allocator *allocator);
+bool sti__shape_normals(sti__drawn_mesh *shape, const sti_allocator *allocator);
 
 /* ---- items ----------------------------------------------------------------------------------------- */
 
@@ -193,8 +194,8 @@ static inline int sti__target_stride(int width) {
 }
 
 /* The level of detail at which the item is drawn through the lens. */
-const sti__solid *sti__choose_shape(const sti__scene *scene, const sti__item *item, const sti__lens *lens,
-                                    bool coarse);
+const sti__drawn_mesh *sti__choose_shape(const sti__scene *scene, const sti__item *item,
+                                         const sti__lens *lens, bool coarse);
 /* scratch: STI__SCRATCH words for each vertex of the largest shape. */
 enum { STI__SCRATCH = 8 };
 static inline size_t sti__scratch_floats(const sti__shapes *shapes) {
@@ -211,22 +212,22 @@ void sti__target_clear_rows(const sti__target *t, int from, int to); /* counted 
 
 /* Faces of one part have the same normals, or ones that change smoothly: the whole of a ball, a side of a box, a face of a
    mesh. shape: that was drawn, NULL for planes. */
-int sti__surface_part(const sti__scene *scene, int id, const sti__solid *shape, int face);
+int sti__surface_part(const sti__scene *scene, int id, const sti__drawn_mesh *shape, int face);
 /* Unit normal at a place on a face, on the side that looks back along the unit ray. */
-void sti__surface_normal(const sti__scene *scene, int id, const sti__solid *shape, int face,
+void sti__surface_normal(const sti__scene *scene, int id, const sti__drawn_mesh *shape, int face,
                          const double p[3], const float ray[3], float out[3]);
 struct sti__point;
 /* texture.c. Whether the texture can be drawn; it is made when first asked for. False in *ok if memory is short. */
 bool sti__texture_need(sti__scene *scene, int texture, bool *ok);
 void sti__textures_free(sti__scene *scene);
 /* Mean colour of a texture at a point, over its pixel; false where it has none. */
-bool sti__texture_color(const sti__scene *scene, int id, const sti__solid *shape, int face,
+bool sti__texture_color(const sti__scene *scene, int id, const sti__drawn_mesh *shape, int face,
                         const struct sti__point *p, float out[3]);
 /* Place in the item's own axes. */
 void sti__surface_local(const sti__item *item, const double p[3], float out[3]);
 /* Colour at a place on a face; false where the item's own counts. */
-bool sti__surface_tint(const sti__scene *scene, int id, const sti__solid *shape, int face, const double p[3],
-                       float out[3]);
+bool sti__surface_tint(const sti__scene *scene, int id, const sti__drawn_mesh *shape, int face,
+                       const double p[3], float out[3]);
 
 /* ---- light -------------------------------------------------------------------------------------------- */
 

@@ -10,10 +10,10 @@
 
 static const int sectors[STI__LEVELS] = {12, 24, 48, 96};
 
-static bool shape_alloc(sti__solid *s, int nvert, int nface, const sti_allocator *a) {
+static bool shape_alloc(sti__drawn_mesh *s, int nvert, int nface, const sti_allocator *a) {
     float *vert = sti__alloc(a, sti__size(nvert, 3, sizeof(float)));
     int *face = sti__alloc(a, sti__size(nface, 3, sizeof(int)));
-    *s = (sti__solid){
+    *s = (sti__drawn_mesh){
         .vert = vert, .face = face, .nvert = nvert, .nface = nface, .own_vert = true, .closed = true};
     s->normal = sti__alloc(a, sti__size(nface, 9, sizeof(float)));
     return vert && face && s->normal;
@@ -32,7 +32,7 @@ static int *quad(int *face, int a, int b, int i, int n) {
 
 /* The ring at the middle comes twice, so that a capsule can draw the halves apart; the halves are told
    by the sign of z, hence the tiny numbers there. */
-static bool make_sphere(sti__solid *s, int n, const sti_allocator *a) {
+static bool make_sphere(sti__drawn_mesh *s, int n, const sti_allocator *a) {
     int half = n / 4, rings = 2 * (half + 1);
     if (!shape_alloc(s, rings * n, (rings - 1) * n * 2, a)) return false;
     float *v = (float *)s->vert;
@@ -53,7 +53,7 @@ static bool make_sphere(sti__solid *s, int n, const sti_allocator *a) {
     return true;
 }
 
-static bool make_cylinder(sti__solid *s, int n, const sti_allocator *a) {
+static bool make_cylinder(sti__drawn_mesh *s, int n, const sti_allocator *a) {
     if (!shape_alloc(s, 2 * n + 2, 4 * n, a)) return false;
     float *v = (float *)s->vert;
     int *f = (int *)s->face;
@@ -77,7 +77,7 @@ static bool make_cylinder(sti__solid *s, int n, const sti_allocator *a) {
 }
 
 /* Base at z = -1, tip at z = 1. */
-static bool make_cone(sti__solid *s, int n, const sti_allocator *a) {
+static bool make_cone(sti__drawn_mesh *s, int n, const sti_allocator *a) {
     if (!shape_alloc(s, n + 2, 2 * n, a)) return false;
     float *v = (float *)s->vert;
     int *f = (int *)s->face;
@@ -96,7 +96,7 @@ static bool make_cone(sti__solid *s, int n, const sti_allocator *a) {
     return true;
 }
 
-static bool make_cube(sti__solid *s, const sti_allocator *a) {
+static bool make_cube(sti__drawn_mesh *s, const sti_allocator *a) {
     static const int quads[6][4] = {{0, 1, 3, 2}, {4, 6, 7, 5}, {0, 4, 5, 1},
                                     {2, 3, 7, 6}, {0, 2, 6, 4}, {1, 5, 7, 3}};
     if (!shape_alloc(s, 8, 12, a)) return false;
@@ -139,14 +139,15 @@ static void field_faces(int *f, int nr, int nc, int around) {
     }
 }
 
-static bool make_field(sti__solid *s, const sti_model *m, int field, const sti_allocator *a) {
+static bool make_field(sti__drawn_mesh *s, const sti_model *m, int field, const sti_allocator *a) {
     int nr = m->hfield_nrow[field], nc = m->hfield_ncol[field], around = 2 * (nr + nc) - 4;
     const double *size = m->hfield_size + 4 * (size_t)field;
     const float *height = m->hfield_data + m->hfield_adr[field];
     int nface = 2 * (nr - 1) * (nc - 1) + 3 * around;
     float *v = sti__alloc(a, sti__size(sti__sum(sti__size(nr, nc), around, 1), 3, sizeof(float)));
     int *f = sti__alloc(a, sti__size(nface, 3, sizeof(int)));
-    *s = (sti__solid){.vert = v, .face = f, .nvert = nr * nc + around + 1, .nface = nface, .own_vert = true};
+    *s = (sti__drawn_mesh){
+        .vert = v, .face = f, .nvert = nr * nc + around + 1, .nface = nface, .own_vert = true};
     if (!v || !f) return false;
     for (int i = 0; i < nr * nc; i++)
         put(v + 3 * (size_t)i, grid(i % nc, nc, size[0]), grid(i / nc, nr, size[1]),
@@ -164,7 +165,7 @@ static bool make_field(sti__solid *s, const sti_model *m, int field, const sti_a
 /* ---- normals of meshes ------------------------------------------------------------------------------ */
 
 typedef struct welder {
-    const sti__solid *shape;
+    const sti__drawn_mesh *shape;
     int *first; /* of each face corner: the first vertex at the same place */
     int *slot;
     size_t nslot;
@@ -189,7 +190,7 @@ static int find_place(welder *w, int vertex) {
 
 /* Corners sorted by place. */
 static void sort_corners(welder *w) {
-    const sti__solid *s = w->shape;
+    const sti__drawn_mesh *s = w->shape;
     int ncorner = 3 * s->nface;
     for (int c = 0; c < ncorner; c++) {
         w->first[c] = find_place(w, s->face[c]);
@@ -203,7 +204,7 @@ static void sort_corners(welder *w) {
 }
 
 static void face_planes(welder *w) {
-    const sti__solid *s = w->shape;
+    const sti__drawn_mesh *s = w->shape;
     for (int f = 0; f < s->nface; f++) {
         const float *a = s->vert + 3 * (size_t)s->face[3 * f], *b = s->vert + 3 * (size_t)s->face[3 * f + 1],
                     *c = s->vert + 3 * (size_t)s->face[3 * f + 2];
@@ -254,7 +255,7 @@ static void unweld(welder *w, const sti_allocator *a) {
 /* Whether every edge is passed as often one way as the other, by a sum of hashes that is 0 then; and the faces look
    outwards, by the volume's sign. */
 static bool is_closed(const welder *w) {
-    const sti__solid *s = w->shape;
+    const sti__drawn_mesh *s = w->shape;
     uint64_t sum = 0;
     double volume = 0;
     for (int c = 0; c < 3 * s->nface; c++) {
@@ -269,7 +270,7 @@ static bool is_closed(const welder *w) {
     return sum == 0 && volume > 0;
 }
 
-bool sti__shape_normals(sti__solid *shape, const sti_allocator *allocator) {
+bool sti__shape_normals(sti__drawn_mesh *shape, const sti_allocator *allocator) {
     welder w = {.shape = shape};
     if (!shape->normal) shape->normal = sti__alloc(allocator, sti__size(shape->nface, 9, sizeof(float)));
     bool ok = shape->normal && weld(&w, allocator);
@@ -293,7 +294,7 @@ bool sti__shape_normals(sti__solid *shape, const sti_allocator *allocator) {
 #define COARSE_CELLS 96   /* along the mesh's longest side; the vertices of a cell become one */
 
 typedef struct thinner {
-    const sti__solid *from;
+    const sti__drawn_mesh *from;
     float lo[3], cell;
     int *slot; /* hash table of cells: 1 + vertex of the coarse shape */
     size_t nslot;
@@ -349,18 +350,18 @@ static void measure_cells(thinner *t) {
     }
 }
 
-static void fill_coarse(thinner *t, sti__solid *out, float *vert, int *face, const sti_allocator *a) {
+static void fill_coarse(thinner *t, sti__drawn_mesh *out, float *vert, int *face, const sti_allocator *a) {
     int nvert = merge_vertices(t, vert), nface = keep_faces(t, face);
     size_t bytes = sti__size(nvert, 3, sizeof(float));
     float *v = sti__alloc(a, bytes);
     int *f = sti__alloc(a, sti__size(nface, 3, sizeof(int)));
-    *out = (sti__solid){
+    *out = (sti__drawn_mesh){
         .vert = v, .face = f, .nvert = nvert, .nface = nface, .own_vert = true, .closed = t->from->closed};
     if (v) memcpy(v, vert, bytes);
     if (f) memcpy(f, face, sti__size(nface, 3, sizeof(int)));
 }
 
-static bool make_coarse(sti__solid *out, const sti__solid *from, const sti_allocator *a) {
+static bool make_coarse(sti__drawn_mesh *out, const sti__drawn_mesh *from, const sti_allocator *a) {
     if (from->nface < COARSE_FACES) return true;
     thinner t = {.from = from, .nslot = 16};
     size_t nvert = (size_t)from->nvert, words = sti__size(nvert, sizeof(int)),
@@ -379,7 +380,7 @@ static bool make_coarse(sti__solid *out, const sti__solid *from, const sti_alloc
     return ok;
 }
 
-static void free_solid(sti__solid *p, const sti_allocator *a) {
+static void free_solid(sti__drawn_mesh *p, const sti_allocator *a) {
     sti__free(a, p->normal, (size_t)p->nface * 9 * sizeof(float));
     sti__free(a, p->tint, (size_t)p->nvert * 3 * sizeof(float));
     if (!p->own_vert) return;
@@ -388,10 +389,10 @@ static void free_solid(sti__solid *p, const sti_allocator *a) {
 }
 
 /* What could not be made whole is made anew by the next picture. */
-static bool whole(bool ok, sti__solid *p, const sti_allocator *a) {
+static bool whole(bool ok, sti__drawn_mesh *p, const sti_allocator *a) {
     if (!ok) {
         free_solid(p, a);
-        *p = (sti__solid){0};
+        *p = (sti__drawn_mesh){0};
     }
     return ok;
 }
@@ -414,7 +415,7 @@ bool sti__shapes_init(sti__shapes *s, const sti_model *m, const sti_allocator *a
 
 bool sti__shapes_need_mesh(sti__shapes *s, int mesh) {
     const sti_model *m = s->model;
-    sti__solid *shape = &s->shape[STI__MESHES + mesh];
+    sti__drawn_mesh *shape = &s->shape[STI__MESHES + mesh];
     if (shape->normal) return true;
     shape->vert = m->mesh_vert + 3 * (size_t)m->mesh_vertadr[mesh];
     shape->face = m->mesh_face + 3 * (size_t)m->mesh_faceadr[mesh];
@@ -425,14 +426,14 @@ bool sti__shapes_need_mesh(sti__shapes *s, int mesh) {
         shape->face_coord = m->mesh_facetexcoord + 3 * (size_t)m->mesh_faceadr[mesh];
     }
     if (shape->nvert > s->largest) s->largest = shape->nvert;
-    sti__solid *coarse = &s->coarse[STI__MESHES + mesh];
+    sti__drawn_mesh *coarse = &s->coarse[STI__MESHES + mesh];
     return whole(sti__shape_normals(shape, s->allocator) &&
                      whole(make_coarse(coarse, shape, s->allocator), coarse, s->allocator),
                  shape, s->allocator);
 }
 
 bool sti__shapes_need_field(sti__shapes *s, int field) {
-    sti__solid *shape = &s->shape[STI__MESHES + s->model->nmesh + field];
+    sti__drawn_mesh *shape = &s->shape[STI__MESHES + s->model->nmesh + field];
     if (shape->normal) return true;
     bool ok = make_field(shape, s->model, field, s->allocator) && sti__shape_normals(shape, s->allocator);
     if (shape->nvert > s->largest) s->largest = shape->nvert;
@@ -441,7 +442,7 @@ bool sti__shapes_need_field(sti__shapes *s, int field) {
 
 bool sti__shapes_need_soft(sti__shapes *s, int flex, const double *xpos, double middle[3]) {
     const sti_model *m = s->model;
-    sti__solid *shape = &s->shape[STI__MESHES + m->nmesh + m->nhfield + flex];
+    sti__drawn_mesh *shape = &s->shape[STI__MESHES + m->nmesh + m->nhfield + flex];
     int n = m->flex_vertnum[flex];
     const double *x = xpos + 3 * (size_t)m->flex_vertadr[flex];
     float *vert = (float *)shape->vert; /* of the last picture */

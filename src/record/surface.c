@@ -6,7 +6,7 @@
 static bool is_plane(const sti__item *item) { return item->shape < 0; }
 static bool is_round(const sti__item *item) { return item->shape >= 0 && item->shape < STI__CYLINDERS; }
 
-int sti__surface_part(const sti__scene *scene, int id, const sti__solid *shape, int face) {
+int sti__surface_part(const sti__scene *scene, int id, const sti__drawn_mesh *shape, int face) {
     const sti__item *item = sti__scene_item(scene, id);
     if (is_plane(item) || is_round(item)) return 0;
     if (item->shape < STI__CUBE) {
@@ -35,7 +35,8 @@ static void round_normal(const sti__item *item, const float q[3], float out[3]) 
 }
 
 /* Weights of a face's corners at a place; those of a place beside the face are brought back to it. */
-static void face_weights(const sti__solid *shape, int face, const float q[3], float w[3], float plane[3]) {
+static void face_weights(const sti__drawn_mesh *shape, int face, const float q[3], float w[3],
+                         float plane[3]) {
     const float *v[3];
     float e[2][3], d[3], side[3];
     for (int k = 0; k < 3; k++) v[k] = shape->vert + 3 * (size_t)shape->face[3 * (size_t)face + (size_t)k];
@@ -57,7 +58,7 @@ static void mix_corners(const float w[3], const float *a, const float *b, const 
     for (int k = 0; k < 3; k++) out[k] = w[0] * a[k] + w[1] * b[k] + w[2] * c[k];
 }
 
-void sti__surface_normal(const sti__scene *scene, int id, const sti__solid *shape, int face,
+void sti__surface_normal(const sti__scene *scene, int id, const sti__drawn_mesh *shape, int face,
                          const double p[3], const float ray[3], float out[3]) {
     const sti__item *item = sti__scene_item(scene, id);
     if (is_plane(item)) {
@@ -86,8 +87,8 @@ void sti__surface_normal(const sti__scene *scene, int id, const sti__solid *shap
     if (f3_dot(w, ray) > (item->shape < STI__CUBE ? 0.3f : 0)) f3_scale(out, -1);
 }
 
-bool sti__surface_tint(const sti__scene *scene, int id, const sti__solid *shape, int face, const double p[3],
-                       float out[3]) {
+bool sti__surface_tint(const sti__scene *scene, int id, const sti__drawn_mesh *shape, int face,
+                       const double p[3], float out[3]) {
     if (!shape || !shape->tint) return false;
     float q[3], w[3], plane[3];
     const int *f = shape->face + 3 * (size_t)face;

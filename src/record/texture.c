@@ -192,7 +192,7 @@ static void by_direction(const sti__look *look, const float q[3], spot *out) {
 }
 
 /* Between the corners of a face, whose coordinates change evenly along it. */
-static void by_corners(const sti__solid *shape, int face, const float q[3], spot *out) {
+static void by_corners(const sti__drawn_mesh *shape, int face, const float q[3], spot *out) {
     const float *v[3], *c[3];
     float e[2][3], n[3], across[2][3];
     for (int k = 0; k < 3; k++) {
@@ -280,7 +280,7 @@ static void filter(const sti__texture *t, const spot *s, float side[2][3], float
     for (int k = 0; k < 3; k++) out[k] = sum[k] / (float)looks;
 }
 
-bool sti__texture_color(const sti__scene *scene, int id, const sti__solid *shape, int face,
+bool sti__texture_color(const sti__scene *scene, int id, const sti__drawn_mesh *shape, int face,
                         const sti__point *p, float out[3]) {
     const sti__item *item = sti__scene_item(scene, id);
     if (!item->look.texture) return false;

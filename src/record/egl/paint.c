@@ -66,7 +66,7 @@ static void bind(const job *j, unsigned unit, unsigned kind, unsigned texture) {
 enum { PRINTED = 6, CUBED }; /* beside 1 + sti__wrap */
 
 /* lay: repetitions or scales, and how the texture lies, 0: none; shift: what is added. */
-static void set_texture(const job *j, const sti__item *i, const sti__solid *shape, thing *t) {
+static void set_texture(const job *j, const sti__item *i, const sti__drawn_mesh *shape, thing *t) {
     const sti__look *o = &i->look;
     if (!o->texture) return;
     bool cube = j->scene->texture[o->texture - 1].cube, printed = o->printed && shape && shape->coord;
@@ -79,7 +79,7 @@ static void set_texture(const job *j, const sti__item *i, const sti__solid *shap
 static void set_thing(const job *j, int id, bool polished) {
     const sti__item *i = sti__scene_item(j->scene, id);
     const sti__look *o = &i->look;
-    const sti__solid *shape = i->shape < 0 ? NULL : &j->scene->shapes.shape[i->shape];
+    const sti__drawn_mesh *shape = i->shape < 0 ? NULL : &j->scene->shapes.shape[i->shape];
     thing t = {.gloss = {o->specular, o->shininess, o->emission, o->reflectance},
                .plane = {i->half[0], i->half[1], o->cell[0], o->cell[1]},
                .what = {(float)id, shape && shape->tint, !shape || shape->closed,
@@ -134,7 +134,7 @@ static void set_lamps(const job *j, light *b) {
 
 enum { CORNER = 9 }; /* floats: place, normal, colour or texture coordinates */
 
-static bool fill_mesh(const job *j, const sti__solid *s, unsigned buffer) {
+static bool fill_mesh(const job *j, const sti__drawn_mesh *s, unsigned buffer) {
     size_t n = 3 * (size_t)s->nface, bytes = sti__size(n, CORNER, sizeof(float));
     float *corner = sti__alloc(&j->egl->allocator, bytes), *p = corner;
     if (!corner) return false;
@@ -153,7 +153,7 @@ static bool fill_mesh(const job *j, const sti__solid *s, unsigned buffer) {
 static bool need_mesh(const job *j, int shape) {
     const sti_model *m = j->scene->model;
     sti__gl_mesh *mesh = &j->egl->mesh[shape];
-    const sti__solid *s = &j->scene->shapes.shape[shape];
+    const sti__drawn_mesh *s = &j->scene->shapes.shape[shape];
     bool soft = shape >= STI__MESHES + m->nmesh + m->nhfield;
     if (mesh->count && !soft) return true;
     if (!mesh->array) {
@@ -271,7 +271,7 @@ static void turn(const job *j, unsigned what, bool on) { (on ? j->gl->Enable : j
 
 static void draw_mesh(const job *j, int id, const sti__lens *lens, sti__program program, bool finest) {
     const sti__item *item = sti__scene_item(j->scene, id);
-    const sti__solid *chosen = sti__choose_shape(j->scene, item, lens, false);
+    const sti__drawn_mesh *chosen = sti__choose_shape(j->scene, item, lens, false);
     int range[2], shape = finest ? levels(item, range)[1] - 1 : (int)(chosen - j->scene->shapes.shape);
     set_thing(j, id, false);
     turn(j, GL_CULL_FACE, chosen->closed);
