@@ -126,7 +126,7 @@ static size_t place_arrays(sti__device_batch *b) {
 /* What was taken so far goes back. */
 static sti_status fail_room(sti__device_batch *b, size_t each, sti_error *error) {
     size_t room = sti__add(b->driver.room(b->driver.context), b->counts.all),
-           fixed = sti__sum(b->copy.npacked, b->counts.model, sizeof *b->copy.orders);
+           fixed = sti__sum(b->copy.npacked, b->counts.model, sizeof *b->copy.orders, sizeof *b->remote);
     size_t fits = room > fixed && each ? (room - fixed) / each : 0;
     if (fits >= (size_t)b->count) fits = (size_t)b->count - 1; /* it is in pieces */
     return sti__fail(error, STI_NO_MEMORY,
@@ -153,7 +153,9 @@ static sti_status take_all(sti__device_batch *b, size_t model, size_t world, sti
                     ? sti__device_take(b, sti__size(n, world))
                     : NULL;
     place_arrays(b);
-    return b->worlds ? STI_OK : fail_room(b, world + arrays / n + sizeof *b->copy.heap, error);
+    size_t each = sti__sum(world, arrays / n + 1, sizeof *b->copy.heap, sizeof *b->copy.world,
+                           sizeof *b->copy.status, sizeof *b->copy.done, sizeof *b->which);
+    return b->worlds ? STI_OK : fail_room(b, each, error);
 }
 
 static sti_status first_bad(sti__device_batch *b, sti_error *error) {

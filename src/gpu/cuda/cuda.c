@@ -14,6 +14,8 @@
 /* Warps that run at once on a multiprocessor: of more the worlds no longer fit its caches, fewer leave it waiting. */
 #define WARPS 4
 #define WARP 32 /* threads */
+/* CUDA 11.5, the first that reads the PTX that tools/device_program.py makes (version 7.5). */
+#define LEAST_DRIVER 11050
 
 __attribute__((visibility("default"))) sti_status sti_cuda_open(sti__gpu_driver *driver, sti_error *error);
 
@@ -223,7 +225,11 @@ static size_t stack_bytes(void) {
 }
 
 static sti_status open_context(gpu *g, int *arch, sti_error *error) {
-    int major = 0, minor = 0, processors = 0;
+    int major = 0, minor = 0, processors = 0, version = 0;
+    g->driver_version(&version);
+    if (version < LEAST_DRIVER)
+        return fail(error, STI_UNSUPPORTED, "device cuda: the driver is of CUDA %d.%d, %d.%d is the least",
+                    version / 1000, version % 1000 / 10, LEAST_DRIVER / 1000, LEAST_DRIVER % 1000 / 10);
     result r = g->init(0);
     if (!r) r = g->device_get(&g->device, 0);
     if (r)
@@ -250,13 +256,7 @@ static sti_status load_program(gpu *g, int arch, sti_error *error) {
     for (int i = 0; !r && i < STI__GPU_ENTRY_COUNT; i++)
         r = g->module_function(&g->entry[i], g->module, names[i]);
     if (!r) r = g->module_global(&g->reordered, NULL, g->module, "sti_gpu_reordered");
-    int version = 0;
-    g->driver_version(&version);
-    return r ? fail_call(g, error,
-                         version < 11030 ? "loading the program (the driver is older than CUDA 11.3)"
-                                         : "loading the program",
-                         r)
-             : STI_OK;
+    return r ? fail_call(g, error, "loading the program", r) : STI_OK;
 }
 
 sti_status sti_cuda_open(sti__gpu_driver *driver, sti_error *error) {
