@@ -645,21 +645,6 @@ static void set_motion(sti_world *world, double *qacc_step, double *rate) {
     STI__LEAVE(&world->profile);
 }
 
-static void set_forces(sti_world *world) {
-    const sti__constraints *c = &world->constraints;
-    const sti__assembly *as = &c->rows;
-    sti_state *s = world->state;
-    int nv = world->model->nv;
-    for (int b = 0; b < as->nblock; b++)
-        if (as->info[b].source != STI__FROM_GAIN)
-            sti__block_force(as, b, as->g + as->first[b], s->qfrc_constraint);
-    sti__gain_forces(as, s);
-    for (int d = 0; d < nv; d++) {
-        s->qfrc_constraint[d] /= s->opt.timestep;
-        if (c->pushed[world->model->dof_treeid[d]]) s->qacc[d] = s->qacc_step[d];
-    }
-}
-
 int sti_world_rows(const sti_world *world, int *scalar) {
     const sti__constraints *c = &world->constraints;
     if (scalar) *scalar = c->made ? c->rows.nrow : 0;
@@ -690,21 +675,6 @@ sti_certificate sti_world_certificate(const sti_world *world) {
 sti_status sti__constraints_judge(sti_world *world) {
     sti_solve_options asked = sti__constraints_options(world);
     return world->constraints.rows.nblock ? judge_by(world, &asked) : STI_OK;
-}
-
-void sti__constraints_push(sti_world *world) {
-    const sti__constraints *c = &world->constraints;
-    sti_state *s = world->state;
-    memset(s->cfrc_contact, 0, sizeof(double) * 6 * (size_t)world->model->nbody);
-    for (int i = 0; i < c->ncontact; i++) {
-        const sti_contact *x = &c->contact[i];
-        double force[3], torque[3];
-        m3_mul_vec_t(force, x->frame, x->force);
-        m3_mul_vec_t(torque, x->frame, x->force + 3);
-        if (x->body1 >= 0) sti__add_wrench(s, x->body1, x->pos, force, torque, -1, s->cfrc_contact);
-        if (x->body2 >= 0) sti__add_wrench(s, x->body2, x->pos, force, torque, 1, s->cfrc_contact);
-    }
-    sti__equality_forces(&c->rows, s, world->collision, s->cfrc_contact);
 }
 
 sti_status sti__constraints_again(sti_world *world) {
@@ -763,7 +733,7 @@ sti_status sti__stage_solve(sti_world *world) {
     }
     STI__ENTER(&world->profile, "forces");
     if (c->rows.nblock > 0) {
-        set_forces(world);
+        sti__constraints_forces(world);
         sti__coupled_answer(&c->rows, s);
         c->solved = true;
     }

@@ -63,6 +63,8 @@ void *sti__reserve(sti_world *world, sti__pool *pool, size_t count, size_t item)
 sti_solve_options sti__constraints_options(const sti_world *world);
 /* Instead of contact and solve for the integrator alm: the step itself. */
 sti_status sti__stage_alm(sti_world *world);
+/* qfrc_constraint of the step's impulses, and qacc of the trees that they push. */
+void sti__constraints_forces(sti_world *world);
 /* The forces of the last solution's contacts on bodies, which sensors and cfrc_ext see. */
 void sti__constraints_push(sti_world *world);
 /* The solution for the velocity that Runge-Kutta has found: changes acceleration and rate of pushed trees, unless it
