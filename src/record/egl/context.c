@@ -3,6 +3,7 @@
 #include "record/egl/context.h"
 #include "record/egl/shaders.h"
 #include <dlfcn.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,30 +15,41 @@ static sti_status fail(sti_error *error, const char *why) {
     return sti__fail(error, STI_UNSUPPORTED, "no pictures by EGL: %s", why);
 }
 
+/* A function by its name, and where its pointer goes. */
+typedef struct call {
+    const char *name;
+    size_t at;
+} call;
+
+static void put_call(void *calls, const call *c, sti__gl_any symbol) {
+    memcpy((char *)calls + c->at, &symbol, sizeof symbol);
+}
+
 /* The library stays open: its threads and handlers outlive a renderer. */
 static bool load(egl_calls *c) {
+#define ENTRY(name, result, arguments) {"egl" #name, offsetof(egl_calls, name)},
+    static const call list[] = {STI__EGL_CALLS(ENTRY)};
+#undef ENTRY
     void *library = dlopen("libEGL.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!library) return false;
-    sti__gl_any symbol;
-    void *found;
-#define FIND(name, result, arguments)         \
-    found = dlsym(library, "egl" #name);      \
-    memcpy(&symbol, &found, sizeof symbol);   \
-    memcpy(&c->name, &symbol, sizeof symbol); \
-    if (!found) return false;
-    STI__EGL_CALLS(FIND)
-#undef FIND
-    return true;
+    for (size_t i = 0; library && i < sizeof list / sizeof *list; i++) {
+        sti__gl_any symbol;
+        void *found = dlsym(library, list[i].name);
+        memcpy(&symbol, &found, sizeof symbol);
+        if (!found) return false;
+        put_call(c, &list[i], symbol);
+    }
+    return library != NULL;
 }
 
 static bool load_gl(sti__gl *gl, const egl_calls *c) {
-    sti__gl_any symbol;
-#define FIND(name, result, arguments)          \
-    symbol = c->GetProcAddress("gl" #name);    \
-    memcpy(&gl->name, &symbol, sizeof symbol); \
-    if (!symbol) return false;
-    STI__GL_CALLS(FIND)
-#undef FIND
+#define ENTRY(name, result, arguments) {"gl" #name, offsetof(sti__gl, name)},
+    static const call list[] = {STI__GL_CALLS(ENTRY)};
+#undef ENTRY
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        sti__gl_any symbol = c->GetProcAddress(list[i].name);
+        if (!symbol) return false;
+        put_call(gl, &list[i], symbol);
+    }
     return true;
 }
 
