@@ -294,15 +294,15 @@ TEST(unsupported_is_named) {
     sti_report report;
     sti_report_init(&report, NULL);
     const char *xml =
-        "<mujoco><option ccd_iterations='7' iterations='3'/><deformable><skin file='a'><bone/></skin>"
-        "</deformable><worldbody><geom size='1' adhesion='0'/><body><joint damping='3 0 0' springyield='0'/>"
+        "<mujoco><option ccd_iterations='7' iterations='3'/><asset><mesh name='a' normal='0 0 1'/>"
+        "</asset><worldbody><geom size='1' adhesion='0'/><body><joint damping='3 0 0' springyield='0'/>"
         "</body> stray </worldbody></mujoco>";
     sti_spec *spec = sti_spec_parse(xml, strlen(xml), NULL, &report, &e);
     CHECK(spec && e.code == STI_OK && report.nerror == 0 && report.nwarning == 4);
     CHECK(report.count == 4 && !strcmp(report.items[0].error.attribute, "ccd_iterations"));
     CHECK(report.count == 4 && !strcmp(report.items[1].error.attribute, "iterations"));
     CHECK(report.count == 4 && strstr(report.items[2].error.message, "text between elements"));
-    CHECK(report.count == 4 && !strcmp(report.items[3].error.element, "skin"));
+    CHECK(report.count == 4 && !strcmp(report.items[3].error.element, "mesh"));
     sti_spec_free(spec);
     sti_report_free(&report);
 }

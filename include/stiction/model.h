@@ -151,7 +151,8 @@ typedef enum sti_eq_type {
     X(PAIR, "pair", name_pair, npair)                  \
     X(EXCLUDE, "exclude", name_exclude, nexclude)      \
     X(KEY, "key", name_key, nkey)                      \
-    X(NUMERIC, "numeric", name_numeric, nnumeric)
+    X(NUMERIC, "numeric", name_numeric, nnumeric)      \
+    X(SKIN, "skin", name_skin, nskin)
 /* clang-format on */
 
 /* How a soft body resists; in the order of the words of sti:law. */

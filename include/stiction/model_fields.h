@@ -36,6 +36,12 @@
     X(nflexvert, "vertices of all soft bodies")                                           \
     X(nflexelem, "tetrahedra of all soft bodies")                                         \
     X(nflexshell, "surface triangles of all soft bodies")                                 \
+    X(nskin, "skins")                                                                     \
+    X(nskinvert, "vertices of all skins")                                                 \
+    X(nskintexvert, "vertices of skins with texture coordinates")                         \
+    X(nskinface, "triangles of all skins")                                                \
+    X(nskinbone, "bones of all skins")                                                    \
+    X(nskinbonevert, "vertices of all bones")                                             \
     X(nmocap, "mocap bodies")                                                             \
     X(ntendon, "tendons")                                                                 \
     X(nwrap, "path elements of all tendons")                                              \
@@ -255,6 +261,28 @@
     X(int, hfield_adr, nhfield, 1, C, F)                                                  \
     X(double, hfield_size, nhfield, 4, C, F) /* half x, half y, top, base */                 \
     X(float, hfield_data, nhfielddata, 1, C, S) /* 0 to 1 */                                 \
+    /* skins, which are only looked at */                                                 \
+    X(int, skin_matid, nskin, 1, C, F)                                                    \
+    X(int, skin_group, nskin, 1, C, F)                                                    \
+    X(float, skin_rgba, nskin, 4, C, F)                                                   \
+    X(float, skin_inflate, nskin, 1, C, F) /* along the normals, m */                     \
+    X(int, skin_vertadr, nskin, 1, C, F)                                                  \
+    X(int, skin_vertnum, nskin, 1, C, F)                                                  \
+    X(int, skin_texcoordadr, nskin, 1, C, F) /* -1: none */                               \
+    X(int, skin_faceadr, nskin, 1, C, F)                                                  \
+    X(int, skin_facenum, nskin, 1, C, F)                                                  \
+    X(int, skin_boneadr, nskin, 1, C, F)                                                  \
+    X(int, skin_bonenum, nskin, 1, C, F)                                                  \
+    X(float, skin_vert, nskinvert, 3, C, F) /* in the pose in which the bones are bound */ \
+    X(float, skin_texcoord, nskintexvert, 2, C, F)                                        \
+    X(int, skin_face, nskinface, 3, C, F) /* vertex indices within the skin */            \
+    X(int, skin_bonevertadr, nskinbone, 1, C, F)                                          \
+    X(int, skin_bonevertnum, nskinbone, 1, C, F)                                          \
+    X(float, skin_bonebindpos, nskinbone, 3, C, F)                                        \
+    X(float, skin_bonebindquat, nskinbone, 4, C, F)                                       \
+    X(int, skin_bonebodyid, nskinbone, 1, C, F)                                           \
+    X(int, skin_bonevertid, nskinbonevert, 1, C, F) /* within the skin */                 \
+    X(float, skin_bonevertweight, nskinbonevert, 1, C, F) /* of a vertex they sum to 1 */ \
     /* tendons */                                                                         \
     X(int, tendon_adr, ntendon, 1, C, F)                                                  \
     X(int, tendon_num, ntendon, 1, C, F)                                                  \
@@ -450,6 +478,7 @@
     X(int, name_pair, npair, 1, C, F)                                                     \
     X(int, name_exclude, nexclude, 1, C, F)                                               \
     X(int, name_key, nkey, 1, C, F)                                                       \
+    X(int, name_skin, nskin, 1, C, F)                                                     \
     X(int, name_numeric, nnumeric, 1, C, F)                                               \
     X(char, names, nname, 1, C, F)                                                        \
     X(int, name_map, nnamemap, 1, C, F)

@@ -46,7 +46,7 @@ __all__ = ["Model", "Data", "Batch", "rollout", "Handler", "Error", "Recorder", 
 _KINDS = {
     "body": ("body_", "nbody"), "joint": ("jnt_", "njnt"), "geom": ("geom_", "ngeom"),
     "site": ("site_", "nsite"), "camera": ("cam_", "ncam"), "light": ("light_", "nlight"),
-    "material": ("mat_", "nmat"), "texture": ("tex_", "ntex"), "mesh": ("mesh_", "nmesh"),
+    "material": ("mat_", "nmat"), "texture": ("tex_", "ntex"), "mesh": ("mesh_", "nmesh"), "skin": ("skin_", "nskin"),
     "hfield": ("hfield_", "nhfield"), "flex": ("flex_", "nflex"),
     "tendon": ("tendon_", "ntendon"), "actuator": ("actuator_", "nactuator"), "sensor": ("sensor_", "nsensor"),
     "equality": ("eq_", "neq"), "pair": ("pair_", "npair"), "exclude": ("exclude_", "nexclude"),

@@ -214,7 +214,8 @@ class Object(enum.IntEnum):
     EXCLUDE = 17
     KEY = 18
     NUMERIC = 19
-    XBODY = 20
+    SKIN = 20
+    XBODY = 21
 
 class Disable(enum.IntFlag):
     CONSTRAINT = 1
@@ -312,6 +313,12 @@ class Model:
     nflexvert: int
     nflexelem: int
     nflexshell: int
+    nskin: int
+    nskinvert: int
+    nskintexvert: int
+    nskinface: int
+    nskinbone: int
+    nskinbonevert: int
     nmocap: int
     ntendon: int
     nwrap: int
@@ -500,6 +507,27 @@ class Model:
     hfield_adr: npt.NDArray[Any]
     hfield_size: npt.NDArray[Any]
     hfield_data: npt.NDArray[Any]
+    skin_matid: npt.NDArray[Any]
+    skin_group: npt.NDArray[Any]
+    skin_rgba: npt.NDArray[Any]
+    skin_inflate: npt.NDArray[Any]
+    skin_vertadr: npt.NDArray[Any]
+    skin_vertnum: npt.NDArray[Any]
+    skin_texcoordadr: npt.NDArray[Any]
+    skin_faceadr: npt.NDArray[Any]
+    skin_facenum: npt.NDArray[Any]
+    skin_boneadr: npt.NDArray[Any]
+    skin_bonenum: npt.NDArray[Any]
+    skin_vert: npt.NDArray[Any]
+    skin_texcoord: npt.NDArray[Any]
+    skin_face: npt.NDArray[Any]
+    skin_bonevertadr: npt.NDArray[Any]
+    skin_bonevertnum: npt.NDArray[Any]
+    skin_bonebindpos: npt.NDArray[Any]
+    skin_bonebindquat: npt.NDArray[Any]
+    skin_bonebodyid: npt.NDArray[Any]
+    skin_bonevertid: npt.NDArray[Any]
+    skin_bonevertweight: npt.NDArray[Any]
     tendon_adr: npt.NDArray[Any]
     tendon_num: npt.NDArray[Any]
     tendon_matid: npt.NDArray[Any]
@@ -687,6 +715,7 @@ class Model:
     name_pair: npt.NDArray[Any]
     name_exclude: npt.NDArray[Any]
     name_key: npt.NDArray[Any]
+    name_skin: npt.NDArray[Any]
     name_numeric: npt.NDArray[Any]
     names: npt.NDArray[Any]
     name_map: npt.NDArray[Any]
@@ -710,6 +739,7 @@ class Model:
     def material(self, name: str | int) -> Named: ...
     def texture(self, name: str | int) -> Named: ...
     def mesh(self, name: str | int) -> Named: ...
+    def skin(self, name: str | int) -> Named: ...
     def hfield(self, name: str | int) -> Named: ...
     def flex(self, name: str | int) -> Named: ...
     def tendon(self, name: str | int) -> Named: ...
@@ -842,6 +872,7 @@ class Data:
     def material(self, name: str | int) -> Named: ...
     def texture(self, name: str | int) -> Named: ...
     def mesh(self, name: str | int) -> Named: ...
+    def skin(self, name: str | int) -> Named: ...
     def hfield(self, name: str | int) -> Named: ...
     def flex(self, name: str | int) -> Named: ...
     def tendon(self, name: str | int) -> Named: ...

@@ -8,7 +8,7 @@ import numpy as _np
 from . import _core
 
 # MuJoCo's numbers of what a segmentation shows, by ours
-_MUJOCO_OBJECTS = {"geom": 5, "site": 6, "flex": 9, "tendon": 18}
+_MUJOCO_OBJECTS = {"geom": 5, "site": 6, "flex": 9, "skin": 11, "tendon": 18}
 _BACKENDS = ("cpu", "egl", "auto")  # in the order of sti_picture_backend
 _FIXED, _TRACKING = 2, 1  # MuJoCo's types of cameras
 

@@ -242,6 +242,8 @@ static sti_object section_part(sti__eid section, sti__eid id) {
     case STI_E_pair: return STI_OBJ_PAIR;
     case STI_E_exclude: return STI_OBJ_EXCLUDE;
     case STI_E_numeric: return STI_OBJ_NUMERIC;
+    case STI_E_skin:
+    case STI_E_asset_skin: return STI_OBJ_SKIN;
     case STI_E_flex: return section == STI_E_deformable ? STI_OBJ_FLEX : STI_OBJ_UNKNOWN;
     default: return STI_OBJ_UNKNOWN;
     }
@@ -292,6 +294,7 @@ static bool measure(sti__compiler *c) {
     sti__size_assets(c);
     sti__size_textures(c);
     sti__size_hfields(c);
+    sti__size_skins(c);
     sti__size_bodies(c);
     sti__size_flexes(c);
     sti__size_tendons(c);
@@ -318,6 +321,7 @@ static bool fill(sti__compiler *c) {
     sti__fill_textures(c);
     sti__fill_hfields(c);
     sti__fill_bodies(c);
+    sti__fill_skins(c);
     sti__fill_flexes(c);
     sti__fill_tendons(c);
     sti__fill_sheets(c);

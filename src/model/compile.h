@@ -32,6 +32,7 @@ struct sti__names;   /* names.c */
 struct sti__scratch; /* compile.c */
 struct sti__asset;   /* assets.c: a mesh while it is being compiled */
 struct sti__pixels;  /* textures.c: a texture while it is being compiled */
+struct sti__skin;    /* skins.c: a skin while it is being compiled */
 struct sti__terrain; /* hfields.c: a height field while it is being compiled */
 struct sti__soft;    /* flexes.c: a soft body while it is being compiled */
 
@@ -63,6 +64,7 @@ typedef struct sti__compiler {
     struct sti__asset *mesh;      /* nmesh */
     struct sti__pixels *pixels;   /* ntex */
     struct sti__terrain *terrain; /* nhfield */
+    struct sti__skin *skin;       /* nskin */
     struct sti__soft *soft;       /* nflex */
     sti__particle *particle;      /* bodies that <flex> names, by name */
     size_t nparticle;
@@ -144,6 +146,8 @@ void sti__fill_assets(sti__compiler *c);
 void sti__assets_free(sti__compiler *c);
 void sti__size_textures(sti__compiler *c);
 void sti__fill_textures(sti__compiler *c);
+void sti__size_skins(sti__compiler *c);
+void sti__fill_skins(sti__compiler *c); /* after the bodies */
 void sti__size_hfields(sti__compiler *c);
 void sti__fill_hfields(sti__compiler *c);
 /* sheets.c; the last computes what follows from the places of sites at qpos0, and returns the first triangle, or nsheet and the fold, that has

@@ -8,7 +8,7 @@
 /* Where things are, from a world's views; arrays of the model's sizes. */
 typedef struct sti__pose {
     const double *geom_xpos, *geom_xmat, *site_xpos, *site_xmat, *cam_xpos, *cam_xmat, *light_xpos,
-        *light_xdir, *flexvert_xpos;
+        *light_xdir, *flexvert_xpos, *xpos, *xquat;
     const struct sti_contact *contact;
     int ncontact;        /* 0 where none are asked for */
     const double *mises; /* of each tetrahedron, Pa; NULL: not asked for */

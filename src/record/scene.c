@@ -220,6 +220,27 @@ static bool add_soft(sti__scene *s, int f) {
     return push(s, &item);
 }
 
+static bool add_skin(sti__scene *s, int i) {
+    const sti_model *m = s->model;
+    int material = m->skin_matid[i], texture = material >= 0 ? m->mat_texid[material] : -1;
+    sti__item item = {.shape = STI__MESHES + m->nmesh + m->nhfield + m->nflex + i,
+                      .scale = {1, 1, 1},
+                      .kind = STI_OBJ_SKIN,
+                      .object = i};
+    bool ok = true;
+    base_look(&item.look, m, m->skin_rgba + 4 * i, material);
+    if (item.look.alpha < 0.01f || !bounded(s->pose->xpos, 3 * m->nbody)) return true;
+    item.casts = item.look.alpha > 0.9f;
+    for (int k = 0; k < 3; k++) item.rot[4 * k] = 1;
+    if (!sti__shapes_need_skin(&s->shapes, i, s->pose->xpos, s->pose->xquat, item.pos)) return false;
+    const sti__solid *shape = &s->shapes.shape[item.shape];
+    if (texture >= 0 && shape->coord && m->tex_type[texture] != TEXTURE_CUBE &&
+        sti__texture_need(s, texture, &ok))
+        item.look.texture = 1 + texture, item.look.printed = true;
+    item.radius = mesh_radius(&s->shapes.shape[item.shape]);
+    return ok && push(s, &item);
+}
+
 /* The mesh of a site is where its file has it, not where it is centred. */
 static bool add_site_mesh(sti__scene *s, int i, sti__item *item) {
     const sti_model *m = s->model;
@@ -338,6 +359,8 @@ sti_status sti__scene_gather(sti__scene *s, const sti_picture_options *o) {
         if (shown(groups, m->geom_group[g])) ok = add_geom(s, g);
     for (int f = 0; ok && f < m->nflex; f++)
         if (shown(groups, m->flex_group[f])) ok = add_soft(s, f);
+    for (int i = 0; ok && i < m->nskin; i++)
+        if (shown(groups, m->skin_group[i])) ok = add_skin(s, i);
     for (int i = 0; ok && o->sites && i < m->nsite; i++)
         if (shown(groups, m->site_group[i])) ok = add_site(s, i);
     for (int t = 0; ok && o->sites && t < m->ntendon; t++) ok = add_tendon(s, t);

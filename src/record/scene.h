@@ -47,7 +47,7 @@ enum {
     STI__MESHES
 };
 
-/* Unit shapes, then the model's meshes, height fields and soft bodies (made when first asked for). */
+/* Unit shapes, then the model's meshes, height fields, soft bodies and skins (made when first asked for). */
 typedef struct sti__shapes {
     sti__drawn_mesh *shape;
     sti__drawn_mesh
@@ -62,6 +62,9 @@ bool sti__shapes_need_mesh(sti__shapes *s, int mesh);
 bool sti__shapes_need_field(sti__shapes *s, int field);
 /* The skin of a soft body as it is now, around its middle; xpos: of all vertices. */
 bool sti__shapes_need_soft(sti__shapes *s, int flex, const double *xpos, double middle[3]);
+/* A skin as its bones move it, around the first of them. */
+bool sti__shapes_need_skin(sti__shapes *s, int skin, const double *xpos, const double *xquat,
+                           double middle[3]);
 void sti__shapes_free(sti__shapes *s);
 /* Normal of every corner: the mean of the faces that meet there at less than 40 degrees. */
 bool sti__shape_normals(sti__drawn_mesh *shape, const sti_allocator *allocator);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Unit shapes at a few levels of detail, and shading normals of meshes. */
 #include "base/det.h"
+#include "math/rot.h"
 #include "mesh/mesh.h"
 #include "record/scene.h"
 #include <string.h>
@@ -400,7 +401,8 @@ static bool whole(bool ok, sti__drawn_mesh *p, const sti_allocator *a) {
 /* ---- all of them -------------------------------------------------------------------------------------- */
 
 bool sti__shapes_init(sti__shapes *s, const sti_model *m, const sti_allocator *a) {
-    *s = (sti__shapes){.count = STI__MESHES + m->nmesh + m->nhfield + m->nflex, .model = m, .allocator = a};
+    *s = (sti__shapes){
+        .count = STI__MESHES + m->nmesh + m->nhfield + m->nflex + m->nskin, .model = m, .allocator = a};
     s->shape = sti__alloc(a, sti__size(s->count, sizeof *s->shape));
     s->coarse = sti__alloc(a, sti__size(s->count, sizeof *s->coarse));
     bool ok = s->shape && s->coarse;
@@ -440,30 +442,101 @@ bool sti__shapes_need_field(sti__shapes *s, int field) {
     return whole(ok, shape, s->allocator);
 }
 
+/* A shape whose vertices are set for each picture: place for them. */
+static float *moving(sti__shapes *s, sti__solid *shape, int nvert) {
+    float *vert = (float *)shape->vert; /* of the last picture */
+    if (!vert) vert = sti__alloc(s->allocator, sti__size(3, nvert, sizeof *vert));
+    shape->vert = vert;
+    shape->nvert = vert ? nvert : 0;
+    shape->radius = 0;
+    shape->own_vert = shape->shared_face = true;
+    if (nvert > s->largest) s->largest = nvert;
+    return vert;
+}
+
 bool sti__shapes_need_soft(sti__shapes *s, int flex, const double *xpos, double middle[3]) {
     const sti_model *m = s->model;
     sti__drawn_mesh *shape = &s->shape[STI__MESHES + m->nmesh + m->nhfield + flex];
     int n = m->flex_vertnum[flex];
     const double *x = xpos + 3 * (size_t)m->flex_vertadr[flex];
-    float *vert = (float *)shape->vert; /* of the last picture */
-    if (!vert) vert = sti__alloc(s->allocator, sti__size(3, n, sizeof *vert));
+    float *vert = moving(s, shape, n);
     if (!vert) return false;
     for (int k = 0; k < 3; k++) {
         middle[k] = 0;
         for (int i = 0; i < n; i++) middle[k] += x[3 * i + k] / n;
         for (int i = 0; i < n; i++) vert[3 * i + k] = (float)(x[3 * i + k] - middle[k]);
     }
-    shape->vert = vert;
-    shape->nvert = n;
-    shape->radius = 0;
     sti__free(s->allocator, shape->tint, sti__size(3, n, sizeof(float)));
     shape->tint = NULL;
-    shape->own_vert = true;
     shape->face = m->flex_shell + 3 * (size_t)m->flex_shelladr[flex];
     shape->nface = m->flex_shellnum[flex];
-    shape->shared_face = true;
-    if (n > s->largest) s->largest = n;
     return sti__shape_normals(shape, s->allocator);
+}
+
+/* The motion of a bone since it was bound, as a rotation and what is added, from the middle. */
+static void bone_motion(const sti_model *m, int bone, const double *xpos, const double *xquat,
+                        const double middle[3], double rot[9], double shift[3]) {
+    double bind[4], pos[3], turn[4];
+    for (int k = 0; k < 4; k++) bind[k] = (double)m->skin_bonebindquat[4 * bone + k] * (k ? -1 : 1);
+    for (int k = 0; k < 3; k++) pos[k] = (double)m->skin_bonebindpos[3 * bone + k];
+    quat_normalize(bind);
+    quat_mul(turn, xquat + 4 * m->skin_bonebodyid[bone], bind);
+    quat_to_mat(rot, turn);
+    m3_mul_vec(shift, rot, pos);
+    for (int k = 0; k < 3; k++) shift[k] = xpos[3 * m->skin_bonebodyid[bone] + k] - middle[k] - shift[k];
+}
+
+static void add_bone(const sti_model *m, int bone, const float *from, const double rot[9],
+                     const double shift[3], float *vert) {
+    for (int i = m->skin_bonevertadr[bone]; i < m->skin_bonevertadr[bone] + m->skin_bonevertnum[bone]; i++) {
+        const float *p = from + 3 * (size_t)m->skin_bonevertid[i];
+        float *v = vert + 3 * (size_t)m->skin_bonevertid[i];
+        for (int k = 0; k < 3; k++)
+            v[k] += m->skin_bonevertweight[i] *
+                    (float)(rot[3 * k] * (double)p[0] + rot[3 * k + 1] * (double)p[1] +
+                            rot[3 * k + 2] * (double)p[2] + shift[k]);
+    }
+}
+
+/* Moves vertices along the mean of the normals at their corners. */
+static bool inflate(sti__shapes *s, sti__solid *shape, float reach) {
+    if (!sti__shape_normals(shape, s->allocator)) return false;
+    if (reach == 0) return true;
+    float *sum = sti__alloc(s->allocator, sti__size(3, shape->nvert, sizeof *sum));
+    if (!sum) return false;
+    for (int c = 0; c < 3 * shape->nface; c++)
+        for (int k = 0; k < 3; k++)
+            sum[3 * (size_t)shape->face[c] + (size_t)k] += shape->normal[3 * (size_t)c + (size_t)k];
+    for (int v = 0; v < shape->nvert; v++) {
+        f3_normalize(sum + 3 * (size_t)v);
+        for (int k = 0; k < 3; k++)
+            ((float *)shape->vert)[3 * (size_t)v + (size_t)k] += reach * sum[3 * (size_t)v + (size_t)k];
+    }
+    sti__free(s->allocator, sum, sti__size(3, shape->nvert, sizeof *sum));
+    return true;
+}
+
+bool sti__shapes_need_skin(sti__shapes *s, int skin, const double *xpos, const double *xquat,
+                           double middle[3]) {
+    const sti_model *m = s->model;
+    sti__solid *shape = &s->shape[STI__MESHES + m->nmesh + m->nhfield + m->nflex + skin];
+    int n = m->skin_vertnum[skin], bones = m->skin_boneadr[skin];
+    float *vert = moving(s, shape, n);
+    if (!vert) return false;
+    v3_copy(middle, xpos + 3 * m->skin_bonebodyid[bones]);
+    memset(vert, 0, (size_t)n * 3 * sizeof *vert);
+    for (int b = bones; b < bones + m->skin_bonenum[skin]; b++) {
+        double rot[9], shift[3];
+        bone_motion(m, b, xpos, xquat, middle, rot, shift);
+        add_bone(m, b, m->skin_vert + 3 * (size_t)m->skin_vertadr[skin], rot, shift, vert);
+    }
+    shape->face = m->skin_face + 3 * (size_t)m->skin_faceadr[skin];
+    shape->nface = m->skin_facenum[skin];
+    if (m->skin_texcoordadr[skin] >= 0) {
+        shape->coord = m->skin_texcoord + 2 * (size_t)m->skin_texcoordadr[skin];
+        shape->face_coord = shape->face;
+    }
+    return inflate(s, shape, m->skin_inflate[skin]);
 }
 
 void sti__shapes_free(sti__shapes *s) {

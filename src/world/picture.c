@@ -16,11 +16,12 @@ sti_status sti_renderer_draw(sti_renderer *renderer, sti_world *world, const sti
         return sti__fail(error, STI_ARGUMENT, "the renderer was made for another model than the world's");
     sti_status status = sti__draw_check(world->model, options, error);
     if (status != STI_OK) return status;
-    sti__pose pose = {view(world, STI_FIELD_geom_xpos),    view(world, STI_FIELD_geom_xmat),
-                      view(world, STI_FIELD_site_xpos),    view(world, STI_FIELD_site_xmat),
-                      view(world, STI_FIELD_cam_xpos),     view(world, STI_FIELD_cam_xmat),
-                      view(world, STI_FIELD_light_xpos),   view(world, STI_FIELD_light_xdir),
-                      view(world, STI_FIELD_flexvert_xpos)};
+    sti__pose pose = {view(world, STI_FIELD_geom_xpos),     view(world, STI_FIELD_geom_xmat),
+                      view(world, STI_FIELD_site_xpos),     view(world, STI_FIELD_site_xmat),
+                      view(world, STI_FIELD_cam_xpos),      view(world, STI_FIELD_cam_xmat),
+                      view(world, STI_FIELD_light_xpos),    view(world, STI_FIELD_light_xdir),
+                      view(world, STI_FIELD_flexvert_xpos), view(world, STI_FIELD_xpos),
+                      view(world, STI_FIELD_xquat)};
     if (world->progress == STI__AT_NOTHING) sti_stage_position(world);
     if (options->contacts) pose.contact = sti_world_contacts(world, &pose.ncontact);
     size_t nmises = sti__size(world->model->nflexelem, sizeof(double));

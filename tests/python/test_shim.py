@@ -246,11 +246,11 @@ def test_what_is_not_here_says_so():
     m = shim.MjModel.from_xml_string(TIPPED)
     d = shim.MjData(m)
     for owner, name, text in ((shim, "mj_addContact", "no counterpart"), (d, "efc_J", "data.contact"), (d, "qacc_warmstart", "snapshot"),
-                              (m, "skin_rgba", "MjModel.skin_rgba"), (d, "nothing", "MjData.nothing")):
+                              (m, "bvh_aabb", "MjModel.bvh_aabb"), (d, "nothing", "MjData.nothing")):
         with pytest.raises(AttributeError, match=text):
             getattr(owner, name)[0]
-    with pytest.raises(NotImplementedError, match="skin"):
-        shim.mj_name2id(m, shim.mjtObj.mjOBJ_SKIN, "x")
+    with pytest.raises(NotImplementedError, match="tuple"):
+        shim.mj_name2id(m, shim.mjtObj.mjOBJ_TUPLE, "x")
     with pytest.raises(NotImplementedError, match="mjb"):
         shim.MjModel.from_binary_path("x.mjb")
     with pytest.warns(UserWarning, match="model.vis.global_.offwidth"):

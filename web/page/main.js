@@ -10,6 +10,7 @@ import { Mouse } from './mouse.js';
 import { Panel } from './panel.js';
 import { Plots } from './plots.js';
 import { Scene } from './scene.js';
+import { Skins } from './skins.js';
 import { Softs } from './soft.js';
 import { Stream } from './stream.js';
 import { Worlds } from './worlds.js';
@@ -28,7 +29,7 @@ async function main() {
   renderer.shadowMap.type = THREE.PCFShadowMap;
   renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
 
-  const scene = new Scene(description, data), eye = new Eye(scene, canvas), contacts = new Contacts(scene), softs = new Softs(scene, data), marks = new Marks(scene, stage);
+  const scene = new Scene(description, data), eye = new Eye(scene, canvas), contacts = new Contacts(scene), softs = new Softs(scene, data), skins = new Skins(scene, data), marks = new Marks(scene, stage);
   const draw = () => renderer.render(scene.root, eye.camera);
   const capture = new Capture(canvas, draw, description.title);
   let newest = null, panel = null, received = 0, drawn = 0;
@@ -50,6 +51,7 @@ async function main() {
       scene.update(newest);
       contacts.update(newest);
       softs.update(newest);
+      skins.update(newest);
       if (!before) eye.frameFirst(stage.clientWidth / Math.max(1, stage.clientHeight), softs);
       before = newest;
       worlds.update(newest);
@@ -66,7 +68,7 @@ async function main() {
     drawn++;
   });
   // for the console and for tests
-  window.viewer = { scene, eye, contacts, softs, marks, markers, stream, mouse, worlds, plots, panel, capture, THREE,
+  window.viewer = { scene, eye, contacts, softs, skins, marks, markers, stream, mouse, worlds, plots, panel, capture, THREE,
                     get frame() { return newest; }, get received() { return received; }, get drawn() { return drawn; } };
 }
 

@@ -10,7 +10,8 @@ const upright = geometry => geometry.rotateX(Math.PI / 2); // three's cylinders 
 export function places(scene) {
   const coord = 12 * (scene.nmeshvert + scene.nmeshface) + 4 * scene.nhfielddata + 12 * (scene.nskinface + scene.nskin);
   const face = coord + 8 * scene.ncoord;
-  return { coord, face, pixel: face + 12 * scene.nmeshface };
+  const look = face + 12 * scene.nmeshface; // skins
+  return { coord, face, look, pixel: look + 12 * (scene.nlookvert + scene.nlookface) + 8 * scene.nlookcoord + 40 * scene.nbone + 8 * scene.nbonevert };
 }
 
 function mesh(scene, data, id) {

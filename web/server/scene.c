@@ -171,6 +171,34 @@ static void soft(bytes *b, const sti_model *m, int i) {
     floats(b, "rgba", color(m, m->flex_rgba + 4 * i, m->flex_matid[i]), 4);
 }
 
+static void bone_skin(bytes *b, const sti_model *m, int i) {
+    real(b, "group", m->skin_group[i]);
+    real(b, "material", m->skin_matid[i]);
+    real(b, "inflate", (double)m->skin_inflate[i]);
+    real(b, "vert", m->skin_vertadr[i]);
+    real(b, "nvert", m->skin_vertnum[i]);
+    real(b, "face", m->skin_faceadr[i]);
+    real(b, "nface", m->skin_facenum[i]);
+    real(b, "coord", m->skin_texcoordadr[i]);
+    real(b, "bone", m->skin_boneadr[i]);
+    real(b, "nbone", m->skin_bonenum[i]);
+    floats(b, "rgba", color(m, m->skin_rgba + 4 * i, m->skin_matid[i]), 4);
+}
+
+/* Vertices, faces, texture coordinates; of bones their body, first vertex and count, and pose; vertices of bones and weights. */
+static void write_looks(const sti_model *m, bytes *meshes) {
+    bytes_add(meshes, m->skin_vert, 3 * (size_t)m->nskinvert * sizeof(float));
+    bytes_add(meshes, m->skin_face, 3 * (size_t)m->nskinface * sizeof(int));
+    bytes_add(meshes, m->skin_texcoord, 2 * (size_t)m->nskintexvert * sizeof(float));
+    bytes_add(meshes, m->skin_bonebodyid, (size_t)m->nskinbone * sizeof(int));
+    bytes_add(meshes, m->skin_bonevertadr, (size_t)m->nskinbone * sizeof(int));
+    bytes_add(meshes, m->skin_bonevertnum, (size_t)m->nskinbone * sizeof(int));
+    bytes_add(meshes, m->skin_bonebindpos, 3 * (size_t)m->nskinbone * sizeof(float));
+    bytes_add(meshes, m->skin_bonebindquat, 4 * (size_t)m->nskinbone * sizeof(float));
+    bytes_add(meshes, m->skin_bonevertid, (size_t)m->nskinbonevert * sizeof(int));
+    bytes_add(meshes, m->skin_bonevertweight, (size_t)m->nskinbonevert * sizeof(float));
+}
+
 static void tendon(bytes *b, const sti_model *m, int i) {
     real(b, "width", m->tendon_width[i]);
     floats(b, "rgba", m->tendon_rgba + 4 * i, 4);
@@ -256,6 +284,7 @@ void scene_write(const sti_model *m, const int *skin, int nskin, bytes *b, bytes
     list(b, m, "meshes", STI_OBJ_MESH, mesh);
     list(b, m, "hfields", STI_OBJ_HFIELD, hfield);
     list(b, m, "softs", STI_OBJ_FLEX, soft);
+    list(b, m, "skins", STI_OBJ_SKIN, bone_skin);
     list(b, m, "tendons", STI_OBJ_TENDON, tendon);
     list(b, m, "actuators", STI_OBJ_ACTUATOR, actuator);
     list(b, m, "sensors", STI_OBJ_SENSOR, sensor);
@@ -267,6 +296,11 @@ void scene_write(const sti_model *m, const int *skin, int nskin, bytes *b, bytes
     real(b, "nskinface", m->nflexshell);
     real(b, "nskin", nskin);
     real(b, "ncoord", m->nmeshtexcoord);
+    real(b, "nlookvert", m->nskinvert);
+    real(b, "nlookface", m->nskinface);
+    real(b, "nlookcoord", m->nskintexvert);
+    real(b, "nbone", m->nskinbone);
+    real(b, "nbonevert", m->nskinbonevert);
     bytes_text(b, "}");
     bytes_add(meshes, m->mesh_vert, 3 * (size_t)m->nmeshvert * sizeof(float));
     bytes_add(meshes, m->mesh_face, 3 * (size_t)m->nmeshface * sizeof(int));
@@ -274,6 +308,7 @@ void scene_write(const sti_model *m, const int *skin, int nskin, bytes *b, bytes
     write_skins(m, skin, nskin, meshes);
     bytes_add(meshes, m->mesh_texcoord, 2 * (size_t)m->nmeshtexcoord * sizeof(float));
     bytes_add(meshes, m->mesh_facetexcoord, 3 * (size_t)m->nmeshface * sizeof(int));
+    write_looks(m, meshes);
     bytes_add(meshes, m->tex_data, (size_t)m->ntexdata);
     bytes_add(meshes, "\0\0\0", 4); /* never empty */
 }

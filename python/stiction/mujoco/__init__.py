@@ -86,11 +86,11 @@ _TABLES = {
     "light": ("light", "nlight"), "flex": ("flex", "nflex"), "mesh": ("mesh", "nmesh"), "hfield": ("hfield", "nhfield"),
     "tex": ("texture", "ntex"), "mat": ("material", "nmat"), "pair": ("pair", "npair"), "exclude": ("exclude", "nexclude"),
     "eq": ("equality", "neq"), "tendon": ("tendon", "ntendon"), "actuator": ("actuator", "nactuator"), "sensor": ("sensor", "nsensor"),
-    "numeric": ("numeric", "nnumeric"), "key": ("key", "nkey"), "skin": None, "text": None, "tuple": None, "plugin": None}
+    "numeric": ("numeric", "nnumeric"), "key": ("key", "nkey"), "skin": ("skin", "nskin"), "text": None, "tuple": None, "plugin": None}
 # tables with a row for each keyframe, however short
 _KEYS = {"key_qpos": "nq", "key_qvel": "nv", "key_act": "na", "key_ctrl": "nu"}
 # what Stiction's models never have
-_NONE = {"nskin", "nplugin", "ntext", "ntuple", "nuser_body", "nuser_jnt", "nuser_geom", "nuser_site", "nuser_cam", "nuser_tendon",
+_NONE = {"nplugin", "ntext", "ntuple", "nuser_body", "nuser_jnt", "nuser_geom", "nuser_site", "nuser_cam", "nuser_tendon",
          "nuser_actuator", "nuser_sensor", "nuserdata", "npluginstate"}
 
 

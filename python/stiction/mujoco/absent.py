@@ -16,9 +16,7 @@ _MODEL = """
     mesh_facenormal mesh_graph mesh_graphadr mesh_normal mesh_normaladr mesh_normalnum mesh_octadr mesh_octnum mesh_pathadr mesh_polyadr mesh_polymap
     mesh_polymapadr mesh_polymapnum mesh_polynormal mesh_polynum mesh_polyvert mesh_polyvertadr mesh_polyvertnum mesh_scale names_map oct_aabb oct_child
     oct_coeff oct_depth pair_adhesion pair_signature plugin plugin_attr plugin_attradr plugin_stateadr plugin_statenum sensor_plugin sensor_user
-    site_sameframe site_user skin_boneadr skin_bonebindpos skin_bonebindquat skin_bonebodyid skin_bonenum skin_bonevertadr skin_bonevertid
-    skin_bonevertnum skin_bonevertweight skin_face skin_faceadr skin_facenum skin_group skin_inflate skin_matid skin_pathadr skin_rgba skin_texcoord
-    skin_texcoordadr skin_vert skin_vertadr skin_vertnum tendon_treeid tendon_treenum tendon_type tendon_user tex_colorspace tex_contenttypeadr
+    site_sameframe site_user skin_pathadr tendon_treeid tendon_treenum tendon_type tendon_user tex_colorspace tex_contenttypeadr
     tex_pathadr text_adr text_size tree_bodyadr tree_bodynum tree_dofadr tree_dofnum tuple_adr tuple_objid tuple_objprm tuple_objtype tuple_size"""
 # and of MuJoCo's next version
 _MODEL += """
@@ -38,7 +36,7 @@ _DATA += " flexvert_J flexvert_length"
 _COUNTS = """
     nJfv nB nC nJfe narena nbuffer nbvh nbvhdynamic nbvhstatic nconmax nefm0L nefm0dof nefmCvert nemax nflexbending nflexedge nflexelemdata nflexelemedge
     nflexnode nflexshelldata nflexstiffness nflextexcoord ngravcomp njmax nmeshdegmax nmeshgraph nmeshnormal nmeshpoly nmeshpolymap nmeshpolyvert
-    nnames_map noct nout npaths npluginattr npolygonmax nskinbone nskinbonevert nskinface nskintexvert nskinvert ntextdata ntupledata"""
+    nnames_map noct nout npaths npluginattr npolygonmax ntextdata ntupledata"""
 
 MODEL, DATA, COUNTS = (frozenset(names.split()) for names in (_MODEL, _DATA, _COUNTS))
 
