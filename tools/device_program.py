@@ -176,6 +176,8 @@ def link(codes, options):
     reached = names_of(used, options, "--defined-only")
     modules = options.work / "modules"
     modules.mkdir(exist_ok=True)
+    for stale in {p.name for p in modules.glob("*.ptx")} - {code.name.removesuffix(".bc") + ".ptx" for code in codes}:
+        (modules / stale).unlink()
 
     def one(code):
         mine = names_of(code, options, "--defined-only", "--extern-only") & reached
