@@ -488,7 +488,7 @@ def test_a_batch_with_a_chosen_world():
             # frames of steps that were taken before the command arrived come first
             frame = page.until(lambda f: f["GRID"][1] == 5 and f["QPOS"][2] == pytest.approx(batch.qpos[5, 2]))
             assert frame["GRID"][:4] == (6, 5, 4, 2) and len(frame["GRID"]) == 4 + 7 * 3
-            assert frame["GRID"][4 + 7 + 2] == pytest.approx(batch.qpos[4, 2])
+            assert frame["GRID"][4 + 7 + 2] == pytest.approx(batch.xpos[4, 1, 2])  # poses are those that the last step began with
             before = batch.time[0]
             viewer.paused = False
             viewer.run(0.2)
