@@ -233,7 +233,7 @@ static bool add_skin(sti__scene *s, int i) {
     item.casts = item.look.alpha > 0.9f;
     for (int k = 0; k < 3; k++) item.rot[4 * k] = 1;
     if (!sti__shapes_need_skin(&s->shapes, i, s->pose->xpos, s->pose->xquat, item.pos)) return false;
-    const sti__solid *shape = &s->shapes.shape[item.shape];
+    const sti__drawn_mesh *shape = &s->shapes.shape[item.shape];
     if (texture >= 0 && shape->coord && m->tex_type[texture] != TEXTURE_CUBE &&
         sti__texture_need(s, texture, &ok))
         item.look.texture = 1 + texture, item.look.printed = true;

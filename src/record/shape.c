@@ -443,7 +443,7 @@ bool sti__shapes_need_field(sti__shapes *s, int field) {
 }
 
 /* A shape whose vertices are set for each picture: place for them. */
-static float *moving(sti__shapes *s, sti__solid *shape, int nvert) {
+static float *moving(sti__shapes *s, sti__drawn_mesh *shape, int nvert) {
     float *vert = (float *)shape->vert; /* of the last picture */
     if (!vert) vert = sti__alloc(s->allocator, sti__size(3, nvert, sizeof *vert));
     shape->vert = vert;
@@ -499,7 +499,7 @@ static void add_bone(const sti_model *m, int bone, const float *from, const doub
 }
 
 /* Moves vertices along the mean of the normals at their corners. */
-static bool inflate(sti__shapes *s, sti__solid *shape, float reach) {
+static bool inflate(sti__shapes *s, sti__drawn_mesh *shape, float reach) {
     if (!sti__shape_normals(shape, s->allocator)) return false;
     if (reach == 0) return true;
     float *sum = sti__alloc(s->allocator, sti__size(3, shape->nvert, sizeof *sum));
@@ -519,7 +519,7 @@ static bool inflate(sti__shapes *s, sti__solid *shape, float reach) {
 bool sti__shapes_need_skin(sti__shapes *s, int skin, const double *xpos, const double *xquat,
                            double middle[3]) {
     const sti_model *m = s->model;
-    sti__solid *shape = &s->shape[STI__MESHES + m->nmesh + m->nhfield + m->nflex + skin];
+    sti__drawn_mesh *shape = &s->shape[STI__MESHES + m->nmesh + m->nhfield + m->nflex + skin];
     int n = m->skin_vertnum[skin], bones = m->skin_boneadr[skin];
     float *vert = moving(s, shape, n);
     if (!vert) return false;
