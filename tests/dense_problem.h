@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stiction/problem.h>
 
-enum { DENSE_N = 264, DENSE_M = 240, DENSE_ROWS = 120 };
+enum { DENSE_N = 520, DENSE_M = 240, DENSE_ROWS = 120 };
 
 /* Fill A (n x n), J (m x n), vstar, R, vhat and rows; zeros of A and J are not stored. */
 typedef struct dense_problem {

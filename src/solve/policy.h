@@ -120,18 +120,21 @@
 /* ---- small islands (small_kernel.c) --------------------------------------------------------------------- */
 
 #define STI__SMALL 64 /* Dofs of an island that is solved with dense matrices, ... */
-#define STI__SMALL_LARGE 256 /* ... of robots ... */
+#define STI__SMALL_LARGE 512 /* ... of robots ... */
 #define STI__SMALL_DEEP 5 /* ... whose lower triangle of A has more numbers in a row than this: free bodies have 3.5. */
 #define STI__SMALL_STEPS 60 /* Newton steps before the island takes the longer way. */
 #define STI__SMALL_FAR 1e-1 /* Natural map of a guess above which it is swept first. */
 #define STI__SMALL_SWEEPS 5 /* Row sweeps between Newton steps where these lead nowhere; twice as many each time ... */
 #define STI__SMALL_SWEEPS_MOST 80 /* ... up to this. */
-#define STI__SMALL_WHOLE 6 /* Whole steps that may raise the natural map. */
+#define STI__SMALL_WHOLE 2 /* Whole steps that may raise the natural map, before laws are rounded off: by as much as the map is, ... */
+#define STI__SMALL_SHARPEN 0.5 /* ... by this factor less after a whole step, ... */
+#define STI__SMALL_ROUNDED 0.1 /* ... until the map of the true laws has fallen by this factor. */
+#define STI__SMALL_SHORTEST 0.02 /* Share of a step that is still tried there. */
 #define STI__SMALL_GAIN 0.1 /* Share by which a step must lower the natural map. */
 #define STI__SMALL_SURE 1e-2 /* Natural map from which a step mostly ends at the answer. */
 #define STI__SMALL_NEAR 1e2 /* The gap is computed once the natural map is within this factor of the tolerance. */
 #define STI__SMALL_FAST 30 /* Tolerances that impulses change by from step to step, beyond which no guess is evaluated. */
-#define STI__SMALL_PIVOT 0.1 /* Pivot of I + X'KX below which rows are exchanged; at least 1 where K is symmetric. */
+#define STI__SMALL_PIVOT 1e-6 /* Size of a pivot of I + X'KX below which rows are exchanged; at least 1 where K is symmetric. */
 
 /* ---- dual: APGD ----------------------------------------------------------------------------------------- */
 

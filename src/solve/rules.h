@@ -25,6 +25,7 @@
     X(SMALL_ISLANDS, "islands of few dofs are solved with dense matrices")                                   \
     X(SMALL_SWEEP_FIRST, "there: sweeps first where the guess is far")                                       \
     X(SMALL_WHOLE_STEPS, "there: whole Newton steps that may raise the natural map")                         \
+    X(SMALL_ROUNDED, "there: laws are rounded off where whole steps do not gain")                            \
     X(EXTRAPOLATED_GUESS, "a second guess that goes on as the last steps went")                              \
     X(JUDGED_GUESS, "large islands whose guess is within the tolerance are done")                            \
     X(REDUCTION, "soft bodies are reduced to the dofs that rows touch")                                      \

@@ -423,7 +423,7 @@ typedef struct small_run {
     sti__islands *islands;
     sti__small_job *job; /* per island */
     char *scratch;
-    size_t size; /* of one chunk's */
+    size_t at[CHUNKS + 1]; /* where that of each chunk begins */
     int chunks;
 } small_run;
 
@@ -437,7 +437,7 @@ static void run_chunks(void *context, int begin, int end) {
     for (int c = begin; c < end; c++)
         for (int k = first_of(run, c); k < first_of(run, c + 1); k++) {
             if (run->job[k].n == 0 || run->islands->done[k]) continue;
-            run->job[k].scratch = run->scratch + (size_t)c * run->size;
+            run->job[k].scratch = run->scratch + run->at[c];
             run->islands->done[k] = sti__small_get(run->job[k].n)(&run->job[k]);
         }
 }
@@ -496,24 +496,31 @@ bool sti__small_ahead(const sti_problem *p, const sti_solve_options *o, const st
     return true;
 }
 
-/* Jobs of the islands that are small, n = 0 in the others; the room that the largest takes. */
-static size_t plan_small(small_run *run) {
-    size_t size = 0;
-    for (int k = 0; k < run->islands->count; k++) {
-        sti__small_job *job = &run->job[k];
-        const sti_problem *p = run->task->problem;
-        int m = 0;
-        *job = small_job(run, k);
-        if (!sti__small_fits(p, job->dof, job->row, job->n, job->nrow)) {
-            job->n = 0;
-            continue;
-        }
-        for (int b = 0; b < job->nrow; b++) m += p->arrays.rows[job->row[b]].dim;
-        cap_small(run, job, m);
-        size_t need = sti__small_room(job->n, m, job->nrow);
-        if (need > size) size = need;
+/* The job of island k if it is small, else n = 0; the room that it takes. */
+static size_t plan_one(small_run *run, int k) {
+    sti__small_job *job = &run->job[k];
+    const sti_problem *p = run->task->problem;
+    int m = 0;
+    *job = small_job(run, k);
+    if (!sti__small_fits(p, job->dof, job->row, job->n, job->nrow)) {
+        job->n = 0;
+        return 0;
     }
-    return size;
+    for (int b = 0; b < job->nrow; b++) m += p->arrays.rows[job->row[b]].dim;
+    cap_small(run, job, m);
+    return sti__small_room(job->n, m, job->nrow);
+}
+
+/* All jobs; a chunk has the room of its largest. */
+static void plan_small(small_run *run) {
+    for (int c = 0; c < run->chunks; c++) {
+        size_t most = 0;
+        for (int k = first_of(run, c); k < first_of(run, c + 1); k++) {
+            size_t need = plan_one(run, k);
+            if (need > most) most = need;
+        }
+        run->at[c + 1] = sti__add(run->at[c], most);
+    }
 }
 
 /* The one island was solved before: its v and g are the answer. */
@@ -532,10 +539,9 @@ static bool solve_small(const sti__task *t, sti__islands *islands, sti__sum *sum
     if (count == 0) return true;
     size_t jobs = sti__mul((size_t)count, sizeof *run.job) / STI__ALIGN * STI__ALIGN + STI__ALIGN;
     if (!(run.job = sti__workspace_block(t->workspace, STI__BLOCK_SAP, jobs))) return false;
-    run.size = plan_small(&run);
-    if (run.size == 0) return true;
-    run.scratch =
-        sti__workspace_block(t->workspace, STI__BLOCK_SMALL, sti__mul(run.size, (size_t)run.chunks));
+    plan_small(&run);
+    if (run.at[run.chunks] == 0) return true;
+    run.scratch = sti__workspace_block(t->workspace, STI__BLOCK_SMALL, run.at[run.chunks]);
     if (!run.scratch) return false;
     if (t->workspace->ahead) take_ahead(&run);
     sti__run(&t->options->tasks, run.chunks, 1, run_chunks, &run);

@@ -8,6 +8,7 @@
 #include "solve/policy.h"
 #include "solve/rules.h"
 #include "solve/small/small_mass.h"
+#include "solve/small/small_rounded.h"
 #include <string.h>
 
 #if WORDS == 1
@@ -34,6 +35,18 @@ static bool same_columns(const sti_csr *J, int row, int dim) {
     return true;
 }
 
+/* Clears what rows over these dofs and their ancestors may touch. */
+static void clear_rows(const small *s, const sti__small_job *job, int at, int dim, int global, int last) {
+    const sti_csr *J = &s->p->arrays.J;
+    int from = WORDS > 1 ? s->ld : 0, to = WORDS > 1 ? 0 : s->ld;
+    for (int k = J->start[global]; WORDS > 1 && k < J->start[last + 1]; k++) {
+        int j = job->rank[J->col[k]];
+        if (s->base[j] < from) from = s->base[j];
+        if (pack_after(j) > to) to = pack_after(j);
+    }
+    for (int i = at; i < at + dim && from < to; i++) clear(s->X + i * s->ld + from, to - from);
+}
+
 /* `count` rows over the same dofs, from row `global` of J on. */
 INLINE bits scatter(const small *s, const sti__small_job *job, int at, int count, int global) {
     const sti_csr *J = &s->p->arrays.J;
@@ -41,7 +54,6 @@ INLINE bits scatter(const small *s, const sti__small_job *job, int at, int count
     const double *value = J->value + begin;
     double *X = s->X + at * ld;
     bits over = nobody();
-    clear(X, count * ld);
     for (int k = 0; k < n; k++) {
         int j = job->rank[J->col[begin + k]];
         over |= only(j);
@@ -58,16 +70,24 @@ static bits take_block(small *s, const sti__small_job *job, int at, int dim, int
         s->R[at + i] = a->R[global + i];
     }
     bool alike = s->p->uniform || (dim > 1 && same_columns(&a->J, global, dim));
+    clear_rows(s, job, at, dim, global, alike ? global : global + dim - 1);
     if (dim == 3 && alike) return scatter(s, job, at, 3, global);
     if (dim == 6 && alike) return scatter(s, job, at, 6, global);
     for (int i = 0; i < dim; i++) over |= scatter(s, job, at + i, 1, global + i);
     return over;
 }
 
-static void set_range(small *s, int b, bits over) {
+/* Its two runs lie on both sides of the longest run of zeros. */
+static void set_runs(small *s, int b, bits over) {
     s->over[b] = over;
-    s->from[b] = any(over) ? pack_of(first_of(over)) : 0;
-    s->to[b] = any(over) ? pack_after(last_of(over)) : 0;
+    int from = any(over) ? pack_of(first_of(over)) : 0, to = any(over) ? pack_after(last_of(over)) : 0;
+    runs run = {from, to, to, to};
+    for (int p = from + 8, end = p; WORDS > 1 && p < to; p += 8) {
+        if (!has_pack(over, p)) continue;
+        if (p - end > run.next - run.end) run.end = end, run.next = p;
+        end = p + 8;
+    }
+    s->run[b] = run;
 }
 
 /* y += X x */
@@ -76,10 +96,10 @@ static void add_velocities(const small *s, const double *x, double *y) {
         const double *X = s->X + s->first[b] * s->ld;
         double *out = y + s->first[b], product[STI_ROW_DIM];
         int dim = s->first[b + 1] - s->first[b];
-        if (dim == 3) dots(X, s->ld, 3, x, s->from[b], s->to[b], product);
-        else if (dim == 6) dots(X, s->ld, 6, x, s->from[b], s->to[b], product);
+        if (dim == 3) dots(X, s->ld, 3, x, &s->run[b], product);
+        else if (dim == 6) dots(X, s->ld, 6, x, &s->run[b], product);
         else
-            for (int i = 0; i < dim; i++) product[i] = dot(X + i * s->ld, x, s->from[b], s->to[b]);
+            for (int i = 0; i < dim; i++) product[i] = dot_in(X + i * s->ld, x, &s->run[b]);
         for (int i = 0; i < dim; i++) out[i] += product[i];
     }
 }
@@ -99,7 +119,7 @@ static bool gather(small *s, const sti__small_job *job) {
         s->row[b] = &a->rows[job->row[b]];
         s->first[b] = m;
         s->gstart[b + 1] = s->gstart[b] + dim * dim;
-        set_range(s, b, take_block(s, job, m, dim, from));
+        set_runs(s, b, take_block(s, job, m, dim, from));
         m += dim;
     }
     s->first[s->nrow] = m;
@@ -123,12 +143,13 @@ static void take_impulses(small *s, const sti__small_job *job, const double *g) 
 }
 
 /* J to J L^-1 in place: what a pack becomes depends on it and on those after it. */
-INLINE void turn_rows(const small *s, double *X, int dim, bits cols, bits over, int end) {
+INLINE void turn_rows(const small *s, double *X, int dim, bits cols, bits over, const runs *run) {
     int ld = s->ld;
-    for (int p = 0; p < end; p += 8) {
+    for (int p = run->from; p < run->to; p += 8) {
         vec sum[STI_ROW_DIM][PARTS] = {{{0}}};
         if (!has_pack(over, p)) continue; /* zeros */
         FOR_BITS (k, cols & ~before(p)) {
+            if (WORDS > 1 && s->base[k] > p) continue; /* of another tree */
             const double *V = s->V + k * ld + p;
             UNROLL for (int v = 0; v < PARTS; v++) UNROLL for (int i = 0; i < dim; i++) sum[i][v] +=
                 X[i * ld + k] * IN(V, VW * v);
@@ -139,9 +160,9 @@ INLINE void turn_rows(const small *s, double *X, int dim, bits cols, bits over, 
 }
 
 /* The same of a row over one dof, as limits are. */
-static void turn_row(const small *s, double *X, int k, int end) {
+static void turn_row(const small *s, double *X, int k) {
     double a = X[k];
-    for (int i = 0; i < end; i += VW) AT(X, i) = a * IN(s->V + k * s->ld, i);
+    for (int i = s->base[k]; i <= k; i += VW) AT(X, i) = a * IN(s->V + k * s->ld, i);
 }
 
 static void turn(small *s) {
@@ -150,13 +171,14 @@ static void turn(small *s) {
         double *X = s->X + at * s->ld;
         bits cols = s->over[b], over = cols;
         FOR_BITS (k, cols) over |= s->reach[k];
-        set_range(s, b, over);
-        if (dim == 3) turn_rows(s, X, 3, cols, over, s->to[b]);
-        else if (dim == 6) turn_rows(s, X, 6, cols, over, s->to[b]);
-        else if (dim == 1 && is_one(cols)) turn_row(s, X, first_of(cols), s->to[b]);
+        set_runs(s, b, over);
+        const runs *run = &s->run[b];
+        if (dim == 3) turn_rows(s, X, 3, cols, over, run);
+        else if (dim == 6) turn_rows(s, X, 6, cols, over, run);
+        else if (dim == 1 && is_one(cols)) turn_row(s, X, first_of(cols));
         else
-            for (int i = 0; i < dim; i++) turn_rows(s, X + i * s->ld, 1, cols, over, s->to[b]);
-        for (int i = 0; i < dim; i++) s->w[at + i] = dot(X + i * s->ld, X + i * s->ld, s->from[b], s->to[b]);
+            for (int i = 0; i < dim; i++) turn_rows(s, X + i * s->ld, 1, cols, over, run);
+        for (int i = 0; i < dim; i++) s->w[at + i] = dot_in(X + i * s->ld, X + i * s->ld, run);
     }
     s->turned = true;
 }
@@ -170,18 +192,21 @@ static void set_velocities(small *s) {
 }
 
 /* f += X'g of three rows */
-INLINE void push_three(double *f, const double *g, const double *X, int ld, int from, int to) {
+INLINE void push_three(double *f, const double *g, const double *X, int ld, const runs *run) {
     double a = g[0], b = g[1], c = g[2];
-    for (int i = from; i < to; i += VW) AT(f, i) += a * IN(X, i) + b * IN(X, ld + i) + c * IN(X, 2 * ld + i);
+    FOR_RUNS (from, to, run)
+        for (int i = from; i < to; i += VW)
+            AT(f, i) += a * IN(X, i) + b * IN(X, ld + i) + c * IN(X, 2 * ld + i);
 }
 
 /* The same of six, one after the other. */
-INLINE void push_six(double *f, const double *g, const double *X, int ld, int from, int to) {
-    for (int i = from; i < to; i += VW) {
-        vec sum = IN(f, i);
-        UNROLL for (int k = 0; k < 6; k++) sum += g[k] * IN(X, k * ld + i);
-        AT(f, i) = sum;
-    }
+INLINE void push_six(double *f, const double *g, const double *X, int ld, const runs *run) {
+    FOR_RUNS (from, to, run)
+        for (int i = from; i < to; i += VW) {
+            vec sum = IN(f, i);
+            UNROLL for (int k = 0; k < 6; k++) sum += g[k] * IN(X, k * ld + i);
+            AT(f, i) = sum;
+        }
 }
 
 /* X'g, also before X is turned */
@@ -193,11 +218,11 @@ static void push(const small *s, const double *g, double *f) {
         int at = s->first[b], end = s->first[b + 1];
         if (end - at == 3) {
             if (g[at] != 0 || g[at + 1] != 0 || g[at + 2] != 0)
-                push_three(sum, g + at, s->X + at * ld, ld, s->from[b], s->to[b]);
-        } else if (end - at == 6) push_six(sum, g + at, s->X + at * ld, ld, s->from[b], s->to[b]);
+                push_three(sum, g + at, s->X + at * ld, ld, &s->run[b]);
+        } else if (end - at == 6) push_six(sum, g + at, s->X + at * ld, ld, &s->run[b]);
         else
             for (int i = at; i < end; i++)
-                if (g[i] != 0) add(sum, g[i], s->X + i * ld, s->from[b], s->to[b]);
+                if (g[i] != 0) add_in(sum, g[i], s->X + i * ld, &s->run[b]);
     }
     if (!s->turned) spread(s, sum, f);
 }
@@ -224,11 +249,27 @@ INLINE double read_law(const small *s, int b) {
     return sti__pair_read(row, w, R, y, g, G, slope, c);
 }
 
+/* The same of contacts with their corners rounded off by an impulse. */
+static double read_rounded(const small *s, int b, double impulse, double *sharp) {
+    const sti_row *row = s->row[b];
+    int at = s->first[b], k = s->gstart[b];
+    if (row->kind != STI_ROW_CONE) return *sharp = read_law(s, b);
+    rounded law = {impulse / sqrt(s->w[at] + s->R[at]), s->G + k, s->slope + at, s->c + at, 0};
+    double off = round_cone(row, s->w + at, s->R + at, s->y + at, s->g + at, &law);
+    *sharp = law.sharp;
+    return off;
+}
+
 /* Laws at (z, y, g), how far the pair is from obeying them. */
 static double read_laws(small *s) {
-    double off = 0, size = STI__FLOOR * STI__FLOOR * s->free2;
+    double off = 0, sharp = 0, one, size = STI__FLOOR * STI__FLOOR * s->free2;
     for (int i = 0; i < s->m; i++) size += s->g[i] * s->g[i] * (s->w[i] + s->R[i]);
-    for (int b = 0; b < s->nrow; b++) off += read_law(s, b);
+    if (s->round > 0) {
+        double impulse = s->round * sqrt(size / s->nrow);
+        for (int b = 0; b < s->nrow; b++, sharp += one) off += read_rounded(s, b, impulse, &one);
+        s->sharp = sqrt(sharp / size);
+    } else
+        for (int b = 0; b < s->nrow; b++) off += read_law(s, b);
     return off > 0 ? sqrt(off / size) : 0;
 }
 
@@ -278,15 +319,16 @@ static bool certified(small *s, sti__small_job *job) {
 /* ---- Newton -------------------------------------------------------------------------------------------------- */
 
 /* H += X'KX of a block, K = G + slope e'; of a symmetric one the lower triangle. */
-INLINE void add_block(const small *s, const double *X, const double *K, int dim, int b, bool symmetric) {
+INLINE void add_block(const small *s, const double *X, const double *K, int dim, const places *over,
+                      bool symmetric) {
     int ld = s->ld;
-    for (int p = s->from[b]; p < s->to[b]; p += 8) {
+    FOR_PACKS (p, over, ld) {
         vec T[STI_ROW_DIM][PARTS] = {{{0}}};
-        if (!has_pack(s->over[b], p)) continue;
+        if (!touches(over, p)) continue;
         UNROLL for (int v = 0; v < PARTS; v++) UNROLL for (int i = 0; i < dim; i++)
             UNROLL for (int j = 0; j < dim; j++) T[i][v] += K[i * dim + j] * IN(X, j * ld + p + VW * v);
-        FOR_BITS (k, symmetric ? s->over[b] & ~before(p) : s->over[b]) {
-            double *H = s->H + k * ld + p;
+        FOR_PLACES (k, over, symmetric ? p : 0) {
+            double *H = s->H + (int)k * ld + p;
             UNROLL for (int v = 0; v < PARTS; v++) {
                 vec sum = X[k] * T[0][v];
                 UNROLL for (int i = 1; i < dim; i++) sum += X[i * ld + k] * T[i][v];
@@ -298,17 +340,17 @@ INLINE void add_block(const small *s, const double *X, const double *K, int dim,
 
 /* The same of two blocks of three rows over the same dofs, as the points of one body have: each number of H is read and
    written once. */
-INLINE void add_two_blocks(const small *s, const double *X, double (*K)[STI_ROW_DIM * STI_ROW_DIM], int b,
-                           bool symmetric) {
+INLINE void add_two_blocks(const small *s, const double *X, double (*K)[STI_ROW_DIM * STI_ROW_DIM],
+                           const places *over, bool symmetric) {
     int ld = s->ld;
-    for (int p = s->from[b]; p < s->to[b]; p += 8) {
+    FOR_PACKS (p, over, ld) {
         vec T[6][PARTS] = {{{0}}};
-        if (!has_pack(s->over[b], p)) continue;
+        if (!touches(over, p)) continue;
         UNROLL for (int v = 0; v < PARTS; v++) UNROLL for (int i = 0; i < 6; i++)
             UNROLL for (int j = 0; j < 3; j++) T[i][v] +=
             K[i / 3][i % 3 * 3 + j] * IN(X, (i / 3 * 3 + j) * ld + p + VW * v);
-        FOR_BITS (k, symmetric ? s->over[b] & ~before(p) : s->over[b]) {
-            double *H = s->H + k * ld + p;
+        FOR_PLACES (k, over, symmetric ? p : 0) {
+            double *H = s->H + (int)k * ld + p;
             UNROLL for (int v = 0; v < PARTS; v++) {
                 vec sum = X[k] * T[0][v], more = X[3 * ld + k] * T[3][v];
                 UNROLL for (int i = 1; i < 3; i++) {
@@ -344,45 +386,66 @@ static bool is_symmetric(const small *s) {
     return true;
 }
 
-INLINE void add_law(const small *s, const double *X, const double *K, int b, bool symmetric) {
-    int dim = s->row[b]->dim;
-    if (dim == 3) add_block(s, X, K, 3, b, symmetric);
-    else if (dim == 1) add_block(s, X, K, 1, b, symmetric);
-    else if (dim == 6) add_block(s, X, K, 6, b, symmetric);
-    else add_block(s, X, K, dim, b, symmetric);
+INLINE void add_law(const small *s, const double *X, const double *K, int dim, const places *over,
+                    bool symmetric) {
+    if (dim == 3) add_block(s, X, K, 3, over, symmetric);
+    else if (dim == 1) add_block(s, X, K, 1, over, symmetric);
+    else if (dim == 6) add_block(s, X, K, 6, over, symmetric);
+    else add_block(s, X, K, dim, over, symmetric);
+}
+
+/* Which numbers of H may not be zero, before and after it is eliminated: once a solve. */
+static void plan_matrix(small *s) {
+    int n = s->n;
+    for (int k = 0; k < n; k++) s->link[k] = nobody();
+    for (int b = 0; b < s->nrow; b++)
+        if (any(s->over[b])) s->link[last_of(s->over[b])] |= s->over[b]; /* and so on down */
+    for (int k = 0; k < n; k++) s->link[k] &= before(k);
+    fill_in(s->link, n);
+    for (int k = 0; k < n; k++) {
+        s->low[k] = WORDS > 1 ? pack_of(first_of(s->link[k] | only(k))) : 0;
+        s->high[k] = WORDS > 1 ? pack_after(k) : s->ld;
+        if (WORDS == 1) continue;
+        FOR_BITS (i, s->link[k]) s->high[i] = pack_after(k); /* the last is the largest */
+    }
+}
+
+/* I into H. */
+static void clear_matrix(small *s, bool symmetric, bool whole) {
+    for (int k = 0; k < s->n; k++) {
+        double *H = s->H + k * s->ld;
+        int low = whole ? 0 : s->low[k], high = whole ? s->ld : symmetric ? pack_of(k) : s->high[k];
+        clear(H + low, high - low);
+        for (int v = 0; v < 8; v += VW) AT(H, pack_of(k) + v) = IN(unit_pack(k), v);
+    }
 }
 
 /* What is added and eliminated together depends on the shape of the problem alone, not on which contacts push: islands of the same shape
    can then be solved side by side (small_lanes.h). */
-static void make_matrix(small *s, bool symmetric) {
-    int n = s->n, ld = s->ld;
+static void make_matrix(small *s, bool symmetric, bool whole) {
+    int ld = s->ld;
     double two[2][STI_ROW_DIM * STI_ROW_DIM];
-    for (int k = 0; k < n; k++) {
-        double *H = s->H + k * ld;
-        clear(H, symmetric ? pack_of(k) : ld);
-        for (int v = 0; v < 8; v += VW) AT(H, pack_of(k) + v) = IN(unit_pack(k), v);
-        s->link[k] = nobody();
-    }
+    clear_matrix(s, symmetric, whole);
     for (int b = 0; b < s->nrow; b++) {
         bits over = s->over[b];
         bool three = s->row[b]->dim == 3;
-        if (any(over)) s->link[last_of(over)] |= over; /* and so on down, when it is filled in */
         bool pair = three && b + 1 < s->nrow && s->row[b + 1]->dim == 3 && same(s->over[b + 1], over);
         bool here = law_matrix(s, b, two[0]), next = pair && law_matrix(s, b + 1, two[1]);
         const double *X = s->X + s->first[b] * ld;
-        if (here && next) add_two_blocks(s, X, two, b, symmetric);
-        else if (here) add_law(s, X, two[0], b, symmetric);
-        else if (next) add_block(s, X + 3 * ld, two[1], 3, b + 1, symmetric);
+        places list;
+        if (here || next) list_places(over, &list);
+        if (here && next) add_two_blocks(s, X, two, &list, symmetric);
+        else if (here) add_law(s, X, two[0], s->row[b]->dim, &list, symmetric);
+        else if (next) add_block(s, X + 3 * ld, two[1], 3, &list, symmetric);
         b += pair;
     }
-    for (int k = 0; k < n; k++) s->link[k] &= before(k);
 }
 
 /* Unknowns of one pack, after those of the packs before it. */
 INLINE void substitute(const small *s, int p, int count, double *b) {
     const double *H = s->H + p * s->ld;
     double x[8] = {0};
-    UNROLL for (int r = 0; r < count; r++) x[r] = b[p + r] - dot(H + r * s->ld, b, 0, p);
+    UNROLL for (int r = 0; r < count; r++) x[r] = b[p + r] - dot(H + r * s->ld, b, s->low[p + r], p);
     UNROLL for (int r = 0; r < count; r++) {
         UNROLL for (int c = 0; c < r; c++) x[r] -= H[r * s->ld + p + c] * x[c];
         x[r] *= s->at[p + r];
@@ -394,7 +457,6 @@ INLINE void substitute(const small *s, int p, int count, double *b) {
 INLINE bool eliminate(small *s, bool symmetric, double *b) {
     int n = s->n, ld = s->ld;
     reduction r = {s->H, n, ld, s->link, symmetric, STI__SMALL_PIVOT, s->at, b};
-    fill_in(s->link, n);
     if (!reduce(&r)) return false;
     for (int p = 0; p < n; p += 8) {
         if (n - p < 8) substitute(s, p, n - p, b);
@@ -454,10 +516,10 @@ static bool solve_step(small *s) {
     bool symmetric = is_symmetric(s);
     double b[MOST];
     memcpy(b, s->dz, sizeof(double) * (size_t)s->ld);
-    make_matrix(s, symmetric);
+    make_matrix(s, symmetric, false);
     if (symmetric ? eliminate(s, true, s->dz) : eliminate(s, false, s->dz)) return true;
     memcpy(s->dz, b, sizeof(double) * (size_t)s->ld);
-    make_matrix(s, false);
+    make_matrix(s, false, true);
     return eliminate_any(s, s->dz);
 }
 
@@ -505,13 +567,32 @@ static bool leap(small *s, sti__small_job *job, double before, double *merit) {
     return false;
 }
 
-/* The longest of a few steps that lowers the natural map. */
-static bool walk(small *s, double before, double *merit) {
-    for (double a = 0.5; a > 0.05; a /= 2) {
+/* The longest of a few steps that lowers the natural map; returns its length, or 0 if none does. */
+static double walk(small *s, double before) {
+    mark(s);
+    for (double a = 1; a > STI__SMALL_SHORTEST; a /= 2) {
         move(s, a);
-        if ((*merit = read_pair(s)) <= (1 - a * STI__SMALL_GAIN) * before) return true;
+        if (read_pair(s) <= (1 - a * STI__SMALL_GAIN) * before) return a;
     }
-    return false;
+    return 0;
+}
+
+/* Newton steps on laws that are rounded off, which make the natural map smooth: its length falls along each step. True once the map
+   of the true laws has fallen enough. */
+static bool smooth(small *s, sti__small_job *job, double before, double *merit) {
+    s->round = before < 1 ? before : 1;
+    s->sharp = before;
+    while (s->sharp > STI__SMALL_ROUNDED * before && job->iterations < job->steps) {
+        double length = read_pair(s), a;
+        if (!step(s)) break;
+        job->iterations++;
+        if ((a = walk(s, length)) == 0) break;
+        if (a == 1) s->round *= STI__SMALL_SHARPEN;
+        if (s->round > s->sharp) s->round = s->sharp;
+    }
+    s->round = 0;
+    *merit = read_pair(s);
+    return *merit <= STI__SMALL_ROUNDED * before;
 }
 
 /* From a pair of this merit to a better one; else back, with its impulses alone. */
@@ -529,12 +610,7 @@ static bool advance(small *s, sti__small_job *job, double before, double *merit)
     memcpy(s->g, s->kept, sizeof(double) * (size_t)s->m);
     memcpy(s->z, z, sizeof(double) * (size_t)s->ld);
     set_velocities(s);
-    read_pair(s);
-    if (!step(s)) return false;
-    mark(s);
-    if (walk(s, before, merit)) return true;
-    memcpy(s->g, s->kept, sizeof(double) * (size_t)s->m);
-    return false;
+    return STI__RULE(SMALL_ROUNDED) && smooth(s, job, before, merit);
 }
 
 /* ---- sweeps -------------------------------------------------------------------------------------------------- */
@@ -543,11 +619,10 @@ static void make_blocks(small *s) {
     for (int b = 0; b < s->nrow; b++) {
         int at = s->first[b], dim = s->row[b]->dim;
         double *D = s->D + s->gstart[b];
-        int from = s->from[b], to = s->to[b];
         for (int i = 0; i < dim; i++) {
             for (int j = 0; j <= i; j++)
                 D[i * dim + j] = D[j * dim + i] =
-                    dot(s->X + (at + i) * s->ld, s->X + (at + j) * s->ld, from, to);
+                    dot_in(s->X + (at + i) * s->ld, s->X + (at + j) * s->ld, &s->run[b]);
             D[i * dim + i] += s->R[at + i];
         }
     }
@@ -555,19 +630,18 @@ static void make_blocks(small *s) {
 
 static void settle(small *s, int b) {
     int at = s->first[b], dim = s->row[b]->dim;
-    int from = s->from[b], to = s->to[b];
     double u[STI_ROW_DIM] = {0}, old[STI_ROW_DIM];
     const sti_row *row = s->row[b];
     for (int i = 0; i < dim; i++) {
         old[i] = s->g[at + i];
-        u[i] = s->q[at + i] + dot(s->X + (at + i) * s->ld, s->z, from, to) + s->R[at + i] * old[i];
+        u[i] = s->q[at + i] + dot_in(s->X + (at + i) * s->ld, s->z, &s->run[b]) + s->R[at + i] * old[i];
     }
     if (row->kind == STI_ROW_CONE && dim == 6) {
         if (s->g[at] != 0 || u[0] < 0) sti__settle_dim(row, 6, s->D + s->gstart[b], u, s->g + at);
     } else if (row->kind == STI_ROW_CONE) sti__settle_cone(row, s->D + s->gstart[b], u, s->g + at);
     else sti__settle_interval(row, s->D + s->gstart[b], u, s->g + at);
     for (int i = 0; i < dim; i++)
-        if (s->g[at + i] != old[i]) add(s->z, s->g[at + i] - old[i], s->X + (at + i) * s->ld, from, to);
+        if (s->g[at + i] != old[i]) add_in(s->z, s->g[at + i] - old[i], s->X + (at + i) * s->ld, &s->run[b]);
 }
 
 static double sweep(small *s, int sweeps) {
@@ -616,7 +690,7 @@ static void leave_impulses(const small *s, sti__small_job *job) {
 /* v = v* + V z */
 static void leave_velocity(const small *s, sti__small_job *job) {
     for (int k = 0; k < s->n; k++)
-        job->v[job->dof[k]] = s->free[k] + dot(s->V + k * s->ld, s->z, 0, pack_after(k));
+        job->v[job->dof[k]] = s->free[k] + dot(s->V + k * s->ld, s->z, s->base[k], pack_after(k));
 }
 
 /* Square of how far the next velocity is from the last, over the tolerance; it is left in dz and `at`. */
@@ -668,6 +742,7 @@ static bool guess_holds(small *s, sti__small_job *job) {
 static bool iterate(small *s, sti__small_job *job) {
     int sweeps = STI__SMALL_SWEEPS;
     turn(s);
+    plan_matrix(s);
     push(s, s->g, s->z);
     set_velocities(s);
     double merit = read_laws(s);

@@ -160,7 +160,7 @@ typedef struct reduction {
 INLINE vmask take_pivot(const reduction *r, int k) {
     vreal pivot = r->H[k * r->n + k];
     r->inverse[k] = v_set(1) / pivot;
-    return v_le(v_set(r->least), pivot);
+    return v_le(v_set(r->least), r->symmetric ? pivot : v_abs(pivot));
 }
 
 INLINE void take_one(const reduction *r, int k) {

@@ -13,17 +13,20 @@
 
 typedef struct small {
     const sti_problem *p;
-    int n, m, nrow, ld;      /* ld: n in whole packs */
-    const sti_row **row;     /* nrow */
-    int *first, *gstart;     /* nrow + 1: first scalar row, first number of G */
-    bits *over;              /* nrow: dofs that the rows of X are over */
-    int *from, *to;          /* nrow: numbers of these rows that may not be zero, in whole packs */
-    bits *below, *reach;     /* n: dofs before k that row k of L, of V is over */
-    bits *link;              /* n: the same of H */
-    double *L, *V;           /* n x ld, lower triangles: the rows of L over their diagonal, and L^-1 */
-    double *root;            /* ld: that diagonal */
-    double *X;               /* m x ld: J, then J L^-1 */
-    double *H;               /* n x ld */
+    int n, m, nrow, ld;  /* ld: n in whole packs */
+    const sti_row **row; /* nrow */
+    int *first, *gstart; /* nrow + 1: first scalar row, first number of G */
+    bits *over;          /* nrow: dofs that the rows of X are over */
+    runs *run;           /* nrow: numbers of these rows that may not be zero */
+    bits *below, *reach; /* n: dofs before k that row k of L, of V is over */
+    bits *link;          /* n: the same of H */
+    int *base;           /* n: first pack of row k of L and V */
+    int *low,
+        *high;     /* n: first pack of row k of H, and after the last; what is outside is not even cleared */
+    double *L, *V; /* n x ld, lower triangles: the rows of L over their diagonal, and L^-1 */
+    double *root;  /* ld: that diagonal */
+    double *X;     /* m x ld: J, then J L^-1 */
+    double *H;     /* n x ld */
     double *z, *f, *dz, *at; /* ld: velocity, X'g, step, where the walk began */
     double *free, *now;      /* ld: v*, guess of v - v* */
     double *R, *q, *w;       /* m: q = J v* - vhat; w = diagonal of XX' */
@@ -31,9 +34,13 @@ typedef struct small {
     double *g, *g0, *g1, *kept;
     double *slope, *c; /* m: laws */
     double *G, *D;     /* of the blocks; D: XX' + R */
+    double *off;       /* nrow: squared natural map of each block */
     double free2;
+    double round; /* how far laws are rounded off: a share of the impulses' length; 0: not */
+    double sharp; /* natural map of the true laws */
     int sweeps;
     bool turned; /* X is no longer J */
+    bool blocks; /* D is made */
     bool done;   /* the pair is certified */
 } small;
 
@@ -75,16 +82,43 @@ INLINE size_t lay_out(small *s, int n, int m, int nrow, char *base) {
     s->below = piece(base, &used, sets);
     s->reach = piece(base, &used, sets);
     s->link = piece(base, &used, sets);
+    s->off = piece(base, &used, blocks);
     s->row = piece(base, &used, blocks);
     s->over = piece(base, &used, WORDS * blocks);
-    s->from = piece(base, &used, blocks);
-    s->to = piece(base, &used, blocks);
+    s->run = piece(base, &used, sizeof(runs) * (size_t)nrow);
+    s->base = piece(base, &used, sizeof(int) * (size_t)n);
+    s->low = piece(base, &used, sizeof(int) * (size_t)n);
+    s->high = piece(base, &used, sizeof(int) * (size_t)n);
     s->first = piece(base, &used, blocks + 8);
     s->gstart = piece(base, &used, blocks + 8);
     return used;
 }
 
 /* ---- the mass ------------------------------------------------------------------------------------------------ */
+
+/* The rows that eliminating from the last dof on leaves: each adds its own to that of its nearest dof, which mostly is the next
+   one to be looked at. */
+INLINE void fill_in(bits *below, int n) {
+    bits more = nobody();
+    for (int k = n - 1; k > 0; k--) {
+        bits own = below[k] |= more;
+        more = nobody();
+        if (!any(own)) continue;
+        int nearest = last_of(own);
+        own &= before(nearest);
+        if (nearest == k - 1) more = own;
+        else below[nearest] |= own;
+    }
+}
+
+/* Row k of L^-1 is over all that those of L lead to. */
+static void set_reach(small *s) {
+    for (int k = 0; k < s->n; k++) {
+        bits below = s->below[k];
+        s->reach[k] = any(below) ? below | s->reach[last_of(below)] : nobody();
+        s->base[k] = WORDS > 1 ? pack_of(first_of(s->reach[k] | only(k))) : 0;
+    }
+}
 
 /* The lower triangle of A into L. A zero may reach into another island; others count, so that the shape does not depend on numbers. */
 static void take_mass(small *s, const sti__small_job *job) {
@@ -102,21 +136,8 @@ static void take_mass(small *s, const sti__small_job *job) {
         }
         s->below[i] = below & before(i);
     }
-}
-
-/* The rows that eliminating from the last dof on leaves: each adds its own to that of its nearest dof, which mostly is the next
-   one to be looked at. */
-INLINE void fill_in(bits *below, int n) {
-    bits more = nobody();
-    for (int k = n - 1; k > 0; k--) {
-        bits own = below[k] |= more;
-        more = nobody();
-        if (!any(own)) continue;
-        int nearest = last_of(own);
-        own &= before(nearest);
-        if (nearest == k - 1) more = own;
-        else below[nearest] |= own;
-    }
+    fill_in(s->below, s->n);
+    set_reach(s);
 }
 
 /* A matrix that is eliminated from the last dof on, which leaves a tree its shape: row k is over below[k] and k, and keeps
@@ -134,11 +155,12 @@ typedef struct reduction {
 /* Takes dof k from those before it. */
 INLINE void take_one(const reduction *r, int k) {
     const double *Hk = r->H + k * r->ld, one = r->inverse[k];
-    bits below = r->below[k];
-    int end = any(below) ? pack_after(last_of(below)) : 0;
-    FOR_BITS_DOWN (i, below) {
+    places below;
+    list_places(r->below[k], &below);
+    FOR_PLACES_DOWN (i, &below) {
         double *Hi = r->H + (int)i * r->ld, a = (r->symmetric ? Hk[i] : Hi[k]) * one;
-        add(Hi, -a, Hk, 0, r->symmetric ? pack_after((int)i) : end);
+        FOR_PACKS (p, &below, r->symmetric ? (int)i : r->n)
+            UNROLL for (int v = p; v < p + 8; v += VW) AT(Hi, v) -= a * IN(Hk, v);
         if (r->b) r->b[i] -= a * r->b[k];
     }
 }
@@ -146,13 +168,13 @@ INLINE void take_one(const reduction *r, int k) {
 /* Takes k and k - 1, from which k was taken, from those before them: half as many rows are read and written. */
 INLINE void take_two(const reduction *r, int k) {
     const double *Hk = r->H + k * r->ld, *Hj = Hk - r->ld, one = r->inverse[k], two = r->inverse[k - 1];
-    bits below = r->below[k - 1];
-    int end = any(below) ? pack_after(last_of(below)) : 0;
-    FOR_BITS_DOWN (i, below) {
+    places below;
+    list_places(r->below[k - 1], &below);
+    FOR_PLACES_DOWN (i, &below) {
         double *Hi = r->H + (int)i * r->ld, a = (r->symmetric ? Hk[i] : Hi[k]) * one;
         double c = (r->symmetric ? Hj[i] : Hi[k - 1] - a * Hk[k - 1]) * two;
-        int to = r->symmetric ? pack_after((int)i) : end;
-        for (int p = 0; p < to; p += VW) AT(Hi, p) -= a * IN(Hk, p) + c * IN(Hj, p);
+        FOR_PACKS (p, &below, r->symmetric ? (int)i : r->n)
+            UNROLL for (int v = p; v < p + 8; v += VW) AT(Hi, v) -= a * IN(Hk, v) + c * IN(Hj, v);
         if (r->b) r->b[i] -= a * r->b[k] + c * r->b[k - 1];
     }
 }
@@ -160,7 +182,7 @@ INLINE void take_two(const reduction *r, int k) {
 INLINE bool take_pivot(const reduction *r, int k) {
     double pivot = r->H[k * r->ld + k];
     r->inverse[k] = 1 / pivot;
-    return pivot >= r->least;
+    return (r->symmetric ? pivot : fabs(pivot)) >= r->least;
 }
 
 /* False at a pivot that is too small. */
@@ -174,7 +196,7 @@ INLINE bool reduce(const reduction *r) {
         }
         double *Hk = r->H + k * r->ld, *Hj = Hk - r->ld;
         double a = (r->symmetric ? Hk[k - 1] : Hj[k]) * r->inverse[k];
-        add(Hj, -a, Hk, 0, pack_after(k - 1));
+        add(Hj, -a, Hk, pack_of(first_of(below)), pack_after(k - 1));
         if (r->b) r->b[k - 1] -= a * r->b[k];
         if (!take_pivot(r, k - 1)) return false;
         take_two(r, k--);
@@ -196,11 +218,10 @@ static bool factor(small *s) {
     int n = s->n, ld = s->ld;
     double *inverse = s->at;
     reduction r = {s->L, n, ld, s->below, true, LEAST_MASS, inverse, NULL};
-    fill_in(s->below, n);
     if (!reduce(&r)) return false;
     for (int k = 0; k < n; k++) {
         double *Lk = s->L + k * ld;
-        for (int j = 0; j <= k; j += VW) AT(Lk, j) *= inverse[k];
+        for (int j = s->base[k]; j <= k; j += VW) AT(Lk, j) *= inverse[k];
         cut_after(Lk, k); /* what rows after this one have left there */
     }
     take_roots(s);
@@ -218,12 +239,14 @@ static bool take_factor(small *s, const sti__small_job *job) {
         const int *col = A->col + A->start[global];
         const double *from = tree->L + tree->row[d];
         double *row = s->L + i * s->ld;
-        clear(row, pack_after(i));
+        int begin = WORDS == 1 ? 0 : pack_of(col[0] < global ? job->rank[col[0]] : i);
+        clear(row + begin, pack_after(i) - begin);
         for (int k = 0; col[k] < global; k++) row[nearest = job->rank[col[k]]] = from[k];
         row[i] = 1;
         s->below[i] = nearest < 0 ? nobody() : s->below[nearest] | only(nearest);
         s->at[i] = tree->inverse[d];
     }
+    set_reach(s);
     take_roots(s);
     return true;
 }
@@ -234,10 +257,8 @@ static void invert(small *s) {
     for (int k = 0; k < s->n; k++) {
         const double *Lk = s->L + k * ld;
         double *Vk = s->V + k * ld;
-        bits below = s->below[k];
-        bits reach = any(below) ? below | s->reach[last_of(below)] : nobody(), own = reach | only(k);
-        s->reach[k] = reach;
-        for (int p = 0; p <= k; p += 8) {
+        bits below = s->below[k], own = s->reach[k] | only(k);
+        for (int p = s->base[k]; p <= k; p += 8) {
             vec sum[PARTS] = {{0}};
             if (!has_pack(own, p)) {
                 clear(Vk + p, 8);
@@ -257,14 +278,14 @@ static void invert(small *s) {
 /* L x */
 static void shrink(const small *s, const double *x, double *out) {
     clear(out, s->ld);
-    for (int k = 0; k < s->n; k++) out[k] = s->root[k] * dot(s->L + k * s->ld, x, 0, pack_after(k));
+    for (int k = 0; k < s->n; k++) out[k] = s->root[k] * dot(s->L + k * s->ld, x, s->base[k], pack_after(k));
 }
 
 /* V'x */
 static void spread(const small *s, const double *x, double *out) {
     clear(out, s->ld);
     for (int k = 0; k < s->n; k++)
-        if (x[k] != 0) add(out, x[k], s->V + k * s->ld, 0, pack_after(k));
+        if (x[k] != 0) add(out, x[k], s->V + k * s->ld, s->base[k], pack_after(k));
 }
 
 #endif

@@ -82,15 +82,6 @@ INLINE bool same(bits a, bits b) { return !any(a ^ b); }
                  k##_left && (k = 64 * (uint64_t)k##_word + (uint64_t)__builtin_ctzll(k##_left), true); \
                  k##_left &= k##_left - 1)
 
-/* The same, descending: what comes next waits for the last of them. */
-#define FOR_BITS_DOWN(k, set)                                                                      \
-    for (bits k##_set = (set), *k##_of = &k##_set; k##_of; k##_of = NULL)                          \
-        for (int k##_word = WORDS - 1; k##_word >= 0; k##_word--)                                  \
-            for (uint64_t k##_left = word_of(*k##_of, k##_word), k;                                \
-                 k##_left &&                                                                       \
-                 (k = 64 * (uint64_t)k##_word + (uint64_t)(63 - __builtin_clzll(k##_left)), true); \
-                 k##_left &= ~((uint64_t)1 << k % 64))
-
 /* The first number of the pack of k, and of the next. */
 INLINE int pack_of(int k) { return k / 8 * 8; }
 INLINE int pack_after(int k) { return k / 8 * 8 + 8; }
@@ -108,6 +99,50 @@ INLINE int last_of(bits set) {
     return 64 * w + 63 - __builtin_clzll(word_of(set, w));
 }
 INLINE bool is_one(bits set) { return any(set) && first_of(set) == last_of(set); }
+
+/* A set that is gone through again and again, and the packs that it is in: with many words it is listed once. FOR_PLACES: i, each of its dofs
+   from `least` on; FOR_PLACES_DOWN: all, descending; FOR_PACKS: p, the first number of each of its packs (one word: and of those between)
+   up to `most`. */
+#if WORDS == 1
+typedef struct places {
+    bits set;
+    int from, to;
+} places;
+#define FOR_PLACES(i, list, least) FOR_BITS (i, (list)->set & ~before(least))
+#define FOR_PLACES_DOWN(i, list)             \
+    for (uint64_t i##_left = (list)->set, i; \
+         i##_left && (i = 63 - (uint64_t)__builtin_clzll(i##_left), true); i##_left ^= only((int)i))
+#define FOR_PACKS(p, list, most)                                                                       \
+    for (int p = (list)->from, p##_to = pack_after(most) < (list)->to ? pack_after(most) : (list)->to; \
+         p < p##_to; p += 8)
+INLINE void list_places(bits set, places *list) {
+    *list = (places){set, any(set) ? pack_of(first_of(set)) : 0, any(set) ? pack_after(last_of(set)) : 0};
+}
+INLINE bool touches(const places *list, int p) { return has_pack(list->set, p); }
+#else
+typedef struct places {
+    int count, packs;
+    int dof[MOST], pack[MOST / 8];
+} places;
+#define FOR_PLACES(i, list, least)                                                               \
+    for (int i##_at = 0, i; i##_at < (list)->count && (i = (list)->dof[i##_at], true); i##_at++) \
+        if (i >= (least))
+#define FOR_PLACES_DOWN(i, list) \
+    for (int i##_at = (list)->count, i; i##_at > 0 && (i = (list)->dof[i##_at - 1], true); i##_at--)
+#define FOR_PACKS(p, list, most) \
+    for (int p##_at = 0, p; p##_at < (list)->packs && (p = (list)->pack[p##_at]) <= (most); p##_at++)
+INLINE bool touches(const places *list, int p) { return (void)list, (void)p, true; }
+INLINE void list_places(bits set, places *list) {
+    list->count = list->packs = 0;
+    for (int w = 0; w < WORDS; w++)
+        for (uint64_t left = word_of(set, w), p; left; left &= ~((uint64_t)255 << p)) {
+            p = (uint64_t)__builtin_ctzll(left) / 8 * 8;
+            list->pack[list->packs++] = 64 * w + (int)p;
+            for (uint64_t own = left & (uint64_t)255 << p; own; own &= own - 1)
+                list->dof[list->count++] = 64 * w + __builtin_ctzll(own);
+        }
+}
+#endif
 
 INLINE double larger(double a, double b) { return a > b ? a : b; } /* fmax is a call */
 
@@ -132,19 +167,39 @@ INLINE double finish(const vec *part) {
     return two[0] + two[1];
 }
 
+/* Which numbers of a row may not be zero, in whole packs: from..end and, where it is over two trees, next..to. */
+typedef struct runs {
+    int from, end, next, to;
+} runs;
+
+/* from, to: each of the two */
+#define FOR_RUNS(from, to, run)                                                                 \
+    for (int from = (run)->from, to = (run)->end, from##_k = 0; from##_k < (WORDS > 1 ? 2 : 1); \
+         from##_k++, from = (run)->next, to = (run)->to)
+
 /* Products of `count` rows with x. As sti__dot of whole packs. */
-INLINE void dots(const double *rows, int ld, int count, const double *x, int from, int to, double *out) {
+INLINE void dots(const double *rows, int ld, int count, const double *x, const runs *run, double *out) {
     vec part[STI_ROW_DIM][PARTS] = {{{0}}};
-    for (int i = from; i < to; i += 8)
-        UNROLL for (int v = 0; v < PARTS; v++) UNROLL for (int r = 0; r < count; r++) part[r][v] +=
-            IN(rows, r * ld + i + VW * v) * IN(x, i + VW * v);
+    FOR_RUNS (from, to, run)
+        for (int i = from; i < to; i += 8)
+            UNROLL for (int v = 0; v < PARTS; v++) UNROLL for (int r = 0; r < count; r++) part[r][v] +=
+                IN(rows, r * ld + i + VW * v) * IN(x, i + VW * v);
     UNROLL for (int r = 0; r < count; r++) out[r] = finish(part[r]);
 }
 
-INLINE double dot(const double *a, const double *b, int from, int to) {
+INLINE double dot_in(const double *a, const double *b, const runs *run) {
     double out;
-    dots(a, 0, 1, b, from, to, &out);
+    dots(a, 0, 1, b, run, &out);
     return out;
+}
+
+INLINE double dot(const double *a, const double *b, int from, int to) {
+    const runs run = {from, to, to, to};
+    return dot_in(a, b, &run);
+}
+
+INLINE void add_in(double *y, double s, const double *x, const runs *run) {
+    FOR_RUNS (from, to, run) add(y, s, x, from, to);
 }
 
 /* Zeros after x[k], to the end of its pack. */
