@@ -87,6 +87,8 @@ SLOW = [
      "two free boxes that touch with their faces where a joint connects them: two contacts lie ahead in every step, which MuJoCo makes in one of five. Their distance needs no search since boxes apart have a closed form (72,000 to 68,000 instructions a step); the rest is spread over all stages"),
     ("mujoco-warp/collision.xml",
      "other motion: MuJoCo throws its bodies away (below) and has 2 contacts where ours keep 12. Without the keyframe 0.76: ten small trees whose joints tie them to the ground, so that each contact is checked for overlaps that joints cannot open (6 % of a step), is carried over and remembered"),
+    ("mujoco-warp/mug/mug.xml", "a body of 21 boxes and a cylinder at rest on three contacts: a quarter of a step places each of them and moves its box; 0.91 in other runs of the same files"),
+    ("robosuite/ur5e/robot.xml", "links that touch: searches in hulls for the places that are nearest take a fifth of a step, cuts of faces of up to 16 corners another sixth; 0.90 in other runs of the same files"),
     ("mujoco-warp/convex_collision/box100.xml", "100 boxes; the file allows MuJoCo's solver ten iterations, ours solves to 1e-8 ([moving_measured.md](moving_measured.md) compares piles at equal tolerances)"),
     ("mujoco-warp/primitives.xml", PILE),
     ("genesis-world/dominos.xml", "a row of 96 dominos, solved to 1e-8: see [moving_measured.md](moving_measured.md)"),
