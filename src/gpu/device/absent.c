@@ -74,10 +74,17 @@ void sti__gpu_count_reordered(void) { __nvvm_atom_add_gen_ll((long long *)&sti_g
 unsigned long __atomic_load_8(const volatile void *p, int order) {
     return (void)order, *(const volatile unsigned long *)p;
 }
+unsigned __atomic_load_4(const volatile void *p, int order) {
+    return (void)order, *(const volatile unsigned *)p;
+}
 bool __atomic_load_1(const volatile void *p, int order) { return (void)order, *(const volatile bool *)p; }
 void __atomic_store_8(volatile void *p, unsigned long x, int order) {
     (void)order;
     *(volatile unsigned long *)p = x;
+}
+void __atomic_store_4(volatile void *p, unsigned x, int order) {
+    (void)order;
+    *(volatile unsigned *)p = x;
 }
 void __atomic_store_1(volatile void *p, bool x, int order) {
     (void)order;
