@@ -93,6 +93,23 @@ static void check_centre(const sti_model *m, sti_world *w) {
     }
 }
 
+/* What the floor gives to all is what the roots feel of constraints upwards: contacts between bodies cancel. */
+static void check_support(const sti_model *m, const sti_world *w) {
+    const double *force = sti_world_view((sti_world *)w, STI_FIELD_qfrc_constraint).data;
+    double floor = 0, roots = 0;
+    int count;
+    const sti_contact *c = sti_world_contacts(w, &count);
+    for (int i = 0; i < count; i++) {
+        double up = 0;
+        for (int k = 0; k < 3; k++) up += c[i].frame[3 * k + 2] * c[i].force[k];
+        if (c[i].body1 == 0) floor += up;
+        if (c[i].body2 == 0) floor -= up;
+    }
+    for (int j = 0; j < m->njnt; j++)
+        if (m->jnt_type[j] == STI_JOINT_FREE) roots += force[m->jnt_dofadr[j] + 2];
+    CHECK(floor > 0 && fabs(roots - floor) < 1e-9 * floor);
+}
+
 TEST(threads_share_all_stages) {
     sti_model *m = stacks(640);
     for (int integrator = STI_INTEGRATOR_EULER; integrator <= STI_INTEGRATOR_IMPLICITFAST; integrator++) {
@@ -107,6 +124,7 @@ TEST(threads_share_all_stages) {
             for (int b = 900; b < 910; b++) push[6 * b] = .5;
             CHECK(sti_step(w, 6) == STI_OK);
             check_centre(m, w);
+            check_support(m, w);
             if (n == 1) hash = sti_world_hash(w);
             CHECK(sti_world_hash(w) == hash);
             sti_world_destroy(w);
