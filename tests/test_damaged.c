@@ -272,6 +272,45 @@ TEST(columns_have_names) {
     sti_model_free(m);
 }
 
+/* The unit of what each sensor measures, and the names of controls and sensors that have several numbers. */
+TEST(columns_have_units) {
+    sti_model *m = model_of("<mujoco><worldbody><geom name='floor' type='plane' size='1 1 1'/><body name='b' "
+                            "pos='0 0 1'><joint name='s' type='slide'/><geom "
+                            "name='g' size='.1'/><site name='a'/><body pos='0 0 1'><joint name='h'/><geom "
+                            "size='.1'/><site name='c'/></body></body></worldbody>"
+                            "<tendon><spatial name='t'><site site='a'/><site "
+                            "site='c'/></spatial></tendon><actuator><pid name='servo' joint='h'/><motor "
+                            "name='last' joint='s'/></actuator><sensor><accelerometer name='acc' "
+                            "site='a'/><gyro site='a'/><velocimeter site='a'/><force "
+                            "site='a'/><torque site='a'/><jointpos joint='s'/><jointpos joint='h'/><jointvel "
+                            "joint='h'/><jointactuatorfrc joint='s'/>"
+                            "<jointactuatorfrc joint='h'/><tendonpos tendon='t'/><tendonvel "
+                            "tendon='t'/><framepos objtype='body' objname='b'/><frameangacc "
+                            "objtype='body' objname='b'/><framequat objtype='body' "
+                            "objname='b'/><subtreeangmom body='b'/><e_kinetic/><clock/><distance geom1='g' "
+                            "geom2='floor'/></sensor></mujoco>");
+    static const char *const unit[] = {"m/s^2", "rad/s",    "m/s", "N", "N m", "m", "rad",
+                                       "rad/s", "N",        "N m", "m", "m/s", "m", "rad/s^2",
+                                       "",      "kg m^2/s", "J",   "s", "m"};
+    CHECK(m->nsensor == STI__COUNT(unit));
+    for (int i = 0; i < m->nsensor; i++) {
+        const char *found = sti__field_unit(m, STI_FIELD_sensordata, m->sensor_adr[i] + m->sensor_dim[i] - 1);
+        if (strcmp(found, unit[i])) fprintf(stderr, "sensor %d: %s, not %s\n", i, found, unit[i]);
+        CHECK(strcmp(found, unit[i]) == 0);
+    }
+    static const char *const name[] = {"servo_0", "servo_1", "last"};
+    char text[64];
+    for (int i = 0; i < 3; i++) {
+        sti__field_label(m, STI_FIELD_ctrl, i, text, sizeof text);
+        CHECK(strcmp(text, name[i]) == 0);
+    }
+    sti__field_label(m, STI_FIELD_sensordata, 2, text, sizeof text);
+    CHECK(strcmp(text, "acc_2") == 0);
+    CHECK(strcmp(sti__field_unit(m, STI_FIELD_qacc, 1), "rad/s^2") == 0);
+    CHECK(strcmp(sti__field_unit(m, STI_FIELD_site_xpos, 1), "m") == 0);
+    sti_model_free(m);
+}
+
 MAIN(CASE(datasets_of_a_problem), CASE(numbers_of_a_problem), CASE(a_problem_that_no_file_can_hold),
      CASE(datasets_of_a_capsule), CASE(datasets_of_a_recording), CASE(shapes_of_a_recording),
-     CASE(a_recording_without_memory), CASE(columns_have_names))
+     CASE(a_recording_without_memory), CASE(columns_have_names), CASE(columns_have_units))
