@@ -146,20 +146,23 @@ TEST(choice_of_a_backend) {
 }
 
 static const char of_all_kinds[] =
-    "<mujoco><asset><texture name='t' type='2d' builtin='checker' width='8' height='8' rgb1='1 .8 .2"
-    "' rgb2='.1 .3 .6'/><material name='t' texture='t'/><mesh name='m' builtin='sphere' params='4' s"
-    "cale='.1 .1 .1'/><hfield name='h' nrow='3' ncol='3' size='.3 .3 .1 .1' elevation='0 1 0 1 0 1 0"
-    " 1 0'/></asset><worldbody><geom type='plane' size='0 0 1'/><geom type='capsule' size='.1 .3' po"
-    "s='-.6 .2 .2' euler='0 80 20' material='t'/><geom type='box' size='.2 .2 .2' pos='.3 -.6 .2' rg"
-    "ba='0 .5 1 .4'/><geom type='mesh' mesh='m' pos='-.4 -.4 .2'/><geom type='hfield' hfield='h' pos"
-    "='.5 .5 .1'/><flexcomp name='s' type='grid' count='2 2 2' spacing='.2 .2 .2' pos='0 0 .2' dim='"
-    "3' radius='.01' mass='1'><elasticity young='1e4' poisson='.3'/><contact selfcollide='none'/></f"
-    "lexcomp><body name='x' pos='.2 .8 .0999'><freejoint/><geom type='box' size='.1 .1 .1'/><site na"
-    "me='a' pos='0 0 .1'/></body><site name='b' pos='.2 .8 .6'/><site type='mesh' mesh='m' pos='1 0 "
-    "1'/></worldbody><tendon><spatial><site site='a'/><site site='b'/></spatial></tendon><deformable"
-    "><skin name='k' material='t' inflate='.01' vertex='0 0 .2 .2 0 .2 0 .2 .2 0 0 .4' face='0 2 1 0"
-    " 1 3 1 2 3 0 3 2' texcoord='0 0 1 0 0 1 1 1'><bone body='x' bindpos='0 0 0' bindquat='1 0 0 0' "
-    "vertid='0 1 2 3' vertweight='1 1 1 1'/></skin></deformable></mujoco>";
+    "<mujoco xmlns:sti='urn:stiction'><asset><texture name='t' type='2d' builtin='checker' width='8'"
+    " height='8' rgb1='1 .8 .2' rgb2='.1 .3 .6'/><material name='t' texture='t'/><mesh name='m' buil"
+    "tin='sphere' params='4' scale='.1 .1 .1'/><hfield name='h' nrow='3' ncol='3' size='.3 .3 .1 .1'"
+    " elevation='0 1 0 1 0 1 0 1 0'/></asset><worldbody><geom type='plane' size='0 0 1'/><geom type="
+    "'capsule' size='.1 .3' pos='-.6 .2 .2' euler='0 80 20' material='t'/><geom type='box' size='.2 "
+    ".2 .2' pos='.3 -.6 .2' rgba='0 .5 1 .4'/><geom type='mesh' mesh='m' pos='-.4 -.4 .2'/><geom typ"
+    "e='hfield' hfield='h' pos='.5 .5 .1'/><flexcomp name='s' type='grid' count='2 2 2' spacing='.2 "
+    ".2 .2' pos='0 0 .2' dim='3' radius='.01' mass='1'><elasticity young='1e4' poisson='.3'/><contac"
+    "t selfcollide='none'/></flexcomp><body name='x' pos='.2 .8 .0999'><freejoint/><geom type='box' "
+    "size='.1 .1 .1'/><site name='a' pos='0 0 .1'/></body><body pos='.6 .9 .0999' sti:contact='frame"
+    "'><freejoint/><geom type='box' size='.1 .1 .1'/></body><body pos='-.9 .9 .0999' sti:contact='no"
+    "ne'><freejoint/><geom type='box' size='.1 .1 .1'/></body><site name='b' pos='.2 .8 .6'/><site t"
+    "ype='mesh' mesh='m' pos='1 0 1'/></worldbody><tendon><spatial><site site='a'/><site site='b'/><"
+    "/spatial></tendon><deformable><skin name='k' material='t' inflate='.01' vertex='0 0 .2 .2 0 .2 "
+    "0 .2 .2 0 0 .4' face='0 2 1 0 1 3 1 2 3 0 3 2' texcoord='0 0 1 0 0 1 1 1'><bone body='x' bindpo"
+    "s='0 0 0' bindquat='1 0 0 0' vertid='0 1 2 3' vertweight='1 1 1 1'/></skin></deformable></mujoc"
+    "o>";
 
 /* A picture of colours, depth and objects with a renderer whose `fail`th allocation fails; if that is in the drawing, a second attempt
    has to give the whole picture. What it took is in c. False: the drawing was not reached. */
