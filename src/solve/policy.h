@@ -120,7 +120,7 @@
 /* ---- small islands (small_kernel.c) --------------------------------------------------------------------- */
 
 #define STI__SMALL 64 /* Dofs of an island that is solved with dense matrices, ... */
-#define STI__SMALL_LARGE 512 /* ... of robots ... */
+#define STI__SMALL_LARGE 320 /* ... of robots ... */
 #define STI__SMALL_DEEP 5 /* ... whose lower triangle of A has more numbers in a row than this: free bodies have 3.5. */
 #define STI__SMALL_STEPS 60 /* Newton steps before the island takes the longer way. */
 #define STI__SMALL_FAR 1e-1 /* Natural map of a guess above which it is swept first. */
