@@ -171,9 +171,14 @@ TEST(the_scene_is_json_of_what_is_there) {
         if (!strstr(json, parts[i])) fprintf(stderr, "no %s\n", parts[i]);
         CHECK(strstr(json, parts[i]));
     }
-    size_t floats = 3 * (size_t)model->nmeshvert + (size_t)model->nhfielddata + 3 * (size_t)viewer->nskin;
-    size_t ints = 3 * (size_t)model->nmeshface + 3 * (size_t)model->nflexshell;
-    CHECK(viewer->nskin > 0 && viewer->meshes.size == 4 * (floats + ints) + 4);
+    const sti_model *m = model;
+    size_t meshes = 3 * (size_t)m->nmeshvert + 6 * (size_t)m->nmeshface + 2 * (size_t)m->nmeshtexcoord;
+    size_t softs = 3 * (size_t)viewer->nskin + 3 * (size_t)m->nflexshell;
+    size_t skins = 3 * (size_t)m->nskinvert + 3 * (size_t)m->nskinface + 2 * (size_t)m->nskintexvert +
+                   10 * (size_t)m->nskinbone + 2 * (size_t)m->nskinbonevert;
+    size_t numbers = meshes + (size_t)m->nhfielddata + softs + skins;
+    CHECK(viewer->nskin > 0 && m->nmeshface > 0 && m->ntexdata > 0);
+    CHECK(viewer->meshes.size == 4 * numbers + (size_t)m->ntexdata + 4);
     end();
     begin("<mujoco><option gravity='0 0 0'/><worldbody><body name='two&#10;lines'/></worldbody></mujoco>",
           NULL);
