@@ -219,6 +219,8 @@
 #define STI__PAIRS_SINGLE 500 /* Operations of a block that is swept by itself, in the same unit. */
 /* Sweeps that have stalled go on while they have cost less than so many Newton steps, which then go on from where they end ... */
 #define STI__PAIRS_STEPS 12
+/* (so many within proximal rounds and with scaled masses, which are themselves what helps where sweeps stall), ... */
+#define STI__PAIRS_STEPS_LATE 4
 #define STI__PAIRS_LEAST 60 /* ... but for at least so many sweeps, ... */
 /* ... and until their relative gap bar is below this: from farther away Newton's method takes many steps. A quarter as many sweeps
    again before it is looked at the next time, when it must have fallen to this share: else they cycle. */

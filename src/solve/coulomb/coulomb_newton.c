@@ -324,7 +324,7 @@ static void sweep_pairs(couple *c, double goal, double bar) {
     if (!STI__RULE(PAIR_SWEEPS) || !(c->in_rounds || sap->steps) || c->soft || sap->history) return;
     if (sti__sap_steps_left(sap) == 0) return; /* a cap is a cap */
     double aim = c->in_rounds ? fmax(goal, STI__ROUNDS_SWEPT * sap->options->tol) : bar;
-    if (sti__pairs_solve(sap, aim)) memcpy(c->g, s->g, sizeof(double) * (size_t)s->m);
+    if (sti__pairs_solve(sap, aim, STI__PAIRS_STEPS_LATE)) memcpy(c->g, s->g, sizeof(double) * (size_t)s->m);
     sap->count->certified = false; /* of another problem */
 }
 

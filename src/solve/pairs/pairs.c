@@ -44,7 +44,8 @@ typedef struct run {
     double bar;     /* relative gap bar when stalled sweeps were last looked at */
     int look, wait; /* next sweep at which watched contacts are looked at; sweeps to the one after it */
     double local;
-    sti__sum sum; /* of the pair that was measured last */
+    double patience; /* Newton steps that stalled sweeps may cost */
+    sti__sum sum;    /* of the pair that was measured last */
 } run;
 
 static void set_vectors(run *r) {
@@ -207,8 +208,8 @@ static double cost_of(const sti__pairs *p) {
 }
 
 /* Operations of a few Newton steps of the whole island, or of so many sweeps. */
-static double worth(const sti__pairs *p, double cost) {
-    double n = p->s->n, root = sqrt(n), steps = STI__PAIRS_STEPS * STI__PAIRS_FACTOR * n * root * sqrt(root);
+static double worth(const sti__pairs *p, double cost, double count) {
+    double n = p->s->n, root = sqrt(n), steps = count * STI__PAIRS_FACTOR * n * root * sqrt(root);
     return steps > STI__PAIRS_LEAST * cost ? steps : STI__PAIRS_LEAST * cost;
 }
 
@@ -223,7 +224,7 @@ static bool is_enough(run *r, double *enough) {
 
 static bool iterate(run *r, sti__budget *budget, int *sweeps) {
     double cost = cost_of(r->p);
-    double enough = worth(r->p, cost), spent = 0;
+    double enough = worth(r->p, cost, r->patience), spent = 0;
     for (*sweeps = 0; *sweeps < STI__PAIRS_SWEEPS && sti__budget_left(budget);) {
         if (r->stalled && spent >= enough && is_enough(r, &enough)) return false;
         double work = cost + take_sweep(r);
@@ -275,13 +276,14 @@ static void claim(const run *r, sti__sap *sap) {
     give_back(p, s, p->inside, s->g);
 }
 
-bool sti__pairs_solve(sti__sap *sap, double tol) {
+bool sti__pairs_solve(sti__sap *sap, double tol, double patience) {
     sti__island *s = sap->s;
     sti__pairs *p = &s->pairs;
     int64_t start = sti__tick(s->tally);
     if (!sti__pairs_prepare(p, s, sap->tasks)) return false;
     run r = {.p = p,
              .kernel = sti__pairs_get_kernel(),
+             .patience = patience,
              .newest = -1,
              .best = INFINITY,
              .bar = INFINITY,

@@ -154,6 +154,6 @@ const sti__pairs_kernel *sti__pairs_get_kernel(void);
 
 /* Sweeps from the guess last_g of the island until its relative gap bar is below `tol`; v and g leave with the answer, which is
    certified, or else v and last_g with the last pair. False if it was not reached, or the island is not made for it. */
-bool sti__pairs_solve(struct sti__sap *sap, double tol);
+bool sti__pairs_solve(struct sti__sap *sap, double tol, double patience);
 
 #endif

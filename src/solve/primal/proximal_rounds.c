@@ -188,7 +188,8 @@ static bool finish_mass_scaling(rounds *r) {
     if (r->nature.hard || !r->nature.shifts) return false;
     if (scale_masses(r)) {
         memcpy(s->target, s->vhat, sizeof(double) * (size_t)s->m);
-        if (STI__RULE(PAIR_SWEEPS) && sti__pairs_solve(r->sap, r->sap->options->tol)) return true;
+        if (STI__RULE(PAIR_SWEEPS) && sti__pairs_solve(r->sap, r->sap->options->tol, STI__PAIRS_STEPS_LATE))
+            return true;
         if (sti__sap_couple(r->sap, 0, r->sap->options->tol)) return true;
     }
     soften(r, STI__ROUNDS_SHARE_EXACT);
@@ -382,7 +383,7 @@ bool sti__sap_sweep_pairs(sti__sap *sap) {
     set_guess(&r);
     memcpy(s->target, s->vhat, sizeof(double) * (size_t)s->m);
     s->swept = true;
-    return sti__pairs_solve(sap, sap->options->tol);
+    return sti__pairs_solve(sap, sap->options->tol, STI__PAIRS_STEPS);
 }
 
 /* Softened contact often needs no rounds. Where sweeps were not enough, Newton's steps go on from them. */
