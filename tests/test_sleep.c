@@ -59,23 +59,23 @@ TEST(it_is_an_option) {
     sti_model_free(m);
 }
 
-/* What sleep does not know yet is an error of the step that names it, and the state stays. */
+/* What sleep does not know yet is an error of the step that names it, and the state stays; a file that asks for it is refused. */
 TEST(what_is_not_there_is_refused) {
+    static const char soft[] =
+        "<sti:soft name='b' type='box' size='.03 .03 .03' pos='1 0 .03' edge='.03' young='5e4' "
+        "poisson='.3'/>";
     static const struct {
-        const char *xml, *word;
-    } list[] = {
-        {"<mujoco xmlns:sti='urn:stiction'>" SLEEPY
-         "<worldbody>" FLOOR BOX("0", ".1") "<sti:soft name='b' type='box' size='.03 .03 .03' pos='1 0 .03' "
-                                            "edge='.03' young='5e4' poisson='.3'/>"
-                                            "</worldbody></mujoco>",
-         "soft bodies"},
-        {"<mujoco><option integrator='alm'><flag sleep='enable'/></option><worldbody>" FLOOR BOX(
-             "0", ".1") "</worldbody></mujoco>",
-         "alm"},
-    };
+        const char *option, *body, *word;
+    } list[] = {{"", soft, "soft bodies"}, {"<option integrator='alm'/>", "", "alm"}};
+    char xml[2048];
     for (int i = 0; i < STI__COUNT(list); i++) {
-        sti_model *m = model_of(list[i].xml);
+        snprintf(
+            xml, sizeof xml,
+            "<mujoco xmlns:sti='urn:stiction'>%s<worldbody>" FLOOR BOX("0", ".1") "%s</worldbody></mujoco>",
+            list[i].option, list[i].body);
+        sti_model *m = model_of(xml);
         sti_world *w = world_of(m);
+        sti_world_option(w)->enableflags = STI_ENABLE_SLEEP;
         CHECK(sti_step(w, 1) == STI_UNSUPPORTED && strstr(sti_world_error(w)->message, list[i].word));
         CHECK(*values(w, "time") == 0);
         sti_world_option(w)->enableflags = 0;
@@ -83,6 +83,14 @@ TEST(what_is_not_there_is_refused) {
         sti_world_destroy(w);
         sti_model_free(m);
     }
+    snprintf(xml, sizeof xml,
+             "<mujoco xmlns:sti='urn:stiction'>" SLEEPY "<worldbody>" FLOOR "%s</worldbody></mujoco>", soft);
+    sti_error error = {0};
+    sti_spec *spec = sti_spec_parse(xml, strlen(xml), NULL, NULL, &error);
+    REQUIRE(spec);
+    CHECK(!sti_model_compile(spec, NULL, &error) && error.code == STI_UNSUPPORTED &&
+          strstr(error.message, "soft bodies"));
+    sti_spec_free(spec);
 }
 
 /* A ball hits one of two that sleep in contact, in empty space, along their line: momentum and the centre of mass follow from the ball's
@@ -236,6 +244,6 @@ TEST(batches_and_lanes_agree) {
     sti_model_free(m);
 }
 
-MAIN(CASE(a_pile_sleeps_and_keeps_its_bits), CASE(it_is_an_option), CASE(a_ball_wakes_what_it_hits),
-     CASE(pushes_and_changes_wake), CASE(mocap_bodies_wake), CASE(policies), CASE(it_is_state),
-     CASE(batches_and_lanes_agree))
+MAIN(CASE(a_pile_sleeps_and_keeps_its_bits), CASE(it_is_an_option), CASE(what_is_not_there_is_refused),
+     CASE(a_ball_wakes_what_it_hits), CASE(pushes_and_changes_wake), CASE(mocap_bodies_wake), CASE(policies),
+     CASE(it_is_state), CASE(batches_and_lanes_agree))
