@@ -257,9 +257,44 @@ TEST(frozen_slip_is_said_and_judged_by_the_problem_that_was_asked) {
     sti_model_free(m);
 }
 
-MAIN(CASE(no_field_is_claimed_that_was_not_computed), CASE(without_rows_nothing_is_open),
-     CASE(a_failed_step_claims_nothing), CASE(ranks_are_counted_on_request),
-     CASE(claims_with_lever_arms_out_of_all_proportion),
+/* A box between two fingers of one robot, in a heap that is swept pair by pair: its contacts with the robot, taken together, feel more
+   than the six coordinates of two rigid bodies. */
+TEST(what_two_fingers_hold_is_claimed_as_it_is) {
+    char xml[8192];
+    int at = snprintf(
+        xml, sizeof xml,
+        "<mujoco xmlns:sti='urn:stiction'><sti:option tol='2e-4'/><option timestep='.004'/><worldbody>"
+        "<geom type='plane' size='5 5 1'/><body pos='0 0 .3'><joint type='slide' axis='1 0 0' damping='5'/>"
+        "<joint type='slide' axis='0 1 0' damping='5'/><joint axis='0 0 1' damping='1'/><geom size='.02' "
+        "mass='1'/>"
+        "<body pos='-.065 0 -.22'><joint name='l' type='slide' axis='1 0 0'/><geom type='box' size='.02 .06 "
+        ".06' mass='.3'/></body>"
+        "<body pos='.065 0 -.22'><joint name='r' type='slide' axis='-1 0 0'/><geom type='box' size='.02 .06 "
+        ".06' mass='.3'/></body>"
+        "</body>");
+    for (int i = 0; i < 27; i++)
+        at += snprintf(
+            xml + at, sizeof xml - (size_t)at,
+            "<body pos='%g %g %g'><freejoint/><geom type='box' size='.04 .04 .04' density='500'/></body>",
+            .083 * (i % 3 - 1), .083 * (i / 3 % 3 - 1), .041 + .085 * (i / 9));
+    snprintf(xml + at, sizeof xml - (size_t)at,
+             "</worldbody><actuator><motor joint='l'/><motor joint='r'/></actuator></mujoco>");
+    sti_model *m = model_of(xml);
+    sti_world *w = world_of(m);
+    values(w, "ctrl")[0] = values(w, "ctrl")[1] = 60;
+    for (int i = 0; i < 150; i++) {
+        REQUIRE(sti_step(w, 1) == STI_OK);
+        sti_certificate here = judge(w);
+        CHECK(here.headline <= 2e-4);
+        check_fields(claim_of(w), &here);
+    }
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
+MAIN(CASE(what_two_fingers_hold_is_claimed_as_it_is), CASE(no_field_is_claimed_that_was_not_computed),
+     CASE(without_rows_nothing_is_open), CASE(a_failed_step_claims_nothing),
+     CASE(ranks_are_counted_on_request), CASE(claims_with_lever_arms_out_of_all_proportion),
      CASE(claims_of_soft_bodies_at_the_end_of_a_runge_kutta_step),
      CASE(claims_with_friction_out_of_all_proportion),
      CASE(frozen_slip_is_said_and_judged_by_the_problem_that_was_asked))

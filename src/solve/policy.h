@@ -226,6 +226,7 @@
    again before it is looked at the next time, when it must have fallen to this share: else they cycle. */
 #define STI__PAIRS_NEAR 1e-2
 #define STI__PAIRS_GAIN 0.8
+#define STI__PAIRS_LOST 1e-13 /* Share (squared) of a row that its pair's six coordinates may leave out: rounding. */
 #define STI__PAIRS_SWEEPS 1000 /* Sweeps at most. */
 /* clang-format on */
 

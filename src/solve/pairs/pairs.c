@@ -299,6 +299,8 @@ bool sti__pairs_solve(sti__sap *sap, double tol, double patience) {
     bool settled = measure(&r) <= STI__PAIRS_SETTLED;
     r.tol = (settled ? STI__PAIRS_DEEPER : STI__PAIRS_AIM) * tol;
     bool done = iterate(&r, &sap->count->budget, &sweeps) || (settled && measure(&r) <= STI__PAIRS_AIM * tol);
+    done =
+        done && p->spanned; /* else Newton's method goes on from here: what was measured is not of all rows */
     if (done) claim(&r, sap);
     else give_back(p, s, p->g, s->last_g);
     sti__tock(s->tally, STI__WORK_SWEEPS, start, sweeps);

@@ -54,6 +54,7 @@ typedef struct sti__pair_group {
     int pair[STI__LANE];            /* while it is laid out: the pair of each lane */
     bool hubs;                      /* some of them are copies of hubs */
     bool awake;                     /* swept; else every contact is open and only watched */
+    bool spanned;                   /* six coordinates span the rows of each of its pairs */
     bool ready;                     /* factor and laws of an earlier visit are kept */
 } sti__pair_group;
 
@@ -109,6 +110,7 @@ typedef struct sti__pairs {
     double *out_g, *out_z, *change; /* of the last sweeps, and the next: STI__PAIRS_KEPT of each */
     char *clusters;                 /* pairs_cluster.h */
     double free2;
+    bool spanned;      /* six coordinates span the rows of each pair, so that gaps are those of the problem */
     void *plan, *room; /* memory: of the plan, of the rest */
     size_t nplan, nroom;
 } sti__pairs;
@@ -130,8 +132,8 @@ typedef struct sti__pairs_gap {
 
 /* What is compiled per instruction set; all variants give the same bits. */
 typedef struct sti__pairs_kernel {
-    /* Coordinates, rows and weights of a group. */
-    void (*fill)(const sti__pairs *p, const sti__pair_group *group, const sti__pair_raw *raw);
+    /* Coordinates, rows and weights of a group; false if six coordinates do not span the rows of some pair. */
+    bool (*fill)(const sti__pairs *p, const sti__pair_group *group, const sti__pair_raw *raw);
     /* One sweep over all that is awake. local: squared natural map below which a pair is left alone. */
     void (*sweep)(const sti__pairs *p, double *z, double *g, double local);
     /* z = X'g */

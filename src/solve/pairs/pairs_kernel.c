@@ -209,29 +209,43 @@ INLINE void fill_one(const vreal (*X)[WIDE], vreal *head, vreal *point) {
     }
 }
 
-/* Rows of several over the six coordinates, and these. */
-INLINE void fill_several(const vreal (*X)[WIDE], int rows, vreal *head, vreal *points) {
+/* Whether the six coordinates have all of a row, up to rounding. */
+INLINE bool has_row(const vreal *X, const vreal *coords) {
+    vreal inside = ZERO;
+    UNROLL for (int e = 0; e < STI__BODY; e++) inside += coords[AT(e)] * coords[AT(e)];
+    vreal whole = dot(X, X);
+    return !v_any(v_lt(v_set(STI__PAIRS_LOST) * whole, whole - inside));
+}
+
+/* Rows of several over the six coordinates, and these; false if some row is not spanned by them. */
+INLINE bool fill_several(const vreal (*X)[WIDE], int rows, vreal *head, vreal *points) {
     vreal S[STI__BODY][WIDE];
+    bool spanned = true;
     span_rows(X, rows, S);
     UNROLL for (int e = 0; e < STI__BODY; e++) UNROLL for (int d = 0; d < WIDE; d++)
         head[AT(STI__BODY * d + e)] = S[e][d];
-    for (int r = 0; r < rows; r++)
-        UNROLL for (int e = 0; e < STI__BODY; e++) points[AT(r / 3 * STI__POINT + r % 3 * STI__BODY + e)] =
-            dot(X[r], S[e]);
+    for (int r = 0; r < rows; r++) {
+        vreal *coords = points + AT(r / 3 * STI__POINT + r % 3 * STI__BODY);
+        UNROLL for (int e = 0; e < STI__BODY; e++) coords[AT(e)] = dot(X[r], S[e]);
+        spanned = spanned && has_row(X[r], coords);
+    }
+    return spanned;
 }
 
-static void fill(const sti__pairs *p, const sti__pair_group *group, const sti__pair_raw *raw) {
+static bool fill(const sti__pairs *p, const sti__pair_group *group, const sti__pair_raw *raw) {
     vreal X[3 * STI__PAIRS_CONTACTS][WIDE];
+    bool spanned = true;
     for (int k = 0; k * STI_LANES < group->lanes; k++) {
         slice s = slice_of(p, group, k, p->weight);
         vreal *head = (vreal *)s.head, *points = (vreal *)s.points;
         whiten(raw, k, 3 * s.count, X);
         if (s.count == 1) fill_one((const vreal(*)[WIDE])X, head, points);
-        else fill_several((const vreal(*)[WIDE])X, 3 * s.count, head, points);
+        else spanned = fill_several((const vreal(*)[WIDE])X, 3 * s.count, head, points) && spanned;
         for (int c = 0; c < s.count; c++)
             fill_point(raw, k, c, (const vreal(*)[WIDE])X + 3 * c, points + AT(c * STI__POINT),
                        s.g + AT(3 * c));
     }
+    return spanned;
 }
 
 /* ---- one contact -------------------------------------------------------------------------------------------- */

@@ -175,12 +175,21 @@ static bool is_open(const sti__island *s, int b) {
     return s->last_g[at] == 0 && s->y[at] > STI__PAIRS_OPEN;
 }
 
+/* Whether two blocks move the same dofs: contacts of two rigid bodies do, those of other links of a tree do not. */
+static bool same_dofs(const sti__island *s, int a, int b) {
+    int n = s->start[a + 1] - s->start[a];
+    return n == s->start[b + 1] - s->start[b] &&
+           memcmp(s->col + s->start[a], s->col + s->start[b], sizeof *s->col * (size_t)n) == 0;
+}
+
+/* A pair are two bodies, whose contacts feel at most six coordinates. */
 static void find_pairs(sti__pairs *p, plan *x) {
     p->npair = 0;
     for (int i = 0; i < x->nkey; i++) {
         const key *k = &x->key[i];
-        bool same =
-            i > 0 && k->a == k[-1].a && k->b == k[-1].b && i - x->start[p->npair - 1] < STI__PAIRS_CONTACTS;
+        bool same = i > 0 && k->a == k[-1].a && k->b == k[-1].b &&
+                    i - x->start[p->npair - 1] < STI__PAIRS_CONTACTS &&
+                    same_dofs(p->s, k->block, k[-1].block);
         if (!same) x->start[p->npair++] = i, x->open[p->npair - 1] = STI__RULE(PAIR_WATCHING);
         x->open[p->npair - 1] &= is_open(p->s, k->block);
     }
@@ -372,7 +381,7 @@ static void fill_groups(void *context, int begin, int end) {
     sti__pair_raw raw;
     for (int k = begin; k < end; k++) {
         gather_group(f->p, f->x, &f->p->group[k], &raw);
-        kernel->fill(f->p, &f->p->group[k], &raw);
+        f->p->group[k].spanned = kernel->fill(f->p, &f->p->group[k], &raw);
     }
 }
 
@@ -411,6 +420,8 @@ static bool fill(sti__pairs *p, plan *x, const sti_tasks *tasks) {
         if (x->colour[i] >= 0) place_pair(p, x, i);
     memset(p->weight, 0, sizeof(double) * (size_t)p->m);
     sti__run(tasks, p->ngroup, 16, fill_groups, &f);
+    p->spanned = true;
+    for (int k = 0; k < p->ngroup; k++) p->spanned = p->spanned && p->group[k].spanned;
     for (int k = 0; k < p->nsingle; k++) fill_single(p, &p->single[k], &used);
     p->free2 = 0;
     for (int i = 0; i < s->n; i++) p->free2 += s->vstar[i] * s->impetus[i];
