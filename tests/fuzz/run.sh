@@ -9,7 +9,7 @@ seconds=$1 target=$2 log=build-asan/$2.log
 
 fuzz_c() {
     sh tests/fuzz/seed.sh "$target" "build-asan/corpus-$target"
-    ASAN_OPTIONS=detect_leaks=1 "build-asan/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -timeout=1200 -rss_limit_mb=2048 \
+    ASAN_OPTIONS=detect_leaks=1 "build-asan/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 \
         -max_len=8192 -seed="${STI_FUZZ_SEED:-0}" -artifact_prefix="build-asan/$target-" -dict="build-asan/corpus-$target.dict" "build-asan/corpus-$target"
 }
 

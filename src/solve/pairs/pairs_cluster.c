@@ -23,7 +23,7 @@ typedef struct local {
     double y[STI__CLUSTER_ROWS], g[STI__CLUSTER_ROWS];
     double shift[STI__CLUSTER_ROWS]; /* De Saxce term of each block */
     double L[STI__SMALL * STI__SMALL], gradient[STI__SMALL], step[STI__SMALL], from[STI__SMALL];
-    double work;
+    double work, most; /* operations of a visit, and after how many it ends */
 } local;
 
 /* ---- memory ------------------------------------------------------------------------------------------------ */
@@ -350,7 +350,7 @@ static void search(local *q, double cost, double slope) {
 /* The minimum of that cost by Newton's method. */
 static void minimise(local *q) {
     double n = q->n;
-    for (int k = 0; k < STI__CLUSTER_MINIMISE; k++) {
+    for (int k = 0; k < STI__CLUSTER_MINIMISE && q->work < q->most; k++) {
         double cost = evaluate(q, true), slope = 0, size = 0;
         q->work += n * n * (n / 3 + q->m);
         if (!sti__block_factor(q->L, q->n, 0)) return;
@@ -409,7 +409,7 @@ static bool solve(local *q, const room *r, double tol) {
     if (!STI__RULE(CLUSTER_SHIFTS)) return false;
     memcpy(q->z, q->held, sizeof(double) * (size_t)q->n);
     memset(q->shift, 0, sizeof q->shift);
-    for (int k = 1; k <= STI__CLUSTER_SHIFTS; k++) {
+    for (int k = 1; k <= STI__CLUSTER_SHIFTS && q->work < q->most; k++) {
         minimise(q);
         renew_shifts(q);
         bool turn = k >= 4 && (k & (k - 1)) == 0; /* after 4, 8, 16 ... */
@@ -425,11 +425,12 @@ static void take_last(local *q, const sti__cluster *c) {
     push(q, 1, q->g, q->z);
 }
 
-double sti__clusters_visit(const sti__pairs *p, double tol) {
+double sti__clusters_visit(const sti__pairs *p, double tol, double most) {
     room r = room_of(p);
     local *q = r.own;
     q->work = 0;
-    for (int k = 0; k < r.all->count; k++) {
+    q->most = most;
+    for (int k = 0; k < r.all->count && q->work < most; k++) {
         sti__cluster *c = &r.all->cluster[k];
         take_problem(p, c, q);
         if (!r.all->frozen && c->solved) take_last(q, c);

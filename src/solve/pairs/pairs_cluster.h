@@ -29,7 +29,8 @@ void sti__clusters_begin(const sti__pairs *p);
 /* After a stall: bodies that have most of what the last sweep changed make up clusters, or, where these did not suffice, their
    neighbours join. Where there is nobody to join, shifts are frozen, or no longer. */
 void sti__clusters_grow(const sti__pairs *p, const double *change);
-/* Solves each cluster in turn, the impulses of all other rows held; returns the operations. tol: their relative gap bar. */
-double sti__clusters_visit(const sti__pairs *p, double tol);
+/* Solves each cluster in turn, the impulses of all other rows held; returns the operations, of which it begins no more than `most`. tol: their
+   relative gap bar. */
+double sti__clusters_visit(const sti__pairs *p, double tol, double most);
 
 #endif
