@@ -245,7 +245,7 @@ def test_small_functions():
 def test_what_is_not_here_says_so():
     m = shim.MjModel.from_xml_string(TIPPED)
     d = shim.MjData(m)
-    for owner, name, text in ((shim, "mj_addContact", "no counterpart"), (d, "efc_J", "data.contact"), (d, "qacc_warmstart", "snapshot"),
+    for owner, name, text in ((shim, "mj_addContact", "no counterpart"), (d, "efc_J", "data.contact"), (d, "nefc", "rows"),
                               (m, "bvh_aabb", "MjModel.bvh_aabb"), (d, "nothing", "MjData.nothing")):
         with pytest.raises(AttributeError, match=text):
             getattr(owner, name)[0]

@@ -17,6 +17,7 @@ from stiction import _core
 from . import absent as _absent
 from .enums import *  # noqa: F401,F403
 from .enums import mjMINVAL, mjtCamera, mjtDisableBit, mjtObj, mjtWarning
+from .linear import *  # noqa: F401,F403
 from .vectors import *  # noqa: F401,F403
 
 __version__ = "4.0.0"  # of MuJoCo's interface that this one follows, since scripts ask
@@ -57,7 +58,6 @@ _HINTS = {
     "efc_J": "rows of constraints are not kept in MuJoCo's form; data.contact[i].force has the forces",
     "efc_force": "rows of constraints are not kept in MuJoCo's form; data.contact[i].force has the forces",
     "nefc": "rows of constraints are not kept in MuJoCo's form",
-    "qacc_warmstart": "the warm start is inside of snapshots: data.snapshot()",
 }
 
 
@@ -117,7 +117,7 @@ class _Listed(type):
 
     def __dir__(cls):
         fields = set(_sti._SIZES) | set(_sti._FIELDS) if issubclass(cls, _sti.Model) else set(_sti._STATE) | {"qM", "warning", "eq_active"}
-        names = _absent.DATA | {"model", "moment_colind", "moment_rowadr", "moment_rownnz", "qfrc_inverse"}
+        names = _absent.DATA | {"model", "moment_colind", "moment_rowadr", "moment_rownnz", "qacc_warmstart", "qfrc_inverse"}
         if issubclass(cls, _sti.Model):
             names = {f"name_{prefix}adr" for prefix in _TABLES} | {"names", "nnames", "opt", "stat"} | _NONE | _absent.MODEL | _absent.COUNTS
         return sorted({*super().__dir__(), *fields, *names})
@@ -129,12 +129,16 @@ class MjModel(_sti.Model, metaclass=_Listed):
     @classmethod
     def from_xml_path(cls, filename, assets=None, **options):
         """Load an MJCF file."""
-        return super().from_xml_path(filename, assets, **options)
+        made = super().from_xml_path(filename, assets, **options)
+        made.__dict__["_make_spec"] = lambda: _sti.Spec.from_file(filename, assets, options.get("allow_outside", False))
+        return made
 
     @classmethod
     def from_xml_string(cls, xml, assets=None, **options):
         """Load MJCF from a string."""
-        return super().from_xml_string(xml, assets, **options)
+        made = super().from_xml_string(xml, assets, **options)
+        made.__dict__["_make_spec"] = lambda: _sti.Spec.from_string(xml, assets)
+        return made
 
     @classmethod
     def from_binary_path(cls, *_, **__):
@@ -226,8 +230,9 @@ class _Warnings:
 
 
 class MjData(_sti.Data, metaclass=_Listed):
-    """A stiction.Data with MuJoCo's extras: qacc may be written for mj_inverse, qfrc_inverse is what it found; warning counts steps that
-    diverged."""
+    """A stiction.Data with MuJoCo's extras: qacc may be written for mj_inverse, qfrc_inverse is what it found; qfrc_passive may be written by
+    set_mjcb_passive's callback; warning counts steps that diverged. qacc_warmstart is qacc, and writing it has no effect: what the solver
+    starts from is in snapshots."""
 
     def __init__(self, model):
         if not isinstance(model, _sti.Model):
@@ -240,9 +245,11 @@ class MjData(_sti.Data, metaclass=_Listed):
         return super().contact.view(_Contacts)
 
     def __getattr__(self, name):
-        if name == "qacc":
-            array = self.__dict__["qacc"] = _np.asarray(_Writable(_np.asarray(self._core.view("qacc"))))
+        if name in ("qacc", "qfrc_passive"):
+            array = self.__dict__[name] = _np.asarray(_Writable(_np.asarray(self._core.view(name))))
             return array
+        if name == "qacc_warmstart":
+            return _np.array(self.qacc)
         if name == "qfrc_inverse":
             array = self.__dict__["qfrc_inverse"] = _np.zeros(self.model.nv)
             return array
@@ -264,8 +271,10 @@ class MjData(_sti.Data, metaclass=_Listed):
             raise (AttributeError(name) if name.startswith("_") else _missing(f"MjData.{name}")) from None
 
     def __setattr__(self, name, value):
-        if name in ("qacc", "qfrc_inverse"):
+        if name in ("qacc", "qfrc_inverse", "qfrc_passive"):
             getattr(self, name)[...] = value
+        elif name == "qacc_warmstart":
+            _np.broadcast_to(value, self.model.nv)  # which checks its shape
         else:
             super().__setattr__(name, value)
 
@@ -275,37 +284,56 @@ class MjData(_sti.Data, metaclass=_Listed):
 
 # ---- simulation ---------------------------------------------------------------------------------------------------
 
-_control = None  # what set_mjcb_control has set
+_callbacks = {"control": None, "passive": None}  # what set_mjcb_control and set_mjcb_passive have set
 
 
-def _call_control(m, d):
-    if _control is not None:
-        _control(m, d)
+def _call_callbacks(m, d):
+    for callback in (_callbacks["passive"], _callbacks["control"]):
+        if callback is not None:
+            callback(m, d)
+
+
+def _set_callback(kind, callback):
+    if callback is not None and not callable(callback):
+        raise TypeError("callback is not an Optional[Callable]")
+    _callbacks[kind] = callback
 
 
 def set_mjcb_control(callback):
     """callback(model, data) is called in every mj_step, mj_step1 and mj_forward of every MjData, before actuators act, to write
     inputs such as data.ctrl; None: no more. With RK4 it is called once a step, where MuJoCo calls it four times."""
-    global _control
-    if callback is not None and not callable(callback):
-        raise TypeError("callback is not an Optional[Callable]")
-    _control = callback
+    _set_callback("control", callback)
+
+
+def get_mjcb_control():
+    """What set_mjcb_control has set."""
+    return _callbacks["control"]
+
+
+def set_mjcb_passive(callback):
+    """callback(model, data) is called when that of set_mjcb_control is, before it, to add forces to data.qfrc_passive; None: no more."""
+    _set_callback("passive", callback)
+
+
+def get_mjcb_passive():
+    """What set_mjcb_passive has set."""
+    return _callbacks["passive"]
+
+
+def mj_resetCallbacks():
+    """No callbacks any more."""
+    _callbacks.update(control=None, passive=None)
 
 
 def set_mju_user_warning(callback):
     """Has no effect: warnings are Python's, which the module warnings can catch."""
 
 
-def get_mjcb_control():
-    """What set_mjcb_control has set."""
-    return _control
-
-
 def _controlled(d):
-    """The data, which calls what set_mjcb_control has set."""
-    if _control is not None and isinstance(d, _sti.Data):
-        if not any(function is _call_control for function, _ in d.__dict__.get("_functions", {}).values()):
-            d.add_controller(_call_control)
+    """The data, which calls what set_mjcb_control and set_mjcb_passive have set."""
+    if any(_callbacks.values()) and isinstance(d, _sti.Data):
+        if not any(function is _call_callbacks for function, _ in d.__dict__.get("_functions", {}).values()):
+            d.add_controller(_call_callbacks)
     return d
 
 
@@ -389,7 +417,8 @@ def _stage_function(name, *stages):
 
 
 for _name, _stages in {
-        "mj_fwdPosition": ("position",), "mj_kinematics": ("position",), "mj_comPos": ("position",), "mj_crb": ("position",),
+        "mj_fwdPosition": ("position",), "mj_fwdKinematics": ("position",), "mj_makeM": ("position",), "mj_flex": ("position",),
+        "mj_invPosition": ("position",), "mj_invVelocity": ("velocity",), "mj_Euler": ("integrate",), "mj_implicit": ("integrate",), "mj_kinematics": ("position",), "mj_comPos": ("position",), "mj_crb": ("position",),
         "mj_camlight": ("position",), "mj_tendon": ("position",), "mj_transmission": ("position",), "mj_factorM": ("position",),
         "mj_fwdVelocity": ("velocity",), "mj_comVel": ("velocity",), "mj_passive": ("velocity",), "mj_fwdActuation": ("actuation",),
         "mj_fwdAcceleration": ("acceleration",), "mj_collision": ("collide",), "mj_makeConstraint": ("contact",),
@@ -413,17 +442,27 @@ mj_energyVel = _computed("mj_energyVel", ("energy",))
 mj_sensorPos = mj_sensorVel = mj_sensorAcc = _computed("mj_sensorPos", ("sensordata",))
 
 
+def mj_forwardSkip(m, d, skipstage, skipsensor):
+    """mj_forward: nothing is skipped, which costs time and gives the same."""
+    mj_forward(m, d)
+
+
 def mj_inverse(m, d):
     """Inverse dynamics of d.qacc into d.qfrc_inverse."""
     qacc = _np.array(d.qacc)
     d.qfrc_inverse[:] = _sti.inverse(m, d, qacc)
 
 
+def mj_inverseSkip(m, d, skipstage, skipsensor):
+    """mj_inverse: nothing is skipped."""
+    mj_inverse(m, d)
+
+
 def mjd_transitionFD(m, d, eps, flg_centered, A=None, B=None, C=None, D=None):
     """The linear model of a step by differences."""
-    if _control is not None:
-        raise RuntimeError("mjd_transitionFD steps copies, which cannot call mjcb_control: set_mjcb_control(None) before")
-    for number in [n for n, (function, _) in d.__dict__.get("_functions", {}).items() if function is _call_control]:
+    if any(_callbacks.values()):
+        raise RuntimeError("mjd_transitionFD steps copies, which cannot call mjcb_control or mjcb_passive: mj_resetCallbacks() before")
+    for number in [n for n, (function, _) in d.__dict__.get("_functions", {}).items() if function is _call_callbacks]:
         d.remove_handler(number)
     outputs = (A, B, C, D)
     for array, found in zip(outputs, _sti.linearize(m, d, eps, bool(flg_centered), C is not None or D is not None)):
@@ -644,6 +683,22 @@ def mj_setState(m, d, state, sig):
     _sti.set_state(m, d, state, int(sig))
 
 
+def mj_saveLastXML(filename, m):
+    """Writes the MJCF that a model was made from, with what it includes, into one file. Arrays of the model that were written since are not
+    in it; a warning names them."""
+    make = m.__dict__.get("_make_spec")
+    if make is None:
+        raise RuntimeError("mj_saveLastXML needs a model that was made from a file, a string or an MjSpec; copies and pickles have no MJCF")
+    spec = make()
+    spec.to_file(filename)
+    fresh = spec.compile()
+    object.__setattr__(fresh, "__class__", MjModel)
+    changed = [name for name in sorted(_sti._FIELDS) if not _np.array_equal(getattr(m, name), getattr(fresh, name))]
+    changed += ["opt." + name for name in dir(m.opt) if not _np.array_equal(m.opt._array(name), fresh.opt._array(name))]
+    if changed:
+        _warnings.warn(f"{filename} does not have what was written into the model since it was loaded: {', '.join(changed)}", stacklevel=2)
+
+
 def mj_version():
     """Of MuJoCo's interface that this one follows."""
     return 4000000
@@ -788,6 +843,7 @@ def mjv_defaultCamera(cam):
 
 
 from .draw import *  # noqa: E402,F401,F403
+from .dynamics import *  # noqa: E402,F401,F403
 from .spec import MjSpec  # noqa: E402,F401
 
 

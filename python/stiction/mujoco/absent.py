@@ -29,7 +29,7 @@ _DATA = """
     flexedge_hessian flexedge_length flexedge_velocity flexelem_aabb flexelem_krot flexvert_conage flexvert_hessian flexvert_lambda geom_xquat iacc
     iacc_smooth iefc_D iefc_R iefc_aref iefc_force iefc_frictionloss iefc_id iefc_state iefc_type ifrc_constraint ifrc_smooth island_dofadr island_idofadr
     island_iefcadr island_itreeadr island_ne island_nefc island_nf island_ntree island_nv map_dof2idof map_efc2iefc map_idof2dof map_iefc2efc
-    map_itree2tree parent_awake_ind plugin plugin_data plugin_state qDeriv qH qHDiagInv qLU qacc_warmstart qfrc_adhesion site_xquat solver_fwdinv
+    map_itree2tree parent_awake_ind plugin plugin_data plugin_state qDeriv qH qHDiagInv qLU qfrc_adhesion site_xquat solver_fwdinv
     solver_nnz ten_wrapadr ten_wrapnum tendon_efcadr tree_asleep tree_awake tree_island userdata wrap_obj wrap_xpos xiquat"""
 _DATA += " flexvert_J flexvert_length"
 # of such arrays

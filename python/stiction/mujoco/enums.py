@@ -54,9 +54,35 @@ mjtTexture = _listed("mjtTexture", "mjTEXTURE_", "2D CUBE SKYBOX")
 mjtTextureRole = _listed("mjtTextureRole", "mjTEXROLE_", "USER RGB OCCLUSION ROUGHNESS METALLIC NORMAL OPACITY EMISSIVE RGBA ORM", "mjNTEXROLE")
 mjtBuiltin = _listed("mjtBuiltin", "mjBUILTIN_", "NONE GRADIENT CHECKER FLAT")
 mjtMark = _listed("mjtMark", "mjMARK_", "NONE EDGE CROSS RANDOM")
-mjtDyn = _listed("mjtDyn", "mjDYN_", "NONE INTEGRATOR FILTER FILTEREXACT MUSCLE")
-mjtGain = _listed("mjtGain", "mjGAIN_", "FIXED AFFINE MUSCLE")
-mjtBias = _listed("mjtBias", "mjBIAS_", "NONE AFFINE MUSCLE")
+mjtDyn = _listed("mjtDyn", "mjDYN_", "NONE INTEGRATOR FILTER FILTEREXACT MUSCLE DCMOTOR PID USER")
+mjtGain = _listed("mjtGain", "mjGAIN_", "FIXED AFFINE MUSCLE DCMOTOR SO3 PID USER")
+mjtBias = _listed("mjtBias", "mjBIAS_", "NONE AFFINE MUSCLE DCMOTOR SO3 USER")
+mjtStage = _listed("mjtStage", "mjSTAGE_", "NONE POS VEL ACC")
+mjtConstraint = _listed("mjtConstraint", "mjCNSTR_", """EQUALITY FRICTION_DOF FRICTION_TENDON LIMIT_JOINT LIMIT_TENDON CONTACT_FRICTIONLESS
+    CONTACT_PYRAMIDAL CONTACT_ELLIPTIC""")
+mjtConstraintState = _listed("mjtConstraintState", "mjCNSTRSTATE_", "SATISFIED QUADRATIC LINEARNEG LINEARPOS CONE")
+mjtLightType = _listed("mjtLightType", "mjLIGHT_", "SPOT DIRECTIONAL POINT IMAGE")
+mjtProjection = _listed("mjtProjection", "mjPROJ_", "PERSPECTIVE ORTHOGRAPHIC")
+mjtOrientation = _listed("mjtOrientation", "mjORIENTATION_", "QUAT AXISANGLE XYAXES ZAXIS EULER")
+mjtGeomInertia = _listed("mjtGeomInertia", "mjINERTIA_", "VOLUME SHELL")
+mjtMeshInertia = _listed("mjtMeshInertia", "mjMESH_INERTIA_", "CONVEX EXACT LEGACY SHELL")
+mjtMeshBuiltin = _listed("mjtMeshBuiltin", "mjMESH_BUILTIN_", """NONE SPHERE HEMISPHERE CONE SUPERSPHERE SUPERTORUS WEDGE PLATE GRID BOX CYLINDER
+    ELLIPSOID SQUARE DISC""")
+mjtInertiaFromGeom = _listed("mjtInertiaFromGeom", "mjINERTIAFROMGEOM_", "FALSE TRUE AUTO")
+mjtAlignFree = _listed("mjtAlignFree", "mjALIGNFREE_", "FALSE TRUE AUTO")
+mjtColorSpace = _listed("mjtColorSpace", "mjCOLORSPACE_", "AUTO LINEAR SRGB")
+mjtFlexSelf = _listed("mjtFlexSelf", "mjFLEXSELF_", "NONE NARROW BVH SAP AUTO")
+mjtLRMode = _listed("mjtLRMode", "mjLRMODE_", "NONE MUSCLE MUSCLEUSER ALL")
+mjtDataType = _listed("mjtDataType", "mjDATATYPE_", "REAL POSITIVE AXIS QUATERNION")
+mjtConDataField = _listed("mjtConDataField", "mjCONDATA_", "FOUND FORCE TORQUE DIST POS NORMAL TANGENT LINVEL ANGVEL", "mjNCONDATA")
+mjtRayDataField = _listed("mjtRayDataField", "mjRAYDATA_", "DIST DIR ORIGIN POINT NORMAL DEPTH", "mjNRAYDATA")
+mjtSleepPolicy = _listed("mjtSleepPolicy", "mjSLEEP_", "AUTO AUTO_NEVER AUTO_ALLOWED NEVER ALLOWED INIT")
+mjtSleepState = _mirror("mjtSleepState", "mjS_", {"STATIC": -1, "ASLEEP": 0, "AWAKE": 1})
+mjtTendon = _listed("mjtTendon", "mjTENDON_", "FIXED SPATIAL")
+mjtTimer = _listed("mjtTimer", "mjTIMER_", """STEP FORWARD INVERSE POSITION VELOCITY ACTUATION CONSTRAINT ADVANCE POS_KINEMATICS POS_INERTIA
+    POS_COLLISION POS_MAKE POS_PROJECT COL_BROAD COL_NARROW""", "mjNTIMER")
+mjtDepthMap = _listed("mjtDepthMap", "mjDEPTH_", "ZERONEAR ZEROFAR")
+mjtSameFrame = _listed("mjtSameFrame", "mjSAMEFRAME_", "NONE BODY INERTIA BODYROT INERTIAROT")
 mjtLimited = _listed("mjtLimited", "mjLIMITED_", "FALSE TRUE AUTO")
 mjtWrap = _listed("mjtWrap", "mjWRAP_", "NONE JOINT PULLEY SITE SPHERE CYLINDER")
 mjtCamLight = _listed("mjtCamLight", "mjCAMLIGHT_", "FIXED TRACK TRACKCOM TARGETBODY TARGETBODYCOM")
@@ -66,6 +92,7 @@ mjtPertBit = _mirror("mjtPertBit", "mjPERT_", {"TRANSLATE": 1, "ROTATE": 2})
 
 mjMINVAL, mjMAXVAL, mjPI, mjMINMU, mjMINIMP, mjMAXIMP = 1e-15, 1e10, 3.141592653589793, 1e-5, 1e-4, 0.9999
 mjNGROUP, mjMAXLINEPNT, mjMAXLINE, mjNREF, mjNIMP, mjNEQDATA, mjVERSION_HEADER = 6, 1001, 100, 2, 5, 12, 4000000
+mjNDYN, mjNGAIN, mjNBIAS, mjMAXLIGHT = 10, 10, 10, 100
 
 
 def _strings(members):

@@ -608,6 +608,8 @@ class MjSpec(_Spec):
         else:
             model = super().compile()
         object.__setattr__(model, "__class__", MjModel)
+        text, found = self.to_xml(), {**(self.assets or {}), **files}
+        model.__dict__["_make_spec"] = lambda: _Spec(_core.spec(None, text, found, self._allow_outside)[0], self._folder, found)
         self._joints = self._places(model)
         return model
 
