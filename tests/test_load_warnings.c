@@ -55,10 +55,26 @@ TEST(solver_settings_of_mujoco_are_told) {
     }
 }
 
+TEST(the_integrator_discrete_is_implicitfast) {
+    sti_report report;
+    sti_error error;
+    const char *xml = "<mujoco>\n<option integrator='discrete'/>\n</mujoco>";
+    sti_report_init(&report, NULL);
+    sti_spec *spec = sti_spec_parse(xml, strlen(xml), NULL, &report, &error);
+    sti_model *model = sti_model_compile(spec, &report, &error);
+    const sti_error *e = find(&report, "integrator");
+    CHECK(model && model->opt.integrator == STI_INTEGRATOR_IMPLICITFAST);
+    CHECK(report.nwarning == 1 && e && e->line == 2 && strstr(e->message, "sti:implicit"));
+    sti_model_free(model);
+    sti_spec_free(spec);
+    sti_report_free(&report);
+}
+
 TEST(flags_without_effect_are_told) {
-    static const char *const flags[] = {"midphase='disable'", "autoreset='disable'", "nativeccd='disable'",
-                                        "island='disable'",   "multiccd='disable'",  "override='enable'",
-                                        "fwdinv='enable'",    "invdiscrete='enable'"};
+    static const char *const flags[] = {"midphase='disable'", "autoreset='disable'",  "nativeccd='disable'",
+                                        "island='disable'",   "multiccd='disable'",   "override='enable'",
+                                        "fwdinv='enable'",    "invdiscrete='enable'", "diagexact='enable'",
+                                        "ipc='enable'",       "speculative='enable'"};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         char xml[200];
         snprintf(xml, sizeof xml, "<mujoco>\n<option><flag %s/></option></mujoco>", flags[i]);
@@ -147,6 +163,6 @@ TEST(dissipation_needs_the_stiffness_that_it_damps) {
     }
 }
 
-MAIN(CASE(solver_settings_of_mujoco_are_told), CASE(flags_without_effect_are_told),
-     CASE(each_name_is_told_once), CASE(looks_are_told_in_one_line),
+MAIN(CASE(solver_settings_of_mujoco_are_told), CASE(the_integrator_discrete_is_implicitfast),
+     CASE(flags_without_effect_are_told), CASE(each_name_is_told_once), CASE(looks_are_told_in_one_line),
      CASE(fields_to_record_are_checked_and_kept), CASE(dissipation_needs_the_stiffness_that_it_damps))

@@ -223,7 +223,8 @@ typedef enum sti_object {
     X(E_KINETIC, "e_kinetic", 1)                \
     X(CLOCK, "clock", 1)                        \
     X(USER, "user", 3)                          \
-    X(TOUCH_GRID, "plugin", 3)
+    X(TOUCH_GRID, "plugin", 3)                  \
+    X(TACTILE, "tactile", 2)
 /* clang-format on */
 
 typedef enum sti_sensor {

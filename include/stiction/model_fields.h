@@ -28,6 +28,7 @@
     X(nmeshvert, "vertices of all meshes")                                                \
     X(nmeshface, "triangles of all meshes")                                               \
     X(nmeshtexcoord, "texture coordinates of all meshes")                                 \
+    X(nmeshtangent, "vertices of meshes with tangents")                                   \
     X(nmeshhullvert, "hull vertices of all meshes")                                       \
     X(nmeshhullface, "hull triangles of all meshes")                                      \
     X(nhfield, "height fields")                                                           \
@@ -242,6 +243,7 @@
     X(int, mesh_facenum, nmesh, 1, C, F)                                                  \
     X(int, mesh_texcoordadr, nmesh, 1, C, F) /* -1: none */                               \
     X(int, mesh_texcoordnum, nmesh, 1, C, F)                                              \
+    X(int, mesh_tangentadr, nmesh, 1, C, F) /* -1: none; else two for each vertex */      \
     X(int, mesh_hullvertadr, nmesh, 1, C, F)                                              \
     X(int, mesh_hullvertnum, nmesh, 1, C, F)                                              \
     X(int, mesh_hullfaceadr, nmesh, 1, C, F)                                              \
@@ -252,6 +254,7 @@
     X(float, mesh_vert, nmeshvert, 3, C, F)                                               \
     X(int, mesh_face, nmeshface, 3, C, F)                                                 \
     X(float, mesh_texcoord, nmeshtexcoord, 2, C, F) /* right and down, 1 is the texture's size */ \
+    X(float, mesh_tangent, nmeshtangent, 6, C, F) /* of builtin wedges and plates: directions in which tactile sensors see slip */ \
     X(int, mesh_facetexcoord, nmeshface, 3, C, F) /* index within the mesh's; 0 where it has none */ \
     X(int, mesh_hullvert, nmeshhullvert, 1, C, F) /* vertex index within the mesh */         \
     X(int, mesh_hullface, nmeshhullface, 3, C, F) /* vertex indices within the mesh */       \

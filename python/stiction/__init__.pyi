@@ -193,6 +193,7 @@ class Sensor(enum.IntEnum):
     CLOCK = 45
     USER = 46
     TOUCH_GRID = 47
+    TACTILE = 48
 
 class Object(enum.IntEnum):
     BODY = 1
@@ -305,6 +306,7 @@ class Model:
     nmeshvert: int
     nmeshface: int
     nmeshtexcoord: int
+    nmeshtangent: int
     nmeshhullvert: int
     nmeshhullface: int
     nhfield: int
@@ -489,6 +491,7 @@ class Model:
     mesh_facenum: npt.NDArray[Any]
     mesh_texcoordadr: npt.NDArray[Any]
     mesh_texcoordnum: npt.NDArray[Any]
+    mesh_tangentadr: npt.NDArray[Any]
     mesh_hullvertadr: npt.NDArray[Any]
     mesh_hullvertnum: npt.NDArray[Any]
     mesh_hullfaceadr: npt.NDArray[Any]
@@ -499,6 +502,7 @@ class Model:
     mesh_vert: npt.NDArray[Any]
     mesh_face: npt.NDArray[Any]
     mesh_texcoord: npt.NDArray[Any]
+    mesh_tangent: npt.NDArray[Any]
     mesh_facetexcoord: npt.NDArray[Any]
     mesh_hullvert: npt.NDArray[Any]
     mesh_hullface: npt.NDArray[Any]

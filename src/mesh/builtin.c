@@ -166,15 +166,21 @@ static double fovea(int i, int n, double gamma) {
     return gamma * ((x * x) * (x * x) * x) + (1 - gamma) * x;
 }
 
+/* The two angles of the middle of a wedge's cell. */
+static void wedge_angles(const double *p, int i, int j, double angle[2]) {
+    int nx = (int)p[0], ny = (int)p[1];
+    angle[0] = p[2] * PI / 180 / 2 * (fovea(i, nx, p[4]) + fovea(i + 1, nx, p[4]));
+    angle[1] = p[3] * PI / 180 / 2 * (fovea(j, ny, p[4]) + fovea(j + 1, ny, p[4]));
+}
+
 /* A part of a sphere about -z: middles of cells in two angles. */
 static void wedge(shape *s) {
-    int nx = (int)s->p[0], ny = (int)s->p[1];
-    double gamma = s->p[4], wide = s->p[2] * PI / 180 / 2, high = s->p[3] * PI / 180 / 2;
-    for (int i = 0; i < nx; i++)
-        for (int j = 0; j < ny; j++) {
-            double a = wide * (fovea(i, nx, gamma) + fovea(i + 1, nx, gamma));
-            double b = high * (fovea(j, ny, gamma) + fovea(j + 1, ny, gamma)), c = sti__cos(b);
-            vertex(s, c * sti__sin(a), sti__sin(b), -c * sti__cos(a));
+    for (int i = 0; i < (int)s->p[0]; i++)
+        for (int j = 0; j < (int)s->p[1]; j++) {
+            double at[2];
+            wedge_angles(s->p, i, j, at);
+            double c = sti__cos(at[1]);
+            vertex(s, c * sti__sin(at[0]), sti__sin(at[1]), -c * sti__cos(at[0]));
         }
 }
 
@@ -188,6 +194,23 @@ static void plate(shape *s) {
             face(s, a, a + ny, a + 1);
             face(s, a + ny + 1, a + 1, a + ny);
         }
+}
+
+bool sti__mesh_has_tangents(sti__mesh_builtin_kind kind) {
+    return kind == STI__BUILTIN_WEDGE || kind == STI__BUILTIN_PLATE;
+}
+
+void sti__mesh_tangents(sti__mesh_builtin_kind kind, const double *params, int i, double out[6]) {
+    static const double plate_axes[6] = {0, 1, 0, 0, 0, 1};
+    double at[2];
+    if (kind != STI__BUILTIN_WEDGE) {
+        for (int k = 0; k < 6; k++) out[k] = plate_axes[k];
+        return;
+    }
+    wedge_angles(params, i / (int)params[1], i % (int)params[1], at);
+    double sa = sti__sin(at[0]), ca = sti__cos(at[0]), sb = sti__sin(at[1]);
+    out[0] = ca, out[1] = 0, out[2] = sa;
+    out[3] = -sb * sa, out[4] = sti__cos(at[1]), out[5] = sb * ca;
 }
 
 /* ---- supersphere and supertorus ------------------------------------------------------------------------ */

@@ -62,6 +62,10 @@ sti_status sti__mesh_coords(sti__mesh *mesh, const double *coord, int ncoord2, s
 sti_status sti__mesh_builtin(sti__mesh_builtin_kind kind, const double *params, int count, size_t *memory,
                              const sti_allocator *allocator, sti__place place, sti__mesh *mesh,
                              sti_error *error);
+/* Whether vertices of such a shape have tangents, and those of vertex i, as MuJoCo's: of a wedge along its two angles, of a plate
+   along y and z. Before scaling. */
+bool sti__mesh_has_tangents(sti__mesh_builtin_kind kind);
+void sti__mesh_tangents(sti__mesh_builtin_kind kind, const double *params, int i, double out[6]);
 /* Convex hull by qhull; maxvert <= 0 = no limit, else at least 4. STI_MESH if the points are flat.
    qhull takes its memory from malloc, and gives all of it back before this returns. */
 sti_status sti__mesh_hull(sti__mesh *mesh, int maxvert, sti__place place, sti_error *error);

@@ -180,6 +180,34 @@ static bool prepare(sti__compiler *c, const sti_element *e, struct sti__asset *a
     return true;
 }
 
+static bool has_tangents(const sti_element *e) {
+    return sti__has(e, STI_A_builtin) &&
+           sti__mesh_has_tangents((sti__mesh_builtin_kind)sti__keyword(e, STI_A_builtin, 0));
+}
+
+/* Directions are undone by a scale as normals are, and turned with the vertices. */
+static void fill_tangents(const sti_element *e, const sti__mesh_facts *facts, int n, float *out) {
+    double scale[3] = {1, 1, 1}, quat[4] = {1, 0, 0, 0}, ref[9], own[9], t[6], d[3];
+    const double *params = sti__list(e, STI_A_params, &(int){0});
+    sti__reals(e, STI_A_scale, scale, 3);
+    sti__reals(e, STI_A_refquat, quat, 4);
+    quat_normalize(quat);
+    quat_to_mat(ref, quat);
+    quat_to_mat(own, facts->quat);
+    for (int i = 0; i < n; i++) {
+        sti__mesh_tangents((sti__mesh_builtin_kind)sti__keyword(e, STI_A_builtin, 0), params, i, t);
+        for (int side = 0; side < 2; side++) {
+            m3_mul_vec_t(d, ref, t + 3 * side);
+            for (int k = 0; k < 3; k++) d[k] /= scale[k];
+            v3_normalize(d);
+            m3_mul_vec_t(t + 3 * side, own, d);
+        }
+        for (int k = 0; k < 6; k++) out[6 * i + k] = (float)t[k];
+    }
+}
+
+int sti__mesh_vertices(const sti__compiler *c, int mesh) { return c->mesh ? c->mesh[mesh].mesh.nvert : 0; }
+
 void sti__size_assets(sti__compiler *c) {
     sti_model *m = c->m;
     c->mesh = sti__scratch(c, (size_t)m->nmesh, sizeof *c->mesh);
@@ -192,6 +220,8 @@ void sti__size_assets(sti__compiler *c) {
         sti__add_to(c, e, STI_A_COUNT, &m->nmeshvert, (size_t)a->mesh.nvert, 12, "mesh vertices");
         sti__add_to(c, e, STI_A_COUNT, &m->nmeshface, (size_t)a->mesh.nface, 12, "mesh triangles");
         sti__add_to(c, e, STI_A_COUNT, &m->nmeshtexcoord, (size_t)a->mesh.ncoord, 8, "texture coordinates");
+        if (has_tangents(e))
+            sti__add_to(c, e, STI_A_COUNT, &m->nmeshtangent, (size_t)a->mesh.nvert, 24, "tangents");
         sti__add_to(c, e, STI_A_COUNT, &m->nmeshhullvert, (size_t)a->mesh.nhullvert, 4, "hull vertices");
         sti__add_to(c, e, STI_A_COUNT, &m->nmeshhullface, (size_t)a->mesh.nhullface, 12, "hull triangles");
     }
@@ -264,7 +294,7 @@ static bool takes_hull(const sti__mesh *mesh, const sti_element *e) {
 
 static void fill_meshes(sti__compiler *c) {
     sti_model *m = c->m;
-    int vert = 0, face = 0, hullvert = 0, hullface = 0, coord = 0;
+    int vert = 0, face = 0, hullvert = 0, hullface = 0, coord = 0, tangent = 0;
     for (int i = 0; i < m->nmesh; i++) {
         const sti__mesh *mesh = &c->mesh[i].mesh;
         m->mesh_vertadr[i] = vert;
@@ -286,6 +316,13 @@ static void fill_meshes(sti__compiler *c) {
             append(m->mesh_facetexcoord, 3 * face, mesh->face_coord, 3 * mesh->nface);
             memcpy(m->mesh_texcoord + 2 * coord, mesh->coord, (size_t)mesh->ncoord * 2 * sizeof(float));
             coord += mesh->ncoord;
+        }
+        bool slips = has_tangents(sti__object(c, STI_OBJ_MESH, i));
+        m->mesh_tangentadr[i] = slips ? tangent : -1;
+        if (slips) {
+            fill_tangents(sti__object(c, STI_OBJ_MESH, i), &c->mesh[i].facts, mesh->nvert,
+                          m->mesh_tangent + 6 * (size_t)tangent);
+            tangent += mesh->nvert;
         }
         face = append(m->mesh_face, 3 * face, mesh->face, 3 * mesh->nface) / 3;
         hullvert = append(m->mesh_hullvert, hullvert, mesh->hull_vert, mesh->nhullvert);

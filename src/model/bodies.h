@@ -24,6 +24,8 @@ typedef struct sti__mesh_facts {
 } sti__mesh_facts;
 /* Facts of a mesh that a geom uses; NULL if the mesh is unusable (which was complained about). */
 const sti__mesh_facts *sti__mesh_of(sti__compiler *c, const sti_element *geom, int mesh);
+/* How many vertices a mesh has. */
+int sti__mesh_vertices(const sti__compiler *c, int mesh);
 /* Sizes of a primitive fitted to the box around a mesh, along its principal axes, and the middle of that box. */
 void sti__mesh_enclose(const sti__compiler *c, int id, int type, double size[3], double middle[3]);
 

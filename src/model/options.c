@@ -126,12 +126,21 @@ const char *sti__option_idle_change(const sti_option *o, const sti_option *befor
 
 /* ---- from the file ----------------------------------------------------------------------------------- */
 
+#define DISCRETE (STI_INTEGRATOR_ALM + 1) /* MuJoCo's, as its word stands in the schema */
+
 /* A number, word or flag of an element between its bounds. */
 static double bounded(sti__compiler *c, sti__eid id, sti__aid name, double otherwise, double least,
                       double most) {
     const sti_element *e = sti__setting(c->spec, id, name);
     bool word = sti__schema_attr_by_id(id, name)->words;
     double value = word ? sti__keyword(e, name, (int)otherwise) : sti__real(e, name, otherwise);
+    if (name == STI_A_integrator && value == DISCRETE) {
+        sti__warn(c, e, name,
+                  "discrete is implicitfast here: contact, limits and damping are taken at the end of the "
+                  "step, springs "
+                  "are not; sti:implicit=\"true\" of an actuator makes its gains so");
+        return STI_INTEGRATOR_IMPLICITFAST;
+    }
     if (value < least && least == 1e-300) sti__complain(c, e, name, STI_VALUE, "must be positive");
     else if (value < least) sti__complain(c, e, name, STI_VALUE, "must be at least %g", least);
     else if (value > most) sti__complain(c, e, name, STI_VALUE, "must be at most %g", most);

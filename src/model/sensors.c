@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sensors: what each kind is attached to and how many values of which sort it gives. */
+#include "model/bodies.h"
 #include "model/plugins.h"
 #include <string.h>
 
@@ -22,6 +23,7 @@ typedef enum place_kind {
     ON_TWO,
     ON_CONTACTS,
     ON_GRID,
+    ON_MESH,
     ON_ANY
 } place_kind;
 
@@ -76,6 +78,7 @@ static const sensor_kind kinds[STI_SENSOR_COUNT] = {
     [STI_SENSOR_GEOMFROMTO]    = {ON_TWO, 6, STI_DATA_REAL},
     [STI_SENSOR_CONTACT]       = {ON_CONTACTS, 0, STI_DATA_REAL},
     [STI_SENSOR_TOUCH_GRID]    = {ON_GRID, 0, STI_DATA_REAL},
+    [STI_SENSOR_TACTILE]       = {ON_MESH, 0, STI_DATA_REAL},
     [STI_SENSOR_E_POTENTIAL]   = {NOTHING, 1, STI_DATA_REAL},
     [STI_SENSOR_E_KINETIC]     = {NOTHING, 1, STI_DATA_REAL},
     [STI_SENSOR_CLOCK]         = {NOTHING, 1, STI_DATA_REAL},
@@ -182,6 +185,10 @@ static int64_t sensor_dim(sti__compiler *c, const sti_element *e, int type) {
     if (type == STI_SENSOR_TOUCH_GRID) {
         touch_grid t = read_grid(c, e);
         return (int64_t)t.size[0] * (int64_t)t.size[1] * (int64_t)t.channels;
+    }
+    if (type == STI_SENSOR_TACTILE) {
+        int mesh = sti__reference(c, e, STI_A_mesh, STI_OBJ_MESH);
+        return mesh < 0 ? 0 : 3 * (int64_t)sti__mesh_vertices(c, mesh);
     }
     return type == STI_SENSOR_USER ? sti__int(e, STI_A_dim, 0) : kinds[type].dim;
 }
@@ -350,6 +357,7 @@ static object sensed(sti__compiler *c, const sti_element *e, place_kind place) {
     case ON_CONTACTS: return contact_object1(c, e);
     case ON_ACTUATOR: return named(c, e, STI_A_actuator, STI_OBJ_ACTUATOR);
     case ON_GRID: return grid_site(c, e);
+    case ON_MESH: return named(c, e, STI_A_mesh, STI_OBJ_MESH);
     case ON_BODY: return named(c, e, STI_A_body, STI_OBJ_BODY);
     case ON_FRAME: return frame(c, e, STI_A_objtype, STI_A_objname);
     case ON_ANY: return any(c, e);
@@ -362,6 +370,7 @@ static object reference(sti__compiler *c, const sti_element *e, int type) {
     if (type == STI_SENSOR_CAMPROJECTION) return named(c, e, STI_A_camera, STI_OBJ_CAMERA);
     if (kinds[type].place == ON_TWO) return geom_or_body(c, e, STI_A_geom2, STI_A_body2);
     if (type == STI_SENSOR_CONTACT) return contact_object2(c, e);
+    if (type == STI_SENSOR_TACTILE) return named(c, e, STI_A_geom, STI_OBJ_GEOM);
     if (type == STI_SENSOR_INSIDESITE) return volume(c, e, named(c, e, STI_A_site, STI_OBJ_SITE));
     if (type >= STI_SENSOR_FRAMEPOS && type <= STI_SENSOR_FRAMEANGVEL)
         return frame(c, e, STI_A_reftype, STI_A_refname);

@@ -14,7 +14,7 @@ static bool looks_around(int type) {
 
 bool sti__sense_has_query(const sti_model *m) {
     for (int i = 0; i < m->nsensor; i++)
-        if (looks_around(m->sensor_type[i])) return true;
+        if (looks_around(m->sensor_type[i]) || m->sensor_type[i] == STI_SENSOR_TACTILE) return true;
     return false;
 }
 

@@ -39,6 +39,7 @@ static uint32_t wants_sensor(int type) {
     case STI_SENSOR_FRAMEANGACC: return STI__WANT_RNEPOST;
     case STI_SENSOR_SUBTREELINVEL:
     case STI_SENSOR_SUBTREEANGMOM: return STI__WANT_SUBTREE;
+    case STI_SENSOR_TACTILE:
     case STI_SENSOR_RANGEFINDER:
     case STI_SENSOR_GEOMDIST:
     case STI_SENSOR_GEOMNORMAL:

@@ -25,6 +25,9 @@ sti_status sti__sense_need_hulls(struct sti__query *query, const sti_model *mode
 struct sti_contact;
 void sti__sense_touch(const struct sti_contact *contacts, int count, sti_state *state);
 void sti__sense_touch_grid(const struct sti_contact *contacts, int count, sti_state *state);
+/* Tactile sensors of one world, before the kernel; query is up to date. */
+void sti__sense_tactile(const struct sti__query *query, const struct sti_contact *contacts, int count,
+                        sti_state *state);
 bool sti__sense_has_touch(const sti_model *model);
 
 /* Contact sensors of one world: sensordata as MuJoCo has it, and what sti__sense_array needs besides. */

@@ -261,7 +261,11 @@ static void run_sense(sti_world *world) {
     sti_state *s = world->state;
     if (world->model->nsensor == 0 || (s->opt.disableflags & STI_DISABLE_SENSOR)) return;
     STI__ENTER(&world->profile, "sense");
-    if (world->query && sti__sense_has_query(world->model)) sti__sense_query(sti__world_query(world), s);
+    if (world->query && sti__sense_has_query(world->model)) {
+        const sti__query *query = sti__world_query(world);
+        sti__sense_query(query, s);
+        sti__sense_tactile(query, world->constraints.contact, world->constraints.ncontact, s);
+    }
     sti__sense_touch(world->constraints.contact, world->constraints.ncontact, s);
     sti__sense_touch_grid(world->constraints.contact, world->constraints.ncontact, s);
     sti__sense_contact(world->constraints.contact, world->constraints.ncontact, s);
