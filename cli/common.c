@@ -37,10 +37,14 @@ static const char *advice(sti_status code) {
     }
 }
 
+static void advise(const sti_error *error) {
+    if (advice(error->code)) fprintf(stderr, "  next: %s\n", advice(error->code));
+}
+
 int report_error(const sti_error *error) {
     char text[1024];
     fprintf(stderr, "%s\n", sti_error_format(error, text, sizeof text));
-    if (advice(error->code)) fprintf(stderr, "  next: %s\n", advice(error->code));
+    advise(error);
     return EXIT_FAILED;
 }
 
@@ -69,9 +73,10 @@ sti_model *load_model(const char *path, bool outside, bool quiet) {
     sti_error error = {0};
     sti_report_init(&report, NULL);
     sti_model *model = sti_model_load(path, &options, &report, &error);
-    if (!model && report.nerror > 1) print_report(&report, stderr);
-    else if (model && !quiet) print_report(&report, stderr);
-    if (!model) report_error(&error);
+    bool said = !model && report.nerror > 1;
+    if (said || (model && !quiet)) print_report(&report, stderr);
+    if (said) advise(&error);
+    else if (!model) report_error(&error);
     sti_report_free(&report);
     return model;
 }

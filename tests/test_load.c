@@ -321,7 +321,10 @@ TEST(all_errors_are_collected) {
 }
 
 TEST(broken_xml) {
-    CHECK(fails("<mujoco>\n<worldbody>\n</mujoco>", STI_XML, 3, "", "", "mismatched"));
+    CHECK(fails("<mujoco>\n<worldbody>\n</mujoco>", STI_XML, 3, "", "",
+                "mismatched tag: <worldbody> of line 2"));
+    CHECK(fails("<mujoco>\n<worldbody>\n<body>\n", STI_XML, 4, "", "", "ends too early: <body> of line 3"));
+    CHECK(fails("", STI_XML, 1, "", "", "empty"));
     CHECK(fails("<mujoco>\n<worldbody>", STI_XML, 2, "", "", ""));
     CHECK(fails("", STI_XML, 1, "", "", ""));
     CHECK(fails("<mujoco><option timestep='1' timestep='2'/></mujoco>", STI_XML, 1, "", "", "duplicate"));

@@ -135,6 +135,8 @@ static sti_status outside(sti__place place, const char *name, sti_error *error) 
 /* ---- reading ------------------------------------------------------------------------------------------ */
 
 static sti_status cannot(sti__place place, const char *name, const char *why, sti_error *error) {
+    if (place.file && strcmp(place.file, name) == 0) /* which the error names already */
+        return sti__fail_at(error, place, STI_FILE, "cannot be read: %s", why);
     return sti__fail_at(error, place, STI_FILE, "cannot read '%.120s': %s", name, why);
 }
 

@@ -332,14 +332,28 @@ static void XMLCALL on_doctype(void *context, const char *doctype, const char *s
 /* ---- files
    -------------------------------------------------------------------------------------------------------- */
 
+/* What is still open, where a tag does not match or the file ends; NULL if it is not known. */
+static const sti_element *unclosed(const reader *r, enum XML_Error why) {
+    bool missing = why == XML_ERROR_TAG_MISMATCH || why == XML_ERROR_NO_ELEMENTS;
+    return missing && r->depth > 0 && !r->skip && r->current && r->current->file == r->file ? r->current
+                                                                                            : NULL;
+}
+
 static void syntax_error(reader *r) {
     enum XML_Error why = XML_GetErrorCode(r->parser);
+    const sti_element *open = unclosed(r, why);
     sti_error error;
     if (why == XML_ERROR_NO_MEMORY) sti__out_of_memory(&error, here(r, NULL, NULL), STI_NO_MEMORY);
     else if (why == XML_ERROR_UNBOUND_PREFIX)
         sti__fail_at(&error, here(r, NULL, NULL), STI_XML,
                      "unbound prefix; that of our own names is declared by xmlns:sti=\"" STI__NAMESPACE
                      "\" in the root element");
+    else if (open)
+        sti__fail_at(&error, here(r, NULL, NULL), STI_XML, "%s: <%s> of line %d is not closed",
+                     why == XML_ERROR_TAG_MISMATCH ? "mismatched tag" : "the file ends too early",
+                     sti__schema(open->id)->tag, open->line);
+    else if (why == XML_ERROR_NO_ELEMENTS && r->depth == 0)
+        sti__fail_at(&error, here(r, NULL, NULL), STI_XML, "the file is empty");
     else sti__fail_at(&error, here(r, NULL, NULL), STI_XML, "%s", XML_ErrorString(why));
     sti__judge_error(r->all->judge, &error);
     r->all->stop = error.code;
