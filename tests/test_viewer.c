@@ -464,6 +464,26 @@ TEST(a_joint_is_placed_within_its_range_and_an_equality_switched) {
     end();
 }
 
+TEST(options_change_within_bounds) {
+    begin(rich, NULL);
+    sti_option *o = sti_world_option(world), before = *o;
+    order(OP_OPTION, OPTION_DISABLED + 1000, 1);
+    order(OP_OPTION, OPTION_DISABLED + 9, 1); /* warm starts are no matter of physics */
+    CHECK(memcmp(o, &before, sizeof before) == 0);
+    order(OP_OPTION, OPTION_TIMESTEP, -3);
+    CHECK(o->timestep == 1e-5);
+    order(OP_OPTION, OPTION_TIMESTEP, 0.001);
+    order(OP_OPTION, OPTION_GRAVITY + 2, -1e8);
+    CHECK(o->timestep == 0.001 && o->gravity[2] == -1e3 && o->gravity[1] == before.gravity[1]);
+    order(OP_OPTION, OPTION_GRAVITY + 2, 0);
+    order(OP_OPTION, OPTION_DISABLED + 4, 1);
+    CHECK(o->disableflags == (before.disableflags | STI_DISABLE_CONTACT));
+    CHECK(sti_step(world, 3) == STI_OK && o->gravity[2] == 0);
+    order(OP_OPTION, OPTION_DISABLED + 4, 0);
+    CHECK(o->disableflags == before.disableflags);
+    end();
+}
+
 TEST(a_run_waits_for_its_first_page) {
     sti_viewer_options options = quick();
     options.wait = true;
@@ -709,7 +729,8 @@ MAIN(CASE(the_newest_of_a_row_of_commands_counts), CASE(nobody_listens_and_the_o
      CASE(a_program_shows_markers_text_and_a_camera), CASE(a_batch_is_shown_with_a_chosen_world),
      CASE(reset_remembers_its_keyframe), CASE(commands_do_what_they_say), CASE(dragging_is_a_spring),
      CASE(twisting_is_a_spring), CASE(a_joint_is_placed_within_its_range_and_an_equality_switched),
-     CASE(a_run_waits_for_its_first_page), CASE(going_back_and_on_from_there), CASE(playing_what_has_been),
-     CASE(a_recording_is_shown), CASE(a_recording_of_another_model_is_not_shown),
-     CASE(a_run_keeps_its_pace_and_stops), CASE(a_world_that_fails_is_paused_and_the_pages_are_told),
-     CASE(a_run_is_recorded), CASE(arguments_that_no_viewer_takes))
+     CASE(options_change_within_bounds), CASE(a_run_waits_for_its_first_page),
+     CASE(going_back_and_on_from_there), CASE(playing_what_has_been), CASE(a_recording_is_shown),
+     CASE(a_recording_of_another_model_is_not_shown), CASE(a_run_keeps_its_pace_and_stops),
+     CASE(a_world_that_fails_is_paused_and_the_pages_are_told), CASE(a_run_is_recorded),
+     CASE(arguments_that_no_viewer_takes))

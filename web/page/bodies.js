@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Panels of the model's parts: the tree of bodies with a search, sliders of joints, switches of equalities.
+// Panels of the model's parts: the tree of bodies with a search, sliders of joints, switches of equalities, options.
 import { OP } from './stream.js';
 
 const $ = id => document.getElementById(id);
 const SLIDE = 2, HINGE = 3;
+const DISABLED = 4; // of options: the bits of flags that are off
+const FLAGS = [['contact', 4], ['limits', 3], ['equalities', 1], ['dry friction', 2], ['actuators', 11], ['springs', 5], ['dampers', 6], ['gravity', 7], ['all constraints', 0]];
 
 /** A slider with its name, value and range. */
 export function slider(parent, name, [lo, hi], unit, send) {
@@ -26,6 +28,23 @@ export class Bodies {
     this.tree();
     this.joints();
     this.equalities();
+    this.options();
+    for (const panel of ['joints', 'options']) $(panel).addEventListener('toggle', () => { if (this.frame) this.update(this.frame); }); // while paused no frame comes
+  }
+
+  options() {
+    this.numbers = [...document.querySelectorAll('input.option')];
+    this.numbers.forEach((input, i) => {
+      input.onchange = () => { if (input.value !== '') this.stream.send(OP.OPTION, i, +input.value); };
+    });
+    this.flags = FLAGS.map(([name, bit]) => {
+      const label = document.createElement('label'), box = document.createElement('input');
+      box.type = 'checkbox';
+      box.onchange = () => this.stream.send(OP.OPTION, DISABLED + bit, box.checked ? 0 : 1);
+      label.append(box, name);
+      $('flags').append(label);
+      return { box, bit };
+    });
   }
 
   tree() {
@@ -70,7 +89,11 @@ export class Bodies {
   }
 
   update(frame) {
+    this.frame = frame;
     if ($('joints').open) this.sliders.forEach(s => s.show(frame.QPOS[s.qpos]));
     this.switches.forEach((box, i) => { box.checked = frame.EQUA[i] > 0; });
+    if (!$('options').open) return;
+    this.numbers.forEach((input, i) => { if (document.activeElement !== input) input.value = +frame.OPTI[i].toPrecision(6); });
+    this.flags.forEach(({ box, bit }) => { box.checked = !(frame.OPTI[DISABLED] >> bit & 1); });
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The socket: binary frames in, commands of 56 bytes out. The layout is that of web/server/frame.c and server.h.
 
-export const OP = { PAUSE: 1, STEP: 2, SPEED: 3, RESET: 4, CONTROL: 5, DRAG: 6, RELEASE: 7, SEEK: 8, REPLAY: 9, LIVE: 10, RESUME: 11, LOOK: 12, RECORD: 13, STRESS: 14, JOINT: 15, EQUALITY: 16, WORLD: 17, GRID: 18, TWIST: 19 };
+export const OP = { PAUSE: 1, STEP: 2, SPEED: 3, RESET: 4, CONTROL: 5, DRAG: 6, RELEASE: 7, SEEK: 8, REPLAY: 9, LIVE: 10, RESUME: 11, LOOK: 12, RECORD: 13, STRESS: 14, JOINT: 15, EQUALITY: 16, WORLD: 17, GRID: 18, TWIST: 19, OPTION: 20 };
 export const NOTHING = 0xffffffff;
 const FLAG = { paused: 1, past: 2, replaying: 4, recording: 8, recorder: 16, replay: 32, dragging: 64 };
 const text = new TextDecoder();

@@ -207,6 +207,13 @@ static void add_equalities(sti_world *world, bytes *b) {
     for (int i = 0; i < on.rows; i++) bytes_add(b, &(float){((const int *)on.data)[i] != 0}, sizeof(float));
 }
 
+static void add_options(sti_world *world, bytes *b) {
+    const sti_option *o = sti_world_option(world);
+    const double x[OPTION_DISABLED + 1] = {o->timestep, o->gravity[0], o->gravity[1], o->gravity[2],
+                                           o->disableflags};
+    add_section(b, "OPTI", x, OPTION_DISABLED + 1);
+}
+
 /* Markers: type, colour, size, place and rotation; then their labels, one a line. */
 static void add_markers(const sti_viewer *v, bytes *b) {
     size_t n = v->markers.size / sizeof(sti_marker), at;
@@ -268,6 +275,7 @@ void frame_write(sti_viewer *v, sti_world *world, bytes *b) {
     add_view(b, "QPOS", world, STI_FIELD_qpos);
     add_view(b, "QVEL", world, STI_FIELD_qvel);
     if (v->model->neq) add_equalities(world, b);
+    add_options(world, b);
     add_statistics(world, b);
     add_profile(v, world, b);
     add_look(v, b);

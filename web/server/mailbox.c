@@ -110,6 +110,7 @@ static bool replaces(const command *new, const command *old) {
     case OP_SEEK: return true;
     case OP_CONTROL:
     case OP_JOINT:
+    case OP_OPTION:
     case OP_DRAG:
     case OP_TWIST:
     case OP_SPEED: return new->index == old->index;

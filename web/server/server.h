@@ -64,8 +64,17 @@ typedef enum operation {
     OP_WORLD,     /* index: world of a batch to be shown */
     OP_GRID,      /* index: how many worlds of a batch to show side by side */
     OP_TWIST,     /* index: body, x[0..3] quaternion that it is to turn to; ends with OP_RELEASE */
+    OP_OPTION,    /* index: an option_number, x[0]: its value */
     OP_COUNT
 } operation;
+
+/* Of the options that a page may change, and of the floats of section OPTI. */
+typedef enum option_number {
+    OPTION_TIMESTEP, /* s */
+    OPTION_GRAVITY,  /* and two more, m/s2 */
+    OPTION_DISABLED =
+        OPTION_GRAVITY + 3 /* with OP_OPTION + bit of a flag, 0 or 1: the flag is off; in OPTI all bits */
+} option_number;
 
 /* As it comes over the wire: little endian, 56 bytes. */
 typedef struct command {

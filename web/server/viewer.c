@@ -300,6 +300,23 @@ static void switch_equality(const sti_viewer *v, sti_world *world, const command
     if (c->index < (uint32_t)v->model->neq) ((int *)sti_world_eq_active(world).data)[c->index] = c->x[0] != 0;
 }
 
+/* Only numbers with which any scene can be stepped. */
+static void set_option(sti_viewer *v, sti_world *world, const command *c) {
+    const int flags = STI_DISABLE_CONSTRAINT | STI_DISABLE_EQUALITY | STI_DISABLE_FRICTIONLOSS |
+                      STI_DISABLE_LIMIT | STI_DISABLE_CONTACT | STI_DISABLE_SPRING | STI_DISABLE_DAMPER |
+                      STI_DISABLE_GRAVITY | STI_DISABLE_ACTUATION;
+    sti_option *o = sti_world_option(world);
+    double x = c->x[0];
+    if (v->options.replay) return;
+    live(v);
+    if (c->index == OPTION_TIMESTEP) o->timestep = fmax(1e-5, fmin(0.1, x));
+    else if (c->index < OPTION_DISABLED) o->gravity[c->index - OPTION_GRAVITY] = fmax(-1e3, fmin(1e3, x));
+    else if (c->index < OPTION_DISABLED + 20 && (flags >> (c->index - OPTION_DISABLED) & 1)) {
+        int bit = 1 << (c->index - OPTION_DISABLED);
+        o->disableflags = x != 0 ? o->disableflags | bit : o->disableflags & ~bit;
+    }
+}
+
 static void pull(sti_viewer *v, sti_world *world, const command *c) {
     if (c->index == 0 || c->index >= (uint32_t)v->model->nbody) return;
     for (int k = 0; k < 3; k++)
@@ -372,6 +389,7 @@ static void obey(sti_viewer *v, sti_world *world, const command *c) {
     case OP_STRESS: v->stress_until = now() + STRESS_SECONDS; break;
     case OP_JOINT: place_joint(v, world, c); break;
     case OP_EQUALITY: switch_equality(v, world, c); break;
+    case OP_OPTION: set_option(v, world, c); break;
     case OP_WORLD: choose_world(v, world, c); break;
     case OP_GRID: v->options.worlds = c->index < MOST_WORLDS ? (int)c->index : MOST_WORLDS; break;
     case OP_COUNT: break;
