@@ -15,6 +15,7 @@ import enum as _enum
 import operator as _operator
 import os as _os
 import re as _re
+import sys as _sys
 import typing as _typing
 import warnings as _warnings
 
@@ -99,12 +100,16 @@ class _Struct:
         if array is None:
             view = self._core.struct_view(self._which, name)
             if view is None:
-                raise AttributeError(f"{self._which} has no member {name!r}")
+                raise AttributeError(f"{self._which} has no member {name!r}", name=name, obj=self)
             array = self._arrays[name] = _np.asarray(view)
         return array
 
     def __dir__(self):
         return self._core.struct_names(self._which)
+
+    def __repr__(self):
+        """With all values."""
+        return "\n".join([f"<{self._which} of a model", *(f"  {name}: {getattr(self, name)}" for name in dir(self))]) + ">"
 
     def __getattr__(self, name):
         if name.startswith("_"):
@@ -256,7 +261,12 @@ class Model(_HasNamed):
 
     @classmethod
     def _load(cls, path, xml, assets, allow_outside, memory_limit, element_limit):
-        core, diagnostics = _core.load(path, xml, assets, allow_outside, False, memory_limit, element_limit)
+        try:
+            core, diagnostics = _core.load(path, xml, assets, allow_outside, False, memory_limit, element_limit)
+        except Error as error:
+            if path is not None and not _os.path.exists(path) and _os.fsdecode(path) in _scenes():
+                error.add_note(f"a scene of this name comes with the package: stiction.scene_path({_os.fsdecode(path)!r})")
+            raise
         self = cls._make(core, [d["text"] for d in diagnostics])
         self._warn()
         return self
@@ -778,20 +788,26 @@ def check(path, allow_outside=False):
     return _core.load(_os.fsencode(path), None, None, _root(allow_outside), True)[1]
 
 
+_SCENES = _os.path.join(_os.path.dirname(_os.path.abspath(__file__)), "scenes")
+
+
+def _scenes():
+    """Names of the scenes that come with the package."""
+    return sorted(f for f in _os.listdir(_SCENES) if f.endswith(".xml")) if _os.path.isdir(_SCENES) else []
+
+
 def scene_path(name):
     """The path of a scene that comes with the package, as scene_path("arm.xml")."""
-    folder = _os.path.join(_os.path.dirname(_os.path.abspath(__file__)), "scenes")
-    scenes = sorted(f for f in _os.listdir(folder) if f.endswith(".xml"))
-    if name not in scenes:
-        raise FileNotFoundError(f"no scene {name!r} comes with the package; there are {', '.join(scenes)}")
-    return _os.path.join(folder, name)
+    if name not in _scenes():
+        raise FileNotFoundError(f"no scene {name!r} comes with the package; there are {', '.join(_scenes())}")
+    return _os.path.join(_SCENES, name)
 
 
 from . import viewer  # noqa: E402  it needs the names above
 
 
 def __getattr__(name):
-    if name == "mesh":  # when it is asked for, so that `python -m stiction.mesh` finds it fresh
+    if name in ("mesh", "mujoco"):  # when asked for: `python -m stiction.mesh` finds it fresh, and few need the other
         import importlib
-        return importlib.import_module(".mesh", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=_sys.modules[__name__])

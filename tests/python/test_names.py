@@ -74,3 +74,24 @@ def test_scenes_of_the_package():
     assert model.nv == 2
     with pytest.raises(FileNotFoundError, match="figure.xml"):
         stiction.scene_path("nothing.xml")
+
+
+def test_wrong_names_say_what_there_is():
+    """What Python needs to suggest a name, and what a beginner meets first."""
+    import traceback
+
+    def told(call):
+        try:
+            call()
+        except Exception as error:
+            return "".join(traceback.format_exception(error))
+        raise AssertionError("no error")
+
+    model = stiction.Model.from_xml_string(EVERYTHING)
+    assert "Did you mean: 'timestep'" in told(lambda: model.opt.timestpe)
+    assert "Did you mean: 'rollout'" in told(lambda: stiction.rolout)
+    assert "Did you mean: 'qpos'" in told(lambda: stiction.Data(model).qpso)
+    assert 'stiction.scene_path(\'arm.xml\')' in told(lambda: stiction.Model.from_xml_path("arm.xml"))
+    assert "a scene of this name" not in told(lambda: stiction.Model.from_xml_path("legs.xml"))
+    assert "timestep: 0.002" in repr(model.opt) and "extent: " in repr(model.stat)
+    assert stiction.mujoco.mjtGeom.mjGEOM_BOX == 6
