@@ -194,14 +194,16 @@
 
 /* ---- sweeps over pairs: clusters of bodies whose contacts cycle ----------------------------------------- */
 
-#define STI__CLUSTERS 8 /* Clusters of an island, at most, each of at most STI__SMALL dofs ... */
-#define STI__CLUSTER_ROWS 96 /* ... and scalar rows. */
+#define STI__CLUSTERS 8 /* Clusters of an island, at most, ... */
+#define STI__CLUSTER_DOFS 128 /* ... each of at most so many dofs (20 bodies: with 10, some hulls and spheres go on cycling) ... */
+#define STI__CLUSTER_ROWS 192 /* ... and scalar rows. */
 #define STI__CLUSTER_SEEDS 16 /* They are made of the bodies of at most so many blocks, if all others ... */
 #define STI__CLUSTER_REST 0.2 /* ... have at most this share of what a sweep changed (squared). */
 #define STI__CLUSTER_TOL 0.25 /* Relative gap bar of a visit, as a share of that of the island. */
 #define STI__CLUSTER_NEWTON 10 /* Newton steps of one attempt, ... */
 #define STI__CLUSTER_SHIFTS 128 /* ... solves with frozen De Saxce shifts at most, where these are not enough, ... */
-#define STI__CLUSTER_MINIMISE 30 /* ... and Newton steps of one of them. */
+#define STI__CLUSTER_MINIMISE 30 /* ... and Newton steps of one of them, ... */
+#define STI__CLUSTER_WORTH 100 /* ... which may cost as much as so many sweeps; then one solve with frozen shifts a visit has to do. */
 
 /* ---- sweeps over pairs: the end ------------------------------------------------------------------------- */
 

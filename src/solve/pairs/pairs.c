@@ -77,10 +77,10 @@ static void add_to_window(run *r) {
 }
 
 /* Returns the operations of clusters. */
-static double take_sweep(run *r, double most) {
+static double take_sweep(run *r, double cost, double most) {
     sti__pairs *p = r->p;
     r->kernel->sweep(p, p->z, p->g, r->local);
-    double work = sti__clusters_visit(p, STI__CLUSTER_TOL * r->tol, most);
+    double work = sti__clusters_visit(p, STI__CLUSTER_TOL * r->tol, cost, most);
     add_to_window(r);
     r->local = STI__PAIRS_ENOUGH * r->change2 / (p->npair + 1);
     return work;
@@ -227,7 +227,7 @@ static bool iterate(run *r, sti__budget *budget, int *sweeps) {
     double enough = worth(r->p, cost, r->patience), spent = 0;
     for (*sweeps = 0; *sweeps < STI__PAIRS_SWEEPS && sti__budget_left(budget);) {
         if (r->stalled && spent >= enough && is_enough(r, &enough)) return false;
-        double work = cost + take_sweep(r, budget->most - budget->spent);
+        double work = cost + take_sweep(r, cost, budget->most - budget->spent);
         ++*sweeps;
         spent += work;
         sti__budget_spend(budget, work);

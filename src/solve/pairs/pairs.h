@@ -56,6 +56,8 @@ typedef struct sti__pair_group {
     bool awake;                     /* swept; else every contact is open and only watched */
     bool spanned;                   /* six coordinates span the rows of each of its pairs */
     bool ready;                     /* factor and laws of an earlier visit are kept */
+    bool held;                      /* some lanes are solved by clusters, not swept: ... */
+    double hold[STI__LANE];         /* ... those that are not 0 */
 } sti__pair_group;
 
 /* What a group is made of, by lanes: rows of its contacts over both parts, the factors that whiten them, and the contacts' numbers. A
@@ -74,6 +76,7 @@ typedef struct sti__pair_single {
     int g;              /* where its impulses are */
     int touch, touches; /* the parts that it moves: touch..touch + touches */
     int64_t D;          /* X X' + R, dim x dim */
+    bool held;          /* solved by a cluster, not swept */
 } sti__pair_single;
 
 typedef struct sti__pair_touch {

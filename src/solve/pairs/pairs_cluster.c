@@ -8,21 +8,22 @@
 #include "solve/small/small.h"
 #include <string.h>
 
-#define NUMBERS (STI__CLUSTER_ROWS * STI__SMALL)
+#define NUMBERS (STI__CLUSTER_ROWS * STI__CLUSTER_DOFS)
 #define LEAST_STEP 1e-6 /* of a line search */
 
 /* The problem of a cluster, and room to solve it. */
 typedef struct local {
     sti_problem problem;
     int n, m, count; /* dofs, scalar rows, blocks */
-    int dof[STI__SMALL + 1], island[STI__SMALL];
+    int dof[STI__CLUSTER_DOFS + 1], island[STI__CLUSTER_DOFS];
     int row[STI__CLUSTER_ROWS], first[STI__CLUSTER_ROWS + 1], start[STI__CLUSTER_ROWS + 1], col[NUMBERS];
     sti_row rows[STI__CLUSTER_ROWS];
     double X[NUMBERS], R[STI__CLUSTER_ROWS], target[STI__CLUSTER_ROWS]; /* target: -q */
-    double one[STI__SMALL], held[STI__SMALL], z[STI__SMALL];
+    double one[STI__CLUSTER_DOFS], held[STI__CLUSTER_DOFS], z[STI__CLUSTER_DOFS];
     double y[STI__CLUSTER_ROWS], g[STI__CLUSTER_ROWS];
     double shift[STI__CLUSTER_ROWS]; /* De Saxce term of each block */
-    double L[STI__SMALL * STI__SMALL], gradient[STI__SMALL], step[STI__SMALL], from[STI__SMALL];
+    double L[STI__CLUSTER_DOFS * STI__CLUSTER_DOFS], gradient[STI__CLUSTER_DOFS], step[STI__CLUSTER_DOFS],
+        from[STI__CLUSTER_DOFS];
     double work, most; /* operations of a visit, and after how many it ends */
 } local;
 
@@ -39,7 +40,7 @@ static size_t lay_out(room *r, int nrow, char *base) {
     sti__cutter c = {base, 0};
     r->all = sti__cut(&c, 1, sizeof *r->all);
     r->own = sti__cut(&c, 1, sizeof *r->own);
-    r->scratch = sti__cut(&c, sti__small_room(STI__SMALL, STI__CLUSTER_ROWS, STI__CLUSTER_ROWS), 1);
+    r->scratch = sti__cut(&c, sti__small_room(STI__CLUSTER_DOFS, STI__CLUSTER_ROWS, STI__CLUSTER_ROWS), 1);
     r->share = sti__cut(&c, (size_t)nrow, sizeof(double));
     return c.used;
 }
@@ -58,7 +59,38 @@ size_t sti__clusters_room(int nrow) {
 void sti__clusters_begin(const sti__pairs *p) {
     sti__clusters *all = room_of(p).all;
     all->count = 0;
-    all->frozen = false;
+}
+
+/* ---- what is not swept ------------------------------------------------------------------------------------- */
+
+/* The group whose impulses begin at or before a pack. */
+static sti__pair_group *group_of(const sti__pairs *p, int pack) {
+    int low = 0, high = p->ngroup - 1;
+    while (low < high) {
+        int mid = (low + high + 1) / 2;
+        if (p->group[mid].first <= pack) low = mid;
+        else high = mid - 1;
+    }
+    return &p->group[low];
+}
+
+static void hold_block(const sti__pairs *p, int b, bool held) {
+    if (p->where[b] < p->packs * STI__LANE) {
+        sti__pair_group *group = group_of(p, p->where[b] / STI__LANE);
+        group->hold[p->where[b] % STI__LANE] = held;
+        group->held = false;
+        for (int l = 0; l < STI__LANE; l++) group->held |= group->hold[l] != 0;
+        return;
+    }
+    for (int k = 0; k < p->nsingle; k++)
+        if (p->single[k].block == b) p->single[k].held = held;
+}
+
+/* Rows of a cluster are swept only as long as it is not solved: what others push it to is then its answer alone. */
+static void hold(const sti__pairs *p, sti__cluster *c, bool held) {
+    if (c->held == held || !c->whole) return;
+    c->held = held;
+    for (int k = 0; k < c->blocks; k++) hold_block(p, c->block[k], held);
 }
 
 /* ---- who belongs to it ------------------------------------------------------------------------------------- */
@@ -95,7 +127,7 @@ static int find_home(const sti__pairs *p, const sti__clusters *all, const int *l
         if (!known) n += own < 0 ? size_of(p, list[t]) : all->cluster[own].n;
         if (own >= 0 && (home < 0 || own < home)) home = own;
     }
-    if (n > STI__SMALL || count == 0) return -1;
+    if (n > STI__CLUSTER_DOFS || count == 0) return -1;
     return home >= 0 ? home : all->count < STI__CLUSTERS ? all->count : -1;
 }
 
@@ -107,6 +139,7 @@ static bool join(const sti__pairs *p, sti__clusters *all, int b) {
     if (home == all->count) all->cluster[all->count++] = (sti__cluster){0};
     sti__cluster *c = &all->cluster[home];
     bool grown = false;
+    hold(p, c, false);
     for (int t = 0; t < count; t++) {
         int own = cluster_of(all, list[t]);
         if (own == home) continue;
@@ -116,9 +149,11 @@ static bool join(const sti__pairs *p, sti__clusters *all, int b) {
             continue;
         }
         sti__cluster *other = &all->cluster[own];
+        hold(p, other, false);
         for (int i = 0; i < other->parts; i++) add_part(p, c, other->part[i]);
         *other = all->cluster[--all->count]; /* home comes before it */
     }
+    if (grown) c->blocks = 0;
     return grown;
 }
 
@@ -126,25 +161,55 @@ static bool join(const sti__pairs *p, sti__clusters *all, int b) {
 static void list_blocks(const sti__pairs *p, sti__cluster *c) {
     int list[STI__PAIRS_TOUCHES];
     c->blocks = c->m = 0;
-    c->solved = false;
+    c->solved = c->frozen = false;
+    c->whole = true;
     for (int b = 0; b < p->s->nrow; b++) {
         int count = sti__pairs_touches(p, b, list), inside = 0;
         while (inside < count && has_part(c, list[inside])) inside++;
-        if (inside < count || count == 0 || c->m + dim_of(p, b) > STI__CLUSTER_ROWS) continue;
+        if (inside < count || count == 0) continue;
+        if (c->m + dim_of(p, b) > STI__CLUSTER_ROWS) {
+            c->whole = false;
+            continue;
+        }
         c->block[c->blocks++] = b;
         c->m += dim_of(p, b);
     }
 }
 
-/* Bodies that push those of a cluster join it, as long as they fit. */
-static bool add_neighbours(const sti__pairs *p, sti__clusters *all, int which) {
-    int list[STI__PAIRS_TOUCHES];
-    const sti__cluster old = all->cluster[which];
+static bool is_hub(const sti__pairs *p, int part) {
+    for (int h = 0; h < p->nhub; h++)
+        if (p->hub[h] == p->z_at[part]) return true;
+    return false;
+}
+
+/* Whether block b pushes a body of the cluster, hubs apart, and another. */
+static bool is_near(const sti__pairs *p, const sti__cluster *c, int b) {
+    int list[STI__PAIRS_TOUCHES], inside = 0, near = 0, count = sti__pairs_touches(p, b, list);
+    for (int t = 0; t < count; t++) {
+        bool own = has_part(c, list[t]);
+        inside += own;
+        near += own && !is_hub(p, list[t]);
+    }
+    return near > 0 && inside < count && p->g[p->where[b]] > 0;
+}
+
+/* The block whose bodies join next: of those that push the cluster that which has changed most; -1 if none does. */
+static int find_neighbour(const sti__pairs *p, const sti__cluster *c, const double *share) {
+    int most = -1;
+    for (int b = 0; b < p->s->nrow; b++)
+        if ((most < 0 || share[b] > share[most]) && share[b] >= 0 && is_near(p, c, b)) most = b;
+    return most;
+}
+
+/* Bodies that push those of a cluster join it until it has twice as many, as long as they fit. */
+static bool add_neighbours(const sti__pairs *p, sti__clusters *all, int part, double *share) {
+    int own = cluster_of(all, part), most = own < 0 ? 0 : 2 * all->cluster[own].parts, b;
     bool grown = false;
-    for (int b = 0; b < p->s->nrow; b++) {
-        bool near = false;
-        for (int t = sti__pairs_touches(p, b, list); t-- > 0;) near |= has_part(&old, list[t]);
-        if (near && p->g[p->where[b]] > 0) grown |= join(p, all, b);
+    while (own >= 0 && all->cluster[own].parts < most &&
+           (b = find_neighbour(p, &all->cluster[own], share)) >= 0) {
+        grown |= join(p, all, b);
+        share[b] = -1;
+        own = cluster_of(all, part);
     }
     return grown;
 }
@@ -178,17 +243,23 @@ static int find_seeds(const sti__pairs *p, const double *change, double *share, 
     return left > STI__CLUSTER_REST * sum ? 0 : count;
 }
 
+/* A part that block b moves, if possible no hub; -1 if it moves none. */
+static int body_of(const sti__pairs *p, int b) {
+    int list[STI__PAIRS_TOUCHES], count = sti__pairs_touches(p, b, list);
+    return count <= 0 ? -1 : list[count > 1 && is_hub(p, list[0])];
+}
+
 void sti__clusters_grow(const sti__pairs *p, const double *change) {
     room r = room_of(p);
-    int seed[STI__CLUSTER_SEEDS], list[STI__PAIRS_TOUCHES], count = find_seeds(p, change, r.share, seed);
+    int seed[STI__CLUSTER_SEEDS], count = find_seeds(p, change, r.share, seed), part = -1;
     bool grown = false;
     for (int k = 0; k < count; k++) grown |= join(p, r.all, seed[k]);
-    if (count > 0 && !grown && sti__pairs_touches(p, seed[0], list) > 0) {
-        int own = cluster_of(r.all, list[0]);
-        grown = own >= 0 && add_neighbours(p, r.all, own);
-    }
-    for (int k = 0; grown && k < r.all->count; k++) list_blocks(p, &r.all->cluster[k]);
-    r.all->frozen = STI__RULE(CLUSTER_SHIFTS) && !grown && !r.all->frozen;
+    if (count > 0 && !grown) part = body_of(p, seed[0]);
+    if (part >= 0) grown = add_neighbours(p, r.all, part, r.share);
+    for (int k = 0; k < r.all->count; k++)
+        if (r.all->cluster[k].blocks == 0) list_blocks(p, &r.all->cluster[k]);
+    int own = part >= 0 && !grown ? cluster_of(r.all, part) : -1;
+    if (own >= 0) r.all->cluster[own].frozen ^= true;
 }
 
 /* ---- its problem ------------------------------------------------------------------------------------------- */
@@ -384,7 +455,7 @@ static void solve_frozen(local *q) {
 
 /* Exact Coulomb by Newton's method from (z, g). */
 static bool try_newton(local *q, const room *r, double tol) {
-    double v[STI__SMALL];
+    double v[STI__CLUSTER_DOFS];
     memcpy(v, q->z, sizeof(double) * (size_t)q->n);
     sti__small_job job = {.problem = &q->problem,
                           .dof = q->dof,
@@ -425,17 +496,29 @@ static void take_last(local *q, const sti__cluster *c) {
     push(q, 1, q->g, q->z);
 }
 
-double sti__clusters_visit(const sti__pairs *p, double tol, double most) {
+/* Solves the cluster; false if that took too long. */
+static bool visit(const sti__pairs *p, sti__cluster *c, const room *r, double tol) {
+    local *q = r->own;
+    take_problem(p, c, q);
+    if (c->solved && !c->frozen) take_last(q, c);
+    return !c->frozen && solve(q, r, tol);
+}
+
+double sti__clusters_visit(const sti__pairs *p, double tol, double sweep, double most) {
     room r = room_of(p);
     local *q = r.own;
     q->work = 0;
-    q->most = most;
     for (int k = 0; k < r.all->count && q->work < most; k++) {
         sti__cluster *c = &r.all->cluster[k];
-        take_problem(p, c, q);
-        if (!r.all->frozen && c->solved) take_last(q, c);
-        if (r.all->frozen) solve_frozen(q);
-        c->solved = r.all->frozen || solve(q, &r, tol);
+        q->most = fmin(most, q->work + STI__CLUSTER_WORTH * sweep);
+        c->solved = visit(p, c, &r, tol);
+        if (!c->solved && STI__RULE(CLUSTER_SHIFTS)) {
+            take_problem(p, c, q);
+            q->most = most;
+            solve_frozen(q);
+            c->frozen = c->solved = true;
+        }
+        hold(p, c, c->solved);
         if (!c->solved) continue;
         memcpy(c->answer, q->g, sizeof(double) * (size_t)q->m);
         give_back(p, c, q);

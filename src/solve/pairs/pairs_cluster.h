@@ -9,16 +9,18 @@
 #include "solve/policy.h"
 
 typedef struct sti__cluster {
-    int parts, n, blocks, m; /* n: dofs; m: scalar rows */
-    int part[STI__SMALL];    /* ascending */
+    int parts, n, blocks, m;     /* n: dofs; m: scalar rows */
+    int part[STI__CLUSTER_DOFS]; /* ascending */
     int block[STI__CLUSTER_ROWS];
+    bool frozen; /* De Saxce shifts are those of before the visit, which makes it convex */
+    bool whole;  /* all rows among its parts are in it */
+    bool held;   /* its rows are not swept */
     bool solved; /* at the last visit, with these impulses: */
     double answer[STI__CLUSTER_ROWS];
 } sti__cluster;
 
 typedef struct sti__clusters {
     int count;
-    bool frozen; /* De Saxce shifts are those of before the visit, which makes it convex */
     sti__cluster cluster[STI__CLUSTERS];
 } sti__clusters;
 
@@ -29,8 +31,9 @@ void sti__clusters_begin(const sti__pairs *p);
 /* After a stall: bodies that have most of what the last sweep changed make up clusters, or, where these did not suffice, their
    neighbours join. Where there is nobody to join, shifts are frozen, or no longer. */
 void sti__clusters_grow(const sti__pairs *p, const double *change);
-/* Solves each cluster in turn, the impulses of all other rows held; returns the operations, of which it begins no more than `most`. tol: their
-   relative gap bar. */
-double sti__clusters_visit(const sti__pairs *p, double tol, double most);
+/* Solves each cluster in turn, the impulses of all other rows held. Rows of those that are solved are not swept from then on: pairs
+   would go from their answer to another, from which the next visit returns, and what leans on them would cycle. Returns the
+   operations, of which it begins no more than `most`. tol: their relative gap bar; sweep: operations of a sweep. */
+double sti__clusters_visit(const sti__pairs *p, double tol, double sweep, double most);
 
 #endif

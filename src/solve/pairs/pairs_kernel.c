@@ -98,7 +98,8 @@ typedef struct slice {
     vreal *kept; /* factor, laws: dense */
     vreal *g;
     const int *a, *b;
-    int count; /* contacts */
+    int count;          /* contacts */
+    const double *hold; /* not 0: lanes that clusters solve; NULL: none */
 } slice;
 
 INLINE slice slice_of(const sti__pairs *p, const sti__pair_group *group, int k, const double *g) {
@@ -112,7 +113,15 @@ INLINE slice slice_of(const sti__pairs *p, const sti__pair_group *group, int k, 
                    .g = (vreal *)(g + (size_t)group->first * STI__LANE) + k,
                    .a = group->a + k * STI_LANES,
                    .b = group->b + k * STI_LANES,
-                   .count = group->count};
+                   .count = group->count,
+                   .hold = group->held ? group->hold + k * STI_LANES : NULL};
+}
+
+/* Lanes that are swept. */
+INLINE vmask swept(const slice *s) {
+    vreal hold = ZERO;
+    if (s->hold) memcpy(&hold, s->hold, sizeof hold);
+    return v_eq(hold, ZERO);
 }
 
 /* The i-th pack, of what is in steps of a pack. */
@@ -335,6 +344,7 @@ static void visit_one(const slice *s, double *z) {
     velocity_one(s->head, s->points, a, b, y);
     UNROLL for (int r = 0; r < 3; r++) d[r] = s->g[AT(r)];
     settle(s->points, y, d, g);
+    UNROLL for (int r = 0; r < 3 && s->hold; r++) g[r] = v_select(swept(s), g[r], d[r]);
     UNROLL for (int r = 0; r < 3; r++) {
         s->g[AT(r)] = g[r];
         d[r] = g[r] - d[r];
@@ -521,8 +531,8 @@ static void visit_several(const slice *s, double *z, double local) {
     for (int i = 0; i < 3 * s->count; i++) own.g[i] = s->g[AT(i)];
     UNROLL for (int e = 0; e < 6; e++) own.w[e] = v.w[e];
     free_motion(&v, own.g);
-    vmask far = visit_kept(&v, local, &x);
-    take(&v, ~far, &x, &own);
+    vmask here = swept(s), far = here & visit_kept(&v, local, &x);
+    take(&v, here & ~far, &x, &own);
     if (v_any(far)) far = visit_newton(&v, local, far, &x, &own);
     if (v_any(far)) visit_contacts(&v, far, &own);
     for (int i = 0; i < 3 * s->count; i++) s->g[AT(i)] = own.g[i];
@@ -600,7 +610,8 @@ static void visit_group(const sti__pairs *p, sti__pair_group *group, double *z, 
 static void sweep(const sti__pairs *p, double *z, double *g, double local) {
     for (int k = 0; k < p->ngroup; k++)
         if (p->group[k].awake) visit_group(p, &p->group[k], z, g, local);
-    for (int k = 0; k < p->nsingle; k++) visit_single(p, &p->single[k], z, g + p->single[k].g);
+    for (int k = 0; k < p->nsingle; k++)
+        if (!p->single[k].held) visit_single(p, &p->single[k], z, g + p->single[k].g);
     copy_hubs(p, z);
 }
 
