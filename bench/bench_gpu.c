@@ -2,7 +2,7 @@
 /* Steps per second of many worlds on a device, beside their certificates; and whether worlds there have the bits of worlds here.
    bench_gpu FILE DEVICE STEPS CHECKED COUNT...
    For each count of worlds: STEPS steps to warm up, STEPS that are timed; the first CHECKED worlds are then stepped by the processor
-   too. With $STI_SORT_WORLDS worlds of like work are stepped side by side. Each world has controls of its own, constant, within a half of their ranges. Exit status 1 if bits differ where they must not. */
+   too. Environment: STI_TOL, the tolerance of contact; STI_CALL, the steps of a call (all). Each world has controls of its own, constant, within a half of their ranges. Exit status 1 if bits differ where they must not. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +79,8 @@ static bool run(const sti_model *m, const char *device, int count, int steps, in
     sti_error error = {0};
     int failed = 0;
     o.device = device;
-    o.sort_worlds = getenv("STI_SORT_WORLDS") != NULL;
+    int piece = getenv("STI_CALL") ? atoi(getenv("STI_CALL")) : steps;
+    if (piece < 1) piece = steps;
     double begun = seconds();
     sti_batch *b = sti_batch_create(m, count, &o, &error);
     if (!b) return fprintf(stderr, "%d worlds: %s\n", count, error.message), false;
@@ -87,7 +88,7 @@ static bool run(const sti_model *m, const char *device, int count, int steps, in
     double made = seconds();
     sti_batch_step(b, steps);
     double start = seconds();
-    sti_batch_step(b, steps);
+    for (int k = 0; k < steps; k += piece) sti_batch_step(b, steps - k < piece ? steps - k : piece);
     double end = seconds();
     for (int i = 0; i < count; i++)
         if (sti_batch_status(b)[i] != STI_OK && failed++ == 0 && sti_batch_error(b, i, &error) == STI_OK)
@@ -102,9 +103,10 @@ int main(int argc, char **argv) {
     if (argc < 6) return fprintf(stderr, "bench_gpu FILE DEVICE STEPS CHECKED COUNT...\n"), 2;
     sti_model *m = load(argv[1]);
     bool good = m != NULL;
-    printf("%s on %s, %s steps, nv %d\n  worlds      steps/s      worst   open failed  MB/world  grown "
+    if (m && getenv("STI_TOL")) m->opt.contact_tol = atof(getenv("STI_TOL"));
+    printf("%s on %s, %s steps, nv %d, tolerance %g\n  worlds      steps/s      worst   open failed  MB/world  grown "
            "reord. bits\n",
-           argv[1], argv[2], argv[3], m ? m->nv : 0);
+           argv[1], argv[2], argv[3], m ? m->nv : 0, m ? m->opt.contact_tol : 0);
     for (int i = 5; m && i < argc; i++) good &= run(m, argv[2], atoi(argv[i]), atoi(argv[3]), atoi(argv[4]));
     sti_model_free(m);
     return !good;

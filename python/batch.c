@@ -31,13 +31,13 @@ static void batch_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-/* batch(model, count, threads, device, sort_worlds) */
+/* batch(model, count, threads, device) */
 PyObject *core_batch_new(PyObject *module, PyObject *args) {
     PyObject *model;
-    int count, threads, sort;
+    int count, threads;
     const char *device;
     core_state *s = core_state_of(module);
-    if (!PyArg_ParseTuple(args, "O!iisp", s->model, &model, &count, &threads, &device, &sort)) return NULL;
+    if (!PyArg_ParseTuple(args, "O!iis", s->model, &model, &count, &threads, &device)) return NULL;
     if (!core_model_update(s, model)) return NULL;
     core_batch *b = PyObject_New(core_batch, s->batch);
     if (!b) return NULL;
@@ -50,7 +50,6 @@ PyObject *core_batch_new(PyObject *module, PyObject *args) {
     sti_batch_options options = sti_batch_options_default();
     options.option = &((core_model *)model)->opt;
     options.device = device;
-    options.sort_worlds = sort;
     options.stop = should_stop;
     options.stop_context = b;
     if (b->pool) options.tasks = sti_pool_tasks(b->pool);

@@ -191,7 +191,7 @@ TEST(impossible_parameters_are_refused_and_forgotten) {
         vary(both[k], "body_mass", NAN);
         CHECK(sti_batch_step(both[k], 2) == STI_VALUE && sti_batch_status(both[k])[3] == STI_VALUE);
         CHECK(sti_batch_error(both[k], 3, &error[k]) == STI_OK && error[k].code == STI_VALUE);
-        CHECK(strstr(error[k].message, "body_mass"));
+        CHECK(strstr(error[k].message, "body_mass") && !strchr(error[k].message, '?'));
     }
     check_alike(here, there);
     for (int k = 0; k < 2; k++) {
@@ -328,14 +328,14 @@ TEST(rollouts_that_need_more_memory_get_it) {
 
 /* ---- the order of worlds, and steps that nobody waits for ---------------------------------------------------------- */
 
-/* Half of the worlds hang in the air, so that their solves take no work; bits do not depend on who steps beside whom. */
+/* Half of the worlds hang in the air, so that their solves take no work and they are sorted to the end; bits do not depend on who steps beside
+   whom. */
 TEST(worlds_that_are_sorted_have_the_same_bits) {
     sti_model *m = model_from("quadruped.xml");
     sti_batch_options o = sti_batch_options_default();
-    uint64_t hash[3][MANY];
-    for (int k = 0; k < 3; k++) {
+    uint64_t hash[2][MANY];
+    for (int k = 0; k < 2; k++) {
         o.device = k ? device() : NULL;
-        o.sort_worlds = k == 2;
         sti_batch *b = sti_batch_create(m, MANY, &o, NULL);
         REQUIRE(b);
         double *qpos = calloc((size_t)(MANY * m->nq), sizeof *qpos);
@@ -347,7 +347,7 @@ TEST(worlds_that_are_sorted_have_the_same_bits) {
         free(qpos);
         sti_batch_destroy(b);
     }
-    CHECK(memcmp(hash[0], hash[1], sizeof hash[0]) == 0 && memcmp(hash[0], hash[2], sizeof hash[0]) == 0);
+    CHECK(memcmp(hash[0], hash[1], sizeof hash[0]) == 0);
     CHECK(hash[0][0] != hash[0][2]);
     sti_model_free(m);
 }

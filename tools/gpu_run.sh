@@ -37,12 +37,6 @@ measure() {
         timed "$pack/bench_gpu" "$file" cuda 50 4 "$@" || failed=1
     fi
 }
-measure_sorted() {
-    echo "worlds are sorted:"
-    export STI_SORT_WORLDS=1
-    measure "$@"
-    unset STI_SORT_WORLDS
-}
 case $command in
 build) ;;
 test) test_all ;;
@@ -51,11 +45,9 @@ all)
     [ -d "$pack/robots" ] || echo "no robots in the pack: their benchmarks are left out" >&2
     robots=$pack/robots
     measure "$robots/humanoid.xml" 1024 8192 32768 65536
-    measure_sorted "$robots/humanoid.xml" 8192 32768 65536
     measure "$robots/humanoid_euler.xml" 32768
     measure "$robots/ant.xml" 32768
     measure scenes/quadruped.xml 8192 32768
-    measure_sorted scenes/quadruped.xml 8192 32768
     measure scenes/panda_lift.xml 8192
     measure scenes/double_pendulum.xml 32768
     measure scenes/soft_ball.xml 16

@@ -25,9 +25,6 @@ typedef struct sti_batch_options {
     /* Where the worlds live: NULL or "cpu"; "cuda": on the first NVIDIA GPU; "cuda-emulated": what that computes, by this processor, for
        tests. Copied. docs/gpu.md says what is not there yet on devices. */
     const char *device;
-    /* On a device: worlds whose last solves took like work are stepped by neighbouring threads, which wait for each other less. Costs a little
-       in each call. Bits do not depend on it. */
-    bool sort_worlds;
     uint64_t cookie; /* set by sti_batch_options_default */
 } sti_batch_options;
 

@@ -135,10 +135,9 @@ class Batch:
     device: where they live, "cpu", or "cuda": the first NVIDIA GPU, where fields are DeviceArrays (docs/gpu.md);
     "cuda-emulated": what that computes, by this processor, for tests. threads: how many step it on the processor; None: all that the process
     may use. errors: what a world that fails does to the call once all others
-    have stepped, "raise" an Error that names it, or "keep" it in batch.failures. Its state stays the last good one. sort_worlds: on a GPU, worlds
-    whose last solves took like work are stepped beside each other; bits do not depend on it."""
+    have stepped, "raise" an Error that names it, or "keep" it in batch.failures. Its state stays the last good one."""
 
-    def __init__(self, model, n, threads=None, errors="raise", device="cpu", sort_worlds=False):
+    def __init__(self, model, n, threads=None, errors="raise", device="cpu"):
         from . import Model
         if not isinstance(model, Model):
             raise TypeError("a Batch needs a stiction.Model")
@@ -152,8 +151,7 @@ class Batch:
         if not isinstance(device, str):
             raise TypeError(f"device must be a name such as 'cuda', not {device!r}")
         self.__dict__.update(model=model, threads=threads, errors=errors, device=device, _n=n, _shapes={}, _parameters={},
-                             _core=_core.batch(model._model_core, n, 1 if device != "cpu" else threads, device, bool(sort_worlds)),
-                             _sort_worlds=bool(sort_worlds))
+                             _core=_core.batch(model._model_core, n, 1 if device != "cpu" else threads, device))
 
     def __len__(self):
         return self._n
@@ -369,7 +367,7 @@ class Batch:
         # what the last step has left, of fields that someone looks at; a device keeps its own
         seen = {*self._shapes, "sensordata"} if self.device == "cpu" else ()
         derived = {name: _np.array(getattr(self, name)) for name in seen if _STATE[name] == "D"}
-        return _unpack_batch, (self.model, self._n, self.threads, self.errors, own, worlds, derived, self.device, self._sort_worlds)
+        return _unpack_batch, (self.model, self._n, self.threads, self.errors, own, worlds, derived, self.device)
 
     def _snapshot(self, i, own):
         if self.device == "cpu":
@@ -389,10 +387,10 @@ class Batch:
         return f"<stiction.Batch of {self._n} x {self.model.title!r}, {f'{self.threads} threads' if self.device == 'cpu' else self.device}>"
 
 
-def _unpack_batch(model, n, threads, errors, own, worlds, derived, device="cpu", sort_worlds=False):
+def _unpack_batch(model, n, threads, errors, own, worlds, derived, device="cpu"):
     """A pickled Batch."""
     from . import Data
-    batch = Batch(model, n, threads, errors, device, sort_worlds)
+    batch = Batch(model, n, threads, errors, device)
     for name, value in own.items():
         batch.parameter(name)[...] = value
     if own:

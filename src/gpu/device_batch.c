@@ -204,18 +204,18 @@ static sti_status upload(sti__device_batch *b, const void *packed, sti_error *er
     return make_worlds(b, error);
 }
 
-static sti_status fill(sti__device_batch *b, const sti_option *option, bool sorted, sti_error *error) {
+static sti_status fill(sti__device_batch *b, const sti_option *option, sti_error *error) {
     size_t model = 0, world = 0, bytes = sti_model_pack_size(b->model);
     b->short_list = sti__alloc(&b->allocator, sti__size(b->count, sizeof(int)));
     b->spare = sti__alloc(&b->allocator, sti__size(b->count, sizeof *b->spare));
-    if (sorted) b->order = sti__alloc(&b->allocator, sti__size(b->count, sizeof(int)));
+    b->order = sti__alloc(&b->allocator, sti__size(b->count, sizeof(int)));
     void *packed = sti__alloc_aligned(&b->allocator, bytes);
     sti_status status = STI_OK;
     b->copy.count = b->count;
     b->copy.layout = STI__GPU_LAYOUT;
     b->copy.npacked = bytes;
     b->copy.option = *option;
-    if (!packed || !b->short_list || !b->spare || (sorted && !b->order))
+    if (!packed || !b->short_list || !b->spare || !b->order)
         status = sti__fail(error, STI_NO_MEMORY, "no memory for a packed model");
     if (status == STI_OK) status = sti_model_pack(b->model, packed, bytes, error);
     if (status == STI_OK) status = measure(b, packed, option, &model, &world, error);
@@ -236,7 +236,7 @@ static sti_status open_device(sti__device_batch *b, const char *device, sti_erro
 }
 
 sti__device_batch *sti__device_create(const sti_model *model, int count, const char *device,
-                                      const sti_option *option, bool sorted, const sti_allocator *allocator,
+                                      const sti_option *option, const sti_allocator *allocator,
                                       sti_error *error) {
     sti_error none = {0};
     if (!error) error = &none;
@@ -247,7 +247,7 @@ sti__device_batch *sti__device_create(const sti_model *model, int count, const c
     b->model = model;
     b->count = count;
     memcpy(b->seen, model->changes, sizeof b->seen);
-    if (open_device(b, device, error) == STI_OK && fill(b, option, sorted, error) == STI_OK) return b;
+    if (open_device(b, device, error) == STI_OK && fill(b, option, error) == STI_OK) return b;
     sti__device_destroy(b);
     return NULL;
 }
@@ -336,6 +336,7 @@ void sti__device_settle(sti__device_batch *b) {
     b->late = NULL;
     if (b->lost.code == STI_OK) b->driver.wait(b->driver.context, &b->lost);
     if (b->lost.code == STI_OK) run_again(b, b->late_entry, b->late_call, status);
+    if (b->lost.code == STI_OK) sti__device_sort(b);
     else sti__device_all_lost(b, status);
 }
 
@@ -349,7 +350,7 @@ sti_status sti__device_begin(sti__device_batch *b, int nstep, sti_status *status
     sti__gpu_call call = {.n = b->count, .number = nstep};
     sti__device_settle(b);
     sti__device_check_model(b);
-    if (b->lost.code == STI_OK) call.which = sti__device_order(b);
+    call.which = b->sorted ? b->order : NULL;
     if (b->lost.code == STI_OK)
         b->driver.clear(b->driver.context, b->copy.done, sti__size(b->count, sizeof(int)), &b->lost);
     if (prepare(b, &call) == STI_OK) b->driver.start(b->driver.context, STI__GPU_step, &call, &b->lost);
@@ -506,6 +507,13 @@ sti_status sti__device_restore(sti__device_batch *b, int i, const sti_world *fro
     return status;
 }
 
+/* The parameters of world i were not possible, and are gone. */
+static void tell_field(int i, sti_error *out) {
+    char field[sizeof out->attribute];
+    memcpy(field, out->attribute, sizeof field);
+    sti__fail(out, STI_VALUE, "%s of world %d: a number is not possible; those of before are back", field, i);
+}
+
 /* A device's texts have no numbers and names in them: the world's state and inputs meet the same end on the processor, which tells more. */
 static void tell_again(sti__device_batch *b, int i, sti_error *out) {
     sti_world_options options = sti_world_options_default();
@@ -533,6 +541,8 @@ sti_status sti__device_error(sti__device_batch *b, int i, sti_error *out) {
     sti_status status =
         sti__device_launch(b, STI__GPU_error, (sti__gpu_call){.which = &i, .out = stage, .n = 1});
     if (status == STI_OK) status = sti__device_read(b, out, stage, sizeof *out);
-    if (status == STI_OK && out->code != STI_OK) tell_again(b, i, out);
-    return status;
+    if (status != STI_OK || out->code == STI_OK) return status;
+    if (out->code == STI_VALUE && out->attribute[0]) tell_field(i, out);
+    else tell_again(b, i, out);
+    return STI_OK;
 }

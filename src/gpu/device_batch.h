@@ -7,10 +7,9 @@
 
 typedef struct sti__device_batch sti__device_batch;
 
-/* device: "cuda", or "cuda-emulated": the same, with launches as loops of this processor. sorted: worlds whose last solves took like work
-   are stepped beside each other. NULL and error on failure. */
+/* device: "cuda", or "cuda-emulated": the same, with launches as loops of this processor. NULL and error on failure. */
 sti__device_batch *sti__device_create(const sti_model *model, int count, const char *device,
-                                      const sti_option *option, bool sorted, const sti_allocator *allocator,
+                                      const sti_option *option, const sti_allocator *allocator,
                                       sti_error *error);
 void sti__device_destroy(sti__device_batch *batch);
 const char *sti__device_name(const sti__device_batch *batch);

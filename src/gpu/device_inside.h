@@ -28,8 +28,8 @@ struct sti__device_batch {
     int npiece;
     int *short_list;   /* count, here: worlds that need memory */
     sti_status *spare; /* count, here: of calls that are no steps */
-    int *
-        order; /* count, here: worlds, those whose last solves took like work beside each other; NULL: as they are */
+    int *order; /* count, here: worlds, those whose last solves took like work beside each other */
+    bool sorted;
     /* of a call whose end nobody has waited for: the launch, and where its statuses go; NULL: there is none */
     sti_status *late;
     sti__gpu_entry late_entry;
@@ -57,8 +57,8 @@ void sti__device_check_model(sti__device_batch *b);
 /* The device failed: so did all worlds. */
 sti_status sti__device_all_lost(sti__device_batch *b, sti_status *status);
 
-/* device_order.c: the worlds in an order for the next step; NULL: as they are. */
-const int *sti__device_order(sti__device_batch *b);
+/* device_order.c: b->order for the next steps, unless memory is short. */
+void sti__device_sort(sti__device_batch *b);
 
 /* device_orders.c: graphs that worlds have asked about are ordered; false: there are none, or no memory. */
 bool sti__device_answer(sti__device_batch *b);

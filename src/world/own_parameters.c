@@ -49,10 +49,12 @@ int sti__own_reach(const sti__own_parameters *own, int i) {
     return reach;
 }
 
-static sti_status check(const sti__own_parameters *own, int i, sti_error *error) {
+/* field: the last that was looked at */
+static sti_status check(const sti__own_parameters *own, int i, int *field, sti_error *error) {
     sti_status status = STI_OK;
     for (int f = 0; f < STI__MODEL_FIELD_COUNT && status == STI_OK; f++) {
         if (!row_differs(own, f, i)) continue;
+        *field = f;
         status = sti__check_field(&own->model[i], f, error);
         if (status == STI_OK && f == STI__MODEL_geom_size)
             status = sti__check_given_sizes(&own->model[i], sti__own_row(own, own->last[f], f, i), error);
@@ -68,14 +70,17 @@ static void copy_rows(const sti__own_parameters *own, int i, bool back) {
     }
 }
 
-sti_status sti__own_carry_over(sti__own_parameters *own, int i, sti__reach reach, bool again,
+sti_status sti__own_carry_over(sti__own_parameters *own, int i, sti__reach reach, bool device,
                                sti_error *error) {
     sti_model *m = &own->model[i];
     *error = (sti_error){0};
-    sti_status status = check(own, i, error);
+    int field = 0;
+    sti_status status = check(own, i, &field, error);
+    if (status == STI_VALUE && device) /* whose message has no names in it */
+        sti__copy_text(error->attribute, sizeof error->attribute, sti__model_fields[field].name);
     bool derive = reach >= STI__REACH_REFERENCE;
     if (status == STI_OK && derive) status = sti__model_derive(m, error);
-    if (status == STI_NO_MEMORY && again) return status;
+    if (status == STI_NO_MEMORY && device) return status;
     copy_rows(own, i, status != STI_OK);
     if (status != STI_OK && derive) sti__model_derive(m, NULL);
     if (status == STI_OK) sti__count_change(m, reach);

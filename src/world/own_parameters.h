@@ -28,9 +28,9 @@ void sti__own_point(sti__own_parameters *own, int field, int i);
 void sti__own_ask(sti__own_parameters *own, int field, int i);
 /* How far the changes of its rows reach (sti__reach); -1: there are none. */
 int sti__own_reach(const sti__own_parameters *own, int i);
-/* Checks what was written in its rows and derives what follows. If a value is impossible, its rows are again as they were last seen. With `again`
-   they stay if memory runs out, so that the call can be repeated. */
-sti_status sti__own_carry_over(sti__own_parameters *own, int i, sti__reach reach, bool again,
+/* Checks what was written in its rows and derives what follows. If a value is impossible, its rows are again as they were last seen. On a
+   device they stay if memory runs out, so that the call can be repeated, and the attribute of an error is the field's name. */
+sti_status sti__own_carry_over(sti__own_parameters *own, int i, sti__reach reach, bool device,
                                sti_error *error);
 
 #endif

@@ -211,7 +211,7 @@ def test_steps_that_nobody_waits_for(model, batch):
     with pytest.raises(stiction.Error) as info:
         batch.synchronize()
     assert list(info.value.worlds) == [2]
-    ordered = stiction.Batch(model, N, device=DEVICE, sort_worlds=True)
+    ordered = stiction.Batch(model, N, device=DEVICE)
     ordered.qvel = np.random.default_rng(1).normal(scale=0.1, size=(N, model.nv))
     ordered.step(7)
     assert pickle.loads(pickle.dumps(ordered)).hashes() == [alone(model, i, 7).hash() for i in range(N)]

@@ -12,7 +12,9 @@
    aside for every thread that can run at once. $STI_CUDA_STACK_KIB, to try another. */
 #define STACK_KIB 64
 /* Warps that run at once on a multiprocessor: of more the worlds no longer fit its caches, fewer leave it waiting. */
+#ifndef WARPS
 #define WARPS 4
+#endif
 #define WARP 32 /* threads */
 /* CUDA 11.5, the first that reads the PTX that tools/device_program.py makes (version 7.5). */
 #define LEAST_DRIVER 11050
