@@ -49,11 +49,21 @@ static int owner(const int *adr, int count, int i) {
     return id;
 }
 
+/* "name"; for the nameless "jointpos_elbow", or "clock30" where the object has no name either. */
 static void sensor_label(const sti_model *m, int i, char *out, size_t size) {
+    static const char *const tags[] = {
+#define X(id, text, stage) text,
+        STI_SENSORS(X)
+#undef X
+    };
     char suffix[16] = "";
-    int id = owner(m->sensor_adr, m->nsensor, i);
+    int id = owner(m->sensor_adr, m->nsensor, i), type = m->sensor_objtype[id], on = m->sensor_objid[id];
     if (m->sensor_dim[id] > 1) snprintf(suffix, sizeof suffix, "_%d", i - m->sensor_adr[id]);
-    object_label(m, STI_OBJ_SENSOR, "sensor", id, suffix, out, size);
+    const char *tag = tags[m->sensor_type[id]], *name = "";
+    if (on >= 0) name = sti_model_name(m, (sti_object)type, on);
+    if (*sti_model_name(m, STI_OBJ_SENSOR, id) || !*name)
+        object_label(m, STI_OBJ_SENSOR, tag, id, suffix, out, size);
+    else snprintf(out, size, "%s_%s%s", tag, name, suffix);
 }
 
 static void activation_label(const sti_model *m, int i, char *out, size_t size) {

@@ -96,3 +96,18 @@ def test_wrong_names_say_what_there_is():
     assert "a scene of this name" not in missing
     assert "timestep: 0.002" in repr(model.opt) and "extent: " in repr(model.stat)
     assert stiction.mujoco.mjtGeom.mjGEOM_BOX == 6
+
+
+def test_columns_of_nameless_sensors_say_what_they_measure(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    model = stiction.Model.from_xml_string(
+        '<mujoco><worldbody><body name="b"><joint name="elbow"/><geom size=".1"/><site name="tip"/><site/></body></worldbody>'
+        '<sensor><jointpos joint="elbow"/><gyro site="tip"/><jointvel name="speed" joint="elbow"/><clock/>'
+        '<framepos objtype="xbody" objname="b"/></sensor></mujoco>')
+    data = stiction.Data(model)
+    with stiction.Recorder(str(tmp_path / "a.h5"), data, "sensordata") as recorder:
+        recorder.frame()
+    with h5py.File(tmp_path / "a.h5") as file:
+        columns = [c.decode().rstrip("\0") for c in file["sensordata"].attrs["columns"]]
+    gyro, place = [f"gyro_tip_{k}" for k in range(3)], [f"framepos_b_{k}" for k in range(3)]
+    assert columns == ["jointpos_elbow", *gyro, "speed", "clock3", *place]
