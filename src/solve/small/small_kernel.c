@@ -165,6 +165,11 @@ static void turn_row(const small *s, double *X, int k) {
     for (int i = s->base[k]; i <= k; i += VW) AT(X, i) = a * IN(s->V + k * s->ld, i);
 }
 
+/* What laws take for the inverse mass that row i of a block feels. */
+INLINE double share_felt(int dim, int i) {
+    return dim > 3 && i > 0 ? STI__SMALL_FELT_ROLLING : STI__SMALL_FELT;
+}
+
 static void turn(small *s) {
     for (int b = 0; b < s->nrow; b++) {
         int at = s->first[b], dim = s->row[b]->dim;
@@ -178,7 +183,8 @@ static void turn(small *s) {
         else if (dim == 1 && is_one(cols)) turn_row(s, X, first_of(cols));
         else
             for (int i = 0; i < dim; i++) turn_rows(s, X + i * s->ld, 1, cols, over, run);
-        for (int i = 0; i < dim; i++) s->w[at + i] = dot_in(X + i * s->ld, X + i * s->ld, run);
+        for (int i = 0; i < dim; i++)
+            s->w[at + i] = share_felt(dim, i) * dot_in(X + i * s->ld, X + i * s->ld, run);
     }
     s->turned = true;
 }

@@ -381,7 +381,10 @@ static void turn(lanes *s) {
         if (dim == 3) turn_block(s, X, 3, cols, over);
         else turn_block(s, X, 1, cols, over);
         s->over[b] = over;
-        for (int i = 0; i < dim; i++) row_dots(X + i * ld, ld, 1, over, X + i * ld, s->w + at + i);
+        for (int i = 0; i < dim; i++) {
+            row_dots(X + i * ld, ld, 1, over, X + i * ld, s->w + at + i);
+            s->w[at + i] = v_set(STI__SMALL_FELT) * s->w[at + i];
+        }
     }
     s->turned = true;
 }

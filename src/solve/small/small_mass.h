@@ -29,7 +29,7 @@ typedef struct small {
     double *H;     /* n x ld */
     double *z, *f, *dz, *at; /* ld: velocity, X'g, step, where the walk began */
     double *free, *now;      /* ld: v*, guess of v - v* */
-    double *R, *q, *w;       /* m: q = J v* - vhat; w = diagonal of XX' */
+    double *R, *q, *w;       /* m: q = J v* - vhat; w = a share of the diagonal of XX' */
     double *y, *dy, *y0;     /* m */
     double *g, *g0, *g1, *kept;
     double *slope, *c; /* m: laws */
