@@ -30,8 +30,8 @@ static sti_spec *finish(sti_spec *spec, const char *name, const void *data, size
     if (!file) sti__out_of_memory(&judge.first, (sti__place){0}, STI_NO_MEMORY);
     else if (sti__xml_read(spec, file, data, size, &judge) == STI_OK && spec->root) {
         bool whole =
-            judge.first.code != STI_OK ||
-            (sti__flexcomps(spec, &judge) && sti__attach(spec, &judge) && sti__replicate(spec, &judge));
+            judge.first.code != STI_OK || (sti__flexcomps(spec, &judge) && sti__composites(spec, &judge) &&
+                                           sti__attach(spec, &judge) && sti__replicate(spec, &judge));
         sti__scope_all(spec);
         if (whole) sti__spec_judge(spec, &judge); /* else half of the copies are missing */
     }

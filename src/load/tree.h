@@ -192,6 +192,8 @@ sti_spec *sti__spec_other(const sti_spec *spec, const char *file, sti__place pla
                           sti_error *error);
 /* Writes strings and nets out, <flexcomp> of dimension 1 and 2; false if that failed. */
 bool sti__flexcomps(sti_spec *spec, sti__judge *judge);
+/* Writes cables out, <composite>; false if that failed. */
+bool sti__composites(sti_spec *spec, sti__judge *judge);
 /* Writes <attach> out; false if that failed. */
 bool sti__attach(sti_spec *spec, sti__judge *judge);
 /* Writes <replicate> out; false if that failed. */

@@ -16,6 +16,7 @@ static const struct {
     [STI__PLUGIN_BOLT] = {"mujoco.sdf.bolt", {"radius"}},
     [STI__PLUGIN_NUT] = {"mujoco.sdf.nut", {"radius"}},
     [STI__PLUGIN_GEAR] = {"mujoco.sdf.gear", {"alpha", "diameter", "teeth", "thickness", "innerdiameter"}},
+    [STI__PLUGIN_CABLE] = {"mujoco.elasticity.cable", {"twist", "bend", "flat", "vmax"}},
 };
 
 /* "a, b and c" */

@@ -13,6 +13,7 @@ typedef enum sti__plugin_id {
     STI__PLUGIN_BOLT,
     STI__PLUGIN_NUT,
     STI__PLUGIN_GEAR,
+    STI__PLUGIN_CABLE, /* of composites, which are bodies with springs once they are loaded (load/composite.c) */
     STI__PLUGIN_COUNT,
     STI__PLUGIN_UNKNOWN = -1 /* and that has been said */
 } sti__plugin_id;
