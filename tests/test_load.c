@@ -761,7 +761,7 @@ TEST(building_by_hand) {
     CHECK(sti_element_set(geom, "sice", "1", &e) == STI_SCHEMA && strstr(e.message, "'size'"));
     CHECK(sti_element_set(geom, "adhesion", "1", &e) == STI_UNSUPPORTED);
     CHECK(sti_element_add(root, "geom", &e) == NULL && e.code == STI_SCHEMA);
-    CHECK(sti_element_add(body, "composite", &e) == NULL && e.code == STI_UNSUPPORTED);
+    CHECK(sti_element_add(body, "plugin", &e) == NULL && e.code == STI_UNSUPPORTED);
     CHECK(sti_element_set(geom, "size", NULL, &e) == STI_OK && sti_element_get(geom, "size") == NULL);
     CHECK(sti_element_add(root, "sti:record", &e) != NULL &&
           sti_element_set(root, "sti:requires", "0", &e) == STI_OK);

@@ -104,12 +104,14 @@ static void check_version(const sti_element *root, sti__judge *judge) {
 
 /* In a spec that was edited by hand; in a file it is written out when that is read. */
 static bool is_for_files(const sti_element *e) {
-    return e->id == STI_E_replicate || e->id == STI_E_attach || e->id == STI_E_asset_model;
+    return e->id == STI_E_replicate || e->id == STI_E_composite || e->id == STI_E_attach ||
+           e->id == STI_E_asset_model;
 }
 
 static void refuse_in_spec(const sti_element *e, sti__judge *judge) {
     sti_error error;
-    sti__fail_at(&error, sti__place_of(e), STI_UNSUPPORTED, "works in files only; add the copies one by one");
+    sti__fail_at(&error, sti__place_of(e), STI_UNSUPPORTED,
+                 "works in files only; add what it makes one by one");
     sti__judge_error(judge, &error);
 }
 

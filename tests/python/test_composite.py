@@ -117,3 +117,10 @@ def test_wrong_cables_are_errors(what, geom, plugin, attribute):
 def test_other_composites_name_flexcomp():
     with pytest.raises(stiction.Error, match="rope"):
         stiction.Model.from_xml_string(scene('count="4 1 1"').replace('type="cable"', 'type="rope"'))
+
+
+def test_a_cable_added_to_a_spec_is_refused():
+    spec = stiction.Spec()
+    spec.worldbody.add("composite", type="cable", count=[4, 1, 1])
+    with pytest.raises(stiction.Error, match="files only"):
+        spec.compile()
