@@ -169,6 +169,10 @@ def plots(page, shot):
         value = page.get(f"viewer.plots.all.findIndex(s => s.name.startsWith('{name}'))")
         page.page.select_option("#addplot", str(value))
     page.until("viewer.plots.list.length === 7 && viewer.plots.list.every(p => p.rows.length > 20)")
+    page.page.select_option("#addplot", str(page.get("viewer.plots.all.findIndex(s => s.name.startsWith('qpos'))")))
+    page.until("viewer.plots.list.length === 8 && viewer.plots.list[7].rows.length > 20")
+    legend = page.get("viewer.plots.list[7].explain() || viewer.plots.list[7].legend.textContent")
+    assert legend.startswith("slide ") and "box x " in legend and "box qw " in legend and "[0]" not in legend, legend
     inked = page.get("""viewer.plots.list.map(p => { p.dirty = true; p.draw(); const c = p.canvas, d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
         let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; })""")
     assert min(inked) > 200, f"empty plots: {inked}"

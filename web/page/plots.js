@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Live plots over simulated time. A series is a name and a function from a frame to numbers.
 
-const KEEP = 1200, COLORS = ['#2563c9', '#d9622b', '#1f9d3a', '#8a4bc9', '#c92b6d', '#8a7a1f'];
+const KEEP = 1200, MOST = 12; // frames; lines in a plot
+// of free, ball, slide and hinge joints
+const PLACES = [[' x', ' y', ' z', ' qw', ' qx', ' qy', ' qz'], [' qw', ' qx', ' qy', ' qz'], [''], ['']];
+const SPEEDS = [[' vx', ' vy', ' vz', ' wx', ' wy', ' wz'], [' wx', ' wy', ' wz'], [''], ['']];
+const COLORS = ['#2563c9', '#d9622b', '#1f9d3a', '#8a4bc9', '#c92b6d', '#8a7a1f'];
 const short = x => (!Number.isFinite(x) ? '–' : x === 0 ? '0' : Math.abs(x) >= 1e5 || Math.abs(x) < 1e-3 ? x.toExponential(1) : String(+x.toPrecision(4)));
 
 /** Everything that can be plotted. */
@@ -14,11 +18,16 @@ export function series(description) {
             { name: 'solver iterations', values: f => [f.STAT[2]] },
             { name: 'residual (log10)', values: f => [f.STAT[3] > 0 ? Math.log10(f.STAT[3]) : NaN] },
             { name: 'time of the solve (ms)', values: f => [f.STAT[5]] },
-            { name: 'time of a step by stage (µs)', legend: f => (f.PROF ? stages(f).map(s => s.name) : []), values: f => (f.PROF ? stages(f).map(s => s.us) : []) },
-            { name: 'qpos', values: f => Array.from(f.QPOS.subarray(0, 12)) },
-            { name: 'qvel', values: f => Array.from(f.QVEL.subarray(0, 12)) },
-            { name: 'ctrl', values: f => Array.from(f.CTRL.subarray(0, 12)) });
+            { name: 'time of a step by stage (µs)', peaks: true, legend: f => (f.PROF ? stages(f).map(s => s.name) : []), values: f => (f.PROF ? stages(f).map(s => s.us) : []) },
+            { name: 'qpos (m, rad)', legend: coordinates(description, PLACES), values: f => Array.from(f.QPOS.subarray(0, MOST)) },
+            { name: 'qvel (m/s, rad/s)', legend: coordinates(description, SPEEDS), values: f => Array.from(f.QVEL.subarray(0, MOST)) },
+            { name: 'ctrl', legend: description.actuators.map((a, i) => a.name || `actuator ${i}`), values: f => Array.from(f.CTRL.subarray(0, MOST)) });
   return list;
+}
+
+/** A name for each number of qpos or qvel, from its joint or its body. */
+function coordinates({ joints, bodies }, parts) {
+  return joints.flatMap((j, i) => parts[j.type].map(part => `${j.name || bodies[j.body].name || `joint ${i}`}${part}`));
 }
 
 function forces(frame) {
@@ -30,8 +39,9 @@ function forces(frame) {
   return [normal, tangent];
 }
 
-/** The stages two below the root that takes the most. */
+/** The stages two below the root that takes the most; none where nothing was stepped. */
 function stages(frame) {
+  if (!frame.PROF.some(us => us > 0)) return [];
   const lines = frame.PNAM.trim().split('\n'), depth = lines.map(line => +line[0]), list = [], stage = i => ({ name: lines[i].slice(1), us: frame.PROF[i] });
   const root = depth.reduce((best, d, i) => (d === 0 && frame.PROF[i] > frame.PROF[best] ? i : best), 0);
   for (let i = root + 1; i < depth.length && depth[i] > 0; i++)
@@ -67,6 +77,7 @@ class Plot {
 
   add(frame) {
     const { time, past } = frame.head, row = this.source.values(frame);
+    if (!row.length) return;
     let at = this.times.length; // where it belongs: what is looked at again is replaced, not appended
     while (at > 0 && this.times[at - 1] > time) at--;
     const again = at > 0 && this.times[at - 1] === time;
@@ -83,7 +94,7 @@ class Plot {
   /** The colours, what they mean, and the present values. */
   explain() {
     const names = this.names ?? this.source.legend ?? [], several = this.now.length > 1;
-    this.legend.replaceChildren(...this.now.slice(0, 12).map((value, k) => {
+    this.legend.replaceChildren(...this.now.slice(0, MOST).map((value, k) => {
       const item = document.createElement('span'), color = document.createElement('i');
       color.style.background = COLORS[k % COLORS.length];
       item.append(color, `${names[k] ?? (several ? `[${k}]` : '')} ${short(value)}`);
@@ -105,9 +116,10 @@ class Plot {
     pen.fillText(this.source.name, 6, 12);
     this.explain();
     if (!finite.length) return;
+    if (this.source.peaks) hi = Math.min(hi, 3 * finite.sort((a, b) => a - b)[Math.floor(0.98 * (finite.length - 1))] || hi); // rare peaks go beyond the top
     if (hi - lo < 1e-9 * Math.max(1, Math.abs(hi))) lo -= 0.5, hi += 0.5;
     const t0 = this.times[0], span = Math.max(1e-9, this.times.at(-1) - t0);
-    const x = t => left + (w - left - 6) * (t - t0) / span, y = v => h - 16 - (h - top - 20) * (v - lo) / (hi - lo);
+    const x = t => left + (w - left - 6) * (t - t0) / span, y = v => Math.max(top - 4, h - 16 - (h - top - 20) * (v - lo) / (hi - lo));
     pen.strokeStyle = '#8a929a55';
     pen.fillStyle = '#8a929a';
     for (const v of ticks(lo, hi)) {
