@@ -31,7 +31,7 @@ def install(name="mujoco"):
         if _sys.modules[known] is not this:
             del _sys.modules[known]
     _sys.modules[name] = this
-    for part in ("viewer", "rollout", "renderer", "egl", "glfw", "osmesa", "gl_context"):
+    for part in ("viewer", "rollout", "minimize", "renderer", "egl", "glfw", "osmesa", "gl_context"):
         _sys.modules[f"{name}.{part}"] = __getattr__(part)
 
 
@@ -848,7 +848,7 @@ from .spec import MjSpec  # noqa: E402,F401
 
 
 # packages ask for the platform's contexts by these names
-_PARTS = {"viewer": "viewer", "rollout": "rollout", "enums": "enums", "draw": "draw", "renderer": "draw", "egl": "draw", "glfw": "draw",
+_PARTS = {"viewer": "viewer", "rollout": "rollout", "minimize": "minimize", "enums": "enums", "draw": "draw", "renderer": "draw", "egl": "draw", "glfw": "draw",
           "osmesa": "draw", "gl_context": "draw"}
 
 
