@@ -413,10 +413,12 @@ int sti__dofs_of_bodies(const sti_model *m, int body1, int body2, int *out) {
     return n;
 }
 
-/* All rows of a block are over the same dofs. */
+/* Rows of a block are over the same dofs. Numbers of rows that are common have loops of their own, which are unrolled. */
+#define INLINE static inline __attribute__((always_inline))
+
 /* Over the first `trees` of the n columns. */
-static inline void add_force(const double *J, const int *col, int n, int trees, int dim, const double *g,
-                             const int *dof, double *force) {
+INLINE void add_force(const double *J, const int *col, int n, int trees, int dim, const double *g,
+                      const int *dof, double *force) {
     for (int k = 0; k < trees; k++) {
         double sum = 0;
         for (int i = 0; i < dim; i++) sum += J[i * n + k] * g[i];
@@ -432,11 +434,11 @@ void sti__block_force(const sti__assembly *as, int block, const double *g, doubl
     int trees = n; /* soft bodies come last */
     while (trees > 0 && as->dof[col[trees - 1]] >= as->model->nv) trees--;
     if (dim == 3) add_force(J, col, n, trees, 3, g, as->dof, force);
+    else if (dim == 1) add_force(J, col, n, trees, 1, g, as->dof, force);
     else add_force(J, col, n, trees, dim, g, as->dof, force);
 }
 
-static inline void take_velocity(const double *J, const int *col, int n, int dim, const double *v,
-                                 double *y) {
+INLINE void take_velocity(const double *J, const int *col, int n, int dim, const double *v, double *y) {
     double sum[6] = {0};
     for (int k = 0; k < n; k++)
         for (int i = 0; i < dim; i++) sum[i] += J[i * n + k] * v[col[k]];
@@ -449,6 +451,8 @@ void sti__block_velocity(const sti__assembly *as, int block, const double *v, do
     const double *J = as->jvalue + begin;
     const int *col = as->jcol + begin;
     if (dim == 3) take_velocity(J, col, n, 3, v, y);
+    else if (dim == 1) take_velocity(J, col, n, 1, v, y);
+    else if (dim == 6) take_velocity(J, col, n, 6, v, y);
     else take_velocity(J, col, n, dim, v, y);
 }
 

@@ -153,13 +153,20 @@ bool sti__memory_is_finite(const sti_contact_memory *m) {
 
 /* ---- the warm start of a row ------------------------------------------------------------------------------- */
 
-/* Forces (n, t1, t2) and torques (about n, t1, t2) into another frame. */
+static bool is_zero(const double *x) { return x[0] == 0 && x[1] == 0 && x[2] == 0; }
+
+/* Forces (n, t1, t2) and torques (about n, t1, t2), which few contacts have, into another frame. */
 static void turn(const double *from, const double *old, const double *frame, double *to) {
-    double world[2][3] = {{0}};
-    for (int part = 0; part < 2; part++)
+    for (int part = 0; part < 6; part += 3) {
+        double world[3] = {0};
+        if (is_zero(from + part)) {
+            to[part] = to[part + 1] = to[part + 2] = 0;
+            continue;
+        }
         for (int i = 0; i < 3; i++)
-            for (int k = 0; k < 3; k++) world[part][k] += from[3 * part + i] * old[3 * i + k];
-    for (int i = 0; i < 6; i++) to[i] = dot3(world[i / 3], frame + (size_t)3 * (size_t)(i % 3));
+            for (int k = 0; k < 3; k++) world[k] += from[part + i] * old[3 * i + k];
+        for (int i = 0; i < 3; i++) to[part + i] = dot3(world, frame + (size_t)3 * (size_t)i);
+    }
 }
 
 void sti__warm_carry(const sti__row_warm *old, const double from[9], const double frame[9],

@@ -118,6 +118,16 @@ static bool is_free(const sti_model *m, int body) {
     return m->jnt_type[m->dof_jntid[last]] == STI_JOINT_FREE && m->M_rownnz[last] == 6;
 }
 
+typedef struct filling {
+    sti__assembly *as;
+    const sti_state *s;
+    const sti__contact *contacts;
+    const sti__chain_kernels *kernels;
+    int first;
+    bool matrices,
+        laws; /* what to fill: both at once, but one after the other if their times are asked for */
+} filling;
+
 /* Wrenches (moment, force) about the com of the tree: of forces along the first three axes of the frame, then of moments. */
 static inline __attribute__((always_inline)) void find_wrenches(const sti__contact *c, const double arm[3],
                                                                 double sign, int dim, double *w) {
@@ -132,8 +142,9 @@ static inline __attribute__((always_inline)) void find_wrenches(const sti__conta
 
 /* The columns of one body: its velocity along the frame is the power of a force along it. The first three dofs of a free body are the
    world's axes. */
-static void fill_side(const sti_state *s, int body, const sti__contact *c, double sign, int n, int *col,
+static void fill_side(const filling *f, int body, const sti__contact *c, double sign, int n, int *col,
                       double *J) {
+    const sti_state *s = f->s;
     int count = sti__chain_length(s->model, body), dim = c->mixed.dim;
     if (count == 0) return;
     const int *dof = sti__chain_dofs(s->model, body);
@@ -144,57 +155,51 @@ static void fill_side(const sti_state *s, int body, const sti__contact *c, doubl
     if (dim == 3) find_wrenches(c, arm, sign, 3, w);
     else find_wrenches(c, arm, sign, dim, w);
     for (int i = 0; i < dim && axes; i++) v3_copy(J + (size_t)i * (size_t)n, w + 6 * i + 3);
-    sti__chain_kernels_get()->rows(s->cdof, dof + axes, count - axes, w, dim, J + axes, n);
+    f->kernels->rows(s->cdof, dof + axes, count - axes, w, dim, J + axes, n);
 }
 
-static void add_mobility(const sti__assembly *as, const sti_state *s, int body, const double pos[3],
-                         double K[12]) {
+static void add_mobility(const filling *f, int body, const double pos[3], double K[12]) {
+    const sti_state *s = f->s;
     double arm[3];
     if (s->model->body_lastdof[body] < 0) return;
     v3_sub(arm, pos, s->subtree_com + 3 * (size_t)s->model->body_rootid[body]);
-    sti__chain_kernels_get()->point(&as->mobility[body], arm, K);
+    f->kernels->point(&f->as->mobility[body], arm, K);
 }
 
 /* The size of a matrix does not depend on the frame it is seen in. */
-static double weight_apart(const sti__assembly *as, const sti_state *s, const sti__contact *c) {
+static double weight_apart(const filling *f, const sti__contact *c) {
     double K[12] = {0}, block[9], Kn[3];
-    add_mobility(as, s, c->body1, c->pos, K);
-    add_mobility(as, s, c->body2, c->pos, K);
+    add_mobility(f, c->body1, c->pos, K);
+    add_mobility(f, c->body2, c->pos, K);
     for (int i = 0; i < 3; i++) v3_copy(block + 3 * i, K + 4 * i);
     if (c->mixed.dim >= 3) return sti__block_weight(3, block);
     m3_mul_vec(Kn, block, c->frame);
     return v3_dot(Kn, c->frame);
 }
 
-static void fill_apart(sti__assembly *as, const sti_state *s, const sti__contact *c, int b) {
+static void fill_apart(const filling *f, const sti__contact *c, int b) {
+    const sti__assembly *as = f->as;
+    const sti_state *s = f->s;
     int at = as->first[b], begin = as->jstart[at], n = as->jstart[at + 1] - begin, dim = c->mixed.dim;
     int *col = as->jcol + begin;
     double *J = as->jvalue + begin;
     bool swap = s->model->body_lastdof[c->body1] > s->model->body_lastdof[c->body2];
     int split = sti__chain_length(s->model, swap ? c->body2 : c->body1);
-    fill_side(s, c->body1, c, -1, n, col + (swap ? split : 0), J + (swap ? split : 0));
-    fill_side(s, c->body2, c, 1, n, col + (swap ? 0 : split), J + (swap ? 0 : split));
+    fill_side(f, c->body1, c, -1, n, col + (swap ? split : 0), J + (swap ? split : 0));
+    fill_side(f, c->body2, c, 1, n, col + (swap ? 0 : split), J + (swap ? 0 : split));
     for (int i = 1; i < dim; i++)
         for (int k = 0; k < n; k++) col[i * n + k] = col[k];
 }
 
-static void fill_law(sti__assembly *as, const sti_state *s, const sti__contact *c, int b) {
+static void fill_law(const filling *f, const sti__contact *c, int b) {
+    sti__assembly *as = f->as;
     int at = as->first[b];
-    double w = weight_apart(as, s, c);
+    double w = weight_apart(f, c);
     law l = {&as->rows[b], as->R + at, as->vhat + at, &as->info[b]};
-    if (!find_law(as, s, c, w, l)) as->info[b].source = STI__FROM_NOTHING;
+    if (!find_law(as, f->s, c, w, l)) as->info[b].source = STI__FROM_NOTHING;
     as->memory[b].feature = c->feature; /* what it remembers is found later */
     memcpy(as->memory[b].frame, c->frame, sizeof c->frame);
 }
-
-typedef struct filling {
-    sti__assembly *as;
-    const sti_state *s;
-    const sti__contact *contacts;
-    int first;
-    bool matrices,
-        laws; /* what to fill: both at once, but one after the other if their times are asked for */
-} filling;
 
 static void answer(void *context, int begin, int end) {
     const filling *f = context;
@@ -206,8 +211,8 @@ static void fill_blocks(void *context, int begin, int end) {
     for (int b = f->first + begin; b < f->first + end; b++) {
         const sti__contact *c = f->contacts + f->as->info[b].id;
         if (!is_apart(f->s->model, c)) continue;
-        if (f->matrices) fill_apart(f->as, f->s, c, b);
-        if (f->laws) fill_law(f->as, f->s, c, b);
+        if (f->matrices) fill_apart(f, c, b);
+        if (f->laws) fill_law(f, c, b);
     }
 }
 
@@ -221,7 +226,7 @@ static void fill_laws(filling *f, const sti_tasks *tasks) {
 
 void sti__point_rows(sti__assembly *as, const sti_state *s, const sti__contact *contacts, int count,
                      const sti_tasks *tasks) {
-    filling f = {as, s, contacts, as->nblock, true, !as->tally};
+    filling f = {as, s, contacts, sti__chain_kernels_get(), as->nblock, true, !as->tally};
     as->failed |= !sti__overlaps_find(&as->overlaps, s, contacts, count);
     for (int i = 0, next = 0; i < count && !as->failed; i++) {
         if (contacts[i].exclude >= 2 || contacts[i].far) continue;

@@ -578,9 +578,8 @@ static sti_status solve(sti_world *world) {
 }
 
 /* Threads may say of the same tree that it is pushed. */
-static void say_pushed(sti__constraints *c, int col) {
-    const sti__assembly *as = &c->rows;
-    __atomic_store_n(&c->pushed[as->owner[as->dof[col]]], true, __ATOMIC_RELAXED);
+static void say_pushed(sti__constraints *c, int tree) {
+    __atomic_store_n(&c->pushed[tree], true, __ATOMIC_RELAXED);
 }
 
 static void find_pushed_by(void *context, int begin, int end) {
@@ -592,9 +591,13 @@ static void find_pushed_by(void *context, int begin, int end) {
         for (int i = as->first[b]; i < as->first[b + 1]; i++) any |= as->g[i] != 0;
         if (!any || from == to) continue;
         int first = as->owner[as->dof[as->jcol[from]]], last = as->owner[as->dof[as->jcol[to - 1]]];
-        say_pushed(c, as->jcol[from]);
-        say_pushed(c, as->jcol[to - 1]);
-        for (int k = from; last - first > 1 && k < to; k++) say_pushed(c, as->jcol[k]);
+        say_pushed(c, first);
+        say_pushed(c, last);
+        for (int k = from, tree = first; last - first > 1 && k < to; k++) {
+            int next = as->owner[as->dof[as->jcol[k]]];
+            if (next != tree) say_pushed(c, next);
+            tree = next;
+        }
     }
 }
 

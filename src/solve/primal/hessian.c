@@ -292,6 +292,13 @@ static inline void add_three(double *to, int n, int count, const double J[3], co
     if (i < n) to[i] += (a * x[i] + b * y[i]) + c * z[i];
 }
 
+/* The same of one row. */
+static inline void add_one(double *to, int n, double J, const double *GJ) {
+    int i = 0;
+    for (; i + 1 < n; i += 2) *(pair *)(to + i) += J * *(const pair *)(GJ + i);
+    if (i < n) to[i] += J * GJ[i];
+}
+
 /* h += J'GJ of one dof and the first n of the block; columns that follow each other do so in h too. */
 static inline void add_block(double *h, const int *place, const int *run, int n, int dim, int count,
                              const double *J, const double *GJ) {
@@ -299,6 +306,10 @@ static inline void add_block(double *h, const int *place, const int *run, int n,
         end = run[k] < n ? run[k] : n;
         if (dim == 3) {
             add_three(h + place[k], end - k, count, J, GJ + k);
+            continue;
+        }
+        if (dim == 1) {
+            add_one(h + place[k], end - k, J[0], GJ + k);
             continue;
         }
         for (int i = k; i < end; i++) {
