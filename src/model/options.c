@@ -96,7 +96,7 @@ static const char *missing(const sti_option *o, needs n) {
     if (alm) return "acts with the other integrators only, not with alm";
     if (n == NEEDS_DESCENT && !sap) return "acts with solver=\"sap\" or \"auto\" only";
     if (n == NEEDS_DESCENT && o->coulomb && o->linear != 2)
-        return "acts with coulomb=\"relaxed\"; with exact friction on parts of more than 64 dofs without "
+        return "acts with coulomb=\"relaxed\"; with exact friction on parts of more than 160 dofs without "
                "contacts only";
     if (n == NEEDS_APGD && sap) return "acts with solver=\"apgd\" or \"newton\" only";
     if (n == NEEDS_PCG && !sap) return "acts with solver=\"sap\" or \"auto\" only";

@@ -120,9 +120,11 @@
 /* ---- small islands (small_kernel.c) --------------------------------------------------------------------- */
 
 #define STI__SMALL 64 /* Dofs of an island that is solved with dense matrices, ... */
+#define STI__SMALL_BODIES 160 /* ... without soft bodies (26 free bodies; of 0, 96, 128, 144, 160 and 192 the one at which 24 small piles, dominos and a table of primitives take least) ... */
 #define STI__SMALL_LARGE 320 /* ... of robots ... */
 #define STI__SMALL_DEEP 5 /* ... whose lower triangle of A has more numbers in a row than this: free bodies have 3.5. */
-#define STI__SMALL_STEPS 60 /* Newton steps before the island takes the longer way. */
+#define STI__SMALL_STEPS 60 /* Newton steps before the island takes the longer way; ... */
+#define STI__SMALL_STEPS_BODIES 15 /* ... the same beyond STI__SMALL dofs of free bodies, which sweeps are good at. */
 #define STI__SMALL_FELT 0.3 /* Share of its Delassus diagonal that a row is taken to feel where its state (open, sticking, sliding) is told from velocity and impulse: other rows resist the same motion. With 1 a dog with contacts that roll takes 9.1 Newton steps instead of 6.1, a hand with a block 3.5 instead of 2.9. */
 #define STI__SMALL_FELT_ROLLING 0.05 /* The same of friction, spin and rolling of contacts that have more than friction: 0.1 and 0.02 take 5 % more steps. */
 #define STI__SMALL_FAR 0.2 /* Natural map of a guess above which it is swept first. */

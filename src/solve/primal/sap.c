@@ -464,11 +464,11 @@ static sti__small_job small_job(const small_run *run, int k) {
 /* Operations of one step of an island with dense matrices. */
 static double small_cost(int n, int m) { return (double)n * n * (n + 2.0 * m) + 100.0 * m; }
 
-static void cap_small(const small_run *run, sti__small_job *job, int m) {
+static void cap_small(const small_run *run, sti__small_job *job, int m, int steps) {
     double share = (double)(job->n + m) / (run->task->problem->arrays.n + run->task->problem->m);
     sti__budget own = {0, (run->task->budget->most - run->task->budget->spent) * share};
     job->cost = small_cost(job->n, m);
-    int most = sti__budget_iterations(&own, job->cost, STI__SMALL_STEPS);
+    int most = sti__budget_iterations(&own, job->cost, steps);
     if (job->steps > most) job->steps = most;
 }
 
@@ -492,7 +492,7 @@ bool sti__small_ahead(const sti_problem *p, const sti_solve_options *o, const st
                             .next_v = w->next_v,
                             .next_g = w->next_g,
                             .share = w->share};
-    cap_small(&run, job, p->m);
+    cap_small(&run, job, p->m, STI__SMALL_STEPS);
     return true;
 }
 
@@ -507,7 +507,7 @@ static size_t plan_one(small_run *run, int k) {
         return 0;
     }
     for (int b = 0; b < job->nrow; b++) m += p->arrays.rows[job->row[b]].dim;
-    cap_small(run, job, m);
+    cap_small(run, job, m, sti__small_steps(p, job->dof, job->n));
     return sti__small_room(job->n, m, job->nrow);
 }
 

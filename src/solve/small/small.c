@@ -36,17 +36,24 @@ bool sti__softened(const sti_problem *p, const int *row, int nrow) {
     return true;
 }
 
-/* Whether kinematic trees alone are in it, and deep ones. */
-static bool is_deep(const sti_problem *p, const int *dof, int n) {
+/* Dofs that an island of these may have: those of deep kinematic trees may be many, next to soft bodies there are few. */
+static int most_dofs(const sti_problem *p, const int *dof, int n) {
     const sti_csr *A = &p->arrays.A;
     int64_t count = 0;
     for (int i = 0; i < n; i++) {
-        if (dof[i] >= p->first_soft) return false;
+        if (dof[i] >= p->first_soft) return STI__SMALL;
         count += A->start[dof[i] + 1] - A->start[dof[i]];
     }
-    return count + n > 2 * STI__SMALL_DEEP * (int64_t)n; /* both triangles, with the diagonal once */
+    bool deep = count + n > 2 * STI__SMALL_DEEP * (int64_t)n; /* both triangles, with the diagonal once */
+    return deep ? STI__SMALL_LARGE : STI__SMALL_BODIES;
+}
+
+int sti__small_steps(const sti_problem *p, const int *dof, int n) {
+    return n > STI__SMALL && most_dofs(p, dof, n) == STI__SMALL_BODIES ? STI__SMALL_STEPS_BODIES
+                                                                       : STI__SMALL_STEPS;
 }
 
 bool sti__small_fits(const sti_problem *p, const int *dof, const int *row, int n, int nrow) {
-    return (n <= STI__SMALL || (n <= STI__SMALL_LARGE && is_deep(p, dof, n))) && sti__softened(p, row, nrow);
+    return (n <= STI__SMALL || (n <= STI__SMALL_LARGE && n <= most_dofs(p, dof, n))) &&
+           sti__softened(p, row, nrow);
 }

@@ -33,7 +33,9 @@ typedef bool (*sti__small_solver)(sti__small_job *job);
 sti__small_solver sti__small_get(int n);
 /* Cones and intervals with all R > 0: what exact Coulomb's explicit law is for. */
 bool sti__softened(const sti_problem *problem, const int *row, int nrow);
-/* These in at most STI__SMALL dofs, or STI__SMALL_LARGE in trees that are deep. */
+/* These in at most STI__SMALL dofs, STI__SMALL_BODIES without soft bodies, or STI__SMALL_LARGE in trees that are deep. */
 bool sti__small_fits(const sti_problem *problem, const int *dof, const int *row, int n, int nrow);
+/* Newton steps that such an island may take. */
+int sti__small_steps(const sti_problem *problem, const int *dof, int n);
 
 #endif
