@@ -7,13 +7,15 @@ solver over the mean step of ours, so above 1 is faster than MuJoCo. `unmet` cou
 tolerance. A scene ends early after --limit CPU seconds, so that all take about ten minutes; `simulated` says how far it came.
 Solvers of MuJoCo that take more than 25 % of these seconds stop before, and are not counted as its fastest.
 
-Then piles of 1000, 2000 and 4000 spheres that are poured (--piles runs these alone): mean step once all layers touch, and how it
-grows. --write puts the figures into docs/moving_measured.md."""
+Then piles of 1000 to 8000 spheres that are poured, and that rest in each other's pockets (--piles runs these alone): steps from 0.3 s
+on, when all layers touch, and how they grow; bytes of memory that a sphere takes, of a process of its own. --write puts the figures
+into docs/moving_measured.md; with --piles those of the piles alone."""
 import argparse
 import dataclasses
 import math
 import os
 import pathlib
+import subprocess
 import sys
 import time
 
@@ -26,8 +28,10 @@ TOLERANCES = (1e-3, 2e-4, 1e-6, 1e-8)
 VARIANTS = [(solver, cone) for solver in ("CG", "Newton") for cone in ("pyramidal", "elliptic")]
 SHORT = 0.4  # of the time, in the short form
 STOP = 0.25  # of a scene's CPU seconds, after which one of MuJoCo's solvers stops there
-PILES = (1000, 2000, 4000)
+PILES = (1000, 2000, 4000, 8000)
 PILE_TOL = 2e-4
+PILE_KINDS = {"poured": scenes_moving.scenes_contact.spheres, "at rest": scenes_moving.scenes_contact.packed}
+PILES_TITLE = "## Piles of spheres"
 
 
 @dataclasses.dataclass
@@ -126,29 +130,74 @@ def summary(lines, tolerances):
     return out
 
 
-def run_pile(count, options):
-    """[spheres, mean ms of a step of ours and of MuJoCo's CG once all layers touch, contacts, unmet, simulated seconds]"""
-    text = scenes_moving.scenes_contact.spheres(count)
+def resident():
+    """Bytes of memory of this process."""
+    return 1024 * int(next(line for line in open("/proc/self/status") if line.startswith("VmRSS")).split()[1])
+
+
+def print_memory(kind, count):
+    """Bytes that a sphere of a pile takes once all layers touch, in a process that does nothing else."""
+    text, before = PILE_KINDS[kind](count), resident()
+    engine = engines.Stiction(xml=text, tol=PILE_TOL)
+    while engine.time < 0.35:
+        engine.step()
+    print((resident() - before) / count)
+
+
+def memory(kind, count):
+    command = [sys.executable, __file__, "--memory", kind, str(count)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+@dataclasses.dataclass
+class Pile:
+    count: int
+    mean: float  # ms of a step of ours, once all layers touch
+    largest: float  # over the median
+    cg: float  # mean ms of MuJoCo's CG
+    contacts: int
+    unmet: int  # of all steps
+    bytes: float  # per sphere
+    seconds: float  # simulated
+
+
+def run_pile(kind, count, options):
+    text = PILE_KINDS[kind](count)
     runners = [ours(text, PILE_TOL, options.solver), Runner(engines.MuJoCo(xml=text, solver="CG", cone="pyramidal"), "CG")]
-    h, out = runners[0].engine.timestep, []
-    begun, times = time.process_time(), []
+    h, begun, times = runners[0].engine.timestep, time.process_time(), []
     while time.process_time() - begun < options.limit and runners[0].engine.time < 0.6 - h / 2:
         for r in runners:
             r.step(None)
         times.append(runners[0].engine.time)
-    late = [k for k, t in enumerate(times) if t > 0.3]  # all layers touch
-    for r in runners:
-        out.append(float(np.mean([r.ms[k] for k in late])) if late else math.nan)
-    contacts = runners[0].contacts[late[-1]] if late else 0
-    return [count, *out, contacts, sum(x > PILE_TOL for x in runners[0].residuals), times[-1]]
+    late = [k for k, t in enumerate(times) if t > 0.3] or [len(times) - 1]  # all layers touch
+    mine, cg = (np.array(r.ms)[late] for r in runners)
+    return Pile(count, mine.mean(), mine.max() / np.median(mine), cg.mean(), runners[0].contacts[late[-1]],
+                sum(x > PILE_TOL for x in runners[0].residuals), memory(kind, count), times[-1])
+
+
+def growth(rows, of):
+    return np.polyfit(np.log([x.count for x in rows]), np.log([of(x) for x in rows]), 1)[0]
+
+
+def run_kind(kind, options):
+    rows = [run_pile(kind, count, options) for count in PILES]
+    out = [f"### {kind.capitalize()}", "", "| spheres | ms a step, 0.3 s to 0.6 s | largest / median | MuJoCo's CG, ms | contacts at the end | unmet | bytes a sphere | simulated, s |",
+           "|---|---|---|---|---|---|---|---|"]
+    out += [f"| {x.count} | {x.mean:.1f} | {x.largest:.1f} | {x.cg:.1f} | {x.contacts} | {x.unmet} | {x.bytes:.0f} | {x.seconds:.2f} |" for x in rows]
+    exponents = [growth(rows, of) for of in (lambda x: x.mean, lambda x: x.cg, lambda x: x.count * x.bytes)]
+    return [*out, "", "A step grows as n^{:.2f}, MuJoCo's as n^{:.2f}; memory as n^{:.2f}.".format(*exponents), ""]
 
 
 def run_piles(options):
-    rows = [run_pile(count, options) for count in PILES]
-    out = ["| spheres | ms a step, 0.3 s to 0.6 s | MuJoCo's CG | contacts at the end | unmet | simulated, s |", "|---|---|---|---|---|---|"]
-    out += [f"| {n} | {a:.1f} | {b:.1f} | {c} | {u} | {t:.2f} |" for n, a, b, c, u, t in rows]
-    slopes = [np.polyfit(np.log([x[0] for x in rows]), np.log([x[k] for x in rows]), 1)[0] for k in (1, 2)]
-    return [*out, "", f"A step grows as n^{slopes[0]:.2f}, MuJoCo's as n^{slopes[1]:.2f}."]
+    out = [PILES_TITLE, "", f"At {PILE_TOL:.0e}, in turn with MuJoCo's CG with pyramids, one of its four solvers. Bytes are of a process of its own. "
+           f"The machine had a load of {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores at the start.", ""]
+    for kind in PILE_KINDS:
+        out += run_kind(kind, options)
+    return out
+
+
+def write_piles(piles):
+    PAGE.write_text("\n".join([PAGE.read_text().split(PILES_TITLE)[0] + piles[0], *piles[1:]]))
 
 
 def page(lines, tolerances, piles):
@@ -156,8 +205,7 @@ def page(lines, tolerances, piles):
                       "Written by `./dev bench moving --write`, which also says what the columns mean; [sap.md](sap.md) has the method. One thread.", "",
                       "Ratios are the mean step of MuJoCo's fastest solver over ours: above 1 is faster than MuJoCo. "
                       f"The machine had a load of {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores at the end.", "",
-                      *summary(lines, tolerances), "", HEAD, *map(row_of, lines), "", "## Piles of spheres, poured", "",
-                      f"At {PILE_TOL:.0e}, in turn with MuJoCo's CG with pyramids, one of its four solvers.", "", *piles, ""])
+                      *summary(lines, tolerances), "", HEAD, *map(row_of, lines), "", *piles])
 
 
 def main():
@@ -169,13 +217,20 @@ def main():
     p.add_argument("--limit", type=float, default=50, help="CPU seconds of a scene, after which it ends early")
     p.add_argument("--piles", action="store_true", help="the growth of piles alone")
     p.add_argument("--write", action="store_true", help="renew docs/moving_measured.md")
+    p.add_argument("--memory", nargs=2, metavar=("KIND", "COUNT"), help=argparse.SUPPRESS)
     options = p.parse_args()
+    if options.memory:
+        print_memory(options.memory[0], int(options.memory[1]))
+        return
     options.tol = options.tol or list(TOLERANCES[1:3] if options.quick else TOLERANCES)
     names = [n for n in scenes_moving.SCENES if not options.only or any(part in n for part in options.only)]
     if not names:
         sys.exit("no scene has such a name")
     if options.piles:
-        print("\n".join(run_piles(options)))
+        piles = run_piles(options)
+        print("\n".join(piles))
+        if options.write:
+            write_piles(piles)
         return
     lines = []
     print(HEAD)

@@ -209,6 +209,15 @@
 #define STI__CLUSTER_MINIMISE 30 /* ... and Newton steps of one of them, ... */
 #define STI__CLUSTER_WORTH 100 /* ... which may cost as much as so many sweeps; then one solve with frozen shifts a visit has to do. */
 
+/* ---- sweeps over pairs: proximal rounds, where a stall is not of a few bodies ---------------------------- */
+
+/* R of contacts grows by this share of their Delassus diagonal, and what it does is taken back at each round's end. Of 0.005, 0.01,
+   0.02 and 0.05 the one with the fewest sweeps: less stalls, more takes more rounds. */
+#define STI__PAIRS_SHARE 0.01
+#define STI__PAIRS_SOFTER 3 /* Factor by which it grows where a round stalls, ... */
+#define STI__PAIRS_SHARE_MOST 0.5 /* ... up to this. */
+#define STI__PAIRS_ROUND 0.1 /* A round ends once a sweep changes less than this share of what its first sweep has changed (squared). */
+
 /* ---- sweeps over pairs: the end ------------------------------------------------------------------------- */
 
 #define STI__PAIRS_AIM 0.98 /* Share of the tolerance at which sweeps stop, so that the certificate of the rounded answer holds too. */

@@ -19,6 +19,7 @@
     X(PAIR_NEARNESS, "stalled sweeps go on until Newton's method finds its way from where they are")         \
     X(PAIR_CLUSTERS, "bodies whose contacts cycle are solved as one block after each sweep")                 \
     X(CLUSTER_SHIFTS, "there: De Saxce shifts are frozen where Newton's steps or visits lead nowhere")       \
+    X(PAIR_ROUNDS, "sweeps over pairs that stall everywhere go on in proximal rounds")                          \
     X(MASS_SCALING, "mass-scaling continuation where heavy bodies lean on light ones")                       \
     X(ROUNDS_ANDERSON, "Anderson's method on the offset of proximal rounds")                                 \
     X(ROUNDS_SOFTER, "a proximal round that fails is tried again with larger shares")                        \

@@ -40,7 +40,10 @@ typedef struct run {
     double goal2;                          /* change at which the gap is worth computing */
     double best;                           /* since the last stall, of squared changes ... */
     int since;                             /* ... and sweeps without half of it */
-    bool stalled;
+    bool stall, stalled;                   /* the last sweep, any so far */
+    double share;   /* of the Delassus diagonal that proximal rounds add to R; 0: none yet */
+    int in_round;   /* sweeps of this round, ... */
+    double first;   /* ... and what the first of them has changed, squared */
     double bar;     /* relative gap bar when stalled sweeps were last looked at */
     int look, wait; /* next sweep at which watched contacts are looked at; sweeps to the one after it */
     double local;
@@ -89,7 +92,9 @@ static double take_sweep(run *r, double cost, double most) {
 /* The relative gap bar. */
 static double measure(run *r) {
     sti__pairs *p = r->p;
+    if (r->share > 0) sti__pairs_soften(p, NULL, 0);
     sti__pairs_gap part = r->kernel->gap(p, p->z, p->g, p->inside, p->push);
+    if (r->share > 0) sti__pairs_soften(p, p->center, r->share);
     r->sum = (sti__sum){.gap = part.rows + part.rest2 / 2,
                         .impulse2 = part.impulse2,
                         .moved2 = part.moved2,
@@ -97,8 +102,29 @@ static double measure(run *r) {
     return sti__sum_bar(&r->sum);
 }
 
+/* A proximal round about the impulses as they are. */
+static void begin_round(run *r, double share) {
+    sti__pairs *p = r->p;
+    r->share = share;
+    r->in_round = r->have = r->since = 0;
+    r->best = INFINITY;
+    memcpy(p->center, p->g, sizeof(double) * (size_t)p->m);
+    sti__pairs_soften(p, p->center, share);
+}
+
+/* Whether the bar holds where a round has done its work, or stalls; else the next one begins. */
+static bool end_round(run *r) {
+    if (r->in_round++ == 0) r->first = r->change2;
+    if (r->change2 > STI__PAIRS_ROUND * r->first && !r->stall) return false;
+    double bar = measure(r);
+    if (bar <= r->tol) return true;
+    if (!r->stall) begin_round(r, r->share);
+    return false;
+}
+
 /* Whether it holds, where the change of the last sweep says that it may. */
 static bool is_done(run *r) {
+    if (r->share > 0) return end_round(r);
     if (r->goal2 > 0 && r->change2 > r->goal2) return false;
     double bar = measure(r), fall = r->tol / bar;
     if (bar <= r->tol) return true;
@@ -118,16 +144,22 @@ static void look_at_open(run *r, int sweeps) {
 
 /* ---- acceleration ------------------------------------------------------------------------------------------ */
 
-/* Where sweeps lead nowhere the window begins anew, and what cycles becomes a cluster. */
+/* Whether sweeps lead nowhere. */
 static void watch_stalls(run *r) {
     r->since++;
     if (r->change2 < 0.5 * r->best) r->best = r->change2, r->since = 0;
-    if (r->since <= STI__PAIRS_PATIENCE && r->change2 <= STI__PAIRS_WILD * r->best) return;
-    r->stalled = true;
-    if (STI__RULE(PAIR_CLUSTERS)) sti__clusters_grow(r->p, r->change[r->newest]);
+    r->stall = r->since > STI__PAIRS_PATIENCE || r->change2 > STI__PAIRS_WILD * r->best;
+    r->stalled |= r->stall;
+}
+
+/* The window begins anew, and what cycles becomes a cluster; where that is not a few bodies, R grows in proximal rounds. */
+static void leave_stall(run *r) {
+    double share = r->share > 0 ? STI__PAIRS_SOFTER * r->share : STI__PAIRS_SHARE;
+    bool grown = STI__RULE(PAIR_CLUSTERS) && sti__clusters_grow(r->p, r->change[r->newest]);
     r->best = r->change2;
     r->have = 1;
     r->since = 0;
+    if (!grown && STI__RULE(PAIR_ROUNDS)) begin_round(r, fmin(STI__PAIRS_SHARE_MOST, share));
 }
 
 /* Factors, which add up to 1, of the combination of least change; false if the changes are not independent. */
@@ -227,14 +259,16 @@ static bool iterate(run *r, sti__budget *budget, int *sweeps) {
     double enough = worth(r->p, cost, r->patience), spent = 0;
     for (*sweeps = 0; *sweeps < STI__PAIRS_SWEEPS && sti__budget_left(budget);) {
         if (r->stalled && spent >= enough && is_enough(r, &enough)) return false;
-        double work = cost + take_sweep(r, cost, budget->most - budget->spent);
+        double others = r->share > 0 && r->in_round == 0 ? 2 * cost : 0; /* passes between two rounds */
+        double work = others + cost + take_sweep(r, cost, budget->most - budget->spent);
         ++*sweeps;
         spent += work;
         sti__budget_spend(budget, work);
         if (!(r->change2 < INFINITY)) return false;
+        watch_stalls(r);
         if (is_done(r)) return true;
         look_at_open(r, *sweeps);
-        watch_stalls(r);
+        if (r->stall) leave_stall(r);
         begin_next(r);
     }
     return false;

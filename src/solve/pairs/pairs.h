@@ -108,6 +108,7 @@ typedef struct sti__pairs {
     double *weight;                 /* m: square root of the impulses' weight */
     double *z, *g;                  /* iterate: one of out_z and out_g */
     double *before, *inside, *push; /* impulses before the sweep; within bounds, and what these push */
+    double *center;                 /* impulses that a proximal round is about */
     double *
         share; /* of the gap: of each contact in lanes, by its normal impulse's number / 3, then of single blocks */
     double *out_g, *out_z, *change; /* of the last sweeps, and the next: STI__PAIRS_KEPT of each */
@@ -127,6 +128,12 @@ void sti__pairs_free(sti__pairs *p, const sti_allocator *allocator);
 int sti__pairs_touches(const sti__pairs *p, int b, int *list);
 /* Rows of block b over one part, whitened: dim rows of ld numbers. */
 void sti__pairs_whiten(const sti__pairs *p, int b, int part, int ld, double *X);
+
+/* The group of block b, which is in lanes. */
+sti__pair_group *sti__pairs_group_of(const sti__pairs *p, int b);
+/* Contacts in lanes get more R, a share of their Delassus diagonal, and a target that makes up for it where impulses are those of
+   `center`. share 0: as they are. */
+void sti__pairs_soften(const sti__pairs *p, const double *center, double share);
 
 /* Parts of the gap: sum over rows, and squares of z - X'h, X'h and z. */
 typedef struct sti__pairs_gap {

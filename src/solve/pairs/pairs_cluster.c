@@ -63,20 +63,9 @@ void sti__clusters_begin(const sti__pairs *p) {
 
 /* ---- what is not swept ------------------------------------------------------------------------------------- */
 
-/* The group whose impulses begin at or before a pack. */
-static sti__pair_group *group_of(const sti__pairs *p, int pack) {
-    int low = 0, high = p->ngroup - 1;
-    while (low < high) {
-        int mid = (low + high + 1) / 2;
-        if (p->group[mid].first <= pack) low = mid;
-        else high = mid - 1;
-    }
-    return &p->group[low];
-}
-
 static void hold_block(const sti__pairs *p, int b, bool held) {
     if (p->where[b] < p->packs * STI__LANE) {
-        sti__pair_group *group = group_of(p, p->where[b] / STI__LANE);
+        sti__pair_group *group = sti__pairs_group_of(p, b);
         group->hold[p->where[b] % STI__LANE] = held;
         group->held = false;
         for (int l = 0; l < STI__LANE; l++) group->held |= group->hold[l] != 0;
@@ -249,7 +238,7 @@ static int body_of(const sti__pairs *p, int b) {
     return count <= 0 ? -1 : list[count > 1 && is_hub(p, list[0])];
 }
 
-void sti__clusters_grow(const sti__pairs *p, const double *change) {
+bool sti__clusters_grow(const sti__pairs *p, const double *change) {
     room r = room_of(p);
     int seed[STI__CLUSTER_SEEDS], count = find_seeds(p, change, r.share, seed), part = -1;
     bool grown = false;
@@ -260,6 +249,7 @@ void sti__clusters_grow(const sti__pairs *p, const double *change) {
         if (r.all->cluster[k].blocks == 0) list_blocks(p, &r.all->cluster[k]);
     int own = part >= 0 && !grown ? cluster_of(r.all, part) : -1;
     if (own >= 0) r.all->cluster[own].frozen ^= true;
+    return grown || own >= 0;
 }
 
 /* ---- its problem ------------------------------------------------------------------------------------------- */

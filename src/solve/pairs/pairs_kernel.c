@@ -344,7 +344,7 @@ static void visit_one(const slice *s, double *z) {
     velocity_one(s->head, s->points, a, b, y);
     UNROLL for (int r = 0; r < 3; r++) d[r] = s->g[AT(r)];
     settle(s->points, y, d, g);
-    UNROLL for (int r = 0; r < 3 && s->hold; r++) g[r] = v_select(swept(s), g[r], d[r]);
+    if (s->hold) UNROLL for (int r = 0; r < 3; r++) g[r] = v_select(swept(s), g[r], d[r]);
     UNROLL for (int r = 0; r < 3; r++) {
         s->g[AT(r)] = g[r];
         d[r] = g[r] - d[r];

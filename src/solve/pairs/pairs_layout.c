@@ -66,7 +66,7 @@ static size_t lay_out_room(sti__pairs *p, const plan *x, char *base) {
     p->D = sti__cut(&c, (size_t)x->squares, sizeof(double));
     p->q = sti__cut(&c, (size_t)p->s->m, sizeof(double));
     p->clusters = sti__cut(&c, sti__clusters_room(p->s->nrow), 1);
-    double **impulses[] = {&p->weight, &p->before, &p->inside, &p->share};
+    double **impulses[] = {&p->weight, &p->before, &p->inside, &p->share, &p->center};
     for (int i = 0; i < STI__COUNT(impulses); i++) *impulses[i] = sti__cut(&c, m, sizeof(double));
     p->push = sti__cut(&c, z, sizeof(double));
     p->out_g = sti__cut(&c, sti__mul(all, m), sizeof(double));
@@ -451,4 +451,47 @@ bool sti__pairs_prepare(sti__pairs *p, sti__island *s, const sti_tasks *tasks) {
     if (!sti__make_room(s->allocator, &p->room, &p->nroom, need, need / 2)) return false;
     lay_out_room(p, &x, p->room);
     return fill(p, &x, tasks);
+}
+
+/* ---- proximal rounds ---------------------------------------------------------------------------------------- */
+
+sti__pair_group *sti__pairs_group_of(const sti__pairs *p, int b) {
+    int low = 0, high = p->ngroup - 1, pack = p->where[b] / STI__LANE;
+    while (low < high) {
+        int mid = (low + high + 1) / 2;
+        if (p->group[mid].first <= pack) low = mid;
+        else high = mid - 1;
+    }
+    return &p->group[low];
+}
+
+/* R of a row: its own and a share of its Delassus diagonal, the two sums with their inverses. */
+static void set_row(double *point, int r, int weight, double R, double share) {
+    double D = point[weight * STI__LANE] - point[r * STI__LANE];
+    double all = R + share * D;
+    point[r * STI__LANE] = all;
+    point[(r + 2) * STI__LANE] = 1 / all;
+    point[weight * STI__LANE] = D + all;
+    point[(weight + 2) * STI__LANE] = 1 / (D + all);
+}
+
+static void soften_contact(const sti__pairs *p, int b, const double *center, double share) {
+    const sti__island *s = p->s;
+    sti__pair_group *group = sti__pairs_group_of(p, b);
+    int at = s->first[b], pack = p->where[b] / STI__LANE - group->first;
+    double *point = p->data + (group->at + (group->count == 1 ? STI__HEAD_ONE : STI__HEAD)) * STI__LANE +
+                    (size_t)(pack / 3 * STI__POINT * STI__LANE + p->where[b] % STI__LANE);
+    set_row(point, STI__POINT_RN, STI__POINT_WN, s->R[at], share);
+    set_row(point, STI__POINT_RT, STI__POINT_WT, s->R[at + 1], share);
+    for (int r = 0; r < 3; r++) {
+        double soft = point[(r == 0 ? STI__POINT_RN : STI__POINT_RT) * STI__LANE] - s->R[at + r];
+        point[(STI__POINT_Q + r) * STI__LANE] =
+            p->q[at + r] - (center ? soft * center[p->where[b] + r * STI__LANE] : 0);
+    }
+}
+
+void sti__pairs_soften(const sti__pairs *p, const double *center, double share) {
+    for (int b = 0; b < p->s->nrow; b++)
+        if (p->where[b] < p->packs * STI__LANE) soften_contact(p, b, center, share);
+    for (int k = 0; k < p->ngroup; k++) p->group[k].ready = false;
 }
