@@ -387,8 +387,12 @@ def run_batch(browser, folder):
     page.until("viewer.worlds.slots?.length === 8")
     assert page.page.is_visible("#worlds") and page.get("viewer.worlds.meshes.every(m => m.count === 8)")
     page.page.click("#all")
-    page.get("viewer.eye.free.position.multiplyScalar(2.5)")
     page.drawn()
+    outside = page.get("""viewer.worlds.meshes.flatMap(mesh => [...Array(mesh.count).keys()].map(i => {
+        const place = new viewer.THREE.Matrix4(); mesh.getMatrixAt(i, place);
+        const p = new viewer.THREE.Vector3().setFromMatrixPosition(place).project(viewer.eye.camera);
+        return Math.max(Math.abs(p.x), Math.abs(p.y)); })).filter(far => far > 1).length""")
+    assert outside == 0, f"{outside} things of other worlds are outside of the picture"
     page.page.screenshot(path=folder / "15-batch.png")
     foot = page.get("viewer.worlds.meshes.findIndex(m => m.userData.geom.userData.body === 1)")
     x, y = page.get(f"""(() => {{ const box = document.getElementById('view').getBoundingClientRect(), m = new viewer.THREE.Matrix4();

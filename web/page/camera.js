@@ -25,9 +25,10 @@ export class Eye {
     this.floor = floors.length ? Math.min(...floors.map(g => g.pos[2])) + 0.01 * extent : -Infinity;
   }
 
-  /** Shows all bodies, from the same side. */
-  frameAll() {
+  /** Shows all bodies, and other things that are given, from the same side. */
+  frameAll(more = []) {
     const box = new THREE.Box3();
+    more.filter(m => m.visible).forEach(m => { m.computeBoundingBox(); box.expandByObject(m); });
     this.scene.geoms.filter(g => g.visible && g.userData.solid).forEach(g => box.expandByObject(g));
     this.lookAt(box);
   }

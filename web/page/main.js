@@ -35,7 +35,7 @@ async function main() {
   let newest = null, panel = null, received = 0, drawn = 0;
   const stream = new Stream(frame => { newest = frame; received++; plots.update(frame); }, on => panel?.connected(on));
   panel = new Panel({ scene, stream, eye, contacts, softs, capture, marks });
-  const worlds = new Worlds(scene, eye, stream);
+  const worlds = panel.worlds = new Worlds(scene, eye, stream);
   const mouse = new Mouse(canvas, scene, eye, stream, worlds, selected => panel.select(selected));
   const markers = new Markers(scene, eye, mouse, stage);
   panel.pick = body => mouse.choose(body);

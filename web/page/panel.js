@@ -31,7 +31,7 @@ export class Panel {
     this.play = () => stream.send(OP.PAUSE, this.running() ? 1 : 0);
     this.step = () => stream.send(OP.STEP, 1);
     this.reset = () => stream.send(OP.RESET, $('key').value === '' ? NOTHING : +$('key').value);
-    this.all = () => this.eye.frameAll();
+    this.all = () => this.eye.frameAll(this.worlds?.meshes);
     this.near = () => { if (this.selected) this.eye.frameBody(this.selected.body); };
     this.wire = () => [...$('toggles').querySelectorAll('label')].find(l => l.textContent === 'wireframe').click();
     this.help = () => { $('help').hidden = !$('help').hidden; };
