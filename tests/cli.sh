@@ -102,7 +102,8 @@ expect 0 'hash' "$stiction" run robot.xml --random 3
 expect 0 'hash' "$stiction" run robot.xml --ctrl 0.5,0.1
 expect 0 'hash' "$stiction" run robot.xml --ctrl 0.5
 expect 2 'did you mean --time?' "$stiction" run robot.xml --tiem 2
-expect 1 'none.xml: cannot be read: no such file' "$stiction" run none.xml
+expect 1 '^none.xml: cannot be read: no such file' "$stiction" run none.xml
+expect 1 '^model/none.xml: cannot be read: no such file' "$stiction" run model/none.xml
 printf '<mujoco>\n<worldbody>\n<jiont/>\n<geom sise="1"/>\n</worldbody>\n</mujoco>' >twice.xml
 expect 1 'did you mean .size.' "$stiction" run twice.xml
 [ "$(grep -c jiont out.txt)" = 1 ] || { echo "FAIL: an error is said twice"; failures=$((failures + 1)); }

@@ -134,9 +134,15 @@ static sti_status outside(sti__place place, const char *name, sti_error *error) 
 
 /* ---- reading ------------------------------------------------------------------------------------------ */
 
+/* Whether an error at this place names the file already: its path is that name, in a folder or not. */
+static bool is_named(sti__place place, const char *name) {
+    size_t whole = place.file ? strlen(place.file) : 0, part = strlen(name);
+    if (part == 0 || part > whole || strcmp(place.file + whole - part, name) != 0) return false;
+    return place.line == 0 && (part == whole || place.file[whole - part - 1] == '/');
+}
+
 static sti_status cannot(sti__place place, const char *name, const char *why, sti_error *error) {
-    if (place.file && strcmp(place.file, name) == 0) /* which the error names already */
-        return sti__fail_at(error, place, STI_FILE, "cannot be read: %s", why);
+    if (is_named(place, name)) return sti__fail_at(error, place, STI_FILE, "cannot be read: %s", why);
     return sti__fail_at(error, place, STI_FILE, "cannot read '%.120s': %s", name, why);
 }
 

@@ -350,6 +350,8 @@ print(mujoco.__name__, sys.argv[1:], MjModel.from_xml_string("<?xml version='1.0
     module = subprocess.run([sys.executable, "-m", "stiction.mujoco", "-m", "script", "8"], capture_output=True, text=True, cwd=tmp_path)
     assert module.stdout == "stiction.mujoco ['8'] 1\n", module.stderr
     assert subprocess.run([sys.executable, "-m", "stiction.mujoco"], capture_output=True).returncode == 2
+    missing = subprocess.run([sys.executable, "-m", "stiction.mujoco", "none.py"], capture_output=True, text=True)
+    assert missing.returncode == 2 and missing.stderr == "stiction.mujoco: there is no file 'none.py'\n"
 
 
 def test_objects_tell_what_they_have():

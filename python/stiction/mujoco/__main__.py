@@ -16,6 +16,9 @@ def main():
     if not arguments or arguments[0] in ("-h", "--help") or arguments == ["-m"]:
         print(__doc__.strip())
         return 0 if arguments[:1] in (["-h"], ["--help"]) else 2
+    if arguments[0] != "-m" and not os.path.exists(arguments[0]):
+        print(f"stiction.mujoco: there is no file {arguments[0]!r}", file=sys.stderr)
+        return 2
     stiction.mujoco.install()
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
