@@ -173,6 +173,7 @@ def plots(page, shot):
     page.until("viewer.plots.list.length === 8 && viewer.plots.list[7].rows.length > 20")
     legend = page.get("viewer.plots.list[7].explain() || viewer.plots.list[7].legend.textContent")
     assert legend.startswith("slide ") and "box x " in legend and "box qw " in legend and "[0]" not in legend, legend
+    assert page.get("viewer.plots.all.find(s => s.name.startsWith('where')).legend.join()") == "x,y,z"
     inked = page.get("""viewer.plots.list.map(p => { p.dirty = true; p.draw(); const c = p.canvas, d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
         let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; })""")
     assert min(inked) > 200, f"empty plots: {inked}"

@@ -6,12 +6,12 @@ const KEEP = 1200, MOST = 12; // frames; lines in a plot
 const PLACES = [[' x', ' y', ' z', ' qw', ' qx', ' qy', ' qz'], [' qw', ' qx', ' qy', ' qz'], [''], ['']];
 const SPEEDS = [[' vx', ' vy', ' vz', ' wx', ' wy', ' wz'], [' wx', ' wy', ' wz'], [''], ['']];
 const COLORS = ['#2563c9', '#d9622b', '#1f9d3a', '#8a4bc9', '#c92b6d', '#8a7a1f'];
-const short = x => (!Number.isFinite(x) ? '–' : x === 0 ? '0' : Math.abs(x) >= 1e5 || Math.abs(x) < 1e-3 ? x.toExponential(1) : String(+x.toPrecision(4)));
+const short = x => (!Number.isFinite(x) ? '–' : Math.abs(x) < 1e-12 ? '0' : Math.abs(x) >= 1e5 || Math.abs(x) < 1e-3 ? x.toExponential(1) : String(+x.toPrecision(4)));
 
 /** Everything that can be plotted. */
 export function series(description) {
   const part = (tag, start, dim) => frame => Array.from(frame[tag].subarray(start, start + dim));
-  const list = description.sensors.map((s, i) => ({ name: `${s.name || `sensor ${i}`} (${s.type})`, values: part('SENS', s.start, s.dim) }));
+  const list = description.sensors.map((s, i) => ({ name: `${s.name || `sensor ${i}`} (${s.type})`, legend: axes(s), values: part('SENS', s.start, s.dim) }));
   list.push({ name: 'energy (J)', legend: ['potential', 'kinetic', 'sum'], values: f => [f.STAT[0], f.STAT[1], f.STAT[0] + f.STAT[1]] },
             { name: 'contacts', values: f => [f.STAT[4]] },
             { name: 'contact force (N)', legend: ['normal', 'tangential'], values: forces },
@@ -28,6 +28,12 @@ export function series(description) {
 /** A name for each number of qpos or qvel, from its joint or its body. */
 function coordinates({ joints, bodies }, parts) {
   return joints.flatMap((j, i) => parts[j.type].map(part => `${j.name || bodies[j.body].name || `joint ${i}`}${part}`));
+}
+
+/** Names of the numbers of sensors that measure a vector or an orientation. */
+function axes({ type, dim }) {
+  if (type.endsWith('quat')) return ['w', 'x', 'y', 'z'];
+  return dim === 3 && !['contact', 'user', 'plugin', 'rangefinder', 'tactile'].includes(type) ? ['x', 'y', 'z'] : undefined;
 }
 
 function forces(frame) {
