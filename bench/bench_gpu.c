@@ -2,7 +2,8 @@
 /* Steps per second of many worlds on a device, beside their certificates; and whether worlds there have the bits of worlds here.
    bench_gpu FILE DEVICE STEPS CHECKED COUNT...
    For each count of worlds: STEPS steps to warm up, STEPS that are timed; the first CHECKED worlds are then stepped by the processor
-   too. Environment: STI_TOL, the tolerance of contact; STI_CALL, the steps of a call (all). Each world has controls of its own, constant, within a half of their ranges. Exit status 1 if bits differ where they must not. */
+   too. Environment: STI_TOL, the tolerance of contact; STI_CALL, the steps of a call (all); STI_FIRST, whose
+   controls the first world has (0). Each world has controls of its own, constant, within a half of their ranges. Exit status 1 if bits differ where they must not. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ static double seconds(void) {
 }
 
 static double control(const sti_model *m, int world, int k) {
+    if (getenv("STI_FIRST")) world += atoi(getenv("STI_FIRST"));
     double low = -1, high = 1, x = fmod(0.618034 * (1 + world) + 0.414214 * (1 + k), 1);
     if (m->actuator_ctrllimited[k])
         low = m->actuator_ctrlrange[2 * k], high = m->actuator_ctrlrange[2 * k + 1];
@@ -104,7 +106,8 @@ int main(int argc, char **argv) {
     sti_model *m = load(argv[1]);
     bool good = m != NULL;
     if (m && getenv("STI_TOL")) m->opt.contact_tol = atof(getenv("STI_TOL"));
-    printf("%s on %s, %s steps, nv %d, tolerance %g\n  worlds      steps/s      worst   open failed  MB/world  grown "
+    printf("%s on %s, %s steps, nv %d, tolerance %g\n  worlds      steps/s      worst   open failed  "
+           "MB/world  grown "
            "reord. bits\n",
            argv[1], argv[2], argv[3], m ? m->nv : 0, m ? m->opt.contact_tol : 0);
     for (int i = 5; m && i < argc; i++) good &= run(m, argv[2], atoi(argv[i]), atoi(argv[3]), atoi(argv[4]));

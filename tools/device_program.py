@@ -5,7 +5,7 @@ these to machine code, linked by nvlink. Only what changed is compiled again.
 device_program.py --out FILE.ptx [--cubin FILE.cubin --ptxas PROGRAM] [--arch 90] [--embed FILE.S] --work FOLDER [--depfile FILE]
                   [--suffix=-16] [--made] [--registers N] [--level N]
 --made: FILE.ptx and FOLDER/*.ptx are there, from another machine; the rest is made of them.
---registers: that a thread may have (fewer: more threads at once). --level: of ptxas's optimisation for what steps run."""
+--registers: that a thread may have (fewer: more threads at once); 0: as many as there are. --level: of ptxas's optimisation for what steps run."""
 import argparse
 import concurrent.futures
 import os
@@ -145,6 +145,58 @@ def without_variadic(text):
     return "\n".join(out) + "\n"
 
 
+MADE = re.compile(r"\s*(?:@\S+\s+)?(?:add|sub|mov|selp|or|and)\.\w+\s+(%\w+),\s*(.*);")
+REACHED = re.compile(r"(\s*(?:@\S+\s+)?(?:ld|st))(\.\S+)(\s.*\[(%\w+).*)")
+PASSED = re.compile(r"\s*st\S*\.[bu]64\s+\[.*\],\s*(%\w+);")
+
+
+def grown(lines, first):
+    """Registers that follow from one by arithmetic and moves."""
+    found, before = {first}, 0
+    while len(found) > before:
+        before = len(found)
+        for line in lines:
+            made = MADE.match(line)
+            if made and not found.isdisjoint(re.findall(r"%\w+", made[2])):
+                found.add(made[1])
+    return found
+
+
+def local_accesses(lines, name):
+    """LLVM 16 makes addresses of arrays on the stack that are local (from %SPL), and now and then loads from them as if they were generic
+    ones (from %SP): such loads get their `.local`."""
+    if not any("%SPL" in line for line in lines):
+        return lines
+    local, generic, out = grown(lines, "%SPL"), grown(lines, "%SP"), []
+    for line in lines:
+        access, passed = REACHED.match(line), PASSED.match(line)
+        if passed and passed[1] in local:
+            sys.exit(f"{name}: a local address is passed on: {line.strip()}")
+        if access and not access[2].startswith((".param", ".global", ".shared")):
+            begin, kind, rest, register = access.groups()
+            if register in local & generic or (register in generic and kind.startswith(".local")):
+                sys.exit(f"{name}: an address is local and generic: {line.strip()}")
+            if register in local and not kind.startswith(".local"):
+                line = f"{begin}.local{kind}{rest}"
+        out.append(line)
+    return out
+
+
+def with_local_accesses(ptx, name):
+    out, function = [], None
+    for line in ptx.split("\n"):
+        if line == "{":
+            function = []
+        if function is None:
+            out.append(line)
+            continue
+        function.append(line)
+        if line == "}":
+            out += local_accesses(function, name)
+            function = None
+    return "\n".join(out)
+
+
 def to_ptx(code, kept, out, options):
     """What is reached from `kept` of LLVM's code, as PTX; whether that is new."""
     used, text = code.with_suffix(".used.bc"), code.with_suffix(".ll")
@@ -155,6 +207,7 @@ def to_ptx(code, kept, out, options):
     ptx = re.sub(r"\b(add|sub|mul)\.f64", r"\1.rn.f64", used.with_suffix(".ptx").read_text())
     if "retval0[" in ptx or "vararg" in ptx:
         sys.exit(f"{out.name}: a function still returns more than a number, or has any number of arguments")
+    ptx = with_local_accesses(ptx, out.name)
     if not out.exists() or out.read_text() != ptx:
         out.write_text(ptx)
 
@@ -238,7 +291,7 @@ parser.add_argument("--arch", default="90")
 parser.add_argument("--depfile", type=pathlib.Path)
 parser.add_argument("--suffix", default="-16")
 parser.add_argument("--made", action="store_true")
-parser.add_argument("--registers", type=int, default=0)
+parser.add_argument("--registers", type=int, default=168)
 parser.add_argument("--level", type=int, default=3)
 options = parser.parse_args()
 made = []

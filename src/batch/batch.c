@@ -50,8 +50,7 @@ static sti_status fill(sti_batch *b, const sti_batch_options *options, sti_error
     each.allocator = &b->own;
     each.option = options->option;
     if (is_remote(options->device)) {
-        b->remote = sti__device_create(b->model, b->count, options->device, options->option,
-                                       &b->own, error);
+        b->remote = sti__device_create(b->model, b->count, options->device, options->option, &b->own, error);
         if (!b->remote) return STI_UNSUPPORTED; /* or what error says */
     }
     b->nblock = lay_out(b);

@@ -209,13 +209,14 @@ static sti_status fill(sti__device_batch *b, const sti_option *option, sti_error
     b->short_list = sti__alloc(&b->allocator, sti__size(b->count, sizeof(int)));
     b->spare = sti__alloc(&b->allocator, sti__size(b->count, sizeof *b->spare));
     b->order = sti__alloc(&b->allocator, sti__size(b->count, sizeof(int)));
+    b->growths = sti__alloc(&b->allocator, (size_t)b->count);
     void *packed = sti__alloc_aligned(&b->allocator, bytes);
     sti_status status = STI_OK;
     b->copy.count = b->count;
     b->copy.layout = STI__GPU_LAYOUT;
     b->copy.npacked = bytes;
     b->copy.option = *option;
-    if (!packed || !b->short_list || !b->spare || !b->order)
+    if (!packed || !b->short_list || !b->spare || !b->order || !b->growths)
         status = sti__fail(error, STI_NO_MEMORY, "no memory for a packed model");
     if (status == STI_OK) status = sti_model_pack(b->model, packed, bytes, error);
     if (status == STI_OK) status = measure(b, packed, option, &model, &world, error);
@@ -268,6 +269,8 @@ void sti__device_destroy(sti__device_batch *b) {
     sti__free(&allocator, b->short_list, sti__size(b->count, sizeof(int)));
     sti__free(&allocator, b->order, sti__size(b->count, sizeof(int)));
     sti__free(&allocator, b->spare, sti__size(b->count, sizeof *b->spare));
+    sti__free(&allocator, b->growths, (size_t)b->count);
+    sti__free(&allocator, b->piece, sti__size(b->nroom, sizeof *b->piece));
     sti__free(&allocator, b, sizeof *b);
 }
 
@@ -285,16 +288,35 @@ static int list_short(sti__device_batch *b, const sti_status *status) {
     return n;
 }
 
-/* They have what they need to go on: orderings, or more memory, as much again each time. */
+static bool room_for_piece(sti__device_batch *b) {
+    if (b->npiece < b->nroom) return true;
+    int room = 2 * b->nroom + 16;
+    void **more = sti__resize(&b->allocator, b->piece, sti__size(b->nroom, sizeof *more),
+                              sti__size(room, sizeof *more));
+    if (!more) return false;
+    b->piece = more;
+    b->nroom = room;
+    return true;
+}
+
+/* They have what they need to go on: orderings, or more memory. */
 static int grow(sti__device_batch *b, const sti_status *status) {
     int n = list_short(b, status);
     if (n > 0 && sti__device_answer(b)) return list_short(b, status);
-    if (n == 0 || b->npiece == PIECES) return 0;
-    size_t each = b->counts.world << (b->npiece < 8 ? b->npiece : 8);
+    int most = 0, kept = 0;
+    for (int k = 0; k < n; k++) {
+        int times = b->growths[b->short_list[k]];
+        if (times < GROWTHS) b->short_list[kept++] = b->short_list[k];
+        if (times < GROWTHS && times > most) most = times;
+    }
+    n = kept;
+    size_t each = b->counts.world << (most < 8 ? most : 8);
+    if (n == 0 || !room_for_piece(b)) return 0;
     void *piece = sti__device_take(b, sti__size(n, each));
     if (!piece) return 0;
     b->piece[b->npiece++] = piece;
     b->counts.grown += n;
+    for (int k = 0; k < n; k++) b->growths[b->short_list[k]]++;
     sti__gpu_call call = {.which = b->short_list, .out = piece, .size = each, .n = n};
     return sti__device_launch(b, STI__GPU_grow, call) == STI_OK ? n : 0;
 }

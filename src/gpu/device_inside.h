@@ -7,7 +7,7 @@
 #include "gpu/driver.h"
 #include "gpu/worlds.h"
 
-#define PIECES 64 /* times that worlds are given more memory */
+#define GROWTHS 16 /* times that a world is given more memory, as much again as at first, then twice, ... */
 
 struct sti__device_batch {
     const sti_model *model;
@@ -24,10 +24,11 @@ struct sti__device_batch {
     size_t nstage;
     void *ordering[STI__GPU_ORDERS]; /* that the device was told */
     int nordering;
-    void *piece[PIECES];
-    int npiece;
-    int *short_list;   /* count, here: worlds that need memory */
-    sti_status *spare; /* count, here: of calls that are no steps */
+    void **piece; /* npiece: what worlds were given later; room for nroom */
+    int npiece, nroom;
+    unsigned char *growths; /* count, here: of each world */
+    int *short_list;        /* count, here: worlds that need memory */
+    sti_status *spare;      /* count, here: of calls that are no steps */
     int *order; /* count, here: worlds, those whose last solves took like work beside each other */
     bool sorted;
     /* of a call whose end nobody has waited for: the launch, and where its statuses go; NULL: there is none */

@@ -11,10 +11,10 @@
 /* KiB of stack that a thread has: functions call others by pointer, so that no compiler knows how much they need. The device sets it
    aside for every thread that can run at once. $STI_CUDA_STACK_KIB, to try another. */
 #define STACK_KIB 64
-/* Warps that run at once on a multiprocessor: of more the worlds no longer fit its caches, fewer leave it waiting. */
-#ifndef WARPS
-#define WARPS 4
-#endif
+/* Warps that should run at once on a multiprocessor before a warp has more than one world, two, ...: a warp waits for the slowest of its
+   worlds. And the most that do run at once, by their registers. */
+#define WARPS_FIRST 4
+#define WARPS_MOST 12
 #define WARP 32 /* threads */
 /* CUDA 11.5, the first that reads the PTX that tools/device_program.py makes (version 7.5). */
 #define LEAST_DRIVER 11050
@@ -70,7 +70,7 @@ typedef struct gpu {
     int device;
     void *context, *module;
     void *entry[STI__GPU_ENTRY_COUNT];
-    unsigned warps;               /* that should run at once */
+    unsigned processors;
     const char *last;             /* the entry that was launched last */
     unsigned long long reordered; /* where the device counts */
 } gpu;
@@ -162,13 +162,14 @@ static const char *const names[] = {
 /* Threads of a block, which is a warp: as few worlds as let all warps run at once, since those of a warp wait for each other. */
 static unsigned threads_of(const gpu *g, unsigned n) {
     unsigned threads = 1;
-    while (threads < WARP && threads * g->warps < n) threads *= 2;
+    while (threads < WARP && threads * WARPS_FIRST * g->processors < n) threads *= 2;
     return threads;
 }
 
 /* Blocks: where there are far more than should run at once, each does several worlds a thread in turn. */
 static unsigned blocks_of(const gpu *g, unsigned n, unsigned threads) {
-    unsigned blocks = (n + threads - 1) / threads, turns = (blocks + g->warps / 4) / g->warps;
+    unsigned blocks = (n + threads - 1) / threads, most = WARPS_MOST * g->processors,
+             turns = (blocks + most / 4) / most;
     return turns > 1 ? (blocks + turns - 1) / turns : blocks;
 }
 
@@ -239,7 +240,7 @@ static sti_status open_context(gpu *g, int *arch, sti_error *error) {
     g->device_attribute(&major, MAJOR, g->device);
     g->device_attribute(&minor, MINOR, g->device);
     g->device_attribute(&processors, MULTIPROCESSORS, g->device);
-    g->warps = WARPS * (processors > 0 ? (unsigned)processors : 1);
+    g->processors = processors > 0 ? (unsigned)processors : 1;
     *arch = 10 * major + minor;
     if (*arch < 75)
         return fail(error, STI_UNSUPPORTED,
