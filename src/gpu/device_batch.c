@@ -389,7 +389,7 @@ sti_status sti__device_step(sti__device_batch *b, int nstep, sti_status *status)
         b->driver.wait(b->driver.context, &b->lost); /* for others, on whatever stream */
     if (sti__device_begin(b, nstep, status) != STI_OK) return b->lost.code;
     sti__device_settle(b);
-    return b->lost.code == STI_OK ? first_of(b, status) : b->lost.code;
+    return b->lost.code == STI_OK ? first_of(b, status) : sti__device_all_lost(b, status);
 }
 
 /* Parameters of all worlds count from now on; those that are refused say so, whether they are listed or not. */
