@@ -25,10 +25,11 @@ static void find_one(const sti_state *s, int geom, sti__motion *out) {
     const double *vel = s->cvel + 6 * (size_t)body, *common = s->cvel + 6 * (size_t)root;
     double arm[3], own[6], move[3], h = s->opt.timestep;
     v3_sub(arm, s->geom_xpos + 3 * (size_t)geom, s->subtree_com + 3 * (size_t)root);
-    for (int k = 0; k < 6; k++) own[k] = vel[k] - common[k];
     sti__carry(vel, arm, h, out->move);
     v3_scale(out->turn, vel, h);
     out->beyond = make_way(out->move, v3_norm(out->turn) * out->size, out->size, &out->way);
+    if (body == root) return; /* as the root sees itself it stays */
+    for (int k = 0; k < 6; k++) own[k] = vel[k] - common[k];
     sti__carry(own, arm, h, move);
     make_way(move, h * v3_norm(own) * out->size, out->size, &out->own);
 }

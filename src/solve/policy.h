@@ -135,7 +135,7 @@
 #define STI__SMALL_ROUNDED 0.1 /* ... until the map of the true laws has fallen by this factor. */
 #define STI__SMALL_SHORTEST 0.02 /* Share of a step that is still tried there. */
 #define STI__SMALL_GAIN 0.1 /* Share by which a step must lower the natural map. */
-#define STI__SMALL_SURE 1e-2 /* Natural map from which a step mostly ends at the answer. */
+#define STI__SMALL_SURE 1e-3 /* Natural map from which a step mostly ends at the answer, so that the gap is computed at once. */
 #define STI__SMALL_NEAR 1e2 /* The gap is computed once the natural map is within this factor of the tolerance. */
 #define STI__SMALL_FAST 30 /* Tolerances that impulses change by from step to step, beyond which no guess is evaluated. */
 #define STI__SMALL_PIVOT 1e-6 /* Size of a pivot of I + X'KX below which rows are exchanged; at least 1 where K is symmetric. */
