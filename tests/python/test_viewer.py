@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The viewer as its pages meet it: what is served, what frames say, what commands do."""
+import concurrent.futures
 import gzip
 import http.client
 import json
@@ -329,9 +330,7 @@ def test_what_a_program_shows():
     data = stiction.Data(model)
     with stiction.viewer.launch_passive(model, data, rate=1000) as viewer, Client(viewer.url) as page:
         def frame():
-            viewer.sync()
-            time.sleep(0.002)
-            return page.frame()
+            return page_frame(viewer, page)
         assert "MARK" not in frame()
         viewer.markers([stiction.Marker("sphere", (1, 2, 3), (0.5,), (1, 0, 0), label="goal"),
                         stiction.Marker.line((0, 0, 0), (0, 0, 2), 0.01, label="up", arrow=True)])
@@ -378,9 +377,13 @@ def test_mujocos_handle():
 
 
 def page_frame(viewer, page):
-    viewer.sync()
-    time.sleep(0.02)
-    return page.frame()
+    """The next frame; frames that come before the server knows the page, or too soon after another, are not sent, so one sync may not do."""
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(page.frame)
+        while not waiting.done():
+            viewer.sync()
+            time.sleep(0.005)
+        return waiting.result()
 
 
 def test_a_host_lets_others_in():
