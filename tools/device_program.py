@@ -281,29 +281,34 @@ def embedding(options):
             '    .section .note.GNU-stack, "", @progbits\n')
 
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--out", type=pathlib.Path, required=True)
-parser.add_argument("--work", type=pathlib.Path)
-parser.add_argument("--cubin", type=pathlib.Path)
-parser.add_argument("--ptxas")
-parser.add_argument("--embed", type=pathlib.Path)
-parser.add_argument("--arch", default="90")
-parser.add_argument("--depfile", type=pathlib.Path)
-parser.add_argument("--suffix", default="-16")
-parser.add_argument("--made", action="store_true")
-parser.add_argument("--registers", type=int, default=168)
-parser.add_argument("--level", type=int, default=3)
-options = parser.parse_args()
-made = []
-if not options.made:
-    options.work.mkdir(parents=True, exist_ok=True)
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        made = list(pool.map(lambda source: compile_one(source, options), sources()))
-    link([code for code, _ in made], options)
-if options.cubin and not (options.made and options.cubin.exists()):
-    assemble(options)
-if options.embed:
-    options.embed.write_text(embedding(options))
-if options.depfile:
-    files = sorted({f for _, rule in made for f in depends(rule)} | {str(pathlib.Path(__file__).resolve())})
-    options.depfile.write_text(f"{options.embed or options.out}: {' '.join(files)}\n")
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--work", type=pathlib.Path)
+    parser.add_argument("--cubin", type=pathlib.Path)
+    parser.add_argument("--ptxas")
+    parser.add_argument("--embed", type=pathlib.Path)
+    parser.add_argument("--arch", default="90")
+    parser.add_argument("--depfile", type=pathlib.Path)
+    parser.add_argument("--suffix", default="-16")
+    parser.add_argument("--made", action="store_true")
+    parser.add_argument("--registers", type=int, default=168)
+    parser.add_argument("--level", type=int, default=3)
+    options = parser.parse_args()
+    made = []
+    if not options.made:
+        options.work.mkdir(parents=True, exist_ok=True)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            made = list(pool.map(lambda source: compile_one(source, options), sources()))
+        link([code for code, _ in made], options)
+    if options.cubin and not (options.made and options.cubin.exists()):
+        assemble(options)
+    if options.embed:
+        options.embed.write_text(embedding(options))
+    if options.depfile:
+        files = sorted({f for _, rule in made for f in depends(rule)} | {str(pathlib.Path(__file__).resolve())})
+        options.depfile.write_text(f"{options.embed or options.out}: {' '.join(files)}\n")
+
+
+if __name__ == "__main__":
+    main()
