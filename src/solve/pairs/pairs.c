@@ -43,6 +43,8 @@ typedef struct run {
     bool stall, stalled;                   /* the last sweep, any so far */
     double share;   /* of the Delassus diagonal that proximal rounds add to R; 0: none yet */
     int in_round;   /* sweeps of this round, ... */
+    int idle;       /* rounds in a row that have not lowered the bar, ... */
+    double least;   /* ... which was this */
     double first;   /* ... and what the first of them has changed, squared */
     double bar;     /* relative gap bar when stalled sweeps were last looked at */
     int look, wait; /* next sweep at which watched contacts are looked at; sweeps to the one after it */
@@ -118,7 +120,12 @@ static bool end_round(run *r) {
     if (r->change2 > STI__PAIRS_ROUND * r->first && !r->stall) return false;
     double bar = measure(r);
     if (bar <= r->tol) return true;
+    bool gains = bar < STI__PAIRS_GAIN * r->least;
+    r->idle = gains ? 0 : r->idle + 1;
+    if (gains) r->least = bar;
+    r->stall |= r->idle >= STI__PAIRS_IDLE;
     if (!r->stall) begin_round(r, r->share);
+    else r->idle = 0;
     return false;
 }
 
@@ -155,7 +162,7 @@ static void watch_stalls(run *r) {
 /* The window begins anew, and what cycles becomes a cluster; where that is not a few bodies, R grows in proximal rounds. */
 static void leave_stall(run *r) {
     double share = r->share > 0 ? STI__PAIRS_SOFTER * r->share : STI__PAIRS_SHARE;
-    bool grown = STI__RULE(PAIR_CLUSTERS) && sti__clusters_grow(r->p, r->change[r->newest]);
+    bool grown = STI__RULE(PAIR_CLUSTERS) && sti__clusters_grow(r->p, r->change[r->newest], r->share > 0);
     r->best = r->change2;
     r->have = 1;
     r->since = 0;
@@ -258,7 +265,6 @@ static bool iterate(run *r, sti__budget *budget, int *sweeps) {
     double cost = cost_of(r->p);
     double enough = worth(r->p, cost, r->patience), spent = 0;
     for (*sweeps = 0; *sweeps < STI__PAIRS_SWEEPS && sti__budget_left(budget);) {
-        if (r->stalled && spent >= enough && is_enough(r, &enough)) return false;
         double others = r->share > 0 && r->in_round == 0 ? 2 * cost : 0; /* passes between two rounds */
         double work = others + cost + take_sweep(r, cost, budget->most - budget->spent);
         ++*sweeps;
@@ -268,6 +274,8 @@ static bool iterate(run *r, sti__budget *budget, int *sweeps) {
         watch_stalls(r);
         if (is_done(r)) return true;
         look_at_open(r, *sweeps);
+        if (r->stalled && spent >= (r->stall ? 1 : STI__PAIRS_GAINING) * enough && is_enough(r, &enough))
+            return false;
         if (r->stall) leave_stall(r);
         begin_next(r);
     }
@@ -321,6 +329,7 @@ bool sti__pairs_solve(sti__sap *sap, double tol, double patience) {
              .newest = -1,
              .best = INFINITY,
              .bar = INFINITY,
+             .least = INFINITY,
              .look = STI__PAIRS_LOOK,
              .wait = 2 * STI__PAIRS_LOOK};
     int sweeps = 0;

@@ -218,7 +218,7 @@ static double share_out(const sti__pairs *p, const double *change, double *share
 }
 
 /* The blocks that have nearly all of the change, at most STI__CLUSTER_SEEDS, those with most first; 0 if more have it. */
-static int find_seeds(const sti__pairs *p, const double *change, double *share, int *seed) {
+static int find_seeds(const sti__pairs *p, const double *change, double *share, bool any, int *seed) {
     double sum = share_out(p, change, share), left = sum;
     int count = 0;
     for (; count < STI__CLUSTER_SEEDS && left > STI__CLUSTER_REST * sum; count++) {
@@ -229,7 +229,7 @@ static int find_seeds(const sti__pairs *p, const double *change, double *share, 
         share[most] = 0;
         seed[count] = most;
     }
-    return left > STI__CLUSTER_REST * sum ? 0 : count;
+    return left > STI__CLUSTER_REST * sum && !any ? 0 : count;
 }
 
 /* A part that block b moves, if possible no hub; -1 if it moves none. */
@@ -238,9 +238,9 @@ static int body_of(const sti__pairs *p, int b) {
     return count <= 0 ? -1 : list[count > 1 && is_hub(p, list[0])];
 }
 
-bool sti__clusters_grow(const sti__pairs *p, const double *change) {
+bool sti__clusters_grow(const sti__pairs *p, const double *change, bool any) {
     room r = room_of(p);
-    int seed[STI__CLUSTER_SEEDS], count = find_seeds(p, change, r.share, seed), part = -1;
+    int seed[STI__CLUSTER_SEEDS], count = find_seeds(p, change, r.share, any, seed), part = -1;
     bool grown = false;
     for (int k = 0; k < count; k++) grown |= join(p, r.all, seed[k]);
     if (count > 0 && !grown) part = body_of(p, seed[0]);

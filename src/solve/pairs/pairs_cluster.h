@@ -30,8 +30,8 @@ size_t sti__clusters_room(int nrow);
 void sti__clusters_begin(const sti__pairs *p);
 /* After a stall: bodies that have most of what the last sweep changed make up clusters, or, where these did not suffice, their
    neighbours join. Where there is nobody to join, shifts are frozen, or no longer. False if what
-   changes is spread too widely. */
-bool sti__clusters_grow(const sti__pairs *p, const double *change);
+   changes is spread too widely, unless `any`: what changes most is then taken, however many others change. */
+bool sti__clusters_grow(const sti__pairs *p, const double *change, bool any);
 /* Solves each cluster in turn, the impulses of all other rows held. Rows of those that are solved are not swept from then on: pairs
    would go from their answer to another, from which the next visit returns, and what leans on them would cycle. Returns the
    operations, of which it begins no more than `most`. tol: their relative gap bar; sweep: operations of a sweep. */
