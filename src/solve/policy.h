@@ -199,8 +199,9 @@
 /* ---- sweeps over pairs: clusters of bodies whose contacts cycle ----------------------------------------- */
 
 #define STI__CLUSTERS 8 /* Clusters of an island, at most, ... */
-#define STI__CLUSTER_DOFS 128 /* ... each of at most so many dofs (20 bodies: with 10, some hulls and spheres go on cycling) ... */
-#define STI__CLUSTER_ROWS 192 /* ... and scalar rows. */
+#define STI__CLUSTER_DOFS 192 /* ... each of at most so many dofs (30 bodies: with 20, some poured spheres go on cycling, with 10, hulls too), ... */
+#define STI__CLUSTER_ALWAYS 64 /* ... of which it may have more than so many only if their cube is below the operations of a sweep: its factor costs that, ... */
+#define STI__CLUSTER_ROWS 288 /* ... and scalar rows. */
 #define STI__CLUSTER_SEEDS 16 /* They are made of the bodies of at most so many blocks, if all others ... */
 #define STI__CLUSTER_REST 0.2 /* ... have at most this share of what a sweep changed (squared). */
 #define STI__CLUSTER_TOL 0.25 /* Relative gap bar of a visit, as a share of that of the island. */

@@ -337,7 +337,7 @@ bool sti__pairs_solve(sti__sap *sap, double tol, double patience) {
     begin_at(&r, 0);
     take_guess(p);
     memcpy(p->before, p->g, sizeof(double) * (size_t)p->m);
-    sti__clusters_begin(p);
+    sti__clusters_begin(p, cost_of(p));
     r.kernel->force(p, p->g, p->z);
     bool settled = measure(&r) <= STI__PAIRS_SETTLED;
     r.tol = (settled ? STI__PAIRS_DEEPER : STI__PAIRS_AIM) * tol;

@@ -56,9 +56,12 @@ size_t sti__clusters_room(int nrow) {
     return lay_out(&r, nrow, NULL);
 }
 
-void sti__clusters_begin(const sti__pairs *p) {
+void sti__clusters_begin(const sti__pairs *p, double sweep) {
     sti__clusters *all = room_of(p).all;
+    int n = STI__CLUSTER_ALWAYS;
+    while (n < STI__CLUSTER_DOFS && (n + 1.0) * (n + 1.0) * (n + 1.0) <= sweep) n++;
     all->count = 0;
+    all->most = n;
 }
 
 /* ---- what is not swept ------------------------------------------------------------------------------------- */
@@ -116,7 +119,7 @@ static int find_home(const sti__pairs *p, const sti__clusters *all, const int *l
         if (!known) n += own < 0 ? size_of(p, list[t]) : all->cluster[own].n;
         if (own >= 0 && (home < 0 || own < home)) home = own;
     }
-    if (n > STI__CLUSTER_DOFS || count == 0) return -1;
+    if (n > all->most || count == 0) return -1;
     return home >= 0 ? home : all->count < STI__CLUSTERS ? all->count : -1;
 }
 

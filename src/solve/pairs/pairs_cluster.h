@@ -20,14 +20,14 @@ typedef struct sti__cluster {
 } sti__cluster;
 
 typedef struct sti__clusters {
-    int count;
+    int count, most; /* most: dofs of one */
     sti__cluster cluster[STI__CLUSTERS];
 } sti__clusters;
 
 /* Bytes for an island of nrow blocks. */
 size_t sti__clusters_room(int nrow);
-/* Nobody cycles yet. */
-void sti__clusters_begin(const sti__pairs *p);
+/* Nobody cycles yet. sweep: operations of a sweep. */
+void sti__clusters_begin(const sti__pairs *p, double sweep);
 /* After a stall: bodies that have most of what the last sweep changed make up clusters, or, where these did not suffice, their
    neighbours join. Where there is nobody to join, shifts are frozen, or no longer. False if what
    changes is spread too widely, unless `any`: what changes most is then taken, however many others change. */
