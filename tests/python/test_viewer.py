@@ -273,7 +273,8 @@ def test_going_back_and_on(running):
         page.send("replay", 1)
         page.until(lambda f: f["HEAD"]["replaying"])
         done = page.until(lambda f: f["HEAD"]["past"] and not f["HEAD"]["replaying"])
-        assert done["HEAD"]["shown"] == end["last"] and done["HEAD"]["time"] == pytest.approx(end["time"], abs=0.05)
+        # a step that was under way when the pause came may have been kept since
+        assert done["HEAD"]["shown"] == done["HEAD"]["last"] >= end["last"] and done["HEAD"]["time"] == pytest.approx(end["time"], abs=0.05)
         page.send("live")
         page.until(lambda f: not f["HEAD"]["past"])
         page.send("seek", end["first"] + 3)
