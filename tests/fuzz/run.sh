@@ -5,7 +5,7 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../.."
-seconds=$1 target=$2 log=build-asan/$2.log
+seconds=$1 target=$2 log=$PWD/build-asan/$2.log
 
 fuzz_c() {
     sh tests/fuzz/seed.sh "$target" "build-asan/corpus-$target"
@@ -13,13 +13,16 @@ fuzz_c() {
         -max_len=8192 -seed="${STI_FUZZ_SEED:-0}" -artifact_prefix="build-asan/$target-" -dict="build-asan/corpus-$target.dict" "build-asan/corpus-$target"
 }
 
-# the extension beside the package's files; the sanitizer's library has to be there before Python's own
+# the extension beside the package's files; the sanitizer's library has to be there before Python's own. Calls write files by odd names:
+# in a folder of their own
 fuzz_python() {
-    mkdir -p build-asan/package/stiction
+    root=$PWD
+    mkdir -p build-asan/package/stiction build-asan/written
     cp python/stiction/*.py build-asan/python/_core*.so build-asan/package/stiction/
+    cd build-asan/written
     LD_PRELOAD=$(clang-16 -print-file-name=libclang_rt.asan-x86_64.so) UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
         ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096 \
-        PYTHONPATH=build-asan/package .venv/bin/python tests/fuzz/fuzz_python.py "$seconds"
+        PYTHONPATH=$root/build-asan/package "$root/.venv/bin/python" "$root/tests/fuzz/fuzz_python.py" "$seconds"
 }
 
 if [ "$target" = python ]; then kind=fuzz_python; else kind=fuzz_c; fi
