@@ -211,7 +211,7 @@ def page(lines, tolerances, piles):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--quick", action="store_true", help=f"the first {SHORT:.0%} of each scene at 2e-4 and 1e-6")
+    p.add_argument("--quick", action="store_true", help=f"the first {100 * SHORT:.0f} %% of each scene at 2e-4 and 1e-6")
     p.add_argument("--only", action="append", default=[], help="scenes whose name contains this")
     p.add_argument("--tol", type=float, action="append", default=[], help="tolerances of ours")
     p.add_argument("--solver", default="", help="contact_solver of ours")
