@@ -244,6 +244,32 @@ TEST(batches_and_lanes_agree) {
     sti_model_free(m);
 }
 
+/* Two hinges that act alike, driven apart, end a step: who sleeps, who has been woken by a push, and what contacts of sleepers remember is as
+   before, from the first step on. */
+TEST(a_step_that_fails_wakes_nobody) {
+    sti_model *m =
+        model_of("<mujoco>" SLEEPY "<worldbody>" FLOOR BOX("0", ".1")
+                     BOX("0", ".301") "<body pos='3 0 1'><joint axis='0 1 0' name='a'/><joint axis='0 1 0'/>"
+                                      "<geom size='.05' pos='.4 0 0' mass='1e-3' contype='0' "
+                                      "conaffinity='0'/></body></worldbody></mujoco>");
+    sti_world *w = world_of(m), *other = world_of(m);
+    double *push = values(w, "qfrc_applied"), *same = values(other, "qfrc_applied");
+    for (int asleep = 0; asleep < 2; asleep++) {
+        for (int k = 0; asleep && k < 2000 && !(sleeps(w, 0) && sleeps(w, 1)); k++)
+            REQUIRE(sti_step(w, 1) == STI_OK && sti_step(other, 1) == STI_OK);
+        push[12] = 1, push[13] = -1, push[0] = 3;
+        uint64_t before = sti_world_hash(w);
+        CHECK(sti_step(w, 1) == STI_NONFINITE && sti_world_hash(w) == before && sleeps(w, 0) == asleep);
+        push[12] = push[13] = 0;
+        same[0] = 3;
+        CHECK(sti_step(w, 1) == STI_OK && sti_step(other, 1) == STI_OK && !sleeps(w, 0));
+        CHECK(sti_world_hash(w) == sti_world_hash(other));
+        push[0] = same[0] = 0;
+    }
+    sti_world_destroy(w), sti_world_destroy(other);
+    sti_model_free(m);
+}
+
 MAIN(CASE(a_pile_sleeps_and_keeps_its_bits), CASE(it_is_an_option), CASE(what_is_not_there_is_refused),
      CASE(a_ball_wakes_what_it_hits), CASE(pushes_and_changes_wake), CASE(mocap_bodies_wake), CASE(policies),
-     CASE(it_is_state), CASE(batches_and_lanes_agree))
+     CASE(it_is_state), CASE(a_step_that_fails_wakes_nobody), CASE(batches_and_lanes_agree))

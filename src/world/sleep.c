@@ -70,6 +70,9 @@ static size_t lay_out(const sti_model *m, sti__sleep *x, char *block) {
     x->tree = sti__cut(&cut, n, sizeof *x->tree);
     x->pose = sti__cut(&cut, n + STI__SLEEP_SEEN, sizeof *x->pose);
     x->sensed = sti__cut(&cut, (size_t)m->nsensordata, sizeof *x->sensed);
+    x->before.tree = sti__cut(&cut, n, sizeof *x->tree);
+    x->before.pose = sti__cut(&cut, n + STI__SLEEP_SEEN, sizeof *x->pose);
+    x->before.sensed = sti__cut(&cut, (size_t)m->nsensordata, sizeof *x->sensed);
     x->dof = sti__cut(&cut, n + 1, sizeof *x->dof);
     x->q = sti__cut(&cut, n + 1, sizeof *x->q);
     x->length = sti__cut(&cut, (size_t)m->nv, sizeof *x->length);
@@ -105,6 +108,7 @@ void sti__sleep_free(sti_world *world) {
     if (!x) return;
     sti__free_aligned(&world->allocator, x->block, x->bytes);
     sti__free_aligned(&world->allocator, x->pool.data, x->pool.bytes);
+    sti__free_aligned(&world->allocator, x->before.pool.data, x->before.pool.bytes);
     sti__free(&world->allocator, x, sizeof *x);
     world->sleep = NULL;
 }
@@ -154,13 +158,54 @@ static bool wake(sti__sleep *x, int tree) {
     return true;
 }
 
+/* The memories of sleep as the step found them, before the first of them wakes. */
+static bool save_memories(sti_world *world) {
+    sti__sleep *x = world->sleep;
+    if (x->before.woken) return true;
+    void *items = sti__reserve(world, &x->before.pool, (size_t)x->count, sizeof *x->item);
+    if (!items) return false;
+    memcpy(items, x->item, sizeof *x->item * (size_t)x->count);
+    x->before.count = x->count;
+    x->before.memories = world->memory.count;
+    return x->before.woken = true;
+}
+
+static void copy_trees(const sti_world *world, bool back) {
+    sti__sleep *x = world->sleep;
+    size_t n = (size_t)world->model->ntree, sensors = (size_t)world->model->nsensordata;
+    if (n) memcpy(back ? x->tree : x->before.tree, back ? x->before.tree : x->tree, sizeof *x->tree * n);
+    memcpy(back ? x->pose : x->before.pose, back ? x->before.pose : x->pose,
+           sizeof *x->pose * (n + STI__SLEEP_SEEN));
+    if (sensors)
+        memcpy(back ? x->sensed : x->before.sensed, back ? x->before.sensed : x->sensed,
+               sizeof *x->sensed * sensors);
+}
+
+void sti__sleep_keep(sti_world *world) {
+    if (!world->sleep) return;
+    world->sleep->before.woken = false;
+    copy_trees(world, false);
+}
+
+/* What this step has made began with nothing, as it is there. */
+void sti__sleep_back(sti_world *world) {
+    sti__sleep *x = world->sleep;
+    if (!x) return;
+    copy_trees(world, true);
+    if (!x->before.woken) return;
+    x->count = x->before.count;
+    memcpy(x->item, x->before.pool.data, sizeof *x->item * (size_t)x->count);
+    world->memory.count = x->before.memories;
+    x->before.woken = false;
+}
+
 /* Memories of those that are awake go back to where the contact stage looks for them. */
 static sti_status give_memories(sti_world *world) {
     sti__sleep *x = world->sleep;
     int kept = 0, more = 0;
     for (int i = 0; i < x->count; i++) more += !sti__is_asleep(x->tree, (int)x->item[i].tree);
     if (more == 0) return STI_OK;
-    if (!sti__memories_room(world, world->memory.count + more))
+    if (!sti__memories_room(world, world->memory.count + more) || !save_memories(world))
         return sti__fail(&world->error, STI_NO_MEMORY, "no memory for %d contacts that wake", more);
     for (int i = 0; i < x->count; i++) {
         if (sti__is_asleep(x->tree, (int)x->item[i].tree)) {

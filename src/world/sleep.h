@@ -21,6 +21,15 @@ typedef struct sti__sleep {
     sti__asleep_memory *item;
     int count;
     sti__pool pool;
+    /* at the beginning of the step, which a step that fails goes back to */
+    struct {
+        int *tree;
+        uint64_t *pose;
+        double *sensed;
+        sti__pool pool; /* of item, once some of them wake: */
+        bool woken;
+        int count, memories; /* memories: of the world */
+    } before;
     /* of the model */
     int *dof, *q;       /* ntree + 1: first dof and coordinate */
     double *length;     /* nv: m of a turn by one radian, 1 of what slides */
@@ -37,6 +46,10 @@ void sti__sleep_reset(sti_world *world);
 bool sti__sleep_has_state(const sti_world *world);
 /* Room for so many memories; false: none. */
 bool sti__sleep_room(sti_world *world, int count);
+
+/* What a step begins with; back to it, after a step that failed. */
+void sti__sleep_keep(sti_world *world);
+void sti__sleep_back(sti_world *world);
 
 /* Before contacts are found: wakes what was pushed, moved or changed since the last step. */
 sti_status sti__sleep_begin(sti_world *world);

@@ -446,6 +446,7 @@ uint32_t sti__substep_begin(sti_world *world, bool seen) {
     atomic_store_explicit(&world->watch.failed, false, memory_order_relaxed);
     STI__ENTER(&world->profile, "copy");
     sti__world_copy_out(world, world->good);
+    sti__sleep_keep(world);
     STI__LEAVE(&world->profile);
     world->hidden = !seen && world->handlers.count == 0 && world->model->nhistory == 0;
     if (world->hidden) s->wanted &= world->needed | STI__WANT_MASS;
@@ -472,7 +473,7 @@ sti_status sti__substep_end(sti_world *world, uint32_t wanted, sti_status status
     if (status == STI_OK) {
         sti__constraints_commit(world);
         sti__sleep_end(world);
-    }
+    } else sti__sleep_back(world);
     STI__LEAVE(&world->profile);
     return status;
 }
