@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The short ways of the stages before solve against the long ones: lists of pairs against the tree, axes that are tried
    first, inverse masses of contacts, islands; and the same bits for any number of threads. */
+#include "contact/point.h"
 #include "math/rot.h"
 #include "scene.h"
 #include "test.h"
@@ -296,6 +297,71 @@ TEST(contacts_feel_the_inverse_mass) {
     sti_model_free(m);
 }
 
+/* Two bodies of many boxes each, of all sizes of contact, one on the other and both on a floor; an arm leans on them. */
+static char *blocks_xml(void) {
+    static char text[20000];
+    static const int dims[] = {1, 3, 4, 6, 3, 1, 6};
+    int at =
+        snprintf(text, sizeof text,
+                 "<mujoco><option timestep='.004'/><worldbody><geom type='plane' size='5 5 1' condim='1'/>"
+                 "<body pos='0 -.3 .35'><joint axis='1 0 0'/><joint axis='0 1 0' pos='0 0 .3'/>"
+                 "<geom type='box' size='.05 .2 .1' pos='0 .15 0' condim='1' solref='.004 1' solimp='.5 .9 "
+                 ".01'/></body>");
+    for (int i = 0; i < 2; i++) {
+        at += snprintf(text + at, sizeof text - (size_t)at, "<body pos='0 0 %g'><freejoint/>", .05 + .1 * i);
+        for (int k = 0; k < 7; k++)
+            at += snprintf(
+                text + at, sizeof text - (size_t)at,
+                "<geom type='box' size='.04 .04 .05' pos='%g %g 0' condim='%d' friction='.%d .01 .001'%s/>",
+                .1 * (k % 3), .1 * (k / 3), dims[(k + i) % 7], 3 + k, k % 3 ? " solref='.005 1'" : "");
+        at += snprintf(text + at, sizeof text - (size_t)at, "</body>");
+    }
+    snprintf(text + at, sizeof text - (size_t)at, "</worldbody></mujoco>");
+    return text;
+}
+
+/* Whether block b is what its contact gives alone. */
+static bool is_as_alone(const sti_world *w, int b, sti__assembly *one) {
+    const sti__assembly *as = &w->constraints.rows;
+    sti__assembly_begin(one);
+    sti__point_rows(one, w->state, w->constraints.collide.contact + as->info[b].id, 1, NULL);
+    if (one->nblock != 1 || one->rows[0].dim != as->rows[b].dim) return false;
+    int dim = one->rows[0].dim, from = as->jstart[as->first[b]], n = one->jstart[1];
+    bool same = as->jstart[as->first[b] + dim] - from == dim * n &&
+                memcmp(one->rows, as->rows + b, sizeof *one->rows) == 0 &&
+                memcmp(one->R, as->R + as->first[b], sizeof(double) * (size_t)dim) == 0 &&
+                one->vhat[0] == as->vhat[as->first[b]] && one->info[0].weight == as->info[b].weight &&
+                one->info[0].stiffness == as->info[b].stiffness &&
+                one->memory[0].feature == as->memory[b].feature;
+    for (int k = 0; same && k < dim * n; k++)
+        same = one->jcol[k] == as->dof[as->jcol[from + k]] && one->jvalue[k] == as->jvalue[from + k];
+    return same;
+}
+
+TEST(contacts_of_two_bodies_are_as_each_alone) {
+    sti_model *m = model_of(blocks_xml());
+    sti_world *w = world_of(m);
+    const sti__assembly *as = &w->constraints.rows;
+    sti__assembly one;
+    int seen = 0, most = 0, dims[STI_ROW_DIM + 1] = {0};
+    REQUIRE(sti__assembly_create(&one, m, 1, &w->allocator));
+    for (int i = 0; i < 10; i++) {
+        REQUIRE(sti_step(w, 5) == STI_OK && sti_forward(w) == STI_OK);
+        for (int b = 0; b < as->nblock; b++) {
+            if (as->info[b].source != STI__FROM_CONTACT || as->info[b].overlap >= 0) continue;
+            CHECK(is_as_alone(w, b, &one));
+            seen++;
+            dims[as->rows[b].dim]++;
+        }
+        most = as->nblock > most ? as->nblock : most;
+    }
+    CHECK(seen > 200 && most > 24);
+    CHECK(dims[1] > 0 && dims[3] > 0 && dims[4] > 0 && dims[6] > 0);
+    sti__assembly_free(&one);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
 /* A trunk that is free, with arms of hinges, slides and balls: contacts and limits far out from the root. */
 static const char *const creature =
     "<mujoco><option timestep='0.004'/><default><geom size='.05'/></default><worldbody>"
@@ -422,5 +488,6 @@ TEST(contacts_are_listed_for_who_asks) {
 
 MAIN(CASE(a_list_finds_what_the_tree_finds), CASE(groups_find_what_the_list_finds),
      CASE(bodies_first_lose_no_contact), CASE(axes_change_nothing), CASE(contacts_feel_the_inverse_mass),
-     CASE(contacts_are_listed_for_who_asks), CASE(trees_on_a_free_body_answer_from_the_root_outwards),
-     CASE(islands_of_trees), CASE(threads_do_not_change_a_bit))
+     CASE(contacts_of_two_bodies_are_as_each_alone), CASE(contacts_are_listed_for_who_asks),
+     CASE(trees_on_a_free_body_answer_from_the_root_outwards), CASE(islands_of_trees),
+     CASE(threads_do_not_change_a_bit))

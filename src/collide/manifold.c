@@ -132,7 +132,8 @@ static void part_of(const sti__core *c, const double n[3], uint32_t side, part *
 /* the edge of a polygon that lies farthest along n and runs most across it, if one does */
 static void edge_part(const part *f, const double n[3], part *e) {
     double least = 0.02, top = -INFINITY;
-    *e = (part){0};
+    e->n = 0;
+    e->round = 0;
     for (int i = 0; i < f->n; i++) top = fmax(top, v3_dot(f->p[i], n));
     for (int i = 0; i < f->n; i++) {
         const double *p = f->p[i], *q = f->p[i + 1 == f->n ? 0 : i + 1];

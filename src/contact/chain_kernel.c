@@ -19,7 +19,6 @@
 #define PARTS (8 / VW)
 #define UNROLL STI__UNROLL(8)
 typedef double vec __attribute__((vector_size(8 * VW), aligned(8), may_alias));
-typedef double vec4 __attribute__((vector_size(32)));
 #define AT(x, i) (*(vec *)((x) + (i)))
 #define IN(x, i) (*(const vec *)((x) + (i)))
 
@@ -79,27 +78,28 @@ static double lightness(const sti_state *s, int dof) {
     return sum;
 }
 
-/* Up to three rows, with a lane each. */
-INLINE void few_rows(const double *cdof, const int *dof, int n, const double *w, int count,
-                     double *restrict J, int stride) {
-    vec4 in[6];
-    UNROLL for (int c = 0; c < 6; c++) in[c] =
-        (vec4){w[c], count > 1 ? w[6 + c] : 0, count > 2 ? w[12 + c] : 0};
+typedef double row4 __attribute__((vector_size(32), aligned(8), may_alias));
+
+/* Up to four rows, with a lane each. */
+INLINE void few_rows(const double *cdof, const int *dof, int n, double wrench[6][STI__CHAIN_ROWS], int first,
+                     int count, double *restrict J, int stride) {
+    row4 in[6];
+    UNROLL for (int c = 0; c < 6; c++) in[c] = *(const row4 *)(wrench[c] + first);
     for (int k = 0; k < n; k++) {
         const double *S = cdof + 6 * (size_t)dof[k];
-        vec4 sum = in[0] * S[0] + in[1] * S[1] + in[2] * S[2] + (in[3] * S[3] + in[4] * S[4] + in[5] * S[5]);
-        UNROLL for (int i = 0; i < count; i++) J[i * stride + k] = sum[i];
+        row4 sum = in[0] * S[0] + in[1] * S[1] + in[2] * S[2] + (in[3] * S[3] + in[4] * S[4] + in[5] * S[5]);
+        UNROLL for (int i = 0; i < count; i++) J[(first + i) * stride + k] = sum[i];
     }
 }
 
-static void rows(const double *cdof, const int *dof, int n, const double *wrench, int count, double *J,
-                 int stride) {
+static void rows(const double *cdof, const int *dof, int n, double wrench[6][STI__CHAIN_ROWS], int count,
+                 double *J, int stride) {
     int i = 0;
-    for (; i + 3 <= count; i += 3) few_rows(cdof, dof, n, wrench + 6 * i, 3, J + i * stride, stride);
-    for (; i < count; i++) few_rows(cdof, dof, n, wrench + 6 * i, 1, J + i * stride, stride);
+    for (; i + 4 <= count; i += 4) few_rows(cdof, dof, n, wrench, i, 4, J, stride);
+    if (count - i == 3) few_rows(cdof, dof, n, wrench, i, 3, J, stride);
+    if (count - i == 2) few_rows(cdof, dof, n, wrench, i, 2, J, stride);
+    if (count - i == 1) few_rows(cdof, dof, n, wrench, i, 1, J, stride);
 }
-
-typedef double row4 __attribute__((vector_size(32), aligned(8), may_alias));
 
 /* v_p = v + w x arm: with P = [arm]x, K += P ww P' - P wv - (P wv)' + vv. */
 static void point(const sti__mobility *b, const double arm[3], double K[12]) {

@@ -189,18 +189,6 @@ bool sti__overlaps_find(sti__overlaps *o, const sti_state *s, const sti__contact
     return true;
 }
 
-double sti__overlap_share(const sti__overlaps *o, int point) {
-    if (point < 0) return 1;
-    const sti__overlap_point *p = o->point + point;
-    return p->pair < 0 ? p->share : p->share * o->pair[p->pair].share;
-}
-
-double sti__overlap_opening(const sti__overlaps *o, int point) {
-    if (point < 0) return 1;
-    const sti__overlap_point *p = o->point + point;
-    return p->pair < 0 ? p->opening : fmin(p->opening, o->pair[p->pair].opening);
-}
-
 double sti__overlap_push(double speed, double opening) {
     return opening < STI__OPENING_FREE ? speed * sqrt(opening / STI__OPENING_FREE) : speed;
 }

@@ -17,6 +17,7 @@
 
 #include "collide/collide.h"
 #include "model/state.h"
+#include <math.h>
 
 /* From here on a contact opens as freely as that of a free body, one of whose axes is as near to any normal. */
 #define STI__OPENING_FREE (1.0 / 3)
@@ -61,8 +62,16 @@ static inline int sti__overlap_next(const sti__overlaps *o, int i, int *next) {
 }
 
 /* What is left of a contact, and how well it opens; number -1, none of the overlaps: all of it. */
-double sti__overlap_share(const sti__overlaps *o, int point);
-double sti__overlap_opening(const sti__overlaps *o, int point);
+static inline double sti__overlap_share(const sti__overlaps *o, int point) {
+    if (point < 0) return 1;
+    const sti__overlap_point *p = o->point + point;
+    return p->pair < 0 ? p->share : p->share * o->pair[p->pair].share;
+}
+static inline double sti__overlap_opening(const sti__overlaps *o, int point) {
+    if (point < 0) return 1;
+    const sti__overlap_point *p = o->point + point;
+    return p->pair < 0 ? p->opening : fmin(p->opening, o->pair[p->pair].opening);
+}
 /* The speed at which it is undone, given the option's: no part of the geoms moves much faster than that. */
 double sti__overlap_push(double speed, double opening);
 

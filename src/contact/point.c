@@ -38,6 +38,27 @@ static double weight_of(const double *W, int dim) {
 
 /* ---- the law ------------------------------------------------------------------------------------------------ */
 
+/* What contacts of two geoms have in common; those of a pair follow each other. */
+typedef struct terms {
+    bool known;
+    int geom1, geom2, pair;
+    bool moves;    /* a surface */
+    double weight; /* inverse mass at the reference pose, 1/kg */
+    sti__softening softening;
+} terms;
+
+static void find_terms(const sti_state *s, const sti__contact *c, terms *t) {
+    const sti_model *m = s->model;
+    if (t->known && c->geom1 == t->geom1 && c->geom2 == t->geom2 && c->pair == t->pair) return;
+    sti__asked asked = {c->mixed.solref, c->mixed.solimp, c->mixed.softness, 0};
+    t->known = true;
+    t->geom1 = c->geom1, t->geom2 = c->geom2, t->pair = c->pair;
+    t->moves = (c->geom1 >= 0 && sti__surface_moves(m, c->geom1)) ||
+               (c->geom2 >= 0 && sti__surface_moves(m, c->geom2));
+    t->weight = m->body_invweight0[2 * c->body1] + m->body_invweight0[2 * c->body2];
+    t->softening = sti__softening_of(&s->opt, &asked);
+}
+
 /* Where everything of a block but its Jacobian goes. */
 typedef struct law {
     sti_row *row;
@@ -47,34 +68,35 @@ typedef struct law {
 
 /* w: the inverse mass that the contact feels; overlap: its number there, -1 for none. Field by field: to clear it all first takes
    longer than the rest. False if the contact can do nothing. */
-static bool find_law(const sti__assembly *as, const sti_state *s, const sti__contact *c, double w, law l) {
+static bool find_law(const sti__assembly *as, const sti_state *s, const sti__contact *c, double w, terms *t,
+                     law l) {
     int dim = c->mixed.dim, overlap = l.info->overlap, id = l.info->id;
     double share = sti__overlap_share(&as->overlaps, overlap);
     double phi = c->dist - c->mixed.includemargin;
+    find_terms(s, c, t);
     l.row->kind = STI_ROW_CONE;
     l.row->dim = dim;
     l.row->lo = l.row->hi = 0;
     l.row->user = (sti_row_user){0};
     for (int i = 0; i < 5; i++) l.row->mu[i] = i + 1 < dim ? share * c->mixed.friction[i] : 0;
-    const double *inverse = s->model->body_invweight0;
-    sti__asked asked = {c->mixed.solref, c->mixed.solimp, c->mixed.softness,
-                        inverse[2 * c->body1] + inverse[2 * c->body2]};
-    if (!(asked.weight > LEAST_WEIGHT)) asked.weight = w;
-    sti__softness soft = sti__softness_of(&s->opt, &asked, phi);
+    sti__softness soft = sti__softness_at(&t->softening, t->weight > LEAST_WEIGHT ? t->weight : w, phi);
     for (int i = 1; i < dim; i++) l.vhat[i] = 0;
     bool clamped = sti__regularise(&soft, dim, l.row->mu, w, phi, l.R, l.vhat);
     if (share < 1) l.R[0] /= share * share;
-    double push = sti__overlap_push(s->opt.push, sti__overlap_opening(&as->overlaps, overlap));
-    if (clamped && l.vhat[0] > push) l.vhat[0] = push;
+    if (clamped) {
+        double push = sti__overlap_push(s->opt.push, sti__overlap_opening(&as->overlaps, overlap));
+        if (l.vhat[0] > push) l.vhat[0] = push;
+    }
     *l.info = (sti__block_info){
         STI__FROM_CONTACT, id, phi, soft.beta * s->opt.timestep / PI, clamped ? INFINITY : soft.stiffness, w,
         overlap,           {0}};
-    sti__surface_velocity(s, c->geom1, c->geom2, c->pos, c->frame, l.info->surface);
+    if (t->moves) sti__surface_velocity(s, c->geom1, c->geom2, c->pos, c->frame, l.info->surface);
     for (int i = 1; i < dim && i < 4; i++) l.vhat[i] = -l.info->surface[i - 1];
     return w > LEAST_WEIGHT;
 }
 
 static void rows_within(sti__assembly *as, const sti_state *s, const sti__contact *c, int id, int overlap) {
+    terms t = {.known = false};
     double W[36];
     if (!fill_jacobian(as, s, c)) return;
     sti__block_delassus(as, s, W);
@@ -82,18 +104,65 @@ static void rows_within(sti__assembly *as, const sti_state *s, const sti__contac
     sti_row row;
     sti__block_info info = {.id = id, .overlap = overlap};
     double R[STI_ROW_DIM], vhat[STI_ROW_DIM];
-    if (!find_law(as, s, c, w, (law){&row, R, vhat, &info})) return;
+    if (!find_law(as, s, c, w, &t, (law){&row, R, vhat, &info})) return;
     sti__block_close(as, &row, R, vhat, &info, c->feature);
     memcpy(as->memory[as->nblock - 1].frame, c->frame, sizeof c->frame);
 }
 
 /* ---- contacts of two trees, or of one with what does not move ---------------------------------------------- */
 
-/* Neither chain touches the other: J is two blocks of columns side by side. */
-static bool is_apart(const sti_model *m, const sti__contact *c) {
-    int tree1 = m->body_treeid[c->body1], tree2 = m->body_treeid[c->body2];
-    return tree1 != tree2 && sti__chain_length(m, c->body1) <= STI__MOBILITY_CHAIN &&
-           sti__chain_length(m, c->body2) <= STI__MOBILITY_CHAIN;
+/* Its dofs that a contact moves, in the order of its columns. */
+typedef struct side {
+    int count, axes; /* dofs; the first `axes` of them are motions along the world's axes */
+    const int *dof;
+    const double *com; /* of its tree, world */
+    const sti__mobility *mobility;
+} side;
+
+/* Two bodies. Their contacts follow each other, so that the one before mostly tells. */
+typedef struct couple {
+    int body1, body2; /* -1: none yet */
+    bool apart;       /* neither chain touches the other: J is two blocks of columns side by side */
+    bool met;         /* the problem knows of them */
+    int n;            /* dofs of both */
+    /* of those that are apart, while rows are filled */
+    int split[2]; /* the first column of either */
+    side side[2];
+} couple;
+
+static bool is_free(const sti_model *m, int body) {
+    int last = m->body_lastdof[body];
+    return m->jnt_type[m->dof_jntid[last]] == STI_JOINT_FREE && m->M_rownnz[last] == 6;
+}
+
+static void find_side(const sti__assembly *as, const sti_state *s, int body, side *d) {
+    const sti_model *m = s->model;
+    *d = (side){.count = sti__chain_length(m, body)};
+    if (d->count == 0) return;
+    d->axes = is_free(m, body) ? 3 : 0;
+    d->dof = sti__chain_dofs(m, body);
+    d->com = s->subtree_com + 3 * (size_t)m->body_rootid[body];
+    d->mobility = as->mobility + body;
+}
+
+static void find_couple(const sti_model *m, const sti__contact *c, couple *p) {
+    if (p->body1 == c->body1 && p->body2 == c->body2) return;
+    int one = sti__chain_length(m, c->body1), two = sti__chain_length(m, c->body2);
+    p->body1 = c->body1;
+    p->body2 = c->body2;
+    p->apart = m->body_treeid[c->body1] != m->body_treeid[c->body2] && one <= STI__MOBILITY_CHAIN &&
+               two <= STI__MOBILITY_CHAIN;
+    p->met = false;
+    p->n = one + two;
+}
+
+static void find_sides(const sti__assembly *as, const sti_state *s, couple *p) {
+    const sti_model *m = s->model;
+    bool swap = m->body_lastdof[p->body1] > m->body_lastdof[p->body2];
+    find_side(as, s, p->body1, &p->side[0]);
+    find_side(as, s, p->body2, &p->side[1]);
+    p->split[0] = swap ? p->side[1].count : 0;
+    p->split[1] = swap ? 0 : p->side[0].count;
 }
 
 static int tree_of(const sti_model *m, int body) {
@@ -101,21 +170,17 @@ static int tree_of(const sti_model *m, int body) {
     return last < 0 ? -1 : m->dof_treeid[last];
 }
 
-static void reserve_apart(sti__assembly *as, const sti_state *s, const sti__contact *c, int id, int overlap) {
-    int n = sti__chain_length(s->model, c->body1) + sti__chain_length(s->model, c->body2);
-    int b = n ? sti__block_reserve(as, c->mixed.dim, n) : -1, bodies[2] = {c->body1, c->body2};
+static void reserve_apart(sti__assembly *as, const sti_state *s, couple *p, int dim, int id, int overlap) {
+    int b = p->n ? sti__block_reserve(as, dim, p->n) : -1;
     if (b < 0) return;
     as->info[b].source = STI__FROM_CONTACT;
     as->info[b].id = id;
     as->info[b].overlap = overlap;
-    for (int k = 0; k < 2; k++)
-        if (s->model->body_lastdof[bodies[k]] >= 0) sti__assembly_ask(as, s, bodies[k]);
-    sti__block_touches(as, tree_of(s->model, c->body1), tree_of(s->model, c->body2));
-}
-
-static bool is_free(const sti_model *m, int body) {
-    int last = m->body_lastdof[body];
-    return m->jnt_type[m->dof_jntid[last]] == STI_JOINT_FREE && m->M_rownnz[last] == 6;
+    if (p->met) return;
+    p->met = true;
+    if (s->model->body_lastdof[p->body1] >= 0) sti__assembly_ask(as, s, p->body1);
+    if (s->model->body_lastdof[p->body2] >= 0) sti__assembly_ask(as, s, p->body2);
+    sti__block_touches(as, tree_of(s->model, p->body1), tree_of(s->model, p->body2));
 }
 
 typedef struct filling {
@@ -128,75 +193,84 @@ typedef struct filling {
         laws; /* what to fill: both at once, but one after the other if their times are asked for */
 } filling;
 
-/* Wrenches (moment, force) about the com of the tree: of forces along the first three axes of the frame, then of moments. */
+static const sti__contact *contact_of(const filling *f, int b) { return f->contacts + f->as->info[b].id; }
+
+/* Wrenches (moment, force) about the com of the tree: of forces along the first three axes of the frame, then of moments. They go into
+   columns of w from `first` on. */
 static inline __attribute__((always_inline)) void find_wrenches(const sti__contact *c, const double arm[3],
-                                                                double sign, int dim, double *w) {
+                                                                double sign, int dim, int first,
+                                                                double w[6][STI__CHAIN_ROWS]) {
     for (int i = 0; i < dim; i++) {
-        double *moment = w + 6 * i, *force = moment + 3;
+        double moment[3], force[3];
         bool turn = dim >= 3 && i >= 3;
         v3_scale(force, c->frame + (size_t)3 * (size_t)(turn ? i - 3 : i), sign);
         if (turn) v3_copy(moment, force), v3_zero(force);
         else v3_cross(moment, arm, force);
+        for (int k = 0; k < 3; k++) w[k][first + i] = moment[k], w[3 + k][first + i] = force[k];
     }
 }
 
-/* The columns of one body: its velocity along the frame is the power of a force along it. The first three dofs of a free body are the
-   world's axes. */
-static void fill_side(const filling *f, int body, const sti__contact *c, double sign, int n, int *col,
-                      double *J) {
-    const sti_state *s = f->s;
-    int count = sti__chain_length(s->model, body), dim = c->mixed.dim;
-    if (count == 0) return;
-    const int *dof = sti__chain_dofs(s->model, body);
-    int axes = is_free(s->model, body) ? 3 : 0;
-    double arm[3], w[6 * STI_ROW_DIM];
-    v3_sub(arm, c->pos, s->subtree_com + 3 * (size_t)s->model->body_rootid[body]);
-    memcpy(col, dof, sizeof(int) * (size_t)count);
-    if (dim == 3) find_wrenches(c, arm, sign, 3, w);
-    else find_wrenches(c, arm, sign, dim, w);
-    for (int i = 0; i < dim && axes; i++) v3_copy(J + (size_t)i * (size_t)n, w + 6 * i + 3);
-    f->kernels->rows(s->cdof, dof + axes, count - axes, w, dim, J + axes, n);
+/* The columns of one body in the rows of blocks begin..end: its velocity along the frame is the power of a force along it. The first
+   three dofs of a free body are the world's axes. */
+static void fill_side(const filling *f, const side *d, double sign, int begin, int end, int n, double *J) {
+    double arm[3], w[6][STI__CHAIN_ROWS];
+    int count = 0;
+    if (d->count == 0) return;
+    for (int b = begin; b < end; b++) {
+        const sti__contact *c = contact_of(f, b);
+        int dim = c->mixed.dim;
+        v3_sub(arm, c->pos, d->com);
+        if (dim == 3) find_wrenches(c, arm, sign, 3, count, w);
+        else if (dim == 1) find_wrenches(c, arm, sign, 1, count, w);
+        else find_wrenches(c, arm, sign, dim, count, w);
+        count += dim;
+    }
+    for (int i = 0; i < count && d->axes; i++)
+        for (int k = 0; k < 3; k++) J[i * n + k] = w[3 + k][i];
+    for (int i = count; i & 3; i++)
+        for (int k = 0; k < 6; k++) w[k][i] = 0;
+    f->kernels->rows(f->s->cdof, d->dof + d->axes, d->count - d->axes, w, count, J + d->axes, n);
 }
 
-static void add_mobility(const filling *f, int body, const double pos[3], double K[12]) {
-    const sti_state *s = f->s;
+static void add_mobility(const filling *f, const side *d, const double pos[3], double K[12]) {
     double arm[3];
-    if (s->model->body_lastdof[body] < 0) return;
-    v3_sub(arm, pos, s->subtree_com + 3 * (size_t)s->model->body_rootid[body]);
-    f->kernels->point(&f->as->mobility[body], arm, K);
+    if (d->count == 0) return;
+    v3_sub(arm, pos, d->com);
+    f->kernels->point(d->mobility, arm, K);
 }
 
 /* The size of a matrix does not depend on the frame it is seen in. */
-static double weight_apart(const filling *f, const sti__contact *c) {
+static double weight_apart(const filling *f, const couple *p, const sti__contact *c) {
     double K[12] = {0}, block[9], Kn[3];
-    add_mobility(f, c->body1, c->pos, K);
-    add_mobility(f, c->body2, c->pos, K);
+    add_mobility(f, &p->side[0], c->pos, K);
+    add_mobility(f, &p->side[1], c->pos, K);
     for (int i = 0; i < 3; i++) v3_copy(block + 3 * i, K + 4 * i);
     if (c->mixed.dim >= 3) return sti__block_weight(3, block);
     m3_mul_vec(Kn, block, c->frame);
     return v3_dot(Kn, c->frame);
 }
 
-static void fill_apart(const filling *f, const sti__contact *c, int b) {
+/* Blocks begin..end of one couple, whose rows follow each other. */
+static void fill_apart(const filling *f, const couple *p, int begin, int end) {
     const sti__assembly *as = f->as;
-    const sti_state *s = f->s;
-    int at = as->first[b], begin = as->jstart[at], n = as->jstart[at + 1] - begin, dim = c->mixed.dim;
-    int *col = as->jcol + begin;
-    double *J = as->jvalue + begin;
-    bool swap = s->model->body_lastdof[c->body1] > s->model->body_lastdof[c->body2];
-    int split = sti__chain_length(s->model, swap ? c->body2 : c->body1);
-    fill_side(f, c->body1, c, -1, n, col + (swap ? split : 0), J + (swap ? split : 0));
-    fill_side(f, c->body2, c, 1, n, col + (swap ? 0 : split), J + (swap ? 0 : split));
-    for (int i = 1; i < dim; i++)
-        for (int k = 0; k < n; k++) col[i * n + k] = col[k];
+    int first = as->first[begin], rows = as->first[end] - first, at = as->jstart[first], n = p->n;
+    int *col = as->jcol + at;
+    double *J = as->jvalue + at;
+    for (int k = 0; k < 2; k++) {
+        const side *d = &p->side[k];
+        for (int i = 0; i < d->count; i++) col[p->split[k] + i] = d->dof[i];
+        fill_side(f, d, k ? 1 : -1, begin, end, n, J + p->split[k]);
+    }
+    for (int i = 1; i < rows; i++) memcpy(col + i * n, col, sizeof(int) * (size_t)n);
 }
 
-static void fill_law(const filling *f, const sti__contact *c, int b) {
+static void fill_law(const filling *f, const couple *p, terms *t, int b) {
     sti__assembly *as = f->as;
+    const sti__contact *c = contact_of(f, b);
     int at = as->first[b];
-    double w = weight_apart(f, c);
+    double w = weight_apart(f, p, c);
     law l = {&as->rows[b], as->R + at, as->vhat + at, &as->info[b]};
-    if (!find_law(as, f->s, c, w, l)) as->info[b].source = STI__FROM_NOTHING;
+    if (!find_law(as, f->s, c, w, t, l)) as->info[b].source = STI__FROM_NOTHING;
     as->memory[b].feature = c->feature; /* what it remembers is found later */
     memcpy(as->memory[b].frame, c->frame, sizeof c->frame);
 }
@@ -206,13 +280,28 @@ static void answer(void *context, int begin, int end) {
     sti__assembly_answer(f->as, f->s, begin, end);
 }
 
+/* The blocks from b on that are of this couple and together have no more rows than a kernel takes. */
+static int run_end(const filling *f, const couple *p, int b, int end) {
+    const int *first = f->as->first, begin = first[b];
+    for (b++; b < end && first[b + 1] - begin <= STI__CHAIN_ROWS; b++) {
+        const sti__contact *c = contact_of(f, b);
+        if (c->body1 != p->body1 || c->body2 != p->body2) break;
+    }
+    return b;
+}
+
 static void fill_blocks(void *context, int begin, int end) {
     const filling *f = context;
-    for (int b = f->first + begin; b < f->first + end; b++) {
-        const sti__contact *c = f->contacts + f->as->info[b].id;
-        if (!is_apart(f->s->model, c)) continue;
-        if (f->matrices) fill_apart(f, c, b);
-        if (f->laws) fill_law(f, c, b);
+    couple p = {.body1 = -1};
+    terms t = {.known = false};
+    end += f->first;
+    for (int b = f->first + begin, next; b < end; b = next) {
+        find_couple(f->s->model, contact_of(f, b), &p);
+        next = run_end(f, &p, b, end);
+        if (!p.apart) continue;
+        find_sides(f->as, f->s, &p);
+        if (f->matrices) fill_apart(f, &p, b, next);
+        for (int k = b; f->laws && k < next; k++) fill_law(f, &p, &t, k);
     }
 }
 
@@ -227,13 +316,16 @@ static void fill_laws(filling *f, const sti_tasks *tasks) {
 void sti__point_rows(sti__assembly *as, const sti_state *s, const sti__contact *contacts, int count,
                      const sti_tasks *tasks) {
     filling f = {as, s, contacts, sti__chain_kernels_get(), as->nblock, true, !as->tally};
+    couple p = {.body1 = -1};
     as->failed |= !sti__overlaps_find(&as->overlaps, s, contacts, count);
     for (int i = 0, next = 0; i < count && !as->failed; i++) {
-        if (contacts[i].exclude >= 2 || contacts[i].far) continue;
+        const sti__contact *c = contacts + i;
+        if (c->exclude >= 2 || c->far) continue;
         int overlap = sti__overlap_next(&as->overlaps, i, &next);
         if (!(sti__overlap_share(&as->overlaps, overlap) > STI__LEAST_SHARE)) continue;
-        if (is_apart(s->model, contacts + i)) reserve_apart(as, s, contacts + i, i, overlap);
-        else rows_within(as, s, contacts + i, i, overlap);
+        find_couple(s->model, c, &p);
+        if (p.apart) reserve_apart(as, s, &p, c->mixed.dim, i, overlap);
+        else rows_within(as, s, c, i, overlap);
     }
     if (as->failed) return;
     int64_t start = sti__tick(as->tally);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "contact/softness.h"
-#include "math/impedance.h"
 
 #define PI 3.14159265358979323846
 
@@ -21,21 +20,22 @@ static bool take_own(const double *own, sti__softness *s) {
 /* Less impedance than MJCF's default, 0.9 to 0.95: someone asks for softness. */
 static bool is_softer(const double solimp[5]) { return solimp[0] < 0.9 || solimp[1] < 0.95; }
 
-sti__softness sti__softness_of(const sti_option *opt, const sti__asked *asked, double phi) {
-    sti__softness s = {opt->timestep, INFINITY,   opt->beta * opt->timestep / PI,
-                       opt->beta,     opt->sigma, opt->memory};
+sti__softening sti__softening_of(const sti_option *opt, const sti__asked *asked) {
     double a = asked->solref[0], b = asked->solref[1];
+    sti__softening t = {.rigid = {opt->timestep, INFINITY, opt->beta * opt->timestep / PI, opt->beta,
+                                  opt->sigma, opt->memory},
+                        .solimp = asked->solimp};
     bool usual = a == 0.02 && b == 1 && !is_softer(asked->solimp);
-    if (take_own(asked->own, &s) || usual || a == 0 || (a > 0) != (b > 0)) return s;
-    double d = sti__impedance(asked->solimp, phi), most = sti__impedance(asked->solimp, INFINITY);
-    double share = d / most, per_mass = share * share / (asked->weight * (1 - d));
-    if (a > 0) {
-        if (!(opt->disableflags & STI_DISABLE_REFSAFE) && a < 2 * opt->timestep) a = 2 * opt->timestep;
-        s.stiffness = per_mass / (a * a * b * b);
-        s.tau_d = 2 * a * b * b / share;
-    } else {
-        s.stiffness = -a * per_mass;
-        s.tau_d = b / a / share;
-    }
-    return s;
+    t.spring = !(take_own(asked->own, &t.rigid) || usual || a == 0 || (a > 0) != (b > 0));
+    if (!t.spring) return t;
+    if (a > 0 && !(opt->disableflags & STI_DISABLE_REFSAFE) && a < 2 * opt->timestep) a = 2 * opt->timestep;
+    t.solref[0] = a;
+    t.solref[1] = b;
+    t.most = sti__impedance(asked->solimp, INFINITY);
+    return t;
+}
+
+sti__softness sti__softness_of(const sti_option *opt, const sti__asked *asked, double phi) {
+    sti__softening t = sti__softening_of(opt, asked);
+    return sti__softness_at(&t, asked->weight, phi);
 }

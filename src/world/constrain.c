@@ -593,7 +593,8 @@ static void find_pushed_by(void *context, int begin, int end) {
         int first = as->owner[as->dof[as->jcol[from]]], last = as->owner[as->dof[as->jcol[to - 1]]];
         say_pushed(c, first);
         say_pushed(c, last);
-        for (int k = from, tree = first; last - first > 1 && k < to; k++) {
+        /* columns ascend: a contact of two bodies is done where the second begins */
+        for (int k = from, tree = first; last - first > 1 && tree != last && k < to; k++) {
             int next = as->owner[as->dof[as->jcol[k]]];
             if (next != tree) say_pushed(c, next);
             tree = next;
@@ -805,12 +806,13 @@ static void remember(void *context, int begin, int end) {
     for (int b = begin; b < end; b++) {
         int at = as->first[b];
         const sti_row *row = &as->rows[b];
-        sti__block_velocity(as, b, as->v, y);
+        bool plain = row->kind == STI_ROW_CONE && row->dim < 3; /* remembers no motion */
+        if (!plain) sti__block_velocity(as, b, as->v, y);
         sti__warm_learn(&as->warm[b], as->forecast + at, as->g + at, row->dim);
         if (row->kind == STI_ROW_HUBER)
             update_friction(&as->memory[b], row, as->R[at], y[0], as->g[at], h, as->info[b].tau);
         else {
-            for (int i = 1; i < row->dim && i < 4; i++) y[i] += as->info[b].surface[i - 1];
+            for (int i = 1; i < row->dim && i < 4 && !plain; i++) y[i] += as->info[b].surface[i - 1];
             sti__memory_update(&as->memory[b], row, as->R + at, y, as->g + at, h, as->info[b].tau);
         }
         world->memory.item[b] = as->memory[b];

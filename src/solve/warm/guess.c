@@ -95,12 +95,22 @@ static void mass_mul(void *context, int first, int last) {
     }
 }
 
+/* As sti__coulomb_gap of a contact without friction, with R > 0. */
+INLINE both plain_gap(double R, both y, both g) {
+    both zero = {0, 0};
+    vmask pushes = v_lt(y, zero);
+    both off = g - v_select(pushes, -y / R, zero), gap = R * off * off / 2;
+    return v_select(pushes, gap, gap + g * y);
+}
+
 /* The gaps of a block at y = J v - vhat. */
 static both gap_of(const sti__guess *s, int b, const vreal *y) {
     int at = s->problem->first[b], dim = s->problem->arrays.rows[b].dim;
     const sti_row *row = &s->problem->arrays.rows[b];
     const double *R = s->problem->arrays.R + at, *mu = row->mu;
     both gap;
+    if (row->kind == STI_ROW_CONE && dim == 1 && *R > 0)
+        return plain_gap(*R, y[0], (both){s->g[0][at], s->g[1][at]});
     if (row->kind == STI_ROW_CONE && dim == 3) {
         vreal g[3];
         for (int i = 0; i < 3; i++) g[i] = (vreal){s->g[0][at + i], s->g[1][at + i]};
@@ -115,18 +125,30 @@ static both gap_of(const sti__guess *s, int b, const vreal *y) {
     return gap;
 }
 
+/* y = J v of dim rows over the same columns. */
+INLINE void take_velocities(const double *J, const int *col, int n, int dim, const int *rank, const both *v,
+                            both *y) {
+    both sum[STI_ROW_DIM];
+    for (int i = 0; i < dim; i++) sum[i] = (both){0, 0};
+    for (int k = 0; k < n; k++) {
+        both now = v[rank[col[k]]];
+        for (int i = 0; i < dim; i++) sum[i] += J[i * n + k] * now;
+    }
+    for (int i = 0; i < dim; i++) y[i] = sum[i];
+}
+
 /* A block's part of the gap of each pair. */
 static void add_gap(const sti__guess *s, const scales *x, int b, double gap[2]) {
     const sti_problem *p = s->problem;
     const sti_csr *J = &p->arrays.J;
-    int at = p->first[b];
+    int at = p->first[b], dim = p->arrays.rows[b].dim, begin = J->start[at], n = J->start[at + 1] - begin;
     vreal y[STI_ROW_DIM];
-    for (int i = 0; i < p->arrays.rows[b].dim; i++) {
-        both sum = {0, 0};
-        for (int k = J->start[at + i]; k < J->start[at + i + 1]; k++)
-            sum += J->value[k] * x->v[s->rank[J->col[k]]];
-        y[i] = sum - p->arrays.vhat[at + i];
-    }
+    if (p->uniform && dim == 3) take_velocities(J->value + begin, J->col + begin, n, 3, s->rank, x->v, y);
+    else
+        for (int i = 0; i < dim; i++)
+            take_velocities(J->value + J->start[at + i], J->col + J->start[at + i],
+                            J->start[at + i + 1] - J->start[at + i], 1, s->rank, x->v, y + i);
+    for (int i = 0; i < dim; i++) y[i] -= p->arrays.vhat[at + i];
     both part = gap_of(s, b, y);
     for (int pair = 0; pair < 2; pair++) {
         if (s->share[pair]) s->share[pair][b] = part[pair];
@@ -142,20 +164,37 @@ static void add_gaps(void *context, int first, int last) {
             add_gap(t->s, &t->x, t->s->row[b], t->gap[k]);
 }
 
+/* force += J'g of dim rows over the same columns. */
+INLINE void push(const double *J, const int *col, int n, int dim, const int *rank, const both *g,
+                 both *force) {
+    for (int k = 0; k < n; k++) {
+        both *to = force + rank[col[k]], sum = *to;
+        for (int i = 0; i < dim; i++) sum += J[i * n + k] * g[i];
+        *to = sum;
+    }
+}
+
+static void push_block(const sti__guess *s, int b, both *force) {
+    const sti_csr *J = &s->problem->arrays.J;
+    int at = s->problem->first[b], end = s->problem->first[b + 1], begin = J->start[at];
+    int n = J->start[at + 1] - begin;
+    both g[STI_ROW_DIM];
+    for (int i = at; i < end; i++) g[i - at] = (both){s->g[0][i], s->g[1][i]};
+    if (s->problem->uniform && end - at == 3) push(J->value + begin, J->col + begin, n, 3, s->rank, g, force);
+    else
+        for (int i = at; i < end; i++)
+            push(J->value + J->start[i], J->col + J->start[i], J->start[i + 1] - J->start[i], 1, s->rank,
+                 g + (i - at), force);
+}
+
 /* J'g, a sum for each of so many runs of blocks. */
 static void add_forces(void *context, int first, int last) {
     judging *t = context;
     const sti__guess *s = t->s;
-    const sti_problem *p = s->problem;
-    const sti_csr *J = &p->arrays.J;
     for (int f = first; f < last; f++) {
         both *force = t->x.force + (size_t)f * (size_t)s->n;
         for (int b = begin_of(s->nrow, t->forces, f); b < begin_of(s->nrow, t->forces, f + 1); b++)
-            for (int i = p->first[s->row[b]]; i < p->first[s->row[b] + 1]; i++) {
-                both g = {s->g[0][i], s->g[1][i]};
-                for (int k = J->start[i]; k < J->start[i + 1]; k++)
-                    force[s->rank[J->col[k]]] += J->value[k] * g;
-            }
+            push_block(s, s->row[b], force);
     }
 }
 
