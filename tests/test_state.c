@@ -198,7 +198,8 @@ TEST(snapshots_with_bad_numbers_are_refused) {
         for (int i = 0; i < n * STI__COUNT(bad); i++) {
             const sti__span *s = &list[i / STI__COUNT(bad)];
             double x = bad[i % STI__COUNT(bad)], was;
-            bool time = s->check == STI__SPAN_FIELD && s->field == STI_FIELD_time;
+            bool time =
+                s->check == STI__SPAN_FIELD && (s->field == STI_FIELD_time || s->field == STI_FIELD_history);
             if (s->kind == STI__SPAN_SHOWN || s->check == STI__SPAN_ANYTHING || s->bytes < 32) continue;
             if (isfinite(x) && (s->check != STI__SPAN_FIELD || time)) continue;
             char *at = (char *)s->data + 24; /* the fourth number: none of the heads of structs */
@@ -219,6 +220,63 @@ TEST(snapshots_with_bad_numbers_are_refused) {
         sti_model_free(m);
     }
     CHECK(refused > 500);
+}
+
+/* After every step that was taken the snapshot can be restored, however far its numbers have gone: soft bodies that took their
+   stiffness at a place farther than any allowed, and times beyond all positions. */
+TEST(a_snapshot_can_be_restored_after_any_step) {
+    static const char *const scenes[] = {
+        "<mujoco xmlns:sti='urn:stiction'><option timestep='1e4' viscosity='2'/><worldbody>"
+        "<flexcomp name='mat' dim='3' type='grid' count='3 3 2' spacing='.03 .03 .03' mass='.5' pos='0 .01 "
+        "90'>"
+        "<elasticity young='1e5' poisson='.4' damping='.01' sti:law='neohookean'/></flexcomp>"
+        "<geom type='plane' size='0 0 1'/>"
+        "<flexcomp name='a' type='grid' dim='3' count='2 2 2' spacing='.1 .1 .1' mass='1' pos='0 0 .2'>"
+        "<elasticity young='1e4' poisson='.3' damping='.01'/></flexcomp>"
+        "<flexcomp name='b' type='grid' dim='3' count='2 2 2' spacing='.1 .1 .1' mass='1' pos='0 0 .2'>"
+        "<elasticity young='1e4' poisson='.3' damping='.01'/></flexcomp></worldbody></mujoco>",
+        "<mujoco><option timestep='1e9' gravity='0 0 0'/><worldbody><body><joint name='j' type='slide'/>"
+        "<geom size='.1'/></body></worldbody><actuator><motor joint='j' delay='1e9' nsample='3'/></actuator>"
+        "<sensor><jointpos joint='j' delay='1e9' nsample='3'/></sensor></mujoco>"};
+    for (int k = 0; k < 2; k++) {
+        sti_model *m = model_of(scenes[k]);
+        sti_world *w = world_of(m);
+        sti_world_option(w)->max_work = 5e7;
+        values(w, "time")[0] = 2e10;
+        int taken = 0;
+        for (int i = 0; i < 6; i++) {
+            taken += sti_step(w, 1) == STI_OK;
+            shot now = shot_of(w);
+            CHECK(sti_snapshot_load(w, now.data, now.size) == STI_OK);
+            free(now.data);
+        }
+        CHECK(taken > 1);
+        sti_world_destroy(w);
+        sti_model_free(m);
+    }
+}
+
+/* Parts of the state that users may write, besides positions and velocities: a bad number is named before a step takes it. */
+TEST(bad_numbers_in_other_parts_of_the_state_are_named) {
+    sti_model *m = model_of(
+        "<mujoco><worldbody><body><joint name='j' type='slide' stiffness='1' springyield='1'/>"
+        "<geom size='.1'/></body><flexcomp name='a' type='grid' dim='3' count='2 2 2' spacing='.1 .1 .1' "
+        "mass='1' pos='0 0 1'><elasticity young='1e4' poisson='.3'/></flexcomp></worldbody><actuator>"
+        "<motor joint='j' delay='.01' nsample='8'/></actuator></mujoco>");
+    sti_world *w = world_of(m);
+    static const char *const fields[] = {"flexvert_tangent", "flex_knotted", "plastic", "history"};
+    REQUIRE(sti_step(w, 2) == STI_OK);
+    for (int k = 0; k < 4; k++) {
+        double *x = values(w, fields[k]), was = *x;
+        *x = NAN;
+        uint64_t hash = sti_world_hash(w);
+        CHECK(sti_step(w, 1) == STI_NONFINITE && strstr(sti_world_error(w)->message, fields[k]));
+        CHECK(strstr(sti_world_error(w)->message, "finite value") && sti_world_hash(w) == hash);
+        *x = was;
+    }
+    CHECK(sti_step(w, 1) == STI_OK);
+    sti_world_destroy(w);
+    sti_model_free(m);
 }
 
 /* Where memory is short for a restore the world is as it was, and it can be tried again. */
@@ -281,4 +339,5 @@ TEST(the_last_good_state_is_back_where_a_step_says_so) {
 MAIN(CASE(copies_and_restored_worlds_go_on_with_the_same_bits), CASE(steps_in_one_call_leave_the_same_state),
      CASE(every_member_of_a_world_has_a_class), CASE(every_array_is_in_copy_snapshot_and_hash),
      CASE(a_copy_shows_the_last_step), CASE(snapshots_with_bad_numbers_are_refused),
+     CASE(a_snapshot_can_be_restored_after_any_step), CASE(bad_numbers_in_other_parts_of_the_state_are_named),
      CASE(restoring_may_run_out_of_memory), CASE(the_last_good_state_is_back_where_a_step_says_so))

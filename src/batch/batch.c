@@ -256,7 +256,7 @@ sti_status sti__batch_check(const sti_model *model, const double *states, int n,
     for (int i = 0; i < n; i++)
         for (size_t k = 0; k < size; k++) {
             double x = states[(size_t)i * size + k];
-            if (!(fabs(x) <= STI__ABSURD))
+            if (!(fabs(x) <= (k ? STI__ABSURD : sti__field_most(STI_FIELD_time))))
                 return sti__fail(error, STI_NONFINITE, "number %zu of %s %d is %g", k, what, i, x);
         }
     return STI_OK;

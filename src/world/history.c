@@ -58,6 +58,10 @@ void sti__history_sense(const sti_state *s) {
     }
 }
 
+bool sti__history_senses(const sti_state *s) {
+    return s->model->nhistory > 0 && !(s->opt.disableflags & STI_DISABLE_SENSOR);
+}
+
 void sti__history_advance(const sti_state *s, double time) {
     const sti_model *m = s->model;
     if (m->nplastic) memcpy(s->plastic, s->plastic_next, (size_t)m->nplastic * sizeof(double));
@@ -67,7 +71,7 @@ void sti__history_advance(const sti_state *s, double time) {
         int slot = sti__history_insert(&h, time);
         for (int d = 0; d < h.dim; d++) h.value[slot * h.dim + d] = s->ctrl[m->actuator_ctrladr[u] + d];
     }
-    for (int i = 0; i < m->nsensor && m->nhistory && !(s->opt.disableflags & STI_DISABLE_SENSOR); i++) {
+    for (int i = 0; i < m->nsensor && sti__history_senses(s); i++) {
         if (m->sensor_historyadr[i] < 0) continue;
         sti__history h = sti__sensor_history(s, i, 0);
         double period = m->sensor_interval[2 * i];

@@ -139,7 +139,7 @@ static int64_t find_bad(const char *at, size_t count, double most, double *value
 static const char then[] = "the world is as it was";
 
 static sti_status check_numbers(sti_world *world, const sti__span *s, const char *at, size_t bytes) {
-    double value, most = s->check == STI__SPAN_FIELD && s->field != STI_FIELD_time ? STI__ABSURD : DBL_MAX;
+    double value, most = s->check == STI__SPAN_FIELD ? sti__field_most(s->field) : DBL_MAX;
     int64_t bad = find_bad(at, bytes / sizeof value, most, &value);
     if (bad < 0) return STI_OK;
     if (s->check == STI__SPAN_FIELD)

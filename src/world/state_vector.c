@@ -76,7 +76,7 @@ sti_status sti_state_get(const sti_world *world, unsigned bits, double *out) {
 
 static sti_status check_part(sti_world *world, const part *p, const double *in) {
     for (int k = 0; k < p->count; k++) {
-        if (fabs(in[k]) <= STI__ABSURD) continue;
+        if (fabs(in[k]) <= (p->flags ? STI__ABSURD : sti__field_most(p->field))) continue;
         if (p->flags)
             return sti__fail(&world->error, STI_NONFINITE, "eq_active[%d] is %g; nothing was set", k, in[k]);
         return sti__world_fail_bad(world, "the given ", p->field, k, in[k], "nothing was set");

@@ -5,6 +5,7 @@
 #include "integrate/integrate.h"
 #include "solve/solve.h"
 #include "world/smooth.h"
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stiction/control.h>
@@ -26,17 +27,21 @@ static sti_status fail(sti_world *world, sti_status code, const char *text) {
     return code;
 }
 
+double sti__field_most(sti_field field) {
+    return field == STI_FIELD_time || field == STI_FIELD_history ? DBL_MAX : STI__ABSURD;
+}
+
 /* The first bad number, -1 if there is none; the common case is one pass without branches. */
-static int find_bad(const double *x, int count) {
+static int find_bad(const double *x, int count, double most) {
     int64_t bad = 0; /* as wide as a number, so that a register does several */
-    for (int i = 0; i < count; i++) bad |= !(fabs(x[i]) <= STI__ABSURD);
+    for (int i = 0; i < count; i++) bad |= !(fabs(x[i]) <= most);
     for (int i = 0; bad && i < count; i++)
-        if (!(fabs(x[i]) <= STI__ABSURD)) return i;
+        if (!(fabs(x[i]) <= most)) return i;
     return -1;
 }
 
-/* Whose number it is. */
-static void owner_of(const sti_model *m, sti_field field, int i, sti_object *kind, int *id) {
+/* Whose number it is; false if no one object's. */
+static bool owner_of(const sti_model *m, sti_field field, int i, sti_object *kind, int *id) {
     *kind = STI_OBJ_ACTUATOR;
     *id = i;
     switch (field) {
@@ -65,6 +70,7 @@ static void owner_of(const sti_model *m, sti_field field, int i, sti_object *kin
         *kind = STI_OBJ_FLEX;
         for (int f = 0; f < m->nflex && 3 * m->flex_vertadr[f] <= i; f++) *id = f;
         break;
+    case STI_FIELD_flex_knotted: *kind = STI_OBJ_FLEX; break;
     case STI_FIELD_xfrc_applied:
         *kind = STI_OBJ_BODY;
         *id = i / sti__field_cols(field);
@@ -75,8 +81,9 @@ static void owner_of(const sti_model *m, sti_field field, int i, sti_object *kin
         for (int b = 0; b < m->nbody; b++)
             if (m->body_mocapid[b] == i / sti__field_cols(field)) *id = b;
         break;
-    default: break;
+    default: return false;
     }
+    return true;
 }
 
 sti_status sti__world_fail_bad(sti_world *world, const char *whose, sti_field field, int i, double value,
@@ -89,11 +96,12 @@ sti_status sti__world_fail_bad(sti_world *world, const char *whose, sti_field fi
     sti_object kind;
     int id;
     char of[128] = "", when[40] = "";
-    owner_of(m, field, i, &kind, &id);
-    const char *name = field == STI_FIELD_time ? "" : sti_model_name(m, kind, id);
-    if (field != STI_FIELD_time)
+    const char *name = "";
+    if (owner_of(m, field, i, &kind, &id)) {
+        name = sti_model_name(m, kind, id);
         snprintf(of, sizeof of, "[%d] of %s %d%s%.60s%s", i, kinds[kind], id, *name ? " (" : "", name,
                  *name ? ")" : "");
+    } else if (field != STI_FIELD_time) snprintf(of, sizeof of, "[%d]", i);
     if (!*whose && field != STI_FIELD_time) snprintf(when, sizeof when, " at time %g s", *world->state->time);
     sti__fail(&world->error, STI_NONFINITE, "%s%s%s is %g%s; %s", whose, sti__field_name(field), of, value,
               when, then);
@@ -103,7 +111,7 @@ sti_status sti__world_fail_bad(sti_world *world, const char *whose, sti_field fi
 
 static sti_status check_field(sti_world *world, sti_field field, const double *data, int count,
                               const char *then) {
-    int bad = find_bad(data, count);
+    int bad = find_bad(data, count, sti__field_most(field));
     return bad < 0 ? STI_OK : sti__world_fail_bad(world, "", field, bad, data[bad], then);
 }
 
@@ -119,7 +127,8 @@ static sti_status find_fault(sti_world *world, const char *then) {
         sti_field field;
         const double *data;
         int count;
-    } part[] = {{STI_FIELD_qpos, s->qpos, m->nq},
+    } part[] = {{STI_FIELD_time, s->time, 1},
+                {STI_FIELD_qpos, s->qpos, m->nq},
                 {STI_FIELD_qvel, s->qvel, m->nv},
                 {STI_FIELD_act, s->act, m->na},
                 {STI_FIELD_flexvert_xpos, s->flexvert_xpos, 3 * m->nflexvert},
@@ -127,14 +136,43 @@ static sti_status find_fault(sti_world *world, const char *then) {
     sti_status status = STI_OK;
     for (int k = 0; k < STI__COUNT(part) && status == STI_OK; k++)
         status = check_field(world, part[k].field, part[k].data, part[k].count, then);
-    if (status == STI_OK && !isfinite(*s->time))
-        status = sti__world_fail_bad(world, "", STI_FIELD_time, 0, *s->time, then);
+    return status;
+}
+
+static sti_status fail_read(sti_world *world, int sensor, double value, const char *then) {
+    char text[256];
+    snprintf(text, sizeof text, "sensor %d (%.60s), of which a history is kept, reads %g at time %g s; %s",
+             sensor, sti_model_name(world->model, STI_OBJ_SENSOR, sensor), value, *world->state->time, then);
+    return fail(world, STI_NONFINITE, text);
+}
+
+/* The same of what the step will leave beside positions and velocities: a snapshot must be able to bring it back. */
+static sti_status find_left_fault(sti_world *world, const char *then) {
+    const sti_model *m = world->model;
+    const sti_state *s = world->state;
+    sti_status status = check_field(world, STI_FIELD_plastic, s->plastic_next, m->nplastic, then);
+    if (status == STI_OK)
+        status = check_field(world, STI_FIELD_flexvert_tangent, world->soft.tangent, 3 * m->nflexvert, then);
+    for (int i = 0; i < m->nsensor && status == STI_OK && sti__history_senses(s); i++) {
+        const double *read = s->sensor_read + m->sensor_adr[i];
+        int bad = m->sensor_historyadr[i] < 0 ? -1 : find_bad(read, m->sensor_dim[i], DBL_MAX);
+        if (bad >= 0) status = fail_read(world, i, read[bad], then);
+    }
     return status;
 }
 
 /* On a bad number the state becomes the last good one, which is sound: loading and restoring refuse such numbers. */
 static sti_status check_state(sti_world *world) {
     sti_status status = find_fault(world, "the last good state is back");
+    if (status != STI_OK) sti__world_copy_in(world, world->good);
+    return status;
+}
+
+/* All that a step leaves. */
+static sti_status check_end(sti_world *world) {
+    sti_status status = check_state(world);
+    if (status != STI_OK) return status;
+    status = find_left_fault(world, "the last good state is back");
     if (status != STI_OK) sti__world_copy_in(world, world->good);
     return status;
 }
@@ -161,9 +199,10 @@ static sti_status check_options(sti_world *world) {
 #define MENDED "set it to a finite value to go on"
 
 static sti_status check_inputs(sti_world *world) {
-    static const sti_field fields[] = {STI_FIELD_ctrl,         STI_FIELD_qfrc_applied,
-                                       STI_FIELD_xfrc_applied, STI_FIELD_flexvert_applied,
-                                       STI_FIELD_mocap_pos,    STI_FIELD_mocap_quat};
+    static const sti_field fields[] = {
+        STI_FIELD_ctrl,         STI_FIELD_qfrc_applied,    STI_FIELD_xfrc_applied, STI_FIELD_flexvert_applied,
+        STI_FIELD_mocap_pos,    STI_FIELD_mocap_quat,      STI_FIELD_plastic,      STI_FIELD_history,
+        STI_FIELD_flex_knotted, STI_FIELD_flexvert_tangent};
     for (int k = 0; k < STI__COUNT(fields); k++) {
         sti_status status = check_field(world, fields[k], sti__field_data(world->state, fields[k]),
                                         (int)sti__field_size(world->model, fields[k]), MENDED);
@@ -463,7 +502,7 @@ sti_status sti__substep_end(sti_world *world, uint32_t wanted, sti_status status
     if (status == STI_OK) {
         STI__ENTER(&world->profile, "checks");
         sti__sleep_hold(world);
-        status = check_memory(world, check_state(world));
+        status = check_memory(world, check_end(world));
         if (status == STI_OK) status = sti__watch_step(world);
         if (status == STI_OK) sti__history_advance(world->state, *world->good);
         STI__LEAVE(&world->profile);

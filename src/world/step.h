@@ -27,6 +27,7 @@ sti_status sti__substep_end(sti_world *world, uint32_t wanted, sti_status status
 void sti__plastic_clear(const sti_state *state);
 void sti__history_clear(const sti_state *state);
 void sti__history_sense(const sti_state *state);
+bool sti__history_senses(const sti_state *state); /* whether sensors have histories, and are on */
 void sti__history_advance(const sti_state *state, double time);
 
 #endif

@@ -146,6 +146,8 @@ sti_status sti__world_need_alm(sti_world *world);
 
 /* Beyond this a number is taken for a simulation that has blown up. */
 #define STI__ABSURD 1e10
+/* The same for a field of the state or an input: times, and what was measured, may be any finite number. */
+double sti__field_most(sti_field field);
 /* Error: number i of a field, `value`, is bad. whose: words before its name, "" for the world's own; then: words at the end. */
 sti_status sti__world_fail_bad(sti_world *world, const char *whose, sti_field field, int i, double value,
                                const char *then);
