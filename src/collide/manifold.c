@@ -34,22 +34,36 @@ static void to_world(const sti__core *c, const double local[3], double out[3]) {
 
 /* ---- the part of a shape that looks along n -------------------------------------------------------- */
 
+typedef double quad __attribute__((vector_size(32)));
+
+/* The corners side by side: products with the half sizes are the same for all but for their signs. */
+static void box_corners(const sti__core *c, int k, int u, int v, double s, part *f) {
+    const quad across = {-1, 1, 1, -1}, along = {-s, -s, s, s}, one = {1, 1, 1, 1};
+    for (int i = 0; i < 3; i++) {
+        const double *m = c->mat + 3 * i;
+        quad q[3];
+        q[k] = m[k] * (s * c->size[k]) * one;
+        q[u] = m[u] * c->size[u] * across;
+        q[v] = m[v] * c->size[v] * along;
+        quad x = q[0] + q[1] + q[2] + c->pos[i];
+        for (int e = 0; e < 4; e++) f->p[e][i] = x[e];
+    }
+}
+
 static void box_part(const sti__core *c, const double d[3], uint32_t side, part *f) {
     int k = fabs(d[0]) > fabs(d[1]) ? (fabs(d[0]) > fabs(d[2]) ? 0 : 2) : (fabs(d[1]) > fabs(d[2]) ? 1 : 2);
-    int u = (k + 1) % 3, v = (k + 2) % 3, up = d[k] >= 0;
+    int u = k == 2 ? 0 : k + 1, v = k == 0 ? 2 : k - 1;
+    bool up = d[k] >= 0;
     double nl[3] = {0, 0, 0};
     nl[k] = up ? 1 : -1;
     m3_mul_vec(f->normal, c->mat, nl);
     f->n = 4;
-    for (int i = 0; i < 4; i++) {
-        int j = up ? i : 3 - i, x = j == 1 || j == 2, y = j >= 2;
-        double q[3];
-        q[k] = nl[k] * c->size[k];
-        q[u] = x ? c->size[u] : -c->size[u];
-        q[v] = y ? c->size[v] : -c->size[v];
-        f->corner[i] = (uint32_t)(up << k | x << u | y << v);
-        to_world(c, q, f->p[i]);
-    }
+    box_corners(c, k, u, v, nl[k], f);
+    uint32_t base = (uint32_t)up << k, x = base | 1u << u, far = 1u << v, first = up ? 0 : far;
+    f->corner[0] = base | first;
+    f->corner[1] = x | first;
+    f->corner[2] = x | (far ^ first);
+    f->corner[3] = base | (far ^ first);
     for (int i = 0; i < 4; i++) f->edge[i] = edge_name(f->corner[i], f->corner[(i + 1) & 3], side);
 }
 
@@ -198,12 +212,22 @@ static void keep(cut *out, const double p[3], uint32_t edge, uint32_t corner) {
     out->corner[out->n++] = corner;
 }
 
+typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+#define AT(p, i) (*(const pair *)((p) + (i)))
+
 /* How far each corner is beyond the plane through o with outward normal m; the number of those that are by more than slack. */
 static int beyond(const cut *in, const double o[3], const double m[3], double slack, double *x) {
-    int count = 0;
-    for (int i = 0; i < in->n; i++)
+    int count = 0, i = 0;
+    for (; i + 2 <= in->n; i += 2) {
+        pair y = (AT(in->p[0], i) - o[0]) * m[0] + (AT(in->p[1], i) - o[1]) * m[1] +
+                 (AT(in->p[2], i) - o[2]) * m[2];
+        memcpy(x + i, &y, sizeof y);
+        count += !(y[0] <= slack) + !(y[1] <= slack);
+    }
+    for (; i < in->n; i++) {
         x[i] = (in->p[0][i] - o[0]) * m[0] + (in->p[1][i] - o[1]) * m[1] + (in->p[2][i] - o[2]) * m[2];
-    for (int i = 0; i < in->n; i++) count += !(x[i] <= slack);
+        count += !(x[i] <= slack);
+    }
     return count;
 }
 

@@ -258,7 +258,7 @@ static void fill_apart(const filling *f, const couple *p, int begin, int end) {
     double *J = as->jvalue + at;
     for (int k = 0; k < 2; k++) {
         const side *d = &p->side[k];
-        for (int i = 0; i < d->count; i++) col[p->split[k] + i] = d->dof[i];
+        if (d->count) memcpy(col + p->split[k], d->dof, sizeof(int) * (size_t)d->count);
         fill_side(f, d, k ? 1 : -1, begin, end, n, J + p->split[k]);
     }
     for (int i = 1; i < rows; i++) memcpy(col + i * n, col, sizeof(int) * (size_t)n);

@@ -586,15 +586,16 @@ static void find_pushed_by(void *context, int begin, int end) {
     sti__constraints *c = context;
     const sti__assembly *as = &c->rows;
     for (int b = begin; b < end; b++) {
-        bool any = false;
+        /* one that collide has found moves two bodies; of other rows the columns ascend */
+        bool any = false,
+             two = as->info[b].source == STI__FROM_CONTACT && as->info[b].id < c->collide.ncontact;
         int from = as->jstart[as->first[b]], to = as->jstart[as->first[b] + 1];
         for (int i = as->first[b]; i < as->first[b + 1]; i++) any |= as->g[i] != 0;
         if (!any || from == to) continue;
         int first = as->owner[as->dof[as->jcol[from]]], last = as->owner[as->dof[as->jcol[to - 1]]];
         say_pushed(c, first);
         say_pushed(c, last);
-        /* columns ascend: a contact of two bodies is done where the second begins */
-        for (int k = from, tree = first; last - first > 1 && tree != last && k < to; k++) {
+        for (int k = from, tree = first; !two && last - first > 1 && tree != last && k < to; k++) {
             int next = as->owner[as->dof[as->jcol[k]]];
             if (next != tree) say_pushed(c, next);
             tree = next;
