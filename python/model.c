@@ -212,7 +212,11 @@ static PyObject *model_view(PyObject *self, PyObject *name) {
     if (v.type == 0) Py_RETURN_NONE;
     v.writable = sti_model_may_write(field, NULL) == STI_OK;
     ((core_model *)self)->shown |= v.writable;
-    return core_array_new(core_state_of_type(Py_TYPE(self)), self, v);
+    PyObject *array = core_array_new(core_state_of_type(Py_TYPE(self)), self, v);
+    /* as many numbers as the file says: a matrix, be it of one column */
+    const char *last = strrchr(field, '_');
+    if (array && last && strcmp(last, "_user") == 0) ((core_array *)array)->ndim = 2;
+    return array;
 }
 
 static PyObject *model_id(PyObject *self, PyObject *args) {

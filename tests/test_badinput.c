@@ -257,7 +257,8 @@ TEST(huge_counts) {
     static const bad cases[] = {
         {TOP("<custom><numeric name='n' size='2000000000'/></custom>"), STI_LIMIT, -1, NULL, NULL},
         {TOP("<custom><numeric name='n' size='-5'/></custom>"), STI_VALUE, 3, "numeric", "size"},
-        {ROBOT("<size nuser_body='2000000000'/>"), STI_OK, -1, NULL, NULL},
+        {ROBOT("<size nuser_body='2000000000'/>"), STI_LIMIT, 3, "size", "nuser_body"},
+        {ROBOT("<size nuser_body='-2'/>"), STI_VALUE, 3, "size", "nuser_body"},
         {ROBOT("<sensor><user dim='2000000000'/><user dim='2000000000'/></sensor>"), STI_LIMIT, -1, NULL, NULL},
         {ROBOT("<sensor><contact num='2000000000'/></sensor>"), STI_LIMIT, 3, "contact", "num"},
         {ROBOT("<sensor><contact num='1000000' data='found force torque dist pos normal tangent linvel angvel'/></sensor>"), STI_LIMIT, 3, "contact", "num"},

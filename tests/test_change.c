@@ -13,7 +13,7 @@ static const char rigid[] =
 "<material name='b'/><texture name='t' type='2d' builtin='checker' rgb1='.1 .1 .1' rgb2='.2 .2 .2'/>"
 "<hfield name='h' nrow='2' ncol='2' size='2 2 1 1' elevation='0 1 0 0.5'/></asset>"
 "<worldbody><light name='l' pos='0 0 3' dir='0 0 -1' ambient='.1 .1 .1' diffuse='.5 .5 .5' specular='.2 .2 .2' directional='false' castshadow='true' active='true'/>"
-"<camera name='c' pos='0 -2 1' fovy='40' mode='trackcom'/><geom name='floor' type='plane' size='5 5 .1'/>"
+"<camera name='c' pos='0 -2 1' fovy='40' mode='trackcom' user='15'/><geom name='floor' type='plane' size='5 5 .1'/>"
 "<geom name='hill' type='hfield' hfield='h' pos='20 0 0'/><body name='hill ball' pos='20.3 0.2 1.2'><freejoint/><geom name='hb' size='.1'/></body>"
 "<site name='anchor' pos='0 0 2'/>"
 "<body name='arm' pos='0 0 1' gravcomp='0.1' sti:contact='force'><inertial pos='0 0 -.2' mass='2' diaginertia='.1 .1 .05'/>"
@@ -26,28 +26,28 @@ static const char rigid[] =
 "<site name='s2' pos='.05 0 -.3'/></body></body>"
 "<body name='box' pos='1 0 .11'><inertial pos='0 0 0' mass='3' diaginertia='.02 .02 .02'/><freejoint/>"
 "<geom name='cube' type='box' size='.1 .1 .1' friction='.6 .01 .001' solref='.03 .9' solimp='.8 .9 .01 .5 2' solmix='2' margin='.001' gap='0' priority='1' condim='3'/></body>"
-"<body name='egg' pos='1.05 .02 .33'><inertial pos='0 0 0' mass='1' diaginertia='.01 .01 .01'/><freejoint/>"
+"<body name='egg' user='11' pos='1.05 .02 .33'><inertial pos='0 0 0' mass='1' diaginertia='.01 .01 .01'/><freejoint/>"
 "<geom name='egg' type='ellipsoid' size='.1 .11 .12' sti:stiffness='30000' sti:dissipation='.1'/></body>"
 "<body name='pad' pos='3 0 .19'><inertial pos='0 0 0' mass='1' diaginertia='.01 .01 .01'/><freejoint/>"
 "<geom name='pad' type='sphere' size='.2' sti:hydroelastic_stiffness='1e5' sti:edge='.1' sti:dissipation='.1'/></body>"
-"<body name='p1' pos='5 0 .09'><freejoint/><geom name='p1' size='.1' contype='0' conaffinity='0'/></body>"
+"<body name='p1' pos='5 0 .09'><freejoint/><geom name='p1' size='.1' contype='0' conaffinity='0' user='13'/></body>"
 "<body name='hand' mocap='true' pos='0 4 1'><geom size='.1' contype='0' conaffinity='0'/></body>"
-"<body name='link' pos='7 0 1'><joint name='j3' type='hinge' axis='0 1 0'/><geom size='.1' pos='0 0 -.3'/><site name='s3' pos='0 0 -.3'/></body>"
+"<body name='link' pos='7 0 1'><joint name='j3' type='hinge' axis='0 1 0' user='12'/><geom size='.1' pos='0 0 -.3'/><site name='s3' pos='0 0 -.3' user='14'/></body>"
 "<body name='link2' pos='7 0 .4'><freejoint/><geom size='.1' pos='0 0 -.3'/><site name='s4'/></body>"
 "</worldbody>"
 "<contact><pair geom1='floor' geom2='p1' condim='3' friction='.5 .5 .01 .001 .001' solref='.03 1' solimp='.8 .9 .01 .5 2' margin='.001' gap='0' solreffriction='.02 1'/></contact>"
 "<equality><connect name='con' body1='link' body2='link2' anchor='0 0 -.6' solref='.03 1' solimp='.8 .9 .01 .5 2' active='true' sti:closing='3'/>"
 "<joint name='eqj' joint1='j3' polycoef='.1 0 0 0 0' active='false' sti:stiffness='100'/></equality>"
-"<tendon><spatial name='rope' stiffness='5' damping='.2' range='0 3' limited='true' margin='.01' frictionloss='.1' armature='.01' springlength='.5' springyield='.2' width='.01' rgba='1 1 0 1'"
+"<tendon><spatial name='rope' user='16' stiffness='5' damping='.2' range='0 3' limited='true' margin='.01' frictionloss='.1' armature='.01' springlength='.5' springyield='.2' width='.01' rgba='1 1 0 1'"
 " group='1' material='a' solreflimit='.03 1' solimplimit='.8 .9 .01 .5 2' solreffriction='.03 1' solimpfriction='.8 .9 .01 .5 2' actuatorfrcrange='-5 5'>"
 "<site site='anchor'/><site site='s1'/><site site='s2'/></spatial>"
 "<sti:sheet site1='anchor' site2='s1' site3='s2' young='200' poisson='.2' thickness='.01' damping='.01'/>"
 "<sti:fold site1='anchor' site2='s1' site3='s2' site4='s3' young='3e3' poisson='.2' thickness='.02' damping='.02'/></tendon>"
 "<actuator><general name='a1' joint='j1' gear='2' gainprm='3 0 0' biastype='affine' biasprm='.1 -3 -.2' ctrlrange='-1 1' forcerange='-6 6' ctrllimited='true' forcelimited='true' group='1'"
 " dyntype='filterexact' dynprm='.1' actrange='-2 2' actlimited='true' actearly='false' lengthrange='0 2'/>"
-"<general name='a2' tendon='rope' gainprm='1' armature='.03' damping='.15' nsample='3' delay='.004'/><general name='a3' cranksite='s1' slidersite='anchor' cranklength='2.5'/>"
+"<general name='a2' user='17' tendon='rope' gainprm='1' armature='.03' damping='.15' nsample='3' delay='.004'/><general name='a3' cranksite='s1' slidersite='anchor' cranklength='2.5'/>"
 "<plugin joint='j1' plugin='mujoco.pid'><config key='kp' value='2'/></plugin></actuator>"
-"<sensor><touch site='s2' cutoff='5' noise='.1'/><framepos objtype='site' objname='s1' nsample='4' delay='.002' interval='.004 -.001'/><force site='s1'/></sensor>"
+"<sensor><touch site='s2' cutoff='5' noise='.1'/><framepos objtype='site' objname='s1' nsample='4' delay='.002' interval='.004 -.001'/><force site='s1' user='18'/></sensor>"
 "<keyframe><key time='1' ctrl='.1 .2 .3 0' qvel='.1 0 0 0 0 0 0 .1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0' act='.1' plastic='.05 .5 .6' mpos='0 4 1.1' mquat='1 0 0 0'"
 " qpos='20.3 .2 1.2 1 0 0 0 .1 .1 1 0 .11 1 0 0 0 1.05 .02 .33 1 0 0 0 3 0 .19 1 0 0 0 5 0 .09 1 0 0 0 0 7 0 .4 1 0 0 0'/></keyframe>"
 "</mujoco>";
@@ -220,6 +220,14 @@ static const edit rigid_edits[] = {
     {"key_mquat", "mquat='1 0 0 0'", "mquat='0 1 0 0'"},
     {"key_ctrl", "ctrl='.1 .2 .3 0'", "ctrl='.2 .2 .3 0'"},
     {"numeric_data", "data='1 2'", "data='1 3'"},
+    {"body_user", "user='11'", "user='21'"},
+    {"jnt_user", "user='12'", "user='22'"},
+    {"geom_user", "user='13'", "user='23'"},
+    {"site_user", "user='14'", "user='24'"},
+    {"cam_user", "user='15'", "user='25'"},
+    {"tendon_user", "user='16'", "user='26'"},
+    {"actuator_user", "user='17'", "user='27'"},
+    {"sensor_user", "user='18'", "user='28'"},
 };
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 

@@ -91,10 +91,11 @@ TEST(each_name_is_told_once) {
     char xml[20000], *p = xml;
     p += sprintf(p, "<mujoco><worldbody>\n");
     for (int i = 0; i < 100; i++)
-        p += sprintf(p, "<body><joint solreffriction='0.1 1' user='%d'/><geom size='1'/></body>\n", i);
+        p += sprintf(
+            p, "<body><joint solreffriction='0.1 1' solimpfriction='0.%d'/><geom size='1'/></body>\n", i + 1);
     sprintf(p, "</worldbody></mujoco>");
     sti_report report = load(xml);
-    CHECK(report.nwarning == 2 && find(&report, "solreffriction") && find(&report, "user"));
+    CHECK(report.nwarning == 2 && find(&report, "solreffriction") && find(&report, "solimpfriction"));
     CHECK(report.count == 2 && report.items[0].error.line == 2);
     sti_report_free(&report);
 }

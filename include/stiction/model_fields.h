@@ -59,6 +59,14 @@
     X(nkey, "keyframes")                                                                  \
     X(nnumeric, "custom numbers")                                                         \
     X(nnumericdata, "values of all custom numbers")                                       \
+    X(nuser_body, "the user's numbers per body")                                          \
+    X(nuser_jnt, "the user's numbers per joint")                                          \
+    X(nuser_geom, "the user's numbers per geom")                                          \
+    X(nuser_site, "the user's numbers per site")                                          \
+    X(nuser_cam, "the user's numbers per camera")                                         \
+    X(nuser_tendon, "the user's numbers per tendon")                                      \
+    X(nuser_actuator, "the user's numbers per actuator")                                  \
+    X(nuser_sensor, "the user's numbers per sensor")                                      \
     X(nM, "elements of the mass matrix, by rows that are multiples of four long")                            \
     X(nD, "nonzeros of the velocity-derivative matrix (M's pattern and its mirror)")      \
     X(nname, "bytes of all names")                                                        \
@@ -462,6 +470,15 @@
     X(int, numeric_adr, nnumeric, 1, C, F)                                                \
     X(int, numeric_size, nnumeric, 1, C, F)                                               \
     X(double, numeric_data, nnumericdata, 1, C, V)                                        \
+    /* numbers for the user's own purposes */                                             \
+    X(double, body_user, nbody, nuser_body, C, V)                                         \
+    X(double, jnt_user, njnt, nuser_jnt, C, V)                                            \
+    X(double, geom_user, ngeom, nuser_geom, C, V)                                         \
+    X(double, site_user, nsite, nuser_site, C, V)                                         \
+    X(double, cam_user, ncam, nuser_cam, C, V)                                            \
+    X(double, tendon_user, ntendon, nuser_tendon, C, V)                                   \
+    X(double, actuator_user, nactuator, nuser_actuator, C, V)                             \
+    X(double, sensor_user, nsensor, nuser_sensor, C, V)                                   \
     /* names: offsets into `names`, one array per kind; then a hash table over all */     \
     X(int, name_body, nbody, 1, C, F)                                                     \
     X(int, name_jnt, njnt, 1, C, F)                                                       \

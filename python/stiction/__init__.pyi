@@ -337,6 +337,14 @@ class Model:
     nkey: int
     nnumeric: int
     nnumericdata: int
+    nuser_body: int
+    nuser_jnt: int
+    nuser_geom: int
+    nuser_site: int
+    nuser_cam: int
+    nuser_tendon: int
+    nuser_actuator: int
+    nuser_sensor: int
     nM: int
     nD: int
     nname: int
@@ -701,6 +709,14 @@ class Model:
     numeric_adr: npt.NDArray[Any]
     numeric_size: npt.NDArray[Any]
     numeric_data: npt.NDArray[Any]
+    body_user: npt.NDArray[Any]
+    jnt_user: npt.NDArray[Any]
+    geom_user: npt.NDArray[Any]
+    site_user: npt.NDArray[Any]
+    cam_user: npt.NDArray[Any]
+    tendon_user: npt.NDArray[Any]
+    actuator_user: npt.NDArray[Any]
+    sensor_user: npt.NDArray[Any]
     name_body: npt.NDArray[Any]
     name_jnt: npt.NDArray[Any]
     name_geom: npt.NDArray[Any]

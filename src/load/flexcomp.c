@@ -4,6 +4,7 @@
    dampers. Vertices touch others as spheres; strings and nets do not touch each other. */
 #include "base/det.h"
 #include "load/copy.h"
+#include "load/flexmesh.h"
 #include "math/euler.h"
 #include <math.h>
 #include <stdio.h>
@@ -99,6 +100,25 @@ static bool make_direct(comp *c) {
     return ok;
 }
 
+static sti_status make_surface(comp *c) {
+    sti__mesh mesh = {0};
+    double scale[3] = {1, 1, 1};
+    sti__reals(c->e, STI_A_scale, scale, 3);
+    sti__scope_all(c->copy.to); /* for default classes of meshes */
+    sti_status code = sti__flexcomp_surface(c->copy.to, c->e, &mesh, c->copy.error);
+    bool ok = true;
+    for (int i = 0; i < mesh.nvert && !code && ok; i++) {
+        const double *p = mesh.vert + 3 * (size_t)i;
+        ok = add_point(c, scale[0] * p[0], scale[1] * p[1], scale[2] * p[2]);
+    }
+    for (int i = 0; i < mesh.nface && !code && ok; i++) {
+        const int *v = mesh.face + 3 * (size_t)i;
+        ok = add_triangle(c, v[0], v[1], v[2]);
+    }
+    sti__mesh_free(&mesh);
+    return ok ? code : sti__out_of_memory(c->copy.error, sti__place_of(c->e), STI_NO_MEMORY);
+}
+
 static int compare_edges(const void *a, const void *b) {
     const edge *x = a, *y = b;
     return x->a != y->a ? (x->a > y->a) - (x->a < y->a) : (x->b > y->b) - (x->b < y->b);
@@ -144,16 +164,19 @@ static sti_status check(comp *c, int type) {
     if (is_elastic(c) && !(sti__real(elastic, STI_A_thickness, -1) > 0))
         return refuse(c, elastic, STI_A_thickness, STI_PHYSICS,
                       "a net with elasticity needs a thickness above 0");
-    if (type != GRID && type != SQUARE && type != DISC && type != CIRCLE && type != DIRECT)
-        return refuse(c, c->e, STI_A_type, STI_UNSUPPORTED,
-                      "with dimension 1 and 2 only grid, square, disc, circle and direct are supported");
+    if (type != GRID && type != SQUARE && type != DISC && type != CIRCLE && type != MESH && type != DIRECT)
+        return refuse(
+            c, c->e, STI_A_type, STI_UNSUPPORTED,
+            "with dimension 1 and 2 only grid, square, disc, circle, mesh and direct are supported");
     if (c->edges && sti__keyword(c->edges, STI_A_equality, 0) == STRAIN)
-        return refuse(c, c->edges, STI_A_equality, STI_UNSUPPORTED,
-                      "strain is not supported: true keeps lengths");
+        return refuse(
+            c, c->edges, STI_A_equality, STI_UNSUPPORTED,
+            "strain belongs to interpolated vertices (dof trilinear), which are not supported: true keeps "
+            "lengths");
     if (c->edges && sti__keyword(c->edges, STI_A_equality, 0) && sti__real(c->edges, STI_A_stiffness, 0) != 0)
         return refuse(c, c->edges, STI_A_stiffness, STI_VALUE,
                       "edges that keep their length have no stiffness");
-    if ((type == CIRCLE && c->dim != 1) || ((type == SQUARE || type == DISC) && c->dim != 2))
+    if ((type == CIRCLE && c->dim != 1) || ((type == SQUARE || type == DISC || type == MESH) && c->dim != 2))
         return refuse(c, c->e, STI_A_dim, STI_VALUE, "is not the dimension of this type");
     return STI_OK;
 }
@@ -170,7 +193,7 @@ static sti_status check_counts(comp *c, int type) {
         return refuse(c, c->e, STI_A_mass, STI_PHYSICS, "must be positive");
     if (!(sti__real(c->e, STI_A_inertiabox, 0.005) > 0))
         return refuse(c, c->e, STI_A_inertiabox, STI_PHYSICS, "must be positive");
-    if (type == DIRECT) return STI_OK;
+    if (type == DIRECT || type == MESH) return STI_OK;
     bool line = c->count[1] == 1 && c->count[2] == 1;
     if (c->dim == 1 && !(line && c->count[0] > (type == CIRCLE ? 3 : 1)))
         return refuse(c, c->e, STI_A_count, STI_VALUE,
@@ -186,7 +209,10 @@ static sti_status make_shape(comp *c, int type) {
     sti__reals(c->e, STI_A_spacing, spacing, 3);
     if (!(spacing[0] > 0) || !(spacing[1] > 0))
         return refuse(c, c->e, STI_A_spacing, STI_VALUE, "must be positive");
-    bool ok = type == DIRECT   ? make_direct(c)
+    sti_status code = type == MESH ? make_surface(c) : STI_OK;
+    if (code) return code;
+    bool ok = type == MESH     ? true
+              : type == DIRECT ? make_direct(c)
               : type == CIRCLE ? make_circle(c, spacing)
                                : make_grid(c, type, spacing);
     if (!ok) return sti__out_of_memory(c->copy.error, sti__place_of(c->e), STI_NO_MEMORY);

@@ -303,6 +303,7 @@ static bool measure(sti__compiler *c) {
     sti__size_sensors(c);
     sti__size_constraints(c);
     sti__size_keys(c);
+    sti__size_users(c);
     return !sti__failed(c);
 }
 
@@ -330,6 +331,7 @@ static bool fill(sti__compiler *c) {
     sti__fill_constraints(c);
     sti__fill_sleep(c);
     sti__fill_keys(c);
+    sti__fill_users(c);
     if (!sti__failed(c)) sti__check_soft_pairs(c);
     return !sti__failed(c);
 }

@@ -144,6 +144,8 @@ void sti__fill_structure(sti__compiler *c);
 void sti__size_assets(sti__compiler *c);
 void sti__fill_assets(sti__compiler *c);
 void sti__assets_free(sti__compiler *c);
+void sti__size_users(sti__compiler *c); /* users.c */
+void sti__fill_users(sti__compiler *c);
 void sti__size_textures(sti__compiler *c);
 void sti__fill_textures(sti__compiler *c);
 void sti__size_skins(sti__compiler *c);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Soft bodies: flexcomp with dim 3, and our own <sti:soft>. Tetrahedra are made in the size pass. */
+#include "load/flexmesh.h"
 #include "math/rot.h"
 #include "mesh/distance.h"
 #include "mesh/pressure.h"
@@ -88,21 +89,18 @@ static sti_status star(sti__compiler *c, const sti_element *e, const sti__mesh *
         "filled with tetrahedra of one size (edge)");
 }
 
-static bool stuff(sti__compiler *c, const sti_element *e, const void *data, size_t size, const char *file,
+/* Frees the surface. */
+static bool stuff(sti__compiler *c, const sti_element *e, sti__mesh *surface, sti__aid attribute,
                   const double scale[3], struct sti__soft *s) {
-    sti__place place = sti__place_attr(e, STI_A_file);
     sti_error error = {0};
-    sti__mesh surface = {0};
-    if (sti__mesh_decode(data, size, file, &c->memory, c->allocator, place, &surface, &error) != STI_OK)
-        return sti__pass_on(c, &error);
-    sti__mesh_transform(&surface, scale, (double[3]){0}, (double[4]){1, 0, 0, 0});
-    sti__stuff_options options = {.edge = edge_for(&surface, sti__real(e, STI_A_edge, 0)),
-                                  .mesh = options_at(c, e, STI_A_file)};
+    sti__mesh_transform(surface, scale, (double[3]){0}, (double[4]){1, 0, 0, 0});
+    sti__stuff_options options = {.edge = edge_for(surface, sti__real(e, STI_A_edge, 0)),
+                                  .mesh = options_at(c, e, attribute)};
     bool as_star = !is_own(e) && sti__has(e, STI_A_origin) && !(sti__real(e, STI_A_edge, 0) > 0);
-    sti_status status = as_star ? star(c, e, &surface, scale, &s->mesh, &error)
-                                : sti__tetmesh_stuff(surface.nvert, surface.vert, surface.nface, surface.face,
-                                                     &options, &s->mesh, NULL, &error);
-    sti__mesh_free(&surface);
+    sti_status status = as_star ? star(c, e, surface, scale, &s->mesh, &error)
+                                : sti__tetmesh_stuff(surface->nvert, surface->vert, surface->nface,
+                                                     surface->face, &options, &s->mesh, NULL, &error);
+    sti__mesh_free(surface);
     return status == STI_OK || sti__pass_on(c, &error);
 }
 
@@ -137,13 +135,30 @@ static bool decode(sti__compiler *c, const sti_element *e, const void *data, siz
     double scale[3] = {1, 1, 1};
     sti_error error = {0};
     sti__reals(e, STI_A_scale, scale, 3);
-    if (!sti__tetmesh_known(data, size)) return stuff(c, e, data, size, file, scale, s);
+    if (!sti__tetmesh_known(data, size)) {
+        sti__mesh surface = {0};
+        if (sti__mesh_decode(data, size, file, &c->memory, c->allocator, sti__place_attr(e, STI_A_file),
+                             &surface, &error) != STI_OK)
+            return sti__pass_on(c, &error);
+        return stuff(c, e, &surface, STI_A_file, scale, s);
+    }
     const sti__tetmesh_options options = options_at(c, e, STI_A_file);
     if (sti__tetmesh_decode(data, size, file, c->memory, &options, &s->mesh, NULL, &error) != STI_OK)
         return sti__pass_on(c, &error);
     sti__tetmesh_transform(&s->mesh, scale, NULL);
     warn_of_overlaps(c, e, STI_A_file, &s->mesh);
     return true;
+}
+
+static bool from_asset(sti__compiler *c, const sti_element *e, struct sti__soft *s) {
+    sti__mesh surface = {0};
+    double scale[3] = {1, 1, 1};
+    sti_error error = {0};
+    sti__reals(e, STI_A_scale, scale, 3);
+    if (sti__flexcomp_surface(c->spec, e, &surface, &error) == STI_OK)
+        return stuff(c, e, &surface, STI_A_mesh, scale, s);
+    sti__mesh_free(&surface);
+    return sti__pass_on(c, &error);
 }
 
 static bool from_file(sti__compiler *c, const sti_element *e, struct sti__soft *s) {
@@ -302,7 +317,7 @@ static bool make(sti__compiler *c, const sti_element *e, struct sti__soft *s) {
     if (!is_solid(c, e, type)) return false;
     if (sti__eid_of(e) == STI_E_flex) return from_bodies(c, e, s);
     switch (type) {
-    case FLEX_MESH:
+    case FLEX_MESH: return sti__text(e, STI_A_mesh) ? from_asset(c, e, s) : from_file(c, e, s);
     case FLEX_GMSH: return from_file(c, e, s);
     case FLEX_DIRECT: return from_lists(c, e, s);
     default: return from_pattern(c, e, type, s);

@@ -256,3 +256,19 @@ def test_rotors_need_a_target_that_turns():
         xml = REFLECTED.format(integrator="Euler").replace("<actuator>", "<actuator>" + bad)
         with pytest.raises(stiction.Error, match=match):
             stiction.Model.from_xml_string(xml)
+
+
+def test_numbers_of_the_user(tmp_path):
+    xml = """<mujoco><size nuser_geom="5"/><default><geom user="9 8"/></default><worldbody><site name="s" user="1"/>
+        <body name="b" user="1 2 3"><joint name="j" user="5"/><geom name="g" size=".1" user="1 2 4"/><geom size=".1"/><site user="7 6"/>
+        <camera user="8"/><body><joint name="k"/><geom size=".1"/></body></body></worldbody>
+        <tendon><fixed user="3 4 5"><joint joint="j" coef="1"/></fixed></tendon>
+        <actuator><pid joint="j" kp="10" ki="1" user="3 4"/><motor joint="k"/></actuator>
+        <sensor><jointpos joint="j" user="1e3"/><user dim="2" user="3 3"/></sensor></mujoco>"""
+    ours, theirs = stiction.Model.from_xml_string(xml), mujoco.MjModel.from_xml_string(xml)
+    for kind in ["body", "jnt", "geom", "site", "cam", "tendon", "actuator", "sensor"]:
+        np.testing.assert_array_equal(getattr(ours, f"{kind}_user"), getattr(theirs, f"{kind}_user"), strict=True)
+        assert getattr(ours, f"nuser_{kind}") == getattr(theirs, f"nuser_{kind}")
+    np.testing.assert_array_equal(ours.geom("g").user, [1, 2, 4, 0, 0])
+    with pytest.raises(stiction.Error, match="body@user: has more than the 2 values of size@nuser_body"):
+        stiction.Model.from_xml_string(xml.replace("nuser_geom", "nuser_body=\"2\" nuser_geom"))

@@ -3,6 +3,7 @@
 import math
 
 import compare
+import mujoco
 import numpy as np
 import pytest
 
@@ -23,6 +24,58 @@ def test_smooth_dynamics(tmp_path, shape, edge, pin):
     path.write_text(WORLD.format(f"<flexcomp name='f' mass='3' {shape}><edge {edge}/>{pin}<contact selfcollide='none'/></flexcomp>"))
     result = compare.compare(path, states=3, integrators=("Euler", "RK4"))  # the others take damping implicitly here
     assert result.status == "ok", result.detail
+
+
+SURFACE = """v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 .5\nv 2 1 .3\nf 1 2 3\nf 2 4 3\nf 2 5 4\n"""
+MESHES = ['<mesh name="m" file="cloth.obj" inertia="shell"/>', '<mesh file="cloth.obj" inertia="shell" scale="2 1 -1" refpos=".1 .2 .3" refquat="1 2 3 4"/>',
+          '<mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/>', '<mesh name="m" class="c" builtin="sphere" params="0"/>',
+          '<mesh name="m" builtin="plate" params="3 4"/>']
+
+
+def surface(tmp_path, asset, flexcomp, inside):
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part" / "cloth.obj").write_text(SURFACE)
+    path = tmp_path / "scene.xml"
+    path.write_text(f"""<mujoco><compiler meshdir="part"/><default><default class="c"><mesh scale="1 2 3"/></default></default><asset>{asset}</asset><worldbody>
+        <body name="p" pos="0 0 1"><flexcomp name="f" type="mesh" {flexcomp} scale="1 3 2" pos="1 0 .1" euler="10 20 30" mass="3">{inside}</flexcomp></body></worldbody></mujoco>""")
+    return path
+
+
+def test_a_net_of_a_file(tmp_path):
+    path = surface(tmp_path, "", 'file="cloth.obj"', "<edge damping='3'/><contact selfcollide='none'/><pin id='2'/>")
+    result = compare.compare(path, states=3, integrators=("Euler",))
+    assert result.status == "ok", result.detail
+
+
+@pytest.mark.parametrize("mesh", MESHES)
+def test_nets_of_meshes(tmp_path, mesh):
+    """MuJoCo rounds vertices of a mesh to single precision on their way."""
+    path = surface(tmp_path, mesh, 'mesh="m"' if "name" in mesh else 'mesh="cloth"', "<edge damping='3'/><contact selfcollide='none'/><pin id='2'/>")
+    ours, theirs = stiction.Model.from_xml_path(str(path)), mujoco.MjModel.from_xml_path(str(path))
+    a, b = stiction.Data(ours), mujoco.MjData(theirs)
+    a.qvel = b.qvel[:] = np.random.default_rng(0).normal(size=ours.nv)
+    stiction.forward(ours, a)
+    mujoco.mj_forward(theirs, b)
+    np.testing.assert_allclose(a.xpos, b.xpos, atol=5e-7)
+    np.testing.assert_allclose(a.qfrc_passive, b.qfrc_passive, atol=2e-6)
+
+
+@pytest.mark.parametrize("mesh", MESHES[2:4])
+def test_solids_of_meshes(tmp_path, mesh):
+    path = surface(tmp_path, mesh, 'mesh="m" dim="3" origin=".1 .1 .1"', "<elasticity young='1e4'/>")
+    ours, theirs = stiction.Model.from_xml_path(str(path)), mujoco.MjModel.from_xml_path(str(path))
+    a, b = stiction.Data(ours), mujoco.MjData(theirs)
+    stiction.forward(ours, a)
+    mujoco.mj_forward(theirs, b)
+    np.testing.assert_allclose(a.flexvert_xpos, b.flexvert_xpos, atol=5e-7)
+
+
+@pytest.mark.parametrize("source, why", [("", "flexcomp@file: a soft body of this type needs a file or a mesh"), ('mesh="x"', "flexcomp@mesh: there is no mesh 'x'"),
+                                         ('mesh="m" file="cloth.obj"', "flexcomp@mesh: file and mesh are both given"),
+                                         ('file="gone.obj"', "flexcomp@file: cannot"), ('mesh="m" dim="1"', "flexcomp@dim: is not the dimension of this type")])
+def test_meshes_that_are_not_there(tmp_path, source, why):
+    with pytest.raises(stiction.Error, match=why):
+        stiction.Model.from_xml_path(str(surface(tmp_path, MESHES[0], source, "")))
 
 
 @pytest.mark.parametrize("pin", ["grid='0 1 2 2'", "gridrange='0 0 1 0'", "gridrange='1 1 2 2'"])

@@ -90,8 +90,7 @@ _TABLES = {
 # tables with a row for each keyframe, however short
 _KEYS = {"key_qpos": "nq", "key_qvel": "nv", "key_act": "na", "key_ctrl": "nu"}
 # what Stiction's models never have
-_NONE = {"nplugin", "ntext", "ntuple", "nuser_body", "nuser_jnt", "nuser_geom", "nuser_site", "nuser_cam", "nuser_tendon",
-         "nuser_actuator", "nuser_sensor", "nuserdata", "npluginstate"}
+_NONE = {"nplugin", "ntext", "ntuple", "nuserdata", "npluginstate"}
 
 
 def _name_tables(model):
