@@ -174,6 +174,8 @@ def plots(page, shot):
     legend = page.get("viewer.plots.list[7].explain() || viewer.plots.list[7].legend.textContent")
     assert legend.startswith("slide ") and "box x " in legend and "box qw " in legend and "[0]" not in legend, legend
     assert page.get("viewer.plots.all.find(s => s.name.startsWith('where')).legend.join()") == "x,y,z"
+    assert page.get("viewer.plots.all.slice(0, 3).map(s => s.name).join()") == "touch (N),where (framepos, m),under the box (contact)"
+    assert page.get("viewer.plots.all[2].legend.join()") == ",".join(f"{name} #{k}" for k in range(2) for name in ("found", "force x", "force y", "force z"))
     inked = page.get("""viewer.plots.list.map(p => { p.dirty = true; p.draw(); const c = p.canvas, d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
         let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; })""")
     assert min(inked) > 200, f"empty plots: {inked}"

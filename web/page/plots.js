@@ -6,12 +6,13 @@ const KEEP = 1200, MOST = 12; // frames; lines in a plot
 const PLACES = [[' x', ' y', ' z', ' qw', ' qx', ' qy', ' qz'], [' qw', ' qx', ' qy', ' qz'], [''], ['']];
 const SPEEDS = [[' vx', ' vy', ' vz', ' wx', ' wy', ' wz'], [' wx', ' wy', ' wz'], [''], ['']];
 const COLORS = ['#2563c9', '#d9622b', '#1f9d3a', '#8a4bc9', '#c92b6d', '#8a7a1f'];
+const dashed = k => k % (2 * COLORS.length) >= COLORS.length; // when the colours begin anew
 const short = x => (!Number.isFinite(x) ? '–' : Math.abs(x) < 1e-12 ? '0' : Math.abs(x) >= 1e5 || Math.abs(x) < 1e-3 ? x.toExponential(1) : String(+x.toPrecision(4)));
 
 /** Everything that can be plotted. */
 export function series(description) {
   const part = (tag, start, dim) => frame => Array.from(frame[tag].subarray(start, start + dim));
-  const list = description.sensors.map((s, i) => ({ name: `${s.name || `sensor ${i}`} (${s.type})`, legend: axes(s), values: part('SENS', s.start, s.dim) }));
+  const list = description.sensors.map((s, i) => ({ name: title(s, i), legend: axes(s), values: part('SENS', s.start, s.dim) }));
   list.push({ name: 'energy (J)', legend: ['potential', 'kinetic', 'sum'], values: f => [f.STAT[0], f.STAT[1], f.STAT[0] + f.STAT[1]] },
             { name: 'contacts', values: f => [f.STAT[4]] },
             { name: 'contact force (N)', legend: ['normal', 'tangential'], values: forces },
@@ -30,8 +31,20 @@ function coordinates({ joints, bodies }, parts) {
   return joints.flatMap((j, i) => parts[j.type].map(part => `${j.name || bodies[j.body].name || `joint ${i}`}${part}`));
 }
 
-/** Names of the numbers of sensors that measure a vector or an orientation. */
-function axes({ type, dim }) {
+const UNITS = {
+  touch: 'N', force: 'N', torque: 'N m', accelerometer: 'm/s²', velocimeter: 'm/s', gyro: 'rad/s', rangefinder: 'm', distance: 'm', tendonpos: 'm', tendonvel: 'm/s',
+  ballangvel: 'rad/s', framepos: 'm', framelinvel: 'm/s', frameangvel: 'rad/s', framelinacc: 'm/s²', frameangacc: 'rad/s²', subtreecom: 'm', subtreelinvel: 'm/s',
+  subtreeangmom: 'kg m²/s', clock: 's', e_potential: 'J', e_kinetic: 'J' };
+
+/** "foot (touch, N)"; without the type where the name says it. */
+function title({ name, type, parts }, i) {
+  const said = [name === type ? '' : type, parts && parts.some(part => part !== 'dist') ? '' : (UNITS[type] ?? '')].filter(Boolean).join(', ');
+  return `${name || `sensor ${i}`}${said && ` (${said})`}`;
+}
+
+/** Names of the numbers of sensors that measure a vector, an orientation or what their `data` says. */
+function axes({ type, dim, parts }) {
+  if (parts && (parts.length > 1 || dim > 1)) return Array.from({ length: Math.min(dim, MOST) }, (_, k) => parts[k % parts.length] + (dim > parts.length ? ` #${Math.floor(k / parts.length)}` : ''));
   if (type.endsWith('quat')) return ['w', 'x', 'y', 'z'];
   return dim === 3 && !['contact', 'user', 'plugin', 'rangefinder', 'tactile'].includes(type) ? ['x', 'y', 'z'] : undefined;
 }
@@ -102,7 +115,8 @@ class Plot {
     const names = this.names ?? this.source.legend ?? [], several = this.now.length > 1;
     this.legend.replaceChildren(...this.now.slice(0, MOST).map((value, k) => {
       const item = document.createElement('span'), color = document.createElement('i');
-      color.style.background = COLORS[k % COLORS.length];
+      const hue = COLORS[k % COLORS.length];
+      color.style.background = dashed(k) ? `linear-gradient(90deg, ${hue} 40%, transparent 40% 60%, ${hue} 60%)` : hue;
       item.append(color, `${names[k] ?? (several ? `[${k}]` : '')} ${short(value)}`);
       return item;
     }));
@@ -135,6 +149,7 @@ class Plot {
     this.rows.at(-1).forEach((_, k) => {
       pen.strokeStyle = COLORS[k % COLORS.length];
       pen.lineWidth = 1.3;
+      pen.setLineDash(dashed(k) ? [4, 3] : []);
       pen.beginPath();
       let on = false;
       this.rows.forEach((row, i) => {
@@ -144,6 +159,7 @@ class Plot {
       });
       pen.stroke();
     });
+    pen.setLineDash([]);
     pen.fillStyle = '#8a929a';
     const end = `${this.times.at(-1).toFixed(2)} s`;
     pen.fillText(t0.toFixed(2), left, h - 3);

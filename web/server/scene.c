@@ -211,7 +211,30 @@ static void actuator(bytes *b, const sti_model *m, int i) {
     reals(b, "range", has ? m->actuator_ctrlrange + 2 * at : none, 2);
 }
 
+/* What the numbers of a sensor are that measures what its `data` says; the same again for each contact or ray. */
+typedef struct part {
+    const char *name;
+    int size;
+} part;
+
+static void parts(bytes *b, const part *list, int count, int bits) {
+    const char *separator = "[";
+    key(b, "parts");
+    for (int k = 0; k < count; k++)
+        for (int j = 0; bits >> k & 1 && j < list[k].size; j++, separator = ",") {
+            const char *axis[] = {" x", " y", " z"};
+            bytes_print(b, "%s\"%s%s\"", separator, list[k].name, list[k].size == 3 ? axis[j] : "");
+        }
+    bytes_text(b, *separator == '[' ? "[]" : "]");
+}
+
 static void sensor(bytes *b, const sti_model *m, int i) {
+    static const part contact[] = {
+#define X(id, text, size) {text, size},
+        STI_CONTACT_FIELDS(X)};
+    static const part ray[] = {STI_RAY_FIELDS(X)
+#undef X
+    };
     static const char *const types[] = {
 #define X(id, text, stage) text,
         STI_SENSORS(X)
@@ -221,6 +244,10 @@ static void sensor(bytes *b, const sti_model *m, int i) {
     quoted(b, types[m->sensor_type[i]]);
     real(b, "start", m->sensor_adr[i]);
     real(b, "dim", m->sensor_dim[i]);
+    if (m->sensor_type[i] == STI_SENSOR_CONTACT)
+        parts(b, contact, STI_CONTACT_FIELD_COUNT, m->sensor_intprm[3 * i]);
+    if (m->sensor_type[i] == STI_SENSOR_RANGEFINDER)
+        parts(b, ray, STI_RAY_FIELD_COUNT, m->sensor_intprm[3 * i]);
 }
 
 static void globals(bytes *b, const sti_model *m) {
