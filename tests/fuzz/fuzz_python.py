@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of the Python package that nobody would make: fuzz_python.py [SECONDS] [SEED].
+"""Calls of the Python package that nobody would make: fuzz_python.py [SECONDS] [SEED] [ROUNDS].
 
 Rounds of random calls with wrong types, huge numbers, NaN, arrays of odd shapes, views whose owners are gone, and several
 threads. A call may raise what says that its arguments are wrong; a crash, a sanitizer's report, a SystemError or a call
@@ -436,6 +436,7 @@ class Round:
 def main():
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**9)
+    most = int(sys.argv[3]) if len(sys.argv) > 3 else math.inf
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     faulthandler.enable()
@@ -444,7 +445,7 @@ def main():
         folder = pathlib.Path(folder)
         (folder / "scene.xml").write_text(XML[2])
         log = os.open(folder / "calls.txt", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
-        while rounds == 0 or time.monotonic() < end:
+        while rounds == 0 or (time.monotonic() < end and rounds < most):
             print(f"seed {seed}", flush=True)
             os.ftruncate(log, 0)
             os.lseek(log, 0, os.SEEK_SET)
