@@ -217,7 +217,8 @@
 #define STI__PAIRS_SHARE 0.01
 #define STI__PAIRS_SOFTER 3 /* Factor by which it grows where a round stalls, ... */
 #define STI__PAIRS_SHARE_MOST 0.5 /* ... up to this. */
-#define STI__PAIRS_IDLE 8 /* Rounds in a row without a lower bar after which clusters are made of what changes most, however much others change. */
+#define STI__PAIRS_GAIN 0.8 /* Factor by which a round must lower the bar of the best before it: ... */
+#define STI__PAIRS_IDLE 8 /* ... so many in a row that do not, after which clusters are made of what changes most, however much others change. */
 #define STI__PAIRS_ROUND 0.1 /* A round ends once a sweep changes less than this share of what its first sweep has changed (squared). */
 
 /* ---- sweeps over pairs: the end ------------------------------------------------------------------------- */
@@ -236,14 +237,9 @@
 #define STI__PAIRS_SINGLE 500 /* Operations of a block that is swept by itself, in the same unit. */
 /* Sweeps that have stalled go on while they have cost less than so many Newton steps, which then go on from where they end ... */
 #define STI__PAIRS_STEPS 12
-#define STI__PAIRS_GAINING 2 /* (up to this factor longer, as long as their change falls) ... */
 /* (so many within proximal rounds and with scaled masses, which are themselves what helps where sweeps stall), ... */
 #define STI__PAIRS_STEPS_LATE 4
-#define STI__PAIRS_LEAST 60 /* ... but for at least so many sweeps, ... */
-/* ... and until their relative gap bar is below this: from farther away Newton's method takes many steps. A quarter as many sweeps
-   again before it is looked at the next time, when it must have fallen to this share: else they cycle. */
-#define STI__PAIRS_NEAR 1e-2
-#define STI__PAIRS_GAIN 0.8
+#define STI__PAIRS_LEAST 60 /* ... but for at least so many sweeps. */
 #define STI__PAIRS_LOST 1e-13 /* Share (squared) of a row that its pair's six coordinates may leave out: rounding. */
 #define STI__PAIRS_SWEEPS 1000 /* Sweeps at most. */
 /* clang-format on */

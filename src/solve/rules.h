@@ -16,7 +16,6 @@
     X(PAIR_BACKWARDS, "an extrapolation that opposes the last sweep is taken backwards")                     \
     X(PAIR_WATCHING, "contacts that open fast are not swept, only looked at now and then")                   \
     X(PAIR_HUBS, "heavy bodies that touch many others take no colour: several lanes push them at once")      \
-    X(PAIR_NEARNESS, "stalled sweeps go on until Newton's method finds its way from where they are")         \
     X(PAIR_CLUSTERS, "bodies whose contacts cycle are solved as one block after each sweep")                 \
     X(CLUSTER_SHIFTS, "there: De Saxce shifts are frozen where Newton's steps or visits lead nowhere")       \
     X(PAIR_ROUNDS, "sweeps over pairs that stall everywhere go on in proximal rounds")                          \

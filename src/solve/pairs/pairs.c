@@ -46,7 +46,6 @@ typedef struct run {
     int idle;       /* rounds in a row that have not lowered the bar, ... */
     double least;   /* ... which was this */
     double first;   /* ... and what the first of them has changed, squared */
-    double bar;     /* relative gap bar when stalled sweeps were last looked at */
     int look, wait; /* next sweep at which watched contacts are looked at; sweeps to the one after it */
     double local;
     double patience; /* Newton steps that stalled sweeps may cost */
@@ -166,6 +165,7 @@ static void leave_stall(run *r) {
     r->best = r->change2;
     r->have = 1;
     r->since = 0;
+    r->goal2 = 0; /* what changes then foretold of the gap no longer holds */
     if (!grown && STI__RULE(PAIR_ROUNDS)) begin_round(r, fmin(STI__PAIRS_SHARE_MOST, share));
 }
 
@@ -252,18 +252,9 @@ static double worth(const sti__pairs *p, double cost, double count) {
     return steps > STI__PAIRS_LEAST * cost ? steps : STI__PAIRS_LEAST * cost;
 }
 
-/* Whether Newton's method finds its way from here, or sweeps do not; else they go on for a while. */
-static bool is_enough(run *r, double *enough) {
-    double bar = STI__RULE(PAIR_NEARNESS) ? measure(r) : 0;
-    if (bar <= STI__PAIRS_NEAR || bar > STI__PAIRS_GAIN * r->bar) return true;
-    r->bar = bar;
-    *enough += *enough / 4;
-    return false;
-}
-
 static bool iterate(run *r, sti__budget *budget, int *sweeps) {
     double cost = cost_of(r->p);
-    double enough = worth(r->p, cost, r->patience), spent = 0;
+    double spent = 0, enough = worth(r->p, cost, r->patience);
     for (*sweeps = 0; *sweeps < STI__PAIRS_SWEEPS && sti__budget_left(budget);) {
         double others = r->share > 0 && r->in_round == 0 ? 2 * cost : 0; /* passes between two rounds */
         double work = others + cost + take_sweep(r, cost, budget->most - budget->spent);
@@ -274,8 +265,7 @@ static bool iterate(run *r, sti__budget *budget, int *sweeps) {
         watch_stalls(r);
         if (is_done(r)) return true;
         look_at_open(r, *sweeps);
-        if (r->stalled && spent >= (r->stall ? 1 : STI__PAIRS_GAINING) * enough && is_enough(r, &enough))
-            return false;
+        if (r->stalled && spent >= enough) return false;
         if (r->stall) leave_stall(r);
         begin_next(r);
     }
@@ -328,7 +318,6 @@ bool sti__pairs_solve(sti__sap *sap, double tol, double patience) {
              .patience = patience,
              .newest = -1,
              .best = INFINITY,
-             .bar = INFINITY,
              .least = INFINITY,
              .look = STI__PAIRS_LOOK,
              .wait = 2 * STI__PAIRS_LOOK};
