@@ -181,15 +181,6 @@ void sti__blocks_free(sti__blocks *b) {
     *b = (sti__blocks){0};
 }
 
-void sti__blocks_pad(const sti__blocks *b, const double *y, double *y4) {
-    memset(y4, 0, 4 * sizeof(double) * (size_t)b->ngroup);
-    for (int i = 0; i < b->nrow; i++) y4[b->place[i]] = y[i];
-}
-
-void sti__blocks_unpad(const sti__blocks *b, const double *y4, double *y) {
-    for (int i = 0; i < b->nrow; i++) y[i] = y4[b->place[i]];
-}
-
 /* ---- block rows: products -------------------------------------------------------------------------- */
 
 typedef double four __attribute__((vector_size(32), aligned(8), may_alias));

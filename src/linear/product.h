@@ -45,7 +45,5 @@ void sti__blocks_free(sti__blocks *b);
 /* y4 = A x and x = A' y4. */
 void sti__blocks_mul(const sti__blocks *b, const double *x, double *y4, const sti_tasks *tasks);
 void sti__blocks_mul_t(const sti__blocks *b, const double *y4, double *x, const sti_tasks *tasks);
-void sti__blocks_pad(const sti__blocks *b, const double *y, double *y4);
-void sti__blocks_unpad(const sti__blocks *b, const double *y4, double *y);
 
 #endif
