@@ -106,6 +106,12 @@ static const char everything_xml[] =
 "<jointpos name='twisted' joint='twist'/>\n"
 "  </sensor>\n"
 "  <keyframe><key name='bent' time='1' ctrl='1 0 0 0 0'/></keyframe>\n"
+"  <worldbody>\n"
+"    <flexcomp name='cloth' type='mesh' mesh='tet' pos='5 0 0' mass='1'><edge damping='1'/></flexcomp>\n"
+"    <flexcomp name='paper' type='mesh' file='cube.stl' pos='6 0 0' mass='1'><edge equality='true'/></flexcomp>\n"
+"    <flexcomp name='solid' type='mesh' dim='3' mesh='cube' origin='0 0 0' pos='7 0 0'><elasticity young='1e4'/></flexcomp>\n"
+"    <body name='noted' user='1 2' pos='8 0 0'><joint user='1'/><geom size='.1' user='3'/><site user='4'/></body>\n"
+"  </worldbody>\n"
 "</mujoco>\n";
 
 static const char part_xml[] =

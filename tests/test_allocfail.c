@@ -151,7 +151,8 @@ TEST(all_is_well) {
 
 /* ---- failing ------------------------------------------------------------------------------------------ */
 
-/* Some failures are survived, such as that of a table that only saves time; few may be. */
+/* Some failures are survived, such as that of a table that only saves time (made anew for a net of a mesh) and of a warning; few may
+   be. */
 typedef struct tally {
     long bad, leaks, survived;
 } tally;
@@ -169,7 +170,7 @@ static void conclude(const tally *t, long n) {
     printf("     %ld allocations failed in turn, %ld survived\n", n, t->survived);
     CHECK(t->bad == 0);
     CHECK(t->leaks == 0);
-    CHECK(t->survived <= 3);
+    CHECK(t->survived <= 6);
     CHECK(n > 100);
 }
 

@@ -104,7 +104,7 @@ static sti_status make_surface(comp *c) {
     sti__mesh mesh = {0};
     double scale[3] = {1, 1, 1};
     sti__reals(c->e, STI_A_scale, scale, 3);
-    sti__scope_all(c->copy.to); /* for default classes of meshes */
+    if (sti__own_text(c->e, STI_A_mesh)) sti__scope_all(c->copy.to); /* for default classes of meshes */
     sti_status code = sti__flexcomp_surface(c->copy.to, c->e, &mesh, c->copy.error);
     bool ok = true;
     for (int i = 0; i < mesh.nvert && !code && ok; i++) {
