@@ -302,7 +302,12 @@ class Spec:
         return next((e for e in self.root.find_all("default") if (e.get("class") or "main") == name), None)
 
     def delete(self, element):
-        """Removes an element and all in it, and what refers to it by name: actuators, sensors, equalities and so on."""
+        """Removes an element and all in it, and what refers to it by name: actuators, sensors, equalities and so on. What went with another
+        element already stays gone."""
+        try:
+            element.children
+        except ReferenceError:
+            return
         names = {}
         for e in [element, *_below(element)]:
             if e._core.knows("name") and e.name:

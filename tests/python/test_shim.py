@@ -144,9 +144,14 @@ def quaternions(mj):
         res = np.zeros(n)
         call(res, *args)
         out.append(res)
-    mat, back = out[6], np.zeros(4)
-    mj.mju_mat2Quat(back, mat)
-    out.append(back * np.sign(back[0]))
+    for k in range(40):  # signs too; every other a half turn, some about an axis
+        turn, mat, back = rng.standard_normal(4), np.zeros(9), np.zeros(4)
+        turn[0] *= k % 2
+        turn[1 + k % 3] *= k % 5 > 0
+        mj.mju_normalize4(turn)
+        mj.mju_quat2Mat(mat, turn)
+        mj.mju_mat2Quat(back, mat)
+        out += [mat, back]
     mj.mju_quatIntegrate(a, np.array([.3, -.2, 1.]), .1)
     return out + [a]
 

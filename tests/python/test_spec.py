@@ -103,6 +103,10 @@ def test_deleting_takes_references_along():
     for key in list(theirs.keys):
         theirs.delete(key)
     assert [a.name for a in spec.actuators] == ["drive"] and [s.name for s in spec.sensors] == ["angle"]
+    hand = spec.body("link").add_body(name="hand")
+    push = spec.section("sensor").add("framepos", objtype="body", objname="hand")
+    for element in (hand, push, hand):  # what is gone already stays gone
+        spec.delete(element)
     same_dynamics(spec.compile(), theirs.compile())
 
 
