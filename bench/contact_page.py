@@ -3,6 +3,7 @@
 import math
 import os
 import platform
+import textwrap
 
 import contact_scaling
 import matplotlib
@@ -11,6 +12,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 COLOURS = {"Stiction": "#1b6ca8", "MuJoCo": "#c06014", "Drake": "#4f7942"}
+SHADES = {"certified 1e-10": 1, "certified 1e-6": 0.75, "certified 2e-4": 0.5}
 
 
 def bars(axis, rows, value, title, floor):
@@ -20,10 +22,9 @@ def bars(axis, rows, value, title, floor):
         group = [r for r in rows if r.scene == name]
         for i, r in enumerate(group):
             x = k + (i - (len(group) - 1) / 2) * 0.8 / len(group)
-            fade = {"certified 1e-10": 1, "certified 1e-6": 0.75, "certified 2e-4": 0.5}.get(r.setting, 1)
-            axis.bar(x, max(getattr(r, value), floor), 0.76 / len(group), color=COLOURS[r.engine], alpha=fade)
+            axis.bar(x, max(getattr(r, value), floor), 0.76 / len(group), color=COLOURS[r.engine], alpha=SHADES.get(r.setting, 1))
     axis.set_yscale("log")
-    axis.set_xticks(range(len(names)), [n.replace(", ", ",\n") for n in names], fontsize=7)
+    axis.set_xticks(range(len(names)), ["\n".join(textwrap.fill(part, 11) for part in n.split(", ")) for n in names], fontsize=7)
     axis.set_title(title, fontsize=9)
     axis.grid(axis="y", alpha=0.3)
 
@@ -38,9 +39,11 @@ def plots(rows, folder):
     bars(axes[0, 1], one, "depth_max", "largest penetration, mm", 1e-4)
     bars(axes[1, 0], one, "residual", "largest residual", 1e-12)
     bars(axes[1, 1], one, "speed", "median speed at rest, mm/s", 1e-9)
-    handles = [plt.Rectangle((0, 0), 1, 1, color=c) for c in COLOURS.values()]
-    figure.legend(handles, COLOURS, loc="upper right", fontsize=8)
-    figure.tight_layout()
+    bars_of = {f"Stiction, {setting}": (COLOURS["Stiction"], shade) for setting, shade in SHADES.items()}
+    bars_of |= {"MuJoCo (a bar for each setting)": (COLOURS["MuJoCo"], 1), "Drake": (COLOURS["Drake"], 1)}
+    handles = [plt.Rectangle((0, 0), 1, 1, color=c, alpha=shade) for c, shade in bars_of.values()]
+    figure.legend(handles, bars_of, loc="lower center", ncols=len(bars_of), fontsize=8)
+    figure.tight_layout(rect=(0, 0.04, 1, 1))
     figure.savefig(os.path.join(folder, "contact.png"), dpi=110)
     plt.close(figure)
 

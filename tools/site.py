@@ -60,7 +60,7 @@ function hits(words){
   for(const [page,title,place,text] of INDEX){
     const head=(title+' '+page).toLowerCase(),body=text.toLowerCase();let score=0;
     for(const w of words){
-      if(title.toLowerCase()===w)score+=50;
+      if(title.toLowerCase()===w)score+=page==='Glossary'?80:50;
       if(head.includes(w))score+=10;else if(body.includes(w))score+=1;else{score=-1;break;}
     }
     if(score>0)found.push([score,page,title,place,text]);
@@ -336,7 +336,8 @@ def sections(name, title, body):
     for mark, after in zip(marks, [*marks[1:], None]):
         piece = body[mark.end():after.start() if after else len(body)]
         plain = html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", piece))).strip()
-        heading = html.unescape(re.sub("<[^>]+>", "", piece.split("</h")[0])) if mark[1].startswith("h") else html.unescape(mark[2])
+        first = piece.split("</h" if mark[1].startswith("h") else "</td>")[0] if mark[1].startswith("h") or name == "glossary" else mark[2]
+        heading = html.unescape(re.sub("<[^>]+>", "", first)).strip()
         yield [title, heading, f"{name}.html#{mark[2]}", plain]
 
 
@@ -347,6 +348,8 @@ def make():
     for name, text in docs.items():
         title = re.match(r"#\s*(.+)", text.lstrip())
         pages[name] = (re.sub(r"[`*]", "", title[1]) if title else name, relink(render(text), known))
+    words = re.sub(r"<tr>\s*<td>([^<]+)</td>", lambda row: f'<tr id="{slug(html.unescape(row[1]))}"><td>{row[1]}</td>', pages["glossary"][1])
+    pages["glossary"] = (pages["glossary"][0], words)
     pages["changelog"] = ("Changes", relink(render((ROOT / "CHANGELOG.md").read_text()), known))
     pages["examples"] = ("Examples", examples_page())
     pages["python"] = ("Python", python_page())
