@@ -183,10 +183,12 @@ class _HasNamed:
         if isinstance(which, str):
             index = core.id(_core.OBJECTS[kind], which)
             if index < 0:
-                names = [core.name(_core.OBJECTS[kind], i) for i in range(count)]
+                names = [name for i in range(count) if (name := core.name(_core.OBJECTS[kind], i))]
                 near = _difflib.get_close_matches(which, names, 5) or names[:20]
-                dots = ", ..." if len(near) < count else ""
-                raise KeyError(f"no {kind} named {which!r}; there are {', '.join(map(repr, near)) or 'none'}{dots}")
+                nameless = count - len(names)
+                dots = ", ..." if len(near) < len(names) else f" and {nameless} without a name" if nameless else ""
+                told = f"there are {', '.join(map(repr, near))}{dots}" if names else f"there are {count or 'none'}{', none with a name' if count else ''}"
+                raise KeyError(f"no {kind} named {which!r}; {told}")
         else:
             index = _operator.index(which)
             if not 0 <= index < count:

@@ -49,6 +49,10 @@ def test_sizes_and_names(pendulum):
     assert model.actuator("motor").gear[0] == 2
     with pytest.raises(KeyError, match="no body named 'leg'"):
         model.body("leg")
+    nameless = stiction.Model.from_xml_string("<mujoco><worldbody><geom size='1'/><geom size='1'/><site name='s'/><site/></worldbody></mujoco>")
+    for call, why in ((nameless.geom, "there are 2, none with a name"), (nameless.site, "there are 's' and 1 without a name"), (nameless.camera, "there are none")):
+        with pytest.raises(KeyError, match=why):
+            call("leg")
     with pytest.raises(IndexError):
         model.geom(7)
     with pytest.raises(AttributeError):
