@@ -243,3 +243,19 @@ def test_files_and_copies(tmp_path):
     assert spec.compile().opt.integrator == shim.mjtIntegrator.mjINT_RK4
     with pytest.raises(TypeError, match="type"):
         spec.add_sensor(name="x")
+
+
+@pytest.mark.parametrize("mj", [shim, mujoco], ids=["shim", "mujoco"])
+def test_numbers_of_the_user(mj):
+    spec = mj.MjSpec()
+    body = spec.worldbody.add_body(name="b", userdata=[1, 2])
+    geom, joint = body.add_geom(size=[.1, 0, 0], userdata=[3]), body.add_joint(name="j")
+    joint.userdata = [4, 5, 6]
+    body.add_site(name="s", userdata=[7])
+    spec.nuser_site = 2
+    spec.add_actuator(name="a", target="j", trntype=mj.mjtTrn.mjTRN_JOINT).userdata = [8]
+    model = spec.compile()
+    assert list(geom.userdata) == [3] and list(spec.worldbody.add_body().userdata) == []
+    assert model.body_user.tolist() == [[0, 0], [1, 2]] and model.geom_user.tolist() == [[3]] and model.jnt_user.tolist() == [[4, 5, 6]]
+    assert model.site_user.tolist() == [[7, 0]] and model.actuator_user.tolist() == [[8]]
+    assert (spec.nuser_site, spec.nuser_geom) == (2, -1)

@@ -127,6 +127,8 @@ class MjsElement(_Element):
             found = _UNSET.get(name)
         if isinstance(found, str) and found in _SWITCH[:2]:
             return int(_SWITCH.index(found))
+        if name == "userdata" and not isinstance(found, (tuple, _np.ndarray)):  # one number or none
+            return _live(_np.array([] if found is None else [found], float), self, name)
         if isinstance(found, (tuple, _np.ndarray)) or name in _PADDED:
             numbers = _np.ravel(_np.asarray(0 if found is None else found, float))
             numbers = _np.concatenate([numbers, _np.zeros(max(0, _PADDED.get(name, 0) - numbers.size))])
@@ -473,6 +475,16 @@ def _through_compiler(name):
     return property(read, write, doc=f"The compiler's {name}.")
 
 
+def _through_size(name):
+    def read(self):
+        given = [e.get(name) for e in self.root.children if e.tag == "size"]
+        return next((int(value) for value in reversed(given) if value is not None), -1)
+
+    def write(self, value):
+        self.section("size").set(**{name: int(value)})
+    return property(read, write, doc="Numbers of the user for each object; -1: as many as the longest list has.")
+
+
 class MjSpec(_Spec):
     """A scene that can be edited, then compiled to an MjModel. Attributes have the names of MuJoCo's MjSpec; those of MJCF work too."""
 
@@ -482,6 +494,8 @@ class MjSpec(_Spec):
         self._bodies, self._transmissions, self._objects, self._pixels, self._joints = {}, {}, {}, {}, None
 
     meshdir, texturedir, strippath = (_through_compiler(name) for name in ("meshdir", "texturedir", "strippath"))
+    nuser_body, nuser_jnt, nuser_geom, nuser_site, nuser_cam, nuser_tendon, nuser_actuator, nuser_sensor = (
+        _through_size("nuser_" + kind) for kind in ("body", "jnt", "geom", "site", "cam", "tendon", "actuator", "sensor"))
     stat = property(lambda self: self.section("statistic"), doc="Sizes of the scene.")
     visual = property(lambda self: self.section("visual"), doc="Settings of looks.")
     default = property(lambda self: next((e for e in self.root.children if e.tag == "default"), None) or self.root.add("default"),
