@@ -17,6 +17,8 @@ static const char scene[] =
     "<actuator><motor joint='j' ctrlrange='-1 1'/><motor joint='j'/></actuator>"
     "<keyframe><key name='k' ctrl='1 0'/></keyframe></mujoco>";
 
+#define WORK_MOST 5e7 /* floating-point operations of a step: a second or two under sanitizers */
+
 static sti_model *model;
 static char path[] = "/tmp/stiction-fuzz-XXXXXX";
 
@@ -109,6 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sti_world *world = sti_world_create(model, NULL, NULL);
     sti_viewer *viewer = sti_viewer_create(model, &options, &error);
     MUST(world && viewer);
+    sti_world_option(world)->max_work = WORK_MOST;
     talk(viewer, world, data + 1, size - 1);
     sti_viewer_destroy(viewer);
     sti_world_destroy(world);
