@@ -97,32 +97,42 @@ def summary(results):
 
 HEAD = """# Robots as they come
 
-`./dev conformance moving` steps every robot of the Python wheels that carry MJCF files beside MuJoCo 4.0, with contact, limits,
-equalities and actuators on: {steps} from the first keyframe (or `qpos0`) with its controls held, *home*, and as many with controls that
-jump every 0.1 s within their ranges, *random*, the same for both. Each model has a process of its own and a time limit.
-This page is written by `./dev conformance moving --all --write`; `--only PATTERN`, `--wheel NAME`, `--limit N`, `--steps N` and `--again` choose what is
-run (again), `--repeats 0` leaves the timing out. Without `--all` six files of each folder are taken. Results are kept in `out/moving/results.json`, and a run that was
-interrupted goes on where it ended.
+How robots and scenes of other projects move and how fast they are, beside MuJoCo 4.0. The models are all MJCF files in a set of Python wheels. Contact, limits,
+equalities and actuators are on. Each model is run twice in both engines, in a process of its own with a time limit:
+
+- *home*: {steps} from the first keyframe (or `qpos0`), with its controls held;
+- *random*: {steps} with controls that jump every 0.1 s within their ranges, the same in both engines.
+
+A *finding* is a model that moves differently from MuJoCo, or whose steps are not solved; [below](#what-counts-as-a-finding) is how it is decided, and then the cause
+of each. *Speed* is MuJoCo's time for a step divided by Stiction's, on one thread, each the fastest of runs that take turns: a number above 1 means that Stiction is faster.
 
 | | |
 |---|---|
 """
 
 NOTES = """
-What counts as a finding:
+## What counts as a finding
 
-- *error*: a step that failed; *speed*: a largest velocity above ten times MuJoCo's; *certificate*: a step above 1e-6.
-- *still*: a joint that moves by 0.05 (rad or m) or more in MuJoCo and by less than a fifth of that here.
-- *range*: a joint that moves by 20 % more or less than in MuJoCo and has met no limit. Motion that depends on chance is left
-  out: MuJoCo runs with half the time step too, and what lies between its two ranges (and 20 % around them) is as good as either. Where a
-  joint is *still* or off all the same, ours takes half the time step, too, and both engines run three times more from velocities that are nudged by up
-  to 1e-4: if the ranges of these runs meet (within 20 %), small differences grow in this model, and it is no finding.
-- Models in which MuJoCo itself diverges, soft bodies and models without a joint are not compared.
+- *error*: a step that failed; *speed*: a largest velocity above ten times MuJoCo's; *certificate*: a step whose [certificate](glossary.md) is above 1e-6.
+- *still*: a joint that moves by 0.05 (rad or m) or more in MuJoCo, and by less than a fifth of that here.
+- *range*: a joint that moves by 20 % more or less than in MuJoCo and has not met a limit.
 
-Speed is MuJoCo's time for a step over ours, one thread, the fastest of runs that take turns; a number above 1 is faster than MuJoCo.
+Motion that is sensitive to small changes does not count. MuJoCo runs with half the time step too, and everything between its two ranges of motion (and 20 % around them) is
+accepted. Where a joint is still *still* or out of *range*, Stiction also runs with half the time step, and both engines run three times more, from velocities that are changed by up
+to 1e-4. If the ranges of these runs overlap (within 20 %), small differences grow in this model, and it is no finding.
 
-Robots that touch nothing (their free joint 20 m higher, 300 steps): G1 1.89, Go1 1.90, gymnasium's ant 2.13 and humanoid 1.82, dm-control's humanoid 1.57, CMU humanoid 1.62, dog (85 dofs) 1.49,
+Models in which MuJoCo itself diverges, soft bodies and models without a joint are not compared.
+
+## Robots without contact
+
+Speeds of robots that touch nothing (their free joint 20 m higher, 300 steps): G1 1.89, Go1 1.90, gymnasium's ant 2.13 and humanoid 1.82, dm-control's humanoid 1.57, CMU humanoid 1.62, dog (85 dofs) 1.49,
 rodent 1.48, Spot 1.47, six humanoids (162 dofs) 1.26; geometric mean 1.64.
+
+## To run it
+
+`./dev conformance moving --all --write` writes this page; `--only PATTERN`, `--wheel NAME`, `--limit N`, `--steps N` and `--again` choose what is
+run (again), and `--repeats 0` leaves the timing out. Without `--all` six files of each folder are taken. Results are kept in `out/moving/results.json`; a run that was
+interrupted continues where it ended.
 
 ## Robots with findings, and why
 
@@ -138,7 +148,7 @@ def reason(name, kind):
 
 def slow_rows(results):
     """Speeds below SLOWEST and why, as lines of a table."""
-    lines = ["", f"Below {SLOWEST}:", "", "| robot | run | speed | why |", "|---|---|---|---|"]
+    lines = ["", f"Speeds below {SLOWEST}:", "", "| robot | run | speed | why |", "|---|---|---|---|"]
     for name, result in sorted(results.items()):
         for run in RUNS:
             if (ratio(result.get(run)) or SLOWEST) < SLOWEST:
@@ -176,7 +186,7 @@ def write(path, results, steps, note, known):
     for name, result in sorted(results.items()):
         lines += [f"| {name} | {run} | {kind}: {text.split(': ', 1)[-1] if kind == 'load' else text} | {reason(name, kind) or 'not yet looked into'} |"
                   for run, kind, text in findings(result) if kind != "MuJoCo"]
-    lines += ["", "## All", "", "| robot | dofs | speed, home | speed, random | largest certificate |", "|---|---|---|---|---|"]
+    lines += ["", "## All robots", "", "| robot | dofs | speed, home | speed, random | largest certificate |", "|---|---|---|---|---|"]
     for name, result in sorted(results.items()):
         if "home" in result:
             most = max(result[run]["certificate"] for run in RUNS if run in result)
