@@ -203,7 +203,7 @@ def write_piles(piles):
 
 def page(lines, tolerances, piles):
     return "\n".join(["# Contact that moves, measured", "",
-                      "Written by `./dev bench moving --write`, which also says what the columns mean; [sap.md](sap.md) has the method. One thread.", "",
+                      "Written by `./dev bench moving --write`. [measured.md](measured.md#contact-that-moves-dev-bench-moving) says what the columns mean, [sap.md](sap.md) has the method. One thread.", "",
                       "Ratios are the mean step of MuJoCo's fastest solver over ours: above 1 is faster than MuJoCo. "
                       f"The machine had a load of {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores at the end.", "",
                       *summary(lines, tolerances), "", HEAD, *map(row_of, lines), "", *piles])

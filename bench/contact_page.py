@@ -96,7 +96,7 @@ def scaling_text(rows):
     return f"""## Growth
 
 Spheres in the pockets of the layers below, in bins of a hundred or in one bin that grows with them; one thread, CPU time, default tolerance (1e-8), 20
-steps after they were let go. A pile is one island whose factor grows faster than its bodies; bins are islands of their own. *bytes a body* is a new world over its bodies, *bytes a contact* what the first steps add, over the contacts.
+steps after they were let go. A pile is one island; bins are islands of their own. *bytes a body* is a new world over its bodies, *bytes a contact* what the first steps add, over the contacts.
 
 {chr(10).join(lines)}
 
