@@ -150,6 +150,32 @@ TEST(history_keeps_what_fits) {
 
 /* ---- frames and the scene ------------------------------------------------------------------------------------- */
 
+/* Pages name the lines of these sensors' plots: a line for each number of each contact or ray, as the scene lists them. */
+TEST(numbers_of_contact_sensors_and_rangefinders_have_names) {
+    begin("<mujoco><worldbody><geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 .1'><freejoint/>"
+          "<geom name='ball' size='.1'/><site name='eye'/></body></worldbody><sensor>"
+          "<contact name='both' geom1='ball' data='found force dist' num='2'/>"
+          "<contact name='plain' geom1='ball'/><rangefinder name='ray' site='eye' data='dist normal'/>"
+          "<framepos name='place' objtype='site' objname='eye'/></sensor></mujoco>",
+          NULL);
+    static const struct {
+        const char *name, *parts;
+    } sensor[] = {{"both", "\"parts\":[\"found\",\"force x\",\"force y\",\"force z\",\"dist\"]"},
+                  {"plain", "\"parts\":[\"found\"]"},
+                  {"ray", "\"parts\":[\"dist\",\"normal x\",\"normal y\",\"normal z\"]"},
+                  {"place", NULL}};
+    bytes_add(&viewer->scene, "", 1);
+    for (size_t i = 0; i < sizeof sensor / sizeof *sensor; i++) {
+        char text[64], one[256];
+        snprintf(text, sizeof text, "\"name\":\"%s\"", sensor[i].name);
+        const char *at = strstr((const char *)viewer->scene.data, text);
+        REQUIRE(at);
+        snprintf(one, sizeof one, "%.*s", (int)strcspn(at, "}"), at);
+        CHECK(sensor[i].parts ? strstr(one, sensor[i].parts) != NULL : strstr(one, "parts") == NULL);
+    }
+    end();
+}
+
 TEST(the_scene_is_json_of_what_is_there) {
     static const char *const parts[] = {"{\"title\":\"a \\\"quoted\\\\ title\"",
                                         "\"name\":\"box\"",
@@ -723,14 +749,14 @@ TEST(arguments_that_no_viewer_takes) {
 
 MAIN(CASE(the_newest_of_a_row_of_commands_counts), CASE(nobody_listens_and_the_oldest_command_goes),
      CASE(bytes_without_memory_stay_as_they_were), CASE(history_keeps_what_fits),
-     CASE(the_scene_is_json_of_what_is_there), CASE(a_frame_says_what_the_world_says),
-     CASE(a_frame_of_a_world_that_measures_itself), CASE(every_allocation_of_a_frame_may_fail),
-     CASE(every_allocation_of_a_viewer_may_fail), CASE(commands_for_what_is_not_there_change_nothing),
-     CASE(a_program_shows_markers_text_and_a_camera), CASE(a_batch_is_shown_with_a_chosen_world),
-     CASE(reset_remembers_its_keyframe), CASE(commands_do_what_they_say), CASE(dragging_is_a_spring),
-     CASE(twisting_is_a_spring), CASE(a_joint_is_placed_within_its_range_and_an_equality_switched),
-     CASE(options_change_within_bounds), CASE(a_run_waits_for_its_first_page),
-     CASE(going_back_and_on_from_there), CASE(playing_what_has_been), CASE(a_recording_is_shown),
-     CASE(a_recording_of_another_model_is_not_shown), CASE(a_run_keeps_its_pace_and_stops),
-     CASE(a_world_that_fails_is_paused_and_the_pages_are_told), CASE(a_run_is_recorded),
-     CASE(arguments_that_no_viewer_takes))
+     CASE(numbers_of_contact_sensors_and_rangefinders_have_names), CASE(the_scene_is_json_of_what_is_there),
+     CASE(a_frame_says_what_the_world_says), CASE(a_frame_of_a_world_that_measures_itself),
+     CASE(every_allocation_of_a_frame_may_fail), CASE(every_allocation_of_a_viewer_may_fail),
+     CASE(commands_for_what_is_not_there_change_nothing), CASE(a_program_shows_markers_text_and_a_camera),
+     CASE(a_batch_is_shown_with_a_chosen_world), CASE(reset_remembers_its_keyframe),
+     CASE(commands_do_what_they_say), CASE(dragging_is_a_spring), CASE(twisting_is_a_spring),
+     CASE(a_joint_is_placed_within_its_range_and_an_equality_switched), CASE(options_change_within_bounds),
+     CASE(a_run_waits_for_its_first_page), CASE(going_back_and_on_from_there), CASE(playing_what_has_been),
+     CASE(a_recording_is_shown), CASE(a_recording_of_another_model_is_not_shown),
+     CASE(a_run_keeps_its_pace_and_stops), CASE(a_world_that_fails_is_paused_and_the_pages_are_told),
+     CASE(a_run_is_recorded), CASE(arguments_that_no_viewer_takes))

@@ -9,7 +9,6 @@
 
 enum { STEPS = 5, MOST_DOFS = 300, MOST_GEOMS = 300, MOST_ELEMENTS = 400 };
 #define MEMORY_MOST ((size_t)1 << 30)
-#define WORK_MOST 5e7 /* floating-point operations of a step: a second or two under sanitizers */
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed) {
     return mutate_scene(data, size, max_size, seed);

@@ -17,8 +17,6 @@ static const char scene[] =
     "<actuator><motor joint='j' ctrlrange='-1 1'/><motor joint='j'/></actuator>"
     "<keyframe><key name='k' ctrl='1 0'/></keyframe></mujoco>";
 
-#define WORK_MOST 5e7 /* floating-point operations of a step: a second or two under sanitizers */
-
 static sti_model *model;
 static char path[] = "/tmp/stiction-fuzz-XXXXXX";
 

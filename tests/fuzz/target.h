@@ -12,6 +12,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
 
+/* Floating-point operations of a step: a second or two under sanitizers. A hostile scene may ask for minutes. */
+#define WORK_MOST 5e7
+
 #define MUST(condition)                                                                    \
     do {                                                                                   \
         if (!(condition)) {                                                                \
