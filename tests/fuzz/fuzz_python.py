@@ -24,6 +24,7 @@ import stiction
 FAIR = (stiction.Error, TypeError, ValueError, IndexError, KeyError, AttributeError, OverflowError, MemoryError, BufferError,
         OSError, NotImplementedError, ZeroDivisionError, RuntimeError)
 ROUND_CALLS, CALL_SECONDS = 60, 60
+WORK_MOST = 5e7  # floating-point operations of a solve: a second or two under sanitizers
 
 XML = [
     "<mujoco/>",
@@ -339,7 +340,7 @@ class Round:
 
     def solve(self):
         p = self.odd | (self.rng.choice(self.problems) if self.problems else None)
-        answer = self.call(stiction.solve, p, **self.some(
+        answer = self.call(stiction.solve, p, max_work=WORK_MOST, **self.some(
             solver=lambda: self.odd | self.rng.choice(["sap", "apgd", "newton", "auto"]),
             coulomb=lambda: self.rng.choice(["exact", "relaxed", "no"]), tol=self.number, guess_v=self.vector, guess_gamma=self.vector,
             workspace=lambda: self.odd | stiction.Workspace(), linear=lambda: self.rng.choice(["auto", "direct", "pcg", 3]),
