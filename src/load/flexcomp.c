@@ -104,7 +104,6 @@ static sti_status make_surface(comp *c) {
     sti__mesh mesh = {0};
     double scale[3] = {1, 1, 1};
     sti__reals(c->e, STI_A_scale, scale, 3);
-    if (sti__own_text(c->e, STI_A_mesh)) sti__scope_all(c->copy.to); /* for default classes of meshes */
     sti_status code = sti__flexcomp_surface(c->copy.to, c->e, &mesh, c->copy.error);
     bool ok = true;
     for (int i = 0; i < mesh.nvert && !code && ok; i++) {
@@ -543,8 +542,13 @@ static bool is_thin(const sti_element *e) {
 
 bool sti__flexcomps(sti_spec *spec, sti__judge *judge) {
     sti_error error = {0};
+    bool scoped = false;
     for (const sti_element *e = spec->root; e && !error.code; e = sti__preorder(spec->root, e)) {
         if (!is_thin(e)) continue;
+        if (!scoped && sti__own_text(e, STI_A_mesh)) { /* for default classes of meshes */
+            sti__scope_all(spec);
+            scoped = true;
+        }
         sti_error said = {0};
         const sti_element *contact = sti__first(e, STI_E_flex_contact);
         bool touch =
