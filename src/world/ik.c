@@ -306,8 +306,8 @@ static bool there(const aim *a) {
     return left.position <= a->options.tolerance && left.angle <= a->options.tolerance;
 }
 
-/* From `here` downhill to where it ends; returns the squared error there. */
-static double descend(aim *a, sti_ik_info *info) {
+/* From `here` downhill to where it ends, or until so many iterations were made; returns the squared error there. */
+static double descend(aim *a, int most, sti_ik_info *info) {
     sti__ik *ik = a->ik;
     double mu = a->options.damping, *trial = ik->trial;
     double error = measure(a, ik->here);
@@ -318,7 +318,7 @@ static double descend(aim *a, sti_ik_info *info) {
         if (slope(a, error) < 1e-9) return error;
         for (bool moved = false; !moved;) {
             if (mu > 1e14) return error; /* less than rounding */
-            if (info->iterations == a->options.max_iterations) {
+            if (info->iterations >= most) {
                 info->end = STI_IK_ITERATIONS;
                 return error;
             }
@@ -363,7 +363,8 @@ static bool search(aim *a, double *qpos, sti_ik_info *info) {
         memcpy(ik->here, qpos, bytes);
         if (start) scatter(a, &seed, ik->here);
         clamp(a, ik->here);
-        double error = descend(a, &run);
+        int left = a->options.max_iterations - run.iterations, more = start < a->options.restarts;
+        double error = descend(a, a->options.max_iterations - more * (left / 2), &run);
         remainder_of(a, &run);
         run.restarts = start;
         if (error < least) {
@@ -373,7 +374,7 @@ static bool search(aim *a, double *qpos, sti_ik_info *info) {
         }
         info->iterations = run.iterations;
         info->restarts = start;
-        if (info->end == STI_IK_REACHED || run.end == STI_IK_ITERATIONS) break;
+        if (info->end == STI_IK_REACHED || run.iterations >= a->options.max_iterations) break;
     }
     if (least < HUGE_VAL) memcpy(qpos, ik->best, bytes);
     return least < HUGE_VAL;
