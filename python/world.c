@@ -227,6 +227,19 @@ static PyObject *world_patches(PyObject *self, PyObject *unused) {
     return bytes;
 }
 
+/* sti_world_tree_asleep of all trees as the bytes of an array of int. */
+static PyObject *world_tree_asleep(PyObject *self, PyObject *unused) {
+    (void)unused;
+    core_world *w = (core_world *)self;
+    if (!core_take(w)) return NULL;
+    int n = sti_world_model(w->world)->ntree;
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)((size_t)n * sizeof(int)));
+    int *out = bytes ? (int *)(void *)PyBytes_AsString(bytes) : NULL;
+    for (int t = 0; out && t < n; t++) out[t] = sti_world_tree_asleep(w->world, t);
+    atomic_flag_clear(w->busy);
+    return bytes;
+}
+
 /* Von Mises' numbers of all tetrahedra, then their stresses, as bytes. */
 static PyObject *world_soft_stress(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -470,6 +483,7 @@ static PyMethodDef world_methods[] = {
     {"copy", world_copy, METH_NOARGS, "an independent world in the same state"},
     {"contacts", world_contacts, METH_NOARGS, "contacts as bytes"},
     {"patches", world_patches, METH_NOARGS, "polygons of contact as bytes"},
+    {"tree_asleep", world_tree_asleep, METH_NOARGS, "which trees sleep, as bytes"},
     {"soft_stress", world_soft_stress, METH_NOARGS, "von Mises' numbers and stresses of tetrahedra as bytes"},
     {"solve_info", world_solve_info, METH_NOARGS, "iterations, converged, certificate"},
     {"certify", world_certify, METH_NOARGS,

@@ -507,6 +507,11 @@ class Data(_HasNamed):
         """The polygons on which pressure fields touch: a record array, a copy. data.patches[0].corner[:data.patches[0].count]"""
         return _np.frombuffer(self._core.patches(), _PATCH).view(_np.recarray)
 
+    @property
+    def tree_asleep(self):
+        """Which trees sleep, a copy: negative if awake, else the next of the trees that fell asleep together (docs/sleep.md)."""
+        return _np.frombuffer(self._core.tree_asleep(), _np.int32)
+
     def soft_stress(self, tensor=False):
         """Stress of the tetrahedra of all soft bodies where they are now, Pa: von Mises' number of each, or xx yy zz xy xz yz."""
         both, n = _np.frombuffer(self._core.soft_stress()), self.model.nflexelem

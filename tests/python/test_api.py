@@ -409,6 +409,23 @@ def test_ctrl_c_stops_a_long_step():
         assert process.communicate(timeout=120)[0] == "stopped True\n"
 
 
+def test_trees_that_sleep_as_in_mujoco():
+    mujoco = pytest.importorskip("mujoco")
+    box = '<body pos="0 0 {}"><freejoint/><geom type="box" size=".1 .1 .1"/></body>'
+    text = ('<mujoco><option timestep="0.005"><flag sleep="enable"/></option><worldbody><geom type="plane" size="5 5 .1"/>' +
+            box.format(.0999) + box.format(.2998) + box.format(3) + "</worldbody></mujoco>")
+    model, theirs = stiction.Model.from_xml_string(text), mujoco.MjModel.from_xml_string(text)
+    data, other = stiction.Data(model), mujoco.MjData(theirs)
+    stiction.step(model, data)
+    assert data.tree_asleep.shape == (3,) and (data.tree_asleep < 0).all()
+    stiction.step(model, data, 100)
+    mujoco.mj_step(theirs, other, 101)
+    assert list(data.tree_asleep[:2]) == list(other.tree_asleep[:2]) == [1, 0] and data.tree_asleep[2] < 0
+    data.qvel[0] = 1
+    stiction.step(model, data)
+    assert (data.tree_asleep < 0).all()
+
+
 def test_long_rope():
     n = 500
     link = '<body pos="0.02 0 0"><joint type="hinge" axis="0 1 0" damping="1e-3"/><geom type="capsule" size="0.005" fromto="0 0 0 0.02 0 0"/>'

@@ -30,7 +30,7 @@ _DATA = """
     iacc_smooth iefc_D iefc_R iefc_aref iefc_force iefc_frictionloss iefc_id iefc_state iefc_type ifrc_constraint ifrc_smooth island_dofadr island_idofadr
     island_iefcadr island_itreeadr island_ne island_nefc island_nf island_ntree island_nv map_dof2idof map_efc2iefc map_idof2dof map_iefc2efc
     map_itree2tree parent_awake_ind plugin plugin_data plugin_state qDeriv qH qHDiagInv qLU qfrc_adhesion site_xquat solver_fwdinv
-    solver_nnz ten_wrapadr ten_wrapnum tendon_efcadr tree_asleep tree_awake tree_island userdata wrap_obj wrap_xpos xiquat"""
+    solver_nnz ten_wrapadr ten_wrapnum tendon_efcadr tree_awake tree_island userdata wrap_obj wrap_xpos xiquat"""
 _DATA += " flexvert_J flexvert_length"
 # of such arrays
 _COUNTS = """
