@@ -144,11 +144,19 @@ static motor_inputs motor_inputs_of(const sti_state *s, int i) {
     return (motor_inputs){input[0], input[1], input[2], input[3], input[first]};
 }
 
+/* The integral of the error; of a pid that acts early that of the end of the step. */
+static vreal error_integral(const sti_state *s, int i) {
+    const sti_model *m = s->model;
+    int k = motor_state(m, i, STI_MOTOR_INTEGRAL);
+    if (k < 0 || m->actuator_dyntype[i] != STI_DYN_PID || !m->actuator_actearly[i]) return motor_act(s, k);
+    return STI_K(next_activation)(s, i, k, CLANES(s->act)[k], CLANES(s->act_dot)[k]);
+}
+
 /* What the controller asks for. */
 static vreal controlled(const sti_state *s, int i, const motor_inputs *u, vreal kp, vreal ki, vreal kd) {
     vreal force = kp * (u->position - CLANES(s->actuator_length)[i]) +
                   kd * (u->velocity - CLANES(s->actuator_velocity)[i]) + u->forward;
-    return force + ki * motor_act(s, motor_state(s->model, i, STI_MOTOR_INTEGRAL));
+    return force + ki * error_integral(s, i);
 }
 
 static bool has_controller(const sti_model *m, int i) {
@@ -197,7 +205,7 @@ static void motor_rates(const sti_state *s, int i) {
 
 static vreal controller_force(const sti_state *s, int i) {
     motor_inputs u = motor_inputs_of(s, i);
-    return controlled(s, i, &u, -BIAS(s, i, 1), GAIN(s, i, 0), -BIAS(s, i, 2));
+    return BIAS(s, i, 0) + controlled(s, i, &u, -BIAS(s, i, 1), GAIN(s, i, 0), -BIAS(s, i, 2));
 }
 
 static vreal motor_force(const sti_state *s, int i) {

@@ -21,6 +21,9 @@ typedef struct servo {
 
 #define AUTO 2
 
+/* Types that are read but refused: places of `user` in dyntype, gaintype and biastype. */
+enum { DYN_USER = 7, GAIN_USER = 6, BIAS_USER = 5 };
+
 /* ---- reading ----------------------------------------------------------------------------------------- */
 
 /* Only what the element sets itself; the rest stays as inherited. */
@@ -55,7 +58,24 @@ static void reset(servo *s) {
     memset(s->forcerange, 0, sizeof s->forcerange);
 }
 
-static void read_general(const sti_element *e, servo *s) {
+/* The words of `input` as bits, in the order of the controls. */
+static int read_inputs(sti__compiler *c, const sti_element *e, int otherwise) {
+    int count, bits = 0;
+    const double *words = sti__list(e, STI_A_input, &count);
+    if (!sti__has_own(e, STI_A_input) || count == 0) return otherwise;
+    for (int k = 0; k < count; k++) {
+        int bit = 1 << (int)words[k];
+        if (bits >= bit)
+            sti__complain(c, e, STI_A_input, STI_VALUE,
+                          "must be in the order pos, vel, ff, voltage, each once");
+        bits |= bit;
+    }
+    if ((bits & STI_INPUT_NONE) && bits != STI_INPUT_NONE)
+        sti__complain(c, e, STI_A_input, STI_VALUE, "none stands alone");
+    return bits;
+}
+
+static void read_general(sti__compiler *c, const sti_element *e, servo *s) {
     s->dyntype = own_word(e, STI_A_dyntype, s->dyntype);
     s->gaintype = own_word(e, STI_A_gaintype, s->gaintype);
     s->biastype = own_word(e, STI_A_biastype, s->biastype);
@@ -65,6 +85,9 @@ static void read_general(const sti_element *e, servo *s) {
     own_reals(e, STI_A_gainprm, s->gainprm, 10);
     own_reals(e, STI_A_biasprm, s->biasprm, 10);
     s->inheritrange = own_real(e, STI_A_inheritrange, s->inheritrange);
+    own_reals(e, STI_A_velrange, s->velrange, 2);
+    own_reals(e, STI_A_ffrange, s->ffrange, 2);
+    s->ctrlspec = read_inputs(c, e, s->ctrlspec);
 }
 
 static void refuse_negative(sti__compiler *c, const sti_element *e, sti__aid a) {
@@ -213,23 +236,6 @@ static void read_pid(sti__compiler *c, const sti_element *e, servo *s) {
         sti__complain(c, e, STI_A_dyntype, STI_UNSUPPORTED, "this dyntype does not go with a plugin");
 }
 
-/* The words of `input` as bits, in the order of the controls. */
-static int read_inputs(sti__compiler *c, const sti_element *e, int otherwise) {
-    int count, bits = 0;
-    const double *words = sti__list(e, STI_A_input, &count);
-    if (!sti__has_own(e, STI_A_input) || count == 0) return otherwise;
-    for (int k = 0; k < count; k++) {
-        int bit = 1 << (int)words[k];
-        if (bits >= bit)
-            sti__complain(c, e, STI_A_input, STI_VALUE,
-                          "must be in the order pos, vel, ff, voltage, each once");
-        bits |= bit;
-    }
-    if ((bits & STI_INPUT_NONE) && bits != STI_INPUT_NONE)
-        sti__complain(c, e, STI_A_input, STI_VALUE, "none stands alone");
-    return bits;
-}
-
 static void read_controller(sti__compiler *c, const sti_element *e, const servo *old, servo *s) {
     bool again = old->gaintype == STI_GAIN_PID;
     s->biastype = STI_BIAS_AFFINE;
@@ -248,14 +254,9 @@ static void read_controller(sti__compiler *c, const sti_element *e, const servo 
     own_reals(e, STI_A_velrange, s->velrange, 2);
     own_reals(e, STI_A_ffrange, s->ffrange, 2);
     read_damping(c, e, s);
-    refuse_negative(c, e, STI_A_imax);
-    refuse_negative(c, e, STI_A_slewmax);
     read_inheritrange(c, e, s, STI_A_posrange, s->ctrlrange);
-    s->ctrlspec = read_inputs(c, e, again ? old->ctrlspec : STI_INPUT_POSITION | STI_INPUT_VELOCITY);
-    s->pid = (s->dynprm[1] > 0 ? STI_MOTOR_SETPOINT : 0) | (s->gainprm[0] != 0 ? STI_MOTOR_INTEGRAL : 0);
-    s->dyntype = s->pid ? STI_DYN_PID : STI_DYN_NONE;
-    if (s->pid && !(s->ctrlspec & STI_INPUT_POSITION))
-        sti__complain(c, e, STI_A_input, STI_VALUE, "ki and slewmax need the input pos");
+    s->ctrlspec = read_inputs(c, e, again ? old->ctrlspec : 0);
+    s->dyntype = s->dynprm[1] > 0 || s->gainprm[0] != 0 ? STI_DYN_PID : STI_DYN_NONE;
 }
 
 /* Constant and resistance. */
@@ -287,28 +288,17 @@ static void read_thermal(sti__compiler *c, const sti_element *e, servo *s) {
                       "needs two of resistance, capacity and time constant, all positive");
     s->dynprm[2] = t[0], s->dynprm[3] = t[1], s->dynprm[4] = t[5];
     s->gainprm[2] = t[3], s->gainprm[3] = t[4];
-    if (t[0] > 0) s->pid |= STI_MOTOR_HEAT;
 }
 
-static void read_motor_controller(sti__compiler *c, const sti_element *e, servo *s) {
+static void read_motor_controller(const sti_element *e, servo *s) {
     double p[6] = {s->gainprm[4], s->gainprm[5], s->gainprm[6], s->dynprm[7], s->dynprm[8], s->gainprm[7]};
     own_reals(e, STI_A_controller, p, 6);
     for (int k = 0; k < 3; k++) s->gainprm[4 + k] = p[k];
     s->gainprm[7] = p[5], s->dynprm[7] = p[3], s->dynprm[8] = p[4];
-    for (int k = 3; k < 6; k++)
-        if (p[k] < 0) sti__complain(c, e, STI_A_controller, STI_VALUE, "a limit must not be negative");
-    bool controlled = s->ctrlspec & (STI_INPUT_POSITION | STI_INPUT_VELOCITY | STI_INPUT_FORWARD);
-    if ((p[0] != 0 || p[1] != 0 || p[2] != 0 || p[3] > 0) && !controlled)
-        sti__complain(c, e, STI_A_controller, STI_VALUE, "needs an input of the controller: pos, vel or ff");
-    if (p[1] != 0 && !(s->ctrlspec & STI_INPUT_POSITION))
-        sti__complain(c, e, STI_A_controller, STI_VALUE, "the integral needs the input pos");
-    if (controlled && !(s->gainprm[1] > 0))
-        sti__complain(c, e, STI_A_controller, STI_VALUE, "needs a positive motorconst");
-    s->pid |= (p[3] > 0 ? STI_MOTOR_SETPOINT : 0) | (p[1] != 0 ? STI_MOTOR_INTEGRAL : 0);
 }
 
 static void read_dcmotor(sti__compiler *c, const sti_element *e, const servo *old, servo *s) {
-    double L[2] = {0, 0}, most[3] = {0, 0, 0}, lugre[5], cogging[3];
+    double L[2] = {0, 0}, most[3] = {0, 0, 0}, lugre[5];
     if (old->gaintype == STI_GAIN_DCMOTOR) {
         memcpy(s->dynprm, old->dynprm, sizeof s->dynprm);
         memcpy(s->gainprm, old->gainprm, sizeof s->gainprm);
@@ -319,13 +309,8 @@ static void read_dcmotor(sti__compiler *c, const sti_element *e, const servo *ol
     s->dyntype = STI_DYN_DCMOTOR;
     s->gaintype = STI_GAIN_DCMOTOR;
     s->biastype = STI_BIAS_DCMOTOR;
-    s->ctrlspec = read_inputs(c, e, s->ctrlspec ? s->ctrlspec : STI_INPUT_VOLTAGE);
-    s->pid = 0;
+    s->ctrlspec = read_inputs(c, e, s->ctrlspec);
     read_windings(c, e, s);
-    if (!(s->gainprm[1] > 0) && s->ctrlspec != STI_INPUT_NONE)
-        sti__complain(c, e, STI_A_motorconst, STI_VALUE, "a motor needs a positive motorconst, or nominal");
-    if (!(s->gainprm[0] > 0))
-        sti__complain(c, e, STI_A_resistance, STI_VALUE, "a motor needs a positive resistance, or nominal");
     own_reals(e, STI_A_inductance, L, 2);
     if (L[0] < 0 || L[1] < 0) sti__complain(c, e, STI_A_inductance, STI_VALUE, "must not be negative");
     if (sti__has_own(e, STI_A_inductance)) s->dynprm[0] = L[0] > 0 ? L[0] / s->gainprm[0] : L[1];
@@ -338,19 +323,119 @@ static void read_dcmotor(sti__compiler *c, const sti_element *e, const servo *ol
         if (most[0] < 0 || most[1] < 0 || most[2] < 0)
             sti__complain(c, e, STI_A_saturation, STI_VALUE, "must not be negative");
     }
-    memcpy(cogging, s->biasprm, sizeof cogging);
-    own_reals(e, STI_A_cogging, cogging, 3);
-    memcpy(s->biasprm, cogging, sizeof cogging);
+    own_reals(e, STI_A_cogging, s->biasprm, 3);
     lugre[0] = s->dynprm[5], lugre[1] = s->dynprm[6];
     memcpy(lugre + 2, s->biasprm + 3, 3 * sizeof(double));
     own_reals(e, STI_A_lugre, lugre, 5);
-    for (int k = 0; k < 5; k++)
-        if (lugre[k] < 0) sti__complain(c, e, STI_A_lugre, STI_VALUE, "must not be negative");
     s->dynprm[5] = lugre[0], s->dynprm[6] = lugre[1];
     memcpy(s->biasprm + 3, lugre + 2, 3 * sizeof(double));
     read_thermal(c, e, s);
-    read_motor_controller(c, e, s);
-    s->pid |= (lugre[0] > 0 ? STI_MOTOR_BRISTLE : 0) | (s->dynprm[0] > 0 ? STI_MOTOR_CURRENT : 0);
+    read_motor_controller(e, s);
+}
+
+/* ---- pid and dcmotor, written as such or as general actuators ----------------------------------------- */
+
+/* The attribute that is wrong: general actuators have another one for it. */
+static void blame(sti__compiler *c, const sti_element *e, sti__aid own, sti__aid general, const char *what) {
+    sti__eid id = sti__eid_of(e);
+    bool is_own = id == STI_E_pid || id == STI_E_dcmotor;
+    sti__complain(c, e, is_own ? own : general, STI_VALUE, "%s", what);
+}
+
+static void settle_controller(sti__compiler *c, const sti_element *e, servo *s) {
+    const int inputs = STI_INPUT_POSITION | STI_INPUT_VELOCITY | STI_INPUT_FORWARD;
+    if (!s->ctrlspec) s->ctrlspec = STI_INPUT_POSITION | STI_INPUT_VELOCITY;
+    s->pid = (s->dynprm[1] > 0 && s->dyntype == STI_DYN_PID ? STI_MOTOR_SETPOINT : 0) |
+             (s->gainprm[0] != 0 ? STI_MOTOR_INTEGRAL : 0);
+    if (s->biastype != STI_BIAS_AFFINE)
+        sti__complain(c, e, STI_A_biastype, STI_VALUE, "gain type pid goes with the bias type affine");
+    if (s->pid ? s->dyntype != STI_DYN_PID : s->dyntype != STI_DYN_NONE)
+        sti__complain(
+            c, e, STI_A_dyntype, STI_VALUE,
+            "must be pid if gain type pid has an integral (gainprm[0]) or a largest rate (dynprm[1]), "
+            "otherwise none");
+    if (s->ctrlspec & ~inputs)
+        sti__complain(c, e, STI_A_input, STI_VALUE, "a pid has inputs pos, vel and ff");
+    if (s->pid && !(s->ctrlspec & STI_INPUT_POSITION))
+        sti__complain(c, e, STI_A_input, STI_VALUE, "integral and largest rate of a pid need the input pos");
+    if (s->dynprm[0] < 0) blame(c, e, STI_A_imax, STI_A_dynprm, "the largest integral must not be negative");
+    if (s->dynprm[1] < 0) blame(c, e, STI_A_slewmax, STI_A_dynprm, "the largest rate must not be negative");
+}
+
+/* Whether a number among these is negative. */
+static bool any_negative(const double *x, int n) {
+    for (int k = 0; k < n; k++)
+        if (x[k] < 0) return true;
+    return false;
+}
+
+static void settle_drive(sti__compiler *c, const sti_element *e, const servo *s) {
+    const double *gain = s->gainprm + 4, *most = s->dynprm + 7; /* kp, ki, kd, voltage; rate, integral */
+    bool controlled = s->ctrlspec & (STI_INPUT_POSITION | STI_INPUT_VELOCITY | STI_INPUT_FORWARD);
+    const char *problem = NULL;
+    if (any_negative(most, 2) || gain[3] < 0) problem = "a limit of the controller must not be negative";
+    else if (!controlled && (gain[0] != 0 || gain[1] != 0 || gain[2] != 0 || most[0] > 0))
+        problem = "the controller needs an input of its own: pos, vel or ff";
+    else if (gain[1] != 0 && !(s->ctrlspec & STI_INPUT_POSITION))
+        problem = "the integral of the controller needs the input pos";
+    else if (controlled && !(s->gainprm[1] > 0))
+        problem = "the controller needs a positive motorconst (gainprm[1])";
+    if (problem) blame(c, e, STI_A_controller, STI_A_gainprm, problem);
+}
+
+static void settle_motor(sti__compiler *c, const sti_element *e, servo *s) {
+    if (!s->ctrlspec) s->ctrlspec = STI_INPUT_VOLTAGE;
+    s->actearly = s->dyntype == STI_DYN_DCMOTOR;
+    s->pid = (s->dynprm[7] > 0 ? STI_MOTOR_SETPOINT : 0) | (s->gainprm[5] != 0 ? STI_MOTOR_INTEGRAL : 0) |
+             (s->dynprm[2] > 0 ? STI_MOTOR_HEAT : 0) | (s->dynprm[5] > 0 ? STI_MOTOR_BRISTLE : 0) |
+             (s->dynprm[0] > 0 ? STI_MOTOR_CURRENT : 0);
+    if (s->gaintype != STI_GAIN_DCMOTOR || s->biastype != STI_BIAS_DCMOTOR ||
+        (s->pid ? s->dyntype != STI_DYN_DCMOTOR
+                : s->dyntype != STI_DYN_DCMOTOR && s->dyntype != STI_DYN_NONE))
+        sti__complain(c, e, STI_A_gaintype, STI_VALUE,
+                      "dcmotor goes together: gaintype, biastype and dyntype (none if nothing has a state)");
+    if (s->ctrlspec & ~(2 * STI_INPUT_NONE - 1))
+        sti__complain(c, e, STI_A_input, STI_VALUE, "a motor has inputs pos, vel, ff and voltage, or none");
+    if (!(s->gainprm[1] > 0) && s->ctrlspec != STI_INPUT_NONE)
+        blame(c, e, STI_A_motorconst, STI_A_gainprm,
+              "a motor needs a positive motorconst (gainprm[1]), or nominal");
+    if (!(s->gainprm[0] > 0))
+        blame(c, e, STI_A_resistance, STI_A_gainprm,
+              "a motor needs a positive resistance (gainprm[0]), or nominal");
+    if ((s->dynprm[2] > 0) != (s->dynprm[3] > 0) || any_negative(s->dynprm + 2, 2))
+        blame(c, e, STI_A_thermal, STI_A_dynprm,
+              "thermal resistance and capacity (dynprm[2], dynprm[3]) must both be positive, or both 0");
+    if (any_negative(s->dynprm, 2)) blame(c, e, STI_A_inductance, STI_A_dynprm, "must not be negative");
+    if (any_negative(s->dynprm + 5, 2) || any_negative(s->biasprm + 3, 3))
+        blame(c, e, STI_A_lugre, s->dynprm[5] < 0 || s->dynprm[6] < 0 ? STI_A_dynprm : STI_A_biasprm,
+              "the numbers of friction must not be negative");
+    settle_drive(c, e, s);
+}
+
+static void refuse_user(sti__compiler *c, const sti_element *e, const servo *s) {
+    const sti__aid which = s->gaintype == GAIN_USER   ? STI_A_gaintype
+                           : s->biastype == BIAS_USER ? STI_A_biastype
+                                                      : STI_A_dyntype;
+    if (s->gaintype == GAIN_USER || s->biastype == BIAS_USER || s->dyntype == DYN_USER)
+        sti__complain(c, e, which, STI_UNSUPPORTED,
+                      "'user' needs a callback of C: use a motor, and write its control, or forces in "
+                      "qfrc_applied, before each step or in a control callback (docs/motors.md)");
+}
+
+/* What the types ask for, once the element and its classes are read. */
+static void settle(sti__compiler *c, const sti_element *e, servo *s) {
+    refuse_user(c, e, s);
+    if (s->pid & STI_PID) return;
+    s->pid = 0;
+    if (s->gaintype == STI_GAIN_DCMOTOR || s->biastype == STI_BIAS_DCMOTOR || s->dyntype == STI_DYN_DCMOTOR) {
+        settle_motor(c, e, s);
+    } else if (s->gaintype == STI_GAIN_PID) {
+        settle_controller(c, e, s);
+    } else {
+        s->ctrlspec = 0;
+        if (s->dyntype == STI_DYN_PID)
+            sti__complain(c, e, STI_A_dyntype, STI_VALUE, "dyntype pid goes with gain type pid");
+    }
 }
 
 /* ---- defaults ---------------------------------------------------------------------------------------- */
@@ -378,7 +463,7 @@ static void apply(sti__compiler *c, const sti_element *e, const servo *chain, in
     s->ctrllimited = own_word(e, STI_A_ctrllimited, s->ctrllimited);
     s->actlimited = own_word(e, STI_A_actlimited, s->actlimited);
     if (id == STI_E_general || id == STI_E_actuator_plugin) {
-        read_general(e, s);
+        read_general(c, e, s);
         s->written = STI_E_general;
         if (id == STI_E_actuator_plugin) read_pid(c, e, s);
         return;
@@ -476,6 +561,7 @@ static bool resolve(sti__compiler *c, const sti_element *e, classes *k, servo *o
     if (!find_classes(c, e, k)) return false;
     *out = k->chain[0];
     apply(c, e, k->chain, k->count + 1, out);
+    settle(c, e, out);
     return true;
 }
 

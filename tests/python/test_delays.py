@@ -198,10 +198,63 @@ def test_pids_that_are_refused(bad):
         stiction.Model.from_xml_string(scene(actuator=f'<pid joint="a" {bad}/>'))
 
 
+ALL_OF_PID = 'gaintype="pid" biastype="affine" '
+PID_STATE = ALL_OF_PID + 'dyntype="pid" '
+ALL_OF_MOTOR = 'gaintype="dcmotor" biastype="dcmotor" dyntype="dcmotor" actearly="true" '
+GENERALS = [PID_STATE + 'gainprm="4" biasprm=".5 -3 -2" dynprm=".01 2"', PID_STATE + 'gainprm="4" biasprm="0 -3 -2" dynprm="0 2" actrange="-.05 .05"',
+            PID_STATE + 'gainprm="4" biasprm="0 -3 -2" dynprm=".01 2" actearly="true"', PID_STATE + 'gainprm="0" biasprm="0 -3 -2" dynprm="0 2" actdim="1"',
+            ALL_OF_PID + 'gainprm="0" biasprm="0 -3 2"', ALL_OF_PID + 'gainprm="0" biasprm="0 -3 -2" dynprm="0 2"',
+            ALL_OF_PID + 'gainprm="0" biasprm="0 -3 -2" input="pos ff" ctrlrange="-.1 .1" ffrange="-.2 .2"',
+            ALL_OF_PID + 'gainprm="0" biasprm="0 -3 -2" input="vel" velrange="-1 1" forcerange="-.5 .5"', ALL_OF_PID + 'gainprm="0" biasprm="0 -9 0" inheritrange="1"',
+            ALL_OF_MOTOR + 'gainprm="2 .5" dynprm="0"', ALL_OF_MOTOR + 'gainprm="2 .5" dynprm=".01 10" biasprm=".1 7 .3"',
+            ALL_OF_MOTOR + 'gainprm="2 .5 .04 20" dynprm="0 0 2 30 25" actrange="-.01 .01"', ALL_OF_MOTOR + 'gainprm="2 .5" dynprm="0 0 0 0 0 10 1" biasprm="0 0 0 .1 .2 .05"',
+            ALL_OF_MOTOR + 'gainprm="2 .5 0 0 5 1 2 6" dynprm="0 0 0 0 0 0 0 3 .004" input="pos vel" ctrlrange="-1 1"',
+            ALL_OF_MOTOR + 'gainprm="2 0" dynprm="0 0 0 0 0 100 1" biasprm="0 0 0 .1 .2 .05" input="none"',
+            'gaintype="dcmotor" biastype="dcmotor" gainprm="2 .5" dynprm="0" forcerange="-.2 .2"', 'velrange="-1 1" ffrange="0 1" input="vel"']
+
+
+@pytest.mark.parametrize("general", GENERALS)
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_pid_and_dcmotor_as_general_actuators(integrator, general):
+    xml = scene(integrator, a='range="-1 2"', actuator=f'<general joint="a" {general}/><motor joint="b"/>')
+    model, _, mj, _ = together(xml, controls=lambda k: 2 * np.sin(0.3 * k + np.arange(mujoco.MjModel.from_xml_string(xml).nu)))
+    fields_agree(model, mj, "actuator_ctrladr actuator_ctrlnum actuator_ctrllimited actuator_ctrlrange actuator_gainprm actuator_biasprm actuator_dynprm "
+                 "actuator_dyntype actuator_gaintype actuator_biastype actuator_actadr actuator_actnum actuator_actearly actuator_forcerange actuator_forcelimited")
+
+
+def test_general_actuators_say_what_a_shortcut_says():
+    """Written in either way, the steps have the same bits."""
+    ways = ('<pid joint="a" kp="3" kv="2" ki="4" imax=".01" slewmax="2" ffrange="-1 1" input="pos ff"/><dcmotor joint="b" motorconst=".5" resistance="2" inductance="0 .02"/>',
+            f'<general joint="a" {PID_STATE} gainprm="4" biasprm="0 -3 -2" dynprm=".01 2" ffrange="-1 1" input="pos ff"/><general joint="b" {ALL_OF_MOTOR} gainprm="2 .5" dynprm=".02"/>')
+    states = []
+    for way in ways:
+        model = stiction.Model.from_xml_string(scene(actuator=way))
+        data = stiction.Data(model)
+        for k in range(50):
+            data.ctrl[:] = np.sin(0.2 * k + np.arange(model.nu))
+            stiction.step(model, data)
+        states.append(np.concatenate([data.qpos, data.qvel, data.act]))
+    np.testing.assert_array_equal(*states)
+
+
+@pytest.mark.parametrize("general, match", [
+    ('gaintype="pid"', "biastype.*affine"), (ALL_OF_PID, "dyntype"), (PID_STATE + 'gainprm="0"', "dyntype"), ('dyntype="pid"', "gain type pid"),
+    (ALL_OF_PID + 'dyntype="filter" gainprm="0"', "dyntype"), (PID_STATE + 'input="vel"', "input.*pos"), (ALL_OF_PID + 'gainprm="0" input="voltage"', "input"),
+    (PID_STATE + 'dynprm="-1"', "dynprm.*negative"), (PID_STATE + 'actdim="2"', "actdim"), ('gaintype="dcmotor"', "goes together"),
+    ('biastype="dcmotor"', "goes together"), ('gaintype="dcmotor" biastype="dcmotor" gainprm="2 .5"', "goes together"), (ALL_OF_MOTOR + 'gainprm="0 1"', "resistance"),
+    (ALL_OF_MOTOR + 'gainprm="1 0"', "motorconst"), (ALL_OF_MOTOR + 'gainprm="1 1 0 0 2"', "input"), (ALL_OF_MOTOR + 'gainprm="1 1" dynprm="-1"', "dynprm"),
+    (ALL_OF_MOTOR + 'gainprm="1 1" dynprm="0 0 1"', "thermal"), (ALL_OF_MOTOR + 'gainprm="1 1" biasprm="0 0 0 -1"', "biasprm"),
+    ('dyntype="user"', "qfrc_applied"), ('gaintype="user"', "control callback"), ('biastype="user"', "callback"), ('input="vel pos"', "order"), ('input="pressures"', "pressures")])
+def test_general_actuators_that_are_refused(general, match):
+    with pytest.raises(stiction.Error, match=match):
+        stiction.Model.from_xml_string(scene(actuator=f'<general joint="a" {general}/>'))
+
+
 def test_classes_of_motors_and_pids():
-    xml = scene(actuator='<dcmotor class="m" joint="a"/><dcmotor class="m" joint="a" resistance="3" lugre="10 1 .1 .2 .05"/><pid class="p" joint="a" ki="2"/><pid class="q" joint="b" kp="7"/>')
+    xml = scene(actuator='<dcmotor class="m" joint="a"/><dcmotor class="m" joint="a" resistance="3" lugre="10 1 .1 .2 .05"/><pid class="p" joint="a" ki="2"/><pid class="q" joint="b" kp="7"/>'
+                '<general class="p" joint="b" gainprm="3" dyntype="pid"/><general class="m" joint="b" gainprm="4 .5"/><pid class="g" joint="a" kv="3"/><motor class="m" joint="b"/>')
     classes = """<default><default class="m"><dcmotor motorconst=".5" resistance="2" inductance=".02"/></default><default class="p"><pid kp="4" kv="2" velrange="-1 1"/>
-<default class="q"><pid input="pos" slewmax="3"/></default></default></default>"""
+<default class="q"><pid input="pos" slewmax="3"/></default></default><default class="g"><general gaintype="pid" biastype="affine" biasprm="0 -6 0" gainprm="2" ffrange="-1 1"/></default></default>"""
     xml = xml.replace("<worldbody>", classes + "<worldbody>")
     model, _, mj, _ = together(xml, 20)
     fields_agree(model, mj, "actuator_ctrlspec actuator_ctrllimited actuator_ctrlrange actuator_gainprm actuator_biasprm actuator_dynprm")
