@@ -24,7 +24,7 @@ import stiction
 FAIR = (stiction.Error, TypeError, ValueError, IndexError, KeyError, AttributeError, OverflowError, MemoryError, BufferError,
         OSError, NotImplementedError, ZeroDivisionError, RuntimeError)
 ROUND_CALLS, CALL_SECONDS = 60, 60
-WORK_MOST = 5e7  # floating-point operations of a solve: a second or two under sanitizers
+WORK_MOST = 1e7  # floating-point operations of a solve: less than a second under sanitizers
 
 XML = [
     "<mujoco/>",

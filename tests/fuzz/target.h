@@ -12,8 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
 
-/* Floating-point operations of a step: a second or two under sanitizers. A hostile scene may ask for minutes. */
-#define WORK_MOST 5e7
+/* Floating-point operations of a step: less than a second under sanitizers. A hostile scene may ask for minutes. */
+#define WORK_MOST 1e7
 
 #define MUST(condition)                                                                    \
     do {                                                                                   \
