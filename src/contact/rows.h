@@ -164,6 +164,10 @@ static inline double sti__cone_slack(int dim, const double *mu, const double *g,
 /* l(y) + g'y + 1/2 g'Rg for g in the cone: >= 0, and accurate when it is tiny. */
 static inline double sti__cone_gap(int dim, const double *mu, const double *R, const double *y,
                                    const double *g) {
+    if (dim == 1 && R[0] > 0) { /* a spring that pushes */
+        double off = y[0] >= 0 ? g[0] : g[0] + y[0] / R[0];
+        return R[0] * off * off / 2 + (y[0] >= 0 ? g[0] * y[0] : 0);
+    }
     double u[5], e[5] = {0}, own[6], s = sti__cone_slip(dim, mu, y, u), gap = 0;
     if (!(R[0] > 0) && !(sti__cone_value(dim, mu, R, y) < INFINITY)) return INFINITY;
     sti__region region = sti__cone_impulse(dim, mu, R, y, own);
@@ -295,6 +299,12 @@ static inline double sti__row_evaluate(const sti_row *row, const double *R, cons
         double l = row->user.value(row->user.context, dim, y, g, H);
         for (int i = 0; i < dim; i++) g[i] = -g[i];
         return l;
+    }
+    if (row->kind == STI_ROW_CONE && dim == 1 && R[0] > 0) { /* a spring that pushes */
+        bool pushes = !(y[0] >= 0);
+        g[0] = pushes ? -y[0] / R[0] : 0;
+        if (H) H[0] = pushes ? 1 / R[0] : 0;
+        return pushes ? y[0] * y[0] / R[0] / 2 : 0;
     }
     sti__region region = sti__row_impulse(row, R, y, g);
     if (H && row->kind == STI_ROW_CONE) sti__cone_hessian(dim, row->mu, R, y, g, region, H);

@@ -50,6 +50,7 @@
 #define STI__SAP_PCG_PASSES 8 /* Cost of a step of conjugate gradients with its preconditioner, in passes over the island ... */
 #define STI__SAP_PRECOND_PASSES 40 /* ... and of making the preconditioner. */
 #define STI__HESSIAN_PLACES ((int64_t)1 << 27) /* Numbers that blocks add to a Newton matrix beyond which a factor is not even planned: half a gigabyte of places. */
+#define STI__HESSIAN_GROUP 8 /* Blocks over the same dofs that are added to a Newton matrix together, at most. */
 #define STI__HESSIAN_JACOBI 24 /* Dofs in a diagonal block of the preconditioner of bodies that are not soft: four bodies. */
 #define STI__HESSIAN_BOOST 1e-14 /* Share that is added to the diagonal where a factor fails; a hundred times more each time, ... */
 #define STI__HESSIAN_TRIES 8 /* ... so many times at most: the last adds 1. */

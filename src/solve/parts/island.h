@@ -29,6 +29,8 @@ typedef struct sti__island {
     int *same; /* n: dofs from this on that the same blocks touch, in a row */
     int64_t *number;
     double *value;
+    int ngroup;         /* runs of blocks that are alike and over the same dofs, such as the contacts of two bodies */
+    int *group, *begin; /* nrow: of each block; ngroup + 1: the first block of each */
     int *tstart, *tblock, *tslot; /* by dofs: which blocks touch it, and where in their list it is */
 
     double *vstar, *impetus;                            /* n; A v* */
@@ -56,12 +58,14 @@ typedef struct sti__island {
     bool *active;           /* nrow: G is not zero */
 
     /* H = A + J'GJ, lower triangle; aplace: where A's lower entries are in it; hplace: entry (i, k <= i) of
-       block b's contribution is at hplace[pstart[b] + i (i + 1) / 2 + k] */
+       what the blocks of group g add is at hplace[pstart[g] + i (i + 1) / 2 + k] */
     sti_csr H;
     int *hstart, *hcol, *aplace, *hplace;
     int64_t *pstart;
     double *hvalue;
     uint64_t pattern; /* hash of what H was planned for; 0: nothing */
+    uint64_t pcg_pattern; /* the same of the conjugate gradients */
+    bool unplannable;     /* H of that pattern is too large to factor */
     bool planned;     /* H, of this problem: not before it is needed where an earlier factor may do */
     sti_linear linear;
     sti_preconditioner preconditioner;

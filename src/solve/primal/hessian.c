@@ -31,18 +31,40 @@ bool sti__prefers_direct(const sti__island *s) {
 
 /* ---- planning ----------------------------------------------------------------------------------------- */
 
-/* Places that the blocks' contributions have in all. */
+/* Its dofs: those of its first block. */
+static const int *group_columns(const sti__island *s, int g, int *count) {
+    int b = s->begin[g];
+    *count = s->start[b + 1] - s->start[b];
+    return s->col + s->start[b];
+}
+
+/* Places that the contributions of all groups have. */
 static int64_t count_places(const sti__island *s) {
     int64_t sum = 0;
-    for (int b = 0; b < s->nrow; b++) {
-        int64_t count = s->start[b + 1] - s->start[b];
-        sum += count * (count + 1) / 2;
+    for (int g = 0, count; g < s->ngroup; g++) {
+        group_columns(s, g, &count);
+        sum += (int64_t)count * (count + 1) / 2;
     }
     return sum;
 }
 
+/* Of A and of the dofs of groups: how many blocks a group has does not matter to H. */
 static uint64_t hash_pattern(const sti__island *s) {
-    int head[] = {s->n, s->nrow, s->m, (int)s->linear, (int)s->preconditioner, s->coords != NULL};
+    int head[] = {s->n, s->ngroup}, count;
+    uint64_t h = sti__hash(STI__HASH_SEED, head, sizeof head);
+    h = sti__hash(h, s->astart, sizeof(int) * ((size_t)s->n + 1));
+    h = sti__hash(h, s->acol, sizeof(int) * (size_t)s->astart[s->n]);
+    for (int g = 0; g < s->ngroup; g++) {
+        const int *col = group_columns(s, g, &count);
+        h = sti__hash(h, &count, sizeof count);
+        h = sti__hash(h, col, sizeof(int) * (size_t)count);
+    }
+    return h ? h : 1;
+}
+
+/* Of all that conjugate gradients are planned for. */
+static uint64_t hash_pcg_pattern(const sti__island *s) {
+    int head[] = {s->n, s->nrow, s->m, (int)s->preconditioner, s->coords != NULL};
     uint64_t h = sti__hash(STI__HASH_SEED, head, sizeof head);
     h = sti__hash(h, s->astart, sizeof(int) * ((size_t)s->n + 1));
     h = sti__hash(h, s->acol, sizeof(int) * (size_t)s->astart[s->n]);
@@ -50,6 +72,12 @@ static uint64_t hash_pattern(const sti__island *s) {
     h = sti__hash(h, s->col, sizeof(int) * (size_t)s->start[s->nrow]);
     h = sti__hash(h, s->first, sizeof(int) * ((size_t)s->nrow + 1));
     return h ? h : 1;
+}
+
+/* The place in a dof's list of blocks after those of the group that begins at t. */
+static int next_group(const sti__island *s, int t) {
+    int g = s->group[s->tblock[t]];
+    return t + s->begin[g + 1] - s->begin[g];
 }
 
 /* Columns of row i of the lower triangle, not sorted, into out (may be NULL); returns their number. */
@@ -63,7 +91,7 @@ static int collect_row(const sti__island *s, int i, int *mark, int *out) {
         if (out) out[count] = j;
         count++;
     }
-    for (int t = s->tstart[i]; t < s->tstart[i + 1]; t++) {
+    for (int t = s->tstart[i]; t < s->tstart[i + 1]; t = next_group(s, t)) {
         const int *col = s->col + s->start[s->tblock[t]];
         for (int k = 0; k < s->tslot[t]; k++) {
             if (mark[col[k]] == i) continue;
@@ -110,9 +138,9 @@ static void fill_row(sti__island *s, int i, int *mark, int *slot) {
     for (int k = 0; k < count; k++) slot[col[k]] = s->hstart[i] + k;
     for (int k = s->astart[i]; k < s->astart[i + 1]; k++)
         s->aplace[k] = s->acol[k] <= i ? slot[s->acol[k]] : -1;
-    for (int t = s->tstart[i]; t < s->tstart[i + 1]; t++) {
+    for (int t = s->tstart[i]; t < s->tstart[i + 1]; t = next_group(s, t)) {
         int b = s->tblock[t], a = s->tslot[t];
-        int *place = s->hplace + s->pstart[b] + (int64_t)a * (a + 1) / 2;
+        int *place = s->hplace + s->pstart[s->group[b]] + (int64_t)a * (a + 1) / 2;
         for (int k = 0; k <= a; k++) place[k] = slot[s->col[s->start[b] + k]];
     }
 }
@@ -121,7 +149,7 @@ static size_t lay_out_plan(sti__island *s, size_t nnz, size_t places, char *base
     sti__cutter c = {base, 0};
     size_t n = (size_t)s->n;
     s->hvalue = sti__cut(&c, nnz, sizeof(double));
-    s->pstart = sti__cut(&c, (size_t)s->nrow + 1, sizeof(int64_t));
+    s->pstart = sti__cut(&c, (size_t)s->ngroup + 1, sizeof(int64_t));
     s->hstart = sti__cut(&c, n + 1, sizeof(int));
     s->hcol = sti__cut(&c, nnz, sizeof(int));
     s->aplace = sti__cut(&c, (size_t)s->astart[s->n], sizeof(int));
@@ -146,9 +174,9 @@ static sti_status plan_direct(sti__island *s, sti_error *error) {
     if (!reserve_plan(s, (size_t)nnz, (size_t)places))
         return sti__fail(error, STI_NO_MEMORY, "not enough memory for a Newton matrix of %d dofs", s->n);
     s->pstart[0] = 0;
-    for (int b = 0; b < s->nrow; b++) {
-        int64_t count = s->start[b + 1] - s->start[b];
-        s->pstart[b + 1] = s->pstart[b] + count * (count + 1) / 2;
+    for (int g = 0, count; g < s->ngroup; g++) {
+        group_columns(s, g, &count);
+        s->pstart[g + 1] = s->pstart[g] + (int64_t)count * (count + 1) / 2;
     }
     for (int i = 0; i < s->n; i++) mark[i] = -1;
     s->hstart[0] = 0;
@@ -184,28 +212,36 @@ static sti_status plan_pcg(sti__island *s, sti_error *error) {
     return status == STI_OK ? sti__core_plan(&s->core, s, a, error) : status;
 }
 
+/* H for a factor, if it is not too large for one. The plan is that of the last pattern where it is the same. */
+static sti_status plan_factor(sti__island *s, sti_error *error) {
+    uint64_t pattern = hash_pattern(s);
+    if (pattern != s->pattern) {
+        s->pattern = 0;
+        sti_status status = count_places(s) > STI__HESSIAN_PLACES ? STI_LIMIT : plan_direct(s, error);
+        if (status != STI_OK && status != STI_LIMIT) return status;
+        s->unplannable = status == STI_LIMIT;
+        s->pattern = pattern;
+    }
+    s->H = (sti_csr){s->n, s->n, s->hstart, s->hcol, s->hvalue};
+    s->direct = !s->unplannable;
+    return STI_OK;
+}
+
 static sti_status plan_hessian(sti__island *s, sti_error *error) {
     sti_linear linear = s->linear;
     sti_status status;
-    uint64_t pattern = hash_pattern(s);
-    if (pattern == s->pattern) {
-        s->H = (sti_csr){s->n, s->n, s->hstart, s->hcol, s->hvalue};
-        s->planned = true;
-        return STI_OK;
-    }
-    s->pattern = 0;
-    s->direct = linear != STI_LINEAR_PCG && count_places(s) <= STI__HESSIAN_PLACES &&
-                !(linear == STI_LINEAR_AUTO && sti__chol_iterates(s->mass));
+    s->direct = false;
+    if (linear == STI_LINEAR_DIRECT || (linear == STI_LINEAR_AUTO && !sti__chol_iterates(s->mass)))
+        if ((status = plan_factor(s, error)) != STI_OK) return status;
     if (linear == STI_LINEAR_DIRECT && !s->direct)
         return sti__fail(error, STI_LIMIT, "the Newton matrix is too large to factor");
-    if (s->direct) {
-        status = plan_direct(s, error);
-        if (status == STI_LIMIT && linear == STI_LINEAR_AUTO) s->direct = false;
-        else if (status != STI_OK) return status;
-    }
     if (linear == STI_LINEAR_AUTO && s->direct) s->direct = sti__prefers_direct(s);
-    if (!s->direct && (status = plan_pcg(s, error)) != STI_OK) return status;
-    s->pattern = pattern;
+    uint64_t pattern = s->direct ? s->pcg_pattern : hash_pcg_pattern(s);
+    if (pattern != s->pcg_pattern) {
+        s->pcg_pattern = 0;
+        if ((status = plan_pcg(s, error)) != STI_OK) return status;
+        s->pcg_pattern = pattern;
+    }
     s->planned = true;
     return STI_OK;
 }
@@ -270,6 +306,10 @@ static void curve_blocks(void *context, int begin, int end) {
             }
             continue;
         }
+        if (dim == 1) {
+            for (int k = 0; k < count; k++) out[k] = G[0] * J[k];
+            continue;
+        }
         for (int k = 0; k < count; k++, J += dim, out += dof)
             for (int i = 0; i < dim; i++) {
                 double sum = 0;
@@ -281,58 +321,112 @@ static void curve_blocks(void *context, int begin, int end) {
 
 typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
 
-/* to += J'GJ, three rows */
-static inline void add_three(double *to, int n, int count, const double J[3], const double *GJ) {
-    double a = J[0], b = J[1], c = J[2];
-    const double *x = GJ, *y = GJ + count, *z = y + count;
+#define AT(x, i) (*(const pair *)((x) + (i)))
+
+/* What the active blocks of a group add to one row of H: J of its dof and GJ of all dofs, for each of `used` blocks. */
+typedef struct addends {
+    int used, dim, count;
+    const double *J[STI__HESSIAN_GROUP], *GJ[STI__HESSIAN_GROUP];
+} addends;
+
+/* to += J'GJ of `n` columns from `at` on, one row a block. A body's six are kept in registers. */
+static inline void add_ones(const addends *x, int at, int n, double *to) {
     int i = 0;
-    for (; i + 1 < n; i += 2)
-        *(pair *)(to + i) +=
-            (a * *(const pair *)(x + i) + b * *(const pair *)(y + i)) + c * *(const pair *)(z + i);
-    if (i < n) to[i] += (a * x[i] + b * y[i]) + c * z[i];
+    for (; i + 5 < n; i += 6) {
+        pair a = AT(to, i), b = AT(to, i + 2), c = AT(to, i + 4);
+        for (int u = 0; u < x->used; u++) {
+            double J = x->J[u][0];
+            const double *GJ = x->GJ[u] + at + i;
+            a += J * AT(GJ, 0), b += J * AT(GJ, 2), c += J * AT(GJ, 4);
+        }
+        *(pair *)(to + i) = a, *(pair *)(to + i + 2) = b, *(pair *)(to + i + 4) = c;
+    }
+    for (; i + 1 < n; i += 2) {
+        pair a = AT(to, i);
+        for (int u = 0; u < x->used; u++) a += x->J[u][0] * AT(x->GJ[u], at + i);
+        *(pair *)(to + i) = a;
+    }
+    for (int u = 0; i < n && u < x->used; u++) to[i] += x->J[u][0] * x->GJ[u][at + i];
 }
 
-/* The same of one row. */
-static inline void add_one(double *to, int n, double J, const double *GJ) {
-    int i = 0;
-    for (; i + 1 < n; i += 2) *(pair *)(to + i) += J * *(const pair *)(GJ + i);
-    if (i < n) to[i] += J * GJ[i];
-}
-
-/* h += J'GJ of one dof and the first n of the block; columns that follow each other do so in h too. */
-static inline void add_block(double *h, const int *place, const int *run, int n, int dim, int count,
-                             const double *J, const double *GJ) {
-    for (int k = 0, end; k < n; k = end) {
-        end = run[k] < n ? run[k] : n;
-        if (dim == 3) {
-            add_three(h + place[k], end - k, count, J, GJ + k);
-            continue;
+/* The same of three rows a block. */
+static inline void add_threes(const addends *x, int at, int n, double *to) {
+    int i = 0, y = x->count, z = 2 * y;
+    for (; i + 5 < n; i += 6) {
+        pair a = AT(to, i), b = AT(to, i + 2), c = AT(to, i + 4);
+        for (int u = 0; u < x->used; u++) {
+            const double *J = x->J[u], *G = x->GJ[u] + at + i;
+            a += (J[0] * AT(G, 0) + J[1] * AT(G, y)) + J[2] * AT(G, z);
+            b += (J[0] * AT(G, 2) + J[1] * AT(G, y + 2)) + J[2] * AT(G, z + 2);
+            c += (J[0] * AT(G, 4) + J[1] * AT(G, y + 4)) + J[2] * AT(G, z + 4);
         }
-        if (dim == 1) {
-            add_one(h + place[k], end - k, J[0], GJ + k);
-            continue;
+        *(pair *)(to + i) = a, *(pair *)(to + i + 2) = b, *(pair *)(to + i + 4) = c;
+    }
+    for (; i + 1 < n; i += 2) {
+        pair a = AT(to, i);
+        for (int u = 0; u < x->used; u++) {
+            const double *J = x->J[u], *G = x->GJ[u] + at + i;
+            a += (J[0] * AT(G, 0) + J[1] * AT(G, y)) + J[2] * AT(G, z);
         }
-        for (int i = k; i < end; i++) {
-            double sum = 0;
-            for (int d = 0; d < dim; d++) sum += J[d] * GJ[d * count + i];
-            h[place[i]] += sum;
-        }
+        *(pair *)(to + i) = a;
+    }
+    for (int u = 0; i < n && u < x->used; u++) {
+        const double *J = x->J[u], *G = x->GJ[u] + at + i;
+        to[i] += (J[0] * G[0] + J[1] * G[y]) + J[2] * G[z];
     }
 }
 
+/* Of any number of rows. */
+static inline void add_rows(const addends *x, int at, int n, double *to) {
+    for (int u = 0; u < x->used; u++)
+        for (int i = 0; i < n; i++) {
+            double sum = 0;
+            for (int d = 0; d < x->dim; d++) sum += x->J[u][d] * x->GJ[u][d * x->count + at + i];
+            to[i] += sum;
+        }
+}
+
+static void find_addends(const sti__island *s, int g, int slot, addends *x) {
+    int first = s->begin[g];
+    x->used = 0;
+    x->dim = s->first[first + 1] - s->first[first];
+    x->count = s->start[first + 1] - s->start[first];
+    for (int b = first; b < s->begin[g + 1]; b++) {
+        if (!s->active[b]) continue;
+        x->J[x->used] = s->value + s->number[b] + (int64_t)slot * x->dim;
+        x->GJ[x->used++] = s->GJ + s->number[b];
+    }
+}
+
+/* h += J'GJ of a group's dofs from `slot` on, `width` of them, and all before them; columns that follow each other do so in h too. */
+static void add_group(const sti__island *s, int g, int slot, int width, double *h) {
+    const int *place = s->hplace + s->pstart[g] + (int64_t)slot * (slot + 1) / 2,
+              *run = s->run + s->start[s->begin[g]];
+    addends x;
+    find_addends(s, g, slot, &x);
+    if (x.used == 0) return;
+    for (int n = slot + 1; n <= slot + width; place += n++) {
+        for (int k = 0, end; k < n; k = end) {
+            end = run[k] < n ? run[k] : n;
+            if (x.dim == 1) add_ones(&x, k, end - k, h + place[k]);
+            else if (x.dim == 3) add_threes(&x, k, end - k, h + place[k]);
+            else add_rows(&x, k, end - k, h + place[k]);
+        }
+        for (int u = 0; u < x.used; u++) x.J[u] += x.dim;
+    }
+}
+
+/* Dofs that the same blocks touch are done together. */
 static void assemble_rows(void *context, int begin, int end) {
     sti__island *s = context;
-    for (int i = begin; i < end; i++) {
-        memset(s->hvalue + s->hstart[i], 0, sizeof(double) * (size_t)(s->hstart[i + 1] - s->hstart[i]));
-        for (int k = s->astart[i]; k < s->astart[i + 1]; k++)
+    for (int i = begin, width; i < end; i += width) {
+        width = s->same[i] < end - i ? s->same[i] : end - i;
+        memset(s->hvalue + s->hstart[i], 0,
+               sizeof(double) * (size_t)(s->hstart[i + width] - s->hstart[i]));
+        for (int k = s->astart[i]; k < s->astart[i + width]; k++)
             if (s->aplace[k] >= 0) s->hvalue[s->aplace[k]] = s->avalue[k];
-        for (int t = s->tstart[i]; t < s->tstart[i + 1]; t++) {
-            int b = s->tblock[t], a = s->tslot[t], dim = s->first[b + 1] - s->first[b];
-            if (s->active[b])
-                add_block(s->hvalue, s->hplace + s->pstart[b] + (int64_t)a * (a + 1) / 2,
-                          s->run + s->start[b], a + 1, dim, s->start[b + 1] - s->start[b],
-                          s->value + s->number[b] + (int64_t)a * dim, s->GJ + s->number[b]);
-        }
+        for (int t = s->tstart[i]; t < s->tstart[i + 1]; t = next_group(s, t))
+            add_group(s, s->group[s->tblock[t]], s->tslot[t], width, s->hvalue);
     }
 }
 
