@@ -42,7 +42,8 @@ static const char rigid[] =
 " group='1' material='a' solreflimit='.03 1' solimplimit='.8 .9 .01 .5 2' solreffriction='.03 1' solimpfriction='.8 .9 .01 .5 2' actuatorfrcrange='-5 5'>"
 "<site site='anchor'/><site site='s1'/><site site='s2'/></spatial>"
 "<sti:sheet site1='anchor' site2='s1' site3='s2' young='200' poisson='.2' thickness='.01' damping='.01'/>"
-"<sti:fold site1='anchor' site2='s1' site3='s2' site4='s3' young='3e3' poisson='.2' thickness='.02' damping='.02'/></tendon>"
+"<sti:fold site1='anchor' site2='s1' site3='s2' site4='s3' young='3e3' poisson='.2' thickness='.02' damping='.02'/>"
+"<sti:bend site1='anchor' site2='s1' site3='s2' young='3e3' radius='.02' damping='.03'/></tendon>"
 "<actuator><general name='a1' joint='j1' gear='2' gainprm='3 0 0' biastype='affine' biasprm='.1 -3 -.2' ctrlrange='-1 1' forcerange='-6 6' ctrllimited='true' forcelimited='true' group='1'"
 " dyntype='filterexact' dynprm='.1' actrange='-2 2' actlimited='true' actearly='false' lengthrange='0 2'/>"
 "<general name='a2' user='17' tendon='rope' gainprm='1' armature='.03' damping='.15' nsample='3' delay='.004'/><general name='a3' cranksite='s1' slidersite='anchor' cranklength='2.5'/>"
@@ -172,6 +173,7 @@ static const edit rigid_edits[] = {
     {"sheet_matter", "young='200' poisson='.2' thickness='.01'", "young='300' poisson='.3' thickness='.02'"},
     {"fold_matter", "poisson='.2' thickness='.02' damping='.02'",
      "poisson='.1' thickness='.03' damping='.01'"},
+    {"bend_matter", "young='3e3' radius='.02' damping='.03'", "young='4e3' radius='.03' damping='.01'"},
     {"tendon_stiffnesspoly", "stiffness='5'", "stiffness='5 1 2'"},
     {"tendon_damping", "damping='.2'", "damping='2'"},
     {"tendon_dampingpoly", "damping='.2'", "damping='.2 1 2'"},

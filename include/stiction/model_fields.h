@@ -50,6 +50,7 @@
     X(nJmom, "nonzeros of the actuator moment arms")                                      \
     X(nsheet, "triangles of elastic sheets")                                              \
     X(nfold, "folds of elastic sheets")                                                   \
+    X(nbend, "corners of elastic strings")                                                \
     X(nsensor, "sensors")                                                                 \
     X(nsensordata, "sensor values")                                                       \
     X(neq, "equality constraints")                                                        \
@@ -332,6 +333,9 @@
     X(int, fold_siteid, nfold, 4, C, F)       /* the edge, and the corners across it */      \
     X(double, fold_matter, nfold, 4, C, B)    /* as sheet_matter */                          \
     X(double, fold_weight, nfold, 4, C, D)    /* energy is half the square of the sum of places with them */ \
+    X(int, bend_siteid, nbend, 3, C, F)       /* three vertices in a row */                 \
+    X(double, bend_matter, nbend, 3, C, B)    /* Young's modulus, Pa; radius of the cross-section, m; damping, s */ \
+    X(double, bend_stiffness, nbend, 1, C, D) /* energy is half of it times the square of the curvature binormal */ \
     X(int, ten_J_rowadr, ntendon, 1, C, F)                                                \
     X(int, ten_J_rownnz, ntendon, 1, C, F)                                                \
     X(int, ten_J_colind, nJten, 1, C, F)                                                  \

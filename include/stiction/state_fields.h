@@ -67,6 +67,7 @@
     X(qfrc_damper, nv, 1, D)                                                              \
     X(qfrc_gravcomp, nv, 1, D)                                                            \
     X(qfrc_fluid, nv, 1, D)                                                               \
+    X(qfrc_sheet, nv, 1, D) /* of elastic sheets and strings, within the two of springs and dampers */ \
     X(qfrc_passive, nv, 1, D)                                                             \
     X(act_dot, na, 1, D)                                                                  \
     X(actuator_force, nactuator, 1, D)                                                           \

@@ -328,6 +328,7 @@ class Model:
     nJmom: int
     nsheet: int
     nfold: int
+    nbend: int
     nsensor: int
     nsensordata: int
     neq: int
@@ -577,6 +578,9 @@ class Model:
     fold_siteid: npt.NDArray[Any]
     fold_matter: npt.NDArray[Any]
     fold_weight: npt.NDArray[Any]
+    bend_siteid: npt.NDArray[Any]
+    bend_matter: npt.NDArray[Any]
+    bend_stiffness: npt.NDArray[Any]
     ten_J_rowadr: npt.NDArray[Any]
     ten_J_rownnz: npt.NDArray[Any]
     ten_J_colind: npt.NDArray[Any]
@@ -832,6 +836,7 @@ class Data:
     qfrc_damper: _Array
     qfrc_gravcomp: _Array
     qfrc_fluid: _Array
+    qfrc_sheet: _Array
     qfrc_passive: _Array
     act_dot: _Array
     actuator_force: _Array
@@ -969,6 +974,7 @@ class Batch:
     qfrc_damper: _Array
     qfrc_gravcomp: _Array
     qfrc_fluid: _Array
+    qfrc_sheet: _Array
     qfrc_passive: _Array
     act_dot: _Array
     actuator_force: _Array

@@ -28,6 +28,12 @@ static vreal sheet_energy(const sti_state *s) {
         fold_sum(s, i, x, sum);
         twice = twice + v3_dot(sum, sum);
     }
+    for (int i = 0; i < m->nbend; i++) {
+        sti__bent bent;
+        sheet_places(s, m->bend_siteid + 3 * i, 3, x, NULL);
+        bend_curvature(x, &bent, sum);
+        twice = twice + v_set(m->bend_stiffness[i]) * v3_dot(sum, sum);
+    }
     return v_set(0.5) * twice;
 }
 

@@ -75,14 +75,37 @@ static void push_sheets(const sti_state *s, bool damp, vreal *force) {
     }
 }
 
+/* Springs, or dampers, of strings on bodies. */
+static void push_bends(const sti_state *s, bool damp, vreal *force) {
+    const sti_model *m = s->model;
+    for (int i = 0; i < m->nbend; i++) {
+        const int *site = m->bend_siteid + 3 * i;
+        vreal x[3][3], v[3][3], f[3][3], kb[3], u[3];
+        sti__bent bent;
+        double share = damp ? -m->bend_matter[3 * i + 2] : -1;
+        sheet_places(s, site, 3, x, damp ? v : NULL);
+        bend_curvature(x, &bent, kb);
+        v3_copy(u, kb);
+        if (damp) bend_rate(&bent, kb, v, u);
+        v3_scale(u, u, v_set(share * m->bend_stiffness[i]));
+        bend_forces(&bent, kb, u, f);
+        for (int k = 0; k < 3; k++) push_site(s, site[k], x[k], f[k], force);
+    }
+}
+
 static void sheets(sti_state *s, bool damp, vreal *out) {
     const sti_model *m = s->model;
-    if (m->nsheet + m->nfold == 0) return;
+    if (m->nsheet + m->nfold + m->nbend == 0) return;
     vreal *force = LANES(s->scratch), *more = force + 6 * m->nbody;
     fill(force, 6 * m->nbody);
     push_sheets(s, damp, force);
+    push_bends(s, damp, force);
     project_forces(s, force, more);
-    for (int d = 0; d < m->nv; d++) out[d] = out[d] + more[d];
+    vreal *all = LANES(s->qfrc_sheet);
+    for (int d = 0; d < m->nv; d++) {
+        out[d] = out[d] + more[d];
+        all[d] = all[d] + more[d];
+    }
 }
 
 static void springs(sti_state *s) {
@@ -162,6 +185,7 @@ void STI_K(passive)(sti_state *s) {
     const sti_model *m = s->model;
     int off = STI_DISABLE_SPRING | STI_DISABLE_DAMPER;
     fill(LANES(s->qfrc_fluid), m->nv);
+    fill(LANES(s->qfrc_sheet), m->nv);
     if ((s->opt.disableflags & off) == off) {
         fill(LANES(s->qfrc_spring), m->nv);
         fill(LANES(s->qfrc_damper), m->nv);

@@ -441,7 +441,11 @@ sti_status sti__reference_values(sti_model *m, const sti_spec *spec, sti_report 
         sti__open_statistic(m, !spec);
         evaluate(s, m);
         int flat = sti__sheets_rest(m, s->site_xpos);
-        if (flat >= 0)
+        if (flat >= m->nsheet + m->nfold)
+            sti__fail_at(&own, spec ? sti__place_of(sti__root(spec)) : (sti__place){0}, STI_PHYSICS,
+                         "corner %d of elastic strings has an edge without length in the reference pose",
+                         flat - m->nsheet - m->nfold);
+        else if (flat >= 0)
             sti__fail_at(&own, spec ? sti__place_of(sti__root(spec)) : (sti__place){0}, STI_PHYSICS,
                          "%s %d of elastic sheets has no area in the reference pose",
                          flat < m->nsheet ? "triangle" : "fold", flat < m->nsheet ? flat : flat - m->nsheet);

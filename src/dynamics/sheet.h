@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elastic sheets: how far triangles and folds are from rest, for forces and energy. model/sheets.c has what they are at rest. */
+/* Elastic sheets and strings: how far triangles, folds and corners are from rest, for forces and energy. model/sheets.c has what they are at rest. */
 #ifndef STI_DYNAMICS_SHEET_H
 #define STI_DYNAMICS_SHEET_H
 
@@ -56,6 +56,66 @@ static inline void fold_sum(const sti_state *s, int i, vreal x[4][3], vreal sum[
     for (int c = 0; c < 3; c++)
         sum[c] =
             (v_set(w[0]) * x[0][c] + v_set(w[1]) * x[1][c]) + (v_set(w[2]) * x[2][c] + v_set(w[3]) * x[3][c]);
+}
+
+/* Corner of a string: directions of both edges, their lengths, and how straight it is, from 0 for one that is folded to 2. */
+typedef struct sti__bent {
+    vreal t[2][3], length[2], straight;
+} sti__bent;
+
+/* Its curvature binormal: across the plane in which it bends, as long as twice the tangent of half of the angle. */
+static inline void bend_curvature(vreal x[3][3], sti__bent *b, vreal kb[3]) {
+    for (int k = 0; k < 2; k++) {
+        v3_sub(b->t[k], x[k + 1], x[k]);
+        b->length[k] = v_max(v3_normalize(b->t[k]), v_set(1e-30));
+    }
+    b->straight = v_max(v_set(1) + v3_dot(b->t[0], b->t[1]), v_set(1e-6));
+    v3_cross(kb, b->t[0], b->t[1]);
+    v3_scale(kb, kb, v_set(2) / b->straight);
+}
+
+/* The part of v across a unit vector, over a length. */
+static inline void across(vreal out[3], const vreal v[3], const vreal t[3], vreal length) {
+    vreal along = -v3_dot(v, t);
+    v3_copy(out, v);
+    v3_add_scaled(out, t, along);
+    v3_scale(out, out, v_set(1) / length);
+}
+
+/* What the curvature binormal kb changes by per time as the string bends more or less; not as the plane turns in which it bends, which a
+   string without torsion does not resist. */
+static inline void bend_rate(const sti__bent *b, const vreal kb[3], vreal v[3][3], vreal out[3]) {
+    vreal way[3], turn[2][3], part[3];
+    for (int k = 0; k < 2; k++) {
+        v3_sub(way, v[k + 1], v[k]);
+        across(turn[k], way, b->t[k], b->length[k]);
+    }
+    v3_cross(out, turn[0], b->t[1]);
+    v3_cross(part, b->t[0], turn[1]);
+    v3_add(out, out, part);
+    v3_scale(out, out, v_set(2));
+    v3_add_scaled(out, kb, -(v3_dot(turn[0], b->t[1]) + v3_dot(b->t[0], turn[1])));
+    v3_scale(out, out, v_set(1) / b->straight);
+    v3_copy(part, kb);
+    vmask plane = v_lt(v_set(1e-15), v3_normalize(part));
+    vreal along = v3_dot(part, out);
+    for (int c = 0; c < 3; c++) out[c] = v_select(plane, along * part[c], out[c]);
+}
+
+/* Forces on the three vertices that do the work of u as the curvature binormal changes. */
+static inline void bend_forces(const sti__bent *b, const vreal kb[3], const vreal u[3], vreal f[3][3]) {
+    vreal p[3], a[2][3], along = -v3_dot(kb, u);
+    for (int k = 0; k < 2; k++) {
+        if (k == 0) v3_cross(p, b->t[1], u);
+        else v3_cross(p, u, b->t[0]);
+        v3_scale(p, p, v_set(2));
+        v3_add_scaled(p, b->t[1 - k], along);
+        v3_scale(p, p, v_set(1) / b->straight);
+        across(a[k], p, b->t[k], b->length[k]);
+    }
+    v3_scale(f[0], a[0], v_set(-1));
+    v3_sub(f[1], a[0], a[1]);
+    v3_copy(f[2], a[1]);
 }
 
 #endif

@@ -145,6 +145,11 @@ static int is_elastic(const comp *c) {
     return c->dim == 2 && e && sti__real(e, STI_A_young, 0) > 0 ? sti__keyword(e, STI_A_elastic2d, 0) : 0;
 }
 
+static bool bends(const comp *c) {
+    const sti_element *e = sti__first(c->e, STI_E_flex_elasticity);
+    return c->dim == 1 && e && sti__real(e, STI_A_young, 0) > 0;
+}
+
 enum { STRAIN = 2 }; /* of edge@equality */
 
 static sti_status check(comp *c, int type) {
@@ -155,11 +160,8 @@ static sti_status check(comp *c, int type) {
     strcpy(c->name, name);
     if (sti__keyword(c->e, STI_A_dof, 0) != 0)
         return refuse(c, c->e, STI_A_dof, STI_UNSUPPORTED, "only full is supported with dimension 1 and 2");
-    if (c->dim == 1 && elastic && sti__real(elastic, STI_A_young, 0) > 0)
-        return refuse(
-            c, elastic, STI_A_young, STI_UNSUPPORTED,
-            "bending of strings is not supported yet: give edges a stiffness, or make the string of "
-            "bodies with joints that have a stiffness");
+    if (bends(c) && !(sti__real(c->e, STI_A_radius, 0.005) > 0))
+        return refuse(c, c->e, STI_A_radius, STI_PHYSICS, "a string with elasticity needs a radius above 0");
     if (is_elastic(c) && !(sti__real(elastic, STI_A_thickness, -1) > 0))
         return refuse(c, elastic, STI_A_thickness, STI_PHYSICS,
                       "a net with elasticity needs a thickness above 0");
@@ -427,7 +429,7 @@ static sti_status add_edges(comp *c) {
 
 static void add_matter(comp *c, sti_element *section, sti__eid id, const int *corner, int n,
                        sti_status *code) {
-    static const sti__aid common[] = {STI_A_young, STI_A_poisson, STI_A_thickness, STI_A_damping},
+    static const sti__aid common[] = {STI_A_young, STI_A_damping, STI_A_poisson, STI_A_thickness},
                           site[] = {STI_A_site1, STI_A_site2, STI_A_site3, STI_A_site4};
     bool held = true;
     for (int k = 0; k < n; k++) held &= c->pinned[corner[k]];
@@ -438,7 +440,10 @@ static void add_matter(comp *c, sti_element *section, sti__eid id, const int *co
         name_of(c, corner[k], name);
         put(c, e, site[k], name, code);
     }
-    hand_over(c, sti__first(c->e, STI_E_flex_elasticity), e, common, STI__COUNT(common), code);
+    hand_over(c, sti__first(c->e, STI_E_flex_elasticity), e, common, id == STI_E_sti_bend ? 2 : 4, code);
+    if (id != STI_E_sti_bend) return;
+    double radius = sti__real(c->e, STI_A_radius, 0.005);
+    put_reals(c, e, STI_A_radius, &radius, 1, code);
 }
 
 /* An edge of a triangle, its lower vertex first, and the corner across it. */
@@ -484,10 +489,58 @@ static sti_status add_sheets(comp *c) {
     return code;
 }
 
+/* ---- elastic strings --------------------------------------------------------------------------------------------- */
+
+/* Whether three vertices in a row are on one line, to 1e-4 rad. */
+static bool is_straight(const double *a, const double *b, const double *d) {
+    double e[3], f[3], cross[3];
+    v3_sub(e, b, a);
+    v3_sub(f, d, b);
+    v3_cross(cross, e, f);
+    return v3_norm(cross) <= 1e-4 * v3_dot(e, f);
+}
+
+static sti_status add_bend(comp *c, sti_element *section, int v, const int near[2]) {
+    const double *p = (const double *)(const void *)c->point.data;
+    sti_status code = STI_OK;
+    if (!is_straight(p + 3 * (size_t)near[0], p + 3 * (size_t)v, p + 3 * (size_t)near[1]))
+        return refuse(c, sti__first(c->e, STI_E_flex_elasticity), STI_A_young, STI_UNSUPPORTED,
+                      "a string with elasticity must be straight where it is defined; bend it by qpos or a "
+                      "keyframe");
+    add_matter(c, section, STI_E_sti_bend, (int[3]){near[0], v, near[1]}, 3, &code);
+    return code;
+}
+
+/* Vertices with two edges resist bending; ends and branches do not. */
+static sti_status add_bends(comp *c) {
+    typedef struct ends {
+        int count, near[2];
+    } ends;
+    const edge *list = (const edge *)c->edge_list.data;
+    sti_status code = STI_OK;
+    size_t bytes = sti__size(1, (size_t)c->n, sizeof(ends));
+    if (!bends(c)) return STI_OK;
+    ends *of = sti__alloc(&c->copy.to->allocator, bytes);
+    if (!of) return sti__out_of_memory(c->copy.error, sti__place_of(c->e), STI_NO_MEMORY);
+    memset(of, 0, bytes);
+    for (size_t i = 0; i < c->edge_list.count; i++)
+        for (int k = 0; k < 2; k++) {
+            ends *here = &of[k ? list[i].b : list[i].a];
+            if (here->count < 2) here->near[here->count] = k ? list[i].a : list[i].b;
+            here->count++;
+        }
+    sti_element *section = add(c, c->copy.to->root, STI_E_tendon, &code);
+    for (int v = 0; v < c->n && !code; v++)
+        if (of[v].count == 2) code = add_bend(c, section, v, of[v].near);
+    sti__free(&c->copy.to->allocator, of, bytes);
+    return code;
+}
+
 /* The element is a frame without a pose afterwards, with the vertices in it. */
 static sti_status write_out(comp *c) {
     sti_status code = add_edges(c);
     if (!code) code = add_sheets(c);
+    if (!code) code = add_bends(c);
     for (int i = 0; i < c->n && !code; i++) {
         const double *p = (const double *)(const void *)c->point.data + 3 * i;
         if (!c->pinned[i]) add_vertex(c, i, &code);
@@ -507,6 +560,26 @@ static sti_status write_out(comp *c) {
     return code;
 }
 
+/* What is not as in MuJoCo is said. */
+static void tell(const sti_element *e, sti__judge *judge) {
+    sti_error said = {0};
+    const sti_element *contact = sti__first(e, STI_E_flex_contact),
+                      *elastic = sti__first(e, STI_E_flex_elasticity);
+    if (!contact || sti__int(contact, STI_A_contype, 1) || sti__int(contact, STI_A_conaffinity, 1)) {
+        sti__fail_at(
+            &said, sti__place_of(e), STI_UNSUPPORTED,
+            "touches others as spheres at its vertices, and neither itself nor other strings and nets");
+        sti__judge_idle(judge, sti__schema(e->id), e->file, false, &said);
+    }
+    said = (sti_error){0};
+    if (sti__int(e, STI_A_dim, 2) == 1 && elastic && sti__real(elastic, STI_A_young, 0) > 0) {
+        sti__fail_at(&said, sti__place_of(elastic), STI_UNSUPPORTED,
+                     "resists bending, but not torsion, as a string whose end turns freely; the hinges by "
+                     "which MuJoCo turns its pieces are not there");
+        sti__judge_idle(judge, sti__schema(elastic->id), elastic->file, false, &said);
+    }
+}
+
 /* ---- one and all ------------------------------------------------------------------------------------------------- */
 
 static sti_status expand(sti_spec *spec, sti_element *e, sti_error *error) {
@@ -522,7 +595,7 @@ static sti_status expand(sti_spec *spec, sti_element *e, sti_error *error) {
     if (!code) code = make_shape(&c, type);
     if (!code)
         code =
-            sti__room_for(spec, 7.0 * c.n + 3.0 * (double)c.edge_list.count + 4.0 * (double)c.triangles.count,
+            sti__room_for(spec, 8.0 * c.n + 3.0 * (double)c.edge_list.count + 4.0 * (double)c.triangles.count,
                           sti__place_of(e), error);
     if (!code) code = find_pins(&c);
     if (!code) code = place_points(&c);
@@ -549,16 +622,7 @@ bool sti__flexcomps(sti_spec *spec, sti__judge *judge) {
             sti__scope_all(spec);
             scoped = true;
         }
-        sti_error said = {0};
-        const sti_element *contact = sti__first(e, STI_E_flex_contact);
-        bool touch =
-            !contact || sti__int(contact, STI_A_contype, 1) || sti__int(contact, STI_A_conaffinity, 1);
-        if (touch) {
-            sti__fail_at(
-                &said, sti__place_of(e), STI_UNSUPPORTED,
-                "touches others as spheres at its vertices, and neither itself nor other strings and nets");
-            sti__judge_idle(judge, sti__schema(e->id), e->file, false, &said);
-        }
+        tell(e, judge);
         expand(spec, (sti_element *)e, &error);
     }
     if (error.code) sti__judge_error(judge, &error);

@@ -227,7 +227,8 @@ static void gather_all_parts(sti__compiler *c) {
 static sti_object section_part(sti__eid section, sti__eid id) {
     switch (section) {
     case STI_E_tendon:
-        return id == STI_E_sti_sheet || id == STI_E_sti_fold ? STI_OBJ_UNKNOWN : STI_OBJ_TENDON;
+        return id == STI_E_sti_sheet || id == STI_E_sti_fold || id == STI_E_sti_bend ? STI_OBJ_UNKNOWN
+                                                                                     : STI_OBJ_TENDON;
     case STI_E_actuator: return STI_OBJ_ACTUATOR;
     case STI_E_sensor: return STI_OBJ_SENSOR;
     case STI_E_equality: return STI_OBJ_EQUALITY;

@@ -153,7 +153,7 @@ void sti__fill_skins(sti__compiler *c); /* after the bodies */
 void sti__size_hfields(sti__compiler *c);
 void sti__fill_hfields(sti__compiler *c);
 /* sheets.c; the last computes what follows from the places of sites at qpos0, and returns the first triangle, or nsheet and the fold, that has
-   no area there, -1 if all have. */
+   no area there, or nsheet + nfold and the corner of a string without length, -1 if all are good. */
 void sti__size_sheets(sti__compiler *c);
 void sti__fill_sheets(sti__compiler *c);
 int sti__sheets_rest(sti_model *m, const double *site_xpos);

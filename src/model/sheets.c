@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elastic sheets: triangles that resist stretching, and folds between them that resist bending, over sites. docs/soft_bodies.md. */
+/* Elastic sheets: triangles that resist stretching, and folds between them that resist bending, over sites; corners of elastic strings,
+   which resist bending. docs/soft_bodies.md. */
 #include "math/rot.h"
 #include "model/compile.h"
 #include <math.h>
 #include <string.h>
+
+#define PI 3.14159265358979323846
 
 static const sti__aid corner[] = {STI_A_site1, STI_A_site2, STI_A_site3, STI_A_site4};
 
@@ -22,9 +25,11 @@ void sti__size_sheets(sti__compiler *c) {
         sti__add_to(c, e, STI_A_COUNT, &c->m->nsheet, 1, 116, "triangles of sheets");
     for (const sti_element *e = NULL; (e = next_of(c, STI_E_sti_fold, e)) != NULL;)
         sti__add_to(c, e, STI_A_COUNT, &c->m->nfold, 1, 80, "folds of sheets");
+    for (const sti_element *e = NULL; (e = next_of(c, STI_E_sti_bend, e)) != NULL;)
+        sti__add_to(c, e, STI_A_COUNT, &c->m->nbend, 1, 44, "corners of strings");
 }
 
-static void fill(sti__compiler *c, const sti_element *e, int count, int *site, double matter[4]) {
+static void fill_corners(sti__compiler *c, const sti_element *e, int count, int *site) {
     for (int k = 0; k < count; k++) {
         site[k] = sti__reference(c, e, corner[k], STI_OBJ_SITE);
         for (int i = 0; i < k; i++)
@@ -32,6 +37,10 @@ static void fill(sti__compiler *c, const sti_element *e, int count, int *site, d
                 sti__complain(c, e, corner[k], STI_VALUE, "is a corner already");
         if (site[k] < 0) site[k] = 0;
     }
+}
+
+static void fill(sti__compiler *c, const sti_element *e, int count, int *site, double matter[4]) {
+    fill_corners(c, e, count, site);
     matter[0] = sti__real(e, STI_A_young, 0);
     matter[1] = sti__real(e, STI_A_poisson, 0);
     matter[2] = sti__real(e, STI_A_thickness, 0);
@@ -43,6 +52,16 @@ static void fill(sti__compiler *c, const sti_element *e, int count, int *site, d
     if (!(matter[3] >= 0)) sti__complain(c, e, STI_A_damping, STI_VALUE, "must not be negative");
 }
 
+static void fill_bend(sti__compiler *c, const sti_element *e, int *site, double matter[3]) {
+    fill_corners(c, e, 3, site);
+    matter[0] = sti__real(e, STI_A_young, 0);
+    matter[1] = sti__real(e, STI_A_radius, 0);
+    matter[2] = sti__real(e, STI_A_damping, 0);
+    if (!(matter[0] > 0)) sti__complain(c, e, STI_A_young, STI_PHYSICS, "must be positive");
+    if (!(matter[1] > 0)) sti__complain(c, e, STI_A_radius, STI_PHYSICS, "must be positive");
+    if (!(matter[2] >= 0)) sti__complain(c, e, STI_A_damping, STI_VALUE, "must not be negative");
+}
+
 void sti__fill_sheets(sti__compiler *c) {
     sti_model *m = c->m;
     const sti_element *e = NULL;
@@ -51,6 +70,9 @@ void sti__fill_sheets(sti__compiler *c) {
     e = NULL;
     for (int i = 0; i < m->nfold && (e = next_of(c, STI_E_sti_fold, e)) != NULL; i++)
         fill(c, e, 4, m->fold_siteid + 4 * i, m->fold_matter + 4 * i);
+    e = NULL;
+    for (int i = 0; i < m->nbend && (e = next_of(c, STI_E_sti_bend, e)) != NULL; i++)
+        fill_bend(c, e, m->bend_siteid + 3 * i, m->bend_matter + 3 * i);
 }
 
 /* With edges e_k opposite to corner k and area A, an edge's change of squared length d_k is 2 e_k'E e_k, E Green's strain. Solved for E, the
@@ -104,6 +126,17 @@ static bool fold_rest(const double *const x[4], const double matter[4], double w
     return isfinite(weight[0]) && isfinite(weight[1]) && isfinite(weight[2]) && isfinite(weight[3]);
 }
 
+/* A rod of the rigidity E I that bends by the angle a over half of each edge has the energy E I a^2 / (l0 + l1); a is the length of the curvature
+   binormal 2 t0 x t1 / (1 + t0't1), t the directions of the edges (Bergou et al. 2008). */
+static bool bend_rest(const double *const x[3], const double matter[3], double *stiffness) {
+    double e[3], f[3], r2 = matter[1] * matter[1];
+    v3_sub(e, x[1], x[0]);
+    v3_sub(f, x[2], x[1]);
+    double a = v3_norm(e), b = v3_norm(f), moment = 0.25 * PI * r2 * r2;
+    *stiffness = 2 * matter[0] * moment / (a + b);
+    return a > 0 && b > 0 && isfinite(*stiffness);
+}
+
 int sti__sheets_rest(sti_model *m, const double *site) {
     const double *x[4];
     for (int i = 0; i < m->nsheet; i++) {
@@ -114,6 +147,10 @@ int sti__sheets_rest(sti_model *m, const double *site) {
     for (int i = 0; i < m->nfold; i++) {
         for (int k = 0; k < 4; k++) x[k] = site + 3 * (size_t)m->fold_siteid[4 * i + k];
         if (!fold_rest(x, m->fold_matter + 4 * i, m->fold_weight + 4 * i)) return m->nsheet + i;
+    }
+    for (int i = 0; i < m->nbend; i++) {
+        for (int k = 0; k < 3; k++) x[k] = site + 3 * (size_t)m->bend_siteid[3 * i + k];
+        if (!bend_rest(x, m->bend_matter + 3 * i, m->bend_stiffness + i)) return m->nsheet + m->nfold + i;
     }
     return -1;
 }

@@ -28,7 +28,7 @@ static const sti_field outputs[] = {
     STI_FIELD_ten_length, STI_FIELD_ten_J, STI_FIELD_actuator_length, STI_FIELD_actuator_moment,
     STI_FIELD_cvel, STI_FIELD_cdof_dot, STI_FIELD_ten_velocity, STI_FIELD_actuator_velocity,
     STI_FIELD_subtree_linvel, STI_FIELD_subtree_angmom, STI_FIELD_energy,
-    STI_FIELD_qfrc_bias, STI_FIELD_qfrc_spring, STI_FIELD_qfrc_damper, STI_FIELD_qfrc_gravcomp, STI_FIELD_qfrc_fluid,
+    STI_FIELD_qfrc_bias, STI_FIELD_qfrc_spring, STI_FIELD_qfrc_damper, STI_FIELD_qfrc_gravcomp, STI_FIELD_qfrc_fluid, STI_FIELD_qfrc_sheet,
     STI_FIELD_qfrc_passive, STI_FIELD_act_dot, STI_FIELD_actuator_force, STI_FIELD_qfrc_actuator,
     STI_FIELD_qfrc_smooth, STI_FIELD_qacc_smooth, STI_FIELD_qacc};
 /* clang-format on */

@@ -251,6 +251,9 @@ static const char *const parts[] = {
     ".1'/></body></worldbody>",
     "<tendon><sti:sheet site1='s?' site2='s?' site3='s?' young='?' poisson='.3' thickness='.01' "
     "damping='?'/></tendon>",
+    "<worldbody><flexcomp name='f#' type='grid' dim='1' count='5 1 1' spacing='.1 .1 .1' mass='.3' "
+    "radius='?' pos='0 0 .2'><elasticity young='?' damping='?'/><pin id='0 1'/></flexcomp></worldbody>",
+    "<tendon><sti:bend site1='s?' site2='s?' site3='s?' young='?' radius='.01' damping='?'/></tendon>",
     "<tendon><sti:fold site1='s?' site2='s?' site3='s?' site4='s?' young='?' poisson='.3' "
     "thickness='.01'/></tendon>",
     "<worldbody><body name='b#' pos='0 0 ?'><joint name='j#' axis='0 1 0' stiffness='? ?' damping='? ?' "

@@ -313,7 +313,9 @@ def test_dimensions(dim):
 
 
 @pytest.mark.parametrize("attributes, matter, message", [
-    ('dim="1" count="3 1 1"', MATTER, "bending of strings.*give edges a stiffness"),
+    ('dim="1" count="3 1 1" radius="0"', MATTER, "radius above 0"),
+    ('dim="1" count="9 1 1" type="circle"', MATTER, "must be straight"),
+    ('dim="1" count="3 1 1"', '<elasticity young="1e4" section="box" sectionsize=".01 .02"/>', "section.*box"),
     ('dim="2" count="3 3 1"', '<elasticity young="1e4" elastic2d="both"/>', "needs a thickness"),
     ('dim="2" count="3 3 1"', '<elasticity young="1e4" poisson=".6" thickness=".01" elastic2d="both"/>', "from 0 to below 0.5"),
     ('dim="2" count="3 3 1" dof="trilinear"', MATTER, "only full"),
@@ -368,6 +370,66 @@ def test_sheets(kind, law):
         mujoco.mj_step(theirs, d)
     stiction.step(ours, e, 100)
     assert np.allclose(e.qpos, d.qpos, rtol=0, atol=1e-12)
+
+
+def string(what, inside="", options="", young=1e6, damping=0.01):
+    return f"""<mujoco><option timestep=".0001" {options}><flag energy="enable"/></option><worldbody><flexcomp name="s" {what} dim="1" radius=".01">
+        <contact contype="0" conaffinity="0" selfcollide="none"/><elasticity young="{young}" poisson=".3" damping="{damping}"/>{inside}</flexcomp></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("what, hinges", [
+    ('type="grid" count="6 1 1" spacing=".1 .1 .1"', 4),
+    ('type="direct" point="0 0 0 .1 0 0 .2 0 0 .35 0 0 0 1 0 .1 1 0 .2 1 0 .25 1 0 .4 1 0" element="0 1 1 2 2 3 4 5 5 6 6 7 7 8"', 0),
+])
+def test_elastic_strings(what, hinges):
+    """Forces of bent strings and their energy are MuJoCo's; where it makes no hinges that twist them, so are dampers and 100 steps."""
+    xml = string(what, '<pin id="0 1"/>' if hinges else '<pin id="0 4"/>')
+    theirs = mujoco.MjModel.from_xml_string(xml)
+    with pytest.warns(UserWarning, match="not torsion"):
+        ours = stiction.Model.from_xml_string(xml)
+    d, e, n = mujoco.MjData(theirs), stiction.Data(ours), ours.nv
+    assert theirs.nv == n + hinges and ours.nbend == theirs.nflexbending // 10
+    rng = np.random.default_rng(1)
+    d.qpos[:n] = e.qpos[:] = 0.03 * rng.standard_normal(n)
+    d.qvel[:n] = e.qvel[:] = 0.3 * rng.standard_normal(n)
+    mujoco.mj_forward(theirs, d)
+    stiction.forward(ours, e)
+    for name in ("qfrc_spring", "qfrc_damper")[:1 if hinges else 2]:
+        want = getattr(d, name)[:n]
+        assert np.allclose(getattr(e, name), want, rtol=0, atol=1e-12 * np.abs(want).max()), name
+    stored = 0
+    for site1, site2, site3 in np.reshape(ours.bend_siteid, (-1, 3)):
+        a, b = (e.site_xpos[j] - e.site_xpos[i] for i, j in ((site1, site2), (site2, site3)))
+        rest = sum(np.linalg.norm(ours.site_pos[j] + ours.body_pos[ours.site_bodyid[j]] - ours.site_pos[i] - ours.body_pos[ours.site_bodyid[i]])
+                   for i, j in ((site1, site2), (site2, site3)))
+        half = np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b) / 2
+        stored += 1e6 * np.pi * 0.01**4 / 4 / rest * (2 * np.tan(half))**2
+    weight = -sum(ours.body_mass * (e.xipos @ ours.opt.gravity))
+    assert e.energy[0] - weight == pytest.approx(stored, rel=1e-10)
+    if not hinges:
+        for _ in range(100):
+            mujoco.mj_step(theirs, d)
+        stiction.step(ours, e, 100)
+        assert np.allclose(e.qpos, d.qpos, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("integrator", ["Euler", "RK4", "implicit", "implicitfast", "alm"])
+def test_strings_bend_as_beams(integrator):
+    """Clamped in the middle of its first edge, a string of N + 1/2 further edges sags under a force F at its end by F l^3 / E I times the sum of the
+    squares to N, which is F L^3 / 3 E I but for 1 / 4 N^2."""
+    n, l, E, force = 11, 0.05, 1e7, 0.002
+    model = stiction.Model.from_xml_string(string(f'type="grid" count="{n} 1 1" spacing="{l} {l} {l}" mass=".11"', '<edge equality="true"/><pin id="0 1"/>',
+                                                  f'integrator="{integrator}" gravity="0 0 0"', E, 0))
+    model.opt.timestep = 0.001
+    model.dof_damping[:] = 0.2
+    data = stiction.Data(model)
+    data.body(f"s_{n - 1}").xfrc_applied[2] = -force
+    stiction.step(model, data, 3000)
+    moment, N = np.pi * 0.01**4 / 4, n - 2
+    sag = -data.qpos[-1]
+    assert abs(data.qvel).max() < 1e-6
+    assert sag == pytest.approx(force * l**3 / (E * moment) * N * (N + 1) * (2 * N + 1) / 6, rel=1e-4)
+    assert sag == pytest.approx(force * ((N + 0.5) * l)**3 / (3 * E * moment), rel=0.005)
 
 
 def test_interpolated():
