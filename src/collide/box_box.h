@@ -40,6 +40,7 @@ static inline bool sti__box_box_axis(const sti__core *a, const sti__core *b, dou
             if (ll < 1e-14) continue; /* parallel: a face's axis does as well */
             double x = fabs(t[i2] * r[i1][j] - t[i1] * r[i2][j]) - a->size[i1] * q[i2][j] -
                        a->size[i2] * q[i1][j] - b->size[j1] * q[i][j2] - b->size[j2] * q[i][j1];
+            if (x <= 0 && x <= margin && x <= best + hair) continue; /* its length, below 1, only lowers it */
             x /= sqrt(ll);
             if (x > margin) return false;
             if (x > best + hair) best = x, axis = 6 + 3 * i + j;

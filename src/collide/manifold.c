@@ -16,6 +16,8 @@ typedef struct part {
     uint32_t corner[CORNERS]; /* of a polygon: number of corner i in its shape */
     double normal[3];         /* of a polygon */
     double round;             /* radius of curvature across a segment */
+    const sti__core *box;     /* whose face it is; NULL: of something else */
+    int axis[3];              /* of the box: its corners run along the first, then along the second; the third is across */
 } part;
 
 static uint32_t mix(uint32_t x, uint32_t y) {
@@ -34,19 +36,16 @@ static void to_world(const sti__core *c, const double local[3], double out[3]) {
 
 /* ---- the part of a shape that looks along n -------------------------------------------------------- */
 
-typedef double quad __attribute__((vector_size(32)));
-
-/* The corners side by side: products with the half sizes are the same for all but for their signs. */
+/* The corners of a face: its middle, and half of its sides u and v either way. */
 static void box_corners(const sti__core *c, int k, int u, int v, double s, part *f) {
-    const quad across = {-1, 1, 1, -1}, along = {-s, -s, s, s}, one = {1, 1, 1, 1};
     for (int i = 0; i < 3; i++) {
         const double *m = c->mat + 3 * i;
-        quad q[3];
-        q[k] = m[k] * (s * c->size[k]) * one;
-        q[u] = m[u] * c->size[u] * across;
-        q[v] = m[v] * c->size[v] * along;
-        quad x = q[0] + q[1] + q[2] + c->pos[i];
-        for (int e = 0; e < 4; e++) f->p[e][i] = x[e];
+        double middle = c->pos[i] + f->normal[i] * c->size[k], along = m[u] * c->size[u],
+               across = s * (m[v] * c->size[v]), left = middle - along, right = middle + along;
+        f->p[0][i] = left - across;
+        f->p[1][i] = right - across;
+        f->p[2][i] = right + across;
+        f->p[3][i] = left + across;
     }
 }
 
@@ -54,11 +53,12 @@ static void box_part(const sti__core *c, const double d[3], uint32_t side, part 
     int k = fabs(d[0]) > fabs(d[1]) ? (fabs(d[0]) > fabs(d[2]) ? 0 : 2) : (fabs(d[1]) > fabs(d[2]) ? 1 : 2);
     int u = k == 2 ? 0 : k + 1, v = k == 0 ? 2 : k - 1;
     bool up = d[k] >= 0;
-    double nl[3] = {0, 0, 0};
-    nl[k] = up ? 1 : -1;
-    m3_mul_vec(f->normal, c->mat, nl);
+    double s = up ? 1 : -1;
+    for (int i = 0; i < 3; i++) f->normal[i] = s * c->mat[3 * i + k];
     f->n = 4;
-    box_corners(c, k, u, v, nl[k], f);
+    f->box = c;
+    f->axis[0] = u, f->axis[1] = v, f->axis[2] = k;
+    box_corners(c, k, u, v, s, f);
     uint32_t base = (uint32_t)up << k, x = base | 1u << u, far = 1u << v, first = up ? 0 : far;
     f->corner[0] = base | first;
     f->corner[1] = x | first;
@@ -131,6 +131,7 @@ static void part_of(const sti__core *c, const double n[3], uint32_t side, part *
     double d[3];
     f->n = 0;
     f->round = 0;
+    f->box = NULL;
     m3_mul_vec_t(d, c->mat, n);
     switch (c->type) {
     case STI_GEOM_BOX: box_part(c, d, side, f); break;
@@ -197,6 +198,10 @@ typedef struct cut {
 
 static double on_wall(const part *f) {
     double most = 0, d[3];
+    if (f->box) {
+        double u = f->box->size[f->axis[0]], v = f->box->size[f->axis[1]];
+        return 2 * ON_WALL * sqrt(u * u + v * v);
+    }
     for (int i = 1; i < f->n; i++) {
         v3_sub(d, f->p[i], f->p[0]);
         double x = v3_dot(d, d);
@@ -323,29 +328,79 @@ static double height(const part *r, const double n[3], bool r_is_a, const double
     return r_is_a ? x : -x;
 }
 
-static void over_polygon(gather *g, const part *r, const part *f, bool r_is_a) {
-    cut two[2];
-    int now = 0, first, last;
-    double slack = on_wall(r), x[CUT], m[3];
-    two[0].n = 0;
-    for (int i = 0; i < f->n; i++)
-        keep(&two[0], f->p[i], f->edge[i], mix(f->edge[i == 0 ? f->n - 1 : i - 1], f->edge[i]));
-    for (int i = 0; i < r->n && two[now].n > 0; i++) {
-        if (!wall(r, i, g->n, m)) continue;
-        int out = beyond(&two[now], r->p[i], m, slack, x);
-        if (out == 0) continue;
-        if (out == two[now].n) return;
-        if (is_run(x, two[now].n, slack, out, &first, &last)) {
-            cut_run(&two[now], x, r->edge[i], slack, first, last);
-        } else {
-            cut_by(&two[now], x, r->edge[i], slack, &two[1 - now]);
-            now = 1 - now;
-        }
+/* The corners of a polygon with the names of the edges that meet there. */
+static void open_cut(const part *f, cut *c) {
+    c->n = f->n;
+    for (int i = 0; i < f->n; i++) {
+        for (int k = 0; k < 3; k++) c->p[k][i] = f->p[i][k];
+        c->edge[i] = f->edge[i];
+        c->corner[i] = mix(f->edge[i == 0 ? f->n - 1 : i - 1], f->edge[i]);
     }
-    const cut *c = &two[now];
+}
+
+/* Cuts by a plane that `out` corners, not all, are x beyond by more than the slack; spare: room. Returns which of both has the result. */
+static cut *cut_off(cut *c, cut *spare, const double *x, int out, uint32_t name, double slack) {
+    int first, last;
+    if (is_run(x, c->n, slack, out, &first, &last)) {
+        cut_run(c, x, name, slack, first, last);
+        return c;
+    }
+    cut_by(c, x, name, slack, spare);
+    return spare;
+}
+
+static void over_polygon(gather *g, const part *r, const part *f, bool r_is_a) {
+    cut two[2], *c = &two[0];
+    double slack = on_wall(r), x[CUT], m[3];
+    open_cut(f, c);
+    for (int i = 0; i < r->n && c->n > 0; i++) {
+        if (!wall(r, i, g->n, m)) continue;
+        int out = beyond(c, r->p[i], m, slack, x);
+        if (out == c->n) return;
+        if (out > 0) c = cut_off(c, c == two ? two + 1 : two, x, out, r->edge[i], slack);
+    }
     for (int i = 0; i < c->n; i++) {
         double q[3] = {c->p[0][i], c->p[1][i], c->p[2][i]};
         gather_point(g, q, r_is_a, height(r, g->n, r_is_a, q), c->corner[i]);
+    }
+}
+
+/* Whether r is a face of a box and n its normal, in either direction: the walls on its edges are the sides of the box. */
+static bool is_box_face(const part *r, const double n[3]) {
+    const double *m = r->normal;
+    return r->box && ((m[0] == n[0] && m[1] == n[1] && m[2] == n[2]) ||
+                      (m[0] == -n[0] && m[1] == -n[1] && m[2] == -n[2]));
+}
+
+/* The same over such a face, in the box's frame, where walls and height are coordinates. */
+static void over_box_face(gather *g, const part *r, const part *f, bool r_is_a) {
+    const sti__core *box = r->box;
+    const double *mat = box->mat, s = (v3_dot(r->normal, g->n) > 0) == r_is_a ? 1 : -1;
+    double slack = on_wall(r), x[CUT], axis[3][3];
+    cut two[2], *c = &two[0];
+    open_cut(f, c);
+    for (int k = 0; k < 3; k++) sti__column(mat, r->axis[k], axis[k]);
+    double up = v3_dot(axis[2], r->normal) > 0 ? 1 : -1;
+    for (int i = 0; i < f->n; i++) {
+        double d[3];
+        v3_sub(d, f->p[i], box->pos);
+        for (int k = 0; k < 3; k++) c->p[k][i] = v3_dot(axis[k], d);
+    }
+    for (int i = 0; i < 4 && c->n > 0; i++) {
+        int k = i & 1 ? 0 : 1, out = 0;
+        double half = box->size[r->axis[k]], side = (i == 1 ? 1 : i == 3 ? -1 : i == 2 ? up : -up);
+        for (int j = 0; j < c->n; j++) {
+            x[j] = side * c->p[k][j] - half;
+            out += !(x[j] <= slack);
+        }
+        if (out == c->n) return;
+        if (out > 0) c = cut_off(c, c == two ? two + 1 : two, x, out, r->edge[i], slack);
+    }
+    for (int i = 0; i < c->n; i++) {
+        double q[3];
+        for (int k = 0; k < 3; k++)
+            q[k] = box->pos[k] + (axis[0][k] * c->p[0][i] + axis[1][k] * c->p[1][i] + axis[2][k] * c->p[2][i]);
+        gather_point(g, q, r_is_a, s * (up * c->p[2][i] - box->size[r->axis[2]]), c->corner[i]);
     }
 }
 
@@ -478,7 +533,8 @@ static void match(gather *g, const part *a, const part *b) {
     double most = r_is_a ? toward_a : toward_b, other = r_is_a ? toward_b : toward_a;
     const part *r = r_is_a ? a : b, *f = r_is_a ? b : a;
     if (most > 0.99999 || (most > 0.97 && (f->n == 2 || other > 0.97))) {
-        if (f->n > 2) over_polygon(g, r, f, r_is_a);
+        if (f->n > 2 && is_box_face(r, g->n)) over_box_face(g, r, f, r_is_a);
+        else if (f->n > 2) over_polygon(g, r, f, r_is_a);
         else segment_over_polygon(g, r, f, r_is_a);
         if (g->count > 0) return;
     }
