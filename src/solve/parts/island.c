@@ -288,20 +288,6 @@ static void fill_touches(sti__island *s) {
         s->same[i] = i + 1 < s->n && touched_alike(s, i) ? s->same[i + 1] + 1 : 1;
 }
 
-/* Blocks that follow each other and have as many rows over the same dofs, up to STI__HESSIAN_GROUP. */
-static void fill_groups(sti__island *s) {
-    s->ngroup = 0;
-    for (int b = 0; b < s->nrow; b++) {
-        int count = s->start[b + 1] - s->start[b], first = s->ngroup > 0 ? s->begin[s->ngroup - 1] : b;
-        bool joins = b > 0 && b - first < STI__HESSIAN_GROUP && s->start[b] - s->start[b - 1] == count &&
-                     s->first[b + 1] - s->first[b] == s->first[b] - s->first[b - 1] &&
-                     memcmp(s->col + s->start[b - 1], s->col + s->start[b], sizeof(int) * (size_t)count) == 0;
-        if (!joins) s->begin[s->ngroup++] = b;
-        s->group[b] = s->ngroup - 1;
-    }
-    s->begin[s->ngroup] = s->nrow;
-}
-
 typedef struct filling {
     sti__islands *islands;
     const sti_problem *p;
@@ -329,7 +315,6 @@ static void fill_island(sti__island *s, const sti_problem *p, int k, const sti__
     s->number[0] = s->gstart[0] = 0;
     for (int b = 0; b < s->nrow; b++) fill_block(s, p, b, o->rank, o->slot);
     fill_touches(s);
-    fill_groups(s);
     memset(s->soft, 0, sizeof(double) * (size_t)s->m);
 }
 

@@ -29,7 +29,7 @@ typedef struct sti__island {
     int *same; /* n: dofs from this on that the same blocks touch, in a row */
     int64_t *number;
     double *value;
-    int ngroup;         /* runs of blocks that are alike and over the same dofs, such as the contacts of two bodies */
+    int ngroup; /* runs of blocks that are alike and over the same dofs, such as the contacts of two bodies: known with H */
     int *group, *begin; /* nrow: of each block; ngroup + 1: the first block of each */
     int *tstart, *tblock, *tslot; /* by dofs: which blocks touch it, and where in their list it is */
 

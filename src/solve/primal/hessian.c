@@ -31,6 +31,20 @@ bool sti__prefers_direct(const sti__island *s) {
 
 /* ---- planning ----------------------------------------------------------------------------------------- */
 
+/* Blocks that follow each other and have as many rows over the same dofs, up to STI__HESSIAN_GROUP. */
+static void find_groups(sti__island *s) {
+    s->ngroup = 0;
+    for (int b = 0; b < s->nrow; b++) {
+        int count = s->start[b + 1] - s->start[b], first = s->ngroup > 0 ? s->begin[s->ngroup - 1] : b;
+        bool joins = b > 0 && b - first < STI__HESSIAN_GROUP && s->start[b] - s->start[b - 1] == count &&
+                     s->first[b + 1] - s->first[b] == s->first[b] - s->first[b - 1] &&
+                     memcmp(s->col + s->start[b - 1], s->col + s->start[b], sizeof(int) * (size_t)count) == 0;
+        if (!joins) s->begin[s->ngroup++] = b;
+        s->group[b] = s->ngroup - 1;
+    }
+    s->begin[s->ngroup] = s->nrow;
+}
+
 /* Its dofs: those of its first block. */
 static const int *group_columns(const sti__island *s, int g, int *count) {
     int b = s->begin[g];
@@ -231,6 +245,7 @@ static sti_status plan_hessian(sti__island *s, sti_error *error) {
     sti_linear linear = s->linear;
     sti_status status;
     s->direct = false;
+    find_groups(s);
     if (linear == STI_LINEAR_DIRECT || (linear == STI_LINEAR_AUTO && !sti__chol_iterates(s->mass)))
         if ((status = plan_factor(s, error)) != STI_OK) return status;
     if (linear == STI_LINEAR_DIRECT && !s->direct)
