@@ -121,12 +121,14 @@ TEST(carrying_over) {
     CHECK_NEAR(vhat[0], -t / 0.04, 1e-13);
     CHECK_NEAR(vhat[1], -50, 1e-13);
     /* the force (1, 2, 3) in world, seen in the new frame */
-    sti__warm_carry(&old, list[2].frame, frame, &warm);
+    sti__warm_carry(&old, list[2].frame, frame, 3, &warm);
     CHECK_NEAR(warm.impulse[0], s * 1 + c * 3, 1e-15);
     CHECK_NEAR(warm.impulse[1], c * 1 - s * 3, 1e-15);
     CHECK_NEAR(warm.impulse[2], 2, 1e-15);
+    sti__warm_carry(&old, list[2].frame, frame, 1, &warm); /* without friction it stays along the normal */
+    CHECK(warm.impulse[0] == old.impulse[0] && warm.rate[0] == old.rate[0]);
     sti__memory_carry(NULL, 7, frame, &m);
-    sti__warm_carry(NULL, frame, frame, &warm);
+    sti__warm_carry(NULL, frame, frame, 3, &warm);
     CHECK(m.feature == 7 && m.anchor[0] == 0 && warm.impulse[0] == 0 && m.frame[2] == c);
 }
 

@@ -169,11 +169,12 @@ static void turn(const double *from, const double *old, const double *frame, dou
     }
 }
 
-void sti__warm_carry(const sti__row_warm *old, const double from[9], const double frame[9],
+void sti__warm_carry(const sti__row_warm *old, const double from[9], const double frame[9], int dim,
                      sti__row_warm *w) {
     static const sti__row_warm nothing;
     *w = old ? *old : nothing;
-    if (!old || memcmp(from, frame, 9 * sizeof *frame) == 0) return; /* as on a plane */
+    if (!old || dim == 1) return;                            /* one along the normal stays so */
+    if (memcmp(from, frame, 9 * sizeof *frame) == 0) return; /* as on a plane */
     turn(old->impulse, from, frame, w->impulse);
     turn(old->rate, from, frame, w->rate);
 }

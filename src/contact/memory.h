@@ -65,8 +65,8 @@ typedef struct sti__row_warm {
     double age;        /* steps since it was not what that foretold */
 } sti__row_warm;
 
-/* Starts a step: `old` (NULL: nothing), which belongs to a contact of frame `from`, turned into another frame. */
-void sti__warm_carry(const sti__row_warm *old, const double from[9], const double frame[9],
+/* Starts a step: `old` (NULL: nothing), which belongs to a contact of frame `from`, turned into another frame where it has `dim` rows. */
+void sti__warm_carry(const sti__row_warm *old, const double from[9], const double frame[9], int dim,
                      sti__row_warm *warm);
 /* The impulse of the next step if it changes as it did, within its bounds. */
 void sti__warm_forecast(const sti__row_warm *warm, const sti_row *row, const double *R, double *g);

@@ -319,7 +319,7 @@ static void recall_blocks(void *context, int begin, int end) {
         const sti__row_warm *last = old ? &world->warm.row[as->before[b]] : NULL;
         bool contact = as->info[b].source == STI__FROM_CONTACT;
         double tau = as->info[b].tau, *vhat = as->vhat + as->first[b];
-        sti__warm_carry(last, old && contact ? old->frame : m->frame, m->frame, warm);
+        sti__warm_carry(last, old && contact ? old->frame : m->frame, m->frame, as->rows[b].dim, warm);
         if (contact) sti__memory_carry(old, m->feature, m->frame, m);
         if (was_found(world, b)) sti__constraints_place(m, &c->collide.contact[as->info[b].id]);
         else if (!contact) *m = old ? *old : (sti_contact_memory){.feature = m->feature};

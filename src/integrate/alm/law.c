@@ -415,7 +415,7 @@ static void contact_pin(sti__alm *alm, const sti_state *s, const sti__alm_touch 
     memset(lambda, 0, sizeof(double) * 6);
     if ((a < 0 && b < 0) || a == b || c->exclude >= 2 || !(share > STI__LEAST_SHARE)) return;
     sti__row_warm warm;
-    sti__warm_carry(last, old ? old->frame : c->frame, c->frame, &warm);
+    sti__warm_carry(last, old ? old->frame : c->frame, c->frame, dim, &warm);
     double pull = alm->body[b >= 0 ? b : a].scheme->pull;
     for (int k = 0; k < dim; k++) lambda[k] = -warm.impulse[k] * pull / s->opt.timestep;
     alm->touch_pin[i] = alm->npin;
