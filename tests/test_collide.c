@@ -270,6 +270,30 @@ static int touching(const sti__shape *a, const sti__shape *b, double margin) {
     return m.count;
 }
 
+/* A box that leans by so little that its own face counts as the one below, while the normal is that of the slab: the points are under
+   its corners, as deep as these are. */
+TEST(leaning) {
+    const double angle[] = {5e-4, -5e-4, 0};
+    for (int k = 0; k < 3; k++) {
+        double c = cos(angle[k]), s = sin(angle[k]), z = 0.299;
+        sti__shape box = shape(STI_GEOM_BOX, 0.1, 0.2, 0.3, 0.05, -0.03, z),
+                   slab = shape(STI_GEOM_BOX, 1, 1.5, 0.5, 0, 0, -0.5);
+        turn(&box, angle[k], 0, 1, 0);
+        sti__manifold m;
+        sti__collide_pair(&box, &slab, 0.01, &m);
+        CHECK(m.count == 4 && sane(&m, 0.01));
+        for (int i = 0; i < m.count; i++) {
+            double x = m.point[i].pos[0] > 0.05 ? 0.1 : -0.1, y = m.point[i].pos[1] > -0.03 ? 0.2 : -0.2;
+            double depth = z - s * x - c * 0.3;
+            CHECK_NEAR(m.point[i].normal[2], -1, 1e-15);
+            CHECK_NEAR(m.point[i].dist, depth, 1e-12);
+            CHECK_NEAR(m.point[i].pos[0], 0.05 + c * x - s * 0.3, 1e-12);
+            CHECK_NEAR(m.point[i].pos[1], -0.03 + y, 1e-12);
+            CHECK_NEAR(m.point[i].pos[2], depth / 2, 1e-12);
+        }
+    }
+}
+
 TEST(manifolds) {
     sti__shape plane = shape(STI_GEOM_PLANE, 0, 0, 0, 0, 0, 0),
                slab = shape(STI_GEOM_BOX, 1, 1, 0.5, 0, 0, -0.5);
@@ -884,6 +908,7 @@ TEST(climbing) {
     solid_free(s);
 }
 
-MAIN(CASE(planes), CASE(spheres), CASE(capsules), CASE(boxes), CASE(manifolds), CASE(features), CASE(resting),
-     CASE(pairs_certified), CASE(slender_certified), CASE(rigid_motion), CASE(slope), CASE(degenerate),
-     CASE(hfields), CASE(rays), CASE(rays_random), CASE(bounds), CASE(below_planes), CASE(climbing))
+MAIN(CASE(planes), CASE(spheres), CASE(capsules), CASE(boxes), CASE(leaning), CASE(manifolds), CASE(features),
+     CASE(resting), CASE(pairs_certified), CASE(slender_certified), CASE(rigid_motion), CASE(slope),
+     CASE(degenerate), CASE(hfields), CASE(rays), CASE(rays_random), CASE(bounds), CASE(below_planes),
+     CASE(climbing))

@@ -17,7 +17,7 @@ typedef struct part {
     double normal[3];         /* of a polygon */
     double round;             /* radius of curvature across a segment */
     const sti__core *box;     /* whose face it is; NULL: of something else */
-    int axis[3];              /* of the box: its corners run along the first, then along the second; the third is across */
+    int axis[3]; /* of the box: its corners run along the first, then along the second; the third is across */
 } part;
 
 static uint32_t mix(uint32_t x, uint32_t y) {
@@ -185,10 +185,15 @@ static void gather_point(gather *g, const double q[3], bool of_b, double dist, u
     p->feature = feature;
 }
 
+/* A corner of what is left of a polygon. */
+typedef struct corner {
+    double p[3];
+    uint32_t edge;    /* from here to the next */
+    uint32_t crossed; /* the two edges that crossed here first */
+} corner;
+
 typedef struct cut {
-    double p[3][CUT];     /* by coordinate, so that a wall looks at several corners at once */
-    uint32_t edge[CUT];   /* from corner i to the next */
-    uint32_t corner[CUT]; /* the two edges that crossed there first */
+    corner at[CUT];
     int n;
 } cut;
 
@@ -210,27 +215,22 @@ static double on_wall(const part *f) {
     return ON_WALL * sqrt(most);
 }
 
-static void keep(cut *out, const double p[3], uint32_t edge, uint32_t corner) {
-    if (out->n >= CUT) return;
-    for (int k = 0; k < 3; k++) out->p[k][out->n] = p[k];
-    out->edge[out->n] = edge;
-    out->corner[out->n++] = corner;
+static void put(corner *to, const double p[3], uint32_t edge, uint32_t crossed) {
+    v3_copy(to->p, p);
+    to->edge = edge;
+    to->crossed = crossed;
 }
 
-typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
-#define AT(p, i) (*(const pair *)((p) + (i)))
+static void keep(cut *out, const double p[3], uint32_t edge, uint32_t crossed) {
+    if (out->n < CUT) put(&out->at[out->n++], p, edge, crossed);
+}
 
 /* How far each corner is beyond the plane through o with outward normal m; the number of those that are by more than slack. */
 static int beyond(const cut *in, const double o[3], const double m[3], double slack, double *x) {
-    int count = 0, i = 0;
-    for (; i + 2 <= in->n; i += 2) {
-        pair y = (AT(in->p[0], i) - o[0]) * m[0] + (AT(in->p[1], i) - o[1]) * m[1] +
-                 (AT(in->p[2], i) - o[2]) * m[2];
-        memcpy(x + i, &y, sizeof y);
-        count += !(y[0] <= slack) + !(y[1] <= slack);
-    }
-    for (; i < in->n; i++) {
-        x[i] = (in->p[0][i] - o[0]) * m[0] + (in->p[1][i] - o[1]) * m[1] + (in->p[2][i] - o[2]) * m[2];
+    int count = 0;
+    for (int i = 0; i < in->n; i++) {
+        const double *p = in->at[i].p;
+        x[i] = (p[0] - o[0]) * m[0] + (p[1] - o[1]) * m[1] + (p[2] - o[2]) * m[2];
         count += !(x[i] <= slack);
     }
     return count;
@@ -239,36 +239,28 @@ static int beyond(const cut *in, const double o[3], const double m[3], double sl
 /* The corner where the edge from i to j meets the wall; false if it is the inner end itself. */
 static bool crossing(const cut *in, const double *x, int i, int j, double slack, double q[3]) {
     if ((x[i] <= slack ? x[i] : x[j]) >= -slack) return false;
-    double t = x[i] / (x[i] - x[j]);
-    for (int k = 0; k < 3; k++) q[k] = in->p[k][i] + t * (in->p[k][j] - in->p[k][i]);
+    const double *from = in->at[i].p, *to = in->at[j].p, t = x[i] / (x[i] - x[j]);
+    for (int k = 0; k < 3; k++) q[k] = from[k] + t * (to[k] - from[k]);
     return true;
 }
 
 /* keeps what is on the inner side of a plane that corners are x beyond; cut edges take the name */
 static void cut_by(const cut *in, const double *x, uint32_t name, double slack, cut *out) {
-    double p[3], q[3];
+    double q[3];
     out->n = 0;
     for (int i = 0; i < in->n; i++) {
+        const corner *c = &in->at[i];
         int j = i + 1 == in->n ? 0 : i + 1;
         bool here = x[i] <= slack, there = x[j] <= slack;
-        for (int k = 0; k < 3; k++) p[k] = in->p[k][i];
-        if (here) keep(out, p, there ? in->edge[i] : name, in->corner[i]);
+        if (here) keep(out, c->p, there ? c->edge : name, c->crossed);
         if (here == there || !crossing(in, x, i, j, slack, q)) continue; /* it leaves or enters at a corner */
-        if (here) out->edge[out->n - 1] = in->edge[i];
-        keep(out, q, here ? name : in->edge[i], mix(in->edge[i], name));
+        if (here) out->at[out->n - 1].edge = c->edge;
+        keep(out, q, here ? name : c->edge, mix(c->edge, name));
     }
 }
 
 static void shift(cut *c, int from, int to, int n) {
-    for (int k = 0; k < 3; k++) memmove(c->p[k] + to, c->p[k] + from, (size_t)n * sizeof c->p[k][0]);
-    memmove(c->edge + to, c->edge + from, (size_t)n * sizeof c->edge[0]);
-    memmove(c->corner + to, c->corner + from, (size_t)n * sizeof c->corner[0]);
-}
-
-static void put(cut *c, int at, const double p[3], uint32_t edge, uint32_t corner) {
-    for (int k = 0; k < 3; k++) c->p[k][at] = p[k];
-    c->edge[at] = edge;
-    c->corner[at] = corner;
+    memmove(c->at + to, c->at + from, (size_t)n * sizeof *c->at);
 }
 
 /* The same in place, where the corners outside are one run, from `first` on to `last`, as they are of a convex polygon but for
@@ -276,20 +268,20 @@ static void put(cut *c, int at, const double p[3], uint32_t edge, uint32_t corne
 static void cut_run(cut *c, const double *x, uint32_t name, double slack, int first, int last) {
     int n = c->n, before = first == 0 ? n - 1 : first - 1, after = last + 1 == n ? 0 : last + 1, at = 0;
     double p[3], q[3];
-    uint32_t left = c->edge[before], entered = c->edge[last];
+    uint32_t left = c->at[before].edge, entered = c->at[last].edge;
     bool leaves = crossing(c, x, before, first, slack, p), enters = crossing(c, x, last, after, slack, q);
-    if (!leaves) c->edge[before] = name;
+    if (!leaves) c->at[before].edge = name;
     if (first == 0 || first > last) {
         int kept = (first == 0 ? n : first) - after;
         shift(c, after, enters, kept);
-        if (enters) put(c, at++, q, entered, mix(entered, name));
+        if (enters) put(&c->at[at++], q, entered, mix(entered, name));
         at += kept;
-        if (leaves) put(c, at++, p, name, mix(left, name));
+        if (leaves) put(&c->at[at++], p, name, mix(left, name));
     } else {
         shift(c, last + 1, first + leaves + enters, n - last - 1);
         at = first;
-        if (leaves) put(c, at++, p, name, mix(left, name));
-        if (enters) put(c, at++, q, entered, mix(entered, name));
+        if (leaves) put(&c->at[at++], p, name, mix(left, name));
+        if (enters) put(&c->at[at++], q, entered, mix(entered, name));
         at += n - last - 1;
     }
     c->n = at;
@@ -331,11 +323,8 @@ static double height(const part *r, const double n[3], bool r_is_a, const double
 /* The corners of a polygon with the names of the edges that meet there. */
 static void open_cut(const part *f, cut *c) {
     c->n = f->n;
-    for (int i = 0; i < f->n; i++) {
-        for (int k = 0; k < 3; k++) c->p[k][i] = f->p[i][k];
-        c->edge[i] = f->edge[i];
-        c->corner[i] = mix(f->edge[i == 0 ? f->n - 1 : i - 1], f->edge[i]);
-    }
+    for (int i = 0; i < f->n; i++)
+        put(&c->at[i], f->p[i], f->edge[i], mix(f->edge[i == 0 ? f->n - 1 : i - 1], f->edge[i]));
 }
 
 /* Cuts by a plane that `out` corners, not all, are x beyond by more than the slack; spare: room. Returns which of both has the result. */
@@ -360,47 +349,45 @@ static void over_polygon(gather *g, const part *r, const part *f, bool r_is_a) {
         if (out > 0) c = cut_off(c, c == two ? two + 1 : two, x, out, r->edge[i], slack);
     }
     for (int i = 0; i < c->n; i++) {
-        double q[3] = {c->p[0][i], c->p[1][i], c->p[2][i]};
-        gather_point(g, q, r_is_a, height(r, g->n, r_is_a, q), c->corner[i]);
+        const corner *q = &c->at[i];
+        gather_point(g, q->p, r_is_a, height(r, g->n, r_is_a, q->p), q->crossed);
     }
 }
 
-/* Whether r is a face of a box and n its normal, in either direction: the walls on its edges are the sides of the box. */
-static bool is_box_face(const part *r, const double n[3]) {
-    const double *m = r->normal;
-    return r->box && ((m[0] == n[0] && m[1] == n[1] && m[2] == n[2]) ||
-                      (m[0] == -n[0] && m[1] == -n[1] && m[2] == -n[2]));
-}
-
-/* The same over such a face, in the box's frame, where walls and height are coordinates. */
+/* The same over a face of a box. In the box's frame, seen along n, walls are coordinates: a corner is kept as the place in the face
+   that it is above, and its height. */
 static void over_box_face(gather *g, const part *r, const part *f, bool r_is_a) {
     const sti__core *box = r->box;
-    const double *mat = box->mat, s = (v3_dot(r->normal, g->n) > 0) == r_is_a ? 1 : -1;
-    double slack = on_wall(r), x[CUT], axis[3][3];
+    double slack = on_wall(r), x[CUT], axis[3][3], n[3], half[3], q[3];
     cut two[2], *c = &two[0];
+    for (int k = 0; k < 3; k++) {
+        sti__column(box->mat, r->axis[k], axis[k]);
+        n[k] = v3_dot(axis[k], g->n);
+        half[k] = box->size[r->axis[k]];
+    }
+    double up = v3_dot(axis[2], r->normal) > 0 ? 1 : -1, lean[2] = {n[0] / n[2], n[1] / n[2]};
     open_cut(f, c);
-    for (int k = 0; k < 3; k++) sti__column(mat, r->axis[k], axis[k]);
-    double up = v3_dot(axis[2], r->normal) > 0 ? 1 : -1;
     for (int i = 0; i < f->n; i++) {
-        double d[3];
-        v3_sub(d, f->p[i], box->pos);
-        for (int k = 0; k < 3; k++) c->p[k][i] = v3_dot(axis[k], d);
+        double *p = c->at[i].p;
+        v3_sub(q, p, box->pos);
+        p[2] = v3_dot(axis[2], q) - up * half[2];
+        for (int k = 0; k < 2; k++) p[k] = v3_dot(axis[k], q) - p[2] * lean[k];
     }
     for (int i = 0; i < 4 && c->n > 0; i++) {
         int k = i & 1 ? 0 : 1, out = 0;
-        double half = box->size[r->axis[k]], side = (i == 1 ? 1 : i == 3 ? -1 : i == 2 ? up : -up);
+        double side = i == 0 ? -up : i == 2 ? up : i == 1 ? 1 : -1;
         for (int j = 0; j < c->n; j++) {
-            x[j] = side * c->p[k][j] - half;
+            x[j] = side * c->at[j].p[k] - half[k];
             out += !(x[j] <= slack);
         }
         if (out == c->n) return;
         if (out > 0) c = cut_off(c, c == two ? two + 1 : two, x, out, r->edge[i], slack);
     }
     for (int i = 0; i < c->n; i++) {
-        double q[3];
-        for (int k = 0; k < 3; k++)
-            q[k] = box->pos[k] + (axis[0][k] * c->p[0][i] + axis[1][k] * c->p[1][i] + axis[2][k] * c->p[2][i]);
-        gather_point(g, q, r_is_a, s * (up * c->p[2][i] - box->size[r->axis[2]]), c->corner[i]);
+        const double *p = c->at[i].p, u = p[0] + p[2] * lean[0], v = p[1] + p[2] * lean[1],
+                     w = p[2] + up * half[2], dist = p[2] / n[2];
+        for (int k = 0; k < 3; k++) q[k] = box->pos[k] + (axis[0][k] * u + axis[1][k] * v + axis[2][k] * w);
+        gather_point(g, q, r_is_a, r_is_a ? dist : -dist, c->at[i].crossed);
     }
 }
 
@@ -533,7 +520,7 @@ static void match(gather *g, const part *a, const part *b) {
     double most = r_is_a ? toward_a : toward_b, other = r_is_a ? toward_b : toward_a;
     const part *r = r_is_a ? a : b, *f = r_is_a ? b : a;
     if (most > 0.99999 || (most > 0.97 && (f->n == 2 || other > 0.97))) {
-        if (f->n > 2 && is_box_face(r, g->n)) over_box_face(g, r, f, r_is_a);
+        if (f->n > 2 && r->box) over_box_face(g, r, f, r_is_a);
         else if (f->n > 2) over_polygon(g, r, f, r_is_a);
         else segment_over_polygon(g, r, f, r_is_a);
         if (g->count > 0) return;

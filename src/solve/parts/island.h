@@ -30,7 +30,7 @@ typedef struct sti__island {
     int64_t *number;
     double *value;
     int ngroup; /* runs of blocks that are alike and over the same dofs, such as the contacts of two bodies: known with H */
-    int *group, *begin; /* nrow: of each block; ngroup + 1: the first block of each */
+    int *group, *begin;           /* nrow: of each block; ngroup + 1: the first block of each */
     int *tstart, *tblock, *tslot; /* by dofs: which blocks touch it, and where in their list it is */
 
     double *vstar, *impetus;                            /* n; A v* */
@@ -63,10 +63,10 @@ typedef struct sti__island {
     int *hstart, *hcol, *aplace, *hplace;
     int64_t *pstart;
     double *hvalue;
-    uint64_t pattern; /* hash of what H was planned for; 0: nothing */
+    uint64_t pattern;     /* hash of what H was planned for; 0: nothing */
     uint64_t pcg_pattern; /* the same of the conjugate gradients */
     bool unplannable;     /* H of that pattern is too large to factor */
-    bool planned;     /* H, of this problem: not before it is needed where an earlier factor may do */
+    bool planned;         /* H, of this problem: not before it is needed where an earlier factor may do */
     sti_linear linear;
     sti_preconditioner preconditioner;
     const sti_allocator *allocator;

@@ -436,8 +436,7 @@ static void assemble_rows(void *context, int begin, int end) {
     sti__island *s = context;
     for (int i = begin, width; i < end; i += width) {
         width = s->same[i] < end - i ? s->same[i] : end - i;
-        memset(s->hvalue + s->hstart[i], 0,
-               sizeof(double) * (size_t)(s->hstart[i + width] - s->hstart[i]));
+        memset(s->hvalue + s->hstart[i], 0, sizeof(double) * (size_t)(s->hstart[i + width] - s->hstart[i]));
         for (int k = s->astart[i]; k < s->astart[i + width]; k++)
             if (s->aplace[k] >= 0) s->hvalue[s->aplace[k]] = s->avalue[k];
         for (int t = s->tstart[i]; t < s->tstart[i + 1]; t = next_group(s, t))
