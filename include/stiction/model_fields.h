@@ -133,6 +133,7 @@
     X(double, jnt_axis, njnt, 3, W, R)                                                    \
     X(double, jnt_stiffness, njnt, 1, W, V)                                               \
     X(double, jnt_stiffnesspoly, njnt, 2, W, V)                                           \
+    X(double, jnt_stiffnessaxes, njnt, 3, C, F) /* of ball joints, about the body's axes, N m/rad */ \
     X(double, jnt_springyield, njnt, 1, W, V) /* displacement at which the spring yields */\
     X(double, jnt_range, njnt, 2, W, V)                                                   \
     X(double, jnt_actfrcrange, njnt, 2, W, V)                                             \

@@ -391,6 +391,7 @@ class Model:
     jnt_axis: npt.NDArray[Any]
     jnt_stiffness: npt.NDArray[Any]
     jnt_stiffnesspoly: npt.NDArray[Any]
+    jnt_stiffnessaxes: npt.NDArray[Any]
     jnt_springyield: npt.NDArray[Any]
     jnt_range: npt.NDArray[Any]
     jnt_actfrcrange: npt.NDArray[Any]

@@ -43,8 +43,12 @@ static vreal spring_energy(const sti_state *s) {
     if (s->opt.disableflags & STI_DISABLE_SPRING) return sum;
     for (int j = 0; j < m->njnt; j++) {
         vreal k = PAR(s, jnt_stiffness, j), p[2], offset[6];
-        if (!v_any(has_spring(s, j, p))) continue;
+        vmask any = has_spring(s, j, p);
+        bool axes = has_axes(m, j);
+        if (!axes && !v_any(any)) continue;
         int n = spring_offset(s, j, offset);
+        for (int d = 0; d < 3 && axes; d++)
+            sum = sum + v_set(0.5 * m->jnt_stiffnessaxes[3 * j + d]) * (offset[d] * offset[d]);
         for (int d = 0; d < n; d++) sum = sum + v_set(0.5) * k * (offset[d] * offset[d]);
         for (int d = 0; d < n; d += 3) sum = sum + spring_more_energy(p, spring_reach(offset, n, d));
     }

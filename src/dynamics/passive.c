@@ -24,6 +24,17 @@ static void joint_springs(const sti_state *s, vreal *force) {
     }
 }
 
+static void axes_springs(const sti_state *s, vreal *force) {
+    const sti_model *m = s->model;
+    for (int j = 0; j < m->njnt; j++) {
+        vreal offset[6], torque[3];
+        if (!has_axes(m, j)) continue;
+        spring_offset(s, j, offset);
+        axes_torque(m, j, offset, torque);
+        v3_add(force + m->jnt_dofadr[j], force + m->jnt_dofadr[j], torque);
+    }
+}
+
 /* force += J' f for tendon i */
 static inline void pull(const sti_state *s, int i, vreal f, vreal *force) {
     const sti_model *m = s->model;
@@ -114,6 +125,7 @@ static void springs(sti_state *s) {
     fill(force, m->nv);
     if (s->opt.disableflags & STI_DISABLE_SPRING) return;
     joint_springs(s, force);
+    axes_springs(s, force);
     for (int i = 0; i < m->ntendon; i++) {
         vreal offset = tendon_offset(s, i);
         pull(s, i, -tendon_spring_rate(s, i, offset) * offset, force);

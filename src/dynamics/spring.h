@@ -100,6 +100,28 @@ static inline vmask has_spring(const sti_state *s, int j, vreal p[2]) {
     return ~(v_eq(PAR(s, jnt_stiffness, j), v_set(0)) & v_eq(p[0], v_set(0)) & v_eq(p[1], v_set(0)));
 }
 
+/* Whether ball joint j has stiffness of its own about its axes. */
+static inline bool has_axes(const sti_model *m, int j) {
+    const double *k = m->jnt_stiffnessaxes + 3 * (size_t)j;
+    return k[0] != 0 || k[1] != 0 || k[2] != 0;
+}
+
+/* Torque of a ball joint that is turned by the rotation vector r with the energy a'r / 2, a = K r. It is -J^-T a, where the angular velocity
+   is J r', both in the body: a, and what follows from rotations that do not commute. */
+static inline void axes_torque(const sti_model *m, int j, const vreal r[3], vreal torque[3]) {
+    vreal a[3], once[3], twice[3], c;
+    for (int k = 0; k < 3; k++) a[k] = v_set(m->jnt_stiffnessaxes[3 * j + k]) * r[k];
+    v3_cross(once, r, a);
+    v3_cross(twice, r, once);
+    vreal square = v3_dot(r, r);
+    for (int l = 0; l < STI_LANES; l++) {
+        double t2 = V_LANE(square, l), h = 0.5 * sqrt(t2);
+        V_LANE(c, l) =
+            t2 < 1e-4 ? 1.0 / 12 + t2 / 720 + t2 * t2 / 30240 : (1 - h * sti__cos(h) / sti__sin(h)) / t2;
+    }
+    for (int k = 0; k < 3; k++) torque[k] = v_set(0.5) * once[k] - a[k] - c * twice[k];
+}
+
 /* What counts as x in the polynomial of dof d of n: the displacement of a slide or hinge, else the length of that of the three
    translations or rotations it is one of. */
 static inline vreal spring_reach(const vreal r[6], int n, int d) {

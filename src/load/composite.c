@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* <composite type="cable">, which MuJoCo had before version 4.0, written out: a chain of bodies along a curve, one for each piece
    between two points, with ball joints between them, a geom each, and sites at both ends. Neighbours do not touch. What
-   mujoco.elasticity.cable resists becomes stiffness of the joints, the same about all axes. */
+   mujoco.elasticity.cable resists becomes stiffness of the joints about their axes. */
 #include "base/det.h"
 #include "load/copy.h"
 #include "math/euler.h"
@@ -20,9 +20,10 @@ typedef struct cable {
     sti__copy copy;
     sti_element *e;
     const sti_element *joint, *geom, *site, *plugin;
-    sti__vec point; /* double[3] */
-    int n;          /* pieces */
-    double bend;    /* Young's modulus, Pa; 0: none */
+    sti__vec point;     /* double[3] */
+    int n;              /* pieces */
+    double bend, twist; /* Young's modulus, shear modulus, Pa; 0: none */
+    bool flat;
     char prefix[NAME_ROOM];
 } cable;
 
@@ -127,21 +128,30 @@ static sti_status read_plugin(cable *c) {
     for (const sti_element *e = from ? sti__first(from, STI_E_plugin_config) : NULL; e;
          e = sti__next_same(e)) {
         const char *key = sti__own_text(e, STI_A_key), *value = sti__own_text(e, STI_A_value);
-        bool ok = false;
-        if (!key || !value || strcmp(key, "bend") != 0) continue;
+        if (!key || !value) continue;
+        if (strcmp(key, "flat") == 0) c->flat = strcmp(value, "true") == 0;
+        double *to = strcmp(key, "bend") == 0 ? &c->bend : strcmp(key, "twist") == 0 ? &c->twist : NULL;
         const char *end = value + strlen(value);
-        if (sti__parse_real(value, end, &c->bend, &ok) != end || !ok || !(c->bend >= 0))
+        bool ok = false;
+        if (to && (sti__parse_real(value, end, to, &ok) != end || !ok || !(*to >= 0)))
             return refuse(c, e, STI_A_value, STI_VALUE, "must be a number that is not negative");
     }
     return STI_OK;
 }
 
-/* Second moment of area about an axis across; of a block the mean of both. */
-static double second_moment(const cable *c, int type) {
+/* Saint-Venant's torsional constant, and the second moments of area about y and z, m^4. */
+static void moments(const cable *c, int type, double out[3]) {
     double size[3] = {0.005, 0, 0};
     if (c->geom) sti__reals(c->geom, STI_A_size, size, 3);
-    if (type != BLOCK) return PI * size[0] * size[0] * size[0] * size[0] / 4;
-    return 2.0 / 3 * size[1] * size[2] * (size[1] * size[1] + size[2] * size[2]);
+    if (type != BLOCK) {
+        out[1] = out[2] = PI * size[0] * size[0] * size[0] * size[0] / 4;
+        out[0] = 2 * out[1];
+        return;
+    }
+    double y = size[1], z = size[2], a = fmax(y, z), b = fmin(y, z), ratio = a > 0 ? b / a : 0;
+    out[0] = a * b * b * b * (16.0 / 3 - 3.36 * ratio * (1 - ratio * ratio * ratio * ratio / 12));
+    out[1] = 4.0 / 3 * y * z * z * z;
+    out[2] = 4.0 / 3 * z * y * y * y;
 }
 
 /* ---- frames ---------------------------------------------------------------------------------------------------- */
@@ -221,7 +231,7 @@ static void put_name(cable *c, sti_element *e, sti__aid attribute, char kind, in
     put(c, e, attribute, name, code);
 }
 
-static void add_joint(cable *c, sti_element *body, int i, double stiffness, sti_status *code) {
+static void add_joint(cable *c, sti_element *body, int i, const double stiffness[3], sti_status *code) {
     int initial = sti__keyword(c->e, STI_A_initial, BALL);
     bool free = i == 0 && initial == FREE;
     if (i == 0 && initial == NONE) return;
@@ -229,8 +239,7 @@ static void add_joint(cable *c, sti_element *body, int i, double stiffness, sti_
     put_name(c, joint, STI_A_name, 'J', i, code);
     if (!free) hand_over(c, c->joint, joint, code);
     put(c, joint, STI_A_type, free ? "free" : "ball", code);
-    if (!free && i > 0 && stiffness > 0 && !(c->joint && sti__has_own(c->joint, STI_A_stiffness)))
-        put_reals(c, joint, STI_A_stiffness, &stiffness, 1, code);
+    if (i > 0 && (c->bend > 0 || c->twist > 0)) put_reals(c, joint, STI_A_stiffnessaxes, stiffness, 3, code);
 }
 
 static void add_geom(cable *c, sti_element *body, int i, int type, double length, sti_status *code) {
@@ -280,8 +289,8 @@ static void separate(cable *c, sti_element *section, int i, sti_status *code) {
 
 static sti_status add_chain(cable *c, int type) {
     sti_status code = STI_OK;
-    double before[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, axes[6], last[3], reach = 0,
-           moment = second_moment(c, type);
+    double before[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, axes[6], last[3], reach = 0, moment[3], stiffness[3];
+    moments(c, type, moment);
     sti_element *parent = c->e, *section = c->n > 1 ? add(c, c->copy.to->root, STI_E_contact, &code) : NULL;
     for (int i = 0; i < c->n && !code; i++) {
         double length = piece(c, i, axes);
@@ -293,7 +302,8 @@ static sti_status add_chain(cable *c, int type) {
         sti_element *body = add(c, parent, STI_E_body, &code);
         put_name(c, body, STI_A_name, 'B', i, &code);
         place(c, body, i, axes, before, reach, &code);
-        add_joint(c, body, i, c->bend * moment / length, &code);
+        for (int k = 0; k < 3; k++) stiffness[k] = (k ? c->bend : c->twist) * moment[k] / length;
+        add_joint(c, body, i, stiffness, &code);
         add_geom(c, body, i, type, length, &code);
         if (i == 0) add_end(c, body, true, 0, &code);
         if (i == c->n - 1) add_end(c, body, false, length, &code);
@@ -338,11 +348,9 @@ static sti_status read_parts(cable *c, int *type) {
 /* What is not as in MuJoCo is said. */
 static void tell(const cable *c, sti__judge *judge) {
     sti_error said = {0};
-    if (!(c->bend > 0)) return;
+    if (!c->flat) return;
     sti__fail_at(&said, sti__place_of(c->plugin), STI_UNSUPPORTED,
-                 "becomes stiffness of the ball joints, which is that of bending about all axes: twist and "
-                 "vmax have no effect, "
-                 "and the cable is at rest in the shape in which it begins");
+                 "flat has no effect: the cable is at rest in the shape in which it begins");
     sti__judge_idle(judge, sti__schema(c->plugin->id), c->plugin->file, false, &said);
 }
 

@@ -25,13 +25,15 @@ typedef struct comp {
     const sti_element *edges, *contact;
     sti__vec point, edge_list, triangles; /* double[3], edge, int[3] */
     bool *pinned;
-    int n, dim, count[3];
+    int n, dim, dof, count[3];
     char name[NAME_ROOM];
 } comp;
 
 /* ---- shape ------------------------------------------------------------------------------------------------- */
 
 enum { GRID, BOX, CYLINDER, ELLIPSOID, SQUARE, DISC, CIRCLE, MESH, GMSH, DIRECT }; /* flexcomp@type */
+
+enum { FULL, RADIAL, TRILINEAR, QUADRATIC, PLANE }; /* flexcomp@dof */
 
 static bool add_point(comp *c, double x, double y, double z) {
     return sti__vec_push(&c->point, (double[3]){x, y, z});
@@ -158,8 +160,10 @@ static sti_status check(comp *c, int type) {
     if (!name) return refuse(c, c->e, STI_A_name, STI_SCHEMA, "this attribute is required");
     if (strlen(name) >= NAME_ROOM) return refuse(c, c->e, STI_A_name, STI_LIMIT, "is too long");
     strcpy(c->name, name);
-    if (sti__keyword(c->e, STI_A_dof, 0) != 0)
-        return refuse(c, c->e, STI_A_dof, STI_UNSUPPORTED, "only full is supported with dimension 1 and 2");
+    c->dof = sti__keyword(c->e, STI_A_dof, FULL);
+    if (c->dof == TRILINEAR || c->dof == QUADRATIC)
+        return refuse(c, c->e, STI_A_dof, STI_UNSUPPORTED,
+                      "only full, radial and 2d are supported with dimension 1 and 2");
     if (bends(c) && !(sti__real(c->e, STI_A_radius, 0.005) > 0))
         return refuse(c, c->e, STI_A_radius, STI_PHYSICS, "a string with elasticity needs a radius above 0");
     if (is_elastic(c) && !(sti__real(elastic, STI_A_thickness, -1) > 0))
@@ -295,7 +299,7 @@ static sti_status find_pins(comp *c) {
     bool rigid = sti__keyword(c->e, STI_A_rigid, 0) != 0;
     c->pinned = sti__alloc(&c->copy.to->allocator, (size_t)c->n);
     if (!c->pinned) return sti__out_of_memory(c->copy.error, sti__place_of(c->e), STI_NO_MEMORY);
-    for (int i = 0; i < c->n; i++) c->pinned[i] = rigid;
+    for (int i = 0; i < c->n; i++) c->pinned[i] = rigid || (i == 0 && c->dof == RADIAL); /* as in MuJoCo */
     for (const sti_element *p = sti__first(c->e, STI_E_flex_pin); p; p = sti__next_same(p)) {
         sti_status code = pin(c, p);
         if (code) return code;
@@ -376,11 +380,11 @@ static void add_vertex(comp *c, int i, sti_status *code) {
     put_reals(c, inertial, STI_A_pos, zero, 3, code);
     put_reals(c, inertial, STI_A_mass, &mass, 1, code);
     put_reals(c, inertial, STI_A_diaginertia, inertia, 3, code);
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < (c->dof == RADIAL ? 1 : c->dof == PLANE ? 2 : 3); k++) {
         double axis[3] = {k == 0, k == 1, k == 2};
         sti_element *joint = add(c, body, STI_E_joint, code);
         put(c, joint, STI_A_type, "slide", code);
-        put_reals(c, joint, STI_A_axis, axis, 3, code);
+        put_reals(c, joint, STI_A_axis, c->dof == RADIAL ? p : axis, 3, code);
     }
     add_site(c, body, i, NULL, code);
     add_sphere(c, body, NULL, code);

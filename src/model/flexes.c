@@ -22,6 +22,7 @@ struct sti__soft {
 
 enum { FLEX_GRID, FLEX_BOX, FLEX_CYLINDER, FLEX_ELLIPSOID, FLEX_MESH = 7, FLEX_GMSH, FLEX_DIRECT };
 enum { FLEX_SQUARE = 4, FLEX_CIRCLE = 6 };
+enum { FLEX_RADIAL = 1, FLEX_PLANE = 4 }; /* of dof */
 enum { SOFT_MESH = 5 };
 
 static bool is_own(const sti_element *e) { return sti__eid_of(e) == STI_E_sti_soft; }
@@ -275,7 +276,10 @@ static void say_idle(sti__compiler *c, const sti_element *e) {
                       "has no effect here: soft bodies of dimension 3 touch by their surface, "
                       "and their vertices have mass alone");
     if (sti__eid_of(e) == STI_E_flexcomp && sti__keyword(e, STI_A_dof, 0))
-        sti__warn(c, e, STI_A_dof, "is full here: every vertex moves freely, which is softer in bending");
+        sti__warn(
+            c, e, STI_A_dof,
+            "is full here: every vertex moves freely instead of with the nodes of its cell, which costs more "
+            "time and is softer in bending and shear");
     static const sti__aid thin[] = {STI_A_thickness, STI_A_elastic2d};
     const sti_element *matter = sti__first(e, STI_E_flex_elasticity);
     for (int k = 0; matter && k < STI__COUNT(thin); k++)
@@ -297,7 +301,11 @@ static bool is_solid(sti__compiler *c, const sti_element *e, int type) {
         if (k ? sti__real(edge, attributes[k], 0) != 0 : sti__keyword(edge, attributes[k], 0))
             return sti__complain(c, edge, attributes[k], STI_UNSUPPORTED,
                                  "edges of soft bodies of dimension 3 have no forces of their own yet");
-    if (sti__eid_of(e) == STI_E_flexcomp && sti__keyword(e, STI_A_dof, 0) && sti__first(e, STI_E_flex_pin))
+    int dof = sti__eid_of(e) == STI_E_flexcomp ? sti__keyword(e, STI_A_dof, 0) : 0;
+    if (dof == FLEX_RADIAL || dof == FLEX_PLANE)
+        return sti__complain(c, e, STI_A_dof, STI_UNSUPPORTED,
+                             "vertices of dimension 3 move freely: use dof=\"full\"");
+    if (dof && sti__first(e, STI_E_flex_pin))
         return sti__complain(
             c, e, STI_A_dof, STI_UNSUPPORTED,
             "pins of interpolated vertices name corners of cells, which are not here: say which "

@@ -163,6 +163,15 @@ void sti__size_joints(sti__compiler *c) {
         c->m->nplastic += plastic_size(sti__object(c, STI_OBJ_JOINT, j), c->tree.jnt_type[j]);
 }
 
+static void fill_axes(sti__compiler *c, const sti_element *e, int j) {
+    double *k = c->m->jnt_stiffnessaxes + 3 * (size_t)j;
+    sti__reals(e, STI_A_stiffnessaxes, k, 3);
+    if (!(k[0] >= 0 && k[1] >= 0 && k[2] >= 0))
+        sti__complain(c, e, STI_A_stiffnessaxes, STI_PHYSICS, "cannot be negative");
+    if (c->m->jnt_type[j] != STI_JOINT_BALL && (k[0] != 0 || k[1] != 0 || k[2] != 0))
+        sti__complain(c, e, STI_A_stiffnessaxes, STI_VALUE, "is for ball joints");
+}
+
 static void fill_joint(sti__compiler *c, int j, int *plastic) {
     const sti_element *e = sti__object(c, STI_OBJ_JOINT, j);
     sti_model *m = c->m;
@@ -181,6 +190,7 @@ static void fill_joint(sti__compiler *c, int j, int *plastic) {
     sti__reals(e, STI_A_stiffness, stiffness, 3);
     m->jnt_stiffness[j] = stiffness[0];
     for (int k = 0; k < 2; k++) m->jnt_stiffnesspoly[2 * j + k] = stiffness[1 + k];
+    fill_axes(c, e, j);
     fill_yield(c, e, j, plastic);
     m->jnt_margin[j] = sti__real(e, STI_A_margin, 0);
     m->jnt_actgravcomp[j] = sti__keyword(e, STI_A_actuatorgravcomp, 0);

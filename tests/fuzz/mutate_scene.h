@@ -210,6 +210,8 @@ static const char *const parts[] = {
     "<equality><sti:coupled site1='s?' site2='s?' ratio='1 ? 0 1' max_force='?'/></equality>",
     "<equality><joint joint1='j?' joint2='j?' polycoef='0 ? ? 0 0'/></equality>",
     "<equality><sti:distance site1='s?' site2='s?' distance='?'/></equality>",
+    "<worldbody><body name='b#' pos='0 0 ?'><joint name='j#' type='ball' sti:stiffnessaxes='? 2 3' "
+    "springyield='?'/><geom name='g#' size='.05' pos='.1 0 0'/></body></worldbody>",
     "<tendon><spatial name='t#' stiffness='?' range='0 ?'><site site='s?'/><geom geom='g?'/><site "
     "site='s?'/></spatial></tendon><actuator><motor tendon='t#'/></actuator>",
     "<tendon><fixed name='t#' limited='true' range='-1 1' frictionloss='?'><joint joint='j?' "

@@ -318,9 +318,11 @@ def test_dimensions(dim):
     ('dim="1" count="3 1 1"', '<elasticity young="1e4" section="box" sectionsize=".01 .02"/>', "section.*box"),
     ('dim="2" count="3 3 1"', '<elasticity young="1e4" elastic2d="both"/>', "needs a thickness"),
     ('dim="2" count="3 3 1"', '<elasticity young="1e4" poisson=".6" thickness=".01" elastic2d="both"/>', "from 0 to below 0.5"),
-    ('dim="2" count="3 3 1" dof="trilinear"', MATTER, "only full"),
+    ('dim="2" count="3 3 1" dof="trilinear"', MATTER, "only full, radial and 2d"),
+    ('dim="1" count="3 1 1" dof="radial"', ALONE, "axis cannot be zero"),
     ('dim="3" count="3 3 3" dof="trilinear"', MATTER + '<pin id="0"/>', "corners of cells"),
-    ('dim="3" count="3 3 3" dof="radial"', MATTER, "radial"),
+    ('dim="3" count="3 3 3" dof="radial"', MATTER, "move freely: use"),
+    ('dim="3" count="3 3 3" dof="2d"', MATTER, "move freely: use"),
 ])
 def test_elastic_refused(attributes, matter, message):
     with pytest.raises(stiction.Error, match=message):
@@ -334,12 +336,12 @@ SHEETS = {
 }
 
 
-@pytest.mark.parametrize("law", ["bend", "stretch", "both"])
+@pytest.mark.parametrize("law, dof", [("bend", "full"), ("stretch", "full"), ("both", "full"), ("both", "radial"), ("both", "2d")])
 @pytest.mark.parametrize("kind", SHEETS)
-def test_sheets(kind, law):
+def test_sheets(kind, law, dof):
     """Forces of a crumpled net, its energy, and the way of 100 steps, as in MuJoCo; a body that moves holds it."""
     xml = f"""<mujoco><option timestep=".0005"><flag energy="enable"/></option><worldbody><body name="arm"><joint axis="0 1 0"/><geom size=".1" mass="2" contype="0"
-        conaffinity="0" pos="1 0 0"/><flexcomp name="s" {SHEETS[kind]} dim="2" mass="1"><contact contype="0" conaffinity="0" selfcollide="none"/>
+        conaffinity="0" pos="1 0 0"/><flexcomp name="s" {SHEETS[kind]} dim="2" mass="1" dof="{dof}" pos=".3 .4 .2" euler="20 30 40"><contact contype="0" conaffinity="0" selfcollide="none"/>
         <elasticity young="1e4" poisson=".3" thickness=".01" damping=".01" elastic2d="{law}"/><pin id="0 3"/></flexcomp></body></worldbody></mujoco>"""
     theirs = mujoco.MjModel.from_xml_string(xml)
     ours = stiction.Model.from_xml_string(xml)

@@ -103,13 +103,20 @@ static void read_dof_forces(sti__alm *alm, const sti_state *s, int j, int d) {
 
 static void read_spring(sti__alm *alm, const sti_state *s, int j) {
     const sti_model *m = alm->model;
-    double p[2], offset[6];
-    if (!has_spring(s, j, p) || (s->opt.disableflags & STI_DISABLE_SPRING)) return;
+    double p[2], offset[6], torque[3] = {0};
+    bool axes = has_axes(m, j);
+    if ((!has_spring(s, j, p) && !axes) || (s->opt.disableflags & STI_DISABLE_SPRING)) return;
     int n = spring_offset(s, j, offset);
+    if (axes) axes_torque(m, j, offset, torque);
     for (int i = 0; i < n; i++) {
         sti__coord *c = &alm->coord[m->jnt_dofadr[j] + i];
         c->stiffness = spring_rate(s->par.jnt_stiffness[j], p, spring_reach(offset, n, i));
         c->rest = -offset[i];
+        if (!axes) continue;
+        double own =
+            m->jnt_stiffnessaxes[3 * j + i]; /* the rest of the torque is that of the step's beginning */
+        c->stiffness += own;
+        c->force += torque[i] + own * offset[i];
     }
 }
 
