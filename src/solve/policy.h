@@ -209,6 +209,7 @@
 #define STI__CLUSTER_NEWTON 10 /* Newton steps of one attempt, ... */
 #define STI__CLUSTER_SHIFTS 128 /* ... solves with frozen De Saxce shifts at most, where these are not enough, ... */
 #define STI__CLUSTER_MINIMISE 30 /* ... and Newton steps of one of them, ... */
+#define STI__CLUSTER_ROW 100 /* ... (operations of the law of one contact in such a step or solve) ... */
 #define STI__CLUSTER_WORTH 100 /* ... which may cost as much as so many sweeps; then one solve with frozen shifts a visit has to do. */
 
 /* ---- sweeps over pairs: proximal rounds, where a stall is not of a few bodies ---------------------------- */

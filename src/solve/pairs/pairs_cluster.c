@@ -380,9 +380,13 @@ static void add_block(local *q, int k, const double *G) {
     }
 }
 
+/* Operations of a pass over the rows: of their laws, and of the product with J. */
+static double row_work(const local *q) { return STI__CLUSTER_ROW * q->count + 2.0 * q->start[q->m]; }
+
 /* Cost of z with the shifts as they are, and the impulses that follow; with `whole` also gradient and Newton matrix. */
 static double evaluate(local *q, bool whole) {
     double cost = 0, G[STI_ROW_DIM * STI_ROW_DIM];
+    q->work += row_work(q);
     if (whole) memset(q->L, 0, sizeof(double) * (size_t)q->n * (size_t)q->n);
     for (int i = 0; i < q->n; i++) {
         q->gradient[i] = q->z[i] - q->held[i];
@@ -462,7 +466,7 @@ static bool try_newton(local *q, const room *r, double tol) {
                           .g = q->g,
                           .scratch = r->scratch};
     bool found = sti__small_get(q->n)(&job);
-    q->work += (1.0 + job.iterations) * q->n * q->n * (q->n + 2.0 * q->m);
+    q->work += (1.0 + job.iterations) * (q->n * q->n * (q->n + 2.0 * q->m) + 2 * row_work(q));
     return found;
 }
 
