@@ -118,6 +118,25 @@ static inline int chain_from(const sti_model *m, int first) {
     return n;
 }
 
+/* The rows of a free joint, which is at the root of its tree. Its first three dofs move the whole tree along the world's axes: their part
+   of M is the mass, and what a rotation has to do with them is its linear momentum. */
+static inline void free_rows(const sti_state *s, int first, const vreal *cdof) {
+    const sti_model *m = s->model;
+    const vreal *I = CLANES(s->crb) + 10 * m->dof_bodyid[first];
+    for (int r = 0; r < 3; r++) {
+        vreal *row = LANES(s->M) + m->M_rowadr[first + r];
+        for (int q = 0; q < r; q++) row[q] = v_set(0);
+        row[r] = I[9] + dof_whole_armature(s, first + r);
+    }
+    for (int r = 3; r < 6; r++) {
+        vreal f[6], *row = LANES(s->M) + m->M_rowadr[first + r];
+        inertia_mul(f, I, cdof + 6 * r);
+        v3_copy(row, f + 3);
+        for (int q = 3; q < r; q++) row[q] = v6_dot(cdof + 6 * q, f);
+        row[r] = v6_dot(cdof + 6 * r, f) + dof_whole_armature(s, first + r);
+    }
+}
+
 /* Bodies are in depth-first order, so while dofs ascend, `path` can hold the axes of the current chain
    and a row of M is one contiguous product. A few dofs are added to the path together, since packs
    would have to wait for single elements just written. */
@@ -127,8 +146,10 @@ static void mass_matrix(const sti_state *s) {
     for (int first = s->range.dof, n; first < s->range.dof_end; first += n) {
         const vreal *cdof = CLANES(s->cdof) + 6 * first;
         int depth = m->M_rownnz[first] - 1;
-        n = chain_from(m, first);
-        for (int r = 0; r < n; r++) {
+        bool is_free = m->jnt_type[m->dof_jntid[first]] == STI_JOINT_FREE;
+        n = is_free ? 6 : chain_from(m, first);
+        if (is_free) free_rows(s, first, cdof);
+        for (int r = 0; r < n && !is_free; r++) {
             vreal f[6], *row = M + m->M_rowadr[first + r];
             inertia_mul(f, CLANES(s->crb) + 10 * m->dof_bodyid[first + r], cdof + 6 * r);
             path_product(row, path, f, depth);
