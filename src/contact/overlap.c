@@ -73,8 +73,9 @@ static double opening_of_dof(const sti_state *s, int dof, const double *arm, con
 static double opening_of_body(const sti_state *s, int body, int first, const push *p, double sign) {
     const double *root = s->subtree_com + 3 * (size_t)s->model->body_rootid[body];
     int n = sti__chain_length(s->model, body);
-    const int *dofs = n ? sti__chain_dofs(s->model, body) : NULL;
     double best = 0, arm[3], moment[3];
+    if (n == 0) return 0;
+    const int *dofs = sti__chain_dofs(s->model, body);
     v3_sub(arm, p->place, root);
     v3_cross(moment, root, p->force);
     v3_sub(moment, p->moment, moment);
@@ -96,7 +97,8 @@ static int common_dofs(const sti_model *m, int body1, int body2) {
 
 static double opening_of(const sti_state *s, int body1, int body2, const push *p) {
     int first = common_dofs(s->model, body1, body2);
-    return fmax(opening_of_body(s, body1, first, p, -1), opening_of_body(s, body2, first, p, 1));
+    double one = opening_of_body(s, body1, first, p, -1);
+    return one < STI__OPENING_FREE ? fmax(one, opening_of_body(s, body2, first, p, 1)) : one;
 }
 
 static double share_of(double opening, double depth, double size) {
