@@ -109,6 +109,9 @@ TEST(carrying_over) {
     sti__memory_index_fill(&index, slot);
     CHECK(sti__memory_find(&index, 5) == list + 2 && sti__memory_next(&index, 2) == list + 3);
     CHECK(!sti__memory_next(&index, 2) && sti__memory_find(&index, 2) == list + 1);
+    index.next = 0; /* a few may be gone before the next */
+    CHECK(sti__memory_ahead(&index, 2) == list + 1 && sti__memory_ahead(&index, 2) == list + 3);
+    CHECK(!sti__memory_ahead(&index, 9) && index.next == 4);
     CHECK(!sti__memory_find(&index, 1) && !sti__memory_find(&index, 7) && !sti__memory_find(&index, 10));
     double c = cos(0.3), s = sin(0.3), frame[9] = {s, 0, c, c, 0, -s, 0, 1, 0}, vhat[2];
     sti_contact_memory m;

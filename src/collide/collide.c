@@ -11,7 +11,9 @@
 #include <string.h>
 
 #define GRAIN_BOX 256
+#define GRAIN_KIN 4096
 #define GRAIN_PAIR 16
+#define GRAIN_SORT 1024
 
 /* ---- pools ----------------------------------------------------------------------------------------------
  */
@@ -183,7 +185,7 @@ typedef struct job {
     sti_state *state;
     const sti_tasks *tasks;
     int flags;
-    atomic_llong npoint;
+    atomic_llong npoint, ncandidate;
 } job;
 
 /* Half of what two geoms may be apart. */
@@ -213,12 +215,23 @@ static void find_motions(void *context, int begin, int end) {
     sti__motion_find(j->state, j->c->cm, j->state->touching + begin, end - begin, j->c->motion);
 }
 
+static void find_poses(void *context, int begin, int end) {
+    const job *j = context;
+    sti_state some = *j->state;
+    some.touching += begin;
+    some.ntouching = end - begin;
+    j->c->kernels->geoms(&some);
+}
+
 /* Poses of geoms, and how they move. */
 static void place_geoms(job *j, const int *geom, int count) {
     sti_state *s = j->state;
     s->touching = geom;
     s->ntouching = count;
-    if (!(s->wanted & STI__WANT_GEOM)) j->c->kernels->geoms(s);
+    if (!(s->wanted & STI__WANT_GEOM)) {
+        if (count > 2 * GRAIN_BOX) sti__run(j->tasks, count, GRAIN_BOX, find_poses, j);
+        else j->c->kernels->geoms(s);
+    }
     if (j->c->ahead) sti__run(j->tasks, count, GRAIN_BOX, find_motions, j);
 }
 
@@ -229,19 +242,18 @@ static void include(sti__box *all, const sti__box *one) {
     }
 }
 
-/* Boxes of the tree: of groups, or of geoms, which look for those of their own root and for others. Their number. */
-static int bound_tree(sti__collide *c) {
+/* Boxes of the tree: of groups, or of geoms, which look for those of their own root and for others. */
+static void bound_tree(void *context, int begin, int end) {
+    sti__collide *c = ((const job *)context)->c;
     const sti__collision_model *cm = c->cm;
-    for (int g = 0; g < cm->ngroup; g++) {
+    for (int g = begin; g < end && cm->ngroup > 0; g++) {
         c->tree_box[g] = c->moving_box[cm->group[g]];
         for (int i = cm->group[g] + 1; i < cm->group[g + 1]; i++) include(c->tree_box + g, c->moving_box + i);
     }
-    if (cm->ngroup > 0) return cm->ngroup;
-    for (int i = 0; i < cm->nmoving; i++) {
+    for (int i = begin; i < end && cm->ngroup == 0; i++) {
         c->tree_box[i] = c->own_box[i];
         if (!cm->alone) include(c->tree_box + i, c->moving_box + i);
     }
-    return cm->nmoving;
 }
 
 static bool same_place(const sti__shape *a, const sti__shape *b) {
@@ -285,7 +297,9 @@ static void place_all(job *j) {
     sti__run(j->tasks, c->cm->nmoving, GRAIN_BOX, move_boxes, j);
     place_fixed(j);
     place_rest(j);
-    sti__bvh_build(&c->moving, c->tree_box, bound_tree(c), j->tasks);
+    int boxes = c->cm->ngroup > 0 ? c->cm->ngroup : c->cm->nmoving;
+    sti__run(j->tasks, boxes, GRAIN_BOX, bound_tree, j);
+    sti__bvh_build(&c->moving, c->tree_box, boxes, j->tasks);
 }
 
 /* Whether a body that no joint moves is elsewhere than the last time. */
@@ -396,12 +410,29 @@ static bool rests(const sti__collide *c, int g) {
     return !c->mocap_moved || m->body_mocapid[m->body_rootid[body]] < 0;
 }
 
-/* Counts on when the pool is full. Of a large model the candidates look ahead later, side by side. */
-static void push(sti__collide *c, int64_t *count, sti__candidate candidate) {
-    if (c->asleep && rests(c, candidate.geom1) && rests(c, candidate.geom2)) return;
-    if (c->ahead && c->cm->list && !look_ahead(c, &candidate)) return;
-    if (*count < c->size.candidates) c->candidate[*count] = candidate;
-    (*count)++;
+static bool is_wanted(const sti__collide *c, sti__candidate *candidate) {
+    if (c->asleep && rests(c, candidate->geom1) && rests(c, candidate->geom2)) return false;
+    return !c->ahead || look_ahead(c, candidate);
+}
+
+/* Candidates that one task has found, on their way to places that it claims for all of them at once. */
+typedef struct sheaf {
+    int count;
+    sti__candidate item[64];
+} sheaf;
+
+/* Counts on when the pool is full. */
+static void put_down(job *j, sheaf *s) {
+    sti__collide *c = j->c;
+    int64_t at = atomic_fetch_add_explicit(&j->ncandidate, s->count, memory_order_relaxed);
+    for (int i = 0; i < s->count && at + i < c->size.candidates; i++) c->candidate[at + i] = s->item[i];
+    s->count = 0;
+}
+
+static void push(job *j, sheaf *s, sti__candidate candidate) {
+    if (!is_wanted(j->c, &candidate)) return;
+    if (s->count == STI__COUNT(s->item)) put_down(j, s);
+    s->item[s->count++] = candidate;
 }
 
 /* Whether some corner of a geom's box is below the plane, or will be. */
@@ -413,63 +444,90 @@ static bool meets_plane(const sti__collide *c, int p, int g, const sti__box *box
     return low <= 0;
 }
 
-static void push_planes(sti__collide *c, int flags, int64_t *count) {
-    const sti__collision_model *cm = c->cm;
-    for (int p = 0; p < cm->nplane; p++) {
-        int plane = cm->plane[p];
-        for (int i = 0; i < cm->nmoving; i++)
-            if (meets_plane(c, plane, cm->moving[i], c->moving_box + i) &&
-                sti__may_touch(cm, plane, cm->moving[i], flags))
-                push(c, count, sti__candidate_dynamic(cm, plane, cm->moving[i]));
-    }
-}
-
-static void push_kin(sti__collide *c, int flags, int64_t *count) {
+static void gather_kin(void *context, int begin, int end) {
+    job *j = context;
+    const sti__collide *c = j->c;
     const sti__collision_model *cm = c->cm;
     const sti__box *box = c->own_box;
-    bool parents = flags & STI_DISABLE_FILTERPARENT;
-    for (int p = 0; p < cm->nkin; p++) {
+    bool parents = j->flags & STI_DISABLE_FILTERPARENT;
+    sheaf found;
+    found.count = 0;
+    for (int p = begin; p < end; p++) {
         int i = cm->kin[p].box[0], k = cm->kin[p].box[1];
         if (i < 0 && !parents) continue;
         if (i < 0) i = ~i;
         if (sti__box_overlap(box + i, box + k) && meets(c, i, k))
-            push(c, count, sti__candidate_dynamic(cm, cm->moving[i], cm->moving[k]));
+            push(j, &found, sti__candidate_dynamic(cm, cm->moving[i], cm->moving[k]));
     }
+    put_down(j, &found);
 }
 
 /* Geoms of two groups that meet. */
-static void push_groups(sti__collide *c, int flags, int g, int h, int64_t *count) {
+static void push_groups(job *j, int g, int h, sheaf *found) {
+    const sti__collide *c = j->c;
     const sti__collision_model *cm = c->cm;
     for (int i = cm->group[g]; i < cm->group[g + 1]; i++) {
         if (!sti__box_overlap(c->moving_box + i, c->tree_box + h)) continue;
         for (int k = cm->group[h]; k < cm->group[h + 1]; k++)
             if (sti__box_overlap(c->moving_box + i, c->moving_box + k) &&
-                sti__may_touch(cm, cm->moving[i], cm->moving[k], flags) && meets(c, i, k))
-                push(c, count, sti__candidate_dynamic(cm, cm->moving[i], cm->moving[k]));
+                sti__may_touch(cm, cm->moving[i], cm->moving[k], j->flags) && meets(c, i, k))
+                push(j, found, sti__candidate_dynamic(cm, cm->moving[i], cm->moving[k]));
     }
 }
 
-static int64_t gather(sti__collide *c, int flags) {
+static void gather_groups(void *context, int begin, int end) {
+    job *j = context;
+    const sti__hits *hits = &j->c->hits;
+    sheaf found;
+    found.count = 0;
+    for (int g = begin; g < end; g++)
+        for (int k = 0; k < hits->count[g]; k++) push_groups(j, g, hits->item[hits->start[g] + k], &found);
+    put_down(j, &found);
+}
+
+/* What geoms meet beside their groups. */
+static void gather_geoms(void *context, int begin, int end) {
+    job *j = context;
+    const sti__collide *c = j->c;
     const sti__collision_model *cm = c->cm;
-    int64_t count = 0;
-    push_kin(c, flags, &count);
-    for (int g = 0; g < cm->ngroup; g++)
-        for (int k = 0; k < c->hits.count[g]; k++)
-            push_groups(c, flags, g, c->hits.item[c->hits.start[g] + k], &count);
-    for (int i = 0; i < cm->nmoving; i++) {
-        const int *b = c->fixed_hits.item + c->fixed_hits.start[i];
+    sheaf found;
+    found.count = 0;
+    for (int i = begin; i < end; i++) {
+        int g = cm->moving[i];
+        const int *a = c->hits.item + c->hits.start[i], *b = c->fixed_hits.item + c->fixed_hits.start[i];
         for (int k = 0; cm->ngroup == 0 && k < c->hits.count[i]; k++)
-            push(c, &count,
-                 sti__candidate_dynamic(cm, cm->moving[i], cm->moving[c->hits.item[c->hits.start[i] + k]]));
+            push(j, &found, sti__candidate_dynamic(cm, g, cm->moving[a[k]]));
         for (int k = 0; k < c->fixed_hits.count[i]; k++)
-            push(c, &count, sti__candidate_dynamic(cm, cm->moving[i], cm->fixed[b[k]]));
+            push(j, &found, sti__candidate_dynamic(cm, g, cm->fixed[b[k]]));
+        for (int p = 0; p < cm->nplane; p++)
+            if (meets_plane(c, cm->plane[p], g, c->moving_box + i) &&
+                sti__may_touch(cm, cm->plane[p], g, j->flags))
+                push(j, &found, sti__candidate_dynamic(cm, cm->plane[p], g));
     }
-    push_planes(c, flags, &count);
-    for (int p = 0; p < cm->model->npair; p++) {
+    put_down(j, &found);
+}
+
+static void gather_pairs(void *context, int begin, int end) {
+    job *j = context;
+    const sti__collision_model *cm = j->c->cm;
+    sheaf found;
+    found.count = 0;
+    for (int p = begin; p < end; p++) {
         sti__candidate pair = sti__candidate_pair(cm, p);
-        if (sti__can_collide(cm->geom[pair.geom1].type, cm->geom[pair.geom2].type)) push(c, &count, pair);
+        if (sti__can_collide(cm->geom[pair.geom1].type, cm->geom[pair.geom2].type)) push(j, &found, pair);
     }
-    return count;
+    put_down(j, &found);
+}
+
+/* In any order. */
+static int64_t gather(job *j) {
+    const sti__collision_model *cm = j->c->cm;
+    atomic_init(&j->ncandidate, 0);
+    sti__run(j->tasks, cm->nkin, GRAIN_KIN, gather_kin, j);
+    sti__run(j->tasks, cm->ngroup, GRAIN_BOX, gather_groups, j);
+    sti__run(j->tasks, cm->nmoving, GRAIN_BOX, gather_geoms, j);
+    sti__run(j->tasks, cm->model->npair, GRAIN_BOX, gather_pairs, j);
+    return atomic_load(&j->ncandidate);
 }
 
 /* Whether a listed pair is to be looked at more closely. */
@@ -484,11 +542,17 @@ static bool is_near(const sti__collide *c, const sti__listed *x, bool parents) {
     return sti__box_overlap(c->own_box + box[0], c->own_box + box[1]) && meets(c, box[0] % n, box[1] % n);
 }
 
+static void push_listed(sti__collide *c, int64_t *count, sti__candidate candidate) {
+    if (!is_wanted(c, &candidate)) return;
+    if (*count < c->size.candidates) c->candidate[*count] = candidate;
+    (*count)++;
+}
+
 static void gather_run(sti__collide *c, bool parents, int first, int count, int64_t *found) {
     const sti__box *box = c->own_box;
     for (const sti__listed *x = c->cm->list + first, *end = x + count; x < end; x++)
         if ((!x->plain || sti__box_overlap(box + x->box[0], box + x->box[1])) && is_near(c, x, parents))
-            push(c, found, x->candidate);
+            push_listed(c, found, x->candidate);
 }
 
 /* Of a small model: every pair of geoms of bodies that are near each other is looked at, in the order of contacts. */
@@ -502,15 +566,62 @@ static int64_t gather_listed(sti__collide *c, int flags) {
     return count;
 }
 
-/* Stable, by the larger or smaller id of the two geoms. */
-static void sort_by(const sti__collide *c, const sti__candidate *from, sti__candidate *to, bool larger) {
+/* ---- the order of candidates: by the smaller id of the two geoms, then by the larger, then by the number of the pair ---- */
+
+static int smaller_id(const sti__candidate *x) { return least(x->geom1, x->geom2); }
+static int larger_id(const sti__candidate *x) { return x->geom1 > x->geom2 ? x->geom1 : x->geom2; }
+
+static void count_buckets(void *context, int begin, int end) {
+    const sti__collide *c = ((const job *)context)->c;
+    for (int i = begin; i < end; i++)
+        __atomic_fetch_add(c->bucket + smaller_id(c->candidate + i) + 1, 1, __ATOMIC_RELAXED);
+}
+
+static void fill_buckets(void *context, int begin, int end) {
+    const sti__collide *c = ((const job *)context)->c;
+    for (int i = begin; i < end; i++)
+        c->spare[__atomic_fetch_add(c->bucket + smaller_id(c->candidate + i), 1, __ATOMIC_RELAXED)] =
+            c->candidate[i];
+}
+
+static bool comes_after(const sti__candidate *a, const sti__candidate *b) {
+    int x = larger_id(a), y = larger_id(b);
+    return x > y || (x == y && a->pair > b->pair);
+}
+
+/* Shell's sort: most buckets have a few candidates, that of a floor may have thousands. */
+static void sort_bucket(sti__candidate *x, int count) {
+    int gap = 1;
+    while (gap < count / 3) gap = 3 * gap + 1;
+    for (; gap > 0; gap /= 3)
+        for (int i = gap; i < count; i++) {
+            sti__candidate moved = x[i];
+            int k = i;
+            for (; k >= gap && comes_after(x + k - gap, &moved); k -= gap) x[k] = x[k - gap];
+            x[k] = moved;
+        }
+}
+
+/* Each bucket now ends where the next began. */
+static void sort_buckets(void *context, int begin, int end) {
+    const sti__collide *c = ((const job *)context)->c;
+    for (int g = begin; g < end; g++) {
+        int first = g > 0 ? c->bucket[g - 1] : 0;
+        sort_bucket(c->spare + first, c->bucket[g] - first);
+    }
+}
+
+static void sort_candidates(job *j) {
+    sti__collide *c = j->c;
     int *bucket = c->bucket, ngeom = c->cm->model->ngeom;
     memset(bucket, 0, ((size_t)ngeom + 1) * sizeof *bucket);
-#define KEY(x) (((x)->geom1 > (x)->geom2) == larger ? (x)->geom1 : (x)->geom2)
-    for (int i = 0; i < c->ncandidate; i++) bucket[KEY(from + i) + 1]++;
+    sti__run(j->tasks, c->ncandidate, GRAIN_SORT, count_buckets, j);
     for (int g = 0; g < ngeom; g++) bucket[g + 1] += bucket[g];
-    for (int i = 0; i < c->ncandidate; i++) to[bucket[KEY(from + i)]++] = from[i];
-#undef KEY
+    sti__run(j->tasks, c->ncandidate, GRAIN_SORT, fill_buckets, j);
+    sti__run(j->tasks, ngeom, GRAIN_SORT, sort_buckets, j);
+    sti__candidate *sorted = c->spare;
+    c->spare = c->candidate;
+    c->candidate = sorted;
 }
 
 static int clamp(int64_t x) { return x < INT_MAX ? (int)x : INT_MAX; }
@@ -520,23 +631,6 @@ static bool take_candidates(sti__collide *c, int64_t count, sti__collide_sizes *
     if (count > c->size.candidates) need->candidates = clamp(count);
     else c->ncandidate = (int)count;
     return count <= c->size.candidates;
-}
-
-static void look_ahead_all(void *context, int begin, int end) {
-    const job *j = context;
-    sti__candidate *x = j->c->candidate;
-    for (int i = begin; i < end; i++)
-        if (!look_ahead(j->c, x + i)) x[i].geom1 = -1;
-}
-
-/* Leaves candidates that come near each other. */
-static void keep_near_ones(job *j) {
-    sti__collide *c = j->c;
-    int kept = 0;
-    sti__run(j->tasks, c->ncandidate, GRAIN_BOX, look_ahead_all, j);
-    for (int i = 0; i < c->ncandidate; i++)
-        if (c->candidate[i].geom1 >= 0) c->candidate[kept++] = c->candidate[i];
-    c->ncandidate = kept;
 }
 
 static bool find_candidates(job *j, sti__collide_sizes *need) {
@@ -552,10 +646,8 @@ static bool find_candidates(job *j, sti__collide_sizes *need) {
     if (fixed.dropped) need->fixed_overlaps = clamp(fixed.found);
     if (moving.dropped || fixed.dropped) return false;
     sti__run(j->tasks, c->cm->nmoving, GRAIN_BOX, filter_hits, j);
-    if (!take_candidates(c, gather(c, j->flags), need)) return false;
-    if (c->ahead) keep_near_ones(j);
-    sort_by(c, c->candidate, c->spare, true);
-    sort_by(c, c->spare, c->candidate, false);
+    if (!take_candidates(c, gather(j), need)) return false;
+    sort_candidates(j);
     return true;
 }
 
@@ -571,12 +663,26 @@ static void sort_points(sti__manifold *m) {
     }
 }
 
+static uint64_t pair_key(const sti__candidate *x) {
+    return (uint64_t)smaller_id(x) << 32 | (uint32_t)larger_id(x);
+}
+
+static int first_before(const sti__collide *c, uint64_t pair) {
+    int lo = 0, hi = c->nbefore;
+    while (lo < hi) {
+        int mid = lo + (hi - lo) / 2;
+        if (c->before[mid].pair < pair) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo;
+}
+
 /* What the last run knew of each candidate; both lists are in the same order. */
-static void recall_apart(sti__collide *c) {
-    if (!c->cm->convex) return;
-    for (int i = 0, k = 0; i < c->ncandidate; i++) {
-        int a = c->candidate[i].geom1, b = c->candidate[i].geom2;
-        uint64_t pair = (uint64_t)least(a, b) << 32 | (uint32_t)(a > b ? a : b);
+static void recall_apart(void *context, int begin, int end) {
+    const sti__collide *c = ((const job *)context)->c;
+    int k = first_before(c, pair_key(c->candidate + begin));
+    for (int i = begin; i < end; i++) {
+        uint64_t pair = pair_key(c->candidate + i);
         while (k < c->nbefore && c->before[k].pair < pair) k++;
         if (k < c->nbefore && c->before[k].pair == pair) c->apart[i] = c->before[k];
         else c->apart[i] = (sti__apart){.pair = pair};
@@ -672,7 +778,7 @@ static void emit(void *context, int begin, int end) {
 
 static bool find_contacts(job *j, sti__collide_sizes *need) {
     sti__collide *c = j->c;
-    recall_apart(c);
+    if (c->cm->convex) sti__run(j->tasks, c->ncandidate, GRAIN_BOX, recall_apart, j);
     sti__run(j->tasks, c->ncandidate, GRAIN_PAIR, touch, j);
     keep_apart(c);
     int64_t total = atomic_load(&j->npoint), offset = 0;

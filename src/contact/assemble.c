@@ -105,7 +105,6 @@ static size_t lay_out(sti__assembly *as, char *base) {
                {&as->outward.at, sti__size(outward, STI__OUTWARD, sizeof(double))},
                {&as->mobility, sti__size(nbody, sizeof *as->mobility)},
                {&as->asked, sti__size(nbody, sizeof(bool))},
-               {&as->bodies, sti__size(nbody, sizeof(int))},
                {&as->coupled, sti__size(m->ncoupled, sizeof *as->coupled)},
                {&as->coupled_last, sti__size(m->ncoupled, sizeof(double))}};
     for (int i = 0; i < STI__COUNT(all); i++) {
@@ -153,7 +152,7 @@ bool sti__assembly_create(sti__assembly *as, const sti_model *model, int blocks,
     lay_out(as, as->block);
     find_owners(as);
     find_mass(as);
-    sti__outward_count(model, as->outward.place);
+    as->any_outward = sti__outward_count(model, as->outward.place) > 0;
     memset(as->outward.when, 0, (size_t)sti__outward_count(model, NULL) * sizeof(uint64_t));
     bool ok = sti__overlaps_create(&as->overlaps, model, allocator) && grow_blocks(as, blocks) &&
               grow_rows(as, 3 * blocks) && grow_entries(as, 18 * blocks) && grow_matrix(as, model->nD);
@@ -177,8 +176,7 @@ void sti__assembly_free(sti__assembly *as) {
 
 void sti__assembly_begin(sti__assembly *as) {
     as->nblock = as->nrow = as->nentry = as->clamped = 0;
-    for (int k = 0; k < as->nbodies; k++) as->asked[as->bodies[k]] = false;
-    as->nbodies = 0;
+    memset(as->asked, 0, (size_t)as->model->nbody * sizeof(bool));
     sti__outward_begin(&as->outward);
     for (int t = 0; t < as->ntree; t++) as->root[t] = t;
     as->first[0] = as->jstart[0] = 0;
@@ -188,27 +186,34 @@ void sti__assembly_begin(sti__assembly *as) {
 }
 
 void sti__block_touches(sti__assembly *as, int tree1, int tree2) {
-    if (tree1 >= 0) as->tree[tree1] = true;
-    if (tree2 >= 0) as->tree[tree2] = true;
-    if (tree1 < 0 || tree2 < 0) return;
-    sti__root_join(as->root, tree1, tree2);
+    if (tree1 >= 0) __atomic_store_n(as->tree + tree1, true, __ATOMIC_RELAXED);
+    if (tree2 >= 0) __atomic_store_n(as->tree + tree2, true, __ATOMIC_RELAXED);
+    if (tree1 >= 0 && tree2 >= 0) sti__root_join_shared(as->root, tree1, tree2);
 }
 
-void sti__assembly_ask(sti__assembly *as, const sti_state *s, int body) {
-    if (as->asked[body]) return;
-    int last = as->model->body_lastdof[body];
-    if (as->outward.place[last] >= 0)
-        sti__mobility_take(sti__outward_of(&as->outward, s, last), &as->mobility[body]);
-    as->asked[body] = true;
-    as->bodies[as->nbodies++] = body;
+typedef struct answering {
+    const sti__assembly *as;
+    const sti_state *s;
+} answering;
+
+static bool is_outward(const sti__assembly *as, int body) {
+    return as->outward.place[as->model->body_lastdof[body]] >= 0;
 }
 
-void sti__assembly_answer(sti__assembly *as, const sti_state *s, int begin, int end) {
-    for (int k = begin; k < end; k++) {
-        int body = as->bodies[k];
-        if (as->outward.place[as->model->body_lastdof[body]] < 0)
-            sti__mobility_of(s, body, &as->mobility[body]);
-    }
+static void answer(void *context, int begin, int end) {
+    const answering *a = context;
+    for (int b = begin; b < end; b++)
+        if (a->as->asked[b] && !is_outward(a->as, b)) sti__mobility_of(a->s, b, &a->as->mobility[b]);
+}
+
+/* Bodies of one tree lean on each other outwards. */
+void sti__assembly_answer(sti__assembly *as, const sti_state *s, const sti_tasks *tasks) {
+    answering a = {as, s};
+    const sti_model *m = as->model;
+    for (int b = 0; b < m->nbody && as->any_outward; b++)
+        if (as->asked[b] && is_outward(as, b))
+            sti__mobility_take(sti__outward_of(&as->outward, s, m->body_lastdof[b]), &as->mobility[b]);
+    sti__run(tasks, m->nbody, 64, answer, &a);
 }
 
 static bool all_asleep(const sti__assembly *as, const int *dofs, int n) {
@@ -252,18 +257,23 @@ void sti__block_close(sti__assembly *as, const sti_row *row, const double *R, co
     }
 }
 
-int sti__block_reserve(sti__assembly *as, int dim, int n) {
-    if (!grow_blocks(as, as->nblock + 1) || !grow_rows(as, as->nrow + dim) ||
-        !grow_entries(as, as->nentry + dim * n)) {
-        as->failed = true;
-        return -1;
-    }
-    int row = as->nrow, entry = as->nentry;
+static int clamped(int64_t x) { return x < INT_MAX ? (int)x : INT_MAX; }
+
+bool sti__blocks_room(sti__assembly *as, sti__extent more) {
+    bool room = grow_blocks(as, clamped(as->nblock + more.blocks)) &&
+                grow_rows(as, clamped(as->nrow + more.rows)) &&
+                grow_entries(as, clamped(as->nentry + more.entries));
+    as->failed |= !room;
+    return room;
+}
+
+int sti__block_place(sti__assembly *as, sti__extent *at, int dim, int n) {
+    int row = (int)at->rows, entry = (int)at->entries;
     for (int i = 1; i <= dim; i++) as->jstart[row + i] = entry + i * n;
-    as->nrow = row + dim;
-    as->nentry = entry + dim * n;
-    as->first[++as->nblock] = as->nrow;
-    return as->nblock - 1;
+    at->rows += dim;
+    at->entries += dim * n;
+    as->first[++at->blocks] = (int)at->rows;
+    return (int)at->blocks - 1;
 }
 
 /* Block `from` becomes the next one, with all that belongs to it. */
@@ -459,8 +469,7 @@ void sti__block_velocity(const sti__assembly *as, int block, const double *v, do
 /* ---- A and v* ----------------------------------------------------------------------------------------- */
 
 static bool damped(const sti_state *s) {
-    return s->opt.integrator == STI_INTEGRATOR_EULER &&
-           !(s->opt.disableflags & (STI_DISABLE_EULERDAMP | STI_DISABLE_DAMPER));
+    return s->opt.integrator == STI_INTEGRATOR_EULER && sti__euler_damps(s);
 }
 
 static bool implicit(const sti__assembly *as, const sti_state *s) {
@@ -498,7 +507,7 @@ static void add_run(sti__assembly *as, const sti_state *s, int begin, int end) {
 typedef struct filling {
     sti__assembly *as;
     const sti_state *s;
-    atomic_bool ill, hard;
+    atomic_bool ill, hard, damped;
 } filling;
 
 /* The Schur complement that a dof belongs to; NULL if its body is there in full. */
@@ -575,17 +584,19 @@ static void place_soft(sti__assembly *as, int d, int n) {
    tens in robots, 1e11 for a finger a thousand kilometres from its hand. */
 #define ILL 1e6
 
-/* v* of trees, and whether their inertia is ill-conditioned. */
+/* v* of trees, whether their inertia is ill-conditioned, and whether A has damping. */
 static void add_motion(void *context, int begin, int end) {
     filling *f = context;
     const sti_model *m = f->as->model;
     const sti_state *s = f->s;
-    bool ill = false;
+    bool ill = false, damps = damped(s), any = false;
     for (int i = begin; i < end && f->as->dof[i] < m->nv; i++) {
         int d = f->as->dof[i];
         f->as->vstar[i] = s->qvel[d] + s->opt.timestep * s->qacc_step[d];
         ill |= s->M[m->M_rowadr[d] + m->M_rownnz[d] - 1] * s->qLDiagInv[d] > ILL;
+        any |= damps && dof_damper_slope(s, d) > 0;
     }
+    if (any) atomic_store_explicit(&f->damped, true, memory_order_relaxed);
     if (ill) atomic_store_explicit(&f->ill, true, memory_order_relaxed);
 }
 
@@ -608,6 +619,13 @@ static int lay_out_trees(sti__assembly *as) {
     return n;
 }
 
+/* The factor that gave v* is that of A, if the integrator is Euler's. */
+static sti__tree_factor factor_of(const sti__assembly *as, const sti_state *s, bool any_damped) {
+    if (s->opt.integrator != STI_INTEGRATOR_EULER) return (sti__tree_factor){0};
+    return (sti__tree_factor){any_damped ? s->qH : s->qLD, any_damped ? s->qHDiagInv : s->qLDiagInv, as->dof,
+                              as->model->M_rowadr, as->model->nv};
+}
+
 static void add_trees(sti__assembly *as, const sti_state *s, const sti_tasks *tasks) {
     filling f = {.as = as, .s = s};
     int n = as->columns;
@@ -623,6 +641,7 @@ static void add_trees(sti__assembly *as, const sti_state *s, const sti_tasks *ta
     sti__run(tasks, n, 512, add_rows, &f);
     as->columns = n;
     as->problem.ill = atomic_load_explicit(&f.ill, memory_order_relaxed);
+    as->problem.tree = factor_of(as, s, atomic_load_explicit(&f.damped, memory_order_relaxed));
     if (n < as->ndof) sti__run(tasks, as->nentry, 8192, renumber, &f);
     as->problem.arrays.n = n;
     as->problem.arrays.A = (sti_csr){n, n, as->astart, as->acol, as->avalue};
@@ -641,16 +660,6 @@ void sti__assembly_plain(sti__assembly *as, const sti_state *s) {
     filling f = {.as = as, .s = s};
     as->plain = true;
     add_rows(&f, 0, as->problem.arrays.n);
-}
-
-/* The factor that gave v* is that of A, if the integrator is Euler's. */
-static sti__tree_factor factor_of(const sti__assembly *as, const sti_state *s) {
-    const sti_model *m = as->model;
-    bool any = false;
-    if (s->opt.integrator != STI_INTEGRATOR_EULER) return (sti__tree_factor){0};
-    for (int d = 0; damped(s) && d < m->nv; d++) any |= dof_damper_slope(s, d) > 0;
-    return (sti__tree_factor){any ? s->qH : s->qLD, any ? s->qHDiagInv : s->qLDiagInv, as->dof, m->M_rowadr,
-                              m->nv};
 }
 
 /* ---- islands ----------------------------------------------------------------------------------------- */
@@ -753,7 +762,6 @@ sti_status sti__assembly_end(sti__assembly *as, const sti_state *s, const sti_ta
     add_trees(as, s, tasks);
     if (as->failed) return sti__fail(error, STI_NO_MEMORY, "not enough memory for the matrix of a step");
     show_arrays(as, s->opt.timestep, tasks);
-    as->problem.tree = factor_of(as, s);
     as->problem.ill |= as->problem.estimate != NULL;
     find_islands(as, tasks);
     return STI_OK;

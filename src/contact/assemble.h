@@ -113,11 +113,10 @@ typedef struct sti__assembly {
     double *x;         /* 6 nv, scratch */
     int *root, *label; /* ntree: scratch of the islands */
     sti__outward outward;
+    bool any_outward;
     sti__overlaps overlaps;
-    sti__mobility *mobility; /* nbody; of the bodies that a contact asked about */
-    bool *asked;             /* nbody */
-    int *bodies;             /* nbody: their list */
-    int nbodies;
+    sti__mobility *mobility;          /* nbody; of the bodies that a contact asked about */
+    bool *asked;                      /* nbody */
     sti_coupled_diagnostics *coupled; /* ncoupled; counts go on over steps */
     double *coupled_last;             /* ncoupled: the angle of the last step; NaN: none */
     void *block;                      /* what does not grow */
@@ -145,14 +144,19 @@ void sti__block_delassus(sti__assembly *as, const sti_state *s, double *W);
 void sti__block_close(sti__assembly *as, const sti_row *row, const double *R, const double *vhat,
                       const sti__block_info *info, uint64_t feature);
 /* (A block that is opened and never closed is forgotten by the next one.) */
-/* Room for a block whose law, dofs and Jacobian are written later, perhaps by another thread; its number, or -1. */
-int sti__block_reserve(sti__assembly *as, int dim, int n);
-/* The trees of a reserved block; either may be -1. */
+/* Counts of blocks, of their rows, and of the numbers of J. */
+typedef struct sti__extent {
+    int64_t blocks, rows, entries;
+} sti__extent;
+/* Room for so much after what is there. */
+bool sti__blocks_room(sti__assembly *as, sti__extent more);
+/* A block whose law, dofs and Jacobian are written later: dim rows over n dofs after `at`, which then ends with it; its number. Threads may
+   place blocks side by side, where there is room. */
+int sti__block_place(sti__assembly *as, sti__extent *at, int dim, int n);
+/* The trees of such a block; either may be -1. */
 void sti__block_touches(sti__assembly *as, int tree1, int tree2);
-/* Lists a body that a block needs the mobility of; it has 1 to STI__MOBILITY_CHAIN dofs. */
-void sti__assembly_ask(sti__assembly *as, const sti_state *s, int body);
-/* Finds them, begin <= place in the list < end. */
-void sti__assembly_answer(sti__assembly *as, const sti_state *s, int begin, int end);
+/* Bodies of which `asked` says that a block needs their mobility; they have 1 to STI__MOBILITY_CHAIN dofs. */
+void sti__assembly_answer(sti__assembly *as, const sti_state *s, const sti_tasks *tasks);
 /* Takes out blocks from `first` on whose source is STI__FROM_NOTHING. */
 void sti__blocks_drop(sti__assembly *as, int first);
 

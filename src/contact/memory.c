@@ -10,6 +10,9 @@
 /* Cosine of the largest angle between the normals of a contact and what it may take its memory from. */
 #define SAME_NORMAL 0.95
 
+/* So many contacts may be gone in one place before the table is asked. */
+#define AHEAD 8
+
 int sti__memory_slots(int count) {
     int slots = 4;
     while (slots < 2 * count && slots < 1 << 30) slots *= 2;
@@ -36,6 +39,13 @@ void sti__memory_index_fill(sti__memory_index *index, int *slot) {
 const sti_contact_memory *sti__memory_next(sti__memory_index *index, uint64_t feature) {
     if (index->next >= index->count || index->list[index->next].feature != feature) return NULL;
     return &index->list[index->next++];
+}
+
+const sti_contact_memory *sti__memory_ahead(sti__memory_index *index, uint64_t feature) {
+    int end = index->count - index->next < AHEAD ? index->count : index->next + AHEAD;
+    for (int i = index->next; i < end; i++)
+        if (index->list[i].feature == feature) return index->next = i + 1, &index->list[i];
+    return NULL;
 }
 
 const sti_contact_memory *sti__memory_find(sti__memory_index *index, uint64_t feature) {

@@ -22,6 +22,8 @@ int sti__memory_slots(int count);
 void sti__memory_index_fill(sti__memory_index *index, int *slot);
 /* The next of the list if it has this feature. */
 const sti_contact_memory *sti__memory_next(sti__memory_index *index, uint64_t feature);
+/* The next of the list, or one of the few after it, that has this feature. */
+const sti_contact_memory *sti__memory_ahead(sti__memory_index *index, uint64_t feature);
 /* Any of the list, by the table. */
 const sti_contact_memory *sti__memory_find(sti__memory_index *index, uint64_t feature);
 

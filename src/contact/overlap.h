@@ -61,6 +61,17 @@ static inline int sti__overlap_next(const sti__overlaps *o, int i, int *next) {
     return *next < o->npoint && o->point[*next].contact == i ? (*next)++ : -1;
 }
 
+/* The same for a search that begins with contact i: its first `next`. */
+static inline int sti__overlap_from(const sti__overlaps *o, int i) {
+    int lo = 0, hi = o->npoint;
+    while (lo < hi) {
+        int mid = lo + (hi - lo) / 2;
+        if (o->point[mid].contact < i) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo;
+}
+
 /* What is left of a contact, and how well it opens; number -1, none of the overlaps: all of it. */
 static inline double sti__overlap_share(const sti__overlaps *o, int point) {
     if (point < 0) return 1;

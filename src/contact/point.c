@@ -170,17 +170,118 @@ static int tree_of(const sti_model *m, int body) {
     return last < 0 ? -1 : m->dof_treeid[last];
 }
 
-static void reserve_apart(sti__assembly *as, const sti_state *s, couple *p, int dim, int id, int overlap) {
-    int b = p->n ? sti__block_reserve(as, dim, p->n) : -1;
-    if (b < 0) return;
+static void place_apart(sti__assembly *as, const sti_model *m, couple *p, int dim, int id, int overlap,
+                        sti__extent *at) {
+    int b = sti__block_place(as, at, dim, p->n);
     as->info[b].source = STI__FROM_CONTACT;
     as->info[b].id = id;
     as->info[b].overlap = overlap;
     if (p->met) return;
     p->met = true;
-    if (s->model->body_lastdof[p->body1] >= 0) sti__assembly_ask(as, s, p->body1);
-    if (s->model->body_lastdof[p->body2] >= 0) sti__assembly_ask(as, s, p->body2);
-    sti__block_touches(as, tree_of(s->model, p->body1), tree_of(s->model, p->body2));
+    if (m->body_lastdof[p->body1] >= 0) __atomic_store_n(as->asked + p->body1, true, __ATOMIC_RELAXED);
+    if (m->body_lastdof[p->body2] >= 0) __atomic_store_n(as->asked + p->body2, true, __ATOMIC_RELAXED);
+    sti__block_touches(as, tree_of(m, p->body1), tree_of(m, p->body2));
+}
+
+static sti__extent end_of(const sti__assembly *as) { return (sti__extent){as->nblock, as->nrow, as->nentry}; }
+
+static void set_end(sti__assembly *as, sti__extent end) {
+    as->nblock = (int)end.blocks;
+    as->nrow = (int)end.rows;
+    as->nentry = (int)end.entries;
+}
+
+static void reserve_apart(sti__assembly *as, const sti_model *m, couple *p, int dim, int id, int overlap) {
+    sti__extent at = end_of(as);
+    if (p->n == 0 || !sti__blocks_room(as, (sti__extent){1, dim, dim * p->n})) return;
+    place_apart(as, m, p, dim, id, overlap, &at);
+    set_end(as, at);
+}
+
+/* Whether contact i has rows; overlap: its number there. Asked in ascending order; next as sti__overlap_next has it. */
+static bool has_rows(const sti__overlaps *o, const sti__contact *c, int i, int *next, int *overlap) {
+    if (c->exclude >= 2 || c->far) return false;
+    *overlap = sti__overlap_next(o, i, next);
+    return sti__overlap_share(o, *overlap) > STI__LEAST_SHARE;
+}
+
+/* Blocks in the order of contacts, one after the other. */
+static void reserve_all(sti__assembly *as, const sti_state *s, const sti__contact *contacts, int count) {
+    couple p = {.body1 = -1};
+    for (int i = 0, next = 0, overlap; i < count && !as->failed; i++) {
+        const sti__contact *c = contacts + i;
+        if (!has_rows(&as->overlaps, c, i, &next, &overlap)) continue;
+        find_couple(s->model, c, &p);
+        if (p.apart) reserve_apart(as, s->model, &p, c->mixed.dim, i, overlap);
+        else rows_within(as, s, c, i, overlap);
+    }
+}
+
+/* The same blocks by several threads: contacts are cut into pieces that do not depend on threads, of which the extents are found first. */
+enum { PIECE = 256, PIECES = 64 }; /* contacts of a piece, at least; pieces, at most */
+
+typedef struct reserving {
+    sti__assembly *as;
+    const sti_model *model;
+    const sti__contact *contacts;
+    int count, pieces;
+    sti__extent piece[PIECES]; /* first its own, then where it begins */
+    atomic_bool within;        /* some contacts are within a tree */
+} reserving;
+
+static int piece_begin(const reserving *r, int piece) { return (int)((int64_t)r->count * piece / r->pieces); }
+
+/* Adds up the extents of a piece, or places its blocks after `at`. */
+static void go_through(reserving *r, int piece, bool place, sti__extent *at) {
+    couple p = {.body1 = -1};
+    const sti__overlaps *o = &r->as->overlaps;
+    int begin = piece_begin(r, piece), end = piece_begin(r, piece + 1), next = sti__overlap_from(o, begin);
+    for (int i = begin, overlap; i < end; i++) {
+        const sti__contact *c = r->contacts + i;
+        int dim = c->mixed.dim;
+        if (!has_rows(o, c, i, &next, &overlap)) continue;
+        find_couple(r->model, c, &p);
+        if (!p.apart) {
+            atomic_store_explicit(&r->within, true, memory_order_relaxed);
+            return;
+        }
+        if (p.n == 0) continue;
+        if (place) place_apart(r->as, r->model, &p, dim, i, overlap, at);
+        else *at = (sti__extent){at->blocks + 1, at->rows + dim, at->entries + dim * p.n};
+    }
+}
+
+static void measure_pieces(void *context, int begin, int end) {
+    reserving *r = context;
+    for (int p = begin; p < end; p++) go_through(r, p, false, &r->piece[p]);
+}
+
+static void place_pieces(void *context, int begin, int end) {
+    reserving *r = context;
+    for (int p = begin; p < end; p++) {
+        sti__extent at = r->piece[p];
+        go_through(r, p, true, &at);
+    }
+}
+
+/* False if some contacts are within a tree: their rows are made at once. */
+static bool reserve_pieces(sti__assembly *as, const sti_model *m, const sti__contact *contacts, int count,
+                           const sti_tasks *tasks) {
+    int pieces = count / PIECE < PIECES ? count / PIECE : PIECES;
+    reserving r = {as, m, contacts, count, pieces, {{0}}, false};
+    sti__extent all = {0}, at = end_of(as);
+    if (!tasks || tasks->nthread <= 1 || pieces < 2) return false;
+    sti__run(tasks, pieces, 1, measure_pieces, &r);
+    if (atomic_load_explicit(&r.within, memory_order_relaxed)) return false;
+    for (int p = 0; p < pieces; p++) {
+        sti__extent own = r.piece[p];
+        r.piece[p] = (sti__extent){at.blocks + all.blocks, at.rows + all.rows, at.entries + all.entries};
+        all = (sti__extent){all.blocks + own.blocks, all.rows + own.rows, all.entries + own.entries};
+    }
+    if (!sti__blocks_room(as, all)) return true;
+    sti__run(tasks, pieces, 1, place_pieces, &r);
+    set_end(as, (sti__extent){at.blocks + all.blocks, at.rows + all.rows, at.entries + all.entries});
+    return true;
 }
 
 typedef struct filling {
@@ -191,6 +292,7 @@ typedef struct filling {
     int first;
     bool matrices,
         laws; /* what to fill: both at once, but one after the other if their times are asked for */
+    atomic_bool dropped; /* some contacts can do nothing */
 } filling;
 
 static const sti__contact *contact_of(const filling *f, int b) { return f->contacts + f->as->info[b].id; }
@@ -264,20 +366,18 @@ static void fill_apart(const filling *f, const couple *p, int begin, int end) {
     for (int i = 1; i < rows; i++) memcpy(col + i * n, col, sizeof(int) * (size_t)n);
 }
 
-static void fill_law(const filling *f, const couple *p, terms *t, int b) {
+static void fill_law(filling *f, const couple *p, terms *t, int b) {
     sti__assembly *as = f->as;
     const sti__contact *c = contact_of(f, b);
     int at = as->first[b];
     double w = weight_apart(f, p, c);
     law l = {&as->rows[b], as->R + at, as->vhat + at, &as->info[b]};
-    if (!find_law(as, f->s, c, w, t, l)) as->info[b].source = STI__FROM_NOTHING;
+    if (!find_law(as, f->s, c, w, t, l)) {
+        as->info[b].source = STI__FROM_NOTHING;
+        atomic_store_explicit(&f->dropped, true, memory_order_relaxed);
+    }
     as->memory[b].feature = c->feature; /* what it remembers is found later */
     memcpy(as->memory[b].frame, c->frame, sizeof c->frame);
-}
-
-static void answer(void *context, int begin, int end) {
-    const filling *f = context;
-    sti__assembly_answer(f->as, f->s, begin, end);
 }
 
 /* The blocks from b on that are of this couple and together have no more rows than a kernel takes. */
@@ -291,7 +391,7 @@ static int run_end(const filling *f, const couple *p, int b, int end) {
 }
 
 static void fill_blocks(void *context, int begin, int end) {
-    const filling *f = context;
+    filling *f = context;
     couple p = {.body1 = -1};
     terms t = {.known = false};
     end += f->first;
@@ -315,23 +415,15 @@ static void fill_laws(filling *f, const sti_tasks *tasks) {
 
 void sti__point_rows(sti__assembly *as, const sti_state *s, const sti__contact *contacts, int count,
                      const sti_tasks *tasks) {
-    filling f = {as, s, contacts, sti__chain_kernels_get(), as->nblock, true, !as->tally};
-    couple p = {.body1 = -1};
+    filling f = {as, s, contacts, sti__chain_kernels_get(), as->nblock, true, !as->tally, false};
     as->failed |= !sti__overlaps_find(&as->overlaps, s, contacts, count);
-    for (int i = 0, next = 0; i < count && !as->failed; i++) {
-        const sti__contact *c = contacts + i;
-        if (c->exclude >= 2 || c->far) continue;
-        int overlap = sti__overlap_next(&as->overlaps, i, &next);
-        if (!(sti__overlap_share(&as->overlaps, overlap) > STI__LEAST_SHARE)) continue;
-        find_couple(s->model, c, &p);
-        if (p.apart) reserve_apart(as, s, &p, c->mixed.dim, i, overlap);
-        else rows_within(as, s, c, i, overlap);
-    }
+    if (!as->failed && !reserve_pieces(as, s->model, contacts, count, tasks))
+        reserve_all(as, s, contacts, count);
     if (as->failed) return;
     int64_t start = sti__tick(as->tally);
-    sti__run(tasks, as->nbodies, 64, answer, &f);
+    sti__assembly_answer(as, s, tasks);
     sti__tock(as->tally, STI__WORK_REGULARISATION, start, 0);
     sti__run(tasks, as->nblock - f.first, 64, fill_blocks, &f);
     if (as->tally) fill_laws(&f, tasks);
-    sti__blocks_drop(as, f.first);
+    if (atomic_load_explicit(&f.dropped, memory_order_relaxed)) sti__blocks_drop(as, f.first);
 }

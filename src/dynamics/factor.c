@@ -79,12 +79,12 @@ static inline int eliminate_block(const sti_model *m, vreal *ld, vreal *diaginv,
     return rank;
 }
 
-static void factor_dofs(const sti_model *m, int first, int end, vreal *ld, vreal *diaginv) {
-    for (int i = end - 1; i >= first;) i -= eliminate_block(m, ld, diaginv, i);
+void STI_K(ltdl_factor_dofs)(const sti_model *m, int begin, int end, vreal *ld, vreal *diaginv) {
+    for (int i = end - 1; i >= begin;) i -= eliminate_block(m, ld, diaginv, i);
 }
 
 void STI_K(ltdl_factor)(const sti_model *m, vreal *ld, vreal *diaginv) {
-    factor_dofs(m, 0, m->nv, ld, diaginv);
+    STI_K(ltdl_factor_dofs)(m, 0, m->nv, ld, diaginv);
 }
 
 /* x = L'^-1 x for the rows i, i-1, ... of one chain, which have n common ancestors. */
@@ -161,7 +161,7 @@ void STI_K(factor)(sti_state *s) {
     vreal *restrict ld = LANES(s->qLD);
     int end = row_start(m, s->range.dof_end);
     for (int k = row_start(m, s->range.dof); k < end; k++) ld[k] = M[k];
-    factor_dofs(m, s->range.dof, s->range.dof_end, ld, LANES(s->qLDiagInv));
+    STI_K(ltdl_factor_dofs)(m, s->range.dof, s->range.dof_end, ld, LANES(s->qLDiagInv));
 }
 
 void STI_K(solve_m)(const sti_state *s, double *x) {

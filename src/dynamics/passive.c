@@ -6,13 +6,14 @@
 
 void STI_K(passive)(sti_state *s);
 
-static void fill(vreal *r, int n) {
-    for (int k = 0; k < n; k++) r[k] = v_set(0);
+/* Zeros for the dofs of the range. */
+static void clear(const sti_state *s, double *r) {
+    for (int d = s->range.dof; d < s->range.dof_end; d++) LANES(r)[d] = v_set(0);
 }
 
 static void joint_springs(const sti_state *s, vreal *force) {
     const sti_model *m = s->model;
-    for (int j = 0; j < m->njnt; j++) {
+    for (int j = s->range.joint; j < s->range.joint_end; j++) {
         vreal p[2], offset[6];
         vmask any = has_spring(s, j, p);
         if (!v_any(any)) continue;
@@ -26,7 +27,7 @@ static void joint_springs(const sti_state *s, vreal *force) {
 
 static void axes_springs(const sti_state *s, vreal *force) {
     const sti_model *m = s->model;
-    for (int j = 0; j < m->njnt; j++) {
+    for (int j = s->range.joint; j < s->range.joint_end; j++) {
         vreal offset[6], torque[3];
         if (!has_axes(m, j)) continue;
         spring_offset(s, j, offset);
@@ -108,7 +109,7 @@ static void sheets(sti_state *s, bool damp, vreal *out) {
     const sti_model *m = s->model;
     if (m->nsheet + m->nfold + m->nbend == 0) return;
     vreal *force = LANES(s->scratch), *more = force + 6 * m->nbody;
-    fill(force, 6 * m->nbody);
+    for (int k = 0; k < 6 * m->nbody; k++) force[k] = v_set(0);
     push_sheets(s, damp, force);
     push_bends(s, damp, force);
     project_forces(s, force, more);
@@ -122,7 +123,7 @@ static void sheets(sti_state *s, bool damp, vreal *out) {
 static void springs(sti_state *s) {
     const sti_model *m = s->model;
     vreal *force = LANES(s->qfrc_spring);
-    fill(force, m->nv);
+    clear(s, s->qfrc_spring);
     if (s->opt.disableflags & STI_DISABLE_SPRING) return;
     joint_springs(s, force);
     axes_springs(s, force);
@@ -138,10 +139,10 @@ static void dampers(sti_state *s) {
     vreal *restrict force = LANES(s->qfrc_damper);
     const vreal *restrict qvel = CLANES(s->qvel);
     if (s->opt.disableflags & STI_DISABLE_DAMPER) {
-        fill(force, m->nv);
+        clear(s, s->qfrc_damper);
         return;
     }
-    for (int d = 0; d < m->nv; d++) force[d] = -dof_damper_rate(s, d) * qvel[d];
+    for (int d = s->range.dof; d < s->range.dof_end; d++) force[d] = -dof_damper_rate(s, d) * qvel[d];
     for (int i = 0; i < m->ntendon; i++)
         pull(s, i, -tendon_damper_rate(s, i) * CLANES(s->ten_velocity)[i], force);
     sheets(s, true, force);
@@ -155,7 +156,7 @@ static bool has_gravity(const sti_state *s) {
 /* Lanes in which some body is held against gravity. */
 static inline vmask compensated(const sti_state *s) {
     vmask any = v_lt(v_set(0), v_set(0));
-    for (int i = 1; i < s->model->nbody; i++) any |= ~v_eq(PAR(s, body_gravcomp, i), v_set(0));
+    for (int i = s->range.body; i < s->range.body_end; i++) any |= ~v_eq(PAR(s, body_gravcomp, i), v_set(0));
     return any;
 }
 
@@ -164,19 +165,20 @@ static void gravity_compensation(sti_state *s) {
     vreal *out = LANES(s->qfrc_gravcomp), *force = LANES(s->scratch);
     vmask any = compensated(s);
     if (!has_gravity(s) || !v_any(any)) {
-        fill(out, m->nv);
+        clear(s, s->qfrc_gravcomp);
         return;
     }
     vreal none[3];
     v3_zero(none);
-    for (int i = 1; i < m->nbody; i++) {
+    for (int i = s->range.body; i < s->range.body_end; i++) {
         vreal lift = -PAR(s, body_mass, i) * PAR(s, body_gravcomp, i), f[3];
         for (int k = 0; k < 3; k++) f[k] = lift * v_set(s->opt.gravity[k]);
         force_at(force + 6 * i, f, none, CLANES(s->xipos) + 3 * i,
                  CLANES(s->subtree_com) + 3 * m->body_rootid[i]);
     }
     project_forces(s, force, out);
-    for (int d = 0; d < m->nv; d++) out[d] = v_select(any, out[d], v_set(0));
+    for (int d = s->range.dof; d < s->range.dof_end; d++) /* trees that are not held have no -0 either */
+        out[d] = v_select(any, out[d] + v_set(0), v_set(0));
 }
 
 static void add_up(sti_state *s) {
@@ -184,9 +186,10 @@ static void add_up(sti_state *s) {
     const vreal *restrict spring = CLANES(s->qfrc_spring), *restrict damper = CLANES(s->qfrc_damper);
     const vreal *restrict fluid = CLANES(s->qfrc_fluid), *restrict gravcomp = CLANES(s->qfrc_gravcomp);
     vreal *restrict sum = LANES(s->qfrc_passive);
-    for (int d = 0; d < m->nv; d++) sum[d] = (spring[d] + damper[d]) + (fluid[d] + gravcomp[d]);
+    for (int d = s->range.dof; d < s->range.dof_end; d++)
+        sum[d] = (spring[d] + damper[d]) + (fluid[d] + gravcomp[d]);
     /* compensation that goes through actuators is counted there */
-    for (int j = 0; j < m->njnt; j++) {
+    for (int j = s->range.joint; j < s->range.joint_end; j++) {
         int first = m->jnt_dofadr[j], last = j + 1 < m->njnt ? m->jnt_dofadr[j + 1] : m->nv;
         if (!m->jnt_actgravcomp[j]) continue;
         for (int d = first; d < last; d++) sum[d] = (spring[d] + damper[d]) + fluid[d];
@@ -194,15 +197,14 @@ static void add_up(sti_state *s) {
 }
 
 void STI_K(passive)(sti_state *s) {
-    const sti_model *m = s->model;
     int off = STI_DISABLE_SPRING | STI_DISABLE_DAMPER;
-    fill(LANES(s->qfrc_fluid), m->nv);
-    fill(LANES(s->qfrc_sheet), m->nv);
+    clear(s, s->qfrc_sheet);
     if ((s->opt.disableflags & off) == off) {
-        fill(LANES(s->qfrc_spring), m->nv);
-        fill(LANES(s->qfrc_damper), m->nv);
-        fill(LANES(s->qfrc_gravcomp), m->nv);
-        fill(LANES(s->qfrc_passive), m->nv);
+        clear(s, s->qfrc_fluid);
+        clear(s, s->qfrc_spring);
+        clear(s, s->qfrc_damper);
+        clear(s, s->qfrc_gravcomp);
+        clear(s, s->qfrc_passive);
         return;
     }
     springs(s);

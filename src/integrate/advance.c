@@ -46,7 +46,7 @@ static void yield_tendon(const sti_state *s, int t, const vreal *qvel) {
 
 static void yield_springs(const sti_state *s, const double *qvel) {
     const sti_model *m = s->model;
-    for (int j = 0; j < m->njnt && m->nplastic; j++)
+    for (int j = s->range.joint; j < s->range.joint_end && m->nplastic; j++)
         if (m->jnt_plasticadr[j] >= 0) yield_joint(s, j);
     for (int t = 0; t < m->ntendon && m->nplastic; t++)
         if (m->tendon_plasticadr[t] >= 0) yield_tendon(s, t, CLANES(qvel));
@@ -55,13 +55,14 @@ static void yield_springs(const sti_state *s, const double *qvel) {
 void STI_K(advance)(sti_state *s, const double *qacc, const double *act_dot, const double *qvel) {
     const sti_model *m = s->model;
     vreal h = v_set(s->opt.timestep), *restrict v = LANES(s->qvel), *restrict act = LANES(s->act);
+    bool first = s->range.body == 1; /* another thread does no more than its trees */
     if (!(s->opt.disableflags & STI_DISABLE_ACTUATION))
-        for (int i = 0; i < m->nactuator; i++)
+        for (int i = 0; i < m->nactuator && first; i++)
             for (int k = m->actuator_actadr[i];
                  k < m->actuator_actadr[i] + m->actuator_actnum[i] && !sti__actuator_off(s, i); k++)
                 act[k] = STI_K(next_activation)(s, i, k, act[k], CLANES(act_dot)[k]);
-    for (int d = 0; d < m->nv; d++) v[d] = v[d] + h * CLANES(qacc)[d];
+    for (int d = s->range.dof; d < s->range.dof_end; d++) v[d] = v[d] + h * CLANES(qacc)[d];
     STI_K(integrate_pos)(s, s->qpos, qvel ? qvel : s->qvel, s->opt.timestep);
     yield_springs(s, qvel ? qvel : s->qvel);
-    LANES(s->time)[0] = LANES(s->time)[0] + h;
+    if (first) LANES(s->time)[0] = LANES(s->time)[0] + h;
 }

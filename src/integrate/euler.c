@@ -10,7 +10,8 @@ void STI_K(euler)(sti_state *s);
 /* Lanes that have joint damping to be treated implicitly. */
 static inline vmask damped(const sti_state *s) {
     vmask any = v_lt(v_set(0), v_set(0));
-    if (s->opt.disableflags & (STI_DISABLE_EULERDAMP | STI_DISABLE_DAMPER)) return any;
+    if (s->damped == STI__DAMPED) return ~any;
+    if (s->damped == STI__NOT_DAMPED || !sti__euler_damps(s)) return any;
     for (int d = 0; d < s->model->nv; d++) any |= v_lt(v_set(0), dof_damper_slope(s, d));
     return any;
 }
@@ -20,25 +21,26 @@ static void damped_acceleration(const sti_state *s, vreal *restrict qacc) {
     const sti_model *m = s->model;
     const vreal *restrict M = CLANES(s->M), *restrict smooth = CLANES(s->qfrc_smooth);
     vreal *restrict H = LANES(s->qH), h = v_set(s->opt.timestep);
-    for (int k = 0; k < m->nM; k++) H[k] = M[k];
-    for (int d = 0; d < m->nv; d++) {
-        int k = m->M_rowadr[d] + m->M_rownnz[d] - 1;
-        H[k] = H[k] + h * dof_damper_slope(s, d);
+    int first = s->range.dof, end = s->range.dof_end;
+    for (int d = first; d < end; d++) {
+        int row = m->M_rowadr[d], k = row + m->M_rownnz[d] - 1;
+        for (int i = row; i < k; i++) H[i] = M[i];
+        H[k] = M[k] + h * dof_damper_slope(s, d);
         qacc[d] = smooth[d];
     }
-    STI_K(ltdl_factor)(m, H, LANES(s->qHDiagInv));
-    STI_K(ltdl_solve)(m, H, CLANES(s->qHDiagInv), qacc);
+    STI_K(ltdl_factor_dofs)(m, first, end, H, LANES(s->qHDiagInv));
+    STI_K(ltdl_solve_dofs)(m, first, end, H, CLANES(s->qHDiagInv), qacc);
 }
 
 void STI_K(euler)(sti_state *s) {
-    const sti_model *m = s->model;
+    int first = s->range.dof, end = s->range.dof_end;
     vreal *restrict acc = LANES(s->qacc_step);
     const vreal *restrict qacc = CLANES(s->qacc);
     vmask any = damped(s);
     if (!v_any(any)) {
-        for (int d = 0; d < m->nv; d++) acc[d] = qacc[d];
+        for (int d = first; d < end; d++) acc[d] = qacc[d];
         return;
     }
     damped_acceleration(s, acc);
-    for (int d = 0; d < m->nv; d++) acc[d] = v_select(any, acc[d], qacc[d]);
+    for (int d = first; d < end; d++) acc[d] = v_select(any, acc[d], qacc[d]);
 }

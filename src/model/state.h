@@ -25,6 +25,9 @@ typedef struct sti__range {
     int body, body_end, joint, joint_end, dof, dof_end;
 } sti__range;
 
+/* Whether Euler's method treats damping of some joint implicitly. The kernel `euler` looks for itself unless it is known. */
+typedef enum sti__damped { STI__DAMPED_UNKNOWN, STI__DAMPED, STI__NOT_DAMPED } sti__damped;
+
 typedef struct sti_state {
     const sti_model *model;
     int lanes;
@@ -39,6 +42,7 @@ typedef struct sti_state {
     uint32_t wanted;     /* STI__WANT_... outputs that someone reads */
     const int *touching; /* ntouching: geoms that the kernel `geoms` shall place. The caller's */
     int ntouching;
+    sti__damped damped;
     sti__range range; /* all; less in a copy of this struct that world/step.c hands to a thread */
     void *block;      /* one 64-byte aligned block */
     size_t nblock;
@@ -64,7 +68,11 @@ static inline bool sti__needs_mass(const sti_state *s) {
            (s->opt.enableflags & STI_ENABLE_ENERGY);
 }
 
-/* All arrays zeroed, quaternions unit, qpos = qpos0. NULL on failure. */
+/* Whether Euler's method treats damping of joints implicitly, where there is any. */
+static inline bool sti__euler_damps(const sti_state *s) {
+    return !(s->opt.disableflags & (STI_DISABLE_EULERDAMP | STI_DISABLE_DAMPER));
+}
+
 /* options.c. Whether every option is in its range, of those that C and Python may write; names the first that is not. */
 sti_status sti__option_check(const sti_option *option, sti_error *error);
 /* The next option that was changed from `before`, has no effect (*why) and was not told of yet; NULL if there is none. */
@@ -81,6 +89,7 @@ static inline bool sti__is_asleep(const int *trees, int tree) {
     return tree >= 0 && trees[tree] > STI__MIN_AWAKE;
 }
 
+/* All arrays zeroed, quaternions unit, qpos = qpos0. NULL on failure. */
 sti_state *sti__state_create(const sti_model *model, int lanes, const sti_allocator *allocator,
                              sti_error *error);
 void sti__state_free(sti_state *state);

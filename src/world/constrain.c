@@ -9,6 +9,7 @@
 #include "contact/rows.h"
 #include "integrate/integrate.h"
 #include "solve/solve.h"
+#include "world/step.h"
 #include "world/world.h"
 #include <limits.h>
 #include <math.h>
@@ -20,6 +21,9 @@
 /* Pieces for threads. */
 #define GRAIN_BLOCKS 256
 #define GRAIN_DOFS 4096
+
+/* Contacts that may have come or gone before a piece of them, for it to be recognised without a search. */
+#define NEAR_BEFORE 16
 
 /* ---- memory ---------------------------------------------------------------------------------------- */
 
@@ -240,10 +244,9 @@ sti_status sti__stage_collide(sti_world *world) {
 
 /* ---- contact ------------------------------------------------------------------------------------------- */
 
-/* By the order of the last step, else by the table, which is made when it is first asked. */
+/* By the table, which is made when it is first asked. */
 static const sti_contact_memory *remembered(sti_world *world, sti__memory_index *index, uint64_t feature) {
-    const sti_contact_memory *found = sti__memory_next(index, feature);
-    if (found || index->count == 0) return found;
+    if (index->count == 0) return NULL;
     if (!index->slot) {
         int *slot = sti__reserve(world, &world->constraints.index_pool, sti__memory_slots(index->count),
                                  sizeof *slot);
@@ -296,11 +299,44 @@ static const sti_contact_memory *replaced(const sti_world *world, const sti__mem
                             NEAR * smaller_size(world, x));
 }
 
+/* Blocks whose place in what the last step left is not found by the order of then. */
+#define ASTRAY (-2)
+typedef struct searching {
+    const sti_world *world;
+    atomic_bool astray;
+} searching;
+
+/* A piece begins near where its first block was if none came or went. */
+static int first_remembered(const sti__memory_index *index, uint64_t feature, int block) {
+    for (int k = 0; k < 2 * NEAR_BEFORE; k++) {
+        int i = block + (k & 1 ? -(k + 1) / 2 : k / 2);
+        if (i >= 0 && i < index->count && index->list[i].feature == feature) return i;
+    }
+    return block;
+}
+
+static void search_in_order(void *context, int begin, int end) {
+    searching *s = context;
+    const sti__assembly *as = &s->world->constraints.rows;
+    sti__memory_index index = {s->world->memory.item, s->world->memory.count, NULL, 0};
+    bool astray = false;
+    if (begin > 0) index.next = first_remembered(&index, as->memory[begin].feature, begin);
+    for (int b = begin; b < end; b++) {
+        const sti_contact_memory *old = sti__memory_ahead(&index, as->memory[b].feature);
+        as->before[b] = old ? (int)(old - index.list) : ASTRAY;
+        astray |= !old;
+    }
+    if (astray) atomic_store_explicit(&s->astray, true, memory_order_relaxed);
+}
+
 /* Each block's place in what the last step left, -1 if it has none. */
 static void find_remembered(sti_world *world) {
     const sti__assembly *as = &world->constraints.rows;
+    searching s = {.world = world};
     sti__memory_index index = {world->memory.item, world->memory.count, NULL, 0};
-    for (int b = 0; b < as->nblock; b++) {
+    sti__run(sti__world_tasks(world), as->nblock, GRAIN_BLOCKS, search_in_order, &s);
+    for (int b = 0; b < as->nblock && atomic_load_explicit(&s.astray, memory_order_relaxed); b++) {
+        if (as->before[b] != ASTRAY) continue;
         const sti_contact_memory *old = remembered(world, &index, as->memory[b].feature);
         if (!old && was_found(world, b)) old = replaced(world, &index, b);
         as->before[b] = old ? (int)(old - index.list) : -1;
@@ -375,7 +411,7 @@ sti_status sti__stage_contact(sti_world *world) {
     STI__ENTER(&world->profile, "free motion");
     if (s->opt.integrator == STI_INTEGRATOR_RK4)
         memcpy(s->qacc_step, s->qacc, sizeof(double) * (size_t)world->model->nv);
-    else if (!world->ahead) sti__integrate_acceleration(s, world->kernels);
+    else if (!world->ahead) sti__world_free_motion(world);
     STI__LEAVE(&world->profile);
     STI__ENTER(&world->profile, "problem");
     status = sti__assembly_end(&c->rows, s, sti__world_tasks(world), &world->error);

@@ -139,7 +139,8 @@ sti_status sti_apply_ft(sti_world *world, const double *force, const double *tor
 /* ---- positions ------------------------------------------------------------------------------------------------ */
 
 void sti_integrate_pos(const sti_model *model, double *qpos, const double *qvel, double dt) {
-    sti_state s = {.model = model, .lanes = 1}; /* the kernel reads no more of it */
+    sti_state s = {
+        .model = model, .lanes = 1, .range.joint_end = model->njnt}; /* the kernel reads no more of it */
     sti__kernels_get(1)->integrate_pos(&s, qpos, qvel, dt);
 }
 

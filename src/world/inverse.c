@@ -40,7 +40,7 @@ static void subtract_implicit(sti_world *world, const double *x, double *y) {
     double h = s->opt.timestep;
     bool fast = s->opt.integrator == STI_INTEGRATOR_IMPLICITFAST;
     if (s->opt.integrator == STI_INTEGRATOR_EULER) {
-        if (s->opt.disableflags & (STI_DISABLE_EULERDAMP | STI_DISABLE_DAMPER)) return;
+        if (!sti__euler_damps(s)) return;
         for (int d = 0; d < m->nv; d++) y[d] += h * dof_damper_slope(s, d) * x[d];
         return;
     }

@@ -13,7 +13,7 @@
     X(transmission, "transmission", m->nactuator > 0, false)
 #define STI__SMOOTH_VELOCITY(X)                       \
     X(velocity, "motion", true, true)                 \
-    X(passive, "passive", true, false)                \
+    X(passive, "passive", true, m->nsheet + m->nfold + m->nbend == 0)\
     X(bias, "bias", true, true)
 /* Outputs that are only computed when something reads them. */
 #define STI__SMOOTH_WANTED(X)                         \

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stages of a step in their order. Nothing here allocates. */
 #include "world/step.h"
+#include "base/lane.h"
 
+#include "dynamics/spring.h"
 #include "integrate/integrate.h"
 #include "solve/solve.h"
 #include "world/smooth.h"
@@ -233,16 +235,28 @@ typedef struct trees_job {
     void (*kernel)(sti_state *);
 } trees_job;
 
-static void run_trees(void *context, int begin, int end) {
-    const trees_job *job = context;
-    const sti_model *m = job->state->model;
-    sti_state part = *job->state;
-    sti__range *r = &part.range;
+/* Those of the bodies begin + 1 to end; false if there are none. */
+static bool take_trees(const sti_state *s, int begin, int end, sti_state *part) {
+    const sti_model *m = s->model;
+    sti__range *r = &part->range;
+    *part = *s;
     r->body = tree_from(m, begin + 1);
     r->body_end = tree_from(m, end + 1);
     joints_from(m, r->body, &r->joint, &r->dof);
     joints_from(m, r->body_end, &r->joint_end, &r->dof_end);
-    if (r->body < r->body_end) job->kernel(&part);
+    return r->body < r->body_end;
+}
+
+static void run_trees(void *context, int begin, int end) {
+    const trees_job *job = context;
+    sti_state part;
+    if (take_trees(job->state, begin, end, &part)) job->kernel(&part);
+}
+
+/* Whether the world is so large that threads share its trees. */
+static bool shares_trees(const sti_world *world) {
+    const sti_model *m = world->model;
+    return world->tasks.nthread > 1 && m->ntendon == 0 && m->nbody > 2 * GRAIN_BODIES;
 }
 
 /* Trees side by side; not where a kernel does more than its trees. */
@@ -250,13 +264,50 @@ static void run_kernel(const sti_world *world, void (*kernel)(sti_state *), bool
     sti_state *s = world->state;
     trees_job job = {s, kernel};
     uint32_t more = STI__WANT_GEOM | STI__WANT_SITE | STI__WANT_CAMLIGHT;
-    if (!trees || world->tasks.nthread <= 1 || s->model->ntendon > 0 || (s->wanted & more) ||
-        s->model->nbody <= 2 * GRAIN_BODIES) {
+    if (!trees || !shares_trees(world) || (s->wanted & more)) {
         kernel(s);
         return;
     }
     sti__run(&world->tasks, s->model->nbody - 1, GRAIN_BODIES, run_trees, &job);
     if (kernel == world->kernels->inertia) world->kernels->centre(s);
+}
+
+typedef struct damping {
+    const sti_state *state;
+    atomic_bool any;
+} damping;
+
+static void look_for_damping(void *context, int begin, int end) {
+    damping *look = context;
+    bool any = false;
+    for (int d = begin; d < end; d++) any |= dof_damper_slope(look->state, d) > 0;
+    if (any) atomic_store_explicit(&look->any, true, memory_order_relaxed);
+}
+
+void sti__world_free_motion(sti_world *world) {
+    sti_state *s = world->state;
+    if (s->opt.integrator != STI_INTEGRATOR_EULER || !shares_trees(world)) {
+        sti__integrate_acceleration(s, world->kernels);
+        return;
+    }
+    damping look = {.state = s};
+    if (sti__euler_damps(s))
+        sti__run(&world->tasks, world->model->nv, 6 * GRAIN_BODIES, look_for_damping, &look);
+    s->damped = atomic_load_explicit(&look.any, memory_order_relaxed) ? STI__DAMPED : STI__NOT_DAMPED;
+    run_kernel(world, world->kernels->euler, true);
+    s->damped = STI__DAMPED_UNKNOWN;
+}
+
+static void advance_trees(void *context, int begin, int end) {
+    const sti_world *world = context;
+    sti_state part;
+    if (take_trees(world->state, begin, end, &part)) sti__integrate_advance(&part, world->kernels);
+}
+
+static void advance(sti_world *world) {
+    if (shares_trees(world))
+        sti__run(&world->tasks, world->model->nbody - 1, GRAIN_BODIES, advance_trees, world);
+    else sti__integrate_advance(world->state, world->kernels);
 }
 
 /* The kernels of a list of world/smooth.h. */
@@ -425,8 +476,8 @@ static sti_status integrate(sti_world *world) {
     if (s->opt.integrator == STI_INTEGRATOR_RK4) status = integrate_rk4(world);
     else if (s->opt.integrator == STI_INTEGRATOR_ALM) sti__alm_advance(world->alm, s, world->kernels);
     else {
-        if (!world->constraints.solved) sti__integrate_acceleration(s, world->kernels);
-        sti__integrate_advance(s, world->kernels);
+        if (!world->constraints.solved) sti__world_free_motion(world);
+        advance(world);
     }
     if (status == STI_OK && world->model->nflex && !ran_out(world)) sti__soft_advance(world);
     STI__LEAVE(&world->profile);

@@ -12,6 +12,9 @@ sti_status sti__step_check_ctrl(sti_world *world);
 /* A step after these checks. seen: its sensors and outputs are; otherwise what no stage reads is not computed. */
 sti_status sti__step_one(sti_world *world, bool seen);
 
+/* The acceleration of the motion without rows, into qacc_step, for all integrators but Runge-Kutta's and alm. */
+void sti__world_free_motion(sti_world *world);
+
 /* A step without substeps is these parts: begin, what is smooth, rows, constrain, what moves, end.
    Returns what is wanted, for the end. */
 uint32_t sti__substep_begin(sti_world *world, bool seen);
