@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stages of a step in their order. Nothing here allocates. */
+#include "base/lane.h" /* first, for what reads parameters */
+
 #include "world/step.h"
-#include "base/lane.h"
 
 #include "dynamics/spring.h"
 #include "integrate/integrate.h"
@@ -111,9 +112,27 @@ sti_status sti__world_fail_bad(sti_world *world, const char *whose, sti_field fi
     return STI_NONFINITE;
 }
 
+/* Of a large world several threads look. */
+#define GRAIN_CHECK 8192
+
+typedef struct looking {
+    const double *x;
+    double most;
+    atomic_bool bad;
+} looking;
+
+static void look_for_bad(void *context, int begin, int end) {
+    looking *l = context;
+    if (find_bad(l->x + begin, end - begin, l->most) >= 0)
+        atomic_store_explicit(&l->bad, true, memory_order_relaxed);
+}
+
 static sti_status check_field(sti_world *world, sti_field field, const double *data, int count,
                               const char *then) {
-    int bad = find_bad(data, count, sti__field_most(field));
+    looking l = {data, sti__field_most(field), false};
+    if (count > GRAIN_CHECK) sti__run(sti__world_tasks(world), count, GRAIN_CHECK, look_for_bad, &l);
+    bool look = count <= GRAIN_CHECK || atomic_load_explicit(&l.bad, memory_order_relaxed);
+    int bad = look ? find_bad(data, count, l.most) : -1;
     return bad < 0 ? STI_OK : sti__world_fail_bad(world, "", field, bad, data[bad], then);
 }
 

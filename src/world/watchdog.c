@@ -22,44 +22,61 @@ enum { PIECE = 2048, PIECES = 64 }; /* dofs of a piece, at least; pieces, at mos
 typedef struct adding {
     const sti_world *world;
     const double *v;
+    double (*of)(const sti_world *world, const double *v, int begin, int end); /* the sum of some dofs */
     int pieces;
     double part[PIECES];
 } adding;
 
-static void add_kinetic(void *context, int first, int last) {
+static void add_pieces(void *context, int first, int last) {
     adding *a = context;
-    const sti_model *m = a->world->model;
-    for (int p = first; p < last; p++) {
-        int begin = (int)((int64_t)m->nv * p / a->pieces), end = (int)((int64_t)m->nv * (p + 1) / a->pieces);
-        double sum = 0;
-        for (int i = begin; i < end; i++) {
-            const int *col = m->M_colind + m->M_rowadr[i], n = m->M_rownnz[i] - 1;
-            const double *row = a->world->state->M + m->M_rowadr[i];
-            double momentum = 0.5 * row[n] * a->v[i];
-            for (int k = 0; k < n; k++) momentum += row[k] * a->v[col[k]];
-            sum += momentum * a->v[i];
-        }
-        a->part[p] = sum;
+    int64_t nv = a->world->model->nv;
+    for (int p = first; p < last; p++)
+        a->part[p] = a->of(a->world, a->v, (int)(nv * p / a->pieces), (int)(nv * (p + 1) / a->pieces));
+}
+
+static double add_up(const sti_world *world, const double *v,
+                     double (*of)(const sti_world *world, const double *v, int begin, int end)) {
+    int pieces = world->model->nv / PIECE + 1;
+    adding a = {.world = world, .v = v, .of = of, .pieces = pieces < PIECES ? pieces : PIECES};
+    sti__run(sti__world_tasks(world), a.pieces, 1, add_pieces, &a);
+    double sum = a.part[0];
+    for (int p = 1; p < a.pieces; p++) sum += a.part[p];
+    return sum;
+}
+
+static double kinetic_of(const sti_world *world, const double *v, int begin, int end) {
+    const sti_model *m = world->model;
+    double sum = 0;
+    for (int i = begin; i < end; i++) {
+        const int *col = m->M_colind + m->M_rowadr[i], n = m->M_rownnz[i] - 1;
+        const double *row = world->state->M + m->M_rowadr[i];
+        double momentum = 0.5 * row[n] * v[i];
+        for (int k = 0; k < n; k++) momentum += row[k] * v[col[k]];
+        sum += momentum * v[i];
     }
+    return sum;
 }
 
 /* Of the trees at velocities v, with the inertia of the step's beginning, and of soft bodies at velocities x. */
 static double kinetic(const sti_world *world, const double *v, const double *x) {
     const sti_model *m = world->model;
-    int pieces = m->nv / PIECE + 1;
-    adding a = {.world = world, .v = v, .pieces = pieces < PIECES ? pieces : PIECES};
-    sti__run(sti__world_tasks(world), a.pieces, 1, add_kinetic, &a);
-    double sum = a.part[0];
-    for (int p = 1; p < a.pieces; p++) sum += a.part[p];
+    double sum = add_up(world, v, kinetic_of);
     for (int i = 0; i < 3 * m->nflexvert; i++) sum += 0.5 * world->soft.fem->mass[i / 3] * x[i] * x[i];
     return sum;
 }
 
-/* A number that tells whether velocities are still those of the last step. */
-static double mark(const sti_model *m, const double *v, const double *x) {
+/* Sums of sums, in which the order counts. */
+static double mark_of(const sti_world *world, const double *v, int begin, int end) {
     double sum = 0, sums = 0;
-    for (int i = 0; i < m->nv; i++) sum += v[i], sums += sum;
-    for (int i = 0; i < 3 * m->nflexvert; i++) sum += x[i], sums += sum;
+    (void)world;
+    for (int i = begin; i < end; i++) sum += v[i], sums += sum;
+    return (1 + begin) * sums;
+}
+
+/* A number that tells whether velocities are still those of the last step. */
+static double mark(const sti_world *world, const double *v, const double *x) {
+    double sum = 0, sums = add_up(world, v, mark_of);
+    for (int i = 0; i < 3 * world->model->nflexvert; i++) sum += x[i], sums += sum;
     return sums;
 }
 
@@ -68,7 +85,7 @@ static double kinetic_before(const sti_world *world) {
     const sti_model *m = world->model;
     const double *v = world->good + 1 + m->nq, *x = v + m->nv + m->na + 3 * m->nflexvert;
     const sti__watchdog *w = &world->watchdog;
-    return w->least > 0 && mark(m, v, x) == w->mark ? w->kinetic : kinetic(world, v, x);
+    return w->least > 0 && mark(world, v, x) == w->mark ? w->kinetic : kinetic(world, v, x);
 }
 
 /* Of rows that may put energy in: all but contacts; contacts too where a mocap body may push. */
@@ -88,12 +105,17 @@ static double work_of_rows(const sti_world *world) {
     return sum;
 }
 
+static double power_of(const sti_world *world, const double *v, int begin, int end) {
+    double sum = 0;
+    for (int i = begin; i < end; i++) sum += world->state->qfrc_smooth[i] * v[i];
+    return sum;
+}
+
 /* Of gravity, actuators, springs, damping and applied forces over the step's displacement. */
 static double work_of_forces(const sti_world *world) {
     const sti_model *m = world->model;
     const sti_state *s = world->state;
-    double sum = 0;
-    for (int i = 0; i < m->nv; i++) sum += s->qfrc_smooth[i] * s->qvel[i];
+    double sum = add_up(world, s->qvel, power_of);
     for (int i = 0; i < 3 * m->nflexvert; i++) sum += world->soft.external[i] * s->flexvert_xvel[i];
     return s->opt.timestep * sum;
 }
@@ -122,7 +144,7 @@ static bool gains_energy(sti_world *world) {
     if (!(w->least > 0)) *w = (sti__watchdog){before + least(world), before, least(world), 0};
     w->given += fmax(work, fmin(0, after - before)) + fmax(0, before - w->kinetic);
     w->kinetic = after;
-    w->mark = mark(world->model, v, x);
+    w->mark = mark(world, v, x);
     bool gain = after > GAIN * w->given && after - before - work > ADDED * after &&
                 after > GAIN * (w->given + stored(world));
     double usual = after + w->least, share = fmin(1, world->state->opt.timestep / LATELY);
