@@ -151,6 +151,11 @@ class MjModel(_sti.Model, metaclass=_Listed):
         """MuJoCo's binary models cannot be read."""
         raise NotImplementedError("MuJoCo's binary models (.mjb) cannot be read; load the XML, or pickle a model")
 
+    def bind(self, elements):
+        """What elements of the spec have become in this model, by attributes as of model.geom("name"); of a list: lists of values."""
+        from .spec import _bind
+        return _bind(self, elements)
+
     @property
     def vis(self):
         """Settings of looks, most of them without effect."""
@@ -244,6 +249,11 @@ class MjData(_sti.Data, metaclass=_Listed):
         if not isinstance(model, _sti.Model):
             raise TypeError("MjData needs an MjModel")
         super().__init__(model)
+
+    def bind(self, elements):
+        """What elements of the spec have become in this data, by attributes as of data.geom("name"); of a list: lists of values."""
+        from .spec import _bind
+        return _bind(self, elements)
 
     @property
     def contact(self):
