@@ -361,20 +361,20 @@ through_factor(const sti__assembly *as, const sti_state *s, int dim, int n, int 
         for (int r = 0; r < dim; r++) x[closed[k] * dim + r] = 0;
     for (int k = 0; k < trees; k++)
         for (int r = 0; r < dim; r++) x[dofs[k] * dim + r] = J[r * n + k];
-    for (int i = 0; i < dim * dim; i++) W[i] = 0;
+    double sum[STI_ROW_DIM * STI_ROW_DIM] = {0}; /* in registers */
     for (int k = 0; k < count; k++) {
         int i = closed[k];
-        const double *L = s->qLD + m->M_rowadr[i];
+        const double *L = s->qLD + m->M_rowadr[i], inverse = s->qLDiagInv[i];
         double own[STI_ROW_DIM];
         const int *col = m->M_colind + m->M_rowadr[i];
         for (int r = 0; r < dim; r++) own[r] = x[i * dim + r];
         for (int p = 0; p < m->M_rownnz[i] - 1; p++)
             for (int r = 0; r < dim; r++) x[col[p] * dim + r] -= L[p] * own[r];
         for (int r = 0; r < dim; r++)
-            for (int c = 0; c <= r; c++) W[r * dim + c] += own[r] * own[c] * s->qLDiagInv[i];
+            for (int c = 0; c <= r; c++) sum[r * dim + c] += own[r] * own[c] * inverse;
     }
     for (int r = 0; r < dim; r++)
-        for (int c = 0; c < r; c++) W[c * dim + r] = W[r * dim + c];
+        for (int c = 0; c <= r; c++) W[c * dim + r] = W[r * dim + c] = sum[r * dim + c];
 }
 
 static void find_delassus(sti__assembly *as, const sti_state *s, double *W) {
