@@ -89,7 +89,7 @@ static int add_enums(PyObject *module) {
     BEGIN("Equality") X(CONNECT, ) X(WELD, ) X(JOINT, ) X(TENDON, ) X(DISTANCE, ) X(COUPLED, ) END
 #undef X
 #define X(id, bit) MEMBER(#id, STI_TRN_##id)
-    BEGIN("Transmission") X(JOINT, ) X(JOINTINPARENT, ) X(SLIDERCRANK, ) X(TENDON, ) X(SITE, ) X(BODY, ) END
+    BEGIN("Transmission") X(JOINT, ) X(JOINTINPARENT, ) X(SLIDERCRANK, ) X(TENDON, ) X(SITE, ) X(BODY, ) X(SO3, ) END
 #undef X
 #define X(id, text, stage) MEMBER(#id, STI_SENSOR_##id)
     BEGIN("Sensor") STI_SENSORS(X) END

@@ -287,9 +287,10 @@ TEST(unknown_names_and_suggestions) {
 }
 
 TEST(unsupported_is_named) {
-    CHECK(fails("<mujoco><actuator>\n<orientation joint='j' any='thing'/></actuator></mujoco>",
-                STI_UNSUPPORTED, 2, "orientation", "", "not supported yet"));
-    CHECK(geom_fails("size='1' adhesion='2'", STI_UNSUPPORTED, "adhesion", "not supported yet"));
+    CHECK(fails("<mujoco><equality>\n<flexstrain flex='j' any='thing'/></equality></mujoco>", STI_UNSUPPORTED,
+                2, "flexstrain", "", "not supported yet"));
+    CHECK(fails("<mujoco><deformable>\n<flex name='f' node='a'/></deformable></mujoco>", STI_UNSUPPORTED, 2,
+                "flex", "node", "not supported yet"));
     sti_error e;
     sti_report report;
     sti_report_init(&report, NULL);
@@ -759,7 +760,7 @@ TEST(building_by_hand) {
     CHECK(sti_element_set(geom, "size", "0.2 x", &e) == STI_VALUE &&
           !strcmp(sti_element_get(geom, "size"), "0.1"));
     CHECK(sti_element_set(geom, "sice", "1", &e) == STI_SCHEMA && strstr(e.message, "'size'"));
-    CHECK(sti_element_set(geom, "adhesion", "1", &e) == STI_UNSUPPORTED);
+    CHECK(sti_element_set(geom, "adhesion", "x", &e) == STI_VALUE);
     CHECK(sti_element_add(root, "geom", &e) == NULL && e.code == STI_SCHEMA);
     CHECK(sti_element_add(body, "plugin", &e) == NULL && e.code == STI_UNSUPPORTED);
     CHECK(sti_element_set(geom, "size", NULL, &e) == STI_OK && sti_element_get(geom, "size") == NULL);

@@ -188,8 +188,9 @@ TEST(actuator_errors) {
     BAD("<damper joint='hinge' ctrlrange='-1 1'/>", STI_VALUE, "damper", "ctrlrange");
     BAD("<general joint='hinge' actrange='0 1'/>", STI_VALUE, "general", "actrange");
     BAD("<general joint='hinge' dyntype='filter' actdim='2'/>", STI_VALUE, "general", "actdim");
-    BAD("<general joint='hinge' dyntype='dcmotor'/>", STI_UNSUPPORTED, "general", "dyntype");
-    BAD("<orientation joint='joint3'/>", STI_UNSUPPORTED, "orientation", "");
+    BAD("<general joint='hinge' dyntype='user'/>", STI_UNSUPPORTED, "general", "dyntype");
+    BAD("<general joint='hinge' dyntype='dcmotor'/>", STI_VALUE, "general", "gaintype");
+    BAD("<orientation joint='hinge'/>", STI_VALUE, "orientation", "joint");
     BAD("<muscle joint='hinge' tausmooth='-1'/>", STI_VALUE, "muscle", "tausmooth");
 #undef BAD
 }

@@ -30,8 +30,10 @@ typedef struct sti_contact {
     double mu[5];              /* friction: tangents, spin, rolling (m) */
     double impulse[6];         /* N s and N m s, what geom1 gives to geom2, in the frame: force then torque */
     double force[6];           /* impulse over the timestep */
-    double share;              /* part of the certificate's gap */
-    uint64_t feature;          /* the same over steps while the same parts touch */
+    double
+        adhesion; /* N, with which it sticks: so much the normal force may pull, and force and impulse are net of it */
+    double share;     /* part of the certificate's gap */
+    uint64_t feature; /* the same over steps while the same parts touch */
 } sti_contact;
 
 #define STI_PATCH_CORNERS 8

@@ -78,7 +78,8 @@ typedef enum sti_trn {
     STI_TRN_SLIDERCRANK,
     STI_TRN_TENDON,
     STI_TRN_SITE,
-    STI_TRN_BODY
+    STI_TRN_BODY,
+    STI_TRN_SO3 /* a ball joint, or a site against another, as a whole orientation: three outputs */
 } sti_trn;
 /* jnt_actuatorid and tendon_actuatorid, where it is not one actuator */
 enum { STI_ACTUATORS_NONE = -1, STI_ACTUATORS_SEVERAL = -2 };
@@ -97,10 +98,19 @@ typedef enum sti_gain {
     STI_GAIN_AFFINE,
     STI_GAIN_MUSCLE,
     STI_GAIN_DCMOTOR,
-    STI_GAIN_PID = 5
+    STI_GAIN_SO3,
+    STI_GAIN_PID
 } sti_gain;
-typedef enum sti_bias { STI_BIAS_NONE, STI_BIAS_AFFINE, STI_BIAS_MUSCLE, STI_BIAS_DCMOTOR } sti_bias;
+typedef enum sti_bias {
+    STI_BIAS_NONE,
+    STI_BIAS_AFFINE,
+    STI_BIAS_MUSCLE,
+    STI_BIAS_DCMOTOR,
+    STI_BIAS_SO3
+} sti_bias;
 
+/* actuator_ctrlspec of orientation servos: a rotation vector, three controls, or a quaternion, four. */
+typedef enum sti_chart { STI_CHART_EXPMAP = 1, STI_CHART_QUAT = 2 } sti_chart;
 /* Bits of actuator_ctrlspec: what the controls of an actuator of type pid or dcmotor are, in this order. */
 typedef enum sti_input {
     STI_INPUT_POSITION = 1,

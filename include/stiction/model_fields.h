@@ -11,6 +11,7 @@
     X(nv, "degrees of freedom")                                                           \
     X(nu, "controls")                                                                     \
     X(nactuator, "actuators")                                                             \
+    X(nout, "force outputs of actuators: one each, of servos for orientations three")     \
     X(na, "activation states")                                                            \
     X(nhistory, "numbers of all histories of controls and sensors")                       \
     X(nplastic, "plastic states of springs")                                              \
@@ -60,6 +61,7 @@
     X(nkey, "keyframes")                                                                  \
     X(nnumeric, "custom numbers")                                                         \
     X(nnumericdata, "values of all custom numbers")                                       \
+    X(nuserdata, "the user's numbers of a world")                                         \
     X(nuser_body, "the user's numbers per body")                                          \
     X(nuser_jnt, "the user's numbers per joint")                                          \
     X(nuser_geom, "the user's numbers per geom")                                          \
@@ -187,6 +189,7 @@
     X(double, geom_surfacevel, ngeom, 6, C, S)  /* in the frame of the geom: linear, angular */\
     X(double, geom_margin, ngeom, 1, C, S)                                                \
     X(double, geom_gap, ngeom, 1, C, S)                                                   \
+    X(double, geom_adhesion, ngeom, 1, C, V)  /* force with which its contacts stick, N */ \
     X(double, geom_fluid, ngeom, 12, C, B)                                                \
     X(float, geom_rgba, ngeom, 4, C, V)                                                   \
     /* sites */                                                                           \
@@ -349,6 +352,8 @@
     X(int, actuator_ctrladr, nactuator, 1, C, F) /* its first control */                  \
     X(int, actuator_ctrlnum, nactuator, 1, C, F)                                          \
     X(int, actuator_ctrlspec, nactuator, 1, C, F) /* sti_input bits of pid and dcmotor */ \
+    X(int, actuator_outadr, nactuator, 1, C, F) /* its first force output */              \
+    X(int, actuator_outnum, nactuator, 1, C, F)                                           \
     X(int, actuator_actadr, nactuator, 1, C, F)                                                  \
     X(int, actuator_actnum, nactuator, 1, C, F)                                                  \
     X(int, actuator_group, nactuator, 1, C, V)                                                   \
@@ -368,16 +373,16 @@
     X(double, actuator_ctrlrange, nu, 2, W, V)                                            \
     X(double, actuator_forcerange, nactuator, 2, W, V)                                           \
     X(double, actuator_actrange, nactuator, 2, W, V)                                             \
-    X(double, actuator_gear, nactuator, 6, W, R)                                                 \
+    X(double, actuator_gear, nout, 6, W, R)                                                 \
     X(double, actuator_damping, nactuator, 1, W, V) /* of the target, over the square of the gear */\
     X(double, actuator_dampingpoly, nactuator, 2, W, V)                                          \
     X(double, actuator_armature, nactuator, 1, W, R)                                             \
     X(double, actuator_cranklength, nactuator, 1, C, R)                                          \
-    X(double, actuator_lengthrange, nactuator, 2, C, V)                                          \
-    X(double, actuator_length0, nactuator, 1, C, D)                                              \
-    X(double, actuator_acc0, nactuator, 1, C, D)                                                 \
-    X(int, moment_rowadr, nactuator, 1, C, F)                                                    \
-    X(int, moment_rownnz, nactuator, 1, C, F)                                                    \
+    X(double, actuator_lengthrange, nout, 2, C, V)                                          \
+    X(double, actuator_length0, nout, 1, C, D)                                              \
+    X(double, actuator_acc0, nout, 1, C, D)                                                 \
+    X(int, moment_rowadr, nout, 1, C, F)                                                    \
+    X(int, moment_rownnz, nout, 1, C, F)                                                    \
     X(int, moment_colind, nJmom, 1, C, F)                                                 \
     /* sensors */                                                                         \
     X(int, sensor_type, nsensor, 1, C, F)                                                 \
@@ -458,6 +463,7 @@
     X(double, pair_solimp, npair, 5, C, V)                                                \
     X(double, pair_margin, npair, 1, C, S)                                                \
     X(double, pair_gap, npair, 1, C, S)                                                   \
+    X(double, pair_adhesion, npair, 1, C, V)                                              \
     X(double, pair_friction, npair, 5, C, V)                                              \
     X(double, pair_softness, npair, 4, C, V)                                              \
     X(int, exclude_body1, nexclude, 1, C, F)                                              \

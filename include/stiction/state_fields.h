@@ -27,6 +27,7 @@
     X(flexvert_applied, nflexvert, 3, I) /* forces on vertices of soft bodies, N */       \
     X(mocap_pos, nmocap, 3, I)                                                            \
     X(mocap_quat, nmocap, 4, I)                                                           \
+    X(userdata, nuserdata, 1, I) /* the user's own, which no stage reads */               \
     /* positions */                                                                       \
     X(xpos, nbody, 3, D)                                                                  \
     X(xquat, nbody, 4, D)                                                                 \
@@ -52,13 +53,13 @@
     X(qLDiagInv, nv, 1, D)                                                                \
     X(ten_length, ntendon, 1, D)                                                          \
     X(ten_J, nJten, 1, D)                                                                 \
-    X(actuator_length, nactuator, 1, D)                                                          \
+    X(actuator_length, nout, 1, D)                                                          \
     X(actuator_moment, nJmom, 1, D)                                                       \
     /* velocities */                                                                      \
     X(cvel, nbody, 6, D)           /* rotation, translation; at tree com */               \
     X(cdof_dot, nv, 6, D)                                                                 \
     X(ten_velocity, ntendon, 1, D)                                                        \
-    X(actuator_velocity, nactuator, 1, D)                                                        \
+    X(actuator_velocity, nout, 1, D)                                                        \
     X(subtree_linvel, nbody, 3, D)                                                        \
     X(subtree_angmom, nbody, 3, D)                                                        \
     /* forces */                                                                          \
@@ -68,9 +69,10 @@
     X(qfrc_gravcomp, nv, 1, D)                                                            \
     X(qfrc_fluid, nv, 1, D)                                                               \
     X(qfrc_sheet, nv, 1, D) /* of elastic sheets and strings, within the two of springs and dampers */ \
+    X(qfrc_adhesion, nv, 1, D)     /* of contacts that stick, known after collision */    \
     X(qfrc_passive, nv, 1, D)                                                             \
     X(act_dot, na, 1, D)                                                                  \
-    X(actuator_force, nactuator, 1, D)                                                           \
+    X(actuator_force, nout, 1, D)                                                           \
     X(qfrc_actuator, nv, 1, D)                                                            \
     X(qfrc_smooth, nv, 1, D)                                                              \
     X(qfrc_constraint, nv, 1, D)                                                          \

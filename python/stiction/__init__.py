@@ -373,7 +373,7 @@ _CONTACT = _np.dtype(
     [(name, "i4") for name in ("geom1", "geom2", "body1", "body2", "flex1", "flex2", "elem1", "elem2", "dim", "region")]
     + [("pos", "f8", 3), ("frame", "f8", 9), ("dist", "f8"), ("phi0", "f8"), ("stiffness", "f8"), ("area", "f8"),
        ("pressure", "f8"), ("bary1", "f8", 4), ("bary2", "f8", 4), ("mu", "f8", 5),
-       ("impulse", "f8", 6), ("force", "f8", 6), ("share", "f8"), ("feature", "u8")])
+       ("impulse", "f8", 6), ("force", "f8", 6), ("adhesion", "f8"), ("share", "f8"), ("feature", "u8")])
 
 
 # sti_patch

@@ -143,6 +143,7 @@ class Transmission(enum.IntEnum):
     TENDON = 3
     SITE = 4
     BODY = 5
+    SO3 = 6
 
 class Sensor(enum.IntEnum):
     ACCELEROMETER = 0
@@ -289,6 +290,7 @@ class Model:
     nv: int
     nu: int
     nactuator: int
+    nout: int
     na: int
     nhistory: int
     nplastic: int
@@ -338,6 +340,7 @@ class Model:
     nkey: int
     nnumeric: int
     nnumericdata: int
+    nuserdata: int
     nuser_body: int
     nuser_jnt: int
     nuser_geom: int
@@ -440,6 +443,7 @@ class Model:
     geom_surfacevel: npt.NDArray[Any]
     geom_margin: npt.NDArray[Any]
     geom_gap: npt.NDArray[Any]
+    geom_adhesion: npt.NDArray[Any]
     geom_fluid: npt.NDArray[Any]
     geom_rgba: npt.NDArray[Any]
     site_type: npt.NDArray[Any]
@@ -593,6 +597,8 @@ class Model:
     actuator_ctrladr: npt.NDArray[Any]
     actuator_ctrlnum: npt.NDArray[Any]
     actuator_ctrlspec: npt.NDArray[Any]
+    actuator_outadr: npt.NDArray[Any]
+    actuator_outnum: npt.NDArray[Any]
     actuator_actadr: npt.NDArray[Any]
     actuator_actnum: npt.NDArray[Any]
     actuator_group: npt.NDArray[Any]
@@ -699,6 +705,7 @@ class Model:
     pair_solimp: npt.NDArray[Any]
     pair_margin: npt.NDArray[Any]
     pair_gap: npt.NDArray[Any]
+    pair_adhesion: npt.NDArray[Any]
     pair_friction: npt.NDArray[Any]
     pair_softness: npt.NDArray[Any]
     exclude_body1: npt.NDArray[Any]
@@ -801,6 +808,7 @@ class Data:
     flexvert_applied: _Array
     mocap_pos: _Array
     mocap_quat: _Array
+    userdata: _Array
     xpos: _Array
     xquat: _Array
     xmat: _Array
@@ -838,6 +846,7 @@ class Data:
     qfrc_gravcomp: _Array
     qfrc_fluid: _Array
     qfrc_sheet: _Array
+    qfrc_adhesion: _Array
     qfrc_passive: _Array
     act_dot: _Array
     actuator_force: _Array
@@ -939,6 +948,7 @@ class Batch:
     flexvert_applied: _Array
     mocap_pos: _Array
     mocap_quat: _Array
+    userdata: _Array
     xpos: _Array
     xquat: _Array
     xmat: _Array
@@ -976,6 +986,7 @@ class Batch:
     qfrc_gravcomp: _Array
     qfrc_fluid: _Array
     qfrc_sheet: _Array
+    qfrc_adhesion: _Array
     qfrc_passive: _Array
     act_dot: _Array
     actuator_force: _Array

@@ -347,6 +347,7 @@ static void mix_geoms(const sti_model *m, const double *friction, int g1, int g2
         for (int k = 0; k < 3; k++) f[k] = larger(f1[k], f2[k]);
         mix_solver(m, g1, g2, solmix(m->geom_solmix[g1], m->geom_solmix[g2]), out);
         mix_softness(m->geom_softness + 4 * g1, m->geom_softness + 4 * g2, out->softness);
+        out->adhesion = m->geom_adhesion[g1] + m->geom_adhesion[g2];
     } else {
         int first = p1 > p2;
         out->dim = first ? d1 : d2;
@@ -354,6 +355,7 @@ static void mix_geoms(const sti_model *m, const double *friction, int g1, int g2
         memcpy(out->solref, m->geom_solref + 2 * (first ? g1 : g2), sizeof out->solref);
         memcpy(out->solimp, m->geom_solimp + 5 * (first ? g1 : g2), sizeof out->solimp);
         memcpy(out->softness, m->geom_softness + 4 * (first ? g1 : g2), sizeof out->softness);
+        out->adhesion = m->geom_adhesion[first ? g1 : g2];
     }
     out->includemargin = m->geom_margin[g1] + m->geom_margin[g2];
     out->gap = m->geom_gap[g1] + m->geom_gap[g2];
@@ -367,6 +369,7 @@ static void take_pair(const sti_model *m, int p, sti__mixed *out) {
     out->dim = m->pair_dim[p];
     out->includemargin = m->pair_margin[p];
     out->gap = m->pair_gap[p];
+    out->adhesion = m->pair_adhesion[p];
     memcpy(out->friction, m->pair_friction + 5 * p, sizeof out->friction);
     memcpy(out->solref, m->pair_solref + 2 * p, sizeof out->solref);
     memcpy(out->solreffriction, m->pair_solreffriction + 2 * p, sizeof out->solreffriction);

@@ -97,6 +97,7 @@ typedef struct sti__mixed {
     double solref[2];
     double solreffriction[2];
     double solimp[5];
+    double adhesion;    /* force with which it sticks, N */
     double softness[4]; /* stiffness, dissipation, beta, sigma of our own; -1: not set */
 } sti__mixed;
 void sti__mix(const sti__collision_model *cm, const sti_parameters *par, const sti__candidate *candidate,

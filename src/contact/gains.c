@@ -43,7 +43,8 @@ typedef struct gains {
 static gains gains_of(const sti_state *s, int i) {
     const sti_model *m = s->model;
     const double *gain = s->par.actuator_gainprm + 10 * i, *bias = s->par.actuator_biasprm + 10 * i;
-    double l = s->actuator_length[i], v = s->actuator_velocity[i], u = input_of(s, i);
+    double l = s->actuator_length[m->actuator_outadr[i]], v = s->actuator_velocity[m->actuator_outadr[i]],
+           u = input_of(s, i);
     gains g = {gain[0] * (u - servo_turns(s, i, u)), 0, 0};
     if (m->actuator_gaintype[i] == STI_GAIN_AFFINE) {
         g.force += (gain[1] * l + gain[2] * v) * u;
@@ -60,8 +61,8 @@ static gains gains_of(const sti_state *s, int i) {
 
 static void gain_row(sti__assembly *as, const sti_state *s, int i) {
     const sti_model *m = s->model;
-    double h = s->opt.timestep, now = s->actuator_force[i], W;
-    int from = m->moment_rowadr[i], n = m->moment_rownnz[i];
+    double h = s->opt.timestep, now = s->actuator_force[m->actuator_outadr[i]], W;
+    int out = m->actuator_outadr[i], from = m->moment_rowadr[out], n = m->moment_rownnz[out];
     gains g = gains_of(s, i);
     double slope = h * (h * g.kp + g.kv);
     if (!(g.kp >= 0 && g.kv >= 0 && slope > 0)) return; /* no restoring force: it stays as it is */
@@ -70,7 +71,7 @@ static void gain_row(sti__assembly *as, const sti_state *s, int i) {
     memcpy(J, s->actuator_moment + from, sizeof(double) * (size_t)n);
     sti__block_delassus(as, s, &W);
     if (!(W > 1e-15)) return;
-    double R = 1 / slope, vhat = R * h * (g.force + g.kv * s->actuator_velocity[i] - now);
+    double R = 1 / slope, vhat = R * h * (g.force + g.kv * s->actuator_velocity[m->actuator_outadr[i]] - now);
     sti_row row = {.kind = STI_ROW_QUADRATIC, .dim = 1, .lo = -INFINITY, .hi = INFINITY};
     if (m->actuator_forcelimited[i]) {
         const double *range = s->par.actuator_forcerange + 2 * i;
@@ -91,7 +92,7 @@ void sti__gain_forces(const sti__assembly *as, sti_state *s) {
     for (int b = 0; b < as->nblock; b++) {
         if (as->info[b].source != STI__FROM_GAIN) continue;
         double force = as->g[as->first[b]] / s->opt.timestep;
-        s->actuator_force[as->info[b].id] += force;
+        s->actuator_force[s->model->actuator_outadr[as->info[b].id]] += force;
         sti__block_force(as, b, &force, s->qfrc_actuator);
     }
 }

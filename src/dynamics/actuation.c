@@ -5,6 +5,7 @@
 #include "dynamics/history.h"
 #include "dynamics/motor.h"
 #include "dynamics/muscle.h"
+#include "dynamics/orientation.h"
 #include "dynamics/servo.h"
 
 void STI_K(actuation)(sti_state *s);
@@ -113,16 +114,18 @@ static void pid_rates(const sti_state *s, int i) {
     const vreal *act = CLANES(s->act);
     pid_states k = pid_states_of(s->model, i);
     if (k.integral >= 0)
-        dot[k.integral] = (pid_integral(s, i, input - CLANES(s->actuator_length)[i]) - act[k.integral]) / h;
+        dot[k.integral] =
+            (pid_integral(s, i, input - CLANES(s->actuator_length)[OUT(s, i)]) - act[k.integral]) / h;
     if (k.last >= 0) dot[k.last] = (input - act[k.last]) / h;
 }
 
 static vreal pid_force(const sti_state *s, int i) {
     const sti_model *m = s->model;
-    vreal error = pid_input(s, i, m->actuator_actearly[i]) - CLANES(s->actuator_length)[i], rate = v_set(0);
+    vreal error = pid_input(s, i, m->actuator_actearly[i]) - CLANES(s->actuator_length)[OUT(s, i)],
+          rate = v_set(0);
     if (m->actuator_dyntype[i] != STI_DYN_NONE)
         rate = CLANES(s->act_dot)[m->actuator_actadr[i] + m->actuator_actnum[i] - 1];
-    rate = rate - CLANES(s->actuator_velocity)[i];
+    rate = rate - CLANES(s->actuator_velocity)[OUT(s, i)];
     vreal force = PAR(s, actuator_pidprm, 5 * i) * error + PAR(s, actuator_pidprm, 5 * i + 2) * rate;
     if (!(m->actuator_pid[i] & STI_PID_INTEGRAL)) return force;
     return force + PAR(s, actuator_pidprm, 5 * i + 1) * pid_integral(s, i, error);
@@ -154,8 +157,8 @@ static vreal error_integral(const sti_state *s, int i) {
 
 /* What the controller asks for. */
 static vreal controlled(const sti_state *s, int i, const motor_inputs *u, vreal kp, vreal ki, vreal kd) {
-    vreal force = kp * (u->position - CLANES(s->actuator_length)[i]) +
-                  kd * (u->velocity - CLANES(s->actuator_velocity)[i]) + u->forward;
+    vreal force = kp * (u->position - CLANES(s->actuator_length)[OUT(s, i)]) +
+                  kd * (u->velocity - CLANES(s->actuator_velocity)[OUT(s, i)]) + u->forward;
     return force + ki * error_integral(s, i);
 }
 
@@ -166,7 +169,7 @@ static bool has_controller(const sti_model *m, int i) {
 /* The controller's voltage before its limit; that which the motion induces is made up for. */
 static vreal motor_drive(const sti_state *s, int i, const motor_inputs *u) {
     vreal K = GAIN(s, i, 1), force = controlled(s, i, u, GAIN(s, i, 4), GAIN(s, i, 5), GAIN(s, i, 6));
-    return GAIN(s, i, 0) / K * force + K * CLANES(s->actuator_velocity)[i];
+    return GAIN(s, i, 0) / K * force + K * CLANES(s->actuator_velocity)[OUT(s, i)];
 }
 
 static vreal motor_voltage(const sti_state *s, int i, const motor_inputs *u) {
@@ -176,13 +179,13 @@ static vreal motor_voltage(const sti_state *s, int i, const motor_inputs *u) {
 
 /* The current that the voltage drives at rest. */
 static vreal motor_current(const sti_state *s, int i, const motor_inputs *u) {
-    return (motor_voltage(s, i, u) - GAIN(s, i, 1) * CLANES(s->actuator_velocity)[i]) /
+    return (motor_voltage(s, i, u) - GAIN(s, i, 1) * CLANES(s->actuator_velocity)[OUT(s, i)]) /
            motor_resistance(s, i);
 }
 
 static void motor_rates(const sti_state *s, int i) {
     const sti_model *m = s->model;
-    vreal *dot = LANES(s->act_dot), v = CLANES(s->actuator_velocity)[i];
+    vreal *dot = LANES(s->act_dot), v = CLANES(s->actuator_velocity)[OUT(s, i)];
     const vreal *act = CLANES(s->act);
     motor_inputs u = motor_inputs_of(s, i);
     int setpoint = motor_state(m, i, STI_MOTOR_SETPOINT), integral = motor_state(m, i, STI_MOTOR_INTEGRAL);
@@ -191,7 +194,8 @@ static void motor_rates(const sti_state *s, int i) {
     if (setpoint >= 0) dot[setpoint] = (u.first - act[setpoint]) / v_set(s->opt.timestep);
     if (integral >= 0) {
         vreal most = m->actuator_gaintype[i] == STI_GAIN_PID ? DYN(s, i, 0) : DYN(s, i, 8);
-        dot[integral] = integral_rate(u.position - CLANES(s->actuator_length)[i], act[integral], most);
+        dot[integral] =
+            integral_rate(u.position - CLANES(s->actuator_length)[OUT(s, i)], act[integral], most);
     }
     if (heat >= 0) {
         vreal I = current >= 0 ? act[current] : motor_current(s, i, &u);
@@ -238,7 +242,7 @@ vreal STI_K(motor_slope)(const sti_state *s, int i) {
 /* Cogging, and the friction of bristles: not of the motor's current. */
 static vreal motor_friction(const sti_state *s, int i) {
     int bristle = motor_state(s->model, i, STI_MOTOR_BRISTLE);
-    vreal force, angle = BIAS(s, i, 1) * CLANES(s->actuator_length)[i] + BIAS(s, i, 2);
+    vreal force, angle = BIAS(s, i, 1) * CLANES(s->actuator_length)[OUT(s, i)] + BIAS(s, i, 2);
     V_MAP1(force, sti__sin, angle);
     force = force * BIAS(s, i, 0);
     if (bristle < 0) return force;
@@ -254,6 +258,10 @@ static void activation_rate(const sti_state *s, int i) {
     for (int k = first; k < first + n; k++) dot[k] = v_set(0);
     if (m->actuator_pid[i] >= STI_MOTOR_SETPOINT) {
         motor_rates(s, i);
+        return;
+    }
+    if (m->actuator_trntype[i] == STI_TRN_SO3) {
+        for (int k = 0; k < n; k++) dot[first + k] = control(s, i, k);
         return;
     }
     vreal ctrl = control(s, i, 0);
@@ -277,7 +285,8 @@ static void activation_rate(const sti_state *s, int i) {
 static inline vreal affine(const sti_state *s, int i, const double *field, int own) {
     vreal prm[3];
     for (int k = 0; k < 3; k++) par_row(prm + k, field, own, 10 * i + k, 1);
-    return prm[0] + prm[1] * CLANES(s->actuator_length)[i] + prm[2] * CLANES(s->actuator_velocity)[i];
+    return prm[0] + prm[1] * CLANES(s->actuator_length)[OUT(s, i)] +
+           prm[2] * CLANES(s->actuator_velocity)[OUT(s, i)];
 }
 #define AFFINE(s, i, name) affine(s, i, (s)->par.name, (s)->par.name##_own)
 
@@ -302,20 +311,57 @@ static vreal actuator_force(const sti_state *s, int i) {
     return force + muscle_bias(&u);
 }
 
+/* ---- orientations ----------------------------------------------------------------------------------------------- */
+
+/* Where a servo for orientations goes: by its controls, or by activations that they drive, which are a rotation vector. */
+static void wanted_orientation(const sti_state *s, int i, vreal quat[4]) {
+    const sti_model *m = s->model;
+    vreal x[4];
+    int first = m->actuator_actadr[i];
+    for (int k = 0; k < m->actuator_ctrlnum[i]; k++) {
+        if (m->actuator_actnum[i] == 0) x[k] = control(s, i, k);
+        else if (m->actuator_actearly[i])
+            x[k] = STI_K(next_activation)(s, i, first + k, CLANES(s->act)[first + k],
+                                          CLANES(s->act_dot)[first + k]);
+        else x[k] = CLANES(s->act)[first + k];
+    }
+    if (m->actuator_ctrlspec[i] == STI_CHART_QUAT) {
+        quat_copy(quat, x);
+        quat_normalize(quat);
+    } else rotation_quat(x, quat);
+}
+
+/* The torque towards it, the shortest way, in the frame that turns; its norm is what is limited. */
+static void orientation_force(const sti_state *s, int i, vreal force[3]) {
+    vreal quat[4], to[4], error[3], range[2];
+    wanted_orientation(s, i, to);
+    relative_orientation(s, i, quat);
+    quat_conj(quat, quat);
+    quat_mul(to, quat, to);
+    rotation_vector(to, error);
+    for (int k = 0; k < 3; k++)
+        force[k] = GAIN(s, i, 0) * error[k] + BIAS(s, i, 2) * CLANES(s->actuator_velocity)[OUT(s, i) + k];
+    if (!s->model->actuator_forcelimited[i]) return;
+    PAR_ROW(range, s, actuator_forcerange, i, 2);
+    vreal size = v_sqrt(v3_dot(force, force));
+    vmask beyond = v_lt(range[1], size);
+    v3_scale(force, force, v_select(beyond, range[1] / v_select(beyond, size, v_set(1)), v_set(1)));
+}
+
 /* Scales the forces on a tendon so that their sum is within its range. */
 static void limit_tendon(const sti_state *s, int t) {
     const sti_model *m = s->model;
     vreal *force = LANES(s->actuator_force), total = v_set(0);
     for (int i = 0; i < m->nactuator; i++)
         if (m->actuator_trntype[i] == STI_TRN_TENDON && m->actuator_trnid[2 * i] == t)
-            total = total + force[i];
+            total = total + force[OUT(s, i)];
     vreal within = PAR_CLAMP(total, s, tendon_actfrcrange, t);
     vmask same = v_eq(within, total);
     if (v_all(same)) return;
     vreal scale = v_select(same, v_set(1), within / v_select(same, v_set(1), total));
     for (int i = 0; i < m->nactuator; i++)
         if (m->actuator_trntype[i] == STI_TRN_TENDON && m->actuator_trnid[2 * i] == t)
-            force[i] = force[i] * scale;
+            force[OUT(s, i)] = force[OUT(s, i)] * scale;
 }
 
 /* Gravity compensation that goes through actuators, then the limits of joints. */
@@ -335,7 +381,7 @@ static void joint_level(const sti_state *s) {
 static void to_joints(const sti_state *s) {
     const sti_model *m = s->model;
     vreal *restrict qfrc = LANES(s->qfrc_actuator);
-    for (int i = 0; i < m->nactuator; i++) {
+    for (int i = 0; i < m->nout; i++) {
         vreal force = CLANES(s->actuator_force)[i];
         for (int k = m->moment_rowadr[i]; k < m->moment_rowadr[i] + m->moment_rownnz[i]; k++)
             qfrc[m->moment_colind[k]] = qfrc[m->moment_colind[k]] + CLANES(s->actuator_moment)[k] * force;
@@ -348,20 +394,25 @@ void STI_K(actuation)(sti_state *s) {
     for (int d = 0; d < m->nv; d++) LANES(s->qfrc_actuator)[d] = v_set(0);
     if (m->nactuator == 0 || (s->opt.disableflags & STI_DISABLE_ACTUATION)) {
         for (int k = 0; k < m->na; k++) LANES(s->act_dot)[k] = v_set(0);
-        for (int i = 0; i < m->nactuator; i++) force[i] = v_set(0);
+        for (int o = 0; o < m->nout; o++) force[o] = v_set(0);
         return;
     }
     for (int i = 0; i < m->nactuator; i++) {
+        vreal *out = force + OUT(s, i);
         activation_rate(s, i);
-        force[i] = sti__actuator_off(s, i) ? v_set(0) : actuator_force(s, i);
+        for (int k = 0; k < m->actuator_outnum[i]; k++) out[k] = v_set(0);
+        if (sti__actuator_off(s, i)) continue;
+        if (m->actuator_trntype[i] == STI_TRN_SO3) orientation_force(s, i, out);
+        else *out = actuator_force(s, i);
     }
     for (int t = 0; t < m->ntendon; t++)
         if (m->tendon_actfrclimited[t]) limit_tendon(s, t);
     for (int i = 0; i < m->nactuator; i++)
-        if (m->actuator_forcelimited[i]) force[i] = PAR_CLAMP(force[i], s, actuator_forcerange, i);
+        if (m->actuator_forcelimited[i] && m->actuator_trntype[i] != STI_TRN_SO3)
+            force[OUT(s, i)] = PAR_CLAMP(force[OUT(s, i)], s, actuator_forcerange, i);
     for (int i = 0; i < m->nactuator; i++)
         if (m->actuator_biastype[i] == STI_BIAS_DCMOTOR && !sti__actuator_off(s, i))
-            force[i] = force[i] + motor_friction(s, i);
+            force[OUT(s, i)] = force[OUT(s, i)] + motor_friction(s, i);
     to_joints(s);
     joint_level(s);
 }

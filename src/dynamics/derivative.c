@@ -67,10 +67,17 @@ static vmask tendon_at_limit(const sti_state *s, int t) {
     vreal total = v_set(0), r[2];
     for (int i = 0; i < m->nactuator; i++)
         if (m->actuator_trntype[i] == STI_TRN_TENDON && m->actuator_trnid[2 * i] == t)
-            total = total + CLANES(s->actuator_force)[i];
+            total = total + CLANES(s->actuator_force)[OUT(s, i)];
     PAR_ROW(r, s, tendon_actfrcrange, t, 2);
     vreal slack = v_set(1e-12);
     return v_le(total, r[0] + slack * v_abs(r[0])) | v_le(r[1] - slack * v_abs(r[1]), total);
+}
+
+/* Of a servo for orientations, whose norm is limited, from above. */
+static vreal force_size(const sti_state *s, int i) {
+    const vreal *force = CLANES(s->actuator_force) + OUT(s, i);
+    if (s->model->actuator_trntype[i] != STI_TRN_SO3) return *force;
+    return v_max(v_sqrt(v3_dot(force, force)), v_set(1e-300));
 }
 
 /* A force held at a limit does not follow the velocity. */
@@ -80,8 +87,7 @@ static vmask is_limited(const sti_state *s, int i) {
     vmask limited = v_lt(v_set(0), v_set(0));
     if (m->actuator_forcelimited[i] &&
         m->actuator_gaintype[i] != STI_GAIN_DCMOTOR) /* those look at their own */
-        limited |= at_limit(CLANES(s->actuator_force)[i], s->par.actuator_forcerange,
-                            s->par.actuator_forcerange_own, i);
+        limited |= at_limit(force_size(s, i), s->par.actuator_forcerange, s->par.actuator_forcerange_own, i);
     if (type == STI_TRN_TENDON && m->tendon_actfrclimited[id]) limited |= tendon_at_limit(s, id);
     if ((type == STI_TRN_JOINT || type == STI_TRN_JOINTINPARENT) && m->jnt_actfrclimited[id])
         limited |= at_limit(CLANES(s->qfrc_actuator)[m->jnt_dofadr[id]], s->par.jnt_actfrcrange,
@@ -94,7 +100,8 @@ static vreal force_slope(const sti_state *s, int i) {
     const sti_model *m = s->model;
     vreal x = v_set(0), slope = v_set(0);
     if (m->actuator_gaintype[i] == STI_GAIN_DCMOTOR) return STI_K(motor_slope)(s, i);
-    if (m->actuator_biastype[i] == STI_BIAS_AFFINE) x = PAR(s, actuator_biasprm, 10 * i + 2);
+    if (m->actuator_biastype[i] == STI_BIAS_AFFINE || m->actuator_biastype[i] == STI_BIAS_SO3)
+        x = PAR(s, actuator_biasprm, 10 * i + 2);
     if (m->actuator_gaintype[i] == STI_GAIN_AFFINE) slope = PAR(s, actuator_gainprm, 10 * i + 2);
     else if (m->actuator_gaintype[i] == STI_GAIN_MUSCLE) {
         muscle u = MUSCLE(s, i, actuator_gainprm);
@@ -113,9 +120,12 @@ static void actuator_part(const sti_state *s) {
         if (v_all(v_eq(x, v_set(0))) && !(m->actuator_pid[i] & STI_MOTOR_BRISTLE)) continue;
         x = v_select(is_limited(s, i), v_set(0), x);
         if (m->actuator_pid[i] & STI_MOTOR_BRISTLE) x = x - DYN(s, i, 6);
-        int adr = m->moment_rowadr[i];
-        add_square(
-            s, (sparse_row){m->moment_colind + adr, m->moment_rownnz[i], LANES(s->actuator_moment) + adr}, x);
+        for (int o = OUT(s, i); o < OUT(s, i) + m->actuator_outnum[i]; o++) {
+            int adr = m->moment_rowadr[o];
+            add_square(
+                s, (sparse_row){m->moment_colind + adr, m->moment_rownnz[o], LANES(s->actuator_moment) + adr},
+                x);
+        }
     }
 }
 

@@ -255,8 +255,8 @@ static void apply_pull(pull *p, int actuator, int side) {
     const sti_model *m = s->model;
     double *force = s->qfrc_applied, *x = p->MJ;
     memset(force, 0, (size_t)m->nv * sizeof(double));
-    int adr = m->moment_rowadr[actuator];
-    for (int k = adr; k < adr + m->moment_rownnz[actuator]; k++)
+    int row = m->actuator_outadr[actuator], adr = m->moment_rowadr[row];
+    for (int k = adr; k < adr + m->moment_rownnz[row]; k++)
         force[m->moment_colind[k]] += s->actuator_moment[k];
     memcpy(x, force, (size_t)m->nv * sizeof(double));
     p->k->solve_m(s, x);
@@ -291,7 +291,7 @@ static double pull_step(pull *p, int actuator, int side) {
         p->k->derivative(s);
         p->k->implicit(s);
     } else memcpy(s->qacc_step, s->qacc, (size_t)m->nv * sizeof(double));
-    double length = s->actuator_length[actuator];
+    double length = s->actuator_length[m->actuator_outadr[actuator]];
     p->k->advance(s, s->qacc_step, s->act_dot, NULL);
     return length;
 }
@@ -343,9 +343,10 @@ static bool pull_init(pull *p, const sti_model *m) {
 }
 
 static bool is_wanted(const sti_model *m, const settings *set, int i) {
-    const double *range = m->actuator_lengthrange + 2 * i;
+    const double *range = m->actuator_lengthrange + 2 * m->actuator_outadr[i];
     bool muscle = m->actuator_gaintype[i] == STI_GAIN_MUSCLE || m->actuator_biastype[i] == STI_BIAS_MUSCLE;
-    if (set->mode == MODE_NONE || (set->mode != MODE_ALL && !muscle)) return false;
+    if (m->actuator_trntype[i] == STI_TRN_SO3 || set->mode == MODE_NONE || (set->mode != MODE_ALL && !muscle))
+        return false;
     return !(set->useexisting && range[0] < range[1]);
 }
 
@@ -353,8 +354,8 @@ static bool take_limit(sti_model *m, int i) {
     int type = m->actuator_trntype[i], id = m->actuator_trnid[2 * i];
     bool joint = type == STI_TRN_JOINT || type == STI_TRN_JOINTINPARENT;
     if (!(joint && m->jnt_limited[id]) && !(type == STI_TRN_TENDON && m->tendon_limited[id])) return false;
-    memcpy(m->actuator_lengthrange + 2 * i, (joint ? m->jnt_range : m->tendon_range) + 2 * id,
-           2 * sizeof(double));
+    memcpy(m->actuator_lengthrange + 2 * m->actuator_outadr[i],
+           (joint ? m->jnt_range : m->tendon_range) + 2 * id, 2 * sizeof(double));
     return true;
 }
 
@@ -368,7 +369,7 @@ static bool has_frames(const sti_model *m) {
 #define GIVE "; give it in the attribute lengthrange"
 
 static sti_status find_range(pull *p, sti_model *m, int i, sti__place place, sti_error *error) {
-    double end[2][2] = {{0}}, *range = m->actuator_lengthrange + 2 * i;
+    double end[2][2] = {{0}}, *range = m->actuator_lengthrange + 2 * m->actuator_outadr[i];
     if (has_frames(m))
         return sti__fail_at(
             error, place, STI_UNSUPPORTED,

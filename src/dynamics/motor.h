@@ -49,7 +49,8 @@ static inline vreal integral_rate(vreal error, vreal now, vreal most) {
 static inline vreal motor_velocity(const sti_state *s, int i) {
     const sti_model *m = s->model;
     vreal v = v_set(0);
-    for (int k = m->moment_rowadr[i]; k < m->moment_rowadr[i] + m->moment_rownnz[i]; k++)
+    int row = OUT(s, i);
+    for (int k = m->moment_rowadr[row]; k < m->moment_rowadr[row] + m->moment_rownnz[row]; k++)
         v = v + CLANES(s->actuator_moment)[k] * CLANES(s->qvel)[m->moment_colind[k]];
     return v;
 }

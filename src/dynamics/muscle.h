@@ -24,15 +24,15 @@ static inline vreal muscle_square(vreal x) { return x * x; }
 /* field: gainprm or biasprm, with ten columns */
 static inline muscle muscle_at(const sti_state *s, int i, const double *field, int own) {
     const sti_model *m = s->model;
-    const double *range = m->actuator_lengthrange + 2 * i;
+    const double *range = m->actuator_lengthrange + 2 * OUT(s, i);
     muscle u;
     for (int k = 0; k < 9; k++) par_row(u.prm + k, field, own, 10 * i + k, 1);
-    vreal scaled = u.prm[3] / muscle_floor(v_set(m->actuator_acc0[i]));
+    vreal scaled = u.prm[3] / muscle_floor(v_set(m->actuator_acc0[OUT(s, i)]));
     u.force = v_select(v_lt(u.prm[2], v_set(0)), scaled, u.prm[2]);
     u.optimal = v_set(range[1] - range[0]) / muscle_floor(u.prm[1] - u.prm[0]);
-    u.L = u.prm[0] + (CLANES(s->actuator_length)[i] - v_set(range[0])) / muscle_floor(u.optimal);
+    u.L = u.prm[0] + (CLANES(s->actuator_length)[OUT(s, i)] - v_set(range[0])) / muscle_floor(u.optimal);
     u.per_speed = v_set(1) / muscle_floor(u.optimal * u.prm[6]);
-    u.V = CLANES(s->actuator_velocity)[i] / muscle_floor(u.optimal * u.prm[6]);
+    u.V = CLANES(s->actuator_velocity)[OUT(s, i)] / muscle_floor(u.optimal * u.prm[6]);
     return u;
 }
 #define MUSCLE(s, i, name) muscle_at(s, i, (s)->par.name, (s)->par.name##_own)

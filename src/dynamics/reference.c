@@ -182,18 +182,22 @@ static void find_lone(const sti_model *m, bool *lone) {
 static void resolve_dampratio(sti_model *m, int i, double weight) {
     double *gain = m->actuator_gainprm + 10 * i, *bias = m->actuator_biasprm + 10 * i;
     double kp = m->actuator_gaintype[i] == STI_GAIN_PID ? -bias[1] : gain[0];
-    if (m->actuator_biastype[i] != STI_BIAS_AFFINE || kp != -bias[1] || !(bias[2] > 0)) return;
+    bool affine = m->actuator_biastype[i] == STI_BIAS_AFFINE || m->actuator_biastype[i] == STI_BIAS_SO3;
+    if (!affine || kp != -bias[1] || !(bias[2] > 0)) return;
     double mass = weight > 0 ? 1 / weight : 0;
     bias[2] = kp > 0 ? -bias[2] * 2 * __builtin_sqrt(kp * mass) : 0;
 }
 
 static void actuator_values(const sti_state *s, sti_model *m, double *x) {
     for (int i = 0; i < m->nactuator; i++) {
-        int adr = m->moment_rowadr[i];
-        m->actuator_length0[i] = s->actuator_length[i];
-        double weight = row_weight(s, m->moment_colind + adr, s->actuator_moment + adr, m->moment_rownnz[i],
-                                   x, &m->actuator_acc0[i]);
-        resolve_dampratio(m, i, weight);
+        double weight = 0;
+        for (int o = m->actuator_outadr[i]; o < m->actuator_outadr[i] + m->actuator_outnum[i]; o++) {
+            int adr = m->moment_rowadr[o];
+            m->actuator_length0[o] = s->actuator_length[o];
+            weight += row_weight(s, m->moment_colind + adr, s->actuator_moment + adr, m->moment_rownnz[o], x,
+                                 &m->actuator_acc0[o]);
+        }
+        resolve_dampratio(m, i, weight / m->actuator_outnum[i]);
     }
 }
 

@@ -20,7 +20,7 @@ static inline vreal reflected(const sti_state *s, int which, bool tendon, int ta
     int begin = which == STI_ACTUATORS_SEVERAL ? 0 : which,
         end = which == STI_ACTUATORS_SEVERAL ? m->nactuator : which + 1;
     for (int u = begin; u < end && which != STI_ACTUATORS_NONE; u++) {
-        vreal gear = PAR(s, actuator_gear, 6 * u), value;
+        vreal gear = PAR(s, actuator_gear, 6 * OUT(s, u)), value;
         if (!drives(m, u, tendon, target)) continue;
         par_row(&value, field, own, cols * u + col, 1);
         x = x + gear * gear * value;

@@ -16,13 +16,14 @@ static inline bool servo_may_turn(const sti_model *m, int i) {
 static inline vreal servo_turns(const sti_state *s, int i, vreal input) {
     vreal gear[6], zero = v_set(0), turns;
     if (!servo_may_turn(s->model, i)) return zero;
-    PAR_ROW(gear, s, actuator_gear, i, 6);
+    PAR_ROW(gear, s, actuator_gear, OUT(s, i), 6);
     vmask is = v_eq(PAR(s, actuator_gainprm, 10 * i), -PAR(s, actuator_biasprm, 10 * i + 1)) &
                v_eq(gear[0], zero) & v_eq(gear[1], zero) & v_eq(gear[2], zero);
     vreal period = v_set(6.283185307179586476925) * v_sqrt(v3_dot(gear + 3, gear + 3));
     is &= v_lt(zero, period);
     if (!v_any(is)) return zero;
-    vreal count = (input - CLANES(s->actuator_length)[i]) / v_select(is, period, v_set(1)) + v_set(0.5);
+    vreal count =
+        (input - CLANES(s->actuator_length)[OUT(s, i)]) / v_select(is, period, v_set(1)) + v_set(0.5);
     V_MAP1(turns, floor, count);
     return v_select(is, turns * period, zero);
 }

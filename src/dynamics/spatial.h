@@ -23,6 +23,8 @@ static inline void par_row(vreal *restrict r, const double *p, int own, int i, i
         for (int k = 0; k < n; k++) r[k] = v_set(p[n * i + k]);
 #endif
 }
+/* First force output of an actuator. */
+#define OUT(s, i) ((s)->model->actuator_outadr[i])
 #define PAR_ROW(r, s, name, i, n) par_row(r, (s)->par.name, (s)->par.name##_own, i, n)
 
 /* ---- masks for shortcuts: taken when all lanes allow it, else selected lane by lane ---------- */

@@ -257,7 +257,7 @@ static vreal tendon_force(const sti_state *s, int t) {
         f = f - tendon_damper_rate(s, t) * CLANES(s->ten_velocity)[t];
     for (int u = 0; u < m->nactuator; u++)
         if (m->actuator_trntype[u] == STI_TRN_TENDON && m->actuator_trnid[2 * u] == t)
-            f = f + PAR(s, actuator_gear, 6 * u) * CLANES(s->actuator_force)[u];
+            f = f + PAR(s, actuator_gear, 6 * OUT(s, u)) * CLANES(s->actuator_force)[OUT(s, u)];
     return f;
 }
 

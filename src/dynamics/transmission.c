@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From what an actuator acts on to its length and moment arms. */
-#include "base/det.h"
 #include "dynamics/chain.h"
+#include "dynamics/orientation.h"
 
 void STI_K(transmission)(sti_state *s);
 
@@ -9,17 +9,6 @@ static sparse_row moment_row(const sti_state *s, int i) {
     const sti_model *m = s->model;
     int adr = m->moment_rowadr[i];
     return (sparse_row){m->moment_colind + adr, m->moment_rownnz[i], LANES(s->actuator_moment) + adr};
-}
-
-/* Rotation vector of a unit quaternion, the short way round. */
-static void rotation_vector(const vreal quat[4], vreal r[3]) {
-    v3_copy(r, quat + 1);
-    vreal sine = v3_normalize(r), angle;
-    for (int l = 0; l < STI_LANES; l++) {
-        double a = 2 * sti__atan2(V_LANE(sine, l), V_LANE(quat[0], l));
-        V_LANE(angle, l) = a > 3.14159265358979323846 ? a - 2 * 3.14159265358979323846 : a;
-    }
-    v3_scale(r, r, angle);
 }
 
 /* For the torque part of a gear that is given in the parent's frame. */
@@ -95,21 +84,13 @@ static void site_force(const sti_state *s, int site, int frame, const vreal gear
     v3_add(w, w, torque);
 }
 
-static void site_quat(const sti_state *s, int site, vreal quat[4]) {
-    PAR_ROW(quat, s, site_quat, site, 4);
-    quat_mul(quat, CLANES(s->xquat) + 4 * s->model->site_bodyid[site], quat);
-}
-
 /* Position and rotation of a site as seen from another, along the gear. */
 static vreal site_offset(const sti_state *s, int site, int ref, const vreal gear[6]) {
-    vreal offset[3], local[3], qa[4], qb[4], turn[3];
+    vreal offset[3], local[3], quat[4], turn[3];
     v3_sub(offset, CLANES(s->site_xpos) + 3 * site, CLANES(s->site_xpos) + 3 * ref);
     m3_mul_vec_t(local, CLANES(s->site_xmat) + 9 * ref, offset);
-    site_quat(s, site, qa);
-    site_quat(s, ref, qb);
-    quat_conj(qb, qb);
-    quat_mul(qa, qb, qa);
-    rotation_vector(qa, turn);
+    site_turn(s, site, ref, quat);
+    rotation_vector(quat, turn);
     return v3_dot(local, gear) + v3_dot(turn, gear + 3);
 }
 
@@ -127,9 +108,31 @@ static vreal site_transmission(const sti_state *s, int i, const vreal gear[6], s
     return site_offset(s, site, ref, gear);
 }
 
+/* The rotation vector, and as moment arms the axes in which it turns. */
+static void orientation_transmission(const sti_state *s, int i) {
+    const sti_model *m = s->model;
+    int out = OUT(s, i), site = m->actuator_trnid[2 * i], ref = m->actuator_trnid[2 * i + 1];
+    vreal quat[4];
+    relative_orientation(s, i, quat);
+    rotation_vector(quat, LANES(s->actuator_length) + out);
+    for (int k = 0; k < 3; k++) {
+        sparse_row row = moment_row(s, out + k);
+        vreal axis[6], w[6], wref[6];
+        row_zero(row);
+        if (ref < 0) {
+            row.value[k] = v_set(1);
+            continue;
+        }
+        for (int d = 0; d < 6; d++) axis[d] = v_set(d == 3 + k);
+        site_force(s, site, site, axis, w);
+        site_force(s, ref, site, axis, wref);
+        row_add_pair(s, row, m->site_bodyid[site], w, m->site_bodyid[ref], wref, v_set(1));
+    }
+}
+
 static vreal actuator_transmission(const sti_state *s, int i, sparse_row row) {
     vreal gear[6];
-    PAR_ROW(gear, s, actuator_gear, i, 6);
+    PAR_ROW(gear, s, actuator_gear, OUT(s, i), 6);
     switch (s->model->actuator_trntype[i]) {
     case STI_TRN_JOINT:
     case STI_TRN_JOINTINPARENT: return joint_transmission(s, i, gear, row);
@@ -151,14 +154,19 @@ static bool is_plain(const sti_model *m, int i) {
 void STI_K(transmission)(sti_state *s) {
     const sti_model *m = s->model;
     for (int i = 0; i < m->nactuator; i++) {
-        sparse_row row = moment_row(s, i);
+        int out = OUT(s, i);
+        sparse_row row = moment_row(s, out);
+        if (m->actuator_trntype[i] == STI_TRN_SO3) {
+            orientation_transmission(s, i);
+            continue;
+        }
         if (is_plain(m, i)) {
-            vreal gear = PAR(s, actuator_gear, 6 * i);
+            vreal gear = PAR(s, actuator_gear, 6 * out);
             row.value[0] = gear;
-            LANES(s->actuator_length)[i] = CLANES(s->qpos)[m->jnt_qposadr[m->actuator_trnid[2 * i]]] * gear;
+            LANES(s->actuator_length)[out] = CLANES(s->qpos)[m->jnt_qposadr[m->actuator_trnid[2 * i]]] * gear;
             continue;
         }
         row_zero(row);
-        LANES(s->actuator_length)[i] = actuator_transmission(s, i, row);
+        LANES(s->actuator_length)[out] = actuator_transmission(s, i, row);
     }
 }

@@ -53,6 +53,6 @@ void STI_K(velocity)(sti_state *s) {
     if (s->range.body > 1) return; /* another thread does the rest */
     sparse_velocity(s, m->ntendon, m->ten_J_rowadr, m->ten_J_rownnz, m->ten_J_colind, CLANES(s->ten_J),
                     LANES(s->ten_velocity));
-    sparse_velocity(s, m->nactuator, m->moment_rowadr, m->moment_rownnz, m->moment_colind,
+    sparse_velocity(s, m->nout, m->moment_rowadr, m->moment_rownnz, m->moment_colind,
                     CLANES(s->actuator_moment), LANES(s->actuator_velocity));
 }

@@ -24,6 +24,9 @@ typedef struct servo {
 /* Types that are read but refused: places of `user` in dyntype, gaintype and biastype. */
 enum { DYN_USER = 7, GAIN_USER = 6, BIAS_USER = 5 };
 
+/* Words of `input` of general actuators whose bits are those of charts. */
+enum { INPUT_EXPMAP = 64, INPUT_QUAT = 128 };
+
 /* ---- reading ----------------------------------------------------------------------------------------- */
 
 /* Only what the element sets itself; the rest stays as inherited. */
@@ -61,6 +64,8 @@ static void reset(servo *s) {
 /* The words of `input` as bits, in the order of the controls. */
 static int read_inputs(sti__compiler *c, const sti_element *e, int otherwise) {
     int count, bits = 0;
+    if (sti__eid_of(e) == STI_E_orientation)
+        return sti__has_own(e, STI_A_input) ? 1 << sti__keyword(e, STI_A_input, 0) : otherwise;
     const double *words = sti__list(e, STI_A_input, &count);
     if (!sti__has_own(e, STI_A_input) || count == 0) return otherwise;
     for (int k = 0; k < count; k++) {
@@ -259,6 +264,16 @@ static void read_controller(sti__compiler *c, const sti_element *e, const servo 
     s->dyntype = s->dynprm[1] > 0 || s->gainprm[0] != 0 ? STI_DYN_PID : STI_DYN_NONE;
 }
 
+static void read_orientation(sti__compiler *c, const sti_element *e, const servo *old, servo *s) {
+    s->gaintype = STI_GAIN_SO3;
+    s->biastype = STI_BIAS_SO3;
+    s->gainprm[0] = own_real(e, STI_A_kp, old->gainprm[0]);
+    s->biasprm[1] = -s->gainprm[0];
+    s->biasprm[2] = old->gaintype == STI_GAIN_SO3 ? old->biasprm[2] : 0;
+    read_damping(c, e, s);
+    s->ctrlspec = read_inputs(c, e, old->gaintype == STI_GAIN_SO3 ? old->ctrlspec : 0);
+}
+
 /* Constant and resistance. */
 static void read_windings(sti__compiler *c, const sti_element *e, servo *s) {
     double K[2] = {0, 0}, nominal[3] = {0, 0, 0};
@@ -412,6 +427,20 @@ static void settle_motor(sti__compiler *c, const sti_element *e, servo *s) {
     settle_drive(c, e, s);
 }
 
+static void settle_orientation(sti__compiler *c, const sti_element *e, servo *s) {
+    if (s->ctrlspec == INPUT_QUAT) s->ctrlspec = STI_CHART_QUAT;
+    if (!s->ctrlspec || s->ctrlspec == INPUT_EXPMAP) s->ctrlspec = STI_CHART_EXPMAP;
+    if (s->gaintype != STI_GAIN_SO3 || s->biastype != STI_BIAS_SO3)
+        sti__complain(c, e, STI_A_gaintype, STI_VALUE, "gaintype and biastype so3 go together");
+    else if (s->gainprm[0] != -s->biasprm[1])
+        sti__complain(c, e, STI_A_biasprm, STI_VALUE, "biasprm[1] of so3 must be -gainprm[0]");
+    if (s->ctrlspec != STI_CHART_EXPMAP && s->ctrlspec != STI_CHART_QUAT)
+        sti__complain(c, e, STI_A_input, STI_VALUE, "so3 has the inputs expmap and quat");
+    if (s->dyntype != STI_DYN_NONE && (s->dyntype != STI_DYN_INTEGRATOR || s->ctrlspec == STI_CHART_QUAT))
+        sti__complain(c, e, STI_A_dyntype, STI_VALUE,
+                      "must be none for so3, or with the input expmap integrator");
+}
+
 static void refuse_user(sti__compiler *c, const sti_element *e, const servo *s) {
     const sti__aid which = s->gaintype == GAIN_USER   ? STI_A_gaintype
                            : s->biastype == BIAS_USER ? STI_A_biastype
@@ -431,6 +460,8 @@ static void settle(sti__compiler *c, const sti_element *e, servo *s) {
         settle_motor(c, e, s);
     } else if (s->gaintype == STI_GAIN_PID) {
         settle_controller(c, e, s);
+    } else if (s->gaintype == STI_GAIN_SO3 || s->biastype == STI_BIAS_SO3) {
+        settle_orientation(c, e, s);
     } else {
         s->ctrlspec = 0;
         if (s->dyntype == STI_DYN_PID)
@@ -444,6 +475,7 @@ static int shortcut_gaintype(sti__eid shortcut) {
     if (shortcut == STI_E_muscle) return STI_GAIN_MUSCLE;
     if (shortcut == STI_E_dcmotor) return STI_GAIN_DCMOTOR;
     if (shortcut == STI_E_pid) return STI_GAIN_PID;
+    if (shortcut == STI_E_orientation) return STI_GAIN_SO3;
     return shortcut == STI_E_damper ? STI_GAIN_AFFINE : STI_GAIN_FIXED;
 }
 
@@ -485,6 +517,7 @@ static void apply(sti__compiler *c, const sti_element *e, const servo *chain, in
     if (id == STI_E_adhesion) read_adhesion(c, e, &blank, s);
     if (id == STI_E_pid) read_controller(c, e, &blank, s);
     if (id == STI_E_dcmotor) read_dcmotor(c, e, &blank, s);
+    if (id == STI_E_orientation) read_orientation(c, e, &blank, s);
 }
 
 static bool is_actuator(const sti_element *e) {
@@ -500,6 +533,7 @@ static bool is_actuator(const sti_element *e) {
     case STI_E_adhesion:
     case STI_E_pid:
     case STI_E_dcmotor:
+    case STI_E_orientation:
     case STI_E_actuator_plugin: return true;
     default: return false;
     }
@@ -616,6 +650,16 @@ static target read_target(sti__compiler *c, const sti_element *e) {
     return t;
 }
 
+/* A servo for orientations drives a whole ball joint, or a site against another. */
+static void take_orientation(sti__compiler *c, const sti_element *e, const servo *s, target *t) {
+    if (s->gaintype != STI_GAIN_SO3 || t->id[0] < 0) return;
+    bool ball = t->type == STI_TRN_JOINT && c->tree.jnt_type[t->id[0]] == STI_JOINT_BALL;
+    if (!ball && !(t->type == STI_TRN_SITE && t->id[1] >= 0))
+        sti__complain(c, e, t->type == STI_TRN_SITE ? STI_A_refsite : STI_A_joint, STI_VALUE,
+                      "a servo for orientations needs a ball joint, or a site and a refsite");
+    t->type = STI_TRN_SO3;
+}
+
 static void add_site(sti__compiler *c, sti__dofs *dofs, int site) {
     if (site >= 0) sti__dofs_add_body(dofs, &c->tree, c->tree.site_bodyid[site]);
 }
@@ -629,6 +673,8 @@ static void target_dofs(sti__compiler *c, target t, sti__dofs *dofs) {
         sti__dofs_add_range(dofs, c->tree.jnt_dofadr[t.id[0]], ndof[c->tree.jnt_type[t.id[0]]]);
     } else if (t.type == STI_TRN_TENDON) {
         sti__tendon_dofs(c, sti__object(c, STI_OBJ_TENDON, t.id[0]), dofs);
+    } else if (t.type == STI_TRN_SO3 && t.id[1] < 0) {
+        sti__dofs_add_range(dofs, c->tree.jnt_dofadr[t.id[0]], 3);
     } else if (t.type != STI_TRN_BODY) { /* what a body touches is not known here */
         add_site(c, dofs, t.id[0]);
         add_site(c, dofs, t.id[1]);
@@ -641,6 +687,7 @@ static void target_dofs(sti__compiler *c, target t, sti__dofs *dofs) {
 static int activations(const servo *s) {
     int states = 0;
     for (int bit = STI_MOTOR_SETPOINT; bit <= STI_MOTOR_CURRENT; bit <<= 1) states += (s->pid & bit) != 0;
+    if (s->gaintype == STI_GAIN_SO3) return s->dyntype == STI_DYN_INTEGRATOR ? 3 : 0;
     if (s->gaintype >= STI_GAIN_DCMOTOR) return states;
     return ((s->pid & STI_PID_INTEGRAL) != 0) + ((s->pid & STI_PID_RATE_LIMIT) != 0) +
            (s->dyntype != STI_DYN_NONE);
@@ -648,9 +695,12 @@ static int activations(const servo *s) {
 
 static int controls(const servo *s) {
     int count = 0;
+    if (s->gaintype == STI_GAIN_SO3) return s->ctrlspec == STI_CHART_QUAT ? 4 : 3;
     for (int bit = 1; bit < STI_INPUT_NONE; bit <<= 1) count += (s->ctrlspec & bit) != 0;
     return s->ctrlspec ? count : 1;
 }
+
+static int outputs(const servo *s) { return s->gaintype == STI_GAIN_SO3 ? 3 : 1; }
 
 static int activation_count(sti__compiler *c, const sti_element *e, const servo *s) {
     int needed = activations(s);
@@ -664,7 +714,8 @@ void sti__size_actuators(sti__compiler *c) {
     sti_model *m = c->m;
     sti__dofs dofs;
     classes k = {0};
-    if (!sti__dofs_init(c, &dofs, m->nv)) return;
+    c->outputs = sti__scratch(c, (size_t)m->nactuator + 1, sizeof *c->outputs);
+    if (!c->outputs || !sti__dofs_init(c, &dofs, m->nv)) return;
     for (int i = 0; i < m->nactuator; i++) {
         const sti_element *e = sti__object(c, STI_OBJ_ACTUATOR, i);
         servo s;
@@ -672,11 +723,14 @@ void sti__size_actuators(sti__compiler *c) {
         if (!resolve(c, e, &k, &s)) return;
         m->na += activation_count(c, e, &s);
         m->nu += controls(&s);
+        m->nout += c->outputs[i] = outputs(&s);
+        take_orientation(c, e, &s, &t);
         sti__size_history(c, e, controls(&s));
         if (sti__failed(c)) continue;
         target_dofs(c, t, &dofs);
-        if (!sti__count_add(&m->nJmom, dofs.count))
-            sti__complain(c, e, STI_A_COUNT, STI_LIMIT, "the actuator moments have too many nonzeros");
+        for (int o = 0; o < outputs(&s); o++)
+            if (!sti__count_add(&m->nJmom, dofs.count))
+                sti__complain(c, e, STI_A_COUNT, STI_LIMIT, "the actuator moments have too many nonzeros");
     }
 }
 
@@ -747,6 +801,9 @@ static void fill_ranges(sti__compiler *c, const sti_element *e, int i, servo *s)
     m->actuator_forcelimited[i] =
         s->forcerange[1] > 0 ||
         limited(c, e, sti__keyword(e, STI_A_forcelimited, AUTO), force, STI_A_forcerange);
+    if (m->actuator_forcelimited[i] && s->gaintype == STI_GAIN_SO3 && force[0] != 0)
+        sti__complain(c, e, STI_A_forcerange, STI_VALUE,
+                      "of a servo for orientations is the range of the torque's norm: it begins at 0");
     if (m->actuator_actlimited[i] && s->dyntype == STI_DYN_NONE)
         sti__complain(c, e, STI_A_actrange, STI_VALUE, "is given, but the actuator has no activation");
     memcpy(m->actuator_actrange + 2 * i, s->actrange, sizeof s->actrange);
@@ -773,16 +830,20 @@ static void fill_transmission(sti__compiler *c, const sti_element *e, int i, tar
     sti_model *m = c->m;
     m->actuator_trntype[i] = t.type;
     memcpy(m->actuator_trnid + 2 * i, t.id, sizeof t.id);
-    m->actuator_gear[6 * i] = 1;
-    sti__reals(e, STI_A_gear, m->actuator_gear + 6 * i, 6);
-    sti__reals(e, STI_A_lengthrange, m->actuator_lengthrange + 2 * i, 2);
+    m->actuator_outadr[i] = i ? m->actuator_outadr[i - 1] + m->actuator_outnum[i - 1] : 0;
+    m->actuator_outnum[i] = t.type == STI_TRN_SO3 ? 3 : 1;
     m->actuator_cranklength[i] = sti__real(e, STI_A_cranklength, 0);
     m->actuator_group[i] = sti__int(e, STI_A_group, 0);
     target_dofs(c, t, dofs);
-    m->moment_rowadr[i] = *adr;
-    m->moment_rownnz[i] = dofs->count;
-    memcpy(m->moment_colind + *adr, dofs->list, (size_t)dofs->count * sizeof(int));
-    *adr += dofs->count;
+    for (int k = 0, o = m->actuator_outadr[i]; k < m->actuator_outnum[i]; k++, o++) {
+        m->actuator_gear[6 * o] = 1;
+        sti__reals(e, STI_A_gear, m->actuator_gear + 6 * o, 6);
+        if (t.type != STI_TRN_SO3) sti__reals(e, STI_A_lengthrange, m->actuator_lengthrange + 2 * o, 2);
+        m->moment_rowadr[o] = *adr;
+        m->moment_rownnz[o] = dofs->count;
+        memcpy(m->moment_colind + *adr, dofs->list, (size_t)dofs->count * sizeof(int));
+        *adr += dofs->count;
+    }
 }
 
 void sti__size_history(sti__compiler *c, const sti_element *e, int dim) {
@@ -844,6 +905,9 @@ static void fill_implicit(sti__compiler *c, const sti_element *e, int i, target 
     if (!m->actuator_implicit[i] || t.id[0] < 0) return;
     if (m->actuator_gaintype[i] == STI_GAIN_MUSCLE || m->actuator_biastype[i] == STI_BIAS_MUSCLE)
         sti__complain(c, e, STI_A_implicit, STI_UNSUPPORTED, "a muscle has no constant gains");
+    if (t.type == STI_TRN_SO3)
+        sti__complain(c, e, STI_A_implicit, STI_UNSUPPORTED,
+                      "not for orientations: use an implicit integrator");
     if (m->actuator_pid[i] & STI_PID)
         sti__complain(c, e, STI_A_implicit, STI_UNSUPPORTED, "not with a plugin");
     if (m->actuator_gaintype[i] >= STI_GAIN_DCMOTOR)
@@ -869,6 +933,7 @@ void sti__fill_actuators(sti__compiler *c) {
         servo s;
         target t = read_target(c, e);
         if (!resolve(c, e, &k, &s)) return;
+        take_orientation(c, e, &s, &t);
         inherit_range(c, e, t, &s);
         c->m->actuator_ctrladr[i] = ctrladr;
         ctrladr += c->m->actuator_ctrlnum[i] = controls(&s);

@@ -334,6 +334,7 @@ static bool fill(sti__compiler *c) {
     sti__fill_keys(c);
     sti__fill_users(c);
     if (!sti__failed(c)) sti__check_soft_pairs(c);
+    if (!sti__failed(c)) sti__check_adhesion(c);
     return !sti__failed(c);
 }
 

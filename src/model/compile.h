@@ -68,6 +68,7 @@ typedef struct sti__compiler {
     struct sti__soft *soft;       /* nflex */
     sti__particle *particle;      /* bodies that <flex> names, by name */
     size_t nparticle;
+    int *outputs; /* force outputs of each actuator */
 } sti__compiler;
 
 /* Zeroed memory until the end of the compilation (never NULL for count 0); complains and returns
@@ -161,6 +162,7 @@ void sti__size_flexes(sti__compiler *c);
 void sti__fill_flexes(sti__compiler *c); /* after the bodies */
 /* unsupported.c. Complains of pairs that contact does not support; after everything is filled. */
 void sti__check_soft_pairs(sti__compiler *c);
+void sti__check_adhesion(sti__compiler *c);
 void sti__flexes_free(sti__compiler *c);
 void sti__size_bodies(sti__compiler *c);
 void sti__fill_bodies(sti__compiler *c);

@@ -196,6 +196,8 @@ static void fill_pair(sti__compiler *c, const sti_element *e, int i) {
     sti__fill_softness(c, e, false, m->pair_softness + 4 * i);
     m->pair_margin[i] = sti__real(e, STI_A_margin, 0);
     m->pair_gap[i] = sti__real(e, STI_A_gap, 0);
+    m->pair_adhesion[i] = sti__real(e, STI_A_adhesion, 0);
+    if (!(m->pair_adhesion[i] >= 0)) sti__complain(c, e, STI_A_adhesion, STI_VALUE, "must not be negative");
     memcpy(m->pair_friction + 5 * i, friction, sizeof friction);
     sti__reals(e, STI_A_friction, m->pair_friction + 5 * i, 5);
 }

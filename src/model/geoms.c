@@ -175,6 +175,8 @@ static void fill_contact(sti__compiler *c, const sti_element *e, int g) {
     m->geom_solmix[g] = sti__real(e, STI_A_solmix, 1);
     m->geom_margin[g] = sti__real(e, STI_A_margin, 0);
     m->geom_gap[g] = sti__real(e, STI_A_gap, 0);
+    m->geom_adhesion[g] = sti__real(e, STI_A_adhesion, 0);
+    if (!(m->geom_adhesion[g] >= 0)) sti__complain(c, e, STI_A_adhesion, STI_VALUE, "must not be negative");
     sti__reals(e, STI_A_solref, m->geom_solref + 2 * g, 2);
     sti__reals(e, STI_A_solimp, m->geom_solimp + 5 * g, 5);
     sti__reals(e, STI_A_friction, m->geom_friction + 3 * g, 3);

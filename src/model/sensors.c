@@ -186,6 +186,10 @@ static int64_t sensor_dim(sti__compiler *c, const sti_element *e, int type) {
         touch_grid t = read_grid(c, e);
         return (int64_t)t.size[0] * (int64_t)t.size[1] * (int64_t)t.channels;
     }
+    if (kinds[type].place == ON_ACTUATOR) {
+        int actuator = sti__find(c, STI_OBJ_ACTUATOR, sti__text(e, STI_A_actuator));
+        return actuator < 0 || !c->outputs ? 1 : c->outputs[actuator];
+    }
     if (type == STI_SENSOR_TACTILE) {
         int mesh = sti__reference(c, e, STI_A_mesh, STI_OBJ_MESH);
         return mesh < 0 ? 0 : 3 * (int64_t)sti__mesh_vertices(c, mesh);
@@ -372,7 +376,7 @@ static object reference(sti__compiler *c, const sti_element *e, int type) {
     if (type == STI_SENSOR_CONTACT) return contact_object2(c, e);
     if (type == STI_SENSOR_TACTILE) return named(c, e, STI_A_geom, STI_OBJ_GEOM);
     if (type == STI_SENSOR_INSIDESITE) return volume(c, e, named(c, e, STI_A_site, STI_OBJ_SITE));
-    if (type >= STI_SENSOR_FRAMEPOS && type <= STI_SENSOR_FRAMEANGVEL)
+    if ((type >= STI_SENSOR_FRAMEPOS && type <= STI_SENSOR_FRAMEANGVEL) || type == STI_SENSOR_TOUCH_GRID)
         return frame(c, e, STI_A_reftype, STI_A_refname);
     return (object){STI_OBJ_UNKNOWN, -1};
 }
@@ -392,6 +396,31 @@ static void fill_numbers(sti__compiler *c, const sti_element *e, int i) {
     if ((data == STI_DATA_AXIS && dim != 3) || (data == STI_DATA_QUATERNION && dim != 4))
         sti__complain(c, e, STI_A_dim, STI_VALUE, "must be %d for this datatype",
                       data == STI_DATA_AXIS ? 3 : 4);
+}
+
+/* What is to be enclosed has a shape: the sensor gives a distance. */
+static void check_shape(sti__compiler *c, const sti_element *e, int type) {
+    if (type == STI_GEOM_PLANE || type == STI_GEOM_HFIELD || type == STI_GEOM_SDF)
+        sti__complain(c, e, STI_A_objname, STI_VALUE,
+                      "enclosed needs shapes that are convex and have an end");
+}
+
+static void fill_enclosed(sti__compiler *c, const sti_element *e, int i) {
+    sti_model *m = c->m;
+    int type = m->sensor_objtype[i], id = m->sensor_objid[i], shapes = 0;
+    if (!sti__keyword(e, STI_A_enclosed, 0) || id < 0) return;
+    m->sensor_intprm[3 * i] = 1;
+    m->sensor_datatype[i] = STI_DATA_REAL;
+    if (type == STI_OBJ_CAMERA)
+        sti__complain(c, e, STI_A_objtype, STI_VALUE, "a camera has no shape: enclosed needs one");
+    if (type == STI_OBJ_GEOM) check_shape(c, e, m->geom_type[id]);
+    if (type == STI_OBJ_SITE) volume(c, e, (object){STI_OBJ_SITE, id});
+    if (type != STI_OBJ_BODY && type != STI_OBJ_XBODY) return;
+    for (int b = id; b < m->nbody && (b == id || (type == STI_OBJ_XBODY && m->body_parentid[b] >= id)); b++)
+        for (int g = m->body_geomadr[b]; g < m->body_geomadr[b] + m->body_geomnum[b]; g++, shapes++)
+            check_shape(c, e, m->geom_type[g]);
+    if (!shapes)
+        sti__complain(c, e, STI_A_objname, STI_VALUE, "this body has no geoms: enclosed needs a shape");
 }
 
 /* Forces are known last, velocities before them. */
@@ -462,6 +491,7 @@ void sti__fill_sensors(sti__compiler *c) {
         if (type == STI_SENSOR_CONTACT || type == STI_SENSOR_RANGEFINDER) fill_data(c, e, i);
         if (type == STI_SENSOR_CONTACT) fill_contact(c, e, i);
         if (type == STI_SENSOR_TOUCH_GRID) fill_grid(c, e, i);
+        if (type == STI_SENSOR_INSIDESITE) fill_enclosed(c, e, i);
         fill_numbers(c, e, i);
         fill_history(c, e, i, &history);
     }

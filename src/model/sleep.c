@@ -47,7 +47,7 @@ void sti__fill_sleep(sti__compiler *c) {
     if (!tendon || !actuated) return;
     for (int i = 0; i < m->ntendon; i++)
         mark_row(m, m->ten_J_colind + m->ten_J_rowadr[i], m->ten_J_rownnz[i], tendon);
-    for (int i = 0; i < m->nactuator; i++)
+    for (int i = 0; i < m->nout; i++)
         mark_row(m, m->moment_colind + m->moment_rowadr[i], m->moment_rownnz[i], actuated);
     check_bodies(c);
     for (int t = 0; t < m->ntree; t++) choose(c, t, tendon[t], actuated[t]);

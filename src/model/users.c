@@ -38,7 +38,17 @@ static int width(sti__compiler *c, sti_object kind, sti__aid attribute, const ch
     return sti__add_to(c, size, attribute, &total, all, sizeof(double), "numbers of the user") ? longest : 0;
 }
 
+static void size_userdata(sti__compiler *c) {
+    const sti_element *size = sti__setting(c->spec, STI_E_size, STI_A_nuserdata);
+    int given = sti__int(size, STI_A_nuserdata, 0);
+    if (given < 0) sti__complain(c, size, STI_A_nuserdata, STI_VALUE, "must not be negative");
+    else
+        sti__add_to(c, size, STI_A_nuserdata, &c->m->nuserdata, (size_t)given, sizeof(double),
+                    "numbers of the user");
+}
+
 void sti__size_users(sti__compiler *c) {
+    size_userdata(c);
 #define X(kind, attribute, size, field) c->m->size = width(c, STI_OBJ_##kind, attribute, #size);
     KINDS(X)
 #undef X

@@ -97,7 +97,9 @@ void sti__field_label(const sti_model *m, sti_field field, int i, char *out, siz
         object_label(m, STI_OBJ_ACTUATOR, "actuator", id, suffix, out, size);
     } else if (field == STI_FIELD_actuator_force || field == STI_FIELD_actuator_length ||
                field == STI_FIELD_actuator_velocity) {
-        object_label(m, STI_OBJ_ACTUATOR, "actuator", i, "", out, size);
+        for (id = 0; id + 1 < m->nactuator && m->actuator_outadr[id + 1] <= i;) id++;
+        if (m->actuator_outnum[id] > 1) snprintf(suffix, sizeof suffix, "_%d", i - m->actuator_outadr[id]);
+        object_label(m, STI_OBJ_ACTUATOR, "actuator", id, suffix, out, size);
     } else if (rows == m->nbody) {
         object_label(m, STI_OBJ_BODY, "body", i / cols, suffix, out, size);
     } else {

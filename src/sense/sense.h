@@ -21,6 +21,9 @@ bool sti__sense_has_query(const sti_model *model);
 /* Hulls for the meshes whose distances sensors ask for. */
 sti_status sti__sense_need_hulls(struct sti__query *query, const sti_model *model, sti_error *error);
 
+/* How far objects reach out of sites, of one world, before the kernel. */
+void sti__sense_enclosed(sti_state *state);
+
 /* Touch sensors of one world, before the kernel. */
 struct sti_contact;
 void sti__sense_touch(const struct sti_contact *contacts, int count, sti_state *state);

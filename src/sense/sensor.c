@@ -116,6 +116,12 @@ static void sense_insidesite(const sti_state *s, int i, vreal *out) {
     out[0] = sti__inside(s->model->site_type[site], s->model->site_size + 3 * site, p);
 }
 
+/* Of an actuator: one number, of a servo for orientations three. */
+static void sense_outputs(const sti_state *s, int i, const double *of, vreal *out) {
+    int first = s->model->actuator_outadr[s->model->sensor_objid[i]];
+    for (int k = 0; k < s->model->sensor_dim[i]; k++) out[k] = *VEC(of, first + k);
+}
+
 static void sense_magnetometer(const sti_state *s, int i, vreal *out) {
     vreal b[3] = {v_set(s->opt.magnetic[0]), v_set(s->opt.magnetic[1]), v_set(s->opt.magnetic[2])};
     m3_mul_vec_t(out, object_frame(s, i).mat, b);
@@ -129,7 +135,7 @@ static void sense_position(const sti_state *s, int i, vreal *out) {
     case STI_SENSOR_CAMPROJECTION: sense_camprojection(s, i, out); break;
     case STI_SENSOR_JOINTPOS: out[0] = *VEC(s->qpos, m->jnt_qposadr[id]); break;
     case STI_SENSOR_TENDONPOS: out[0] = *VEC(s->ten_length, id); break;
-    case STI_SENSOR_ACTUATORPOS: out[0] = *VEC(s->actuator_length, id); break;
+    case STI_SENSOR_ACTUATORPOS: sense_outputs(s, i, s->actuator_length, out); break;
     case STI_SENSOR_BALLQUAT:
         quat_copy(out, VEC(s->qpos, m->jnt_qposadr[id]));
         quat_normalize(out);
@@ -140,7 +146,9 @@ static void sense_position(const sti_state *s, int i, vreal *out) {
     case STI_SENSOR_FRAMEYAXIS:
     case STI_SENSOR_FRAMEZAXIS: sense_frameaxis(s, i, type - STI_SENSOR_FRAMEXAXIS, out); break;
     case STI_SENSOR_SUBTREECOM: v3_copy(out, VEC(s->subtree_com, 3 * id)); break;
-    case STI_SENSOR_INSIDESITE: sense_insidesite(s, i, out); break;
+    case STI_SENSOR_INSIDESITE:
+        if (!m->sensor_intprm[3 * i]) sense_insidesite(s, i, out);
+        break; /* the others are there already */
     case STI_SENSOR_E_POTENTIAL: out[0] = *VEC(s->energy, 0); break;
     case STI_SENSOR_E_KINETIC: out[0] = *VEC(s->energy, 1); break;
     case STI_SENSOR_CLOCK: out[0] = *VEC(s->time, 0); break;
@@ -197,7 +205,7 @@ static void sense_velocity(const sti_state *s, int i, vreal *out) {
     case STI_SENSOR_GYRO: sense_imu_velocity(s, i, false, out); break;
     case STI_SENSOR_JOINTVEL: out[0] = *VEC(s->qvel, m->jnt_dofadr[id]); break;
     case STI_SENSOR_TENDONVEL: out[0] = *VEC(s->ten_velocity, id); break;
-    case STI_SENSOR_ACTUATORVEL: out[0] = *VEC(s->actuator_velocity, id); break;
+    case STI_SENSOR_ACTUATORVEL: sense_outputs(s, i, s->actuator_velocity, out); break;
     case STI_SENSOR_BALLANGVEL: v3_copy(out, VEC(s->qvel, m->jnt_dofadr[id])); break;
     case STI_SENSOR_FRAMELINVEL: sense_framevel(s, i, true, out); break;
     case STI_SENSOR_FRAMEANGVEL: sense_framevel(s, i, false, out); break;
@@ -247,7 +255,7 @@ static void sense_tendonactfrc(const sti_state *s, int i, vreal *out) {
     out[0] = v_set(0);
     for (int u = 0; u < m->nactuator; u++)
         if (m->actuator_trntype[u] == STI_TRN_TENDON && m->actuator_trnid[2 * u] == m->sensor_objid[i])
-            out[0] = out[0] + *VEC(s->actuator_force, u);
+            out[0] = out[0] + *VEC(s->actuator_force, m->actuator_outadr[u]);
 }
 
 static void sense_acceleration(const sti_state *s, int i, vreal *out) {
@@ -257,7 +265,7 @@ static void sense_acceleration(const sti_state *s, int i, vreal *out) {
     case STI_SENSOR_ACCELEROMETER: sense_accelerometer(s, i, out); break;
     case STI_SENSOR_FORCE: sense_force(s, i, false, out); break;
     case STI_SENSOR_TORQUE: sense_force(s, i, true, out); break;
-    case STI_SENSOR_ACTUATORFRC: out[0] = *VEC(s->actuator_force, id); break;
+    case STI_SENSOR_ACTUATORFRC: sense_outputs(s, i, s->actuator_force, out); break;
     case STI_SENSOR_JOINTACTFRC: out[0] = *VEC(s->qfrc_actuator, m->jnt_dofadr[id]); break;
     case STI_SENSOR_TENDONACTFRC: sense_tendonactfrc(s, i, out); break;
     case STI_SENSOR_FRAMELINACC: sense_frameacc(s, i, true, out); break;

@@ -39,9 +39,11 @@ typedef struct sti__constraints {
     int npatch;    /* touches of patches and vertices, of the last collide stage */
 } sti__constraints;
 
-/* adhesion.c: adds the forces of actuators on bodies, from the contacts of the last collide stage, to qfrc_actuator, and the
-   accelerations follow. */
+/* adhesion.c: from the contacts of the last collide stage, adds the forces of actuators on bodies to qfrc_actuator and those of
+   contacts that stick, qfrc_adhesion, to qfrc_passive, and the accelerations follow. */
 void sti__adhere(sti_world *world);
+/* Whether a contact is within margin and gap: others are only foreseen, and do not stick. */
+bool sti__is_near(const sti__contact *contact);
 bool sti__has_adhesion(const sti_model *model);
 
 sti_status sti__constraints_create(sti_world *world, sti_error *error);

@@ -10,6 +10,12 @@ static bool shown(const sti__contact *c, const double *g) {
     return c->dist < c->mixed.includemargin + c->mixed.gap || (g && g[0] != 0);
 }
 
+/* What sticks is a force beside the impulse of the contact; users see both together. */
+static void subtract_adhesion(double h, sti_contact *c) {
+    c->impulse[0] -= h * c->adhesion;
+    c->force[0] -= c->adhesion;
+}
+
 /* With its law and impulse, of an alm step. */
 static void add_alm_solution(const sti_world *world, int i, sti_contact *c) {
     double t2 = 0;
@@ -34,6 +40,7 @@ static void describe(const sti__contact *c, sti_contact *r) {
     r->phi0 = c->dist - c->mixed.includemargin;
     r->stiffness = INFINITY;
     r->feature = c->feature;
+    r->adhesion = sti__is_near(c) ? c->mixed.adhesion : 0;
     memcpy(r->pos, c->pos, sizeof r->pos);
     memcpy(r->frame, c->frame, sizeof r->frame);
     memcpy(r->mu, c->mixed.friction, sizeof r->mu);
@@ -111,6 +118,7 @@ static int list_contacts(const sti_world *world, sti_contact *out) {
             if (alm && !shown(contact, out[n].impulse)) continue;
         }
         if (has) add_solution(as, b, c->list_step, &out[n]);
+        subtract_adhesion(c->list_step, &out[n]);
         n++;
     }
     return n;
@@ -177,5 +185,6 @@ void sti__contacts_list_alm(sti_world *world) {
         describe(&c->collide.contact[i], x);
         add_alm_solution(world, i, x);
         c->ncontact += shown(&c->collide.contact[i], x->impulse);
+        subtract_adhesion(c->list_step, x);
     }
 }

@@ -12,7 +12,8 @@ static uint32_t dynamics_wants(const sti_model *m) {
         if (m->wrap_type[i] > STI_WRAP_SITE) wants |= STI__WANT_GEOM;
     }
     for (int i = 0; i < m->nactuator; i++)
-        if (m->actuator_trntype[i] == STI_TRN_SITE || m->actuator_trntype[i] == STI_TRN_SLIDERCRANK)
+        if (m->actuator_trntype[i] == STI_TRN_SITE || m->actuator_trntype[i] == STI_TRN_SLIDERCRANK ||
+            m->actuator_trntype[i] == STI_TRN_SO3)
             wants |= STI__WANT_SITE;
     for (int i = 0; i < m->ngeom; i++)
         if (m->geom_fluid[12 * i] > 0) wants |= STI__WANT_GEOM;

@@ -57,8 +57,9 @@ static void find_drives(const sti_model *m, sti__sleep *x) {
     for (int i = 0; i < m->nsensor; i++)
         x->sensor_tree[i] = m->sensor_objid[i] < 0 ? -1 : m->body_treeid[body_of_sensor(m, i)];
     for (int i = 0; i < m->nactuator; i++) {
-        for (int k = 0; k < m->moment_rownnz[i]; k++)
-            x->driven[m->dof_treeid[m->moment_colind[m->moment_rowadr[i] + k]]] = true;
+        int row = m->actuator_outadr[i];
+        for (int k = 0; k < m->moment_rownnz[row]; k++)
+            x->driven[m->dof_treeid[m->moment_colind[m->moment_rowadr[row] + k]]] = true;
         /* adhesion may hold anything */
         for (int t = 0; t < m->ntree && m->actuator_trntype[i] == STI_TRN_BODY; t++) x->driven[t] = true;
     }

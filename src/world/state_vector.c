@@ -5,7 +5,7 @@
 #include <stiction/control.h>
 #include <string.h>
 
-#define PARTS 14
+#define PARTS 15
 
 typedef struct part {
     double *data;
@@ -37,6 +37,7 @@ static int parts_of(const sti_model *m, const sti_state *s, unsigned bits, part 
         {STI_STATE_EQ_ACTIVE, {NULL, m->neq, s ? s->eq_active : NULL, STI_FIELD_COUNT}},
         FIELD(MOCAP_POS, mocap_pos),
         FIELD(MOCAP_QUAT, mocap_quat),
+        FIELD(USERDATA, userdata),
         FIELD(PLASTIC, plastic),
         FIELD(QPOS, flexvert_xpos),
         FIELD(QVEL, flexvert_xvel),

@@ -31,7 +31,8 @@ static sti_status fail(sti_world *world, sti_status code, const char *text) {
 }
 
 double sti__field_most(sti_field field) {
-    return field == STI_FIELD_time || field == STI_FIELD_history ? DBL_MAX : STI__ABSURD;
+    return field == STI_FIELD_time || field == STI_FIELD_history || field == STI_FIELD_userdata ? DBL_MAX
+                                                                                                : STI__ABSURD;
 }
 
 /* The first bad number, -1 if there is none; the common case is one pass without branches. */
@@ -220,10 +221,12 @@ static sti_status check_options(sti_world *world) {
 #define MENDED "set it to a finite value to go on"
 
 static sti_status check_inputs(sti_world *world) {
-    static const sti_field fields[] = {
-        STI_FIELD_ctrl,         STI_FIELD_qfrc_applied,    STI_FIELD_xfrc_applied, STI_FIELD_flexvert_applied,
-        STI_FIELD_mocap_pos,    STI_FIELD_mocap_quat,      STI_FIELD_plastic,      STI_FIELD_history,
-        STI_FIELD_flex_knotted, STI_FIELD_flexvert_tangent};
+    static const sti_field fields[] = {STI_FIELD_ctrl,         STI_FIELD_qfrc_applied,
+                                       STI_FIELD_xfrc_applied, STI_FIELD_flexvert_applied,
+                                       STI_FIELD_mocap_pos,    STI_FIELD_mocap_quat,
+                                       STI_FIELD_plastic,      STI_FIELD_history,
+                                       STI_FIELD_flex_knotted, STI_FIELD_flexvert_tangent,
+                                       STI_FIELD_userdata};
     for (int k = 0; k < STI__COUNT(fields); k++) {
         sti_status status = check_field(world, fields[k], sti__field_data(world->state, fields[k]),
                                         (int)sti__field_size(world->model, fields[k]), MENDED);
@@ -375,6 +378,7 @@ static void run_sense(sti_world *world) {
         sti__sense_query(query, s);
         sti__sense_tactile(query, world->constraints.contact, world->constraints.ncontact, s);
     }
+    sti__sense_enclosed(s);
     sti__sense_touch(world->constraints.contact, world->constraints.ncontact, s);
     sti__sense_touch_grid(world->constraints.contact, world->constraints.ncontact, s);
     sti__sense_contact(world->constraints.contact, world->constraints.ncontact, s);

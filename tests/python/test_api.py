@@ -191,8 +191,8 @@ def test_error_says_where(tmp_path):
 
 def test_unsupported_names_line():
     with pytest.raises(stiction.Error) as caught:
-        stiction.Model.from_xml_string("<mujoco>\n<worldbody/>\n<actuator>\n<orientation joint='a'/>\n</actuator></mujoco>")
-    assert caught.value.code == "UNSUPPORTED" and caught.value.line == 4 and caught.value.element == "orientation"
+        stiction.Model.from_xml_string("<mujoco>\n<worldbody/>\n<equality>\n<flexstrain flex='a'/>\n</equality></mujoco>")
+    assert caught.value.code == "UNSUPPORTED" and caught.value.line == 4 and caught.value.element == "flexstrain"
 
 
 def test_nonfinite_keeps_last_good_state(pendulum):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jacobians, inverse dynamics, linear models, state vectors and steps in parts, beside MuJoCo's."""
+import copy
+
 import mujoco
 import numpy as np
 import pytest
@@ -330,3 +332,35 @@ def test_attributes_are_read_fast():
     ours, theirs = (min(timeit.repeat("x.qpos", globals={"x": x}, number=20000, repeat=7)) for x in (d, md))
     assert ours < 3 * theirs
     assert d.qpos is d.qpos
+
+
+def test_userdata_is_kept_with_the_state():
+    """size@nuserdata numbers of each world: in state vectors as in MuJoCo, copies, snapshots and hashes; resets clear them, steps do not look at them."""
+    xml = '<mujoco><size nuserdata="3"/><worldbody><body><freejoint/><geom size=".1"/></body></worldbody><keyframe><key time="1"/></keyframe></mujoco>'
+    model, mj = stiction.Model.from_xml_string(xml), mujoco.MjModel.from_xml_string(xml)
+    data, mjd = stiction.Data(model), mujoco.MjData(mj)
+    assert model.nuserdata == mj.nuserdata == 3 and not data.userdata.any()
+    data.userdata[:] = mjd.userdata[:] = [1e200, -2, 3]
+    for bits in (stiction.State.USERDATA, stiction.State.USER, stiction.State.FULLPHYSICS):
+        theirs = np.empty(mujoco.mj_stateSize(mj, int(bits)))
+        mujoco.mj_getState(mj, mjd, theirs, int(bits))
+        np.testing.assert_array_equal(stiction.get_state(model, data, bits), theirs)
+    stiction.step(model, data, 3)
+    np.testing.assert_array_equal(data.userdata, [1e200, -2, 3])
+    other, kept, hashed = copy.copy(data), data.snapshot(), data.hash()
+    other.userdata[1] = 5
+    assert other.hash() != hashed and data.userdata[1] == -2
+    stiction.set_state(model, other, stiction.get_state(model, data, stiction.State.USERDATA), stiction.State.USERDATA)
+    assert other.hash() == hashed
+    data.userdata[:] = 0
+    data.restore(kept)
+    assert data.userdata[0] == 1e200 and data.hash() == hashed
+    stiction.reset(model, data, 0)
+    assert not data.userdata.any()
+    data.userdata[2] = np.nan
+    with pytest.raises(stiction.Error, match="userdata"):
+        stiction.step(model, data)
+    with pytest.raises(stiction.Error, match="nuserdata"):
+        stiction.Model.from_xml_string('<mujoco><size nuserdata="-1"/><worldbody/></mujoco>')
+    with pytest.raises(stiction.Error, match="nuserdata"):
+        stiction.Model.from_xml_string('<mujoco><size nuserdata="2000000000"/><worldbody/></mujoco>')

@@ -62,13 +62,8 @@ _HINTS = {
 }
 
 
-# numbers of looks that pictures heed once a script has written them
-_HEEDED = {"model.vis.scale.jointlength", "model.vis.scale.jointwidth", "model.vis.scale.framelength", "model.vis.scale.framewidth",
-           "model.vis.map.alpha", "model.vis.rgba.joint", "MjvOption.frame"}
-
-
 class _Looks:
-    """model.vis and the like: what is written is kept; most of it has no effect."""
+    """model.vis and the like: what is written is kept and has no effect."""
 
     def __init__(self, where):
         object.__setattr__(self, "_where", where)
@@ -80,8 +75,7 @@ class _Looks:
         return self.__dict__[name]
 
     def __setattr__(self, name, value):
-        if f"{self._where}.{name}" not in _HEEDED:
-            _once(f"{self._where}.{name} has no effect in Stiction")
+        _once(f"{self._where}.{name} has no effect in Stiction")
         object.__setattr__(self, name, value)
 
 
@@ -97,7 +91,7 @@ _TABLES = {
 # tables with a row for each keyframe, however short
 _KEYS = {"key_qpos": "nq", "key_qvel": "nv", "key_act": "na", "key_ctrl": "nu"}
 # what Stiction's models never have
-_NONE = {"nplugin", "ntext", "ntuple", "nuserdata", "npluginstate"}
+_NONE = {"nplugin", "ntext", "ntuple", "npluginstate"}
 
 
 def _name_tables(model):
@@ -151,14 +145,9 @@ class MjModel(_sti.Model, metaclass=_Listed):
         """MuJoCo's binary models cannot be read."""
         raise NotImplementedError("MuJoCo's binary models (.mjb) cannot be read; load the XML, or pickle a model")
 
-    def bind(self, elements):
-        """What elements of the spec have become in this model, by attributes as of model.geom("name"); of a list: lists of values."""
-        from .spec import _bind
-        return _bind(self, elements)
-
     @property
     def vis(self):
-        """Settings of looks, most of them without effect."""
+        """Settings of looks, without effect."""
         if "_vis" not in self.__dict__:
             self.__dict__["_vis"] = looks = _Looks("model.vis")
             for name in ("offwidth", "offheight", "fovy", "azimuth", "elevation"):
@@ -249,11 +238,6 @@ class MjData(_sti.Data, metaclass=_Listed):
         if not isinstance(model, _sti.Model):
             raise TypeError("MjData needs an MjModel")
         super().__init__(model)
-
-    def bind(self, elements):
-        """What elements of the spec have become in this data, by attributes as of data.geom("name"); of a list: lists of values."""
-        from .spec import _bind
-        return _bind(self, elements)
 
     @property
     def contact(self):
@@ -851,7 +835,7 @@ class MjvCamera:
 
 
 class MjvOption(_Looks):
-    """Groups of geoms and joints, the flags of contact points, forces and joints, and frame; what else is written has no effect."""
+    """Groups of geoms, and the flags of contact points and forces; what else is written has no effect."""
 
     def __init__(self):
         super().__init__("MjvOption")

@@ -327,7 +327,8 @@ static void servo(sti__alm *alm, const sti_state *s, int i) {
     const sti_model *m = alm->model;
     const double *gain = s->par.actuator_gainprm + 10 * i, *bias = s->par.actuator_biasprm + 10 * i;
     const double *range = s->par.actuator_forcerange + 2 * i;
-    double l = s->actuator_length[i], v = s->actuator_velocity[i], kp = 0, kv = 0, f0, u;
+    int out = m->actuator_outadr[i];
+    double l = s->actuator_length[out], v = s->actuator_velocity[out], kp = 0, kv = 0, f0, u;
     if (m->actuator_biastype[i] == STI_BIAS_AFFINE) kp -= bias[1], kv -= bias[2];
     bool affine = m->actuator_gaintype[i] == STI_GAIN_AFFINE;
     if (affine) {
@@ -339,7 +340,7 @@ static void servo(sti__alm *alm, const sti_state *s, int i) {
         kv -= gain[2] * u;
     }
     if (!(kp >= 0 && kv >= 0 && kp + kv > 0)) return;
-    f0 = s->actuator_force[i];
+    f0 = s->actuator_force[out];
     if (m->actuator_forcelimited[i]) {
         if (affine) return; /* the unbounded force is not at hand: it stays as it is */
         f0 = bias[0] + bias[1] * l + bias[2] * v;
@@ -349,14 +350,14 @@ static void servo(sti__alm *alm, const sti_state *s, int i) {
             !(s->opt.disableflags & STI_DISABLE_CLAMPCTRL))
             u = bounded(u, s->par.actuator_ctrlrange + 2 * m->actuator_ctrladr[i]);
         f0 += gain[0] * u;
-        if (fabs(bounded(f0, range) - s->actuator_force[i]) > 1e-9 * (1 + fabs(f0))) return;
+        if (fabs(bounded(f0, range) - s->actuator_force[out]) > 1e-9 * (1 + fabs(f0))) return;
     }
-    int at = m->moment_rowadr[i];
-    sti__alm_sum *sum = new_sum(alm, m->moment_colind + at, s->actuator_moment + at, m->moment_rownnz[i]);
+    int at = m->moment_rowadr[out];
+    sti__alm_sum *sum = new_sum(alm, m->moment_colind + at, s->actuator_moment + at, m->moment_rownnz[out]);
     sum->kp = kp;
     sum->kv = kv;
     sum->f0 = f0;
-    sum->now = s->actuator_force[i];
+    sum->now = s->actuator_force[out];
     sum->rate = v;
     if (sti__sum_scheme(alm, sum)->kind == STI__ALM_BDF2) /* the way of the last step */
         for (int k = sum->first; k < sum->first + sum->n; k++)

@@ -47,7 +47,7 @@ static void find_parts(sti__alm *alm, const sti_state *s, const sti__alm_touch *
     for (int e = 0; e < m->neq; e++) join_equality(alm, s, e);
     for (int t = 0; t < m->ntendon; t++)
         join_dofs(alm, m->ten_J_colind + m->ten_J_rowadr[t], m->ten_J_rownnz[t]);
-    for (int i = 0; i < m->nactuator; i++)
+    for (int i = 0; i < m->nout; i++)
         join_dofs(alm, m->moment_colind + m->moment_rowadr[i], m->moment_rownnz[i]);
     for (int b = 0; b < extra->nblock; b++) {
         int begin = extra->jstart[extra->first[b]], end = extra->jstart[extra->first[b + 1]];

@@ -97,7 +97,8 @@ static void read_dof_forces(sti__alm *alm, const sti_state *s, int j, int d) {
     bool damped = !(s->opt.disableflags & STI_DISABLE_DAMPER);
     c->armature = dof_whole_armature(s, d);
     c->damping = damped ? dof_damper_rate(s, d) : 0; /* at the start of the step */
-    c->force = s->qfrc_applied[d] + s->qfrc_actuator[d] + s->qfrc_fluid[d] + s->qfrc_sheet[d];
+    c->force =
+        s->qfrc_applied[d] + s->qfrc_actuator[d] + s->qfrc_fluid[d] + s->qfrc_sheet[d] + s->qfrc_adhesion[d];
     if (!m->jnt_actgravcomp[j]) c->force += s->qfrc_gravcomp[d];
 }
 
