@@ -438,7 +438,7 @@ class _Attachment:
             elif kind == "file":
                 text = self.place(source.tag, text)
             target._core.set(name, text)
-        if source.tag in ("mesh", "hfield", "texture") and source.name is None and source.file:
+        if source.tag in ("mesh", "hfield", "texture") and not source.name and source.file:
             target.name = self.rename(_os.path.splitext(_os.path.basename(source.file))[0])
         return target
 

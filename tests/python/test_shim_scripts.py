@@ -91,6 +91,53 @@ def test_shapes_that_a_script_adds_are_drawn():
     assert np.array_equal(renderer.render(), plain)
 
 
+def test_axes_of_joints_and_frames_are_drawn():
+    """As markers: where MuJoCo's scene has them, and as large."""
+    model, data = loaded(shim, LUMP.replace("</worldbody>", '<body pos="0 0 2"><freejoint/><geom size=".1"/></body></worldbody>'))
+    real, their = loaded(mujoco, LUMP.replace("</worldbody>", '<body pos="0 0 2"><freejoint/><geom size=".1"/></body></worldbody>'))
+    for kind in ("JOINT", "BODY", "GEOM", "WORLD"):
+        scenes = []
+        for mj, m, d in ((shim, model, data), (mujoco, real, their)):
+            option = mj.MjvOption()
+            if kind == "JOINT":
+                option.flags[mj.mjtVisFlag.mjVIS_JOINT] = True
+            else:
+                option.frame = getattr(mj.mjtFrame, "mjFRAME_" + kind)
+            scenes.append(mj.MjvScene(m, maxgeom=50))
+            mj.mjv_updateScene(m, d, option, None, mj.MjvCamera(), mj.mjtCatBit.mjCAT_ALL, scenes[-1])
+        drawn = scenes[0]._markers()
+        theirs = [g for g in scenes[1].geoms[:scenes[1].ngeom] if g.category == mujoco.mjtCatBit.mjCAT_DECOR]
+        assert len(drawn) == len(theirs) > 0
+        for a, b in zip(drawn, theirs):
+            np.testing.assert_allclose(a.pos, b.pos, atol=1e-6)
+            np.testing.assert_allclose(np.reshape(a.mat, (3, 3))[:, 2], np.reshape(b.mat, (3, 3))[:, 2], atol=1e-6)
+            np.testing.assert_allclose(a.rgba, b.rgba, atol=1e-6)
+            size = b.size[[0, 2, 1]] if a.type == "cylinder" else b.size
+            np.testing.assert_allclose(a.size[:2], size[:2], rtol=1e-5)
+    option = shim.MjvOption()
+    renderer = shim.Renderer(model, 120, 160)
+    renderer.update_scene(data)
+    plain = renderer.render()
+    option.frame = shim.mjtFrame.mjFRAME_WORLD
+    renderer.update_scene(data, scene_option=option)
+    assert not np.array_equal(renderer.render(), plain)
+
+
+def test_geoms_that_are_added_have_their_materials_color_and_are_transparent():
+    xml = LUMP.replace("<worldbody>", '<asset><material name="m" rgba=".1 .7 .3 .9"/></asset><worldbody>').replace('rgba="0 1 0 1"', 'material="m"')
+    colors = []
+    for mj in (shim, mujoco):
+        model, data = loaded(mj, xml)
+        option, scene = mj.MjvOption(), mj.MjvScene(model, maxgeom=50)
+        option.flags[mj.mjtVisFlag.mjVIS_TRANSPARENT] = True
+        mj.mjv_updateScene(model, data, mj.MjvOption(), None, mj.MjvCamera(), mj.mjtCatBit.mjCAT_ALL, scene)
+        own = scene.ngeom
+        mj.mjv_addGeoms(model, data, option, mj.MjvPerturb(), mj.mjtCatBit.mjCAT_DYNAMIC, scene)
+        colors.append([scene.geoms[i].rgba.copy() for i in range(own, scene.ngeom)])
+    np.testing.assert_allclose(*colors, rtol=1e-5)
+    assert abs(colors[0][1][3] - 0.27) < 1e-6  # 0.3 of the material's
+
+
 def test_the_camera_matrix_of_the_tutorials_finds_the_ball():
     """A point projected with the scene's eye lies in the middle of what segmentation shows of a small ball."""
     model, data = loaded(shim, LUMP.replace('size=".1"', 'size=".02"'))

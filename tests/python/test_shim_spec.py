@@ -180,8 +180,45 @@ def bound(mj):
     return spec
 
 
+CLASSES = """<mujoco><default><geom rgba=".2 .4 .6 1"/><default class="limb"><geom type="capsule" size=".05 .2"/><joint damping="3"/>
+  <default class="long"><geom fromto="0 0 0 .1 0 .8" size=".04"/></default></default></default>
+  <worldbody><body name="p" pos="0 0 1" childclass="limb"><joint name="j"/><geom name="g"/><geom name="f" class="long"/>
+    <body name="q" pos=".3 0 0"><geom name="h" type="sphere" pos="0 .1 0"/></body></body><body name="r"><geom name="s" size=".1"/></body></worldbody></mujoco>"""
+
+
+def enlarged(mj):
+    """Every length is read, whether an element or its class of defaults sets it, and written half as long again."""
+    spec = mj.MjSpec.from_string(CLASSES)
+
+    def enlarge(parent):
+        body = parent.first_body()
+        while body:
+            body.pos = body.pos * 1.5
+            for geom in body.geoms:
+                geom.fromto, geom.size, geom.pos = geom.fromto * 1.5, geom.size * 1.5, geom.pos * 1.5
+            enlarge(body)
+            body = parent.next_body(body)
+
+    enlarge(spec.body("world"))
+    return spec
+
+
+def hung(mj):
+    """The world of one spec becomes a body at a site of another."""
+    part = mj.MjSpec.from_string(BOXES.replace("</worldbody>", """<body name="leg" pos="0 1 0"><joint name="hip"/><geom size=".1"/></body></worldbody>
+      <actuator><motor name="hip" joint="hip"/></actuator>"""))
+    spec = mj.MjSpec()
+    spec.copy_during_attach = True
+    for k in range(2):
+        site = spec.worldbody.add_site(pos=[k, 0, 2], euler=[0, 0, 90 * k])
+        body = site.attach_body(part.worldbody, "", f"-{k}")
+        body.add_freejoint()
+        assert body.name == f"world-{k}"
+    return spec
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("build", [edited, swinging, tree, terrain, rock, weighed, attached, legs, deleted, classes, driven, sensed, bound], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("build", [enlarged, hung, edited, swinging, tree, terrain, rock, weighed, attached, legs, deleted, classes, driven, sensed, bound], ids=lambda f: f.__name__)
 def test_models_are_the_same(build):
     theirs, ours = build(mujoco).compile(), build(shim).compile()
     assert isinstance(ours, shim.MjModel)
@@ -210,6 +247,91 @@ def walked(mj):
 
 def test_trees_are_walked_alike():
     assert walked(shim) == walked(mujoco)
+
+
+def test_attributes_that_a_class_sets_are_read():
+    for mj in (shim, mujoco):
+        spec = mj.MjSpec.from_string(CLASSES)
+        geoms = [spec.geom(name) for name in "gfhs"]
+        found = [(int(g.type), g.size[0], g.fromto[5], g.rgba[1]) for g in geoms]
+        np.testing.assert_allclose(found, [(3, .05, 0, .4), (3, .04, .8, .4), (2, .05, 0, .4), (2, .1, 0, .4)], rtol=1e-6)
+        assert np.isnan(spec.geom("g").fromto[0]) and not np.isnan(spec.geom("f").fromto[0])
+        assert spec.body("world").name == "world" and np.ravel(spec.joint("j").damping)[0] == 3
+
+
+TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 2 0\nv 0 0 3\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+HOST = """<mujoco><asset><mesh name="o" file="own.obj"/></asset><worldbody><body name="x" pos="0 0 1" euler="20 0 0"><freejoint/>
+  <geom type="mesh" mesh="o"/></body></worldbody></mujoco>"""
+GUEST = """<mujoco><compiler angle="radian" meshdir="meshes"/><default><joint range="-1 1"/><default class="s"><joint type="slide" range="0 .3"/></default></default>
+  <asset><mesh file="t.obj"/></asset><worldbody><body name="y" euler="0 0 .5"><joint name="h" ref=".2"/><geom type="mesh" mesh="t"/>
+    <body axisangle="0 1 0 .7"><joint class="s"/><joint type="slide" axis="1 0 0"/><geom size=".1"/></body></body></worldbody></mujoco>"""
+
+
+def test_specs_of_other_folders_and_angles_are_attached(tmp_path):
+    """Two projects, each with its meshes; the one says angles in degrees, the other in radians."""
+    for name, text in (("one/.git", ""), ("two/.git", ""), ("one/own.obj", TETRAHEDRON), ("two/meshes/t.obj", TETRAHEDRON), ("one/a.xml", HOST), ("two/b.xml", GUEST)):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    models = []
+    for mj in (shim, mujoco):
+        spec, other = (mj.MjSpec.from_file(str(tmp_path / name)) for name in ("one/a.xml", "two/b.xml"))
+        spec.worldbody.add_frame(pos=[1, 0, 0]).attach_body(other.body("y"), "p_", "")
+        assert not other.compiler.degree  # it stays as it was
+        models.append(spec.compile())
+    for field in ("jnt_range", "body_quat", "body_pos", "qpos0", "mesh_vert", "jnt_type"):
+        np.testing.assert_allclose(getattr(models[0], field), getattr(models[1], field), atol=1e-7, err_msg=field)
+
+
+def test_a_file_outside_of_an_attached_specs_folder_is_not_read(tmp_path):
+    for name, text in (("one/.git", ""), ("two/.git", ""), ("secret.obj", TETRAHEDRON), ("one/own.obj", TETRAHEDRON), ("one/a.xml", HOST),
+                       ("two/b.xml", GUEST.replace('file="t.obj"', 'file="../../secret.obj"'))):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    spec, other = (shim.MjSpec.from_file(str(tmp_path / name)) for name in ("one/a.xml", "two/b.xml"))
+    spec.worldbody.add_frame().attach_body(other.body("y"), "p_", "")
+    with pytest.raises(Exception, match="leaves the project"):
+        spec.compile()
+
+
+def doubled(mj):
+    """A body is copied to a second place of its own spec; another one, with a body in it, is not."""
+    spec = mj.MjSpec.from_string(ARM)
+    spec.copy_during_attach = True
+    spec.worldbody.add_frame(pos=[0, 0, 2]).attach_body(spec.body("free"), "new_", "")
+    return spec.compile()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_part_is_attached_to_its_own_spec():
+    ours, theirs = doubled(shim), doubled(mujoco)
+    assert [ours.body(i).name for i in range(ours.nbody)] == [theirs.body(i).name for i in range(theirs.nbody)]
+    np.testing.assert_allclose(ours.body_pos, theirs.body_pos)
+
+
+def test_elements_are_bound_to_models_and_data():
+    found = []
+    for mj in (shim, mujoco):
+        spec = mj.MjSpec.from_string(ARM)
+        spec.add_actuator(name="second", target="k", trntype=mj.mjtTrn.mjTRN_JOINT)
+        model = spec.compile()
+        data = mj.MjData(model)
+        data.bind(spec.joint("k")).qpos = 0.25
+        data.bind(spec.actuators).ctrl = [3, 4]
+        data.bind(spec.actuator("m")).ctrl = 5
+        mj.mj_forward(model, data)
+        found.append(np.concatenate([data.bind(spec.body("b")).xpos, data.bind(spec.sites).xpos, data.ctrl, data.qpos, model.bind(spec.geoms).rgba,
+                                     model.bind(spec.geom("g")).size, data.bind(spec.sensors[0]).data]))
+        with pytest.raises(ValueError, match="2"):
+            data.bind(spec.actuators).ctrl = [1, 2, 3]
+    np.testing.assert_allclose(*found, atol=1e-7)
+
+
+def test_elements_are_removed_in_the_words_of_mujoco_3():
+    spec = shim.MjSpec.from_string(ARM)
+    spec.detach_body(spec.body("free"))
+    spec.actuators[0].delete()
+    model = spec.compile()
+    assert (model.nbody, model.nu, model.njnt) == (3, 0, 2)
 
 
 def stepped(mj):

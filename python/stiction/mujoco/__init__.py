@@ -62,8 +62,13 @@ _HINTS = {
 }
 
 
+# numbers of looks that pictures heed once a script has written them
+_HEEDED = {"model.vis.scale.jointlength", "model.vis.scale.jointwidth", "model.vis.scale.framelength", "model.vis.scale.framewidth",
+           "model.vis.map.alpha", "model.vis.rgba.joint", "MjvOption.frame"}
+
+
 class _Looks:
-    """model.vis and the like: what is written is kept and has no effect."""
+    """model.vis and the like: what is written is kept; most of it has no effect."""
 
     def __init__(self, where):
         object.__setattr__(self, "_where", where)
@@ -75,7 +80,8 @@ class _Looks:
         return self.__dict__[name]
 
     def __setattr__(self, name, value):
-        _once(f"{self._where}.{name} has no effect in Stiction")
+        if f"{self._where}.{name}" not in _HEEDED:
+            _once(f"{self._where}.{name} has no effect in Stiction")
         object.__setattr__(self, name, value)
 
 
@@ -145,9 +151,14 @@ class MjModel(_sti.Model, metaclass=_Listed):
         """MuJoCo's binary models cannot be read."""
         raise NotImplementedError("MuJoCo's binary models (.mjb) cannot be read; load the XML, or pickle a model")
 
+    def bind(self, elements):
+        """What elements of the spec have become in this model, by attributes as of model.geom("name"); of a list: lists of values."""
+        from .spec import _bind
+        return _bind(self, elements)
+
     @property
     def vis(self):
-        """Settings of looks, without effect."""
+        """Settings of looks, most of them without effect."""
         if "_vis" not in self.__dict__:
             self.__dict__["_vis"] = looks = _Looks("model.vis")
             for name in ("offwidth", "offheight", "fovy", "azimuth", "elevation"):
@@ -238,6 +249,11 @@ class MjData(_sti.Data, metaclass=_Listed):
         if not isinstance(model, _sti.Model):
             raise TypeError("MjData needs an MjModel")
         super().__init__(model)
+
+    def bind(self, elements):
+        """What elements of the spec have become in this data, by attributes as of data.geom("name"); of a list: lists of values."""
+        from .spec import _bind
+        return _bind(self, elements)
 
     @property
     def contact(self):
@@ -835,7 +851,7 @@ class MjvCamera:
 
 
 class MjvOption(_Looks):
-    """Groups of geoms, and the flags of contact points and forces; what else is written has no effect."""
+    """Groups of geoms and joints, the flags of contact points, forces and joints, and frame; what else is written has no effect."""
 
     def __init__(self):
         super().__init__("MjvOption")

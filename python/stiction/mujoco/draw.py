@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """MuJoCo's scenes and contexts of rendering on Stiction's pictures, which the CPU draws: what mjr_render has drawn, mjr_readPixels gives.
 Shapes that a script adds to a scene are drawn; what it changes of the model's own is not."""
+import math as _math
+
 import numpy as _np
 
 import stiction as _sti
@@ -13,6 +15,10 @@ _SHOWN = ("SPHERE", "CAPSULE", "ELLIPSOID", "CYLINDER", "BOX", "ARROW", "ARROW1"
 _DRAWN = {int(_e.mjtGeom["mjGEOM_" + name]) for name in _SHOWN}
 _ARROWS = {int(_e.mjtGeom["mjGEOM_" + name]) for name in ("ARROW", "ARROW1", "ARROW2")}
 _DIRECTED = {*_ARROWS, int(_e.mjtGeom.mjGEOM_LINE)}
+_GREY = _np.array([0.5, 0.5, 0.5, 1], _np.float32)
+# sizes in units of the model's mean size, and shares: what MuJoCo takes where nothing else is set
+_STANDARD = {("scale", "jointlength"): 1.0, ("scale", "jointwidth"): 0.1, ("scale", "framelength"): 1.0, ("scale", "framewidth"): 0.1,
+             ("map", "alpha"): 0.3, ("rgba", "joint"): (0.2, 0.6, 0.8, 1.0)}
 
 
 def _once(text):
@@ -29,15 +35,17 @@ class MjvGeom:
         self.texcoord = self.texuniform = self.transparent = 0
         self.emission, self.specular, self.shininess, self.reflectance = 0.0, 0.5, 0.5, 0.0
         self.camdist, self.modelrbound, self.label, self.castshadow = 0.0, 0.0, "", 1
-        self.size, self.pos = _np.full(3, 0.1, _np.float32), _np.zeros(3, _np.float32)
-        self.mat, self.rgba = _np.eye(3, dtype=_np.float32), _np.array([0.5, 0.5, 0.5, 1], _np.float32)
+        self._arrays = {"size": _np.full(3, 0.1, _np.float32), "pos": _np.zeros(3, _np.float32), "mat": _np.eye(3, dtype=_np.float32),
+                        "rgba": _GREY.copy()}
         self.texrepeat = _np.zeros(2, _np.float32)
 
-    def __setattr__(self, name, value):
-        if name in ("size", "pos", "mat", "rgba") and name in self.__dict__:
-            getattr(self, name)[...] = _np.reshape(value, getattr(self, name).shape)
-        else:
-            object.__setattr__(self, name, value)
+    def _array(name):  # noqa: N805
+        def write(self, value):
+            self._arrays[name].flat = value
+        return property(lambda self: self._arrays[name], write)
+
+    size, pos, mat, rgba = _array("size"), _array("pos"), _array("mat"), _array("rgba")
+    del _array
 
     def _marker(self, line):
         kind = int(self.type)
@@ -115,13 +123,17 @@ class MjvScene:
         g = MjvGeom()
         g.type, g.objtype, g.objid, g.segid, g.dataid = int(m.geom_type[i]), 5, i, index, int(m.geom_dataid[i])
         g.category = 2 if m.body_weldid[m.geom_bodyid[i]] else 1
-        g.size, g.pos, g.mat, g.rgba = m.geom_size[i], d.geom_xpos[i], d.geom_xmat[i], m.geom_rgba[i]
+        g.size, g.pos, g.mat, g.rgba = m.geom_size[i], d.geom_xpos[i], d.geom_xmat[i], _color(m, i, self._call["option"])
         return g
 
     def _markers(self):
         line = 0.001 * (self._model.stat.extent if self._model is not None else 1)
-        return [self._extra[i]._marker(line) for i in range(len(self._own), self.ngeom)
-                if i in self._extra and int(self._extra[i].type) in _DRAWN]
+        added = [self._extra[i]._marker(line) for i in range(len(self._own), self.ngeom)
+                 if i in self._extra and int(self._extra[i].type) in _DRAWN]
+        if self._call is None:  # a scene of the viewer, of added shapes only
+            return added
+        seen = self._model, self._data, self._call["option"]
+        return [*_joints(*seen), *_frames(*seen), *added]
 
 
 def mjv_makeScene(m, scn, maxgeom):
@@ -149,14 +161,26 @@ def mjv_initGeom(geom, type, size=None, pos=None, mat=None, rgba=None):
 
 def mjv_connector(geom, type, width, from_, to):
     """Type, size and pose of a shape from one point to another."""
-    a, b = _np.ravel(_np.asarray(from_, float)), _np.ravel(_np.asarray(to, float))
-    length = float(_np.linalg.norm(b - a))
-    z = (b - a) / length if length > 0 else _np.array([0.0, 0, 1])
-    x = _np.cross(_np.eye(3)[int(_np.argmin(abs(z)))], z)
-    x /= _np.linalg.norm(x)
-    geom.type, geom.mat = int(type), _np.stack([x, _np.cross(z, x), z], axis=1)
+    a, b = (_np.asarray(x, float).ravel().tolist() for x in (from_, to))
+    length = _math.dist(a, b)
+    z = [(q - p) / length for p, q in zip(a, b)] if length > 0 else [0.0, 0.0, 1.0]
+    x, y = _across(z)
+    geom.type = int(type)
+    geom.mat = (x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2])
     geom.size = (width, width, length if geom.type in _DIRECTED else 0.5 * length)
-    geom.pos = a if geom.type in _DIRECTED else 0.5 * (a + b)
+    geom.pos = a if geom.type in _DIRECTED else [0.5 * (p + q) for p, q in zip(a, b)]
+
+
+def _cross(a, b):
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
+def _across(z):
+    """Two directions at right angles to a third; one by one, as scripts add thousands of shapes to a picture."""
+    least = min(range(3), key=lambda k: abs(z[k]))
+    x = _cross([1.0 if k == least else 0.0 for k in range(3)], z)
+    x = [value / _math.hypot(*x) for value in x]
+    return x, _cross(z, x)
 
 
 def mjv_makeConnector(geom, type, width, a0, a1, a2, b0, b1, b2):
@@ -185,8 +209,65 @@ def _groups(opt):
     return [int(g) for g in _np.flatnonzero(opt.geomgroup)]
 
 
+def _look(m, part, name):
+    """A number of model.vis if a script has set it, else MuJoCo's own."""
+    value = m.vis.__dict__.get(part)
+    value = value.__dict__.get(name) if value is not None else None
+    return _STANDARD[part, name] if value is None else value
+
+
+def _color(m, i, opt):
+    """A geom's colour, or its material's if it has none of its own."""
+    own = m.geom_rgba[i]
+    color = _np.array(m.mat_rgba[m.geom_matid[i]] if m.geom_matid[i] >= 0 and _np.array_equal(own, _GREY) else own)
+    if opt.flags[_VIS.mjVIS_TRANSPARENT] and m.body_weldid[m.geom_bodyid[i]]:
+        color[3] *= _look(m, "map", "alpha")
+    return color
+
+
+def _joints(m, d, opt):
+    """Arrows along the axes of hinges and slides, balls and boxes at ball joints and free ones, if the option asks for them."""
+    if not opt.flags[_VIS.mjVIS_JOINT]:
+        return []
+    size, color, found = float(m.stat.meansize), _look(m, "rgba", "joint"), []
+    width, length = size * _look(m, "scale", "jointwidth"), size * _look(m, "scale", "jointlength")
+    for j in _np.flatnonzero(_np.isin(m.jnt_group, _np.flatnonzero(opt.jointgroup))):
+        kind, body = int(m.jnt_type[j]), int(m.jnt_bodyid[j])
+        if kind in (_e.mjtJoint.mjJNT_FREE, _e.mjtJoint.mjJNT_BALL):
+            shape = "box" if kind == _e.mjtJoint.mjJNT_FREE else "sphere"
+            found.append(_sti.Marker(shape, d.xanchor[j], _np.full(3, 0.3 * length), color, d.xmat[body].reshape(3, 3)))
+            continue
+        x, y = _across(d.xaxis[j].tolist())
+        found.append(_sti.Marker(100, d.xanchor[j], (width, width, length), color, _np.stack([x, y, d.xaxis[j]], axis=1)))
+    return found
+
+
+def _frames(m, d, opt):
+    """The axes of bodies, geoms, sites or the world, red, green and blue, if the option asks for them."""
+    kind, kinds = int(opt.frame), _e.mjtFrame
+    if kind == kinds.mjFRAME_NONE:
+        return []
+    geoms, sites = (_np.isin(getattr(m, of + "_group"), _np.flatnonzero(getattr(opt, of + "group"))) for of in ("geom", "site"))
+    places = {int(kinds.mjFRAME_WORLD): (_np.zeros((1, 3)), _np.eye(3)), int(kinds.mjFRAME_BODY): (d.xpos[1:], d.xmat[1:]),
+              int(kinds.mjFRAME_GEOM): (d.geom_xpos[geoms], d.geom_xmat[geoms]),
+              int(kinds.mjFRAME_SITE): (d.site_xpos[sites], d.site_xmat[sites])}
+    if kind not in places:
+        _once(f"{kinds(kind).name} has no effect in Stiction's pictures")
+        return []
+    size, found = float(m.stat.meansize) * (2 if kind == kinds.mjFRAME_WORLD else 1), []
+    width, half = size * _look(m, "scale", "framewidth"), 0.5 * size * _look(m, "scale", "framelength")
+    pos, mat = places[kind]
+    for p, r in zip(pos, _np.reshape(mat, (-1, 3, 3))):
+        for k in range(3):
+            turned = r[:, [(k + 1) % 3, (k + 2) % 3, k]]  # the cylinder lies along its third axis
+            found.append(_sti.Marker("cylinder", p + half * r[:, k], (width, half, 0), (*(0.9 * _np.eye(3)[k]), 1), turned))
+    return found
+
+
 def _tell_of_flags(opt):
-    for name in ("JOINT", "TRANSPARENT", "COM", "INERTIA", "ACTUATOR", "CONVEXHULL", "CAMERA", "LIGHT", "CONSTRAINT"):
+    if opt.flags[_VIS.mjVIS_TRANSPARENT]:
+        _once("mjVIS_TRANSPARENT has effect only on geoms of mjv_addGeoms in Stiction's pictures")
+    for name in ("COM", "INERTIA", "ACTUATOR", "CONVEXHULL", "CAMERA", "LIGHT", "CONSTRAINT"):
         if opt.flags[_VIS["mjVIS_" + name]]:
             _once(f"mjVIS_{name} has no effect in Stiction's pictures")
 
@@ -229,7 +310,7 @@ def mjv_addGeoms(m, d, opt, pert, catmask, scn):
         if int(m.geom_type[i]) not in _DRAWN:
             left_out += 1
             continue
-        mjv_initGeom(scn.geoms[scn.ngeom], m.geom_type[i], m.geom_size[i], d.geom_xpos[i], d.geom_xmat[i], m.geom_rgba[i])
+        mjv_initGeom(scn.geoms[scn.ngeom], m.geom_type[i], m.geom_size[i], d.geom_xpos[i], d.geom_xmat[i], _color(m, i, opt))
         scn.ngeom += 1
     if left_out:
         _once("mjv_addGeoms leaves out planes, meshes and height fields")

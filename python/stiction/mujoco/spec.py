@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """MuJoCo's MjSpec on stiction.Spec: the names of its elements and attributes, which are those of MuJoCo's C structs, in the words of MJCF."""
+import os as _os
 import struct as _struct
 
 import numpy as _np
@@ -8,7 +9,7 @@ import stiction as _sti
 from stiction import _core
 from stiction.spec import Element as _Element
 from stiction.spec import Spec as _Spec
-from stiction.spec import _text
+from stiction.spec import _alive, _Attachment, _below, _referred, _text
 
 from . import enums as _e
 
@@ -27,10 +28,15 @@ _SWITCH = ("false", "true", "auto")
 _UNSET = {"pos": (0, 0, 0), "quat": (1, 0, 0, 0), "size": (0, 0, 0), "rgba": (0.5, 0.5, 0.5, 1), "axis": (0, 0, 1), "range": (0, 0), "mass": 0.0,
           "damping": 0.0, "stiffness": 0.0, "armature": 0.0, "frictionloss": 0.0, "group": 0.0, "gear": (1, 0, 0, 0, 0, 0), "name": "",
           "friction": (1, 0.005, 0.0001), "ctrlrange": (0, 0), "forcerange": (0, 0), "density": 1000.0, "contype": 1.0, "conaffinity": 1.0,
-          "condim": 3.0, "gravity": (0, 0, -9.81), "timestep": 0.002, "wind": (0, 0, 0), "viscosity": 0.0}
+          "condim": 3.0, "gravity": (0, 0, -9.81), "timestep": 0.002, "wind": (0, 0, 0), "viscosity": 0.0, "fromto": (_np.nan, 0, 0, 0, 0, 0),
+          "scale": (1, 1, 1)}
 _PADDED = {"size": 3, "gear": 6, "friction": 3}
 _INERTIAL = {"mass": "mass", "ipos": "pos", "iquat": "quat", "inertia": "diaginertia", "fullinertia": "fullinertia"}
 _PARTS = ("geom", "joint", "site", "camera", "light", "mesh", "material", "texture", "pair", "equality", "tendon", "actuator")
+# those that classes of defaults speak of, and under which tag
+_DEFAULTED = {**{tag: tag for tag in _PARTS[:9]}, "spatial": "tendon", "fixed": "tendon"}
+_ANGLES = ("range", "ref", "springref")  # of joints that turn
+_NOT_INHERITED = ("name", "class", "childclass")
 _TARGET = {"JOINT": "joint", "JOINTINPARENT": "jointinparent", "TENDON": "tendon", "SITE": "site", "BODY": "body", "SLIDERCRANK": "cranksite"}
 _SENSORS = {"GEOMDIST": "distance", "GEOMNORMAL": "normal", "GEOMFROMTO": "fromto", "E_POTENTIAL": "e_potential", "E_KINETIC": "e_kinetic",
             "JOINTACTFRC": "jointactuatorfrc", "TENDONACTFRC": "tendonactuatorfrc"}
@@ -120,6 +126,8 @@ class MjsElement(_Element):
             return special[1](self, name)
         written = self._mjcf(name)
         found = super().__getattr__(written)
+        if found is None:
+            found = self._inherited(written)
         if self.tag in _TYPES and name == "type":
             word = found or {"joint": "hinge", "texture": "cube"}.get(self.tag, "sphere")
             return next(member for member in _TYPES[self.tag] if _word(member) == word)
@@ -135,6 +143,27 @@ class MjsElement(_Element):
             return _live(numbers, self, name)
         return found
 
+    def _inherited(self, written):
+        """What its class of defaults says of an attribute, or a class around that one; None if none does."""
+        part = _DEFAULTED.get(self.tag)
+        if part is None or written in _NOT_INHERITED:
+            return None
+        around = _Element.parent.fget(self)
+        if around.tag == "default":  # it is what a class says itself
+            level = _Element.parent.fget(around)
+        else:
+            name = self.get("class")
+            while name is None and around is not None and around.tag in ("body", "frame", "worldbody"):
+                name, around = around.get("childclass"), _Element.parent.fget(around)
+            level = self._spec.find_default(name or "main")
+        while level is not None and level.tag == "default":
+            for said in level.children:
+                found = _Element.__getattr__(said, written) if said.tag == part else None
+                if found is not None:
+                    return found
+            level = _Element.parent.fget(level)
+        return None
+
     def _say(self, name, value):
         """The text of a value, with MjSpec's types of values."""
         kind = self._core.knows(name)
@@ -146,6 +175,8 @@ class MjsElement(_Element):
             return _word(value)
         if kind != "numbers" and isinstance(value, (bool, int, _np.integer, _np.bool_)):
             return _SWITCH[int(value)]
+        if name == "fromto" and _np.any(_np.isnan(value)):
+            return None
         if name == "size" and self.tag in ("geom", "site") and self.get("type") != "plane":
             value = _np.trim_zeros(_np.ravel(_np.asarray(value, float)), "b")
             return _text(value) if value.size else None
@@ -221,8 +252,12 @@ class MjsElement(_Element):
             yield child
             yield from child._below()
 
+    def delete(self):
+        """Removes it, and what refers to it: MuJoCo 3's way to write spec.delete(element)."""
+        self._spec.delete(self)
+
     def attach_body(self, body, prefix="", suffix=""):
-        """Copies a body of another spec, with what belongs to it, to a site or into a frame."""
+        """Copies a body of another spec, with what belongs to it, to a site or into a frame. Its world becomes a body."""
         return self._spec._attach_part(body, prefix or "", suffix or "", self)
 
     def attach_frame(self, frame, prefix="", suffix=""):
@@ -464,6 +499,35 @@ _SENSOR_OBJECT = _WRITE["objtype"]
 _WRITE["objtype"] = (lambda e: _Element.parent.fget(e).tag in ("sensor", "equality"), _write_object)
 
 
+# ---- elements in a model ---------------------------------------------------------------------------------------------
+
+class _Bound:
+    """Several elements in a model or its data: an attribute is a list with the numbers of all, and takes a value for each."""
+
+    def __init__(self, views):
+        object.__setattr__(self, "_views", views)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return [number for view in self._views for number in _np.ravel(getattr(view, name))]
+
+    def __setattr__(self, name, values):
+        if len(values) != len(self._views):
+            raise ValueError(f"{len(self._views)} values are needed, not {len(values)}")
+        for view, value in zip(self._views, values):
+            setattr(view, name, value)
+
+
+def _bind(owner, elements):
+    """The view that owner.geom("name") gives, of the geom that an element of the compiled spec has become; of a list, the views together."""
+    if not isinstance(elements, _Element):
+        return _Bound([_bind(owner, element) for element in elements])
+    section = _Element.parent.fget(elements)
+    kind = section.tag if section is not None and section.tag in ("actuator", "sensor", "tendon", "equality") else _referred(elements.tag)
+    return getattr(owner, "body" if kind == "worldbody" else kind)(elements.id)
+
+
 # ---- the spec ------------------------------------------------------------------------------------------------------
 
 def _through_compiler(name):
@@ -492,6 +556,7 @@ class MjSpec(_Spec):
         super().__init__(*args, **kwargs)
         # what MJCF has no attribute for until all is known: by element
         self._bodies, self._transmissions, self._objects, self._pixels, self._joints = {}, {}, {}, {}, None
+        self._brought = {}  # files of attached specs in other folders
 
     meshdir, texturedir, strippath = (_through_compiler(name) for name in ("meshdir", "texturedir", "strippath"))
     nuser_body, nuser_jnt, nuser_geom, nuser_site, nuser_cam, nuser_tendon, nuser_actuator, nuser_sensor = (
@@ -531,6 +596,14 @@ class MjSpec(_Spec):
 
     # ---- editing
 
+    def find(self, tag, name):
+        """The first element with this tag and name, None if there is none."""
+        return self.worldbody if tag == "body" and name == "world" else super().find(tag, name)
+
+    def detach_body(self, body):
+        """Removes a body: MuJoCo 3's way to write delete(body)."""
+        self.delete(body)
+
     def add_actuator(self, default=None, **attributes):
         """A new actuator: target and trntype say what it drives, gaintype, biastype and dyntype how; or set_to_position(...) and the like."""
         kind = default if isinstance(default, str) else "general"
@@ -563,24 +636,82 @@ class MjSpec(_Spec):
         frame = self.find("frame", frame) if isinstance(frame, str) else frame
         site = self.find("site", site) if isinstance(site, str) else site
         child._settle()
+        if child._in_degrees() != self._in_degrees():
+            child = child.copy()
+            child._turn(self._in_degrees())
+        self._brought.update(child._outside(self))
         return super().attach(child, prefix or "", suffix or "", frame, site, pos, quat)
+
+    def _in_degrees(self):
+        return self._setting("angle") in (None, "degree")
+
+    def _turn(self, degrees):
+        """Says all angles in degrees, or in radians; they stay as large."""
+        scale = _np.rad2deg(1) if degrees else _np.deg2rad(1)
+        every = [e for section in self.root.children for e in _below(section)]
+        sliding = [e for e in every if e.tag == "joint" and (e._inherited("type") if e.get("type") is None else e.get("type")) == "slide"]
+        for joint in sliding:  # what a class means as a length stays one
+            for name in _ANGLES:
+                found = joint._inherited(name) if joint.get(name) is None else None
+                if found is not None:
+                    joint._core.set(name, _text(found))
+        for e in every:
+            names = ("euler", *(_ANGLES if e.tag == "joint" and e not in sliding else ()))
+            for name in names:
+                if e._core.knows(name) and e.get(name) is not None:
+                    e._core.set(name, _text(scale * _np.array(e.get(name).split(), float)))
+            if e._core.knows("axisangle") and e.get("axisangle") is not None:
+                turn = _np.array(e.get("axisangle").split(), float)
+                e._core.set("axisangle", _text(turn * (1, 1, 1, scale)))
+        self.compiler._core.set("angle", "degree" if degrees else "radian")
+
+    def _outside(self, to):
+        """Files of this spec, in its folder, that another one may not read because they are not in its own: bytes by the names it knows them by."""
+        found, home = dict(self._brought), _os.path.realpath(self._folder or ".")
+        for e in self._all("asset") if _os.path.realpath(to._folder or ".") != home else ():
+            name = e.get("file") if e._core.knows("file") else None
+            if not name or self.assets and name in self.assets:
+                continue
+            path = _Attachment(to, self, "", "").place(e.tag, name)
+            real = _os.path.realpath(_os.path.join(self._folder or ".", self._directory(e.tag), name))
+            if path.startswith("..") and _os.path.commonpath([home, real]) == home and _os.path.isfile(real):
+                with open(real, "rb") as file:
+                    found[path] = file.read()
+        return found
+
+    def _directory(self, tag):
+        return self._setting("texturedir" if tag == "texture" else "meshdir") or self._setting("assetdir") or ""
 
     def _attach_part(self, part, prefix, suffix, place):
         """Copies one body or frame of another spec."""
         theirs = part._spec
-        number = [e for e in theirs.worldbody._below()].index(part)
         copy = theirs.copy()
-        chosen = [e for e in copy.worldbody._below()][number]
+        if part.tag == "worldbody":
+            chosen = copy._world_as_body()
+        else:
+            chosen = [e for e in copy.worldbody._below()][[e for e in theirs.worldbody._below()].index(part)]
         keep = {chosen._core, *(e._core for e in chosen._below())}
         around = chosen
         while around.tag != "worldbody":
             keep.add(around._core)
             around = _Element.parent.fget(around)
-        for element in [e for e in copy.worldbody._below()]:
-            if element._core not in keep and _Element.parent.fget(element)._core in (keep | {copy.worldbody._core}):
+        for element in [e for e in copy.worldbody._below()]:  # some go with those before them
+            if _alive(element._core) and element._core not in keep and _Element.parent.fget(element)._core in (keep | {copy.worldbody._core}):
                 copy.delete(element)
         frame = self.attach(copy, prefix, suffix, site=place) if place.tag == "site" else self.attach(copy, prefix, suffix, frame=place)
-        return next((e for e in frame._below() if e.tag == part.tag), frame)
+        made = next((e for e in frame._below() if e.tag == chosen.tag), frame)
+        if part.tag == "worldbody":
+            made.name = f"{prefix}world{suffix}"
+        return made
+
+    def _world_as_body(self):
+        """Moves all that is in the world into a body."""
+        inside = self.worldbody.children
+        body = self.worldbody.add("body")
+        for element in inside:
+            self._copied(element, body)
+            element.remove()
+        return body
 
     # ---- writing
 
@@ -604,12 +735,25 @@ class MjSpec(_Spec):
             name = f"{texture.name or 'texture'}.pixels"
             files[name] = _struct.pack("<ii", int(texture.width), int(texture.height)) + pixels
             texture._core.set("file", name)
+        if self._brought:  # then the text is read without its folder
+            files.update({**self._own_files(), **self._brought})
         return files
+
+    def _own_files(self):
+        found, home = {}, _os.path.realpath(self._folder or ".")
+        for e in self._all("asset"):
+            name = e.get("file") if e._core.knows("file") else None
+            real = _os.path.realpath(_os.path.join(home, self._directory(e.tag), name or ""))
+            if name and _os.path.commonpath([home, real]) == home and _os.path.isfile(real):
+                with open(real, "rb") as file:
+                    found[name] = file.read()
+        return found
 
     def copy(self):
         """An independent spec."""
         self.assets = {**(self.assets or {}), **self._settle()} or None
         made = super().copy()
+        made._brought = dict(self._brought)
         return made
 
     def compile(self):
