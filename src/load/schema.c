@@ -227,8 +227,9 @@ static void put_type(const sink *s, const sti__attr_info *a) {
 }
 
 static void put_flags(const sink *s, int flags) {
-    if (flags & STI_F_UNSUPPORTED) put(s, " *Not supported yet.*");
-    if (flags & STI_F_LOOKS) put(s, " *Looks only.*");
+    bool looks = flags & STI_F_LOOKS, unsupported = flags & STI_F_UNSUPPORTED;
+    if (looks) put(s, unsupported ? " *Appearance, not drawn.*" : " *Appearance.*");
+    else if (unsupported) put(s, " *Not supported.*");
     if (flags & STI_F_IDLE) put(s, " *Has no effect.*");
     if (flags & STI_F_REQUIRED) put(s, " *Required.*");
     if (flags & STI_F_OWN) put(s, " *Stiction's own.*");
@@ -286,6 +287,24 @@ static void put_element(const sink *s, sti__eid id) {
 
 void sti_schema_document(void (*write)(void *context, const char *text), void *context) {
     sink s = {write, context};
-    put(&s, "# Scene files\n\nMJCF elements and attributes that Stiction reads.\n");
+    put(&s,
+        "# Scene files\n\n"
+        "All elements and attributes that a scene may have: those of MJCF, MuJoCo's file format, and "
+        "Stiction's own, whose names "
+        "begin with `sti:`.\n"
+        "A scene that uses the latter declares `xmlns:sti=\"urn:stiction\"` in its first element. "
+        "[options.md](options.md) explains "
+        "the settings of contact and the step,\n[soft_bodies.md](soft_bodies.md) flexcomp and `sti:soft`, "
+        "[motors.md](motors.md) actuators with a state of their own.\n\n"
+        "*If unset* is what counts where neither the element nor its default class sets the attribute. Marks "
+        "in the last column:\n\n"
+        "- *Required*: loading fails without it.\n"
+        "- *Stiction's own*: MuJoCo does not know it.\n"
+        "- *Not supported*, and *not yet* beside a value: an error that names the line, if it is set to "
+        "anything else than the value "
+        "if unset.\n"
+        "- *Has no effect*: read, and said once in a warning where it is set.\n"
+        "- *Appearance*: changes pictures and the viewer, not the motion; *not drawn*: read, with a warning, "
+        "and not used.\n");
     for (int i = 0; i < STI_E_COUNT; i++) put_element(&s, (sti__eid)i);
 }
