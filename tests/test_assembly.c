@@ -486,8 +486,64 @@ TEST(contacts_are_listed_for_who_asks) {
     sti_model_free(m);
 }
 
+/* ---- the factor that the integrator leaves ------------------------------------------------------------------ */
+
+/* The largest difference of L'DL from A, over the largest number of A; -1: the solver is offered no factor. */
+static double factor_error(sti_world *w) {
+    const sti_problem *p = &w->constraints.rows.problem;
+    const sti__tree_factor *f = &p->tree;
+    const sti_csr *A = &p->arrays.A;
+    static double sum[64][64];
+    double most = 0, off = 0;
+    memset(sum, 0, sizeof sum);
+    if (!f->L) return -1;
+    REQUIRE(p->arrays.n <= 64);
+    for (int i = 0; i < p->arrays.n; i++) { /* row i of L, with its one */
+        const int *col = A->col + A->start[i];
+        const double *row = f->L + f->row[f->dof[i]];
+        int n = 0;
+        while (col[n] < i) n++;
+        for (int a = 0; a <= n; a++)
+            for (int b = 0; b <= n; b++)
+                sum[col[a]][col[b]] += (a < n ? row[a] : 1) * (b < n ? row[b] : 1) / f->inverse[f->dof[i]];
+    }
+    for (int i = 0; i < p->arrays.n; i++)
+        for (int k = A->start[i]; k < A->start[i + 1]; k++) {
+            most = fmax(most, fabs(A->value[k]));
+            off = fmax(off, fabs(A->value[k] - sum[i][A->col[k]]));
+        }
+    return off / most;
+}
+
+TEST(solvers_get_the_factor_of_the_integrator) {
+    sti_model *m = model_of(
+        "<mujoco><option timestep='.005'/><worldbody><geom type='plane' size='5 5 1'/>"
+        "<body pos='0 0 .1'><freejoint/><geom type='box' size='.2 .1 .1'/>"
+        "<body pos='.2 0 0'><joint axis='0 1 0' damping='3'/><geom type='capsule' size='.03' fromto='0 0 0 "
+        ".2 0 0'/>"
+        "<body pos='.2 0 0'><joint type='ball' damping='2'/><geom type='sphere' "
+        "size='.05'/></body></body></body>"
+        "<body pos='2 0 .1'><freejoint/><geom type='box' size='.1 .2 .1'/></body></worldbody></mujoco>");
+    for (int integrator = STI_INTEGRATOR_EULER; integrator <= STI_INTEGRATOR_IMPLICITFAST; integrator++) {
+        m->opt.integrator = integrator;
+        if (integrator == STI_INTEGRATOR_RK4) continue;
+        sti_world *w = world_of(m);
+        for (int d = 0; d < 10; d++) values(w, "qvel")[d] = .1 * d;
+        CHECK(sti_forward(w) == STI_OK);
+        double error = factor_error(w);
+        if (integrator == STI_INTEGRATOR_IMPLICIT) CHECK(error == -1); /* which is not symmetric */
+        else CHECK(error >= 0 && error < 1e-14);
+        values(w, "qvel")[11] =
+            20; /* implicitfast leaves the derivatives of a body alone out of its factor */
+        values(w, "qvel")[14] = 20;
+        CHECK(sti_forward(w) == STI_OK && factor_error(w) < 1e-14);
+        sti_world_destroy(w);
+    }
+    sti_model_free(m);
+}
+
 MAIN(CASE(a_list_finds_what_the_tree_finds), CASE(groups_find_what_the_list_finds),
      CASE(bodies_first_lose_no_contact), CASE(axes_change_nothing), CASE(contacts_feel_the_inverse_mass),
      CASE(contacts_of_two_bodies_are_as_each_alone), CASE(contacts_are_listed_for_who_asks),
      CASE(trees_on_a_free_body_answer_from_the_root_outwards), CASE(islands_of_trees),
-     CASE(threads_do_not_change_a_bit))
+     CASE(solvers_get_the_factor_of_the_integrator), CASE(threads_do_not_change_a_bit))

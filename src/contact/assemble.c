@@ -507,7 +507,7 @@ static void add_run(sti__assembly *as, const sti_state *s, int begin, int end) {
 typedef struct filling {
     sti__assembly *as;
     const sti_state *s;
-    atomic_bool ill, hard, damped;
+    atomic_bool ill, hard, damped, other; /* other: A is not what the integrator has factored */
 } filling;
 
 /* The Schur complement that a dof belongs to; NULL if its body is there in full. */
@@ -583,19 +583,38 @@ static void place_soft(sti__assembly *as, int d, int n) {
 /* Ratio of a dof's inertia to what is left of it when the dofs after it move freely, beyond which rounding may show in momenta:
    tens in robots, 1e11 for a finger a thousand kilometres from its hand. */
 #define ILL 1e6
+/* Inverse pivots from here on are not trusted, 1/(kg m^2) or 1/kg. */
+#define MOST_LIGHT 1e12
+
+/* Of implicitfast, whether dof d has in the factor what it has in A: the derivatives of a body alone are left out, and pivots that
+   are too small are replaced (integrate/implicit.c). */
+static bool is_factored(const sti_state *s, int d) {
+    const sti_model *m = s->model;
+    int body = m->dof_bodyid[d], count = m->body_dofnum[body];
+    bool alone = count > 1 && m->D_rownnz[m->body_dofadr[body]] == count,
+         floats = m->jnt_type[m->dof_jntid[d]] == STI_JOINT_FREE;
+    int out = alone ? m->M_rownnz[d] - !floats : 0;
+    const double *D = s->qDeriv + m->D_rowadr[d];
+    bool same = s->qHDiagInv[d] > 0 && s->qHDiagInv[d] < MOST_LIGHT;
+    for (int k = 0; k < out; k++) same &= D[k] == 0;
+    return same;
+}
 
 /* v* of trees, whether their inertia is ill-conditioned, and whether A has damping. */
 static void add_motion(void *context, int begin, int end) {
     filling *f = context;
     const sti_model *m = f->as->model;
     const sti_state *s = f->s;
-    bool ill = false, damps = damped(s), any = false;
+    bool ill = false, damps = damped(s), any = false, other = false,
+         fast = s->opt.integrator == STI_INTEGRATOR_IMPLICITFAST;
     for (int i = begin; i < end && f->as->dof[i] < m->nv; i++) {
         int d = f->as->dof[i];
         f->as->vstar[i] = s->qvel[d] + s->opt.timestep * s->qacc_step[d];
         ill |= s->M[m->M_rowadr[d] + m->M_rownnz[d] - 1] * s->qLDiagInv[d] > ILL;
         any |= damps && dof_damper_slope(s, d) > 0;
+        other |= fast && !is_factored(s, d);
     }
+    if (other) atomic_store_explicit(&f->other, true, memory_order_relaxed);
     if (any) atomic_store_explicit(&f->damped, true, memory_order_relaxed);
     if (ill) atomic_store_explicit(&f->ill, true, memory_order_relaxed);
 }
@@ -619,11 +638,15 @@ static int lay_out_trees(sti__assembly *as) {
     return n;
 }
 
-/* The factor that gave v* is that of A, if the integrator is Euler's. */
-static sti__tree_factor factor_of(const sti__assembly *as, const sti_state *s, bool any_damped) {
-    if (s->opt.integrator != STI_INTEGRATOR_EULER) return (sti__tree_factor){0};
-    return (sti__tree_factor){any_damped ? s->qH : s->qLD, any_damped ? s->qHDiagInv : s->qLDiagInv, as->dof,
-                              as->model->M_rowadr, as->model->nv};
+/* The factor that gave v* is that of A, if the integrator is Euler's, and mostly that of implicitfast. */
+static sti__tree_factor factor_of(const filling *f) {
+    const sti_state *s = f->s;
+    bool fast = s->opt.integrator == STI_INTEGRATOR_IMPLICITFAST &&
+                !atomic_load_explicit(&f->other, memory_order_relaxed),
+         own = fast || atomic_load_explicit(&f->damped, memory_order_relaxed);
+    if (s->opt.integrator != STI_INTEGRATOR_EULER && !fast) return (sti__tree_factor){0};
+    return (sti__tree_factor){own ? s->qH : s->qLD, own ? s->qHDiagInv : s->qLDiagInv, f->as->dof,
+                              s->model->M_rowadr, s->model->nv};
 }
 
 static void add_trees(sti__assembly *as, const sti_state *s, const sti_tasks *tasks) {
@@ -641,7 +664,7 @@ static void add_trees(sti__assembly *as, const sti_state *s, const sti_tasks *ta
     sti__run(tasks, n, 512, add_rows, &f);
     as->columns = n;
     as->problem.ill = atomic_load_explicit(&f.ill, memory_order_relaxed);
-    as->problem.tree = factor_of(as, s, atomic_load_explicit(&f.damped, memory_order_relaxed));
+    as->problem.tree = factor_of(&f);
     if (n < as->ndof) sti__run(tasks, as->nentry, 8192, renumber, &f);
     as->problem.arrays.n = n;
     as->problem.arrays.A = (sti_csr){n, n, as->astart, as->acol, as->avalue};
@@ -659,6 +682,7 @@ void sti__assembly_soften(sti__assembly *as) {
 void sti__assembly_plain(sti__assembly *as, const sti_state *s) {
     filling f = {.as = as, .s = s};
     as->plain = true;
+    if (s->opt.integrator != STI_INTEGRATOR_EULER) as->problem.tree = (sti__tree_factor){0};
     add_rows(&f, 0, as->problem.arrays.n);
 }
 

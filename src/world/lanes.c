@@ -34,7 +34,8 @@ static const sti_field outputs[] = {
 /* clang-format on */
 /* Of the free motion, for the rows: by Euler and the implicit integrators. */
 static const sti_field free_euler[] = {STI_FIELD_qacc_step, STI_FIELD_qH, STI_FIELD_qHDiagInv};
-static const sti_field free_implicit[] = {STI_FIELD_qacc_step, STI_FIELD_qDeriv};
+static const sti_field free_implicit[] = {STI_FIELD_qacc_step, STI_FIELD_qDeriv, STI_FIELD_qH,
+                                          STI_FIELD_qHDiagInv};
 /* Of the last stage of Runge-Kutta, what checks at the end of a step read. */
 static const sti_field last_stage[] = {STI_FIELD_M, STI_FIELD_qfrc_smooth};
 

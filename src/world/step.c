@@ -128,12 +128,17 @@ static void look_for_bad(void *context, int begin, int end) {
         atomic_store_explicit(&l->bad, true, memory_order_relaxed);
 }
 
+/* The same by several threads. */
+static int find_bad_shared(const sti_world *world, const double *x, int count, double most) {
+    looking l = {x, most, false};
+    sti__run(sti__world_tasks(world), count, GRAIN_CHECK, look_for_bad, &l);
+    return atomic_load_explicit(&l.bad, memory_order_relaxed) ? find_bad(x, count, most) : -1;
+}
+
 static sti_status check_field(sti_world *world, sti_field field, const double *data, int count,
                               const char *then) {
-    looking l = {data, sti__field_most(field), false};
-    if (count > GRAIN_CHECK) sti__run(sti__world_tasks(world), count, GRAIN_CHECK, look_for_bad, &l);
-    bool look = count <= GRAIN_CHECK || atomic_load_explicit(&l.bad, memory_order_relaxed);
-    int bad = look ? find_bad(data, count, l.most) : -1;
+    double most = sti__field_most(field);
+    int bad = count > GRAIN_CHECK ? find_bad_shared(world, data, count, most) : find_bad(data, count, most);
     return bad < 0 ? STI_OK : sti__world_fail_bad(world, "", field, bad, data[bad], then);
 }
 

@@ -37,6 +37,7 @@ static void add_pieces(void *context, int first, int last) {
 static double add_up(const sti_world *world, const double *v,
                      double (*of)(const sti_world *world, const double *v, int begin, int end)) {
     int pieces = world->model->nv / PIECE + 1;
+    if (pieces == 1) return of(world, v, 0, world->model->nv);
     adding a = {.world = world, .v = v, .of = of, .pieces = pieces < PIECES ? pieces : PIECES};
     sti__run(sti__world_tasks(world), a.pieces, 1, add_pieces, &a);
     double sum = a.part[0];
