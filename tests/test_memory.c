@@ -2,6 +2,8 @@
 /* Contact memory: a box on an incline creeps without it and holds with it. */
 #include "contact/memory.h"
 #include "problem_make.h"
+#include "scene.h"
+#include "world/world.h"
 
 static const double slope = 20 * 3.14159265358979323846 / 180, gravity = 9.81, mass = 2,
                     size[3] = {0.05, 0.05, 0.01};
@@ -193,5 +195,24 @@ TEST(by_place) {
     CHECK(!sti__memory_near(&index, 2, 4, now, 1, p, aside, 0.05));
 }
 
+/* What a step remembers is in the order of pairs, which are found by bisection; geom1 of a contact is that of the simpler shape. */
+TEST(pairs_ascend) {
+    sti_model *m =
+        model_of("<mujoco><worldbody><body pos='0 0 .1'><freejoint/><geom type='box' size='.1 .1 .1'/></body>"
+                 "<body pos='.05 0 .299'><freejoint/><geom size='.1'/></body>"
+                 "<body pos='.199 0 .1'><freejoint/><geom type='box' size='.1 .1 .1'/></body>"
+                 "<geom type='plane' size='5 5 .1'/></worldbody></mujoco>");
+    sti_world *w = world_of(m);
+    int mixed = 0;
+    REQUIRE(sti_step(w, 2) == STI_OK && w->memory.count > 8);
+    for (int i = 1; i < w->memory.count; i++) {
+        CHECK(w->memory.item[i].pair >= w->memory.item[i - 1].pair);
+        mixed += w->memory.item[i].pair != w->memory.item[i - 1].pair;
+    }
+    CHECK(mixed >= 3);
+    sti_world_destroy(w);
+    sti_model_free(m);
+}
+
 MAIN(CASE(box_on_an_incline), CASE(sliding_resets_the_anchor), CASE(carrying_over), CASE(trends),
-     CASE(by_place))
+     CASE(by_place), CASE(pairs_ascend))

@@ -256,8 +256,11 @@ static const sti_contact_memory *remembered(sti_world *world, sti__memory_index 
     return sti__memory_find(index, feature);
 }
 
+/* The smaller id first, as contacts are sorted: among those of the last step a pair is found by bisection. */
 static uint64_t pair_of(const sti__contact *c) {
-    return (uint64_t)(c->geom1 + 1) << 32 | (uint32_t)(c->geom2 + 1);
+    bool turned = c->geom1 > c->geom2;
+    int first = turned ? c->geom2 : c->geom1, second = turned ? c->geom1 : c->geom2;
+    return (uint64_t)(first + 1) << 32 | (uint32_t)(second + 1);
 }
 
 /* A contact that collide has found, not one of a handler. */
