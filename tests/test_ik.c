@@ -60,7 +60,8 @@ static int reach(int restarts, int steps) {
         CHECK(sti_ik_solve(w, STI_OBJ_SITE, site, pos, quat, &o, q, &info) == STI_OK);
         CHECK(sti_world_hash(w) == hash && q[8] == finger);
         iterations += info.iterations;
-        CHECK(info.end == STI_IK_REACHED || info.restarts > 0); /* a start that creeps leaves steps to others */
+        CHECK(info.end == STI_IK_REACHED ||
+              info.restarts > 0); /* a start that creeps leaves steps to others */
         if (info.end != STI_IK_REACHED) continue;
         reached++;
         CHECK(info.position <= 1e-10 && info.angle <= 1e-10);
@@ -241,5 +242,5 @@ TEST(memory) {
     sti_model_free(m);
 }
 
-MAIN(CASE(random_poses), CASE(poses_nearby), CASE(starts_share_steps), CASE(unreachable_points), CASE(limits_hold), CASE(other_joints),
-     CASE(bad_arguments), CASE(points_very_far_away), CASE(memory))
+MAIN(CASE(random_poses), CASE(poses_nearby), CASE(starts_share_steps), CASE(unreachable_points),
+     CASE(limits_hold), CASE(other_joints), CASE(bad_arguments), CASE(points_very_far_away), CASE(memory))

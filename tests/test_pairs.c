@@ -199,4 +199,5 @@ TEST(operations_are_counted_wherever_they_take_time) {
 
 MAIN(CASE(what_moves_is_solved_without_a_factor), CASE(looser_tolerances_cost_less),
      CASE(all_instruction_sets_give_the_same_bits), CASE(heaps_of_all_kinds_of_rows_keep_their_tolerance),
-     CASE(a_plate_that_touches_everything_keeps_momentum), CASE(operations_are_counted_wherever_they_take_time))
+     CASE(a_plate_that_touches_everything_keeps_momentum),
+     CASE(operations_are_counted_wherever_they_take_time))

@@ -34,10 +34,11 @@ static void check_bodies(sti__compiler *c) {
             sti__complain(c, e, STI_A_sleep, STI_VALUE,
                           "whether a tree may sleep is said at the first body that moves");
     }
-    if ((m->opt.enableflags & STI_ENABLE_SLEEP) && (m->nflex || m->ncoupled || m->nsheet || m->nfold || m->nbend))
-        sti__complain(
-            c, sti__setting(c->spec, STI_E_flag, STI_A_sleep), STI_A_sleep, STI_UNSUPPORTED,
-            "sleep is not there yet for scenes with soft bodies, elastic sheets and strings or coupled constraints");
+    if ((m->opt.enableflags & STI_ENABLE_SLEEP) &&
+        (m->nflex || m->ncoupled || m->nsheet || m->nfold || m->nbend))
+        sti__complain(c, sti__setting(c->spec, STI_E_flag, STI_A_sleep), STI_A_sleep, STI_UNSUPPORTED,
+                      "sleep is not there yet for scenes with soft bodies, elastic sheets and strings or "
+                      "coupled constraints");
 }
 
 void sti__fill_sleep(sti__compiler *c) {
