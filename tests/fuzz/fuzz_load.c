@@ -52,6 +52,7 @@ static void simulate(const sti_model *model) {
     sti_option *option = sti_world_option(world);
     option->coulomb = STI_COULOMB_RELAXED;
     option->contact_tol = 1e-4;
+    if (!(option->max_work > 0 && option->max_work < WORK_MOST)) option->max_work = WORK_MOST;
     sti_step(world, 2);
     check_sensors(world);
     option->disableflags |= STI_DISABLE_CONSTRAINT;

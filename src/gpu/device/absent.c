@@ -103,6 +103,22 @@ bool __atomic_compare_exchange_8(volatile void *p, void *expected, unsigned long
     return was == want;
 }
 
+/* Of a world alone, which is one thread's. */
+unsigned __atomic_fetch_add_4(volatile void *p, unsigned x, int order) {
+    unsigned was = *(volatile unsigned *)p;
+    (void)order;
+    *(volatile unsigned *)p = was + x;
+    return was;
+}
+bool __atomic_compare_exchange_4(volatile void *p, void *expected, unsigned desired, int success,
+                                 int failure) {
+    unsigned want = *(unsigned *)expected, was = *(volatile unsigned *)p;
+    (void)success, (void)failure;
+    if (was == want) *(volatile unsigned *)p = desired;
+    *(unsigned *)expected = was;
+    return was == want;
+}
+
 /* ---- copies ---------------------------------------------------------------------------------------------------------- */
 
 void sti__gpu_memcpy(void *to, const void *from, size_t n);
