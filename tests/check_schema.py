@@ -39,7 +39,7 @@ def ours(text):
         elif row:
             for key in current:
                 table[key][0].add(row.group(1))
-        elif "*Not supported yet.*" in line:
+        elif "*Not supported.*" in line:
             for key in current:
                 table[key][1] = False
     return table

@@ -34,7 +34,7 @@ def unread(table):
     fields = (ROOT / "include/stiction/option_fields.h").read_text(encoding="utf-8")
     read |= set(re.findall(r"X\(\w+, \w+, (\w+),", fields)) | set(re.findall(r"X\([A-Z]+, (\w+),", fields))
     read |= set(re.findall(r"X\((?:int|double), (\w+), [\d.e-]+, \w", fields))
-    told = ("*Has no effect.*", "*Not supported yet.*", "(not yet)")
+    told = ("*Has no effect.*", "*Not supported.*", "*Appearance, not drawn.*", "(not yet)")
     element = silent = ""
     for line in table.splitlines():
         head, row = re.match(r"## (\S+)", line), re.match(r"\| `(?:sti:)?(\w+)` \|", line)
