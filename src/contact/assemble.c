@@ -611,7 +611,7 @@ static void add_motion(void *context, int begin, int end) {
         int d = f->as->dof[i];
         f->as->vstar[i] = s->qvel[d] + s->opt.timestep * s->qacc_step[d];
         ill |= s->M[m->M_rowadr[d] + m->M_rownnz[d] - 1] * s->qLDiagInv[d] > ILL;
-        any |= damps && dof_damper_slope(s, d) > 0;
+        any |= damps && dof_damper_slope(s, d) != 0;
         other |= fast && !is_factored(s, d);
     }
     if (other) atomic_store_explicit(&f->other, true, memory_order_relaxed);

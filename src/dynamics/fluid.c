@@ -132,10 +132,10 @@ static void body_fluid(const sti_state *s, int body, vreal out[6]) {
 
 void STI_K(fluid)(sti_state *s) {
     vreal *qfrc = LANES(s->qfrc_fluid), *force = LANES(s->scratch);
-    for (int d = s->range.dof; d < s->range.dof_end; d++) qfrc[d] = v_set(0);
+    for (int d = s->range.dof, end = s->range.dof_end; d < end; d++) qfrc[d] = v_set(0);
     if (!fluid_is_on(s)) return;
-    for (int k = 6 * s->range.body; k < 6 * s->range.body_end; k++) force[k] = v_set(0);
-    for (int b = s->range.body; b < s->range.body_end; b++) body_fluid(s, b, force + 6 * b);
+    for (int k = 6 * s->range.body, end = 6 * s->range.body_end; k < end; k++) force[k] = v_set(0);
+    for (int b = s->range.body, end = s->range.body_end; b < end; b++) body_fluid(s, b, force + 6 * b);
     project_forces(s, force, qfrc);
 }
 

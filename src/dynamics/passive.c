@@ -8,12 +8,13 @@ void STI_K(passive)(sti_state *s);
 
 /* Zeros for the dofs of the range. */
 static void clear(const sti_state *s, double *r) {
-    for (int d = s->range.dof; d < s->range.dof_end; d++) LANES(r)[d] = v_set(0);
+    vreal *to = LANES(r);
+    for (int d = s->range.dof, end = s->range.dof_end; d < end; d++) to[d] = v_set(0);
 }
 
 static void joint_springs(const sti_state *s, vreal *force) {
     const sti_model *m = s->model;
-    for (int j = s->range.joint; j < s->range.joint_end; j++) {
+    for (int j = s->range.joint, end = s->range.joint_end; j < end; j++) {
         vreal p[2], offset[6];
         vmask any = has_spring(s, j, p);
         if (!v_any(any)) continue;
@@ -27,9 +28,9 @@ static void joint_springs(const sti_state *s, vreal *force) {
 
 static void axes_springs(const sti_state *s, vreal *force) {
     const sti_model *m = s->model;
-    for (int j = s->range.joint; j < s->range.joint_end; j++) {
+    for (int j = s->range.joint, end = s->range.joint_end; j < end; j++) {
         vreal offset[6], torque[3];
-        if (!has_axes(m, j)) continue;
+        if (m->jnt_type[j] != STI_JOINT_BALL || !has_axes(m, j)) continue;
         spring_offset(s, j, offset);
         axes_torque(m, j, offset, torque);
         v3_add(force + m->jnt_dofadr[j], force + m->jnt_dofadr[j], torque);
@@ -105,9 +106,11 @@ static void push_bends(const sti_state *s, bool damp, vreal *force) {
     }
 }
 
+static bool has_sheets(const sti_model *m) { return m->nsheet + m->nfold + m->nbend > 0; }
+
 static void sheets(sti_state *s, bool damp, vreal *out) {
     const sti_model *m = s->model;
-    if (m->nsheet + m->nfold + m->nbend == 0) return;
+    if (!has_sheets(m)) return;
     vreal *force = LANES(s->scratch), *more = force + 6 * m->nbody;
     for (int k = 0; k < 6 * m->nbody; k++) force[k] = v_set(0);
     push_sheets(s, damp, force);
@@ -142,7 +145,8 @@ static void dampers(sti_state *s) {
         clear(s, s->qfrc_damper);
         return;
     }
-    for (int d = s->range.dof; d < s->range.dof_end; d++) force[d] = -dof_damper_rate(s, d) * qvel[d];
+    for (int d = s->range.dof, end = s->range.dof_end; d < end; d++)
+        force[d] = -dof_damper_rate(s, d) * qvel[d];
     for (int i = 0; i < m->ntendon; i++)
         pull(s, i, -tendon_damper_rate(s, i) * CLANES(s->ten_velocity)[i], force);
     sheets(s, true, force);
@@ -186,10 +190,10 @@ static void add_up(sti_state *s) {
     const vreal *restrict spring = CLANES(s->qfrc_spring), *restrict damper = CLANES(s->qfrc_damper);
     const vreal *restrict fluid = CLANES(s->qfrc_fluid), *restrict gravcomp = CLANES(s->qfrc_gravcomp);
     vreal *restrict sum = LANES(s->qfrc_passive);
-    for (int d = s->range.dof; d < s->range.dof_end; d++)
+    for (int d = s->range.dof, end = s->range.dof_end; d < end; d++)
         sum[d] = (spring[d] + damper[d]) + (fluid[d] + gravcomp[d]);
     /* compensation that goes through actuators is counted there */
-    for (int j = s->range.joint; j < s->range.joint_end; j++) {
+    for (int j = s->range.joint, end = s->range.joint_end; j < end; j++) {
         int first = m->jnt_dofadr[j], last = j + 1 < m->njnt ? m->jnt_dofadr[j + 1] : m->nv;
         if (!m->jnt_actgravcomp[j]) continue;
         for (int d = first; d < last; d++) sum[d] = (spring[d] + damper[d]) + fluid[d];
@@ -198,7 +202,7 @@ static void add_up(sti_state *s) {
 
 void STI_K(passive)(sti_state *s) {
     int off = STI_DISABLE_SPRING | STI_DISABLE_DAMPER;
-    clear(s, s->qfrc_sheet);
+    if (has_sheets(s->model)) clear(s, s->qfrc_sheet);
     if ((s->opt.disableflags & off) == off) {
         clear(s, s->qfrc_fluid);
         clear(s, s->qfrc_spring);

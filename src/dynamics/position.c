@@ -18,7 +18,7 @@ static inline void quat_integrate(vreal *restrict q, const vreal *restrict w, vr
 void STI_K(integrate_pos)(const sti_state *s, double *qpos, const double *qvel, double h) {
     const sti_model *m = s->model;
     vreal step = v_set(h);
-    for (int j = s->range.joint; j < s->range.joint_end; j++) {
+    for (int j = s->range.joint, end = s->range.joint_end; j < end; j++) {
         vreal *q = LANES(qpos) + m->jnt_qposadr[j];
         const vreal *v = CLANES(qvel) + m->jnt_dofadr[j];
         switch (m->jnt_type[j]) {

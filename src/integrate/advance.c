@@ -61,7 +61,7 @@ void STI_K(advance)(sti_state *s, const double *qacc, const double *act_dot, con
             for (int k = m->actuator_actadr[i];
                  k < m->actuator_actadr[i] + m->actuator_actnum[i] && !sti__actuator_off(s, i); k++)
                 act[k] = STI_K(next_activation)(s, i, k, act[k], CLANES(act_dot)[k]);
-    for (int d = s->range.dof; d < s->range.dof_end; d++) v[d] = v[d] + h * CLANES(qacc)[d];
+    for (int d = s->range.dof, end = s->range.dof_end; d < end; d++) v[d] = v[d] + h * CLANES(qacc)[d];
     STI_K(integrate_pos)(s, s->qpos, qvel ? qvel : s->qvel, s->opt.timestep);
     yield_springs(s, qvel ? qvel : s->qvel);
     if (first) LANES(s->time)[0] = LANES(s->time)[0] + h;

@@ -7,12 +7,12 @@
 
 void STI_K(euler)(sti_state *s);
 
-/* Lanes that have joint damping to be treated implicitly. */
+/* Lanes that have joint damping, which is treated implicitly; a polynomial's may be negative. */
 static inline vmask damped(const sti_state *s) {
     vmask any = v_lt(v_set(0), v_set(0));
     if (s->damped == STI__DAMPED) return ~any;
     if (s->damped == STI__NOT_DAMPED || !sti__euler_damps(s)) return any;
-    for (int d = 0; d < s->model->nv; d++) any |= v_lt(v_set(0), dof_damper_slope(s, d));
+    for (int d = 0; d < s->model->nv; d++) any |= ~v_eq(dof_damper_slope(s, d), v_set(0));
     return any;
 }
 

@@ -307,7 +307,7 @@ typedef struct damping {
 static void look_for_damping(void *context, int begin, int end) {
     damping *look = context;
     bool any = false;
-    for (int d = begin; d < end; d++) any |= dof_damper_slope(look->state, d) > 0;
+    for (int d = begin; d < end; d++) any |= dof_damper_slope(look->state, d) != 0;
     if (any) atomic_store_explicit(&look->any, true, memory_order_relaxed);
 }
 

@@ -166,6 +166,28 @@ def test_polynomial_springs_and_dampers(tmp_path, integrator):
         np.testing.assert_allclose(data.qpos, mjd.qpos, rtol=1e-9, atol=1e-9)
 
 
+def test_damping_that_falls_with_speed():
+    """A damper of a polynomial may push: Euler treats it implicitly too, and the certificate outside agrees with the claim."""
+    body = '<body pos="0 {} .1"><joint type="slide" axis="1 0 0" damping="{}"/><joint type="slide" axis="0 0 1"/><geom size=".1" mass="1"/></body>'
+    for other in ("0", "1"):
+        text = ('<mujoco><option timestep="0.01" integrator="Euler"/><worldbody>' + body.format(0, ".1 -.5") + body.format(1, other) +
+                '<geom type="plane" size="5 5 .1"/></worldbody></mujoco>')
+        model, theirs = stiction.Model.from_xml_string(text), mujoco.MjModel.from_xml_string(text)
+        data, there = stiction.Data(model), mujoco.MjData(theirs)
+        model.opt.disableflags |= stiction.Disable.CONTACT
+        theirs.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+        data.qvel[::2], there.qvel[::2] = 2, 2
+        stiction.step(model, data, 10)
+        mujoco.mj_step(theirs, there, 10)
+        assert data.qvel == pytest.approx(there.qvel, rel=1e-12)
+        model.opt.disableflags &= ~int(stiction.Disable.CONTACT)
+        stiction.reset(model, data)
+        data.qvel[::2] = 2
+        for _ in range(10):
+            stiction.step(model, data)
+            assert data.ncon == 2 and data.certify().headline <= 1e-7
+
+
 def test_polynomials_with_alm():
     """The coefficients are those at the start of a step, so that short steps go where Runge-Kutta's go."""
     end = []
