@@ -332,18 +332,35 @@ static void search_in_order(void *context, int begin, int end) {
     if (astray) atomic_store_explicit(&s->astray, true, memory_order_relaxed);
 }
 
+static int searched(sti_world *world, sti__memory_index *index, int b) {
+    const sti_contact_memory *old = remembered(world, index, world->constraints.rows.memory[b].feature);
+    if (!old && was_found(world, b)) old = replaced(world, index, b);
+    return old ? (int)(old - index->list) : -1;
+}
+
+/* Of a few: in the order of then, else by the table. Threads of a GPU stay together here; in the search by pieces they do not, which
+   takes as long again as the rest of a step. */
+static void find_few(sti_world *world) {
+    const sti__assembly *as = &world->constraints.rows;
+    sti__memory_index index = {world->memory.item, world->memory.count, NULL, 0};
+    for (int b = 0; b < as->nblock; b++) {
+        const sti_contact_memory *old = sti__memory_next(&index, as->memory[b].feature);
+        as->before[b] = old ? (int)(old - index.list) : searched(world, &index, b);
+    }
+}
+
 /* Each block's place in what the last step left, -1 if it has none. */
 static void find_remembered(sti_world *world) {
     const sti__assembly *as = &world->constraints.rows;
     searching s = {.world = world};
     sti__memory_index index = {world->memory.item, world->memory.count, NULL, 0};
-    sti__run(sti__world_tasks(world), as->nblock, GRAIN_BLOCKS, search_in_order, &s);
-    for (int b = 0; b < as->nblock && atomic_load_explicit(&s.astray, memory_order_relaxed); b++) {
-        if (as->before[b] != ASTRAY) continue;
-        const sti_contact_memory *old = remembered(world, &index, as->memory[b].feature);
-        if (!old && was_found(world, b)) old = replaced(world, &index, b);
-        as->before[b] = old ? (int)(old - index.list) : -1;
+    if (as->nblock <= GRAIN_BLOCKS) {
+        find_few(world);
+        return;
     }
+    sti__run(sti__world_tasks(world), as->nblock, GRAIN_BLOCKS, search_in_order, &s);
+    for (int b = 0; b < as->nblock && atomic_load_explicit(&s.astray, memory_order_relaxed); b++)
+        if (as->before[b] == ASTRAY) as->before[b] = searched(world, &index, b);
 }
 
 static void recall_blocks(void *context, int begin, int end) {
